@@ -1,0 +1,110 @@
+# Every target sets itself up in .venv, from nothing but make and Python >= 3.11.
+#
+#   PYTHON   interpreter that .venv is made with, e.g. make test PYTHON=python3.12
+#   CONFIG   study that `make surrogate` runs
+#   ARGS     further arguments for the program a target runs, e.g. make test ARGS="-k pose"
+#   WORKERS  most test processes at once
+
+PYTHON  ?=
+CONFIG  ?= configs/implant.toml
+ARGS    ?=
+WORKERS ?= 4
+
+VENV  := .venv
+BIN   := $(VENV)/bin
+STAMP := $(VENV)/.installed
+PIP   := $(BIN)/python -m pip --quiet --quiet --disable-pip-version-check --no-input
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+.PHONY: help install surrogate test test-slow bench lint type format lock clean distclean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+install: $(STAMP) ## install the locked packages and this project in .venv
+
+surrogate: $(STAMP) ## run a study from meshes to report [CONFIG=configs/implant.toml] [ARGS="--out DIR"]
+	@$(BIN)/python -m pipeline run "$(CONFIG)" $(ARGS)
+
+# One BLAS thread a process, as the test processes share the cores; no result depends on it.
+test test-slow: export OMP_NUM_THREADS := 1
+test test-slow: export OPENBLAS_NUM_THREADS := 1
+test test-slow: export MKL_NUM_THREADS := 1
+test test-slow: export MPLBACKEND := Agg
+PYTEST = $(BIN)/python -m pytest --numprocesses auto --maxprocesses $(WORKERS) --dist worksteal
+
+test: $(STAMP) ## run the tests but the slow ones [ARGS="-k NAME"]
+	@$(PYTEST) -m "not slow" $(ARGS)
+
+test-slow: $(STAMP) ## run the slow tests [ARGS="-k NAME"]
+	@$(PYTEST) -m slow $(ARGS)
+
+bench: $(STAMP) ## measure speed and accuracy, as ratios [ARGS=...]
+	@$(BIN)/python -m benchmarks $(ARGS)
+
+lint: $(STAMP) ## check style, format and the direction of imports
+	@$(BIN)/python -m ruff check .
+	@$(BIN)/python -m ruff format --check .
+	@$(BIN)/lint-imports --no-cache
+
+type: $(STAMP) ## check the types of the four packages
+	@$(BIN)/python -m mypy
+
+format: $(STAMP) ## put the code into the house format
+	@$(BIN)/python -m ruff check --fix-only --quiet .
+	@$(BIN)/python -m ruff format .
+
+# Needs no installed project: a lock that cannot be installed must not stand in its own way.
+lock: ## write requirements.lock anew from pyproject.toml [ARGS="--upgrade"]
+	@$(have_venv) || $(make_venv)
+	@$(BIN)/python -c 'import uv' 2>/dev/null || $(PIP) install uv
+	@$(BIN)/python -m uv pip compile pyproject.toml --quiet --all-extras --universal \
+		--python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate \
+		--custom-compile-command "make lock" --output-file requirements.lock $(ARGS)
+	@echo "requirements.lock: $$(grep -c '==' requirements.lock) pins"
+
+clean: ## remove caches and build products (not .venv, not runs/)
+	@rm -rf build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis htmlcov .coverage
+	@find . \( -path ./$(VENV) -o -path ./.git -o -path ./runs \) -prune \
+		-o -type d -name __pycache__ -prune -exec rm -rf {} +
+
+distclean: clean ## remove .venv as well
+	@rm -rf $(VENV)
+
+# ---- set-up -------------------------------------------------------------------------------------
+
+# The stamp comes last, so that an interrupted installation is taken up again by the next target.
+$(STAMP): pyproject.toml requirements.lock
+	@rm -f $@
+	@$(have_venv) || $(make_venv)
+	@echo "installing the packages of requirements.lock in $(VENV) (a minute or two when new)"
+	@$(PIP) install --require-hashes --no-deps --requirement requirements.lock
+	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+have_venv = $(BIN)/python -c 'import sys, pip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null
+
+# The first interpreter that is new enough and can make an environment with pip in it. Names are
+# tried, not looked up: a version manager's shim may exist and yet start nothing.
+define make_venv
+{ \
+	found=; bare=; \
+	for candidate in $(if $(PYTHON),"$(PYTHON)",python3.13 python3.12 python3.11 python3); do \
+		"$$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || continue; \
+		if "$$candidate" -c 'import ensurepip, venv' 2>/dev/null; \
+		then found=$$candidate; break; else bare=$$candidate; fi; \
+	done; \
+	if [ -z "$$found" ] && [ -n "$$bare" ]; then \
+		echo "error: $$bare lacks the modules venv and ensurepip;" \
+			"install them (Debian, Ubuntu: apt-get install python3-venv)" \
+			"or name another interpreter: make PYTHON=/path/to/python3" >&2; exit 1; \
+	elif [ -z "$$found" ]; then \
+		echo "error: no Python >= 3.11 found (tried:" $(if $(PYTHON),"$(PYTHON)",python3.13 python3.12 python3.11 python3)");" \
+			"name one: make PYTHON=/path/to/python3" >&2; exit 1; \
+	fi; \
+	echo "making $(VENV) with $$found ($$("$$found" --version))"; \
+	"$$found" -m venv --clear $(VENV); \
+}
+endef

@@ -1,0 +1,285 @@
+"""Periodic inputs of a knee simulator over one gait cycle."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.interpolate import CubicSpline
+
+from dynamics.simulator import AppliedLoads
+from foundation.checks import FloatArray, check_array, check_number, frozen
+
+#: Columns of a waveform table; the units are part of the names.
+WAVEFORM_COLUMNS = (
+    "gait_percent",
+    "flexion_deg",
+    "axial_force_N",
+    "ap_force_N",
+    "internal_torque_Nm",
+)
+_SIGNALS = ("flexion", "axial_force", "ap_force", "internal_torque")
+# A first and a last row that differ by less than this share of the range are taken as equal.
+_PERIODIC = 0.01
+_OVERSHOOT = 0.05
+
+
+@dataclass(frozen=True, eq=False)
+class GaitCycle:
+    """Flexion and applied loads as smooth periodic functions of time.
+
+    Between the rows runs the periodic cubic spline: the interpolant of least bending with
+    continuous value, rate and acceleration, which an implicit integrator of order five takes in
+    long steps. A monotone interpolant would not overshoot, but its acceleration jumps at every
+    row. So that the spline does not overshoot much either, a table it leaves by more than 5 % of
+    a signal's range is refused.
+
+    Parameters
+    ----------
+    percent : (n,) float64
+        Instants of the rows, from 0 to 100, increasing [% of the cycle]; n >= 5.
+    flexion : (n,) float64
+        Flexion of the knee [rad].
+    axial_force : (n,) float64
+        Presses the femur onto the tibia [N]; >= 0.
+    ap_force : (n,) float64
+        Force on the tibia, anterior positive [N].
+    internal_torque : (n,) float64
+        Torque on the tibia, internal positive [N m].
+    period : float
+        Duration of the cycle [s].
+
+    Raises
+    ------
+    ValueError
+        If the rows do not increase from 0 to 100, a signal does not end where it began (within
+        1 % of its range; the two ends are then averaged), the axial force is negative, or the
+        rows are too few for the spline.
+    """
+
+    percent: FloatArray
+    flexion: FloatArray
+    axial_force: FloatArray
+    ap_force: FloatArray
+    internal_torque: FloatArray
+    period: float = 1.0
+    _spline: CubicSpline = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        percent = _check_percent(self.percent)
+        object.__setattr__(self, "percent", frozen(percent))
+        period = check_number("period", self.period, above=0.0, unit="s")
+        object.__setattr__(self, "period", period)
+        for name in _SIGNALS:
+            signal = check_array(name, getattr(self, name), (len(percent),))
+            object.__setattr__(self, name, frozen(_close(name, signal)))
+        if self.axial_force.min() < 0.0:
+            row = int(self.axial_force.argmin())
+            raise ValueError(
+                f"axial_force: expected >= 0 (it presses the femur onto the tibia), "
+                f"found {self.axial_force[row]:g} N at {percent[row]:g} %"
+            )
+        if np.abs(self.flexion).max() > np.pi:
+            raise ValueError(
+                f"flexion: expected radians, found {np.abs(self.flexion).max():g}; "
+                "convert degrees with numpy.radians"
+            )
+        signals = np.column_stack([getattr(self, name) for name in _SIGNALS])
+        spline = CubicSpline(1e-2 * period * percent, signals, bc_type="periodic")
+        _check_overshoot(spline, signals)
+        object.__setattr__(self, "_spline", spline)
+
+    def scaled(self, *, axial: float = 1.0, ap: float = 1.0, torque: float = 1.0) -> Self:
+        """Return the cycle with its loads multiplied by these factors."""
+        return replace(
+            self,
+            axial_force=check_number("axial", axial, above=0.0) * self.axial_force,
+            ap_force=check_number("ap", ap) * self.ap_force,
+            internal_torque=check_number("torque", torque) * self.internal_torque,
+        )
+
+    def at(self, time: float) -> tuple[float, AppliedLoads]:
+        """Return flexion [rad] and applied loads at a time [s], which may be in any cycle."""
+        flexion, axial, ap, torque = self._evaluate(time, 0).tolist()
+        return flexion, AppliedLoads(axial, ap, torque)
+
+    def rates(self, time: float) -> tuple[float, AppliedLoads]:
+        """Return the time derivatives of flexion [rad/s] and of the applied loads [N/s, N m/s]."""
+        flexion, axial, ap, torque = self._evaluate(time, 1).tolist()
+        return flexion, AppliedLoads(axial, ap, torque)
+
+    def flexion_motion(self, time: ArrayLike) -> FloatArray:
+        """Return flexion, its rate and its acceleration, stacked along a new first axis.
+
+        Parameters
+        ----------
+        time : array_like
+            Times [s], of any shape.
+
+        Returns
+        -------
+        (3, ...) float64
+            [rad, rad/s, rad/s²].
+        """
+        return np.stack([self._evaluate(time, order)[..., 0] for order in range(3)])
+
+    def applied(self, time: ArrayLike) -> FloatArray:
+        """Return the applied loads at times [s], (..., 3), in the order of `APPLIED_COLUMNS`."""
+        return self._evaluate(time, 0)[..., 1:]
+
+    def _evaluate(self, time: ArrayLike, order: int) -> FloatArray:
+        return np.asarray(self._spline(np.asarray(time, dtype=np.float64), order))
+
+
+def load_gait_cycle(path: str | Path, period_s: float) -> GaitCycle:
+    """Read a waveform table.
+
+    Parameters
+    ----------
+    path : path
+        Comma-separated table with a header of `WAVEFORM_COLUMNS` in any order (others are
+        ignored); lines that start with # are comments.
+    period_s : float
+        Duration of the cycle [s].
+
+    Returns
+    -------
+    GaitCycle
+        The cycle, in SI units.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing, a cell is not a finite number, the flexion seems to be in
+        radians, or `GaitCycle` refuses the rows; the message names the file and the column.
+    FileNotFoundError
+        If there is no such file.
+    """
+    source = Path(path)
+    table = _read_table(source)
+    flexion = table["flexion_deg"]
+    largest = np.abs(flexion).max()
+    if 0.0 < largest < 0.5 * np.pi and np.ptp(flexion) > 0.0:
+        raise ValueError(
+            f"{source}, column flexion_deg: expected degrees, found values of at most "
+            f"{largest:g}, which look like radians; convert the column"
+        )
+    if largest > 180.0:
+        raise ValueError(
+            f"{source}, column flexion_deg: expected at most 180 degrees, found {largest:g}"
+        )
+    try:
+        return GaitCycle(
+            table["gait_percent"],
+            np.radians(flexion),
+            table["axial_force_N"],
+            table["ap_force_N"],
+            table["internal_torque_Nm"],
+            period_s,
+        )
+    except ValueError as error:
+        raise ValueError(f"{source}, column {_column_of(str(error))}: {error}") from error
+
+
+def _column_of(message: str) -> str:
+    """Return the column of the table that a message of `GaitCycle` speaks of."""
+    name = message.split(":")[0]
+    return next((c for c in WAVEFORM_COLUMNS if c.startswith(name)), name)
+
+
+def _read_table(source: Path) -> dict[str, FloatArray]:
+    with source.open(encoding="utf-8-sig", newline="") as stream:
+        lines = [(i, s) for i, s in enumerate(stream, 1) if s.strip() and s.lstrip()[0] != "#"]
+    rows = list(csv.reader(text for _, text in lines))
+    if len(rows) < 2:
+        raise ValueError(f"{source}: expected a header and rows, found {len(rows)} lines")
+    header = [name.strip() for name in rows[0]]
+    table = {}
+    for name in WAVEFORM_COLUMNS:
+        if header.count(name) != 1:
+            raise ValueError(
+                f"{source}, column {name}: expected it once in the header, found "
+                f"{header.count(name)} in {', '.join(header)}"
+            )
+        index = header.index(name)
+        numbers = [number for number, _ in lines[1:]]
+        table[name] = _read_column(source, name, index, rows[1:], numbers)
+    return table
+
+
+def _read_column(
+    source: Path,
+    name: str,
+    index: int,
+    rows: Sequence[Sequence[str]],
+    numbers: Sequence[int],
+) -> FloatArray:
+    values = []
+    for row, number in zip(rows, numbers, strict=True):
+        cell = row[index] if index < len(row) else "nothing"
+        try:
+            value = float(cell)
+        except ValueError:
+            value = np.nan
+        if not np.isfinite(value):
+            raise ValueError(
+                f"{source}, column {name}: expected a finite number in line {number}, "
+                f"found {cell.strip()}"
+            )
+        values.append(value)
+    return np.array(values)
+
+
+def _check_percent(percent: ArrayLike) -> FloatArray:
+    checked = check_array("gait_percent", percent, (None,))
+    if len(checked) < 5:
+        raise ValueError(f"gait_percent: expected at least 5 rows, found {len(checked)}")
+    if (np.diff(checked) <= 0.0).any():
+        row = int(np.argmax(np.diff(checked) <= 0.0))
+        raise ValueError(
+            f"gait_percent: expected increasing values, found {checked[row + 1]:g} "
+            f"after {checked[row]:g}"
+        )
+    if abs(checked[0]) > 1e-6 or abs(checked[-1] - 100.0) > 1e-6:
+        raise ValueError(
+            f"gait_percent: expected to cover 0 to 100, found {checked[0]:g} to {checked[-1]:g}; "
+            "repeat the first row at 100"
+        )
+    checked[0], checked[-1] = 0.0, 100.0
+    return checked
+
+
+def _close(name: str, signal: FloatArray) -> FloatArray:
+    """Average the two ends of a signal, which must all but meet."""
+    span = np.ptp(signal)
+    if abs(signal[-1] - signal[0]) > _PERIODIC * span:
+        raise ValueError(
+            f"{name}: expected to end where it began, found {signal[0]:g} at 0 % and "
+            f"{signal[-1]:g} at 100 % (range {span:g})"
+        )
+    signal[0] = signal[-1] = 0.5 * (signal[0] + signal[-1])
+    return signal
+
+
+def _check_overshoot(spline: CubicSpline, signals: FloatArray) -> None:
+    """Refuse a table which the spline leaves by much, or in which it would pull on the knee."""
+    knots = spline.x
+    fine = (knots[:-1, None] + np.diff(knots)[:, None] * np.linspace(0.0, 0.95, 20)).ravel()
+    values = spline(fine)
+    span = np.ptp(signals, axis=0)
+    beyond = np.maximum(values - signals.max(axis=0), signals.min(axis=0) - values)
+    # The axial force must not turn negative, but for what is lost in the load of a whole cycle.
+    pull = -values[:, 1].min() - 0.005 * signals[:, 1].max()
+    for k, name in enumerate(_SIGNALS):
+        row = int(beyond[:, k].argmax())
+        if beyond[row, k] > _OVERSHOOT * span[k] + 1e-12 or (k == 1 and pull > 0.0):
+            raise ValueError(
+                f"{name}: expected rows smooth enough for a cubic spline, found it "
+                f"{beyond[row, k]:.3g} outside the table (range {span[k]:g}) at "
+                f"{100.0 * fine[row] / knots[-1]:.1f} %; add rows where it changes fast"
+            )

@@ -1,0 +1,116 @@
+"""Checks of arguments at the public edge: each returns the checked value or names what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+FloatArray = NDArray[np.float64]
+
+
+def check_array(
+    name: str,
+    value: ArrayLike,
+    shape: Sequence[int | None] | None = None,
+    *,
+    allow_nan: bool = False,
+) -> FloatArray:
+    """Return `value` as a new C-contiguous float64 array of the given shape.
+
+    Parameters
+    ----------
+    name : str
+        Name of the argument, for the message.
+    value : array_like
+        What was passed.
+    shape : sequence of int or None, optional
+        Expected shape; None stands for any length along that axis.
+    allow_nan : bool
+        Whether NaN stands for "undefined" in this argument.
+
+    Raises
+    ------
+    ValueError
+        If the value is not numeric, has another shape, or is not finite.
+    """
+    try:
+        array = np.array(value, dtype=np.float64, order="C")
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name}: expected numbers, found {value!r}") from error
+    if shape is not None:
+        fits = array.ndim == len(shape) and all(
+            wanted is None or wanted == found
+            for wanted, found in zip(shape, array.shape, strict=True)
+        )
+        if not fits:
+            wanted_text = "(" + ", ".join("any" if s is None else str(s) for s in shape) + ")"
+            raise ValueError(f"{name}: expected shape {wanted_text}, found {array.shape}")
+    bad = np.isinf(array) if allow_nan else ~np.isfinite(array)
+    if bad.any():
+        where = tuple(int(i) for i in np.argwhere(bad)[0])
+        raise ValueError(
+            f"{name}: expected finite numbers, found {array[where]} at index {where} "
+            f"({int(bad.sum())} of {array.size} are not finite)"
+        )
+    return array
+
+
+def check_number(
+    name: str,
+    value: Any,
+    *,
+    above: float | None = None,
+    below: float | None = None,
+    at_least: float | None = None,
+    at_most: float | None = None,
+    unit: str = "",
+) -> float:
+    """Return `value` as a float inside the stated bounds.
+
+    Raises
+    ------
+    ValueError
+        If the value is not a finite number or lies outside the bounds.
+    """
+    try:
+        number = float(value)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name}: expected a number, found {value!r}") from error
+    wanted = [
+        f"{sign} {bound:g}{' ' + unit if unit else ''}"
+        for sign, bound in ((">", above), ("<", below), (">=", at_least), ("<=", at_most))
+        if bound is not None
+    ]
+    inside = (
+        np.isfinite(number)
+        and (above is None or number > above)
+        and (below is None or number < below)
+        and (at_least is None or number >= at_least)
+        and (at_most is None or number <= at_most)
+    )
+    if not inside:
+        text = " and ".join(wanted) if wanted else "a finite number"
+        raise ValueError(f"{name}: expected {text}, found {number!r}")
+    return number
+
+
+def check_in(name: str, value: str, allowed: Collection[str]) -> str:
+    """Return `value` if it is one of `allowed`.
+
+    Raises
+    ------
+    ValueError
+        If it is not; the message lists what is allowed.
+    """
+    if value not in allowed:
+        raise ValueError(f"{name}: expected one of {sorted(allowed)}, found {value!r}")
+    return value
+
+
+def frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """Return the array set read-only (it must belong to the caller)."""
+    array.setflags(write=False)
+    return array

@@ -1,0 +1,252 @@
+"""One femoral condyle of the built-in implant: a J-curve swept by a circle, known exactly.
+
+In the sagittal plane the condyle is a chain of tangent arcs (posterior, distal, anterior), each
+with its own radius; across, it is a circle of the coronal radius, so that every arc makes a patch
+of a torus. The normal is continuous over the transitions, the curvature jumps, as on real
+implants. All points inside lie nearer than the coronal radius to the *spine*, the J-curve moved
+inwards by that radius; the signed distance is therefore the distance to a chain of arcs less the
+coronal radius.
+
+Frame: x anterior, y superior, origin on the axis of the posterior arc; `across` is the distance
+from the condyle's own sagittal plane.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from foundation.checks import FloatArray, check_number
+
+_NEWTON_STEPS = 30
+_NEWTON_TOLERANCE = 1e-14  # m, below the rounding of any coordinate of a knee
+
+
+@dataclass(frozen=True)
+class Condyle:
+    """Shape of one femoral condyle.
+
+    Sagittal angles are those of the outward normal, zero for the distal direction (-y), positive
+    anteriorly; at f degrees of flexion the lowest point has the angle -f.
+
+    Parameters
+    ----------
+    posterior_radius, distal_radius, anterior_radius : float
+        Sagittal radii of the arcs at the middle of the condyle [m].
+    coronal_radius : float
+        Radius across [m], at most the smallest sagittal one.
+    half_width : float
+        Half of the condyle's width [m], less than the coronal radius.
+    posterior_end, posterior_to_distal, distal_to_anterior, anterior_end : float
+        Sagittal angles of the ends and transitions [rad], increasing.
+
+    Raises
+    ------
+    ValueError
+        If a radius or width is not positive, the condyle is wider than its coronal circle, the
+        coronal radius exceeds a sagittal one, or the angles do not increase.
+    """
+
+    posterior_radius: float = 22e-3
+    distal_radius: float = 34e-3
+    anterior_radius: float = 38e-3
+    coronal_radius: float = 20e-3
+    half_width: float = 14e-3
+    posterior_end: float = np.deg2rad(-110.0)
+    posterior_to_distal: float = np.deg2rad(-20.0)
+    distal_to_anterior: float = np.deg2rad(15.0)
+    anterior_end: float = np.deg2rad(35.0)
+
+    def __post_init__(self) -> None:
+        for name in ("posterior_radius", "distal_radius", "anterior_radius", "coronal_radius"):
+            check_number(f"condyle {name}", getattr(self, name), above=0.0, at_most=0.2, unit="m")
+        check_number(
+            "condyle half_width", self.half_width, above=0.0, below=self.coronal_radius, unit="m"
+        )
+        if self.coronal_radius > self.radii.min():
+            raise ValueError(
+                f"condyle coronal_radius: expected at most the smallest sagittal radius, "
+                f"{self.radii.min():g} m, found {self.coronal_radius:g} m; "
+                "the swept surface would cut itself"
+            )
+        if not np.isfinite(self.limits).all() or np.diff(self.limits).min() <= 0.0:
+            raise ValueError(
+                "condyle angles: expected posterior_end < posterior_to_distal < "
+                f"distal_to_anterior < anterior_end, found {self.limits.tolist()} rad"
+            )
+        if self.limits[-1] - self.limits[0] > np.pi:
+            raise ValueError(
+                f"condyle angles: expected at most pi rad from posterior_end to anterior_end, "
+                f"found {self.limits[-1] - self.limits[0]:g} rad"
+            )
+
+    @property
+    def radii(self) -> FloatArray:
+        """Sagittal radius of each arc, posterior first, (3,) [m]."""
+        return np.array([self.posterior_radius, self.distal_radius, self.anterior_radius])
+
+    @property
+    def limits(self) -> FloatArray:
+        """Sagittal angles at which the arcs begin and end, (4,) [rad]."""
+        return np.array(
+            [
+                self.posterior_end,
+                self.posterior_to_distal,
+                self.distal_to_anterior,
+                self.anterior_end,
+            ]
+        )
+
+    @property
+    def half_angle(self) -> float:
+        """Coronal angle at the edge of the condyle [rad]."""
+        return float(np.arcsin(self.half_width / self.coronal_radius))
+
+    @cached_property
+    def centres(self) -> FloatArray:
+        """Centre of each arc in the sagittal plane, (3, 2) [m].
+
+        Neighbouring arcs share point and normal n where they meet: C' = C + (R - R') n.
+        """
+        centres = np.zeros((3, 2))
+        for k in (1, 2):
+            step = (self.radii[k - 1] - self.radii[k]) * sagittal_normal(self.limits[k])
+            centres[k] = centres[k - 1] + step
+        return centres
+
+    def arc_of(self, angle: FloatArray) -> np.ndarray:
+        """Return the arc (0 posterior, 1 distal, 2 anterior) at sagittal angles, (N,) int64."""
+        return np.searchsorted(self.limits[1:3], angle, side="right")
+
+    def surface(self, u: FloatArray, v: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Return points and outward normals at sagittal angle u and coronal angle v [rad].
+
+        Returns
+        -------
+        points, normals : (N, 3) float64
+            (x, y, across) [m].
+        """
+        arc = self.arc_of(u)
+        in_plane = sagittal_normal(u)
+        spine = self.centres[arc] + (self.radii[arc] - self.coronal_radius)[:, None] * in_plane
+        normals = np.concatenate([np.cos(v)[:, None] * in_plane, np.sin(v)[:, None]], axis=1)
+        points = self.coronal_radius * normals
+        points[:, :2] += spine
+        return points, normals
+
+    def locate(self, points: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Return where points lie with respect to the condyle.
+
+        Parameters
+        ----------
+        points : (N, 3) float64
+            (x, y, across) [m].
+
+        Returns
+        -------
+        distance : (N,) float64
+            Signed distance to the swept surface [m], negative inside; beyond the edges of the
+            condyle the surface goes on around the coronal circle and around the ends.
+        gradient : (N, 3) float64
+            Its gradient, the outward normal; zero on the spine itself, where there is none.
+        u, v : (N,) float64
+            Sagittal and coronal angle of the nearest surface point [rad].
+        """
+        nearest = np.full(len(points), np.inf)
+        foot = np.zeros((len(points), 2))
+        angle = np.zeros(len(points))
+        for k, centre in enumerate(self.centres):
+            candidate, u = self._foot_on_arc(k, centre, points[:, :2])
+            squared = ((points[:, :2] - candidate) ** 2).sum(axis=1)
+            closer = squared < nearest
+            nearest = np.where(closer, squared, nearest)
+            foot = np.where(closer[:, None], candidate, foot)
+            angle = np.where(closer, u, angle)
+        from_spine = points.copy()
+        from_spine[:, :2] -= foot
+        length = np.linalg.norm(from_spine, axis=1)
+        gradient = from_spine / np.where(length > 0.0, length, 1.0)[:, None]
+        outward = (from_spine[:, :2] * sagittal_normal(angle)).sum(axis=1)
+        return length - self.coronal_radius, gradient, angle, np.arctan2(points[:, 2], outward)
+
+    def _foot_on_arc(
+        self, arc: int, centre: FloatArray, points: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the nearest spine points of one arc, (N, 2) [m], and their angles, (N,) [rad]."""
+        first, last = self.limits[arc], self.limits[arc + 1]
+        middle = 0.5 * (first + last)
+        away = points - centre
+        angle = np.arctan2(away[:, 0], -away[:, 1])
+        # Turned to within half a turn of the arc's middle, so that clipping finds the nearer end.
+        angle = middle + np.remainder(angle - middle + np.pi, 2.0 * np.pi) - np.pi
+        angle = np.clip(angle, first, last)
+        return centre + (self.radii[arc] - self.coronal_radius) * sagittal_normal(angle), angle
+
+    def depth(self, points: FloatArray, directions: FloatArray, reach: float) -> FloatArray:
+        """Return how far points lie inside the condyle along rays that leave it.
+
+        Newton's method on the signed distance along each ray, from the point outwards.
+
+        Parameters
+        ----------
+        points, directions : (N, 3) float64
+            Points [m] and unit directions, (x, y, across).
+        reach : float
+            Largest depth looked for [m].
+
+        Returns
+        -------
+        (N,) float64
+            Distance along the direction at which the ray leaves through the condyle's own surface
+            [m]; 0 where the point is outside, or the ray leaves beyond the edges or the reach.
+
+        Raises
+        ------
+        ValueError
+            If a ray is so nearly tangent that no exit is found.
+        """
+        travelled = np.zeros(len(points))
+        inside = np.flatnonzero(self.locate(points)[0] < 0.0)
+        active = inside
+        for _ in range(_NEWTON_STEPS):
+            if len(active) == 0:
+                break
+            at = points[active] + travelled[active, None] * directions[active]
+            distance, gradient, _, _ = self.locate(at)
+            slope = (gradient * directions[active]).sum(axis=1)
+            # Inside, |distance| is the longest step that cannot pass the surface; Newton's step
+            # is taken where the ray already runs outwards.
+            step = np.where(slope > 0.1, -distance / np.maximum(slope, 0.1), -distance)
+            travelled[active] += step
+            going = (np.abs(step) > _NEWTON_TOLERANCE) & (travelled[active] <= 2.0 * reach)
+            active = active[going]
+        if len(active):
+            raise ValueError(
+                f"condyle: {len(active)} rays are tangent to the condyle, the first starts at "
+                f"{points[active[0]].tolist()} m; expected rays that leave it"
+            )
+        return self._within(points, directions, travelled, inside, reach)
+
+    def _within(
+        self,
+        points: FloatArray,
+        directions: FloatArray,
+        travelled: FloatArray,
+        inside: np.ndarray,
+        reach: float,
+    ) -> FloatArray:
+        """Keep the depths of rays that leave through the condyle's own surface."""
+        depth = np.zeros(len(points))
+        at = points[inside] + travelled[inside, None] * directions[inside]
+        _, _, u, v = self.locate(at)
+        own = (u > self.limits[0]) & (u < self.limits[-1]) & (np.abs(v) <= self.half_angle)
+        own &= travelled[inside] <= reach
+        depth[inside[own]] = travelled[inside[own]]
+        return depth
+
+
+def sagittal_normal(angle: FloatArray | float) -> FloatArray:
+    """Return the unit vector (x, y) at a sagittal angle, 0 being distal, (..., 2)."""
+    return np.stack([np.sin(angle), -np.cos(angle)], axis=-1)

@@ -1,0 +1,288 @@
+"""Spring laws of the elastic foundation: pressure over indentation.
+
+Every law is a stack of elastic layers (one, or two for two elastic bodies) that a kernel
+evaluates; see `foundation.kernels` for the arrays. With the confined modulus of a thin layer bonded
+to a rigid base, C E = (1 - nu) E / ((1 + nu)(1 - 2 nu)):
+
+- `LinearLaw`: p = C E d / h (Bei & Fregly 2004, Med Eng Phys 26:777-789);
+- `LogarithmicLaw`: p = -C E ln(1 - d/h) (Blankevoort et al. 1991, J Biomech 24:1019-1031);
+- `ModifiedLaw`: p = C E (d - d0/f)^m / hc (Perez-Gonzalez et al. 2008, Med Eng Phys 30:387-398).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from foundation import kernels
+from foundation.checks import FloatArray, check_array, check_number, frozen
+
+
+@dataclass(frozen=True, eq=False)
+class LayerArrays:
+    """Layers of a law as the kernels take them, for S springs.
+
+    Parameters
+    ----------
+    kinds : (L,) int64
+        `kernels.POWER` or `kernels.LOGARITHMIC`.
+    exponents, offsets : (L,) float64
+        m and 1/f of each layer.
+    coefficients, thicknesses : (L, S) float64
+        c [Pa/m^m, or Pa for the logarithmic kind] and h [m] of each spring.
+    """
+
+    kinds: NDArray[np.int64]
+    exponents: FloatArray
+    offsets: FloatArray
+    coefficients: FloatArray
+    thicknesses: FloatArray
+
+    @property
+    def arguments(self) -> tuple[NDArray[np.int64], FloatArray, FloatArray, FloatArray, FloatArray]:
+        """The arrays in the order in which the kernels take them."""
+        return self.kinds, self.exponents, self.offsets, self.coefficients, self.thicknesses
+
+
+class SpringLaw(ABC):
+    """Pressure of a spring over its indentation."""
+
+    @abstractmethod
+    def layers(self, springs: int) -> LayerArrays:
+        """Return the law's layers for a bed of that many springs.
+
+        Raises
+        ------
+        ValueError
+            If the law has a thickness per spring and their number differs.
+        """
+
+    def pressure(
+        self, indentation: ArrayLike, patch_indentation: float | None = None
+    ) -> FloatArray:
+        """Return the pressure of each spring of one contact patch.
+
+        Parameters
+        ----------
+        indentation : (S,) float64
+            Indentation of each spring [m], 0 or less out of contact.
+        patch_indentation : float, optional
+            Largest indentation of the patch [m], by default that of `indentation`; must be given
+            if the springs passed do not include the deepest one. Only the modified law uses it.
+
+        Returns
+        -------
+        (S,) float64
+            Pressure [Pa].
+        """
+        depths = check_array("indentation", indentation, (None,))
+        layers = self.layers(len(depths))
+        deepest = int(np.argmax(depths)) if len(depths) else 0
+        largest = depths.max(initial=0.0) if patch_indentation is None else patch_indentation
+        offset = 0.0
+        if largest > 0.0 and layers.offsets.any():
+            offset = kernels.series_pressure(*layers.arguments, deepest, largest, True)[2]
+        return np.array(
+            [
+                kernels.series_pressure(*layers.arguments, i, d - offset, False)[0]
+                for i, d in enumerate(depths)
+            ]
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Layer(SpringLaw):
+    """One elastic layer.
+
+    Parameters
+    ----------
+    youngs_modulus : float
+        E [Pa], > 0.
+    poissons_ratio : float
+        nu [-], -1 < nu < 0.5; the confined modulus is infinite at 0.5.
+    thickness : float or (S,) float64
+        h [m], one for all springs or one for each, > 0.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of its range.
+    """
+
+    youngs_modulus: float
+    poissons_ratio: float
+    thickness: float | FloatArray
+
+    def __post_init__(self) -> None:
+        check_number("youngs_modulus", self.youngs_modulus, above=0.0, unit="Pa")
+        check_number("poissons_ratio", self.poissons_ratio, above=-1.0, below=0.5)
+        thickness = check_array("thickness", self.thickness)
+        if thickness.ndim > 1:
+            raise ValueError(
+                f"thickness: expected a number or one per spring, found shape {thickness.shape}"
+            )
+        if thickness.size == 0 or thickness.min() <= 0.0:
+            raise ValueError(
+                f"thickness: expected > 0 m everywhere, found {thickness.min(initial=np.inf):g} m"
+            )
+        if thickness.max() > 0.1:
+            raise ValueError(
+                f"thickness: expected metres (a layer of the knee is below 0.1 m), found "
+                f"{thickness.max():g}; was it given in millimetres?"
+            )
+        object.__setattr__(self, "thickness", frozen(thickness) if thickness.ndim else float(thickness))
+
+    @property
+    def confined_modulus(self) -> float:
+        """C E = (1 - nu) E / ((1 + nu)(1 - 2 nu)) [Pa]."""
+        nu = self.poissons_ratio
+        return (1.0 - nu) * self.youngs_modulus / ((1.0 + nu) * (1.0 - 2.0 * nu))
+
+    def _thicknesses(self, springs: int) -> FloatArray:
+        thickness = np.asarray(self.thickness, dtype=np.float64)
+        if thickness.ndim == 1 and len(thickness) != springs:
+            raise ValueError(
+                f"thickness: expected one per spring ({springs}), found {len(thickness)}"
+            )
+        return np.ascontiguousarray(np.broadcast_to(thickness, (springs,)))
+
+    def _stack(
+        self, kind: int, exponent: float, offset: float, coefficients: FloatArray, springs: int
+    ) -> LayerArrays:
+        return LayerArrays(
+            np.array([kind], dtype=np.int64),
+            np.array([exponent]),
+            np.array([offset]),
+            np.ascontiguousarray(coefficients[None, :]),
+            self._thicknesses(springs)[None, :].copy(),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class LinearLaw(_Layer):
+    """Original law: p = C E d / h."""
+
+    def layers(self, springs: int) -> LayerArrays:
+        """Return the layer arrays; see `SpringLaw.layers`."""
+        stiffness = self.confined_modulus / self._thicknesses(springs)
+        return self._stack(kernels.POWER, 1.0, 0.0, stiffness, springs)
+
+
+@dataclass(frozen=True, eq=False)
+class LogarithmicLaw(_Layer):
+    """Layered logarithmic law: p = -C E ln(1 - d/h) (Blankevoort et al. 1991).
+
+    It follows its tangent beyond a strain of 0.99; the contact model flags such results.
+    """
+
+    def layers(self, springs: int) -> LayerArrays:
+        """Return the layer arrays; see `SpringLaw.layers`."""
+        modulus = np.full(springs, self.confined_modulus)
+        return self._stack(kernels.LOGARITHMIC, 1.0, 0.0, modulus, springs)
+
+
+@dataclass(frozen=True, eq=False)
+class ModifiedLaw(_Layer):
+    """Modified law of Perez-Gonzalez et al. (2008): p = C E dc^m / hc.
+
+    dc = max(0, d - d0/f), d0 being the largest indentation of the patch, and
+    hc = h / dref^(1 - m). The source prints dref twice (Lehtoranta 2011, eq. 46-49), which is
+    dimensionally inconsistent; it stands once here. Exact limits: f = inf, m = 1 is the original
+    law; f = 2, m = 1/2 with hc from `hertz` is the Hertz contact of a sphere on a half-space.
+
+    Parameters
+    ----------
+    f : float
+        The patch bears where it is pressed beyond 1/f of its largest indentation, > 1.
+    m : float
+        Exponent, > 0.
+    reference_indentation : float
+        dref [m], > 0; without influence at m = 1.
+    """
+
+    f: float = field(kw_only=True)
+    m: float = field(kw_only=True)
+    reference_indentation: float = field(kw_only=True, default=1e-3)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.f > 1.0:
+            raise ValueError(f"f: expected > 1 (or inf), found {self.f!r}")
+        check_number("m", self.m, above=0.0)
+        check_number("reference_indentation", self.reference_indentation, above=0.0, unit="m")
+
+    @classmethod
+    def hertz(cls, youngs_modulus: float, poissons_ratio: float, radius: float) -> ModifiedLaw:
+        """Return the law that is Hertz's for a rigid sphere on an elastic half-space.
+
+        f = 2, m = 1/2 and hc = pi sqrt(R) C E / (2 sqrt(2) E*), with E* = E / (1 - nu^2): force
+        4/3 E* sqrt(R) d0^(3/2), contact area pi R d0, half-ellipsoid pressure
+        (Johnson 1985, eq. 4.22-4.24).
+
+        Parameters
+        ----------
+        youngs_modulus, poissons_ratio : float
+            Of the half-space [Pa, -].
+        radius : float
+            R of the sphere [m], > 0.
+        """
+        check_number("radius", radius, above=0.0, unit="m")
+        nominal = cls(youngs_modulus, poissons_ratio, 1e-2, f=2.0, m=0.5)
+        plane = youngs_modulus / (1.0 - poissons_ratio**2)
+        effective = (
+            np.pi * np.sqrt(radius) * nominal.confined_modulus / (2.0 * np.sqrt(2.0) * plane)
+        )
+        # hc = h / dref^(1/2); the layer has no thickness of its own, so dref carries it.
+        reference = (1e-2 / effective) ** 2
+        return cls(
+            youngs_modulus, poissons_ratio, 1e-2, f=2.0, m=0.5, reference_indentation=reference
+        )
+
+    @property
+    def effective_thickness(self) -> FloatArray:
+        """hc = h / dref^(1 - m) [m^m], scalar array or one per spring."""
+        return np.asarray(self.thickness) / self.reference_indentation ** (1.0 - self.m)
+
+    def layers(self, springs: int) -> LayerArrays:
+        """Return the layer arrays; see `SpringLaw.layers`."""
+        scale = self.reference_indentation ** (1.0 - self.m)
+        coefficients = self.confined_modulus * scale / self._thicknesses(springs)
+        return self._stack(kernels.POWER, self.m, 1.0 / self.f, coefficients, springs)
+
+
+@dataclass(frozen=True, eq=False)
+class SeriesLaw(SpringLaw):
+    """Two elastic bodies: their springs in series carry one pressure and share the indentation.
+
+    For two original laws K = K1 K2 / (K1 + K2). In general d = d1(p) + d2(p) is solved for p.
+
+    Parameters
+    ----------
+    first, second : SpringLaw
+        Laws of the tibial and of the femoral layer (single layers).
+
+    Raises
+    ------
+    ValueError
+        If one of them is itself a series.
+    """
+
+    first: SpringLaw
+    second: SpringLaw
+
+    def __post_init__(self) -> None:
+        for name in ("first", "second"):
+            if not isinstance(getattr(self, name), _Layer):
+                raise ValueError(f"{name}: expected a law of one layer, found {getattr(self, name)!r}")
+
+    def layers(self, springs: int) -> LayerArrays:
+        """Return the layer arrays; see `SpringLaw.layers`."""
+        a, b = self.first.layers(springs), self.second.layers(springs)
+        stacked = (
+            np.ascontiguousarray(np.concatenate(pair))
+            for pair in zip(a.arguments, b.arguments, strict=True)
+        )
+        return LayerArrays(*stacked)

@@ -1,0 +1,167 @@
+"""Loads of the knee contact: value types shared by the original model and the surrogates.
+
+All loads are what the tibial side exerts on the femur, in the tibial frame, moments about the
+tibial origin; axial compression is therefore +force[1].
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from foundation.checks import FloatArray, check_array, check_number, frozen
+
+#: Names of the six components of a wrench, with their units, in order.
+WRENCH_COLUMNS = (
+    "force_x_N",
+    "force_y_N",
+    "force_z_N",
+    "moment_x_Nm",
+    "moment_y_Nm",
+    "moment_z_Nm",
+)
+#: Names of the other quantities of a contact, with their units, in order.
+QUANTITY_COLUMNS = (
+    "area_m2",
+    "peak_pressure_Pa",
+    "mean_pressure_Pa",
+    "cop_x_m",
+    "cop_y_m",
+    "cop_z_m",
+)
+LOAD_COLUMNS = WRENCH_COLUMNS + QUANTITY_COLUMNS
+COMPARTMENTS = ("medial", "lateral")
+
+
+@dataclass(frozen=True, eq=False)
+class CompartmentLoads:
+    """Loads of one compartment, or of the whole knee.
+
+    Parameters
+    ----------
+    force : (3,) float64
+        Force on the femur, tibial frame [N].
+    moment : (3,) float64
+        Moment on the femur about the tibial origin, tibial frame [N m].
+    area : float
+        Area of the springs in contact [m²].
+    peak_pressure, mean_pressure : float
+        Largest pressure, and pressure averaged over the contact area [Pa].
+    centre_of_pressure : (3,) float64
+        Pressure-weighted mean of the spring positions, tibial frame [m]; NaN out of contact,
+        where there is none.
+    """
+
+    force: FloatArray
+    moment: FloatArray
+    area: float
+    peak_pressure: float
+    mean_pressure: float
+    centre_of_pressure: FloatArray
+
+    def __post_init__(self) -> None:
+        for name in ("force", "moment"):
+            object.__setattr__(self, name, frozen(check_array(name, getattr(self, name), (3,))))
+        for name in ("area", "peak_pressure", "mean_pressure"):
+            object.__setattr__(self, name, check_number(name, getattr(self, name)))
+        centre = check_array(
+            "centre_of_pressure", self.centre_of_pressure, (3,), allow_nan=True
+        )
+        object.__setattr__(self, "centre_of_pressure", frozen(centre))
+
+    @property
+    def wrench(self) -> FloatArray:
+        """(force; moment about the tibial origin), (6,) [N, N m]."""
+        return np.concatenate([self.force, self.moment])
+
+    @property
+    def array(self) -> FloatArray:
+        """All quantities in the order of `LOAD_COLUMNS`, (12,)."""
+        scalars = [self.area, self.peak_pressure, self.mean_pressure]
+        return np.concatenate([self.force, self.moment, scalars, self.centre_of_pressure])
+
+    @classmethod
+    def from_array(cls, values: ArrayLike) -> Self:
+        """Build from the (12,) values in the order of `LOAD_COLUMNS`."""
+        v = check_array("loads", values, (12,), allow_nan=True)
+        return cls(v[:3], v[3:6], float(v[6]), float(v[7]), float(v[8]), v[9:])
+
+
+@dataclass(frozen=True, eq=False)
+class ContactLoads:
+    """Loads per compartment and in total.
+
+    Parameters
+    ----------
+    medial, lateral, total : CompartmentLoads
+        Loads of each compartment and of the whole knee.
+    flags : tuple of str
+        What the reader must know before using the loads (for example a pose outside the domain
+        of a surrogate); empty when there is nothing to say.
+    """
+
+    medial: CompartmentLoads
+    lateral: CompartmentLoads
+    total: CompartmentLoads
+    flags: tuple[str, ...] = field(default=())
+
+    @property
+    def force(self) -> FloatArray:
+        """Total force on the femur, (3,) [N]."""
+        return self.total.force
+
+    @property
+    def moment(self) -> FloatArray:
+        """Total moment on the femur about the tibial origin, (3,) [N m]."""
+        return self.total.moment
+
+    @property
+    def wrench(self) -> FloatArray:
+        """Total (force; moment), (6,) [N, N m]."""
+        return self.total.wrench
+
+    @property
+    def area(self) -> float:
+        """Total contact area [m²]."""
+        return self.total.area
+
+    @property
+    def peak_pressure(self) -> float:
+        """Largest pressure of both compartments [Pa]."""
+        return self.total.peak_pressure
+
+    @property
+    def mean_pressure(self) -> float:
+        """Pressure averaged over the total contact area [Pa]."""
+        return self.total.mean_pressure
+
+    @property
+    def centre_of_pressure(self) -> FloatArray:
+        """Centre of pressure of the whole knee, (3,) [m]."""
+        return self.total.centre_of_pressure
+
+    @classmethod
+    def from_compartments(
+        cls, medial: ArrayLike, lateral: ArrayLike, flags: tuple[str, ...] = ()
+    ) -> Self:
+        """Build from the (12,) values of each compartment; the total follows from them.
+
+        Forces, moments and areas add; the peak is the larger one; the mean pressure is weighted
+        by area and the centre of pressure by the pressure carried (mean pressure times area).
+        """
+        parts = np.stack([check_array("loads", c, (12,), allow_nan=True) for c in (medial, lateral)])
+        area = parts[:, 6]
+        carried = area * parts[:, 8]
+        total = np.empty(12)
+        total[:7] = parts[:, :7].sum(axis=0)
+        total[7] = parts[:, 7].max()
+        total[8] = carried.sum() / area.sum() if area.sum() > 0.0 else 0.0
+        weights = carried / carried.sum() if carried.sum() > 0.0 else np.full(2, np.nan)
+        # A compartment out of contact has no centre and no weight.
+        centres = np.where(np.isnan(parts[:, 9:]) & (carried[:, None] == 0.0), 0.0, parts[:, 9:])
+        total[9:] = weights @ centres
+        build = CompartmentLoads.from_array
+        return cls(build(parts[0]), build(parts[1]), build(total), flags)

@@ -1,0 +1,212 @@
+"""Pose of the femur in the tibia: frames, signs, conversions and virtual work.
+
+This module alone owns the conventions of the project. Tibial frame of a right knee: x anterior,
+y superior (proximal), z lateral; metres and radians. The six coordinates are
+
+    q = (flexion, adduction, internal rotation; anterior, superior, lateral),
+
+the last three being the position of the femoral origin in the tibial frame. The rotation is the
+joint coordinate system of Grood & Suntay (1983, J Biomech Eng 105:136-144),
+
+    R (tibia <- femur) = Ry(-rotation) Rx(-adduction) Rz(flexion),
+
+the transpose of OpenSim-JAM's Rz(-flexion) Rx(adduction) Ry(rotation). Its singular point,
+adduction = +-90 degrees, lies outside any knee.
+
+A wrench is (force, moment about the tibial origin), in the tibial frame, acting on the femur.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from foundation.checks import FloatArray, check_array, check_number
+
+COORDINATES = ("flexion", "adduction", "rotation", "anterior", "superior", "lateral")
+#: Unit of each coordinate, in the order of `COORDINATES`.
+COORDINATE_UNITS = ("rad", "rad", "rad", "m", "m", "m")
+
+
+@dataclass(frozen=True)
+class Pose:
+    """Position and orientation of the femur in the tibial frame.
+
+    Parameters
+    ----------
+    flexion, adduction, rotation : float
+        Joint angles of Grood & Suntay [rad]; rotation is internal rotation of the tibia.
+    anterior, superior, lateral : float
+        Position of the femoral origin in the tibial frame [m].
+
+    Raises
+    ------
+    ValueError
+        If a coordinate is not a finite number.
+    """
+
+    flexion: float = 0.0
+    adduction: float = 0.0
+    rotation: float = 0.0
+    anterior: float = 0.0
+    superior: float = 0.0
+    lateral: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in COORDINATES:
+            object.__setattr__(self, name, check_number(f"pose {name}", getattr(self, name)))
+
+    @classmethod
+    def from_array(cls, coordinates: ArrayLike) -> Self:
+        """Build a pose from `coordinates` : (6,) in the order of `COORDINATES` [rad, m]."""
+        return cls(*(float(c) for c in check_array("pose", coordinates, (6,))))
+
+    @property
+    def array(self) -> FloatArray:
+        """The coordinates as a new array, (6,) float64 [rad, m]."""
+        return np.array(
+            [
+                self.flexion,
+                self.adduction,
+                self.rotation,
+                self.anterior,
+                self.superior,
+                self.lateral,
+            ]
+        )
+
+    @classmethod
+    def from_opensim(
+        cls, flex: float, add: float, rot: float, tx: float, ty: float, tz: float
+    ) -> Self:
+        """Build a pose from OpenSim-JAM's coordinates of the tibia in the femur.
+
+        There x_femur = R x_tibia + (tx, ty, tz) with R = Rz(-flex) Rx(add) Ry(rot)
+        (Lenhart et al. 2015, Ann Biomed Eng 43:2675-2685).
+
+        Parameters
+        ----------
+        flex, add, rot : float
+            Angles [rad].
+        tx, ty, tz : float
+            Position of the tibial origin in the femoral frame [m].
+        """
+        rotation = rotation_matrix(flex, add, rot)
+        origin = -rotation @ check_array("OpenSim translation", (tx, ty, tz), (3,))
+        return cls(flex, add, rot, *(float(c) for c in origin))
+
+    def to_opensim(self) -> FloatArray:
+        """Return OpenSim-JAM's (flex, add, rot, tx, ty, tz), (6,) [rad, m]."""
+        tibial_origin = -self.rotation_matrix.T @ self.translation
+        return np.concatenate([self.array[:3], tibial_origin])
+
+    @property
+    def rotation_matrix(self) -> FloatArray:
+        """Rotation tibia <- femur, (3, 3)."""
+        return rotation_matrix(self.flexion, self.adduction, self.rotation)
+
+    @property
+    def translation(self) -> FloatArray:
+        """Femoral origin in the tibial frame, (3,) [m]."""
+        return np.array([self.anterior, self.superior, self.lateral])
+
+
+def rotation_matrix(flexion: float, adduction: float, rotation: float) -> FloatArray:
+    """Return R (tibia <- femur) = Ry(-rotation) Rx(-adduction) Rz(flexion), (3, 3).
+
+    Angles in radians; Grood & Suntay (1983).
+    """
+    cf, sf = np.cos(flexion), np.sin(flexion)
+    ca, sa = np.cos(adduction), np.sin(adduction)
+    cr, sr = np.cos(rotation), np.sin(rotation)
+    about_y = np.array([[cr, 0.0, -sr], [0.0, 1.0, 0.0], [sr, 0.0, cr]])
+    about_x = np.array([[1.0, 0.0, 0.0], [0.0, ca, sa], [0.0, -sa, ca]])
+    about_z = np.array([[cf, -sf, 0.0], [sf, cf, 0.0], [0.0, 0.0, 1.0]])
+    return about_y @ about_x @ about_z
+
+
+def rotation_axes(adduction: float, rotation: float) -> FloatArray:
+    """Return the axes of the three angles in the tibial frame, columns of a (3, 3) array.
+
+    A rate of (flexion, adduction, rotation) turns the femur with angular velocity axes @ rates.
+    """
+    ca, sa = np.cos(adduction), np.sin(adduction)
+    cr, sr = np.cos(rotation), np.sin(rotation)
+    flexion_axis = (-sr * ca, sa, cr * ca)
+    adduction_axis = (-cr, 0.0, -sr)
+    rotation_axis = (0.0, -1.0, 0.0)
+    return np.array([flexion_axis, adduction_axis, rotation_axis]).T
+
+
+def twist_jacobian(pose: Pose) -> FloatArray:
+    """Return the twist of the femur per unit rate of each pose coordinate.
+
+    Parameters
+    ----------
+    pose : Pose
+        Where the twist is taken.
+
+    Returns
+    -------
+    (6, 6) float64
+        Column k holds (velocity of the femoral point at the tibial origin; angular velocity) in
+        the tibial frame [m/s, rad/s] for a unit rate of coordinate k.
+    """
+    axes = rotation_axes(pose.adduction, pose.rotation)
+    jacobian = np.zeros((6, 6))
+    # A turn about the femoral origin p moves the point at the tibial origin by axis x (0 - p).
+    jacobian[:3, :3] = np.cross(pose.translation[None, :], axes.T).T
+    jacobian[3:, :3] = axes
+    jacobian[:3, 3:] = np.eye(3)
+    return jacobian
+
+
+def generalised_force(pose: Pose, wrench: ArrayLike) -> FloatArray:
+    """Return the generalised forces of a wrench on the femur by virtual work.
+
+    Parameters
+    ----------
+    pose : Pose
+        Where the work is taken.
+    wrench : (6,) float64
+        (force; moment about the tibial origin) on the femur, tibial frame [N, N m].
+
+    Returns
+    -------
+    (6,) float64
+        Forces conjugate to the pose coordinates [N m, N m, N m, N, N, N].
+    """
+    return twist_jacobian(pose).T @ check_array("wrench", wrench, (6,))
+
+
+def generalised_force_jacobian(
+    pose: Pose, wrench: ArrayLike, wrench_jacobian: ArrayLike
+) -> FloatArray:
+    """Return d(generalised force)/d(pose coordinates), (6, 6).
+
+    Parameters
+    ----------
+    pose : Pose
+        Where the derivative is taken.
+    wrench : (6,) float64
+        Wrench on the femur at that pose [N, N m].
+    wrench_jacobian : (6, 6) float64
+        Its derivative with respect to the pose coordinates.
+    """
+    force_moment = check_array("wrench", wrench, (6,))
+    jacobian = twist_jacobian(pose).T @ check_array("wrench_jacobian", wrench_jacobian, (6, 6))
+    force, moment = force_moment[:3], force_moment[3:]
+    axes = rotation_axes(pose.adduction, pose.rotation)
+    # Q_angle = axis . (M - p x F): its geometric part is due to p and to the turning axes.
+    about_femur = moment - np.cross(pose.translation, force)
+    jacobian[:3, 3:] += np.cross(axes.T, force)
+    flexion_by_adduction = np.cross(axes[:, 1], axes[:, 0])
+    flexion_by_rotation = np.cross(axes[:, 2], axes[:, 0])
+    adduction_by_rotation = np.cross(axes[:, 2], axes[:, 1])
+    jacobian[0, 1] += flexion_by_adduction @ about_femur
+    jacobian[0, 2] += flexion_by_rotation @ about_femur
+    jacobian[1, 2] += adduction_by_rotation @ about_femur
+    return jacobian

@@ -1,0 +1,142 @@
+"""Triangle meshes of articular surfaces, and the error and warning that speak of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from foundation.checks import FloatArray, frozen
+
+IntArray = NDArray[np.int64]
+
+#: A triangle is degenerate when its area is below this part of its longest edge squared. Far below
+#: any sliver of a real mesh (1e-6), above the rounding of collinear corners in double precision.
+DEGENERATE = 1e-12
+
+
+class MeshError(ValueError):
+    """A mesh that cannot be used; the message names the mesh, the finding and the remedy."""
+
+
+class MeshWarning(UserWarning):
+    """A mesh that can be used with care; the message names the mesh, the finding, the remedy."""
+
+
+@dataclass(frozen=True, eq=False)
+class TriangleMesh:
+    """A surface of triangles in the frame of its body.
+
+    Parameters
+    ----------
+    vertices : (V, 3) float64
+        Positions [m], femoral or tibial frame (x anterior, y superior, z lateral).
+    faces : (F, 3) int64
+        Vertices of each triangle, counter-clockwise seen from outside, so that the normals leave
+        the bone or component: femur down, tibia up.
+    name : str
+        What the mesh is called in messages.
+
+    Raises
+    ------
+    MeshError
+        If there is no triangle, a vertex is not finite, an index is out of range, or a triangle
+        has no area and therefore no normal.
+    """
+
+    vertices: FloatArray
+    faces: IntArray
+    name: str = "mesh"
+
+    def __post_init__(self) -> None:
+        vertices, faces = checked_triangles(self.name, self.vertices, self.faces)
+        flat = np.flatnonzero(degenerate_triangles(vertices, faces))
+        if len(flat):
+            raise MeshError(
+                f"{self.name}: {len(flat)} degenerate triangles (no area, so no normal), the first "
+                f"is number {flat[0]}; remove them, as load_mesh does"
+            )
+        object.__setattr__(self, "vertices", frozen(vertices))
+        object.__setattr__(self, "faces", frozen(faces))
+
+    @cached_property
+    def centroids(self) -> FloatArray:
+        """Centroid of each triangle, (F, 3) [m]."""
+        return frozen(self.vertices[self.faces].mean(axis=1))
+
+    @cached_property
+    def area_vectors(self) -> FloatArray:
+        """Outward normal times area of each triangle, (F, 3) [m²]."""
+        return frozen(area_vectors(self.vertices, self.faces))
+
+    @cached_property
+    def areas(self) -> FloatArray:
+        """Area of each triangle, (F,) [m²]."""
+        return frozen(np.linalg.norm(self.area_vectors, axis=1))
+
+    @cached_property
+    def normals(self) -> FloatArray:
+        """Unit outward normal of each triangle, (F, 3)."""
+        return frozen(self.area_vectors / self.areas[:, None])
+
+    def mirrored(self) -> TriangleMesh:
+        """Return the mirror image in z (left knee <-> right knee), triangles in the same order.
+
+        The winding is turned, so that the normals still leave the bone or component.
+        """
+        return TriangleMesh(self.vertices * (1.0, 1.0, -1.0), self.faces[:, ::-1], self.name)
+
+
+def area_vectors(vertices: FloatArray, faces: IntArray) -> FloatArray:
+    """Return normal times area of each triangle, (F, 3) [m²]."""
+    a, b, c = (vertices[faces[:, k]] for k in range(3))
+    return 0.5 * np.cross(b - a, c - a)
+
+
+def degenerate_triangles(vertices: FloatArray, faces: IntArray) -> NDArray[np.bool_]:
+    """Return which triangles have no area, (F,) bool (see `DEGENERATE`)."""
+    corners = vertices[faces]
+    longest = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).max(axis=1)
+    areas = np.linalg.norm(area_vectors(vertices, faces), axis=1)
+    return areas <= DEGENERATE * longest**2
+
+
+def checked_triangles(
+    name: str, vertices: ArrayLike, faces: ArrayLike
+) -> tuple[FloatArray, IntArray]:
+    """Return copies of vertices (V, 3) float64 and faces (F, 3) int64 that fit together.
+
+    Raises
+    ------
+    MeshError
+        If the shapes are wrong, there is no triangle, a vertex is not finite, or an index is out
+        of range.
+    """
+    points = np.array(vertices, dtype=np.float64, order="C")
+    indices = np.array(faces, order="C")
+    if indices.size == 0 or points.size == 0:
+        raise MeshError(
+            f"{name}: no triangles; expected a triangulated surface, not points or lines: "
+            "export it again as a triangle mesh"
+        )
+    if points.ndim != 2 or points.shape[1] != 3:
+        raise MeshError(f"{name}: expected vertices of shape (V, 3), found {points.shape}")
+    if indices.ndim != 2 or indices.shape[1] != 3 or indices.dtype.kind not in "iu":
+        raise MeshError(
+            f"{name}: expected faces of shape (F, 3) and integer type, found {indices.shape} "
+            f"{indices.dtype}"
+        )
+    bad = np.flatnonzero(~np.isfinite(points).all(axis=1))
+    if len(bad):
+        raise MeshError(
+            f"{name}: {len(bad)} of {len(points)} vertices are NaN or infinite, the first is "
+            f"number {bad[0]}; the export failed, write the file again"
+        )
+    if indices.min() < 0 or indices.max() >= len(points):
+        raise MeshError(
+            f"{name}: a triangle names vertex {indices.max()} or {indices.min()}, expected 0 to "
+            f"{len(points) - 1}; the file is damaged, export it again"
+        )
+    return points, indices.astype(np.int64)

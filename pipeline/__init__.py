@@ -1,0 +1,1 @@
+"""Configuration, stages a to h, sample store, runner, report and command line."""

@@ -1,0 +1,8 @@
+"""Entry point of `python -m pipeline`."""
+
+import sys
+
+from pipeline.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,130 @@
+"""Command line: `python -m pipeline run configs/implant.toml`, and its parts."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from dynamics.equilibrium import EquilibriumError
+from dynamics.integrator import SimulationError
+from pipeline.config import Config, ConfigError, describe_schema, load_config
+from pipeline.report import write_report
+from pipeline.runner import RunError, bench, run_study, simulate_again, validate_again
+from pipeline.samples import StoreError
+from pipeline.stages import StageError
+from surrogates.persistence import SurrogateFileError
+
+#: Errors of what the user gave: one message, exit status 2.
+BAD_INPUT = (ConfigError, RunError, StoreError, SurrogateFileError, ValueError, OSError)
+#: Errors of a stage that could not end: one message, exit status 1.
+FAILED_STAGE = (StageError, SimulationError, EquilibriumError)
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """Return the parser of the command line."""
+    parser = argparse.ArgumentParser(
+        prog="python -m pipeline",
+        description="Knee-contact surrogates: from two meshes to a gait simulation.",
+        epilog="example: python -m pipeline run configs/implant.toml --set design.candidates=2000",
+    )
+    commands = parser.add_subparsers(dest="command", required=True)
+    run = commands.add_parser("run", help="stages a to h, and the report")
+    run.add_argument("config", type=Path, help="study (TOML)")
+    run.add_argument(
+        "--set", action="append", default=[], metavar="SECTION.KEY=VALUE", dest="overrides",
+        help="replace a value of the study; may be repeated",
+    )  # fmt: skip
+    run.add_argument("--out", type=Path, help="run directory (default: runs/<name>)")
+    run.add_argument("--resume", action="store_true", help="go on with an interrupted run")
+    run.add_argument("--quiet", action="store_true", help="no progress bars")
+    for name, text in (
+        ("validate", "judge a run's surrogate on its held-out samples"),
+        ("simulate", "repeat a run's gait simulation with its surrogate and original model"),
+        ("report", "write a run's report again from its files"),
+        ("bench", "time one evaluation of a run's original model and surrogate"),
+    ):
+        command = commands.add_parser(name, help=text)
+        command.add_argument("folder", type=Path, help="run directory")
+    commands.add_parser("schema", help="describe every key of a configuration")
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Carry out a command; return the exit status (0 done, 1 a stage failed, 2 bad input)."""
+    options = build_parser().parse_args(arguments)
+    warnings.showwarning = _show_warning
+    try:
+        _COMMANDS[options.command](options)
+    except FAILED_STAGE as error:
+        return _fail(error, 1)
+    except BAD_INPUT as error:
+        return _fail(error, 2)
+    except KeyboardInterrupt:
+        return _fail("interrupted; go on with --resume", 130)
+    return 0
+
+
+def _run(options: argparse.Namespace) -> None:
+    config: Config = load_config(options.config, tuple(options.overrides))
+    folder = options.out or Path("runs") / config.run.name
+    report = run_study(config, folder, resume=options.resume, quiet=options.quiet)
+    _say(_summary(report, folder))
+
+
+def _validate(options: argparse.Namespace) -> None:
+    report = validate_again(options.folder)
+    _say(_summary(report, options.folder))
+
+
+def _simulate(options: argparse.Namespace) -> None:
+    report = simulate_again(options.folder)
+    _say(_summary(report, options.folder))
+
+
+def _report(options: argparse.Namespace) -> None:
+    report = write_report(options.folder)
+    _say(_summary(report, options.folder))
+
+
+def _bench(options: argparse.Namespace) -> None:
+    times = bench(options.folder)
+    _say(
+        f"original {times['original_us']:.0f} us, surrogate {times['surrogate_us']:.1f} us "
+        f"an evaluation with jacobian: {times['ratio']:.0f} times faster"
+    )
+
+
+def _schema(options: argparse.Namespace) -> None:
+    del options
+    _say(describe_schema())
+
+
+_COMMANDS = {
+    "run": _run,
+    "validate": _validate,
+    "simulate": _simulate,
+    "report": _report,
+    "bench": _bench,
+    "schema": _schema,
+}
+
+
+def _summary(report: dict[str, Any], folder: Path) -> str:
+    return "\n".join([*report["summary"], f"report: {folder / 'report.html'}"])
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(text + "\n")
+
+
+def _fail(error: BaseException | str, status: int) -> int:
+    sys.stderr.write(f"error: {error}\n")
+    return status
+
+
+def _show_warning(message: Any, category: Any, *_: Any, **__: Any) -> None:
+    sys.stderr.write(f"warning: {message}\n")

@@ -1,0 +1,407 @@
+"""Configuration: the schema owns every field, its default, unit and description.
+
+Keys carry their unit. Unknown keys are errors. Files are TOML.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self, get_args
+
+import tomli_w
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic.fields import FieldInfo
+
+Positive = Annotated[float, Field(gt=0.0, allow_inf_nan=False)]
+NonNegative = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+Range = tuple[Finite, Finite]
+Family = Literal["kriging", "response_surface"]
+Formulation = Literal["inverted", "direct"]
+Design = Literal["lhs", "lhs_optimised", "sobol", "halton", "hammersley", "full_factorial"]
+
+#: Folder of the third-party meshes, where a mesh path starts with `$KNEE_DATA`.
+DATA_VARIABLE = "KNEE_DATA"
+DEFAULT_DATA = "../shared/data"
+
+
+class ConfigError(ValueError):
+    """A configuration that cannot be used, with every reason in its message."""
+
+
+class Section(BaseModel):
+    """Base of all sections: unknown keys are errors, values are not coerced or changed."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class RunConfig(Section):
+    """What the run is called and how it is carried out."""
+
+    name: str = Field("implant", pattern=r"^[A-Za-z0-9_.-]+$", description="name of the run")
+    seed: int = Field(1, ge=0, description="seed of the training design")
+    workers: int = Field(0, ge=0, description="processes; 0 takes one per core")
+    chunk: int = Field(50, ge=1, description="samples evaluated and stored at a time")
+
+
+class MeshConfig(Section):
+    """One triangulated articular surface."""
+
+    file: str = Field(description="path; relative to the config file, or $KNEE_DATA/...")
+    unit: Literal["m", "cm", "mm", "um"] = Field("m", description="unit of the file")
+    axes: tuple[str, str, str] = Field(
+        ("x", "y", "z"), description="signed file axis of anterior, superior and lateral"
+    )
+
+
+class ImplantConfig(Section):
+    """The built-in condylar implant."""
+
+    edge_mm: Positive = Field(1.0, description="edge length of the insert's triangles")
+    femur_edge_mm: Positive = Field(0.5, description="edge length of the femoral triangles")
+
+
+class KneeConfig(Section):
+    """Which knee: the built-in implant, or two meshes."""
+
+    source: Literal["builtin", "meshes"] = Field("builtin", description="where the shapes are from")
+    side: Literal["right", "left"] = Field("right", description="a left knee is mirrored")
+    implant: ImplantConfig = Field(default_factory=ImplantConfig)
+    femur: MeshConfig | None = Field(None, description="femoral articular surface")
+    tibia: MeshConfig | None = Field(None, description="tibial articular surface")
+    split_lateral_mm: Finite | None = Field(
+        None, description="where the compartments part (lateral coordinate); found if not given"
+    )
+
+    @model_validator(mode="after")
+    def _meshes_given(self) -> Self:
+        if self.source == "meshes" and (self.femur is None or self.tibia is None):
+            raise ValueError('source = "meshes" needs [knee.femur] and [knee.tibia]')
+        if self.source == "builtin" and (self.femur or self.tibia):
+            raise ValueError('[knee.femur] and [knee.tibia] need source = "meshes"')
+        return self
+
+
+class LayerConfig(Section):
+    """Elastic layer of one body."""
+
+    law: Literal["linear", "modified", "logarithmic"] = Field("linear", description="spring law")
+    youngs_modulus_MPa: Positive = Field(463.0, description="Young's modulus")
+    poissons_ratio: float = Field(0.46, gt=-1.0, lt=0.5, description="Poisson's ratio")
+    thickness_mm: Positive | Literal["underside"] = Field(
+        "underside", description="layer thickness, or measured to the built-in insert's underside"
+    )
+    f: float = Field(float("inf"), gt=1.0, description="f of the modified law")
+    m: Positive = Field(1.0, description="exponent of the modified law")
+    reference_indentation_mm: Positive = Field(1.0, description="dref of the modified law")
+
+
+class ContactConfig(LayerConfig):
+    """The original model's springs: the tibial layer, and the femoral one if it is elastic."""
+
+    surface: Literal["flat"] = Field("flat", description="femoral surface between the vertices")
+    search_depth_mm: Positive = Field(20.0, description="largest indentation looked for")
+    femur_layer: LayerConfig | None = Field(None, description="second elastic body, in series")
+
+
+class PathConfig(Section):
+    """Reference path over flexion that the sampled offsets count from."""
+
+    kind: Literal["settled", "table"] = Field(
+        "settled", description="found by settling the knee simulator, or given as a table"
+    )
+    step_deg: Positive = Field(10.0, description="distance of the settled knots in flexion")
+    axial_force_N: Positive = Field(1000.0, description="axial force of settling")
+    flexion_deg: tuple[Finite, ...] = Field((), description="knots of the table")
+    adduction_deg: tuple[Finite, ...] = ()
+    rotation_deg: tuple[Finite, ...] = ()
+    anterior_mm: tuple[Finite, ...] = ()
+    superior_mm: tuple[Finite, ...] = ()
+    lateral_mm: tuple[Finite, ...] = ()
+
+    @model_validator(mode="after")
+    def _table_complete(self) -> Self:
+        columns = ("adduction_deg", "rotation_deg", "anterior_mm", "superior_mm", "lateral_mm")
+        if self.kind == "table":
+            for name in columns:
+                if len(getattr(self, name)) != len(self.flexion_deg):
+                    raise ValueError(f"{name}: expected one value per flexion_deg")
+        return self
+
+
+class SpaceConfig(Section):
+    """Where the samples are drawn."""
+
+    flexion_deg: Range = Field((-3.0, 63.0), description="range of flexion")
+    adduction_deg: Positive = Field(1.0, description="half width about the path")
+    rotation_deg: Positive = Field(8.0, description="half width about the path")
+    anterior_mm: Positive = Field(5.0, description="half width about the path")
+    lateral_mm: Positive = Field(1.0, description="half width about the path")
+    load_N: Range = Field((2.0, 3000.0), description="axial load of one compartment")
+    path: PathConfig = Field(default_factory=PathConfig)
+
+
+class DesignConfig(Section):
+    """Stages a and b: candidates and first samples, per compartment."""
+
+    kind: Design = Field("sobol", description="design of experiments")
+    candidates: int = Field(1000, ge=20, description="m, candidates per compartment")
+    first: int = Field(400, ge=10, description="n, those evaluated in stage b")
+
+    @model_validator(mode="after")
+    def _first_below(self) -> Self:
+        if self.first >= self.candidates:
+            raise ValueError("first: expected fewer than candidates")
+        return self
+
+
+class FeasibilityConfig(Section):
+    """Stage e: bounds of what gait can produce, as predicted by the first surrogates."""
+
+    ap_ratio: Positive = Field(0.35, description="largest |AP force| over axial load")
+    ml_ratio: Positive = Field(0.35, description="largest |ML force| over axial load")
+    peak_pressure_MPa: Positive = Field(60.0, description="largest peak pressure")
+    load_N: Range = Field((0.0, 1e9), description="axial load of one compartment")
+    margin: NonNegative = Field(
+        0.1, description="slack on every bound, as a fraction, for the surrogates' own error"
+    )
+
+
+class KrigingConfig(Section):
+    """Kriging (SMT)."""
+
+    correlation: Literal["squar_exp", "matern52", "matern32"] = Field(
+        "matern52", description="correlation function"
+    )
+    trend: Literal["constant", "linear", "quadratic"] = Field("linear", description="trend")
+    starts: int = Field(0, ge=0, description="further starts of the likelihood search")
+    likelihood_points: int = Field(400, ge=20, description="samples the lengths are fitted on")
+    estimate_noise: bool = Field(False, description="estimate a nugget with the lengths")
+    nugget: NonNegative = Field(1e-10, description="least nugget, of the process variance")
+
+
+class ResponseSurfaceConfig(Section):
+    """Polynomial response surface (scikit-learn)."""
+
+    degree: tuple[Annotated[int, Field(ge=1, le=10)], ...] = Field(
+        (3, 4), description="total degrees among which the leave-one-out error chooses"
+    )
+    ridge: tuple[NonNegative, ...] = Field(
+        (0.0, 1e-6), description="ridge penalties among which it chooses"
+    )
+
+
+class SurrogateConfig(Section):
+    """Stages c and g."""
+
+    formulation: Formulation = Field("inverted", description="what is learnt")
+    family: Family = Field("kriging", description="by what it is learnt")
+    compare: tuple[tuple[Formulation, Family], ...] = Field(
+        (("inverted", "response_surface"), ("direct", "kriging"), ("direct", "response_surface")),
+        description="others fitted to the same samples and reported beside it",
+    )
+    kriging: KrigingConfig = Field(default_factory=KrigingConfig)
+    response_surface: ResponseSurfaceConfig = Field(default_factory=ResponseSurfaceConfig)
+
+
+class ValidationConfig(Section):
+    """Held-out validation."""
+
+    points: int = Field(300, ge=20, description="held-out poses per compartment")
+    kind: Design = Field("lhs", description="design of the held-out set")
+    seed: int = Field(20_240_001, ge=0, description="seed of the held-out set alone")
+
+
+class SimulationConfig(Section):
+    """Stage h: force-controlled knee simulator."""
+
+    waveforms: str = Field(
+        "waveforms/level_walking.csv", description="table of the inputs, relative to the config"
+    )
+    period_s: Positive = Field(1.0, description="duration of one cycle")
+    cycles: int = Field(1, ge=1, description="cycles simulated; the last one is reported")
+    samples: int = Field(201, ge=11, description="instants reported over the cycle")
+    axial_scale: Positive = Field(1.0, description="factor on the axial force")
+    medial_offset_mm: Finite = Field(5.0, description="axial line of action, medial of the origin")
+    ap_stiffness_N_per_mm: NonNegative = Field(30.0, description="AP restraint")
+    rotation_stiffness_Nm_per_deg: NonNegative = Field(0.6, description="rotational restraint")
+    lateral_stiffness_N_per_mm: NonNegative = Field(0.0, description="ML restraint")
+    adduction_stiffness_Nm_per_deg: NonNegative = Field(0.0, description="coronal restraint")
+    neutral_anterior_mm: Finite | None = Field(
+        None, description="where the AP restraint is slack; by default the path at its first knot"
+    )
+    neutral_lateral_mm: Finite = Field(0.0, description="where the ML restraint is slack")
+    relative_tolerance: Positive = Field(1e-5, description="of the integrator")
+    method: Literal["Radau", "BDF", "LSODA"] = Field("Radau", description="scipy's integrator")
+
+
+class Config(Section):
+    """A whole study."""
+
+    run: RunConfig = Field(default_factory=RunConfig)
+    knee: KneeConfig = Field(default_factory=KneeConfig)
+    contact: ContactConfig = Field(default_factory=ContactConfig)
+    space: SpaceConfig = Field(default_factory=SpaceConfig)
+    design: DesignConfig = Field(default_factory=DesignConfig)
+    feasibility: FeasibilityConfig = Field(default_factory=FeasibilityConfig)
+    surrogate: SurrogateConfig = Field(default_factory=SurrogateConfig)
+    validation: ValidationConfig = Field(default_factory=ValidationConfig)
+    simulation: SimulationConfig = Field(default_factory=SimulationConfig)
+
+    @model_validator(mode="after")
+    def _thickness_known(self) -> Self:
+        layers = [self.contact, self.contact.femur_layer]
+        for layer in layers[:1] if self.knee.source == "builtin" else layers:
+            if layer and layer.thickness_mm == "underside" and self.knee.source == "meshes":
+                raise ValueError('thickness_mm = "underside" is for the built-in implant only')
+        return self
+
+
+def load_config(path: str | Path, overrides: tuple[str, ...] = ()) -> Config:
+    """Read a configuration file.
+
+    Parameters
+    ----------
+    path : path
+        TOML file.
+    overrides : tuple of str
+        `section.key=value` pairs that replace values of the file; the value is read as TOML, and
+        as a string where it is none.
+
+    Raises
+    ------
+    ConfigError
+        If the file is missing or is no TOML, a key is unknown or a value out of range.
+    """
+    file = Path(path)
+    try:
+        tree = tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"{file}: cannot be read ({error.strerror})") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{file}: expected a TOML file, found: {error}") from error
+    for override in overrides:
+        _override(tree, override)
+    try:
+        return _resolve(Config.model_validate(tree), file.parent)
+    except ValidationError as error:
+        raise ConfigError(_explain(str(file), error)) from error
+
+
+def write_config(config: Config, path: Path) -> None:
+    """Write the resolved configuration, every default included, as TOML."""
+    path.write_text(dump_config(config), encoding="utf-8")
+
+
+def dump_config(config: Config) -> str:
+    """Return the resolved configuration as TOML."""
+    return tomli_w.dumps(config.model_dump(exclude_none=True))
+
+
+def data_path(text: str, base: Path) -> Path:
+    """Return the file that a path of a configuration names.
+
+    `$KNEE_DATA` at its start stands for the data folder (the environment variable of that name, by
+    default ../shared/data); other relative paths start at the folder of the configuration.
+    """
+    head = "$" + DATA_VARIABLE
+    if text.startswith(head):
+        return Path(os.environ.get(DATA_VARIABLE) or DEFAULT_DATA) / text[len(head) :].lstrip("/")
+    return base / text
+
+
+def _resolve(config: Config, base: Path) -> Config:
+    """Return the configuration with its file paths made independent of where it stands."""
+
+    def absolute(text: str) -> str:
+        return text if text.startswith("$") else str((base / text).resolve())
+
+    knee = config.knee
+    meshes = {
+        body: mesh.model_copy(update={"file": absolute(mesh.file)})
+        for body in ("femur", "tibia")
+        if (mesh := getattr(knee, body)) is not None
+    }
+    waveforms = absolute(config.simulation.waveforms)
+    return config.model_copy(
+        update={
+            "knee": knee.model_copy(update=meshes),
+            "simulation": config.simulation.model_copy(update={"waveforms": waveforms}),
+        }
+    )
+
+
+def _override(tree: dict[str, Any], text: str) -> None:
+    key, equals, value = text.partition("=")
+    names = key.strip().split(".")
+    if not equals or not all(names):
+        raise ConfigError(f"--set {text}: expected section.key=value")
+    try:
+        parsed = tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        parsed = value.strip()
+    for name in names[:-1]:
+        branch = tree.setdefault(name, {})
+        if not isinstance(branch, dict):
+            raise ConfigError(f"--set {text}: {name} is a value, expected a section")
+        tree = branch
+    tree[names[-1]] = parsed
+
+
+def _explain(source: str, error: ValidationError) -> str:
+    lines = []
+    for item in error.errors():
+        where = ".".join(str(part) for part in item["loc"]) or "the configuration"
+        if item["type"] == "extra_forbidden":
+            lines.append(f"{where}: unknown key")
+        else:
+            message = item["msg"].removeprefix("Value error, ")
+            found = "" if isinstance(item["input"], dict) else f", found {item['input']!r}"
+            lines.append(f"{where}: {message}{found}")
+    return f"{source}: " + "; ".join(lines)
+
+
+def describe_schema() -> str:
+    """Return every key with type, default and description, as a Markdown table per section."""
+    lines: list[str] = []
+
+    def section(model: type[BaseModel], head: str) -> None:
+        lines.extend([f"## [{head}]" if head else "# Configuration", "", _text(model), ""])
+        nested = {k: t for k, f in model.model_fields.items() if (t := _section_of(f.annotation))}
+        plain = [k for k in model.model_fields if k not in nested]
+        if plain:
+            lines.extend(["| key | default | meaning |", "|---|---|---|"])
+            lines.extend(_row(key, model.model_fields[key]) for key in plain)
+            lines.append("")
+        for key, inner in nested.items():
+            section(inner, f"{head}.{key}" if head else key)
+
+    section(Config, "")
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _text(model: type[BaseModel]) -> str:
+    return (model.__doc__ or "").strip()
+
+
+def _section_of(annotation: Any) -> type[BaseModel] | None:
+    for candidate in (annotation, *get_args(annotation)):
+        if isinstance(candidate, type) and issubclass(candidate, BaseModel):
+            return candidate
+    return None
+
+
+def _row(key: str, field: FieldInfo) -> str:
+    if field.is_required():
+        default = "required"
+    else:
+        value = field.get_default(call_default_factory=True)
+        default = "none" if value is None else f"`{json.dumps(value)}`"
+    choices = [str(a) for a in get_args(field.annotation) if isinstance(a, str)]
+    text = field.description or ""
+    if choices:
+        text += f" ({', '.join(choices)})"
+    return f"| `{key}` | {default} | {text.strip()} |"

@@ -1,0 +1,275 @@
+"""The report of a run: `report.html` for people, `report.json` for programs.
+
+Both are made from the files of the run directory alone, so that a report can be written again at
+any time. The page stands for itself: pictures and style are inside it and nothing is fetched.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from pipeline import report_pictures as pictures
+from pipeline import report_tables as tables
+from pipeline.report_inputs import RunFiles, content_of, read_run
+from pipeline.report_units import number, plain, unit_token
+
+_TEMPLATES = Path(__file__).parent / "templates"
+#: Columns of the headline's differences over the gait cycle.
+_AXIAL = "total_force_y_N"
+_ANTERIOR = "anterior_m"
+_PRESSURES = ("medial_peak_pressure_Pa", "lateral_peak_pressure_Pa")
+_LAYER_KEYS = ("law", "youngs_modulus_MPa", "poissons_ratio", "thickness_mm")
+_MODIFIED_KEYS = ("f", "m", "reference_indentation_mm")
+
+
+def write_report(folder: Path) -> dict[str, Any]:
+    """Write `report.html` and `report.json` of a finished run.
+
+    Parameters
+    ----------
+    folder : Path
+        Run directory.
+
+    Returns
+    -------
+    dict
+        The content of `report.json`: figures with their units in the keys, in units for people,
+        and `summary`, a few lines for the terminal.
+
+    Raises
+    ------
+    ReportError
+        If a file of the run is missing or damaged; the message names it and says what to do.
+    """
+    folder = Path(folder)
+    files = read_run(folder)
+    content = report_content(files, folder)
+    page = render(files, content, folder)
+    _write(folder / "report.html", page)
+    text = json.dumps(content, indent=1, allow_nan=False, ensure_ascii=False)
+    _write(folder / "report.json", text + "\n")
+    return content
+
+
+def report_content(files: RunFiles, folder: Path) -> dict[str, Any]:
+    """Return the content of `report.json`.
+
+    Parameters
+    ----------
+    files : RunFiles
+        What `read_run` returned.
+    folder : Path
+        Where it was read, for messages.
+
+    Raises
+    ------
+    ReportError
+        If a file lacks what the report needs of it.
+    """
+    with content_of(folder / "validation.json"):
+        validation = tables.validation_content(files)
+        height = tables.height_error(files.validation["models"][0])
+    with content_of(folder / "simulation.json"):
+        gait = tables.gait_content(files)
+    with content_of(folder / "run.json"):
+        stages = tables.stage_content(files)
+        provenance = _provenance(files)
+        samples = _sample_counts(files)
+    with content_of(folder / "simulation.json"):
+        headline = _headline(validation, height, gait) | samples
+    with content_of(folder / "config.toml"):
+        overview = {**_overview(files), "headline": headline}
+    overview["notes"] = _notes(stages, validation, gait)
+    content = {
+        "summary": summary_lines(overview),
+        "overview": overview,
+        "stages": stages,
+        "validation": validation,
+        "gait": gait,
+        "provenance": provenance,
+    }
+    return dict(plain(content))
+
+
+def _overview(files: RunFiles) -> dict[str, Any]:
+    config = files.config
+    knee, contact = config["knee"], config["contact"]
+    builtin = knee["source"] == "builtin"
+    bodies = {
+        body: "built-in condylar implant" if builtin else Path(knee[body]["file"]).name
+        for body in ("femur", "tibia")
+    }
+    return {
+        "name": files.run["name"],
+        "knee": {
+            "source": knee["source"],
+            "side": knee["side"],
+            **bodies,
+            "femur_triangles": files.run["triangles"]["femur"],
+            "tibia_triangles": files.run["triangles"]["tibia"],
+        },
+        "layer": _layer(contact),
+        "femur_layer": _layer(contact["femur_layer"]) if "femur_layer" in contact else None,
+        "surrogate": {
+            "formulation": config["surrogate"]["formulation"],
+            "family": config["surrogate"]["family"],
+        },
+    }
+
+
+def _layer(layer: dict[str, Any]) -> dict[str, Any]:
+    keys = _LAYER_KEYS + (_MODIFIED_KEYS if layer["law"] == "modified" else ())
+    return _writable({key: layer[key] for key in keys})
+
+
+def _sample_counts(files: RunFiles) -> dict[str, int]:
+    total = files.run["counts"]["total"]
+    return {
+        "candidates": total["candidates"],
+        "evaluated": total["first"] + total["evaluated"],
+        "training_samples": total["training"],
+        "held_out_samples": len(files.held_out),
+    }
+
+
+def _headline(
+    validation: dict[str, Any], height: dict[str, Any] | None, gait: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the figures that the page opens with; pressure is that of the worse compartment."""
+    shares = {row["column"]: row["rms_over_range_percent"] for row in gait["differences"]}
+    pressures = [shares[column] for column in _PRESSURES]
+    return {
+        "worst_load": validation["worst_load"],
+        "height_at_load": height,
+        "gait_axial_force_rms_over_range_percent": shares[_AXIAL],
+        "gait_ap_position_rms_over_range_percent": shares[_ANTERIOR],
+        "gait_peak_pressure_rms_over_range_percent": (
+            None if None in pressures else max(pressures)
+        ),
+        "evaluation_speed_ratio": gait["speed"]["evaluation_ratio"],
+        "cycle_speed_ratio": gait["speed"]["cycle_ratio"],
+    }
+
+
+def _notes(
+    stages: dict[str, Any], validation: dict[str, Any], gait: dict[str, Any]
+) -> list[dict[str, str]]:
+    """Return what a reader must know before trusting the figures."""
+    notes = []
+    for flag in gait["flags"]:
+        often = "" if flag["instants"] is None else f" (at {flag['instants']} reported instants)"
+        notes.append({"where": f"gait, {flag['model']}", "text": f"{flag['message']}{often}"})
+    total = stages["counts"]["total"]
+    failed = total["first_failed"] + total["evaluated_failed"]
+    if failed:
+        text = f"{failed} of {total['first'] + total['evaluated']} evaluations have no answer"
+        notes.append({"where": "training samples", "text": text})
+    if validation["failed"]:
+        text = f"{validation['failed']} held-out evaluations have no answer"
+        notes.append({"where": "held-out samples", "text": text})
+    return notes
+
+
+def summary_lines(overview: dict[str, Any]) -> list[str]:
+    """Return the lines that the terminal shows, in ASCII units."""
+    head = overview["headline"]
+    worst, height = head["worst_load"], head["height_at_load"]
+
+    def share(name: str) -> str:
+        return f"{number(head[f'gait_{name}_rms_over_range_percent'])} %"
+
+    lines = [
+        f"accuracy: worst load NRMSE at given pose {number(worst['nrmse_percent'])} % "
+        f"({worst['compartment']} {worst['load']})",
+        f"gait: RMS difference over range: axial force {share('axial_force')}, "
+        f"AP position {share('ap_position')}, peak pressure {share('peak_pressure')}",
+        f"speed: {number(head['evaluation_speed_ratio'])} times per evaluation, "
+        f"{number(head['cycle_speed_ratio'])} times for the gait cycle",
+        f"samples: {head['candidates']} candidates, {head['evaluated']} evaluated, "
+        f"{head['training_samples']} trained on, {head['held_out_samples']} held out",
+    ]
+    if height is not None:
+        lines[0] += f"; height error at given load {number(height['rmse_um'])} um"
+    if overview["notes"]:
+        lines.append(f"notes: {len(overview['notes'])}, see the top of the report")
+    return lines
+
+
+def _provenance(files: RunFiles) -> dict[str, Any]:
+    run = files.run
+    return {
+        "seed": run["seed"],
+        "held_out_seed": run["held_out_seed"],
+        "workers": run["workers"],
+        "python": run["python"],
+        "packages": run["packages"],
+        "sha256": run["hashes"],
+        "stage_s": run["seconds"],
+        "total_s": sum(run["seconds"].values()),
+        "configuration": _writable(files.config),
+    }
+
+
+def _writable(value: Any) -> Any:
+    """Return a configuration as strict JSON can hold it: infinity is TOML's word for it."""
+    if isinstance(value, dict):
+        return {key: _writable(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_writable(item) for item in value]
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def render(files: RunFiles, content: dict[str, Any], folder: Path) -> str:
+    """Return the page.
+
+    Parameters
+    ----------
+    files : RunFiles
+        What the pictures are made of.
+    content : dict
+        What `report_content` returned: every number of the page.
+    folder : Path
+        Where the files were read, for messages.
+    """
+    environment = Environment(
+        loader=FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"num": number, "token": unit_token, "q2": _q2}
+    with content_of(folder / "path.json"):
+        path = pictures.path_pictures(files)
+    with content_of(folder / "samples" / "heldout_prediction.parquet"):
+        parity = pictures.parity_pictures(files)
+    with content_of(folder / "simulation.parquet"):
+        shown = {
+            "inputs": pictures.input_pictures(files),
+            "kinematics": pictures.kinematics_pictures(files),
+            "loads": pictures.load_pictures(files),
+            "pressure": pictures.pressure_pictures(files),
+        }
+    return environment.get_template("report.html").render(
+        **content,
+        pictures={"path": path, "parity": parity, **shown},
+        config_text=tomli_w.dumps(files.config),
+    )
+
+
+def _q2(value: float | None) -> str:
+    return number(None) if value is None else f"{value:.5f}"
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a file; a reader sees the old one or the whole new one."""
+    partial = path.with_suffix(".partial")
+    partial.write_text(text, encoding="utf-8")
+    os.replace(partial, path)

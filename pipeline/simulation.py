@@ -1,0 +1,192 @@
+"""Stage h: the reference path, the knee simulator of a study, and original against surrogate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dynamics.equilibrium import settle
+from dynamics.integrator import SimulationResult, simulate
+from dynamics.protocol import ContactModel
+from dynamics.simulator import KneeSimulator
+from dynamics.waveforms import GaitCycle, load_gait_cycle
+from foundation.checks import FloatArray
+from foundation.loads import COMPARTMENTS, LOAD_COLUMNS
+from foundation.pose import Pose
+from pipeline.config import Config, PathConfig, SimulationConfig
+from pipeline.original import Knee
+from pipeline.samples import POSE_COLUMNS
+from surrogates.space import ReferencePath
+from surrogates.validation import error_figures
+
+#: Quantities compared over the cycle: column, name for people, unit, factor from SI.
+COMPARED = (
+    ("adduction_rad", "adduction", "deg", 180.0 / np.pi),
+    ("rotation_rad", "internal rotation", "deg", 180.0 / np.pi),
+    ("anterior_m", "anterior position", "mm", 1e3),
+    ("superior_m", "superior position", "mm", 1e3),
+    ("lateral_m", "lateral position", "mm", 1e3),
+    ("total_force_x_N", "AP force", "N", 1.0),
+    ("total_force_y_N", "axial force", "N", 1.0),
+    ("total_force_z_N", "ML force", "N", 1.0),
+    ("total_moment_x_Nm", "moment x", "N·mm", 1e3),
+    ("total_moment_y_Nm", "moment y", "N·mm", 1e3),
+    ("total_moment_z_Nm", "moment z", "N·mm", 1e3),
+    ("medial_force_y_N", "medial axial force", "N", 1.0),
+    ("lateral_force_y_N", "lateral axial force", "N", 1.0),
+    ("medial_peak_pressure_Pa", "medial peak pressure", "MPa", 1e-6),
+    ("lateral_peak_pressure_Pa", "lateral peak pressure", "MPa", 1e-6),
+    ("total_area_m2", "contact area", "mm²", 1e6),
+)
+
+
+def build_simulator(config: SimulationConfig, neutral: Pose) -> KneeSimulator:
+    """Return the knee simulator of a configuration.
+
+    Parameters
+    ----------
+    config : SimulationConfig
+        Restraints and offsets.
+    neutral : Pose
+        Where the restraint springs are slack, unless the configuration says otherwise.
+    """
+    anterior = config.neutral_anterior_mm
+    per_degree = 180.0 / np.pi
+    return KneeSimulator(
+        medial_offset=1e-3 * config.medial_offset_mm,
+        ap_stiffness=1e3 * config.ap_stiffness_N_per_mm,
+        rotation_stiffness=per_degree * config.rotation_stiffness_Nm_per_deg,
+        lateral_stiffness=1e3 * config.lateral_stiffness_N_per_mm,
+        adduction_stiffness=per_degree * config.adduction_stiffness_Nm_per_deg,
+        neutral_anterior=neutral.anterior if anterior is None else 1e-3 * anterior,
+        neutral_lateral=1e-3 * config.neutral_lateral_mm,
+    )
+
+
+def reference_path(config: Config, knee: Knee) -> ReferencePath:
+    """Return the reference path of a study: its table, or settled under a constant axial force.
+
+    Settling starts at mid-flexion's neighbour each time, so that each knot begins near its answer.
+    """
+    path = config.space.path
+    if path.kind == "table":
+        return _tabulated(path)
+    low, high = config.space.flexion_deg
+    knots = np.radians(np.linspace(low, high, max(2, round((high - low) / path.step_deg) + 1)))
+    simulator = build_simulator(config.simulation, _dwell(config, knee, float(knots[0])))
+    pose = knee.start
+    poses = []
+    for flexion in knots:
+        pose = settle(
+            knee.model,
+            simulator,
+            flexion=float(flexion),
+            axial_force=path.axial_force_N,
+            start=pose,
+        )
+        poses.append(pose.array[1:])
+    return ReferencePath(knots, np.array(poses))
+
+
+def _dwell(config: Config, knee: Knee, flexion: float) -> Pose:
+    """Return where the femur dwells without AP restraint, which is where that restraint is slack."""
+    free = build_simulator(
+        config.simulation.model_copy(update={"ap_stiffness_N_per_mm": 0.0}), knee.start
+    )
+    if config.simulation.neutral_anterior_mm is not None:
+        return knee.start
+    force = config.space.path.axial_force_N
+    return settle(knee.model, free, flexion=flexion, axial_force=force, start=knee.start)
+
+
+def _tabulated(path: PathConfig) -> ReferencePath:
+    columns = (
+        np.radians(path.adduction_deg),
+        np.radians(path.rotation_deg),
+        1e-3 * np.array(path.anterior_mm),
+        1e-3 * np.array(path.superior_mm),
+        1e-3 * np.array(path.lateral_mm),
+    )
+    return ReferencePath(np.radians(path.flexion_deg), np.column_stack(columns))
+
+
+def gait_cycle(config: SimulationConfig) -> GaitCycle:
+    """Return the inputs over the cycle."""
+    return load_gait_cycle(Path(config.waveforms), config.period_s)
+
+
+def simulate_gait(
+    model: ContactModel, simulator: KneeSimulator, config: SimulationConfig, start: Pose
+) -> SimulationResult:
+    """Stage h: simulate the gait cycle, driven by the original model or by a surrogate.
+
+    Parameters
+    ----------
+    model : ContactModel
+        What gives the contact loads.
+    simulator : KneeSimulator
+        The equations of motion.
+    config : SimulationConfig
+        Cycle, tolerances and samples.
+    start : Pose
+        Near the static equilibrium that the first cycle starts from.
+    """
+    return simulate(
+        model,
+        simulator,
+        gait_cycle(config),
+        cycles=config.cycles,
+        samples=config.samples,
+        rtol=config.relative_tolerance,
+        method=config.method,
+        initial=start,
+    )
+
+
+def simulation_table(results: dict[str, SimulationResult]) -> pd.DataFrame:
+    """Return one row per model and instant: pose, loads of each compartment and total, inputs."""
+    parts = []
+    for name, result in results.items():
+        columns: dict[str, Any] = {
+            "model": name,
+            "time_s": result.time,
+            "gait_percent": result.gait_percent,
+        }
+        columns |= dict(zip(POSE_COLUMNS, result.poses.T, strict=True))
+        for where, loads in zip(
+            (*COMPARTMENTS, "total"), (*result.loads, result.total), strict=True
+        ):
+            columns |= {f"{where}_{c}": loads[:, k] for k, c in enumerate(LOAD_COLUMNS)}
+        columns |= {f"input_{n}": v for n, v in result.inputs.items()}
+        parts.append(pd.DataFrame(columns))
+    return pd.concat(parts, ignore_index=True)
+
+
+def compare_cycles(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the differences of the surrogate-driven cycle from the original-driven one.
+
+    One entry per quantity of `COMPARED`, in units for people: RMS and largest difference, range
+    and peak of the original, and the RMS difference over the range.
+    """
+    original = table[table["model"] == "original"]
+    surrogate = table[table["model"] == "surrogate"]
+    rows = []
+    for column, name, unit, factor in COMPARED:
+        truth: FloatArray = factor * original[column].to_numpy()
+        figures = error_figures(truth, factor * surrogate[column].to_numpy(), by_range=True)
+        rows.append(
+            {
+                "column": column,
+                "quantity": name,
+                "unit": unit,
+                "rms_difference": figures.rmse,
+                "largest_difference": figures.maximum,
+                "range": float(np.ptp(truth)),
+                "peak": float(np.abs(truth).max()),
+                "rms_over_range": figures.nrmse if np.isfinite(figures.nrmse) else None,
+            }
+        )
+    return rows

@@ -1,0 +1,178 @@
+"""Space-filling designs on the unit cube, and well-spread subsets of them.
+
+====================  ===========================================  ============================
+kind                  how                                          first n of m space filling
+====================  ===========================================  ============================
+lhs                   random Latin hypercube (SciPy)               as a random sample
+lhs_optimised         Latin hypercube, centred discrepancy         no better than random
+                      lowered by random exchanges (SciPy)
+sobol                 scrambled Sobol' sequence (SciPy)            yes; best at powers of two
+halton                scrambled Halton sequence (SciPy)            yes
+hammersley            i/n beside an unscrambled Halton sequence,   no: they are a slab
+                      randomly shifted (Cranley & Patterson 1976)
+full_factorial        the grid of at least n points, levels as     no: they are a slab
+                      equal as they can be (SMT)
+====================  ===========================================  ============================
+
+`first_subset` picks a spread subset where the first rows are none.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import qmc
+
+from foundation.checks import check_array, check_in
+
+FloatArray = NDArray[np.float64]
+
+KINDS = ("lhs", "lhs_optimised", "sobol", "halton", "hammersley", "full_factorial")
+PREFIX_KINDS = ("sobol", "halton")
+
+
+def unit_design(kind: str, n: int, d: int, rng: np.random.Generator | int) -> FloatArray:
+    """Return a design of n points in the unit cube of d dimensions.
+
+    Parameters
+    ----------
+    kind : str
+        One of `KINDS`.
+    n : int
+        Number of points. A full factorial has the least product of nearly equal levels that is at
+        least n, so that its number of rows may exceed n.
+    d : int
+        Number of dimensions.
+    rng : numpy.random.Generator or int
+        Source of randomness, or a seed for one; the full factorial draws nothing.
+
+    Returns
+    -------
+    (n, d) float64
+        Points in [0, 1]; (N, d) with N >= n for the full factorial.
+
+    Raises
+    ------
+    ValueError
+        If the kind is unknown, n or d is not a positive whole number, or the seed is neither.
+    """
+    check_in("kind", kind, KINDS)
+    count, dimension = _positive_whole("n", n), _positive_whole("d", d)
+    generator = _generator(rng)
+    if kind == "lhs":
+        return qmc.LatinHypercube(dimension, rng=generator).random(count)
+    if kind == "lhs_optimised":
+        return _optimised_hypercube(count, dimension, generator)
+    if kind == "sobol":
+        return _sobol(count, dimension, generator)
+    if kind == "halton":
+        return qmc.Halton(dimension, scramble=True, rng=generator).random(count)
+    if kind == "hammersley":
+        return _hammersley(count, dimension, generator)
+    return _full_factorial(count, dimension)
+
+
+def first_subset(
+    design: ArrayLike,
+    n: int,
+    *,
+    kind: str | None = None,
+    rng: np.random.Generator | int | None = None,
+) -> NDArray[np.int64]:
+    """Return the indices of n well-spread rows of a design, in the order to be evaluated.
+
+    The rows of a sequence (`PREFIX_KINDS`) are taken in order. Of any other design each next row
+    is the one farthest from those taken (greedy maximin, Gonzalez 1985: every row of the design is
+    within twice the best possible distance of a chosen one); cost m n d.
+
+    Parameters
+    ----------
+    design : (m, d) array_like
+        Points in the unit cube.
+    n : int
+        Number of rows to choose, at most m.
+    kind : str, optional
+        How the design was made; None if unknown, which is treated as no sequence.
+    rng : numpy.random.Generator or int, optional
+        Draws the first row; without it that is the row nearest the centre of the cube.
+
+    Returns
+    -------
+    (n,) int64
+        Distinct row numbers; those for a smaller n are the first of those for a larger n.
+
+    Raises
+    ------
+    ValueError
+        If the design is malformed, n exceeds its rows, or the kind is unknown.
+    """
+    points = check_array("design", design, (None, None))
+    count = _positive_whole("n", n)
+    if count > len(points):
+        raise ValueError(
+            f"n: expected at most the design's {len(points)} rows, found {count}; "
+            "draw more candidates"
+        )
+    if kind is not None and check_in("kind", kind, KINDS) in PREFIX_KINDS:
+        return np.arange(count)
+    if rng is None:
+        first = int(np.argmin(((points - 0.5) ** 2).sum(axis=1)))
+    else:
+        first = int(_generator(rng).integers(len(points)))
+    return _farthest_first(points, count, first)
+
+
+def _farthest_first(points: FloatArray, count: int, first: int) -> NDArray[np.int64]:
+    chosen = np.empty(count, dtype=np.int64)
+    chosen[0] = first
+    nearest = ((points - points[first]) ** 2).sum(axis=1)
+    nearest[first] = -1.0  # a chosen row must not come again, even among repeated rows
+    for i in range(1, count):
+        chosen[i] = int(np.argmax(nearest))
+        distance = ((points - points[chosen[i]]) ** 2).sum(axis=1)
+        np.minimum(nearest, distance, out=nearest)
+        nearest[chosen[i]] = -1.0
+    return chosen
+
+
+def _positive_whole(name: str, value: int) -> int:
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer) or value <= 0:
+        raise ValueError(
+            f"{name}: expected a positive whole number, found {value!r} "
+            f"(kinds of design: {', '.join(KINDS)})"
+        )
+    return int(value)
+
+
+def _generator(rng: np.random.Generator | int) -> np.random.Generator:
+    if isinstance(rng, np.random.Generator):
+        return rng
+    if isinstance(rng, int | np.integer) and not isinstance(rng, bool) and rng >= 0:
+        return np.random.default_rng(int(rng))
+    raise ValueError(f"rng: expected a numpy Generator or a seed of at least 0, found {rng!r}")
+
+
+def _sobol(n: int, d: int, rng: np.random.Generator) -> FloatArray:
+    # drawn in powers of two, the sizes at which the sequence is balanced (SciPy warns of others);
+    # the first n do not depend on how many were drawn
+    return qmc.Sobol(d, scramble=True, rng=rng).random_base2((n - 1).bit_length())[:n]
+
+
+def _hammersley(n: int, d: int, rng: np.random.Generator) -> FloatArray:
+    first = ((np.arange(n) + 0.5) / n)[:, None]
+    if d == 1:
+        return first
+    rest = qmc.Halton(d - 1, scramble=False).random(n)
+    return np.hstack([first, (rest + rng.random(d - 1)) % 1.0])
+
+
+def _optimised_hypercube(n: int, d: int, rng: np.random.Generator) -> FloatArray:
+    if n < 2:
+        return qmc.LatinHypercube(d, rng=rng).random(n)
+    return qmc.LatinHypercube(d, optimization="random-cd", rng=rng).random(n)
+
+
+def _full_factorial(n: int, d: int) -> FloatArray:
+    from smt.sampling_methods import FullFactorial
+
+    return FullFactorial(xlimits=np.tile([0.0, 1.0], (d, 1)), clip=True)(n)

@@ -1,0 +1,270 @@
+"""Compiled evaluation of the regressors: one calling convention for every family.
+
+Every family is the same sum in scaled coordinates z = (x - x_offset) / x_scale,
+
+    y = y_offset + y_scale * ( sum_t coefficients[t] P_t(z) + sum_i weights[i] r(z, z_i) ),
+
+with P_t a product of Legendre polynomials and r a correlation function. A response surface has no
+points; a Kriging model has the trend as its polynomial. A regressor's `kernel_arguments()` gives
+these, always with the same types, to be passed on as ``evaluate(x, *arguments, value, jacobian)``:
+
+==============  ===============  ===========================================================
+correlation     int              0 none, 1 squar_exp, 2 matern52, 3 matern32
+terms           (T, 3) int64     parent term, variable, degree (`training.polynomial_terms`)
+coefficients    (k, T) float64   of the polynomial
+points          (d, n) float64   scaled training inputs, one column a sample
+theta           (d,) float64     correlation parameters in scaled inputs
+weights         (k, n) float64   of the correlations
+x_offset        (d,) float64     scaling of the inputs, likewise x_scale
+y_offset        (k,) float64     scaling of the outputs, likewise y_scale
+==============  ===============  ===========================================================
+
+Sums run in a fixed order without fastmath, so an answer depends on nothing but its arguments. All
+arrays are C-contiguous. Kernels neither check nor raise.
+
+Correlations (per-dimension products, as in SMT; l = theta |z - z_i|):
+squar_exp exp(-theta (z - z_i)^2), matern52 (1 + sqrt5 l + 5/3 l^2) exp(-sqrt5 l),
+matern32 (1 + sqrt3 l) exp(-sqrt3 l); Rasmussen & Williams (2006), eq. 4.9, 4.17.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+NO_CORRELATION = 0
+SQUARED_EXPONENTIAL = 1
+MATERN_52 = 2
+MATERN_32 = 3
+
+_BLOCK = 256  # points at a time: the scratch of one block stays in the first-level cache
+_ROOT3 = math.sqrt(3.0)
+_ROOT5 = math.sqrt(5.0)
+
+
+@njit(cache=True)
+def _legendre(z, degree):
+    """Legendre polynomials and their slopes, (2, d, degree + 1), by their recurrences."""
+    table = np.empty((2, z.size, degree + 1))
+    for j in range(z.size):
+        table[0, j, 0] = 1.0
+        table[1, j, 0] = 0.0
+        if degree > 0:
+            table[0, j, 1] = z[j]
+            table[1, j, 1] = 1.0
+        for m in range(1, degree):
+            table[0, j, m + 1] = ((2 * m + 1) * z[j] * table[0, j, m] - m * table[0, j, m - 1]) / (
+                m + 1
+            )
+            table[1, j, m + 1] = table[1, j, m - 1] + (2 * m + 1) * table[0, j, m]
+    return table
+
+
+@njit(cache=True)
+def _polynomial_basis(z, terms, slopes, basis):
+    """Fill basis[d] (T,) with the terms and, if `slopes`, basis[j] with their derivatives by z_j.
+
+    A term is its parent times one more factor, and the factor's variable comes after all of the
+    parent's, so values and derivatives cost one product each.
+    """
+    d = z.size
+    table = _legendre(z, terms[terms.shape[0] - 1, 2])
+    value = basis[d]
+    value[0] = 1.0
+    for t in range(1, terms.shape[0]):
+        value[t] = value[terms[t, 0]] * table[0, terms[t, 1], terms[t, 2]]
+    if not slopes:
+        return
+    basis[:d] = 0.0
+    for t in range(1, terms.shape[0]):
+        parent = terms[t, 0]
+        variable = terms[t, 1]
+        factor = table[0, variable, terms[t, 2]]
+        for j in range(variable):
+            basis[j, t] = basis[j, parent] * factor
+        basis[variable, t] = value[parent] * table[1, variable, terms[t, 2]]
+
+
+@njit(cache=True)
+def _squared_exponential(z, points, theta, start, count, slopes, work):
+    d = z.size
+    r = work[d]
+    r[:] = 0.0
+    for j in range(d):
+        row = work[j]
+        column = points[j, start : start + count]
+        here = z[j]
+        parameter = theta[j]
+        for i in range(count):
+            difference = here - column[i]
+            r[i] += parameter * difference * difference
+            row[i] = -2.0 * parameter * difference
+    for i in range(count):
+        r[i] = math.exp(-r[i])
+    if slopes:
+        for j in range(d):
+            row = work[j]
+            for i in range(count):
+                row[i] *= r[i]
+
+
+# numpy's error model: a check for division by zero would keep the loop scalar
+@njit(cache=True, error_model="numpy")
+def _matern(z, points, theta, start, count, slopes, work, five_halves):
+    d = z.size
+    # factor 1 + root l + square l^2; -(its derivative less root times it) = slope l + bend l^2
+    root = _ROOT5 if five_halves else _ROOT3
+    square = 5.0 / 3.0 if five_halves else 0.0
+    slope = 5.0 / 3.0 if five_halves else 3.0
+    bend = 5.0 / 3.0 * _ROOT5 if five_halves else 0.0
+    r = work[d]
+    length = work[d + 1]
+    r[:] = 1.0
+    length[:] = 0.0
+    for j in range(d):
+        row = work[j]
+        column = points[j, start : start + count]
+        here = z[j]
+        parameter = theta[j]
+        for i in range(count):
+            difference = here - column[i]
+            scaled = parameter * abs(difference)
+            factor = 1.0 + scaled * (root + square * scaled)
+            r[i] *= factor
+            length[i] += scaled
+            row[i] = -(slope + bend * scaled) * parameter * parameter * difference / factor
+    for i in range(count):
+        r[i] *= math.exp(-root * length[i])
+    if slopes:
+        for j in range(d):
+            row = work[j]
+            for i in range(count):
+                row[i] *= r[i]
+
+
+@njit(cache=True)
+def _correlate(correlation, z, points, theta, start, count, slopes, work):
+    """Fill work[d] with r(z, z_i) of one block and, if `slopes`, work[j] with its d/dz_j."""
+    if correlation == SQUARED_EXPONENTIAL:
+        _squared_exponential(z, points, theta, start, count, slopes, work)
+    else:
+        _matern(z, points, theta, start, count, slopes, work, correlation == MATERN_52)
+
+
+@njit(cache=True)
+def _sum(scaled, coefficients, terms, correlation, points, theta, weights, slopes):
+    """Return the sum over terms and points: (d + 1, k), slopes by z and last the value, or (1, k).
+
+    The matrix products are small enough for BLAS not to share them out among threads (up to 3,000
+    terms of ten outputs), so the order of the sums is fixed.
+    """
+    d = scaled.size
+    first = 0 if slopes else d
+    basis = np.empty((d + 1, terms.shape[0]))
+    _polynomial_basis(scaled, terms, slopes, basis)
+    if slopes:
+        out = np.dot(basis, coefficients)
+    else:
+        out = np.zeros((1, coefficients.shape[1]))
+        for t in range(terms.shape[0]):
+            for o in range(out.shape[1]):
+                out[0, o] += basis[d, t] * coefficients[t, o]
+    if correlation == NO_CORRELATION:
+        return out
+    n = points.shape[1]
+    work = np.empty((d + 2, min(_BLOCK, n)))
+    part = np.empty_like(out)
+    for start in range(0, n, _BLOCK):
+        count = min(_BLOCK, n - start)
+        if count < work.shape[1]:
+            work = np.empty((d + 2, count))
+        _correlate(correlation, scaled, points, theta, start, count, slopes, work)
+        np.dot(work[first : d + 1], weights[start : start + count], part)
+        out += part
+    return out
+
+
+@njit(cache=True)
+def evaluate(
+    x,
+    correlation,
+    terms,
+    coefficients,
+    points,
+    theta,
+    weights,
+    x_offset,
+    x_scale,
+    y_offset,
+    y_scale,
+    value,
+    jacobian,
+):
+    """Fill value (k,) and jacobian (k, d) of any regressor at x (d,); units as at fitting.
+
+    Parameters
+    ----------
+    x : (d,) float64
+    correlation, ..., y_scale
+        What the regressor's `kernel_arguments()` returned.
+    value : (k,) float64
+        Filled with the outputs.
+    jacobian : (k, d) float64
+        Filled with d(output)/d(input).
+    """
+    d = x.size
+    z = (x - x_offset) / x_scale
+    sums = _sum(z, coefficients, terms, correlation, points, theta, weights, True)
+    for o in range(value.size):
+        value[o] = y_offset[o] + y_scale[o] * sums[d, o]
+        for j in range(d):
+            jacobian[o, j] = y_scale[o] * sums[j, o] / x_scale[j]
+
+
+@njit(cache=True)
+def evaluate_values(
+    inputs,
+    correlation,
+    terms,
+    coefficients,
+    points,
+    theta,
+    weights,
+    x_offset,
+    x_scale,
+    y_offset,
+    y_scale,
+    values,
+):
+    """Fill values (N, k) of any regressor at inputs (N, d), without derivatives."""
+    for row in range(inputs.shape[0]):
+        z = (inputs[row] - x_offset) / x_scale
+        sums = _sum(z, coefficients, terms, correlation, points, theta, weights, False)
+        for o in range(values.shape[1]):
+            values[row, o] = y_offset[o] + y_scale[o] * sums[0, o]
+
+
+@njit(cache=True)
+def basis_matrix(scaled, terms):
+    """Return the polynomial terms (N, T) at scaled inputs (N, d)."""
+    d = scaled.shape[1]
+    out = np.empty((scaled.shape[0], terms.shape[0]))
+    basis = np.empty((d + 1, terms.shape[0]))
+    for row in range(scaled.shape[0]):
+        _polynomial_basis(scaled[row], terms, False, basis)
+        out[row] = basis[d]
+    return out
+
+
+@njit(cache=True)
+def correlation_matrix(scaled, correlation, points, theta):
+    """Return the correlations (N, n) of scaled inputs (N, d) with points (d, n)."""
+    d, n = points.shape
+    out = np.empty((scaled.shape[0], n))
+    work = np.empty((d + 2, n))
+    for row in range(scaled.shape[0]):
+        _correlate(correlation, scaled[row], points, theta, 0, n, False, work)
+        out[row] = work[d]
+    return out

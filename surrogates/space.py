@@ -1,0 +1,212 @@
+"""Sample space: where the knee lives, and its map to the unit cube.
+
+A knee's five coordinates besides the height are counted from a *reference path* over flexion (the
+pose in which the femur dwells, Lin et al. 2010 call these the insensitive directions), so that a
+box about the path holds the poses of gait and little else. The sixth variable is the axial load of
+a compartment, as its square root: for a bed of linear springs under a smooth condyle the height
+falls linearly with it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.interpolate import CubicSpline
+
+from foundation.checks import FloatArray, check_array, frozen
+
+#: Variables of the sample space; the offsets count from the reference path.
+VARIABLES = ("flexion", "adduction", "rotation", "anterior", "lateral", "root_load")
+#: Columns of the pose coordinates that the offsets count along, in the order of `VARIABLES[1:5]`.
+OFFSET_COORDINATES = np.array([1, 2, 3, 5])
+_PATH_COLUMNS = np.array([1, 2, 3, 4, 5])
+
+
+@dataclass(frozen=True, eq=False)
+class ReferencePath:
+    """Pose coordinates as a C² cubic spline over flexion.
+
+    Parameters
+    ----------
+    flexion : (K,) float64
+        Knots [rad], strictly increasing, K >= 1 (one knot: the path is constant).
+    coordinates : (K, 5) float64
+        adduction, rotation [rad], anterior, superior, lateral [m] at the knots.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not fit or the knots do not increase.
+    """
+
+    flexion: FloatArray
+    coordinates: FloatArray
+
+    def __post_init__(self) -> None:
+        knots = check_array("path flexion", self.flexion, (None,))
+        values = check_array("path coordinates", self.coordinates, (len(knots), 5))
+        if len(knots) == 0 or np.any(np.diff(knots) <= 0.0):
+            raise ValueError("path flexion: expected at least one knot, strictly increasing")
+        object.__setattr__(self, "flexion", frozen(knots))
+        object.__setattr__(self, "coordinates", frozen(values))
+
+    def spline(self) -> tuple[FloatArray, FloatArray]:
+        """Return breakpoints (K,) and coefficients (4, K - 1, 5) in falling powers.
+
+        Beyond the end knots the end pieces go on; a path of one knot has one constant piece.
+        """
+        if len(self.flexion) == 1:
+            coefficients = np.zeros((4, 1, 5))
+            coefficients[3] = self.coordinates
+            return np.append(self.flexion, self.flexion + 1.0), coefficients
+        kind = "not-a-knot" if len(self.flexion) > 3 else "natural"
+        fitted = CubicSpline(self.flexion, self.coordinates, bc_type=kind)
+        return fitted.x.copy(), np.ascontiguousarray(fitted.c)
+
+    def poses(self, flexion: ArrayLike) -> FloatArray:
+        """Return the poses of the path, (N, 6) [rad, m], at `flexion` (N,) [rad]."""
+        angles = check_array("flexion", flexion, (None,))
+        breaks, coefficients = self.spline()
+        piece = np.clip(np.searchsorted(breaks, angles, side="right") - 1, 0, len(breaks) - 2)
+        t = (angles - breaks[piece])[:, None]
+        c = coefficients[:, piece]
+        values = ((c[0] * t + c[1]) * t + c[2]) * t + c[3]
+        return np.column_stack([angles, values])
+
+
+@dataclass(frozen=True, eq=False)
+class SampleSpace:
+    """Box of the samples of a compartment: flexion, offsets from the path, axial load.
+
+    Parameters
+    ----------
+    path : ReferencePath
+        Where the offsets count from.
+    flexion : (2,) float64
+        Range [rad].
+    offsets : (4,) float64
+        Half widths in adduction, rotation [rad], anterior, lateral [m], > 0.
+    load : (2,) float64
+        Range of the axial load of a compartment [N], 0 < low < high.
+
+    Raises
+    ------
+    ValueError
+        If a range is empty or a half width is not positive.
+    """
+
+    path: ReferencePath
+    flexion: FloatArray
+    offsets: FloatArray
+    load: FloatArray
+
+    def __post_init__(self) -> None:
+        flexion = check_array("flexion range", self.flexion, (2,))
+        offsets = check_array("offset half widths", self.offsets, (4,))
+        load = check_array("load range", self.load, (2,))
+        if not flexion[0] < flexion[1]:
+            raise ValueError(f"flexion range: expected low < high, found {flexion} rad")
+        if np.any(offsets <= 0.0):
+            raise ValueError(f"offset half widths: expected > 0, found {offsets}")
+        if not 0.0 < load[0] < load[1]:
+            raise ValueError(f"load range: expected 0 < low < high, found {load} N")
+        for name, array in (("flexion", flexion), ("offsets", offsets), ("load", load)):
+            object.__setattr__(self, name, frozen(array))
+
+    @property
+    def centre_and_half(self) -> tuple[FloatArray, FloatArray]:
+        """Centre and half width of each of the `VARIABLES`, (6,) each [rad, m, sqrt(N)].
+
+        The root of the load runs from 0, which is first contact, to the root of the largest load.
+        """
+        top = np.sqrt(self.load[1])
+        centre = np.array([self.flexion.mean(), 0.0, 0.0, 0.0, 0.0, 0.5 * top])
+        half = np.concatenate([[0.5 * np.ptp(self.flexion)], self.offsets, [0.5 * top]])
+        return centre, half
+
+    def draw(self, unit: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """Map a design in the unit cube to poses without height and axial loads.
+
+        Parameters
+        ----------
+        unit : (N, 6) float64
+            Points in [0, 1]^6, in the order of `VARIABLES`.
+
+        Returns
+        -------
+        poses : (N, 6) float64
+            Pose coordinates [rad, m]; the height is that of the path, where a search may start.
+        load : (N,) float64
+            Axial load of the compartment [N], its square root being spread evenly.
+        """
+        cube = check_array("unit", unit, (None, 6))
+        if cube.size and (cube.min() < 0.0 or cube.max() > 1.0):
+            raise ValueError("unit: expected values in [0, 1]")
+        flexion = self.flexion[0] + np.ptp(self.flexion) * cube[:, 0]
+        poses = self.path.poses(flexion)
+        poses[:, OFFSET_COORDINATES] += self.offsets * (2.0 * cube[:, 1:5] - 1.0)
+        low, high = np.sqrt(self.load)
+        return poses, (low + (high - low) * cube[:, 5]) ** 2
+
+    def scaled(self, poses: ArrayLike, load: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """Return the variables scaled to [-1, 1] and the height over the path.
+
+        Parameters
+        ----------
+        poses : (N, 6) float64
+            Pose coordinates [rad, m].
+        load : (N,) float64
+            Axial load of the compartment [N], >= 0.
+
+        Returns
+        -------
+        variables : (N, 6) float64
+            In the order of `VARIABLES`; outside [-1, 1] where the pose is outside the box.
+        height : (N,) float64
+            Superior coordinate less that of the path [m].
+        """
+        points = check_array("poses", poses, (None, 6))
+        loads = check_array("load", load, (len(points),))
+        path = self.path.poses(points[:, 0])
+        centre, half = self.centre_and_half
+        variables = np.empty_like(points)
+        variables[:, 0] = points[:, 0]
+        variables[:, 1:5] = (points - path)[:, OFFSET_COORDINATES]
+        variables[:, 5] = np.sqrt(loads)
+        return (variables - centre) / half, points[:, 4] - path[:, 4]
+
+    def to_header(self) -> dict[str, Any]:
+        """Return the space as plain numbers for a JSON header (SI units)."""
+        return {
+            "path_flexion_rad": self.path.flexion.tolist(),
+            "path_coordinates_rad_m": self.path.coordinates.tolist(),
+            "flexion_rad": self.flexion.tolist(),
+            "offsets_rad_m": self.offsets.tolist(),
+            "load_N": self.load.tolist(),
+        }
+
+    @classmethod
+    def from_header(cls, header: dict[str, Any]) -> Self:
+        """Build from what `to_header` returned.
+
+        Raises
+        ------
+        ValueError
+            If a field is missing or not valid.
+        """
+        missing = {
+            "path_flexion_rad",
+            "path_coordinates_rad_m",
+            "flexion_rad",
+            "offsets_rad_m",
+            "load_N",
+        } - set(header)
+        if missing:
+            raise ValueError(f"sample space: missing {sorted(missing)}")
+        path = ReferencePath(header["path_flexion_rad"], header["path_coordinates_rad_m"])
+        return cls(path, header["flexion_rad"], header["offsets_rad_m"], header["load_N"])
+
+

@@ -1,0 +1,103 @@
+"""What every regressor family shares: training-data checks, scalings, polynomial terms."""
+
+from __future__ import annotations
+
+from itertools import combinations_with_replacement
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from foundation.checks import check_array
+
+FloatArray = NDArray[np.float64]
+
+
+def check_training(inputs: ArrayLike, outputs: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """Return inputs (N, d) and outputs (N, k) as finite float64 arrays of equal length.
+
+    Raises
+    ------
+    ValueError
+        If a shape is wrong, a number is not finite, or there are no samples.
+    """
+    x = check_array("X", inputs, (None, None))
+    y = check_array("Y", outputs, (None, None))
+    if len(x) != len(y):
+        raise ValueError(
+            f"Y: expected one row for each of the {len(x)} rows of X, found {len(y)} rows"
+        )
+    if x.size == 0 or y.size == 0:
+        raise ValueError(
+            f"X, Y: expected at least one row and column, found shapes {x.shape} and {y.shape}"
+        )
+    return x, y
+
+
+def check_scales(x_scale: FloatArray, y_scale: FloatArray) -> None:
+    """Raise ValueError unless all scales are positive."""
+    for name, scale in (("x_scale", x_scale), ("y_scale", y_scale)):
+        if scale.size == 0 or scale.min() <= 0.0:
+            raise ValueError(f"{name}: expected positive numbers, found {scale.tolist()}")
+
+
+def positive_or_one(scale: FloatArray, level: FloatArray) -> FloatArray:
+    """Return `scale` with ones where it is no more than rounding of `level` (constant columns)."""
+    tiny = 8.0 * np.finfo(float).eps * np.abs(level)
+    return np.where(scale > tiny, scale, 1.0)
+
+
+def mean_and_deviation(data: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return mean and sample standard deviation of each column; 1 for a constant column."""
+    mean = data.mean(axis=0)
+    deviation = data.std(axis=0, ddof=1) if len(data) > 1 else np.ones(data.shape[1])
+    return mean, positive_or_one(deviation, np.abs(data).max(axis=0))
+
+
+def middle_and_half_range(data: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return offset and scale which map each column onto [-1, 1]; scale 1 if it is constant."""
+    low, high = data.min(axis=0), data.max(axis=0)
+    half = 0.5 * (high - low)
+    return 0.5 * (low + high), positive_or_one(half, np.maximum(np.abs(low), np.abs(high)))
+
+
+def polynomial_exponents(dimension: int, degree: int) -> NDArray[np.int64]:
+    """Return the exponents (T, dimension) of all terms up to a total degree.
+
+    Ordered by total degree and then as scikit-learn's `PolynomialFeatures`: 1, x0, x1, ..., x0^2,
+    x0 x1, ... ; T = (dimension + degree)! / (dimension! degree!).
+    """
+    rows = []
+    for total in range(degree + 1):
+        for chosen in combinations_with_replacement(range(dimension), total):
+            rows.append(np.bincount(np.array(chosen, dtype=np.int64), minlength=dimension))
+    return np.array(rows, dtype=np.int64)
+
+
+def polynomial_terms(exponents: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return (T, 3): each term's parent, and the variable and degree that lead from it to the term.
+
+    The parent is the term without its last variable. The kernels need a parent to precede its
+    terms and the last term to hold the highest degree; `polynomial_exponents` orders them so.
+
+    Raises
+    ------
+    ValueError
+        If a term's parent is not among the terms before it.
+    """
+    index: dict[tuple[int, ...], int] = {}
+    terms = np.zeros((len(exponents), 3), dtype=np.int64)
+    for t, row in enumerate(exponents):
+        used = np.flatnonzero(row)
+        index[tuple(row)] = t
+        if used.size == 0:
+            continue
+        variable = used[-1]
+        parent = row.copy()
+        parent[variable] = 0
+        if tuple(parent) not in index:
+            raise ValueError(
+                f"exponents: expected the term {tuple(parent)} before {tuple(row)}, found none; "
+                "use the order of polynomial_exponents"
+            )
+        terms[t] = index[tuple(parent)], variable, row[variable]
+    return terms

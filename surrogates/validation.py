@@ -1,0 +1,129 @@
+"""Error figures of a surrogate against held-out samples of the original model."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from foundation.checks import check_array
+from foundation.loads import LOAD_COLUMNS
+from surrogates.formulations import CompartmentSurrogate, InvertedCompartment
+
+#: Quantities whose error is judged against their range; the others against their peak.
+_POSITIONS = frozenset({"cop_x_m", "cop_y_m", "cop_z_m", "superior_m"})
+
+
+@dataclass(frozen=True)
+class ErrorFigures:
+    """Errors of one quantity.
+
+    Parameters
+    ----------
+    rmse, mae, maximum : float
+        Root mean square, mean absolute and largest absolute error, in the quantity's unit.
+    nrmse : float
+        RMSE over the largest absolute true value (over the range for positions) [-].
+    q2 : float
+        1 - (sum of squared errors) / (sum of squares about the mean) [-].
+    points : int
+        Number of held-out samples.
+    """
+
+    rmse: float
+    mae: float
+    maximum: float
+    nrmse: float
+    q2: float
+    points: int
+
+    def to_dict(self) -> dict[str, float]:
+        """Return the figures by name."""
+        return asdict(self)
+
+
+def error_figures(truth: ArrayLike, prediction: ArrayLike, *, by_range: bool = False) -> ErrorFigures:
+    """Return the errors of a prediction.
+
+    Parameters
+    ----------
+    truth, prediction : (N,) float64
+        True and predicted values, N >= 2. A prediction that is NaN (a centre of pressure where the
+        surrogate sees no contact) is left out and shows in `points`.
+    by_range : bool
+        Whether nrmse is by the range instead of the peak of the truth.
+
+    Raises
+    ------
+    ValueError
+        If fewer than two values can be compared.
+    """
+    true = check_array("truth", truth, (None,))
+    guess = check_array("prediction", prediction, true.shape, allow_nan=True)
+    known = ~np.isnan(guess)
+    true, guess = true[known], guess[known]
+    if len(true) < 2:
+        raise ValueError(f"prediction: expected at least 2 known values, found {len(true)}")
+    error = guess - true
+    scale = np.ptp(true) if by_range else np.abs(true).max()
+    about_mean = float(np.sum((true - true.mean()) ** 2))
+    square = float(np.sum(error**2))
+    rmse = float(np.sqrt(square / len(true)))
+    return ErrorFigures(
+        rmse=rmse,
+        mae=float(np.abs(error).mean()),
+        maximum=float(np.abs(error).max()),
+        # A truth that never changes has no scale: any error is then infinitely large.
+        nrmse=rmse / float(scale) if scale > 0.0 else (0.0 if rmse == 0.0 else np.inf),
+        q2=1.0 - square / about_mean if about_mean > 0.0 else (1.0 if square == 0.0 else -np.inf),
+        points=len(true),
+    )
+
+
+def predict_at_pose(surrogate: CompartmentSurrogate, poses: ArrayLike) -> np.ndarray:
+    """Return the loads (N, 12) that a surrogate gives at poses (N, 6) [rad, m]."""
+    points = check_array("poses", poses, (None, 6))
+    if not len(points):
+        return np.empty((0, 12))
+    return np.stack([surrogate.evaluate(pose)[0] for pose in points])
+
+
+def errors_at_pose(
+    surrogate: CompartmentSurrogate, poses: ArrayLike, loads: ArrayLike
+) -> dict[str, ErrorFigures]:
+    """Return the errors of every load and quantity where the pose is given.
+
+    Parameters
+    ----------
+    surrogate : CompartmentSurrogate
+        What is judged.
+    poses, loads : (N, 6), (N, 12) float64
+        Held-out samples of its compartment [rad, m], `foundation.loads.LOAD_COLUMNS`.
+    """
+    truth = check_array("loads", loads, (None, 12))
+    prediction = predict_at_pose(surrogate, poses)
+    return _figures(LOAD_COLUMNS, truth, prediction)
+
+
+def errors_at_load(
+    surrogate: InvertedCompartment, poses: ArrayLike, loads: ArrayLike
+) -> dict[str, ErrorFigures]:
+    """Return the errors of the height and of every load where the axial load is given.
+
+    Parameters as in `errors_at_pose`.
+    """
+    points = check_array("poses", poses, (None, 6))
+    truth = check_array("loads", loads, (None, 12))
+    found, prediction = surrogate.at_load(points, truth[:, 1])
+    figures = {"superior_m": error_figures(points[:, 4], found[:, 4], by_range=True)}
+    return figures | _figures(LOAD_COLUMNS, truth, prediction)
+
+
+def _figures(
+    names: tuple[str, ...], truth: np.ndarray, prediction: np.ndarray
+) -> dict[str, ErrorFigures]:
+    return {
+        name: error_figures(truth[:, k], prediction[:, k], by_range=name in _POSITIONS)
+        for k, name in enumerate(names)
+    }

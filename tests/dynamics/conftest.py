@@ -1,0 +1,123 @@
+"""A knee with exact answers: two spheres in shallow parabolic dishes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+from dynamics import GaitCycle
+from foundation.loads import CompartmentLoads, ContactLoads
+from foundation.pose import Pose, rotation_axes
+
+
+def _load(wrench: np.ndarray) -> np.ndarray:
+    touching = wrench[1] != 0.0
+    return np.concatenate([wrench, [1e-4 if touching else 0.0] * 3, np.zeros(3)])
+
+
+@dataclass
+class DishKnee:
+    """Sphere centres fixed in the femur, each pressed into its own dish of the tibia.
+
+    A centre at (x, y, z) indents its dish by d = s - y, with the dish's surface raised by the
+    radius, s = x²/(2 along) + (z - z0)²/(2 across). Its energy is k d^(n+1)/(n+1), so that the
+    force on the femur through the centre is k d^n (-x/along, 1, -(z - z0)/across). `along` and
+    `across` may be infinite (a plane). With `always` the law also pulls: linear for n = 1.
+    """
+
+    stiffness: float = 1.3e9
+    exponent: float = 1.5
+    along: float = 0.08
+    across: float = 0.06
+    half_width: float = 0.022
+    offset: tuple[float, float] = (0.0, 0.0)
+    always: bool = False
+    flags: tuple[str, ...] = ()
+    calls: list[str] = field(default_factory=list)
+
+    def energy(self, pose: Pose) -> float:
+        return sum(
+            self.stiffness * self._depth(c) ** (self.exponent + 1.0) / (self.exponent + 1.0)
+            for c, _ in self._centres(pose)
+        )
+
+    def _centres(self, pose: Pose) -> list[tuple[np.ndarray, float]]:
+        """Return (centre relative to its dish; z0), medial first."""
+        centres = []
+        for z0 in (-self.half_width, self.half_width):
+            arm = pose.rotation_matrix @ np.array([*self.offset, z0])
+            centres.append((pose.translation + arm - np.array([0.0, 0.0, z0]), z0))
+        return centres
+
+    def _slope(self, centre: np.ndarray) -> np.ndarray:
+        """Return minus the gradient of s - y, the direction of the force."""
+        return np.array([-centre[0] / self.along, 1.0, -centre[2] / self.across])
+
+    def _depth(self, centre: np.ndarray) -> float:
+        x, y, z = centre
+        depth = 0.5 * x * x / self.along + 0.5 * z * z / self.across - y
+        return depth if self.always else max(depth, 0.0)
+
+    def loads(self, pose: Pose) -> ContactLoads:
+        self.calls.append("loads")
+        return self._evaluate(pose)[0]
+
+    def loads_and_jacobian(self, pose: Pose) -> tuple[ContactLoads, np.ndarray]:
+        self.calls.append("jacobian")
+        return self._evaluate(pose)
+
+    def _evaluate(self, pose: Pose) -> tuple[ContactLoads, np.ndarray]:
+        axes = rotation_axes(pose.adduction, pose.rotation)
+        parts, jacobian = [], np.zeros((6, 6))
+        curvature = np.diag([-1.0 / self.along, 0.0, -1.0 / self.across])
+        for centre, z0 in self._centres(pose):
+            depth, slope = self._depth(centre), self._slope(centre)
+            point = centre + np.array([0.0, 0.0, z0])
+            force = self.stiffness * depth**self.exponent * slope
+            parts.append(_load(np.concatenate([force, np.cross(point, force)])))
+            if depth == 0.0:
+                continue
+            rate = self.exponent * self.stiffness * depth ** (self.exponent - 1.0)
+            by_centre = -rate * np.outer(slope, slope)
+            by_centre += self.stiffness * depth**self.exponent * curvature
+            moved = np.hstack([np.cross(axes.T, point - pose.translation).T, np.eye(3)])
+            by_pose = by_centre @ moved
+            jacobian[:3] += by_pose
+            jacobian[3:] += np.cross(moved.T, force).T + np.cross(point, by_pose.T).T
+        loads = ContactLoads.from_compartments(parts[0], parts[1], self.flags)
+        assert isinstance(loads.total, CompartmentLoads)
+        return loads, jacobian
+
+
+@pytest.fixture
+def knee() -> Callable[..., DishKnee]:
+    """Return the builder of `DishKnee`; as it stands it has the stiffness of an implant."""
+    return DishKnee
+
+
+@pytest.fixture
+def constant() -> Callable[..., GaitCycle]:
+    """Return a builder of cycles in which nothing changes."""
+
+    def build(
+        period: float = 1.0,
+        *,
+        flexion: float = 0.0,
+        axial: float = 1000.0,
+        ap: float = 0.0,
+        torque: float = 0.0,
+    ) -> GaitCycle:
+        ones = np.ones(6)
+        return GaitCycle(
+            np.linspace(0.0, 100.0, 6),
+            flexion * ones,
+            axial * ones,
+            ap * ones,
+            torque * ones,
+            period,
+        )
+
+    return build

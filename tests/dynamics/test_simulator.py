@@ -1,0 +1,218 @@
+"""Forces of the knee simulator, their signs and their derivatives."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from dynamics import AppliedLoads, ContactModel, GaitCycle, KneeSimulator, settle
+from dynamics.equations import KneeEquations
+from dynamics.protocol import describe_pose
+from dynamics.simulator import FREE_COORDINATES
+from foundation.pose import Pose, generalised_force
+
+NOTHING = np.zeros(6)
+SPRINGY = KneeSimulator(
+    lateral_stiffness=2e4,
+    adduction_stiffness=150.0,
+    anterior_gap=1e-3,
+    rotation_gap=0.02,
+    anterior_offset=3e-3,
+    neutral=Pose(0.0, 0.01, -0.02, 2e-3, 0.0, 1e-3),
+)
+APPLIED = AppliedLoads(1800.0, -210.0, 4.5)
+angles, lengths = st.floats(-0.3, 0.3), st.floats(-5e-3, 5e-3)
+poses = st.builds(Pose, st.floats(0.0, 1.2), angles, angles, lengths, st.just(-1e-4), lengths)
+
+
+def gradient(function, pose, step=1e-7):
+    columns = []
+    for k in range(6):
+        ends = []
+        for sign in (1.0, -1.0):
+            coordinates = pose.array
+            coordinates[k] += sign * step
+            ends.append(np.asarray(function(Pose.from_array(coordinates))))
+        columns.append((ends[0] - ends[1]) / (2.0 * step))
+    return np.stack(columns, axis=-1)
+
+
+def test_axial_force_presses_along_its_line():
+    simulator = KneeSimulator(medial_offset=5e-3, anterior_offset=2e-3)
+    wrench = simulator.applied_wrench(Pose(), AppliedLoads(axial_force=1000.0))
+    point = np.array([2e-3, 0.0, -5e-3])
+    force = np.array([0.0, -1000.0, 0.0])
+    assert_allclose(wrench, [*force, *np.cross(point, force)], rtol=1e-15, atol=1e-15)
+
+
+def test_axial_force_medial_of_the_femur_presses_it_into_varus():
+    """A medial load closes the medial side: the femur tips as in adduction of the tibia."""
+    force = KneeSimulator().force(Pose(), NOTHING, AppliedLoads(axial_force=1000.0))
+    assert_allclose(force[1], 5.0, rtol=1e-12)
+
+
+@given(pose=poses)
+def test_ap_force_is_conjugate_to_anterior_alone(pose):
+    simulator = KneeSimulator()
+    wrench = simulator.applied_wrench(pose, AppliedLoads(ap_force=100.0))
+    expected = [0.0, 0.0, 0.0, -100.0, 0.0, 0.0]
+    assert_allclose(generalised_force(pose, wrench), expected, rtol=0.0, atol=1e-12)
+
+
+@given(pose=poses)
+def test_torque_is_the_generalised_force_of_rotation(pose):
+    simulator = KneeSimulator()
+    wrench = simulator.applied_wrench(pose, AppliedLoads(internal_torque=5.0))
+    force = generalised_force(pose, wrench)
+    # Flexion is driven; about the other axes the torque about the tibia does no work.
+    assert_allclose(force[1:], [0.0, 5.0, 0.0, 0.0, 0.0], rtol=0.0, atol=1e-14)
+
+
+def test_springs_act_beyond_their_gaps_towards_neutral():
+    simulator = KneeSimulator(
+        anterior_stiffness=30e3, anterior_gap=2e-3, rotation_stiffness=40.0, rotation_gap=0.1
+    )
+    force, slope = simulator.restraint(Pose(rotation=0.05, anterior=-5e-3))
+    assert_allclose(force, [0.0, 0.0, 0.0, 90.0, 0.0, 0.0], rtol=1e-12)
+    assert_allclose(slope, [0.0, 0.0, 0.0, -30e3, 0.0, 0.0], rtol=1e-12)
+    force, slope = simulator.restraint(Pose(rotation=0.25, anterior=1e-3))
+    assert_allclose(force, [0.0, 0.0, -6.0, 0.0, 0.0, 0.0], rtol=1e-12)
+    assert_allclose(slope, [0.0, 0.0, -40.0, 0.0, 0.0, 0.0], rtol=1e-12)
+
+
+POSES = [
+    Pose(0.4, 0.01, 0.1, 2e-3, -1e-4, 1e-3),
+    Pose(1.0, -0.02, -0.15, -4e-3, -3e-4, -2e-3),
+    Pose(0.0, 0.0, 0.0, 0.0, -1e-4, 0.0),
+]
+
+
+@pytest.mark.parametrize("pose", POSES)
+def test_dish_knee_is_what_it_says(knee, pose):
+    """The double of these tests: its forces from its energy, its Jacobian from its forces."""
+    dishes = knee(offset=(4e-3, 3e-3))
+    pose = Pose.from_array(pose.array - [0.0, 0.0, 0.0, 0.0, 5e-3, 0.0])
+    loads, jacobian = dishes.loads_and_jacobian(pose)
+    assert loads.force[1] > 1.0
+    force = generalised_force(pose, loads.wrench)
+    expected = -gradient(dishes.energy, pose)
+    assert_allclose(force, expected, rtol=0.0, atol=1e-6 * np.abs(force).max())
+    found = gradient(lambda p: dishes.loads(p).wrench, pose)
+    assert_allclose(jacobian, found, rtol=0.0, atol=1e-6 * np.abs(jacobian).max())
+
+
+@pytest.mark.parametrize("pose", POSES)
+def test_force_jacobian_against_differences(knee, pose):
+    dishes = knee(offset=(4e-3, 3e-3), stiffness=1e8)
+
+    def force(at):
+        return SPRINGY.force(at, dishes.loads(at).wrench, APPLIED)
+
+    loads, by_pose = dishes.loads_and_jacobian(pose)
+    found = SPRINGY.force_jacobian(pose, loads.wrench, by_pose, APPLIED)
+    expected = gradient(force, pose)
+    assert_allclose(found, expected, rtol=0.0, atol=1e-6 * np.abs(expected).max())
+    # Without contact the rest of it must be right by itself, row by row.
+    found = SPRINGY.force_jacobian(pose, NOTHING, np.zeros((6, 6)), APPLIED)
+    expected = gradient(lambda p: SPRINGY.force(p, NOTHING, APPLIED), pose)
+    for row in range(6):
+        scale = max(1.0, np.abs(expected[row]).max())
+        assert_allclose(found[row], expected[row], rtol=0.0, atol=2e-6 * scale)
+
+
+def test_first_order_jacobian_against_differences(knee, constant):
+    cycle = constant(flexion=0.5, axial=1500.0, ap=-200.0, torque=4.0)
+    reference = Pose(0.5, 0.0, 0.0, 0.0, -2e-3, 0.0)
+    equations = KneeEquations(knee(offset=(4e-3, 3e-3)), SPRINGY, cycle, reference)
+    state = np.array([0.01, 0.1, 2e-3, -6e-4, 1e-3, 0.1, -0.2, 0.03, 0.01, -0.02])
+    found = equations.jacobian(0.3, state)
+    columns = []
+    for k in range(10):
+        h = np.eye(10)[k] * 1e-7
+        ends = [equations.derivative(0.3, state + sign * h) for sign in (1.0, -1.0)]
+        columns.append((ends[0] - ends[1]) / 2e-7)
+    expected = np.stack(columns, axis=1)
+    for row in range(10):
+        scale = max(1.0, np.abs(expected[row]).max())
+        assert_allclose(found[row], expected[row], rtol=0.0, atol=1e-6 * scale)
+
+
+def test_derivative_and_jacobian_share_an_evaluation(knee, constant):
+    dishes = knee()
+    equations = KneeEquations(dishes, KneeSimulator(), constant(), Pose(superior=-1e-4))
+    state = np.zeros(10)
+    equations.derivative(0.0, state)
+    equations.jacobian(0.0, state)
+    state[7] = 0.1
+    equations.derivative(0.1, state)
+    assert dishes.calls == ["jacobian"]
+    assert equations.evaluations == 1
+    state[2] = 1e-6
+    equations.derivative(0.1, state)
+    assert equations.evaluations == 2
+
+
+def test_resting_rates_follow_the_equilibrium(knee):
+    """Against the difference of two equilibria a little before and after."""
+    percent = np.linspace(0.0, 100.0, 41)
+    wave = np.sin(2.0 * np.pi * percent / 100.0)
+    cycle = GaitCycle(percent, 0.3 + 0.2 * wave, 800 + 300 * wave, 50 * wave, 2 * wave)
+    dishes, simulator = knee(offset=(4e-3, 3e-3)), KneeSimulator()
+
+    def rest(time):
+        flexion, applied = cycle.at(time)
+        return settle(
+            dishes,
+            simulator,
+            flexion=flexion,
+            axial_force=applied.axial_force,
+            ap_force=applied.ap_force,
+            internal_torque=applied.internal_torque,
+            start=Pose(),
+            tolerance=1e-10,
+        )
+
+    equations = KneeEquations(dishes, simulator, cycle, rest(0.1))
+    found = equations.resting_rates(0.1, np.zeros(10))
+    expected = (rest(0.1 + 1e-5).array - rest(0.1 - 1e-5).array)[1:] / 2e-5
+    assert_allclose(found, expected, rtol=1e-5, atol=1e-8)
+    assert np.abs(expected).min() > 1e-6
+
+
+def test_inertia_and_damping_are_in_the_order_of_the_free_coordinates():
+    values = {f"{n}_damping": float(k) for k, n in enumerate(FREE_COORDINATES)}
+    masses = {
+        f"{n}_{'inertia' if k < 2 else 'mass'}": 1.0 + k for k, n in enumerate(FREE_COORDINATES)
+    }
+    simulator = KneeSimulator(**values, **masses)
+    assert simulator.damping.tolist() == [0.0, 1.0, 2.0, 3.0, 4.0]
+    assert simulator.inertia.tolist() == [1.0, 2.0, 3.0, 4.0, 5.0]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("superior_mass", 0.0),
+        ("rotation_inertia", -1.0),
+        ("lateral_damping", -1.0),
+        ("anterior_stiffness", -1.0),
+        ("rotation_gap", -0.1),
+        ("medial_offset", 5.0),
+        ("anterior_offset", np.nan),
+    ],
+)
+def test_bad_parameters_are_refused(name, value):
+    with pytest.raises(ValueError, match=f"{name}: expected"):
+        KneeSimulator(**{name: value})
+
+
+def test_protocol_tells_models_from_others(knee):
+    assert isinstance(knee(), ContactModel)
+    assert not isinstance(Pose(), ContactModel)
+
+
+def test_poses_are_described_in_degrees_and_millimetres():
+    text = describe_pose(Pose(flexion=np.pi / 6, superior=0.0412))
+    assert "flexion 30 deg" in text
+    assert "superior 41.2 mm" in text

@@ -1,0 +1,186 @@
+"""Gait cycles and their tables."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from dynamics import GaitCycle, load_gait_cycle
+from dynamics.waveforms import WAVEFORM_COLUMNS
+
+SHIPPED = Path(__file__).resolve().parents[2] / "configs" / "waveforms" / "level_walking.csv"
+
+
+def table(rows: int = 21) -> dict[str, np.ndarray]:
+    percent = np.linspace(0.0, 100.0, rows)
+    angle = 2.0 * np.pi * percent / 100.0
+    signals = (30 - 30 * np.cos(angle), 1000 + 800 * np.cos(angle), 50 * np.sin(angle))
+    return dict(zip(WAVEFORM_COLUMNS, (percent, *signals, 3 * np.cos(angle)), strict=True))
+
+
+@pytest.fixture
+def write(tmp_path):
+    def to_file(columns: dict[str, np.ndarray], head: str = "# a comment\n") -> Path:
+        path = tmp_path / "waves.csv"
+        rows = zip(*columns.values(), strict=True)
+        lines = [",".join(columns), *(",".join(str(v) for v in row) for row in rows)]
+        path.write_text(head + "\n".join(lines) + "\n", encoding="utf-8")
+        return path
+
+    return to_file
+
+
+def test_spline_follows_harmonics_with_rate_and_acceleration(write):
+    cycle = load_gait_cycle(write(table(101)), 1.25)
+    t = np.linspace(0.0, 1.25, 333)
+    w = 2.0 * np.pi / 1.25
+    amplitude = np.radians(30.0)
+    expected = amplitude * np.stack([1 - np.cos(w * t), w * np.sin(w * t), w * w * np.cos(w * t)])
+    # Errors of a cubic spline: h^4, h^3 and h^2 of the harmonic at h = 0.063 rad.
+    for found, wanted, rtol in zip(
+        cycle.flexion_motion(t), expected, (1e-7, 1e-5, 1e-3), strict=True
+    ):
+        assert_allclose(found, wanted, rtol=0.0, atol=rtol * np.abs(wanted).max())
+    assert_allclose(cycle.applied(t)[:, 0], 1000 + 800 * np.cos(w * t), rtol=1e-6)
+
+
+def test_at_and_rates_agree_with_the_arrays_and_with_differences(write):
+    cycle = load_gait_cycle(write(table()), 0.9)
+    flexion, applied = cycle.at(0.2)
+    assert_allclose(flexion, cycle.flexion_motion(0.2)[0], rtol=1e-15)
+    assert_allclose(applied.array, cycle.applied(0.2), rtol=1e-15)
+    flexion_rate, applied_rate = cycle.rates(0.2)
+    h = 1e-6
+    assert_allclose(
+        flexion_rate, (cycle.at(0.2 + h)[0] - cycle.at(0.2 - h)[0]) / (2 * h), rtol=1e-7
+    )
+    slope = (cycle.applied(0.2 + h) - cycle.applied(0.2 - h)) / (2 * h)
+    assert_allclose(applied_rate.array, slope, rtol=1e-6)
+
+
+def test_cycle_is_periodic_to_the_second_derivative(write):
+    cycle = load_gait_cycle(write(table()), 1.0)
+    assert_allclose(cycle.flexion_motion(0.3), cycle.flexion_motion(2.3), rtol=1e-9, atol=1e-12)
+    before, after = cycle.flexion_motion(np.array([1.0 - 1e-9, 1.0 + 1e-9])).T
+    assert_allclose(before, after, rtol=0.0, atol=1e-5)
+
+
+def test_scaled_multiplies_the_loads_alone(write):
+    cycle = load_gait_cycle(write(table()), 1.0)
+    doubled = cycle.scaled(axial=2.0, ap=0.5, torque=-1.0)
+    assert_allclose(doubled.applied(0.3), cycle.applied(0.3) * [2.0, 0.5, -1.0], rtol=1e-12)
+    assert_allclose(doubled.flexion_motion(0.3), cycle.flexion_motion(0.3), rtol=1e-15)
+
+
+def test_columns_may_come_in_any_order_and_with_others(write):
+    columns = {"note": np.zeros(21)} | dict(reversed(table().items()))
+    assert_allclose(
+        load_gait_cycle(write(columns), 1.0).percent, table()["gait_percent"], rtol=1e-12
+    )
+
+
+def test_shipped_level_walking_keeps_to_its_extremes():
+    cycle = load_gait_cycle(SHIPPED, 1.0)
+    fine = np.linspace(0.0, 1.0, 5001)
+    flexion = np.degrees(cycle.flexion_motion(fine)[0])
+    axial, ap, torque = cycle.applied(fine).T
+    for signal, low, high in (
+        (flexion, 0.0, 58.0),
+        (axial, 168.0, 2600.0),
+        (ap, -265.0, 110.0),
+        (torque, -1.0, 6.0),
+    ):
+        slack = 0.01 * (high - low)
+        assert_allclose(signal.min(), low, rtol=0.0, atol=slack)
+        assert_allclose(signal.max(), high, rtol=0.0, atol=slack)
+    stance = fine < 0.35
+    assert 15.0 - 0.5 < flexion[stance].max() < 18.0
+    assert 0.12 < fine[stance][flexion[stance].argmax()] < 0.16
+    assert 0.69 < fine[flexion.argmax()] < 0.73
+    # Two humps of the axial force, and little in swing.
+    assert 0.12 < fine[stance][axial[stance].argmax()] < 0.15
+    assert 0.44 < fine[axial.argmax()] < 0.46
+    assert axial[(fine > 0.2) & (fine < 0.35)].min() < 0.5 * axial[stance].max()
+    assert axial[(fine > 0.7) & (fine < 0.95)].max() < 250.0
+
+
+def test_shipped_level_walking_is_no_standards_table_and_says_so():
+    lines = SHIPPED.read_text(encoding="utf-8").splitlines()
+    header = " ".join(line.lstrip("# ") for line in lines if line.startswith("#"))
+    assert "not the table of any standard" in header
+    assert len([line for line in lines if not line.startswith("#")]) <= 102
+
+
+def change(name, index, value):
+    def apply(columns):
+        columns[name] = columns[name].astype(object)
+        columns[name][index] = value
+
+    return apply
+
+
+@pytest.mark.parametrize(
+    ("spoil", "column", "words"),
+    [
+        (lambda c: c.pop("ap_force_N"), "ap_force_N", "expected it once.*found 0 in gait_percent"),
+        (change("gait_percent", 3, 9.0), "gait_percent", "increasing values, found 9 after 10"),
+        (change("gait_percent", -1, 99.0), "gait_percent", "0 to 100, found 0 to 99"),
+        (change("axial_force_N", 4, "nan"), "axial_force_N", "finite number in line 7, found nan"),
+        (change("axial_force_N", 4, ""), "axial_force_N", "finite number in line 7"),
+        (change("axial_force_N", 4, "1 kN"), "axial_force_N", "line 7, found 1 kN"),
+        (change("axial_force_N", 10, -20.0), "axial_force_N", "found -20 N at 50 %"),
+        (change("flexion_deg", -1, 9.0), "flexion_deg", "end where it began"),
+        (change("internal_torque_Nm", 10, 90.0), "internal_torque_Nm", "smooth enough"),
+        (change("flexion_deg", 10, 500.0), "flexion_deg", "at most 180"),
+    ],
+)
+def test_bad_tables_are_refused_by_file_and_column(write, spoil, column, words):
+    columns = table()
+    spoil(columns)
+    with pytest.raises(ValueError, match=rf"waves\.csv, column {column}: .*{words}"):
+        load_gait_cycle(write(columns), 1.0)
+
+
+def test_flexion_in_radians_is_refused(write):
+    columns = table()
+    columns["flexion_deg"] = np.radians(columns["flexion_deg"])
+    with pytest.raises(ValueError, match="column flexion_deg: expected degrees.*radians"):
+        load_gait_cycle(write(columns), 1.0)
+
+
+def test_flexion_in_degrees_is_refused_where_radians_are_asked():
+    c = list(table().values())
+    with pytest.raises(ValueError, match="flexion: expected radians"):
+        GaitCycle(*c)
+
+
+def test_axial_force_that_the_spline_makes_pull_is_refused():
+    percent = np.linspace(0.0, 100.0, 21)
+    axial = np.where((percent > 20) & (percent < 60), 1000.0, 0.0)
+    zero = np.zeros(21)
+    with pytest.raises(ValueError, match="axial_force: expected rows smooth enough"):
+        GaitCycle(percent, zero, axial, zero, zero)
+
+
+def test_empty_table_and_bad_period(write, tmp_path):
+    empty = tmp_path / "empty.csv"
+    empty.write_text("# nothing\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=r"empty\.csv: expected a header and rows"):
+        load_gait_cycle(empty, 1.0)
+    with pytest.raises(ValueError, match="period: expected > 0 s"):
+        load_gait_cycle(write(table()), 0.0)
+    with pytest.raises(ValueError, match="at least 5 rows"):
+        load_gait_cycle(write(table(4)), 1.0)
+    with pytest.raises(FileNotFoundError):
+        load_gait_cycle(tmp_path / "none.csv", 1.0)
+
+
+def test_signals_are_copied_and_read_only():
+    c = list(table().values())
+    c[1] = np.radians(c[1])
+    cycle = GaitCycle(*c)
+    c[2][:] = 0.0
+    assert cycle.axial_force.max() == 1800.0
+    with pytest.raises(ValueError, match="read-only"):
+        cycle.axial_force[0] = 1.0

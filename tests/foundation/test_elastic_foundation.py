@@ -1,0 +1,323 @@
+"""The original model against exact answers, identities and a naive twin."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import shapes
+
+import naive
+from foundation.elastic_foundation import ElasticFoundation
+from foundation.laws import LinearLaw, LogarithmicLaw, ModifiedLaw, SeriesLaw
+from foundation.mesh import TriangleMesh
+from foundation.pose import Pose, twist_jacobian
+
+E, NU, H = 10e6, 0.45, 6e-3
+LAW = LinearLaw(E, NU, H)
+K = naive.confined_modulus(E, NU) / H
+RADIUS, DEPTH = 30e-3, 0.5e-3
+
+LAWS = {
+    "linear": LAW,
+    "modified": ModifiedLaw(E, NU, H, f=2.5, m=0.7),
+    "logarithmic": LogarithmicLaw(E, NU, H),
+    "series": SeriesLaw(ModifiedLaw(E, NU, 3e-3, f=2.0, m=0.5), LogarithmicLaw(2 * E, 0.4, 2e-3)),
+}
+
+
+def model_of(femur, tibia, law=LAW):
+    return ElasticFoundation(femur, tibia, law, compartments=shapes.labels(tibia))
+
+
+def observed_order(errors):
+    """Order of convergence of errors at step sizes halved each time, by a fit over all."""
+    return -np.polyfit(np.arange(len(errors)), np.log2(np.abs(errors)), 1)[0]
+
+
+def test_flat_punch_is_exact():
+    """F = k A d, no matter how fine: the punch's edge runs along edges of the plate."""
+    punch = shapes.plate(20e-3, 1, up=False)
+    result = model_of(punch, shapes.plate(40e-3, 8)).evaluate(Pose(superior=-DEPTH))
+    assert result.force == pytest.approx([0, K * 20e-3**2 * DEPTH, 0], rel=1e-12, abs=1e-9)
+    assert result.area == pytest.approx(20e-3**2, rel=1e-12)
+    assert result.peak_pressure == pytest.approx(K * DEPTH, rel=1e-12)
+    assert result.mean_pressure == pytest.approx(K * DEPTH, rel=1e-12)
+    assert result.centre_of_pressure == pytest.approx([0, 0, 0], abs=1e-12)
+    assert result.medial.force[1] == pytest.approx(result.lateral.force[1], rel=1e-12)
+
+
+def test_punch_beside_the_origin_has_the_moment_of_its_force():
+    punch = shapes.plate(10e-3, 1, up=False)
+    tibia = shapes.plate(60e-3, 12)
+    result = model_of(punch, tibia).evaluate(Pose(superior=-DEPTH, anterior=10e-3, lateral=-15e-3))
+    force = K * 10e-3**2 * DEPTH
+    assert result.centre_of_pressure == pytest.approx([10e-3, 0, -15e-3], abs=1e-12)
+    # r x F with F upward: (-z F, 0, x F); the femur sits medially.
+    assert result.moment == pytest.approx([15e-3 * force, 0, 10e-3 * force], rel=1e-11, abs=1e-9)
+    assert result.lateral.force == pytest.approx([0, 0, 0], abs=0)
+    assert np.isnan(result.lateral.centre_of_pressure).all()
+
+
+def converge(make, cells, width):
+    """Forces of surfaces refined together with the plate."""
+    forces = []
+    for level, n in enumerate(cells):
+        femur = make(level)
+        result = model_of(femur, shapes.plate(width, n, (0.13e-3, 0, 0.07e-3))).evaluate(
+            Pose(superior=RADIUS - DEPTH)
+        )
+        forces.append(result.force[1])
+    return np.array(forces)
+
+
+@pytest.mark.parametrize("semi_axes", [(1.0, 1.0, 1.0), (1.6, 1.0, 0.8)])
+def test_cap_of_sphere_and_ellipsoid_converges_at_second_order(semi_axes):
+    """F = k V, V = (a c / b²) pi d² (3 b - d) / 3 (Simbody's sphere on plane, stretched)."""
+    a, b, c = RADIUS * np.array(semi_axes)
+    exact = K * a * c / b**2 * np.pi * DEPTH**2 * (3 * b - DEPTH) / 3
+    forces = converge(lambda k: shapes.ellipsoid((a, b, c), 4 + k), (40, 80, 160), 25e-3)
+    error = forces / exact - 1.0
+    assert observed_order(error) == pytest.approx(2.0, abs=0.35)
+    assert np.abs(error[-1]) < 6e-3
+    # Facets inscribe the femur, so that they lose force.
+    assert (error < 0).all()
+
+
+def test_cylinder_converges_at_second_order():
+    """F = k L (R² acos((R - d)/R) - (R - d) sqrt(2 R d - d²))."""
+    length = 12e-3
+
+    def make(level):
+        n = 40 * 2**level
+        profile = lambda x, z: -np.sqrt(RADIUS**2 - x**2) + 0 * z  # noqa: E731
+        return shapes.swept(profile, length / 2, n, 2, 15e-3)
+
+    exact = (
+        K
+        * length
+        * (
+            RADIUS**2 * np.arccos((RADIUS - DEPTH) / RADIUS)
+            - (RADIUS - DEPTH) * np.sqrt(2 * RADIUS * DEPTH - DEPTH**2)
+        )
+    )
+    forces = []
+    for level in range(4):
+        # The plate's own edges bound the cylinder's length.
+        tibia = shapes.plate(length, 24 * 2**level)
+        result = model_of(make(level), tibia).evaluate(Pose(superior=RADIUS - DEPTH))
+        forces.append(result.force[1])
+    error = np.array(forces) / exact - 1.0
+    assert observed_order(error) == pytest.approx(2.0, abs=0.35)
+    assert np.abs(error[-1]) < 1e-3
+
+
+def test_hertz_on_a_paraboloid_converges():
+    """The modified law's Hertz limit through the whole model: force, area, peak pressure."""
+    young, poisson, depth = 463e6, 0.46, 0.2e-3
+    law = ModifiedLaw.hertz(young, poisson, RADIUS)
+    plane = young / (1 - poisson**2)
+    exact_force = 4 / 3 * plane * np.sqrt(RADIUS) * depth**1.5
+    errors = []
+    for n in (30, 60, 120):
+        paraboloid = lambda x, z: (x**2 + z**2) / (2 * RADIUS)  # noqa: E731
+        femur = shapes.swept(paraboloid, 5e-3, 2 * n, 2 * n, 5e-3)
+        result = model_of(femur, shapes.plate(8e-3, 2 * n), law).evaluate(Pose(superior=-depth))
+        errors.append(result.force[1] / exact_force - 1)
+    assert np.abs(errors[-1]) < 2e-3
+    assert np.abs(errors[-1]) < 0.4 * np.abs(errors[0])
+    assert result.area == pytest.approx(np.pi * RADIUS * depth, rel=5e-3)
+    assert result.peak_pressure == pytest.approx(
+        2 * plane / np.pi * np.sqrt(depth / RADIUS), rel=2e-3
+    )
+
+
+@pytest.fixture(scope="module")
+def saddle():
+    """A curved pair small enough for the naive twin, in a general pose."""
+    femur = shapes.swept(
+        lambda x, z: 20 * x**2 + 14 * (np.abs(z) - 8e-3) ** 2 + 3 * x * z, 16e-3, 14, 22, 12e-3
+    )
+    x_z = shapes.plate(30e-3, 18)
+    bowl = x_z.vertices.copy()
+    bowl[:, 1] = 9 * bowl[:, 0] ** 2 + 6 * bowl[:, 2] ** 2
+    tibia = TriangleMesh(bowl, x_z.faces, "bowl")
+    pose = Pose(0.11, 0.02, -0.07, 0.8e-3, -0.35e-3, -0.4e-3)
+    return femur, tibia, pose
+
+
+@pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
+def test_kernel_agrees_with_the_naive_twin(saddle, law):
+    femur, tibia, pose = saddle
+    result = model_of(femur, tibia, law).evaluate(pose)
+    chosen = shapes.labels(tibia)
+    for index, part in enumerate((result.medial, result.lateral)):
+
+        def pressure(depths, index=index):
+            # Each compartment is a patch of its own.
+            return law.pressure(np.where(chosen == index, depths, 0.0))
+
+        wrench, area, peak = naive.contact(femur, tibia, pose, pressure)
+        assert peak > 0
+        np.testing.assert_allclose(part.wrench, wrench, rtol=1e-10, atol=1e-10)
+        assert part.area == pytest.approx(area, rel=1e-12)
+        assert part.peak_pressure == pytest.approx(peak, rel=1e-10)
+
+
+@pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
+def test_jacobian_is_the_central_difference(saddle, law):
+    femur, tibia, pose = saddle
+    model = model_of(femur, tibia, law)
+    jacobian = model.loads_and_jacobian(pose)[1]
+    numeric = np.empty((6, 6))
+    for k, step in enumerate(np.full(6, 1e-9)):
+        shift = step * np.eye(6)[k]
+        ahead = model.evaluate(Pose.from_array(pose.array + shift)).wrench
+        behind = model.evaluate(Pose.from_array(pose.array - shift)).wrench
+        numeric[:, k] = (ahead - behind) / (2 * step)
+    np.testing.assert_allclose(jacobian, numeric, rtol=1e-4, atol=1e-5 * np.abs(jacobian).max())
+
+
+def test_common_rigid_motion_turns_the_loads(saddle):
+    """Both bodies moved together: the same wrench, moved along."""
+    femur, tibia, pose = saddle
+    base = model_of(femur, tibia).evaluate(pose)
+    motion = Pose(0.3, -0.2, 0.5, 4e-3, -7e-3, 9e-3)
+    turn, shift = motion.rotation_matrix, motion.translation
+    moved = TriangleMesh(tibia.vertices @ turn.T + shift, tibia.faces, "moved")
+    placed = femur.vertices @ pose.rotation_matrix.T + pose.translation
+    carried = TriangleMesh(placed @ turn.T + shift, femur.faces, "carried")
+    result = ElasticFoundation(
+        carried, moved, LAW, compartments=shapes.labels(tibia)
+    ).evaluate(Pose())
+    force = turn @ base.force
+    moment = turn @ base.moment + np.cross(shift, force)
+    np.testing.assert_allclose(result.force, force, rtol=1e-10, atol=1e-9)
+    np.testing.assert_allclose(result.moment, moment, rtol=1e-9, atol=1e-10)
+
+
+def test_mirrored_knee_has_mirrored_loads(saddle):
+    femur, tibia, pose = saddle
+    mirror = np.array([1.0, 1.0, -1.0])
+    flip = lambda m: TriangleMesh(m.vertices * mirror, m.faces[:, ::-1], "mirror")  # noqa: E731
+    base = model_of(femur, tibia).evaluate(pose)
+    twin = Pose(
+        pose.flexion, -pose.adduction, -pose.rotation, pose.anterior, pose.superior, -pose.lateral
+    )
+    result = model_of(flip(femur), flip(tibia)).evaluate(twin)
+    np.testing.assert_allclose(result.force, base.force * mirror, rtol=1e-10, atol=1e-9)
+    np.testing.assert_allclose(result.moment, -base.moment * mirror, rtol=1e-9, atol=1e-10)
+    assert result.medial.area == pytest.approx(base.lateral.area, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("rates", "tolerance"),
+    [
+        # Along the springs the sum is exact; across them, up to the quadrature of the patch.
+        ((0, 0, 0, 0, 3e-3, 0), 1e-7),
+        ((0.4, -0.1, 0.2, 5e-3, 3e-3, -2e-3), 2e-3),
+    ],
+)
+def test_power_is_the_rate_of_energy_on_a_flat_plate(rates, tolerance):
+    """Springs with one normal are conservative: wrench power = -dU/dt, U = k/2 sum A d²."""
+    model = model_of(shapes.ellipsoid((RADIUS,) * 3, 4), shapes.plate(25e-3, 60))
+    pose = Pose(0.1, 0.02, 0.05, 1e-3, RADIUS - DEPTH, 0.5e-3)
+    rates = np.array(rates)
+
+    def energy(p):
+        depth = model.spring_state(p).indentation
+        return 0.5 * K * float(model.tibia.areas @ depth**2)
+
+    step = 1e-6
+    ahead, behind = (Pose.from_array(pose.array + s * step * rates) for s in (1, -1))
+    power = model.evaluate(pose).wrench @ twist_jacobian(pose) @ rates
+    assert power == pytest.approx(-(energy(ahead) - energy(behind)) / (2 * step), rel=tolerance)
+
+
+def test_same_pose_same_loads_whatever_came_before_and_however_many_threads(saddle):
+    femur, tibia, pose = saddle
+    model = model_of(femur, tibia, LAWS["modified"])
+    poses = [replace(pose, superior=pose.superior + k * 2e-5) for k in range(-10, 10)]
+    alone = [model_of(femur, tibia, LAWS["modified"]).evaluate(p).total.array for p in poses]
+    with ThreadPoolExecutor(4) as pool:
+        together = [r.total.array for r in pool.map(model.evaluate, poses[::-1])][::-1]
+    np.testing.assert_array_equal(together, alone)
+
+
+def test_springs_are_in_the_order_of_the_triangles(saddle):
+    femur, tibia, pose = saddle
+    model = model_of(femur, tibia)
+    state, result = model.spring_state(pose), model.evaluate(pose)
+    carried = state.pressure * tibia.areas
+    np.testing.assert_allclose(carried @ tibia.normals, result.force, rtol=1e-11)
+    np.testing.assert_allclose(state.pressure, K * state.indentation, rtol=1e-12)
+    centre = carried @ tibia.centroids / carried.sum()
+    np.testing.assert_allclose(result.centre_of_pressure, centre, rtol=1e-10)
+    assert result.area == pytest.approx(tibia.areas[state.pressure > 0].sum(), rel=1e-12)
+
+
+def test_one_compartment_alone_is_its_part_of_the_whole(saddle):
+    femur, tibia, pose = saddle
+    model = model_of(femur, tibia)
+    result, whole = model.loads_and_jacobian(pose)
+    parts = {name: model.compartment_loads(pose, name) for name in ("medial", "lateral")}
+    for name, (loads, _, _) in parts.items():
+        np.testing.assert_array_equal(loads, getattr(result, name).array)
+    np.testing.assert_array_equal(sum(p[1] for p in parts.values()), whole)
+
+
+def test_thickness_per_triangle_follows_the_triangles(saddle):
+    femur, tibia, pose = saddle
+    thickness = np.where(tibia.centroids[:, 0] > 0, H, 2 * H)
+    state = model_of(femur, tibia, LinearLaw(E, NU, thickness)).spring_state(pose)
+    even = model_of(femur, tibia).spring_state(pose)
+    np.testing.assert_allclose(state.pressure, even.pressure * H / thickness, rtol=1e-12)
+
+
+def test_no_contact_gives_exactly_nothing(saddle):
+    femur, tibia, _ = saddle
+    loads, jacobian = model_of(femur, tibia).loads_and_jacobian(Pose(superior=5e-3))
+    assert not loads.wrench.any() and not jacobian.any()
+    assert loads.area == loads.peak_pressure == loads.mean_pressure == 0.0
+    assert np.isnan(loads.centre_of_pressure).all()
+
+
+def test_a_femur_beneath_the_tibia_is_not_in_contact():
+    """A ray that meets the femur from outside has not left it."""
+    punch = shapes.plate(20e-3, 1, up=True)
+    assert model_of(punch, shapes.plate(40e-3, 8)).evaluate(Pose(superior=-DEPTH)).area == 0.0
+
+
+def test_pressing_through_the_layer_is_flagged():
+    punch = shapes.plate(20e-3, 1, up=False)
+    model = model_of(punch, shapes.plate(40e-3, 8), LogarithmicLaw(E, NU, H))
+    assert model.evaluate(Pose(superior=-0.9 * H)).flags == ()
+    flags = model.evaluate(Pose(superior=-0.995 * H)).flags
+    assert len(flags) == 2 and "pressed through the layer" in flags[0]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"surface": "round"}, r"surface: expected one of \['flat'\], found 'round'"),
+        ({"search_depth": 0.0}, "search_depth: expected > 0"),
+        ({"search_depth": 20.0}, "search_depth: expected > 0 m and <= 0.1 m, found 20.0"),
+        ({"compartments": np.zeros(3)}, r"compartments: expected shape \(128\), found \(3,\)"),
+        ({"compartments": np.full(128, 2)}, "only 0"),
+        ({"compartments": np.zeros(128)}, "no triangle is lateral"),
+        ({"law": LinearLaw(E, NU, np.full(7, H))}, r"one per spring \(128\), found 7"),
+    ],
+)
+def test_bad_arguments_are_refused(options, message):
+    tibia = shapes.plate(40e-3, 8)
+    given = {"law": LAW, "compartments": shapes.labels(tibia)} | options
+    with pytest.raises(ValueError, match=message):
+        ElasticFoundation(shapes.plate(20e-3, 1, up=False), tibia, **given)
+
+
+def test_unknown_compartment_is_refused(saddle):
+    femur, tibia, pose = saddle
+    with pytest.raises(ValueError, match="compartment: expected one of"):
+        model_of(femur, tibia).compartment_loads(pose, "middle")

@@ -1,0 +1,77 @@
+"""The value types of contact loads."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from foundation.loads import LOAD_COLUMNS, CompartmentLoads, ContactLoads
+
+MEDIAL = np.array([10, 900, -5, 1.0, 0.5, -2.0, 2e-4, 9e6, 4.5e6, 1e-3, 2e-3, -22e-3])
+LATERAL = np.array([-4, 300, 3, -0.5, 0.1, 1.0, 1e-4, 6e6, 3.0e6, 4e-3, 1e-3, 21e-3])
+NOTHING = np.array([0.0] * 9 + [np.nan] * 3)
+
+
+def test_total_of_two_compartments():
+    loads = ContactLoads.from_compartments(MEDIAL, LATERAL, ("note",))
+    assert_allclose(loads.wrench, [6, 1200, -2, 0.5, 0.6, -1.0], rtol=1e-15, atol=0.0)
+    assert_allclose(loads.area, 3e-4, rtol=1e-15)
+    assert_allclose(loads.peak_pressure, 9e6, rtol=0.0)
+    # Areas 2:1 with pressures 4.5:3, hence a mean of 4 and carried loads of 3:1.
+    assert_allclose(loads.mean_pressure, 4e6, rtol=1e-15)
+    expected = 0.75 * MEDIAL[9:] + 0.25 * LATERAL[9:]
+    assert_allclose(loads.centre_of_pressure, expected, rtol=1e-14)
+    assert loads.flags == ("note",)
+
+
+def test_total_of_one_compartment_is_that_compartment():
+    loads = ContactLoads.from_compartments(NOTHING, LATERAL)
+    assert_allclose(loads.total.array, LATERAL, rtol=1e-15)
+    assert np.isnan(loads.medial.centre_of_pressure).all()
+
+
+def test_no_contact_has_no_centre_and_no_load():
+    total = ContactLoads.from_compartments(NOTHING, NOTHING).total
+    assert_allclose(total.array[:9], 0.0, rtol=0.0, atol=0.0)
+    assert np.isnan(total.centre_of_pressure).all()
+
+
+def test_array_round_trip_in_the_order_of_the_columns():
+    loads = CompartmentLoads.from_array(MEDIAL)
+    assert_allclose(loads.array, MEDIAL, rtol=0.0, atol=0.0)
+    table = dict(zip(LOAD_COLUMNS, loads.array, strict=True))
+    assert table["force_y_N"] == loads.force[1]
+    assert table["moment_z_Nm"] == loads.moment[2]
+    assert table["area_m2"] == loads.area
+    assert table["peak_pressure_Pa"] == loads.peak_pressure
+    assert table["mean_pressure_Pa"] == loads.mean_pressure
+    assert table["cop_z_m"] == loads.centre_of_pressure[2]
+
+
+def test_forwarded_properties_are_those_of_the_total():
+    loads = ContactLoads.from_compartments(MEDIAL, LATERAL)
+    for name in ("force", "moment", "area", "peak_pressure", "mean_pressure"):
+        assert_allclose(getattr(loads, name), getattr(loads.total, name), rtol=0.0)
+
+
+def test_arrays_are_copied_and_read_only():
+    force = np.array([1.0, 2.0, 3.0])
+    loads = CompartmentLoads(force, np.zeros(3), 0.0, 0.0, 0.0, np.zeros(3))
+    force[0] = 9.0
+    assert loads.force[0] == 1.0
+    with pytest.raises(ValueError, match="read-only"):
+        loads.force[0] = 9.0
+
+
+@pytest.mark.parametrize(("column", "name"), [(1, "loads"), (6, "area"), (7, "peak_pressure")])
+def test_loads_that_are_not_finite_are_refused(column, name):
+    values = MEDIAL.copy()
+    values[column] = np.nan if column > 1 else np.inf
+    with pytest.raises(ValueError, match=name):
+        CompartmentLoads.from_array(values)
+
+
+def test_a_nan_force_is_refused():
+    values = MEDIAL.copy()
+    values[1] = np.nan
+    with pytest.raises(ValueError, match="force"):
+        CompartmentLoads.from_array(values)

@@ -1,0 +1,303 @@
+"""Loading of articular surfaces."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+
+import numpy as np
+import pytest
+import trimesh
+
+from foundation.implant import CondylarImplant
+from foundation.mesh import UNITS, MeshError, MeshWarning, TriangleMesh, load_mesh
+
+FORMATS = ("stl", "ascii.stl", "obj", "ply", "off", "vtp")
+
+
+@pytest.fixture(scope="module")
+def insert():
+    return CondylarImplant().tessellate(3e-3)[1]
+
+
+def write(path, vertices, faces):
+    """Write a mesh in the format of the path's extension."""
+    mesh = trimesh.Trimesh(vertices, faces, process=False)
+    if path.name.endswith("ascii.stl"):
+        path.write_text(trimesh.exchange.stl.export_stl_ascii(mesh))
+    elif path.suffix == ".vtp":
+        write_vtp(path, vertices, faces)
+    elif path.suffix in (".obj", ".off"):
+        mesh.export(path, digits=17)
+    else:
+        mesh.export(path)
+    return path
+
+
+def write_vtp(path, vertices, faces):
+    pytest.importorskip("vtkmodules", reason="VTP needs vtk (the vtp extra)")
+    from vtkmodules.util.numpy_support import numpy_to_vtk
+    from vtkmodules.vtkCommonCore import vtkPoints
+    from vtkmodules.vtkCommonDataModel import vtkCellArray, vtkPolyData
+    from vtkmodules.vtkIOXML import vtkXMLPolyDataWriter
+
+    points, cells = vtkPoints(), vtkCellArray()
+    points.SetData(numpy_to_vtk(vertices, deep=True))
+    for face in faces:
+        cells.InsertNextCell(3, [int(v) for v in face])
+    surface = vtkPolyData()
+    surface.SetPoints(points)
+    surface.SetPolys(cells)
+    writer = vtkXMLPolyDataWriter()
+    writer.SetFileName(str(path))
+    writer.SetInputData(surface)
+    writer.Write()
+
+
+def corners(mesh):
+    return mesh.vertices[mesh.faces]
+
+
+def close(found, wanted):
+    # STL and PLY hold single precision: half a unit in the last place of 0.05 m is 2e-9 m.
+    np.testing.assert_allclose(found, wanted, rtol=0.0, atol=4e-9)
+
+
+@pytest.mark.parametrize("extension", FORMATS)
+def test_every_format_keeps_triangles_and_their_order(tmp_path, insert, extension):
+    path = write(tmp_path / f"insert.{extension}", insert.vertices, insert.faces)
+    loaded = load_mesh(path)
+    assert loaded.faces.shape == insert.faces.shape
+    assert loaded.vertices.shape == insert.vertices.shape
+    close(corners(loaded), corners(insert))
+    assert loaded.name == str(path)
+
+
+@pytest.mark.parametrize("extension", FORMATS)
+@pytest.mark.parametrize("unit", sorted(UNITS))
+def test_unit_and_axes_are_undone(tmp_path, insert, extension, unit):
+    # The file has x posterior, y to the left, z up: ours are -x, z, -y of the file.
+    in_file = insert.vertices[:, [0, 2, 1]] * (-1.0, -1.0, 1.0) / UNITS[unit]
+    path = write(tmp_path / f"turned.{extension}", in_file, insert.faces)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        loaded = load_mesh(path, unit=unit, axes=("-x", "z", "-y"))
+    close(corners(loaded), corners(insert))
+    close(loaded.normals @ (0.0, 1.0, 0.0) > 0.0, True)
+
+
+def test_left_knee_is_mirrored_and_still_faces_up(tmp_path, insert):
+    path = write(tmp_path / "left.obj", insert.vertices * (1, 1, -1), insert.faces[:, ::-1])
+    loaded = load_mesh(path, side="left")
+    close(loaded.centroids, insert.centroids)
+    close(loaded.normals, insert.normals)
+
+
+def test_mirroring_twice_changes_no_bit(insert):
+    back = insert.mirrored().mirrored()
+    np.testing.assert_array_equal(back.vertices, insert.vertices)
+    np.testing.assert_array_equal(back.faces, insert.faces)
+
+
+def test_identity_axes_in_metres_change_no_bit(tmp_path, insert):
+    single = insert.vertices.astype(np.float32)
+    path = write(tmp_path / "single.stl", single, insert.faces)
+    loaded = load_mesh(path)
+    np.testing.assert_array_equal(corners(loaded), single.astype(np.float64)[insert.faces])
+
+
+def test_obj_materials_groups_and_normals_do_not_reorder_triangles(tmp_path):
+    path = tmp_path / "groups.obj"
+    path.write_text(
+        "v 0 0 0\nv 0.05 0 0\nv 0 0 0.05 # corner\nv 0.05 0 0.05\nv 0.1 0 0\nvn 0 1 0\nvn 0 0 1\n"
+        "usemtl a\ng one\nf 1//1 3//1 2//1\nusemtl b\nf 2//2 3//2 4//2\n"
+        "usemtl a\no two\nf -4//1 -2//1 -1//1\n"
+    )
+    loaded = load_mesh(path)
+    np.testing.assert_array_equal(loaded.faces, [[0, 2, 1], [1, 2, 3], [1, 3, 4]])
+    assert len(loaded.vertices) == 5
+
+
+def test_obj_polygons_become_fans_in_place(tmp_path):
+    path = tmp_path / "quad.obj"
+    path.write_text(
+        "v 0 0 0\nv 0 0 .05\nv .05 0 .05\nv .05 0 0\nv .1 0 .05\nv .1 0 0\nf 1 2 3 4\nf 4 3 5\n"
+    )
+    faces = load_mesh(path, check=False).faces
+    np.testing.assert_array_equal(faces, [[0, 1, 2], [0, 2, 3], [3, 2, 4]])
+
+
+def test_degenerate_triangles_are_dropped_with_a_warning(tmp_path, insert):
+    faces = np.insert(insert.faces, 4, [7, 7, 9], axis=0)
+    path = write(tmp_path / "flat.obj", insert.vertices, faces)
+    with pytest.warns(MeshWarning, match=r"flat.obj: 1 degenerate .* dropped.* number 4"):
+        loaded = load_mesh(path)
+    close(corners(loaded), corners(insert))
+
+
+def test_slivers_are_kept(tmp_path):
+    # 1e-6 of the length in height: thin, but a triangle with a normal.
+    path = write(tmp_path / "sliver.obj", [[0, 0, 0], [0.05, 0, 0], [0, 0, -5e-8]], [[0, 1, 2]])
+    np.testing.assert_allclose(load_mesh(path).normals, [[0, 1, 0]], rtol=0.0, atol=1e-12)
+
+
+def test_unreferenced_vertices_are_dropped_with_a_warning(tmp_path, insert):
+    stray = np.concatenate([[[9.0, 9.0, 9.0]], insert.vertices])
+    path = write(tmp_path / "stray.obj", stray, insert.faces + 1)
+    with pytest.warns(MeshWarning, match=r"stray.obj: 1 unreferenced"):
+        loaded = load_mesh(path)
+    np.testing.assert_allclose(loaded.vertices, insert.vertices, rtol=0.0, atol=1e-15)
+    np.testing.assert_array_equal(loaded.faces, insert.faces)
+
+
+def test_areas_normals_and_centroids_of_one_triangle():
+    mesh = TriangleMesh([[0, 0, 0], [0, 0, 2], [3, 0, 0]], [[0, 1, 2]], "one")
+    np.testing.assert_allclose(mesh.areas, [3.0], rtol=1e-15, atol=0.0)
+    np.testing.assert_allclose(mesh.normals, [[0, 1, 0]], rtol=0.0, atol=1e-15)
+    np.testing.assert_allclose(mesh.centroids, [[1, 0, 2 / 3]], rtol=1e-15, atol=0.0)
+
+
+def test_arrays_are_copied_and_read_only():
+    vertices = np.eye(3)
+    mesh = TriangleMesh(vertices, [[0, 1, 2]])
+    vertices[0, 0] = 5.0
+    assert mesh.vertices[0, 0] == 1.0
+    for array in (mesh.vertices, mesh.faces, mesh.centroids, mesh.normals, mesh.areas):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0
+
+
+@pytest.mark.parametrize(
+    ("vertices", "faces", "message"),
+    [
+        (np.zeros((0, 3)), np.zeros((0, 3), int), "no triangles"),
+        (np.eye(3), np.zeros((0, 3), int), "no triangles"),
+        (np.eye(3)[:, :2], [[0, 1, 2]], r"vertices of shape \(V, 3\)"),
+        (np.eye(3), [[0, 1]], r"faces of shape \(F, 3\)"),
+        (np.eye(3), [[0.0, 1.0, 2.0]], "integer"),
+        (np.eye(3), [[0, 1, 3]], "expected 0 to 2"),
+        (np.eye(3), [[0, 1, -1]], "expected 0 to 2"),
+        (np.diag([1.0, np.nan, 1.0]), [[0, 1, 2]], "1 of 3 vertices are NaN.* number 1"),
+        (np.eye(3), [[0, 1, 2], [0, 1, 1]], "1 degenerate triangles .* number 1"),
+    ],
+)
+def test_arrays_that_are_no_mesh_are_refused(vertices, faces, message):
+    with pytest.raises(MeshError, match=f"thing: .*{message}"):
+        TriangleMesh(vertices, faces, "thing")
+
+
+def test_missing_file(tmp_path):
+    with pytest.raises(MeshError, match=r"absent.stl: no such file; check the path"):
+        load_mesh(tmp_path / "absent.stl")
+
+
+def test_folder_in_place_of_a_file(tmp_path):
+    (tmp_path / "folder.stl").mkdir()
+    with pytest.raises(MeshError, match=r"folder.stl: no such file"):
+        load_mesh(tmp_path / "folder.stl")
+
+
+def test_unsupported_extension(tmp_path):
+    with pytest.raises(MeshError, match=r"knee.step: unsupported extension '.step'.*\.vtp"):
+        load_mesh(tmp_path / "knee.step")
+
+
+@pytest.mark.parametrize("extension", FORMATS)
+def test_empty_file(tmp_path, extension):
+    path = tmp_path / f"empty.{extension}"
+    path.touch()
+    with pytest.raises(MeshError, match=r"empty\..*: the file is empty; export it again"):
+        load_mesh(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("points.obj", "v 0 0 0\nv 1 0 0\n"),
+        ("none.off", "OFF\n0 0 0\n"),
+        ("none.stl", "solid none\n  facet_count 0\nendsolid none\n"),
+    ],
+)
+def test_file_without_triangles(tmp_path, name, content):
+    (tmp_path / name).write_text(content)
+    with pytest.raises(MeshError, match=rf"{name}: (no triangles|truncated)"):
+        load_mesh(tmp_path / name)
+
+
+@pytest.mark.parametrize("part", [0.1, 0.5, 0.9])
+@pytest.mark.parametrize("extension", ["stl", "ascii.stl", "ply", "off", "vtp"])
+def test_truncated_file(tmp_path, insert, extension, part):
+    path = write(tmp_path / f"cut.{extension}", insert.vertices, insert.faces)
+    content = path.read_bytes()
+    path.write_bytes(content[: int(part * len(content))])
+    with pytest.raises(MeshError, match=r"cut\..*: truncated, damaged .* copy it again"):
+        load_mesh(path)
+
+
+@pytest.mark.parametrize("extension", FORMATS)
+def test_file_of_another_kind(tmp_path, extension):
+    path = tmp_path / f"letter.{extension}"
+    path.write_text("Dear reader, this is not a mesh.\n" * 20)
+    with pytest.raises(MeshError, match=r"letter\..*: (truncated, damaged or not|no triangles)"):
+        load_mesh(path)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("v 0 0 0\nv 1 0 0\nv 1 1\nf 1 2 3\n", "line 3: expected three coordinates"),
+        ("v 0 0 0\nv 1 0 0\nv 1 1 x\nf 1 2 3\n", "line 3: could not convert"),
+        ("v 0 0 0\nv 1 0 0\nv 1 1 0\nf 1 2\n", "line 4: a face of 2 corners"),
+        ("v 0 0 0\nv 1 0 0\nv 1 1 0\nf 1 2 4\n", "vertex 4 of 3"),
+    ],
+)
+def test_damaged_obj_names_the_line(tmp_path, content, message):
+    (tmp_path / "bad.obj").write_text(content)
+    with pytest.raises(MeshError, match=rf"bad.obj: truncated, damaged .*{message}"):
+        load_mesh(tmp_path / "bad.obj")
+
+
+@pytest.mark.parametrize("value", ["nan", "inf"])
+def test_vertices_that_are_not_finite(tmp_path, value):
+    (tmp_path / "nan.obj").write_text(f"v 0 0 0\nv {value} 0 0\nv 0 0 1\nf 1 2 3\n")
+    with pytest.raises(MeshError, match=r"nan.obj: 1 of 3 vertices are NaN or infinite"):
+        load_mesh(tmp_path / "nan.obj")
+
+
+def test_only_degenerate_triangles(tmp_path):
+    (tmp_path / "line.obj").write_text("v 0 0 0\nv 1 0 0\nv 2 0 0\nf 1 2 3\n")
+    with pytest.raises(MeshError, match=r"line.obj: all 1 triangles have no area"):
+        load_mesh(tmp_path / "line.obj")
+
+
+def test_wrong_unit_is_named_and_check_can_be_left_off(tmp_path, insert):
+    path = write(tmp_path / "mm.obj", 1e3 * insert.vertices, insert.faces)
+    with pytest.raises(MeshError, match=r"mm.obj: its box .* give unit='mm'"):
+        load_mesh(path)
+    assert load_mesh(path, check=False).vertices.max() > 20.0
+
+
+def test_vtp_without_vtk_names_the_extra(tmp_path, monkeypatch):
+    (tmp_path / "knee.vtp").write_text("<VTKFile/>")
+    monkeypatch.setitem(sys.modules, "vtkmodules.vtkIOXML", None)
+    with pytest.raises(MeshError, match=r"knee.vtp: .*pip install knee-contact\[vtp\]"):
+        load_mesh(tmp_path / "knee.vtp")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"unit": "inch"}, "unit: expected one of"),
+        ({"side": "both"}, "side: expected one of"),
+        ({"axes": "xyz"}, "axes: expected three"),
+        ({"axes": ("x", "y")}, "axes: expected three"),
+        ({"axes": ("x", "y", "w")}, "axes: expected x, y or z"),
+        ({"axes": ("x", "y", "")}, "axes: expected x, y or z"),
+        ({"axes": ("x", "--y", "z")}, "axes: expected x, y or z"),
+        ({"axes": ("x", "x", "z")}, "axes: expected x, y and z once each"),
+        ({"axes": ("x", "y", "-z")}, "axes: .* is a mirror image.*side='left'"),
+    ],
+)
+def test_bad_options(tmp_path, options, message):
+    with pytest.raises(ValueError, match=message):
+        load_mesh(tmp_path / "any.stl", **options)

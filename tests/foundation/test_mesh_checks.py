@@ -1,0 +1,200 @@
+"""Checks of articular surfaces, each with a mesh that has just that fault."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import shapes
+import trimesh
+
+from foundation.implant import CondylarImplant
+from foundation.mesh import MeshError, MeshWarning, TriangleMesh
+from foundation.mesh_checks import Finding, check_mesh, check_orientation, report_findings
+from foundation.mesh_topology import boundary_loops, find_edges, label_pieces
+
+
+@pytest.fixture(scope="module")
+def implant():
+    return CondylarImplant().tessellate(3e-3)
+
+
+@pytest.fixture
+def plate():
+    return shapes.plate(40e-3, 10)
+
+
+def changed(mesh, *, vertices=None, faces=None):
+    return TriangleMesh(
+        mesh.vertices if vertices is None else vertices,
+        mesh.faces if faces is None else faces,
+        "knee.stl",
+    )
+
+
+def only_finding(mesh, body=None):
+    findings = check_mesh(mesh, body)
+    assert len(findings) == 1, findings
+    return findings[0]
+
+
+def ball(radius=0.03, outward=True):
+    sphere = trimesh.creation.icosphere(subdivisions=3, radius=radius)
+    faces = np.asarray(sphere.faces)
+    return TriangleMesh(sphere.vertices, faces if outward else faces[:, ::-1], "knee.stl")
+
+
+def test_built_in_implant_has_no_findings(implant):
+    femur, insert, _ = implant
+    assert check_mesh(femur, "femur") == []
+    assert check_mesh(insert, "tibia") == []
+
+
+@pytest.mark.parametrize(
+    ("factor", "unit"), [(1e3, "mm"), (1e2, "cm"), (1e6, "um"), (1e-3, "m"), (1e-6, "m")]
+)
+def test_scale_names_the_unit_to_give(implant, factor, unit):
+    finding = only_finding(changed(implant[1], vertices=factor * implant[1].vertices), "tibia")
+    assert finding.is_error
+    assert finding.code == "scale"
+    assert finding.message.startswith("knee.stl: its box has a diagonal of")
+    assert finding.message.endswith(f"give unit='{unit}'")
+
+
+def test_scale_of_no_knee_in_any_unit(implant):
+    finding = only_finding(changed(implant[1], vertices=1e12 * implant[1].vertices))
+    assert "whether it is a knee at all" in finding.message
+
+
+@pytest.mark.parametrize(("body", "index"), [("femur", 0), ("tibia", 1)])
+def test_inverted_winding_is_found(implant, body, index):
+    mesh = changed(implant[index], faces=implant[index].faces[:, ::-1])
+    finding = only_finding(mesh, body)
+    assert finding.is_error
+    assert finding.code == "orientation"
+    assert "winding is inverted" in finding.message
+    with pytest.raises(MeshError, match=f"knee.stl: this {body} faces"):
+        check_orientation(mesh, body)
+
+
+def test_wrong_axes_are_found(implant):
+    z_up = changed(implant[1], vertices=implant[1].vertices[:, [2, 0, 1]])
+    with pytest.raises(MeshError, match=r"this tibia faces \+z, expected \+y .*give the file's axes"):
+        check_orientation(z_up, "tibia")
+
+
+def test_closed_body_is_judged_by_its_volume():
+    check_orientation(ball(), "femur")
+    check_orientation(ball(), "tibia")
+    with pytest.raises(MeshError, match=r"closed body point inwards"):
+        check_orientation(ball(outward=False), "femur")
+
+
+def test_unknown_body_is_refused(plate):
+    with pytest.raises(ValueError, match="body: expected one of"):
+        check_mesh(plate, "patella")
+
+
+def test_inconsistent_winding(plate):
+    faces = plate.faces.copy()
+    faces[95] = faces[95, ::-1]
+    finding = only_finding(changed(plate, faces=faces), "tibia")
+    assert finding.is_error
+    assert finding.code == "winding"
+    # The turned triangle disagrees with each of its three neighbours.
+    assert "winding at 3 edges" in finding.message
+
+
+def test_duplicate_triangles(plate):
+    faces = np.concatenate([plate.faces, plate.faces[[7]][:, [1, 2, 0]]])
+    findings = check_mesh(changed(plate, faces=faces))
+    assert [f.code for f in findings] == ["duplicate", "non-manifold"]
+    assert "1 duplicate triangles, the first is number 200" in findings[0].message
+
+
+def test_non_manifold_edge(plate):
+    fin = [plate.faces[95, 0], plate.faces[95, 1], len(plate.vertices)]
+    vertices = np.concatenate([plate.vertices, [[0.0, 0.01, 0.0]]])
+    finding = only_finding(changed(plate, vertices=vertices, faces=np.vstack([plate.faces, fin])))
+    assert not finding.is_error
+    assert "1 non-manifold edges" in finding.message
+
+
+def test_unreferenced_vertex(plate):
+    finding = only_finding(changed(plate, vertices=np.vstack([plate.vertices, [[7.0, 7.0, 7.0]]])))
+    assert not finding.is_error
+    assert "1 unreferenced vertices" in finding.message
+
+
+def test_hole_inside_the_rim(plate):
+    x, _, z = plate.centroids.T
+    keep = np.hypot(x - 0.006, z + 0.01) > 4e-3
+    assert 0 < (~keep).sum() < 20
+    findings = check_mesh(changed(plate, faces=plate.faces[keep]))
+    hole = [f for f in findings if f.code == "hole"]
+    assert len(hole) == 1
+    assert not hole[0].is_error
+    where = [float(v) for v in hole[0].message.split("(")[1].split(")")[0].split(",")]
+    np.testing.assert_allclose(where, [6.0, 0.0, -10.0], rtol=0.0, atol=2.0)
+
+
+def test_hole_in_a_closed_body_is_not_taken_for_its_rim():
+    closed = ball()
+    finding = only_finding(changed(closed, faces=closed.faces[1:]))
+    assert finding.code == "hole"
+
+
+def test_open_surface_has_no_hole(plate):
+    assert check_mesh(plate, "tibia") == []
+
+
+def test_loose_fragment(plate):
+    crumb = 0.03 + np.array([[0, 0, 0], [0, 0, 1e-4], [1e-4, 0, 0]])
+    faces = np.vstack([plate.faces, len(plate.vertices) + np.arange(3)])
+    finding = only_finding(changed(plate, vertices=np.vstack([plate.vertices, crumb]), faces=faces))
+    assert finding.code == "fragments"
+    assert "1 loose fragments" in finding.message
+
+
+def test_three_large_pieces(plate):
+    third = len(plate.vertices)
+    steps = np.array([0.0, 0.05, 0.1])[:, None, None] * (1.0, 0.0, 0.0)
+    vertices = (plate.vertices + steps).reshape(-1, 3)
+    faces = np.concatenate([plate.faces + k * third for k in range(3)])
+    finding = only_finding(changed(plate, vertices=vertices, faces=faces))
+    assert finding.code == "pieces"
+    assert "3 separate pieces" in finding.message
+
+
+def test_report_raises_all_errors_at_once_and_warns_for_the_rest():
+    findings = [
+        Finding("a", True, "first error"),
+        Finding("b", False, "only a warning"),
+        Finding("c", True, "second error"),
+    ]
+    with (
+        pytest.warns(MeshWarning, match="only a warning"),
+        pytest.raises(MeshError, match="first error\nsecond error"),
+    ):
+        report_findings(findings)
+
+
+def test_edges_of_a_plate_follow_euler(plate):
+    edges = find_edges(plate.faces, len(plate.vertices))
+    assert len(plate.vertices) - len(edges.ends) + len(plate.faces) == 1
+    assert (edges.count == 1).sum() == 40
+    assert edges.balance[edges.count == 2].any() == False  # noqa: E712
+
+
+def test_pieces_and_loops_of_two_plates(plate):
+    shifted = np.concatenate([plate.vertices, 0.5 * plate.vertices + (0.1, 0.0, 0.0)])
+    faces = np.concatenate([plate.faces + len(plate.vertices), plate.faces])
+    mesh = TriangleMesh(shifted, faces[::-1])
+    labels, areas = label_pieces(mesh)
+    np.testing.assert_array_equal(labels, np.repeat([0, 1], 200))
+    np.testing.assert_allclose(areas, [16e-4, 4e-4], rtol=1e-12, atol=0.0)
+    loops = boundary_loops(mesh, find_edges(mesh.faces, len(mesh.vertices)), labels)
+    order = np.argsort(loops.piece)
+    np.testing.assert_allclose(loops.length[order], [0.16, 0.08], rtol=1e-12, atol=0.0)
+    np.testing.assert_allclose(
+        loops.centre[order], [[0, 0, 0], [0.1, 0, 0]], rtol=0.0, atol=1e-15
+    )

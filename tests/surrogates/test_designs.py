@@ -1,0 +1,164 @@
+"""Designs: range, stratification, determinism, prefixes and subsets."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+from scipy.spatial.distance import pdist
+from scipy.stats import qmc
+
+from surrogates.designs import KINDS, PREFIX_KINDS, first_subset, unit_design
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("n", "d"), [(1, 1), (1, 3), (2, 1), (7, 2), (50, 6)])
+def test_shape_and_range(kind, n, d):
+    design = unit_design(kind, n, d, 3)
+    assert design.shape[1] == d
+    assert len(design) >= n if kind == "full_factorial" else len(design) == n
+    assert design.min() >= 0.0
+    assert design.max() <= 1.0
+    assert len(np.unique(design, axis=0)) == len(design)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_same_seed_same_design(kind):
+    first = unit_design(kind, 40, 4, 11)
+    assert np.array_equal(first, unit_design(kind, 40, 4, 11))
+    assert np.array_equal(first, unit_design(kind, 40, 4, np.random.default_rng(11)))
+    if kind != "full_factorial":
+        assert not np.array_equal(first, unit_design(kind, 40, 4, 12))
+
+
+def test_no_global_random_state():
+    np.random.seed(0)  # noqa: NPY002
+    before = np.random.get_state()[1].copy()  # noqa: NPY002
+    for kind in KINDS:
+        unit_design(kind, 20, 3, 1)
+    assert np.array_equal(before, np.random.get_state()[1])  # noqa: NPY002
+
+
+@pytest.mark.parametrize("kind", ["lhs", "lhs_optimised"])
+@pytest.mark.parametrize("n", [1, 2, 37, 200])
+def test_hypercube_fills_every_cell_once(kind, n):
+    cells = np.floor(unit_design(kind, n, 5, 2) * n).astype(int)
+    for column in cells.T:
+        assert np.array_equal(np.sort(column), np.arange(n))
+
+
+def test_hammersley_first_column_is_stratified():
+    column = unit_design("hammersley", 25, 3, 0)[:, 0]
+    assert np.array_equal(np.floor(column * 25).astype(int), np.arange(25))
+
+
+@pytest.mark.parametrize("kind", ["lhs_optimised", "sobol", "halton", "hammersley"])
+def test_discrepancy_below_random(kind):
+    random = min(qmc.discrepancy(np.random.default_rng(s).random((256, 4))) for s in range(5))
+    assert qmc.discrepancy(unit_design(kind, 256, 4, 5)) < 0.5 * random
+
+
+def test_optimised_hypercube_beats_plain():
+    plain = min(qmc.discrepancy(unit_design("lhs", 128, 4, s)) for s in range(5))
+    assert qmc.discrepancy(unit_design("lhs_optimised", 128, 4, 0)) < plain
+
+
+def test_optimised_hypercube_is_quick():
+    start = time.perf_counter()
+    unit_design("lhs_optimised", 2000, 6, 0)
+    assert time.perf_counter() - start < 30.0
+
+
+@pytest.mark.parametrize("kind", PREFIX_KINDS)
+@pytest.mark.parametrize("n", [1, 5, 64, 99])
+def test_sequence_prefix(kind, n):
+    assert np.array_equal(unit_design(kind, 200, 3, 8)[:n], unit_design(kind, n, 3, 8))
+
+
+@pytest.mark.parametrize("kind", PREFIX_KINDS)
+def test_sequence_prefix_fills_space(kind):
+    random = min(qmc.discrepancy(np.random.default_rng(s).random((128, 3))) for s in range(5))
+    assert qmc.discrepancy(unit_design(kind, 1000, 3, 4)[:128]) < 0.5 * random
+
+
+def test_sobol_is_balanced_at_powers_of_two():
+    design = unit_design("sobol", 64, 4, 0)
+    for column in design.T:
+        assert np.array_equal(np.sort(np.floor(column * 64).astype(int)), np.arange(64))
+
+
+@pytest.mark.parametrize(("n", "d", "levels"), [(8, 3, [2, 2, 2]), (9, 2, [3, 3]), (5, 1, [5])])
+def test_full_factorial_levels(n, d, levels):
+    design = unit_design("full_factorial", n, d, 0)
+    assert [len(np.unique(column)) for column in design.T] == levels
+    assert len(design) == n
+    assert design.min() == 0.0
+    assert design.max() == 1.0
+
+
+def test_full_factorial_rounds_up():
+    design = unit_design("full_factorial", 10, 2, 0)
+    levels = [len(np.unique(column)) for column in design.T]
+    assert len(design) == np.prod(levels) == 12
+    assert sorted(levels) == [3, 4]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named"),
+    [
+        (("sobel", 5, 2, 0), "kind: expected one of .*sobol"),
+        (("lhs", 0, 2, 0), "n: expected a positive whole number, found 0.*hammersley"),
+        (("lhs", -3, 2, 0), "n: .*found -3"),
+        (("lhs", 2.5, 2, 0), "n: .*found 2.5"),
+        (("lhs", True, 2, 0), "n: .*found True"),
+        (("lhs", 5, 0, 0), "d: expected a positive whole number, found 0"),
+        (("lhs", 5, 2, None), "rng: expected a numpy Generator"),
+        (("lhs", 5, 2, -1), "rng: .*found -1"),
+    ],
+)
+def test_bad_arguments(arguments, named):
+    with pytest.raises(ValueError, match=named):
+        unit_design(*arguments)
+
+
+@pytest.mark.parametrize("kind", ["lhs", "hammersley", "full_factorial"])
+def test_subset_spreads_better_than_prefix(kind):
+    design = unit_design(kind, 600, 3, 1)
+    chosen = first_subset(design, 40, kind=kind)
+    assert len(np.unique(chosen)) == 40
+    assert pdist(design[chosen]).min() > 1.5 * pdist(design[:40]).min()
+    gap = np.sqrt(((design[:, None] - design[chosen]) ** 2).sum(axis=2)).min(axis=1).max()
+    prefix = np.sqrt(((design[:, None] - design[:40]) ** 2).sum(axis=2)).min(axis=1).max()
+    assert gap < prefix
+
+
+def test_subset_of_sequence_is_its_prefix():
+    design = unit_design("sobol", 64, 3, 1)
+    assert np.array_equal(first_subset(design, 10, kind="sobol"), np.arange(10))
+    assert not np.array_equal(first_subset(design, 10), np.arange(10))
+
+
+def test_subsets_are_nested_and_complete():
+    design = unit_design("lhs", 60, 3, 1)
+    order = first_subset(design, 60, rng=4)
+    assert np.array_equal(np.sort(order), np.arange(60))
+    assert np.array_equal(first_subset(design, 15, rng=4), order[:15])
+
+
+def test_subset_of_repeated_rows_has_distinct_indices():
+    assert sorted(first_subset(np.full((5, 2), 0.5), 5)) == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "kind", "named"),
+    [
+        ((np.zeros((3, 2)), 4), None, "n: expected at most the design's 3 rows, found 4"),
+        ((np.zeros((3, 2)), 0), None, "n: expected a positive whole number"),
+        ((np.zeros(3), 1), None, "design: expected shape"),
+        ((np.zeros((3, 2)), 1), "x", "kind: expected one of"),
+    ],
+)
+def test_bad_subset(arguments, kind, named):
+    with pytest.raises(ValueError, match=named):
+        first_subset(*arguments, kind=kind)
