@@ -47,7 +47,7 @@ bench: $(STAMP) ## measure speed and accuracy, as ratios [ARGS=...]
 lint: $(STAMP) ## check style, format and the direction of imports
 	@$(BIN)/python -m ruff check .
 	@$(BIN)/python -m ruff format --check .
-	@$(BIN)/lint-imports --no-cache
+	@$(BIN)/lint-imports --no-cache --no-logo
 
 type: $(STAMP) ## check the types of the four packages
 	@$(BIN)/python -m mypy

@@ -22,8 +22,10 @@ from foundation.loads import ContactLoads
 from foundation.pose import Pose
 
 METHODS = ("Radau", "BDF", "LSODA")
-#: Absolute tolerances of the state: displacements of the free coordinates [rad, rad, m, m, m],
-#: then their rates. Ten nanometres of height are some tenths of a newton on an implant's contact.
+DEFAULT_RTOL = 1e-4
+#: Absolute tolerances that go with `DEFAULT_RTOL`: displacements of the free coordinates
+#: [rad, rad, m, m, m], then their rates. Ten nanometres of height are some tenths of a newton on
+#: an implant's contact.
 DEFAULT_ATOL = (1e-6, 1e-6, 1e-7, 1e-8, 1e-7, 1e-3, 1e-3, 1e-4, 1e-5, 1e-4)
 #: A step takes at most this share of a cycle.
 LARGEST_STEP = 0.01
@@ -38,8 +40,8 @@ def simulate(
     *,
     cycles: int = 1,
     samples: int = 201,
-    rtol: float = 1e-4,
-    atol: ArrayLike = DEFAULT_ATOL,
+    rtol: float = DEFAULT_RTOL,
+    atol: ArrayLike | None = None,
     method: Literal["Radau", "BDF", "LSODA"] = "Radau",
     initial: Pose | None = None,
     start: Pose | None = None,
@@ -67,8 +69,9 @@ def simulate(
         Instants reported over the last cycle, both ends included; >= 2.
     rtol : float
         Relative tolerance of each step, of the displacements from the initial pose.
-    atol : (10,) array_like
-        Absolute tolerances, see `DEFAULT_ATOL`.
+    atol : (10,) array_like, optional
+        Absolute tolerances of the state; by default `DEFAULT_ATOL` in proportion to `rtol`, so
+        that one figure sets the accuracy.
     method : {"Radau", "BDF", "LSODA"}
         Integrator of `scipy.integrate.solve_ivp`.
     initial : Pose, optional
@@ -141,7 +144,7 @@ def simulate(
 
 
 def _check_arguments(
-    method: str, cycles: int, samples: int, rtol: float, atol: ArrayLike, max_step: float
+    method: str, cycles: int, samples: int, rtol: float, atol: ArrayLike | None, max_step: float
 ) -> FloatArray:
     """Check the arguments of `simulate` and return the absolute tolerances."""
     check_in("method", method, METHODS)
@@ -150,6 +153,8 @@ def _check_arguments(
             raise ValueError(f"{name}: expected a whole number >= {least}, found {count!r}")
     check_number("rtol", rtol, at_least=1e-12, at_most=0.1)
     check_number("max_step", max_step, above=0.0, unit="s")
+    if atol is None:
+        atol = np.array(DEFAULT_ATOL) * rtol / DEFAULT_RTOL
     tolerances = check_array("atol", atol, (10,))
     if (tolerances <= 0.0).any():
         raise ValueError(f"atol: expected positive tolerances, found {tolerances.min():g}")

@@ -53,6 +53,8 @@ def read_triangles(path: Path) -> tuple[FloatArray, IntArray]:
         raise MeshError(
             f"{path}: no triangles; expected a triangulated surface: export it again as one"
         )
+    if faces.min() < 0 or faces.max() >= len(vertices):
+        raise _unreadable(path, f"a triangle names vertex {faces.max() + 1} of {len(vertices)}")
     return weld(vertices, faces)
 
 

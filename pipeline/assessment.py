@@ -14,7 +14,7 @@ from foundation.loads import COMPARTMENTS, LOAD_COLUMNS, WRENCH_COLUMNS
 from foundation.pose import Pose
 from pipeline.config import FeasibilityConfig
 from pipeline.samples import loads_of, poses_of, usable
-from pipeline.stages import feasibility_bounds
+from pipeline.stages import infeasibility
 from surrogates.formulations import InvertedCompartment
 from surrogates.knee import KneeSurrogate
 from surrogates.validation import ErrorFigures, errors_at_load, errors_at_pose, predict_at_pose
@@ -25,11 +25,7 @@ WORST = 5
 
 def feasible(table: pd.DataFrame, feasibility: FeasibilityConfig) -> pd.DataFrame:
     """Return the rows whose true loads lie inside the feasibility bounds, without margin."""
-    loads = loads_of(table)
-    inside = loads[:, 1] >= feasibility.load_N[0]
-    for bound in feasibility_bounds(loads, feasibility):
-        inside &= bound.value <= bound.limit
-    return table[inside]
+    return table[infeasibility(loads_of(table), feasibility, 0.0) == ""]
 
 
 def assess(

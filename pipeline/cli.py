@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from dynamics.equilibrium import EquilibriumError
-from dynamics.integrator import SimulationError
+from dynamics.equations import SimulationError
 from pipeline.config import Config, ConfigError, describe_schema, load_config
 from pipeline.report import write_report
 from pipeline.runner import RunError, bench, run_study, simulate_again, validate_again

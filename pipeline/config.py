@@ -177,7 +177,7 @@ class KrigingConfig(Section):
         "matern52", description="correlation function"
     )
     trend: Literal["constant", "linear", "quadratic"] = Field("linear", description="trend")
-    starts: int = Field(0, ge=0, description="further starts of the likelihood search")
+    n_start: int = Field(1, ge=1, description="starts of the likelihood search")
     likelihood_points: int = Field(400, ge=20, description="samples the lengths are fitted on")
     estimate_noise: bool = Field(False, description="estimate a nugget with the lengths")
     nugget: NonNegative = Field(1e-10, description="least nugget, of the process variance")

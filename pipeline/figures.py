@@ -11,7 +11,7 @@ import base64
 import functools
 import io
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import matplotlib
 import numpy as np
@@ -27,11 +27,14 @@ from numpy.typing import ArrayLike, NDArray
 INK = "#222222"
 BLUE, ORANGE, VERMILLION, GREY = "#0072B2", "#E69F00", "#D55E00", "#8A8A8A"
 #: Colour, line style and width of each model.
-MODEL_STYLE = {"original": (INK, "-", 2.4), "surrogate": (VERMILLION, (0, (3.0, 1.6)), 1.8)}
+MODEL_STYLE: dict[Any, Any] = {
+    "original": (INK, "-", 2.4),
+    "surrogate": (VERMILLION, (0, (3.0, 1.6)), 1.8),
+}
 #: Colour and marker of each compartment.
-COMPARTMENT_STYLE = {"medial": (BLUE, "o"), "lateral": (ORANGE, "^")}
+COMPARTMENT_STYLE: dict[Any, Any] = {"medial": (BLUE, "o"), "lateral": (ORANGE, "^")}
 
-_STYLE = {
+_STYLE: dict[Any, Any] = {
     "font.family": "DejaVu Sans",
     "font.size": 9.0,
     "axes.edgecolor": GREY,

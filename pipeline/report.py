@@ -18,7 +18,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from pipeline import report_pictures as pictures
 from pipeline import report_tables as tables
 from pipeline.report_inputs import RunFiles, content_of, read_run
-from pipeline.report_units import number, plain, unit_token
+from pipeline.report_units import given, number, plain, unit_token
 
 _TEMPLATES = Path(__file__).parent / "templates"
 #: Columns of the headline's differences over the gait cycle.
@@ -95,7 +95,8 @@ def report_content(files: RunFiles, folder: Path) -> dict[str, Any]:
         "gait": gait,
         "provenance": provenance,
     }
-    return dict(plain(content))
+    strict: dict[str, Any] = plain(content)
+    return strict
 
 
 def _overview(files: RunFiles) -> dict[str, Any]:
@@ -245,7 +246,7 @@ def render(files: RunFiles, content: dict[str, Any], folder: Path) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= {"num": number, "token": unit_token, "q2": _q2}
+    environment.filters |= {"num": number, "given": given, "token": unit_token, "q2": _q2}
     with content_of(folder / "path.json"):
         path = pictures.path_pictures(files)
     with content_of(folder / "samples" / "heldout_prediction.parquet"):
@@ -260,8 +261,30 @@ def render(files: RunFiles, content: dict[str, Any], folder: Path) -> str:
     return environment.get_template("report.html").render(
         **content,
         pictures={"path": path, "parity": parity, **shown},
+        springs={key: _springs(content["overview"][key]) for key in ("layer", "femur_layer")},
         config_text=tomli_w.dumps(files.config),
     )
+
+
+def _springs(layer: dict[str, Any] | None) -> str | None:
+    """Return a layer in words, or None if there is none."""
+    if layer is None:
+        return None
+    thickness = layer["thickness_mm"]
+    words = [
+        f"{layer['law']} law",
+        f"Young's modulus {given(layer['youngs_modulus_MPa'])} MPa",
+        f"Poisson's ratio {given(layer['poissons_ratio'])}",
+        "thickness measured to the underside"
+        if isinstance(thickness, str)
+        else f"thickness {given(thickness)} mm",
+    ]
+    if "f" in layer:
+        words.append(
+            f"f = {given(layer['f'])}, m = {given(layer['m'])}, "
+            f"reference indentation {given(layer['reference_indentation_mm'])} mm"
+        )
+    return ", ".join(words)
 
 
 def _q2(value: float | None) -> str:

@@ -130,7 +130,9 @@ def _again(path: Path) -> str:
 
 
 def _damaged(path: Path, what: str) -> ReportError:
-    return ReportError(f"{path}: damaged ({what}); delete it and make it again with `{_again(path)}`")
+    return ReportError(
+        f"{path}: damaged ({what}); delete it and make it again with `{_again(path)}`"
+    )
 
 
 def _read_bytes(path: Path) -> bytes:

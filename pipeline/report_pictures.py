@@ -52,7 +52,8 @@ def path_pictures(files: RunFiles) -> list[Picture]:
     stored = ReferencePath(files.path["flexion_rad"], files.path["coordinates_rad_m"])
     knots = path_content(files.path)
     space = space_content(files.config)
-    flexion = np.linspace(*space["flexion_range_deg"], 200)
+    low, high = space["flexion_range_deg"]
+    flexion = np.linspace(low, high, 200)
     curve = stored.poses(np.radians(flexion))
     gait = cycles(files)["original"]
     shown = []

@@ -87,9 +87,7 @@ def validation_content(files: RunFiles) -> dict[str, Any]:
         "formulation": main["formulation"],
         "family": main["family"],
         "worst_load": worst_load(main),
-        "compartments": {
-            name: _compartment(main["compartments"][name]) for name in COMPARTMENTS
-        },
+        "compartments": {name: _compartment(main["compartments"][name]) for name in COMPARTMENTS},
         "comparison": [
             *(_model_row(model, "g: all samples") for model in files.validation["models"]),
             _model_row(files.validation["first"], "c: first samples"),
@@ -182,8 +180,7 @@ def gait_content(files: RunFiles) -> dict[str, Any]:
     """Return the gait simulation: differences, cost and speed."""
     simulation = files.simulation
     statistics = {name: statistics_content(simulation["statistics"][name]) for name in MODELS}
-    times = [statistics[name].get("elapsed_s") for name in MODELS]
-    ratio = times[0] / times[1] if all(times) else None
+    original_s, surrogate_s = (statistics[name].get("elapsed_s") for name in MODELS)
     speed = simulation["speed"]
     return {
         "differences": [difference_row(row) for row in simulation["differences"]],
@@ -192,9 +189,9 @@ def gait_content(files: RunFiles) -> dict[str, Any]:
             "original_evaluation_us": speed["original_us"],
             "surrogate_evaluation_us": speed["surrogate_us"],
             "evaluation_ratio": speed["ratio"],
-            "original_cycle_s": times[0],
-            "surrogate_cycle_s": times[1],
-            "cycle_ratio": ratio,
+            "original_cycle_s": original_s,
+            "surrogate_cycle_s": surrogate_s,
+            "cycle_ratio": original_s / surrogate_s if original_s and surrogate_s else None,
         },
         "instants_percent": files.maps.gait_percent.tolist(),
         "map_peak_pressure_MPa": {

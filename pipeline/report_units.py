@@ -108,5 +108,11 @@ def number(value: Any, digits: int = 3) -> str:
     return _grouped(f"{value:,.{max(0, decimals)}f}")
 
 
+def given(value: Any) -> str:
+    """Write a number that a user gave: as it was given, without zeros to fill it up."""
+    exact = isinstance(value, float) and math.isfinite(value)
+    return _grouped(f"{value:,.10g}") if exact else number(value)
+
+
 def _grouped(text: str) -> str:
     return text.replace(",", "\N{NARROW NO-BREAK SPACE}").replace("-", "\N{MINUS SIGN}")

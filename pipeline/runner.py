@@ -9,6 +9,7 @@ import time
 import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ import pandas as pd
 from tqdm import tqdm
 
 import surrogates
-from dynamics.integrator import SimulationResult
+from dynamics.result import Flag, SimulationResult
 from foundation.pose import Pose
 from pipeline import stages
 from pipeline.assessment import assess, prediction_table, speed
@@ -285,7 +286,7 @@ def sample_space(config: Config, path: ReferencePath) -> SampleSpace:
 def _training_samples(
     run: Run, knee: Knee, space: SampleSpace
 ) -> tuple[pd.DataFrame, KneeSurrogate, dict[str, Any]]:
-    """Stages a to f: return all evaluated samples, the first surrogates and the counts."""
+    """Stages a to f: return the training samples, the first surrogates and the counts."""
     config = run.config
     with run.timed("a: candidates"):
         candidates = run.table(
@@ -309,8 +310,8 @@ def _training_samples(
             "kept",
             lambda: stages.evaluate_kept(screened, candidates, run.evaluator(knee, "kept")),
         )
-    counts = stages.bookkeeping(candidates, first, screened, kept)
-    return pd.concat([first, kept], ignore_index=True), early, counts
+    training = stages.training_samples(first, kept, config.feasibility)
+    return training, early, stages.bookkeeping(candidates, first, screened, kept, training)
 
 
 def _fit_all(
@@ -378,21 +379,32 @@ def _simulate(
     config = run.config.simulation
     start = Pose.from_array(path.poses(np.zeros(1))[0])
     simulator = build_simulator(config, Pose.from_array(path.poses(path.flexion[:1])[0]))
-    results = {
-        name: simulate_gait(model, simulator, config, start)
-        for name, model in (("surrogate", main), ("original", knee.model))
-    }
+    results = {}
+    for name, model in (("surrogate", main), ("original", knee.model)):
+        with tqdm(total=100, unit="%", desc=name, disable=run.quiet) as bar:
+            results[name] = simulate_gait(model, simulator, config, start, _percent(bar))
     table = simulation_table(results)
     write_table(table, run.folder / "simulation.parquet")
     _write_maps(run.folder / "pressure_maps.npz", knee, results)
-    statistics = {name: dict(r.statistics) for name, r in results.items()}
+    statistics = {name: asdict(r.statistics) for name, r in results.items()}
     content = {
         "statistics": statistics,
-        "flags": {name: list(r.flags) for name, r in results.items()},
+        "flags": {name: [_told(f) for f in r.flags] for name, r in results.items()},
         "differences": compare_cycles(table),
         "speed": speed(knee.model, main, results["original"].poses),
     }
     run.write_json("simulation.json", content)
+
+
+def _percent(bar: tqdm[Any]) -> Callable[[float], None]:
+    def advance(part: float) -> None:
+        bar.update(int(100 * part) - bar.n)
+
+    return advance
+
+
+def _told(flag: Flag) -> str:
+    return f"{flag.message} (first at {flag.time:.3f} s, {flag.samples} instants)"
 
 
 def _write_maps(path: Path, knee: Knee, results: dict[str, SimulationResult]) -> None:

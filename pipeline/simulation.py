@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -9,16 +10,15 @@ import numpy as np
 import pandas as pd
 
 from dynamics.equilibrium import settle
-from dynamics.integrator import SimulationResult, simulate
+from dynamics.integrator import simulate
 from dynamics.protocol import ContactModel
-from dynamics.simulator import KneeSimulator
+from dynamics.result import SimulationResult
+from dynamics.simulator import APPLIED_COLUMNS, KneeSimulator
 from dynamics.waveforms import GaitCycle, load_gait_cycle
 from foundation.checks import FloatArray
-from foundation.loads import COMPARTMENTS, LOAD_COLUMNS
 from foundation.pose import Pose
 from pipeline.config import Config, PathConfig, SimulationConfig
 from pipeline.original import Knee
-from pipeline.samples import POSE_COLUMNS
 from surrogates.space import ReferencePath
 from surrogates.validation import error_figures
 
@@ -57,12 +57,15 @@ def build_simulator(config: SimulationConfig, neutral: Pose) -> KneeSimulator:
     per_degree = 180.0 / np.pi
     return KneeSimulator(
         medial_offset=1e-3 * config.medial_offset_mm,
-        ap_stiffness=1e3 * config.ap_stiffness_N_per_mm,
+        anterior_stiffness=1e3 * config.ap_stiffness_N_per_mm,
         rotation_stiffness=per_degree * config.rotation_stiffness_Nm_per_deg,
         lateral_stiffness=1e3 * config.lateral_stiffness_N_per_mm,
         adduction_stiffness=per_degree * config.adduction_stiffness_Nm_per_deg,
-        neutral_anterior=neutral.anterior if anterior is None else 1e-3 * anterior,
-        neutral_lateral=1e-3 * config.neutral_lateral_mm,
+        neutral=Pose(
+            anterior=neutral.anterior if anterior is None else 1e-3 * anterior,
+            superior=neutral.superior,
+            lateral=1e-3 * config.neutral_lateral_mm,
+        ),
     )
 
 
@@ -115,11 +118,17 @@ def _tabulated(path: PathConfig) -> ReferencePath:
 
 def gait_cycle(config: SimulationConfig) -> GaitCycle:
     """Return the inputs over the cycle."""
-    return load_gait_cycle(Path(config.waveforms), config.period_s)
+    return load_gait_cycle(Path(config.waveforms), config.period_s).scaled(
+        axial=config.axial_scale
+    )
 
 
 def simulate_gait(
-    model: ContactModel, simulator: KneeSimulator, config: SimulationConfig, start: Pose
+    model: ContactModel,
+    simulator: KneeSimulator,
+    config: SimulationConfig,
+    start: Pose,
+    progress: Callable[[float], None] | None = None,
 ) -> SimulationResult:
     """Stage h: simulate the gait cycle, driven by the original model or by a surrogate.
 
@@ -133,6 +142,8 @@ def simulate_gait(
         Cycle, tolerances and samples.
     start : Pose
         Near the static equilibrium that the first cycle starts from.
+    progress : callable, optional
+        Told the part of the simulation that is done.
     """
     return simulate(
         model,
@@ -142,7 +153,8 @@ def simulate_gait(
         samples=config.samples,
         rtol=config.relative_tolerance,
         method=config.method,
-        initial=start,
+        start=start,
+        progress=progress,
     )
 
 
@@ -150,18 +162,9 @@ def simulation_table(results: dict[str, SimulationResult]) -> pd.DataFrame:
     """Return one row per model and instant: pose, loads of each compartment and total, inputs."""
     parts = []
     for name, result in results.items():
-        columns: dict[str, Any] = {
-            "model": name,
-            "time_s": result.time,
-            "gait_percent": result.gait_percent,
-        }
-        columns |= dict(zip(POSE_COLUMNS, result.poses.T, strict=True))
-        for where, loads in zip(
-            (*COMPARTMENTS, "total"), (*result.loads, result.total), strict=True
-        ):
-            columns |= {f"{where}_{c}": loads[:, k] for k, c in enumerate(LOAD_COLUMNS)}
-        columns |= {f"input_{n}": v for n, v in result.inputs.items()}
-        parts.append(pd.DataFrame(columns))
+        columns = result.columns()
+        inputs = {f"input_{c}" if c in APPLIED_COLUMNS else c: v for c, v in columns.items()}
+        parts.append(pd.DataFrame({"model": name, **inputs}))
     return pd.concat(parts, ignore_index=True)
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foundation.checks import FloatArray, check_array, check_in, frozen
-from surrogates import formulation_kernels as kernels
+from surrogates import kernels
 from surrogates.regressor import Regressor, regressor_from_arrays
 from surrogates.space import SampleSpace
 

@@ -17,7 +17,7 @@ SPRINGY = KneeSimulator(
     lateral_stiffness=2e4,
     adduction_stiffness=150.0,
     anterior_gap=1e-3,
-    rotation_gap=0.02,
+    rotation_gap=0.015,
     anterior_offset=3e-3,
     neutral=Pose(0.0, 0.01, -0.02, 2e-3, 0.0, 1e-3),
 )

@@ -145,7 +145,7 @@ def test_bad_tables_are_refused_by_file_and_column(write, spoil, column, words):
 def test_flexion_in_radians_is_refused(write):
     columns = table()
     columns["flexion_deg"] = np.radians(columns["flexion_deg"])
-    with pytest.raises(ValueError, match="column flexion_deg: expected degrees.*radians"):
+    with pytest.raises(ValueError, match=r"column flexion_deg: expected degrees.*radians"):
         load_gait_cycle(write(columns), 1.0)
 
 

@@ -21,17 +21,17 @@ def saddle(ridge_at=0.0, height=8e-3):
 
 def test_two_pieces_are_the_plateaus():
     _, insert, labels = CondylarImplant().tessellate(3e-3)
-    # Two pieces part even where no plane z = const would tell: slide one past the other's middle.
     found = find_compartments(insert)
     np.testing.assert_array_equal(found, labels)
     assert found.dtype == np.int8
-    shifted = TriangleMesh(insert.vertices + (0.0, 0.0, 0.2), insert.faces)
+    shifted = TriangleMesh(insert.vertices + np.array([0.0, 0.0, 0.2]), insert.faces)
     np.testing.assert_array_equal(find_compartments(shifted), labels)
 
 
 def test_crumbs_go_with_the_nearer_plateau():
     _, insert, labels = CondylarImplant().tessellate(3e-3)
-    crumb = np.array([[0, 0, 0], [0, 0, 1e-4], [1e-4, 0, 0]]) + (0.0, 0.02, 0.03)
+    corners = np.array([[0, 0, 0], [0, 0, 1e-4], [1e-4, 0, 0]])
+    crumb = corners + np.array([0.0, 0.02, 0.03])
     count = len(insert.vertices)
     mesh = TriangleMesh(
         np.vstack([insert.vertices, crumb]), np.vstack([insert.faces, count + np.arange(3)])

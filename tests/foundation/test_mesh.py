@@ -76,12 +76,12 @@ def test_every_format_keeps_triangles_and_their_order(tmp_path, insert, extensio
 @pytest.mark.parametrize("extension", FORMATS)
 @pytest.mark.parametrize("unit", sorted(UNITS))
 def test_unit_and_axes_are_undone(tmp_path, insert, extension, unit):
-    # The file has x posterior, y to the left, z up: ours are -x, z, -y of the file.
-    in_file = insert.vertices[:, [0, 2, 1]] * (-1.0, -1.0, 1.0) / UNITS[unit]
+    # The file has x posterior, y to the right, z up: ours are -x, z, y of the file.
+    in_file = insert.vertices[:, [0, 2, 1]] * (-1.0, 1.0, 1.0) / UNITS[unit]
     path = write(tmp_path / f"turned.{extension}", in_file, insert.faces)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        loaded = load_mesh(path, unit=unit, axes=("-x", "z", "-y"))
+        loaded = load_mesh(path, unit=unit, axes=("-x", "z", "y"))
     close(corners(loaded), corners(insert))
     close(loaded.normals @ (0.0, 1.0, 0.0) > 0.0, True)
 

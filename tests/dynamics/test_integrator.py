@@ -1,0 +1,337 @@
+"""Simulation against closed forms, conservation laws and other integrators."""
+
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.integrate import simpson
+
+import dynamics.integrator
+from dynamics import (
+    EquilibriumError,
+    GaitCycle,
+    KneeSimulator,
+    SimulationError,
+    load_gait_cycle,
+    settle,
+    simulate,
+)
+from foundation.loads import LOAD_COLUMNS
+from foundation.pose import Pose
+
+LEVEL_WALKING = Path(__file__).resolve().parents[2] / "configs" / "waveforms" / "level_walking.csv"
+PLANE = {"along": np.inf, "across": np.inf}
+HELD = KneeSimulator(medial_offset=0.0, lateral_stiffness=1e4)
+
+
+@pytest.fixture(scope="module")
+def walking():
+    return load_gait_cycle(LEVEL_WALKING, 1.0)
+
+
+def linear(knee):
+    """Two springs of 10 N/um that also pull."""
+    return knee(stiffness=1e7, exponent=1.0, always=True, **PLANE)
+
+
+@pytest.mark.parametrize("damping", [0.0, 500.0, 4000.0])
+def test_free_vibration_is_that_of_the_textbook(knee, constant, damping):
+    """m y'' + c y' + 2 k y = 0 from rest at y0 (Rao, Mechanical Vibrations, section 2.6)."""
+    simulator = replace(HELD, superior_damping=damping)
+    rest = -1000.0 / 2e7
+    start = Pose(superior=rest + 1e-5)
+    result = simulate(
+        linear(knee),
+        simulator,
+        constant(0.02),
+        initial=start,
+        rtol=1e-7,
+        max_step=1e-3,
+        samples=101,
+    )
+    decay = damping / (2.0 * simulator.superior_mass)
+    natural = np.sqrt(2e7 / simulator.superior_mass)
+    damped = np.sqrt(natural**2 - decay**2)
+    t = result.time
+    envelope = 1e-5 * np.exp(-decay * t)
+    expected = envelope * (np.cos(damped * t) + decay / damped * np.sin(damped * t))
+    assert_allclose(result.poses[:, 4] - rest, expected, rtol=0.0, atol=1e-9)
+    # All other coordinates stay.
+    assert_allclose(result.poses[:, [1, 2, 3, 5]], 0.0, rtol=0.0, atol=1e-12)
+
+
+def test_damping_of_a_spring_coordinate(knee, constant):
+    """The AP carriage on its restraint spring: the frequency and decay of its own parameters."""
+    simulator = replace(HELD, anterior_stiffness=3e4, anterior_mass=2.0, anterior_damping=60.0)
+    rest = -1000.0 / 2e7
+    result = simulate(
+        linear(knee),
+        simulator,
+        constant(0.2),
+        initial=Pose(anterior=2e-3, superior=rest),
+        rtol=1e-7,
+    )
+    decay, natural = 60.0 / 4.0, np.sqrt(1.5e4)
+    damped = np.sqrt(natural**2 - decay**2)
+    t = result.time
+    swing = np.cos(damped * t) + decay / damped * np.sin(damped * t)
+    assert_allclose(result.poses[:, 3], 2e-3 * np.exp(-decay * t) * swing, rtol=0.0, atol=2e-7)
+
+
+def test_energy_balance_over_level_walking(knee, walking):
+    """d(kinetic + elastic)/dt = power of the loads and of the flexion drive - dissipation."""
+    dishes, simulator = knee(offset=(4e-3, 3e-3)), KneeSimulator()
+    result = simulate(dishes, simulator, walking, samples=2001, rtol=1e-5)
+    free_rates = result.rates[:, 1:]
+    kinetic = 0.5 * (free_rates**2 * simulator.inertia).sum(axis=1)
+    elastic, power = np.empty(2001), np.empty(2001)
+    spring = np.array([0.0, 0.0, simulator.rotation_stiffness, 30e3, 0.0, 0.0])
+    for k, (q, v, t) in enumerate(zip(result.poses, result.rates, result.time, strict=True)):
+        pose = Pose.from_array(q)
+        applied = walking.at(t)[1]
+        elastic[k] = dishes.energy(pose) + 0.5 * spring @ q**2
+        at_work = simulator.force(pose, np.zeros(6), applied) - simulator.restraint(pose)[0]
+        drive = -simulator.force(pose, dishes.loads(pose).wrench, applied)[0]
+        power[k] = at_work @ v + drive * v[0] - simulator.damping @ v[1:] ** 2
+    stored = kinetic + elastic
+    supplied = np.array(
+        [simpson(power[: k + 1], x=result.time[: k + 1]) for k in (500, 1000, 2000)]
+    )
+    change = stored[[500, 1000, 2000]] - stored[0]
+    throughput = simpson(np.abs(power), x=result.time)
+    assert throughput > 0.3
+    assert_allclose(change, supplied, rtol=0.0, atol=2e-5 * throughput)
+
+
+def test_symmetric_knee_stays_symmetric(knee, walking):
+    symmetric = replace(walking, internal_torque=np.zeros(101))
+    simulator = KneeSimulator(medial_offset=0.0)
+    result = simulate(knee(offset=(4e-3, 3e-3)), simulator, symmetric, samples=51)
+    assert_allclose(result.poses[:, [1, 2, 5]], 0.0, rtol=0.0, atol=1e-12)
+    medial, lateral = result.compartment_loads
+    assert_allclose(medial[:, :3], lateral[:, :3] * [1.0, 1.0, -1.0], rtol=1e-9, atol=1e-6)
+    assert np.ptp(result.poses[:, 3]) > 1e-3
+
+
+def test_slow_cycle_passes_through_equilibria(knee, walking):
+    dishes, simulator = knee(offset=(4e-3, 3e-3)), KneeSimulator()
+    errors = []
+    for period in (20.0, 200.0):
+        result = simulate(dishes, simulator, replace(walking, period=period), samples=11)
+        poses = []
+        for share in result.gait_percent / 100.0:
+            flexion, applied = walking.at(share)
+            poses.append(
+                settle(
+                    dishes,
+                    simulator,
+                    flexion=flexion,
+                    axial_force=applied.axial_force,
+                    ap_force=applied.ap_force,
+                    internal_torque=applied.internal_torque,
+                    start=Pose(),
+                ).array
+            )
+        errors.append(np.abs(result.poses - poses).max(axis=0)[1:])
+    # The lag behind rest is the damping's and falls with the speed, to the integrator's own.
+    assert_allclose(errors[0], 0.0, rtol=0.0, atol=1e-3)
+    assert_allclose(errors[1], 0.0, rtol=0.0, atol=1e-4)
+    assert (errors[1][2:] < 1e-5).all()
+    assert errors[1][1] < 0.2 * errors[0][1]
+
+
+@pytest.mark.parametrize("method", ["BDF", "LSODA"])
+def test_multistep_methods_agree_with_radau(knee, walking, method):
+    """With enough damping for multistep methods to stride, and a softer contact."""
+    dishes = knee(offset=(4e-3, 3e-3), stiffness=1e8)
+    simulator = KneeSimulator(superior_damping=2e4, adduction_damping=10.0, lateral_damping=2e3)
+    radau = simulate(dishes, simulator, walking, samples=41, rtol=1e-5)
+    other = simulate(dishes, simulator, walking, samples=41, rtol=1e-5, method=method)
+    assert_allclose(other.poses[:, :3], radau.poses[:, :3], rtol=0.0, atol=2e-5)
+    assert_allclose(other.poses[:, 3:], radau.poses[:, 3:], rtol=0.0, atol=5e-7)
+    assert_allclose(other.loads[:, :3], radau.loads[:, :3], rtol=0.0, atol=2.0)
+
+
+def test_tighter_tolerance_converges(knee, walking):
+    dishes, simulator = knee(offset=(4e-3, 3e-3)), KneeSimulator()
+    truth = simulate(dishes, simulator, walking, samples=51, rtol=1e-6).loads[:, 1]
+    errors = [
+        np.abs(simulate(dishes, simulator, walking, samples=51, rtol=r).loads[:, 1] - truth).max()
+        for r in (1e-4, 1e-5)
+    ]
+    assert errors[0] < 1.0
+    assert errors[1] < 0.7 * errors[0]
+
+
+def test_result_has_every_quantity_and_counts_what_it_cost(knee, walking):
+    dishes, simulator = knee(), KneeSimulator()
+    flexion, applied = walking.at(0.0)
+    start = settle(
+        dishes, simulator, flexion=flexion, axial_force=applied.axial_force, start=Pose()
+    )
+    dishes.calls.clear()
+    seen = []
+    result = simulate(dishes, simulator, walking, samples=31, initial=start, progress=seen.append)
+    cost = result.statistics
+    # One evaluation with its Jacobian per pose of the integrator, one per reported instant.
+    assert dishes.calls.count("loads") == 31
+    assert dishes.calls.count("jacobian") == cost.evaluations
+    assert cost.evaluations <= cost.derivatives + cost.jacobians
+    assert 100 <= cost.steps < 400
+    assert cost.evaluations < 2500
+    assert cost.elapsed > 0.0
+    assert len(seen) == cost.steps + 1
+    assert seen[0] == 0.0
+    assert seen[-1] == 1.0
+    assert seen == sorted(seen)
+    assert result.poses.shape == result.rates.shape == (31, 6)
+    assert result.loads.shape == (31, 12)
+    assert result.compartment_loads.shape == (2, 31, 12)
+    assert_allclose(result.gait_percent, np.linspace(0, 100, 31), rtol=1e-12)
+    assert_allclose(result.applied, walking.applied(result.time), rtol=1e-12)
+    assert_allclose(result.poses[:, 0], walking.flexion_motion(result.time)[0], rtol=1e-12)
+    for k in (0, 17):
+        loads = dishes.loads(Pose.from_array(result.poses[k]))
+        assert_allclose(result.loads[k], loads.total.array, rtol=1e-12)
+        assert_allclose(result.compartment_loads[1, k], loads.lateral.array, rtol=1e-12)
+    with pytest.raises(ValueError, match="read-only"):
+        result.poses[0, 0] = 1.0
+
+
+def test_columns_carry_every_array_with_its_unit(knee, constant):
+    result = simulate(knee(), KneeSimulator(), constant(0.01), samples=3)
+    table = result.columns()
+    assert all(column.shape == (3,) for column in table.values())
+    assert len(table) == 2 + 12 + 3 + 3 * len(LOAD_COLUMNS)
+    assert_allclose(table["superior_m"], result.poses[:, 4], rtol=0.0)
+    assert_allclose(table["superior_rate_m_per_s"], result.rates[:, 4], rtol=0.0)
+    assert_allclose(table["axial_force_N"], 1000.0, rtol=1e-12)
+    assert_allclose(table["medial_force_y_N"], result.compartment_loads[0, :, 1], rtol=0.0)
+    assert_allclose(table["total_peak_pressure_Pa"], result.loads[:, 7], rtol=0.0)
+
+
+def test_rates_are_the_derivatives_of_the_poses(knee, walking):
+    result = simulate(knee(), KneeSimulator(), walking, samples=801)
+    slope = (result.poses[2:] - result.poses[:-2]) / (result.time[2:] - result.time[:-2])[:, None]
+    scale = np.abs(slope).max(axis=0)
+    assert (np.abs(slope - result.rates[1:-1]).max(axis=0) < 0.01 * scale).all()
+
+
+def test_constant_loads_leave_the_equilibrium_at_rest(knee, constant):
+    cycle = constant(flexion=0.3, axial=800.0, ap=-100.0, torque=2.0)
+    result = simulate(knee(), KneeSimulator(), cycle, samples=11)
+    drift = np.abs(result.poses - result.poses[0]).max(axis=0)
+    assert (drift < [1e-12, 1e-7, 1e-7, 1e-8, 1e-9, 1e-8]).all()
+
+
+def test_last_cycle_of_several_is_returned(knee, walking):
+    one = simulate(knee(), KneeSimulator(), walking, samples=21)
+    two = simulate(knee(), KneeSimulator(), walking, samples=21, cycles=2)
+    assert_allclose(two.time, 1.0 + one.time, rtol=1e-12)
+    assert_allclose(two.gait_percent, one.gait_percent, rtol=1e-12)
+    # The start is forgotten: the second cycle ends as it began, up to tolerance.
+    assert_allclose(two.poses[-1], two.poses[0], rtol=0.0, atol=1e-4)
+    assert_allclose(two.poses[-1], one.poses[-1], rtol=0.0, atol=1e-5)
+
+
+def test_flags_are_gathered_with_their_first_time(knee, walking):
+    class Flagging(knee):
+        def _evaluate(self, pose):
+            loads, jacobian = super()._evaluate(pose)
+            if pose.flexion > 0.9:
+                text = f"outside the trained domain, flexion by {pose.flexion - 0.9:.3g} rad"
+                loads = replace(loads, flags=(text,))
+            return loads, jacobian
+
+    result = simulate(Flagging(), KneeSimulator(), walking, samples=101)
+    flexion = result.poses[:, 0]
+    (flag,) = result.flags
+    assert flag.message.startswith("outside the trained domain, flexion by")
+    assert flag.time == result.time[np.argmax(flexion > 0.9)]
+    assert flag.samples == (flexion > 0.9).sum()
+    assert simulate(knee(), KneeSimulator(), walking, samples=11).flags == ()
+
+
+def test_failure_of_the_model_is_chained_with_time_and_pose(knee, walking):
+    class Failing(knee):
+        def loads_and_jacobian(self, pose):
+            if pose.flexion > 0.8:
+                raise ArithmeticError("no such surface")
+            return super().loads_and_jacobian(pose)
+
+    with pytest.raises(SimulationError, match=r"failed at 0\.6\d* s, flexion 4[5-9]\.") as caught:
+        simulate(Failing(), KneeSimulator(), walking)
+    assert isinstance(caught.value.__cause__, ArithmeticError)
+
+
+def test_jacobian_that_is_not_finite_is_refused(knee, walking):
+    class Undefined(knee):
+        def loads_and_jacobian(self, pose):
+            loads, jacobian = super().loads_and_jacobian(pose)
+            return loads, jacobian * (np.nan if pose.flexion > 0.8 else 1.0)
+
+    with pytest.raises(SimulationError, match=r"not finite at 0\.6"):
+        simulate(Undefined(), KneeSimulator(), walking)
+
+
+def test_knee_that_nothing_holds_dislocates(knee, constant):
+    simulator = replace(HELD, anterior_stiffness=0.0)
+    cycle = constant(2.0, ap=100.0)
+    start = Pose(superior=-((500.0 / 1.3e9) ** (2 / 3)))
+    with pytest.raises(SimulationError, match=r"dislocated at .*anterior -") as caught:
+        simulate(knee(**PLANE), simulator, cycle, initial=start)
+    assert "mm" in str(caught.value)
+    with pytest.raises(EquilibriumError, match="no restoring force on anterior"):
+        simulate(knee(**PLANE), simulator, cycle)
+
+
+def test_integrator_that_gives_up_is_reported(knee, constant, monkeypatch):
+    def give_up(*_, **__):
+        return SimpleNamespace(status=-1, message="step too small", y=np.zeros((10, 0)))
+
+    monkeypatch.setattr(dynamics.integrator, "solve_ivp", give_up)
+    with pytest.raises(SimulationError, match=r"stopped at 0 s, flexion 0 deg.*step too small"):
+        simulate(knee(), KneeSimulator(), constant())
+
+
+def test_start_is_where_the_equilibrium_is_looked_for(knee, constant):
+    class Shifted(knee):
+        def _evaluate(self, pose):
+            return super()._evaluate(replace(pose, superior=pose.superior - 0.041))
+
+    with pytest.raises(EquilibriumError, match="nearer to contact"):
+        simulate(Shifted(), KneeSimulator(), constant(0.01))
+    result = simulate(
+        Shifted(), KneeSimulator(), constant(0.01), start=Pose(superior=0.042), samples=3
+    )
+    assert_allclose(result.loads[:, 1], 1000.0, rtol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"method": "RK45"}, "method: expected one of"),
+        ({"cycles": 0}, "cycles: expected a whole number >= 1"),
+        ({"samples": 1}, "samples: expected a whole number >= 2"),
+        ({"samples": 10.5}, "samples: expected a whole number"),
+        ({"rtol": 0.0}, "rtol: expected"),
+        ({"atol": np.zeros(10)}, "atol: expected positive"),
+        ({"atol": 1e-6}, r"atol: expected shape \(10\)"),
+        ({"max_step": 0.0}, "max_step: expected > 0 s"),
+        ({"initial": Pose(flexion=0.1)}, "initial: expected the flexion of the cycle"),
+    ],
+)
+def test_bad_arguments_are_refused(knee, constant, arguments, words):
+    with pytest.raises(ValueError, match=words):
+        simulate(knee(), KneeSimulator(), constant(), **arguments)
+
+
+def test_cycle_without_axial_force_at_the_start_cannot_settle(knee):
+    percent = np.linspace(0.0, 100.0, 41)
+    axial = 500.0 * (1.0 - np.cos(2.0 * np.pi * percent / 100.0))
+    zero = np.zeros(41)
+    with pytest.raises(ValueError, match="axial_force: expected > 0 N"):
+        simulate(knee(), KneeSimulator(), GaitCycle(percent, zero, axial, zero, zero))

@@ -1,0 +1,411 @@
+"""The built-in condylar implant against its own geometry."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from naive import ray_depths
+from scipy.spatial import cKDTree
+
+from foundation.condyle import Condyle, sagittal_normal
+from foundation.dish import Dish
+from foundation.implant import CondylarImplant
+from foundation.loads import COMPARTMENTS
+from foundation.mesh_checks import check_mesh
+from foundation.pose import Pose
+
+#: Both sides differ in every parameter.
+UNEQUAL = CondylarImplant(
+    medial=Condyle(posterior_radius=23e-3, distal_radius=36e-3, anterior_radius=42e-3),
+    lateral=Condyle(coronal_radius=18e-3, half_width=12e-3, posterior_to_distal=-0.2),
+    medial_dish=Dish(sagittal_radius=48e-3, coronal_radius=25e-3, bottom_anterior=1e-3),
+    lateral_dish=Dish(sagittal_radius=60e-3, half_length=20e-3, half_width=12e-3),
+    spacing=48e-3,
+    minimum_thickness=7e-3,
+)
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(20)
+
+
+def parameters(rng, shape, count):
+    u = rng.uniform(shape.limits[0], shape.limits[-1], count)
+    return u, rng.uniform(-shape.half_angle, shape.half_angle, count)
+
+
+@pytest.mark.parametrize("implant", [CondylarImplant(), UNEQUAL])
+def test_femoral_vertices_lie_on_the_exact_surface(implant):
+    femur, _, _ = implant.tessellate(2e-3)
+    distance = implant.femur_distance(femur.vertices)
+    np.testing.assert_allclose(distance, 0.0, rtol=0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("implant", [CondylarImplant(), UNEQUAL])
+def test_insert_vertices_lie_on_the_exact_surface(implant):
+    _, insert, _ = implant.tessellate(2e-3)
+    x, y, z = insert.vertices.T
+    np.testing.assert_allclose(implant.insert_height(x, z), y, rtol=0.0, atol=1e-12)
+    assert y.min() >= implant.minimum_thickness
+
+
+def test_dish_bottom_has_the_minimum_thickness():
+    for z, dish in ((-24e-3, UNEQUAL.medial_dish), (24e-3, UNEQUAL.lateral_dish)):
+        height = UNEQUAL.insert_height([dish.bottom_anterior], [z])
+        np.testing.assert_allclose(height, 7e-3, rtol=1e-12, atol=0.0)
+
+
+def test_dish_is_a_surface_of_revolution_of_its_two_radii():
+    dish = Dish()
+    x = np.linspace(-0.02, 0.02, 9)
+    bottom_circle = 8e-3 + 45e-3 - np.sqrt(45e-3**2 - x**2)
+    np.testing.assert_allclose(dish.height(x, 0.0 * x, 8e-3), bottom_circle, rtol=1e-12, atol=0.0)
+    across = np.linspace(-0.012, 0.012, 9)
+    coronal_circle = 8e-3 + 23e-3 - np.sqrt(23e-3**2 - across**2)
+    height = dish.height(0.0 * across, across, 8e-3)
+    np.testing.assert_allclose(height, coronal_circle, rtol=1e-12, atol=0.0)
+
+
+def torus_patch_area(shape):
+    """Area of arcs of a torus, r dtheta (2 (R - r) psi + 2 r sin(psi)) each."""
+    r, psi = shape.coronal_radius, shape.half_angle
+    return sum(
+        r * angle * (2.0 * (radius - r) * psi + 2.0 * r * np.sin(psi))
+        for radius, angle in zip(shape.radii, np.diff(shape.limits), strict=True)
+    )
+
+
+@pytest.mark.parametrize("surface", [0, 1])
+def test_facet_area_converges_at_second_order(surface):
+    implant = CondylarImplant()
+    shape = (implant.medial, implant.medial_dish)[surface]
+    exact = 2.0 * torus_patch_area(shape)
+    edges = np.array([2e-3, 1e-3, 0.5e-3])
+    errors = [abs(implant.tessellate(e)[surface].areas.sum() / exact - 1.0) for e in edges]
+    assert errors[-1] < 1e-4
+    order = np.log2(np.array(errors[:-1]) / errors[1:])
+    np.testing.assert_allclose(order, 2.0, rtol=0.0, atol=0.1)
+
+
+def test_facet_normals_converge_to_the_exact_ones():
+    # At the centroid of a facet the angle to the exact normal falls with the edge length.
+    implant = CondylarImplant()
+    worst = []
+    for edge in (2e-3, 1e-3):
+        femur, _, _ = implant.tessellate(edge)
+        ahead = implant.femur_distance(femur.centroids + 1e-6 * femur.normals)
+        behind = implant.femur_distance(femur.centroids - 1e-6 * femur.normals)
+        worst.append(1.0 - ((ahead - behind) / 2e-6).min())
+    assert worst[1] < 1e-3
+    assert 3.0 < worst[0] / worst[1] < 5.0
+
+
+@pytest.mark.parametrize("side", COMPARTMENTS)
+@pytest.mark.parametrize("implant", [CondylarImplant(), UNEQUAL])
+def test_points_and_normals_are_continuous_over_the_radius_transitions(implant, side):
+    condyle = implant.medial if side == "medial" else implant.lateral
+    v = np.linspace(-condyle.half_angle, condyle.half_angle, 7)
+    for transition in condyle.limits[1:3]:
+        before = implant.femur_surface(side, np.full(7, transition - 1e-12), v)
+        after = implant.femur_surface(side, np.full(7, transition + 1e-12), v)
+        np.testing.assert_allclose(before[0], after[0], rtol=0.0, atol=1e-12)
+        np.testing.assert_allclose(before[1], after[1], rtol=0.0, atol=1e-11)
+
+
+def test_curvature_jumps_at_a_transition_of_unequal_radii():
+    condyle = Condyle()
+    step = 1e-3
+    u = condyle.posterior_to_distal + np.array([-step, 0.0, step])
+    points, _ = condyle.surface(u, np.zeros(3))
+    arcs = np.linalg.norm(np.diff(points, axis=0), axis=1)
+    np.testing.assert_allclose(arcs / step, [22e-3, 34e-3], rtol=1e-6, atol=0.0)
+
+
+@pytest.mark.parametrize("side", COMPARTMENTS)
+def test_normals_are_those_of_the_surface(side, rng):
+    for surface, shape in (
+        (UNEQUAL.femur_surface, UNEQUAL._side(side)[0]),
+        (UNEQUAL.insert_surface, UNEQUAL._side(side)[1]),
+    ):
+        u, v = parameters(rng, shape, 200)
+        _, normals = surface(side, u, v)
+        np.testing.assert_allclose(np.linalg.norm(normals, axis=1), 1.0, rtol=1e-14, atol=0.0)
+        h = 1e-6
+        for du, dv in ((h, 0.0), (0.0, h)):
+            tangent = (surface(side, u + du, v + dv)[0] - surface(side, u - du, v - dv)[0]) / h
+            along_normal = (tangent * normals).sum(axis=1)
+            np.testing.assert_allclose(along_normal, 0.0, rtol=0.0, atol=1e-7)
+
+
+def test_outward_is_down_on_the_femur_and_up_on_the_insert():
+    _, femoral = UNEQUAL.femur_surface("lateral", [0.0], [0.0])
+    _, tibial = UNEQUAL.insert_surface("medial", [0.0], [0.0])
+    np.testing.assert_allclose(femoral, [[0, -1, 0]], rtol=0.0, atol=1e-15)
+    np.testing.assert_allclose(tibial, [[0, 1, 0]], rtol=0.0, atol=1e-15)
+
+
+def test_posterior_arc_is_centred_on_the_flexion_axis():
+    points, _ = CondylarImplant().femur_surface("medial", [-1.5, -1.0, -0.5], [0.0, 0.0, 0.0])
+    radius = np.hypot(points[:, 0], points[:, 1])
+    np.testing.assert_allclose(radius, 22e-3, rtol=1e-13, atol=0.0)
+    np.testing.assert_allclose(points[:, 2], -23e-3, rtol=1e-13, atol=0.0)
+
+
+def test_signed_distance_agrees_with_the_nearest_dense_sample(rng):
+    side, condyle = "lateral", UNEQUAL.lateral
+    u = np.linspace(*condyle.limits[[0, -1]], 1500)
+    v = np.linspace(-condyle.half_angle, condyle.half_angle, 500)
+    grid = [g.ravel() for g in np.meshgrid(u, v, indexing="ij")]
+    tree = cKDTree(UNEQUAL.femur_surface(side, *grid)[0])
+    # Off the surface along its normals, away from the edges, so that the nearest point is inside.
+    away = rng.uniform(-8e-3, 8e-3, 400)
+    on, normals = UNEQUAL.femur_surface(side, *(0.9 * p for p in parameters(rng, condyle, 400)))
+    points = on + away[:, None] * normals
+    exact = UNEQUAL.femur_distance(points)
+    np.testing.assert_allclose(exact, away, rtol=0.0, atol=1e-15)
+    sampled, _ = tree.query(points)
+    # A sample spacing of about 60 um leaves 30 um sideways.
+    np.testing.assert_allclose(np.hypot(away, 50e-6) >= sampled, True, rtol=0.0, atol=0.0)
+    assert (sampled >= np.abs(exact) - 1e-15).all()
+
+
+def test_gradient_of_the_distance_is_its_central_difference(rng):
+    condyle = Condyle()
+    points = condyle.surface(*parameters(rng, condyle, 100))[0] + rng.uniform(-5e-3, 5e-3, (100, 3))
+    _, gradient, _, _ = condyle.locate(points)
+    h = 1e-6
+    for axis in range(3):
+        step = h * np.eye(3)[axis]
+        difference = (condyle.locate(points + step)[0] - condyle.locate(points - step)[0]) / (2 * h)
+        np.testing.assert_allclose(gradient[:, axis], difference, rtol=0.0, atol=1e-7)
+
+
+def test_angles_of_the_nearest_point_are_recovered(rng):
+    condyle = Condyle()
+    u, v = parameters(rng, condyle, 200)
+    distance, _, found_u, found_v = condyle.locate(condyle.surface(u, v)[0])
+    np.testing.assert_allclose(distance, 0.0, rtol=0.0, atol=1e-16)
+    np.testing.assert_allclose(found_u, u, rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(found_v, v, rtol=0.0, atol=1e-12)
+
+
+def test_nearest_end_is_found_from_behind_the_condyle():
+    # Straight above, the posterior end (110 degrees) is nearer than the anterior one (35 degrees).
+    condyle = Condyle()
+    _, _, u, _ = condyle.locate(np.array([[-0.02, 0.05, 0.0]]))
+    np.testing.assert_allclose(u, condyle.posterior_end, rtol=1e-12, atol=0.0)
+
+
+def test_depth_of_a_sphere_is_the_closed_form(rng):
+    radius = 25e-3
+    ball = Condyle(radius, radius, radius, radius, 24e-3)
+    dish = Dish(coronal_radius=30e-3)
+    implant = CondylarImplant(ball, ball, dish, dish, spacing=0.06)
+    normal = sagittal_normal(rng.uniform(-0.5, 0.2, 50))
+    inside = rng.uniform(-10e-3, -1e-3, 50)[:, None]
+    points = np.column_stack([(radius + inside) * normal, np.zeros(50)])
+    directions = np.column_stack([normal, rng.uniform(-0.3, 0.3, 50)])
+    directions /= np.linalg.norm(directions, axis=1)[:, None]
+    along = (points * directions).sum(axis=1)
+    wanted = -along + np.sqrt(along**2 - (points**2).sum(axis=1) + radius**2)
+    points[:, 2] += 0.03
+    depth = implant.femur_depth(points, directions, Pose())
+    np.testing.assert_allclose(depth, wanted, rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("implant", [CondylarImplant(), UNEQUAL])
+def test_depth_agrees_with_rays_on_a_fine_mesh(implant):
+    femur, _, _ = implant.tessellate(0.8e-3)
+    _, insert, _ = implant.tessellate(4e-3)
+    home = implant.home_pose(0.5)
+    pose = Pose(0.5, 0.01, 0.05, home.anterior + 1e-3, home.superior - 0.4e-3, 0.5e-3)
+    turn, move = pose.rotation_matrix, pose.translation
+    triangles = (femur.vertices @ turn.T + move)[femur.faces]
+    exact = implant.femur_depth(insert.centroids, -insert.normals, pose)
+    faceted = ray_depths(insert.centroids, -insert.normals, triangles, 20e-3)
+    assert (exact > 0.2e-3).sum() > 20
+    # Facets of 0.8 mm lie up to 8 um inside; on inclined rays a little more.
+    difference = exact - faceted
+    assert difference.min() > -1e-9
+    assert difference.max() < 20e-6
+
+
+def test_depth_is_on_the_surface_and_nothing_outside():
+    implant = CondylarImplant()
+    pose = replace(implant.home_pose(0.3), superior=implant.home_pose(0.3).superior - 0.3e-3)
+    _, insert, _ = implant.tessellate(1e-3)
+    depth = implant.femur_depth(insert.centroids, -insert.normals, pose)
+    hit = depth > 0.0
+    assert 100 < hit.sum() < len(depth)
+    exits = insert.centroids - depth[:, None] * insert.normals
+    local = (exits[hit] - pose.translation) @ pose.rotation_matrix
+    np.testing.assert_allclose(implant.femur_distance(local), 0.0, rtol=0.0, atol=1e-15)
+    outside = (insert.centroids[~hit] - pose.translation) @ pose.rotation_matrix
+    assert implant.femur_distance(outside).min() >= 0.0
+
+
+def test_rays_that_leave_beyond_the_edge_of_the_condyle_do_not_count():
+    implant = CondylarImplant()
+    edge = implant.medial.half_width + 2e-3
+    # Inside the coronal circle, but beyond the half-width of the condyle.
+    points = np.array([[3.0e-3, -28e-3, 23e-3 + edge], [3.0e-3, -28e-3, 23e-3]])
+    assert (implant.femur_distance(points) < [0.0, 0.0]).all()
+    depth = implant.femur_depth(points, np.array([[0.0, -1.0, 0.0]] * 2), Pose())
+    assert depth[0] == 0.0
+    assert depth[1] > 0.0
+
+
+def test_reach_bounds_the_depth():
+    implant = CondylarImplant()
+    point, down = np.array([[4.1e-3, -28e-3, 23e-3]]), np.array([[0.0, -1.0, 0.0]])
+    deep = implant.femur_depth(point, down, Pose())[0]
+    assert 1e-3 < deep < 20e-3
+    assert implant.femur_depth(point, down, Pose(), reach=0.9 * deep)[0] == 0.0
+
+
+@pytest.mark.parametrize("edge_length", [4e-3, 1.3e-3])
+def test_symmetric_implant_gives_mirror_images_to_the_last_bit(edge_length):
+    for mesh in CondylarImplant().tessellate(edge_length)[:2]:
+        half_vertices, half_faces = len(mesh.vertices) // 2, len(mesh.faces) // 2
+        medial, lateral = mesh.vertices[:half_vertices], mesh.vertices[half_vertices:]
+        np.testing.assert_array_equal(medial * (1.0, 1.0, -1.0), lateral)
+        turned = mesh.faces[:half_faces, ::-1] + half_vertices
+        np.testing.assert_array_equal(turned, mesh.faces[half_faces:])
+
+
+@pytest.mark.parametrize("implant", [CondylarImplant(), UNEQUAL, CondylarImplant.single_radius()])
+@pytest.mark.parametrize("edge_length", [3e-3, 1e-3])
+def test_meshes_pass_every_check_and_keep_the_edge_length(implant, edge_length):
+    femur, insert, labels = implant.tessellate(edge_length)
+    assert check_mesh(femur, "femur") == []
+    assert check_mesh(insert, "tibia") == []
+    np.testing.assert_array_equal(labels, insert.centroids[:, 2] > 0.0)
+    for mesh in (femur, insert):
+        corners = mesh.vertices[mesh.faces]
+        sides = np.sort(np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2), axis=1)
+        # The two legs; the hypotenuse is about 1.4 of them.
+        assert sides[:, 1].max() <= edge_length * (1.0 + 1e-9)
+        assert sides[:, 2].max() <= 1.5 * edge_length
+        assert (sides[:, 2] / sides[:, 0]).max() < 2.6
+
+
+def test_edges_run_along_the_radius_transitions():
+    implant = CondylarImplant()
+    femur, _, _ = implant.tessellate(3e-3)
+    ridge, _ = implant.femur_surface("lateral", implant.lateral.limits, np.zeros(4))
+    tree = cKDTree(femur.vertices)
+    on_grid = implant.femur_surface(
+        "lateral", implant.lateral.limits, np.full(4, implant.lateral.half_angle)
+    )[0]
+    np.testing.assert_allclose(tree.query(on_grid)[0], 0.0, rtol=0.0, atol=1e-12)
+    assert ridge.shape == (4, 3)
+
+
+def test_thickness_reaches_the_underside(rng):
+    points, normals = UNEQUAL.insert_surface("medial", *parameters(rng, UNEQUAL.medial_dish, 50))
+    thickness = UNEQUAL.thickness(points, normals)
+    underside = points - thickness[:, None] * normals
+    np.testing.assert_allclose(underside[:, 1], 0.0, rtol=0.0, atol=1e-16)
+    assert (thickness > UNEQUAL.minimum_thickness).all()
+
+
+@pytest.mark.parametrize("degrees", [-30.0, 0.0, 10.0, 20.0, 45.0, 90.0])
+def test_home_pose_just_touches_at_both_dish_bottoms(degrees):
+    implant = CondylarImplant()
+    pose = implant.home_pose(np.deg2rad(degrees))
+    bottoms = np.array([[0.0, 8e-3, -23e-3], [0.0, 8e-3, 23e-3]])
+    gap = implant.femur_distance((bottoms - pose.translation) @ pose.rotation_matrix)
+    np.testing.assert_allclose(gap, 0.0, rtol=0.0, atol=1e-15)
+    _, insert, _ = implant.tessellate(2e-3)
+    everywhere = implant.femur_distance((insert.vertices - pose.translation) @ pose.rotation_matrix)
+    assert everywhere.min() > -1e-15
+
+
+@pytest.mark.parametrize("degrees", [0.0, 15.0, 60.0])
+def test_home_pose_of_an_unequal_implant_is_first_touch(degrees):
+    pose = UNEQUAL.home_pose(np.deg2rad(degrees))
+    samples = []
+    for side, dish in (("medial", UNEQUAL.medial_dish), ("lateral", UNEQUAL.lateral_dish)):
+        u = np.linspace(*dish.limits, 40_001)
+        samples.append(UNEQUAL.insert_surface(side, u, 0.0 * u)[0])
+    points = np.concatenate([*samples, UNEQUAL.tessellate(1e-3)[1].vertices])
+    gap = UNEQUAL.femur_distance((points - pose.translation) @ pose.rotation_matrix)
+    # Samples 1 um apart miss the touching point by half that: 1e-11 m in height.
+    np.testing.assert_allclose(gap.min(), 0.0, rtol=0.0, atol=2e-11)
+
+
+def test_single_radius_implant_turns_about_its_axis():
+    implant = CondylarImplant.single_radius(26e-3, minimum_thickness=9e-3)
+    for flexion in (0.0, 0.4, 1.5):
+        pose = implant.home_pose(flexion)
+        np.testing.assert_allclose(pose.array, [flexion, 0, 0, 0, 35e-3, 0], rtol=0.0, atol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"distal_radius": -1e-3}, "condyle distal_radius: expected > 0 m"),
+        ({"posterior_radius": 0.0}, "condyle posterior_radius: expected > 0 m"),
+        ({"anterior_radius": np.nan}, "condyle anterior_radius"),
+        ({"distal_radius": 34.0}, "condyle distal_radius: .*<= 0.2 m"),
+        ({"half_width": 20e-3}, "condyle half_width: .*< 0.02 m"),
+        ({"coronal_radius": 23e-3}, "condyle coronal_radius: expected at most .*0.022 m"),
+        ({"posterior_to_distal": 0.3}, "condyle angles: expected posterior_end <"),
+        ({"posterior_end": -3.0}, "condyle angles: expected at most pi"),
+    ],
+)
+def test_impossible_condyles_are_refused(changes, message):
+    with pytest.raises(ValueError, match=message):
+        Condyle(**changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"sagittal_radius": -45e-3}, "dish sagittal_radius: expected > 0 m"),
+        ({"half_width": 23e-3}, "dish half_width: .*< 0.023 m"),
+        ({"half_length": 0.0}, "dish half_length: expected > 0 m"),
+        ({"half_length": 44e-3}, r"dish half_length \+ \|bottom_anterior\|"),
+        ({"bottom_anterior": -22e-3}, r"dish \|bottom_anterior\|: expected < 0.022 m"),
+    ],
+)
+def test_impossible_dishes_are_refused(changes, message):
+    with pytest.raises(ValueError, match=message):
+        Dish(**changes)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"medial_dish": Dish(sagittal_radius=38e-3)}, "medial sagittal conformity: .* found 1 "),
+        ({"lateral_dish": Dish(coronal_radius=19e-3)}, "lateral coronal conformity: .*rim"),
+        ({"spacing": 27e-3}, "implant spacing: expected at least .*0.028 m.* overlap"),
+        ({"minimum_thickness": 0.0}, "implant minimum_thickness: expected > 0 m"),
+    ],
+)
+def test_impossible_implants_are_refused(changes, message):
+    with pytest.raises(ValueError, match=message):
+        CondylarImplant(**changes)
+
+
+def test_bad_arguments_of_methods_are_refused():
+    implant = CondylarImplant()
+    with pytest.raises(ValueError, match="compartment: expected one of"):
+        implant.femur_surface("central", [0.0], [0.0])
+    with pytest.raises(ValueError, match=r"insert height: expected positions on the plateau"):
+        implant.insert_height([0.0], [0.0])
+    with pytest.raises(ValueError, match=r"insert height: .*x = 0.03 m"):
+        implant.insert_height([0.0, 0.03], [0.023, 0.023])
+    with pytest.raises(ValueError, match="thickness: expected points above the underside"):
+        implant.thickness([[0.0, -1e-3, 0.02]], [[0.0, 1.0, 0.0]])
+    with pytest.raises(ValueError, match="edge_length: expected > 0 m"):
+        implant.tessellate(0.0)
+    with pytest.raises(ValueError, match=r"edge_length: .*<= 0.013 m"):
+        implant.tessellate(1.0)
+    with pytest.raises(ValueError, match="flexion: expected"):
+        implant.home_pose(2.5)
+    with pytest.raises(ValueError, match="directions: expected shape"):
+        implant.femur_depth(np.zeros((2, 3)), np.zeros((1, 3)), Pose())
