@@ -22,8 +22,11 @@ _ARM = 0.02
 _WEIGHTS = np.array([1.0 / _ARM, 1.0 / _ARM, 1.0, 1.0, 1.0])
 # Largest step of the relaxation: rad, rad, m, m, m. The stiff height and tilt move little, so
 # that a step neither leaves contact by much nor presses deep.
-_LARGEST_MOVE = np.array([0.01, 0.02, 1e-3, 0.1e-3, 1e-3])
+_LARGEST_MOVE = np.array([0.01, 0.02, 1e-3, 0.1e-3, 0.5e-3])
+# A step may grow tenfold; while the residual stays as it is, it grows by the boost.
 _GROWTH = 10.0
+_BOOST = 2.0
+_PATIENCE = 12
 
 
 class EquilibriumError(RuntimeError):
@@ -198,34 +201,59 @@ def _relax(balance: _Balance, begin: Pose, allowed: float, iterations: int) -> t
     inertia = balance.simulator.inertia
     pose = begin
     force, jacobian = balance(pose)
-    size = np.abs(_WEIGHTS * force).max()
+    size = _size(force)
     step = 1.0 / np.abs(np.diagonal(jacobian) / inertia).max(initial=1.0)
+    best, stalled, boost = size, 0, _BOOST
     for count in range(1, iterations + 1):
         if size <= allowed:
             return pose, count
-        move = _solve(np.diag(inertia / step) - jacobian, force)
-        move /= max(1.0, np.abs(move / _LARGEST_MOVE).max())
-        trial = _moved(pose, move)
+        trial = _moved(pose, _step(np.diag(inertia / step) - jacobian, force))
         trial_force, trial_jacobian = balance(trial)
-        trial_size = np.abs(_WEIGHTS * trial_force).max()
+        trial_size = _size(trial_force)
         if trial_size > 2.0 * size:
             step *= 0.2
             continue
-        step *= float(np.clip(2.0 * size / max(trial_size, 1e-300), 0.5, _GROWTH))
+        step *= float(np.clip(boost * size / max(trial_size, 1e-300), 0.5, _GROWTH))
         step = min(step, 1e12)
         pose, force, jacobian, size = trial, trial_force, trial_jacobian, trial_size
-    raise EquilibriumError(_not_found(pose, force, jacobian, allowed, iterations))
+        stalled = 0 if size < best else stalled + 1
+        best = min(best, size)
+        if stalled == _PATIENCE:
+            # Newton's method walks in circles where a facetted surface is rough: back to a flow.
+            step, stalled, boost = 1e-3 * step, 0, max(1.0, 0.7 * boost)
+    raise EquilibriumError(_not_found(pose, force, jacobian, allowed, best, iterations))
+
+
+def _size(force: FloatArray) -> float:
+    """Return the largest of the five forces, moments over the arm [N]."""
+    return float(np.abs(_WEIGHTS * force).max())
+
+
+def _step(matrix: FloatArray, force: FloatArray) -> FloatArray:
+    """Return the move (5,) that solves the linear system, no longer than is allowed."""
+    scale = _LARGEST_MOVE
+    # Balanced rows and columns: angles and lengths differ by orders of magnitude. What nothing
+    # restrains makes the matrix all but singular in the end; it must not spoil the rest.
+    balanced = matrix * scale * scale[:, None]
+    move = scale * np.linalg.lstsq(balanced, force * scale, rcond=1e-13)[0]
+    capped: FloatArray = move / max(1.0, np.abs(move / _LARGEST_MOVE).max())
+    return capped
 
 
 def _not_found(
-    pose: Pose, force: FloatArray, jacobian: FloatArray, allowed: float, iterations: int
+    pose: Pose,
+    force: FloatArray,
+    jacobian: FloatArray,
+    allowed: float,
+    best: float,
+    iterations: int,
 ) -> str:
     worst = int(np.abs(_WEIGHTS * force).argmax())
     unit = "N m" if worst < 2 else "N"
     text = (
         f"no static equilibrium after {iterations} iterations: {force[worst]:.3g} {unit} are left "
         f"on {FREE_COORDINATES[worst]} (allowed {allowed / _WEIGHTS[worst]:.2g} {unit}) at "
-        f"{describe_pose(pose)}"
+        f"{describe_pose(pose)}; the smallest residual met was {best:.3g} N"
     )
     stiffness = -np.diagonal(jacobian)
     loose = [n for n, k in zip(FREE_COORDINATES, stiffness, strict=True) if k <= 1e-9]
@@ -261,14 +289,6 @@ def _loads(model: ContactModel, pose: Pose) -> float:
 
 def _failed(pose: Pose, error: Exception) -> EquilibriumError:
     return EquilibriumError(f"the contact model failed at {describe_pose(pose)}: {error}")
-
-
-def _solve(matrix: FloatArray, right: FloatArray) -> FloatArray:
-    scale = 1.0 / _LARGEST_MOVE
-    # Balanced columns and rows: angles and lengths differ by orders of magnitude.
-    balanced = matrix / scale / scale[:, None]
-    solution: FloatArray = np.linalg.lstsq(balanced, right / scale, rcond=1e-13)[0] / scale
-    return solution
 
 
 def _moved(pose: Pose, move: FloatArray) -> Pose:

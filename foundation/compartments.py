@@ -13,8 +13,10 @@ MEDIAL, LATERAL = 0, 1
 
 #: The two largest pieces are the plateaus if each has this part of the whole area.
 _PLATEAU_AREA = 0.2
-#: Strips across the tibia in which its lowest point is looked for.
+#: Strips across the tibia, each of which has its height.
 _STRIPS = 60
+#: Rows along the tibia, to tell its top from what lies beneath.
+_ROWS = 24
 #: The ridge lies in this middle part of the width.
 _MIDDLE = (0.25, 0.75)
 #: A ridge rises at least this much over the valleys beside it, as a part of the width.
@@ -60,7 +62,7 @@ def find_compartments(mesh: TriangleMesh, split_z: float | None = None) -> NDArr
 def find_split(mesh: TriangleMesh) -> float:
     """Return where the ridge between the plateaus of a one-piece tibial surface runs, z [m].
 
-    The lowest point of each sagittal strip makes a profile over z with two valleys; the split is
+    The typical height of each sagittal strip makes a profile over z with two valleys; the split is
     midway between the places where the ridge has risen half way from the higher valley, which
     does not depend on how its top is shaped.
 
@@ -69,20 +71,20 @@ def find_split(mesh: TriangleMesh) -> float:
     MeshError
         If the profile has no ridge.
     """
-    z, lowest = _profile(mesh)
+    z, height = _profile(mesh)
     first, last = (round(part * _STRIPS) for part in _MIDDLE)
-    top = first + int(np.argmax(lowest[first:last]))
-    valley = max(lowest[:top].min(), lowest[top + 1 :].min())
-    if lowest[top] - valley < _RIDGE_RISE * (z[-1] - z[0]):
+    top = first + int(np.argmax(height[first:last]))
+    valley = max(height[:top].min(), height[top + 1 :].min())
+    if height[top] - valley < _RIDGE_RISE * (z[-1] - z[0]):
         raise MeshError(
             f"{mesh.name}: no ridge between a medial and a lateral plateau was found (it rises "
-            f"{1e3 * (lowest[top] - valley):.2f} mm); give split_z, the z at which they part"
+            f"{1e3 * (height[top] - valley):.2f} mm); give split_z, the z at which they part"
         )
-    half = 0.5 * (lowest[top] + valley)
-    below = np.flatnonzero(lowest < half)
+    half = 0.5 * (height[top] + valley)
+    below = np.flatnonzero(height < half)
     left, right = below[below < top][-1], below[below > top][0]
     return 0.5 * (
-        _crossing(z, lowest, int(left), 1, half) + _crossing(z, lowest, int(right), -1, half)
+        _crossing(z, height, int(left), 1, half) + _crossing(z, height, int(right), -1, half)
     )
 
 
@@ -93,8 +95,7 @@ def _crossing(z: FloatArray, y: FloatArray, low: int, step: int, level: float) -
 
 
 def _profile(mesh: TriangleMesh) -> tuple[FloatArray, FloatArray]:
-    """Return strip middles z and lowest heights, (_STRIPS,) each [m]."""
-    # Of a closed insert only the upper side is wanted.
+    """Return strip middles z and typical heights of the surface, (_STRIPS,) each [m]."""
     up = mesh.normals[:, 1] > 0.3
     if not up.any():
         raise MeshError(
@@ -102,13 +103,25 @@ def _profile(mesh: TriangleMesh) -> tuple[FloatArray, FloatArray]:
             "and winding"
         )
     points = mesh.centroids[up]
-    limits = np.linspace(points[:, 2].min(), points[:, 2].max(), _STRIPS + 1)
-    strip = np.clip(np.searchsorted(limits, points[:, 2], side="right") - 1, 0, _STRIPS - 1)
-    lowest = np.full(_STRIPS, np.inf)
-    np.minimum.at(lowest, strip, points[:, 1])
+    strip, limits = _bins(points[:, 2], _STRIPS)
+    row, _ = _bins(points[:, 0], _ROWS)
+    # A closed insert may have pockets in its underside: of each cell only the top counts.
+    top = np.full((_STRIPS, _ROWS), -np.inf)
+    np.maximum.at(top, (strip, row), points[:, 1])
+    height = np.full(_STRIPS, np.nan)
+    for k, column in enumerate(top):
+        # The median: a posterior notch or a screw hole must not hide the ridge it cuts.
+        height[k] = np.median(column[np.isfinite(column)]) if np.isfinite(column).any() else np.nan
     z = 0.5 * (limits[1:] + limits[:-1])
-    filled = np.isfinite(lowest)
-    return z, np.interp(z, z[filled], lowest[filled])
+    filled = np.isfinite(height)
+    return z, np.interp(z, z[filled], height[filled])
+
+
+def _bins(values: FloatArray, count: int) -> tuple[NDArray[np.int64], FloatArray]:
+    """Return the bin of each value, (N,), and the limits of the bins, (count + 1,)."""
+    limits = np.linspace(values.min(), values.max(), count + 1)
+    found = np.searchsorted(limits, values, side="right") - 1
+    return np.clip(found, 0, count - 1), limits
 
 
 def _plateau_pieces(mesh: TriangleMesh) -> NDArray[np.int8] | None:

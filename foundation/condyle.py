@@ -20,8 +20,9 @@ import numpy as np
 
 from foundation.checks import FloatArray, check_number
 
-_NEWTON_STEPS = 30
+_NEWTON_STEPS = 60
 _NEWTON_TOLERANCE = 1e-14  # m, below the rounding of any coordinate of a knee
+_TANGENT = 0.02  # a ray within about one degree of the surface
 
 
 @dataclass(frozen=True)
@@ -218,10 +219,10 @@ class Condyle:
             slope = (gradient * directions[active]).sum(axis=1)
             # Inside, |distance| is the longest step that cannot pass the surface; Newton's step
             # is taken where the ray already runs outwards.
-            step = np.where(slope > 0.1, -distance / np.maximum(slope, 0.1), -distance)
+            newton = -distance / np.maximum(slope, _TANGENT)
+            step = np.where(slope > _TANGENT, np.minimum(newton, reach), -distance)
             travelled[active] += step
-            going = (np.abs(step) > _NEWTON_TOLERANCE) & (travelled[active] <= 2.0 * reach)
-            active = active[going]
+            active = active[np.abs(step) > _NEWTON_TOLERANCE]
         if len(active):
             raise ValueError(
                 f"condyle: {len(active)} rays are tangent to the condyle, the first starts at "

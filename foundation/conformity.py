@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from scipy.optimize import brentq
 
 from foundation.checks import FloatArray
 from foundation.condyle import Condyle
 from foundation.dish import Dish
+from foundation.pose import rotation_matrix
 
 
 def check_conformity(side: str, condyle: Condyle, dish: Dish) -> None:
@@ -38,29 +41,44 @@ def check_conformity(side: str, condyle: Condyle, dish: Dish) -> None:
             )
 
 
-def touch_height(
+def first_touch(
+    pairs: Sequence[tuple[Condyle, Dish]], bottom: float, flexion: float
+) -> tuple[float, float]:
+    """Return x and y of the femoral origin at first touch, without any rotation but flexion.
+
+    Parameters
+    ----------
+    pairs : sequence of (Condyle, Dish)
+        Both sides.
+    bottom : float
+        Height of the bottoms of the dishes [m].
+    flexion : float
+        Flexion [rad].
+
+    Returns
+    -------
+    anterior : float
+        Where the lowest points stand over the bottoms of the dishes, in the mean of the sides [m].
+    superior : float
+        Height at which the first side touches [m].
+    """
+    turn = rotation_matrix(flexion, 0.0, 0.0)[:2, :2]
+    offsets = []
+    for condyle, dish in pairs:
+        # The lowest point is straight below the centre of the arc whose normal now points down.
+        centre = turn @ condyle.centres[int(condyle.arc_of(np.array(-flexion)))]
+        offsets.append(dish.bottom_anterior - centre[0])
+    anterior = float(np.mean(offsets))
+    return anterior, max(_touch_height(*pair, bottom, turn, anterior) for pair in pairs)
+
+
+def _touch_height(
     condyle: Condyle, dish: Dish, bottom: float, turn: FloatArray, anterior: float
 ) -> float:
     """Return the height of the femoral origin at which a condyle first touches its dish.
 
     First touch lies in the sagittal middle plane, where the farthest point of the turned J-curve
     from the centre of the dish comes to lie on the circle of the dish.
-
-    Parameters
-    ----------
-    condyle, dish : Condyle, Dish
-        The pair.
-    bottom : float
-        Height of the bottom of the dish [m].
-    turn : (2, 2) float64
-        Rotation of the femur in the sagittal plane.
-    anterior : float
-        x of the femoral origin [m].
-
-    Returns
-    -------
-    float
-        y of the femoral origin [m].
     """
     ends = condyle.surface(condyle.limits[[0, -1]], np.zeros(2))[0][:, :2] @ turn.T
     centres = condyle.centres @ turn.T

@@ -48,13 +48,13 @@ class Dish:
         )
         check_number("dish half_length", self.half_length, above=0.0, unit="m")
         check_number(
+            "dish |bottom_anterior|", abs(self.bottom_anterior), below=self.half_length, unit="m"
+        )
+        check_number(
             "dish half_length + |bottom_anterior|",
             self.half_length + abs(self.bottom_anterior),
             below=float(self._arm(np.array(self.half_width))),
             unit="m",
-        )
-        check_number(
-            "dish |bottom_anterior|", abs(self.bottom_anterior), below=self.half_length, unit="m"
         )
 
     @property

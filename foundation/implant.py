@@ -19,11 +19,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from foundation.checks import FloatArray, check_array, check_in, check_number
 from foundation.condyle import Condyle
-from foundation.conformity import check_conformity, touch_height
+from foundation.conformity import check_conformity, first_touch
 from foundation.dish import Dish
 from foundation.loads import COMPARTMENTS
 from foundation.patches import joined_patches, patch
-from foundation.pose import Pose, rotation_matrix
+from foundation.pose import Pose
 from foundation.triangle_mesh import TriangleMesh
 
 #: Sign of z on the medial and on the lateral side.
@@ -284,22 +284,17 @@ class CondylarImplant:
         ValueError
             If the condyles do not reach that flexion.
         """
-        angle = -check_number("flexion", flexion, unit="rad")
-        turn = rotation_matrix(flexion, 0.0, 0.0)[:2, :2]
-        offsets = []
-        for side in COMPARTMENTS:
-            condyle, dish = self._side(side)
+        for condyle in (self.medial, self.lateral):
             check_number(
-                "flexion", flexion, at_least=-condyle.anterior_end, at_most=-condyle.posterior_end
+                "flexion",
+                flexion,
+                at_least=-condyle.anterior_end,
+                at_most=-condyle.posterior_end,
+                unit="rad",
             )
-            centre = turn @ condyle.centres[int(condyle.arc_of(np.array(angle)))]
-            offsets.append(dish.bottom_anterior - centre[0])
-        anterior = float(np.mean(offsets))
-        heights = [
-            touch_height(*self._side(side), self.minimum_thickness, turn, anterior)
-            for side in COMPARTMENTS
-        ]
-        return Pose(flexion=flexion, anterior=anterior, superior=max(heights))
+        pairs = [self._side(side) for side in COMPARTMENTS]
+        anterior, superior = first_touch(pairs, self.minimum_thickness, flexion)
+        return Pose(flexion=flexion, anterior=anterior, superior=superior)
 
     def _side(self, side: str) -> tuple[Condyle, Dish]:
         if side == "medial":

@@ -229,7 +229,7 @@ def pressure_panel(
     titles : two str
         What stands over each half.
     """
-    figure = Figure(figsize=(6.4, 2.9), layout="constrained")
+    figure = Figure(figsize=(6.4, 2.5), layout="constrained")
     halves = figure.subplots(1, 2, sharex=True, sharey=True)
     mesh = Triangulation(vertices_mm[:, 2], vertices_mm[:, 0], faces)
     shade = ScalarMappable(Normalize(0.0, limit_MPa), "viridis")
@@ -240,9 +240,11 @@ def pressure_panel(
         axes.tripcolor(mesh, facecolors=np.ones(len(faces)), cmap="Greys", vmin=0.0, vmax=8.0)
         axes.tripcolor(mesh, facecolors=shown, cmap=shade.cmap, norm=shade.norm)
         marks = np.array([c for c in centres if np.isfinite(c).all()]).reshape(-1, 3)
-        axes.plot(marks[:, 2], marks[:, 0], "+", color=VERMILLION, ms=8, mew=1.6)
+        # White below the colour, so that the mark is seen on every shade.
+        for colour, size, width in (("white", 10, 3.4), (VERMILLION, 8, 1.6)):
+            axes.plot(marks[:, 2], marks[:, 0], "+", color=colour, ms=size, mew=width)
         axes.set(aspect="equal", xlabel="lateral [mm]")
         axes.set_title(title, loc="left")
     halves[0].set_ylabel("anterior [mm]")
-    figure.colorbar(shade, ax=list(halves), label="pressure [MPa]", shrink=0.9, pad=0.02)
+    figure.colorbar(shade, ax=list(halves), label="pressure [MPa]", shrink=0.8, pad=0.02)
     return figure

@@ -78,8 +78,10 @@ def report_content(files: RunFiles, folder: Path) -> dict[str, Any]:
         height = tables.height_error(files.validation["models"][0])
     with content_of(folder / "simulation.json"):
         gait = tables.gait_content(files)
+    with content_of(folder / "path.json"):
+        path = tables.path_content(files.path)
     with content_of(folder / "run.json"):
-        stages = tables.stage_content(files)
+        stages = {**tables.stage_content(files), "path": path}
         provenance = _provenance(files)
         samples = _sample_counts(files)
     with content_of(folder / "simulation.json"):

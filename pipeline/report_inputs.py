@@ -29,6 +29,7 @@ _CYCLE_COLUMNS = (
     *(f"{where}_{c}" for where in (*COMPARTMENTS, "total") for c in LOAD_COLUMNS),
 )
 _PREDICTED_COLUMNS = ("compartment", *LOAD_COLUMNS, *(f"predicted_{c}" for c in LOAD_COLUMNS))
+_SECTIONS = ("knee", "contact", "space", "surrogate", "validation")
 _RESULT = ("compartment", "status", "reason")
 
 
@@ -93,7 +94,7 @@ def read_run(folder: Path) -> RunFiles:
         raise ReportError(f"{folder}: no such run directory; make it with `{_again(folder)}`")
     samples = folder / "samples"
     return RunFiles(
-        config=_toml(folder / "config.toml"),
+        config=_toml(folder / "config.toml", _SECTIONS),
         run=_json(folder / "run.json", ("name", "seed", "triangles", "counts", "seconds")),
         path=_json(folder / "path.json", ("flexion_rad", "coordinates_rad_m")),
         validation=_json(folder / "validation.json", ("models", "first")),
@@ -145,13 +146,15 @@ def _read_bytes(path: Path) -> bytes:
         raise ReportError(f"{path}: cannot be read ({error.strerror})") from error
 
 
-def _toml(path: Path) -> dict[str, Any]:
+def _toml(path: Path, sections: tuple[str, ...]) -> dict[str, Any]:
     try:
-        return tomllib.loads(_read_bytes(path).decode("utf-8"))
+        content = tomllib.loads(_read_bytes(path).decode("utf-8"))
     except ValueError as error:
         if isinstance(error, ReportError):
             raise
         raise _damaged(path, f"no TOML: {error}") from error
+    _check_keys(path, content, sections)
+    return content
 
 
 def _json(path: Path, keys: tuple[str, ...]) -> dict[str, Any]:
@@ -163,10 +166,14 @@ def _json(path: Path, keys: tuple[str, ...]) -> dict[str, Any]:
         raise _damaged(path, f"no JSON: {error}") from error
     if not isinstance(content, dict):
         raise _damaged(path, f"expected an object, found {type(content).__name__}")
+    _check_keys(path, content, keys)
+    return content
+
+
+def _check_keys(path: Path, content: dict[str, Any], keys: tuple[str, ...]) -> None:
     missing = [key for key in keys if key not in content]
     if missing:
         raise _damaged(path, f"lacks {', '.join(missing)}")
-    return content
 
 
 def _table(path: Path, columns: tuple[str, ...]) -> pd.DataFrame:

@@ -24,7 +24,7 @@ _PATH_KEYS = (
 
 
 def stage_content(files: RunFiles) -> dict[str, Any]:
-    """Return what the report says of stages a to h: counts, reasons, sample space, path."""
+    """Return what the report says of stages a to h: counts, reasons, sample space."""
     stages = (("b: first", files.first), ("f: kept", files.kept), ("held-out", files.held_out))
     dropped = files.screened.loc[files.screened["screening"] == "dropped", "drop_reason"]
     failures = []
@@ -36,7 +36,6 @@ def stage_content(files: RunFiles) -> dict[str, Any]:
         "drop_reasons": _by_kind(dropped),
         "failure_reasons": failures,
         "space": space_content(files.config),
-        "path": path_content(files.path),
     }
 
 

@@ -56,6 +56,7 @@ QUANTITIES = {
 
 _TOKENS = {"N·mm": "Nmm", "mm²": "mm2", "µm": "um", "°": "deg"}
 _FIRST_NUMBER = re.compile(r"\s*[-+]?(?:\d|\.\d|\binf\b|\bnan\b)")
+_OPEN_BRACKET = re.compile(r"\([^()]*$")
 
 
 def unit_token(unit: str) -> str:
@@ -65,7 +66,8 @@ def unit_token(unit: str) -> str:
 
 def kind_of(reason: str) -> str:
     """Return the kind of a reason: its words before the first number."""
-    return _FIRST_NUMBER.split(reason, maxsplit=1)[0].strip(" :,;") or reason
+    words = _FIRST_NUMBER.split(reason, maxsplit=1)[0]
+    return _OPEN_BRACKET.sub("", words).strip(" :,;") or reason
 
 
 def plain(value: Any) -> Any:
@@ -110,6 +112,8 @@ def number(value: Any, digits: int = 3) -> str:
 
 def given(value: Any) -> str:
     """Write a number that a user gave: as it was given, without zeros to fill it up."""
+    if value == "inf":
+        return "∞"
     exact = isinstance(value, float) and math.isfinite(value)
     return _grouped(f"{value:,.10g}") if exact else number(value)
 

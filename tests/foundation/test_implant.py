@@ -168,7 +168,7 @@ def test_signed_distance_agrees_with_the_nearest_dense_sample(rng):
     np.testing.assert_allclose(exact, away, rtol=0.0, atol=1e-15)
     sampled, _ = tree.query(points)
     # A sample spacing of about 60 um leaves 30 um sideways.
-    np.testing.assert_allclose(np.hypot(away, 50e-6) >= sampled, True, rtol=0.0, atol=0.0)
+    assert (sampled <= np.hypot(away, 50e-6)).all()
     assert (sampled >= np.abs(exact) - 1e-15).all()
 
 
@@ -251,7 +251,7 @@ def test_rays_that_leave_beyond_the_edge_of_the_condyle_do_not_count():
     implant = CondylarImplant()
     edge = implant.medial.half_width + 2e-3
     # Inside the coronal circle, but beyond the half-width of the condyle.
-    points = np.array([[3.0e-3, -28e-3, 23e-3 + edge], [3.0e-3, -28e-3, 23e-3]])
+    points = np.array([[3.0e-3, -12e-3, 23e-3 + edge], [3.0e-3, -12e-3, 23e-3]])
     assert (implant.femur_distance(points) < [0.0, 0.0]).all()
     depth = implant.femur_depth(points, np.array([[0.0, -1.0, 0.0]] * 2), Pose())
     assert depth[0] == 0.0
@@ -260,7 +260,7 @@ def test_rays_that_leave_beyond_the_edge_of_the_condyle_do_not_count():
 
 def test_reach_bounds_the_depth():
     implant = CondylarImplant()
-    point, down = np.array([[4.1e-3, -28e-3, 23e-3]]), np.array([[0.0, -1.0, 0.0]])
+    point, down = np.array([[4.1e-3, -20e-3, 23e-3]]), np.array([[0.0, -1.0, 0.0]])
     deep = implant.femur_depth(point, down, Pose())[0]
     assert 1e-3 < deep < 20e-3
     assert implant.femur_depth(point, down, Pose(), reach=0.9 * deep)[0] == 0.0
@@ -369,7 +369,7 @@ def test_impossible_condyles_are_refused(changes, message):
         ({"half_width": 23e-3}, "dish half_width: .*< 0.023 m"),
         ({"half_length": 0.0}, "dish half_length: expected > 0 m"),
         ({"half_length": 44e-3}, r"dish half_length \+ \|bottom_anterior\|"),
-        ({"bottom_anterior": -22e-3}, r"dish \|bottom_anterior\|: expected < 0.022 m"),
+        ({"bottom_anterior": -22e-3}, r"dish \|bottom_anterior\|: .*< 0.022 m"),
     ],
 )
 def test_impossible_dishes_are_refused(changes, message):

@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 import pytest
 
-from foundation.compartments import find_compartments
+from foundation.compartments import find_compartments, find_split
 from foundation.mesh import load_mesh
 from foundation.mesh_checks import check_mesh
 
@@ -53,6 +53,7 @@ def test_lenhart_compartments_are_the_two_pieces(knee_data):
 @pytest.mark.parametrize("file", ["Tibial Insert contact.stl", "Tibial Insert decimated.stl"])
 def test_grand_challenge_insert_parts_at_its_eminence(knee_data, file):
     mesh = load(knee_data, f"{DM}/{file}")
+    assert abs(find_split(mesh)) < 1e-3
     labels = find_compartments(mesh)
     z = mesh.centroids[:, 2]
     # The plateaus end at the foot of the eminence, about 8 mm from the middle.
@@ -60,7 +61,7 @@ def test_grand_challenge_insert_parts_at_its_eminence(knee_data, file):
     assert (labels[z > 5e-3] == 1).all()
 
 
-def test_grand_challenge_insert_as_it_stands_is_medial_side_up_front(knee_data):
+def test_grand_challenge_insert_in_its_own_axes_has_its_compartments_exchanged(knee_data):
     # With the file's own axes the left and right of the knee are exchanged, and so are the labels.
     file = knee_data / DM / "Tibial Insert contact.stl"
     turned = find_compartments(load(knee_data, f"{DM}/Tibial Insert contact.stl"))
