@@ -124,7 +124,7 @@ def simulate(
     elapsed = time.perf_counter() - begun
     _check(solution, monitor, equations)
     statistics = Statistics(
-        monitor.steps, solution.nfev, solution.njev, equations.evaluations, elapsed
+        monitor.steps, int(solution.nfev), int(solution.njev), equations.evaluations, elapsed
     )
     states = solution.y.T
     flexion, flexion_rate, _ = cycle.flexion_motion(times)
@@ -206,7 +206,7 @@ def _initial_state(
         axial_force=applied.axial_force,
         ap_force=applied.ap_force,
         internal_torque=applied.internal_torque,
-        start=simulator.neutral if start is None else start,
+        start=simulator.neutral_at(flexion) if start is None else start,
     )
     equations = KneeEquations(model, simulator, cycle, rest)
     return rest, equations.resting_rates(0.0, np.zeros(10))

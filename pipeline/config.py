@@ -8,17 +8,34 @@ from __future__ import annotations
 import json
 import os
 import tomllib
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_args
 
 import tomli_w
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
 from pydantic.fields import FieldInfo
+from pydantic_core import ErrorDetails
 
 Positive = Annotated[float, Field(gt=0.0, allow_inf_nan=False)]
 NonNegative = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
-Range = tuple[Finite, Finite]
+
+
+def _ascending(limits: tuple[float, float]) -> tuple[float, float]:
+    if not limits[0] < limits[1]:
+        raise ValueError("expected [low, high] with low < high")
+    return limits
+
+
+Range = Annotated[tuple[Finite, Finite], AfterValidator(_ascending)]
 Family = Literal["kriging", "response_surface"]
 Formulation = Literal["inverted", "direct"]
 Design = Literal["lhs", "lhs_optimised", "sobol", "halton", "hammersley", "full_factorial"]
@@ -35,13 +52,15 @@ class ConfigError(ValueError):
 class Section(BaseModel):
     """Base of all sections: unknown keys are errors, values are not coerced or changed."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 class RunConfig(Section):
     """What the run is called and how it is carried out."""
 
-    name: str = Field("implant", pattern=r"^[A-Za-z0-9_.-]+$", description="name of the run")
+    name: str = Field(
+        "implant", pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$", description="name of the run"
+    )
     seed: int = Field(1, ge=0, description="seed of the training design")
     workers: int = Field(0, ge=0, description="processes; 0 takes one per core")
     chunk: int = Field(50, ge=1, description="samples evaluated and stored at a time")
@@ -85,13 +104,17 @@ class KneeConfig(Section):
         return self
 
 
+#: A layer given in metres by mistake would be thinner, one in micrometres thicker [mm].
+Thickness = Annotated[float, Field(ge=0.1, le=100.0, allow_inf_nan=False)]
+
+
 class LayerConfig(Section):
     """Elastic layer of one body."""
 
     law: Literal["linear", "modified", "logarithmic"] = Field("linear", description="spring law")
-    youngs_modulus_MPa: Positive = Field(463.0, description="Young's modulus")
+    youngs_modulus_MPa: Positive = Field(463.0, le=1e6, description="Young's modulus")
     poissons_ratio: float = Field(0.46, gt=-1.0, lt=0.5, description="Poisson's ratio")
-    thickness_mm: Positive | Literal["underside"] = Field(
+    thickness_mm: Thickness | Literal["underside"] = Field(
         "underside", description="layer thickness, or measured to the built-in insert's underside"
     )
     f: float = Field(float("inf"), gt=1.0, description="f of the modified law")
@@ -128,7 +151,17 @@ class PathConfig(Section):
         if self.kind == "table":
             for name in columns:
                 if len(getattr(self, name)) != len(self.flexion_deg):
-                    raise ValueError(f"{name}: expected one value per flexion_deg")
+                    raise ValueError(
+                        f"{name}: expected one value per flexion_deg ({len(self.flexion_deg)}), "
+                        f"found {len(getattr(self, name))}"
+                    )
+            knots = self.flexion_deg
+            if not knots or any(b <= a for a, b in pairwise(knots)):
+                raise ValueError(
+                    f"flexion_deg: expected increasing knots for a table, found {list(knots)}"
+                )
+        elif any(getattr(self, name) for name in ("flexion_deg", *columns)):
+            raise ValueError('the columns of a path need kind = "table"')
         return self
 
 
@@ -143,6 +176,12 @@ class SpaceConfig(Section):
     load_N: Range = Field((2.0, 3000.0), description="axial load of one compartment")
     path: PathConfig = Field(default_factory=PathConfig)
 
+    @model_validator(mode="after")
+    def _load_positive(self) -> Self:
+        if self.load_N[0] <= 0.0:
+            raise ValueError(f"load_N: expected 0 < low < high, found {list(self.load_N)}")
+        return self
+
 
 class DesignConfig(Section):
     """Stages a and b: candidates and first samples, per compartment."""
@@ -154,7 +193,9 @@ class DesignConfig(Section):
     @model_validator(mode="after")
     def _first_below(self) -> Self:
         if self.first >= self.candidates:
-            raise ValueError("first: expected fewer than candidates")
+            raise ValueError(
+                f"first: expected fewer than candidates ({self.candidates}), found {self.first}"
+            )
         return self
 
 
@@ -230,10 +271,16 @@ class SimulationConfig(Section):
     rotation_stiffness_Nm_per_deg: NonNegative = Field(0.6, description="rotational restraint")
     lateral_stiffness_N_per_mm: NonNegative = Field(0.0, description="ML restraint")
     adduction_stiffness_Nm_per_deg: NonNegative = Field(0.0, description="coronal restraint")
-    neutral_anterior_mm: Finite | None = Field(
-        None, description="where the AP restraint is slack; by default the path at its first knot"
+    restraint_about: Literal["pose", "path"] = Field(
+        "pose",
+        description="springs slack in one pose (implants) or along the path (natural knees)",
     )
-    neutral_lateral_mm: Finite = Field(0.0, description="where the ML restraint is slack")
+    neutral_anterior_mm: Finite | None = Field(
+        None, description="where the AP spring is slack, about a pose; by default where it dwells"
+    )
+    neutral_lateral_mm: Finite = Field(
+        0.0, description="where the ML spring is slack, about a pose"
+    )
     relative_tolerance: Positive = Field(1e-5, description="of the integrator")
     method: Literal["Radau", "BDF", "LSODA"] = Field("Radau", description="scipy's integrator")
 
@@ -253,10 +300,17 @@ class Config(Section):
 
     @model_validator(mode="after")
     def _thickness_known(self) -> Self:
-        layers = [self.contact, self.contact.femur_layer]
-        for layer in layers[:1] if self.knee.source == "builtin" else layers:
-            if layer and layer.thickness_mm == "underside" and self.knee.source == "meshes":
-                raise ValueError('thickness_mm = "underside" is for the built-in implant only')
+        femoral = self.contact.femur_layer
+        if self.contact.thickness_mm == "underside" and self.knee.source == "meshes":
+            raise ValueError(
+                'contact.thickness_mm: "underside" is for the built-in implant only, '
+                "expected a thickness in mm"
+            )
+        if femoral is not None and femoral.thickness_mm == "underside":
+            raise ValueError(
+                'contact.femur_layer.thickness_mm: "underside" is for the built-in insert only, '
+                "expected a thickness in mm"
+            )
         return self
 
 
@@ -286,14 +340,16 @@ def load_config(path: str | Path, overrides: tuple[str, ...] = ()) -> Config:
     for override in overrides:
         _override(tree, override)
     try:
-        return _resolve(Config.model_validate(tree), file.parent)
+        return _resolve(Config.model_validate(_with_tuples(tree)), file.parent)
     except ValidationError as error:
         raise ConfigError(_explain(str(file), error)) from error
 
 
 def write_config(config: Config, path: Path) -> None:
-    """Write the resolved configuration, every default included, as TOML."""
-    path.write_text(dump_config(config), encoding="utf-8")
+    """Write the resolved configuration, every default included, as TOML; all of it or nothing."""
+    partial = path.with_suffix(".partial")
+    partial.write_text(dump_config(config), encoding="utf-8")
+    os.replace(partial, path)
 
 
 def dump_config(config: Config) -> str:
@@ -351,17 +407,52 @@ def _override(tree: dict[str, Any], text: str) -> None:
     tree[names[-1]] = parsed
 
 
+def _with_tuples(value: Any) -> Any:
+    """Return what TOML gave with its lists as tuples: the schema is strict, and frozen."""
+    if isinstance(value, dict):
+        return {key: _with_tuples(item) for key, item in value.items()}
+    return tuple(map(_with_tuples, value)) if isinstance(value, list) else value
+
+
+#: What pydantic calls otherwise than TOML does.
+_EXPECTED = {"model_type": "a section", "tuple_type": "a list", "missing": "a value"}
+
+
 def _explain(source: str, error: ValidationError) -> str:
-    lines = []
+    """Return one sentence per key: what was expected, and what was found."""
+    expected: dict[str, list[str]] = {}
+    found: dict[str, str] = {}
     for item in error.errors():
-        where = ".".join(str(part) for part in item["loc"]) or "the configuration"
-        if item["type"] == "extra_forbidden":
-            lines.append(f"{where}: unknown key")
-        else:
-            message = item["msg"].removeprefix("Value error, ")
-            found = "" if isinstance(item["input"], dict) else f", found {item['input']!r}"
-            lines.append(f"{where}: {message}{found}")
-    return f"{source}: " + "; ".join(lines)
+        # Of a key that may be of several types pydantic names the type as well.
+        parts = [str(p) for p in item["loc"] if isinstance(p, int) or p.isidentifier()]
+        where = ".".join(parts)
+        expected.setdefault(where, []).append(_expectation(item, parts))
+        shown = item["type"] != "missing" and not isinstance(item["input"], dict | Section)
+        if shown and item["type"] != "extra_forbidden":
+            value = item["input"]
+            found[where] = f", found {list(value) if isinstance(value, tuple) else value!r}"
+    told = [
+        key
+        + ": " * bool(key)
+        + " or ".join(texts).replace(" or expected", " or")
+        + found.get(key, "")
+        for key, texts in expected.items()
+    ]
+    return f"{source}: " + "; ".join(told)
+
+
+def _expectation(item: ErrorDetails, parts: list[str]) -> str:
+    if item["type"] == "extra_forbidden":
+        section: type[BaseModel] = Config
+        for name in parts[:-1]:
+            section = _section_of(section.model_fields[name].annotation) or section
+        return f"unknown key, expected one of {', '.join(section.model_fields)}"
+    message = item["msg"].removeprefix("Value error, ")
+    if item["type"] in _EXPECTED:
+        return f"expected {_EXPECTED[item['type']]}"
+    for theirs, ours in (("Input should be", "expected"), ("String should", "expected to")):
+        message = message.replace(theirs, ours)
+    return message.replace("Tuple should have", "expected")
 
 
 def describe_schema() -> str:
@@ -399,7 +490,7 @@ def _row(key: str, field: FieldInfo) -> str:
         default = "required"
     else:
         value = field.get_default(call_default_factory=True)
-        default = "none" if value is None else f"`{json.dumps(value)}`"
+        default = "none" if value is None else f"`{json.dumps(value).replace('Infinity', 'inf')}`"
     choices = [str(a) for a in get_args(field.annotation) if isinstance(a, str)]
     text = field.description or ""
     if choices:

@@ -33,6 +33,7 @@ MODEL_STYLE: dict[Any, Any] = {
 }
 #: Colour and marker of each compartment.
 COMPARTMENT_STYLE: dict[Any, Any] = {"medial": (BLUE, "o"), "lateral": (ORANGE, "^")}
+_PRESSURE_COLOURS = "viridis"
 
 _STYLE: dict[Any, Any] = {
     "font.family": "DejaVu Sans",
@@ -232,19 +233,30 @@ def pressure_panel(
     figure = Figure(figsize=(6.4, 2.5), layout="constrained")
     halves = figure.subplots(1, 2, sharex=True, sharey=True)
     mesh = Triangulation(vertices_mm[:, 2], vertices_mm[:, 0], faces)
-    shade = ScalarMappable(Normalize(0.0, limit_MPa), "viridis")
+    scale = Normalize(0.0, limit_MPa)
     for axes, values, centres, title in zip(halves, pressure_MPa, centres_mm, titles, strict=True):
-        axes.grid(visible=False)
-        shown = np.ma.masked_less_equal(values, 0.0)
-        # Where nothing touches the plateau itself is seen, in grey.
-        axes.tripcolor(mesh, facecolors=np.ones(len(faces)), cmap="Greys", vmin=0.0, vmax=8.0)
-        axes.tripcolor(mesh, facecolors=shown, cmap=shade.cmap, norm=shade.norm)
-        marks = np.array([c for c in centres if np.isfinite(c).all()]).reshape(-1, 3)
-        # White below the colour, so that the mark is seen on every shade.
-        for colour, size, width in (("white", 10, 3.4), (VERMILLION, 8, 1.6)):
-            axes.plot(marks[:, 2], marks[:, 0], "+", color=colour, ms=size, mew=width)
+        _plateau(axes, mesh, values, scale)
+        _marks(axes, centres)
         axes.set(aspect="equal", xlabel="lateral [mm]")
         axes.set_title(title, loc="left")
     halves[0].set_ylabel("anterior [mm]")
+    shade = ScalarMappable(scale, _PRESSURE_COLOURS)
     figure.colorbar(shade, ax=list(halves), label="pressure [MPa]", shrink=0.8, pad=0.02)
     return figure
+
+
+def _plateau(
+    axes: Axes, mesh: Triangulation, pressure: NDArray[np.float64], scale: Normalize
+) -> None:
+    axes.grid(visible=False)
+    # Where nothing touches the plateau itself is seen, in grey.
+    axes.tripcolor(mesh, facecolors=np.ones(len(pressure)), cmap="Greys", vmin=0.0, vmax=8.0)
+    shown = np.ma.masked_less_equal(pressure, 0.0)
+    axes.tripcolor(mesh, facecolors=shown, cmap=_PRESSURE_COLOURS, norm=scale)
+
+
+def _marks(axes: Axes, centres: Sequence[ArrayLike]) -> None:
+    known = np.array([c for c in centres if np.isfinite(c).all()]).reshape(-1, 3)
+    # White below the colour, so that the mark is seen on every shade.
+    for colour, size, width in (("white", 10, 3.4), (VERMILLION, 8, 1.6)):
+        axes.plot(known[:, 2], known[:, 0], "+", color=colour, ms=size, mew=width)

@@ -12,15 +12,11 @@ import os
 from pathlib import Path
 from typing import Any
 
-import tomli_w
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-from pipeline import report_pictures as pictures
 from pipeline import report_tables as tables
 from pipeline.report_inputs import RunFiles, content_of, read_run
-from pipeline.report_units import given, number, plain, unit_token
+from pipeline.report_page import render
+from pipeline.report_units import number, plain
 
-_TEMPLATES = Path(__file__).parent / "templates"
 #: Columns of the headline's differences over the gait cycle.
 _AXIAL = "total_force_y_N"
 _ANTERIOR = "anterior_m"
@@ -64,9 +60,7 @@ def report_content(files: RunFiles, folder: Path) -> dict[str, Any]:
     Parameters
     ----------
     files : RunFiles
-        What `read_run` returned.
-    folder : Path
-        Where it was read, for messages.
+        What `read_run` returned of `folder`, which messages name.
 
     Raises
     ------
@@ -85,9 +79,9 @@ def report_content(files: RunFiles, folder: Path) -> dict[str, Any]:
         provenance = _provenance(files)
         samples = _sample_counts(files)
     with content_of(folder / "simulation.json"):
-        headline = _headline(validation, height, gait) | samples
+        headline = {"headline": _headline(validation, height, gait) | samples}
     with content_of(folder / "config.toml"):
-        overview = {**_overview(files), "headline": headline}
+        overview = _overview(files) | headline
     overview["notes"] = _notes(stages, validation, gait)
     content = {
         "summary": summary_lines(overview),
@@ -97,8 +91,7 @@ def report_content(files: RunFiles, folder: Path) -> dict[str, Any]:
         "gait": gait,
         "provenance": provenance,
     }
-    strict: dict[str, Any] = plain(content)
-    return strict
+    return dict(plain(content))
 
 
 def _overview(files: RunFiles) -> dict[str, Any]:
@@ -227,70 +220,6 @@ def _writable(value: Any) -> Any:
     if isinstance(value, list):
         return [_writable(item) for item in value]
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def render(files: RunFiles, content: dict[str, Any], folder: Path) -> str:
-    """Return the page.
-
-    Parameters
-    ----------
-    files : RunFiles
-        What the pictures are made of.
-    content : dict
-        What `report_content` returned: every number of the page.
-    folder : Path
-        Where the files were read, for messages.
-    """
-    environment = Environment(
-        loader=FileSystemLoader(_TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"num": number, "given": given, "token": unit_token, "q2": _q2}
-    with content_of(folder / "path.json"):
-        path = pictures.path_pictures(files)
-    with content_of(folder / "samples" / "heldout_prediction.parquet"):
-        parity = pictures.parity_pictures(files)
-    with content_of(folder / "simulation.parquet"):
-        shown = {
-            "inputs": pictures.input_pictures(files),
-            "kinematics": pictures.kinematics_pictures(files),
-            "loads": pictures.load_pictures(files),
-            "pressure": pictures.pressure_pictures(files),
-        }
-    return environment.get_template("report.html").render(
-        **content,
-        pictures={"path": path, "parity": parity, **shown},
-        springs={key: _springs(content["overview"][key]) for key in ("layer", "femur_layer")},
-        config_text=tomli_w.dumps(files.config),
-    )
-
-
-def _springs(layer: dict[str, Any] | None) -> str | None:
-    """Return a layer in words, or None if there is none."""
-    if layer is None:
-        return None
-    thickness = layer["thickness_mm"]
-    words = [
-        f"{layer['law']} law",
-        f"Young's modulus {given(layer['youngs_modulus_MPa'])} MPa",
-        f"Poisson's ratio {given(layer['poissons_ratio'])}",
-        "thickness measured to the underside"
-        if isinstance(thickness, str)
-        else f"thickness {given(thickness)} mm",
-    ]
-    if "f" in layer:
-        words.append(
-            f"f = {given(layer['f'])}, m = {given(layer['m'])}, "
-            f"reference indentation {given(layer['reference_indentation_mm'])} mm"
-        )
-    return ", ".join(words)
-
-
-def _q2(value: float | None) -> str:
-    return number(None) if value is None else f"{value:.5f}"
 
 
 def _write(path: Path, text: str) -> None:

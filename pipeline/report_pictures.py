@@ -143,7 +143,7 @@ def pressure_pictures(files: RunFiles) -> list[Picture]:
     for k, percent in enumerate(maps.gait_percent):
         pressure = 1e-6 * maps.pressure[:, k]
         titles = [
-            f"{name}, peak {number(float(values.max()))} MPa"
+            f"pose of the {name}, peak {number(float(values.max()))} MPa"
             for name, values in zip(MODELS, pressure, strict=True)
         ]
         centres = [_centres(tables[name], float(percent)) for name in MODELS]

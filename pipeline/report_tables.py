@@ -88,7 +88,7 @@ def validation_content(files: RunFiles) -> dict[str, Any]:
         "worst_load": worst_load(main),
         "compartments": {name: _compartment(main["compartments"][name]) for name in COMPARTMENTS},
         "comparison": [
-            *(_model_row(model, "g: all samples") for model in files.validation["models"]),
+            *(_model_row(model, "g: training samples") for model in files.validation["models"]),
             _model_row(files.validation["first"], "c: first samples"),
         ],
     }

@@ -28,8 +28,8 @@ from pipeline.original import Knee, build_knee, parallel_evaluation
 from pipeline.report import write_report
 from pipeline.samples import ChunkStore, digest, poses_of, read_table, write_table
 from pipeline.simulation import (
-    build_simulator,
     compare_cycles,
+    gait_simulator,
     reference_path,
     simulate_gait,
     simulation_table,
@@ -378,7 +378,7 @@ def _simulate(
     """Stage h: both models through the same simulator; tables, maps and figures."""
     config = run.config.simulation
     start = Pose.from_array(path.poses(np.zeros(1))[0])
-    simulator = build_simulator(config, Pose.from_array(path.poses(path.flexion[:1])[0]))
+    simulator = gait_simulator(config, path)
     results = {}
     for name, model in (("surrogate", main), ("original", knee.model)):
         with tqdm(total=100, unit="%", desc=name, disable=run.quiet) as bar:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -54,22 +55,36 @@ def write_table(table: pd.DataFrame, path: Path) -> None:
     """Write a table as Parquet; a reader sees the old file or the whole new one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_suffix(".partial")
-    pq.write_table(pa.Table.from_pandas(table, preserve_index=False), partial)
+    content = pa.Table.from_pandas(table, preserve_index=False)
+    pq.write_table(content, partial, write_page_checksum=True)
     os.replace(partial, path)
 
 
-def read_table(path: Path) -> pd.DataFrame:
-    """Read a table.
+def read_table(path: Path, columns: Collection[str] = ()) -> pd.DataFrame:
+    """Read a table; `columns` are those that it must have.
 
     Raises
     ------
     StoreError
-        If the file is missing, truncated or no Parquet file.
+        If the file is missing, truncated, altered, no Parquet file or lacks a column.
     """
+    if not path.is_file():
+        raise StoreError(f"{path}: no such file; make it with `run ... --resume`")
     try:
-        return pq.read_table(path).to_pandas()
+        table = pq.read_table(path, page_checksum_verification=True).to_pandas()
     except (OSError, pa.ArrowException) as error:
-        raise StoreError(f"{path}: cannot be read as a sample table ({error})") from error
+        raise _damaged(path, " ".join(str(error).split())) from error
+    missing = [name for name in columns if name not in table.columns]
+    if missing:
+        raise _damaged(path, f"lacks the columns {', '.join(missing)}")
+    return table
+
+
+def _damaged(path: Path, what: str) -> StoreError:
+    return StoreError(
+        f"{path}: expected a whole table of samples, found it damaged ({what}); delete it and go "
+        "on with `run ... --resume`, which computes it again"
+    )
 
 
 def digest(table: pd.DataFrame) -> str:
@@ -91,16 +106,6 @@ class ChunkStore:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    def chunks(self, table: pd.DataFrame, size: int) -> Iterator[tuple[Path, pd.DataFrame]]:
-        """Yield the chunks of a table with the file each one's result belongs in.
-
-        The file's name holds a digest of the chunk's rows: a chunk of other samples is never
-        taken for it.
-        """
-        for number, start in enumerate(range(0, len(table), size)):
-            rows = table.iloc[start : start + size]
-            yield self.folder / f"{number:05d}-{digest(rows)[:16]}.parquet", rows
-
     def evaluate(
         self,
         table: pd.DataFrame,
@@ -108,7 +113,10 @@ class ChunkStore:
         compute: Callable[[list[pd.DataFrame]], Iterator[tuple[int, pd.DataFrame]]],
         advance: Callable[[int], None],
     ) -> pd.DataFrame:
-        """Return the results of all rows, computing only the chunks that are not stored yet.
+        """Return the results of all rows, computing only those that are not stored yet.
+
+        A chunk's file is named after a digest of the whole table and its first row: what belongs
+        to other samples is never taken, and chunks of another size are.
 
         Parameters
         ----------
@@ -121,18 +129,25 @@ class ChunkStore:
         advance : callable
             Told how many rows have ended.
         """
-        chunks = list(self.chunks(table, size))
-        done = {path: read_table(path) for path, _ in chunks if path.exists()}
-        advance(sum(len(rows) for rows in done.values()))
-        missing = [(path, rows) for path, rows in chunks if path not in done]
-        for position, result in compute([rows for _, rows in missing]):
-            path = missing[position][0]
-            write_table(result, path)
-            done[path] = result
-            advance(len(result))
-        if not chunks:
+        if table.empty:
             return table.assign(**{name: [] for name in RESULT_COLUMNS})
-        return pd.concat([done[path] for path, _ in chunks], ignore_index=True)
+        key = digest(table)[:16]
+        done = self._stored(key)
+        advance(sum(map(len, done.values())))
+        starts, missing = _missing(table, done, size)
+        for position, result in compute(missing):
+            write_table(result, self.folder / f"{key}-{starts[position]:07d}.parquet")
+            done[starts[position]] = result
+            advance(len(result))
+        return pd.concat([done[start] for start in sorted(done)], ignore_index=True)
+
+    def _stored(self, key: str) -> dict[int, pd.DataFrame]:
+        """Return the readable chunks of a table by their first row; others are computed again."""
+        done = {}
+        for path in self.folder.glob(f"{key}-*.parquet"):
+            with suppress(StoreError):
+                done[int(path.stem.rpartition("-")[2])] = read_table(path, RESULT_COLUMNS)
+        return done
 
     def clear(self) -> None:
         """Remove the chunks, once their stage's table is written."""
@@ -140,3 +155,18 @@ class ChunkStore:
             for file in self.folder.iterdir():
                 file.unlink()
             self.folder.rmdir()
+
+
+def _missing(
+    table: pd.DataFrame, done: dict[int, pd.DataFrame], size: int
+) -> tuple[list[int], list[pd.DataFrame]]:
+    """Return the first rows of the chunks that are not done, and those chunks."""
+    limits = [(start, start + len(rows)) for start, rows in sorted(done.items())]
+    ends = [0, *(stop for _, stop in limits)]
+    begins = [*(start for start, _ in limits), len(table)]
+    starts, chunks = [], []
+    for low, high in zip(ends, begins, strict=True):
+        for start in range(low, high, size):
+            starts.append(start)
+            chunks.append(table.iloc[start : min(start + size, high)])
+    return starts, chunks

@@ -43,17 +43,18 @@ COMPARED = (
 )
 
 
-def build_simulator(config: SimulationConfig, neutral: Pose) -> KneeSimulator:
+def build_simulator(
+    config: SimulationConfig, neutral: Pose | Callable[[float], Pose]
+) -> KneeSimulator:
     """Return the knee simulator of a configuration.
 
     Parameters
     ----------
     config : SimulationConfig
         Restraints and offsets.
-    neutral : Pose
-        Where the restraint springs are slack, unless the configuration says otherwise.
+    neutral : Pose, or callable from flexion [rad] to Pose
+        Where the restraint springs are slack.
     """
-    anterior = config.neutral_anterior_mm
     per_degree = 180.0 / np.pi
     return KneeSimulator(
         medial_offset=1e-3 * config.medial_offset_mm,
@@ -61,48 +62,65 @@ def build_simulator(config: SimulationConfig, neutral: Pose) -> KneeSimulator:
         rotation_stiffness=per_degree * config.rotation_stiffness_Nm_per_deg,
         lateral_stiffness=1e3 * config.lateral_stiffness_N_per_mm,
         adduction_stiffness=per_degree * config.adduction_stiffness_Nm_per_deg,
-        neutral=Pose(
-            anterior=neutral.anterior if anterior is None else 1e-3 * anterior,
-            superior=neutral.superior,
-            lateral=1e-3 * config.neutral_lateral_mm,
-        ),
+        neutral=neutral,
+    )
+
+
+def gait_simulator(config: SimulationConfig, path: ReferencePath) -> KneeSimulator:
+    """Return the knee simulator of stage h, its springs slack as the configuration says.
+
+    About a pose, they are slack in the path's first pose, without rotation or adduction; about
+    the path, in its pose at each flexion.
+    """
+    if config.restraint_about == "path":
+        return build_simulator(config, lambda flexion: Pose.from_array(path.poses([flexion])[0]))
+    first = Pose.from_array(path.poses(path.flexion[:1])[0])
+    return build_simulator(config, _fixed_neutral(config, first))
+
+
+def _fixed_neutral(config: SimulationConfig, pose: Pose) -> Pose:
+    anterior = config.neutral_anterior_mm
+    return Pose(
+        anterior=pose.anterior if anterior is None else 1e-3 * anterior,
+        superior=pose.superior,
+        lateral=1e-3 * config.neutral_lateral_mm,
     )
 
 
 def reference_path(config: Config, knee: Knee) -> ReferencePath:
     """Return the reference path of a study: its table, or settled under a constant axial force.
 
-    Settling starts at mid-flexion's neighbour each time, so that each knot begins near its answer.
+    The AP spring of a settled path is slack where the femur dwells without it at the first knot.
     """
     path = config.space.path
     if path.kind == "table":
         return _tabulated(path)
     low, high = config.space.flexion_deg
     knots = np.radians(np.linspace(low, high, max(2, round((high - low) / path.step_deg) + 1)))
-    simulator = build_simulator(config.simulation, _dwell(config, knee, float(knots[0])))
-    pose = knee.start
-    poses = []
+    dwell = _settled(config, knee, knots[:1], ap_stiffness_N_per_mm=0.0)[0]
+    simulation = config.simulation
+    neutral = _fixed_neutral(simulation, dwell)
+    poses = _settled(config, knee, knots, neutral=neutral)
+    return ReferencePath(knots, np.array([pose.array[1:] for pose in poses]))
+
+
+def _settled(
+    config: Config, knee: Knee, knots: FloatArray, neutral: Pose | None = None, **changes: float
+) -> list[Pose]:
+    """Return the equilibria under the path's axial force, each knot begun at the one before."""
+    simulation = config.simulation.model_copy(update=changes)
+    simulator = build_simulator(simulation, knee.start if neutral is None else neutral)
+    pose, poses = knee.start, []
     for flexion in knots:
         pose = settle(
             knee.model,
             simulator,
             flexion=float(flexion),
-            axial_force=path.axial_force_N,
+            axial_force=config.space.path.axial_force_N,
             start=pose,
         )
-        poses.append(pose.array[1:])
-    return ReferencePath(knots, np.array(poses))
-
-
-def _dwell(config: Config, knee: Knee, flexion: float) -> Pose:
-    """Return where the femur dwells without AP restraint, which is where that restraint is slack."""
-    free = build_simulator(
-        config.simulation.model_copy(update={"ap_stiffness_N_per_mm": 0.0}), knee.start
-    )
-    if config.simulation.neutral_anterior_mm is not None:
-        return knee.start
-    force = config.space.path.axial_force_N
-    return settle(knee.model, free, flexion=flexion, axial_force=force, start=knee.start)
+        poses.append(pose)
+    return poses
 
 
 def _tabulated(path: PathConfig) -> ReferencePath:

@@ -135,7 +135,7 @@ class InvertedCompartment:
         cached = self.__dict__.get("_kernel_arguments")
         if cached is None:
             cached = (
-                *self.space.path.spline(),
+                *self.space.path.spline,
                 *self.space.centre_and_half,
                 self.height.kernel_arguments(),
                 self.ratios.kernel_arguments(),
@@ -191,7 +191,7 @@ class DirectCompartment:
         if cached is None:
             centre, half = self.space.centre_and_half
             centre[5], half[5] = self.height_range
-            cached = (*self.space.path.spline(), centre, half, self.loads.kernel_arguments())
+            cached = (*self.space.path.spline, centre, half, self.loads.kernel_arguments())
             object.__setattr__(self, "_kernel_arguments", cached)
         return cached
 

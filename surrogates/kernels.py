@@ -270,8 +270,10 @@ def correlation_matrix(scaled, correlation, points, theta):
     return out
 
 
-#: Steps of the search for the load that a given height carries.
-_LOAD_STEPS = 60
+#: Steps of the search for the load that a given height carries: Newton's, then halving, which ends
+#: the search whatever the regressor does.
+_NEWTON_STEPS = 30
+_LOAD_STEPS = _NEWTON_STEPS + 45
 
 
 @njit(cache=True)
@@ -315,13 +317,15 @@ def pose_variables(coordinates, breaks, spline, centre, half, x, slopes):
 def load_at_height(height, x, regressor, value, jacobian):
     """Find the scaled root of the load, x[5] > -1, at which the regressor gives `height`.
 
-    ``x[5]`` is written; ``value`` (1,) and ``jacobian`` (1, 6) are left at the root. The height is
-    taken to fall with the load; beyond the trained load, x[5] > 1, it goes on along its tangent.
+    ``x[5]`` is written; ``value`` (1,) and ``jacobian`` (1, 6) are left at the root, jacobian[0, 5]
+    always < 0. The height is taken to fall with the load; beyond the trained load, x[5] > 1, it
+    goes on along its tangent, or along its chord from first contact where the tangent rises.
     Returns whether there is contact.
     """
     x[5] = -1.0
     evaluate(x, *regressor, value, jacobian)
-    if height >= value[0]:
+    touch = value[0]
+    if height >= touch:
         return False
     low, high = -1.0, 1.0
     bracketed = False
@@ -329,28 +333,32 @@ def load_at_height(height, x, regressor, value, jacobian):
     x[5] = -1.0 + (height - value[0]) / jacobian[0, 5] if jacobian[0, 5] < 0.0 else 0.0
     if x[5] > 1.0:
         x[5] = 1.0
-    for _ in range(_LOAD_STEPS):
+    for step in range(_LOAD_STEPS):
         evaluate(x, *regressor, value, jacobian)
         excess = value[0] - height
         slope = jacobian[0, 5]
         if excess > 0.0:
             low = x[5]
             if x[5] == 1.0:
-                # The tangent goes on; a rising one would have no root, the chord has.
-                fall = slope if slope < 0.0 else -abs(excess)
-                x[5] = 1.0 - excess / fall
+                if slope >= 0.0:
+                    # A rising tangent has no root; where the chord rises too, any fall will do.
+                    jacobian[0, 5] = 0.5 * (value[0] - touch) if value[0] < touch else -excess
+                x[5] = 1.0 - excess / jacobian[0, 5]
                 return True
         else:
             high = x[5]
             bracketed = True
-        target = x[5] - excess / slope if slope < 0.0 else 0.5 * (low + high)
+        target = x[5] - excess / slope if slope < 0.0 and step < _NEWTON_STEPS else low - 1.0
         if not (low <= target <= high):
-            target = 0.5 * (low + high) if bracketed or target < low else 1.0
+            # Without a bracket the load is beyond, or the height does not fall: ask the far end.
+            target = 0.5 * (low + high) if bracketed else 1.0
         moved = abs(target - x[5])
         x[5] = target
         if moved <= 1e-12:
             break
     evaluate(x, *regressor, value, jacobian)
+    if jacobian[0, 5] >= 0.0:
+        jacobian[0, 5] = (height - touch) / (x[5] + 1.0)  # a point of rest: the chord falls
     return True
 
 

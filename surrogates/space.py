@@ -10,6 +10,7 @@ falls linearly with it.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -53,6 +54,7 @@ class ReferencePath:
         object.__setattr__(self, "flexion", frozen(knots))
         object.__setattr__(self, "coordinates", frozen(values))
 
+    @cached_property
     def spline(self) -> tuple[FloatArray, FloatArray]:
         """Return breakpoints (K,) and coefficients (4, K - 1, 5) in falling powers.
 
@@ -69,7 +71,7 @@ class ReferencePath:
     def poses(self, flexion: ArrayLike) -> FloatArray:
         """Return the poses of the path, (N, 6) [rad, m], at `flexion` (N,) [rad]."""
         angles = check_array("flexion", flexion, (None,))
-        breaks, coefficients = self.spline()
+        breaks, coefficients = self.spline
         piece = np.clip(np.searchsorted(breaks, angles, side="right") - 1, 0, len(breaks) - 2)
         t = (angles - breaks[piece])[:, None]
         c = coefficients[:, piece]

@@ -222,9 +222,9 @@ def counts() -> dict[str, dict[str, int]]:
     """Return sample counts as `pipeline.stages.bookkeeping` returns them."""
     one = {
         **{"candidates": 200, "first": 80, "first_failed": 0, "predicted": 120, "dropped": 20},
-        **{"evaluated": 100, "evaluated_failed": 0, "training": 180},
+        **{"evaluated": 100, "evaluated_failed": 0, "infeasible": 4, "training": 176},
     }
-    medial = {**one, "evaluated_failed": 3, "training": 177}
+    medial = {**one, "evaluated_failed": 3, "training": 173}
     total = {key: medial[key] + one[key] for key in one}
     return {"medial": medial, "lateral": one, "total": total}
 

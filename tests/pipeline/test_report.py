@@ -218,7 +218,7 @@ class TestFigures:
     def test_sample_counts(self, folder: Path, content: dict[str, Any]) -> None:
         assert content["stages"]["counts"] == stored(folder, "run.json")["counts"]
         head = content["overview"]["headline"]
-        assert (head["candidates"], head["evaluated"], head["training_samples"]) == (400, 360, 357)
+        assert (head["candidates"], head["evaluated"], head["training_samples"]) == (400, 360, 349)
         assert head["held_out_samples"] == len(read_table(folder / "samples" / "heldout.parquet"))
 
     def test_path_in_degrees_and_mm(self, folder: Path, content: dict[str, Any]) -> None:
@@ -264,7 +264,7 @@ class TestFigures:
         assert f"{number(head['height_at_load']['rmse_um'])} um" in text
         assert "39.5 times" in text
         assert "24.4 times" in text
-        assert "357 trained on" in text
+        assert "349 trained on" in text
         assert all("\n" not in line for line in content["summary"])
 
 
@@ -317,6 +317,11 @@ class TestPage:
         row = content["validation"]["compartments"]["lateral"]["at_load"]["moment_y"]
         cells = [row[k] for k in ("rmse_Nmm", "mae_Nmm", "max_Nmm", "nrmse_percent")]
         assert "moment y [N·mm]" + "".join(map(number, cells)) in page.words
+
+    def test_given_load_has_no_error_of_its_own(self, html: str) -> None:
+        after = html.split("Errors where the load is given")[1].split("<h3>")[0]
+        assert after.count("height [µm]") == 2
+        assert "axial force [N]" not in after
 
     def test_centres_of_pressure_tell_their_fewer_samples(self, page: Page) -> None:
         assert "centre of pressure x [mm]52 samples" in page.words

@@ -1,0 +1,79 @@
+"""The page of the report: content and pictures put into the template."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import tomli_w
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from pipeline import report_pictures as pictures
+from pipeline.report_inputs import RunFiles, content_of
+from pipeline.report_units import given, number, unit_token
+
+_TEMPLATES = Path(__file__).parent / "templates"
+
+
+def render(files: RunFiles, content: dict[str, Any], folder: Path) -> str:
+    """Return the page.
+
+    Parameters
+    ----------
+    files : RunFiles
+        What the pictures are made of.
+    content : dict
+        What `report_content` returned: every number of the page.
+    folder : Path
+        Where the files were read, for messages.
+    """
+    environment = Environment(
+        loader=FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"num": number, "given": given, "token": unit_token, "q2": _q2}
+    with content_of(folder / "path.json"):
+        path = pictures.path_pictures(files)
+    with content_of(folder / "samples" / "heldout_prediction.parquet"):
+        parity = pictures.parity_pictures(files)
+    with content_of(folder / "simulation.parquet"):
+        shown = {
+            "inputs": pictures.input_pictures(files),
+            "kinematics": pictures.kinematics_pictures(files),
+            "loads": pictures.load_pictures(files),
+            "pressure": pictures.pressure_pictures(files),
+        }
+    return environment.get_template("report.html").render(
+        **content,
+        pictures={"path": path, "parity": parity, **shown},
+        springs={key: _springs(content["overview"][key]) for key in ("layer", "femur_layer")},
+        config_text=tomli_w.dumps(files.config),
+    )
+
+
+def _springs(layer: dict[str, Any] | None) -> str | None:
+    """Return a layer in words, or None if there is none."""
+    if layer is None:
+        return None
+    thickness = layer["thickness_mm"]
+    words = [
+        f"{layer['law']} law",
+        f"Young's modulus {given(layer['youngs_modulus_MPa'])} MPa",
+        f"Poisson's ratio {given(layer['poissons_ratio'])}",
+        "thickness measured to the underside"
+        if isinstance(thickness, str)
+        else f"thickness {given(thickness)} mm",
+    ]
+    if "f" in layer:
+        words.append(
+            f"f = {given(layer['f'])}, m = {given(layer['m'])}, "
+            f"reference indentation {given(layer['reference_indentation_mm'])} mm"
+        )
+    return ", ".join(words)
+
+
+def _q2(value: float | None) -> str:
+    return number(None) if value is None else f"{value:.5f}".replace("-", "\N{MINUS SIGN}")
