@@ -193,8 +193,11 @@ def _column_of(message: str) -> str:
 
 
 def _read_table(source: Path) -> dict[str, FloatArray]:
-    with source.open(encoding="utf-8-sig", newline="") as stream:
-        lines = [(i, s) for i, s in enumerate(stream, 1) if s.strip() and s.lstrip()[0] != "#"]
+    try:
+        with source.open(encoding="utf-8-sig", newline="") as stream:
+            lines = [(i, s) for i, s in enumerate(stream, 1) if s.strip() and s.lstrip()[0] != "#"]
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{source}: expected a table as text, found: {error}") from error
     rows = list(csv.reader(text for _, text in lines))
     if len(rows) < 2:
         raise ValueError(f"{source}: expected a header and rows, found {len(rows)} lines")

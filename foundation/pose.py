@@ -141,6 +141,12 @@ def rotation_axes(adduction: float, rotation: float) -> FloatArray:
     return np.array([flexion_axis, adduction_axis, rotation_axis]).T
 
 
+def cross_matrix(vector: FloatArray) -> FloatArray:
+    """Return [v]x, (3, 3), with [v]x u = v x u."""
+    x, y, z = vector
+    return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+
+
 def twist_jacobian(pose: Pose) -> FloatArray:
     """Return the twist of the femur per unit rate of each pose coordinate.
 
@@ -158,7 +164,7 @@ def twist_jacobian(pose: Pose) -> FloatArray:
     axes = rotation_axes(pose.adduction, pose.rotation)
     jacobian = np.zeros((6, 6))
     # A turn about the femoral origin p moves the point at the tibial origin by axis x (0 - p).
-    jacobian[:3, :3] = np.cross(pose.translation[None, :], axes.T).T
+    jacobian[:3, :3] = cross_matrix(pose.translation) @ axes
     jacobian[3:, :3] = axes
     jacobian[:3, 3:] = np.eye(3)
     return jacobian
@@ -201,12 +207,11 @@ def generalised_force_jacobian(
     force, moment = force_moment[:3], force_moment[3:]
     axes = rotation_axes(pose.adduction, pose.rotation)
     # Q_angle = axis . (M - p x F): its geometric part is due to p and to the turning axes.
-    about_femur = moment - np.cross(pose.translation, force)
-    jacobian[:3, 3:] += np.cross(axes.T, force)
-    flexion_by_adduction = np.cross(axes[:, 1], axes[:, 0])
-    flexion_by_rotation = np.cross(axes[:, 2], axes[:, 0])
-    adduction_by_rotation = np.cross(axes[:, 2], axes[:, 1])
-    jacobian[0, 1] += flexion_by_adduction @ about_femur
-    jacobian[0, 2] += flexion_by_rotation @ about_femur
-    jacobian[1, 2] += adduction_by_rotation @ about_femur
+    about_femur = moment - cross_matrix(pose.translation) @ force
+    jacobian[:3, 3:] -= axes.T @ cross_matrix(force).T
+    # The flexion axis turns with adduction and rotation, the adduction axis with rotation.
+    turned = axes.T @ cross_matrix(about_femur) @ axes
+    jacobian[0, 1] += turned[0, 1]
+    jacobian[0, 2] += turned[0, 2]
+    jacobian[1, 2] += turned[1, 2]
     return jacobian

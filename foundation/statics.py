@@ -65,14 +65,18 @@ def pose_at_load(
     search : float
         How far above and below the start contact is looked for [m].
     step : float
-        Step of that search, and of the search for the load [m].
+        Step of that search; the search for the load takes a tenth of it [m].
 
     Raises
     ------
+    ValueError
+        If an argument is out of its range.
     StaticsError
         If there is no contact within `search`, or the layer is pressed through before the load.
     """
     target = np.sqrt(check_number("load", load, above=0.0, unit="N"))
+    check_number("search", search, above=0.0, unit="m")
+    check_number("step", step, above=0.0, unit="m")
     known: dict[float, tuple[FloatArray, FloatArray]] = {}
 
     def at(height: float) -> tuple[FloatArray, FloatArray]:
@@ -107,20 +111,15 @@ def pose_at_load(
 def _touch(
     at: Callable[[float], tuple[FloatArray, FloatArray]], start: float, search: float, step: float
 ) -> float:
-    """Return a height at or just above first contact, from `start` up or down."""
-    depth = at(start)[1][0]
+    """Return a height just above first contact, from `start` down to contact and up out of it."""
     height = start
-    while depth > 0.0:
+    while at(height)[1][0] == 0.0:
+        height -= step
+        if start - height > search:
+            raise StaticsError(f"no contact within {1e3 * search:.0f} mm below the start")
+    while (depth := at(height)[1][0]) > 0.0:
         # Up by the indentation leaves contact but for the tilt of the normal.
         height += max(1.05 * depth, 1e-6)
         if height - start > search:
             raise StaticsError(f"still in contact {1e3 * search:.0f} mm above the start")
-        depth = at(height)[1][0]
-    if height > start:
-        return height
-    while depth == 0.0:
-        height -= step
-        if start - height > search:
-            raise StaticsError(f"no contact within {1e3 * search:.0f} mm below the start")
-        depth = at(height)[1][0]
-    return height + min(step, 1.05 * depth)
+    return height

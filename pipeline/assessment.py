@@ -14,7 +14,7 @@ from foundation.loads import COMPARTMENTS, LOAD_COLUMNS, WRENCH_COLUMNS
 from foundation.pose import Pose
 from pipeline.config import FeasibilityConfig
 from pipeline.samples import loads_of, poses_of, usable
-from pipeline.stages import infeasibility
+from pipeline.stages import StageError, infeasibility
 from surrogates.formulations import InvertedCompartment
 from surrogates.knee import KneeSurrogate
 from surrogates.validation import ErrorFigures, errors_at_load, errors_at_pose, predict_at_pose
@@ -49,11 +49,16 @@ def assess(
         `compartments` -> name -> (`points`, `feasible`, `at_pose`, `at_load`, `at_pose_all`,
         `worst`); `worst_load_nrmse`: the largest NRMSE of the six loads of both compartments where
         the pose is given.
+
+    Raises
+    ------
+    StageError
+        If a compartment has fewer than two feasible samples.
     """
     parts = {}
     for name in COMPARTMENTS:
         rows = usable(held_out, name)
-        inside = feasible(rows, feasibility)
+        inside = _enough(feasible(rows, feasibility), name, len(rows))
         surrogate = knee.compartment(name)
         at_pose = errors_at_pose(surrogate, poses_of(inside), loads_of(inside))
         part: dict[str, Any] = {
@@ -64,9 +69,7 @@ def assess(
             "worst": _worst(knee, inside, name),
         }
         if isinstance(surrogate, InvertedCompartment):
-            part["at_load"] = _plain(
-                errors_at_load(surrogate, poses_of(inside), loads_of(inside))
-            )
+            part["at_load"] = _plain(errors_at_load(surrogate, poses_of(inside), loads_of(inside)))
         parts[name] = part
     return {
         "formulation": knee.medial.formulation,
@@ -79,6 +82,16 @@ def assess(
         ),
         "compartments": parts,
     }
+
+
+def _enough(rows: pd.DataFrame, name: str, answered: int) -> pd.DataFrame:
+    if len(rows) < 2:
+        raise StageError(
+            f"validation: expected at least 2 feasible held-out samples of the {name} compartment, "
+            f"found {len(rows)} of {answered} answered ones; draw more (validation.points) or "
+            "widen [feasibility]"
+        )
+    return rows
 
 
 def _plain(figures: dict[str, ErrorFigures]) -> dict[str, dict[str, float | None]]:

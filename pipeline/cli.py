@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from dynamics.equilibrium import EquilibriumError
 from dynamics.equations import SimulationError
+from dynamics.equilibrium import EquilibriumError
 from pipeline.config import Config, ConfigError, describe_schema, load_config
 from pipeline.report import write_report
 from pipeline.runner import RunError, bench, run_study, simulate_again, validate_again
@@ -19,7 +19,7 @@ from pipeline.stages import StageError
 from surrogates.persistence import SurrogateFileError
 
 #: Errors of what the user gave: one message, exit status 2.
-BAD_INPUT = (ConfigError, RunError, StoreError, SurrogateFileError, ValueError, OSError)
+BAD_INPUT = (ConfigError, RunError, StoreError, SurrogateFileError, ValueError)
 #: Errors of a stage that could not end: one message, exit status 1.
 FAILED_STAGE = (StageError, SimulationError, EquilibriumError)
 
@@ -56,11 +56,14 @@ def build_parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Carry out a command; return the exit status (0 done, 1 a stage failed, 2 bad input)."""
     options = build_parser().parse_args(arguments)
-    warnings.showwarning = _show_warning
     try:
-        _COMMANDS[options.command](options)
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            _COMMANDS[options.command](options)
     except FAILED_STAGE as error:
         return _fail(error, 1)
+    except OSError as error:
+        return _fail(f"{error.filename}: {error.strerror}" if error.filename else error, 2)
     except BAD_INPUT as error:
         return _fail(error, 2)
     except KeyboardInterrupt:
@@ -100,7 +103,7 @@ def _bench(options: argparse.Namespace) -> None:
 
 def _schema(options: argparse.Namespace) -> None:
     del options
-    _say(describe_schema())
+    _say(describe_schema().rstrip("\n"))
 
 
 _COMMANDS = {

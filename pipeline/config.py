@@ -79,7 +79,7 @@ class MeshConfig(Section):
 class ImplantConfig(Section):
     """The built-in condylar implant."""
 
-    edge_mm: Positive = Field(1.0, description="edge length of the insert's triangles")
+    edge_mm: Positive = Field(0.5, description="edge length of the insert's triangles")
     femur_edge_mm: Positive = Field(0.5, description="edge length of the femoral triangles")
 
 
@@ -169,10 +169,10 @@ class SpaceConfig(Section):
     """Where the samples are drawn."""
 
     flexion_deg: Range = Field((-3.0, 63.0), description="range of flexion")
-    adduction_deg: Positive = Field(1.0, description="half width about the path")
+    adduction_deg: Positive = Field(0.7, description="half width about the path")
     rotation_deg: Positive = Field(8.0, description="half width about the path")
     anterior_mm: Positive = Field(5.0, description="half width about the path")
-    lateral_mm: Positive = Field(1.0, description="half width about the path")
+    lateral_mm: Positive = Field(0.6, description="half width about the path")
     load_N: Range = Field((2.0, 3000.0), description="axial load of one compartment")
     path: PathConfig = Field(default_factory=PathConfig)
 
@@ -187,8 +187,8 @@ class DesignConfig(Section):
     """Stages a and b: candidates and first samples, per compartment."""
 
     kind: Design = Field("sobol", description="design of experiments")
-    candidates: int = Field(1000, ge=20, description="m, candidates per compartment")
-    first: int = Field(400, ge=10, description="n, those evaluated in stage b")
+    candidates: int = Field(2048, ge=20, description="m, candidates per compartment")
+    first: int = Field(700, ge=10, description="n, those evaluated in stage b")
 
     @model_validator(mode="after")
     def _first_below(self) -> Self:
@@ -202,8 +202,8 @@ class DesignConfig(Section):
 class FeasibilityConfig(Section):
     """Stage e: bounds of what gait can produce, as predicted by the first surrogates."""
 
-    ap_ratio: Positive = Field(0.35, description="largest |AP force| over axial load")
-    ml_ratio: Positive = Field(0.35, description="largest |ML force| over axial load")
+    ap_ratio: Positive = Field(0.3, description="largest |AP force| over axial load")
+    ml_ratio: Positive = Field(0.15, description="largest |ML force| over axial load")
     peak_pressure_MPa: Positive = Field(60.0, description="largest peak pressure")
     load_N: Range = Field((0.0, 1e9), description="axial load of one compartment")
     margin: NonNegative = Field(
@@ -228,10 +228,10 @@ class ResponseSurfaceConfig(Section):
     """Polynomial response surface (scikit-learn)."""
 
     degree: tuple[Annotated[int, Field(ge=1, le=10)], ...] = Field(
-        (3, 4), description="total degrees among which the leave-one-out error chooses"
+        (3, 4, 5), description="total degrees among which the leave-one-out error chooses"
     )
     ridge: tuple[NonNegative, ...] = Field(
-        (0.0, 1e-6), description="ridge penalties among which it chooses"
+        (1e-6, 1e-4, 1e-2), description="ridge penalties among which it chooses"
     )
 
 
@@ -281,7 +281,7 @@ class SimulationConfig(Section):
     neutral_lateral_mm: Finite = Field(
         0.0, description="where the ML spring is slack, about a pose"
     )
-    relative_tolerance: Positive = Field(1e-5, description="of the integrator")
+    relative_tolerance: Positive = Field(1e-3, description="of the integrator")
     method: Literal["Radau", "BDF", "LSODA"] = Field("Radau", description="scipy's integrator")
 
 
@@ -364,7 +364,7 @@ def data_path(text: str, base: Path) -> Path:
     default ../shared/data); other relative paths start at the folder of the configuration.
     """
     head = "$" + DATA_VARIABLE
-    if text.startswith(head):
+    if text == head or text.startswith(head + "/"):
         return Path(os.environ.get(DATA_VARIABLE) or DEFAULT_DATA) / text[len(head) :].lstrip("/")
     return base / text
 

@@ -85,8 +85,11 @@ def _bodies(config: Config) -> list[tuple[MeshConfig, str]]:
 
 def _load(mesh: MeshConfig, side: str, body: str) -> TriangleMesh:
     path = data_path(mesh.file, Path())
-    loaded = load_mesh(path, unit=mesh.unit, axes=mesh.axes, side=side)
-    check_orientation(loaded, body)
+    try:
+        loaded = load_mesh(path, unit=mesh.unit, axes=mesh.axes, side=side)
+        check_orientation(loaded, body)
+    except ValueError as error:
+        raise ValueError(f"[knee.{body}] {error}") from error
     return loaded
 
 

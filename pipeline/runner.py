@@ -26,9 +26,20 @@ from pipeline.assessment import assess, prediction_table, speed
 from pipeline.config import Config, dump_config, load_config, write_config
 from pipeline.original import Knee, build_knee, parallel_evaluation
 from pipeline.report import write_report
-from pipeline.samples import ChunkStore, digest, poses_of, read_table, write_table
+from pipeline.report_inputs import content_of
+from pipeline.samples import (
+    CANDIDATE_COLUMNS,
+    POSE_COLUMNS,
+    RESULT_COLUMNS,
+    ChunkStore,
+    digest,
+    poses_of,
+    read_table,
+    write_table,
+)
 from pipeline.simulation import (
     compare_cycles,
+    gait_cycle,
     gait_simulator,
     reference_path,
     simulate_gait,
@@ -77,8 +88,10 @@ class Run:
             If the directory holds something else, or was begun with another configuration.
         """
         stored = self.folder / "config.toml"
+        if self.folder.exists() and not self.folder.is_dir():
+            raise RunError(f"{self.folder}: expected a folder, found a file; choose another --out")
         if resume and stored.exists():
-            changed = _changed_keys(stored.read_text(encoding="utf-8"), dump_config(self.config))
+            changed = _changed_keys(stored, dump_config(self.config))
             if changed:
                 raise RunError(
                     f"{self.folder}: begun with another configuration, which differs in "
@@ -121,11 +134,15 @@ class Run:
         def evaluate(table: pd.DataFrame) -> pd.DataFrame:
             store = ChunkStore(self.folder / "samples" / f"chunks-{name}")
             with tqdm(total=len(table), unit="sample", desc=name, disable=self.quiet) as bar:
+
+                def advance(rows: int) -> None:
+                    bar.update(rows)
+
                 return store.evaluate(
                     table,
                     self.config.run.chunk,
                     parallel_evaluation(knee.model, self.workers),
-                    lambda n: bar.update(n) and None,
+                    advance,
                 )
 
         return evaluate
@@ -133,10 +150,8 @@ class Run:
     def table(self, name: str, make: Callable[[], pd.DataFrame]) -> pd.DataFrame:
         """Return a table of the run: the stored one, or made now and stored."""
         path = self.folder / "samples" / f"{name}.parquet"
-        if path.exists():
-            return read_table(path)
-        table = make()
-        write_table(table, path)
+        if not path.exists():
+            write_table(make(), path)
         ChunkStore(self.folder / "samples" / f"chunks-{name}").clear()
         # What was just made and what a resumed run reads must be the same, types included.
         return read_table(path)
@@ -176,9 +191,11 @@ def run_study(
         The content of `report.json`.
     """
     run = Run(config, folder, quiet=quiet)
-    run.prepare(resume=resume)
+    # What cannot be used is told before an earlier run's files are touched or hours are spent.
     with run.timed("knee"):
+        gait_cycle(config.simulation)
         knee = build_knee(config)
+    run.prepare(resume=resume)
     with run.timed("reference path"):
         space = sample_space(config, _stored_path(run, knee))
     samples, first, counts = _training_samples(run, knee, space)
@@ -218,9 +235,11 @@ def validate_again(folder: Path) -> dict[str, Any]:
         If the directory holds no finished run.
     """
     run, knee = _finished_run(folder)
-    held_out = read_table(folder / "samples" / "heldout.parquet")
-    stored = json.loads((folder / "validation.json").read_text(encoding="utf-8"))
-    times = {"fit_seconds": stored["models"][0]["fit_seconds"]}
+    columns = (*CANDIDATE_COLUMNS, *RESULT_COLUMNS)
+    held_out = read_table(folder / "samples" / "heldout.parquet", columns)
+    with content_of(folder / "validation.json"):
+        stored = json.loads((folder / "validation.json").read_text(encoding="utf-8"))
+        times = {"fit_seconds": stored["models"][0]["fit_seconds"]}
     judged = KneeSurrogate(knee.medial, knee.lateral, {**knee.header, **times})
     stored["models"][0] = assess(judged, held_out, run.config.feasibility)
     run.write_json("validation.json", stored)
@@ -237,7 +256,7 @@ def simulate_again(folder: Path) -> dict[str, Any]:
     """
     run, main = _finished_run(folder)
     knee = build_knee(run.config)
-    _simulate(run, knee, main, _stored_path(run, knee))
+    _simulate(run, knee, main, _read_path(folder / "path.json", knee))
     return write_report(folder)
 
 
@@ -250,9 +269,10 @@ def bench(folder: Path) -> dict[str, float]:
         If the directory holds no finished run.
     """
     run, main = _finished_run(folder)
-    table = read_table(folder / "simulation.parquet")
-    poses = poses_of(table[table["model"] == "original"])
-    return speed(build_knee(run.config).model, main, poses)
+    knee = build_knee(run.config)
+    _read_path(folder / "path.json", knee)
+    table = read_table(folder / "simulation.parquet", ("model", *POSE_COLUMNS))
+    return speed(knee.model, main, poses_of(table[table["model"] == "original"]))
 
 
 def _stored_path(run: Run, knee: Knee) -> ReferencePath:
@@ -261,12 +281,26 @@ def _stored_path(run: Run, knee: Knee) -> ReferencePath:
     if not file.exists():
         path = reference_path(run.config, knee)
         content = {
+            "original": knee.digest,
             "flexion_rad": path.flexion.tolist(),
             "coordinates_rad_m": path.coordinates.tolist(),
         }
         run.write_json("path.json", content)
-    stored = json.loads(file.read_text(encoding="utf-8"))
-    return ReferencePath(stored["flexion_rad"], stored["coordinates_rad_m"])
+    return _read_path(file, knee)
+
+
+def _read_path(file: Path, knee: Knee) -> ReferencePath:
+    """Read a stored path, and see that what was begun with one knee is not ended with another."""
+    with content_of(file):
+        stored = json.loads(file.read_text(encoding="utf-8"))
+        begun = stored.get("original", knee.digest)
+        path = ReferencePath(stored["flexion_rad"], stored["coordinates_rad_m"])
+    if begun != knee.digest:
+        raise RunError(
+            f"{file.parent}: begun with another knee: the surfaces have changed since under the "
+            "same names; run it without --resume or with another --out"
+        )
+    return path
 
 
 def sample_space(config: Config, path: ReferencePath) -> SampleSpace:
@@ -314,9 +348,7 @@ def _training_samples(
     return training, early, stages.bookkeeping(candidates, first, screened, kept, training)
 
 
-def _fit_all(
-    run: Run, samples: pd.DataFrame, space: SampleSpace
-) -> list[KneeSurrogate]:
+def _fit_all(run: Run, samples: pd.DataFrame, space: SampleSpace) -> list[KneeSurrogate]:
     """Stage g: fit the main surrogate and those it is compared with."""
     settings = run.config.surrogate
     main = (settings.formulation, settings.family)
@@ -372,9 +404,7 @@ def _with_header(
     return KneeSurrogate(knee.medial, knee.lateral, header)
 
 
-def _simulate(
-    run: Run, knee: Knee, main: KneeSurrogate, path: ReferencePath
-) -> None:
+def _simulate(run: Run, knee: Knee, main: KneeSurrogate, path: ReferencePath) -> None:
     """Stage h: both models through the same simulator; tables, maps and figures."""
     config = run.config.simulation
     start = Pose.from_array(path.poses(np.zeros(1))[0])
@@ -448,8 +478,15 @@ def _provenance(
     }
 
 
-def _changed_keys(stored: str, current: str) -> list[str]:
-    """Return the dotted keys in which two configurations differ, the free ones left out."""
+def _changed_keys(stored: Path, current: str) -> list[str]:
+    """Return the dotted keys in which a stored configuration differs, the free ones left out."""
+    try:
+        begun = tomllib.loads(stored.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise RunError(
+            f"{stored}: expected the configuration that the run was begun with, found it damaged "
+            f"({error}); begin anew with another --out"
+        ) from error
 
     def flat(tree: Any, head: str = "") -> dict[str, Any]:
         if not isinstance(tree, dict):
@@ -459,6 +496,6 @@ def _changed_keys(stored: str, current: str) -> list[str]:
             found |= flat(value, f"{head}.{key}" if head else key)
         return found
 
-    before, after = flat(tomllib.loads(stored)), flat(tomllib.loads(current))
-    free = {f"run.{key}" for key in _FREE_KEYS}
-    return sorted(k for k in before.keys() | after.keys() if before.get(k) != after.get(k) and k not in free)
+    before, after = flat(begun), flat(tomllib.loads(current))
+    differing = {k for k in before.keys() | after.keys() if before.get(k) != after.get(k)}
+    return sorted(differing - {f"run.{key}" for key in _FREE_KEYS})

@@ -116,7 +116,7 @@ def fit_surrogates(
                 parts.append(chosen.fit(space, poses_of(rows), loads_of(rows), fit))
         except ValueError as error:
             raise StageError(f"fitting {what}/{family}, {name}: {error}") from error
-    return KneeSurrogate(*parts)
+    return KneeSurrogate(parts[0], parts[1])
 
 
 def family_fit(settings: SurrogateConfig, family: str, seed: int) -> Fit:

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from foundation.checks import FloatArray, check_array, check_in, frozen
 from surrogates import kernels
 from surrogates.regressor import Regressor, regressor_from_arrays
-from surrogates.space import SampleSpace
+from surrogates.space import VARIABLES, SampleSpace
 
 #: Fits a regressor to scaled inputs (N, d) and outputs (N, k).
 Fit = Callable[[FloatArray, FloatArray], Regressor]
@@ -31,7 +31,18 @@ class CompartmentSurrogate(Protocol):
     """Surrogate of one compartment."""
 
     formulation: ClassVar[str]
-    space: SampleSpace
+    #: Names of the scaled variables.
+    variables: ClassVar[tuple[str, ...]]
+
+    @property
+    def space(self) -> SampleSpace:
+        """Where the samples were drawn."""
+        ...
+
+    @property
+    def centre_and_half(self) -> tuple[FloatArray, FloatArray]:
+        """Centre and half width of the box in each of the variables, (6,) each."""
+        ...
 
     def evaluate(self, coordinates: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return loads (12,), d(wrench)/d(pose) (6, 6) and scaled variables (6,) at a pose."""
@@ -42,10 +53,22 @@ class CompartmentSurrogate(Protocol):
         ...
 
 
+def _check_regressor(name: str, regressor: Regressor, outputs: int) -> None:
+    """Refuse a regressor of other sizes than the kernels, which trust them, are going to read."""
+    *_, x_offset, _, y_offset, _ = regressor.kernel_arguments()
+    if (x_offset.size, y_offset.size) != (len(VARIABLES), outputs):
+        raise ValueError(
+            f"{name}: expected a regressor of {len(VARIABLES)} inputs and {outputs} outputs, "
+            f"found {x_offset.size} and {y_offset.size}"
+        )
+
+
 def _check_samples(poses: FloatArray, loads: FloatArray) -> tuple[FloatArray, FloatArray]:
     checked = check_array("poses", poses, (None, 6))
     values = check_array("loads", loads, (len(checked), 12))
-    if len(values) and values[:, 1].min() <= 0.0:
+    if not len(values):
+        raise ValueError("poses: expected at least one sample, found none")
+    if values[:, 1].min() <= 0.0:
         raise ValueError(
             f"loads: expected an axial load > 0 in every sample, found {values[:, 1].min():g} N"
         )
@@ -64,11 +87,22 @@ class InvertedCompartment:
     """
 
     formulation: ClassVar[str] = "inverted"
+    variables: ClassVar[tuple[str, ...]] = VARIABLES
 
     space: SampleSpace
     height: Regressor
     ratios: Regressor
     quantities: Regressor
+
+    def __post_init__(self) -> None:
+        _check_regressor("height", self.height, 1)
+        _check_regressor("ratios", self.ratios, 5)
+        _check_regressor("quantities", self.quantities, 6)
+
+    @property
+    def centre_and_half(self) -> tuple[FloatArray, FloatArray]:
+        """Centre and half width of the box in each of the variables, (6,) each."""
+        return self.space.centre_and_half
 
     @classmethod
     def fit(cls, space: SampleSpace, poses: FloatArray, loads: FloatArray, fit: Fit) -> Self:
@@ -104,11 +138,13 @@ class InvertedCompartment:
         Parameters
         ----------
         poses : (N, 6) float64
-            Pose coordinates [rad, m]; the height is not read.
+            Pose coordinates [rad, m]; the height is not read. Outside the box the offsets are
+            held at its border, as in `evaluate`.
         load : (N,) float64
-            Axial load of the compartment [N].
+            Axial load of the compartment [N], from 0 to the largest of the space.
         """
         x, _ = self.space.scaled(poses, load)
+        x[:, :5] = np.clip(x[:, :5], -1.0, 1.0)
         found = np.array(poses, dtype=np.float64)
         found[:, 4] = self.space.path.poses(found[:, 0])[:, 4] + self.height.predict(x)[:, 0]
         ratios = self.ratios.predict(x)
@@ -123,8 +159,10 @@ class InvertedCompartment:
     def evaluate(self, coordinates: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return loads (12,), d(wrench)/d(pose) (6, 6) and scaled variables (6,) at a pose (6,).
 
-        The jacobian is exact inside the box. Out of contact the loads are zero, the centre of
-        pressure is NaN and the last scaled variable is -1 (no load).
+        The jacobian is exact inside the box; beyond the largest load, where the height goes on
+        along its tangent, the tangent's turning with the other coordinates is left out. Out of
+        contact the loads are zero, the centre of pressure is NaN and the last scaled variable is
+        -1 (no load).
         """
         loads, jacobian, x = np.zeros(12), np.zeros((6, 6)), np.empty(6)
         kernels.inverted_loads(coordinates, *self._arguments, loads, jacobian, x)
@@ -136,7 +174,7 @@ class InvertedCompartment:
         if cached is None:
             cached = (
                 *self.space.path.spline,
-                *self.space.centre_and_half,
+                *self.centre_and_half,
                 self.height.kernel_arguments(),
                 self.ratios.kernel_arguments(),
                 self.quantities.kernel_arguments(),
@@ -151,8 +189,8 @@ class InvertedCompartment:
     @classmethod
     def from_arrays(cls, space: SampleSpace, arrays: Mapping[str, NDArray[Any]]) -> Self:
         """Build from what `to_arrays` returned."""
-        parts = (regressor_from_arrays(_part(arrays, p)) for p in ("height", "ratios", "quantities"))
-        return cls(space, *parts)
+        names = ("height", "ratios", "quantities")
+        return cls(space, *(regressor_from_arrays(_part(arrays, name)) for name in names))
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,10 +201,25 @@ class DirectCompartment:
     """
 
     formulation: ClassVar[str] = "direct"
+    variables: ClassVar[tuple[str, ...]] = (*VARIABLES[:5], "superior")
 
     space: SampleSpace
     height_range: FloatArray
     loads: Regressor
+
+    def __post_init__(self) -> None:
+        height_range = check_array("height_range", self.height_range, (2,))
+        if height_range[1] <= 0.0:
+            raise ValueError(f"height_range: expected a half range > 0 m, found {height_range[1]}")
+        object.__setattr__(self, "height_range", frozen(height_range))
+        _check_regressor("loads", self.loads, 12)
+
+    @property
+    def centre_and_half(self) -> tuple[FloatArray, FloatArray]:
+        """Centre and half width of the box in each of the variables, (6,) each."""
+        centre, half = self.space.centre_and_half
+        centre[5], half[5] = self.height_range
+        return centre, half
 
     @classmethod
     def fit(cls, space: SampleSpace, poses: FloatArray, loads: FloatArray, fit: Fit) -> Self:
@@ -177,7 +230,7 @@ class DirectCompartment:
         if half == 0.0:
             raise ValueError("poses: expected samples of different heights")
         x[:, 5] = (height - middle) / half
-        return cls(space, frozen(np.array([middle, half])), fit(x, values))
+        return cls(space, np.array([middle, half]), fit(x, values))
 
     def evaluate(self, coordinates: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return loads (12,), d(wrench)/d(pose) (6, 6) and scaled variables (6,) at a pose (6,)."""
@@ -189,21 +242,22 @@ class DirectCompartment:
     def _arguments(self) -> tuple[Any, ...]:
         cached = self.__dict__.get("_kernel_arguments")
         if cached is None:
-            centre, half = self.space.centre_and_half
-            centre[5], half[5] = self.height_range
-            cached = (*self.space.path.spline, centre, half, self.loads.kernel_arguments())
+            cached = (
+                *self.space.path.spline,
+                *self.centre_and_half,
+                self.loads.kernel_arguments(),
+            )
             object.__setattr__(self, "_kernel_arguments", cached)
         return cached
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return the regressor and the range of the height as named arrays."""
-        return {"height_range": np.array(self.height_range), **_join(loads=self.loads)}
+        return {"height_range": self.height_range.copy(), **_join(loads=self.loads)}
 
     @classmethod
     def from_arrays(cls, space: SampleSpace, arrays: Mapping[str, NDArray[Any]]) -> Self:
         """Build from what `to_arrays` returned."""
-        height_range = check_array("height_range", arrays["height_range"], (2,))
-        return cls(space, frozen(height_range), regressor_from_arrays(_part(arrays, "loads")))
+        return cls(space, arrays["height_range"], regressor_from_arrays(_part(arrays, "loads")))
 
 
 FORMULATIONS: dict[str, type[InvertedCompartment] | type[DirectCompartment]] = {

@@ -348,7 +348,7 @@ def load_at_height(height, x, regressor, value, jacobian):
         else:
             high = x[5]
             bracketed = True
-        target = x[5] - excess / slope if slope < 0.0 and step < _NEWTON_STEPS else low - 1.0
+        target = x[5] - excess / slope if slope < 0.0 and step < _NEWTON_STEPS else math.nan
         if not (low <= target <= high):
             # Without a bracket the load is beyond, or the height does not fall: ask the far end.
             target = 0.5 * (low + high) if bracketed else 1.0
@@ -367,7 +367,7 @@ def inverted_loads(
     coordinates, breaks, spline, centre, half, height_regressor, ratio_regressor,
     quantity_regressor, loads, wrench_jacobian, x,
 ):  # fmt: skip
-    """Loads of one compartment at a pose (6,): find the load, then the ratios to it.
+    """Fill the loads of one compartment at a pose (6,): find the load, then the ratios to it.
 
     Writes ``loads`` (12,) in the order of `foundation.loads.LOAD_COLUMNS`, ``wrench_jacobian``
     (6, 6) with respect to the pose, and ``x`` (6,), the scaled variables (unclamped).
@@ -418,7 +418,7 @@ def inverted_loads(
 
 @njit(cache=True)
 def direct_loads(coordinates, breaks, spline, centre, half, regressor, loads, wrench_jacobian, x):
-    """Loads of one compartment at a pose (6,) by a regressor of all twelve over the pose.
+    """Fill the loads of one compartment at a pose (6,) by a regressor of all twelve over it.
 
     Writes as `inverted_loads` does; the last variable is the scaled height over the path.
     """

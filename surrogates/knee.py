@@ -8,17 +8,17 @@ from typing import Any
 
 import numpy as np
 
-from foundation.checks import FloatArray
+from foundation.checks import FloatArray, check_in
 from foundation.loads import COMPARTMENTS, ContactLoads
 from foundation.pose import Pose
 from surrogates.formulations import CompartmentSurrogate
-from surrogates.space import VARIABLES
 
 _TO_PEOPLE = {
     "flexion": (180.0 / np.pi, "deg"),
     "adduction": (180.0 / np.pi, "deg"),
     "rotation": (180.0 / np.pi, "deg"),
     "anterior": (1e3, "mm"),
+    "superior": (1e3, "mm"),
     "lateral": (1e3, "mm"),
 }
 
@@ -54,21 +54,21 @@ class KneeSurrogate:
 
     def compartment(self, name: str) -> CompartmentSurrogate:
         """Return the surrogate of one compartment, "medial" or "lateral"."""
-        surrogate: CompartmentSurrogate = getattr(self, name)
+        surrogate: CompartmentSurrogate = getattr(self, check_in("name", name, COMPARTMENTS))
         return surrogate
 
     def _outside(self, compartment: str, x: FloatArray) -> tuple[str, ...]:
         """Say by how much the scaled variables leave the box they were trained in."""
         if np.abs(x).max() <= 1.0 + 1e-9:
             return ()
-        space = self.compartment(compartment).space
-        centre, half = space.centre_and_half
+        surrogate = self.compartment(compartment)
+        centre, half = surrogate.centre_and_half
         flags = []
         for k in np.flatnonzero(np.abs(x) > 1.0 + 1e-9):
-            name = VARIABLES[k]
+            name = surrogate.variables[k]
             if name == "root_load":
                 load = (centre[k] + half[k] * x[k]) ** 2
-                text = f"axial load of {load:.0f} N, {load - space.load[1]:.0f} N"
+                text = f"axial load of {load:.0f} N, {load - surrogate.space.load[1]:.0f} N"
             else:
                 factor, unit = _TO_PEOPLE[name]
                 beyond = (abs(x[k]) - 1.0) * half[k] * factor

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import zipfile
 from collections.abc import Mapping
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from foundation.loads import COMPARTMENTS
@@ -25,9 +27,12 @@ from surrogates.space import SampleSpace
 
 FORMAT = "knee-contact surrogate"
 VERSION = 1
-#: Largest sum of the arrays' sizes that is read [bytes].
+#: Largest file that is read [bytes].
 SIZE_LIMIT = 2**30
 _HEADER = "header"
+#: Kinds of arrays that a file may hold: numbers and, for the families' names, text.
+_KINDS = frozenset("fiuU")
+_NPY_HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 _CONVENTIONS = {
     "frame": "tibial, right knee: x anterior, y superior, z lateral; loads on the femur about the "
     "tibial origin",
@@ -48,9 +53,14 @@ def save(knee: KneeSurrogate, path: str | Path) -> None:
         What to write; its header must be JSON-serialisable.
     path : path
         The `.npz` file.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the header is not JSON-serialisable or holds a number that is not finite.
     """
     target = Path(path)
-    arrays = {
+    arrays: dict[str, Any] = {
         f"{name}/{key}": np.asarray(array)
         for name in COMPARTMENTS
         for key, array in knee.compartment(name).to_arrays().items()
@@ -62,13 +72,17 @@ def save(knee: KneeSurrogate, path: str | Path) -> None:
         "formulation": {n: knee.compartment(n).formulation for n in COMPARTMENTS},
         "space": {n: knee.compartment(n).space.to_header() for n in COMPARTMENTS},
     }
-    header = {k: v for k, v in knee.header.items() if k != "sha256"} | own
+    # Through JSON and back: the digest is of what a reader is going to see.
+    header = json.loads(json.dumps(dict(knee.header) | own, allow_nan=False))
     header["sha256"] = _digest(header, arrays)
-    text = json.dumps(header, sort_keys=True, allow_nan=False).encode()
-    partial = target.with_suffix(".partial")
-    with partial.open("wb") as stream:
-        np.savez(stream, **{_HEADER: np.frombuffer(text, dtype=np.uint8)}, **arrays)
-    os.replace(partial, target)
+    arrays[_HEADER] = np.frombuffer(json.dumps(header, sort_keys=True).encode(), dtype=np.uint8)
+    partial = target.with_name(target.name + ".partial")
+    try:
+        with partial.open("wb") as stream:
+            np.savez(stream, **arrays)
+        os.replace(partial, target)
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def load(path: str | Path) -> KneeSurrogate:
@@ -91,10 +105,10 @@ def load(path: str | Path) -> KneeSurrogate:
     if header.get("sha256") != _digest(header, arrays):
         raise SurrogateFileError(f"{file}: its checksum does not fit, the file was altered")
     try:
-        parts = [_compartment(name, header, arrays) for name in COMPARTMENTS]
-    except (KeyError, TypeError, ValueError) as error:
+        medial, lateral = (_compartment(name, header, arrays) for name in COMPARTMENTS)
+    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
         raise SurrogateFileError(f"{file}: not a usable surrogate: {error}") from error
-    return KneeSurrogate(*parts, header=header)
+    return KneeSurrogate(medial, lateral, header)
 
 
 def _compartment(name: str, header: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Any:
@@ -106,21 +120,44 @@ def _compartment(name: str, header: dict[str, Any], arrays: Mapping[str, NDArray
 def _read_arrays(file: Path) -> dict[str, NDArray[Any]]:
     if not file.is_file():
         raise SurrogateFileError(f"{file}: no such file")
+    size = file.stat().st_size
+    if size > SIZE_LIMIT:
+        raise SurrogateFileError(f"{file}: expected at most {SIZE_LIMIT} bytes, found {size}")
     try:
         with zipfile.ZipFile(file) as archive:
-            size = sum(member.file_size for member in archive.infolist())
-        if size > SIZE_LIMIT:
-            raise SurrogateFileError(
-                f"{file}: expected at most {SIZE_LIMIT} bytes of arrays, found {size}"
-            )
-        with np.load(file, allow_pickle=False) as data:
-            return {name: data[name] for name in data.files}
-    except SurrogateFileError:
-        raise
-    except (OSError, ValueError, EOFError, KeyError, zipfile.BadZipFile) as error:
+            members = archive.infolist()
+            _check_members(members, size)
+            return {m.filename.removesuffix(".npy"): _read_array(archive, m) for m in members}
+    except Exception as error:  # a foreign file makes zipfile and NumPy raise all sorts of things
         raise SurrogateFileError(
             f"{file}: expected an .npz of plain arrays, found a truncated or foreign file ({error})"
         ) from error
+
+
+def _check_members(members: list[zipfile.ZipInfo], size: int) -> None:
+    """Refuse what `save` never writes, before any of it is read: nothing outgrows the file."""
+    names = {member.filename for member in members}
+    if len(names) < len(members) or not all(name.endswith(".npy") for name in names):
+        raise ValueError("expected members of distinct names that end in .npy")
+    if any(member.compress_type != zipfile.ZIP_STORED for member in members):
+        raise ValueError("expected uncompressed members")
+    if sum(member.file_size for member in members) > size:
+        raise ValueError("its members claim to be larger than the file")
+
+
+def _read_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
+    """Read one array; `numpy.load` would reserve whatever its shape claims."""
+    with archive.open(member) as stream:
+        version = npy.read_magic(stream)
+        if version not in _NPY_HEADERS:
+            raise ValueError(f"{member.filename}: unknown .npy version {version}")
+        shape, by_column, dtype = _NPY_HEADERS[version](stream)
+        if dtype.kind not in _KINDS:
+            raise ValueError(f"{member.filename}: expected numbers or a name, found {dtype}")
+        data = stream.read()
+    if math.prod(shape) * dtype.itemsize != len(data) or not data:
+        raise ValueError(f"{member.filename}: shape {shape} does not fit {len(data)} bytes")
+    return np.frombuffer(data, dtype).reshape(shape, order="F" if by_column else "C")
 
 
 def _read_header(file: Path, raw: NDArray[Any] | None) -> dict[str, Any]:
@@ -130,7 +167,7 @@ def _read_header(file: Path, raw: NDArray[Any] | None) -> dict[str, Any]:
         header = json.loads(raw.tobytes().decode())
         if not isinstance(header, dict) or header.get("format") != FORMAT:
             raise ValueError("another format")
-    except ValueError as error:
+    except (RecursionError, ValueError) as error:
         raise SurrogateFileError(
             f"{file}: expected a header of format {FORMAT!r}, found {error}"
         ) from error

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -64,6 +64,7 @@ class ReferencePath:
             coefficients = np.zeros((4, 1, 5))
             coefficients[3] = self.coordinates
             return np.append(self.flexion, self.flexion + 1.0), coefficients
+        kind: Literal["not-a-knot", "natural"]
         kind = "not-a-knot" if len(self.flexion) > 3 else "natural"
         fitted = CubicSpline(self.flexion, self.coordinates, bc_type=kind)
         return fitted.x.copy(), np.ascontiguousarray(fitted.c)
@@ -169,9 +170,16 @@ class SampleSpace:
             In the order of `VARIABLES`; outside [-1, 1] where the pose is outside the box.
         height : (N,) float64
             Superior coordinate less that of the path [m].
+
+        Raises
+        ------
+        ValueError
+            If the shapes do not fit or a load is negative.
         """
         points = check_array("poses", poses, (None, 6))
         loads = check_array("load", load, (len(points),))
+        if loads.size and loads.min() < 0.0:
+            raise ValueError(f"load: expected >= 0 N, found {loads.min():g} N")
         path = self.path.poses(points[:, 0])
         centre, half = self.centre_and_half
         variables = np.empty_like(points)
@@ -210,5 +218,3 @@ class SampleSpace:
             raise ValueError(f"sample space: missing {sorted(missing)}")
         path = ReferencePath(header["path_flexion_rad"], header["path_coordinates_rad_m"])
         return cls(path, header["flexion_rad"], header["offsets_rad_m"], header["load_N"])
-
-

@@ -43,7 +43,9 @@ class ErrorFigures:
         return asdict(self)
 
 
-def error_figures(truth: ArrayLike, prediction: ArrayLike, *, by_range: bool = False) -> ErrorFigures:
+def error_figures(
+    truth: ArrayLike, prediction: ArrayLike, *, by_range: bool = False
+) -> ErrorFigures:
     """Return the errors of a prediction.
 
     Parameters

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,10 @@ import numpy as np
 import pandas as pd
 import pytest
 import tomli_w
+from studies import TINY, run_command
 
 from foundation.loads import COMPARTMENTS, LOAD_COLUMNS, WRENCH_COLUMNS
+from pipeline.cli import main
 from pipeline.samples import POSE_COLUMNS, write_table
 
 HELD_OUT = 60
@@ -298,3 +301,17 @@ def write_run(folder: Path) -> Path:
 def make_run() -> Callable[[Path], Path]:
     """Return a function that writes a synthetic run directory into a folder."""
     return write_run
+
+
+@pytest.fixture(scope="session")
+def tiny_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of a finished run of the smoke study, made tiny; not to be written to."""
+    folder = tmp_path_factory.mktemp("tiny") / "run"
+    assert main(run_command(folder, *TINY)) == 0
+    return folder
+
+
+@pytest.fixture
+def run_copy(tiny_run: Path, tmp_path: Path) -> Path:
+    """Return a copy of the finished tiny run that a test may change."""
+    return shutil.copytree(tiny_run, tmp_path / "run")

@@ -1,0 +1,1 @@
+"""Speed and accuracy of the models, as ratios measured in one run (`make bench`)."""

@@ -1,0 +1,141 @@
+"""The height at which a compartment carries a load: exact cases, any start, what has no answer."""
+
+from __future__ import annotations
+
+import naive
+import numpy as np
+import pytest
+import shapes
+
+from foundation.elastic_foundation import ElasticFoundation
+from foundation.laws import LinearLaw, LogarithmicLaw
+from foundation.pose import Pose
+from foundation.statics import StaticsError, pose_at_load
+
+E, NU, H = 10e6, 0.45, 6e-3
+LAW = LinearLaw(E, NU, H)
+K = naive.confined_modulus(E, NU) / H
+RADIUS = 30e-3
+
+
+def model_of(femur, tibia, law=LAW):
+    return ElasticFoundation(femur, tibia, law, compartments=shapes.labels(tibia))
+
+
+@pytest.fixture(scope="module")
+def punch():
+    """A punch of 20 mm by 20 mm, one half on each compartment; touches at height 0."""
+    return model_of(shapes.plate(20e-3, 1, up=False), shapes.plate(40e-3, 8))
+
+
+@pytest.fixture(scope="module")
+def sphere():
+    """A sphere over the lateral half of a plate; touches near height `RADIUS`."""
+    return model_of(shapes.ellipsoid(RADIUS * np.ones(3), 5), shapes.plate(60e-3, 160))
+
+
+@pytest.mark.parametrize("compartment", ["medial", "lateral"])
+@pytest.mark.parametrize("load", [1e-3, 5.0, 300.0, 3000.0])
+def test_flat_punch_is_exact(punch, load, compartment):
+    """Depth = F / (k A), A the half of the punch on this compartment."""
+    found = pose_at_load(punch, Pose(superior=1e-3), compartment, load)
+    depth = load / (K * 0.5 * 20e-3**2)
+    assert found.pose.superior == pytest.approx(-depth, rel=1e-9, abs=1e-13)
+    # The height is found to 1e-13 m.
+    assert found.loads[1] == pytest.approx(load, rel=1e-8, abs=1e-6)
+    assert found.loads[7] == pytest.approx(K * depth, rel=1e-8, abs=1e-2)
+
+
+def test_sphere_cap():
+    """F = k pi d² (3 R - d) / 3 of a sphere on one compartment alone, within the facets' error."""
+    tibia = shapes.plate(40e-3, 200, centre=(0, 0, 15e-3))
+    model = model_of(shapes.ellipsoid(RADIUS * np.ones(3), 6), tibia)
+    depth = 0.6e-3
+    load = K * np.pi * depth**2 * (3 * RADIUS - depth) / 3
+    found = pose_at_load(model, Pose(superior=RADIUS + 2e-3, lateral=15e-3), "lateral", load)
+    assert RADIUS - found.pose.superior == pytest.approx(depth, rel=5e-3)
+    assert found.pose.lateral == 15e-3
+
+
+def test_loads_are_those_of_the_pose_found(sphere):
+    start = Pose(flexion=0.1, superior=RADIUS, lateral=14e-3)
+    found = pose_at_load(sphere, start, "lateral", 400.0)
+    np.testing.assert_array_equal(found.loads, sphere.evaluate(found.pose).lateral.array)
+    assert (found.pose.flexion, found.pose.lateral) == (0.1, 14e-3)
+    assert 3 < found.evaluations < 40
+
+
+@pytest.mark.parametrize("load", [2.0, 400.0])
+@pytest.mark.parametrize("offset", [-8e-3, -3.3e-3, -0.7e-3, 0.0, 0.2e-3, 1.9e-3, 8.5e-3])
+def test_the_start_does_not_matter(sphere, offset, load):
+    starts = (Pose(superior=RADIUS + z, lateral=14e-3) for z in (offset, -0.1e-3))
+    heights = [pose_at_load(sphere, s, "lateral", load).pose.superior for s in starts]
+    assert heights[0] == pytest.approx(heights[1], rel=0, abs=1e-9)
+
+
+@pytest.mark.parametrize("start", [1.9e-3, 0.95e-3, 0.1e-3, -0.4e-3, -2e-3])
+@pytest.mark.parametrize("load", [0.5, 20.0, 200.0])
+def test_steep_walls_are_left_before_the_load_is_looked_for(start, load):
+    """Down a wedge of 60 degrees, the indentation is half of the way: F = k A d cos²(60°)."""
+    slope = np.sqrt(3.0)
+    wedge = lambda x, z: slope * x + 0 * z  # noqa: E731
+    femur = shapes.swept(wedge, 30e-3, 2, 2, 40e-3)
+    flat = shapes.plate(20e-3, 10)
+    tilted = flat.vertices.copy()
+    tilted[:, 1] = slope * tilted[:, 0]
+    model = model_of(femur, type(flat)(tilted, flat.faces, "tilted"))
+    found = pose_at_load(model, Pose(superior=start), "medial", load)
+    area = 0.5 * 20e-3**2 * 2.0  # tilted by 60 degrees
+    depth = load / (K * area * 0.25)
+    assert found.pose.superior == pytest.approx(-depth, rel=1e-8)
+    assert found.loads[1] == pytest.approx(load, rel=1e-8)
+
+
+def test_without_contact_there_is_no_answer(punch):
+    with pytest.raises(StaticsError, match="no contact within 10 mm below the start"):
+        pose_at_load(punch, Pose(superior=15e-3), "medial", 100.0)
+    with pytest.raises(StaticsError, match="no contact within 2 mm below the start"):
+        pose_at_load(punch, Pose(superior=3e-3), "medial", 100.0, search=2e-3)
+    beside = Pose(superior=1e-3, lateral=25e-3)
+    with pytest.raises(StaticsError, match="no contact"):
+        pose_at_load(punch, beside, "medial", 100.0)
+
+
+def test_a_start_too_deep_is_said(punch):
+    with pytest.raises(StaticsError, match="still in contact 1 mm above the start"):
+        pose_at_load(punch, Pose(superior=-4e-3), "medial", 100.0, search=1e-3)
+
+
+def test_a_load_that_the_layer_does_not_carry_is_said(punch):
+    carried = K * 0.5 * 20e-3**2 * H
+    with pytest.raises(StaticsError, match=r"load not reached: .* \(strain (0\.99|1\.0)"):
+        pose_at_load(punch, Pose(), "medial", 1.1 * carried)
+    with pytest.raises(StaticsError, match=r"load not reached: .* indentation of [12]\.[0-9]+ mm"):
+        pose_at_load(punch, Pose(), "medial", 0.5 * carried, search=1e-3)
+
+
+def test_a_layer_pressed_through_within_the_last_step_is_said():
+    law = LogarithmicLaw(E, NU, H)
+    model = model_of(shapes.plate(20e-3, 1, up=False), shapes.plate(40e-3, 8), law)
+    area, modulus = 0.5 * 20e-3**2, naive.confined_modulus(E, NU)
+    at_limit = -modulus * np.log1p(-0.99) * area
+    below = pose_at_load(model, Pose(), "medial", 0.999 * at_limit)
+    assert -below.pose.superior < 0.99 * H
+    with pytest.raises(StaticsError, match="the layer is pressed through"):
+        pose_at_load(model, Pose(), "medial", 1.001 * at_limit)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"load": 0.0}, "load: expected > 0 N, found 0.0"),
+        ({"load": np.nan}, "load: expected > 0 N, found nan"),
+        ({"compartment": "middle"}, "compartment: expected one of"),
+        ({"search": 0.0}, "search: expected > 0 m"),
+        ({"step": 0.0}, "step: expected > 0 m"),
+    ],
+)
+def test_bad_arguments_are_refused(punch, change, message):
+    given = {"compartment": "medial", "load": 100.0} | change
+    with pytest.raises(ValueError, match=message):
+        pose_at_load(punch, Pose(), **given)

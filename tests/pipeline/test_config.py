@@ -1,0 +1,256 @@
+"""The configuration: files, defaults, overrides, and what is said of values that cannot be used."""
+
+import os
+from pathlib import Path
+
+import pytest
+import tomli_w
+from studies import ROOT, SMOKE, WAVEFORMS
+
+from pipeline.cli import main
+from pipeline.config import (
+    Config,
+    ConfigError,
+    data_path,
+    describe_schema,
+    dump_config,
+    load_config,
+    write_config,
+)
+
+CONFIGS = sorted((ROOT / "configs").glob("*.toml"))
+
+
+def refused(*overrides: str, config: Path = SMOKE) -> str:
+    with pytest.raises(ConfigError) as caught:
+        load_config(config, overrides)
+    return str(caught.value)
+
+
+def test_there_are_configs():
+    assert {"implant", "smoke", "grand_challenge", "lenhart"} <= {path.stem for path in CONFIGS}
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+def test_every_shipped_config_loads_under_its_own_name(path):
+    config = load_config(path)
+    assert config.run.name == path.stem
+    assert Path(config.simulation.waveforms) == WAVEFORMS
+
+
+def test_empty_file_is_the_defaults(tmp_path):
+    (tmp_path / "study.toml").write_text("")
+    loaded = load_config(tmp_path / "study.toml")
+    default = Config()
+    assert loaded.model_dump(exclude={"simulation"}) == default.model_dump(exclude={"simulation"})
+
+
+@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
+def test_resolved_config_round_trips_through_its_file(path, tmp_path):
+    config = load_config(path)
+    write_config(config, tmp_path / "config.toml")
+    assert load_config(tmp_path / "config.toml") == config
+    assert [p.name for p in tmp_path.iterdir()] == ["config.toml"]
+
+
+def test_defaults_round_trip_with_infinity(tmp_path):
+    text = dump_config(Config())
+    assert "f = inf" in text
+    (tmp_path / "config.toml").write_text(text)
+    assert (
+        dump_config(load_config(tmp_path / "config.toml")).split("[simulation]")[0]
+        == (text.split("[simulation]")[0])
+    )
+
+
+def test_relative_paths_start_at_the_config(tmp_path):
+    tree = {
+        "knee": {
+            "source": "meshes",
+            "femur": {"file": "meshes/femur.stl"},
+            "tibia": {"file": "$KNEE_DATA/tibia.stl"},
+        },
+        "contact": {"thickness_mm": 8.0},
+        "simulation": {"waveforms": "gait.csv"},
+    }
+    (tmp_path / "study.toml").write_text(tomli_w.dumps(tree))
+    config = load_config(tmp_path / "study.toml")
+    assert config.knee.femur.file == str(tmp_path / "meshes" / "femur.stl")
+    assert config.knee.tibia.file == "$KNEE_DATA/tibia.stl"
+    assert config.simulation.waveforms == str(tmp_path / "gait.csv")
+
+
+def test_data_folder_is_the_variable_or_the_default(monkeypatch, tmp_path):
+    monkeypatch.setenv("KNEE_DATA", str(tmp_path))
+    assert data_path("$KNEE_DATA/a/b.stl", Path("base")) == tmp_path / "a" / "b.stl"
+    for unset in ("", None):
+        if unset is None:
+            monkeypatch.delenv("KNEE_DATA")
+        else:
+            monkeypatch.setenv("KNEE_DATA", unset)
+        assert data_path("$KNEE_DATA/b.stl", Path("base")) == Path("../shared/data/b.stl")
+    assert data_path("b.stl", Path("base")) == Path("base/b.stl")
+    assert data_path("$KNEE_DATABASE/b.stl", Path("base")) == Path("base/$KNEE_DATABASE/b.stl")
+    assert data_path(os.sep + "b.stl", Path("base")) == Path("/b.stl")
+
+
+@pytest.mark.parametrize(
+    ("override", "key", "known"),
+    [
+        ("nonsense.x=1", "nonsense", "simulation"),
+        ("run.sede=1", "run.sede", "seed"),
+        ("knee.implant.edge=1.0", "knee.implant.edge", "edge_mm"),
+        ("surrogate.kriging.theta=1.0", "surrogate.kriging.theta", "likelihood_points"),
+        ("contact.femur_layer.nu=0.3", "contact.femur_layer.nu", "poissons_ratio"),
+        ("space.path.step=1.0", "space.path.step", "step_deg"),
+    ],
+)
+def test_unknown_keys_are_errors_that_list_the_known_ones(override, key, known):
+    message = refused(override)
+    assert message.startswith(f"{SMOKE}: {key}: unknown key, expected one of ")
+    assert known in message
+
+
+@pytest.mark.parametrize(
+    ("override", "key", "expected", "found"),
+    [
+        ("run.seed=true", "run.seed", "integer", "True"),
+        ("run.seed=1.0", "run.seed", "integer", "1.0"),
+        ("run.seed='1'", "run.seed", "integer", "'1'"),
+        ("run.seed=-1", "run.seed", "greater than or equal to 0", "-1"),
+        ("run.name='../x'", "run.name", "pattern", "'../x'"),
+        ("run.name='..'", "run.name", "pattern", "'..'"),
+        ("knee=5", "knee", "section", "5"),
+        ("knee.side='both'", "knee.side", "'right' or 'left'", "'both'"),
+        ("contact.poissons_ratio=0.5", "contact.poissons_ratio", "less than 0.5", "0.5"),
+        ("contact.poissons_ratio=nan", "contact.poissons_ratio", "less than 0.5", "nan"),
+        ("contact.poissons_ratio=-1.0", "contact.poissons_ratio", "greater than -1", "-1.0"),
+        ("contact.youngs_modulus_MPa=-1.0", "contact.youngs_modulus_MPa", "than 0", "-1.0"),
+        ("contact.youngs_modulus_MPa=inf", "contact.youngs_modulus_MPa", "finite", "inf"),
+        ("contact.youngs_modulus_MPa=nan", "contact.youngs_modulus_MPa", "finite", "nan"),
+        ("contact.youngs_modulus_MPa='463'", "contact.youngs_modulus_MPa", "number", "'463'"),
+        # Pascals, metres and micrometres instead of MPa and mm.
+        ("contact.youngs_modulus_MPa=463e6", "contact.youngs_modulus_MPa", "1000000", "4630000"),
+        ("contact.thickness_mm=0.008", "contact.thickness_mm", "0.1 or 'underside'", "0.008"),
+        ("contact.thickness_mm=8000", "contact.thickness_mm", "100 or 'underside'", "8000"),
+        ("contact.thickness_mm='thick'", "contact.thickness_mm", "'underside'", "'thick'"),
+        ("contact.f=1.0", "contact.f", "greater than 1", "1.0"),
+        ("space.flexion_deg=[63, -3]", "space.flexion_deg", "low < high", "[63, -3]"),
+        ("space.flexion_deg=[1, 2, 3]", "space.flexion_deg", "2 items", "[1, 2, 3]"),
+        ("space.flexion_deg=60", "space.flexion_deg", "list", "60"),
+        ("space.load_N=[0, 3]", "load_N", "0 < low < high", "[0.0, 3.0]"),
+        ("space.rotation_deg=0", "space.rotation_deg", "greater than 0", "0"),
+        ("space.path.kind='table'", "flexion_deg", "increasing knots", "[]"),
+        ("design.first=120", "first", "fewer than candidates (120)", "120"),
+        ("design.candidates=1e3", "design.candidates", "integer", "1000.0"),
+        ("design.kind='grid'", "design.kind", "'sobol'", "'grid'"),
+        ("surrogate.compare=[['direct', 'spline']]", "surrogate.compare.0.1", "'krig", "'spline'"),
+        ("surrogate.response_surface.degree=[0]", "degree.0", "than or equal to 1", "0"),
+        ("validation.points=2.5", "validation.points", "integer", "2.5"),
+        ("simulation.relative_tolerance=0.0", "simulation.relative_tolerance", "than 0", "0.0"),
+        ("simulation.period_s=2020-01-01", "simulation.period_s", "number", "datetime.date(2020"),
+        ("simulation.waveforms=7", "simulation.waveforms", "string", "7"),
+    ],
+)
+def test_values_out_of_range_name_file_key_expected_and_found(override, key, expected, found):
+    message = refused(override)
+    assert message.startswith(f"{SMOKE}: ")
+    assert f"{key}: " in message
+    said, _, shown = message.rpartition("found ")
+    assert expected in said
+    assert shown.startswith(found)
+
+
+def test_every_reason_is_told_at_once():
+    message = refused("run.seed=-1", "contact.poissons_ratio=0.5", "design.nonsense=1")
+    for key in ("run.seed", "contact.poissons_ratio", "design.nonsense"):
+        assert message.count(key) == 1
+
+
+@pytest.mark.parametrize(
+    ("overrides", "words"),
+    [
+        (["knee.source='meshes'"], ["knee: ", "[knee.femur]", "[knee.tibia]"]),
+        (["knee.femur.file='a.stl'"], ["knee: ", 'source = "meshes"']),
+        (["knee.source='meshes'", "knee.femur.unit='mm'"], ["knee.femur.file: expected a value"]),
+        (["contact.femur_layer.m=1.0"], ["contact.femur_layer.thickness_mm", "built-in"]),
+        (["space.path.adduction_deg=[1.0]"], ["space.path", 'kind = "table"']),
+        (
+            ["space.path.kind='table'", "space.path.flexion_deg=[0, 10]"],
+            ["adduction_deg: expected one value per flexion_deg (2), found 0"],
+        ),
+    ],
+)
+def test_keys_that_do_not_go_together(overrides, words):
+    message = refused(*overrides)
+    for word in words:
+        assert word in message
+
+
+def test_meshes_need_a_thickness():
+    overrides = [f"knee.{body}.file='{body}.stl'" for body in ("femur", "tibia")]
+    message = refused("knee.source='meshes'", *overrides)
+    assert "contact.thickness_mm" in message
+    load_config(SMOKE, ("knee.source='meshes'", "contact.thickness_mm=8", *overrides))
+
+
+def test_overrides_are_read_as_toml_and_else_as_text():
+    config = load_config(
+        SMOKE,
+        (
+            "run.name=other",
+            "contact.youngs_modulus_MPa=1e3",
+            "contact.thickness_mm=8",
+            "space.flexion_deg=[0, 1e2]",
+            "surrogate.compare=[['direct', 'kriging']]",
+            "contact.f=inf",
+            "contact.femur_layer.thickness_mm=3.0",
+        ),
+    )
+    assert config.run.name == "other"
+    assert config.contact.youngs_modulus_MPa == 1000.0
+    assert config.contact.thickness_mm == 8
+    assert config.space.flexion_deg == (0.0, 100.0)
+    assert config.surrogate.compare == (("direct", "kriging"),)
+    assert config.contact.femur_layer.thickness_mm == 3.0
+
+
+@pytest.mark.parametrize("override", ["run.seed", "=3", "run..seed=3", ".seed=3", ""])
+def test_overrides_need_key_and_value(override):
+    assert refused(override) == f"--set {override}: expected section.key=value"
+
+
+def test_override_below_a_value():
+    assert "name is a value, expected a section" in refused("run.name.first=1")
+
+
+def test_missing_file_folder_and_no_toml(tmp_path):
+    assert refused(config=tmp_path / "none.toml") == (
+        f"{tmp_path / 'none.toml'}: cannot be read (No such file or directory)"
+    )
+    assert "directory" in refused(config=tmp_path)
+    bad = tmp_path / "bad.toml"
+    bad.write_text("[run\nname = 3")
+    assert refused(config=bad).startswith(f"{bad}: expected a TOML file, found: ")
+    bad.write_bytes(b"\xff\xfe[run]")
+    assert refused(config=bad).startswith(f"{bad}: expected a TOML file, found: ")
+
+
+def test_documentation_is_that_of_the_schema(capsys):
+    assert main(["schema"]) == 0
+    told = capsys.readouterr().out
+    stored = (ROOT / "docs" / "configuration.md").read_text(encoding="utf-8")
+    assert stored == told, "run: python -m pipeline schema > docs/configuration.md"
+
+
+def test_schema_names_every_key_with_its_default():
+    text = describe_schema()
+    for line in ("| `seed` | `1` |", "| `file` | required |", "| `f` | `inf` |", "## [knee.femur]"):
+        assert line in text
+
+    def keys(tree):
+        for key, value in tree.items():
+            yield from keys(value) if isinstance(value, dict) else [key]
+
+    for key in keys(Config().model_dump()):
+        assert f"`{key}`" in text or f"[{key}]" in text or f".{key}]" in text

@@ -1,0 +1,179 @@
+"""Runs: their files, the same numbers from the same seed, resumption after a kill."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from studies import ROOT, SMOKE, TINY, assert_same_run, run_command, surrogate_arrays
+
+from pipeline.cli import main
+from pipeline.config import load_config
+from pipeline.runner import Run, RunError, write_json
+from pipeline.samples import read_table, write_table
+
+FILES = {
+    "config.toml",
+    "knee.npz",
+    "path.json",
+    "pressure_maps.npz",
+    "report.html",
+    "report.json",
+    "run.json",
+    "samples",
+    "simulation.json",
+    "simulation.parquet",
+    "validation.json",
+}
+
+
+def resume(folder: Path, *overrides: str) -> int:
+    return main([*run_command(folder, *TINY, *overrides), "--resume"])
+
+
+def test_run_directory_is_complete(tiny_run):
+    assert {p.name for p in tiny_run.iterdir()} == FILES
+    tables = {"candidates", "first", "screened", "kept", "heldout", "heldout_prediction"}
+    assert {p.name for p in (tiny_run / "samples").iterdir()} == {f"{t}.parquet" for t in tables}
+
+
+def test_run_tells_where_it_comes_from(tiny_run):
+    run = json.loads((tiny_run / "run.json").read_text())
+    assert (run["name"], run["seed"], run["held_out_seed"]) == ("smoke", 1, 20_240_001)
+    assert {"numpy", "smt", "numba", "knee-contact"} <= set(run["packages"])
+    assert all(len(digest) == 64 for digest in run["hashes"].values())
+    assert run["counts"]["total"]["candidates"] == 180
+    assert {key[:2] for key in run["seconds"]} >= {f"{stage}:" for stage in "abcdefgh"}
+    header = json.loads(surrogate_arrays(tiny_run)["header"].tobytes())
+    assert header["provenance"]["samples"] == run["hashes"]["samples"]
+    assert header["provenance"]["original"] == run["hashes"]["original"]
+
+
+def test_stored_samples_are_as_many_as_counted(tiny_run):
+    counts = json.loads((tiny_run / "run.json").read_text())["counts"]["total"]
+    for name, key in (("first", "first"), ("kept", "evaluated"), ("screened", "predicted")):
+        assert len(read_table(tiny_run / "samples" / f"{name}.parquet")) == counts[key]
+    assert len(read_table(tiny_run / "samples" / "heldout.parquet")) == 40
+
+
+def test_stored_configuration_is_that_of_the_run(tiny_run):
+    stored = tomllib.loads((tiny_run / "config.toml").read_text())
+    assert stored["design"] == {"kind": "sobol", "candidates": 90, "first": 60}
+    assert load_config(tiny_run / "config.toml") == load_config(SMOKE, TINY)
+
+
+def test_two_workers_give_the_same_run_as_one(tiny_run, tmp_path):
+    folder = tmp_path / "run"
+    assert main(run_command(folder, *TINY, "run.workers=2", "run.chunk=30")) == 0
+    assert_same_run(folder, tiny_run)
+    assert json.loads((folder / "run.json").read_text())["workers"] == 2
+
+
+def kill_in(folder: Path, stage: str) -> int:
+    """Start a run, kill it when `stage` has stored its first chunk; return the chunks left."""
+    chunks = folder / "samples" / f"chunks-{stage}"
+    command = run_command(folder, *TINY, "run.chunk=1")
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pipeline", *command], cwd=ROOT, env=environment
+    )
+    limit = time.monotonic() + 120.0
+    try:
+        while not any(chunks.glob("*.parquet")):
+            assert process.poll() is None, "the run ended before it could be killed"
+            assert time.monotonic() < limit
+            time.sleep(5e-4)
+        process.send_signal(signal.SIGKILL)
+    finally:
+        process.kill()
+    assert process.wait() == -signal.SIGKILL
+    assert not (folder / "samples" / f"{stage}.parquet").exists()
+    assert not (folder / "knee.npz").exists()
+    return len(list(chunks.glob("*.parquet")))
+
+
+@pytest.mark.parametrize(("stage", "rows"), [("first", 120), ("kept", 40)])
+def test_killed_run_goes_on_where_it_was(tiny_run, tmp_path, stage, rows):
+    folder = tmp_path / "run"
+    assert 0 < kill_in(folder, stage) < rows
+    # Another number of workers and another chunk change no number.
+    assert resume(folder, "run.chunk=11") == 0
+    assert_same_run(folder, tiny_run)
+    assert {p.name for p in folder.iterdir()} == FILES
+    assert len(list((folder / "samples").iterdir())) == 6
+
+
+def test_resumed_stage_keeps_what_was_computed(tiny_run, run_copy):
+    """What is stored is taken, not computed again: a mark put there comes out."""
+    path = run_copy / "samples" / "heldout.parquet"
+    write_table(read_table(path).assign(reason="mark"), path)
+    before = path.read_bytes()
+    assert resume(run_copy) == 0
+    assert path.read_bytes() == before
+
+
+def test_finished_run_resumes_to_itself(tiny_run, run_copy):
+    (run_copy / "samples" / "chunks-kept").mkdir()
+    (run_copy / "samples" / "kept.parquet").unlink()
+    assert resume(run_copy) == 0
+    assert_same_run(run_copy, tiny_run)
+    assert not (run_copy / "samples" / "chunks-kept").exists()
+
+
+def test_resume_with_another_config_names_the_keys(run_copy, capsys):
+    before = (run_copy / "config.toml").read_bytes()
+    assert resume(run_copy, "contact.poissons_ratio=0.4", "design.first=50") == 2
+    err = capsys.readouterr().err
+    assert err.count("error: ") == 1
+    assert "differs in contact.poissons_ratio, design.first; " in err
+    assert "--out" in err
+    assert (run_copy / "config.toml").read_bytes() == before
+
+
+def test_workers_and_chunk_may_change(run_copy):
+    config = load_config(SMOKE, (*TINY, "run.workers=2", "run.chunk=99"))
+    Run(config, run_copy).prepare(resume=True)
+    assert tomllib.loads((run_copy / "config.toml").read_text())["run"]["chunk"] == 99
+
+
+def test_resume_with_other_surfaces_is_refused(run_copy, capsys):
+    path = run_copy / "path.json"
+    stored = json.loads(path.read_text())
+    assert len(stored["original"]) == 64
+    path.write_text(json.dumps(stored | {"original": "0" * 64}))
+    assert resume(run_copy) == 2
+    assert "begun with another knee" in capsys.readouterr().err
+    assert main(["simulate", str(run_copy)]) == 2
+    assert main(["bench", str(run_copy)]) == 2
+
+
+def test_new_run_replaces_the_files_of_an_earlier_one_and_no_others(run_copy):
+    (run_copy / "notes.txt").write_text("mine")
+    Run(load_config(SMOKE, TINY), run_copy).prepare(resume=False)
+    assert {p.name for p in run_copy.iterdir()} == {"config.toml", "notes.txt", "samples"}
+    assert not list((run_copy / "samples").iterdir())
+
+
+def test_foreign_folder_is_refused(tmp_path):
+    (tmp_path / "letter.txt").write_text("dear reader")
+    with pytest.raises(RunError, match="not empty and no run directory"):
+        Run(load_config(SMOKE, TINY), tmp_path).prepare(resume=False)
+
+
+def test_empty_folder_is_taken(tmp_path):
+    Run(load_config(SMOKE, TINY), tmp_path).prepare(resume=True)
+    assert {p.name for p in tmp_path.iterdir()} == {"config.toml", "samples"}
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_json_of_a_run_holds_no_nan(tmp_path, value):
+    write_json(tmp_path / "a.json", {"a": 1.0})
+    with pytest.raises(ValueError, match="JSON"):
+        write_json(tmp_path / "a.json", {"a": value})
+    assert json.loads((tmp_path / "a.json").read_text()) == {"a": 1.0}

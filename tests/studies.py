@@ -1,0 +1,86 @@
+"""Small studies for the tests of the pipeline: a run in seconds, and the implant as mesh files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tomli_w
+import trimesh
+
+from foundation.implant import CondylarImplant
+from foundation.triangle_mesh import TriangleMesh
+from pipeline.samples import read_table
+
+ROOT = Path(__file__).resolve().parents[1]
+SMOKE = ROOT / "configs" / "smoke.toml"
+WAVEFORMS = ROOT / "configs" / "waveforms" / "level_walking.csv"
+TABLES = ("candidates", "first", "screened", "kept", "heldout", "heldout_prediction")
+#: What makes a run of the smoke study take few seconds; its figures mean nothing.
+TINY = (
+    "run.workers=1",
+    "run.chunk=7",
+    "knee.implant.edge_mm=3.0",
+    "knee.implant.femur_edge_mm=2.0",
+    "design.candidates=90",
+    "design.first=60",
+    "surrogate.kriging.likelihood_points=40",
+    "validation.points=20",
+    "simulation.samples=21",
+    "simulation.relative_tolerance=1e-2",
+)
+
+
+def run_command(folder: Path, *overrides: str, config: Path = SMOKE) -> list[str]:
+    """Return the arguments of a run into `folder`."""
+    pairs = [part for text in overrides for part in ("--set", text)]
+    return ["run", str(config), "--out", str(folder), "--quiet", *pairs]
+
+
+def surrogate_arrays(folder: Path) -> dict[str, Any]:
+    """Return all arrays of a run's surrogate, its header among them."""
+    with np.load(folder / "knee.npz", allow_pickle=False) as data:
+        return {name: data[name] for name in data.files}
+
+
+def assert_same_run(one: Path, other: Path) -> None:
+    """Check that two runs hold exactly the same samples and the same surrogate."""
+    for name in TABLES:
+        path = Path("samples") / f"{name}.parquet"
+        left, right = read_table(one / path), read_table(other / path)
+        assert left.equals(right), name
+    left, right = surrogate_arrays(one), surrogate_arrays(other)
+    assert left.keys() == right.keys()
+    for name, array in left.items():
+        assert array.dtype == right[name].dtype
+        assert array.tobytes() == right[name].tobytes(), name
+
+
+def implant_meshes() -> dict[str, TriangleMesh]:
+    """Return coarse surfaces of the built-in implant [m]."""
+    implant = CondylarImplant()
+    femur, _, _ = implant.tessellate(2e-3)
+    _, tibia, _ = implant.tessellate(3e-3)
+    return {"femur": femur, "tibia": tibia}
+
+
+def export(mesh: TriangleMesh, path: Path, *, scale: float = 1.0, turn: Any = (1, 1, 1)) -> Path:
+    """Write a mesh file with its coordinates scaled and turned by signs."""
+    vertices = scale * mesh.vertices * np.asarray(turn)
+    body = trimesh.Trimesh(vertices, mesh.faces, process=False)
+    content = body.export(file_type=path.suffix[1:])
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def mesh_study(folder: Path, femur: dict[str, Any], tibia: dict[str, Any], **knee: Any) -> Path:
+    """Write a study of two meshes and return its file."""
+    tree = {
+        "knee": {"source": "meshes", "femur": femur, "tibia": tibia, **knee},
+        "contact": {"thickness_mm": 8.0},
+        "simulation": {"waveforms": str(WAVEFORMS)},
+    }
+    path = folder / "study.toml"
+    path.write_text(tomli_w.dumps(tree), encoding="utf-8")
+    return path

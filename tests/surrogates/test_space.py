@@ -1,0 +1,189 @@
+"""Reference path and sample space: spline, scaling and its inverse, header, bad input."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from scipy.interpolate import CubicSpline
+
+from surrogates.space import OFFSET_COORDINATES, ReferencePath, SampleSpace
+
+KNOTS = np.array([0.0, 0.3, 0.5, 0.9, 1.1])
+
+
+def path_of(knots):
+    rng = np.random.default_rng(4)
+    return ReferencePath(knots, rng.normal(size=(len(knots), 5)) * [0.02, 0.1, 5e-3, 2e-2, 2e-3])
+
+
+def space_of(knots=KNOTS):
+    return SampleSpace(path_of(knots), [0.0, 1.0], [0.02, 0.1, 4e-3, 1e-3], [25.0, 2500.0])
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4, 5])
+def test_path_hits_its_knots(count):
+    path = path_of(KNOTS[:count])
+    expected = np.column_stack([path.flexion, path.coordinates])
+    np.testing.assert_allclose(path.poses(path.flexion), expected, rtol=0, atol=1e-15)
+
+
+@pytest.mark.parametrize("count", [3, 4, 5])
+def test_path_is_continuous_to_its_second_derivative(count):
+    breaks, c = path_of(KNOTS[:count]).spline
+    t = np.diff(breaks)[:-1, None]
+    left, right = c[:, :-1], c[:, 1:]
+    ends = [
+        ((left[0] * t + left[1]) * t + left[2]) * t + left[3],
+        (3 * left[0] * t + 2 * left[1]) * t + left[2],
+        6 * left[0] * t + 2 * left[1],
+    ]
+    starts = [right[3], right[2], 2 * right[1]]
+    for end, start in zip(ends, starts, strict=True):
+        np.testing.assert_allclose(end, start, rtol=0, atol=1e-12 * np.abs(c).max())
+
+
+def test_path_is_the_not_a_knot_spline_and_its_end_pieces_go_on():
+    path = path_of(KNOTS)
+    where = np.linspace(-0.5, 1.6, 43)
+    oracle = CubicSpline(path.flexion, path.coordinates, bc_type="not-a-knot", extrapolate=True)
+    poses = path.poses(where)
+    np.testing.assert_allclose(poses[:, 1:], oracle(where), rtol=0, atol=1e-14)
+    np.testing.assert_array_equal(poses[:, 0], where)
+
+
+def test_path_of_two_knots_is_straight():
+    path = path_of(KNOTS[:2])
+    ends = path.coordinates
+    expected = ends[0] + (ends[1] - ends[0]) * 2.0
+    np.testing.assert_allclose(path.poses([0.6])[0, 1:], expected, rtol=0, atol=1e-15)
+
+
+def test_path_of_one_knot_is_constant():
+    path = path_of([0.2])
+    poses = path.poses([-3.0, 0.2, 5.0])
+    np.testing.assert_array_equal(poses[:, 1:], np.tile(path.coordinates, (3, 1)))
+
+
+def test_corners_and_middle_of_the_cube():
+    space = space_of()
+    poses, load = space.draw([np.zeros(6), np.ones(6), np.full(6, 0.5)])
+    np.testing.assert_allclose(poses[:, 0], [0.0, 1.0, 0.5], rtol=0, atol=1e-15)
+    # The root of the load is spread evenly: 5 and 50, hence 27.5 in the middle.
+    np.testing.assert_allclose(load, [25.0, 2500.0, 27.5**2], rtol=1e-14, atol=0)
+    offsets = (poses - space.path.poses(poses[:, 0]))[:, OFFSET_COORDINATES]
+    expected = [-space.offsets, space.offsets, 0 * space.offsets]
+    np.testing.assert_allclose(offsets, expected, rtol=0, atol=1e-16)
+    np.testing.assert_array_equal(poses[:, 4], space.path.poses(poses[:, 0])[:, 4])
+
+
+def test_scaling_is_the_inverse_of_drawing():
+    space = space_of()
+    unit = np.random.default_rng(0).random((100, 6))
+    poses, load = space.draw(unit)
+    poses[:, 4] += 7e-4
+    variables, height = space.scaled(poses, load)
+    np.testing.assert_allclose(height, 7e-4, rtol=0, atol=1e-16)
+    np.testing.assert_allclose(variables[:, :5], 2 * unit[:, :5] - 1, rtol=0, atol=1e-12)
+    # The root of the load counts from no load at all, not from the least load drawn.
+    root = 5.0 + 45.0 * unit[:, 5]
+    np.testing.assert_allclose(variables[:, 5], root / 25.0 - 1.0, rtol=0, atol=1e-13)
+
+
+def test_no_load_and_largest_load_are_the_ends_of_the_scale():
+    space = space_of()
+    pose = space.path.poses([0.5, 0.5])
+    np.testing.assert_array_equal(space.scaled(pose, [0.0, 2500.0])[0][:, 5], [-1.0, 1.0])
+
+
+def test_scaled_variables_leave_the_box_with_the_pose():
+    space = space_of()
+    pose = space.path.poses([1.25])
+    pose[0, 3] -= 6e-3
+    variables, _ = space.scaled(pose, [9.0 * 2500.0])
+    np.testing.assert_allclose(variables[0], [1.5, 0, 0, -1.5, 0, 5.0], rtol=0, atol=1e-13)
+
+
+def test_header_round_trip():
+    space = space_of()
+    again = SampleSpace.from_header(json.loads(json.dumps(space.to_header())))
+    for name in ("flexion", "offsets", "load"):
+        np.testing.assert_array_equal(getattr(again, name), getattr(space, name))
+    np.testing.assert_array_equal(again.path.flexion, space.path.flexion)
+    np.testing.assert_array_equal(again.path.coordinates, space.path.coordinates)
+
+
+@pytest.mark.parametrize("field", ["path_flexion_rad", "path_coordinates_rad_m", "load_N"])
+def test_header_without_a_field_is_refused(field):
+    header = space_of().to_header()
+    del header[field]
+    with pytest.raises(ValueError, match=rf"sample space: missing \['{field}'\]"):
+        SampleSpace.from_header(header)
+
+
+def test_values_cannot_be_changed():
+    flexion = np.array([0.0, 1.0])
+    space = SampleSpace(path_of(KNOTS), flexion, np.full(4, 0.1), [1.0, 2.0])
+    flexion[:] = 5.0
+    np.testing.assert_array_equal(space.flexion, [0.0, 1.0])
+    for array in (space.flexion, space.offsets, space.load, space.path.coordinates):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 0.0
+
+
+@pytest.mark.parametrize(
+    ("knots", "coordinates", "message"),
+    [
+        ([0.0, 0.0], np.zeros((2, 5)), "path flexion: .*strictly increasing"),
+        ([1.0, 0.0], np.zeros((2, 5)), "path flexion: .*strictly increasing"),
+        ([], np.zeros((0, 5)), "path flexion: expected at least one knot"),
+        ([0.0, 1.0], np.zeros((3, 5)), r"path coordinates: expected shape \(2, 5\)"),
+        ([0.0, 1.0], np.zeros((2, 6)), r"path coordinates: expected shape \(2, 5\)"),
+        ([0.0, np.nan], np.zeros((2, 5)), "path flexion: expected finite"),
+    ],
+)
+def test_bad_paths_are_refused(knots, coordinates, message):
+    with pytest.raises(ValueError, match=message):
+        ReferencePath(knots, coordinates)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"flexion": [1.0, 1.0]}, "flexion range: expected low < high"),
+        ({"flexion": [0.0, 1.0, 2.0]}, r"flexion range: expected shape \(2\)"),
+        ({"offsets": [0.1, 0.1, 0.0, 0.1]}, "offset half widths: expected > 0"),
+        ({"offsets": [0.1, 0.1, 0.1]}, r"offset half widths: expected shape \(4\)"),
+        ({"load": [0.0, 10.0]}, "load range: expected 0 < low < high"),
+        ({"load": [20.0, 10.0]}, "load range: expected 0 < low < high"),
+        ({"load": [1.0, np.inf]}, "load range: expected finite"),
+    ],
+)
+def test_bad_spaces_are_refused(change, message):
+    given = {"flexion": [0.0, 1.0], "offsets": np.full(4, 0.1), "load": [1.0, 2.0]} | change
+    with pytest.raises(ValueError, match=message):
+        SampleSpace(path_of(KNOTS), **given)
+
+
+def test_bad_points_are_refused():
+    space = space_of()
+    with pytest.raises(ValueError, match=r"unit: expected values in \[0, 1\]"):
+        space.draw(np.full((1, 6), 1.01))
+    with pytest.raises(ValueError, match=r"unit: expected shape \(any, 6\)"):
+        space.draw(np.zeros((2, 5)))
+    with pytest.raises(ValueError, match=r"poses: expected shape \(any, 6\)"):
+        space.scaled(np.zeros((2, 5)), [1.0, 1.0])
+    with pytest.raises(ValueError, match=r"load: expected shape \(2\)"):
+        space.scaled(np.zeros((2, 6)), [1.0])
+    with pytest.raises(ValueError, match="load: expected >= 0 N, found -1 N"):
+        space.scaled(np.zeros((2, 6)), [1.0, -1.0])
+
+
+def test_no_points_give_no_rows():
+    poses, load = space_of().draw(np.zeros((0, 6)))
+    assert poses.shape == (0, 6)
+    assert load.shape == (0,)
+    variables, height = space_of().scaled(poses, load)
+    assert variables.shape == (0, 6)
+    assert height.shape == (0,)
