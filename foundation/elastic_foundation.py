@@ -283,4 +283,4 @@ def _contact_loads(sums: FloatArray) -> ContactLoads:
         for c, name in enumerate(COMPARTMENTS)
         if sums[c, 13] > kernels.STRAIN_LIMIT
     )
-    return ContactLoads.from_compartments(_quantities(sums[0]), _quantities(sums[1]), flags)
+    return ContactLoads.trusted(_quantities(sums[0]), _quantities(sums[1]), flags)

@@ -206,10 +206,7 @@ def box_meets_tree(centre, half, node_low, node_high, node_next, node_count):
     while node < nodes:
         apart = False
         for k in range(3):
-            if (
-                centre[k] - half[k] > node_high[node, k]
-                or centre[k] + half[k] < node_low[node, k]
-            ):
+            if centre[k] - half[k] > node_high[node, k] or centre[k] + half[k] < node_low[node, k]:
                 apart = True
         if apart:
             node = node_next[node]
@@ -368,9 +365,7 @@ def reduce_springs(
                 i, facet[i], depth[i], rotation, points, normals, face_normal, gradient
             )
             for column in range(6):
-                rate = (
-                    area * slope * (gradient[column] - offset_slope * centre_gradient[column])
-                )
+                rate = area * slope * (gradient[column] - offset_slope * centre_gradient[column])
                 for row in range(6):
                     jacobian[row, column] += arm[row] * rate
 

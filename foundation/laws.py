@@ -133,7 +133,9 @@ class _Layer(SpringLaw):
                 f"thickness: expected metres (a layer of the knee is below 0.1 m), found "
                 f"{thickness.max():g}; was it given in millimetres?"
             )
-        object.__setattr__(self, "thickness", frozen(thickness) if thickness.ndim else float(thickness))
+        object.__setattr__(
+            self, "thickness", frozen(thickness) if thickness.ndim else float(thickness)
+        )
 
     @property
     def confined_modulus(self) -> float:
@@ -276,7 +278,9 @@ class SeriesLaw(SpringLaw):
     def __post_init__(self) -> None:
         for name in ("first", "second"):
             if not isinstance(getattr(self, name), _Layer):
-                raise ValueError(f"{name}: expected a law of one layer, found {getattr(self, name)!r}")
+                raise ValueError(
+                    f"{name}: expected a law of one layer, found {getattr(self, name)!r}"
+                )
 
     def layers(self, springs: int) -> LayerArrays:
         """Return the layer arrays; see `SpringLaw.layers`."""

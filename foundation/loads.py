@@ -67,9 +67,7 @@ class CompartmentLoads:
             object.__setattr__(self, name, frozen(check_array(name, getattr(self, name), (3,))))
         for name in ("area", "peak_pressure", "mean_pressure"):
             object.__setattr__(self, name, check_number(name, getattr(self, name)))
-        centre = check_array(
-            "centre_of_pressure", self.centre_of_pressure, (3,), allow_nan=True
-        )
+        centre = check_array("centre_of_pressure", self.centre_of_pressure, (3,), allow_nan=True)
         object.__setattr__(self, "centre_of_pressure", frozen(centre))
 
     @property
@@ -88,6 +86,25 @@ class CompartmentLoads:
         """Build from the (12,) values in the order of `LOAD_COLUMNS`."""
         v = check_array("loads", values, (12,), allow_nan=True)
         return cls(v[:3], v[3:6], float(v[6]), float(v[7]), float(v[8]), v[9:])
+
+    @classmethod
+    def trusted(cls, values: FloatArray) -> Self:
+        """Build from (12,) values of a contact model, unchecked; the array becomes read-only.
+
+        A simulation builds three of these at every step; the checks would take longer than a
+        surrogate's answer.
+        """
+        values.setflags(write=False)
+        loads = object.__new__(cls)
+        loads.__dict__.update(
+            force=values[:3],
+            moment=values[3:6],
+            area=float(values[6]),
+            peak_pressure=float(values[7]),
+            mean_pressure=float(values[8]),
+            centre_of_pressure=values[9:],
+        )
+        return loads
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,16 +169,21 @@ class ContactLoads:
         Forces, moments and areas add; the peak is the larger one; the mean pressure is weighted
         by area and the centre of pressure by the pressure carried (mean pressure times area).
         """
-        parts = np.stack([check_array("loads", c, (12,), allow_nan=True) for c in (medial, lateral)])
-        area = parts[:, 6]
-        carried = area * parts[:, 8]
-        total = np.empty(12)
-        total[:7] = parts[:, :7].sum(axis=0)
-        total[7] = parts[:, 7].max()
-        total[8] = carried.sum() / area.sum() if area.sum() > 0.0 else 0.0
-        weights = carried / carried.sum() if carried.sum() > 0.0 else np.full(2, np.nan)
+        parts = [check_array("loads", c, (12,), allow_nan=True) for c in (medial, lateral)]
+        return cls.trusted(parts[0], parts[1], flags)
+
+    @classmethod
+    def trusted(cls, medial: FloatArray, lateral: FloatArray, flags: tuple[str, ...] = ()) -> Self:
+        """As `from_compartments`, unchecked; the arrays become read-only."""
+        total = medial + lateral
+        carried = medial[6] * medial[8], lateral[6] * lateral[8]
+        whole = carried[0] + carried[1]
+        total[7] = max(medial[7], lateral[7])
+        total[8] = whole / total[6] if total[6] > 0.0 else 0.0
         # A compartment out of contact has no centre and no weight.
-        centres = np.where(np.isnan(parts[:, 9:]) & (carried[:, None] == 0.0), 0.0, parts[:, 9:])
-        total[9:] = weights @ centres
-        build = CompartmentLoads.from_array
-        return cls(build(parts[0]), build(parts[1]), build(total), flags)
+        total[9:] = 0.0 if whole > 0.0 else np.nan
+        for part, weight in zip((medial, lateral), carried, strict=True):
+            if weight > 0.0:
+                total[9:] += (weight / whole) * part[9:]
+        build = CompartmentLoads.trusted
+        return cls(build(medial), build(lateral), build(total), flags)

@@ -136,9 +136,7 @@ def _tabulated(path: PathConfig) -> ReferencePath:
 
 def gait_cycle(config: SimulationConfig) -> GaitCycle:
     """Return the inputs over the cycle."""
-    return load_gait_cycle(Path(config.waveforms), config.period_s).scaled(
-        axial=config.axial_scale
-    )
+    return load_gait_cycle(Path(config.waveforms), config.period_s).scaled(axial=config.axial_scale)
 
 
 def simulate_gait(

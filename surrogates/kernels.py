@@ -11,10 +11,10 @@ these, always with the same types, to be passed on as ``evaluate(x, *arguments, 
 ==============  ===============  ===========================================================
 correlation     int              0 none, 1 squar_exp, 2 matern52, 3 matern32
 terms           (T, 3) int64     parent term, variable, degree (`training.polynomial_terms`)
-coefficients    (k, T) float64   of the polynomial
+coefficients    (T, k) float64   of the polynomial
 points          (d, n) float64   scaled training inputs, one column a sample
 theta           (d,) float64     correlation parameters in scaled inputs
-weights         (k, n) float64   of the correlations
+weights         (n, k) float64   of the correlations
 x_offset        (d,) float64     scaling of the inputs, likewise x_scale
 y_offset        (k,) float64     scaling of the outputs, likewise y_scale
 ==============  ===============  ===========================================================
@@ -314,6 +314,45 @@ def pose_variables(coordinates, breaks, spline, centre, half, x, slopes):
 
 
 @njit(cache=True)
+def _line(x, regressor):
+    """Return the weights (n,) of a regressor's first output along its last input through x (d,).
+
+    A correlation is a product over the inputs; all factors but the last one's are in the weights.
+    """
+    correlation, _, _, points, theta, weights, x_offset, x_scale, _, _ = regressor
+    if correlation == NO_CORRELATION:
+        return np.empty(0)
+    last = x.size - 1
+    n = points.shape[1]
+    work = np.empty((last + 2, n))
+    z = (x[:last] - x_offset[:last]) / x_scale[:last]
+    _correlate(correlation, z, points[:last], theta[:last], 0, n, False, work)
+    return work[last] * weights[:, 0]
+
+
+@njit(cache=True)
+def _on_line(x, line, work, regressor):
+    """Return the first output at x (d,) and its slope by the last input, with `_line`'s weights."""
+    correlation, terms, coefficients, points, theta, _, x_offset, x_scale, y_offset, y_scale = (
+        regressor
+    )
+    last = x.size - 1
+    z = (x - x_offset) / x_scale
+    basis = np.empty((x.size + 1, terms.shape[0]))
+    _polynomial_basis(z, terms, True, basis)
+    value = 0.0
+    slope = 0.0
+    for t in range(terms.shape[0]):
+        value += basis[x.size, t] * coefficients[t, 0]
+        slope += basis[last, t] * coefficients[t, 0]
+    if correlation != NO_CORRELATION:
+        _correlate(correlation, z[last:], points[last:], theta[last:], 0, line.size, True, work)
+        value += np.dot(work[1], line)
+        slope += np.dot(work[0], line)
+    return y_offset[0] + y_scale[0] * value, y_scale[0] * slope / x_scale[last]
+
+
+@njit(cache=True)
 def load_at_height(height, x, regressor, value, jacobian):
     """Find the scaled root of the load, x[5] > -1, at which the regressor gives `height`.
 
@@ -323,28 +362,22 @@ def load_at_height(height, x, regressor, value, jacobian):
     Returns whether there is contact.
     """
     x[5] = -1.0
-    evaluate(x, *regressor, value, jacobian)
-    touch = value[0]
+    line = _line(x, regressor)
+    work = np.empty((3, line.size))
+    touch, slope = _on_line(x, line, work, regressor)
     if height >= touch:
         return False
     low, high = -1.0, 1.0
     bracketed = False
     # The height falls nearly linearly with the root of the load.
-    x[5] = -1.0 + (height - value[0]) / jacobian[0, 5] if jacobian[0, 5] < 0.0 else 0.0
-    if x[5] > 1.0:
-        x[5] = 1.0
+    x[5] = min(-1.0 + (height - touch) / slope, 1.0) if slope < 0.0 else 0.0
     for step in range(_LOAD_STEPS):
-        evaluate(x, *regressor, value, jacobian)
-        excess = value[0] - height
-        slope = jacobian[0, 5]
+        found, slope = _on_line(x, line, work, regressor)
+        excess = found - height
         if excess > 0.0:
-            low = x[5]
             if x[5] == 1.0:
-                if slope >= 0.0:
-                    # A rising tangent has no root; where the chord rises too, any fall will do.
-                    jacobian[0, 5] = 0.5 * (value[0] - touch) if value[0] < touch else -excess
-                x[5] = 1.0 - excess / jacobian[0, 5]
-                return True
+                break
+            low = x[5]
         else:
             high = x[5]
             bracketed = True
@@ -357,7 +390,13 @@ def load_at_height(height, x, regressor, value, jacobian):
         if moved <= 1e-12:
             break
     evaluate(x, *regressor, value, jacobian)
-    if jacobian[0, 5] >= 0.0:
+    if x[5] == 1.0 and value[0] > height:
+        if jacobian[0, 5] >= 0.0:
+            # A rising tangent has no root; where the chord rises too, any fall will do.
+            fall = 0.5 * (value[0] - touch)
+            jacobian[0, 5] = fall if fall < 0.0 else height - value[0]
+        x[5] = 1.0 + (height - value[0]) / jacobian[0, 5]
+    elif jacobian[0, 5] >= 0.0:
         jacobian[0, 5] = (height - touch) / (x[5] + 1.0)  # a point of rest: the chord falls
     return True
 
@@ -408,12 +447,11 @@ def inverted_loads(
                 if k < 5 or x[5] <= 1.0:
                     change += axial * ratio_jacobian[r, k] * slopes[k, j]
             wrench_jacobian[row, j] = change
-    quantities = np.empty(6)
-    quantity_jacobian = np.empty((6, 6))
-    evaluate(held, *quantity_regressor, quantities, quantity_jacobian)
+    quantities = np.empty((1, 6))
+    evaluate_values(held.reshape(1, 6), *quantity_regressor, quantities)
     for k in range(3):
-        loads[6 + k] = root * quantities[k]
-        loads[9 + k] = quantities[3 + k]
+        loads[6 + k] = root * quantities[0, k]
+        loads[9 + k] = quantities[0, 3 + k]
 
 
 @njit(cache=True)

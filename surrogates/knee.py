@@ -49,7 +49,7 @@ class KneeSurrogate:
         medial, medial_jacobian, medial_x = self.medial.evaluate(coordinates)
         lateral, lateral_jacobian, lateral_x = self.lateral.evaluate(coordinates)
         flags = self._outside("medial", medial_x) + self._outside("lateral", lateral_x)
-        loads = ContactLoads.from_compartments(medial, lateral, flags)
+        loads = ContactLoads.trusted(medial, lateral, flags)
         return loads, medial_jacobian + lateral_jacobian
 
     def compartment(self, name: str) -> CompartmentSurrogate:
@@ -75,8 +75,3 @@ class KneeSurrogate:
                 text = f"{name} by {beyond:.3g} {unit}"
             flags.append(f"{compartment}: outside the trained domain, {text} beyond")
         return tuple(flags)
-
-
-def compartments(knee: KneeSurrogate) -> dict[str, CompartmentSurrogate]:
-    """Return the surrogates of both compartments by name."""
-    return {name: knee.compartment(name) for name in COMPARTMENTS}

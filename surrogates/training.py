@@ -12,6 +12,10 @@ from foundation.checks import check_array
 FloatArray = NDArray[np.float64]
 
 
+#: Most inputs of a regressor; a file that claims more is not one of ours.
+MOST_INPUTS = 50
+
+
 def check_training(inputs: ArrayLike, outputs: ArrayLike) -> tuple[FloatArray, FloatArray]:
     """Return inputs (N, d) and outputs (N, k) as finite float64 arrays of equal length.
 
@@ -82,7 +86,8 @@ def polynomial_terms(exponents: NDArray[np.int64]) -> NDArray[np.int64]:
     Raises
     ------
     ValueError
-        If a term's parent is not among the terms before it.
+        If a term's parent is not among the terms before it, or the last term has not the highest
+        degree.
     """
     index: dict[tuple[int, ...], int] = {}
     terms = np.zeros((len(exponents), 3), dtype=np.int64)
@@ -100,4 +105,9 @@ def polynomial_terms(exponents: NDArray[np.int64]) -> NDArray[np.int64]:
                 "use the order of polynomial_exponents"
             )
         terms[t] = index[tuple(parent)], variable, row[variable]
+    if terms[:, 2].max() > terms[-1, 2]:
+        raise ValueError(
+            f"exponents: expected the highest degree of an input, {terms[:, 2].max()}, in the last "
+            f"term, found {terms[-1, 2]} there; use the order of polynomial_exponents"
+        )
     return terms

@@ -54,6 +54,4 @@ def series_pressure(indentation, laws):
         return brentq(lambda d: law(d) - pressure, 0.0, top, xtol=1e-18, rtol=1e-14)
 
     high = min(law(indentation) for law in laws)
-    return brentq(
-        lambda p: sum(layer(p, law) for law in laws) - indentation, 0.0, high, rtol=1e-13
-    )
+    return brentq(lambda p: sum(layer(p, law) for law in laws) - indentation, 0.0, high, rtol=1e-13)

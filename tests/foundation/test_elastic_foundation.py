@@ -189,9 +189,9 @@ def test_common_rigid_motion_turns_the_loads(saddle):
     moved = TriangleMesh(tibia.vertices @ turn.T + shift, tibia.faces, "moved")
     placed = femur.vertices @ pose.rotation_matrix.T + pose.translation
     carried = TriangleMesh(placed @ turn.T + shift, femur.faces, "carried")
-    result = ElasticFoundation(
-        carried, moved, LAW, compartments=shapes.labels(tibia)
-    ).evaluate(Pose())
+    result = ElasticFoundation(carried, moved, LAW, compartments=shapes.labels(tibia)).evaluate(
+        Pose()
+    )
     force = turn @ base.force
     moment = turn @ base.moment + np.cross(shift, force)
     np.testing.assert_allclose(result.force, force, rtol=1e-10, atol=1e-9)
