@@ -377,7 +377,7 @@ def evaluate_contact(
     edge_1, edge_2, face_normal, kinds, exponents, offsets, coefficients, thicknesses,
     with_jacobian, depth, facet, pressure, sums, jacobian,
 ):  # fmt: skip
-    """Loads of the compartments that ``chosen`` (2,) bool names, at one pose.
+    """Evaluate the compartments that ``chosen`` (2,) bool names, at one pose.
 
     ``compartments`` (3,) holds the first cluster of each compartment and the end. Writes ``depth``,
     ``facet``, ``pressure`` (S,), ``sums`` (2, SUMS) and ``jacobian`` (2, 6, 6), the last with

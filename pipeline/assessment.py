@@ -12,8 +12,8 @@ from dynamics.protocol import ContactModel
 from foundation.checks import FloatArray
 from foundation.loads import COMPARTMENTS, LOAD_COLUMNS, WRENCH_COLUMNS
 from foundation.pose import Pose
-from pipeline.config import FeasibilityConfig
 from pipeline.samples import loads_of, poses_of, usable
+from pipeline.schema import FeasibilityConfig
 from pipeline.stages import StageError, infeasibility
 from surrogates.formulations import InvertedCompartment
 from surrogates.knee import KneeSurrogate

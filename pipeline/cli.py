@@ -11,10 +11,13 @@ from typing import Any
 
 from dynamics.equations import SimulationError
 from dynamics.equilibrium import EquilibriumError
-from pipeline.config import Config, ConfigError, describe_schema, load_config
+from pipeline.config import ConfigError, load_config
 from pipeline.report import write_report
-from pipeline.runner import RunError, bench, run_study, simulate_again, validate_again
+from pipeline.rerun import bench, simulate_again, validate_again
+from pipeline.run_folder import RunError
+from pipeline.runner import run_study
 from pipeline.samples import StoreError
+from pipeline.schema import Config, describe_schema
 from pipeline.stages import StageError
 from surrogates.persistence import SurrogateFileError
 

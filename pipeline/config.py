@@ -1,317 +1,27 @@
-"""Configuration: the schema owns every field, its default, unit and description.
-
-Keys carry their unit. Unknown keys are errors. Files are TOML.
-"""
+"""Reading and writing configurations: TOML files of the schema, overrides, clear refusals."""
 
 from __future__ import annotations
 
-import json
 import os
 import tomllib
-from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, get_args
+from typing import Any
 
 import tomli_w
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    Field,
-    ValidationError,
-    model_validator,
-)
-from pydantic.fields import FieldInfo
+from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-Positive = Annotated[float, Field(gt=0.0, allow_inf_nan=False)]
-NonNegative = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
-Finite = Annotated[float, Field(allow_inf_nan=False)]
-
-
-def _ascending(limits: tuple[float, float]) -> tuple[float, float]:
-    if not limits[0] < limits[1]:
-        raise ValueError("expected [low, high] with low < high")
-    return limits
-
-
-Range = Annotated[tuple[Finite, Finite], AfterValidator(_ascending)]
-Family = Literal["kriging", "response_surface"]
-Formulation = Literal["inverted", "direct"]
-Design = Literal["lhs", "lhs_optimised", "sobol", "halton", "hammersley", "full_factorial"]
+from pipeline.schema import Config, Section, section_of
 
 #: Folder of the third-party meshes, where a mesh path starts with `$KNEE_DATA`.
 DATA_VARIABLE = "KNEE_DATA"
 DEFAULT_DATA = "../shared/data"
+#: What pydantic calls otherwise than TOML does.
+_EXPECTED = {"model_type": "a section", "tuple_type": "a list", "missing": "a value"}
 
 
 class ConfigError(ValueError):
     """A configuration that cannot be used, with every reason in its message."""
-
-
-class Section(BaseModel):
-    """Base of all sections: unknown keys are errors, values are not coerced or changed."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-
-class RunConfig(Section):
-    """What the run is called and how it is carried out."""
-
-    name: str = Field(
-        "implant", pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$", description="name of the run"
-    )
-    seed: int = Field(1, ge=0, description="seed of the training design")
-    workers: int = Field(0, ge=0, description="processes; 0 takes one per core")
-    chunk: int = Field(50, ge=1, description="samples evaluated and stored at a time")
-
-
-class MeshConfig(Section):
-    """One triangulated articular surface."""
-
-    file: str = Field(description="path; relative to the config file, or $KNEE_DATA/...")
-    unit: Literal["m", "cm", "mm", "um"] = Field("m", description="unit of the file")
-    axes: tuple[str, str, str] = Field(
-        ("x", "y", "z"), description="signed file axis of anterior, superior and lateral"
-    )
-
-
-class ImplantConfig(Section):
-    """The built-in condylar implant."""
-
-    edge_mm: Positive = Field(0.5, description="edge length of the insert's triangles")
-    femur_edge_mm: Positive = Field(0.5, description="edge length of the femoral triangles")
-
-
-class KneeConfig(Section):
-    """Which knee: the built-in implant, or two meshes."""
-
-    source: Literal["builtin", "meshes"] = Field("builtin", description="where the shapes are from")
-    side: Literal["right", "left"] = Field("right", description="a left knee is mirrored")
-    implant: ImplantConfig = Field(default_factory=ImplantConfig)
-    femur: MeshConfig | None = Field(None, description="femoral articular surface")
-    tibia: MeshConfig | None = Field(None, description="tibial articular surface")
-    split_lateral_mm: Finite | None = Field(
-        None, description="where the compartments part (lateral coordinate); found if not given"
-    )
-
-    @model_validator(mode="after")
-    def _meshes_given(self) -> Self:
-        if self.source == "meshes" and (self.femur is None or self.tibia is None):
-            raise ValueError('source = "meshes" needs [knee.femur] and [knee.tibia]')
-        if self.source == "builtin" and (self.femur or self.tibia):
-            raise ValueError('[knee.femur] and [knee.tibia] need source = "meshes"')
-        return self
-
-
-#: A layer given in metres by mistake would be thinner, one in micrometres thicker [mm].
-Thickness = Annotated[float, Field(ge=0.1, le=100.0, allow_inf_nan=False)]
-
-
-class LayerConfig(Section):
-    """Elastic layer of one body."""
-
-    law: Literal["linear", "modified", "logarithmic"] = Field("linear", description="spring law")
-    youngs_modulus_MPa: Positive = Field(463.0, le=1e6, description="Young's modulus")
-    poissons_ratio: float = Field(0.46, gt=-1.0, lt=0.5, description="Poisson's ratio")
-    thickness_mm: Thickness | Literal["underside"] = Field(
-        "underside", description="layer thickness, or measured to the built-in insert's underside"
-    )
-    f: float = Field(float("inf"), gt=1.0, description="f of the modified law")
-    m: Positive = Field(1.0, description="exponent of the modified law")
-    reference_indentation_mm: Positive = Field(1.0, description="dref of the modified law")
-
-
-class ContactConfig(LayerConfig):
-    """The original model's springs: the tibial layer, and the femoral one if it is elastic."""
-
-    surface: Literal["flat"] = Field("flat", description="femoral surface between the vertices")
-    search_depth_mm: Positive = Field(20.0, description="largest indentation looked for")
-    femur_layer: LayerConfig | None = Field(None, description="second elastic body, in series")
-
-
-class PathConfig(Section):
-    """Reference path over flexion that the sampled offsets count from."""
-
-    kind: Literal["settled", "table"] = Field(
-        "settled", description="found by settling the knee simulator, or given as a table"
-    )
-    step_deg: Positive = Field(10.0, description="distance of the settled knots in flexion")
-    axial_force_N: Positive = Field(1000.0, description="axial force of settling")
-    flexion_deg: tuple[Finite, ...] = Field((), description="knots of the table")
-    adduction_deg: tuple[Finite, ...] = ()
-    rotation_deg: tuple[Finite, ...] = ()
-    anterior_mm: tuple[Finite, ...] = ()
-    superior_mm: tuple[Finite, ...] = ()
-    lateral_mm: tuple[Finite, ...] = ()
-
-    @model_validator(mode="after")
-    def _table_complete(self) -> Self:
-        columns = ("adduction_deg", "rotation_deg", "anterior_mm", "superior_mm", "lateral_mm")
-        if self.kind == "table":
-            for name in columns:
-                if len(getattr(self, name)) != len(self.flexion_deg):
-                    raise ValueError(
-                        f"{name}: expected one value per flexion_deg ({len(self.flexion_deg)}), "
-                        f"found {len(getattr(self, name))}"
-                    )
-            knots = self.flexion_deg
-            if not knots or any(b <= a for a, b in pairwise(knots)):
-                raise ValueError(
-                    f"flexion_deg: expected increasing knots for a table, found {list(knots)}"
-                )
-        elif any(getattr(self, name) for name in ("flexion_deg", *columns)):
-            raise ValueError('the columns of a path need kind = "table"')
-        return self
-
-
-class SpaceConfig(Section):
-    """Where the samples are drawn."""
-
-    flexion_deg: Range = Field((-3.0, 63.0), description="range of flexion")
-    adduction_deg: Positive = Field(0.7, description="half width about the path")
-    rotation_deg: Positive = Field(8.0, description="half width about the path")
-    anterior_mm: Positive = Field(5.0, description="half width about the path")
-    lateral_mm: Positive = Field(0.6, description="half width about the path")
-    load_N: Range = Field((2.0, 3000.0), description="axial load of one compartment")
-    path: PathConfig = Field(default_factory=PathConfig)
-
-    @model_validator(mode="after")
-    def _load_positive(self) -> Self:
-        if self.load_N[0] <= 0.0:
-            raise ValueError(f"load_N: expected 0 < low < high, found {list(self.load_N)}")
-        return self
-
-
-class DesignConfig(Section):
-    """Stages a and b: candidates and first samples, per compartment."""
-
-    kind: Design = Field("sobol", description="design of experiments")
-    candidates: int = Field(2048, ge=20, description="m, candidates per compartment")
-    first: int = Field(700, ge=10, description="n, those evaluated in stage b")
-
-    @model_validator(mode="after")
-    def _first_below(self) -> Self:
-        if self.first >= self.candidates:
-            raise ValueError(
-                f"first: expected fewer than candidates ({self.candidates}), found {self.first}"
-            )
-        return self
-
-
-class FeasibilityConfig(Section):
-    """Stage e: bounds of what gait can produce, as predicted by the first surrogates."""
-
-    ap_ratio: Positive = Field(0.3, description="largest |AP force| over axial load")
-    ml_ratio: Positive = Field(0.15, description="largest |ML force| over axial load")
-    peak_pressure_MPa: Positive = Field(60.0, description="largest peak pressure")
-    load_N: Range = Field((0.0, 1e9), description="axial load of one compartment")
-    margin: NonNegative = Field(
-        0.1, description="slack on every bound, as a fraction, for the surrogates' own error"
-    )
-
-
-class KrigingConfig(Section):
-    """Kriging (SMT)."""
-
-    correlation: Literal["squar_exp", "matern52", "matern32"] = Field(
-        "matern52", description="correlation function"
-    )
-    trend: Literal["constant", "linear", "quadratic"] = Field("linear", description="trend")
-    n_start: int = Field(1, ge=1, description="starts of the likelihood search")
-    likelihood_points: int = Field(400, ge=20, description="samples the lengths are fitted on")
-    estimate_noise: bool = Field(False, description="estimate a nugget with the lengths")
-    nugget: NonNegative = Field(1e-10, description="least nugget, of the process variance")
-
-
-class ResponseSurfaceConfig(Section):
-    """Polynomial response surface (scikit-learn)."""
-
-    degree: tuple[Annotated[int, Field(ge=1, le=10)], ...] = Field(
-        (3, 4, 5), description="total degrees among which the leave-one-out error chooses"
-    )
-    ridge: tuple[NonNegative, ...] = Field(
-        (1e-6, 1e-4, 1e-2), description="ridge penalties among which it chooses"
-    )
-
-
-class SurrogateConfig(Section):
-    """Stages c and g."""
-
-    formulation: Formulation = Field("inverted", description="what is learnt")
-    family: Family = Field("kriging", description="by what it is learnt")
-    compare: tuple[tuple[Formulation, Family], ...] = Field(
-        (("inverted", "response_surface"), ("direct", "kriging"), ("direct", "response_surface")),
-        description="others fitted to the same samples and reported beside it",
-    )
-    kriging: KrigingConfig = Field(default_factory=KrigingConfig)
-    response_surface: ResponseSurfaceConfig = Field(default_factory=ResponseSurfaceConfig)
-
-
-class ValidationConfig(Section):
-    """Held-out validation."""
-
-    points: int = Field(300, ge=20, description="held-out poses per compartment")
-    kind: Design = Field("lhs", description="design of the held-out set")
-    seed: int = Field(20_240_001, ge=0, description="seed of the held-out set alone")
-
-
-class SimulationConfig(Section):
-    """Stage h: force-controlled knee simulator."""
-
-    waveforms: str = Field(
-        "waveforms/level_walking.csv", description="table of the inputs, relative to the config"
-    )
-    period_s: Positive = Field(1.0, description="duration of one cycle")
-    cycles: int = Field(1, ge=1, description="cycles simulated; the last one is reported")
-    samples: int = Field(201, ge=11, description="instants reported over the cycle")
-    axial_scale: Positive = Field(1.0, description="factor on the axial force")
-    medial_offset_mm: Finite = Field(5.0, description="axial line of action, medial of the origin")
-    ap_stiffness_N_per_mm: NonNegative = Field(30.0, description="AP restraint")
-    rotation_stiffness_Nm_per_deg: NonNegative = Field(0.6, description="rotational restraint")
-    lateral_stiffness_N_per_mm: NonNegative = Field(0.0, description="ML restraint")
-    adduction_stiffness_Nm_per_deg: NonNegative = Field(0.0, description="coronal restraint")
-    restraint_about: Literal["pose", "path"] = Field(
-        "pose",
-        description="springs slack in one pose (implants) or along the path (natural knees)",
-    )
-    neutral_anterior_mm: Finite | None = Field(
-        None, description="where the AP spring is slack, about a pose; by default where it dwells"
-    )
-    neutral_lateral_mm: Finite = Field(
-        0.0, description="where the ML spring is slack, about a pose"
-    )
-    relative_tolerance: Positive = Field(1e-3, description="of the integrator")
-    method: Literal["Radau", "BDF", "LSODA"] = Field("Radau", description="scipy's integrator")
-
-
-class Config(Section):
-    """A whole study."""
-
-    run: RunConfig = Field(default_factory=RunConfig)
-    knee: KneeConfig = Field(default_factory=KneeConfig)
-    contact: ContactConfig = Field(default_factory=ContactConfig)
-    space: SpaceConfig = Field(default_factory=SpaceConfig)
-    design: DesignConfig = Field(default_factory=DesignConfig)
-    feasibility: FeasibilityConfig = Field(default_factory=FeasibilityConfig)
-    surrogate: SurrogateConfig = Field(default_factory=SurrogateConfig)
-    validation: ValidationConfig = Field(default_factory=ValidationConfig)
-    simulation: SimulationConfig = Field(default_factory=SimulationConfig)
-
-    @model_validator(mode="after")
-    def _thickness_known(self) -> Self:
-        femoral = self.contact.femur_layer
-        if self.contact.thickness_mm == "underside" and self.knee.source == "meshes":
-            raise ValueError(
-                'contact.thickness_mm: "underside" is for the built-in implant only, '
-                "expected a thickness in mm"
-            )
-        if femoral is not None and femoral.thickness_mm == "underside":
-            raise ValueError(
-                'contact.femur_layer.thickness_mm: "underside" is for the built-in insert only, '
-                "expected a thickness in mm"
-            )
-        return self
 
 
 def load_config(path: str | Path, overrides: tuple[str, ...] = ()) -> Config:
@@ -414,10 +124,6 @@ def _with_tuples(value: Any) -> Any:
     return tuple(map(_with_tuples, value)) if isinstance(value, list) else value
 
 
-#: What pydantic calls otherwise than TOML does.
-_EXPECTED = {"model_type": "a section", "tuple_type": "a list", "missing": "a value"}
-
-
 def _explain(source: str, error: ValidationError) -> str:
     """Return one sentence per key: what was expected, and what was found."""
     expected: dict[str, list[str]] = {}
@@ -445,7 +151,7 @@ def _expectation(item: ErrorDetails, parts: list[str]) -> str:
     if item["type"] == "extra_forbidden":
         section: type[BaseModel] = Config
         for name in parts[:-1]:
-            section = _section_of(section.model_fields[name].annotation) or section
+            section = section_of(section.model_fields[name].annotation) or section
         return f"unknown key, expected one of {', '.join(section.model_fields)}"
     message = item["msg"].removeprefix("Value error, ")
     if item["type"] in _EXPECTED:
@@ -453,46 +159,3 @@ def _expectation(item: ErrorDetails, parts: list[str]) -> str:
     for theirs, ours in (("Input should be", "expected"), ("String should", "expected to")):
         message = message.replace(theirs, ours)
     return message.replace("Tuple should have", "expected")
-
-
-def describe_schema() -> str:
-    """Return every key with type, default and description, as a Markdown table per section."""
-    lines: list[str] = []
-
-    def section(model: type[BaseModel], head: str) -> None:
-        lines.extend([f"## [{head}]" if head else "# Configuration", "", _text(model), ""])
-        nested = {k: t for k, f in model.model_fields.items() if (t := _section_of(f.annotation))}
-        plain = [k for k in model.model_fields if k not in nested]
-        if plain:
-            lines.extend(["| key | default | meaning |", "|---|---|---|"])
-            lines.extend(_row(key, model.model_fields[key]) for key in plain)
-            lines.append("")
-        for key, inner in nested.items():
-            section(inner, f"{head}.{key}" if head else key)
-
-    section(Config, "")
-    return "\n".join(lines).rstrip() + "\n"
-
-
-def _text(model: type[BaseModel]) -> str:
-    return (model.__doc__ or "").strip()
-
-
-def _section_of(annotation: Any) -> type[BaseModel] | None:
-    for candidate in (annotation, *get_args(annotation)):
-        if isinstance(candidate, type) and issubclass(candidate, BaseModel):
-            return candidate
-    return None
-
-
-def _row(key: str, field: FieldInfo) -> str:
-    if field.is_required():
-        default = "required"
-    else:
-        value = field.get_default(call_default_factory=True)
-        default = "none" if value is None else f"`{json.dumps(value).replace('Infinity', 'inf')}`"
-    choices = [str(a) for a in get_args(field.annotation) if isinstance(a, str)]
-    text = field.description or ""
-    if choices:
-        text += f" ({', '.join(choices)})"
-    return f"| `{key}` | {default} | {text.strip()} |"

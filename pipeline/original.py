@@ -21,8 +21,9 @@ from foundation.mesh import TriangleMesh, load_mesh
 from foundation.mesh_checks import check_orientation
 from foundation.pose import Pose
 from foundation.statics import StaticsError, pose_at_load
-from pipeline.config import Config, ContactConfig, LayerConfig, MeshConfig, data_path
+from pipeline.config import data_path
 from pipeline.samples import FAILED, OK, poses_of
+from pipeline.schema import Config, ContactConfig, LayerConfig, MeshConfig
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,8 +17,9 @@ from dynamics.simulator import APPLIED_COLUMNS, KneeSimulator
 from dynamics.waveforms import GaitCycle, load_gait_cycle
 from foundation.checks import FloatArray
 from foundation.pose import Pose
-from pipeline.config import Config, PathConfig, SimulationConfig
+from pipeline.config import data_path
 from pipeline.original import Knee
+from pipeline.schema import Config, PathConfig, SimulationConfig
 from surrogates.space import ReferencePath
 from surrogates.validation import error_figures
 
@@ -136,7 +137,8 @@ def _tabulated(path: PathConfig) -> ReferencePath:
 
 def gait_cycle(config: SimulationConfig) -> GaitCycle:
     """Return the inputs over the cycle."""
-    return load_gait_cycle(Path(config.waveforms), config.period_s).scaled(axial=config.axial_scale)
+    cycle = load_gait_cycle(data_path(config.waveforms, Path()), config.period_s)
+    return cycle.scaled(axial=config.axial_scale)
 
 
 def simulate_gait(

@@ -16,8 +16,8 @@ from threadpoolctl import threadpool_limits
 
 from foundation.checks import FloatArray
 from foundation.loads import COMPARTMENTS, LOAD_COLUMNS
-from pipeline.config import DesignConfig, FeasibilityConfig, SurrogateConfig, ValidationConfig
 from pipeline.samples import CANDIDATE_COLUMNS, OK, POSE_COLUMNS, loads_of, poses_of, usable
+from pipeline.schema import DesignConfig, FeasibilityConfig, SurrogateConfig, ValidationConfig
 from surrogates.designs import first_subset, unit_design
 from surrogates.formulations import Fit, InvertedCompartment, formulation
 from surrogates.knee import KneeSurrogate

@@ -8,9 +8,10 @@ import pytest
 import surrogates
 from foundation.loads import LOAD_COLUMNS, WRENCH_COLUMNS
 from pipeline.assessment import assess, feasible, prediction_table, speed
-from pipeline.config import FeasibilityConfig, load_config
+from pipeline.config import load_config
 from pipeline.original import build_knee
 from pipeline.samples import poses_of, read_table, usable
+from pipeline.schema import FeasibilityConfig
 from pipeline.stages import StageError
 
 

@@ -8,15 +8,8 @@ import tomli_w
 from studies import ROOT, SMOKE, WAVEFORMS
 
 from pipeline.cli import main
-from pipeline.config import (
-    Config,
-    ConfigError,
-    data_path,
-    describe_schema,
-    dump_config,
-    load_config,
-    write_config,
-)
+from pipeline.config import ConfigError, data_path, dump_config, load_config, write_config
+from pipeline.schema import Config, describe_schema
 
 CONFIGS = sorted((ROOT / "configs").glob("*.toml"))
 

@@ -7,9 +7,10 @@ from studies import SMOKE, TINY, export, implant_meshes, mesh_study
 
 from foundation.laws import LinearLaw, LogarithmicLaw, ModifiedLaw, SeriesLaw
 from foundation.loads import LOAD_COLUMNS
-from pipeline.config import ConfigError, ContactConfig, LayerConfig, load_config
+from pipeline.config import ConfigError, load_config
 from pipeline.original import Knee, build_knee, build_law, evaluate_rows, parallel_evaluation
 from pipeline.samples import CANDIDATE_COLUMNS, FAILED, OK, RESULT_COLUMNS
+from pipeline.schema import ContactConfig, LayerConfig
 
 
 @pytest.fixture(scope="module")

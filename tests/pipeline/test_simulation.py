@@ -6,9 +6,10 @@ import pytest
 from studies import SMOKE, TINY, WAVEFORMS
 
 from foundation.pose import Pose
-from pipeline.config import SimulationConfig, load_config
+from pipeline.config import load_config
 from pipeline.original import build_knee
 from pipeline.samples import POSE_COLUMNS, read_table
+from pipeline.schema import SimulationConfig
 from pipeline.simulation import (
     COMPARED,
     build_simulator,

@@ -8,14 +8,14 @@ import pytest
 
 from foundation.loads import LOAD_COLUMNS
 from pipeline import stages
-from pipeline.config import (
+from pipeline.samples import CANDIDATE_COLUMNS, POSE_COLUMNS, digest, loads_of, poses_of
+from pipeline.schema import (
     DesignConfig,
     FeasibilityConfig,
     ResponseSurfaceConfig,
     SurrogateConfig,
     ValidationConfig,
 )
-from pipeline.samples import CANDIDATE_COLUMNS, POSE_COLUMNS, digest, loads_of, poses_of
 from pipeline.stages import StageError
 from surrogates.space import ReferencePath, SampleSpace
 

@@ -1,0 +1,81 @@
+"""Stage h of a run: the gait cycle by both models, its tables, maps and figures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from tqdm import tqdm
+
+from dynamics.result import Flag, SimulationResult
+from foundation.pose import Pose
+from pipeline.assessment import speed
+from pipeline.original import Knee
+from pipeline.run_folder import Run
+from pipeline.samples import (
+    write_table,
+)
+from pipeline.simulation import (
+    compare_cycles,
+    gait_simulator,
+    simulate_gait,
+    simulation_table,
+)
+from surrogates.knee import KneeSurrogate
+from surrogates.space import ReferencePath
+
+#: Instants of the cycle at which the pressure is mapped [% of the cycle].
+MAP_INSTANTS = (13.0, 25.0, 45.0, 70.0)
+
+
+def simulate_both(run: Run, knee: Knee, main: KneeSurrogate, path: ReferencePath) -> None:
+    """Stage h: both models through the same simulator; tables, maps and figures."""
+    config = run.config.simulation
+    start = Pose.from_array(path.poses(np.zeros(1))[0])
+    simulator = gait_simulator(config, path)
+    results = {}
+    for name, model in (("surrogate", main), ("original", knee.model)):
+        with tqdm(total=100, unit="%", desc=name, disable=run.quiet) as bar:
+            results[name] = simulate_gait(model, simulator, config, start, _percent(bar))
+    table = simulation_table(results)
+    write_table(table, run.folder / "simulation.parquet")
+    _write_maps(run.folder / "pressure_maps.npz", knee, results)
+    statistics = {name: asdict(r.statistics) for name, r in results.items()}
+    content = {
+        "statistics": statistics,
+        "flags": {name: [_told(f) for f in r.flags] for name, r in results.items()},
+        "differences": compare_cycles(table),
+        "speed": speed(knee.model, main, results["original"].poses),
+    }
+    run.write_json("simulation.json", content)
+
+
+def _percent(bar: tqdm[Any]) -> Callable[[float], None]:
+    def advance(part: float) -> None:
+        bar.update(int(100 * part) - bar.n)
+
+    return advance
+
+
+def _told(flag: Flag) -> str:
+    return f"{flag.message} (first at {flag.time:.3f} s, {flag.samples} instants)"
+
+
+def _write_maps(path: Path, knee: Knee, results: dict[str, SimulationResult]) -> None:
+    """Store the plateau's pressures at a few instants, at the poses that each model led to."""
+    percent = results["original"].gait_percent
+    chosen = [int(np.argmin(np.abs(percent - instant))) for instant in MAP_INSTANTS]
+    pressures = [
+        [knee.model.spring_state(Pose.from_array(result.poses[k])).pressure for k in chosen]
+        for result in (results["original"], results["surrogate"])
+    ]
+    np.savez_compressed(
+        path,
+        vertices=knee.model.tibia.vertices,
+        faces=knee.model.tibia.faces,
+        gait_percent=percent[chosen],
+        pressure_Pa=np.array(pressures),
+    )
