@@ -29,6 +29,10 @@ _PERIODIC = 0.01
 _OVERSHOOT = 0.05
 
 
+#: The shipped level-walking pattern.
+LEVEL_WALKING = Path(__file__).with_name("tables") / "level_walking.csv"
+
+
 @dataclass(frozen=True, eq=False)
 class GaitCycle:
     """Flexion and applied loads as smooth periodic functions of time.

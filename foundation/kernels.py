@@ -29,7 +29,6 @@ STRAIN_LIMIT = 0.99
 SUMS = 14
 
 _NEWTON_STEPS = 60
-_STACK = 64
 
 
 @njit(cache=True)

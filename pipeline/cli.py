@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import io
 import sys
 import warnings
 from collections.abc import Sequence
@@ -59,6 +60,8 @@ def build_parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Carry out a command; return the exit status (0 done, 1 a stage failed, 2 bad input)."""
     options = build_parser().parse_args(arguments)
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a terminal without Unicode is no reason to fail
     try:
         with warnings.catch_warnings():
             warnings.showwarning = _show_warning

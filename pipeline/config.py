@@ -11,6 +11,8 @@ import tomli_w
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from dynamics.waveforms import LEVEL_WALKING
+from pipeline.files import write_text
 from pipeline.schema import Config, Section, section_of
 
 #: Folder of the third-party meshes, where a mesh path starts with `$KNEE_DATA`.
@@ -57,9 +59,7 @@ def load_config(path: str | Path, overrides: tuple[str, ...] = ()) -> Config:
 
 def write_config(config: Config, path: Path) -> None:
     """Write the resolved configuration, every default included, as TOML; all of it or nothing."""
-    partial = path.with_suffix(".partial")
-    partial.write_text(dump_config(config), encoding="utf-8")
-    os.replace(partial, path)
+    write_text(path, dump_config(config))
 
 
 def dump_config(config: Config) -> str:
@@ -85,13 +85,15 @@ def _resolve(config: Config, base: Path) -> Config:
     def absolute(text: str) -> str:
         return text if text.startswith("$") else str((base / text).resolve())
 
+    given = config.simulation.waveforms
+
     knee = config.knee
     meshes = {
         body: mesh.model_copy(update={"file": absolute(mesh.file)})
         for body in ("femur", "tibia")
         if (mesh := getattr(knee, body)) is not None
     }
-    waveforms = absolute(config.simulation.waveforms)
+    waveforms = given if given == LEVEL_WALKING.stem else absolute(given)
     return config.model_copy(
         update={
             "knee": knee.model_copy(update=meshes),

@@ -10,9 +10,12 @@ from typing import Any
 import numpy as np
 from tqdm import tqdm
 
+from dynamics.equations import SimulationError
+from dynamics.equilibrium import EquilibriumError
 from dynamics.result import Flag, SimulationResult
 from foundation.pose import Pose
 from pipeline.assessment import speed
+from pipeline.files import replacing
 from pipeline.original import Knee
 from pipeline.run_folder import Run
 from pipeline.samples import (
@@ -24,9 +27,14 @@ from pipeline.simulation import (
     simulate_gait,
     simulation_table,
 )
+from pipeline.stages import StageError
 from surrogates.knee import KneeSurrogate
 from surrogates.space import ReferencePath
 
+_ADVICE = (
+    "stage h, driven by the {name}: {error}; knee.npz and validation.json are written: if the "
+    "original ends and the surrogate does not, look at the surrogate's errors and take more samples"
+)
 #: Instants of the cycle at which the pressure is mapped [% of the cycle].
 MAP_INSTANTS = (13.0, 25.0, 45.0, 70.0)
 
@@ -39,7 +47,10 @@ def simulate_both(run: Run, knee: Knee, main: KneeSurrogate, path: ReferencePath
     results = {}
     for name, model in (("surrogate", main), ("original", knee.model)):
         with tqdm(total=100, unit="%", desc=name, disable=run.quiet) as bar:
-            results[name] = simulate_gait(model, simulator, config, start, _percent(bar))
+            try:
+                results[name] = simulate_gait(model, simulator, config, start, _percent(bar))
+            except (EquilibriumError, SimulationError) as error:
+                raise StageError(_ADVICE.format(name=name, error=error)) from error
     table = simulation_table(results)
     write_table(table, run.folder / "simulation.parquet")
     _write_maps(run.folder / "pressure_maps.npz", knee, results)
@@ -61,7 +72,7 @@ def _percent(bar: tqdm[Any]) -> Callable[[float], None]:
 
 
 def _told(flag: Flag) -> str:
-    return f"{flag.message} (first at {flag.time:.3f} s, {flag.samples} instants)"
+    return f"{flag.message} at {flag.time:.3f} s, the first of {flag.samples} instants"
 
 
 def _write_maps(path: Path, knee: Knee, results: dict[str, SimulationResult]) -> None:
@@ -72,10 +83,11 @@ def _write_maps(path: Path, knee: Knee, results: dict[str, SimulationResult]) ->
         [knee.model.spring_state(Pose.from_array(result.poses[k])).pressure for k in chosen]
         for result in (results["original"], results["surrogate"])
     ]
-    np.savez_compressed(
-        path,
-        vertices=knee.model.tibia.vertices,
-        faces=knee.model.tibia.faces,
-        gait_percent=percent[chosen],
-        pressure_Pa=np.array(pressures),
-    )
+    with replacing(path) as partial, partial.open("wb") as stream:
+        np.savez_compressed(
+            stream,
+            vertices=knee.model.tibia.vertices,
+            faces=knee.model.tibia.faces,
+            gait_percent=percent[chosen],
+            pressure_Pa=np.array(pressures),
+        )

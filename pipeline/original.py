@@ -35,7 +35,7 @@ class Knee:
     model : ElasticFoundation
         The original model.
     start : Pose
-        A pose near contact at the first knot of the reference path.
+        An unturned pose near contact, where settling the reference path begins.
     digest : str
         SHA-256 over the surfaces and the spring law.
     """
@@ -133,9 +133,9 @@ def _layer(layer: LayerConfig, measured: FloatArray | None) -> SpringLaw:
 
 
 def _start(model: ElasticFoundation) -> Pose:
-    """Return the zero pose with the femur set on the tibia: lowest point over lowest point.
+    """Return the zero pose with the femur's lowest point at the plateau's median height.
 
-    Both meshes are moved over each other by the middles of their boxes; settling does the rest.
+    Sideways and along, the middles of both boxes are laid over each other; settling does the rest.
     """
     femur, tibia = model.femur.vertices, model.tibia.vertices
     middle = 0.5 * (tibia.min(axis=0) + tibia.max(axis=0) - femur.min(axis=0) - femur.max(axis=0))
@@ -189,7 +189,14 @@ def parallel_evaluation(
         model.compartment_loads(Pose(), "medial")
         jobs = (delayed(_numbered)(model, k, rows) for k, rows in enumerate(chunks))
         # Memory maps would reach the kernels as another array type and be compiled for again.
-        pool = Parallel(n_jobs=workers, return_as="generator_unordered", max_nbytes=None)
+        # Workers whose parent was killed end when they have been idle for a while.
+        pool = Parallel(
+            n_jobs=workers,
+            backend="loky",
+            idle_worker_timeout=20,
+            return_as="generator_unordered",
+            max_nbytes=None,
+        )
         yield from pool(jobs)
 
     return compute

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from pathlib import Path
 from typing import Any
 
 from pipeline import report_tables as tables
+from pipeline.files import write_text
 from pipeline.report_inputs import RunFiles, content_of, read_run
 from pipeline.report_page import render
 from pipeline.report_units import number, plain
 
 #: Columns of the headline's differences over the gait cycle.
-_AXIAL = "total_force_y_N"
+_SHARE = "medial_force_y_N"
 _ANTERIOR = "anterior_m"
 _PRESSURES = ("medial_peak_pressure_Pa", "lateral_peak_pressure_Pa")
 _LAYER_KEYS = ("law", "youngs_modulus_MPa", "poissons_ratio", "thickness_mm")
@@ -48,9 +48,9 @@ def write_report(folder: Path) -> dict[str, Any]:
     files = read_run(folder)
     content = report_content(files, folder)
     page = render(files, content, folder)
-    _write(folder / "report.html", page)
+    write_text(folder / "report.html", page)
     text = json.dumps(content, indent=1, allow_nan=False, ensure_ascii=False)
-    _write(folder / "report.json", text + "\n")
+    write_text(folder / "report.json", text + "\n")
     return content
 
 
@@ -144,7 +144,7 @@ def _headline(
     return {
         "worst_load": validation["worst_load"],
         "height_at_load": height,
-        "gait_axial_force_rms_over_range_percent": shares[_AXIAL],
+        "gait_medial_force_rms_over_range_percent": shares[_SHARE],
         "gait_ap_position_rms_over_range_percent": shares[_ANTERIOR],
         "gait_peak_pressure_rms_over_range_percent": (
             None if None in pressures else max(pressures)
@@ -160,8 +160,7 @@ def _notes(
     """Return what a reader must know before trusting the figures."""
     notes = []
     for flag in gait["flags"]:
-        often = "" if flag["instants"] is None else f" (at {flag['instants']} reported instants)"
-        notes.append({"where": f"gait, {flag['model']}", "text": f"{flag['message']}{often}"})
+        notes.append({"where": f"gait, {flag['model']}", "text": flag["message"]})
     total = stages["counts"]["total"]
     failed = total["first_failed"] + total["evaluated_failed"]
     if failed:
@@ -174,7 +173,7 @@ def _notes(
 
 
 def summary_lines(overview: dict[str, Any]) -> list[str]:
-    """Return the lines that the terminal shows, in ASCII units."""
+    """Return the lines that the terminal shows, in units that any terminal has."""
     head = overview["headline"]
     worst, height = head["worst_load"], head["height_at_load"]
 
@@ -184,7 +183,7 @@ def summary_lines(overview: dict[str, Any]) -> list[str]:
     lines = [
         f"accuracy: worst load NRMSE at given pose {number(worst['nrmse_percent'])} % "
         f"({worst['compartment']} {worst['load']})",
-        f"gait: RMS difference over range: axial force {share('axial_force')}, "
+        f"gait: RMS difference over range: medial force {share('medial_force')}, "
         f"AP position {share('ap_position')}, peak pressure {share('peak_pressure')}",
         f"speed: {number(head['evaluation_speed_ratio'])} times per evaluation, "
         f"{number(head['cycle_speed_ratio'])} times for the gait cycle",
@@ -220,10 +219,3 @@ def _writable(value: Any) -> Any:
     if isinstance(value, list):
         return [_writable(item) for item in value]
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a file; a reader sees the old one or the whole new one."""
-    partial = path.with_suffix(".partial")
-    partial.write_text(text, encoding="utf-8")
-    os.replace(partial, path)

@@ -203,7 +203,7 @@ def gait_content(files: RunFiles) -> dict[str, Any]:
 
 def statistics_content(statistics: dict[str, Any]) -> dict[str, Any]:
     """Return the integrator's figures; the wall time is `elapsed_s`."""
-    renamed = {"elapsed": "elapsed_s", "seconds": "elapsed_s"}
+    renamed = {"elapsed": "elapsed_s"}
     return {renamed.get(key, key): plain(value) for key, value in statistics.items()}
 
 
@@ -223,19 +223,11 @@ def difference_row(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def flag_rows(flags: dict[str, list[Any]]) -> list[dict[str, Any]]:
-    """Return what the models had to say: model, message and at how many reported instants."""
+    """Return what the models had to say."""
     rows = []
     for model, messages in flags.items():
         for flag in messages:
-            known = flag if isinstance(flag, dict) else {"message": str(flag)}
-            rows.append(
-                {
-                    "model": model,
-                    "message": known["message"],
-                    "first_time_s": known.get("time"),
-                    "instants": known.get("samples"),
-                }
-            )
+            rows.append({"model": model, "message": str(flag)})
     return rows
 
 

@@ -15,6 +15,7 @@ import pandas as pd
 from tqdm import tqdm
 
 from pipeline.config import dump_config, write_config
+from pipeline.files import write_json
 from pipeline.original import Knee, parallel_evaluation
 from pipeline.report_inputs import content_of
 from pipeline.samples import (
@@ -74,6 +75,7 @@ class Run:
                     f"{self.folder}: begun with another configuration, which differs in "
                     f"{', '.join(changed)}; run it without --resume or with another --out"
                 )
+            self._recall_times()
         elif self.folder.exists() and any(self.folder.iterdir()) and not stored.exists():
             raise RunError(
                 f"{self.folder}: not empty and no run directory; choose another with --out"
@@ -83,11 +85,19 @@ class Run:
         (self.folder / "samples").mkdir(parents=True, exist_ok=True)
         write_config(self.config, stored)
 
+    def _recall_times(self) -> None:
+        """Take up the times of the interrupted run's stages."""
+        file = self.folder / "times.json"
+        if file.exists():
+            with content_of(file):
+                for stage, seconds in json.loads(file.read_text(encoding="utf-8")).items():
+                    self.seconds[stage] = self.seconds.get(stage, 0.0) + float(seconds)
+
     def _clear(self) -> None:
         """Remove the files of an earlier run, and only those."""
         names = (
             "knee.npz", "path.json", "validation.json", "simulation.parquet", "simulation.json",
-            "report.html", "report.json", "run.json", "pressure_maps.npz",
+            "report.html", "report.json", "run.json", "pressure_maps.npz", "times.json",
         )  # fmt: skip
         for name in names:
             (self.folder / name).unlink(missing_ok=True)
@@ -103,7 +113,10 @@ class Run:
             tqdm.write(stage)
         start = time.perf_counter()
         yield
-        self.seconds[stage] = time.perf_counter() - start
+        # A resumed run adds to what its stages took before.
+        self.seconds[stage] = self.seconds.get(stage, 0.0) + time.perf_counter() - start
+        if (self.folder / "config.toml").exists():
+            self.write_json("times.json", self.seconds)
 
     def evaluator(self, knee: Knee, name: str) -> Callable[[pd.DataFrame], pd.DataFrame]:
         """Return the evaluation of a stage: parallel, in stored chunks, with progress."""
@@ -136,14 +149,6 @@ class Run:
     def write_json(self, name: str, content: Any) -> None:
         """Write a JSON file; a reader sees the old file or the whole new one."""
         write_json(self.folder / name, content)
-
-
-def write_json(path: Path, content: Any) -> None:
-    """Write a JSON file atomically; NaN and infinity are refused."""
-    partial = path.with_suffix(".partial")
-    text = json.dumps(content, indent=1, allow_nan=False, ensure_ascii=False)
-    partial.write_text(text + "\n", encoding="utf-8")
-    os.replace(partial, path)
 
 
 def stored_path(run: Run, knee: Knee) -> ReferencePath:

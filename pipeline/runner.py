@@ -62,23 +62,25 @@ def run_study(
     run.prepare(resume=resume)
     with run.timed("reference path"):
         space = sample_space(config, stored_path(run, knee))
-    samples, first, counts = _training_samples(run, knee, space)
+    candidates, samples, first, counts = _training_samples(run, knee, space)
     with run.timed("g: final surrogates"):
         trained = _fit_all(run, samples, space)
     with run.timed("held-out samples"):
         held_out = run.table(
             "heldout",
             lambda: run.evaluator(knee, "heldout")(
-                stages.held_out_samples(space, config.validation)
+                stages.held_out_samples(space, config.validation, candidates)
             ),
         )
     with run.timed("validation"):
         validation = _validate(run, trained, first, held_out)
     main = _with_header(run, trained[0], knee, samples, validation)
     surrogates.save(main, folder / "knee.npz")
+    provenance = _provenance(run, knee, samples, held_out, counts)
+    run.write_json("run.json", provenance)
     with run.timed("h: gait simulation"):
         simulate_both(run, knee, main, space.path)
-    run.write_json("run.json", _provenance(run, knee, samples, held_out, counts))
+    run.write_json("run.json", provenance | {"seconds": run.seconds})
     return write_report(folder)
 
 
@@ -98,8 +100,8 @@ def sample_space(config: Config, path: ReferencePath) -> SampleSpace:
 
 def _training_samples(
     run: Run, knee: Knee, space: SampleSpace
-) -> tuple[pd.DataFrame, KneeSurrogate, dict[str, Any]]:
-    """Stages a to f: return the training samples, the first surrogates and the counts."""
+) -> tuple[pd.DataFrame, pd.DataFrame, KneeSurrogate, dict[str, Any]]:
+    """Stages a to f: return candidates, training samples, first surrogates and counts."""
     config = run.config
     with run.timed("a: candidates"):
         candidates = run.table(
@@ -124,7 +126,8 @@ def _training_samples(
             lambda: stages.evaluate_kept(screened, candidates, run.evaluator(knee, "kept")),
         )
     training = stages.training_samples(first, kept, config.feasibility)
-    return training, early, stages.bookkeeping(candidates, first, screened, kept, training)
+    counts = stages.bookkeeping(candidates, first, screened, kept, training)
+    return candidates, training, early, counts
 
 
 def _fit_all(run: Run, samples: pd.DataFrame, space: SampleSpace) -> list[KneeSurrogate]:

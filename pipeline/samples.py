@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -15,6 +14,7 @@ import pyarrow.parquet as pq
 
 from foundation.checks import FloatArray
 from foundation.loads import LOAD_COLUMNS
+from pipeline.files import replacing
 
 POSE_COLUMNS = (
     "flexion_rad",
@@ -53,11 +53,9 @@ def usable(table: pd.DataFrame, compartment: str) -> pd.DataFrame:
 
 def write_table(table: pd.DataFrame, path: Path) -> None:
     """Write a table as Parquet; a reader sees the old file or the whole new one."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    partial = path.with_suffix(".partial")
     content = pa.Table.from_pandas(table, preserve_index=False)
-    pq.write_table(content, partial, write_page_checksum=True)
-    os.replace(partial, path)
+    with replacing(path) as partial:
+        pq.write_table(content, partial, write_page_checksum=True)
 
 
 def read_table(path: Path, columns: Collection[str] = ()) -> pd.DataFrame:

@@ -52,7 +52,7 @@ class MeshConfig(Section):
     file: str = Field(description="path; relative to the config file, or $KNEE_DATA/...")
     unit: Literal["m", "cm", "mm", "um"] = Field("m", description="unit of the file")
     axes: tuple[str, str, str] = Field(
-        ("x", "y", "z"), description="signed file axis of anterior, superior and lateral"
+        ("x", "y", "z"), description="signed file axis of anterior, superior and the body's right"
     )
 
 
@@ -67,7 +67,9 @@ class KneeConfig(Section):
     """Which knee: the built-in implant, or two meshes."""
 
     source: Literal["builtin", "meshes"] = Field("builtin", description="where the shapes are from")
-    side: Literal["right", "left"] = Field("right", description="a left knee is mirrored")
+    side: Literal["right", "left"] = Field(
+        "right", description="a left knee is mirrored to a right one when its meshes are loaded"
+    )
     implant: ImplantConfig = Field(default_factory=ImplantConfig)
     femur: MeshConfig | None = Field(None, description="femoral articular surface")
     tibia: MeshConfig | None = Field(None, description="tibial articular surface")
@@ -81,6 +83,11 @@ class KneeConfig(Section):
             raise ValueError('source = "meshes" needs [knee.femur] and [knee.tibia]')
         if self.source == "builtin" and (self.femur or self.tibia):
             raise ValueError('[knee.femur] and [knee.tibia] need source = "meshes"')
+        if self.source == "builtin" and (self.side, self.split_lateral_mm) != ("right", None):
+            raise ValueError(
+                'side and split_lateral_mm need source = "meshes"; the built-in implant is a right '
+                "one and knows its compartments"
+            )
         return self
 
 
@@ -167,7 +174,11 @@ class DesignConfig(Section):
     """Stages a and b: candidates and first samples, per compartment."""
 
     kind: Design = Field("sobol", description="design of experiments")
-    candidates: int = Field(2048, ge=20, description="m, candidates per compartment")
+    candidates: int = Field(
+        2048,
+        ge=20,
+        description="m, candidates per compartment (a full factorial rounds it up to its grid)",
+    )
     first: int = Field(700, ge=10, description="n, those evaluated in stage b")
 
     @model_validator(mode="after")
@@ -207,7 +218,7 @@ class KrigingConfig(Section):
 class ResponseSurfaceConfig(Section):
     """Polynomial response surface (scikit-learn)."""
 
-    degree: tuple[Annotated[int, Field(ge=1, le=10)], ...] = Field(
+    degree: tuple[Annotated[int, Field(ge=1, le=6)], ...] = Field(
         (3, 4, 5), description="total degrees among which the leave-one-out error chooses"
     )
     ridge: tuple[NonNegative, ...] = Field(
@@ -240,7 +251,9 @@ class SimulationConfig(Section):
     """Stage h: force-controlled knee simulator."""
 
     waveforms: str = Field(
-        "waveforms/level_walking.csv", description="table of the inputs, relative to the config"
+        "level_walking",
+        description='table of the inputs: the shipped "level_walking", or a CSV file, relative to '
+        "the config",
     )
     period_s: Positive = Field(1.0, description="duration of one cycle")
     cycles: int = Field(1, ge=1, description="cycles simulated; the last one is reported")
@@ -262,7 +275,10 @@ class SimulationConfig(Section):
         0.0, description="where the ML spring is slack, about a pose"
     )
     relative_tolerance: Positive = Field(1e-3, description="of the integrator")
-    method: Literal["Radau", "BDF", "LSODA"] = Field("Radau", description="scipy's integrator")
+    method: Literal["Radau", "BDF", "LSODA"] = Field(
+        "Radau",
+        description="scipy's integrator; BDF and LSODA need far smaller tolerances on contact",
+    )
 
 
 class Config(Section):
@@ -303,7 +319,7 @@ def describe_schema() -> str:
         nested = {k: t for k, f in model.model_fields.items() if (t := section_of(f.annotation))}
         plain = [k for k in model.model_fields if k not in nested]
         if plain:
-            lines.extend(["| key | default | meaning |", "|---|---|---|"])
+            lines.extend(["| key | default | limits | meaning |", "|---|---|---|---|"])
             lines.extend(_row(key, model.model_fields[key]) for key in plain)
             lines.append("")
         for key, inner in nested.items():
@@ -335,4 +351,10 @@ def _row(key: str, field: FieldInfo) -> str:
     text = field.description or ""
     if choices:
         text += f" ({', '.join(choices)})"
-    return f"| `{key}` | {default} | {text.strip()} |"
+    limits = " and ".join(
+        f"{sign} {getattr(item, name):g}"
+        for item in field.metadata
+        for name, sign in (("gt", ">"), ("ge", ">="), ("lt", "<"), ("le", "<="))
+        if hasattr(item, name)
+    )
+    return f"| `{key}` | {default} | {limits} | {text.strip()} |"

@@ -14,10 +14,10 @@ from dynamics.integrator import simulate
 from dynamics.protocol import ContactModel
 from dynamics.result import SimulationResult
 from dynamics.simulator import APPLIED_COLUMNS, KneeSimulator
-from dynamics.waveforms import GaitCycle, load_gait_cycle
+from dynamics.waveforms import LEVEL_WALKING, GaitCycle, load_gait_cycle
 from foundation.checks import FloatArray
 from foundation.pose import Pose
-from pipeline.config import data_path
+from pipeline.config import ConfigError, data_path
 from pipeline.original import Knee
 from pipeline.schema import Config, PathConfig, SimulationConfig
 from surrogates.space import ReferencePath
@@ -137,7 +137,12 @@ def _tabulated(path: PathConfig) -> ReferencePath:
 
 def gait_cycle(config: SimulationConfig) -> GaitCycle:
     """Return the inputs over the cycle."""
-    cycle = load_gait_cycle(data_path(config.waveforms, Path()), config.period_s)
+    shipped = config.waveforms == LEVEL_WALKING.stem
+    path = LEVEL_WALKING if shipped else data_path(config.waveforms, Path())
+    try:
+        cycle = load_gait_cycle(path, config.period_s)
+    except OSError as error:
+        raise ConfigError(f"simulation.waveforms: {path}: {error.strerror}") from error
     return cycle.scaled(axial=config.axial_scale)
 
 

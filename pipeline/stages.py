@@ -27,6 +27,7 @@ from surrogates.space import SampleSpace
 #: Evaluates the original model at the rows of a table and returns it with results added.
 Evaluate = Callable[[pd.DataFrame], pd.DataFrame]
 KEPT = "kept"
+_HELD_OUT = 1
 
 
 class StageError(RuntimeError):
@@ -48,14 +49,42 @@ def choose_samples(space: SampleSpace, design: DesignConfig, seed: int) -> pd.Da
     return pd.concat(parts, ignore_index=True)
 
 
-def held_out_samples(space: SampleSpace, validation: ValidationConfig) -> pd.DataFrame:
-    """Draw the held-out samples: a design of their own, with their own seed."""
+def held_out_samples(
+    space: SampleSpace, validation: ValidationConfig, candidates: pd.DataFrame
+) -> pd.DataFrame:
+    """Draw the held-out samples: a design of their own, with their own seed.
+
+    Parameters
+    ----------
+    space : SampleSpace
+        Where they are drawn.
+    validation : ValidationConfig
+        Design, number and seed.
+    candidates : DataFrame
+        The training design; a point of it is left out (two full factorials have points in common).
+
+    Raises
+    ------
+    StageError
+        If fewer than half of the points are no candidates.
+    """
     parts = []
-    sequences = np.random.SeedSequence(validation.seed).spawn(2)
+    # Of another entropy than the training design's even where the seeds are equal.
+    sequences = np.random.SeedSequence([validation.seed, _HELD_OUT]).spawn(2)
     for name, sequence in zip(COMPARTMENTS, sequences, strict=True):
         generator = np.random.default_rng(sequence)
         unit = unit_design(validation.kind, validation.points, 6, generator)
-        parts.append(_candidates(space, unit, name))
+        drawn = _candidates(space, unit, name)
+        columns = [*POSE_COLUMNS, "load_N"]
+        known = candidates.loc[candidates["compartment"] == name, columns]
+        taken = set(map(tuple, known.to_numpy()))
+        new = np.array([tuple(row) not in taken for row in drawn[columns].to_numpy()])
+        if 2 * new.sum() < len(drawn):
+            raise StageError(
+                f"held-out samples: {len(drawn) - new.sum()} of {len(drawn)} {name} points are "
+                f"candidates of the training design; choose another validation.kind"
+            )
+        parts.append(drawn[new])
     return pd.concat(parts, ignore_index=True)
 
 
@@ -107,15 +136,18 @@ def fit_surrogates(
         rows = usable(samples, name)
         if rows.empty:
             raise StageError(
-                f"fitting {what}/{family}: the {name} compartment has no usable sample of "
-                f"{int((samples['compartment'] == name).sum())}; see the reasons in the samples"
+                f"fitting {what}/{family}: the {name} compartment has no usable sample; all "
+                "failed (see the reasons in the samples) or broke the bounds of [feasibility]"
             )
         try:
             # One thread: sums in threaded linear algebra depend on the number of cores.
             with threadpool_limits(1):
                 parts.append(chosen.fit(space, poses_of(rows), loads_of(rows), fit))
         except ValueError as error:
-            raise StageError(f"fitting {what}/{family}, {name}: {error}") from error
+            raise StageError(
+                f"fitting {what}/{family}, {name}, to {len(rows)} samples that have an answer and "
+                f"keep to [feasibility]: {error}"
+            ) from error
     return KneeSurrogate(parts[0], parts[1])
 
 
@@ -202,7 +234,7 @@ def training_samples(
     """Return the samples of stage g: all evaluated ones that are feasible, margin included.
 
     Stage b's samples were not screened. Those that no gait would produce (the femur on a rim, the
-    eminence) cost accuracy where it matters: 11 against 6 um of height on a real implant.
+    eminence) cost accuracy where it matters.
     """
     samples = pd.concat([first, kept], ignore_index=True)
     samples = samples[samples["status"] == OK]

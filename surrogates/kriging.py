@@ -33,6 +33,7 @@ from surrogates.kriging_algebra import (
 )
 from surrogates.kriging_lengths import KrigingSettings, optimal_lengths
 from surrogates.training import (
+    MOST_INPUTS,
     FloatArray,
     check_scales,
     check_training,
@@ -97,6 +98,8 @@ class Kriging:
         check_in("correlation", self.correlation, CORRELATIONS)
         check_in("trend", self.trend, TRENDS)
         n, d = check_array("points", self.points, (None, None)).shape
+        if d > MOST_INPUTS:
+            raise ValueError(f"points: expected at most {MOST_INPUTS} inputs, found {d}")
         k = np.shape(self.gamma)[-1] if np.ndim(self.gamma) else 0
         terms = len(polynomial_exponents(d, TRENDS[self.trend]))
         shapes = ((n, d), (d,), (terms, k), (n, k), (d,), (d,), (k,), (k,), (k,))

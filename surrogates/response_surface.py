@@ -22,6 +22,7 @@ from foundation.checks import check_array, check_number, frozen
 from surrogates import kernels
 from surrogates.least_squares import factorise, solve
 from surrogates.training import (
+    MOST_INPUTS,
     FloatArray,
     check_scales,
     check_training,
@@ -122,6 +123,11 @@ class ResponseSurface:
         if exponents.ndim != 2 or exponents.size == 0 or exponents.min() < 0:
             raise ValueError(f"exponents: expected (T, d) of at least 0, found {exponents.shape}")
         terms, d = exponents.shape
+        if d > MOST_INPUTS or exponents.max() > _HIGHEST_DEGREE:
+            raise ValueError(
+                f"exponents: expected at most {MOST_INPUTS} inputs and degree {_HIGHEST_DEGREE}, "
+                f"found {d} and {exponents.max()}"
+            )
         k = np.shape(self.coefficients)[-1] if np.ndim(self.coefficients) else 0
         shapes = ((terms, k), (d,), (d,), (k,), (k,), (k,), (terms, terms), (None, k))
         object.__setattr__(self, "exponents", frozen(exponents))

@@ -23,7 +23,6 @@ from foundation.checks import FloatArray, check_array, frozen
 VARIABLES = ("flexion", "adduction", "rotation", "anterior", "lateral", "root_load")
 #: Columns of the pose coordinates that the offsets count along, in the order of `VARIABLES[1:5]`.
 OFFSET_COORDINATES = np.array([1, 2, 3, 5])
-_PATH_COLUMNS = np.array([1, 2, 3, 4, 5])
 
 
 @dataclass(frozen=True, eq=False)

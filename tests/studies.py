@@ -15,7 +15,7 @@ from pipeline.samples import read_table
 
 ROOT = Path(__file__).resolve().parents[1]
 SMOKE = ROOT / "configs" / "smoke.toml"
-WAVEFORMS = ROOT / "configs" / "waveforms" / "level_walking.csv"
+WAVEFORMS = ROOT / "dynamics" / "tables" / "level_walking.csv"
 TABLES = ("candidates", "first", "screened", "kept", "heldout", "heldout_prediction")
 #: What makes a run of the smoke study take few seconds; its figures mean nothing.
 TINY = (

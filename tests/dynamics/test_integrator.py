@@ -22,7 +22,7 @@ from dynamics import (
 from foundation.loads import LOAD_COLUMNS
 from foundation.pose import Pose
 
-LEVEL_WALKING = Path(__file__).resolve().parents[2] / "configs" / "waveforms" / "level_walking.csv"
+LEVEL_WALKING = Path(__file__).resolve().parents[2] / "dynamics" / "tables" / "level_walking.csv"
 PLANE = {"along": np.inf, "across": np.inf}
 HELD = KneeSimulator(medial_offset=0.0, lateral_stiffness=1e4)
 

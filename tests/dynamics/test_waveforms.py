@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from dynamics import GaitCycle, load_gait_cycle
 from dynamics.waveforms import WAVEFORM_COLUMNS
 
-SHIPPED = Path(__file__).resolve().parents[2] / "configs" / "waveforms" / "level_walking.csv"
+SHIPPED = Path(__file__).resolve().parents[2] / "dynamics" / "tables" / "level_walking.csv"
 
 
 def table(rows: int = 21) -> dict[str, np.ndarray]:

@@ -114,6 +114,8 @@ def test_unknown_keys_are_errors_that_list_the_known_ones(override, key, known):
         ("run.name='../x'", "run.name", "pattern", "'../x'"),
         ("run.name='..'", "run.name", "pattern", "'..'"),
         ("knee=5", "knee", "section", "5"),
+        ("knee.side='left'", "knee", 'need source = "meshes"', ""),
+        ("knee.split_lateral_mm=1.0", "knee", 'need source = "meshes"', ""),
         ("knee.side='both'", "knee.side", "'right' or 'left'", "'both'"),
         ("contact.poissons_ratio=0.5", "contact.poissons_ratio", "less than 0.5", "0.5"),
         ("contact.poissons_ratio=nan", "contact.poissons_ratio", "less than 0.5", "nan"),

@@ -7,6 +7,7 @@ import tomllib
 from pathlib import Path
 
 from pipeline.config import load_config
+from pipeline.simulation import gait_cycle
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -34,6 +35,8 @@ def test_study_of_the_readme_is_a_valid_configuration(tmp_path):
     (tmp_path / "mine.toml").write_text(text)
     config = load_config(tmp_path / "mine.toml")
     assert config.knee.femur.axes == ("-x", "y", "-z")
+    # The shipped waveforms are found wherever the study lies.
+    assert gait_cycle(config.simulation).period == config.simulation.period_s
 
 
 def test_targets_and_files_that_the_readme_names_exist():

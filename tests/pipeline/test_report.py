@@ -181,7 +181,7 @@ class TestFigures:
         head = content["overview"]["headline"]
         shares = [
             head[f"gait_{name}_rms_over_range_percent"]
-            for name in ("axial_force", "ap_position", "peak_pressure")
+            for name in ("medial_force", "ap_position", "peak_pressure")
         ]
         # 4.2 N of 2310 N, 0.021 mm of 5.9 mm, 0.34 MPa of 15 MPa (lateral, the worse one).
         wanted = [420.0 / 2310.0, 2.1 / 5.9, 34.0 / 15.0]

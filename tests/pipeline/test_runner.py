@@ -15,7 +15,8 @@ from studies import ROOT, SMOKE, TINY, assert_same_run, run_command, surrogate_a
 
 from pipeline.cli import main
 from pipeline.config import load_config
-from pipeline.run_folder import Run, RunError, write_json
+from pipeline.files import write_json
+from pipeline.run_folder import Run, RunError
 from pipeline.samples import read_table, write_table
 
 FILES = {

@@ -118,19 +118,39 @@ def test_full_factorial_has_at_least_the_candidates_asked_for(space):
 
 def test_held_out_samples_depend_on_their_own_seed_alone(space):
     validation = ValidationConfig(points=50)
-    held = stages.held_out_samples(space, validation)
+    few, many = (
+        stages.choose_samples(space, design(candidates=m), seed) for m, seed in ((64, 1), (256, 9))
+    )
+    held = stages.held_out_samples(space, validation, few)
     assert held.groupby("compartment").size().tolist() == [50, 50]
-    assert digest(held) == digest(stages.held_out_samples(space, validation))
-    other = stages.held_out_samples(space, ValidationConfig(points=50, seed=3))
+    assert digest(held) == digest(stages.held_out_samples(space, validation, many))
+    other = stages.held_out_samples(space, ValidationConfig(points=50, seed=3), few)
     assert digest(held) != digest(other)
 
 
 @pytest.mark.parametrize("kind", ["sobol", "lhs"])
 def test_held_out_samples_share_no_point_with_the_training_set(space, kind):
-    held = stages.held_out_samples(space, ValidationConfig(points=50, kind=kind))
+    """Not even with the same design and seed."""
     table = stages.choose_samples(space, design(kind=kind), 1)
+    held = stages.held_out_samples(space, ValidationConfig(points=50, kind=kind, seed=1), table)
     assert not np.isin(held["flexion_rad"], table["flexion_rad"]).any()
     assert not np.isin(held["load_N"], table["load_N"]).any()
+
+
+def test_held_out_grid_on_the_training_grid_is_refused(space):
+    table = stages.choose_samples(space, design(kind="full_factorial"), 1)
+    with pytest.raises(StageError, match="64 of 64 medial points are candidates"):
+        stages.held_out_samples(space, ValidationConfig(points=64, kind="full_factorial"), table)
+
+
+def test_held_out_points_that_are_candidates_are_left_out(space):
+    validation = ValidationConfig(points=50)
+    table = stages.choose_samples(space, design(), 1)
+    held = stages.held_out_samples(space, validation, table)
+    known = pd.concat([table, held[held["index"] < 5].assign(first=False)])
+    rest = stages.held_out_samples(space, validation, known)
+    assert rest.groupby("compartment").size().tolist() == [45, 45]
+    assert rest["index"].min() == 5
 
 
 def test_stage_b_evaluates_the_first_in_order(space):

@@ -10,7 +10,7 @@ import pytest
 
 from dynamics.protocol import ContactModel
 from foundation.pose import Pose
-from surrogates.knee import KneeSurrogate, compartments
+from surrogates.knee import KneeSurrogate
 
 
 @pytest.fixture(scope="module")
@@ -143,6 +143,7 @@ def test_a_direct_surrogate_flags_the_height_as_a_height():
 
 
 def test_compartments_by_name(knee):
-    assert compartments(knee) == {"medial": knee.medial, "lateral": knee.lateral}
+    assert knee.compartment("medial") is knee.medial
+    assert knee.compartment("lateral") is knee.lateral
     with pytest.raises(ValueError, match="expected one of"):
         knee.compartment("header")
