@@ -81,6 +81,7 @@ def run_study(
     with run.timed("h: gait simulation"):
         simulate_both(run, knee, main, space.path)
     run.write_json("run.json", provenance | {"seconds": run.seconds})
+    (folder / "times.json").unlink()
     return write_report(folder)
 
 

@@ -185,6 +185,7 @@ def differences() -> list[dict[str, Any]]:
     rows = (
         ("anterior_m", "anterior position", "mm", 0.021, 5.9),
         ("total_force_y_N", "axial force", "N", 4.2, 2310.0),
+        ("medial_force_y_N", "medial axial force", "N", 3.1, 1410.0),
         ("total_moment_x_Nm", "moment x", "N·mm", 95.0, 9100.0),
         ("medial_peak_pressure_Pa", "medial peak pressure", "MPa", 0.21, 17.0),
         ("lateral_peak_pressure_Pa", "lateral peak pressure", "MPa", 0.34, 15.0),

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 import tomli_w
-from studies import ROOT, SMOKE, WAVEFORMS
+from studies import ROOT, SMOKE
 
+from dynamics.waveforms import LEVEL_WALKING
 from pipeline.cli import main
 from pipeline.config import ConfigError, data_path, dump_config, load_config, write_config
 from pipeline.schema import Config, describe_schema
@@ -28,7 +29,7 @@ def test_there_are_configs():
 def test_every_shipped_config_loads_under_its_own_name(path):
     config = load_config(path)
     assert config.run.name == path.stem
-    assert Path(config.simulation.waveforms) == WAVEFORMS
+    assert config.simulation.waveforms == LEVEL_WALKING.stem
 
 
 def test_empty_file_is_the_defaults(tmp_path):
@@ -114,8 +115,6 @@ def test_unknown_keys_are_errors_that_list_the_known_ones(override, key, known):
         ("run.name='../x'", "run.name", "pattern", "'../x'"),
         ("run.name='..'", "run.name", "pattern", "'..'"),
         ("knee=5", "knee", "section", "5"),
-        ("knee.side='left'", "knee", 'need source = "meshes"', ""),
-        ("knee.split_lateral_mm=1.0", "knee", 'need source = "meshes"', ""),
         ("knee.side='both'", "knee.side", "'right' or 'left'", "'both'"),
         ("contact.poissons_ratio=0.5", "contact.poissons_ratio", "less than 0.5", "0.5"),
         ("contact.poissons_ratio=nan", "contact.poissons_ratio", "less than 0.5", "nan"),
@@ -154,6 +153,11 @@ def test_values_out_of_range_name_file_key_expected_and_found(override, key, exp
     said, _, shown = message.rpartition("found ")
     assert expected in said
     assert shown.startswith(found)
+
+
+@pytest.mark.parametrize("override", ["knee.side='left'", "knee.split_lateral_mm=1.0"])
+def test_what_only_meshes_have_is_refused_for_the_built_in_implant(override):
+    assert 'side and split_lateral_mm need source = "meshes"' in refused(override)
 
 
 def test_every_reason_is_told_at_once():
