@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -187,22 +191,29 @@ def parallel_evaluation(
     def compute(chunks: list[pd.DataFrame]) -> Iterator[tuple[int, pd.DataFrame]]:
         # Compile before the workers start, so that they find the kernels in the cache.
         model.compartment_loads(Pose(), "medial")
-        jobs = (delayed(_numbered)(model, k, rows) for k, rows in enumerate(chunks))
+        jobs = (delayed(_numbered)(model, k, rows, os.getpid()) for k, rows in enumerate(chunks))
         # Memory maps would reach the kernels as another array type and be compiled for again.
-        # Workers whose parent was killed end when they have been idle for a while.
-        pool = Parallel(
-            n_jobs=workers,
-            backend="loky",
-            idle_worker_timeout=20,
-            return_as="generator_unordered",
-            max_nbytes=None,
-        )
+        pool = Parallel(n_jobs=workers, return_as="generator_unordered", max_nbytes=None)
         yield from pool(jobs)
 
     return compute
 
 
 def _numbered(
-    model: ElasticFoundation, position: int, rows: pd.DataFrame
+    model: ElasticFoundation, position: int, rows: pd.DataFrame, owner: int
 ) -> tuple[int, pd.DataFrame]:
+    if os.getpid() != owner:
+        _end_with(owner)
     return position, evaluate_rows(model, rows)
+
+
+@cache
+def _end_with(owner: int) -> None:
+    """Let this worker process end when its owner does, even if that was killed."""
+
+    def watch() -> None:
+        while os.getppid() == owner:
+            time.sleep(1.0)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
