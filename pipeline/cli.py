@@ -84,18 +84,8 @@ def _run(options: argparse.Namespace) -> None:
     _say(_summary(report, folder))
 
 
-def _validate(options: argparse.Namespace) -> None:
-    report = validate_again(options.folder)
-    _say(_summary(report, options.folder))
-
-
-def _simulate(options: argparse.Namespace) -> None:
-    report = simulate_again(options.folder)
-    _say(_summary(report, options.folder))
-
-
-def _report(options: argparse.Namespace) -> None:
-    report = write_report(options.folder)
+def _again(options: argparse.Namespace) -> None:
+    report = _PARTS[options.command](options.folder)
     _say(_summary(report, options.folder))
 
 
@@ -112,11 +102,11 @@ def _schema(options: argparse.Namespace) -> None:
     _say(describe_schema().rstrip("\n"))
 
 
+#: Parts of a finished run that are carried out again, each with the report as its answer.
+_PARTS = {"validate": validate_again, "simulate": simulate_again, "report": write_report}
 _COMMANDS = {
     "run": _run,
-    "validate": _validate,
-    "simulate": _simulate,
-    "report": _report,
+    **dict.fromkeys(_PARTS, _again),
     "bench": _bench,
     "schema": _schema,
 }

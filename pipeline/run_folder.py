@@ -55,6 +55,7 @@ class Run:
         self.folder = folder
         self.quiet = quiet
         self.seconds: dict[str, float] = {}
+        self._prepared = False
         self.workers = config.run.workers or os.cpu_count() or 1
 
     def prepare(self, *, resume: bool) -> None:
@@ -84,6 +85,7 @@ class Run:
             self._clear()
         (self.folder / "samples").mkdir(parents=True, exist_ok=True)
         write_config(self.config, stored)
+        self._prepared = True
 
     def _recall_times(self) -> None:
         """Take up the times of the interrupted run's stages."""
@@ -115,7 +117,8 @@ class Run:
         yield
         # A resumed run adds to what its stages took before.
         self.seconds[stage] = self.seconds.get(stage, 0.0) + time.perf_counter() - start
-        if (self.folder / "config.toml").exists():
+        # Before `prepare` the folder may be another run's, its times not yet taken up.
+        if self._prepared:
             self.write_json("times.json", self.seconds)
 
     def evaluator(self, knee: Knee, name: str) -> Callable[[pd.DataFrame], pd.DataFrame]:

@@ -178,3 +178,20 @@ def test_json_of_a_run_holds_no_nan(tmp_path, value):
     with pytest.raises(ValueError, match="JSON"):
         write_json(tmp_path / "a.json", {"a": value})
     assert json.loads((tmp_path / "a.json").read_text()) == {"a": 1.0}
+
+
+def test_resumed_run_adds_to_the_times_of_the_interrupted_one(tmp_path):
+    config = load_config(SMOKE)
+    begun = Run(config, tmp_path / "run", quiet=True)
+    begun.prepare(resume=False)
+    write_json(tmp_path / "run" / "times.json", {"knee": 100.0, "b: first evaluations": 50.0})
+    resumed = Run(config, tmp_path / "run", quiet=True)
+    with resumed.timed("knee"):
+        pass
+    resumed.prepare(resume=True)
+    assert 100.0 < resumed.seconds["knee"] < 101.0
+    with resumed.timed("b: first evaluations"):
+        pass
+    stored = json.loads((tmp_path / "run" / "times.json").read_text())
+    assert stored == resumed.seconds
+    assert stored["b: first evaluations"] >= 50.0
