@@ -12,16 +12,17 @@ WORKERS ?= 4
 
 VENV  := .venv
 BIN   := $(VENV)/bin
+PEERS := .venv-peers
 STAMP := $(VENV)/.installed
 PIP   := $(BIN)/python -m pip --quiet --quiet --disable-pip-version-check --no-input
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help install surrogate test test-slow bench lint type format lock clean distclean
+.PHONY: help install surrogate test test-slow bench bench-peers lint type format lock clean distclean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 install: $(STAMP) ## install the locked packages and this project in .venv
 
@@ -43,6 +44,10 @@ test-slow: $(STAMP) ## run the slow tests [ARGS="-k NAME"]
 
 bench: $(STAMP) ## measure speed and accuracy, as ratios [ARGS=...]
 	@$(BIN)/python -m benchmarks $(ARGS)
+
+# An environment of its own: the other engines are large, and no part of the project needs them.
+bench-peers: $(PEERS)/.installed ## time and error beside other contact engines; writes docs/peers.*
+	@OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1 MPLBACKEND=Agg $(PEERS)/bin/python -m benchmarks.peers $(ARGS)
 
 lint: $(STAMP) ## check style, format and the direction of imports
 	@$(BIN)/python -m ruff check .
@@ -82,6 +87,13 @@ $(STAMP): pyproject.toml requirements.lock
 	@echo "installing the packages of requirements.lock in $(VENV) (a minute or two when new)"
 	@$(PIP) install --require-hashes --no-deps --requirement requirements.lock
 	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(PEERS)/.installed: $(STAMP) pyproject.toml
+	@rm -f $@
+	@$(BIN)/python -m venv $(PEERS)
+	@echo "installing the other engines in $(PEERS) (some minutes when new)"
+	@$(PEERS)/bin/python -m pip --quiet --disable-pip-version-check --no-input install --editable ".[peers]"
 	@touch $@
 
 have_venv = $(BIN)/python -c 'import sys, pip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null

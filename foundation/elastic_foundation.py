@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,111 +14,94 @@ from numpy.typing import ArrayLike, NDArray
 from foundation import kernels
 from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
 from foundation.compartments import find_compartments
+from foundation.femur_patches import femur_patches
 from foundation.laws import SpringLaw
 from foundation.loads import COMPARTMENTS, ContactLoads
 from foundation.mesh import TriangleMesh
 from foundation.pose import Pose, twist_jacobian
-from foundation.tree import BoxTree, build_tree
+from foundation.smooth_surface import flat_surface, smooth_surface
+from foundation.spring_bed import SpringBed, curved_bed, flat_bed
 
-#: Ways in which the femoral surface between the vertices is taken.
-SURFACES = ("flat",)
+#: Ways in which both surfaces are taken between their vertices.
+SURFACES = ("curved", "flat")
 
-_FACETS_PER_LEAF = 4
-_SPRINGS_PER_CLUSTER = 16
+#: Radius within which the femur's bounding planes hold, in radii of the bed's smallest groups.
+_PLANE_REACH = 3.0
+_ROWS_PER_TASK = 64
+_AT_REST = np.zeros(6)
+_BOTH = np.ones(2, dtype=np.bool_)
+
+
+@dataclass(frozen=True)
+class Dissipation:
+    """What resists the motion of the femur over the bed.
+
+    Parameters
+    ----------
+    damping : float
+        Factor c of p = p_elastic (1 + c d') with the rate of indentation d', never below 0
+        (Hunt & Crossley 1975, J Appl Mech 42:440-445) [s/m].
+    friction : float
+        Coefficient of Coulomb friction [-].
+    transition_speed : float
+        Sliding speed below which friction fades to nothing, |v| / sqrt(|v|² + vt²) [m/s].
+
+    Raises
+    ------
+    ValueError
+        If a value is negative, or the transition speed not positive.
+    """
+
+    damping: float = 0.0
+    friction: float = 0.0
+    transition_speed: float = 1e-3
+
+    def __post_init__(self) -> None:
+        check_number("damping", self.damping, at_least=0.0, unit="s/m")
+        check_number("friction", self.friction, at_least=0.0)
+        check_number("transition_speed", self.transition_speed, above=0.0, unit="m/s")
 
 
 @dataclass(frozen=True, eq=False)
 class SpringState:
-    """State of every spring of the bed at one pose, in the order of the tibial triangles.
+    """State of the bed at one pose, in the order of the tibial triangles.
 
     Parameters
     ----------
     indentation : (F,) float64
-        Indentation along minus the tibial normal [m], 0 out of contact.
+        Indentation at the middle of each triangle along minus the tibial normal [m], 0 out of
+        contact.
     pressure : (F,) float64
-        Pressure [Pa], 0 out of contact.
+        Pressure there [Pa], 0 out of contact.
     """
 
     indentation: FloatArray
     pressure: FloatArray
 
 
-@dataclass(frozen=True, eq=False)
-class _SpringBed:
-    """Springs in clusters of neighbours, medial compartment first."""
-
-    triangle: NDArray[np.int64]
-    points: FloatArray
-    normals: FloatArray
-    areas: FloatArray
-    clusters: NDArray[np.int64]
-    cluster_centre: FloatArray
-    cluster_half: FloatArray
-    compartments: NDArray[np.int64]
-
-
-def _spring_bed(tibia: TriangleMesh, labels: NDArray[np.int8], reach: float) -> _SpringBed:
-    """Order the springs by compartment and neighbourhood and box their rays cluster by cluster."""
-    order: list[NDArray[np.int64]] = []
-    firsts: list[int] = []
-    boundaries = [0]
-    for compartment in range(2):
-        members = np.flatnonzero(labels == compartment)
-        ends = tibia.centroids[members]
-        tree = build_tree(ends, ends, _SPRINGS_PER_CLUSTER)
-        start = sum(len(o) for o in order)
-        firsts.extend(start + int(f) for f in tree.first[tree.count > 0])
-        order.append(members[tree.order])
-        boundaries.append(len(firsts))
-    triangle = np.concatenate(order)
-    points = np.ascontiguousarray(tibia.centroids[triangle])
-    normals = np.ascontiguousarray(tibia.normals[triangle])
-    starts = np.array(firsts)
-    tips = points - reach * normals
-    low = np.minimum.reduceat(np.minimum(points, tips), starts)
-    high = np.maximum.reduceat(np.maximum(points, tips), starts)
-    return _SpringBed(
-        triangle,
-        points,
-        normals,
-        np.ascontiguousarray(tibia.areas[triangle]),
-        np.append(starts, len(triangle)),
-        0.5 * (low + high),
-        0.5 * (high - low),
-        np.array(boundaries),
-    )
-
-
-def _facet_tree(femur: TriangleMesh) -> tuple[BoxTree, tuple[FloatArray, ...]]:
-    """Return the tree over the femoral facets and (corner, edge 1, edge 2, normal) in its order."""
-    corners = femur.vertices[femur.faces]
-    tree = build_tree(corners.min(axis=1), corners.max(axis=1), _FACETS_PER_LEAF)
-    corners = corners[tree.order]
-    facets = (
-        corners[:, 0],
-        corners[:, 1] - corners[:, 0],
-        corners[:, 2] - corners[:, 0],
-        femur.normals[tree.order],
-    )
-    return tree, tuple(np.ascontiguousarray(f) for f in facets)
-
-
 class ElasticFoundation:
     """Elastic-foundation contact between two triangulated condyle surfaces.
 
-    The tibial surface carries one independent spring per triangle, at its centroid and along its
-    normal; the indentation of a spring is the distance along minus that normal at which its line
-    leaves the femur. The force of a spring is its pressure times the triangle's area along its
-    normal (the rule of OpenSim-JAM, Smith et al. 2016, J Biomech Eng 138:021017).
+    The tibial surface is a bed of independent springs along its normals; the indentation of a
+    spring is the distance along minus the normal at which its line leaves the femur. See
+    `foundation.spring_bed` for the springs' places and docs/theory.md for the equations.
 
     Parameters
     ----------
     femur, tibia : TriangleMesh
         Articular surfaces [m], each in its own body frame, normals out of the bone or component.
     law : SpringLaw
-        Spring law; with a thickness per spring its order is that of the tibial triangles.
-    surface : {"flat"}
-        How the femoral surface runs between its vertices: plane facets.
+        Spring law; a thickness array holds one value per tibial triangle or per tibial vertex.
+    surface : {"curved", "flat"}
+        How both surfaces run between their vertices: smooth patches, with a quadratic field of
+        indentation on each tibial triangle; or plane facets with one spring per triangle at its
+        centroid (the rule of OpenSim-JAM, Smith et al. 2016, J Biomech Eng 138:021017).
+    conservative : bool
+        False: a spring's force acts along its own normal (the customary bed), which has no
+        potential. True: all loads are the gradient of the stored energy, the sum of A times the
+        integral of p over the indentation.
+    dissipation : Dissipation, optional
+        Damping and friction; without it there is none.
     compartments : (F,) int8, optional
         0 for the medial and 1 for the lateral compartment, per tibial triangle; by default found
         from the mesh (`foundation.compartments.find_compartments`).
@@ -124,7 +111,8 @@ class ElasticFoundation:
     Raises
     ------
     ValueError
-        If an argument is out of its range or the sizes do not fit.
+        If an argument is out of its range, the sizes do not fit, or `conservative` is asked of a
+        law without an energy (the modified law: its pressures depend on the patch's deepest point).
     """
 
     def __init__(
@@ -133,7 +121,9 @@ class ElasticFoundation:
         tibia: TriangleMesh,
         law: SpringLaw,
         *,
-        surface: str = "flat",
+        surface: str = "curved",
+        conservative: bool = False,
+        dissipation: Dissipation | None = None,
         compartments: ArrayLike | None = None,
         search_depth: float = 20e-3,
     ) -> None:
@@ -141,39 +131,49 @@ class ElasticFoundation:
         self.tibia = tibia
         self.law = law
         self.surface = check_in("surface", surface, SURFACES)
+        self.conservative = conservative
+        self.dissipation = dissipation or Dissipation()
         self.search_depth = check_number(
             "search_depth", search_depth, above=0.0, at_most=0.1, unit="m"
         )
         self.compartments = frozen(_check_labels(tibia, compartments))
-        self._bed = _spring_bed(tibia, self.compartments, self.search_depth)
-        tree, facets = _facet_tree(femur)
-        layers = law.layers(len(tibia.faces))
-        bed = self._bed
-        self._arguments = (
-            bed.points,
-            bed.normals,
-            bed.areas,
-            bed.clusters,
-            bed.cluster_centre,
-            bed.cluster_half,
-            bed.compartments,
+        curved = surface == "curved"
+        self._bed = _bed(tibia, self.compartments, curved)
+        leaves = self._bed.arrays.count > 0
+        self._femur = femur_patches(
+            femur,
+            smooth_surface(femur) if curved else flat_surface(femur),
+            curved=curved,
+            reach=_PLANE_REACH * float(self._bed.arrays.radius[leaves].max()),
         )
-        self._tree_arguments = (tree.low, tree.high, tree.next, tree.first, tree.count, *facets)
-        self._law_arguments = (
-            layers.kinds,
-            layers.exponents,
-            layers.offsets,
-            np.ascontiguousarray(layers.coefficients[:, bed.triangle]),
-            np.ascontiguousarray(layers.thicknesses[:, bed.triangle]),
-        )
+        self._law = _law_arrays(law, tibia, self._bed)
+        if conservative and self._law.offsets.any():
+            raise ValueError(
+                "conservative: this law has no stored energy, its pressures depend on the deepest "
+                "point of the patch (f is finite); use f = inf or conservative = False"
+            )
+        self._scratch = _Scratch(self._bed.arrays)
 
-    def evaluate(self, pose: Pose) -> ContactLoads:
+    def evaluate(self, pose: Pose, rates: ArrayLike | None = None) -> ContactLoads:
         """Return the loads at a pose; see `foundation.loads` for frames and signs.
 
         Same pose, same loads: nothing is remembered between calls, and calls from several threads
         do not disturb each other.
+
+        Parameters
+        ----------
+        pose : Pose
+            Where to evaluate.
+        rates : (6,) float64, optional
+            Rates of the pose coordinates [rad/s, m/s], for damping and friction; without them the
+            femur is at rest.
+
+        Raises
+        ------
+        ValueError
+            If the rates are not six finite numbers.
         """
-        sums, _, _ = self._run(pose, jacobian=False)
+        sums, _ = self._run(pose, jacobian=False, rates=rates)
         return _contact_loads(sums)
 
     def loads(self, pose: Pose) -> ContactLoads:
@@ -181,7 +181,7 @@ class ElasticFoundation:
         return self.evaluate(pose)
 
     def loads_and_jacobian(self, pose: Pose) -> tuple[ContactLoads, FloatArray]:
-        """Return the loads and d(total wrench)/d(pose coordinates).
+        """Return the loads and d(total wrench)/d(pose coordinates), the femur at rest.
 
         Returns
         -------
@@ -190,7 +190,7 @@ class ElasticFoundation:
         (6, 6) float64
             Row: component of the total wrench [N, N m]; column: pose coordinate [rad, m].
         """
-        sums, jacobian, _ = self._run(pose, jacobian=True)
+        sums, jacobian = self._run(pose, jacobian=True)
         return _contact_loads(sums), jacobian.sum(axis=0)
 
     def compartment_loads(
@@ -216,42 +216,165 @@ class ElasticFoundation:
         """
         index = COMPARTMENTS.index(check_in("compartment", compartment, COMPARTMENTS))
         chosen = np.arange(2) == index
-        sums, jacobian, _ = self._run(pose, jacobian=True, chosen=chosen)
+        sums, jacobian = self._run(pose, jacobian=True, chosen=chosen)
         return _quantities(sums[index]), jacobian[index], sums[index, 12:14]
 
+    def evaluate_batch(self, poses: ArrayLike, *, threads: int = 1) -> FloatArray:
+        """Return the loads at many poses, computed in parallel threads.
+
+        Parameters
+        ----------
+        poses : (N, 6) float64
+            Pose coordinates [rad, m].
+        threads : int
+            Number of threads; the numbers do not depend on it.
+
+        Returns
+        -------
+        (N, 2, 12) float64
+            Medial and lateral loads in the order of `foundation.loads.LOAD_COLUMNS`.
+
+        Raises
+        ------
+        ValueError
+            If a pose is not finite or `threads` is below 1.
+        """
+        rows = check_array("poses", poses, (None, 6))
+        check_number("threads", threads, at_least=1)
+
+        def compute(start: int) -> list[FloatArray]:
+            return [
+                np.stack([_quantities(s) for s in self._run(Pose.from_array(row), jacobian=False)[0]])
+                for row in rows[start : start + _ROWS_PER_TASK]
+            ]
+
+        with ThreadPoolExecutor(threads) as pool:
+            parts = pool.map(compute, range(0, len(rows), _ROWS_PER_TASK))
+            results = [loads for part in parts for loads in part]
+        return np.array(results).reshape(len(rows), 2, 12)
+
+    def stored_energy(self, pose: Pose) -> float:
+        """Return the elastic energy of the bed [J]: the sum of A times the integral of p dd."""
+        with self._scratch.borrowed() as work:
+            sums, _, _ = self._evaluate(work, pose, False, _BOTH, None, energy=True)
+        return float(sums[:, 14].sum())
+
     def spring_state(self, pose: Pose) -> SpringState:
-        """Return indentation and pressure of every spring, in the order of the triangles."""
-        _, _, springs = self._run(pose, jacobian=False)
-        state = np.zeros((2, len(self.tibia.faces)))
-        state[:, self._bed.triangle] = springs
+        """Return indentation and pressure in the middle of every tibial triangle."""
+        bed, triangles = self._bed, len(self.tibia.faces)
+        with self._scratch.borrowed() as work:
+            sums, _, active = self._evaluate(work, pose, False, _BOTH, None)
+            depth, pressure = np.zeros(triangles), np.zeros(triangles)
+            kernels.middle_state(
+                bed.arrays, self._law, work, active, bed.medial, sums[:, 15], depth, pressure
+            )
+        state = np.zeros((2, triangles))
+        state[:, bed.triangle] = depth, pressure
         return SpringState(frozen(state[0]), frozen(state[1]))
 
     def _run(
-        self, pose: Pose, *, jacobian: bool, chosen: NDArray[np.bool_] | None = None
-    ) -> tuple[FloatArray, FloatArray, tuple[FloatArray, FloatArray]]:
-        """Return sums (2, SUMS), jacobians by pose (2, 6, 6), and (depth, pressure) per spring."""
-        springs = len(self._bed.triangle)
-        depth, pressure = np.zeros(springs), np.zeros(springs)
-        facet = np.full(springs, -1)
-        sums = np.zeros((2, kernels.SUMS))
-        by_twist = np.zeros((2, 6, 6))
-        kernels.evaluate_contact(
+        self,
+        pose: Pose,
+        *,
+        jacobian: bool,
+        chosen: NDArray[np.bool_] | None = None,
+        rates: ArrayLike | None = None,
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return sums (2, SUMS) and jacobians by pose (2, 6, 6)."""
+        with self._scratch.borrowed() as work:
+            sums, by_twist, _ = self._evaluate(
+                work, pose, jacobian, _BOTH if chosen is None else chosen, rates
+            )
+        return sums, by_twist @ twist_jacobian(pose) if jacobian else by_twist
+
+    def _evaluate(
+        self,
+        work: kernels.Work,
+        pose: Pose,
+        jacobian: bool,
+        chosen: NDArray[np.bool_],
+        rates: ArrayLike | None,
+        *,
+        energy: bool = False,
+    ) -> tuple[FloatArray, FloatArray, int]:
+        """Return sums (2, SUMS), jacobians by femoral twist (2, 6, 6) and the active elements."""
+        sums, by_twist = np.empty((2, kernels.SUMS)), np.empty((2, 6, 6))
+        active = kernels.evaluate_contact(
             pose.rotation_matrix,
             pose.translation,
-            *self._arguments,
-            np.ones(2, dtype=np.bool_) if chosen is None else chosen,
+            self._femur,
+            self._bed.arrays,
+            self._law,
+            self._motion(pose, rates),
+            chosen,
             self.search_depth,
-            *self._tree_arguments,
-            *self._law_arguments,
+            self.conservative,
             jacobian,
-            depth,
-            facet,
-            pressure,
+            energy,
+            work,
             sums,
             by_twist,
         )
-        by_pose = by_twist @ twist_jacobian(pose) if jacobian else by_twist
-        return sums, by_pose, (depth, pressure)
+        return sums, by_twist, active
+
+    def _motion(self, pose: Pose, rates: ArrayLike | None) -> kernels.Motion:
+        resisting = self.dissipation.damping > 0.0 or self.dissipation.friction > 0.0
+        if rates is None:
+            return kernels.Motion(False, _AT_REST, 0.0, 0.0, 1.0)
+        twist = twist_jacobian(pose) @ check_array("rates", rates, (6,))
+        given = self.dissipation
+        return kernels.Motion(
+            resisting, twist, given.damping, given.friction, given.transition_speed
+        )
+
+
+class _Scratch:
+    """Scratch memory for the kernels: one set for each evaluation that runs at the same time."""
+
+    def __init__(self, bed: kernels.Bed) -> None:
+        self._bed = bed
+        self._free: list[kernels.Work] = []
+        self._lock = threading.Lock()
+
+    def __getstate__(self) -> kernels.Bed:
+        return self._bed
+
+    def __setstate__(self, bed: kernels.Bed) -> None:
+        self.__init__(bed)  # type: ignore[misc]
+
+    @contextmanager
+    def borrowed(self) -> Iterator[kernels.Work]:
+        """Lend a set that no other caller holds."""
+        with self._lock:
+            work = self._free.pop() if self._free else kernels.new_work(self._bed)
+        try:
+            yield work
+        finally:
+            with self._lock:
+                self._free.append(work)
+
+
+def _bed(tibia: TriangleMesh, labels: NDArray[np.int8], curved: bool) -> SpringBed:
+    if curved:
+        return curved_bed(tibia, smooth_surface(tibia), labels)
+    return flat_bed(tibia, labels)
+
+
+def _law_arrays(law: SpringLaw, tibia: TriangleMesh, bed: SpringBed) -> kernels.Law:
+    """Return the law of each element; values per vertex count by their mean over the triangle."""
+    triangles, vertices = len(tibia.faces), len(tibia.vertices)
+
+    def carried(values: FloatArray) -> FloatArray:
+        if len(values) == triangles:
+            return values[bed.triangle]
+        if len(values) == vertices:
+            return values[tibia.faces].mean(axis=1)[bed.triangle]
+        raise ValueError(
+            f"thickness: expected one per tibial triangle ({triangles}) or vertex ({vertices}), "
+            f"found {len(values)}"
+        )
+
+    return kernels.Law(*law.mapped(carried).layers(triangles).arguments)
 
 
 def _check_labels(tibia: TriangleMesh, labels: ArrayLike | None) -> NDArray[np.int8]:

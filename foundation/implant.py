@@ -246,7 +246,8 @@ class CondylarImplant:
         -------
         femur, insert : TriangleMesh
             In the femoral and the tibial frame; medial triangles first. Vertices lie on the exact
-            surfaces; the sides of a symmetric implant are mirror images to the last bit.
+            surfaces and carry their normals; the sides of a symmetric implant are mirror images to
+            the last bit.
         labels : (F,) int8
             Compartment of each triangle of the insert, 0 medial, 1 lateral.
 
@@ -264,7 +265,7 @@ class CondylarImplant:
             # Along x times outwards across is down on the lateral side, up on the medial one.
             femur.append(patch(condyle, below, edge_length, flip=sign < 0.0))
             insert.append(patch(dish, above, edge_length, flip=sign > 0.0))
-        labels = np.repeat(np.arange(2, dtype=np.int8), [len(faces) for _, faces in insert])
+        labels = np.repeat(np.arange(2, dtype=np.int8), [len(faces) for *_, faces in insert])
         return joined_patches("femur", femur), joined_patches("insert", insert), labels
 
     def home_pose(self, flexion: float = 0.0) -> Pose:

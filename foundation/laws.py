@@ -12,7 +12,9 @@ to a rigid base, C E = (1 - nu) E / ((1 + nu)(1 - 2 nu)):
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -60,6 +62,22 @@ class SpringLaw(ABC):
             If the law has a thickness per spring and their number differs.
         """
 
+    @abstractmethod
+    def mapped(self, change: Callable[[FloatArray], FloatArray]) -> SpringLaw:
+        """Return the same law with its thickness array changed, for example carried to springs.
+
+        Parameters
+        ----------
+        change : callable
+            Takes each layer's thickness array and returns the new one, (N,) -> (S,) [m]. A layer
+            of one thickness for all springs stays as it is, and `change` does not see it.
+
+        Raises
+        ------
+        ValueError
+            If a new thickness is not one-dimensional, finite and > 0.
+        """
+
     def pressure(
         self, indentation: ArrayLike, patch_indentation: float | None = None
     ) -> FloatArray:
@@ -103,8 +121,11 @@ class _Layer(SpringLaw):
         E [Pa], > 0.
     poissons_ratio : float
         nu [-], -1 < nu < 0.5; the confined modulus is infinite at 0.5.
-    thickness : float or (S,) float64
-        h [m], one for all springs or one for each, > 0.
+    thickness : float or (N,) float64
+        h [m], > 0: one for all springs, or one for each spring, tibial triangle or tibial vertex.
+        A contact model carries values per triangle or vertex to its springs by `mapped`; `layers`
+        and `pressure` take one per spring. A femoral layer's thickness goes with the tibial
+        springs too: it is that of the layer which meets the spring.
 
     Raises
     ------
@@ -142,6 +163,12 @@ class _Layer(SpringLaw):
         """C E = (1 - nu) E / ((1 + nu)(1 - 2 nu)) [Pa]."""
         nu = self.poissons_ratio
         return (1.0 - nu) * self.youngs_modulus / ((1.0 + nu) * (1.0 - 2.0 * nu))
+
+    def mapped(self, change: Callable[[FloatArray], FloatArray]) -> Self:
+        """Return the law with its thickness array changed; see `SpringLaw.mapped`."""
+        if isinstance(self.thickness, float):
+            return self
+        return replace(self, thickness=change(self.thickness))
 
     def _thicknesses(self, springs: int) -> FloatArray:
         thickness = np.asarray(self.thickness, dtype=np.float64)
@@ -281,6 +308,10 @@ class SeriesLaw(SpringLaw):
                 raise ValueError(
                     f"{name}: expected a law of one layer, found {getattr(self, name)!r}"
                 )
+
+    def mapped(self, change: Callable[[FloatArray], FloatArray]) -> SeriesLaw:
+        """Return the law with both layers' thickness arrays changed; see `SpringLaw.mapped`."""
+        return SeriesLaw(self.first.mapped(change), self.second.mapped(change))
 
     def layers(self, springs: int) -> LayerArrays:
         """Return the layer arrays; see `SpringLaw.layers`."""

@@ -41,7 +41,7 @@ def patch(
     edge_length: float,
     *,
     flip: bool,
-) -> tuple[FloatArray, IntArray]:
+) -> tuple[FloatArray, FloatArray, IntArray]:
     """Triangulate a patch.
 
     Parameters
@@ -59,6 +59,8 @@ def patch(
     -------
     points : (V, 3) float64
         Vertices, on the surface [m].
+    normals : (V, 3) float64
+        Unit normals of the surface at the vertices.
     faces : (F, 3) int64
         Triangles.
     """
@@ -67,16 +69,19 @@ def patch(
     width = np.array([2.0 * half * shape.coronal_radius])
     across = grid_values(np.array([-half, half]), width, edge_length)
     u, v = np.meshgrid(along, across, indexing="ij")
-    points, _ = surface(u.reshape(-1), v.reshape(-1))
-    return points, grid_faces(len(along), len(across), flip=flip)
+    points, normals = surface(u.reshape(-1), v.reshape(-1))
+    return points, normals, grid_faces(len(along), len(across), flip=flip)
 
 
-def joined_patches(name: str, patches: Sequence[tuple[FloatArray, IntArray]]) -> TriangleMesh:
-    """Return one mesh of several patches, in their order."""
-    starts = np.cumsum([0] + [len(points) for points, _ in patches[:-1]])
-    points = np.concatenate([p for p, _ in patches])
-    faces = np.concatenate([f + s for (_, f), s in zip(patches, starts, strict=True)])
-    return TriangleMesh(points, faces, name)
+def joined_patches(
+    name: str, patches: Sequence[tuple[FloatArray, FloatArray, IntArray]]
+) -> TriangleMesh:
+    """Return one mesh of several patches (points, normals, faces), in their order."""
+    starts = np.cumsum([0] + [len(points) for points, _, _ in patches[:-1]])
+    points = np.concatenate([p for p, _, _ in patches])
+    normals = np.concatenate([n for _, n, _ in patches])
+    faces = np.concatenate([f + s for (_, _, f), s in zip(patches, starts, strict=True)])
+    return TriangleMesh(points, faces, name, normals)
 
 
 def grid_values(limits: FloatArray, lengths: FloatArray, edge_length: float) -> FloatArray:

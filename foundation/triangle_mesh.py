@@ -15,6 +15,8 @@ IntArray = NDArray[np.int64]
 #: A triangle is degenerate when its area is below this part of its longest edge squared. Far below
 #: any sliver of a real mesh (1e-6), above the rounding of collinear corners in double precision.
 DEGENERATE = 1e-12
+#: Largest departure of the length of a vertex normal from one; covers files in single precision.
+UNIT_NORMAL = 1e-6
 
 
 class MeshError(ValueError):
@@ -38,17 +40,21 @@ class TriangleMesh:
         the bone or component: femur down, tibia up.
     name : str
         What the mesh is called in messages.
+    vertex_normals : (V, 3) float64, optional
+        Unit outward normals of the surface that the triangles stand for, where they are known.
 
     Raises
     ------
     MeshError
-        If there is no triangle, a vertex is not finite, an index is out of range, or a triangle
-        has no area and therefore no normal.
+        If there is no triangle, a vertex is not finite, an index is out of range, a triangle has
+        no area and therefore no normal, or the vertex normals are not unit vectors on the outer
+        side of the triangles around them.
     """
 
     vertices: FloatArray
     faces: IntArray
     name: str = "mesh"
+    vertex_normals: FloatArray | None = None
 
     def __post_init__(self) -> None:
         vertices, faces = checked_triangles(self.name, self.vertices, self.faces)
@@ -60,6 +66,9 @@ class TriangleMesh:
             )
         object.__setattr__(self, "vertices", frozen(vertices))
         object.__setattr__(self, "faces", frozen(faces))
+        if self.vertex_normals is not None:
+            normals = _checked_normals(self.name, self.vertex_normals, vertices, faces)
+            object.__setattr__(self, "vertex_normals", frozen(normals))
 
     @cached_property
     def centroids(self) -> FloatArray:
@@ -86,7 +95,39 @@ class TriangleMesh:
 
         The winding is turned, so that the normals still leave the bone or component.
         """
-        return TriangleMesh(self.vertices * (1.0, 1.0, -1.0), self.faces[:, ::-1], self.name)
+        flip = np.array([1.0, 1.0, -1.0])
+        normals = None if self.vertex_normals is None else self.vertex_normals * flip
+        return TriangleMesh(self.vertices * flip, self.faces[:, ::-1], self.name, normals)
+
+
+def _checked_normals(
+    name: str, vertex_normals: ArrayLike, vertices: FloatArray, faces: IntArray
+) -> FloatArray:
+    """Return a copy of vertex normals (V, 3) that are unit and agree with the triangles."""
+    normals = np.array(vertex_normals, dtype=np.float64, order="C")
+    if normals.shape != vertices.shape:
+        raise MeshError(
+            f"{name}: expected one vertex normal per vertex, {vertices.shape}, found "
+            f"{normals.shape}"
+        )
+    used = np.zeros(len(vertices), dtype=np.bool_)
+    used[faces] = True
+    # Written so that NaN counts as wrong.
+    wrong = np.flatnonzero(used & ~(np.abs(np.linalg.norm(normals, axis=1) - 1.0) < UNIT_NORMAL))
+    if len(wrong):
+        raise MeshError(
+            f"{name}: {len(wrong)} vertex normals are not unit vectors, the first is number "
+            f"{wrong[0]}, {normals[wrong[0]].tolist()}; normalise them"
+        )
+    outward = np.einsum("fij,fj->fi", normals[faces], area_vectors(vertices, faces))
+    against = np.flatnonzero((outward <= 0.0).any(axis=1))
+    if len(against):
+        raise MeshError(
+            f"{name}: vertex normals point to the inner side of {len(against)} triangles, the "
+            f"first is number {against[0]}; the normals or the winding are inverted, or the "
+            "normals are those of another mesh"
+        )
+    return normals
 
 
 def area_vectors(vertices: FloatArray, faces: IntArray) -> FloatArray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import tomli_w
 from pydantic import BaseModel, ValidationError
@@ -13,13 +13,16 @@ from pydantic_core import ErrorDetails
 
 from dynamics.waveforms import LEVEL_WALKING
 from pipeline.files import write_text
-from pipeline.schema import Config, Section, section_of
+from pipeline.schema import Config, LayerConfig, Section, section_of
 
 #: Folder of the third-party meshes, where a mesh path starts with `$KNEE_DATA`.
 DATA_VARIABLE = "KNEE_DATA"
 DEFAULT_DATA = "../shared/data"
 #: What pydantic calls otherwise than TOML does.
 _EXPECTED = {"model_type": "a section", "tuple_type": "a list", "missing": "a value"}
+
+
+Layer = TypeVar("Layer", bound=LayerConfig)
 
 
 class ConfigError(ValueError):
@@ -90,13 +93,23 @@ def _resolve(config: Config, base: Path) -> Config:
     knee = config.knee
     meshes = {
         body: mesh.model_copy(update={"file": absolute(mesh.file)})
-        for body in ("femur", "tibia")
+        for body in ("femur", "tibia", "tibia_solid")
         if (mesh := getattr(knee, body)) is not None
     }
     waveforms = given if given == LEVEL_WALKING.stem else absolute(given)
+
+    def layer(section: Layer) -> Layer:
+        if section.thickness_file is None:
+            return section
+        return section.model_copy(update={"thickness_file": absolute(section.thickness_file)})
+
+    contact = layer(config.contact)
+    if contact.femur_layer is not None:
+        contact = contact.model_copy(update={"femur_layer": layer(contact.femur_layer)})
     return config.model_copy(
         update={
             "knee": knee.model_copy(update=meshes),
+            "contact": contact,
             "simulation": config.simulation.model_copy(update={"waveforms": waveforms}),
         }
     )

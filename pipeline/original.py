@@ -7,7 +7,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
 
@@ -25,9 +25,10 @@ from foundation.mesh import TriangleMesh, load_mesh
 from foundation.mesh_checks import check_orientation
 from foundation.pose import Pose
 from foundation.statics import StaticsError, pose_at_load
+from foundation.thickness import measured_thickness, spring_normals
 from pipeline.config import data_path
 from pipeline.samples import FAILED, OK, poses_of
-from pipeline.schema import Config, ContactConfig, LayerConfig, MeshConfig
+from pipeline.schema import THICKNESS_RANGE, Config, ContactConfig, LayerConfig, MeshConfig
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,13 +64,14 @@ def build_knee(config: Config) -> Knee:
         implant = CondylarImplant()
         femur, _, _ = implant.tessellate(1e-3 * knee.implant.femur_edge_mm)
         _, tibia, labels = implant.tessellate(1e-3 * knee.implant.edge_mm)
-        measured: FloatArray | None = implant.thickness(tibia.centroids, tibia.normals)
+        measured: FloatArray | None = implant.thickness(tibia.vertices, spring_normals(tibia))
     else:
-        femur, tibia = (_load(mesh, knee.side, body) for mesh, body in _bodies(config))
+        femur = _load(knee.femur, knee.side, "femur", "femur")
+        tibia = _load(knee.tibia, knee.side, "tibia", "tibia")
         split = knee.split_lateral_mm
         labels = find_compartments(tibia, None if split is None else 1e-3 * split)
-        measured = None
-    law = build_law(contact, measured)
+        measured = _measured(config, tibia)
+    law = build_law(contact, len(tibia.vertices), measured)
     model = ElasticFoundation(
         femur,
         tibia,
@@ -81,46 +83,104 @@ def build_knee(config: Config) -> Knee:
     return Knee(model, _start(model), _digest(model))
 
 
-def _bodies(config: Config) -> list[tuple[MeshConfig, str]]:
-    knee = config.knee
-    if knee.femur is None or knee.tibia is None:
-        raise ValueError("[knee.femur] and [knee.tibia] are needed")
-    return [(knee.femur, "femur"), (knee.tibia, "tibia")]
-
-
-def _load(mesh: MeshConfig, side: str, body: str) -> TriangleMesh:
+def _load(mesh: MeshConfig | None, side: str, section: str, body: str) -> TriangleMesh:
+    if mesh is None:
+        raise ValueError(f"[knee.{section}] is needed")
     path = data_path(mesh.file, Path())
     try:
         loaded = load_mesh(path, unit=mesh.unit, axes=mesh.axes, side=side)
         check_orientation(loaded, body)
     except ValueError as error:
-        raise ValueError(f"[knee.{body}] {error}") from error
+        raise ValueError(f"[knee.{section}] {error}") from error
     return loaded
 
 
-def build_law(contact: ContactConfig, measured: FloatArray | None) -> SpringLaw:
+def _measured(config: Config, tibia: TriangleMesh) -> FloatArray | None:
+    """Return the thickness under each tibial vertex (V,) [m], None where it is not asked for."""
+    if not config.contact.measured:
+        return None
+    solid = _load(config.knee.tibia_solid, config.knee.side, "tibia_solid", "tibia")
+    try:
+        return measured_thickness(tibia, solid)
+    except ValueError as error:
+        raise ValueError(f"[knee.tibia_solid] {error}") from error
+
+
+def build_law(
+    contact: ContactConfig, vertices: int, measured: FloatArray | None = None
+) -> SpringLaw:
     """Return the spring law of a configuration.
 
     Parameters
     ----------
     contact : ContactConfig
         The law and its parameters.
-    measured : (F,) float64, optional
-        Thickness under each tibial triangle [m], for `thickness_mm = "underside"`.
+    vertices : int
+        Number of vertices V of the tibial mesh; a thickness table has one row for each.
+    measured : (V,) float64, optional
+        Thickness under each tibial vertex [m], for `thickness_mm = "underside"`.
+
+    Returns
+    -------
+    SpringLaw
+        With a number or, per tibial vertex, (V,) as the thickness of each layer [m].
+
+    Raises
+    ------
+    ValueError
+        If a thickness is missing or its table cannot be used.
     """
-    tibial = _layer(contact, measured)
+    tibial = _layer(contact, _thickness(contact, vertices, measured))
     if contact.femur_layer is None:
         return tibial
-    return SeriesLaw(tibial, _layer(contact.femur_layer, None))
+    femoral = contact.femur_layer
+    return SeriesLaw(tibial, _layer(femoral, _thickness(femoral, vertices, None)))
 
 
-def _layer(layer: LayerConfig, measured: FloatArray | None) -> SpringLaw:
-    if layer.thickness_mm == "underside":
-        if measured is None:
-            raise ValueError('thickness_mm = "underside": only the built-in insert has one')
-        thickness: float | FloatArray = measured
-    else:
-        thickness = 1e-3 * layer.thickness_mm
+def _thickness(
+    layer: LayerConfig, vertices: int, measured: FloatArray | None
+) -> float | FloatArray:
+    if layer.thickness_file is not None:
+        return _read_thickness(data_path(layer.thickness_file, Path()), vertices)
+    if layer.thickness_mm != "underside":
+        return 1e-3 * layer.thickness_mm
+    if measured is None:
+        raise ValueError(
+            'thickness_mm = "underside": only the built-in insert and [knee.tibia_solid] have one'
+        )
+    return measured
+
+
+def _read_thickness(path: Path, vertices: int) -> FloatArray:
+    """Return the thicknesses of a table, (V,) [m]."""
+    try:
+        # Without the option a first column with too many cells would become the index.
+        table = pd.read_csv(path, skipinitialspace=True, index_col=False)
+    except (OSError, ValueError) as error:
+        raise ValueError(f"thickness_file {path}: cannot be read as CSV ({error})") from error
+    if "thickness_mm" not in table.columns:
+        raise ValueError(
+            f"thickness_file {path}: expected a column thickness_mm, found {list(table.columns)}"
+        )
+    if len(table) != vertices:
+        raise ValueError(
+            f"thickness_file {path}: expected {vertices} rows, one per vertex of the tibial mesh "
+            f"as loaded, found {len(table)}"
+        )
+    values = pd.to_numeric(table["thickness_mm"], errors="coerce").to_numpy(dtype=np.float64)
+    low, high = THICKNESS_RANGE
+    # Written so that NaN counts as wrong.
+    wrong = np.flatnonzero(~((values >= low) & (values <= high)))
+    if len(wrong):
+        raise ValueError(
+            f"thickness_file {path}: expected thickness_mm from {low:g} to {high:g} mm, found "
+            f"{table['thickness_mm'].iloc[wrong[0]]!r} in row {wrong[0] + 1} "
+            f"({len(wrong)} such rows)"
+        )
+    return 1e-3 * values
+
+
+def _layer(layer: LayerConfig, thickness: float | FloatArray) -> SpringLaw:
     modulus = 1e6 * layer.youngs_modulus_MPa
     if layer.law == "linear":
         return LinearLaw(modulus, layer.poissons_ratio, thickness)
@@ -153,9 +213,20 @@ def _digest(model: ElasticFoundation) -> str:
         content.update(mesh.vertices.tobytes())
         content.update(mesh.faces.tobytes())
     content.update(model.compartments.tobytes())
-    for array in model.law.layers(len(model.tibia.faces)).arguments:
-        content.update(array.tobytes())
+    for part in _law_parts(model.law):
+        content.update(part)
     return content.hexdigest()
+
+
+def _law_parts(law: SpringLaw) -> Iterator[bytes]:
+    """Return the kinds and parameters of a law's layers as bytes, in a fixed order."""
+    yield type(law).__name__.encode()
+    for name in (field.name for field in fields(law)):  # type: ignore[arg-type]
+        value = getattr(law, name)
+        if isinstance(value, SpringLaw):
+            yield from _law_parts(value)
+        else:
+            yield np.asarray(value, dtype=np.float64).tobytes()
 
 
 def evaluate_rows(model: ElasticFoundation, table: pd.DataFrame) -> pd.DataFrame:

@@ -21,7 +21,7 @@ from pipeline.report_units import number, plain
 _SHARE = "medial_force_y_N"
 _ANTERIOR = "anterior_m"
 _PRESSURES = ("medial_peak_pressure_Pa", "lateral_peak_pressure_Pa")
-_LAYER_KEYS = ("law", "youngs_modulus_MPa", "poissons_ratio", "thickness_mm")
+_LAYER_KEYS = ("law", "youngs_modulus_MPa", "poissons_ratio", "thickness_mm", "thickness_file")
 _MODIFIED_KEYS = ("f", "m", "reference_indentation_mm")
 
 
@@ -122,7 +122,7 @@ def _overview(files: RunFiles) -> dict[str, Any]:
 
 def _layer(layer: dict[str, Any]) -> dict[str, Any]:
     keys = _LAYER_KEYS + (_MODIFIED_KEYS if layer["law"] == "modified" else ())
-    return _writable({key: layer[key] for key in keys})
+    return _writable({key: layer[key] for key in keys if key in layer})
 
 
 def _sample_counts(files: RunFiles) -> dict[str, int]:

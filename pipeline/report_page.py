@@ -59,11 +59,14 @@ def _springs(layer: dict[str, Any] | None) -> str | None:
     if layer is None:
         return None
     thickness = layer["thickness_mm"]
+    table = layer.get("thickness_file")
     words = [
         f"{layer['law']} law",
         f"Young's modulus {given(layer['youngs_modulus_MPa'])} MPa",
         f"Poisson's ratio {given(layer['poissons_ratio'])}",
-        "thickness measured to the underside"
+        "thickness by a table"
+        if table
+        else "thickness measured to the underside"
         if isinstance(thickness, str)
         else f"thickness {given(thickness)} mm",
     ]

@@ -5,6 +5,7 @@ Keys carry their unit. Unknown keys are errors; values are not coerced.
 
 from __future__ import annotations
 
+import inspect
 import json
 from itertools import pairwise
 from typing import Annotated, Any, Literal, Self, get_args
@@ -47,7 +48,7 @@ class RunConfig(Section):
 
 
 class MeshConfig(Section):
-    """One triangulated articular surface."""
+    """One triangulated surface, open or closed."""
 
     file: str = Field(description="path; relative to the config file, or $KNEE_DATA/...")
     unit: Literal["m", "cm", "mm", "um"] = Field("m", description="unit of the file")
@@ -73,6 +74,9 @@ class KneeConfig(Section):
     implant: ImplantConfig = Field(default_factory=ImplantConfig)
     femur: MeshConfig | None = Field(None, description="femoral articular surface")
     tibia: MeshConfig | None = Field(None, description="tibial articular surface")
+    tibia_solid: MeshConfig | None = Field(
+        None, description="closed solid below it, which the thickness is measured on"
+    )
     split_lateral_mm: Finite | None = Field(
         None, description="where the compartments part (lateral coordinate); found if not given"
     )
@@ -81,8 +85,10 @@ class KneeConfig(Section):
     def _meshes_given(self) -> Self:
         if self.source == "meshes" and (self.femur is None or self.tibia is None):
             raise ValueError('source = "meshes" needs [knee.femur] and [knee.tibia]')
-        if self.source == "builtin" and (self.femur or self.tibia):
-            raise ValueError('[knee.femur] and [knee.tibia] need source = "meshes"')
+        if self.source == "builtin" and (self.femur or self.tibia or self.tibia_solid):
+            raise ValueError(
+                '[knee.femur], [knee.tibia] and [knee.tibia_solid] need source = "meshes"'
+            )
         if self.source == "builtin" and (self.side, self.split_lateral_mm) != ("right", None):
             raise ValueError(
                 'side and split_lateral_mm need source = "meshes"; the built-in implant is a right '
@@ -92,21 +98,49 @@ class KneeConfig(Section):
 
 
 #: A layer given in metres by mistake would be thinner, one in micrometres thicker [mm].
-Thickness = Annotated[float, Field(ge=0.1, le=100.0, allow_inf_nan=False)]
+THICKNESS_RANGE = (0.1, 100.0)
+Thickness = Annotated[
+    float, Field(ge=THICKNESS_RANGE[0], le=THICKNESS_RANGE[1], allow_inf_nan=False)
+]
 
 
 class LayerConfig(Section):
-    """Elastic layer of one body."""
+    """Elastic layer of one body.
+
+    The layer acts in the springs, which stand on the tibia: a table gives the thickness that the
+    springs meet at each tibial vertex, of the femoral layer too.
+    """
 
     law: Literal["linear", "modified", "logarithmic"] = Field("linear", description="spring law")
     youngs_modulus_MPa: Positive = Field(463.0, le=1e6, description="Young's modulus")
     poissons_ratio: float = Field(0.46, gt=-1.0, lt=0.5, description="Poisson's ratio")
     thickness_mm: Thickness | Literal["underside"] = Field(
-        "underside", description="layer thickness, or measured to the built-in insert's underside"
+        "underside",
+        description="layer thickness, or measured along minus the tibial normal to the underside "
+        "of the built-in insert or of [knee.tibia_solid]",
+    )
+    thickness_file: str | None = Field(
+        None,
+        description="in its place: CSV file with a column thickness_mm, one row per vertex of the "
+        "tibial mesh as loaded (load_mesh); relative to the config file, or $KNEE_DATA/...",
     )
     f: float = Field(float("inf"), gt=1.0, description="f of the modified law")
     m: Positive = Field(1.0, description="exponent of the modified law")
     reference_indentation_mm: Positive = Field(1.0, description="dref of the modified law")
+
+    @property
+    def measured(self) -> bool:
+        """Whether the thickness is measured to an underside."""
+        return self.thickness_mm == "underside" and self.thickness_file is None
+
+    @model_validator(mode="after")
+    def _one_thickness(self) -> Self:
+        if self.thickness_file is not None and self.thickness_mm != "underside":
+            raise ValueError(
+                "thickness_mm and thickness_file: expected one of them, found "
+                f"{self.thickness_mm!r} and {self.thickness_file!r}"
+            )
+        return self
 
 
 class ContactConfig(LayerConfig):
@@ -297,15 +331,16 @@ class Config(Section):
     @model_validator(mode="after")
     def _thickness_known(self) -> Self:
         femoral = self.contact.femur_layer
-        if self.contact.thickness_mm == "underside" and self.knee.source == "meshes":
+        no_solid = self.knee.source == "meshes" and self.knee.tibia_solid is None
+        if self.contact.measured and no_solid:
             raise ValueError(
-                'contact.thickness_mm: "underside" is for the built-in implant only, '
-                "expected a thickness in mm"
+                'contact.thickness_mm: "underside" needs the closed solid [knee.tibia_solid] or '
+                "the built-in implant, expected a thickness in mm or a thickness_file"
             )
-        if femoral is not None and femoral.thickness_mm == "underside":
+        if femoral is not None and femoral.measured:
             raise ValueError(
-                'contact.femur_layer.thickness_mm: "underside" is for the built-in insert only, '
-                "expected a thickness in mm"
+                'contact.femur_layer.thickness_mm: "underside" is that of the tibia or the '
+                "built-in insert, expected a thickness in mm or a thickness_file"
             )
         return self
 
@@ -330,7 +365,7 @@ def describe_schema() -> str:
 
 
 def _text(model: type[BaseModel]) -> str:
-    return (model.__doc__ or "").strip()
+    return inspect.cleandoc(model.__doc__ or "")
 
 
 def section_of(annotation: Any) -> type[BaseModel] | None:

@@ -274,6 +274,28 @@ def test_symmetric_implant_gives_mirror_images_to_the_last_bit(edge_length):
         np.testing.assert_array_equal(medial * (1.0, 1.0, -1.0), lateral)
         turned = mesh.faces[:half_faces, ::-1] + half_vertices
         np.testing.assert_array_equal(turned, mesh.faces[half_faces:])
+        medial, lateral = np.split(mesh.vertex_normals, 2)
+        np.testing.assert_array_equal(medial * (1.0, 1.0, -1.0), lateral)
+
+
+@pytest.mark.parametrize("implant", [CondylarImplant(), UNEQUAL])
+def test_meshes_carry_the_exact_normals(implant):
+    femur, insert, _ = implant.tessellate(2e-3)
+    step = 1e-6 * femur.vertex_normals
+    ahead, behind = (implant.femur_distance(femur.vertices + s) for s in (step, -step))
+    # The curvature of 1/20 mm leaves 1e-12 of the slope of one, as it enters squared.
+    np.testing.assert_allclose((ahead - behind) / 2e-6, 1.0, rtol=0.0, atol=1e-8)
+    # One step along each tangent of the insert, away from the edges of the plateaus.
+    x, _, z = insert.vertices.T
+    across = np.abs(np.abs(z) - 0.5 * implant.spacing)
+    inside = (np.abs(x) < 12e-3) & (across < 9e-3)
+    x, z, normals = x[inside], z[inside], insert.vertex_normals[inside]
+    h = 1e-6
+    slope_x = (implant.insert_height(x + h, z) - implant.insert_height(x - h, z)) / (2 * h)
+    slope_z = (implant.insert_height(x, z + h) - implant.insert_height(x, z - h)) / (2 * h)
+    assert inside.sum() > 100
+    np.testing.assert_allclose(normals[:, 0] / normals[:, 1], -slope_x, rtol=0.0, atol=1e-8)
+    np.testing.assert_allclose(normals[:, 2] / normals[:, 1], -slope_z, rtol=0.0, atol=1e-8)
 
 
 @pytest.mark.parametrize("implant", [CondylarImplant(), UNEQUAL, CondylarImplant.single_radius()])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -117,6 +119,52 @@ def test_thickness_per_spring():
     assert pressure[0] == pytest.approx(2 * pressure[1], rel=1e-14)
     with pytest.raises(ValueError, match=r"one per spring \(3\), found 2"):
         LinearLaw(E, NU, thickness).pressure([1e-4] * 3)
+
+
+LAYERS = (
+    LinearLaw,
+    LogarithmicLaw,
+    partial(ModifiedLaw, f=3.0, m=0.7, reference_indentation=0.4e-3),
+)
+
+
+@pytest.mark.parametrize("law", LAYERS)
+def test_mapped_law_is_the_same_law_on_other_thicknesses(law):
+    """Values of three vertices carried to two springs, as a contact model does."""
+    at_vertices, weights = np.array([2e-3, 4e-3, 9e-3]), np.array([[0.5, 0.5, 0.0], [0, 0.2, 0.8]])
+    mapped = law(E, NU, at_vertices).mapped(lambda h: weights @ h)
+    assert type(mapped) is type(law(E, NU, H))
+    expected = law(E, NU, [3e-3, 8e-3])
+    depths = np.array([1e-4, 2e-4])
+    np.testing.assert_allclose(mapped.pressure(depths), expected.pressure(depths), rtol=1e-14)
+
+
+@pytest.mark.parametrize("law", LAYERS)
+def test_one_thickness_for_all_springs_is_not_mapped(law):
+    uniform = law(E, NU, H)
+    assert uniform.mapped(lambda _: pytest.fail("a number has no places to map")) is uniform
+
+
+@pytest.mark.parametrize("first", LAYERS)
+@pytest.mark.parametrize("second", LAYERS)
+def test_both_layers_of_a_series_are_mapped(first, second):
+    h, k = np.array([2e-3, 4e-3, 9e-3]), np.array([5e-3, 3e-3, 1e-3])
+    depths = np.array([1e-4, 2e-4])
+    both = SeriesLaw(first(E, NU, h), second(E, NU, k)).mapped(lambda values: values[:0:-1])
+    expected = SeriesLaw(first(E, NU, h[[2, 1]]), second(E, NU, k[[2, 1]]))
+    np.testing.assert_allclose(both.pressure(depths), expected.pressure(depths), rtol=1e-14)
+    one = SeriesLaw(first(E, NU, h), second(E, NU, H)).mapped(lambda values: values[:0:-1])
+    assert one.second.thickness == H
+    np.testing.assert_array_equal(one.first.thickness, h[[2, 1]])
+
+
+def test_mapped_thickness_is_checked():
+    law = LinearLaw(E, NU, [2e-3, 4e-3])
+    with pytest.raises(ValueError, match="thickness: expected > 0 m everywhere"):
+        law.mapped(lambda h: h - 2e-3)
+    with pytest.raises(ValueError, match="one per spring, found shape"):
+        law.mapped(lambda h: h[:, None])
+    np.testing.assert_array_equal(law.thickness, [2e-3, 4e-3])
 
 
 @pytest.mark.parametrize(

@@ -63,14 +63,21 @@ def test_relative_paths_start_at_the_config(tmp_path):
             "source": "meshes",
             "femur": {"file": "meshes/femur.stl"},
             "tibia": {"file": "$KNEE_DATA/tibia.stl"},
+            "tibia_solid": {"file": "meshes/insert.stl"},
         },
-        "contact": {"thickness_mm": 8.0},
+        "contact": {
+            "thickness_file": "thickness.csv",
+            "femur_layer": {"thickness_file": "$KNEE_DATA/femoral.csv"},
+        },
         "simulation": {"waveforms": "gait.csv"},
     }
     (tmp_path / "study.toml").write_text(tomli_w.dumps(tree))
     config = load_config(tmp_path / "study.toml")
     assert config.knee.femur.file == str(tmp_path / "meshes" / "femur.stl")
     assert config.knee.tibia.file == "$KNEE_DATA/tibia.stl"
+    assert config.knee.tibia_solid.file == str(tmp_path / "meshes" / "insert.stl")
+    assert config.contact.thickness_file == str(tmp_path / "thickness.csv")
+    assert config.contact.femur_layer.thickness_file == "$KNEE_DATA/femoral.csv"
     assert config.simulation.waveforms == str(tmp_path / "gait.csv")
 
 

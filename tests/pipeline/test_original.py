@@ -1,13 +1,20 @@
 """The original model of a study, and its evaluation over tables."""
 
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
+import trimesh
+from shapes import plate
 from studies import SMOKE, TINY, export, implant_meshes, mesh_study
 
+from foundation.implant import CondylarImplant
 from foundation.laws import LinearLaw, LogarithmicLaw, ModifiedLaw, SeriesLaw
 from foundation.loads import LOAD_COLUMNS
-from pipeline.config import ConfigError, load_config
+from foundation.triangle_mesh import TriangleMesh
+from pipeline.config import ConfigError, load_config, write_config
 from pipeline.original import Knee, build_knee, build_law, evaluate_rows, parallel_evaluation
 from pipeline.samples import CANDIDATE_COLUMNS, FAILED, OK, RESULT_COLUMNS
 from pipeline.schema import ContactConfig, LayerConfig
@@ -88,6 +95,7 @@ def test_chunks_come_back_with_their_place(knee):
         ["contact.thickness_mm=8.0"],
         ["contact.law='logarithmic'"],
         ["contact.femur_layer.thickness_mm=3.0"],
+        ["contact.law='modified'", "contact.m=0.9"],
         ["knee.implant.edge_mm=3.1"],
     ],
 )
@@ -98,24 +106,65 @@ def test_digest_tells_surfaces_and_law(knee, changes):
 
 def test_laws_get_si_units():
     layer = {"youngs_modulus_MPa": 5.0, "poissons_ratio": 0.4, "thickness_mm": 2.0}
-    linear = build_law(ContactConfig(**layer), None)
+    linear = build_law(ContactConfig(**layer), 0)
     assert isinstance(linear, LinearLaw)
     assert (linear.youngs_modulus, linear.poissons_ratio, linear.thickness) == (5e6, 0.4, 2e-3)
-    assert isinstance(build_law(ContactConfig(**layer, law="logarithmic"), None), LogarithmicLaw)
+    assert isinstance(build_law(ContactConfig(**layer, law="logarithmic"), 0), LogarithmicLaw)
     modified = build_law(
-        ContactConfig(**layer, law="modified", f=3.0, m=0.7, reference_indentation_mm=0.5), None
+        ContactConfig(**layer, law="modified", f=3.0, m=0.7, reference_indentation_mm=0.5), 0
     )
     assert isinstance(modified, ModifiedLaw)
     assert (modified.f, modified.m, modified.reference_indentation) == (3.0, 0.7, 5e-4)
-    series = build_law(ContactConfig(**layer, femur_layer=LayerConfig(**layer)), None)
+    series = build_law(ContactConfig(**layer, femur_layer=LayerConfig(**layer)), 0)
     assert isinstance(series, SeriesLaw)
 
 
 def test_underside_needs_measured_thickness():
     with pytest.raises(ValueError, match=r"thickness_mm.*built-in"):
-        build_law(ContactConfig(), None)
-    law = build_law(ContactConfig(), np.array([8e-3, 9e-3]))
+        build_law(ContactConfig(), 2)
+    law = build_law(ContactConfig(), 2, np.array([8e-3, 9e-3]))
     np.testing.assert_array_equal(law.thickness, [8e-3, 9e-3])
+
+
+def test_table_gives_the_thickness_of_each_vertex_and_layer(tmp_path):
+    tibial, femoral = tmp_path / "tibial.csv", tmp_path / "femoral.csv"
+    tibial.write_text("x_mm, thickness_mm\n0.0, 2.0\n1.0, 2.5\n2.0, 3.0\n")
+    femoral.write_text("thickness_mm\n1\n2\n0.5\n")
+    contact = ContactConfig(
+        thickness_file=str(tibial), femur_layer=LayerConfig(thickness_file=str(femoral))
+    )
+    law = build_law(contact, 3)
+    np.testing.assert_allclose(law.first.thickness, [2e-3, 2.5e-3, 3e-3], rtol=1e-15)
+    np.testing.assert_allclose(law.second.thickness, [1e-3, 2e-3, 0.5e-3], rtol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("thickness_mm\n2.0\n", ["expected 3 rows", "tibial mesh as loaded, found 1"]),
+        ("h\n2\n2\n2\n", ["expected a column thickness_mm", "found ['h']"]),
+        ("thickness_mm\n2\nthin\n2\n", ["0.1 to 100 mm", "found 'thin' in row 2"]),
+        ("thickness_mm\n2\n0.002\n0.003\n", ["found", "0.002", "in row 2 (2 such rows)"]),
+        ("thickness_mm,x\n2,0\n,0\n2,0\n", ["found", "nan", "in row 2 (1 such rows)"]),
+        ("thickness_mm\n2\n2\n101\n", ["found", "101", "in row 3"]),
+        ("", ["cannot be read as CSV"]),
+        (None, ["cannot be read as CSV", "No such file"]),
+    ],
+)
+def test_tables_that_do_not_fit_are_refused(tmp_path, text, words):
+    path = tmp_path / "thickness.csv"
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(ValueError, match=r"thickness_file .*thickness\.csv: ") as caught:
+        build_law(ContactConfig(thickness_file=str(path)), 3)
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_built_in_insert_has_its_exact_thickness(knee):
+    tibia = knee.model.tibia
+    exact = CondylarImplant().thickness(tibia.vertices, tibia.vertex_normals)
+    np.testing.assert_array_equal(knee.model.law.thickness, exact)
 
 
 def test_mesh_files_make_the_knee_of_the_built_in_shapes(tmp_path):
@@ -136,5 +185,92 @@ def test_mesh_files_make_the_knee_of_the_built_in_shapes(tmp_path):
     assert moved.model.compartments.sum() < split.model.compartments.sum()
     left = build_knee(load_config(study, ("knee.side='left'",)))
     assert left.digest != loaded.digest
-    with pytest.raises(ConfigError, match="underside"):
+    with pytest.raises(ConfigError, match=r"underside.*\[knee.tibia_solid\]"):
         load_config(study, ("contact.thickness_mm='underside'",))
+
+
+def slab_study(folder: Path, **knee: Any) -> Path:
+    """Write a study of the implant's femur on two plates, and of a wedge below them (in mm).
+
+    Its underside is the plane y = -7 mm + 0.05 z of the files.
+    """
+    plates = [plate(20e-3, 5, centre=(0.0, 0.0, z)) for z in (-22e-3, 22e-3)]
+    faces = np.concatenate([plates[0].faces, plates[1].faces + len(plates[0].vertices)])
+    tibia = TriangleMesh(np.concatenate([p.vertices for p in plates]), faces)
+    box = trimesh.creation.box((60e-3, 2.0, 90e-3))
+    x, y, z = np.asarray(box.vertices).T
+    wedge = np.column_stack([x, np.where(y > 0.0, 0.0, -7e-3 + 0.05 * z), z])
+    surfaces = {
+        "femur": implant_meshes()["femur"],
+        "tibia": tibia,
+        "tibia_solid": TriangleMesh(wedge, np.asarray(box.faces)),
+    }
+    files = {
+        body: {"file": str(export(surface, folder / f"{body}.ply", scale=1e3)), "unit": "mm"}
+        for body, surface in surfaces.items()
+    }
+    return mesh_study(folder, **files, **knee)
+
+
+UNDERSIDE = ("contact.thickness_mm='underside'",)
+
+
+@pytest.mark.parametrize(("side", "lateral"), [("right", 1.0), ("left", -1.0)])
+def test_thickness_is_measured_on_the_solid(tmp_path, side, lateral):
+    study = slab_study(tmp_path, side=side)
+    built = build_knee(load_config(study, UNDERSIDE))
+    z = built.model.tibia.vertices[:, 2]
+    # PLY holds single precision.
+    np.testing.assert_allclose(
+        built.model.law.thickness, 7e-3 - lateral * 0.05 * z, rtol=1e-6, atol=0.0
+    )
+    assert built.digest != build_knee(load_config(study)).digest
+
+
+def test_measured_and_tabulated_thickness_make_the_same_knee(tmp_path):
+    study = slab_study(tmp_path)
+    measured = build_knee(load_config(study, UNDERSIDE))
+    values = 7.0 - 0.05 * 1e3 * measured.model.tibia.vertices[:, 2]
+    table = tmp_path / "thickness.csv"
+    pd.DataFrame({"thickness_mm": values}).to_csv(table)
+    given = (*UNDERSIDE, f"contact.thickness_file='{table}'")
+    tabulated = build_knee(load_config(study, given))
+    np.testing.assert_allclose(
+        tabulated.model.law.thickness, measured.model.law.thickness, rtol=1e-6, atol=0.0
+    )
+    assert load_config(study, given).contact.thickness_mm == "underside"
+    with pytest.raises(ConfigError, match="thickness_file: expected one of them, found 8"):
+        load_config(study, given[1:])
+    pd.DataFrame({"thickness_mm": values[1:]}).to_csv(table)
+    with pytest.raises(ValueError, match=r"expected 72 rows.*found 71"):
+        build_knee(load_config(study, given))
+
+
+def test_wrong_solids_name_their_section(tmp_path):
+    study = slab_study(tmp_path)
+    tibia = f"knee.tibia_solid.file='{tmp_path / 'tibia.ply'}'"
+    with pytest.raises(ValueError, match=r"^\[knee.tibia_solid\] .*not watertight"):
+        build_knee(load_config(study, (*UNDERSIDE, tibia)))
+    with pytest.raises(ValueError, match=r"^\[knee.tibia_solid\] .*no such file"):
+        build_knee(load_config(study, (*UNDERSIDE, "knee.tibia_solid.file='/none.ply'")))
+    with pytest.raises(ValueError, match=r"^\[knee.tibia_solid\] .*diagonal"):
+        build_knee(load_config(study, (*UNDERSIDE, "knee.tibia_solid.unit='m'")))
+    turned = "knee.tibia_solid.axes=['x', 'z', '-y']"
+    with pytest.raises(ValueError, match=r"^\[knee.tibia_solid\] .*farther than 0.5 mm"):
+        build_knee(load_config(study, (*UNDERSIDE, turned)))
+
+
+def test_solid_and_table_of_the_layers_in_the_configuration(tmp_path):
+    with pytest.raises(ConfigError, match=r"tibia_solid.* need source"):
+        load_config(SMOKE, ("knee.tibia_solid.file='a.stl'",))
+    with pytest.raises(ConfigError, match=r"femur_layer.*underside"):
+        load_config(SMOKE, ("contact.femur_layer.thickness_mm='underside'",))
+    load_config(SMOKE, ("contact.femur_layer.thickness_file='/h.csv'",))
+    meshes = (
+        "knee.source='meshes'",
+        *(f"knee.{body}.file='{body}.stl'" for body in ("femur", "tibia")),
+    )
+    loaded = load_config(SMOKE, (*meshes, "contact.thickness_file='/h.csv'"))
+    assert not loaded.contact.measured
+    write_config(loaded, tmp_path / "config.toml")
+    assert load_config(tmp_path / "config.toml") == loaded

@@ -1,0 +1,4 @@
+"""Time and error of contact engines on the same meshes and poses (`make bench-peers`).
+
+Ours beside OpenSim's ElasticFoundationForce (Simbody) and Drake's hydroelastic contact.
+"""

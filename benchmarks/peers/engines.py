@@ -1,0 +1,119 @@
+"""The engines behind one face: set up once, then force on the femur at a pose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+from benchmarks.exact import stiffness_of
+from foundation import ElasticFoundation, LinearLaw, Pose, TriangleMesh
+from foundation.checks import FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class Contact:
+    """What every engine is given.
+
+    Parameters
+    ----------
+    femur, insert : TriangleMesh
+        A rigid femur and the insert that deforms, articular surfaces [m].
+    labels : (F,) int8 or None
+        Compartment of each triangle of the insert, where known.
+    law : LinearLaw
+        Of uniform thickness.
+    """
+
+    femur: TriangleMesh
+    insert: TriangleMesh
+    labels: FloatArray | None
+    law: LinearLaw
+
+    @property
+    def stiffness(self) -> float:
+        """K of p = K d [Pa/m]."""
+        return stiffness_of(self.law)
+
+
+class Engine(Protocol):
+    """A contact engine set up for two meshes."""
+
+    def evaluate(self, pose: Pose) -> object:
+        """Compute the contact at a pose, forces and moments included; this is what is timed."""
+        ...
+
+    def force(self, pose: Pose) -> FloatArray:
+        """Return the force on the femur, tibial frame, (3,) [N]."""
+        ...
+
+
+class Ours:
+    """The original model of this project."""
+
+    def __init__(self, contact: Contact, surface: str) -> None:
+        self._model = ElasticFoundation(
+            contact.femur,
+            contact.insert,
+            contact.law,
+            surface=surface,
+            compartments=contact.labels,
+        )
+
+    def evaluate(self, pose: Pose) -> object:
+        """Compute the loads of both compartments, areas and pressures included."""
+        return self._model.evaluate(pose)
+
+    def force(self, pose: Pose) -> FloatArray:
+        """Return the force on the femur, tibial frame, (3,) [N]."""
+        return self._model.evaluate(pose).force
+
+
+def without_normals(contact: Contact) -> Contact:
+    """Return the same triangles with no more known about the surface, as a scan has them."""
+    bare = (replace(mesh, vertex_normals=None) for mesh in (contact.femur, contact.insert))
+    return Contact(*bare, contact.labels, contact.law)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An engine of the comparison.
+
+    Parameters
+    ----------
+    name : str
+        As the table calls it.
+    rule : str
+        Its own definition of the force, one of `benchmarks.exact.RULES`.
+    build : callable
+        Sets it up for a contact.
+    """
+
+    name: str
+    rule: str
+    build: Callable[[Contact], Engine]
+
+
+def _opensim(contact: Contact) -> Engine:
+    from benchmarks.peers.simbody import Simbody
+
+    return Simbody(contact)
+
+
+def _drake(contact: Contact) -> Engine:
+    from benchmarks.peers.hydroelastic import Hydroelastic
+
+    return Hydroelastic(contact)
+
+
+ENTRIES = (
+    Entry("ours, curved", "customary", lambda c: Ours(c, "curved")),
+    Entry(
+        "ours, curved, normals estimated",
+        "customary",
+        lambda c: Ours(without_normals(c), "curved"),
+    ),
+    Entry("ours, flat", "customary", lambda c: Ours(c, "flat")),
+    Entry("OpenSim ElasticFoundationForce", "nearest", _opensim),
+    Entry("Drake hydroelastic", "hydroelastic", _drake),
+)

@@ -1,0 +1,193 @@
+"""The page and the picture of the comparison."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Sequence
+from importlib.metadata import version
+from itertools import groupby
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from benchmarks.peers.study import POSES, SPHERE_DEPTHS, SPHERE_RADIUS, Measured
+from benchmarks.timing import table
+
+_PACKAGES = ("opensim", "drake", "numpy", "numba")
+_FIRST = "ours, curved"
+_MARKS = "os^Dv"
+
+_TEXT = """# Contact engines side by side
+
+Written by `make bench-peers` (its own environment `.venv-peers`; some minutes). One thread;
+{packages}; Python {python}.
+Times differ between machines; the ratios beside them much less.
+
+![Error over time]({picture})
+
+Each engine is given the same triangles: a rigid femur and an insert 8 mm thick with p = K d,
+K = C E / h from E = 463 MPa and Poisson's ratio 0.46, without friction and damping. The time is
+the median of one evaluation, pose to forces and moments, asked from Python; no pose follows on
+itself. The error is the RMS over {poses} poses (`benchmarks.exact.contact_poses`: 100 to 4000 N,
+flexion 0 to 60 degrees) of the relative error of the total axial force against the converged
+answer of the analytic surfaces.
+
+The engines do not define that force alike, so each is held against the limit of its own definition
+(`benchmarks.exact.exact_loads`, `rule`), and none is charged for it:
+
+| rule | engine | pressure | acts along | RMS difference from customary [%] |
+|---|---|---|---|---|
+| customary | ours | K times indentation along the insert's normal | that normal | 0 |
+| nearest | OpenSim | K times distance to the nearest point of the femur | that line | {nearest:.2f} |
+| hydroelastic | Drake | K times depth under the insert | the femur's normal | {hydro:.2f} |
+
+{implant}
+
+{goal}
+
+{sphere}
+
+{real}
+
+## What the engines cannot do, or differently
+
+- **OpenSim 4.6** (`ElasticFoundationForce`, Simbody's): takes closed meshes only, so the open
+  surfaces are closed by a copy 2 mm inside and skirts, which doubles the triangles. It finds the
+  triangles inside the other body by flooding both meshes at every evaluation, so its time grows
+  with all triangles, not with those in contact; where a closed mesh cuts itself the test fails
+  and triangles far away become springs or a compartment is lost. It gives every mesh springs and halves the area of
+  each of two meshes; here the insert has twice its stiffness and the femur none, and the time of
+  the femur's springs is in the figure. Python does not see the class that holds the stiffness of
+  one mesh; the model is written as a file.
+- **Drake** (hydroelastic, rigid against compliant, continuous plant): its pressure field is
+  linear between the vertices of tetrahedra, and its interface takes no field but the one made from
+  the distance to the boundary; two layers of tetrahedra under the insert's triangles make that
+  linear in depth down to 1 mm. The rigid femur is taken as an
+  open mesh.
+- **Ours**: "normals estimated" is given the triangles alone, as the others are; "curved" also has
+  the vertex normals of the analytic surfaces (a scan has none, so the Grand Challenge implant is
+  always with estimated ones). "flat" is the rule of OpenSim-JAM.
+"""
+
+
+def write_page(
+    path: Path,
+    implant: Sequence[Measured],
+    apart: dict[str, float],
+    sphere: Sequence[tuple[str, Sequence[float]]],
+    real: Sequence[Measured] | str,
+) -> None:
+    """Write the page, and the picture beside it with the suffix .png."""
+    picture = path.with_suffix(".png")
+    draw(picture, implant)
+    text = _TEXT.format(
+        packages=", ".join(f"{name} {version(name)}" for name in _PACKAGES),
+        python=platform.python_version(),
+        picture=picture.name,
+        poses=POSES,
+        nearest=100.0 * apart["nearest"],
+        hydro=100.0 * apart["hydroelastic"],
+        implant=_sizes(implant),
+        goal=_goal(implant),
+        sphere=_sphere(sphere),
+        real=_real(real),
+    )
+    path.write_text(text, encoding="utf-8")
+
+
+def draw(path: Path, found: Sequence[Measured]) -> None:
+    """Draw error over time, one line an engine, one mark a mesh."""
+    figure, axes = plt.subplots(figsize=(7.0, 4.6), layout="constrained")
+    for (name, rows), mark in zip(_by_engine(found).items(), _MARKS, strict=True):
+        times, errors = ([getattr(r, k) for r in rows] for k in ("seconds", "error"))
+        axes.loglog(1e3 * np.array(times), 100.0 * np.array(errors), f"{mark}-", label=name)
+    axes.set_xlabel("time of one evaluation [ms]")
+    axes.set_ylabel("error of the axial force, RMS [%]")
+    axes.grid(which="both", alpha=0.3)
+    axes.legend(fontsize="small")
+    figure.savefig(path, dpi=130)
+    plt.close(figure)
+
+
+def time_to_error(rows: Sequence[Measured], error: float) -> float | None:
+    """Return the time [s] at which an engine reaches an error, None beyond the finest mesh.
+
+    Between two meshes the logarithms are interpolated; an engine that is there with the coarsest
+    mesh counts with that one's time.
+    """
+    good = [r for r in rows if np.isfinite(r.error)]
+    if not good or min(r.error for r in good) > error:
+        return None
+    if good[0].error <= error:
+        return good[0].seconds
+    after = next(k for k, r in enumerate(good) if r.error <= error)
+    (a, b), goal = good[after - 1 : after + 1], np.log(error)
+    part = (np.log(a.error) - goal) / (np.log(a.error) - np.log(b.error))
+    return float(np.exp(np.log(a.seconds) + part * (np.log(b.seconds) - np.log(a.seconds))))
+
+
+def _by_engine(found: Sequence[Measured]) -> dict[str, list[Measured]]:
+    grouped: dict[str, list[Measured]] = {}
+    for row in found:
+        grouped.setdefault(row.name, []).append(row)
+    return grouped
+
+
+def _cells(row: Measured, unit: float) -> list[str]:
+    """Return time, ratio to a unit of time, and error of one row."""
+    if not np.isfinite(row.seconds):
+        return ["-", "-", f"no answer: {row.remark}"]
+    return [f"{1e3 * row.seconds:.3g}", f"{row.seconds / unit:.3g}", f"{100.0 * row.error:.2g}"]
+
+
+def _sizes(found: Sequence[Measured]) -> str:
+    rows = []
+    for facets, group in groupby(found, key=lambda r: r.facets):
+        members = list(group)
+        unit = next(r.seconds for r in members if r.name == _FIRST)
+        rows += [[f"{facets[0]} / {facets[1]}", r.name, *_cells(r, unit)] for r in members]
+    header = ["triangles femur / insert", "engine", "time [ms]", f"over {_FIRST}", "error [%]"]
+    return table("Built-in implant over mesh size", header, rows)
+
+
+def _goal(found: Sequence[Measured]) -> str:
+    engines = _by_engine(found)
+    rows = []
+    for error in (0.05, 0.01, 0.001):
+        times = {name: time_to_error(rows_, error) for name, rows_ in engines.items()}
+        unit = times[_FIRST]
+        for name, seconds in times.items():
+            ratio = f"{seconds / unit:.3g}" if seconds and unit else "-"
+            shown = f"{1e3 * seconds:.3g}" if seconds else "not with these meshes"
+            rows.append([f"{100.0 * error:g}", name, shown, ratio])
+    header = ["error [%]", "engine", "time [ms]", f"over {_FIRST}"]
+    return table("Time to reach an error (interpolated between the meshes)", header, rows)
+
+
+def _sphere(rows: Sequence[tuple[str, Sequence[float]]]) -> str:
+    depths = [f"error at {1e3 * d:g} mm [%]" for d in SPHERE_DEPTHS]
+    shown = [[name, *(f"{100.0 * (r - 1.0):+.2f}" for r in ratios)] for name, ratios in rows]
+    title = f"Check: sphere of {1e3 * SPHERE_RADIUS:g} mm pressed on a plane layer, 0.5 mm edges"
+    note = "Against K pi d² (R - d/3); for the nearest rule K pi d² (R - d)."
+    return table(title, ["engine", *depths], shown) + "\n\n" + note
+
+
+def _real(found: Sequence[Measured] | str) -> str:
+    if isinstance(found, str):
+        return f"### Grand Challenge implant\n\nNot measured: {found}."
+    unit = next(r.seconds for r in found if r.name == _FIRST)
+    rows = [[r.name, f"{r.facets[0]} / {r.facets[1]}", *_cells(r, unit)] for r in found]
+    header = [
+        "engine",
+        "triangles femur / insert",
+        "time [ms]",
+        f"over {_FIRST}",
+        f"difference from {_FIRST}, RMS [%]",
+    ]
+    note = (
+        "Ten poses of gait round the dwell path, 300 to 2500 N, polyethylene 10 mm thick. There is\n"
+        "no exact answer; the difference says how far the engines are apart. The closed bodies are\n"
+        "the source's own, in the median 9 µm (femur) and 7 µm (insert) off the contact surfaces."
+    )
+    return table("Grand Challenge implant", header, rows) + "\n\n" + note

@@ -1,0 +1,294 @@
+"""The bed of springs on the tibial surface, as the contact kernels take it.
+
+On flat facets every triangle is an *element* of one node, its centroid: one spring each, the
+customary bed. On a curved surface an element has six nodes, its corners and middles, which
+neighbours share. Indentation is measured at the nodes, along their normals, and is a quadratic
+field over each element; pressure acts at quadrature points. An element that bears all over takes
+the six-point rule of degree 4 (Dunavant 1985, Int J Numer Methods Eng 21:1129-1148); one that the
+edge of the contact patch cuts takes that rule on each of its four quarters.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from foundation import kernels
+from foundation.checks import FloatArray
+from foundation.smooth_surface import SmoothSurface
+from foundation.tree import build_tree
+from foundation.triangle_mesh import IntArray, TriangleMesh
+
+_ELEMENTS_PER_LEAF = 16
+#: (u, v) of an element's nodes: corners, then middles.
+_NODES = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.5, 0.0], [0.5, 0.5], [0.0, 0.5]])
+#: Parts of an element's edge, in each direction, of the rule for elements that are cut.
+_CUT_PARTS = 2
+#: Room for a field to rise over its nodes, as a part of the longest edge (see `kernels._BULGE`).
+_BULGE = 0.01
+
+
+@dataclass(frozen=True, eq=False)
+class SpringBed:
+    """Elements and nodes of the bed.
+
+    Parameters
+    ----------
+    arrays : kernels.Bed
+        What the kernels take; elements by compartment (medial first) and neighbourhood.
+    triangle : (F,) int64
+        The tibial triangle of each element.
+    medial : int
+        Number of medial elements, which come first.
+    """
+
+    arrays: kernels.Bed
+    triangle: IntArray
+    medial: int
+
+
+def flat_bed(tibia: TriangleMesh, labels: IntArray) -> SpringBed:
+    """Return the customary bed: one spring per triangle, at its centroid, along its normal.
+
+    Parameters
+    ----------
+    tibia : TriangleMesh
+        Tibial surface [m].
+    labels : (F,) int8
+        Compartment of each triangle, 0 medial, 1 lateral.
+    """
+    order, leaves = _ordered(tibia.vertices[tibia.faces], labels)
+    points, normals = tibia.centroids[order], tibia.normals[order]
+    elements = np.arange(len(order))[:, None]
+    return _assembled(
+        tibia, order, leaves, points, normals, elements,
+        np.ones((1, 1)), tibia.areas[order][:, None], points[:, None], normals[:, None],
+        np.zeros((0, 6, 3)),
+    )  # fmt: skip
+
+
+def curved_bed(tibia: TriangleMesh, surface: SmoothSurface, labels: IntArray) -> SpringBed:
+    """Return the bed on a curved surface: a quadratic field of indentation on each triangle.
+
+    Parameters
+    ----------
+    tibia : TriangleMesh
+        Tibial surface [m].
+    surface : SmoothSurface
+        Its patches.
+    labels : (F,) int8
+        Compartment of each triangle, 0 medial, 1 lateral.
+    """
+    positions = np.concatenate([surface.corners, surface.middles], axis=1)
+    order, leaves = _ordered(positions, labels)
+    positions, corner_normals = positions[order], surface.normals[order]
+    middle_normals = corner_normals + np.roll(corner_normals, -1, axis=1)
+    middle_normals /= np.linalg.norm(middle_normals, axis=2, keepdims=True)
+    normals = np.concatenate([corner_normals, middle_normals], axis=1)
+    elements, points, node_normals = _shared(positions, normals, labels[order])
+    barycentric, weight = degree_four_rule()
+    shape, slope_u, slope_v = shape_functions(barycentric)
+    area, point, normal = _quadrature(positions, shape, slope_u, slope_v, weight)
+    third = np.full((1, 2), 1.0 / 3.0)
+    nodal = _quadrature(positions, *shape_functions(_NODES), np.ones(6))
+    _, centre, centre_normal = _quadrature(positions, *shape_functions(third), np.ones(1))
+    return _assembled(
+        tibia, order, leaves,
+        np.concatenate([points, centre[:, 0]]),
+        np.concatenate([node_normals, centre_normal[:, 0]]),
+        elements, shape, area, point, normal, nodal[0][:, :, None] * nodal[2],
+    )  # fmt: skip
+
+
+def degree_four_rule() -> tuple[FloatArray, FloatArray]:
+    """Return points (6, 2) in (u, v) and weights (6,), of sum 1/2, exact to degree 4 (Dunavant)."""
+    points, weights = [], []
+    for a, w in (
+        (0.445948490915964886318, 0.223381589678011465812),
+        (0.091576213509770743459, 0.109951743655321867521),
+    ):
+        points += [(a, a), (a, 1.0 - 2.0 * a), (1.0 - 2.0 * a, a)]
+        weights += [0.5 * w] * 3
+    return np.array(points), np.array(weights)
+
+
+def composite_rule(parts: int) -> tuple[FloatArray, FloatArray]:
+    """Return the degree-4 rule on each of `parts`² equal parts of a triangle."""
+    base, weight = degree_four_rule()
+    points = []
+    for i in range(parts):
+        for j in range(parts - i):
+            points.append((base + (i, j)) / parts)
+            if i + j + 1 < parts:
+                points.append((np.array([i + 1.0, j + 1.0]) - base) / parts)
+    return np.concatenate(points), np.tile(weight / parts**2, parts**2)
+
+
+def shape_functions(points: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the six quadratic shape functions and their u and v slopes at (Q, 2), each (Q, 6).
+
+    Order: corners c0, c1, c2, then the middles of c0 c1, c1 c2 and c2 c0.
+    """
+    u, v = points.T
+    w, zero = 1.0 - u - v, np.zeros(len(points))
+    value = [w * (2 * w - 1), u * (2 * u - 1), v * (2 * v - 1), 4 * u * w, 4 * u * v, 4 * v * w]
+    along_u = [1 - 4 * w, 4 * u - 1, zero, 4 * (w - u), 4 * v, -4 * v]
+    along_v = [1 - 4 * w, zero, 4 * v - 1, -4 * u, 4 * u, 4 * (w - v)]
+    return np.stack(value, axis=1), np.stack(along_u, axis=1), np.stack(along_v, axis=1)
+
+
+def _quadrature(
+    positions: FloatArray,
+    shape: FloatArray,
+    slope_u: FloatArray,
+    slope_v: FloatArray,
+    weight: FloatArray,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return areas (F, Q) [m²], points and unit normals (F, Q, 3) of a rule on six-node patches."""
+    point = np.einsum("qn,fni->fqi", shape, positions)
+    tangent_u = np.einsum("qn,fni->fqi", slope_u, positions)
+    tangent_v = np.einsum("qn,fni->fqi", slope_v, positions)
+    vector = np.cross(tangent_u, tangent_v)
+    length = np.linalg.norm(vector, axis=2)
+    return weight * length, point, vector / length[:, :, None]
+
+
+def _ordered(positions: FloatArray, labels: IntArray) -> tuple[IntArray, list[_Leaves]]:
+    """Return the triangles by compartment and neighbourhood, and the tree of each compartment."""
+    order, trees = [], []
+    for compartment in range(2):
+        members = np.flatnonzero(labels == compartment)
+        corners = positions[members]
+        tree = build_tree(corners.min(axis=1), corners.max(axis=1), _ELEMENTS_PER_LEAF)
+        order.append(members[tree.order])
+        trees.append(_Leaves(tree.next, tree.first, tree.count))
+    return np.concatenate(order), trees
+
+
+@dataclass(frozen=True, eq=False)
+class _Leaves:
+    """Tree over the elements of one compartment, as in `foundation.tree.BoxTree`."""
+
+    next: IntArray
+    first: IntArray
+    count: IntArray
+
+
+def _shared(
+    positions: FloatArray, normals: FloatArray, labels: IntArray
+) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Return elements (F, 6) over nodes, and the nodes' positions and normals (N, 3).
+
+    Nodes of the same position, normal and compartment are one; on a crease they differ in the
+    normal. They are numbered as the elements come upon them.
+    """
+    compartment = np.repeat(labels, 6).astype(np.float64)[:, None]
+    # Neighbours compute shared middles to the same bits; normals may differ in the last ones.
+    rounded = np.round(normals.reshape(-1, 3), 9) + 0.0
+    rows = np.concatenate([positions.reshape(-1, 3), rounded, compartment], axis=1)
+    _, first, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), dtype=np.int64)
+    appearance = np.argsort(first, kind="stable")
+    rank[appearance] = np.arange(len(first))
+    elements = rank[inverse.reshape(-1)].reshape(-1, 6)
+    chosen = first[appearance]
+    return elements, positions.reshape(-1, 3)[chosen], normals.reshape(-1, 3)[chosen]
+
+
+def _assembled(
+    tibia: TriangleMesh,
+    order: IntArray,
+    trees: list[_Leaves],
+    points: FloatArray,
+    normals: FloatArray,
+    elements: IntArray,
+    whole_shape: FloatArray,
+    whole_area: FloatArray,
+    whole_point: FloatArray,
+    whole_normal: FloatArray,
+    vectors: FloatArray,
+) -> SpringBed:
+    corners = tibia.vertices[tibia.faces[order]]
+    sizes = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).max(axis=1)
+    cut_points, cut_weight = composite_rule(_CUT_PARTS)
+    cut = shape_functions(cut_points)[0]
+    starts = np.array([0, len(trees[0].next), sum(len(t.next) for t in trees)])
+    shift = np.cumsum([0, int(trees[0].count.sum())])
+    skip = np.concatenate([t.next + s for t, s in zip(trees, starts, strict=False)])
+    first = np.concatenate([t.first + s for t, s in zip(trees, shift, strict=True)])
+    count = np.concatenate([t.count for t in trees])
+    extent = _extent(skip, first, count)
+    centre, radius, thickness, direction = _discs(points, normals, elements, first, extent)
+    list_first, list_nodes, local = _node_lists(elements, first, count)
+    rise = _BULGE if elements.shape[1] > 1 else 0.0
+    bulge = np.array([rise * sizes[f : f + n].max() for f, n in zip(first, extent, strict=True)])
+    arrays = kernels.Bed(
+        *(np.ascontiguousarray(a) for a in (points, normals, elements)),
+        len(points) - len(elements) if elements.shape[1] > 1 else 0,
+        sizes,
+        *(np.ascontiguousarray(a) for a in (whole_shape, whole_area)),
+        np.concatenate([whole_point, whole_normal], axis=2),
+        cut,
+        np.ascontiguousarray(vectors),
+        cut_weight,
+        starts,
+        centre,
+        radius,
+        thickness,
+        direction,
+        bulge,
+        skip,
+        first,
+        count,
+        list_first,
+        list_nodes,
+        local,
+    )
+    return SpringBed(arrays, order, int(shift[1]))
+
+
+def _extent(skip: IntArray, first: IntArray, count: IntArray) -> IntArray:
+    """Return the number of elements below each tree node."""
+    total = np.concatenate([[0], np.cumsum(count)])
+    return total[skip] - total[: len(first)]
+
+
+def _discs(
+    points: FloatArray,
+    normals: FloatArray,
+    elements: IntArray,
+    first: IntArray,
+    extent: IntArray,
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Return a disc around the nodes below each tree node: its middle (M, 3), the radius of the
+    ball that holds it, half its thickness (M,) [m] and its normal (M, 3).
+    """
+    centre, direction = np.empty((len(first), 3)), np.empty((len(first), 3))
+    radius, thickness = np.empty(len(first)), np.empty(len(first))
+    for t, (begin, size) in enumerate(zip(first, extent, strict=True)):
+        nodes = elements[begin : begin + size].reshape(-1)
+        mean = normals[nodes].sum(axis=0)
+        direction[t] = mean / max(float(np.linalg.norm(mean)), 1e-300)
+        at = points[nodes]
+        height = at @ direction[t]
+        middle = 0.5 * (at.min(axis=0) + at.max(axis=0))
+        level = 0.5 * (height.min() + height.max())
+        centre[t] = middle + (level - middle @ direction[t]) * direction[t]
+        radius[t] = np.linalg.norm(at - centre[t], axis=1).max()
+        thickness[t] = 0.5 * (height.max() - height.min())
+    return centre, radius, thickness, direction
+
+
+def _node_lists(
+    elements: IntArray, first: IntArray, count: IntArray
+) -> tuple[IntArray, IntArray, IntArray]:
+    """Return the nodes of each tree node's own elements, and the elements' places among them."""
+    firsts, lists = [0], []
+    local = np.empty_like(elements)
+    for begin, size in zip(first, count, strict=True):
+        nodes, place = np.unique(elements[begin : begin + size], return_inverse=True)
+        local[begin : begin + size] = place.reshape(-1, elements.shape[1])
+        lists.append(nodes)
+        firsts.append(firsts[-1] + len(nodes))
+    return np.array(firsts), np.concatenate(lists), local

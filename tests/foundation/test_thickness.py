@@ -1,0 +1,289 @@
+"""Thickness measured on a closed solid: slabs in closed form, the built-in insert, wrong solids."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+import trimesh
+from shapes import ellipsoid, labels, plate
+from trimesh.transformations import rotation_matrix
+
+from foundation.elastic_foundation import ElasticFoundation
+from foundation.implant import CondylarImplant
+from foundation.laws import LinearLaw, LogarithmicLaw, SeriesLaw
+from foundation.mesh import MeshError, MeshWarning, TriangleMesh, load_mesh
+from foundation.mesh_topology import find_edges
+from foundation.pose import Pose
+from foundation.thickness import measured_thickness, spring_normals
+
+H = 6e-3
+
+
+def box(sizes, top, name="solid"):
+    """Closed box of these sizes, the middle of its upper side at `top`."""
+    body = trimesh.creation.box(sizes)
+    middle = np.asarray(top) - [0.0, sizes[1] / 2, 0.0]
+    return TriangleMesh(np.asarray(body.vertices) + middle, np.asarray(body.faces), name)
+
+
+def closed(surface, flare=1.0, name="solid"):
+    """Close a surface over the plane y = 0: a flat underside, walls along the rim.
+
+    The underside is `flare` times as wide, so that the walls slope outwards.
+    """
+    count = len(surface.vertices)
+    middle = surface.vertices.mean(axis=0) * [1.0, 0.0, 1.0]
+    below = middle + flare * (surface.vertices * [1.0, 0.0, 1.0] - middle)
+    edges = find_edges(surface.faces, count)
+    rim = {tuple(e) for e in edges.ends[edges.count == 1]}
+    along = surface.faces[:, [0, 1, 1, 2, 2, 0]].reshape(-1, 2)
+    along = along[[tuple(sorted(e)) in rim for e in along]]
+    a, b = along[:, 0], along[:, 1]
+    walls = [np.column_stack([b, a, a + count]), np.column_stack([b, a + count, b + count])]
+    faces = np.concatenate([surface.faces, surface.faces[:, ::-1] + count, *walls])
+    return TriangleMesh(np.concatenate([surface.vertices, below]), faces, name)
+
+
+def lateral_plateau(edge):
+    """Lateral half of the built-in insert, with its exact normals."""
+    _, insert, sides = CondylarImplant().tessellate(edge)
+    used, faces = np.unique(insert.faces[sides == 1], return_inverse=True)
+    normals = insert.vertex_normals[used]
+    return TriangleMesh(insert.vertices[used], faces.reshape(-1, 3), "plateau", normals)
+
+
+def from_rim(mesh):
+    """Distance of each vertex from the nearest boundary vertex (V,) [m]."""
+    edges = find_edges(mesh.faces, len(mesh.vertices))
+    rim = mesh.vertices[np.unique(edges.ends[edges.count == 1])]
+    return np.linalg.norm(mesh.vertices[:, None] - rim[None], axis=2).min(axis=1)
+
+
+def without_normals(mesh):
+    return TriangleMesh(mesh.vertices, mesh.faces, mesh.name)
+
+
+def tilted(angle, width=40e-3, cells=20):
+    """Square plate tilted about z, its middle at the height H."""
+    flat = plate(width, cells)
+    turn = rotation_matrix(angle, [0, 0, 1])[:3, :3]
+    return TriangleMesh(flat.vertices @ turn.T + [0.0, H, 0.0], flat.faces, "tilted")
+
+
+@pytest.mark.filterwarnings("error")
+def test_flat_slab_has_its_thickness():
+    surface = plate(40e-3, 7, centre=(1e-3, H, -2e-3))
+    thickness = measured_thickness(surface, box((50e-3, H, 60e-3), (0.0, H, 0.0)))
+    np.testing.assert_allclose(thickness, H, rtol=1e-12, atol=0.0)
+    assert thickness.shape == (64,)
+
+
+def test_slab_that_ends_with_its_surface_has_its_thickness_up_to_the_rim():
+    turn = rotation_matrix(0.3, [1, 2, 3])[:3, :3]
+    for matrix in (np.eye(3), turn):
+        surface, solid = plate(40e-3, 7), box((40e-3, H, 40e-3), (0.0, 0.0, 0.0))
+        surface, solid = (TriangleMesh(m.vertices @ matrix.T, m.faces) for m in (surface, solid))
+        thickness = measured_thickness(surface, solid)
+        np.testing.assert_allclose(thickness, H, rtol=1e-10, atol=0.0)
+
+
+@pytest.mark.filterwarnings("error")
+def test_upper_side_of_the_solid_is_not_its_underside():
+    """Vertices above and below the solid's own triangulation: measured from where they are."""
+    surface = plate(40e-3, 12)
+    off = np.random.default_rng(3).uniform(-0.1e-3, 0.1e-3, len(surface.vertices))
+    vertices = surface.vertices + np.column_stack([0 * off, off, 0 * off])
+    # The springs' normals are upright in spite of the roughness.
+    upright = np.tile([0.0, 1.0, 0.0], (len(off), 1))
+    rough = TriangleMesh(vertices, surface.faces, "rough", upright)
+    thickness = measured_thickness(rough, box((50e-3, H, 50e-3), (0.0, 0.0, 0.0)))
+    np.testing.assert_allclose(thickness, H + off, rtol=1e-10, atol=0.0)
+    assert (off > 0.0).any()
+    assert (off < 0.0).any()
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("angle", np.radians([10.0, -25.0]))
+def test_tilted_slab_is_thicker_by_its_slope(angle):
+    wide, surface = tilted(angle, width=20e-3, cells=3), tilted(angle, width=8e-3, cells=9)
+    thickness = measured_thickness(surface, closed(wide))
+    expected = surface.vertices[:, 1] / np.cos(angle)
+    np.testing.assert_allclose(thickness, expected, rtol=1e-10, atol=0.0)
+
+
+def test_where_the_line_leaves_through_a_wall_the_nearest_thickness_stands_in():
+    angle = np.radians(20.0)
+    surface = tilted(angle, width=20e-3, cells=41)
+    exact = surface.vertices[:, 1] / np.cos(angle)
+    # Along minus the normal the line goes to larger x, past the wall at the largest one.
+    foot = surface.vertices[:, 0] + np.sin(angle) * exact
+    outside = foot > surface.vertices[:, 0].max()
+    assert 0 < outside.sum() < 0.5 * len(outside)
+    # The walls at both ends of z contain the line itself, which may graze or miss.
+    inner = np.abs(surface.vertices[:, 2]) < 9.9e-3
+    with pytest.warns(MeshWarning, match="solid: under .* vertices of tilted") as caught:
+        thickness = measured_thickness(surface, closed(surface))
+    count = int(re.search(r"under (\d+) of 1764 ", str(caught[0].message))[1])
+    assert (outside & inner).sum() <= count <= (outside | ~inner).sum()
+    kept = ~outside & inner
+    np.testing.assert_allclose(thickness[kept], exact[kept], rtol=1e-10, atol=0.0)
+    # Nearest along the slope is the last column before the wall.
+    last = exact[
+        ~outside & inner & (surface.vertices[:, 0] > surface.vertices[~outside, 0].max() - 1e-6)
+    ]
+    np.testing.assert_allclose(thickness[outside & inner], last[0], rtol=1e-9, atol=0.0)
+
+
+@pytest.mark.filterwarnings("error")
+def test_exact_normals_give_the_exact_thickness_of_the_built_in_insert():
+    plateau = lateral_plateau(1.5e-3)
+    exact = CondylarImplant().thickness(plateau.vertices, plateau.vertex_normals)
+    thickness = measured_thickness(plateau, closed(plateau, flare=3.0))
+    np.testing.assert_allclose(thickness, exact, rtol=1e-10, atol=0.0)
+    assert np.ptp(exact) > 1e-3
+
+
+@pytest.mark.filterwarnings("error")
+def test_estimated_normals_give_it_to_second_order():
+    errors = []
+    for edge in (2e-3, 1e-3):
+        plateau, other = lateral_plateau(edge), lateral_plateau(0.83 * edge)
+        exact = CondylarImplant().thickness(plateau.vertices, plateau.vertex_normals)
+        thickness = measured_thickness(without_normals(plateau), closed(other, flare=3.0))
+        errors.append(np.sqrt(np.mean((thickness - exact)[from_rim(plateau) > 4e-3] ** 2)))
+    assert errors[0] < 2e-6
+    assert errors[0] / errors[1] > 3.0
+
+
+@pytest.mark.filterwarnings("error")
+def test_mirror_image_has_the_same_thickness():
+    plateau = lateral_plateau(3e-3)
+    solid = closed(plateau, flare=3.0)
+    right = measured_thickness(plateau, solid)
+    left = measured_thickness(plateau.mirrored(), solid.mirrored())
+    np.testing.assert_allclose(left, right, rtol=1e-12, atol=0.0)
+
+
+def test_normals_are_those_of_the_mesh_or_estimated():
+    _, insert, _ = CondylarImplant().tessellate(2e-3)
+    given, estimated = spring_normals(insert), spring_normals(without_normals(insert))
+    np.testing.assert_array_equal(given, insert.vertex_normals)
+    np.testing.assert_allclose(np.linalg.norm(estimated, axis=1), 1.0, rtol=1e-12)
+    angle = np.arccos(np.minimum((given * estimated).sum(axis=1), 1.0))
+    assert 0.0 < np.degrees(angle).max() < 3.0
+
+
+@pytest.mark.parametrize("law", [LinearLaw, LogarithmicLaw])
+def test_equal_values_per_vertex_are_one_thickness(law):
+    tibia, femur = plate(30e-3, 12), ellipsoid((25e-3, 25e-3, 25e-3), 3)
+    pose = Pose(superior=25e-3 - 0.2e-3)
+    loads = []
+    for thickness in (H, np.full(len(tibia.vertices), H)):
+        both = SeriesLaw(law(463e6, 0.46, thickness), law(463e6, 0.46, thickness))
+        model = ElasticFoundation(femur, tibia, both, compartments=labels(tibia))
+        loads.append(model.evaluate(pose).force)
+    assert loads[0][1] > 100.0
+    np.testing.assert_allclose(loads[1], loads[0], rtol=1e-12, atol=1e-9)
+
+
+def test_layer_twice_as_thick_under_one_half_bears_half_as_much_there():
+    plates = [plate(24e-3, 12, centre=(0.0, 0.0, z)) for z in (-15e-3, 15e-3)]
+    faces = np.concatenate([p.faces + k * len(plates[0].vertices) for k, p in enumerate(plates)])
+    tibia = TriangleMesh(np.concatenate([p.vertices for p in plates]), faces)
+    ball = ellipsoid((25e-3, 25e-3, 10e-3), 3)
+    places = np.array([[0.0, 25e-3, -15e-3], [0.0, 25e-3, 15e-3]])
+    vertices = (places[:, None] + ball.vertices).reshape(-1, 3)
+    femur = TriangleMesh(vertices, np.concatenate([ball.faces, ball.faces + len(ball.vertices)]))
+    thickness = np.where(tibia.vertices[:, 2] > 0.0, 2.0 * H, H)
+    model = ElasticFoundation(
+        femur, tibia, LinearLaw(463e6, 0.46, thickness), compartments=labels(tibia)
+    )
+    found = model.evaluate(Pose(superior=-0.2e-3))
+    assert found.lateral.force[1] > 10.0
+    np.testing.assert_allclose(found.medial.force[1], 2.0 * found.lateral.force[1], rtol=1e-9)
+
+
+def without_triangle(solid):
+    return TriangleMesh(solid.vertices, solid.faces[1:], solid.name)
+
+
+def with_one_turned(solid):
+    faces = solid.faces.copy()
+    faces[0] = faces[0, ::-1]
+    return TriangleMesh(solid.vertices, faces, solid.name)
+
+
+def turned(solid):
+    return TriangleMesh(solid.vertices, solid.faces[:, ::-1], solid.name)
+
+
+def scaled(factor):
+    return lambda solid: TriangleMesh(factor * solid.vertices, solid.faces, solid.name)
+
+
+def lowered(solid):
+    return TriangleMesh(solid.vertices - [0.0, 2e-3, 0.0], solid.faces, solid.name)
+
+
+def laid(solid):
+    x, y, z = solid.vertices.T
+    return TriangleMesh(np.column_stack([x, -z, y]), solid.faces, solid.name)
+
+
+def narrowed(solid):
+    return TriangleMesh(solid.vertices * [0.5, 1.0, 1.0], solid.faces, solid.name)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (without_triangle, "slab: not watertight, 3 edges .*3 of them are open"),
+        (with_one_turned, "slab: not watertight, 3 edges .*0 of them are open"),
+        (turned, "slab: the normals .* inwards"),
+        (scaled(1e3), "slab: .* diagonal of .* differ in their units"),
+        (scaled(1e-3), "slab: .* diagonal of .* differ in their units"),
+        (lowered, r"plate: 36 of 36 .* solid slab.* \(0.0, -5.0, 0.0\) mm"),
+        # As if y and z were mixed up.
+        (laid, "plate: .* farther than 0.5 mm"),
+        (narrowed, "plate: 1[0-9] of 36 .* farther than 0.5 mm"),
+    ],
+)
+def test_wrong_solids_are_refused(change, message):
+    surface = plate(40e-3, 7)
+    solid = box((50e-3, H, 50e-3), (0.0, 0.0, 0.0), "slab")
+    with pytest.raises(MeshError, match=message):
+        measured_thickness(surface, change(solid))
+
+
+def test_a_solid_thinner_than_the_tolerance_is_refused():
+    surface, solid = plate(40e-3, 7), box((50e-3, 0.3e-3, 50e-3), (0.0, 0.0, 0.0), "foil")
+    with pytest.raises(MeshError, match="foil: under 64 of 64 vertices of plate"):
+        measured_thickness(surface, solid)
+    np.testing.assert_allclose(measured_thickness(surface, solid, tolerance=0.1e-3), 0.3e-3)
+
+
+def test_tolerance_bounds_how_far_the_surface_may_lie_off_the_solid():
+    surface = plate(40e-3, 7, centre=(0.0, 0.2e-3, 0.0))
+    solid = box((50e-3, H, 50e-3), (0.0, 0.0, 0.0))
+    np.testing.assert_allclose(measured_thickness(surface, solid), H + 0.2e-3, rtol=1e-12)
+    with pytest.raises(MeshError, match=r"farther than 0\.1 mm from the solid"):
+        measured_thickness(surface, solid, tolerance=0.1e-3)
+    with pytest.raises(ValueError, match="tolerance: expected > 0 m, found 0"):
+        measured_thickness(surface, solid, tolerance=0.0)
+
+
+@pytest.mark.data
+def test_grand_challenge_insert_stands_on_its_flat_underside(knee_data):
+    """The insert's own two files: another triangulation of the same surface, and the solid."""
+    folder, axes = knee_data / "grand_challenge_DM_implant", ("-x", "y", "-z")
+    insert = load_mesh(folder / "Tibial Insert contact.stl", axes=axes)
+    solid = load_mesh(folder / "Tibial Insert decimated.stl", axes=axes)
+    with pytest.warns(MeshWarning, match="of 7692 vertices"):
+        thickness = measured_thickness(insert, solid)
+    x, y, z = 1e3 * insert.vertices.T
+    plateaus = (np.abs(x) < 10.0) & (np.abs(np.abs(z) - 22.0) < 8.0)
+    vertical = y / spring_normals(insert)[:, 1]
+    np.testing.assert_allclose(1e3 * thickness[plateaus], vertical[plateaus], rtol=0.0, atol=0.05)
+    assert 1e3 * thickness[plateaus].min() == pytest.approx(6.0, abs=0.1)
