@@ -208,7 +208,9 @@ def _side_loads(
         carried = stiffness * depth * areas
     area, total = areas.sum(), carried.sum()
     deepest = at[np.argmax(depth)]
-    peak = largest(lambda p: _springs(side, p, rule)[0], deepest, side.limits)[1]
+    # Zero off the patch, which the first grids may overlap.
+    indentation = side.depth if rule != "nearest" else lambda p: -side.distance(p)
+    peak = largest(indentation, deepest, side.limits)[1]
     return np.concatenate(
         [
             forces.sum(axis=0),

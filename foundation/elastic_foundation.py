@@ -20,6 +20,7 @@ from foundation.loads import COMPARTMENTS, ContactLoads
 from foundation.mesh import TriangleMesh
 from foundation.pose import Pose, twist_jacobian
 from foundation.smooth_surface import flat_surface, smooth_surface
+from foundation.edge_smoothing import area_table, disc_table
 from foundation.spring_bed import SpringBed, curved_bed, flat_bed
 
 #: Ways in which both surfaces are taken between their vertices.
@@ -374,7 +375,14 @@ def _law_arrays(law: SpringLaw, tibia: TriangleMesh, bed: SpringBed) -> kernels.
             f"found {len(values)}"
         )
 
-    return kernels.Law(*law.mapped(carried).layers(triangles).arguments)
+    layers = law.mapped(carried).layers(triangles)
+    # Pressed lightly, layers in series share out as if only those of the largest exponent m were
+    # there: d = sum of (p / c)^(1/m).
+    m = float(layers.exponents.max())
+    linear = layers.kinds == kernels.LOGARITHMIC
+    initial = np.where(linear[:, None], layers.coefficients / layers.thicknesses, layers.coefficients)
+    lead = (initial[layers.exponents == m] ** (-1.0 / m)).sum(axis=0) ** -m
+    return kernels.Law(*layers.arguments, lead, disc_table(m), area_table())
 
 
 def _check_labels(tibia: TriangleMesh, labels: ArrayLike | None) -> NDArray[np.int8]:

@@ -41,7 +41,7 @@ _PATCH_STEPS = 12
 _WALK_STEPS = 60
 # Barycentric coordinates: a line this far outside a patch belongs to a neighbour for sure; one
 # this little outside is on the seam; one that two neighbours give each other may miss both by this.
-_FAR = 0.5
+_FAR = 0.3
 _SEAM = 1e-9
 _SEAM_WIDTH = 0.05
 #: The sheet of surface found by walking is the nearest one if it is met within this distance [m].
@@ -50,6 +50,17 @@ _TRUST = 1e-3
 _STEEP = 0.7
 #: How far a quadratic field may rise over its nodes, as a part of the element's longest edge.
 _BULGE = 0.01
+#: An element counts as bearing while it is apart by up to this part of the rise over it: the discs
+#: of its points reach that far over its edge.
+_EDGE = 0.2
+#: Slope of the indentation that is taken for zero, so that its direction always has a limit.
+_LEAST_SLOPE = 1e-5
+#: An element of a law with exponent m != 1 bears "all over" only where its nodes are pressed by
+#: this many times the rise of the indentation over it.
+_ROOT_MARGIN = 3.0
+#: Where the tables of `foundation.edge_smoothing` end.
+DISC_END = 4.0
+
 
 
 class Femur(NamedTuple):
@@ -87,7 +98,9 @@ class Bed(NamedTuple):
     whole_place: NDArray[np.float64]
     cut_shape: NDArray[np.float64]
     vectors: NDArray[np.float64]
+    metric: NDArray[np.float64]
     cut_weight: NDArray[np.float64]
+    cut_radius: NDArray[np.float64]
     compartments: NDArray[np.int64]
     centre: NDArray[np.float64]
     radius: NDArray[np.float64]
@@ -110,6 +123,9 @@ class Law(NamedTuple):
     offsets: NDArray[np.float64]
     coefficients: NDArray[np.float64]
     thicknesses: NDArray[np.float64]
+    lead: NDArray[np.float64]
+    disc_table: NDArray[np.float64]
+    area_table: NDArray[np.float64]
 
 
 class Motion(NamedTuple):
@@ -140,9 +156,10 @@ class Work(NamedTuple):
     kind: NDArray[np.int64]
     top: NDArray[np.float64]
     clearance: NDArray[np.float64]
-    area: NDArray[np.float64]
+    field: NDArray[np.float64]
     place_of_point: NDArray[np.float64]
-    covered: NDArray[np.float64]
+    slopes: NDArray[np.float64]
+    slope_gradient: NDArray[np.float64]
     shape: NDArray[np.float64]
     arm: NDArray[np.float64]
     point_gradient: NDArray[np.float64]
@@ -344,7 +361,7 @@ def patch_hit(patch, curved, facet, ox, oy, oz, dx, dy, dz):
     Newton's method in the plane across the line, onto which the patch's coefficients are
     projected. It ends early where the line plainly belongs to a neighbour.
 
-    Returns (u, v, s), s NaN where there is none.
+    Returns (u, v, s, m.d): s NaN where there is none; m = dx/du x dx/dv is the outward normal.
     """
     # Two directions across the line (Duff et al. 2017, J Comput Graph Tech 6(1):1-8).
     sign = 1.0 if dz >= 0.0 else -1.0
@@ -361,35 +378,41 @@ def patch_hit(patch, curved, facet, ox, oy, oz, dx, dy, dz):
     if not curved:
         det = p1 * q2 - p2 * q1
         if det == 0.0:
-            return 0.0, 0.0, np.nan
+            return 0.0, 0.0, np.nan, 0.0
         u, v = (p2 * q0 - p0 * q2) / det, (p0 * q1 - p1 * q0) / det
-        return u, v, r0 + u * r1 + v * r2
+        return u, v, r0 + u * r1 + v * r2, det
     x, y, z = patch[facet, 3, 0], patch[facet, 3, 1], patch[facet, 3, 2]
     p3, q3, r3 = tx * x + ty * y + tz * z, wx * x + wy * y + wz * z, dx * x + dy * y + dz * z
     x, y, z = patch[facet, 4, 0], patch[facet, 4, 1], patch[facet, 4, 2]
     p4, q4, r4 = tx * x + ty * y + tz * z, wx * x + wy * y + wz * z, dx * x + dy * y + dz * z
     x, y, z = patch[facet, 5, 0], patch[facet, 5, 1], patch[facet, 5, 2]
     p5, q5, r5 = tx * x + ty * y + tz * z, wx * x + wy * y + wz * z, dx * x + dy * y + dz * z
-    u = v = 1.0 / 3.0
-    for step in range(_PATCH_STEPS):
+    # The plane through the corners gives the start.
+    u0, u1, v0, v1 = p1 + p3, q1 + q3, p2 + p5, q2 + q5
+    det = u0 * v1 - v0 * u1
+    if det == 0.0:
+        return 0.0, 0.0, np.nan, 0.0
+    u, v = (v0 * q0 - p0 * v1) / det, (p0 * u1 - u0 * q0) / det
+    if min(u, v, 1.0 - u - v) < -_FAR:
+        return u, v, r0 + u * (r1 + r3) + v * (r2 + r5), det
+    for _ in range(_PATCH_STEPS):
         f0 = p0 + u * (p1 + u * p3 + v * p4) + v * (p2 + v * p5)
         f1 = q0 + u * (q1 + u * q3 + v * q4) + v * (q2 + v * q5)
         u0, u1 = p1 + 2.0 * u * p3 + v * p4, q1 + 2.0 * u * q3 + v * q4
         v0, v1 = p2 + u * p4 + 2.0 * v * p5, q2 + u * q4 + 2.0 * v * q5
         det = u0 * v1 - v0 * u1
         if det == 0.0:
-            return u, v, np.nan
-        du, dv = (v0 * f1 - f0 * v1) / det, (f0 * u1 - u0 * f1) / det
+            return u, v, np.nan, 0.0
+        inverse = 1.0 / det
+        du, dv = (v0 * f1 - f0 * v1) * inverse, (f0 * u1 - u0 * f1) * inverse
         u += du
         v += dv
-        if step == 0 and min(u, v, 1.0 - u - v) < -_FAR:
-            break
         # Newton's next step would be below rounding.
-        if abs(du) + abs(dv) < 1e-8:
+        if abs(du) + abs(dv) < 1e-5:
             break
         if not abs(u) + abs(v) < 1e3:
-            return u, v, np.nan
-    return u, v, r0 + u * (r1 + u * r3 + v * r4) + v * (r2 + v * r5)
+            return u, v, np.nan, 0.0
+    return u, v, r0 + u * (r1 + u * r3 + v * r4) + v * (r2 + v * r5), det
 
 
 @njit(cache=True)
@@ -408,39 +431,32 @@ def patch_normal(patch, curved, facet, u, v):
 
 
 @njit(cache=True)
-def leaves(patch, curved, facet, u, v, dx, dy, dz):
-    """Whether the direction d leaves the femur through a patch at (u, v)."""
-    mx, my, mz = patch_normal(patch, curved, facet, u, v)
-    return dx * mx + dy * my + dz * mz > 0.0
-
-
-@njit(cache=True)
 def walk_to_hit(patch, neighbour, curved, facet, ox, oy, oz, dx, dy, dz):
     """Where the line o + s d meets the femur, walking from facet to facet towards it.
 
-    Returns (facet, u, v, s): s NaN if the walk left the surface or found no end; the facet is then
-    the last one visited.
+    Returns (facet, u, v, s, m.d), see `patch_hit`: s NaN if the walk left the surface or found no
+    end; the facet is then the last one visited.
     """
     previous = -1
     u = v = np.nan
     for _ in range(_WALK_STEPS):
-        u, v, s = patch_hit(patch, curved, facet, ox, oy, oz, dx, dy, dz)
+        u, v, s, out = patch_hit(patch, curved, facet, ox, oy, oz, dx, dy, dz)
         if not np.isfinite(s):
             break
         w = 1.0 - u - v
         worst = min(u, v, w)
         if worst >= -_SEAM:
-            return facet, u, v, s
+            return facet, u, v, s, out
         edge = 2 if worst == u else (0 if worst == v else 1)
         following = neighbour[facet, edge]
         if following < 0:
             break
         if following == previous:
             # Each of two patches gives the line to the other: it runs along their seam.
-            return facet, u, v, s if worst > -_SEAM_WIDTH else np.nan
+            return facet, u, v, s if worst > -_SEAM_WIDTH else np.nan, out
         previous = facet
         facet = following
-    return facet, u, v, np.nan
+    return facet, u, v, np.nan, 0.0
 
 
 @njit(cache=True)
@@ -467,10 +483,10 @@ def tree_hit(patch, curved, low, high, following, first, count, reach, ox, oy, o
             node = following[node]
             continue
         for j in range(first[node], first[node] + count[node]):
-            u, v, s = patch_hit(patch, curved, j, ox, oy, oz, dx, dy, dz)
+            u, v, s, out = patch_hit(patch, curved, j, ox, oy, oz, dx, dy, dz)
             if not (0.0 < s < best) or min(u, v, 1.0 - u - v) < -_SEAM:
                 continue
-            if leaves(patch, curved, j, u, v, dx, dy, dz):
+            if out > 0.0:
                 best, facet, best_u, best_v = s, j, u, v
         node += 1
     return facet, best_u, best_v, best
@@ -571,9 +587,10 @@ def indent_nodes(
         dx = -(r00 * nx + r10 * ny + r20 * nz)
         dy = -(r01 * nx + r11 * ny + r21 * nz)
         dz = -(r02 * nx + r12 * ny + r22 * nz)
-        facet, u, v, s = walk_to_hit(patch, neighbour, curved, facet, ox, oy, oz, dx, dy, dz)
-        out = np.isfinite(s) and leaves(patch, curved, facet, u, v, dx, dy, dz)
-        if not out or s > _TRUST:
+        facet, u, v, s, along = walk_to_hit(
+            patch, neighbour, curved, facet, ox, oy, oz, dx, dy, dz
+        )
+        if not (s <= _TRUST and along > 0.0):
             found, fu, fv, fs = tree_hit(
                 patch, curved, low, high, following, first, count, reach, ox, oy, oz, dx, dy, dz
             )
@@ -695,10 +712,11 @@ def bearing_of(elements, element, size, depth, top):
         return APART, 0.0
     if missing or highest - lowest > _STEEP * size:
         return LUMPED, 0.0
-    if highest < -_BULGE * size:
+    if highest < -max(_BULGE * size, _EDGE * (highest - lowest)):
         return APART, 0.0
+    edge = _EDGE * (highest - lowest)
     highest = highest_of_field(elements, element, depth, top)
-    return (RESOLVED, highest) if highest > 0.0 else (APART, 0.0)
+    return (RESOLVED, highest) if highest > -edge else (APART, 0.0)
 
 
 @njit(cache=True)
@@ -761,7 +779,7 @@ def nearest_facet(rotation, patch, neighbour, curved, direction, t, facet, x, y,
     dx = -(r[0, 0] * nx + r[1, 0] * ny + r[2, 0] * nz)
     dy = -(r[0, 1] * nx + r[1, 1] * ny + r[2, 1] * nz)
     dz = -(r[0, 2] * nx + r[1, 2] * ny + r[2, 2] * nz)
-    found, _, _, s = walk_to_hit(patch, neighbour, curved, facet, x, y, z, dx, dy, dz)
+    found, _, _, s, _ = walk_to_hit(patch, neighbour, curved, facet, x, y, z, dx, dy, dz)
     return found if abs(s) <= _TRUST else facet
 
 
@@ -888,12 +906,13 @@ def keep_near(
     kept = listed = 0
     for i in range(found):
         e = candidates[i]
-        highest = -np.inf
+        highest, lowest = -np.inf, np.inf
         for k in range(3):
             d = depth[elements[e, k]]
             # Where a corner misses the femur, the element is looked at as a whole.
             highest = max(highest, d if np.isfinite(d) else 0.0)
-        if highest < -2.0 * _BULGE * sizes[e]:
+            lowest = min(lowest, d if np.isfinite(d) else 0.0)
+        if highest < -max(2.0 * _BULGE * sizes[e], _EDGE * (highest - lowest)):
             continue
         candidates[kept] = e
         kept += 1
@@ -965,63 +984,103 @@ def find_contact(rotation, translation, femur, bed, work, first, last, reach, be
 
 
 @njit(cache=True)
-def field_slope(points, elements, element, depth):
-    """Slope of the indentation over an element's plane triangle of corners."""
-    i, j, k = elements[element, 0], elements[element, 1], elements[element, 2]
-    a = b = c = 0.0
-    for axis in range(3):
-        first, second = points[j, axis] - points[i, axis], points[k, axis] - points[i, axis]
-        a += first * first
-        b += first * second
-        c += second * second
-    d1, d2 = depth[j] - depth[i], depth[k] - depth[i]
-    squared = (c * d1 * d1 - 2.0 * b * d1 * d2 + a * d2 * d2) / (a * c - b * b)
-    return np.sqrt(max(squared, 0.0))
+def field_slope(metric, elements, element, depth, slopes):
+    """Slope of the indentation over an element's plane triangle of corners; 0 only in the limit.
 
-
-@njit(cache=True)
-def disc_fraction(height, half_rise):
-    """Part of a disc over which a plane is positive, of that height in its middle and that rise."""
-    if height >= half_rise:
-        return 1.0
-    if height <= -half_rise:
-        return 0.0
-    t = height / half_rise
-    return 0.5 + (t * np.sqrt(1.0 - t * t) + np.arcsin(t)) / np.pi
-
-
-@njit(cache=True)
-def cut_quadrature(
-    points, vectors, elements, element, depth, offset, shape, weight, place, area, covered
-):  # fmt: skip
-    """Write the points of the rule for a cut element: places and normals, areas, covered parts.
-
-    The normal dx/du x dx/dv of a quadratic patch is itself quadratic, so its values at the nodes,
-    ``vectors``, give it everywhere. The area of a point counts by the part of a disc of that area
-    that is in contact, the indentation being linear over it: contact area then varies smoothly
-    with the pose.
+    Writes its derivatives by the indentations of the corners to ``slopes`` (3,).
     """
-    steepness = field_slope(points, elements, element, depth)
-    for q in range(shape.shape[0]):
-        field = x = y = z = nx = ny = nz = 0.0
+    d0, d1, d2 = depth[elements[element, 0]], depth[elements[element, 1]], depth[elements[element, 2]]
+    total = _LEAST_SLOPE * _LEAST_SLOPE
+    for i in range(3):
+        slopes[i] = (
+            metric[element, i, 0] * d0 + metric[element, i, 1] * d1 + metric[element, i, 2] * d2
+        )
+    total += slopes[0] * d0 + slopes[1] * d1 + slopes[2] * d2
+    slope = np.sqrt(total)
+    for i in range(3):
+        slopes[i] /= slope
+    return slope
+
+
+@njit(cache=True)
+def interpolate_field(elements, element, depth, shape, field):
+    """Write the indentation at the points of a rule; ``shape`` is (nodes, Q), so that it is fast."""
+    for q in range(shape.shape[1]):
+        field[q] = 0.0
+    for j in range(shape.shape[0]):
+        d = depth[elements[element, j]]
+        for q in range(shape.shape[1]):
+            field[q] += shape[j, q] * d
+
+
+@njit(cache=True)
+def interpolate_places(points, vectors, elements, element, shape, place):
+    """Write places and normals dx/du x dx/dv (not of unit length) at the points of a rule, (6, Q).
+
+    The normal of a quadratic patch is itself quadratic, so its values at the nodes, ``vectors``,
+    give it everywhere.
+    """
+    for k in range(3):
+        for q in range(shape.shape[1]):
+            place[k, q] = 0.0
+            place[3 + k, q] = 0.0
         for j in range(6):
-            s, node = shape[q, j], elements[element, j]
-            field += s * depth[node]
-            nx += s * vectors[element, j, 0]
-            ny += s * vectors[element, j, 1]
-            nz += s * vectors[element, j, 2]
-        length = np.sqrt(nx * nx + ny * ny + nz * nz)
-        area[0, q] = weight[q] * length
-        covered[q] = disc_fraction(field - offset, steepness * np.sqrt(area[0, q] / np.pi))
-        if covered[q] == 0.0:
-            continue
-        for j in range(6):
-            s, node = shape[q, j], elements[element, j]
-            x += s * points[node, 0]
-            y += s * points[node, 1]
-            z += s * points[node, 2]
-        place[0, q, 0], place[0, q, 1], place[0, q, 2] = x, y, z
-        place[0, q, 3], place[0, q, 4], place[0, q, 5] = nx / length, ny / length, nz / length
+            x, n = points[elements[element, j], k], vectors[element, j, k]
+            for q in range(shape.shape[1]):
+                place[k, q] += shape[j, q] * x
+                place[3 + k, q] += shape[j, q] * n
+
+
+@njit(cache=True)
+def table_value(table, t):
+    """Value and derivative of a tabulated function of -1 <= t <= `DISC_END`, (N, 6) quintics."""
+    pieces = table.shape[0]
+    scale = pieces / (DISC_END + 1.0)
+    position = (t + 1.0) * scale
+    piece = min(int(position), pieces - 1)
+    x = position - piece
+    value = slope = 0.0
+    for k in range(6):
+        slope = slope * x + value
+        value = value * x + table[piece, k]
+    return value, slope * scale
+
+
+@njit(cache=True)
+def disc_power(table, exponent, t):
+    """Smoothed power function T(t) of `foundation.edge_smoothing` and its derivative, t > -1."""
+    if t < DISC_END:
+        return table_value(table, t)
+    # The first terms of its series in 1/t.
+    m = exponent
+    fourth = -m * (m - 1.0) * (m - 2.0) * (m - 3.0) / 768.0 / (t * t * t * t)
+    power = t**m
+    return power * (1.0 + fourth), power / t * (m + (m - 4.0) * fourth)
+
+
+@njit(cache=True)
+def disc_pressure(
+    kinds, exponents, offsets, coefficients, thicknesses, lead, exponent, table, spring, height,
+    rise,
+):  # fmt: skip
+    """Pressure smoothed over a disc on which the indentation is height + rise x, |x| <= 1.
+
+    A point of the bed near the edge of the contact patch stands for a disc of its area, so that
+    loads vary smoothly as the edge passes over it. The law's leading term, ``lead`` d^m, is
+    smoothed; what the pressure has beyond it is flat at the edge and taken at the point.
+
+    Returns the pressure and its derivatives by height and rise.
+    """
+    m = exponent
+    value, slope = disc_power(table, m, height / rise)
+    scale = lead[spring] * rise ** (m - 1.0)
+    mean, by_height = scale * rise * value, scale * slope
+    by_rise = scale * (m * value - height / rise * slope)
+    if height > 0.0 and (kinds.shape[0] > 1 or kinds[0] != POWER):
+        p, dp = spring_pressure(kinds, exponents, offsets, coefficients, thicknesses, spring, height)
+        mean += p - lead[spring] * height**m
+        by_height += dp - lead[spring] * m * height ** (m - 1.0)
+    return mean, by_height, by_rise
 
 
 @njit(cache=True)
@@ -1055,14 +1114,16 @@ def spring_strain(kinds, exponents, offsets, coefficients, thicknesses, spring, 
 
 
 @njit(cache=True)
-def spring_energy(
-    kinds, exponents, coefficients, thicknesses, spring, indentation, pressure
-):  # fmt: skip
-    """Stored energy per area of a spring [J/m²] at the bearing indentation d and its pressure."""
+def spring_energy(kinds, exponents, coefficients, thicknesses, spring, indentation):
+    """Stored energy per area of a spring [J/m²] at the bearing indentation d, its layers' sum."""
     if kinds.shape[0] == 1:
         return layer_energy(
             kinds[0], coefficients[0, spring], exponents[0], thicknesses[0, spring], indentation
         )
+    pressure, _, _, _ = series_pressure(
+        kinds, exponents, np.zeros(kinds.shape[0]), coefficients, thicknesses, spring, indentation,
+        False,
+    )  # fmt: skip
     energy = 0.0
     for k in range(kinds.shape[0]):
         if pressure > 0.0:
@@ -1132,65 +1193,87 @@ def integrate_contact(
     of pA [N], sum of pA times position (3) [N m], largest indentation [m], largest strain, stored
     energy [J] (if asked for), offset of the patch [m]; ``jacobian`` (6, 6): d(wrench)/d(femoral twist).
     """
-    if end == begin:
+    if deepest < 0:
         return
     points, elements, nodes = bed.points, bed.elements, bed.elements.shape[1]
     depth, gradient, force = work.depth, work.gradient, work.force
     whole_shape, whole_area, whole_place = bed.whole_shape, bed.whole_area, bed.whole_place
-    covered = work.covered
-    arm, a, centre_gradient = work.arm, work.point_gradient, work.centre_gradient
+    cut_shape, cut_weight, cut_radius = bed.cut_shape, bed.cut_weight, bed.cut_radius
+    field, place = work.field, work.place_of_point
+    metric, slopes, vectors, sizes = bed.metric, work.slopes, bed.vectors, bed.sizes
+    arm, a, b = work.arm, work.point_gradient, work.slope_gradient
+    centre_gradient = work.centre_gradient
     kinds, exponents, offsets = law.kinds, law.exponents, law.offsets
     coefficients, thicknesses = law.coefficients, law.thicknesses
-    layers, law_kind, exponent = kinds.shape[0], kinds[0], exponents[0]
+    layers, law_kind, exponent = kinds.shape[0], kinds[0], exponents.max()
     twist, moving = motion.twist, motion.moving
     need_gradient = conservative or with_jacobian or moving
     offset, offset_slope = patch_offset(law, bed, work, deepest, largest, with_jacobian)
+    force_x = force_y = force_z = moment_x = moment_y = moment_z = 0.0
+    area = peak = total = total_x = total_y = total_z = 0.0
     for i in range(begin, end):
         e = work.active[i]
         lumped = work.kind[i] == LUMPED
         lone = bed.centroid_first + e
-        inside = True
-        for j in range(nodes):
-            inside = inside and depth[elements[e, j]] > offset
-        shape, area, place, row = whole_shape, whole_area, whole_place, e
-        cut = not lumped and not inside
-        if cut and nodes == 1:
-            continue
+        shape = whole_shape
+        steepness, cut = 0.0, False
+        if not lumped and nodes == 6:
+            steepness = field_slope(metric, elements, e, depth, slopes)
+            # Where the pressure begins with a power, the simple rule must keep off the edge.
+            margin = 0.0 if exponent == 1.0 else _ROOT_MARGIN * steepness * sizes[e]
+            for j in range(nodes):
+                cut = cut or depth[elements[e, j]] <= offset + margin
         if cut:
-            shape, area, place, row = bed.cut_shape, work.area, work.place_of_point, 0
-            cut_quadrature(
-                points, bed.vectors, elements, e, depth, offset, shape, bed.cut_weight, place, area,
-                covered,
-            )  # fmt: skip
+            shape = cut_shape
+            for k in range(6):
+                b[k] = 0.0
+                if with_jacobian:
+                    for j in range(3):
+                        b[k] += slopes[j] * gradient[elements[e, j], k]
+            interpolate_places(points, vectors, elements, e, shape, place)
+        interpolate_field(elements, e, depth, shape, field)
         highest = 0.0
-        for q in range(shape.shape[0]):
-            if cut and covered[q] == 0.0:
+        for q in range(shape.shape[1]):
+            bearing = (depth[lone] if lumped else field[q]) - offset
+            radius = cut_radius[q] * sizes[e] if cut else 0.0
+            rise = radius * steepness
+            if bearing <= -rise:
                 continue
-            sums[6] += area[row, q] * (covered[q] if cut else 1.0)
-            field = 0.0
-            if lumped:
-                field = depth[lone]
+            if cut:
+                x, y, z = place[0, q], place[1, q], place[2, q]
+                nx, ny, nz = place[3, q], place[4, q], place[5, q]
+                length = np.sqrt(nx * nx + ny * ny + nz * nz)
+                nx, ny, nz = nx / length, ny / length, nz / length
+                weight = cut_weight[q] * length
             else:
-                for j in range(nodes):
-                    field += shape[q, j] * depth[elements[e, j]]
-            bearing = field - offset
-            if bearing <= 0.0:
+                x, y, z = whole_place[e, q, 0], whole_place[e, q, 1], whole_place[e, q, 2]
+                nx, ny, nz = whole_place[e, q, 3], whole_place[e, q, 4], whole_place[e, q, 5]
+                weight = whole_area[e, q]
+            if bearing > highest:
+                highest = bearing
+            part, by_rise = 1.0, 0.0
+            if bearing < rise:
+                part, _ = table_value(law.area_table, bearing / rise)
+            area += weight * part
+            if cut and not conservative and (bearing < rise or exponent != 1.0):
+                pressure, slope, by_rise = disc_pressure(
+                    kinds, exponents, offsets, coefficients, thicknesses, law.lead, exponent,
+                    law.disc_table, e, bearing, rise,
+                )  # fmt: skip
+            elif bearing <= 0.0:
                 continue
-            highest = max(highest, bearing)
-            if layers == 1:
+            elif layers == 1:
                 pressure, slope = layer_pressure(
-                    law_kind, coefficients[0, e], exponent, thicknesses[0, e], bearing
+                    law_kind, coefficients[0, e], exponents[0], thicknesses[0, e], bearing
                 )
             else:
                 pressure, slope, _, _ = series_pressure(
                     kinds, exponents, offsets, coefficients, thicknesses, e, bearing, False
                 )
-            if with_energy:
-                sums[14] += area[row, q] * spring_energy(
-                    kinds, exponents, coefficients, thicknesses, e, bearing, pressure
+            if with_energy and bearing > 0.0:
+                sums[14] += weight * spring_energy(
+                    kinds, exponents, coefficients, thicknesses, e, bearing
                 )
-            x, y, z = place[row, q, 0], place[row, q, 1], place[row, q, 2]
-            nx, ny, nz = place[row, q, 3], place[row, q, 4], place[row, q, 5]
             if need_gradient:
                 for k in range(6):
                     a[k] = 0.0
@@ -1198,51 +1281,68 @@ def integrate_contact(
                         a[k] = gradient[lone, k]
                     else:
                         for j in range(nodes):
-                            a[k] += shape[q, j] * gradient[elements[e, j], k]
-            if conservative:
-                for k in range(6):
-                    arm[k] = -a[k]
-            else:
-                arm[0], arm[1], arm[2] = nx, ny, nz
-                arm[3], arm[4], arm[5] = y * nz - z * ny, z * nx - x * nz, x * ny - y * nx
+                            a[k] += shape[j, q] * gradient[elements[e, j], k]
+            lx, ly, lz = y * nz - z * ny, z * nx - x * nz, x * ny - y * nx
             if with_jacobian:
-                stiffness = area[row, q] * slope
+                if conservative:
+                    for k in range(6):
+                        arm[k] = -a[k]
+                else:
+                    arm[0], arm[1], arm[2], arm[3], arm[4], arm[5] = nx, ny, nz, lx, ly, lz
                 for k in range(6):
-                    rate = stiffness * (a[k] - offset_slope * centre_gradient[k])
+                    rate = slope * (a[k] - offset_slope * centre_gradient[k])
+                    rate = weight * (rate + by_rise * radius * b[k])
                     for component in range(6):
                         jacobian[component, k] += arm[component] * rate
                 if conservative:
                     if lumped:
-                        force[lone] += area[row, q] * pressure
+                        force[lone] += weight * pressure
                     else:
                         for j in range(nodes):
-                            force[elements[e, j]] += area[row, q] * pressure * shape[q, j]
+                            force[elements[e, j]] += weight * pressure * shape[j, q]
             if moving:
                 approach = 0.0
                 for k in range(6):
                     approach += a[k] * twist[k]
                 # Hunt & Crossley (1975); the bed cannot pull.
                 pressure *= max(0.0, 1.0 + motion.damping * approach)
-                limit = motion.friction * pressure * area[row, q]
+                limit = motion.friction * pressure * weight
                 add_friction(twist, limit, motion.transition_speed, x, y, z, nx, ny, nz, sums)
-            carried = pressure * area[row, q]
-            for k in range(6):
-                sums[k] += carried * arm[k]
-            sums[7] = max(sums[7], pressure)
-            sums[8] += carried
-            sums[9] += carried * x
-            sums[10] += carried * y
-            sums[11] += carried * z
+            carried = pressure * weight
+            if conservative:
+                for k in range(6):
+                    sums[k] -= carried * a[k]
+            else:
+                force_x += carried * nx
+                force_y += carried * ny
+                force_z += carried * nz
+                moment_x += carried * lx
+                moment_y += carried * ly
+                moment_z += carried * lz
+            if pressure > peak:
+                peak = pressure
+            total += carried
+            total_x += carried * x
+            total_y += carried * y
+            total_z += carried * z
         sums[13] = max(
             sums[13],
             spring_strain(kinds, exponents, offsets, coefficients, thicknesses, e, highest),
         )
     if not moving:
-        peak, _ = spring_pressure(
+        deep, _ = spring_pressure(
             kinds, exponents, offsets, coefficients, thicknesses, work.active[deepest],
             largest - offset,
         )  # fmt: skip
-        sums[7] = max(sums[7], peak)
+        peak = max(peak, deep)
+    sums[0] += force_x
+    sums[1] += force_y
+    sums[2] += force_z
+    sums[3] += moment_x
+    sums[4] += moment_y
+    sums[5] += moment_z
+    sums[6], sums[7], sums[8] = area, peak, total
+    sums[9], sums[10], sums[11] = total_x, total_y, total_z
     sums[12] = largest
     sums[15] = offset
     if with_jacobian and conservative:
@@ -1437,7 +1537,7 @@ def middle_state(bed, law, work, active, medial, offsets, depth, pressure):
 
 def new_work(bed: Bed) -> Work:
     """Return scratch memory for evaluations on a bed."""
-    nodes, elements, cut = len(bed.points), len(bed.elements), len(bed.cut_weight)
+    nodes, elements = len(bed.points), len(bed.elements)
     return Work(
         generation=np.zeros(1, dtype=np.int64),
         stamp=np.zeros(nodes, dtype=np.int64),
@@ -1454,9 +1554,10 @@ def new_work(bed: Bed) -> Work:
         kind=np.zeros(elements, dtype=np.int64),
         top=np.zeros((elements, 2)),
         clearance=np.zeros(int(np.diff(bed.list_first).max())),
-        area=np.zeros((1, cut)),
-        place_of_point=np.zeros((1, cut, 6)),
-        covered=np.zeros(cut),
+        field=np.zeros(len(bed.cut_weight)),
+        place_of_point=np.zeros((6, len(bed.cut_weight))),
+        slopes=np.zeros(3),
+        slope_gradient=np.zeros(6),
         shape=np.zeros(6),
         arm=np.zeros(6),
         point_gradient=np.zeros(6),

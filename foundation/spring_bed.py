@@ -212,7 +212,7 @@ def _assembled(
     corners = tibia.vertices[tibia.faces[order]]
     sizes = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).max(axis=1)
     cut_points, cut_weight = composite_rule(_CUT_PARTS)
-    cut = shape_functions(cut_points)[0]
+    cut = np.ascontiguousarray(shape_functions(cut_points)[0].T)
     starts = np.array([0, len(trees[0].next), sum(len(t.next) for t in trees)])
     shift = np.cumsum([0, int(trees[0].count.sum())])
     skip = np.concatenate([t.next + s for t, s in zip(trees, starts, strict=False)])
@@ -227,11 +227,14 @@ def _assembled(
         *(np.ascontiguousarray(a) for a in (points, normals, elements)),
         len(points) - len(elements) if elements.shape[1] > 1 else 0,
         sizes,
-        *(np.ascontiguousarray(a) for a in (whole_shape, whole_area)),
+        *(np.ascontiguousarray(a) for a in (whole_shape.T, whole_area)),
         np.concatenate([whole_point, whole_normal], axis=2),
         cut,
         np.ascontiguousarray(vectors),
+        _slope_metric(corners),
         cut_weight,
+        # Of the disc of a point's area, in an equilateral triangle of edge 1.
+        np.sqrt(2.0 * cut_weight * 0.25 * np.sqrt(3.0) / np.pi),
         starts,
         centre,
         radius,
@@ -246,6 +249,15 @@ def _assembled(
         local,
     )
     return SpringBed(arrays, order, int(shift[1]))
+
+
+def _slope_metric(corners: FloatArray) -> FloatArray:
+    """Return G (F, 3, 3) [1/m²]: d·G d is the squared slope of values d at a triangle's corners."""
+    edge_1, edge_2 = corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
+    edges = np.stack([edge_1, edge_2], axis=1)
+    gram = np.linalg.inv(edges @ edges.transpose(0, 2, 1))
+    differences = np.array([[-1.0, 1.0, 0.0], [-1.0, 0.0, 1.0]])
+    return np.ascontiguousarray(differences.T @ gram @ differences)
 
 
 def _extent(skip: IntArray, first: IntArray, count: IntArray) -> IntArray:

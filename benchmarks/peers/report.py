@@ -11,6 +11,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 
+from benchmarks.peers.engines import SHELLS
 from benchmarks.peers.study import POSES, SPHERE_DEPTHS, SPHERE_RADIUS, Measured
 from benchmarks.timing import table
 
@@ -38,9 +39,9 @@ The engines do not define that force alike, so each is held against the limit of
 
 | rule | engine | pressure | acts along | RMS difference from customary [%] |
 |---|---|---|---|---|
-| customary | ours | K times indentation along the insert's normal | that normal | 0 |
-| nearest | OpenSim | K times distance to the nearest point of the femur | that line | {nearest:.2f} |
-| hydroelastic | Drake | K times depth under the insert | the femur's normal | {hydro:.2f} |
+| customary | ours | K d, d along the insert's normal | that normal | 0 |
+| nearest | OpenSim | K d, d to the nearest point of the femur | that line | {nearest:.2f} |
+| hydroelastic | Drake | K d, d under the insert | the femur's normal | {hydro:.2f} |
 
 {implant}
 
@@ -52,19 +53,21 @@ The engines do not define that force alike, so each is held against the limit of
 
 ## What the engines cannot do, or differently
 
-- **OpenSim 4.6** (`ElasticFoundationForce`, Simbody's): takes closed meshes only, so the open
-  surfaces are closed by a copy 2 mm inside and skirts, which doubles the triangles. It finds the
-  triangles inside the other body by flooding both meshes at every evaluation, so its time grows
-  with all triangles, not with those in contact; where a closed mesh cuts itself the test fails
-  and triangles far away become springs or a compartment is lost. It gives every mesh springs and halves the area of
-  each of two meshes; here the insert has twice its stiffness and the femur none, and the time of
-  the femur's springs is in the figure. Python does not see the class that holds the stiffness of
-  one mesh; the model is written as a file.
+- **OpenSim** (`ElasticFoundationForce`, Simbody's): takes closed meshes only, so the open surfaces
+  are closed by a copy inside and skirts, which doubles the triangles. It finds the triangles
+  inside the other body by rays and flooding over both meshes at every evaluation. Its time
+  therefore grows with all triangles, not with those in contact, and is erratic: on some meshes the
+  rays count far triangles in, each of which costs a search for its nearest point (up to 2 s an
+  evaluation on the finest mesh, the force unchanged), and where a closed mesh cuts itself a whole
+  compartment can be lost. Shells of {shells} mm are tried, and the fastest right one
+  is shown. It gives every mesh springs and halves the area of each of two meshes; here the insert
+  has twice its stiffness and the femur none, and the time of the femur's springs is in the figure.
+  Python does not see the class that holds the stiffness of one mesh; the model is written as a
+  file.
 - **Drake** (hydroelastic, rigid against compliant, continuous plant): its pressure field is
   linear between the vertices of tetrahedra, and its interface takes no field but the one made from
   the distance to the boundary; two layers of tetrahedra under the insert's triangles make that
-  linear in depth down to 1 mm. The rigid femur is taken as an
-  open mesh.
+  linear in depth down to 1 mm. The rigid femur is taken as an open mesh.
 - **Ours**: "normals estimated" is given the triangles alone, as the others are; "curved" also has
   the vertex normals of the analytic surfaces (a scan has none, so the Grand Challenge implant is
   always with estimated ones). "flat" is the rule of OpenSim-JAM.
@@ -92,6 +95,7 @@ def write_page(
         goal=_goal(implant),
         sphere=_sphere(sphere),
         real=_real(real),
+        shells=", ".join(f"{1e3 * t:g}" for t in SHELLS),
     )
     path.write_text(text, encoding="utf-8")
 
@@ -186,8 +190,9 @@ def _real(found: Sequence[Measured] | str) -> str:
         f"difference from {_FIRST}, RMS [%]",
     ]
     note = (
-        "Ten poses of gait round the dwell path, 300 to 2500 N, polyethylene 10 mm thick. There is\n"
-        "no exact answer; the difference says how far the engines are apart. The closed bodies are\n"
-        "the source's own, in the median 9 µm (femur) and 7 µm (insert) off the contact surfaces."
+        "Ten poses of gait round the dwell path, 300 to 2500 N, polyethylene 10 mm thick.\n"
+        "There is no exact answer; the difference says how far the engines are apart.\n"
+        "The closed bodies are the source's own, in the median 9 µm (femur) and 7 µm (insert)\n"
+        "off the contact surfaces."
     )
     return table("Grand Challenge implant", header, rows) + "\n\n" + note

@@ -22,11 +22,6 @@ from benchmarks.peers.solids import shell, write_obj
 from foundation import Pose
 from foundation.checks import FloatArray
 
-#: Thickness of the closed bodies [m]: far beyond any indentation, and so little that the inner
-#: sheet does not cut the outer one. Where it does, Simbody's test of which triangles are inside
-#: goes wrong: triangles far away become springs, or a compartment is lost.
-_SHELL = 2e-3
-
 _PARAMETERS = """
         <ElasticFoundationForce::ContactParameters>
           <geometry>{mesh}</geometry><stiffness>{stiffness:.17g}</stiffness>
@@ -66,12 +61,22 @@ _MODEL = """<?xml version="1.0" encoding="UTF-8"?>
 
 
 class Simbody:
-    """One free body over a fixed one with nothing but the contact force between them."""
+    """One free body over a fixed one with nothing but the contact force between them.
 
-    def __init__(self, contact: Contact) -> None:
+    Parameters
+    ----------
+    contact : Contact
+        The surfaces and the law.
+    thickness : float
+        Of the shells that open surfaces are closed to [m], far beyond any indentation. The forces
+        hardly depend on it, the time does: Simbody's test of which triangles are inside may count
+        far ones in, each of which then costs a search for its nearest point.
+    """
+
+    def __init__(self, contact: Contact, thickness: float) -> None:
         opensim.Logger.setLevelString("Error")
         with tempfile.TemporaryDirectory() as folder:
-            self._model = _model(Path(folder), contact)
+            self._model = _model(Path(folder), contact, thickness)
             self._state = self._model.initSystem()
         forces = self._model.getForceSet()
         self._bed = opensim.ElasticFoundationForce.safeDownCast(forces.get("bed"))
@@ -93,12 +98,12 @@ class Simbody:
         return np.array([record.get(k) for k in (6, 7, 8)])
 
 
-def _model(folder: Path, contact: Contact) -> opensim.Model:
+def _model(folder: Path, contact: Contact, thickness: float) -> opensim.Model:
     meshes = (("insert", contact.insert, "/ground"), ("femur", contact.femur, "/bodyset/femur"))
     shown = ""
     for name, mesh, frame in meshes:
         file = folder / f"{name}.obj"
-        write_obj(file, *shell(mesh, _SHELL))
+        write_obj(file, *shell(mesh, thickness))
         shown += _MESH.format(mesh=f"{name}_mesh", frame=frame, file=file)
     parameters = _PARAMETERS.format(mesh="insert_mesh", stiffness=2.0 * contact.stiffness)
     parameters += _PARAMETERS.format(mesh="femur_mesh", stiffness=0.0)

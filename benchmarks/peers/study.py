@@ -25,6 +25,7 @@ SPHERE_RADIUS, SPHERE_DEPTHS = 30e-3, (0.1e-3, 0.4e-3)
 
 _ROUNDS = (3, 40)
 _BUDGET = 4.0  # s for the times of one engine on one mesh
+_ALIKE = 0.005  # errors apart by less are one answer
 _FOLDER = "grand_challenge_DM_implant"
 _GAIT_POSES, _GAIT_SEED = 10, 3
 #: Where the Grand Challenge femur dwells, anterior [m] over flexion [rad] (README of the data).
@@ -77,7 +78,7 @@ def implant_study(edges: Sequence[float] = EDGES) -> tuple[list[Measured], dict[
         femur, insert, labels = implant.tessellate(edge)
         contact = Contact(femur, insert, labels, polyethylene())
         for entry in ENTRIES:
-            found.append(_measured(entry.name, entry.build, contact, poses, exact[entry.rule]))
+            found.append(_measured(entry.name, entry.builds, contact, poses, exact[entry.rule]))
             print(f"  {found[-1]}", flush=True)
     apart = {r: _rms(e / exact["customary"] - 1.0) for r, e in exact.items()}
     return found, apart
@@ -105,7 +106,7 @@ def sphere_on_plane() -> list[tuple[str, list[float]]]:
     for entry in ENTRIES:
         if "estimated" in entry.name:  # these meshes come without normals
             continue
-        engine = entry.build(contact)
+        engine = entry.builds[0](contact)
         forces = [engine.force(Pose(superior=SPHERE_RADIUS - d))[1] for d in SPHERE_DEPTHS]
         less = 1.0 if entry.rule == "nearest" else 1.0 / 3.0
         volumes = [np.pi * d**2 * (SPHERE_RADIUS - less * d) for d in SPHERE_DEPTHS]
@@ -134,7 +135,7 @@ def real_study() -> list[Measured] | str:
     cases += [(f"{e.name}, closed bodies", e, bodies) for e in ENTRIES if e.rule == "nearest"]
     found = []
     for name, entry, given in cases:
-        found.append(_measured(name, entry.build, given, poses, reference))
+        found.append(_measured(name, entry.builds, given, poses, reference))
         print(f"  {found[-1]}", flush=True)
     return found
 
@@ -175,6 +176,22 @@ def _gait_poses(model: Engine) -> list[Pose]:
 
 
 def _measured(
+    name: str,
+    builds: Sequence[Callable[[Contact], Engine]],
+    contact: Contact,
+    poses: Sequence[Pose],
+    exact: FloatArray,
+) -> Measured:
+    """Return the fastest way of an engine among those that answer alike."""
+    ways = [_one_way(name, build, contact, poses, exact) for build in builds]
+    answers = [way for way in ways if np.isfinite(way.error)]
+    if not answers:
+        return ways[0]
+    best = min(way.error for way in answers)
+    return min((w for w in answers if w.error < best + _ALIKE), key=lambda w: w.seconds)
+
+
+def _one_way(
     name: str,
     build: Callable[[Contact], Engine],
     contact: Contact,
