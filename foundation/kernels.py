@@ -408,7 +408,7 @@ def patch_hit(patch, curved, facet, ox, oy, oz, dx, dy, dz):
         u += du
         v += dv
         # Newton's next step would be below rounding.
-        if abs(du) + abs(dv) < 1e-5:
+        if abs(du) + abs(dv) < 1e-4:
             break
         if not abs(u) + abs(v) < 1e3:
             return u, v, np.nan, 0.0

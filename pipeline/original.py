@@ -42,7 +42,7 @@ class Knee:
     start : Pose
         An unturned pose near contact, where settling the reference path begins.
     digest : str
-        SHA-256 over the surfaces and the spring law.
+        SHA-256 over the surfaces, the spring law and how the springs stand and act.
     """
 
     model: ElasticFoundation
@@ -77,6 +77,7 @@ def build_knee(config: Config) -> Knee:
         tibia,
         law,
         surface=contact.surface,
+        conservative=contact.conservative,
         compartments=labels,
         search_depth=1e-3 * contact.search_depth_mm,
     )
@@ -212,7 +213,10 @@ def _digest(model: ElasticFoundation) -> str:
     for mesh in (model.femur, model.tibia):
         content.update(mesh.vertices.tobytes())
         content.update(mesh.faces.tobytes())
+        content.update(b"" if mesh.vertex_normals is None else mesh.vertex_normals.tobytes())
     content.update(model.compartments.tobytes())
+    settings = f"{model.surface} {model.conservative} {model.search_depth!r}"
+    content.update(settings.encode())
     for part in _law_parts(model.law):
         content.update(part)
     return content.hexdigest()

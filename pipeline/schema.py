@@ -146,7 +146,16 @@ class LayerConfig(Section):
 class ContactConfig(LayerConfig):
     """The original model's springs: the tibial layer, and the femoral one if it is elastic."""
 
-    surface: Literal["flat"] = Field("flat", description="femoral surface between the vertices")
+    surface: Literal["curved", "flat"] = Field(
+        "curved",
+        description="both surfaces between their vertices: smooth patches with a quadratic field "
+        "of indentation, or plane facets with one spring each",
+    )
+    conservative: bool = Field(
+        False,
+        description="loads as the gradient of the stored energy, instead of each spring's along "
+        "its own normal; not with the modified law of finite f",
+    )
     search_depth_mm: Positive = Field(20.0, description="largest indentation looked for")
     femur_layer: LayerConfig | None = Field(None, description="second elastic body, in series")
 
