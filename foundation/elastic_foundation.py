@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -154,6 +155,17 @@ class ElasticFoundation:
                 "point of the patch (f is finite); use f = inf or conservative = False"
             )
         self._scratch = _Scratch(self._bed.arrays)
+        self._handle: tuple[Any, Any, Any] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_handle": None}
+
+    def _handles(self) -> tuple[Any, Any, Any]:
+        """Return what the kernels take; made when first needed, since it cannot be pickled."""
+        if self._handle is None:
+            parts = (self._femur, self._bed.arrays, self._law)
+            self._handle = tuple(kernels.handle(part) for part in parts)  # type: ignore[assignment]
+        return self._handle  # type: ignore[return-value]
 
     def evaluate(self, pose: Pose, rates: ArrayLike | None = None) -> ContactLoads:
         """Return the loads at a pose; see `foundation.loads` for frames and signs.
@@ -266,8 +278,9 @@ class ElasticFoundation:
         with self._scratch.borrowed() as work:
             sums, _, active = self._evaluate(work, pose, False, _BOTH, None)
             depth, pressure = np.zeros(triangles), np.zeros(triangles)
+            _, arrays, law = self._handles()
             kernels.middle_state(
-                bed.arrays, self._law, work, active, bed.medial, sums[:, 15], depth, pressure
+                arrays, law, work, active, bed.medial, sums[:, 15], depth, pressure
             )
         state = np.zeros((2, triangles))
         state[:, bed.triangle] = depth, pressure
@@ -290,7 +303,7 @@ class ElasticFoundation:
 
     def _evaluate(
         self,
-        work: kernels.Work,
+        work: Any,
         pose: Pose,
         jacobian: bool,
         chosen: NDArray[np.bool_],
@@ -303,9 +316,7 @@ class ElasticFoundation:
         active = kernels.evaluate_contact(
             pose.rotation_matrix,
             pose.translation,
-            self._femur,
-            self._bed.arrays,
-            self._law,
+            *self._handles(),
             self._motion(pose, rates),
             chosen,
             self.search_depth,
@@ -334,7 +345,7 @@ class _Scratch:
 
     def __init__(self, bed: kernels.Bed) -> None:
         self._bed = bed
-        self._free: list[kernels.Work] = []
+        self._free: list[Any] = []
         self._lock = threading.Lock()
 
     def __getstate__(self) -> kernels.Bed:
@@ -344,10 +355,10 @@ class _Scratch:
         self.__init__(bed)  # type: ignore[misc]
 
     @contextmanager
-    def borrowed(self) -> Iterator[kernels.Work]:
+    def borrowed(self) -> Iterator[Any]:
         """Lend a set that no other caller holds."""
         with self._lock:
-            work = self._free.pop() if self._free else kernels.new_work(self._bed)
+            work = self._free.pop() if self._free else kernels.handle(kernels.new_work(self._bed))
         try:
             yield work
         finally:
@@ -382,7 +393,7 @@ def _law_arrays(law: SpringLaw, tibia: TriangleMesh, bed: SpringBed) -> kernels.
     linear = layers.kinds == kernels.LOGARITHMIC
     initial = np.where(linear[:, None], layers.coefficients / layers.thicknesses, layers.coefficients)
     lead = (initial[layers.exponents == m] ** (-1.0 / m)).sum(axis=0) ** -m
-    return kernels.Law(*layers.arguments, lead, disc_table(m), area_table())
+    return kernels.Law(*layers.arguments, lead, m, disc_table(m), area_table())
 
 
 def _check_labels(tibia: TriangleMesh, labels: ArrayLike | None) -> NDArray[np.int8]:

@@ -25,10 +25,6 @@ _ELEMENTS_PER_LEAF = 16
 _NODES = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.5, 0.0], [0.5, 0.5], [0.0, 0.5]])
 #: Parts of an element's edge, in each direction, of the rule for elements that are cut.
 _CUT_PARTS = 2
-#: Room for a field to rise over its nodes, as a part of the longest edge (see `kernels._BULGE`).
-_BULGE = 0.01
-
-
 @dataclass(frozen=True, eq=False)
 class SpringBed:
     """Elements and nodes of the bed.
@@ -61,11 +57,10 @@ def flat_bed(tibia: TriangleMesh, labels: IntArray) -> SpringBed:
     order, leaves = _ordered(tibia.vertices[tibia.faces], labels)
     points, normals = tibia.centroids[order], tibia.normals[order]
     elements = np.arange(len(order))[:, None]
+    vectors = _vectors(points[:, None], normals[:, None], tibia.areas[order][:, None])
     return _assembled(
-        tibia, order, leaves, points, normals, elements,
-        np.ones((1, 1)), tibia.areas[order][:, None], points[:, None], normals[:, None],
-        np.zeros((0, 6, 3)),
-    )  # fmt: skip
+        tibia, order, leaves, points, normals, elements, np.ones((1, 1)), np.ones(1), vectors
+    )
 
 
 def curved_bed(tibia: TriangleMesh, surface: SmoothSurface, labels: IntArray) -> SpringBed:
@@ -87,17 +82,17 @@ def curved_bed(tibia: TriangleMesh, surface: SmoothSurface, labels: IntArray) ->
     middle_normals /= np.linalg.norm(middle_normals, axis=2, keepdims=True)
     normals = np.concatenate([corner_normals, middle_normals], axis=1)
     elements, points, node_normals = _shared(positions, normals, labels[order])
-    barycentric, weight = degree_four_rule()
-    shape, slope_u, slope_v = shape_functions(barycentric)
-    area, point, normal = _quadrature(positions, shape, slope_u, slope_v, weight)
-    third = np.full((1, 2), 1.0 / 3.0)
-    nodal = _quadrature(positions, *shape_functions(_NODES), np.ones(6))
-    _, centre, centre_normal = _quadrature(positions, *shape_functions(third), np.ones(1))
+    place, normal, size = _geometry(positions, *shape_functions(_NODES)[1:])
+    third = shape_functions(np.full((1, 2), 1.0 / 3.0))
+    centre = np.einsum("qn,fni->fi", third[0], positions)
+    _, centre_normal, _ = _geometry(positions, *third[1:])
+    rule = degree_four_rule()
+    shape = shape_functions(rule[0])[0]
     return _assembled(
         tibia, order, leaves,
-        np.concatenate([points, centre[:, 0]]),
+        np.concatenate([points, centre]),
         np.concatenate([node_normals, centre_normal[:, 0]]),
-        elements, shape, area, point, normal, nodal[0][:, :, None] * nodal[2],
+        elements, shape, rule[1], _vectors(place, normal, size),
     )  # fmt: skip
 
 
@@ -138,20 +133,29 @@ def shape_functions(points: FloatArray) -> tuple[FloatArray, FloatArray, FloatAr
     return np.stack(value, axis=1), np.stack(along_u, axis=1), np.stack(along_v, axis=1)
 
 
-def _quadrature(
-    positions: FloatArray,
-    shape: FloatArray,
-    slope_u: FloatArray,
-    slope_v: FloatArray,
-    weight: FloatArray,
+def _geometry(
+    positions: FloatArray, slope_u: FloatArray, slope_v: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return areas (F, Q) [m²], points and unit normals (F, Q, 3) of a rule on six-node patches."""
-    point = np.einsum("qn,fni->fqi", shape, positions)
+    """Return six-node patches' nodes, and unit normals (F, Q, 3) and |dx/du x dx/dv| (F, Q) [m²]
+    where the slopes of the shape functions (Q, 6) are those.
+    """
     tangent_u = np.einsum("qn,fni->fqi", slope_u, positions)
     tangent_v = np.einsum("qn,fni->fqi", slope_v, positions)
     vector = np.cross(tangent_u, tangent_v)
     length = np.linalg.norm(vector, axis=2)
-    return weight * length, point, vector / length[:, :, None]
+    return positions, vector / length[:, :, None], length
+
+
+def _vectors(place: FloatArray, normal: FloatArray, size: FloatArray) -> FloatArray:
+    """Return what a unit of pressure at each node contributes, times the local area, (F, K, 10).
+
+    Force along the normal, its moment about the tibial origin, 1, and the position. All vary
+    nearly quadratically over an element (the normal dx/du x dx/dv exactly so), so the nodes' values
+    give them everywhere.
+    """
+    one = np.ones((*size.shape, 1))
+    values = np.concatenate([normal, np.cross(place, normal), one, place], axis=2)
+    return np.ascontiguousarray(size[:, :, None] * values)
 
 
 def _ordered(positions: FloatArray, labels: IntArray) -> tuple[IntArray, list[_Leaves]]:
@@ -204,9 +208,7 @@ def _assembled(
     normals: FloatArray,
     elements: IntArray,
     whole_shape: FloatArray,
-    whole_area: FloatArray,
-    whole_point: FloatArray,
-    whole_normal: FloatArray,
+    whole_weight: FloatArray,
     vectors: FloatArray,
 ) -> SpringBed:
     corners = tibia.vertices[tibia.faces[order]]
@@ -221,16 +223,18 @@ def _assembled(
     extent = _extent(skip, first, count)
     centre, radius, thickness, direction = _discs(points, normals, elements, first, extent)
     list_first, list_nodes, local = _node_lists(elements, first, count)
-    rise = _BULGE if elements.shape[1] > 1 else 0.0
+    rise = kernels.BULGE if elements.shape[1] > 1 else 0.0
     bulge = np.array([rise * sizes[f : f + n].max() for f, n in zip(first, extent, strict=True)])
     arrays = kernels.Bed(
         *(np.ascontiguousarray(a) for a in (points, normals, elements)),
         len(points) - len(elements) if elements.shape[1] > 1 else 0,
         sizes,
-        *(np.ascontiguousarray(a) for a in (whole_shape.T, whole_area)),
-        np.concatenate([whole_point, whole_normal], axis=2),
+        np.ascontiguousarray(whole_shape.T),
+        whole_weight,
+        np.einsum("q,qj,qk->jk", whole_weight, whole_shape, whole_shape),
+        whole_weight @ whole_shape,
         cut,
-        np.ascontiguousarray(vectors),
+        vectors,
         _slope_metric(corners),
         cut_weight,
         # Of the disc of a point's area, in an equilateral triangle of edge 1.

@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 from scipy.spatial import KDTree
 
 from foundation.checks import FloatArray, check_number
-from foundation.kernels import ray_hit
+from foundation.femur_patches import control_points, polynomial
+from foundation.kernels import line_exits
 from foundation.mesh_topology import find_edges
-from foundation.smooth_surface import smooth_surface
-from foundation.tree import build_tree
+from foundation.smooth_surface import flat_surface, smooth_surface
+from foundation.tree import BoxTree, build_tree
 from foundation.triangle_mesh import MeshError, MeshWarning, TriangleMesh
 
 #: A facet is part of the underside if it faces away from the surface within this angle: its
@@ -107,30 +108,28 @@ def spring_normals(mesh: TriangleMesh) -> FloatArray:
 
 @dataclass(frozen=True, eq=False)
 class _Facets:
-    """Facets of a solid as `foundation.kernels.ray_hit` takes them, and their order in the mesh."""
+    """Facets of a solid as `foundation.kernels.line_exits` takes them, and their order."""
 
-    arguments: tuple[NDArray[np.float64] | NDArray[np.int64], ...]
-    order: NDArray[np.int64]
+    patch: FloatArray
+    tree: BoxTree
 
     @classmethod
     def of(cls, solid: TriangleMesh) -> _Facets:
-        corners = solid.vertices[solid.faces]
-        tree = build_tree(corners.min(axis=1), corners.max(axis=1), _FACETS_PER_LEAF)
-        a, b, c = np.moveaxis(corners[tree.order], 1, 0)
-        facets = (a, b - a, c - a, solid.normals[tree.order])
-        boxes = (tree.low, tree.high, tree.next, tree.first, tree.count)
-        return cls((*boxes, *map(np.ascontiguousarray, facets)), tree.order)
+        surface = flat_surface(solid)
+        control = control_points(surface)
+        tree = build_tree(control.min(axis=1), control.max(axis=1), _FACETS_PER_LEAF)
+        return cls(np.ascontiguousarray(polynomial(surface)[tree.order]), tree)
 
     def leave(
         self, starts: FloatArray, directions: FloatArray, reach: float
     ) -> tuple[FloatArray, NDArray[np.int64]]:
         """Return distance (N,) [m] and facet (N,), -1 where none, at which rays leave the solid."""
-        hits = [
-            ray_hit(*start, *direction, reach, *self.arguments)
-            for start, direction in zip(starts, directions, strict=True)
-        ]
-        distance, facet = (np.array(values) for values in zip(*hits, strict=True))
-        return distance, np.where(facet >= 0, self.order[facet], -1)
+        tree = self.tree
+        distance, facet = np.zeros(len(starts)), np.full(len(starts), -1)
+        boxes = (tree.low, tree.high, tree.next, tree.first, tree.count)
+        lines = (np.ascontiguousarray(starts), np.ascontiguousarray(directions))
+        line_exits(self.patch, False, *boxes, reach, *lines, distance, facet)
+        return distance, np.where(facet >= 0, tree.order[facet], -1)
 
 
 def _check_closed(solid: TriangleMesh) -> None:

@@ -60,8 +60,8 @@ class MeshConfig(Section):
 class ImplantConfig(Section):
     """The built-in condylar implant."""
 
-    edge_mm: Positive = Field(0.5, description="edge length of the insert's triangles")
-    femur_edge_mm: Positive = Field(0.5, description="edge length of the femoral triangles")
+    edge_mm: Positive = Field(0.75, description="edge length of the insert's triangles")
+    femur_edge_mm: Positive = Field(1.0, description="edge length of the femoral triangles")
 
 
 class KneeConfig(Section):

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import trimesh
+from scipy.spatial.transform import Rotation
 
 from foundation.mesh import TriangleMesh
+from foundation.pose import Pose
 
 
 def plate(width, cells, centre=(0.0, 0.0, 0.0), up=True):
@@ -47,3 +51,29 @@ def swept(profile, half_length, cells_x, cells_z, half_width):
     c, d = index[1:, 1:].ravel(), index[:-1, 1:].ravel()
     faces = np.concatenate([np.column_stack([a, b, c]), np.column_stack([a, c, d])])
     return TriangleMesh(vertices, faces, "swept")
+
+
+def turned_pose(rotation, superior, anterior=0.0, lateral=0.0):
+    """Pose of a rotation matrix (3, 3): angles of R = Ry(-rotation) Rx(-adduction) Rz(flexion)."""
+    rotated, adducted, flexed = Rotation.from_matrix(rotation).as_euler("YXZ")
+    return Pose(flexed, -adducted, -rotated, anterior, superior, lateral)
+
+
+def pressed_poses(implant, count, seed=0, deepest=0.25e-3):
+    """Random poses of the built-in implant, up to `deepest` below the height of first touch [m]."""
+    rng = np.random.default_rng(seed)
+    poses = []
+    for _ in range(count):
+        home = implant.home_pose(rng.uniform(0.0, 1.0))
+        adduction, rotation, anterior, lateral = rng.uniform(-1, 1, 4) * (0.015, 0.1, 3e-3, 5e-4)
+        poses.append(
+            replace(
+                home,
+                adduction=adduction,
+                rotation=rotation,
+                anterior=home.anterior + anterior,
+                superior=home.superior - rng.uniform(0.0, deepest),
+                lateral=lateral,
+            )
+        )
+    return poses

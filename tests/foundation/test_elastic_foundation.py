@@ -1,9 +1,6 @@
-"""The original model against exact answers, identities and a naive twin."""
+"""The contact model against exact answers and identities; the customary bed, a naive twin."""
 
 from __future__ import annotations
-
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 
 import naive
 import numpy as np
@@ -11,6 +8,7 @@ import pytest
 import shapes
 
 from foundation.elastic_foundation import ElasticFoundation
+from foundation.implant import CondylarImplant
 from foundation.laws import LinearLaw, LogarithmicLaw, ModifiedLaw, SeriesLaw
 from foundation.mesh import TriangleMesh
 from foundation.pose import Pose, twist_jacobian
@@ -28,8 +26,13 @@ LAWS = {
 }
 
 
-def model_of(femur, tibia, law=LAW):
-    return ElasticFoundation(femur, tibia, law, compartments=shapes.labels(tibia))
+BOTH = pytest.mark.parametrize("surface", ["flat", "curved"])
+
+
+def model_of(femur, tibia, law=LAW, surface="flat"):
+    """The customary bed unless said otherwise: one spring per triangle, on plane facets."""
+    labels = shapes.labels(tibia)
+    return ElasticFoundation(femur, tibia, law, surface=surface, compartments=labels)
 
 
 def observed_order(errors):
@@ -166,47 +169,35 @@ def test_kernel_agrees_with_the_naive_twin(saddle, law):
         assert part.peak_pressure == pytest.approx(peak, rel=1e-10)
 
 
-@pytest.mark.parametrize("law", LAWS.values(), ids=LAWS)
-def test_jacobian_is_the_central_difference(saddle, law):
-    femur, tibia, pose = saddle
-    model = model_of(femur, tibia, law)
-    jacobian = model.loads_and_jacobian(pose)[1]
-    numeric = np.empty((6, 6))
-    for k, step in enumerate(np.full(6, 1e-9)):
-        shift = step * np.eye(6)[k]
-        ahead = model.evaluate(Pose.from_array(pose.array + shift)).wrench
-        behind = model.evaluate(Pose.from_array(pose.array - shift)).wrench
-        numeric[:, k] = (ahead - behind) / (2 * step)
-    np.testing.assert_allclose(jacobian, numeric, rtol=1e-4, atol=1e-5 * np.abs(jacobian).max())
-
-
-def test_common_rigid_motion_turns_the_loads(saddle):
+@BOTH
+def test_common_rigid_motion_turns_the_loads(saddle, surface):
     """Both bodies moved together: the same wrench, moved along."""
     femur, tibia, pose = saddle
-    base = model_of(femur, tibia).evaluate(pose)
+    base = model_of(femur, tibia, surface=surface).evaluate(pose)
     motion = Pose(0.3, -0.2, 0.5, 4e-3, -7e-3, 9e-3)
     turn, shift = motion.rotation_matrix, motion.translation
     moved = TriangleMesh(tibia.vertices @ turn.T + shift, tibia.faces, "moved")
     placed = femur.vertices @ pose.rotation_matrix.T + pose.translation
     carried = TriangleMesh(placed @ turn.T + shift, femur.faces, "carried")
-    result = ElasticFoundation(carried, moved, LAW, compartments=shapes.labels(tibia)).evaluate(
-        Pose()
-    )
+    labels = shapes.labels(tibia)
+    model = ElasticFoundation(carried, moved, LAW, surface=surface, compartments=labels)
+    result = model.evaluate(Pose())
     force = turn @ base.force
     moment = turn @ base.moment + np.cross(shift, force)
     np.testing.assert_allclose(result.force, force, rtol=1e-10, atol=1e-9)
     np.testing.assert_allclose(result.moment, moment, rtol=1e-9, atol=1e-10)
 
 
-def test_mirrored_knee_has_mirrored_loads(saddle):
+@BOTH
+def test_mirrored_knee_has_mirrored_loads(saddle, surface):
     femur, tibia, pose = saddle
     mirror = np.array([1.0, 1.0, -1.0])
     flip = lambda m: TriangleMesh(m.vertices * mirror, m.faces[:, ::-1], "mirror")  # noqa: E731
-    base = model_of(femur, tibia).evaluate(pose)
+    base = model_of(femur, tibia, surface=surface).evaluate(pose)
     twin = Pose(
         pose.flexion, -pose.adduction, -pose.rotation, pose.anterior, pose.superior, -pose.lateral
     )
-    result = model_of(flip(femur), flip(tibia)).evaluate(twin)
+    result = model_of(flip(femur), flip(tibia), surface=surface).evaluate(twin)
     np.testing.assert_allclose(result.force, base.force * mirror, rtol=1e-10, atol=1e-9)
     np.testing.assert_allclose(result.moment, -base.moment * mirror, rtol=1e-9, atol=1e-10)
     assert result.medial.area == pytest.approx(base.lateral.area, rel=1e-12)
@@ -236,16 +227,6 @@ def test_power_is_the_rate_of_energy_on_a_flat_plate(rates, tolerance):
     assert power == pytest.approx(-(energy(ahead) - energy(behind)) / (2 * step), rel=tolerance)
 
 
-def test_same_pose_same_loads_whatever_came_before_and_however_many_threads(saddle):
-    femur, tibia, pose = saddle
-    model = model_of(femur, tibia, LAWS["modified"])
-    poses = [replace(pose, superior=pose.superior + k * 2e-5) for k in range(-10, 10)]
-    alone = [model_of(femur, tibia, LAWS["modified"]).evaluate(p).total.array for p in poses]
-    with ThreadPoolExecutor(4) as pool:
-        together = [r.total.array for r in pool.map(model.evaluate, poses[::-1])][::-1]
-    np.testing.assert_array_equal(together, alone)
-
-
 def test_springs_are_in_the_order_of_the_triangles(saddle):
     femur, tibia, pose = saddle
     model = model_of(femur, tibia)
@@ -258,42 +239,62 @@ def test_springs_are_in_the_order_of_the_triangles(saddle):
     assert result.area == pytest.approx(tibia.areas[state.pressure > 0].sum(), rel=1e-12)
 
 
-def test_one_compartment_alone_is_its_part_of_the_whole(saddle):
+@BOTH
+def test_thickness_per_triangle_or_vertex_follows_the_mesh(saddle, surface):
+    """A triangle's layer is as thick as given, or as the mean of its corners."""
     femur, tibia, pose = saddle
-    model = model_of(femur, tibia)
-    result, whole = model.loads_and_jacobian(pose)
-    parts = {name: model.compartment_loads(pose, name) for name in ("medial", "lateral")}
-    for name, (loads, _, _) in parts.items():
-        np.testing.assert_array_equal(loads, getattr(result, name).array)
-    np.testing.assert_array_equal(sum(p[1] for p in parts.values()), whole)
+    even = model_of(femur, tibia, surface=surface).spring_state(pose)
+    assert (even.pressure > 0).sum() > 20
+    by_vertex = H * (1.0 + 10.0 * np.abs(tibia.vertices[:, 0]))
+    by_triangle = by_vertex[tibia.faces].mean(axis=1)
+    for thickness in (by_vertex, by_triangle):
+        model = model_of(femur, tibia, LinearLaw(E, NU, thickness), surface)
+        found = model.spring_state(pose).pressure
+        np.testing.assert_allclose(found, even.pressure * H / by_triangle, rtol=1e-12)
 
 
-def test_thickness_per_triangle_follows_the_triangles(saddle):
-    femur, tibia, pose = saddle
-    thickness = np.where(tibia.centroids[:, 0] > 0, H, 2 * H)
-    state = model_of(femur, tibia, LinearLaw(E, NU, thickness)).spring_state(pose)
-    even = model_of(femur, tibia).spring_state(pose)
-    np.testing.assert_allclose(state.pressure, even.pressure * H / thickness, rtol=1e-12)
-
-
-def test_no_contact_gives_exactly_nothing(saddle):
+@BOTH
+def test_no_contact_gives_exactly_nothing(saddle, surface):
     femur, tibia, _ = saddle
-    loads, jacobian = model_of(femur, tibia).loads_and_jacobian(Pose(superior=5e-3))
+    loads, jacobian = model_of(femur, tibia, surface=surface).loads_and_jacobian(Pose(superior=5e-3))
     assert not loads.wrench.any()
     assert not jacobian.any()
     assert loads.area == loads.peak_pressure == loads.mean_pressure == 0.0
     assert np.isnan(loads.centre_of_pressure).all()
 
 
-def test_a_femur_beneath_the_tibia_is_not_in_contact():
+@BOTH
+def test_a_femur_beneath_the_tibia_is_not_in_contact(surface):
     """A ray that meets the femur from outside has not left it."""
     punch = shapes.plate(20e-3, 1, up=True)
-    assert model_of(punch, shapes.plate(40e-3, 8)).evaluate(Pose(superior=-DEPTH)).area == 0.0
+    model = model_of(punch, shapes.plate(40e-3, 8), surface=surface)
+    assert model.evaluate(Pose(superior=-DEPTH)).area == 0.0
 
 
-def test_pressing_through_the_layer_is_flagged():
+@BOTH
+def test_indentations_beyond_the_search_depth_are_not_seen(surface):
+    punch, tibia = shapes.plate(20e-3, 4, up=False), shapes.plate(40e-3, 8)
+    model = ElasticFoundation(
+        punch, tibia, LAW, surface=surface, compartments=shapes.labels(tibia), search_depth=3e-3
+    )
+    assert model.search_depth == 3e-3
+    assert model.evaluate(Pose(superior=-2.9e-3)).area == pytest.approx(20e-3**2, rel=1e-9)
+    assert model.evaluate(Pose(superior=-3.1e-3)).area == 0.0
+
+
+@BOTH
+def test_compartments_are_found_where_none_are_given(surface):
+    implant = CondylarImplant()
+    femur, insert, labels = implant.tessellate(3e-3)
+    model = ElasticFoundation(femur, insert, LAW, surface=surface)
+    np.testing.assert_array_equal(model.compartments, labels)
+    assert not model.compartments.flags.writeable
+
+
+@BOTH
+def test_pressing_through_the_layer_is_flagged(surface):
     punch = shapes.plate(20e-3, 1, up=False)
-    model = model_of(punch, shapes.plate(40e-3, 8), LogarithmicLaw(E, NU, H))
+    model = model_of(punch, shapes.plate(40e-3, 8), LogarithmicLaw(E, NU, H), surface)
     assert model.evaluate(Pose(superior=-0.9 * H)).flags == ()
     flags = model.evaluate(Pose(superior=-0.995 * H)).flags
     assert len(flags) == 2
@@ -303,13 +304,13 @@ def test_pressing_through_the_layer_is_flagged():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"surface": "round"}, r"surface: expected one of \['flat'\], found 'round'"),
+        ({"surface": "round"}, r"surface: expected one of \['curved', 'flat'\], found 'round'"),
         ({"search_depth": 0.0}, "search_depth: expected > 0"),
         ({"search_depth": 20.0}, "search_depth: expected > 0 m and <= 0.1 m, found 20.0"),
         ({"compartments": np.zeros(3)}, r"compartments: expected shape \(128\), found \(3,\)"),
         ({"compartments": np.full(128, 2)}, "only 0"),
         ({"compartments": np.zeros(128)}, "no triangle is lateral"),
-        ({"law": LinearLaw(E, NU, np.full(7, H))}, r"one per spring \(128\), found 7"),
+        ({"law": LinearLaw(E, NU, np.full(7, H))}, r"triangle \(128\) or vertex \(81\), found 7"),
     ],
 )
 def test_bad_arguments_are_refused(options, message):

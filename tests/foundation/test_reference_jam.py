@@ -1,4 +1,4 @@
-"""The original model against OpenSim-JAM's own results on the real meshes."""
+"""The customary bed (one spring per triangle) against OpenSim-JAM's results on the real meshes."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_lenhart2015_all_rows(knee_data, cartilage, law):
     rows = table(knee_data / "derived" / "jam_lenhart2015_tf_contact_reference.csv")
     poses = columns(rows, [f"knee_{c}" for c in COORDINATES])
     assert len(poses) == 552
-    model = ElasticFoundation(*cartilage, LAWS[law])
+    model = ElasticFoundation(*cartilage, LAWS[law], surface="flat")
     found = [model.evaluate(Pose.from_opensim(*pose)) for pose in poses]
 
     force = -columns(rows, ["force_x_N", "force_y_N", "force_z_N"])
@@ -65,7 +65,7 @@ def test_lenhart2015_plain_mean_pressure(knee_data, cartilage):
     rows = table(knee_data / "derived" / "jam_lenhart2015_tf_contact_reference.csv")
     poses = columns(rows, [f"knee_{c}" for c in COORDINATES])[::50]
     expected = rows["mean_pressure_Pa"].astype(float)[::50]
-    model = ElasticFoundation(*cartilage, LAWS["lumped"])
+    model = ElasticFoundation(*cartilage, LAWS["lumped"], surface="flat")
     for pose, mean in zip(poses, expected, strict=True):
         here = Pose.from_opensim(*pose)
         pressure = model.spring_state(here).pressure
@@ -75,7 +75,7 @@ def test_lenhart2015_plain_mean_pressure(knee_data, cartilage):
 
 def test_lenhart2015_first_contact(knee_data, cartilage):
     """The README: 192.6 N and 0.404 mm at the zero pose, no contact from ty = -0.411 mm."""
-    model = ElasticFoundation(*cartilage, LAWS["lumped"])
+    model = ElasticFoundation(*cartilage, LAWS["lumped"], surface="flat")
     zero = model.evaluate(Pose.from_opensim(0, 0, 0, 0, 0, 0))
     assert np.linalg.norm(zero.force) == pytest.approx(192.6, abs=0.05)
     state = model.spring_state(Pose())
@@ -91,7 +91,7 @@ def test_smith2019_walking_areas(knee_data, cartilage):
     poses = columns(rows, names)
     poses[:, :3] = np.radians(poses[:, :3])
     assert len(poses) == 101
-    model = ElasticFoundation(*cartilage, LAWS["lumped"])
+    model = ElasticFoundation(*cartilage, LAWS["lumped"], surface="flat")
     areas = [model.evaluate(Pose.from_opensim(*pose)).area for pose in poses]
     expected = columns(rows, ["jam_contact_area_m2"])[:, 0]
     np.testing.assert_allclose(areas, expected, rtol=5e-4, atol=0)
@@ -114,7 +114,7 @@ def test_grand_challenge_dwell_position(knee_data, further, force, half_digit, a
     folder = knee_data / "grand_challenge_DM_implant"
     files = ("Femoral Component contact.stl", "Tibial Insert contact.stl")
     meshes = [load_mesh(folder / f, axes=("-x", "y", "-z")) for f in files]
-    model = ElasticFoundation(*meshes, LinearLaw(463e6, 0.46, 10e-3))
+    model = ElasticFoundation(*meshes, LinearLaw(463e6, 0.46, 10e-3), surface="flat")
     dwell = 41.1102e-3
     touching = model.evaluate(Pose(anterior=6.5e-3, superior=dwell))
     assert touching.force[1] < 1.0

@@ -1,11 +1,10 @@
-"""The box tree: every item once, boxes that hold what is below them, searches that miss nothing."""
+"""The box tree: every item once, boxes that hold what is below them."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from foundation.kernels import box_meets_tree
 from foundation.tree import build_tree
 
 
@@ -73,18 +72,3 @@ def test_the_same_items_give_the_same_tree():
     first, second = (build_tree(*boxes(80), 4) for _ in range(2))
     for name in ("order", "low", "high", "next", "first", "count"):
         np.testing.assert_array_equal(getattr(first, name), getattr(second, name))
-
-
-def test_searches_find_what_brute_force_finds():
-    """With one item a leaf, a search meets the tree exactly where it meets an item."""
-    low, high = boxes(60, size=0.08)
-    tree = build_tree(low, high, 1)
-    rng = np.random.default_rng(3)
-    answers = set()
-    for _ in range(300):
-        centre, half = rng.random(3) * [1.0, 2.0, 0.5], 0.1 * rng.random(3)
-        expected = ((centre - half <= high) & (centre + half >= low)).all(axis=1).any()
-        found = box_meets_tree(centre, half, tree.low, tree.high, tree.next, tree.count)
-        assert found == expected
-        answers.add(bool(found))
-    assert answers == {True, False}

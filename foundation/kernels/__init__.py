@@ -1,0 +1,45 @@
+"""Compiled kernels of the original model: spring laws, search on the femur, contact, loads.
+
+They work on bare floats in SI units and C-contiguous arrays, neither raise nor print, keep nothing
+between calls but the scratch memory they are given, and sum in a fixed order.
+"""
+
+from foundation.kernels.compiling import drop_stale
+
+drop_stale()
+
+from foundation.kernels.arrays import Bed, Femur, Law, Motion, Work, handle, new_work  # noqa: E402
+from foundation.kernels.contact import APART, BULGE, LUMPED, RESOLVED  # noqa: E402
+from foundation.kernels.edge import DISC_END  # noqa: E402
+from foundation.kernels.layers import (  # noqa: E402
+    LOGARITHMIC,
+    POWER,
+    STRAIN_LIMIT,
+    series_pressure,
+)
+from foundation.kernels.loads import SUMS, evaluate_contact, middle_state  # noqa: E402
+from foundation.kernels.search import largest_protrusions, line_exits  # noqa: E402
+
+__all__ = [
+    "APART",
+    "BULGE",
+    "DISC_END",
+    "LOGARITHMIC",
+    "LUMPED",
+    "POWER",
+    "RESOLVED",
+    "STRAIN_LIMIT",
+    "SUMS",
+    "Bed",
+    "Femur",
+    "Law",
+    "Motion",
+    "Work",
+    "evaluate_contact",
+    "handle",
+    "largest_protrusions",
+    "line_exits",
+    "middle_state",
+    "new_work",
+    "series_pressure",
+]

@@ -1,0 +1,218 @@
+"""What the kernels are given: named tuples of arrays, and handles on them.
+
+A named tuple of arrays is costly to hand to a compiled function, so each is wrapped once in a
+*handle* (a numba structure) under which the kernels see the same names.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import types
+from numba.experimental import structref
+from numpy.typing import NDArray
+
+
+class Femur(NamedTuple):
+    """Femoral surface for the kernels, see `foundation.femur_patches`."""
+
+    curved: bool
+    patch: NDArray[np.float64]
+    neighbour: NDArray[np.int64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    next: NDArray[np.int64]
+    first: NDArray[np.int64]
+    count: NDArray[np.int64]
+    plane_of: NDArray[np.int64]
+    plane_point: NDArray[np.float64]
+    plane_normal: NDArray[np.float64]
+    protrusion: NDArray[np.float64]
+    plane_reach: float
+    grid_low: NDArray[np.float64]
+    grid_cell: float
+    grid_facet: NDArray[np.int64]
+    grid_distance: NDArray[np.float64]
+
+
+class Bed(NamedTuple):
+    """Spring bed of the tibia for the kernels, see `foundation.spring_bed`."""
+
+    points: NDArray[np.float64]
+    normals: NDArray[np.float64]
+    elements: NDArray[np.int64]
+    centroid_first: int
+    sizes: NDArray[np.float64]
+    whole_shape: NDArray[np.float64]
+    whole_weight: NDArray[np.float64]
+    mass: NDArray[np.float64]
+    lumps: NDArray[np.float64]
+    cut_shape: NDArray[np.float64]
+    vectors: NDArray[np.float64]
+    metric: NDArray[np.float64]
+    cut_weight: NDArray[np.float64]
+    cut_radius: NDArray[np.float64]
+    compartments: NDArray[np.int64]
+    centre: NDArray[np.float64]
+    radius: NDArray[np.float64]
+    thickness: NDArray[np.float64]
+    direction: NDArray[np.float64]
+    bulge: NDArray[np.float64]
+    next: NDArray[np.int64]
+    first: NDArray[np.int64]
+    count: NDArray[np.int64]
+    list_first: NDArray[np.int64]
+    list_nodes: NDArray[np.int64]
+    local: NDArray[np.int64]
+
+
+class Law(NamedTuple):
+    """Spring law for the kernels, one column per element of the bed.
+
+    - ``kinds`` (L,), ``exponents`` (L,), ``offsets`` (L,), ``coefficients`` (L, F),
+      ``thicknesses`` (L, F): the layers, see `foundation.kernels.layers`;
+    - ``lead`` (F,), ``exponent``: c and m of the leading term c d^m over a light indentation;
+    - ``disc_table``, ``area_table``: see `foundation.edge_smoothing`.
+    """
+
+    kinds: NDArray[np.int64]
+    exponents: NDArray[np.float64]
+    offsets: NDArray[np.float64]
+    coefficients: NDArray[np.float64]
+    thicknesses: NDArray[np.float64]
+    lead: NDArray[np.float64]
+    exponent: float
+    disc_table: NDArray[np.float64]
+    area_table: NDArray[np.float64]
+
+
+class Motion(NamedTuple):
+    """Twist of the femur (v, w) [m/s, rad/s] and what resists it."""
+
+    moving: bool
+    twist: NDArray[np.float64]
+    damping: float
+    friction: float
+    transition_speed: float
+
+
+class Work(NamedTuple):
+    """Scratch memory of one evaluation at a time; a number that is new to it dates its entries."""
+
+    generation: NDArray[np.int64]
+    stamp: NDArray[np.int64]
+    gradient_stamp: NDArray[np.int64]
+    depth: NDArray[np.float64]
+    met: NDArray[np.int64]
+    place: NDArray[np.float64]
+    gradient: NDArray[np.float64]
+    force: NDArray[np.float64]
+    candidates: NDArray[np.int64]
+    todo: NDArray[np.int64]
+    starts: NDArray[np.int64]
+    active: NDArray[np.int64]
+    kind: NDArray[np.int64]
+    top: NDArray[np.float64]
+    clearance: NDArray[np.float64]
+    field: NDArray[np.float64]
+    slopes: NDArray[np.float64]
+    rates: NDArray[np.float64]
+    side: NDArray[np.float64]
+    lone: NDArray[np.int64]
+    bears: NDArray[np.float64]
+    stiffness: NDArray[np.float64]
+    by_offset: NDArray[np.float64]
+    shape: NDArray[np.float64]
+    centre_gradient: NDArray[np.float64]
+
+
+class _Type(types.StructRef):
+    """Numba's type of a handle; its fields have the types of the values."""
+
+    def preprocess_fields(self, fields: Any) -> Any:
+        """Forget that a field was a literal, so that there is one type for all values."""
+        return tuple((name, types.unliteral(kind)) for name, kind in fields)
+
+
+@structref.register
+class _FemurType(_Type):
+    pass
+
+
+@structref.register
+class _BedType(_Type):
+    pass
+
+
+@structref.register
+class _LawType(_Type):
+    pass
+
+
+@structref.register
+class _WorkType(_Type):
+    pass
+
+
+class _FemurHandle(structref.StructRefProxy):
+    pass
+
+
+class _BedHandle(structref.StructRefProxy):
+    pass
+
+
+class _LawHandle(structref.StructRefProxy):
+    pass
+
+
+class _WorkHandle(structref.StructRefProxy):
+    pass
+
+
+_HANDLES: dict[type, type] = {
+    Femur: _FemurHandle,
+    Bed: _BedHandle,
+    Law: _LawHandle,
+    Work: _WorkHandle,
+}
+for _tuple, _type in ((Femur, _FemurType), (Bed, _BedType), (Law, _LawType), (Work, _WorkType)):
+    structref.define_proxy(_HANDLES[_tuple], _type, list(_tuple._fields))
+
+
+def handle(values: Femur | Bed | Law | Work) -> Any:
+    """Return the handle under which the kernels take a named tuple; it shares the arrays."""
+    return structref.StructRefProxy.__new__(_HANDLES[type(values)], *values)
+
+
+def new_work(bed: Bed) -> Work:
+    """Return scratch memory for evaluations on a bed."""
+    nodes, elements = len(bed.points), len(bed.elements)
+    return Work(
+        generation=np.zeros(1, dtype=np.int64),
+        stamp=np.zeros(nodes, dtype=np.int64),
+        gradient_stamp=np.zeros(nodes, dtype=np.int64),
+        depth=np.zeros(nodes),
+        met=np.zeros(nodes, dtype=np.int64),
+        place=np.zeros((nodes, 2)),
+        gradient=np.zeros((nodes, 6)),
+        force=np.zeros(nodes),
+        candidates=np.zeros(elements, dtype=np.int64),
+        todo=np.zeros(nodes, dtype=np.int64),
+        starts=np.zeros(nodes, dtype=np.int64),
+        active=np.zeros(elements, dtype=np.int64),
+        kind=np.zeros(elements, dtype=np.int64),
+        top=np.zeros((elements, 3)),
+        clearance=np.zeros(int(np.diff(bed.list_first).max())),
+        field=np.zeros(max(len(bed.cut_weight), len(bed.whole_weight))),
+        slopes=np.zeros(3),
+        rates=np.zeros(6),
+        side=np.zeros(6),
+        lone=np.zeros(1, dtype=np.int64),
+        bears=np.zeros(6),
+        stiffness=np.zeros((6, 6)),
+        by_offset=np.zeros(6),
+        shape=np.zeros(6),
+        centre_gradient=np.zeros(6),
+    )

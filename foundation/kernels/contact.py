@@ -1,0 +1,412 @@
+"""Which elements of the bed are in contact, and the indentation of their nodes.
+
+What runs for every node takes bare arrays; what runs once for an evaluation takes the handles of
+`foundation.kernels.arrays`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from foundation.kernels.compiling import kernel
+from foundation.kernels.search import nearby, tree_hit, walk_to_hit
+
+#: How an element of the bed bears, see `bearing_of`.
+APART = 0
+RESOLVED = 1
+LUMPED = 2
+
+#: The sheet of surface found by walking is the nearest one if it is met within this distance [m].
+TRUST = 1e-3
+#: How far a quadratic field may rise over its nodes, as a part of the element's longest edge.
+BULGE = 0.01
+#: Slope between the surfaces beyond which the indentation of an element is not taken as a field.
+_STEEP = 0.7
+#: An element counts as bearing while it is apart by up to this part of the rise over it: the discs
+#: of its points reach that far over its edge.
+_EDGE = 0.2
+
+
+@kernel
+def indent_nodes(
+    rotation, translation, patch, neighbour, curved, low, high, following, first, count, reach,
+    points, normals, nodes, starts, listed, depth, met, place,
+):  # fmt: skip
+    """Write the indentations of the ``listed`` nodes and where their lines meet the femur.
+
+    The indentation is the signed distance at which the line along minus the node's normal leaves
+    the femur: positive inside, negative outside, NaN where it does not. A walk from the facet of
+    the node before (or from ``starts``, where not -1) finds the sheet of surface next to the node;
+    where that fails or goes deep, the tree has the last word.
+    """
+    r00, r01, r02 = rotation[0, 0], rotation[0, 1], rotation[0, 2]
+    r10, r11, r12 = rotation[1, 0], rotation[1, 1], rotation[1, 2]
+    r20, r21, r22 = rotation[2, 0], rotation[2, 1], rotation[2, 2]
+    facet = 0
+    for i in range(listed):
+        node = nodes[i]
+        if starts[i] >= 0:
+            facet = starts[i]
+        nx, ny, nz = normals[node, 0], normals[node, 1], normals[node, 2]
+        x = points[node, 0] - translation[0]
+        y = points[node, 1] - translation[1]
+        z = points[node, 2] - translation[2]
+        ox = r00 * x + r10 * y + r20 * z
+        oy = r01 * x + r11 * y + r21 * z
+        oz = r02 * x + r12 * y + r22 * z
+        dx = -(r00 * nx + r10 * ny + r20 * nz)
+        dy = -(r01 * nx + r11 * ny + r21 * nz)
+        dz = -(r02 * nx + r12 * ny + r22 * nz)
+        facet, u, v, s, along = walk_to_hit(
+            patch, neighbour, curved, facet, ox, oy, oz, dx, dy, dz
+        )
+        if not (s <= TRUST and along > 0.0):
+            found, fu, fv, fs = tree_hit(
+                patch, curved, low, high, following, first, count, reach, ox, oy, oz, dx, dy, dz
+            )
+            if found >= 0:
+                facet, u, v, s = found, fu, fv, fs
+            else:
+                s = np.nan
+        depth[node] = s
+        met[node] = facet
+        place[node, 0] = u
+        place[node, 1] = v
+
+
+@kernel
+def highest_of_field(elements, element, depth, top):
+    """Largest indentation of the quadratic field over an element; writes where to ``top``.
+
+    Candidates are the corners, the stationary points on the edges and the one inside.
+    """
+    d0, d1, d2 = depth[elements[element, 0]], depth[elements[element, 1]], depth[elements[element, 2]]
+    d3, d4, d5 = depth[elements[element, 3]], depth[elements[element, 4]], depth[elements[element, 5]]
+    # The field is d0 + a1 u + a2 v + a3 u² + a4 u v + a5 v².
+    a1, a2 = 4.0 * d3 - 3.0 * d0 - d1, 4.0 * d5 - 3.0 * d0 - d2
+    a3, a5 = 2.0 * (d0 + d1) - 4.0 * d3, 2.0 * (d0 + d2) - 4.0 * d5
+    a4 = 4.0 * (d0 + d4 - d3 - d5)
+    best, bu, bv = d0, 0.0, 0.0
+    if d1 > best:
+        best, bu, bv = d1, 1.0, 0.0
+    if d2 > best:
+        best, bu, bv = d2, 0.0, 1.0
+    for edge in range(3):
+        if edge == 0:
+            begin, middle, end = d0, d3, d1
+        elif edge == 1:
+            begin, middle, end = d1, d4, d2
+        else:
+            begin, middle, end = d2, d5, d0
+        bend = 2.0 * (begin + end) - 4.0 * middle
+        t = -0.5 * (4.0 * middle - 3.0 * begin - end) / bend if bend < 0.0 else 0.0
+        if 0.0 < t < 1.0:
+            u = t if edge == 0 else (1.0 - t if edge == 1 else 0.0)
+            v = 0.0 if edge == 0 else (t if edge == 1 else 1.0 - t)
+            value = d0 + u * (a1 + a3 * u + a4 * v) + v * (a2 + a5 * v)
+            if value > best:
+                best, bu, bv = value, u, v
+    det = 4.0 * a3 * a5 - a4 * a4
+    if det > 0.0 and a3 < 0.0:
+        u, v = (a4 * a2 - 2.0 * a5 * a1) / det, (a4 * a1 - 2.0 * a3 * a2) / det
+        if u > 0.0 and v > 0.0 and u + v < 1.0:
+            value = d0 + u * (a1 + a3 * u + a4 * v) + v * (a2 + a5 * v)
+            if value > best:
+                best, bu, bv = value, u, v
+    top[element, 0] = bu
+    top[element, 1] = bv
+    top[element, 2] = best
+    return best
+
+
+@kernel
+def bearing_of(elements, element, size, depth, top):
+    """How an element bears, its nodes known, and its largest indentation.
+
+    `APART`: nowhere indented. `RESOLVED`: its indentation is the field of its nodes. `LUMPED`: a
+    node's line misses the femur (a rim) or the surfaces are too steep to each other for a field;
+    the element is one spring at its centroid, still to be evaluated.
+    """
+    missing = False
+    highest, lowest = -np.inf, np.inf
+    for k in range(elements.shape[1]):
+        d = depth[elements[element, k]]
+        if np.isfinite(d):
+            highest = max(highest, d)
+            lowest = min(lowest, d)
+        else:
+            missing = True
+    if elements.shape[1] == 1:
+        top[element, 2] = highest
+        return (RESOLVED, highest) if highest > 0.0 else (APART, 0.0)
+    if highest < -size:
+        return APART, 0.0
+    if missing or highest - lowest > _STEEP * size:
+        return LUMPED, 0.0
+    if highest < -max(BULGE * size, _EDGE * (highest - lowest)):
+        return APART, 0.0
+    edge = _EDGE * (highest - lowest)
+    highest = highest_of_field(elements, element, depth, top)
+    return (RESOLVED, highest) if highest > -edge else (APART, 0.0)
+
+
+@kernel
+def plane_in_tibia(rotation, translation, normals, points, plane):
+    """A femoral plane in the tibial frame, (normal x, y, z, level)."""
+    m, p = normals, points
+    x, y, z = m[plane, 0], m[plane, 1], m[plane, 2]
+    mx = rotation[0, 0] * x + rotation[0, 1] * y + rotation[0, 2] * z
+    my = rotation[1, 0] * x + rotation[1, 1] * y + rotation[1, 2] * z
+    mz = rotation[2, 0] * x + rotation[2, 1] * y + rotation[2, 2] * z
+    level = x * p[plane, 0] + y * p[plane, 1] + z * p[plane, 2]
+    level += mx * translation[0] + my * translation[1] + mz * translation[2]
+    return mx, my, mz, level
+
+
+@kernel
+def height_over_plane(normals, points, plane, x, y, z):
+    """Signed distance of a point of the femoral frame from a plane, positive outside."""
+    return (
+        normals[plane, 0] * (x - points[plane, 0])
+        + normals[plane, 1] * (y - points[plane, 1])
+        + normals[plane, 2] * (z - points[plane, 2])
+    )
+
+
+@kernel
+def within(points, plane, distance, x, y, z):
+    """Whether a point of the femoral frame lies within a distance of a plane's own point."""
+    away = (
+        (x - points[plane, 0]) ** 2 + (y - points[plane, 1]) ** 2 + (z - points[plane, 2]) ** 2
+    )
+    return distance > 0.0 and away <= distance * distance
+
+
+@kernel
+def slab_over_plane(
+    rotation, normals, points, plane, protrusion, direction, thickness, radius, t, x, y, z
+):  # fmt: skip
+    """Lower bound of how far a group of the bed lies outside what the femur there can reach [m].
+
+    The group lies in a disc around (x, y, z), in the femoral frame, of its radius across its mean
+    normal and half its thickness along it.
+    """
+    r = rotation
+    nx, ny, nz = direction[t, 0], direction[t, 1], direction[t, 2]
+    along = abs(
+        normals[plane, 0] * (r[0, 0] * nx + r[1, 0] * ny + r[2, 0] * nz)
+        + normals[plane, 1] * (r[0, 1] * nx + r[1, 1] * ny + r[2, 1] * nz)
+        + normals[plane, 2] * (r[0, 2] * nx + r[1, 2] * ny + r[2, 2] * nz)
+    )
+    height = height_over_plane(normals, points, plane, x, y, z) - protrusion[plane]
+    return height - along * thickness[t] - np.sqrt(max(1.0 - along * along, 0.0)) * radius[t]
+
+
+@kernel
+def nearest_facet(rotation, patch, neighbour, curved, direction, t, facet, x, y, z):
+    """Facet over the middle of a group of the bed, walking along the bed's mean normal there."""
+    r = rotation
+    nx, ny, nz = direction[t, 0], direction[t, 1], direction[t, 2]
+    dx = -(r[0, 0] * nx + r[1, 0] * ny + r[2, 0] * nz)
+    dy = -(r[0, 1] * nx + r[1, 1] * ny + r[2, 1] * nz)
+    dz = -(r[0, 2] * nx + r[1, 2] * ny + r[2, 2] * nz)
+    found, _, _, s, _ = walk_to_hit(patch, neighbour, curved, facet, x, y, z, dx, dy, dz)
+    return found if abs(s) <= TRUST else facet
+
+
+@kernel
+def clearances(
+    rotation, translation, plane_normal, plane_point, protrusion, plane, points, list_nodes,
+    begin, end, margin, out,
+):  # fmt: skip
+    """Write how far the nodes of a group lie outside what the femur there can reach.
+
+    Returns whether all of them do by more than the margin.
+    """
+    mx, my, mz, level = plane_in_tibia(rotation, translation, plane_normal, plane_point, plane)
+    level += protrusion[plane]
+    clear = True
+    for i in range(begin, end):
+        node = list_nodes[i]
+        height = mx * points[node, 0] + my * points[node, 1] + mz * points[node, 2] - level
+        out[i - begin] = height
+        clear = clear and height > margin
+    return clear
+
+
+@kernel
+def find_candidates(rotation, translation, femur, bed, work, first, last):
+    """List the elements below nodes ``first`` to ``last`` of the bed's tree that may be in contact.
+
+    A group is skipped if a ball around it does not reach the femur, or if all its nodes lie beyond
+    a plane that the femur nearby does not cross (`largest_protrusions`). Neither depends on what
+    was evaluated before, so the same pose always takes the same way.
+
+    Writes ``candidates``, and ``todo`` and ``starts``: their corners (on flat facets their only
+    node), each once, with a facet nearby for the first of each group. Returns the lengths of both
+    lists.
+    """
+    patch, neighbour, curved = femur.patch, femur.neighbour, femur.curved
+    plane_of, plane_point, plane_normal = femur.plane_of, femur.plane_point, femur.plane_normal
+    protrusion, plane_reach = femur.protrusion, femur.plane_reach
+    grid_low, grid_cell = femur.grid_low, femur.grid_cell
+    grid_facet, grid_distance = femur.grid_facet, femur.grid_distance
+    points, elements = bed.points, bed.elements
+    centre, radius, thickness, bulge = bed.centre, bed.radius, bed.thickness, bed.bulge
+    direction = bed.direction
+    skip, group_first, group_count = bed.next, bed.first, bed.count
+    list_first, list_nodes, local = bed.list_first, bed.list_nodes, bed.local
+    stamp, clearance = work.stamp, work.clearance
+    candidates, todo, starts = work.candidates, work.todo, work.starts
+    generation = work.generation[0]
+    found = listed = 0
+    t = first
+    while t < last:
+        x, y, z = (
+            centre[t, 0] - translation[0],
+            centre[t, 1] - translation[1],
+            centre[t, 2] - translation[2],
+        )
+        cx = rotation[0, 0] * x + rotation[1, 0] * y + rotation[2, 0] * z
+        cy = rotation[0, 1] * x + rotation[1, 1] * y + rotation[2, 1] * z
+        cz = rotation[0, 2] * x + rotation[1, 2] * y + rotation[2, 2] * z
+        facet, distance = nearby(grid_low, grid_cell, grid_facet, grid_distance, cx, cy, cz)
+        plane = plane_of[facet]
+        if distance > radius[t] and (
+            height_over_plane(plane_normal, plane_point, plane, cx, cy, cz) > 0.0
+        ):
+            t = skip[t]
+            continue
+        if within(plane_point, plane, plane_reach - radius[t], cx, cy, cz) and bulge[t] < (
+            slab_over_plane(
+                rotation, plane_normal, plane_point, plane, protrusion, direction, thickness,
+                radius, t, cx, cy, cz,
+            )
+        ):  # fmt: skip
+            t = skip[t]
+            continue
+        if group_count[t] == 0:
+            t += 1
+            continue
+        facet = nearest_facet(rotation, patch, neighbour, curved, direction, t, facet, cx, cy, cz)
+        plane = plane_of[facet]
+        bounded = within(plane_point, plane, plane_reach - radius[t], cx, cy, cz)
+        if bounded and (
+            bulge[t] < slab_over_plane(
+                rotation, plane_normal, plane_point, plane, protrusion, direction, thickness,
+                radius, t, cx, cy, cz,
+            )
+            or clearances(
+                rotation, translation, plane_normal, plane_point, protrusion, plane, points,
+                list_nodes, list_first[t], list_first[t + 1], bulge[t], clearance,
+            )
+        ):  # fmt: skip
+            t = skip[t]
+            continue
+        for e in range(group_first[t], group_first[t] + group_count[t]):
+            if bounded:
+                clear = True
+                for k in range(elements.shape[1]):
+                    if clearance[local[e, k]] <= bulge[t]:
+                        clear = False
+                        break
+                if clear:
+                    continue
+            candidates[found] = e
+            found += 1
+            for k in range(min(elements.shape[1], 3)):
+                node = elements[e, k]
+                if stamp[node] != generation:
+                    stamp[node] = generation
+                    todo[listed] = node
+                    starts[listed] = facet
+                    facet = -1
+                    listed += 1
+        t = skip[t]
+    return found, listed
+
+
+@kernel
+def keep_near(
+    elements, sizes, depth, met, stamp, generation, found, candidates, todo, starts
+):  # fmt: skip
+    """Drop the candidates whose corners all lie well outside; list the middles of the others.
+
+    Returns the lengths of ``candidates`` and ``todo``.
+    """
+    kept = listed = 0
+    for i in range(found):
+        e = candidates[i]
+        highest, lowest = -np.inf, np.inf
+        for k in range(3):
+            d = depth[elements[e, k]]
+            # Where a corner misses the femur, the element is looked at as a whole.
+            highest = max(highest, d if np.isfinite(d) else 0.0)
+            lowest = min(lowest, d if np.isfinite(d) else 0.0)
+        if highest < -max(2.0 * BULGE * sizes[e], _EDGE * (highest - lowest)):
+            continue
+        candidates[kept] = e
+        kept += 1
+        for k in range(3, 6):
+            node = elements[e, k]
+            if stamp[node] != generation:
+                stamp[node] = generation
+                todo[listed] = node
+                starts[listed] = met[elements[e, k - 3]]
+                listed += 1
+    return kept, listed
+
+
+@kernel
+def find_contact(rotation, translation, femur, bed, work, first, last, reach, begin):
+    """List the elements in contact below nodes ``first`` to ``last`` of the bed's tree.
+
+    Writes ``active`` and ``kind`` from position ``begin``; returns the position behind the last
+    one, that of the deepest (-1 if none) and its indentation.
+    """
+    found, listed = find_candidates(rotation, translation, femur, bed, work, first, last)
+    indent_nodes(
+        rotation, translation, femur.patch, femur.neighbour, femur.curved, femur.low, femur.high,
+        femur.next, femur.first, femur.count, reach, bed.points, bed.normals, work.todo,
+        work.starts, listed, work.depth, work.met, work.place,
+    )  # fmt: skip
+    elements, sizes, top = bed.elements, bed.sizes, work.top
+    depth, active, kinds = work.depth, work.active, work.kind
+    candidates, todo, starts = work.candidates, work.todo, work.starts
+    if elements.shape[1] == 6:
+        found, listed = keep_near(elements, sizes, depth, work.met, work.stamp,
+                                  work.generation[0], found, candidates, todo, starts)  # fmt: skip
+        indent_nodes(
+            rotation, translation, femur.patch, femur.neighbour, femur.curved, femur.low,
+            femur.high, femur.next, femur.first, femur.count, reach, bed.points, bed.normals,
+            todo, starts, listed, depth, work.met, work.place,
+        )  # fmt: skip
+    end, deepest, largest, lumped = begin, -1, 0.0, 0
+    for i in range(found):
+        e = candidates[i]
+        kind, indentation = bearing_of(elements, e, sizes[e], depth, top)
+        if kind == LUMPED:
+            todo[lumped] = bed.centroid_first + e
+            starts[lumped] = work.met[elements[e, 0]]
+            lumped += 1
+        elif kind == RESOLVED:
+            active[end] = e
+            kinds[end] = kind
+            if indentation > largest:
+                deepest, largest = end, indentation
+            end += 1
+    indent_nodes(
+        rotation, translation, femur.patch, femur.neighbour, femur.curved, femur.low, femur.high,
+        femur.next, femur.first, femur.count, reach, bed.points, bed.normals, todo, starts, lumped,
+        depth, work.met, work.place,
+    )  # fmt: skip
+    for i in range(lumped):
+        indentation = depth[todo[i]]
+        if indentation > 0.0:
+            active[end] = todo[i] - bed.centroid_first
+            kinds[end] = LUMPED
+            top[active[end], 2] = indentation
+            if indentation > largest:
+                deepest, largest = end, indentation
+            end += 1
+    return end, deepest, largest

@@ -1,0 +1,62 @@
+"""Smoothing at the edge of a contact patch; see `foundation.edge_smoothing`."""
+
+from __future__ import annotations
+
+from foundation.kernels.compiling import kernel
+from foundation.kernels.layers import POWER, spring_pressure
+
+#: Where the tables of `foundation.edge_smoothing` end.
+DISC_END = 4.0
+
+
+@kernel
+def table_value(table, t):
+    """Value and derivative of a tabulated function of -1 <= t <= `DISC_END`, (N, 6) quintics."""
+    pieces = table.shape[0]
+    scale = pieces / (DISC_END + 1.0)
+    position = (t + 1.0) * scale
+    piece = min(int(position), pieces - 1)
+    x = position - piece
+    value = slope = 0.0
+    for k in range(6):
+        slope = slope * x + value
+        value = value * x + table[piece, k]
+    return value, slope * scale
+
+
+@kernel
+def disc_power(table, exponent, t):
+    """Smoothed power function T(t) of `foundation.edge_smoothing` and its derivative, t > -1."""
+    if t < DISC_END:
+        return table_value(table, t)
+    # The first terms of its series in 1/t.
+    m = exponent
+    fourth = -m * (m - 1.0) * (m - 2.0) * (m - 3.0) / 768.0 / (t * t * t * t)
+    power = t**m
+    return power * (1.0 + fourth), power / t * (m + (m - 4.0) * fourth)
+
+
+@kernel
+def disc_pressure(
+    kinds, exponents, offsets, coefficients, thicknesses, lead, exponent, table, spring, height,
+    rise,
+):  # fmt: skip
+    """Pressure smoothed over a disc on which the indentation is height + rise x, |x| <= 1.
+
+    A point of the bed near the edge of the contact patch stands for a disc of its area, so that
+    loads vary smoothly as the edge passes over it. The law's leading term, ``lead`` d^m, is
+    smoothed; what the pressure has beyond it is flat at the edge and taken at the point.
+
+    Returns the pressure and its derivatives by height and rise.
+    """
+    m = exponent
+    value, slope = disc_power(table, m, height / rise)
+    scale = lead[spring] if m == 1.0 else lead[spring] * rise ** (m - 1.0)
+    mean, by_height = scale * rise * value, scale * slope
+    by_rise = scale * (m * value - height / rise * slope)
+    if height > 0.0 and (kinds.shape[0] > 1 or kinds[0] != POWER):
+        p, dp = spring_pressure(kinds, exponents, offsets, coefficients, thicknesses, spring, height)
+        power = 1.0 if m == 1.0 else height ** (m - 1.0)
+        mean += p - lead[spring] * height * power
+        by_height += dp - lead[spring] * m * power
+    return mean, by_height, by_rise

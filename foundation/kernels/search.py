@@ -1,0 +1,233 @@
+"""Where a line leaves the femur.
+
+A facet's patch is X(u, v) = A0 + A1 u + A2 v + A3 u² + A4 u v + A5 v², its coefficients the rows of
+``patch`` (F, 6, 3); on plane facets (``curved`` false) only the first three count.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from foundation.kernels.compiling import kernel
+
+_PATCH_STEPS = 12
+_WALK_STEPS = 60
+# Barycentric coordinates: a line this far outside a patch belongs to a neighbour for sure; one
+# this little outside is on the seam; one that two neighbours give each other may miss both by this.
+_FAR = 0.3
+_SEAM = 1e-9
+_SEAM_WIDTH = 0.05
+
+
+@kernel
+def patch_hit(patch, curved, facet, ox, oy, oz, dx, dy, dz):
+    """Where the line o + s d meets the patch of a facet, continued beyond its edges.
+
+    Newton's method in the plane across the line, onto which the patch's coefficients are
+    projected. It ends early where the line plainly belongs to a neighbour.
+
+    Returns (u, v, s, m.d): s NaN where there is none; m = dx/du x dx/dv is the outward normal.
+    """
+    # Two directions across the line (Duff et al. 2017, J Comput Graph Tech 6(1):1-8).
+    sign = 1.0 if dz >= 0.0 else -1.0
+    a = -1.0 / (sign + dz)
+    b = dx * dy * a
+    tx, ty, tz = 1.0 + sign * dx * dx * a, sign * b, -sign * dx
+    wx, wy, wz = b, sign + dy * dy * a, -dy
+    x, y, z = patch[facet, 0, 0] - ox, patch[facet, 0, 1] - oy, patch[facet, 0, 2] - oz
+    p0, q0, r0 = tx * x + ty * y + tz * z, wx * x + wy * y + wz * z, dx * x + dy * y + dz * z
+    x, y, z = patch[facet, 1, 0], patch[facet, 1, 1], patch[facet, 1, 2]
+    p1, q1, r1 = tx * x + ty * y + tz * z, wx * x + wy * y + wz * z, dx * x + dy * y + dz * z
+    x, y, z = patch[facet, 2, 0], patch[facet, 2, 1], patch[facet, 2, 2]
+    p2, q2, r2 = tx * x + ty * y + tz * z, wx * x + wy * y + wz * z, dx * x + dy * y + dz * z
+    if not curved:
+        det = p1 * q2 - p2 * q1
+        if det == 0.0:
+            return 0.0, 0.0, np.nan, 0.0
+        u, v = (p2 * q0 - p0 * q2) / det, (p0 * q1 - p1 * q0) / det
+        return u, v, r0 + u * r1 + v * r2, det
+    x, y, z = patch[facet, 3, 0], patch[facet, 3, 1], patch[facet, 3, 2]
+    p3, q3, r3 = tx * x + ty * y + tz * z, wx * x + wy * y + wz * z, dx * x + dy * y + dz * z
+    x, y, z = patch[facet, 4, 0], patch[facet, 4, 1], patch[facet, 4, 2]
+    p4, q4, r4 = tx * x + ty * y + tz * z, wx * x + wy * y + wz * z, dx * x + dy * y + dz * z
+    x, y, z = patch[facet, 5, 0], patch[facet, 5, 1], patch[facet, 5, 2]
+    p5, q5, r5 = tx * x + ty * y + tz * z, wx * x + wy * y + wz * z, dx * x + dy * y + dz * z
+    # The plane through the corners gives the start.
+    u0, u1, v0, v1 = p1 + p3, q1 + q3, p2 + p5, q2 + q5
+    det = u0 * v1 - v0 * u1
+    if det == 0.0:
+        return 0.0, 0.0, np.nan, 0.0
+    u, v = (v0 * q0 - p0 * v1) / det, (p0 * u1 - u0 * q0) / det
+    if min(u, v, 1.0 - u - v) < -_FAR:
+        return u, v, r0 + u * (r1 + r3) + v * (r2 + r5), det
+    for _ in range(_PATCH_STEPS):
+        f0 = p0 + u * (p1 + u * p3 + v * p4) + v * (p2 + v * p5)
+        f1 = q0 + u * (q1 + u * q3 + v * q4) + v * (q2 + v * q5)
+        u0, u1 = p1 + 2.0 * u * p3 + v * p4, q1 + 2.0 * u * q3 + v * q4
+        v0, v1 = p2 + u * p4 + 2.0 * v * p5, q2 + u * q4 + 2.0 * v * q5
+        det = u0 * v1 - v0 * u1
+        if det == 0.0:
+            return u, v, np.nan, 0.0
+        inverse = 1.0 / det
+        du, dv = (v0 * f1 - f0 * v1) * inverse, (f0 * u1 - u0 * f1) * inverse
+        u += du
+        v += dv
+        # Newton's next step would be below rounding.
+        if abs(du) + abs(dv) < 1e-4:
+            break
+        if not abs(u) + abs(v) < 1e3:
+            return u, v, np.nan, 0.0
+    return u, v, r0 + u * (r1 + u * r3 + v * r4) + v * (r2 + v * r5), det
+
+
+@kernel
+def patch_normal(patch, curved, facet, u, v):
+    """Normal dx/du x dx/dv of a patch, outward, not of unit length."""
+    ux, uy, uz = patch[facet, 1, 0], patch[facet, 1, 1], patch[facet, 1, 2]
+    vx, vy, vz = patch[facet, 2, 0], patch[facet, 2, 1], patch[facet, 2, 2]
+    if curved:
+        ux += 2.0 * u * patch[facet, 3, 0] + v * patch[facet, 4, 0]
+        uy += 2.0 * u * patch[facet, 3, 1] + v * patch[facet, 4, 1]
+        uz += 2.0 * u * patch[facet, 3, 2] + v * patch[facet, 4, 2]
+        vx += u * patch[facet, 4, 0] + 2.0 * v * patch[facet, 5, 0]
+        vy += u * patch[facet, 4, 1] + 2.0 * v * patch[facet, 5, 1]
+        vz += u * patch[facet, 4, 2] + 2.0 * v * patch[facet, 5, 2]
+    return uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx
+
+
+@kernel
+def walk_to_hit(patch, neighbour, curved, facet, ox, oy, oz, dx, dy, dz):
+    """Where the line o + s d meets the femur, walking from facet to facet towards it.
+
+    Returns (facet, u, v, s, m.d), see `patch_hit`: s NaN if the walk left the surface or found no
+    end; the facet is then the last one visited.
+    """
+    previous = -1
+    u = v = np.nan
+    for _ in range(_WALK_STEPS):
+        u, v, s, out = patch_hit(patch, curved, facet, ox, oy, oz, dx, dy, dz)
+        if not np.isfinite(s):
+            break
+        w = 1.0 - u - v
+        worst = min(u, v, w)
+        if worst >= -_SEAM:
+            return facet, u, v, s, out
+        edge = 2 if worst == u else (0 if worst == v else 1)
+        following = neighbour[facet, edge]
+        if following < 0:
+            break
+        if following == previous:
+            # Each of two patches gives the line to the other: it runs along their seam.
+            return facet, u, v, s if worst > -_SEAM_WIDTH else np.nan, out
+        previous = facet
+        facet = following
+    return facet, u, v, np.nan, 0.0
+
+
+@kernel
+def tree_hit(patch, curved, low, high, following, first, count, reach, ox, oy, oz, dx, dy, dz):
+    """Nearest point at which the line o + s d leaves the femur, 0 < s < reach, by the tree.
+
+    Returns (facet, u, v, s), facet -1 where there is none. The tree is stored in depth-first order
+    with skip links: a box that is missed continues at ``following``.
+    """
+    best = reach
+    facet = -1
+    best_u = best_v = np.nan
+    ix = 1.0 / dx if dx != 0.0 else 1e300
+    iy = 1.0 / dy if dy != 0.0 else 1e300
+    iz = 1.0 / dz if dz != 0.0 else 1e300
+    node = 0
+    while node < following.shape[0]:
+        near_x, far_x = (low[node, 0] - ox) * ix, (high[node, 0] - ox) * ix
+        near_y, far_y = (low[node, 1] - oy) * iy, (high[node, 1] - oy) * iy
+        near_z, far_z = (low[node, 2] - oz) * iz, (high[node, 2] - oz) * iz
+        enter = max(min(near_x, far_x), min(near_y, far_y), min(near_z, far_z), 0.0)
+        leave = min(max(near_x, far_x), max(near_y, far_y), max(near_z, far_z), best)
+        if enter > leave:
+            node = following[node]
+            continue
+        for j in range(first[node], first[node] + count[node]):
+            u, v, s, out = patch_hit(patch, curved, j, ox, oy, oz, dx, dy, dz)
+            if not (0.0 < s < best) or min(u, v, 1.0 - u - v) < -_SEAM:
+                continue
+            if out > 0.0:
+                best, facet, best_u, best_v = s, j, u, v
+        node += 1
+    return facet, best_u, best_v, best
+
+
+@kernel
+def grid_index(low, cell, cells, value):
+    """Index of the grid's cell along an axis, and how far beyond the grid the value lies [m]."""
+    position = (value - low) / cell
+    index = min(max(int(min(max(position, 0.0), cells)), 0), cells - 1)
+    return index, max(-position, position - cells, 0.0) * cell
+
+
+@kernel
+def nearby(grid_low, grid_cell, grid_facet, grid_distance, x, y, z):
+    """Facet near a point of the femoral frame, and a lower bound of the distance to the femur."""
+    i, beyond_x = grid_index(grid_low[0], grid_cell, grid_facet.shape[0], x)
+    j, beyond_y = grid_index(grid_low[1], grid_cell, grid_facet.shape[1], y)
+    k, beyond_z = grid_index(grid_low[2], grid_cell, grid_facet.shape[2], z)
+    beyond = beyond_x * beyond_x + beyond_y * beyond_y + beyond_z * beyond_z
+    if beyond > 0.0:
+        return grid_facet[i, j, k], np.sqrt(beyond)
+    return grid_facet[i, j, k], grid_distance[i, j, k]
+
+
+@kernel
+def largest_protrusions(low, high, following, first, count, control, points, normals, reach, out):
+    """Write how far the femur rises over planes within a radius of their points.
+
+    Parameters
+    ----------
+    low, high, following, first, count
+        Tree over the facets, see `foundation.tree.BoxTree`.
+    control : (F, K, 3) float64
+        Points whose hull holds each facet's patch [m].
+    points, normals : (P, 3) float64
+        The planes, unit normals [m].
+    reach : float
+        Radius of the ball around each point [m].
+    out : (P,) float64
+        Largest height of the facets that meet the ball over its plane [m], at least 0.
+    """
+    for p in range(points.shape[0]):
+        best = 0.0
+        node = 0
+        while node < following.shape[0]:
+            gap = 0.0
+            height = 0.0
+            for k in range(3):
+                half = 0.5 * (high[node, k] - low[node, k])
+                away = 0.5 * (high[node, k] + low[node, k]) - points[p, k]
+                gap += max(abs(away) - half, 0.0) ** 2
+                height += normals[p, k] * away + abs(normals[p, k]) * half
+            if gap > reach * reach or height <= best:
+                node = following[node]
+                continue
+            for j in range(first[node], first[node] + count[node]):
+                for c in range(control.shape[1]):
+                    rise = 0.0
+                    for k in range(3):
+                        rise += normals[p, k] * (control[j, c, k] - points[p, k])
+                    best = max(best, rise)
+            node += 1
+        out[p] = best
+
+
+@kernel
+def line_exits(
+    patch, curved, low, high, following, first, count, reach, starts, directions, distance, facet
+):  # fmt: skip
+    """Write where lines from ``starts`` along ``directions`` (N, 3) leave the surface.
+
+    ``distance`` (N,) [m] and ``facet`` (N,), -1 where there is none within ``reach``.
+    """
+    for i in range(starts.shape[0]):
+        facet[i], _, _, distance[i] = tree_hit(
+            patch, curved, low, high, following, first, count, reach, starts[i, 0], starts[i, 1],
+            starts[i, 2], directions[i, 0], directions[i, 1], directions[i, 2],
+        )  # fmt: skip

@@ -1,0 +1,117 @@
+"""The analytic jacobian of the contact model against central differences."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+import shapes
+
+from foundation.elastic_foundation import ElasticFoundation
+from foundation.implant import CondylarImplant
+from foundation.laws import LinearLaw, LogarithmicLaw, ModifiedLaw, SeriesLaw
+from foundation.pose import Pose, generalised_force_jacobian
+
+MATERIAL = (463e6, 0.46, 8e-3)
+LAWS = {
+    "linear": LinearLaw(*MATERIAL),
+    "logarithmic": LogarithmicLaw(*MATERIAL),
+    "modified": ModifiedLaw(*MATERIAL, f=3.0, m=1.2),
+    "root": ModifiedLaw(*MATERIAL, f=2.0, m=0.5),
+    "series": SeriesLaw(LogarithmicLaw(463e6, 0.46, 5e-3), LinearLaw(800e6, 0.4, 3e-3)),
+}
+WITH_ENERGY = ("linear", "logarithmic", "series")
+IMPLANT = CondylarImplant()
+#: Steps of the differences [rad, m].
+STEPS = np.array([1e-7, 1e-7, 1e-7, 3e-9, 3e-9, 3e-9])
+#: Brings angles and moments to the size of lengths and forces, at the knee's half width.
+LEVER = 30e-3
+UNITS = np.array([LEVER, LEVER, LEVER, 1.0, 1.0, 1.0])
+
+
+@cache
+def meshes():
+    return IMPLANT.tessellate(2e-3)
+
+
+def model_of(law, surface, conservative=False):
+    femur, insert, labels = meshes()
+    return ElasticFoundation(
+        femur, insert, law, surface=surface, compartments=labels, conservative=conservative
+    )
+
+
+def differences(model, pose):
+    columns = []
+    for k, step in enumerate(STEPS):
+        ahead, behind = (
+            model.evaluate(Pose.from_array(pose.array + s * step * np.eye(6)[k])).wrench
+            for s in (1, -1)
+        )
+        columns.append((ahead - behind) / (2.0 * step))
+    return np.stack(columns, axis=1)
+
+
+def errors(model, count=200):
+    """Largest error of each pose's jacobian over its largest entry, all in the units of forces."""
+    found = []
+    for pose in shapes.pressed_poses(IMPLANT, count, seed=3):
+        loads, jacobian = model.loads_and_jacobian(pose)
+        if loads.area == 0.0:
+            continue
+        scale = 1.0 / (UNITS[::-1][:, None] * UNITS)
+        error = np.abs((jacobian - differences(model, pose)) * scale).max()
+        found.append(error / np.abs(jacobian * scale).max())
+    assert len(found) > 0.8 * count
+    return np.array(found)
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_curved_bed_has_the_jacobian_of_its_loads(law):
+    """The edge of the patch is smoothed, so that all poses are regular.
+
+    What is left of an error is that of the seams of patches, over which normals turn a little, and
+    for m < 1 the third derivatives of the pressure at the edge.
+    """
+    error = errors(model_of(LAWS[law], "curved"))
+    assert np.median(error) < 2e-8
+    assert np.quantile(error, 0.98) < 1e-5
+    assert error.max() < 1e-3
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_flat_bed_has_the_jacobian_of_its_loads(law):
+    """Nearly: a spring that touches within the step, or passes from facet to facet, has a kink.
+
+    With m = 1/2 the pressure of such a spring rises infinitely fast.
+    """
+    error = errors(model_of(LAWS[law], "flat"))
+    assert np.median(error) < (1e-6 if law == "root" else 2e-8)
+    assert np.quantile(error, 0.9) < 1e-5
+
+
+@pytest.mark.parametrize("law", WITH_ENERGY)
+@pytest.mark.parametrize("surface", ["flat", "curved"])
+def test_conservative_bed_has_the_jacobian_of_its_loads(law, surface):
+    """The edge of the patch is not smoothed there: points that pass it within the step are kinks."""
+    error = errors(model_of(LAWS[law], surface, conservative=True))
+    assert np.median(error) < 2e-8
+    assert np.quantile(error, 0.8) < 1e-5
+    assert np.quantile(error, 0.98) < 1e-3
+
+
+def asymmetry(model, pose):
+    loads, jacobian = model.loads_and_jacobian(pose)
+    hessian = generalised_force_jacobian(pose, loads.wrench, jacobian) / (UNITS[:, None] * UNITS)
+    return np.abs(hessian - hessian.T).max() / np.abs(hessian).max()
+
+
+@pytest.mark.parametrize("law", WITH_ENERGY)
+@pytest.mark.parametrize("surface", ["flat", "curved"])
+def test_conservative_bed_has_a_symmetric_hessian(law, surface):
+    """Second derivatives of the energy by pose coordinates; the customary bed has none."""
+    conservative, customary = (model_of(LAWS[law], surface, c) for c in (True, False))
+    for pose in shapes.pressed_poses(IMPLANT, 20, seed=5):
+        assert asymmetry(conservative, pose) < 1e-12
+        assert asymmetry(customary, pose) > 1e-6
