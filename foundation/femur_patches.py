@@ -144,7 +144,9 @@ def _grid(
     counts = np.ceil(size / cell).astype(np.int64)
     axes = [low[k] + cell * (np.arange(n) + 0.5) for k, n in enumerate(counts)]
     middle = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
-    away, nearest = KDTree(samples.reshape(-1, 3)).query(middle)
+    # A tree of compact nodes takes many times longer over points far from all samples.
+    points = samples.reshape(-1, 3)
+    away, nearest = KDTree(points, compact_nodes=False, balanced_tree=False).query(middle)
     longest = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).max()
     bound = np.maximum(away - 0.5 * np.sqrt(3.0) * cell - _COVERED * longest, 0.0)
     facet = nearest // samples.shape[1]

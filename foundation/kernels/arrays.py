@@ -182,8 +182,16 @@ for _tuple, _type in ((Femur, _FemurType), (Bed, _BedType), (Law, _LawType), (Wo
 
 
 def handle(values: Femur | Bed | Law | Work) -> Any:
-    """Return the handle under which the kernels take a named tuple; it shares the arrays."""
-    return structref.StructRefProxy.__new__(_HANDLES[type(values)], *values)
+    """Return the handle under which the kernels take a named tuple; it shares the arrays.
+
+    Read-only ones are copied: to numba they are of another type, for which all would be compiled
+    again.
+    """
+    shared = (
+        value.copy() if isinstance(value, np.ndarray) and not value.flags.writeable else value
+        for value in values
+    )
+    return structref.StructRefProxy.__new__(_HANDLES[type(values)], *shared)
 
 
 def new_work(bed: Bed) -> Work:

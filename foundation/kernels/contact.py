@@ -381,13 +381,14 @@ def find_contact(rotation, translation, femur, bed, work, first, last, reach, be
             femur.high, femur.next, femur.first, femur.count, reach, bed.points, bed.normals,
             todo, starts, listed, depth, work.met, work.place,
         )  # fmt: skip
+    met, centroid_first = work.met, bed.centroid_first
     end, deepest, largest, lumped = begin, -1, 0.0, 0
     for i in range(found):
         e = candidates[i]
         kind, indentation = bearing_of(elements, e, sizes[e], depth, top)
         if kind == LUMPED:
-            todo[lumped] = bed.centroid_first + e
-            starts[lumped] = work.met[elements[e, 0]]
+            todo[lumped] = centroid_first + e
+            starts[lumped] = met[elements[e, 0]]
             lumped += 1
         elif kind == RESOLVED:
             active[end] = e
@@ -403,7 +404,7 @@ def find_contact(rotation, translation, femur, bed, work, first, last, reach, be
     for i in range(lumped):
         indentation = depth[todo[i]]
         if indentation > 0.0:
-            active[end] = todo[i] - bed.centroid_first
+            active[end] = todo[i] - centroid_first
             kinds[end] = LUMPED
             top[active[end], 2] = indentation
             if indentation > largest:

@@ -45,11 +45,12 @@ def find_gradients(rotation, femur, bed, work, begin, end):
     points, normals, elements = bed.points, bed.normals, bed.elements
     depth, met, place, gradient = work.depth, work.met, work.place, work.gradient
     dated, generation = work.gradient_stamp, work.generation[0]
+    active, kind_of, centroid_first = work.active, work.kind, bed.centroid_first
     for i in range(begin, end):
-        e = work.active[i]
-        if work.kind[i] == LUMPED:
+        e = active[i]
+        if kind_of[i] == LUMPED:
             indentation_gradient(
-                rotation, patch, curved, points, normals, bed.centroid_first + e, depth, met,
+                rotation, patch, curved, points, normals, centroid_first + e, depth, met,
                 place, gradient,
             )  # fmt: skip
             continue
@@ -68,11 +69,12 @@ def add_curvature(rotation, femur, bed, begin, end, work, jacobian):
     patch, curved, points, normals = femur.patch, femur.curved, bed.points, bed.normals
     depth, met, place, force = work.depth, work.met, work.place, work.force
     gradient, elements = work.gradient, bed.elements
+    active, kind_of, centroid_first = work.active, work.kind, bed.centroid_first
     for i in range(begin, end):
-        element = work.active[i]
-        lumped = work.kind[i] == LUMPED
+        element = active[i]
+        lumped = kind_of[i] == LUMPED
         for j in range(1 if lumped else elements.shape[1]):
-            node = bed.centroid_first + element if lumped else elements[element, j]
+            node = centroid_first + element if lumped else elements[element, j]
             if force[node] != 0.0:
                 add_hessian(
                     rotation, patch, curved, points, normals, node, depth, met[node],

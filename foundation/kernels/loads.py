@@ -196,9 +196,10 @@ def add_conservative(
 
 @kernel
 def bear_element(
-    law, motion, vectors, element, shape, weights, radii, size, steepness, slopes, cut, lumped,
-    height, offset, conservative, with_jacobian, with_energy, field, rates, bears, stiffness,
-    by_offset, sums,
+    kinds, exponents, offsets, coefficients, thicknesses, lead, exponent, disc_table, area_table,
+    motion, vectors, element, shape, weights, radii, size, steepness, slopes, cut, lumped, height,
+    offset, conservative, with_jacobian, with_energy, field, rates, bears, stiffness, by_offset,
+    sums,
 ):  # fmt: skip
     """Integrate the pressure of an element against the shape functions of its nodes.
 
@@ -207,9 +208,6 @@ def bear_element(
     indentations; ``by_offset`` (K,): its derivative by the offset, negative. Adds area, energy and
     friction to ``sums``.
     """
-    kinds, exponents, offsets = law.kinds, law.exponents, law.offsets
-    coefficients, thicknesses = law.coefficients, law.thicknesses
-    lead, exponent, disc_table, area_table = law.lead, law.exponent, law.disc_table, law.area_table
     linear = kinds.shape[0] == 1 and kinds[0] == POWER and exponents[0] == 1.0
     count = shape.shape[0]
     moving, damping = motion.moving, motion.damping
@@ -322,24 +320,30 @@ def integrate_contact(
     bears, stiffness, by_offset = work.bears, work.stiffness, work.by_offset
     kinds, exponents, offsets = law.kinds, law.exponents, law.offsets
     coefficients, thicknesses, exponent = law.coefficients, law.thicknesses, law.exponent
+    lead, disc_table, area_table = law.lead, law.disc_table, law.area_table
     centre_gradient, nodes, moving = work.centre_gradient, elements.shape[1], motion.moving
     simple = kinds.shape[0] == 1 and kinds[0] == POWER and exponents[0] == 1.0
     simple = simple and not (conservative or moving or with_energy)
     offset, offset_slope = patch_offset(law, bed, work, deepest, largest, with_jacobian)
+    # Reading a handle costs more than an array, so nothing of it is left for the loop.
+    active, kind_of, centroid_first = work.active, work.kind, bed.centroid_first
     peak = strain = 0.0
     for i in range(begin, end):
-        e = work.active[i]
-        lumped = work.kind[i] == LUMPED
-        lone[0] = bed.centroid_first + e
+        e = active[i]
+        lumped = kind_of[i] == LUMPED
+        lone[0] = centroid_first + e
         pressed = top[e, 2] - offset
-        if not moving:
+        if simple:
+            peak = max(peak, coefficients[0, e] * pressed)
+            strain = max(strain, pressed / thicknesses[0, e])
+        else:
             deep, _ = spring_pressure(
                 kinds, exponents, offsets, coefficients, thicknesses, e, pressed
             )
-            peak = max(peak, deep)
-        strain = max(
-            strain, spring_strain(kinds, exponents, offsets, coefficients, thicknesses, e, pressed)
-        )
+            if not moving:
+                peak = max(peak, deep)
+            ratio = spring_strain(kinds, exponents, offsets, coefficients, thicknesses, e, pressed)
+            strain = max(strain, ratio)
         steepness, cut = 0.0, False
         if not lumped and nodes == 6:
             steepness = field_slope(metric, elements, e, depth, slopes)
@@ -362,9 +366,10 @@ def integrate_contact(
                     for k in range(6):
                         rates[j] += gradient[node, k] * motion.twist[k]
             bear_element(
-                law, motion, vectors, e, shape, weights, cut_radius, sizes[e], steepness, slopes,
-                cut, lumped, depth[lone[0]], offset, conservative, with_jacobian, with_energy,
-                field, rates, bears, stiffness, by_offset, sums,
+                kinds, exponents, offsets, coefficients, thicknesses, lead, exponent, disc_table,
+                area_table, motion, vectors, e, shape, weights, cut_radius, sizes[e], steepness,
+                slopes, cut, lumped, depth[lone[0]], offset, conservative, with_jacobian,
+                with_energy, field, rates, bears, stiffness, by_offset, sums,
             )  # fmt: skip
         if lumped:
             add_lumped(

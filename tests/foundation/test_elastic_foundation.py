@@ -256,7 +256,9 @@ def test_thickness_per_triangle_or_vertex_follows_the_mesh(saddle, surface):
 @BOTH
 def test_no_contact_gives_exactly_nothing(saddle, surface):
     femur, tibia, _ = saddle
-    loads, jacobian = model_of(femur, tibia, surface=surface).loads_and_jacobian(Pose(superior=5e-3))
+    loads, jacobian = model_of(femur, tibia, surface=surface).loads_and_jacobian(
+        Pose(superior=5e-3)
+    )
     assert not loads.wrench.any()
     assert not jacobian.any()
     assert loads.area == loads.peak_pressure == loads.mean_pressure == 0.0

@@ -1,5 +1,6 @@
 """The original model of a study, and its evaluation over tables."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -97,11 +98,39 @@ def test_chunks_come_back_with_their_place(knee):
         ["contact.femur_layer.thickness_mm=3.0"],
         ["contact.law='modified'", "contact.m=0.9"],
         ["knee.implant.edge_mm=3.1"],
+        ["contact.surface='flat'"],
+        ["contact.conservative=true"],
+        ["contact.search_depth_mm=19.0"],
     ],
 )
-def test_digest_tells_surfaces_and_law(knee, changes):
+def test_digest_tells_surfaces_law_and_bed(knee, changes):
     assert build_knee(load_config(SMOKE, TINY)).digest == knee.digest
     assert build_knee(load_config(SMOKE, (*TINY, *changes))).digest != knee.digest
+
+
+def test_digest_tells_the_normals_that_a_mesh_carries(knee, monkeypatch):
+    tessellate = CondylarImplant.tessellate
+
+    def femur_without_normals(self, edge):
+        femur, insert, labels = tessellate(self, edge)
+        return replace(femur, vertex_normals=None), insert, labels
+
+    monkeypatch.setattr(CondylarImplant, "tessellate", femur_without_normals)
+    estimated = build_knee(load_config(SMOKE, TINY))
+    np.testing.assert_array_equal(estimated.model.femur.vertices, knee.model.femur.vertices)
+    np.testing.assert_array_equal(estimated.model.law.thickness, knee.model.law.thickness)
+    assert estimated.digest != knee.digest
+
+
+def test_configuration_says_how_springs_stand_and_act(knee):
+    assert (knee.model.surface, knee.model.conservative) == ("curved", False)
+    changes = ("contact.surface='flat'", "contact.conservative=true")
+    other = build_knee(load_config(SMOKE, (*TINY, *changes))).model
+    assert (other.surface, other.conservative) == ("flat", True)
+    modified = ("contact.law='modified'", "contact.conservative=true")
+    build_knee(load_config(SMOKE, (*TINY, *modified)))
+    with pytest.raises(ValueError, match="conservative: this law has no stored energy"):
+        build_knee(load_config(SMOKE, (*TINY, *modified, "contact.f=3.0")))
 
 
 def test_laws_get_si_units():

@@ -1,0 +1,144 @@
+"""Same pose, same loads: whatever came before, in threads, in copies, one compartment alone."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from copy import deepcopy
+
+import numpy as np
+import pytest
+import shapes
+
+from foundation.elastic_foundation import ElasticFoundation
+from foundation.implant import CondylarImplant
+from foundation.laws import LinearLaw, ModifiedLaw
+from foundation.pose import Pose
+
+MATERIAL = (463e6, 0.46, 8e-3)
+IMPLANT = CondylarImplant()
+#: In and out of contact, many more than one task of a thread.
+POSES = [p.array for p in shapes.pressed_poses(IMPLANT, 150, seed=8)]
+POSES = np.array(POSES + [pose + [0, 0, 0, 0, 5e-3, 0] for pose in POSES[:10]])
+
+
+def new_model(surface="curved", law=None, **options):
+    femur, insert, labels = IMPLANT.tessellate(2.5e-3)
+    law = law or ModifiedLaw(*MATERIAL, f=3.0, m=1.2)
+    return ElasticFoundation(femur, insert, law, surface=surface, compartments=labels, **options)
+
+
+@pytest.fixture(scope="module", params=["flat", "curved"])
+def model(request):
+    return new_model(request.param)
+
+
+@pytest.fixture(scope="module")
+def one_by_one(model):
+    """Loads (N, 2, 12) of a model that did nothing else."""
+    results = [model.evaluate(Pose.from_array(pose)) for pose in POSES]
+    return np.array([[r.medial.array, r.lateral.array] for r in results])
+
+
+def test_the_poses_are_in_contact_and_not(one_by_one):
+    area = one_by_one[:, :, 6].sum(axis=1)
+    assert (area[:150] > 0).mean() > 0.8
+    assert not area[150:].any()
+
+
+@pytest.mark.parametrize("threads", [1, 2, 4])
+def test_batch_is_one_by_one(model, one_by_one, threads):
+    np.testing.assert_array_equal(model.evaluate_batch(POSES, threads=threads), one_by_one)
+
+
+def test_order_does_not_matter(model, one_by_one):
+    """Between the poses the model also does other things."""
+    for k in np.random.default_rng(0).permutation(len(POSES)):
+        pose = Pose.from_array(POSES[k])
+        result = model.evaluate(pose)
+        np.testing.assert_array_equal(result.medial.array, one_by_one[k, 0])
+        np.testing.assert_array_equal(result.lateral.array, one_by_one[k, 1])
+        model.stored_energy(Pose.from_array(POSES[k - 1]))
+        with_jacobian, _ = model.loads_and_jacobian(pose)
+        np.testing.assert_array_equal(with_jacobian.lateral.array, one_by_one[k, 1])
+
+
+def test_calls_from_threads_do_not_disturb_each_other(model, one_by_one):
+    def total(row):
+        return model.evaluate(Pose.from_array(row)).total.array
+
+    alone = [total(row) for row in POSES]
+    with ThreadPoolExecutor(4) as pool:
+        for _ in range(3):
+            np.testing.assert_array_equal(list(pool.map(total, POSES[::-1]))[::-1], alone)
+
+
+def test_jacobians_are_the_same_in_threads(model):
+    def jacobian(row):
+        return model.loads_and_jacobian(Pose.from_array(row))[1]
+
+    alone = [jacobian(row) for row in POSES[:60]]
+    with ThreadPoolExecutor(4) as pool:
+        np.testing.assert_array_equal(list(pool.map(jacobian, POSES[:60])), alone)
+
+
+def test_a_copy_has_the_loads_and_not_the_scratch_memory(model, one_by_one):
+    """What `copy.deepcopy` carries is what is sent to another process."""
+    copied = deepcopy(model)
+    assert model._scratch._free
+    assert not copied._scratch._free
+    np.testing.assert_array_equal(copied.evaluate_batch(POSES), one_by_one)
+
+
+def test_one_compartment_alone_is_its_part_of_the_whole(model, one_by_one):
+    for k in range(0, len(POSES), 10):
+        pose = Pose.from_array(POSES[k])
+        whole = model.loads_and_jacobian(pose)[1]
+        parts = [model.compartment_loads(pose, name) for name in ("medial", "lateral")]
+        for (loads, _, _), wanted in zip(parts, one_by_one[k], strict=True):
+            np.testing.assert_array_equal(loads, wanted)
+        np.testing.assert_array_equal(parts[0][1] + parts[1][1], whole)
+
+
+def test_depth_of_a_compartment_is_that_of_its_springs(model):
+    pose = Pose.from_array(POSES[np.argmin(POSES[:150, 4])])
+    state = model.spring_state(pose).indentation
+    for index, name in enumerate(("medial", "lateral")):
+        deepest, strain = model.compartment_loads(pose, name)[2]
+        middle = state[model.compartments == index].max()
+        # The field may be deeper between the middles.
+        assert middle <= deepest < 1.3 * middle + 1e-6
+        assert 0.0 < strain <= deepest / MATERIAL[2]
+
+
+def test_a_pose_that_is_not_finite_is_named(model):
+    poses = POSES[:5].copy()
+    poses[3, 2] = np.nan
+    with pytest.raises(
+        ValueError, match=r"poses: expected finite numbers, found nan at .*\(3, 2\)"
+    ):
+        model.evaluate_batch(poses)
+
+
+@pytest.mark.parametrize(
+    ("poses", "threads", "message"),
+    [
+        (np.zeros((3, 5)), 1, r"poses: expected shape \(any, 6\)"),
+        (np.zeros(6), 1, "poses: expected shape"),
+        (np.zeros((3, 6)), 0, "threads: expected >= 1"),
+    ],
+)
+def test_bad_arguments_are_refused(model, poses, threads, message):
+    with pytest.raises(ValueError, match=message):
+        model.evaluate_batch(poses, threads=threads)
+
+
+def test_no_poses_have_no_loads(model):
+    assert model.evaluate_batch(np.zeros((0, 6))).shape == (0, 2, 12)
+
+
+def test_models_side_by_side_keep_apart():
+    pose = Pose.from_array(POSES[0])
+    soft, hard = (new_model(law=LinearLaw(e, 0.46, 8e-3)) for e in (1e8, 2e8))
+    first = soft.evaluate(pose).force
+    np.testing.assert_allclose(hard.evaluate(pose).force, 2.0 * first, rtol=1e-12)
+    np.testing.assert_array_equal(soft.evaluate(pose).force, first)

@@ -1,0 +1,158 @@
+"""Damping and friction against exact answers and the second law."""
+
+from __future__ import annotations
+
+import naive
+import numpy as np
+import pytest
+import shapes
+
+from foundation.elastic_foundation import Dissipation, ElasticFoundation
+from foundation.implant import CondylarImplant
+from foundation.laws import LinearLaw
+from foundation.pose import Pose, twist_jacobian
+
+E, NU, H = 463e6, 0.46, 8e-3
+LAW = LinearLaw(E, NU, H)
+K = naive.confined_modulus(E, NU) / H
+WIDTH, DEPTH = 20e-3, 0.1e-3
+LOAD = K * WIDTH**2 * DEPTH
+BOTH = pytest.mark.parametrize("surface", ["flat", "curved"])
+
+
+def punch(surface, **resistance):
+    """A flat punch wider than the plate, so that its edge is nowhere over the bed."""
+    femur, tibia = shapes.plate(2 * WIDTH, 4, up=False), shapes.plate(WIDTH, 8)
+    return ElasticFoundation(
+        femur,
+        tibia,
+        LAW,
+        surface=surface,
+        compartments=shapes.labels(tibia),
+        dissipation=Dissipation(**resistance) if resistance else None,
+    )
+
+
+POSE = Pose(superior=-DEPTH)
+
+
+@BOTH
+@pytest.mark.parametrize("sinking", [0.05, 0.01, -0.01, -0.05])
+def test_damping_of_a_flat_punch(surface, sinking):
+    """F = K A d (1 + c d') (Simbody's pyramid test, at a given speed)."""
+    model = punch(surface, damping=8.0)
+    loads = model.evaluate(POSE, [0, 0, 0, 0, -sinking, 0])
+    factor = 1.0 + 8.0 * sinking
+    assert loads.force == pytest.approx([0, LOAD * factor, 0], rel=1e-9, abs=1e-6)
+    assert loads.peak_pressure == pytest.approx(K * DEPTH * factor, rel=1e-9)
+    assert loads.area == pytest.approx(WIDTH**2, rel=1e-9)
+
+
+@BOTH
+def test_the_bed_never_pulls(surface):
+    model = punch(surface, damping=8.0, friction=0.1)
+    loads = model.evaluate(POSE, [0, 0, 0, 3e-3, 1.0, 0])
+    assert not loads.wrench.any()
+    assert loads.peak_pressure == 0.0
+
+
+@BOTH
+def test_friction_opposes_sliding_with_mu_times_the_load(surface):
+    model = punch(surface, friction=0.1, transition_speed=1e-5)
+    speed = np.array([0.03, 0.0, -0.04])
+    force = model.evaluate(POSE, [0, 0, 0, *speed]).force
+    assert force[1] == pytest.approx(LOAD, rel=1e-9)
+    np.testing.assert_allclose(force[[0, 2]], [-0.06 * LOAD, 0.08 * LOAD], rtol=1e-6)
+
+
+@BOTH
+@pytest.mark.parametrize("speed", [1e-9, 1e-4, 1e-3, 5e-2])
+def test_friction_fades_below_the_transition_speed(surface, speed):
+    model = punch(surface, friction=0.1, transition_speed=1e-3)
+    force = model.evaluate(POSE, [0, 0, 0, speed, 0, 0]).force[0]
+    assert force == pytest.approx(-0.1 * LOAD * speed / np.hypot(speed, 1e-3), rel=1e-9)
+
+
+@BOTH
+def test_friction_resists_turning_about_the_normal(surface):
+    """All points bear alike: moment = mu p times the integral of r over the square."""
+    model = punch(surface, friction=0.2, transition_speed=1e-9)
+    moment = model.evaluate(POSE, [0, 0, 1.0, 0, 0, 0]).moment
+    # Internal rotation of the tibia turns the femur about -y. The mean of r over a square of side
+    # a is a (sqrt(2) + ln(1 + sqrt(2))) / 6.
+    mean = WIDTH * (np.sqrt(2.0) + np.log1p(np.sqrt(2.0))) / 6.0
+    assert moment[1] == pytest.approx(0.2 * LOAD * mean, rel=1e-2)
+
+
+IMPLANT = CondylarImplant()
+
+
+def implant_model(**options):
+    femur, insert, labels = IMPLANT.tessellate(2e-3)
+    return ElasticFoundation(femur, insert, LAW, compartments=labels, **options)
+
+
+@pytest.fixture(scope="module")
+def plain():
+    return implant_model()
+
+
+def test_without_dissipation_rates_change_nothing(plain):
+    for pose in shapes.pressed_poses(IMPLANT, 5, seed=1):
+        moving = plain.evaluate(pose, np.full(6, 0.3)).total.array
+        np.testing.assert_array_equal(moving, plain.evaluate(pose).total.array)
+
+
+@pytest.mark.parametrize("conservative", [False, True])
+def test_at_rest_dissipation_changes_nothing(conservative):
+    plain = implant_model(conservative=conservative)
+    model = implant_model(dissipation=Dissipation(5.0, 0.1), conservative=conservative)
+    for pose in shapes.pressed_poses(IMPLANT, 5, seed=1):
+        at_rest = plain.evaluate(pose).total.array
+        np.testing.assert_array_equal(model.evaluate(pose).total.array, at_rest)
+        still = model.evaluate(pose, np.zeros(6)).total.array
+        # The peak is then the largest at the bed's points, not that of the field between them.
+        np.testing.assert_allclose(still[[0, 1, 2, 3, 4, 5, 6, 8]], at_rest[[0, 1, 2, 3, 4, 5, 6, 8]],
+                                   rtol=1e-9, atol=1e-7)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("resistance", "conservative"),
+    [(Dissipation(damping=5.0), True), (Dissipation(friction=0.1), False)],
+    ids=["damping", "friction"],
+)
+def test_what_resists_takes_power(resistance, conservative):
+    """Wrench power of what is added to the elastic loads, at random velocities.
+
+    Damping acts along the gradient of the indentation, as the conservative bed does; along the
+    customary normals its power is not exactly a square.
+    """
+    elastic = implant_model(conservative=conservative)
+    model = implant_model(dissipation=resistance, conservative=conservative)
+    rng = np.random.default_rng(0)
+    for pose in shapes.pressed_poses(IMPLANT, 40, seed=6):
+        rates = rng.normal(size=6) * [1.0, 0.1, 1.0, 0.03, 0.01, 0.01]
+        added = model.evaluate(pose, rates).wrench - elastic.evaluate(pose).wrench
+        power = added @ twist_jacobian(pose) @ rates
+        assert power <= 0.0
+        assert added.any() or elastic.evaluate(pose).area == 0.0
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"damping": -1.0}, "damping: expected >= 0"),
+        ({"friction": -0.1}, "friction: expected >= 0"),
+        ({"friction": np.nan}, "friction: expected"),
+        ({"transition_speed": 0.0}, "transition_speed: expected > 0"),
+    ],
+)
+def test_bad_values_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        Dissipation(**options)
+
+
+@pytest.mark.parametrize("rates", [np.zeros(5), [0, 0, np.nan, 0, 0, 0]])
+def test_bad_rates_are_refused(plain, rates):
+    with pytest.raises(ValueError, match="rates: expected"):
+        plain.evaluate(IMPLANT.home_pose(0.1), rates)

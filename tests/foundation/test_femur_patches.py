@@ -1,0 +1,245 @@
+"""Searches on the femoral surface against brute force over all patches."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.spatial import KDTree
+from smooth_shapes import RADIUS, grid, sphere, torus
+
+from foundation.femur_patches import control_points, femur_patches, polynomial
+from foundation.kernels.search import (
+    largest_protrusions,
+    nearby,
+    patch_hit,
+    patch_normal,
+    tree_hit,
+    walk_to_hit,
+)
+from foundation.smooth_surface import flat_surface, smooth_surface
+
+REACH = 6e-3
+MESHES = {"sphere": sphere(2), "torus": torus(3e-3)}
+BOTH = pytest.mark.parametrize("curved", [False, True], ids=["flat", "curved"])
+EACH = pytest.mark.parametrize("name", MESHES)
+
+
+def femur_of(mesh, curved=True):
+    surface = smooth_surface(mesh) if curved else flat_surface(mesh)
+    return femur_patches(mesh, surface, curved=curved, reach=REACH)
+
+
+def points_of(patch, u, v):
+    terms = np.stack([np.ones_like(u), u, v, u * u, u * v, v * v])
+    return np.einsum("tp,fti->fpi", terms, patch)
+
+
+def samples(patch, parts=8):
+    u, v = np.array(
+        [(i / parts, j / parts) for i in range(parts + 1) for j in range(parts + 1 - i)]
+    ).T
+    return points_of(patch, u, v)
+
+
+def lines(femur, count, seed=0):
+    """Lines from near the surface, 2 mm under or over it, in directions about its normal."""
+    rng = np.random.default_rng(seed)
+    for _ in range(count):
+        facet = int(rng.integers(len(femur.patch)))
+        u, v = rng.dirichlet(np.ones(3))[:2]
+        at = points_of(femur.patch[facet : facet + 1], np.array([u]), np.array([v]))[0, 0]
+        normal = np.array(patch_normal(femur.patch, femur.curved, facet, u, v))
+        along = normal / np.linalg.norm(normal) + 0.4 * rng.normal(size=3)
+        along /= np.linalg.norm(along)
+        yield facet, at - rng.uniform(-2e-3, 2e-3) * along, along
+
+
+def search(femur, start, along, reach=20e-3):
+    return tree_hit(
+        femur.patch, femur.curved, femur.low, femur.high, femur.next, femur.first, femur.count,
+        reach, *start, *along,
+    )  # fmt: skip
+
+
+def brute_force(femur, start, along, reach=20e-3):
+    """Nearest way out of the surface over all patches, or infinity."""
+    best = np.inf
+    for facet in range(len(femur.patch)):
+        u, v, s, out = patch_hit(femur.patch, femur.curved, facet, *start, *along)
+        if 0.0 < s < reach and min(u, v, 1 - u - v) >= -1e-9 and out > 0.0:
+            best = min(best, s)
+    return best
+
+
+@EACH
+def test_polynomial_runs_through_the_nodes_and_its_hull_holds_it(name):
+    surface = smooth_surface(MESHES[name])
+    patch, control = polynomial(surface), control_points(surface)
+    nodes = np.concatenate([surface.corners, surface.middles], axis=1)
+    u, v = np.array([[0, 1, 0, 0.5, 0.5, 0], [0, 0, 1, 0, 0.5, 0.5]])
+    np.testing.assert_allclose(points_of(patch, u, v), nodes, rtol=0, atol=1e-16)
+    inside = samples(patch)
+    assert (inside >= control.min(axis=1)[:, None] - 1e-15).all()
+    assert (inside <= control.max(axis=1)[:, None] + 1e-15).all()
+
+
+@BOTH
+@EACH
+def test_a_hit_lies_on_the_line_and_on_the_patch(name, curved):
+    femur = femur_of(MESHES[name], curved)
+    met = 0
+    for facet, start, along in lines(femur, 200):
+        u, v, s, out = patch_hit(femur.patch, curved, facet, *start, *along)
+        if min(u, v, 1 - u - v) < 0.0:
+            continue  # a tilted line that meets a neighbour, which ends the search on this patch
+        met += 1
+        at = points_of(femur.patch[facet : facet + 1], np.array([u]), np.array([v]))[0, 0]
+        np.testing.assert_allclose(start + s * along, at, rtol=0, atol=1e-11)
+        normal = np.array(patch_normal(femur.patch, curved, facet, u, v))
+        # Of Newton's last step but one, hence less exact.
+        assert out == pytest.approx(normal @ along, rel=1e-3, abs=1e-3 * np.linalg.norm(normal))
+    assert met > 100
+
+
+@BOTH
+@EACH
+def test_tree_finds_what_brute_force_finds(name, curved):
+    femur = femur_of(MESHES[name], curved)
+    found = []
+    for _, start, along in lines(femur, 150, seed=1):
+        facet, u, v, s = search(femur, start, along)
+        exact = brute_force(femur, start, along)
+        assert (facet >= 0) == np.isfinite(exact)
+        if facet >= 0:
+            assert s == pytest.approx(exact, rel=1e-12)
+            assert min(u, v, 1 - u - v) >= -1e-9
+        found.append(facet >= 0)
+    assert 0 < sum(found) < len(found) or name == "sphere"
+
+
+@BOTH
+def test_lines_through_vertices_and_edges_are_not_lost(curved):
+    mesh = MESHES["sphere"]
+    femur = femur_of(mesh, curved)
+    nodes = np.concatenate([mesh.vertices, mesh.vertices[mesh.faces].mean(axis=1)])
+    ends = mesh.vertices[mesh.faces]
+    nodes = np.concatenate([nodes, (0.5 * (ends + np.roll(ends, 1, axis=1))).reshape(-1, 3)])
+    for at in nodes:
+        facet, _, _, s = search(femur, np.zeros(3), at / np.linalg.norm(at), reach=0.1)
+        assert facet >= 0
+        if curved:
+            assert s == pytest.approx(RADIUS, rel=2e-3)
+
+
+@BOTH
+@EACH
+def test_walk_finds_a_point_of_the_surface_on_the_line(name, curved):
+    """From any facet; where it finds none it says so, which the tree then makes up for."""
+    femur = femur_of(MESHES[name], curved)
+    rng = np.random.default_rng(2)
+    found = 0
+    for facet, start, along in lines(femur, 300, seed=3):
+        begin = facet if rng.random() < 0.5 else int(rng.integers(len(femur.patch)))
+        last, u, v, s, out = walk_to_hit(
+            femur.patch, femur.neighbour, curved, begin, *start, *along
+        )
+        assert 0 <= last < len(femur.patch)
+        if not np.isfinite(s):
+            continue
+        found += 1
+        at = points_of(femur.patch[last : last + 1], np.array([u]), np.array([v]))[0, 0]
+        np.testing.assert_allclose(start + s * along, at, rtol=0, atol=1e-11)
+        assert min(u, v, 1 - u - v) >= -0.05
+        if s > 0.0 and out > 0.0:
+            assert s >= brute_force(femur, start, along) - 1e-9
+    assert found > 100
+
+
+@EACH
+def test_neighbours_share_two_vertices(name):
+    mesh = MESHES[name]
+    femur = femur_of(mesh)
+    corners = np.round(samples(femur.patch, parts=1)[:, [0, 2, 1]], 9) + 0.0
+    open_edges = 0
+    for facet, across in enumerate(femur.neighbour):
+        for edge, other in enumerate(across):
+            if other < 0:
+                open_edges += 1
+                continue
+            shared = {tuple(corners[facet, edge]), tuple(corners[facet, (edge + 1) % 3])}
+            assert shared <= {tuple(c) for c in corners[other]}
+            assert facet in femur.neighbour[other]
+    assert (open_edges == 0) == (name == "sphere")
+
+
+@EACH
+def test_grid_bounds_the_distance_from_below(name):
+    """Inside the grid and far beyond it; and the facet it names is not far off."""
+    femur = femur_of(MESHES[name])
+    surface = samples(femur.patch)
+    tree = KDTree(surface.reshape(-1, 3))
+    rng = np.random.default_rng(4)
+    low, high = surface.min(axis=(0, 1)), surface.max(axis=(0, 1))
+    size = (high - low).max()
+    tight = 0
+    for margin in (0.0, 0.15, 3.0):
+        for at in rng.uniform(low - margin * size, high + margin * size, (300, 3)):
+            facet, bound = nearby(
+                femur.grid_low, femur.grid_cell, femur.grid_facet, femur.grid_distance, *at
+            )
+            exact = tree.query(at)[0]
+            # The samples are a little farther than the surface.
+            assert bound <= exact
+            tight += bound > 0.5 * exact
+            if margin == 0.0:
+                away = np.linalg.norm(surface[facet] - at, axis=1).min()
+                assert away <= exact + 2 * femur.grid_cell + 6e-3
+    assert tight > 300
+
+
+@EACH
+def test_planes_bound_the_surface_within_their_reach(name):
+    femur = femur_of(MESHES[name])
+    surface = samples(femur.patch).reshape(-1, 3)
+    for point, normal, rise in zip(
+        femur.plane_point, femur.plane_normal, femur.protrusion, strict=True
+    ):
+        near = np.linalg.norm(surface - point, axis=1) < REACH
+        height = ((surface[near] - point) @ normal).max()
+        assert height <= rise + 1e-15
+        assert rise < height + 2e-3
+
+
+def test_protrusion_over_a_plane_that_is_the_surface_is_nothing():
+    femur = femur_of(grid(lambda x, z: 0 * x))
+    np.testing.assert_allclose(femur.protrusion, 0.0, atol=1e-15)
+
+
+def test_protrusions_are_those_of_brute_force():
+    mesh = MESHES["torus"]
+    femur = femur_of(mesh)
+    control = control_points(smooth_surface(mesh))
+    rng = np.random.default_rng(5)
+    points = mesh.centroids[rng.integers(len(mesh.faces), size=20)]
+    normals = rng.normal(size=(20, 3))
+    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
+    patch = femur.patch
+    half = patch[:, 0] + 0.5 * patch[:, 1], patch[:, 0] + 0.5 * patch[:, 2]
+    ordered = np.stack(
+        [
+            patch[:, 0],
+            patch[:, 0] + patch[:, 1] + patch[:, 3],
+            patch[:, 0] + patch[:, 2] + patch[:, 5],
+            *half,
+            patch[:, 0] + 0.5 * (patch[:, 1] + patch[:, 2] + patch[:, 4]),
+        ],
+        axis=1,
+    )
+    assert ordered.shape == control.shape
+    out = np.zeros(20)
+    largest_protrusions(
+        femur.low, femur.high, femur.next, femur.first, femur.count, ordered, points, normals, 1.0,
+        out,
+    )  # fmt: skip
+    exact = np.einsum("pfci,pi->pfc", ordered[None] - points[:, None, None], normals)
+    np.testing.assert_allclose(out, np.maximum(exact.max(axis=(1, 2)), 0.0), rtol=1e-12)

@@ -1,0 +1,128 @@
+"""The contact model at poses that no knee takes: finite loads, zero, or a flag."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from foundation.elastic_foundation import Dissipation, ElasticFoundation
+from foundation.implant import CondylarImplant
+from foundation.laws import LinearLaw, LogarithmicLaw, ModifiedLaw, SeriesLaw
+from foundation.mesh import load_mesh
+from foundation.pose import Pose
+
+MATERIAL = (463e6, 0.46, 8e-3)
+LAWS = {
+    "linear": LinearLaw(*MATERIAL),
+    "logarithmic": LogarithmicLaw(*MATERIAL),
+    "root": ModifiedLaw(*MATERIAL, f=2.0, m=0.5),
+    "series": SeriesLaw(ModifiedLaw(*MATERIAL, f=3.0, m=1.2), LogarithmicLaw(2e8, 0.4, 3e-3)),
+}
+IMPLANT = CondylarImplant()
+HOME = IMPLANT.home_pose(0.3).array
+
+
+@cache
+def model_of(law, surface="curved", conservative=False):
+    femur, insert, labels = IMPLANT.tessellate(3e-3)
+    return ElasticFoundation(
+        femur, insert, LAWS[law], surface=surface, compartments=labels, conservative=conservative,
+        dissipation=Dissipation(3.0, 0.05),
+    )  # fmt: skip
+
+
+def wild_poses(count, home, seed=0):
+    """Shallow, 5 to 30 mm deep, any flexion, any turn, far off, and beyond reason [rad, m]."""
+    rng = np.random.default_rng(seed)
+    poses = home + rng.normal(size=(count, 6)) * [0.3, 0.05, 0.1, 4e-3, 1e-3, 2e-3]
+    kind = np.arange(count) % 6
+    poses[kind == 1, 4] -= rng.uniform(5e-3, 30e-3, (kind == 1).sum())
+    poses[kind == 2, 0] = rng.uniform(-np.pi, np.pi, (kind == 2).sum())
+    poses[kind == 3, :3] = rng.uniform(-np.pi, np.pi, ((kind == 3).sum(), 3))
+    poses[kind == 4, 3:] += rng.normal(size=((kind == 4).sum(), 3)) * 0.1
+    far = 10.0 ** rng.uniform(-1, 3, ((kind == 5).sum(), 6))
+    poses[kind == 5] += far * rng.choice([-1.0, 1.0], far.shape)
+    return poses
+
+
+def check(model, poses):
+    """Assert what must hold anywhere; return how many poses were in contact."""
+    touched = 0
+    for row in poses:
+        pose = Pose.from_array(row)
+        loads, jacobian = model.loads_and_jacobian(pose)
+        assert np.isfinite(jacobian).all(), row
+        for part in (loads.medial, loads.lateral):
+            values = part.array
+            assert np.isfinite(values[:9]).all(), row
+            assert (values[6:8] >= 0.0).all(), row
+            # At first touch the smoothing at the edge of the patch may pull by some millinewtons.
+            carried = part.mean_pressure * part.area
+            assert carried > -0.05, row
+            assert np.isfinite(values[9:]).all() == (carried > 0.0), row
+            # Nothing, or something in all of it.
+            assert part.force.any() == (carried != 0.0), row
+            assert part.area > 0.0 or not values[:9].any(), row
+        strain = max(model.compartment_loads(pose, c)[2][1] for c in ("medial", "lateral"))
+        assert bool(loads.flags) == (strain > 0.99), row
+        touched += loads.area > 0.0
+    return touched
+
+
+@pytest.mark.parametrize("surface", ["flat", "curved"])
+@pytest.mark.parametrize("law", LAWS)
+def test_wild_poses(law, surface):
+    touched = check(model_of(law, surface), wild_poses(1000, HOME))
+    assert 300 < touched < 900
+
+
+@pytest.mark.parametrize("surface", ["flat", "curved"])
+def test_wild_poses_of_the_conservative_bed(surface):
+    """Its loads divide by the cosine between the normals, which a rim can bring near zero."""
+    model = model_of("linear", surface, True)
+    assert check(model, wild_poses(1000, HOME, seed=1)) > 300
+    energies = [model.stored_energy(Pose.from_array(q)) for q in wild_poses(300, HOME, seed=2)]
+    assert np.isfinite(energies).all()
+    assert min(energies) == 0.0 < max(energies)
+
+
+def test_wild_poses_in_motion():
+    model = model_of("logarithmic")
+    rng = np.random.default_rng(3)
+    for row in wild_poses(600, HOME, seed=3):
+        loads = model.evaluate(Pose.from_array(row), 10.0 ** rng.uniform(-6, 3, 6)).total
+        assert np.isfinite(loads.array[:9]).all()
+
+
+@pytest.mark.parametrize("surface", ["flat", "curved"])
+@pytest.mark.parametrize("place", [1e3, 1e8, 1e150])
+def test_femur_out_of_this_world(surface, place):
+    model = model_of("linear", surface)
+    for axis in range(6):
+        pose = Pose.from_array(HOME + place * np.eye(6)[axis])
+        if axis > 2:
+            assert not model.evaluate(pose).wrench.any()
+        assert np.isfinite(model.evaluate(pose).wrench).all()
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("surface", ["flat", "curved"])
+def test_wild_poses_of_real_cartilage(knee_data, surface):
+    """Scanned surfaces with rims, 0.8 mm edges."""
+    folder = knee_data / "jam_lenhart2015_knee"
+    pair = [load_mesh(folder / f"ACLC01-R-{body}-cart.obj") for body in ("femur", "tibia")]
+    model = ElasticFoundation(*pair, LogarithmicLaw(10e6, 0.45, 6e-3), surface=surface)
+    assert check(model, wild_poses(300, np.zeros(6), seed=4)) > 70
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("surface", ["flat", "curved"])
+def test_a_hundred_thousand_wild_poses(surface):
+    poses = wild_poses(100_000, HOME, seed=5)
+    loads = model_of("linear", surface).evaluate_batch(poses, threads=2)
+    assert np.isfinite(loads[:, :, :9]).all()
+    assert (loads[:, :, 6:8] >= 0.0).all()
+    assert (loads[:, :, 6] * loads[:, :, 8]).min() > -0.05
+    assert 0.3 < (loads[:, :, 6] > 0.0).any(axis=1).mean() < 0.9
