@@ -65,7 +65,7 @@ format: $(STAMP) ## put the code into the house format
 lock: ## write requirements.lock anew from pyproject.toml [ARGS="--upgrade"]
 	@$(have_venv) || $(make_venv)
 	@$(BIN)/python -c 'import uv' 2>/dev/null || $(PIP) install uv
-	@$(BIN)/python -m uv pip compile pyproject.toml --quiet --all-extras --universal \
+	@$(BIN)/python -m uv pip compile pyproject.toml --quiet --extra all --universal \
 		--python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate \
 		--custom-compile-command "make lock" --output-file requirements.lock $(ARGS)
 	@echo "requirements.lock: $$(grep -c '==' requirements.lock) pins"

@@ -1,7 +1,21 @@
 """Run all benchmarks and print their tables: `python -m benchmarks`."""
 
-from benchmarks import accuracy, speed
+from benchmarks import accuracy, contact, speed, surfaces
+
+TABLES = (
+    accuracy.facets,
+    contact.accuracy,
+    contact.real_knees,
+    contact.gait,
+    contact.scaling,
+    surfaces.spheres,
+    surfaces.exact,
+    surfaces.triangulations,
+    surfaces.bounds,
+    speed.original,
+    speed.regressors,
+)
 
 if __name__ == "__main__":
-    for table in (accuracy.facets(), speed.original(), speed.regressors()):
-        print(table, end="\n\n")
+    for make in TABLES:
+        print(make(), end="\n\n", flush=True)

@@ -73,7 +73,7 @@ def _pieces(function: Callable[[float], float]) -> FloatArray:
     step = (DISC_END + 1.0) / _PIECES
     nodes = -1.0 + step * np.arange(_PIECES + 1)
     spline = make_interp_spline(nodes, [function(float(t)) for t in nodes], k=5)
-    pieces = PPoly.from_spline(spline)
+    pieces = PPoly.from_spline((spline.t, spline.c, spline.k))
     factorials = np.cumprod([1.0, 1.0, 2.0, 3.0, 4.0, 5.0])
     derivatives = np.array([pieces(nodes[:-1], order) for order in range(6)])
     scaled = derivatives * (step ** np.arange(6) / factorials)[:, None]

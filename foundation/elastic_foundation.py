@@ -15,13 +15,13 @@ from numpy.typing import ArrayLike, NDArray
 from foundation import kernels
 from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
 from foundation.compartments import find_compartments
+from foundation.edge_smoothing import area_table, disc_table
 from foundation.femur_patches import femur_patches
 from foundation.laws import SpringLaw
 from foundation.loads import COMPARTMENTS, ContactLoads
 from foundation.mesh import TriangleMesh
 from foundation.pose import Pose, twist_jacobian
 from foundation.smooth_surface import flat_surface, smooth_surface
-from foundation.edge_smoothing import area_table, disc_table
 from foundation.spring_bed import SpringBed, curved_bed, flat_bed
 
 #: Ways in which both surfaces are taken between their vertices.
@@ -164,8 +164,9 @@ class ElasticFoundation:
         """Return what the kernels take; made when first needed, since it cannot be pickled."""
         if self._handle is None:
             parts = (self._femur, self._bed.arrays, self._law)
-            self._handle = tuple(kernels.handle(part) for part in parts)  # type: ignore[assignment]
-        return self._handle  # type: ignore[return-value]
+            femur, bed, law = (kernels.handle(part) for part in parts)
+            self._handle = femur, bed, law
+        return self._handle
 
     def evaluate(self, pose: Pose, rates: ArrayLike | None = None) -> ContactLoads:
         """Return the loads at a pose; see `foundation.loads` for frames and signs.
@@ -255,11 +256,12 @@ class ElasticFoundation:
         rows = check_array("poses", poses, (None, 6))
         check_number("threads", threads, at_least=1)
 
+        def loads_at(row: FloatArray) -> FloatArray:
+            sums, _ = self._run(Pose.from_array(row), jacobian=False)
+            return np.stack([_quantities(s) for s in sums])
+
         def compute(start: int) -> list[FloatArray]:
-            return [
-                np.stack([_quantities(s) for s in self._run(Pose.from_array(row), jacobian=False)[0]])
-                for row in rows[start : start + _ROWS_PER_TASK]
-            ]
+            return [loads_at(row) for row in rows[start : start + _ROWS_PER_TASK]]
 
         with ThreadPoolExecutor(threads) as pool:
             parts = pool.map(compute, range(0, len(rows), _ROWS_PER_TASK))
@@ -391,7 +393,8 @@ def _law_arrays(law: SpringLaw, tibia: TriangleMesh, bed: SpringBed) -> kernels.
     # there: d = sum of (p / c)^(1/m).
     m = float(layers.exponents.max())
     linear = layers.kinds == kernels.LOGARITHMIC
-    initial = np.where(linear[:, None], layers.coefficients / layers.thicknesses, layers.coefficients)
+    stiffness = layers.coefficients / layers.thicknesses
+    initial = np.where(linear[:, None], stiffness, layers.coefficients)
     lead = (initial[layers.exponents == m] ** (-1.0 / m)).sum(axis=0) ** -m
     return kernels.Law(*layers.arguments, lead, m, disc_table(m), area_table())
 

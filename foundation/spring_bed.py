@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from foundation import kernels
 from foundation.checks import FloatArray
@@ -25,6 +26,8 @@ _ELEMENTS_PER_LEAF = 16
 _NODES = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.5, 0.0], [0.5, 0.5], [0.0, 0.5]])
 #: Parts of an element's edge, in each direction, of the rule for elements that are cut.
 _CUT_PARTS = 2
+
+
 @dataclass(frozen=True, eq=False)
 class SpringBed:
     """Elements and nodes of the bed.
@@ -44,7 +47,7 @@ class SpringBed:
     medial: int
 
 
-def flat_bed(tibia: TriangleMesh, labels: IntArray) -> SpringBed:
+def flat_bed(tibia: TriangleMesh, labels: NDArray[np.int8]) -> SpringBed:
     """Return the customary bed: one spring per triangle, at its centroid, along its normal.
 
     Parameters
@@ -63,7 +66,7 @@ def flat_bed(tibia: TriangleMesh, labels: IntArray) -> SpringBed:
     )
 
 
-def curved_bed(tibia: TriangleMesh, surface: SmoothSurface, labels: IntArray) -> SpringBed:
+def curved_bed(tibia: TriangleMesh, surface: SmoothSurface, labels: NDArray[np.int8]) -> SpringBed:
     """Return the bed on a curved surface: a quadratic field of indentation on each triangle.
 
     Parameters
@@ -114,7 +117,7 @@ def composite_rule(parts: int) -> tuple[FloatArray, FloatArray]:
     points = []
     for i in range(parts):
         for j in range(parts - i):
-            points.append((base + (i, j)) / parts)
+            points.append((base + np.array([i, j])) / parts)
             if i + j + 1 < parts:
                 points.append((np.array([i + 1.0, j + 1.0]) - base) / parts)
     return np.concatenate(points), np.tile(weight / parts**2, parts**2)
@@ -136,8 +139,9 @@ def shape_functions(points: FloatArray) -> tuple[FloatArray, FloatArray, FloatAr
 def _geometry(
     positions: FloatArray, slope_u: FloatArray, slope_v: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return six-node patches' nodes, and unit normals (F, Q, 3) and |dx/du x dx/dv| (F, Q) [m²]
-    where the slopes of the shape functions (Q, 6) are those.
+    """Return six-node patches' nodes, and their unit normals (F, Q, 3) and |dx/du x dx/dv| (F, Q).
+
+    At Q points, by the slopes of the shape functions there, (Q, 6).
     """
     tangent_u = np.einsum("qn,fni->fqi", slope_u, positions)
     tangent_v = np.einsum("qn,fni->fqi", slope_v, positions)
@@ -158,7 +162,7 @@ def _vectors(place: FloatArray, normal: FloatArray, size: FloatArray) -> FloatAr
     return np.ascontiguousarray(size[:, :, None] * values)
 
 
-def _ordered(positions: FloatArray, labels: IntArray) -> tuple[IntArray, list[_Leaves]]:
+def _ordered(positions: FloatArray, labels: NDArray[np.int8]) -> tuple[IntArray, list[_Leaves]]:
     """Return the triangles by compartment and neighbourhood, and the tree of each compartment."""
     order, trees = [], []
     for compartment in range(2):
@@ -180,7 +184,7 @@ class _Leaves:
 
 
 def _shared(
-    positions: FloatArray, normals: FloatArray, labels: IntArray
+    positions: FloatArray, normals: FloatArray, labels: NDArray[np.int8]
 ) -> tuple[IntArray, FloatArray, FloatArray]:
     """Return elements (F, 6) over nodes, and the nodes' positions and normals (N, 3).
 
@@ -226,7 +230,9 @@ def _assembled(
     rise = kernels.BULGE if elements.shape[1] > 1 else 0.0
     bulge = np.array([rise * sizes[f : f + n].max() for f, n in zip(first, extent, strict=True)])
     arrays = kernels.Bed(
-        *(np.ascontiguousarray(a) for a in (points, normals, elements)),
+        np.ascontiguousarray(points),
+        np.ascontiguousarray(normals),
+        np.ascontiguousarray(elements),
         len(points) - len(elements) if elements.shape[1] > 1 else 0,
         sizes,
         np.ascontiguousarray(whole_shape.T),
@@ -277,8 +283,10 @@ def _discs(
     first: IntArray,
     extent: IntArray,
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Return a disc around the nodes below each tree node: its middle (M, 3), the radius of the
-    ball that holds it, half its thickness (M,) [m] and its normal (M, 3).
+    """Return a disc around the nodes below each tree node.
+
+    Its middle (M, 3), the radius of the ball that holds it, half its thickness (M,) [m] and its
+    normal (M, 3).
     """
     centre, direction = np.empty((len(first), 3)), np.empty((len(first), 3))
     radius, thickness = np.empty(len(first)), np.empty(len(first))

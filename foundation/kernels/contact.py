@@ -57,9 +57,7 @@ def indent_nodes(
         dx = -(r00 * nx + r10 * ny + r20 * nz)
         dy = -(r01 * nx + r11 * ny + r21 * nz)
         dz = -(r02 * nx + r12 * ny + r22 * nz)
-        facet, u, v, s, along = walk_to_hit(
-            patch, neighbour, curved, facet, ox, oy, oz, dx, dy, dz
-        )
+        facet, u, v, s, along = walk_to_hit(patch, neighbour, curved, facet, ox, oy, oz, dx, dy, dz)
         if not (s <= TRUST and along > 0.0):
             found, fu, fv, fs = tree_hit(
                 patch, curved, low, high, following, first, count, reach, ox, oy, oz, dx, dy, dz
@@ -80,8 +78,9 @@ def highest_of_field(elements, element, depth, top):
 
     Candidates are the corners, the stationary points on the edges and the one inside.
     """
-    d0, d1, d2 = depth[elements[element, 0]], depth[elements[element, 1]], depth[elements[element, 2]]
-    d3, d4, d5 = depth[elements[element, 3]], depth[elements[element, 4]], depth[elements[element, 5]]
+    n = elements
+    d0, d1, d2 = depth[n[element, 0]], depth[n[element, 1]], depth[n[element, 2]]
+    d3, d4, d5 = depth[n[element, 3]], depth[n[element, 4]], depth[n[element, 5]]
     # The field is d0 + a1 u + a2 v + a3 u² + a4 u v + a5 v².
     a1, a2 = 4.0 * d3 - 3.0 * d0 - d1, 4.0 * d5 - 3.0 * d0 - d2
     a3, a5 = 2.0 * (d0 + d1) - 4.0 * d3, 2.0 * (d0 + d2) - 4.0 * d5
@@ -152,7 +151,7 @@ def bearing_of(elements, element, size, depth, top):
 
 @kernel
 def plane_in_tibia(rotation, translation, normals, points, plane):
-    """A femoral plane in the tibial frame, (normal x, y, z, level)."""
+    """Return a femoral plane in the tibial frame, (normal x, y, z, level)."""
     m, p = normals, points
     x, y, z = m[plane, 0], m[plane, 1], m[plane, 2]
     mx = rotation[0, 0] * x + rotation[0, 1] * y + rotation[0, 2] * z
@@ -176,9 +175,7 @@ def height_over_plane(normals, points, plane, x, y, z):
 @kernel
 def within(points, plane, distance, x, y, z):
     """Whether a point of the femoral frame lies within a distance of a plane's own point."""
-    away = (
-        (x - points[plane, 0]) ** 2 + (y - points[plane, 1]) ** 2 + (z - points[plane, 2]) ** 2
-    )
+    away = (x - points[plane, 0]) ** 2 + (y - points[plane, 1]) ** 2 + (z - points[plane, 2]) ** 2
     return distance > 0.0 and away <= distance * distance
 
 

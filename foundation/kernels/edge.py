@@ -55,7 +55,9 @@ def disc_pressure(
     mean, by_height = scale * rise * value, scale * slope
     by_rise = scale * (m * value - height / rise * slope)
     if height > 0.0 and (kinds.shape[0] > 1 or kinds[0] != POWER):
-        p, dp = spring_pressure(kinds, exponents, offsets, coefficients, thicknesses, spring, height)
+        p, dp = spring_pressure(
+            kinds, exponents, offsets, coefficients, thicknesses, spring, height
+        )
         power = 1.0 if m == 1.0 else height ** (m - 1.0)
         mean += p - lead[spring] * height * power
         by_height += dp - lead[spring] * m * power

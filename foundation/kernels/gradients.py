@@ -91,7 +91,7 @@ def cross(ax, ay, az, bx, by, bz):
 
 @kernel
 def turned_term(rotation, patch, facet, term):
-    """A coefficient of a femoral patch in tibial directions."""
+    """Return a coefficient of a femoral patch in tibial directions."""
     x, y, z = patch[facet, term, 0], patch[facet, term, 1], patch[facet, term, 2]
     r = rotation
     return (

@@ -129,7 +129,7 @@ def series_pressure(
 
 @kernel
 def layer_energy(kind, coefficient, exponent, thickness, indentation):
-    """Stored energy per area of one layer, the integral of its pressure over d >= 0 [J/m²]."""
+    """Return the energy per area of one layer, the integral of its pressure over d >= 0 [J/m²]."""
     if indentation <= 0.0:
         return 0.0
     if kind == LOGARITHMIC:
@@ -178,7 +178,7 @@ def spring_strain(kinds, exponents, offsets, coefficients, thicknesses, spring, 
 
 @kernel
 def spring_energy(kinds, exponents, coefficients, thicknesses, spring, indentation):
-    """Stored energy per area of a spring [J/m²] at the bearing indentation d, its layers' sum."""
+    """Return the energy per area of a spring [J/m²] at the bearing indentation d."""
     if kinds.shape[0] == 1:
         return layer_energy(
             kinds[0], coefficients[0, spring], exponents[0], thicknesses[0, spring], indentation

@@ -44,7 +44,8 @@ def field_slope(metric, elements, element, depth, slopes):
 
     Writes its derivatives by the indentations of the corners to ``slopes`` (3,).
     """
-    d0, d1, d2 = depth[elements[element, 0]], depth[elements[element, 1]], depth[elements[element, 2]]
+    n = elements
+    d0, d1, d2 = depth[n[element, 0]], depth[n[element, 1]], depth[n[element, 2]]
     total = _LEAST_SLOPE * _LEAST_SLOPE
     for i in range(3):
         slopes[i] = (
@@ -59,7 +60,7 @@ def field_slope(metric, elements, element, depth, slopes):
 
 @kernel
 def interpolate_field(elements, element, depth, shape, field):
-    """Write the indentation at the points of a rule; ``shape`` is (nodes, Q), so that it is fast."""
+    """Write the indentation at the points of a rule, whose ``shape`` is (nodes, Q)."""
     for q in range(shape.shape[1]):
         field[q] = 0.0
     for j in range(shape.shape[0]):

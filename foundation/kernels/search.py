@@ -82,7 +82,7 @@ def patch_hit(patch, curved, facet, ox, oy, oz, dx, dy, dz):
 
 @kernel
 def patch_normal(patch, curved, facet, u, v):
-    """Normal dx/du x dx/dv of a patch, outward, not of unit length."""
+    """Return the normal dx/du x dx/dv of a patch, outward, not of unit length."""
     ux, uy, uz = patch[facet, 1, 0], patch[facet, 1, 1], patch[facet, 1, 2]
     vx, vy, vz = patch[facet, 2, 0], patch[facet, 2, 1], patch[facet, 2, 2]
     if curved:

@@ -94,7 +94,7 @@ def test_flat_bed_has_the_jacobian_of_its_loads(law):
 @pytest.mark.parametrize("law", WITH_ENERGY)
 @pytest.mark.parametrize("surface", ["flat", "curved"])
 def test_conservative_bed_has_the_jacobian_of_its_loads(law, surface):
-    """The edge of the patch is not smoothed there: points that pass it within the step are kinks."""
+    """Pressure is not smoothed at the edge there: a point that passes it has a kink."""
     error = errors(model_of(LAWS[law], surface, conservative=True))
     assert np.median(error) < 2e-8
     assert np.quantile(error, 0.8) < 1e-5

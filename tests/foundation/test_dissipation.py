@@ -112,8 +112,8 @@ def test_at_rest_dissipation_changes_nothing(conservative):
         np.testing.assert_array_equal(model.evaluate(pose).total.array, at_rest)
         still = model.evaluate(pose, np.zeros(6)).total.array
         # The peak is then the largest at the bed's points, not that of the field between them.
-        np.testing.assert_allclose(still[[0, 1, 2, 3, 4, 5, 6, 8]], at_rest[[0, 1, 2, 3, 4, 5, 6, 8]],
-                                   rtol=1e-9, atol=1e-7)  # fmt: skip
+        rest = [0, 1, 2, 3, 4, 5, 6, 8]
+        np.testing.assert_allclose(still[rest], at_rest[rest], rtol=1e-9, atol=1e-7)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from scipy.integrate import dblquad, quad
@@ -55,7 +57,7 @@ def test_smoothing_adds_nothing_in_sum():
     excess = [
         sum(
             quad(lambda t, f=f: f(1.0, t) - max(t, 0.0), a, b, epsabs=1e-12)[0]
-            for a, b in zip(nodes[:-1], nodes[1:], strict=True)
+            for a, b in pairwise(nodes)
         )
         for f in (smoothed_power, disc_mean)
     ]

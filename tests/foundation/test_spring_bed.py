@@ -83,7 +83,7 @@ def test_area_and_enclosed_volume_of_a_sphere():
 
 
 def test_nodes_are_shared():
-    """On a closed surface V + E nodes and one lone centroid each; those on the split count twice."""
+    """V + E nodes in each compartment, and one lone centroid per triangle."""
     mesh = sphere(2)
     found = bed_of(mesh)
     sides = mesh.faces[found.triangle]
