@@ -21,6 +21,8 @@ SUMS = 16
 
 #: Slope of the indentation that is taken for zero, so that its direction always has a limit.
 _LEAST_SLOPE = 1e-5
+#: Largest slope over which the edge is smoothed.
+_LARGEST_SLOPE = 0.1
 #: An element of a law with exponent m != 1 bears "all over" only where its nodes are pressed by
 #: this many times the rise of the indentation over it.
 _ROOT_MARGIN = 3.0
@@ -53,9 +55,11 @@ def field_slope(metric, elements, element, depth, slopes):
         )
     total += slopes[0] * d0 + slopes[1] * d1 + slopes[2] * d2
     slope = np.sqrt(total)
+    # Beyond any slope of real contact the smoothing need not grow.
+    limit = min(1.0, _LARGEST_SLOPE / slope)
     for i in range(3):
-        slopes[i] /= slope
-    return slope
+        slopes[i] = slopes[i] / slope if limit == 1.0 else 0.0
+    return slope * limit
 
 
 @kernel
