@@ -17,7 +17,7 @@ from foundation.checks import FloatArray, check_array, check_in, check_number, f
 from foundation.compartments import find_compartments
 from foundation.edge_smoothing import area_table, disc_table
 from foundation.femur_patches import femur_patches
-from foundation.laws import SpringLaw
+from foundation.laws import LayerArrays, SpringLaw
 from foundation.loads import COMPARTMENTS, ContactLoads
 from foundation.mesh import TriangleMesh
 from foundation.pose import Pose, twist_jacobian
@@ -388,7 +388,7 @@ def _law_arrays(law: SpringLaw, tibia: TriangleMesh, bed: SpringBed) -> kernels.
             f"found {len(values)}"
         )
 
-    layers = law.mapped(carried).layers(triangles)
+    layers = _merged(law.mapped(carried).layers(triangles))
     # Pressed lightly, layers in series share out as if only those of the largest exponent m were
     # there: d = sum of (p / c)^(1/m).
     m = float(layers.exponents.max())
@@ -397,6 +397,26 @@ def _law_arrays(law: SpringLaw, tibia: TriangleMesh, bed: SpringBed) -> kernels.
     initial = np.where(linear[:, None], stiffness, layers.coefficients)
     lead = (initial[layers.exponents == m] ** (-1.0 / m)).sum(axis=0) ** -m
     return kernels.Law(*layers.arguments, lead, m, disc_table(m), area_table())
+
+
+def _merged(layers: LayerArrays) -> LayerArrays:
+    """Return linear layers in series as the one layer they are equivalent to, others unchanged.
+
+    Its thickness is such that its strain is the largest strain of the layers.
+    """
+    linear = (layers.kinds == kernels.POWER) & (layers.exponents == 1.0) & (layers.offsets == 0.0)
+    if len(linear) == 1 or not linear.all():
+        return layers
+    coefficient = 1.0 / (1.0 / layers.coefficients).sum(axis=0, keepdims=True)
+    stiffest = (layers.coefficients * layers.thicknesses).min(axis=0, keepdims=True)
+    one = slice(0, 1)
+    return LayerArrays(
+        layers.kinds[one],
+        layers.exponents[one],
+        layers.offsets[one],
+        coefficient,
+        stiffest / coefficient,
+    )
 
 
 def _check_labels(tibia: TriangleMesh, labels: ArrayLike | None) -> NDArray[np.int8]:

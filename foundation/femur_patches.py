@@ -22,8 +22,9 @@ from foundation.tree import BoxTree, build_tree
 from foundation.triangle_mesh import IntArray, TriangleMesh
 
 _FACETS_PER_LEAF = 4
-#: Cells of the grid, and how far it reaches beyond the femur as a part of its size.
-_CELLS = 60_000
+#: Cells of the grid for each facet, within bounds, and how far it reaches beyond the femur as a
+#: part of its size.
+_CELLS_PER_FACET, _FEWEST_CELLS, _MOST_CELLS = 3, 60_000, 2_000_000
 _MARGIN = 0.1
 #: No point of a facet is farther from its corners, middles and centroid than this part of its
 #: longest edge (a third of an equilateral one; slivers less).
@@ -140,7 +141,8 @@ def _grid(
     low, high = samples.min(axis=(0, 1)), samples.max(axis=(0, 1))
     margin = _MARGIN * float((high - low).max())
     low, size = low - margin, high - low + 2.0 * margin
-    cell = float((size.prod() / _CELLS) ** (1.0 / 3.0))
+    cells = np.clip(_CELLS_PER_FACET * len(corners), _FEWEST_CELLS, _MOST_CELLS)
+    cell = float((size.prod() / cells) ** (1.0 / 3.0))
     counts = np.ceil(size / cell).astype(np.int64)
     axes = [low[k] + cell * (np.arange(n) + 0.5) for k, n in enumerate(counts)]
     middle = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)

@@ -19,7 +19,7 @@ BOUNDS = {
     "grand_challenge": {
         "load": 6.0,
         "height": 8.0,
-        "medial axial force": 0.7,
+        "medial axial force": 1.0,
         "anterior position": 1.3,
     },
     "lenhart": {"load": 1.0, "height": 20.0, "medial axial force": 0.3, "anterior position": 0.45},
