@@ -393,6 +393,11 @@ def integrate_contact(
             )  # fmt: skip
     sums[7] = max(sums[7], peak)
     sums[12], sums[13], sums[15] = largest, strain, offset
+    if sums[8] < 0.0 and not conservative:
+        # At the lightest touch the smoothing of the edge may take away more than there is.
+        sums[:] = 0.0
+        jacobian[:, :] = 0.0
+        return
     if with_jacobian and conservative:
         add_curvature(rotation, femur, bed, begin, end, work, jacobian)
 

@@ -58,9 +58,8 @@ def check(model, poses):
             values = part.array
             assert np.isfinite(values[:9]).all(), row
             assert (values[6:8] >= 0.0).all(), row
-            # At first touch the smoothing at the edge of the patch may pull by some millinewtons.
             carried = part.mean_pressure * part.area
-            assert carried > -0.05, row
+            assert carried >= 0.0, row
             assert np.isfinite(values[9:]).all() == (carried > 0.0), row
             # Nothing, or something in all of it.
             assert part.force.any() == (carried != 0.0), row
@@ -124,8 +123,7 @@ def test_a_hundred_thousand_wild_poses(surface):
     loads = model_of("linear", surface).evaluate_batch(poses, threads=2)
     assert np.isfinite(loads[:, :, :9]).all()
     assert (loads[:, :, 6:8] >= 0.0).all()
-    # At edges of 3 mm what pulls at first touch has been seen to reach 0.7 N, in 45 of the poses.
+    # Nothing pulls, not even at the lightest touch.
     carried = loads[:, :, 6] * loads[:, :, 8]
-    assert carried.min() > -1.0
-    assert (carried < 0.0).mean() < 1e-3
+    assert carried.min() >= 0.0
     assert 0.3 < (loads[:, :, 6] > 0.0).any(axis=1).mean() < 0.9
