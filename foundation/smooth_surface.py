@@ -29,6 +29,9 @@ from foundation.vertex_normals import cut_at_creases, jet_normals
 #: degrees, on those of a decimated solid at up to 36.
 CREASE_ANGLE = np.deg2rad(40.0)
 
+#: (u, v) of a patch's nodes: corners, then middles.
+NODES = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.5, 0.0], [0.5, 0.5], [0.0, 0.5]])
+
 
 @dataclass(frozen=True, eq=False)
 class SmoothSurface:
@@ -154,17 +157,17 @@ def _faces_outward(
     return outward.all(axis=1)
 
 
-def _shape_derivatives() -> tuple[FloatArray, FloatArray]:
-    """Return d/du and d/dv of the six shape functions at the six nodes, (6 nodes, 6 functions).
+def shape_functions(points: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the six quadratic shape functions and their u and v slopes at (Q, 2), each (Q, 6).
 
-    u and v are the barycentric coordinates of c1 and c2; corners first, then middles.
+    Order: corners c0, c1, c2, then the middles of c0 c1, c1 c2 and c2 c0.
     """
-    u = np.array([0.0, 1.0, 0.0, 0.5, 0.5, 0.0])
-    v = np.array([0.0, 0.0, 1.0, 0.0, 0.5, 0.5])
-    w, zero = 1.0 - u - v, np.zeros(6)
-    along_u = [1.0 - 4.0 * w, 4.0 * u - 1.0, zero, 4.0 * (w - u), 4.0 * v, -4.0 * v]
-    along_v = [1.0 - 4.0 * w, zero, 4.0 * v - 1.0, -4.0 * u, 4.0 * u, 4.0 * (w - v)]
-    return np.stack(along_u, axis=1), np.stack(along_v, axis=1)
+    u, v = points.T
+    w, zero = 1.0 - u - v, np.zeros(len(points))
+    value = [w * (2 * w - 1), u * (2 * u - 1), v * (2 * v - 1), 4 * u * w, 4 * u * v, 4 * v * w]
+    along_u = [1 - 4 * w, 4 * u - 1, zero, 4 * (w - u), 4 * v, -4 * v]
+    along_v = [1 - 4 * w, zero, 4 * v - 1, -4 * u, 4 * u, 4 * (w - v)]
+    return np.stack(value, axis=1), np.stack(along_u, axis=1), np.stack(along_v, axis=1)
 
 
-_SHAPE_U, _SHAPE_V = _shape_derivatives()
+_, _SHAPE_U, _SHAPE_V = shape_functions(NODES)

@@ -17,13 +17,11 @@ from numpy.typing import NDArray
 
 from foundation import kernels
 from foundation.checks import FloatArray
-from foundation.smooth_surface import SmoothSurface
+from foundation.smooth_surface import NODES, SmoothSurface, shape_functions
 from foundation.tree import build_tree
 from foundation.triangle_mesh import IntArray, TriangleMesh
 
 _ELEMENTS_PER_LEAF = 16
-#: (u, v) of an element's nodes: corners, then middles.
-_NODES = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [0.5, 0.0], [0.5, 0.5], [0.0, 0.5]])
 #: Parts of an element's edge, in each direction, of the rule for elements that are cut.
 _CUT_PARTS = 2
 
@@ -85,7 +83,7 @@ def curved_bed(tibia: TriangleMesh, surface: SmoothSurface, labels: NDArray[np.i
     middle_normals /= np.linalg.norm(middle_normals, axis=2, keepdims=True)
     normals = np.concatenate([corner_normals, middle_normals], axis=1)
     elements, points, node_normals = _shared(positions, normals, labels[order])
-    place, normal, size = _geometry(positions, *shape_functions(_NODES)[1:])
+    place, normal, size = _geometry(positions, *shape_functions(NODES)[1:])
     third = shape_functions(np.full((1, 2), 1.0 / 3.0))
     centre = np.einsum("qn,fni->fi", third[0], positions)
     _, centre_normal, _ = _geometry(positions, *third[1:])
@@ -121,19 +119,6 @@ def composite_rule(parts: int) -> tuple[FloatArray, FloatArray]:
             if i + j + 1 < parts:
                 points.append((np.array([i + 1.0, j + 1.0]) - base) / parts)
     return np.concatenate(points), np.tile(weight / parts**2, parts**2)
-
-
-def shape_functions(points: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the six quadratic shape functions and their u and v slopes at (Q, 2), each (Q, 6).
-
-    Order: corners c0, c1, c2, then the middles of c0 c1, c1 c2 and c2 c0.
-    """
-    u, v = points.T
-    w, zero = 1.0 - u - v, np.zeros(len(points))
-    value = [w * (2 * w - 1), u * (2 * u - 1), v * (2 * v - 1), 4 * u * w, 4 * u * v, 4 * v * w]
-    along_u = [1 - 4 * w, 4 * u - 1, zero, 4 * (w - u), 4 * v, -4 * v]
-    along_v = [1 - 4 * w, zero, 4 * v - 1, -4 * u, 4 * u, 4 * (w - v)]
-    return np.stack(value, axis=1), np.stack(along_u, axis=1), np.stack(along_v, axis=1)
 
 
 def _geometry(
