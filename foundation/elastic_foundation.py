@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from foundation import kernels
 from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
 from foundation.compartments import find_compartments
-from foundation.edge_smoothing import area_table, disc_table
+from foundation.edge_smoothing import edge_table
 from foundation.femur_patches import femur_patches
 from foundation.laws import LayerArrays, SpringLaw
 from foundation.loads import COMPARTMENTS, ContactLoads
@@ -28,7 +28,7 @@ from foundation.spring_bed import SpringBed, curved_bed, flat_bed
 SURFACES = ("curved", "flat")
 
 #: Radius within which the femur's bounding planes hold, in radii of the bed's smallest groups.
-_PLANE_REACH = 3.0
+_PLANE_REACH = 3.5
 _ROWS_PER_TASK = 64
 _AT_REST = np.zeros(6)
 _BOTH = np.ones(2, dtype=np.bool_)
@@ -396,7 +396,7 @@ def _law_arrays(law: SpringLaw, tibia: TriangleMesh, bed: SpringBed) -> kernels.
     stiffness = layers.coefficients / layers.thicknesses
     initial = np.where(linear[:, None], stiffness, layers.coefficients)
     lead = (initial[layers.exponents == m] ** (-1.0 / m)).sum(axis=0) ** -m
-    return kernels.Law(*layers.arguments, lead, m, disc_table(m), area_table())
+    return kernels.Law(*layers.arguments, lead, m, edge_table(m))
 
 
 def _merged(layers: LayerArrays) -> LayerArrays:
@@ -433,19 +433,18 @@ def _check_labels(tibia: TriangleMesh, labels: ArrayLike | None) -> NDArray[np.i
 
 def _quantities(sums: FloatArray) -> FloatArray:
     """Return the (12,) values of `LOAD_COLUMNS` from the kernel's sums of one compartment."""
-    area, carried = sums[6], sums[8]
-    values = np.empty(12)
-    values[:8] = sums[:8]
-    values[8] = carried / area if area > 0.0 else 0.0
-    values[9:] = sums[9:12] / carried if carried > 0.0 else np.nan
-    return values
+    s = sums.tolist()
+    area, carried = s[6], s[8]
+    mean = carried / area if area > 0.0 else 0.0
+    centre = [m / carried for m in s[9:12]] if carried > 0.0 else [np.nan] * 3
+    return np.array([*s[:8], mean, *centre])
 
 
 def _contact_loads(sums: FloatArray) -> ContactLoads:
     flags = tuple(
-        f"{name}: strain {sums[c, 13]:.2f} exceeds {kernels.STRAIN_LIMIT}, "
+        f"{name}: strain {strain:.2f} exceeds {kernels.STRAIN_LIMIT}, "
         "the femur is pressed through the layer"
-        for c, name in enumerate(COMPARTMENTS)
-        if sums[c, 13] > kernels.STRAIN_LIMIT
+        for name, strain in zip(COMPARTMENTS, sums[:, 13].tolist(), strict=True)
+        if strain > kernels.STRAIN_LIMIT
     )
     return ContactLoads.trusted(_quantities(sums[0]), _quantities(sums[1]), flags)

@@ -66,6 +66,7 @@ def femur_patches(
     return kernels.Femur(
         curved,
         np.ascontiguousarray(polynomial(surface)[order]),
+        np.ascontiguousarray(surface.corners[order]),
         _neighbours(mesh, order),
         tree.low,
         tree.high,

@@ -6,6 +6,7 @@ tibial origin; axial compression is therefore +force[1].
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -94,14 +95,15 @@ class CompartmentLoads:
         A simulation builds three of these at every step; the checks would take longer than a
         surrogate's answer.
         """
-        values.setflags(write=False)
+        values.flags.writeable = False
         loads = object.__new__(cls)
+        area, peak, mean = values[6:9].tolist()
         loads.__dict__.update(
             force=values[:3],
             moment=values[3:6],
-            area=float(values[6]),
-            peak_pressure=float(values[7]),
-            mean_pressure=float(values[8]),
+            area=area,
+            peak_pressure=peak,
+            mean_pressure=mean,
             centre_of_pressure=values[9:],
         )
         return loads
@@ -175,15 +177,18 @@ class ContactLoads:
     @classmethod
     def trusted(cls, medial: FloatArray, lateral: FloatArray, flags: tuple[str, ...] = ()) -> Self:
         """As `from_compartments`, unchecked; the arrays become read-only."""
-        total = medial + lateral
-        carried = medial[6] * medial[8], lateral[6] * lateral[8]
+        # Plain numbers, since arrays of this size cost more than the sums.
+        m, n = medial.tolist(), lateral.tolist()
+        total = [a + b for a, b in zip(m, n, strict=True)]
+        carried = m[6] * m[8], n[6] * n[8]
         whole = carried[0] + carried[1]
-        total[7] = max(medial[7], lateral[7])
+        total[7] = max(m[7], n[7])
         total[8] = whole / total[6] if total[6] > 0.0 else 0.0
         # A compartment out of contact has no centre and no weight.
-        total[9:] = 0.0 if whole > 0.0 else np.nan
-        for part, weight in zip((medial, lateral), carried, strict=True):
+        total[9:] = [0.0 if whole > 0.0 else math.nan] * 3
+        for part, weight in zip((m, n), carried, strict=True):
             if weight > 0.0:
-                total[9:] += (weight / whole) * part[9:]
+                for k in range(9, 12):
+                    total[k] += (weight / whole) * part[k]
         build = CompartmentLoads.trusted
-        return cls(build(medial), build(lateral), build(total), flags)
+        return cls(build(medial), build(lateral), build(np.array(total)), flags)

@@ -18,6 +18,7 @@ A wrench is (force, moment about the tibial origin), in the tibial frame, acting
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Self
 
@@ -119,13 +120,17 @@ def rotation_matrix(flexion: float, adduction: float, rotation: float) -> FloatA
 
     Angles in radians; Grood & Suntay (1983).
     """
-    cf, sf = np.cos(flexion), np.sin(flexion)
-    ca, sa = np.cos(adduction), np.sin(adduction)
-    cr, sr = np.cos(rotation), np.sin(rotation)
-    about_y = np.array([[cr, 0.0, -sr], [0.0, 1.0, 0.0], [sr, 0.0, cr]])
-    about_x = np.array([[1.0, 0.0, 0.0], [0.0, ca, sa], [0.0, -sa, ca]])
-    about_z = np.array([[cf, -sf, 0.0], [sf, cf, 0.0], [0.0, 0.0, 1.0]])
-    return about_y @ about_x @ about_z
+    # Written out, since an evaluation of contact takes little longer than a product of matrices.
+    cf, sf = math.cos(flexion), math.sin(flexion)
+    ca, sa = math.cos(adduction), math.sin(adduction)
+    cr, sr = math.cos(rotation), math.sin(rotation)
+    return np.array(
+        [
+            [cr * cf + sr * sa * sf, sr * sa * cf - cr * sf, -sr * ca],
+            [ca * sf, ca * cf, sa],
+            [sr * cf - cr * sa * sf, -sr * sf - cr * sa * cf, cr * ca],
+        ]
+    )
 
 
 def rotation_axes(adduction: float, rotation: float) -> FloatArray:

@@ -24,6 +24,8 @@ from foundation.triangle_mesh import IntArray, TriangleMesh
 _ELEMENTS_PER_LEAF = 16
 #: Parts of an element's edge, in each direction, of the rule for elements that are cut.
 _CUT_PARTS = 2
+#: Reach of the smoothing at the edge of the patch, in radii of the disc of a point's area.
+_EDGE_WIDTH = 0.9
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +62,7 @@ def flat_bed(tibia: TriangleMesh, labels: NDArray[np.int8]) -> SpringBed:
     elements = np.arange(len(order))[:, None]
     vectors = _vectors(points[:, None], normals[:, None], tibia.areas[order][:, None])
     return _assembled(
-        tibia, order, leaves, points, normals, elements, np.ones((1, 1)), np.ones(1), vectors
+        tibia, order, leaves, points, normals, elements, np.eye(1, 6), np.ones(1), vectors
     )
 
 
@@ -222,14 +224,12 @@ def _assembled(
         sizes,
         np.ascontiguousarray(whole_shape.T),
         whole_weight,
-        np.einsum("q,qj,qk->jk", whole_weight, whole_shape, whole_shape),
-        whole_weight @ whole_shape,
         cut,
         vectors,
         _slope_metric(corners),
         cut_weight,
-        # Of the disc of a point's area, in an equilateral triangle of edge 1.
-        np.sqrt(2.0 * cut_weight * 0.25 * np.sqrt(3.0) / np.pi),
+        # Radius of the disc of a point's area, in an equilateral triangle of edge 1.
+        _EDGE_WIDTH * np.sqrt(2.0 * cut_weight * 0.25 * np.sqrt(3.0) / np.pi),
         starts,
         centre,
         radius,
@@ -240,7 +240,7 @@ def _assembled(
         first,
         count,
         list_first,
-        list_nodes,
+        np.ascontiguousarray(points[list_nodes].T),
         local,
     )
     return SpringBed(arrays, order, int(shift[1]))

@@ -10,7 +10,7 @@ drop_stale()
 
 from foundation.kernels.arrays import Bed, Femur, Law, Motion, Work, handle, new_work  # noqa: E402
 from foundation.kernels.contact import APART, BULGE, LUMPED, RESOLVED  # noqa: E402
-from foundation.kernels.edge import DISC_END  # noqa: E402
+from foundation.kernels.edge import EDGE_END  # noqa: E402
 from foundation.kernels.layers import (  # noqa: E402
     LOGARITHMIC,
     POWER,
@@ -23,7 +23,7 @@ from foundation.kernels.search import largest_protrusions, line_exits  # noqa: E
 __all__ = [
     "APART",
     "BULGE",
-    "DISC_END",
+    "EDGE_END",
     "LOGARITHMIC",
     "LUMPED",
     "POWER",

@@ -13,12 +13,16 @@ from numba import types
 from numba.experimental import structref
 from numpy.typing import NDArray
 
+from foundation.kernels.compiling import BLOCK_ROWS, LANES
+from foundation.kernels.search import MEET_ROWS
+
 
 class Femur(NamedTuple):
     """Femoral surface for the kernels, see `foundation.femur_patches`."""
 
     curved: bool
     patch: NDArray[np.float64]
+    corner: NDArray[np.float64]
     neighbour: NDArray[np.int64]
     low: NDArray[np.float64]
     high: NDArray[np.float64]
@@ -46,8 +50,6 @@ class Bed(NamedTuple):
     sizes: NDArray[np.float64]
     whole_shape: NDArray[np.float64]
     whole_weight: NDArray[np.float64]
-    mass: NDArray[np.float64]
-    lumps: NDArray[np.float64]
     cut_shape: NDArray[np.float64]
     vectors: NDArray[np.float64]
     metric: NDArray[np.float64]
@@ -63,7 +65,7 @@ class Bed(NamedTuple):
     first: NDArray[np.int64]
     count: NDArray[np.int64]  # type: ignore[assignment]
     list_first: NDArray[np.int64]
-    list_nodes: NDArray[np.int64]
+    list_points: NDArray[np.float64]
     local: NDArray[np.int64]
 
 
@@ -73,7 +75,7 @@ class Law(NamedTuple):
     - ``kinds`` (L,), ``exponents`` (L,), ``offsets`` (L,), ``coefficients`` (L, F),
       ``thicknesses`` (L, F): the layers, see `foundation.kernels.layers`;
     - ``lead`` (F,), ``exponent``: c and m of the leading term c d^m over a light indentation;
-    - ``disc_table``, ``area_table``: see `foundation.edge_smoothing`.
+    - ``edge_table``: see `foundation.edge_smoothing`.
     """
 
     kinds: NDArray[np.int64]
@@ -83,8 +85,7 @@ class Law(NamedTuple):
     thicknesses: NDArray[np.float64]
     lead: NDArray[np.float64]
     exponent: float
-    disc_table: NDArray[np.float64]
-    area_table: NDArray[np.float64]
+    edge_table: NDArray[np.float64]
 
 
 class Motion(NamedTuple):
@@ -113,11 +114,13 @@ class Work(NamedTuple):
     starts: NDArray[np.int64]
     active: NDArray[np.int64]
     kind: NDArray[np.int64]
-    top: NDArray[np.float64]
+    chosen: NDArray[np.int64]
     clearance: NDArray[np.float64]
-    field: NDArray[np.float64]
+    rows: NDArray[np.float64]
+    facets: NDArray[np.int64]
+    block: NDArray[np.float64]
+    block_of: NDArray[np.int64]
     slopes: NDArray[np.float64]
-    rates: NDArray[np.float64]
     side: NDArray[np.float64]
     lone: NDArray[np.int64]
     bears: NDArray[np.float64]
@@ -211,11 +214,13 @@ def new_work(bed: Bed) -> Work:
         starts=np.zeros(nodes, dtype=np.int64),
         active=np.zeros(elements, dtype=np.int64),
         kind=np.zeros(elements, dtype=np.int64),
-        top=np.zeros((elements, 3)),
+        chosen=np.zeros(elements, dtype=np.int64),
         clearance=np.zeros(int(np.diff(bed.list_first).max())),
-        field=np.zeros(max(len(bed.cut_weight), len(bed.whole_weight))),
+        rows=np.zeros(MEET_ROWS * LANES),
+        facets=np.zeros(LANES, dtype=np.int64),
+        block=np.zeros(BLOCK_ROWS * LANES),
+        block_of=np.zeros(LANES, dtype=np.int64),
         slopes=np.zeros(3),
-        rates=np.zeros(6),
         side=np.zeros(6),
         lone=np.zeros(1, dtype=np.int64),
         bears=np.zeros(6),

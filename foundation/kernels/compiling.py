@@ -8,7 +8,15 @@ from pathlib import Path
 from numba import njit
 
 #: Fused multiply-add is allowed, other reordering is not: the same machine gives the same bits.
-kernel = njit(cache=True, nogil=True, fastmath={"contract"})
+#: Division by zero gives infinity, since a test for it in a loop keeps the compiler from handling
+#: several turns of the loop at once.
+kernel = njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy")
+
+#: Lines or elements that are handled side by side. Loops over them have this constant length and
+#: run over neighbouring numbers, so that the compiler makes vector instructions of them.
+LANES = 32
+#: Rows of a block of elements, see `foundation.kernels.blocks`.
+BLOCK_ROWS = 83
 
 
 def drop_stale() -> None:

@@ -1,15 +1,22 @@
-"""Which elements of the bed are in contact, and the indentation of their nodes.
-
-What runs for every node takes bare arrays; what runs once for an evaluation takes the handles of
-`foundation.kernels.arrays`.
-"""
+"""Which elements of the bed are in contact, and the indentation of their nodes."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from foundation.kernels.compiling import kernel
-from foundation.kernels.search import nearby, tree_hit, walk_to_hit
+from foundation.kernels.compiling import LANES, kernel
+from foundation.kernels.fields import bound_of_field, highest_of_field
+from foundation.kernels.search import (
+    HIT_ROWS,
+    LINE_ROWS,
+    SEAM,
+    STEP,
+    facet_towards,
+    meet_patches,
+    nearby,
+    tree_hit,
+    walk_to_hit,
+)
 
 #: How an element of the bed bears, see `bearing_of`.
 APART = 0
@@ -28,99 +35,89 @@ _EDGE = 0.2
 
 
 @kernel
-def indent_nodes(
-    rotation, translation, patch, neighbour, curved, low, high, following, first, count, reach,
-    points, normals, nodes, starts, listed, depth, met, place,
-):  # fmt: skip
-    """Write the indentations of the ``listed`` nodes and where their lines meet the femur.
+def indent_nodes(rotation, translation, femur, bed, reach, listed, work):
+    """Write the indentations of the first ``listed`` nodes of ``todo``, and where they are met.
 
     The indentation is the signed distance at which the line along minus the node's normal leaves
     the femur: positive inside, negative outside, NaN where it does not. A walk from the facet of
     the node before (or from ``starts``, where not -1) finds the sheet of surface next to the node;
     where that fails or goes deep, the tree has the last word.
     """
+    patch, corner, neighbour, curved = femur.patch, femur.corner, femur.neighbour, femur.curved
+    points, normals = bed.points, bed.normals
+    nodes, starts = work.todo, work.starts
+    depth, met, place = work.depth, work.met, work.place
+    rows, facets = work.rows, work.facets
     r00, r01, r02 = rotation[0, 0], rotation[0, 1], rotation[0, 2]
     r10, r11, r12 = rotation[1, 0], rotation[1, 1], rotation[1, 2]
     r20, r21, r22 = rotation[2, 0], rotation[2, 1], rotation[2, 2]
     facet = 0
-    for i in range(listed):
-        node = nodes[i]
-        if starts[i] >= 0:
-            facet = starts[i]
-        nx, ny, nz = normals[node, 0], normals[node, 1], normals[node, 2]
-        x = points[node, 0] - translation[0]
-        y = points[node, 1] - translation[1]
-        z = points[node, 2] - translation[2]
-        ox = r00 * x + r10 * y + r20 * z
-        oy = r01 * x + r11 * y + r21 * z
-        oz = r02 * x + r12 * y + r22 * z
-        dx = -(r00 * nx + r10 * ny + r20 * nz)
-        dy = -(r01 * nx + r11 * ny + r21 * nz)
-        dz = -(r02 * nx + r12 * ny + r22 * nz)
-        facet, u, v, s, along = walk_to_hit(patch, neighbour, curved, facet, ox, oy, oz, dx, dy, dz)
-        if not (s <= TRUST and along > 0.0):
-            found, fu, fv, fs = tree_hit(
-                patch, curved, low, high, following, first, count, reach, ox, oy, oz, dx, dy, dz
-            )
-            if found >= 0:
-                facet, u, v, s = found, fu, fv, fs
-            else:
-                s = np.nan
-        depth[node] = s
-        met[node] = facet
-        place[node, 0] = u
-        place[node, 1] = v
+    for begin in range(0, listed, LANES):
+        count = min(LANES, listed - begin)
+        for i in range(count):
+            node = nodes[begin + i]
+            nx, ny, nz = normals[node, 0], normals[node, 1], normals[node, 2]
+            x = points[node, 0] - translation[0]
+            y = points[node, 1] - translation[1]
+            z = points[node, 2] - translation[2]
+            ox = r00 * x + r10 * y + r20 * z
+            oy = r01 * x + r11 * y + r21 * z
+            oz = r02 * x + r12 * y + r22 * z
+            dx = -(r00 * nx + r10 * ny + r20 * nz)
+            dy = -(r01 * nx + r11 * ny + r21 * nz)
+            dz = -(r02 * nx + r12 * ny + r22 * nz)
+            line = LINE_ROWS * LANES + i
+            rows[line], rows[line + LANES], rows[line + 2 * LANES] = ox, oy, oz
+            rows[line + 3 * LANES], rows[line + 4 * LANES], rows[line + 5 * LANES] = dx, dy, dz
+        for i in range(count):
+            line = LINE_ROWS * LANES + i
+            start = starts[begin + i]
+            facet = facet_towards(
+                corner, neighbour, start if start >= 0 else facet, rows[line],
+                rows[line + LANES], rows[line + 2 * LANES], rows[line + 3 * LANES],
+                rows[line + 4 * LANES], rows[line + 5 * LANES],
+            )  # fmt: skip
+            facets[i] = facet
+        meet_patches(patch, curved, facets, count, rows)
+        for i in range(count):
+            hit = HIT_ROWS * LANES + i
+            u, v, s = rows[hit], rows[hit + LANES], rows[hit + 2 * LANES]
+            out, step = rows[hit + 3 * LANES], rows[hit + 4 * LANES]
+            at = facets[i]
+            if not (min(u, v, 1.0 - u - v) >= -SEAM and step < STEP and s <= TRUST and out > 0.0):
+                line = LINE_ROWS * LANES + i
+                at, u, v, s = search_hit(
+                    femur, reach, at, rows[line], rows[line + LANES], rows[line + 2 * LANES],
+                    rows[line + 3 * LANES], rows[line + 4 * LANES], rows[line + 5 * LANES],
+                )  # fmt: skip
+            node = nodes[begin + i]
+            depth[node] = s
+            met[node] = at
+            place[node, 0] = u
+            place[node, 1] = v
 
 
 @kernel
-def highest_of_field(elements, element, depth, top):
-    """Largest indentation of the quadratic field over an element; writes where to ``top``.
-
-    Candidates are the corners, the stationary points on the edges and the one inside.
-    """
-    n = elements
-    d0, d1, d2 = depth[n[element, 0]], depth[n[element, 1]], depth[n[element, 2]]
-    d3, d4, d5 = depth[n[element, 3]], depth[n[element, 4]], depth[n[element, 5]]
-    # The field is d0 + a1 u + a2 v + a3 u² + a4 u v + a5 v².
-    a1, a2 = 4.0 * d3 - 3.0 * d0 - d1, 4.0 * d5 - 3.0 * d0 - d2
-    a3, a5 = 2.0 * (d0 + d1) - 4.0 * d3, 2.0 * (d0 + d2) - 4.0 * d5
-    a4 = 4.0 * (d0 + d4 - d3 - d5)
-    best, bu, bv = d0, 0.0, 0.0
-    if d1 > best:
-        best, bu, bv = d1, 1.0, 0.0
-    if d2 > best:
-        best, bu, bv = d2, 0.0, 1.0
-    for edge in range(3):
-        if edge == 0:
-            begin, middle, end = d0, d3, d1
-        elif edge == 1:
-            begin, middle, end = d1, d4, d2
-        else:
-            begin, middle, end = d2, d5, d0
-        bend = 2.0 * (begin + end) - 4.0 * middle
-        t = -0.5 * (4.0 * middle - 3.0 * begin - end) / bend if bend < 0.0 else 0.0
-        if 0.0 < t < 1.0:
-            u = t if edge == 0 else (1.0 - t if edge == 1 else 0.0)
-            v = 0.0 if edge == 0 else (t if edge == 1 else 1.0 - t)
-            value = d0 + u * (a1 + a3 * u + a4 * v) + v * (a2 + a5 * v)
-            if value > best:
-                best, bu, bv = value, u, v
-    det = 4.0 * a3 * a5 - a4 * a4
-    if det > 0.0 and a3 < 0.0:
-        u, v = (a4 * a2 - 2.0 * a5 * a1) / det, (a4 * a1 - 2.0 * a3 * a2) / det
-        if u > 0.0 and v > 0.0 and u + v < 1.0:
-            value = d0 + u * (a1 + a3 * u + a4 * v) + v * (a2 + a5 * v)
-            if value > best:
-                best, bu, bv = value, u, v
-    top[element, 0] = bu
-    top[element, 1] = bv
-    top[element, 2] = best
-    return best
+def search_hit(femur, reach, facet, ox, oy, oz, dx, dy, dz):
+    """Where a line leaves the femur: (facet, u, v, s), s NaN where it does not."""
+    patch, curved = femur.patch, femur.curved
+    at, u, v, s, out = walk_to_hit(patch, femur.neighbour, curved, facet, ox, oy, oz, dx, dy, dz)
+    if s <= TRUST and out > 0.0:
+        return at, u, v, s
+    # A field is also asked for a little outside the femur.
+    back = TRUST if curved else 0.0
+    found, fu, fv, fs = tree_hit(
+        patch, curved, femur.low, femur.high, femur.next, femur.first, femur.count, reach + back,
+        ox - back * dx, oy - back * dy, oz - back * dz, dx, dy, dz,
+    )  # fmt: skip
+    if found >= 0:
+        return found, fu, fv, fs - back
+    return at, u, v, np.nan
 
 
 @kernel
-def bearing_of(elements, element, size, depth, top):
-    """How an element bears, its nodes known, and its largest indentation.
+def bearing_of(elements, element, size, depth):
+    """How an element bears, its nodes known, and a bound of its largest indentation.
 
     `APART`: nowhere indented. `RESOLVED`: its indentation is the field of its nodes. `LUMPED`: a
     node's line misses the femur (a rim) or the surfaces are too steep to each other for a field;
@@ -136,17 +133,28 @@ def bearing_of(elements, element, size, depth, top):
         else:
             missing = True
     if elements.shape[1] == 1:
-        top[element, 2] = highest
         return (RESOLVED, highest) if highest > 0.0 else (APART, 0.0)
     if highest < -size:
         return APART, 0.0
     if missing or highest - lowest > _STEEP * size:
         return LUMPED, 0.0
-    if highest < -max(BULGE * size, _EDGE * (highest - lowest)):
-        return APART, 0.0
     edge = _EDGE * (highest - lowest)
-    highest = highest_of_field(elements, element, depth, top)
-    return (RESOLVED, highest) if highest > -edge else (APART, 0.0)
+    if highest < -max(BULGE * size, edge):
+        return APART, 0.0
+    bound = bound_of_field(elements, element, depth)
+    if highest <= -edge and (
+        bound <= -edge or highest_of_field(elements, element, depth)[0] <= -edge
+    ):
+        return APART, 0.0
+    return RESOLVED, bound
+
+
+@kernel
+def highest_of(elements, element, depth):
+    """Largest indentation of a resolved element."""
+    if elements.shape[1] == 1:
+        return depth[elements[element, 0]]
+    return highest_of_field(elements, element, depth)[0]
 
 
 @kernel
@@ -200,35 +208,23 @@ def slab_over_plane(
 
 
 @kernel
-def nearest_facet(rotation, patch, neighbour, curved, direction, t, facet, x, y, z):
-    """Facet over the middle of a group of the bed, walking along the bed's mean normal there."""
-    r = rotation
-    nx, ny, nz = direction[t, 0], direction[t, 1], direction[t, 2]
-    dx = -(r[0, 0] * nx + r[1, 0] * ny + r[2, 0] * nz)
-    dy = -(r[0, 1] * nx + r[1, 1] * ny + r[2, 1] * nz)
-    dz = -(r[0, 2] * nx + r[1, 2] * ny + r[2, 2] * nz)
-    found, _, _, s, _ = walk_to_hit(patch, neighbour, curved, facet, x, y, z, dx, dy, dz)
-    return found if abs(s) <= TRUST else facet
-
-
-@kernel
 def clearances(
-    rotation, translation, plane_normal, plane_point, protrusion, plane, points, list_nodes,
-    begin, end, margin, out,
+    rotation, translation, plane_normal, plane_point, protrusion, plane, points, begin, end,
+    margin, out,
 ):  # fmt: skip
     """Write how far the nodes of a group lie outside what the femur there can reach.
 
-    Returns whether all of them do by more than the margin.
+    ``points`` (3, N) are the nodes of all groups, one after the other. Returns whether all of the
+    group's do by more than the margin.
     """
     mx, my, mz, level = plane_in_tibia(rotation, translation, plane_normal, plane_point, plane)
     level += protrusion[plane]
-    clear = True
+    near = 0
     for i in range(begin, end):
-        node = list_nodes[i]
-        height = mx * points[node, 0] + my * points[node, 1] + mz * points[node, 2] - level
+        height = mx * points[0, i] + my * points[1, i] + mz * points[2, i] - level
         out[i - begin] = height
-        clear = clear and height > margin
-    return clear
+        near += 1 if height <= margin else 0
+    return near == 0
 
 
 @kernel
@@ -243,16 +239,15 @@ def find_candidates(rotation, translation, femur, bed, work, first, last):
     node), each once, with a facet nearby for the first of each group. Returns the lengths of both
     lists.
     """
-    patch, neighbour, curved = femur.patch, femur.neighbour, femur.curved
     plane_of, plane_point, plane_normal = femur.plane_of, femur.plane_point, femur.plane_normal
     protrusion, plane_reach = femur.protrusion, femur.plane_reach
     grid_low, grid_cell = femur.grid_low, femur.grid_cell
     grid_facet, grid_distance = femur.grid_facet, femur.grid_distance
-    points, elements = bed.points, bed.elements
+    elements = bed.elements
     centre, radius, thickness, bulge = bed.centre, bed.radius, bed.thickness, bed.bulge
     direction = bed.direction
     skip, group_first, group_count = bed.next, bed.first, bed.count
-    list_first, list_nodes, local = bed.list_first, bed.list_nodes, bed.local
+    list_first, list_points, local = bed.list_first, bed.list_points, bed.local
     stamp, clearance = work.stamp, work.clearance
     candidates, todo, starts = work.candidates, work.todo, work.starts
     generation = work.generation[0]
@@ -285,29 +280,20 @@ def find_candidates(rotation, translation, femur, bed, work, first, last):
         if group_count[t] == 0:
             t += 1
             continue
-        facet = nearest_facet(rotation, patch, neighbour, curved, direction, t, facet, cx, cy, cz)
-        plane = plane_of[facet]
         bounded = within(plane_point, plane, plane_reach - radius[t], cx, cy, cz)
-        if bounded and (
-            bulge[t] < slab_over_plane(
-                rotation, plane_normal, plane_point, plane, protrusion, direction, thickness,
-                radius, t, cx, cy, cz,
-            )
-            or clearances(
-                rotation, translation, plane_normal, plane_point, protrusion, plane, points,
-                list_nodes, list_first[t], list_first[t + 1], bulge[t], clearance,
-            )
+        if bounded and clearances(
+            rotation, translation, plane_normal, plane_point, protrusion, plane, list_points,
+            list_first[t], list_first[t + 1], bulge[t], clearance,
         ):  # fmt: skip
             t = skip[t]
             continue
         for e in range(group_first[t], group_first[t] + group_count[t]):
             if bounded:
-                clear = True
+                # No early end: counting costs less than a turn that the processor guesses wrong.
+                near = 0
                 for k in range(elements.shape[1]):
-                    if clearance[local[e, k]] <= bulge[t]:
-                        clear = False
-                        break
-                if clear:
+                    near += 1 if clearance[local[e, k]] <= bulge[t] else 0
+                if near == 0:
                     continue
             candidates[found] = e
             found += 1
@@ -362,27 +348,19 @@ def find_contact(rotation, translation, femur, bed, work, first, last, reach, be
     one, that of the deepest (-1 if none) and its indentation.
     """
     found, listed = find_candidates(rotation, translation, femur, bed, work, first, last)
-    indent_nodes(
-        rotation, translation, femur.patch, femur.neighbour, femur.curved, femur.low, femur.high,
-        femur.next, femur.first, femur.count, reach, bed.points, bed.normals, work.todo,
-        work.starts, listed, work.depth, work.met, work.place,
-    )  # fmt: skip
-    elements, sizes, top = bed.elements, bed.sizes, work.top
+    indent_nodes(rotation, translation, femur, bed, reach, listed, work)
+    elements, sizes = bed.elements, bed.sizes
     depth, active, kinds = work.depth, work.active, work.kind
     candidates, todo, starts = work.candidates, work.todo, work.starts
     if elements.shape[1] == 6:
         found, listed = keep_near(elements, sizes, depth, work.met, work.stamp,
                                   work.generation[0], found, candidates, todo, starts)  # fmt: skip
-        indent_nodes(
-            rotation, translation, femur.patch, femur.neighbour, femur.curved, femur.low,
-            femur.high, femur.next, femur.first, femur.count, reach, bed.points, bed.normals,
-            todo, starts, listed, depth, work.met, work.place,
-        )  # fmt: skip
+        indent_nodes(rotation, translation, femur, bed, reach, listed, work)
     met, centroid_first = work.met, bed.centroid_first
     end, deepest, largest, lumped = begin, -1, 0.0, 0
     for i in range(found):
         e = candidates[i]
-        kind, indentation = bearing_of(elements, e, sizes[e], depth, top)
+        kind, bound = bearing_of(elements, e, sizes[e], depth)
         if kind == LUMPED:
             todo[lumped] = centroid_first + e
             starts[lumped] = met[elements[e, 0]]
@@ -390,20 +368,17 @@ def find_contact(rotation, translation, femur, bed, work, first, last, reach, be
         elif kind == RESOLVED:
             active[end] = e
             kinds[end] = kind
-            if indentation > largest:
-                deepest, largest = end, indentation
+            if bound > largest:
+                indentation = highest_of(elements, e, depth)
+                if indentation > largest:
+                    deepest, largest = end, indentation
             end += 1
-    indent_nodes(
-        rotation, translation, femur.patch, femur.neighbour, femur.curved, femur.low, femur.high,
-        femur.next, femur.first, femur.count, reach, bed.points, bed.normals, todo, starts, lumped,
-        depth, work.met, work.place,
-    )  # fmt: skip
+    indent_nodes(rotation, translation, femur, bed, reach, lumped, work)
     for i in range(lumped):
         indentation = depth[todo[i]]
         if indentation > 0.0:
             active[end] = todo[i] - centroid_first
             kinds[end] = LUMPED
-            top[active[end], 2] = indentation
             if indentation > largest:
                 deepest, largest = end, indentation
             end += 1

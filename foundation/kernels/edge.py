@@ -6,14 +6,28 @@ from foundation.kernels.compiling import kernel
 from foundation.kernels.layers import POWER, spring_pressure
 
 #: Where the tables of `foundation.edge_smoothing` end.
-DISC_END = 4.0
+EDGE_END = 4.0
+
+
+@kernel
+def edge_part(t):
+    """Part T_0(t) of the points beyond the edge, -1 <= t <= 1: the integral of the kernel."""
+    square = t * t
+    return 0.5 + t * (1.40625 + square * (-1.5625 + square * 0.65625))
+
+
+@kernel
+def edge_ramp(t):
+    """Smoothed ramp T_1(t), -1 <= t <= 1: the integral of `edge_part`."""
+    square = t * t
+    return 0.078125 + 0.5 * t + square * (0.703125 + square * (-0.390625 + square * 0.109375))
 
 
 @kernel
 def table_value(table, t):
-    """Value and derivative of a tabulated function of -1 <= t <= `DISC_END`, (N, 6) quintics."""
+    """Value and derivative of a tabulated function of -1 <= t <= `EDGE_END`, (N, 6) quintics."""
     pieces = table.shape[0]
-    scale = pieces / (DISC_END + 1.0)
+    scale = pieces / (EDGE_END + 1.0)
     position = (t + 1.0) * scale
     piece = min(int(position), pieces - 1)
     x = position - piece
@@ -25,32 +39,34 @@ def table_value(table, t):
 
 
 @kernel
-def disc_power(table, exponent, t):
-    """Smoothed power function T(t) of `foundation.edge_smoothing` and its derivative, t > -1."""
-    if t < DISC_END:
+def edge_power(table, exponent, t):
+    """Smoothed power T_m(t) of `foundation.edge_smoothing` and its derivative, t > -1."""
+    m = exponent
+    if m == 1.0:
+        return (edge_ramp(t), edge_part(t)) if t < 1.0 else (t, 1.0)
+    if t < EDGE_END:
         return table_value(table, t)
     # The first terms of its series in 1/t.
-    m = exponent
-    fourth = -m * (m - 1.0) * (m - 2.0) * (m - 3.0) / 768.0 / (t * t * t * t)
+    fourth = -m * (m - 1.0) * (m - 2.0) * (m - 3.0) / 504.0 / (t * t * t * t)
     power = t**m
     return power * (1.0 + fourth), power / t * (m + (m - 4.0) * fourth)
 
 
 @kernel
-def disc_pressure(
+def edge_pressure(
     kinds, exponents, offsets, coefficients, thicknesses, lead, exponent, table, spring, height,
     rise,
 ):  # fmt: skip
-    """Pressure smoothed over a disc on which the indentation is height + rise x, |x| <= 1.
+    """Pressure smoothed over a surrounding on which the indentation is height + rise x, |x| <= 1.
 
-    A point of the bed near the edge of the contact patch stands for a disc of its area, so that
+    A point of the bed near the edge of the contact patch stands for its surroundings, so that
     loads vary smoothly as the edge passes over it. The law's leading term, ``lead`` d^m, is
     smoothed; what the pressure has beyond it is flat at the edge and taken at the point.
 
     Returns the pressure and its derivatives by height and rise.
     """
     m = exponent
-    value, slope = disc_power(table, m, height / rise)
+    value, slope = edge_power(table, m, height / rise)
     scale = lead[spring] if m == 1.0 else lead[spring] * rise ** (m - 1.0)
     mean, by_height = scale * rise * value, scale * slope
     by_rise = scale * (m * value - height / rise * slope)

@@ -2,75 +2,32 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from foundation.kernels.compiling import kernel
-from foundation.kernels.contact import LUMPED, find_contact
-from foundation.kernels.edge import disc_pressure, table_value
-from foundation.kernels.gradients import add_curvature, find_gradients
-from foundation.kernels.layers import (
-    POWER,
-    series_pressure,
-    spring_energy,
-    spring_pressure,
-    spring_strain,
+from foundation.kernels.blocks import (
+    BEARS,
+    BORNE,
+    BY_OFFSET,
+    STIFFNESS,
+    bear_block,
+    fill_block,
+    is_linear,
 )
+from foundation.kernels.compiling import LANES, kernel
+from foundation.kernels.contact import LUMPED, find_contact
+from foundation.kernels.fields import (
+    bound_of_field,
+    field_slope,
+    highest_of_field,
+    quadratic_shapes,
+)
+from foundation.kernels.gradients import add_curvature, find_gradients
+from foundation.kernels.layers import series_pressure, spring_pressure, spring_strain
 
 #: Numbers that `integrate_contact` writes per compartment, see there.
 SUMS = 16
 
-#: Slope of the indentation that is taken for zero, so that its direction always has a limit.
-_LEAST_SLOPE = 1e-5
-#: Largest slope over which the edge is smoothed.
-_LARGEST_SLOPE = 0.1
 #: An element of a law with exponent m != 1 bears "all over" only where its nodes are pressed by
 #: this many times the rise of the indentation over it.
 _ROOT_MARGIN = 3.0
-
-
-@kernel
-def quadratic_shapes(u, v, out):
-    """Write the six quadratic shape functions of a triangle at (u, v)."""
-    w = 1.0 - u - v
-    out[0] = w * (2.0 * w - 1.0)
-    out[1] = u * (2.0 * u - 1.0)
-    out[2] = v * (2.0 * v - 1.0)
-    out[3] = 4.0 * u * w
-    out[4] = 4.0 * u * v
-    out[5] = 4.0 * v * w
-
-
-@kernel
-def field_slope(metric, elements, element, depth, slopes):
-    """Slope of the indentation over an element's plane triangle of corners; 0 only in the limit.
-
-    Writes its derivatives by the indentations of the corners to ``slopes`` (3,).
-    """
-    n = elements
-    d0, d1, d2 = depth[n[element, 0]], depth[n[element, 1]], depth[n[element, 2]]
-    total = _LEAST_SLOPE * _LEAST_SLOPE
-    for i in range(3):
-        slopes[i] = (
-            metric[element, i, 0] * d0 + metric[element, i, 1] * d1 + metric[element, i, 2] * d2
-        )
-    total += slopes[0] * d0 + slopes[1] * d1 + slopes[2] * d2
-    slope = np.sqrt(total)
-    # Beyond any slope of real contact the smoothing need not grow.
-    limit = min(1.0, _LARGEST_SLOPE / slope)
-    for i in range(3):
-        slopes[i] = slopes[i] / slope if limit == 1.0 else 0.0
-    return slope * limit
-
-
-@kernel
-def interpolate_field(elements, element, depth, shape, field):
-    """Write the indentation at the points of a rule, whose ``shape`` is (nodes, Q)."""
-    for q in range(shape.shape[1]):
-        field[q] = 0.0
-    for j in range(shape.shape[0]):
-        d = depth[elements[element, j]]
-        for q in range(shape.shape[1]):
-            field[q] += shape[j, q] * d
 
 
 @kernel
@@ -95,7 +52,8 @@ def patch_offset(law, bed, work, deepest, largest, with_jacobian):
         return offset, slope
     work.shape[0] = 1.0
     if bed.elements.shape[1] == 6:
-        quadratic_shapes(work.top[element, 0], work.top[element, 1], work.shape)
+        _, u, v = highest_of_field(bed.elements, element, work.depth)
+        quadratic_shapes(u, v, work.shape)
     for j in range(bed.elements.shape[1]):
         for k in range(6):
             work.centre_gradient[k] += work.shape[j] * work.gradient[bed.elements[element, j], k]
@@ -103,56 +61,48 @@ def patch_offset(law, bed, work, deepest, largest, with_jacobian):
 
 
 @kernel
-def friction_of_point(
-    vectors, element, shape, q, twist, limit, transition_speed, sums
-):  # fmt: skip
-    """Add Coulomb friction of a point to the wrench, smoothed below the transition speed.
-
-    ``limit`` is the coefficient times what the point bears over the reference triangle.
-    """
-    x = y = z = nx = ny = nz = area = 0.0
-    for j in range(shape.shape[0]):
-        s = shape[j, q]
-        nx += s * vectors[element, j, 0]
-        ny += s * vectors[element, j, 1]
-        nz += s * vectors[element, j, 2]
-        area += s * vectors[element, j, 6]
-        x += s * vectors[element, j, 7]
-        y += s * vectors[element, j, 8]
-        z += s * vectors[element, j, 9]
-    nx, ny, nz, x, y, z = nx / area, ny / area, nz / area, x / area, y / area, z / area
-    vx = twist[0] + twist[4] * z - twist[5] * y
-    vy = twist[1] + twist[5] * x - twist[3] * z
-    vz = twist[2] + twist[3] * y - twist[4] * x
-    along = vx * nx + vy * ny + vz * nz
-    vx -= along * nx
-    vy -= along * ny
-    vz -= along * nz
-    speed = np.sqrt(vx * vx + vy * vy + vz * vz + transition_speed * transition_speed)
-    scale = -limit * area / speed
-    fx, fy, fz = scale * vx, scale * vy, scale * vz
-    sums[0] += fx
-    sums[1] += fy
-    sums[2] += fz
-    sums[3] += y * fz - z * fy
-    sums[4] += z * fx - x * fz
-    sums[5] += x * fy - y * fx
+def take_column(rows, i, nodes, with_jacobian, bears, by_offset, stiffness):
+    """Copy what the nodes of a block's element bear, and its derivatives."""
+    n = LANES
+    for j in range(nodes):
+        bears[j] = rows[(BEARS + j) * n + i]
+        if with_jacobian:
+            by_offset[j] = rows[(BY_OFFSET + j) * n + i]
+            for k in range(nodes):
+                stiffness[j, k] = rows[(STIFFNESS + 6 * j + k) * n + i]
 
 
 @kernel
-def add_customary(
-    vectors, gradient, elements, element, bears, stiffness, by_offset, offset_slope,
-    centre_gradient, with_jacobian, side, sums, jacobian,
+def add_wrenches(rows, block_of, count, vectors, sums):
+    """Add a block's loads along its own normals: what its nodes bear times their vectors."""
+    n = LANES
+    s0, s1, s2, s3, s4, s5 = sums[0], sums[1], sums[2], sums[3], sums[4], sums[5]
+    s8, s9, s10, s11 = sums[8], sums[9], sums[10], sums[11]
+    for i in range(count):
+        e = block_of[i]
+        for j in range(vectors.shape[1]):
+            bears = rows[(BEARS + j) * n + i]
+            s0 += bears * vectors[e, j, 0]
+            s1 += bears * vectors[e, j, 1]
+            s2 += bears * vectors[e, j, 2]
+            s3 += bears * vectors[e, j, 3]
+            s4 += bears * vectors[e, j, 4]
+            s5 += bears * vectors[e, j, 5]
+            s8 += bears * vectors[e, j, 6]
+            s9 += bears * vectors[e, j, 7]
+            s10 += bears * vectors[e, j, 8]
+            s11 += bears * vectors[e, j, 9]
+    sums[0], sums[1], sums[2], sums[3], sums[4], sums[5] = s0, s1, s2, s3, s4, s5
+    sums[8], sums[9], sums[10], sums[11] = s8, s9, s10, s11
+
+
+@kernel
+def add_stiffness(
+    vectors, gradient, elements, element, stiffness, by_offset, offset_slope, centre_gradient,
+    side, jacobian,
 ):  # fmt: skip
-    """Add an element's loads along its own normals: what its nodes bear times their vectors."""
+    """Add an element's part of the Jacobian of `add_wrenches`."""
     count = elements.shape[1]
-    for j in range(count):
-        for k in range(6):
-            sums[k] += bears[j] * vectors[element, j, k]
-        for k in range(4):
-            sums[8 + k] += bears[j] * vectors[element, j, 6 + k]
-    if not with_jacobian:
-        return
     for k in range(count):
         node = elements[element, k]
         for row in range(6):
@@ -200,106 +150,106 @@ def add_conservative(
 
 
 @kernel
-def bear_element(
-    kinds, exponents, offsets, coefficients, thicknesses, lead, exponent, disc_table, area_table,
-    motion, vectors, element, shape, weights, radii, size, steepness, slopes, cut, lumped, height,
-    offset, conservative, with_jacobian, with_energy, field, rates, bears, stiffness, by_offset,
-    sums,
+def add_block(
+    bed, chosen, begin, count, offset_slope, conservative, with_jacobian, work, sums, jacobian
 ):  # fmt: skip
-    """Integrate the pressure of an element against the shape functions of its nodes.
-
-    Writes ``bears`` (K,): the integral of p phi_j, over the reference triangle or, in the
-    conservative form, over the area; ``stiffness`` (K, K): its derivative by the nodes'
-    indentations; ``by_offset`` (K,): its derivative by the offset, negative. Adds area, energy and
-    friction to ``sums``.
-    """
-    linear = kinds.shape[0] == 1 and kinds[0] == POWER and exponents[0] == 1.0
-    count = shape.shape[0]
-    moving, damping = motion.moving, motion.damping
-    for j in range(count):
-        bears[j] = 0.0
-        by_offset[j] = 0.0
-        for k in range(count):
-            stiffness[j, k] = 0.0
-    for q in range(shape.shape[1]):
-        bearing = (height if lumped else field[q]) - offset
-        radius = radii[q] * size if cut else 0.0
-        rise = radius * steepness
-        if bearing <= -rise:
-            continue
-        area = 0.0
-        for j in range(count):
-            area += shape[j, q] * vectors[element, j, 6]
-        area *= weights[q]
-        weight = area if conservative else weights[q]
-        part, by_rise = 1.0, 0.0
-        if bearing < rise:
-            part, _ = table_value(area_table, bearing / rise)
-        sums[6] += area * part
-        if cut and not conservative and linear and bearing < rise:
-            value, slope = table_value(disc_table, bearing / rise)
-            c = coefficients[0, element]
-            pressure, by_rise = c * rise * value, c * (value - bearing / rise * slope)
-            slope *= c
-        elif cut and not conservative and (bearing < rise or exponent != 1.0):
-            pressure, slope, by_rise = disc_pressure(
-                kinds, exponents, offsets, coefficients, thicknesses, lead, exponent, disc_table,
-                element, bearing, rise,
+    """Add the loads of a block's elements, at positions ``chosen[begin:begin + count]``."""
+    rows, block_of, elements, vectors = work.block, work.block_of, bed.elements, bed.vectors
+    bears, by_offset, stiffness = work.bears, work.by_offset, work.stiffness
+    gradient, force, side, lone = work.gradient, work.force, work.side, work.lone
+    points, kind_of, centre_gradient = bed.points, work.kind, work.centre_gradient
+    for i in range(count):
+        sums[6] += rows[BORNE * LANES + i]
+    if not conservative:
+        add_wrenches(rows, block_of, count, vectors, sums)
+    if not (conservative or with_jacobian):
+        return
+    for i in range(count):
+        e = block_of[i]
+        take_column(rows, i, elements.shape[1], with_jacobian, bears, by_offset, stiffness)
+        if kind_of[chosen[begin + i]] == LUMPED:
+            lone[0] = bed.centroid_first + e
+            add_lumped(
+                vectors, points, gradient, e, lone, bears, by_offset, offset_slope,
+                centre_gradient, conservative, with_jacobian, side, sums, jacobian, force,
             )  # fmt: skip
-        elif bearing <= 0.0:
-            continue
-        elif linear:
-            slope = coefficients[0, element]
-            pressure = slope * bearing
+        elif conservative:
+            add_conservative(
+                points, gradient, elements[e], bears, stiffness, with_jacobian, side, sums,
+                jacobian, force,
+            )  # fmt: skip
         else:
-            pressure, slope = spring_pressure(
-                kinds, exponents, offsets, coefficients, thicknesses, element, bearing
-            )
-        if with_energy and bearing > 0.0:
-            sums[14] += area * spring_energy(
-                kinds, exponents, coefficients, thicknesses, element, bearing
-            )
-        if moving:
-            rate = 0.0
-            for j in range(count):
-                rate += shape[j, q] * rates[j]
-            # Hunt & Crossley (1975); the bed cannot pull.
-            pressure *= max(0.0, 1.0 + damping * rate)
-            sums[7] = max(sums[7], pressure)
-            if motion.friction > 0.0:
-                friction_of_point(
-                    vectors, element, shape, q, motion.twist,
-                    motion.friction * pressure * weights[q], motion.transition_speed, sums,
-                )  # fmt: skip
-        for j in range(count):
-            bears[j] += weight * shape[j, q] * pressure
-        if with_jacobian:
-            for j in range(count):
-                share = weight * shape[j, q]
-                by_offset[j] += share * slope
-                for k in range(count):
-                    stiffness[j, k] += share * slope * shape[k, q]
-                if by_rise != 0.0:
-                    for k in range(3):
-                        stiffness[j, k] += share * by_rise * radius * slopes[k]
+            add_stiffness(
+                vectors, gradient, elements, e, stiffness, by_offset, offset_slope,
+                centre_gradient, side, jacobian,
+            )  # fmt: skip
 
 
 @kernel
-def bear_whole_linear(
-    vectors, elements, element, depth, offset, stiffness_of_law, mass, lumps, with_jacobian,
-    bears, stiffness, by_offset, sums,
-):  # fmt: skip
-    """`bear_element` for a pressure linear in the indentation over a whole element, exactly."""
-    for j in range(elements.shape[1]):
-        total = 0.0
-        for k in range(elements.shape[1]):
-            total += mass[j, k] * (depth[elements[element, k]] - offset)
-        bears[j] = stiffness_of_law * total
-        sums[6] += lumps[j] * vectors[element, j, 6]
-        if with_jacobian:
-            by_offset[j] = stiffness_of_law * lumps[j]
-            for k in range(elements.shape[1]):
-                stiffness[j, k] = stiffness_of_law * mass[j, k]
+def add_extremes(bed, law, begin, end, offset, moving, work, sums):
+    """Write peak pressure and largest strain of the active elements ``begin`` to ``end``."""
+    elements, depth, centroid_first = bed.elements, work.depth, bed.centroid_first
+    active, kind_of = work.active, work.kind
+    kinds, exponents, offsets = law.kinds, law.exponents, law.offsets
+    coefficients, thicknesses, linear = law.coefficients, law.thicknesses, is_linear(law)
+    # On a bed of one stiffness, only elements that may be deeper than all before matter.
+    peak = strain = 0.0
+    for i in range(begin, end):
+        e = active[i]
+        if kind_of[i] == LUMPED:
+            pressed = depth[centroid_first + e] - offset
+        elif elements.shape[1] == 1:
+            pressed = depth[elements[e, 0]] - offset
+        else:
+            bound = bound_of_field(elements, e, depth) - offset
+            if linear and (
+                coefficients[0, e] * bound <= peak and bound / thicknesses[0, e] <= strain
+            ):
+                continue
+            pressed = highest_of_field(elements, e, depth)[0] - offset
+        if linear:
+            peak = max(peak, coefficients[0, e] * pressed)
+            strain = max(strain, pressed / thicknesses[0, e])
+            continue
+        pressure, _ = spring_pressure(
+            kinds, exponents, offsets, coefficients, thicknesses, e, pressed
+        )
+        peak = max(peak, pressure)
+        ratio = spring_strain(kinds, exponents, offsets, coefficients, thicknesses, e, pressed)
+        strain = max(strain, ratio)
+    # Damping changes the pressure at each point.
+    sums[7] = 0.0 if moving else peak
+    sums[13] = strain
+
+
+@kernel
+def choose_rules(bed, law, begin, end, offset, work):
+    """List the active elements by rule: those that bear all over in front, the cut ones behind.
+
+    Writes ``chosen``; returns how many bear all over, and where the cut ones begin. Where the
+    pressure begins with a power, the simple rule must keep off the edge.
+    """
+    elements, sizes, metric = bed.elements, bed.sizes, bed.metric
+    depth, slopes, active, kind_of = work.depth, work.slopes, work.active, work.kind
+    chosen, exponent = work.chosen, law.exponent
+    whole, first_cut = 0, chosen.shape[0]
+    for i in range(begin, end):
+        cut = False
+        if elements.shape[1] == 6 and kind_of[i] != LUMPED:
+            e = active[i]
+            limit = offset
+            if exponent != 1.0:
+                slope = field_slope(metric, elements, e, depth, slopes)
+                limit += _ROOT_MARGIN * slope * sizes[e]
+            for j in range(6):
+                cut = cut or depth[elements[e, j]] <= limit
+        if cut:
+            first_cut -= 1
+            chosen[first_cut] = i
+        else:
+            chosen[whole] = i
+            whole += 1
+    return whole, first_cut
 
 
 @kernel
@@ -316,83 +266,24 @@ def integrate_contact(
     """
     if deepest < 0:
         return
-    points, elements, sizes = bed.points, bed.elements, bed.sizes
-    vectors, metric, mass, lumps = bed.vectors, bed.metric, bed.mass, bed.lumps
-    whole_shape, whole_weight = bed.whole_shape, bed.whole_weight
-    cut_shape, cut_weight, cut_radius = bed.cut_shape, bed.cut_weight, bed.cut_radius
-    depth, gradient, force, top = work.depth, work.gradient, work.force, work.top
-    field, slopes, rates, side, lone = work.field, work.slopes, work.rates, work.side, work.lone
-    bears, stiffness, by_offset = work.bears, work.stiffness, work.by_offset
-    kinds, exponents, offsets = law.kinds, law.exponents, law.offsets
-    coefficients, thicknesses, exponent = law.coefficients, law.thicknesses, law.exponent
-    lead, disc_table, area_table = law.lead, law.disc_table, law.area_table
-    centre_gradient, nodes, moving = work.centre_gradient, elements.shape[1], motion.moving
-    simple = kinds.shape[0] == 1 and kinds[0] == POWER and exponents[0] == 1.0
-    simple = simple and not (conservative or moving or with_energy)
     offset, offset_slope = patch_offset(law, bed, work, deepest, largest, with_jacobian)
-    # Reading a handle costs more than an array, so nothing of it is left for the loop.
-    active, kind_of, centroid_first = work.active, work.kind, bed.centroid_first
-    peak = strain = 0.0
-    for i in range(begin, end):
-        e = active[i]
-        lumped = kind_of[i] == LUMPED
-        lone[0] = centroid_first + e
-        pressed = top[e, 2] - offset
-        if simple:
-            peak = max(peak, coefficients[0, e] * pressed)
-            strain = max(strain, pressed / thicknesses[0, e])
-        else:
-            deep, _ = spring_pressure(
-                kinds, exponents, offsets, coefficients, thicknesses, e, pressed
-            )
-            if not moving:
-                peak = max(peak, deep)
-            ratio = spring_strain(kinds, exponents, offsets, coefficients, thicknesses, e, pressed)
-            strain = max(strain, ratio)
-        steepness, cut = 0.0, False
-        if not lumped and nodes == 6:
-            steepness = field_slope(metric, elements, e, depth, slopes)
-            # Where the pressure begins with a power, the simple rule must keep off the edge.
-            margin = 0.0 if exponent == 1.0 else _ROOT_MARGIN * steepness * sizes[e]
-            for j in range(nodes):
-                cut = cut or depth[elements[e, j]] <= offset + margin
-        if simple and not lumped and not cut and (nodes == 6 or pressed > 0.0):
-            bear_whole_linear(
-                vectors, elements, e, depth, offset, coefficients[0, e], mass, lumps,
-                with_jacobian, bears, stiffness, by_offset, sums,
+    add_extremes(bed, law, begin, end, offset, motion.moving, work, sums)
+    chosen = work.chosen
+    whole, first_cut = choose_rules(bed, law, begin, end, offset, work)
+    for cut in (False, True):
+        start, stop = (first_cut, chosen.shape[0]) if cut else (0, whole)
+        for first in range(start, stop, LANES):
+            count = min(LANES, stop - first)
+            fill_block(bed, law, motion, work, chosen, first, count, cut)
+            bear_block(
+                bed, law, motion, count, cut, offset, conservative, with_jacobian, with_energy,
+                work, sums,
             )  # fmt: skip
-        else:
-            shape, weights = (cut_shape, cut_weight) if cut else (whole_shape, whole_weight)
-            interpolate_field(elements, e, depth, shape, field)
-            if moving:
-                for j in range(nodes):
-                    rates[j] = 0.0
-                    node = lone[0] if lumped else elements[e, j]
-                    for k in range(6):
-                        rates[j] += gradient[node, k] * motion.twist[k]
-            bear_element(
-                kinds, exponents, offsets, coefficients, thicknesses, lead, exponent, disc_table,
-                area_table, motion, vectors, e, shape, weights, cut_radius, sizes[e], steepness,
-                slopes, cut, lumped, depth[lone[0]], offset, conservative, with_jacobian,
-                with_energy, field, rates, bears, stiffness, by_offset, sums,
+            add_block(
+                bed, chosen, first, count, offset_slope, conservative, with_jacobian, work, sums,
+                jacobian,
             )  # fmt: skip
-        if lumped:
-            add_lumped(
-                vectors, points, gradient, e, lone, bears, by_offset, offset_slope,
-                centre_gradient, conservative, with_jacobian, side, sums, jacobian, force,
-            )  # fmt: skip
-        elif conservative:
-            add_conservative(
-                points, gradient, elements[e], bears, stiffness, with_jacobian, side, sums,
-                jacobian, force,
-            )  # fmt: skip
-        else:
-            add_customary(
-                vectors, gradient, elements, e, bears, stiffness, by_offset, offset_slope,
-                centre_gradient, with_jacobian, side, sums, jacobian,
-            )  # fmt: skip
-    sums[7] = max(sums[7], peak)
-    sums[12], sums[13], sums[15] = largest, strain, offset
+    sums[12], sums[15] = largest, offset
     if sums[8] < 0.0 and not conservative:
         # At the lightest touch the smoothing of the edge may take away more than there is.
         sums[:] = 0.0
@@ -407,7 +298,10 @@ def add_lumped(
     vectors, points, gradient, element, lone, bears, by_offset, offset_slope, centre_gradient,
     conservative, with_jacobian, side, sums, jacobian, force,
 ):  # fmt: skip
-    """Add the loads of an element that is one spring, of the indentation of its centroid."""
+    """Add the Jacobian, and in the conservative form the loads, of an element of one spring.
+
+    Its indentation is that of its centroid.
+    """
     node = lone[0]
     total = slope = 0.0
     for row in range(6):
@@ -416,12 +310,7 @@ def add_lumped(
         total += bears[j]
         slope += by_offset[j]
         for k in range(6):
-            if not conservative:
-                sums[k] += bears[j] * vectors[element, j, k]
             side[k] += by_offset[j] * vectors[element, j, k]
-        if not conservative:
-            for k in range(4):
-                sums[8 + k] += bears[j] * vectors[element, j, 6 + k]
     if conservative:
         sums[8] += total
         for k in range(3):

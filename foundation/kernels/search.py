@@ -8,15 +8,33 @@ from __future__ import annotations
 
 import numpy as np
 
-from foundation.kernels.compiling import kernel
+from foundation.kernels.compiling import LANES, kernel
 
 _PATCH_STEPS = 12
 _WALK_STEPS = 60
-# Barycentric coordinates: a line this far outside a patch belongs to a neighbour for sure; one
-# this little outside is on the seam; one that two neighbours give each other may miss both by this.
+#: A line this little outside a patch, in barycentric coordinates, is on the seam.
+SEAM = 1e-9
+#: After a last step of Newton's method below this, the next would be below rounding.
+STEP = 1e-4
+# One this far outside belongs to a neighbour for sure; one that two neighbours give each other may
+# miss both by this.
 _FAR = 0.3
-_SEAM = 1e-9
 _SEAM_WIDTH = 0.05
+
+#: Rows of `LANES` numbers that `meet_patches` takes and gives, see there.
+LINE_ROWS, HIT_ROWS, MEET_ROWS = 0, 24, 29
+_PATCH_ROWS = 6
+#: Newton's steps that `meet_patches` takes.
+_STEPS = 3
+
+
+@kernel
+def directions_across(dx, dy, dz):
+    """Two unit vectors across a unit vector (Duff et al. 2017, J Comput Graph Tech 6(1):1-8)."""
+    sign = 1.0 if dz >= 0.0 else -1.0
+    a = -1.0 / (sign + dz)
+    b = dx * dy * a
+    return 1.0 + sign * dx * dx * a, sign * b, -sign * dx, b, sign + dy * dy * a, -dy
 
 
 @kernel
@@ -28,12 +46,7 @@ def patch_hit(patch, curved, facet, ox, oy, oz, dx, dy, dz):
 
     Returns (u, v, s, m.d): s NaN where there is none; m = dx/du x dx/dv is the outward normal.
     """
-    # Two directions across the line (Duff et al. 2017, J Comput Graph Tech 6(1):1-8).
-    sign = 1.0 if dz >= 0.0 else -1.0
-    a = -1.0 / (sign + dz)
-    b = dx * dy * a
-    tx, ty, tz = 1.0 + sign * dx * dx * a, sign * b, -sign * dx
-    wx, wy, wz = b, sign + dy * dy * a, -dy
+    tx, ty, tz, wx, wy, wz = directions_across(dx, dy, dz)
     x, y, z = patch[facet, 0, 0] - ox, patch[facet, 0, 1] - oy, patch[facet, 0, 2] - oz
     p0, q0, r0 = tx * x + ty * y + tz * z, wx * x + wy * y + wz * z, dx * x + dy * y + dz * z
     x, y, z = patch[facet, 1, 0], patch[facet, 1, 1], patch[facet, 1, 2]
@@ -72,8 +85,7 @@ def patch_hit(patch, curved, facet, ox, oy, oz, dx, dy, dz):
         du, dv = (v0 * f1 - f0 * v1) * inverse, (f0 * u1 - u0 * f1) * inverse
         u += du
         v += dv
-        # Newton's next step would be below rounding.
-        if abs(du) + abs(dv) < 1e-4:
+        if abs(du) + abs(dv) < STEP:
             break
         if not abs(u) + abs(v) < 1e3:
             return u, v, np.nan, 0.0
@@ -110,7 +122,7 @@ def walk_to_hit(patch, neighbour, curved, facet, ox, oy, oz, dx, dy, dz):
             break
         w = 1.0 - u - v
         worst = min(u, v, w)
-        if worst >= -_SEAM:
+        if worst >= -SEAM:
             return facet, u, v, s, out
         edge = 2 if worst == u else (0 if worst == v else 1)
         following = neighbour[facet, edge]
@@ -122,6 +134,133 @@ def walk_to_hit(patch, neighbour, curved, facet, ox, oy, oz, dx, dy, dz):
         previous = facet
         facet = following
     return facet, u, v, np.nan, 0.0
+
+
+@kernel
+def facet_towards(corner, neighbour, facet, ox, oy, oz, dx, dy, dz):
+    """Facet whose plane through its corners the line o + s d meets, walking towards it.
+
+    A first guess of where the line meets the surface: the last facet visited if the walk left the
+    surface.
+    """
+    tx, ty, tz, wx, wy, wz = directions_across(dx, dy, dz)
+    previous = -1
+    for _ in range(_WALK_STEPS):
+        x, y, z = corner[facet, 0, 0] - ox, corner[facet, 0, 1] - oy, corner[facet, 0, 2] - oz
+        p0, q0 = tx * x + ty * y + tz * z, wx * x + wy * y + wz * z
+        x, y, z = corner[facet, 1, 0] - ox, corner[facet, 1, 1] - oy, corner[facet, 1, 2] - oz
+        p1, q1 = tx * x + ty * y + tz * z, wx * x + wy * y + wz * z
+        x, y, z = corner[facet, 2, 0] - ox, corner[facet, 2, 1] - oy, corner[facet, 2, 2] - oz
+        p2, q2 = tx * x + ty * y + tz * z, wx * x + wy * y + wz * z
+        # Barycentric coordinates of the corners 1, 2 and 0, times the area.
+        u, v, w = p2 * q0 - p0 * q2, p0 * q1 - p1 * q0, p1 * q2 - p2 * q1
+        if u + v + w < 0.0:
+            u, v, w = -u, -v, -w
+        worst = min(u, v, w)
+        if worst >= 0.0:
+            return facet
+        edge = 2 if worst == u else (0 if worst == v else 1)
+        following = neighbour[facet, edge]
+        if following < 0 or following == previous:
+            return facet
+        previous = facet
+        facet = following
+    return facet
+
+
+@kernel
+def meet_planes(patch, facets, count, rows):
+    """`meet_patches` for plane facets."""
+    n = LANES
+    c = _PATCH_ROWS * n
+    h = HIT_ROWS * n
+    for i in range(count):
+        facet = facets[i]
+        for j in range(3):
+            for k in range(3):
+                rows[c + (3 * j + k) * n + i] = patch[facet, j, k]
+    for i in range(n):
+        dx, dy, dz = rows[3 * n + i], rows[4 * n + i], rows[5 * n + i]
+        tx, ty, tz, wx, wy, wz = directions_across(dx, dy, dz)
+        x = rows[c + i] - rows[i]
+        y = rows[c + n + i] - rows[n + i]
+        z = rows[c + 2 * n + i] - rows[2 * n + i]
+        p0, q0, r0 = tx * x + ty * y + tz * z, wx * x + wy * y + wz * z, dx * x + dy * y + dz * z
+        x, y, z = rows[c + 3 * n + i], rows[c + 4 * n + i], rows[c + 5 * n + i]
+        p1, q1, r1 = tx * x + ty * y + tz * z, wx * x + wy * y + wz * z, dx * x + dy * y + dz * z
+        x, y, z = rows[c + 6 * n + i], rows[c + 7 * n + i], rows[c + 8 * n + i]
+        p2, q2, r2 = tx * x + ty * y + tz * z, wx * x + wy * y + wz * z, dx * x + dy * y + dz * z
+        det = p1 * q2 - p2 * q1
+        u, v = (p2 * q0 - p0 * q2) / det, (p0 * q1 - p1 * q0) / det
+        rows[h + i], rows[h + n + i] = u, v
+        rows[h + 2 * n + i] = r0 + u * r1 + v * r2
+        rows[h + 3 * n + i] = det
+        rows[h + 4 * n + i] = 0.0
+
+
+@kernel
+def meet_patches(patch, curved, facets, count, rows):
+    """Where lines meet the patches of given facets, continued beyond their edges; `LANES` at once.
+
+    Parameters
+    ----------
+    patch : (F, 6, 3) float64
+        The femur's patches [m].
+    curved : bool
+        False if only the first three coefficients count.
+    facets : (LANES,) int64
+        Facet of each line; those from ``count`` on are idle.
+    rows : (MEET_ROWS * LANES,) float64
+        The six rows from `LINE_ROWS` hold o and d of the lines. Written to those from `HIT_ROWS`:
+        u, v, s, m.d as `patch_hit` gives them, and the size of the last step in (u, v).
+    """
+    n = LANES
+    c = _PATCH_ROWS * n
+    h = HIT_ROWS * n
+    if not curved:
+        meet_planes(patch, facets, count, rows)
+        return
+    for i in range(count):
+        facet = facets[i]
+        for j in range(6):
+            for k in range(3):
+                rows[c + (3 * j + k) * n + i] = patch[facet, j, k]
+    for i in range(n):
+        dx, dy, dz = rows[3 * n + i], rows[4 * n + i], rows[5 * n + i]
+        tx, ty, tz, wx, wy, wz = directions_across(dx, dy, dz)
+        x = rows[c + i] - rows[i]
+        y = rows[c + n + i] - rows[n + i]
+        z = rows[c + 2 * n + i] - rows[2 * n + i]
+        p0, q0, r0 = tx * x + ty * y + tz * z, wx * x + wy * y + wz * z, dx * x + dy * y + dz * z
+        x, y, z = rows[c + 3 * n + i], rows[c + 4 * n + i], rows[c + 5 * n + i]
+        p1, q1, r1 = tx * x + ty * y + tz * z, wx * x + wy * y + wz * z, dx * x + dy * y + dz * z
+        x, y, z = rows[c + 6 * n + i], rows[c + 7 * n + i], rows[c + 8 * n + i]
+        p2, q2, r2 = tx * x + ty * y + tz * z, wx * x + wy * y + wz * z, dx * x + dy * y + dz * z
+        x, y, z = rows[c + 9 * n + i], rows[c + 10 * n + i], rows[c + 11 * n + i]
+        p3, q3, r3 = tx * x + ty * y + tz * z, wx * x + wy * y + wz * z, dx * x + dy * y + dz * z
+        x, y, z = rows[c + 12 * n + i], rows[c + 13 * n + i], rows[c + 14 * n + i]
+        p4, q4, r4 = tx * x + ty * y + tz * z, wx * x + wy * y + wz * z, dx * x + dy * y + dz * z
+        x, y, z = rows[c + 15 * n + i], rows[c + 16 * n + i], rows[c + 17 * n + i]
+        p5, q5, r5 = tx * x + ty * y + tz * z, wx * x + wy * y + wz * z, dx * x + dy * y + dz * z
+        # The plane through the corners gives the start.
+        u0, u1, v0, v1 = p1 + p3, q1 + q3, p2 + p5, q2 + q5
+        det = u0 * v1 - v0 * u1
+        u, v = (v0 * q0 - p0 * v1) / det, (p0 * u1 - u0 * q0) / det
+        du = dv = 0.0
+        for _ in range(_STEPS):
+            f0 = p0 + u * (p1 + u * p3 + v * p4) + v * (p2 + v * p5)
+            f1 = q0 + u * (q1 + u * q3 + v * q4) + v * (q2 + v * q5)
+            u0, u1 = p1 + 2.0 * u * p3 + v * p4, q1 + 2.0 * u * q3 + v * q4
+            v0, v1 = p2 + u * p4 + 2.0 * v * p5, q2 + u * q4 + 2.0 * v * q5
+            det = u0 * v1 - v0 * u1
+            inverse = 1.0 / det
+            du, dv = (v0 * f1 - f0 * v1) * inverse, (f0 * u1 - u0 * f1) * inverse
+            u += du
+            v += dv
+        rows[h + i], rows[h + n + i] = u, v
+        rows[h + 2 * n + i] = r0 + u * (r1 + u * r3 + v * r4) + v * (r2 + v * r5)
+        rows[h + 3 * n + i] = det
+        rows[h + 4 * n + i] = abs(du) + abs(dv)
 
 
 @kernel
@@ -149,7 +288,7 @@ def tree_hit(patch, curved, low, high, following, first, count, reach, ox, oy, o
             continue
         for j in range(first[node], first[node] + count[node]):
             u, v, s, out = patch_hit(patch, curved, j, ox, oy, oz, dx, dy, dz)
-            if not (0.0 < s < best) or min(u, v, 1.0 - u - v) < -_SEAM:
+            if not (0.0 < s < best) or min(u, v, 1.0 - u - v) < -SEAM:
                 continue
             if out > 0.0:
                 best, facet, best_u, best_v = s, j, u, v
@@ -158,22 +297,23 @@ def tree_hit(patch, curved, low, high, following, first, count, reach, ox, oy, o
 
 
 @kernel
-def grid_index(low, cell, cells, value):
-    """Index of the grid's cell along an axis, and how far beyond the grid the value lies [m]."""
-    position = (value - low) / cell
+def grid_index(low, per_cell, cells, value):
+    """Index of the grid's cell along an axis, and how far beyond the grid it lies, in cells."""
+    position = (value - low) * per_cell
     index = min(max(int(min(max(position, 0.0), cells)), 0), cells - 1)
-    return index, max(-position, position - cells, 0.0) * cell
+    return index, max(-position, position - cells, 0.0)
 
 
 @kernel
 def nearby(grid_low, grid_cell, grid_facet, grid_distance, x, y, z):
     """Facet near a point of the femoral frame, and a lower bound of the distance to the femur."""
-    i, beyond_x = grid_index(grid_low[0], grid_cell, grid_facet.shape[0], x)
-    j, beyond_y = grid_index(grid_low[1], grid_cell, grid_facet.shape[1], y)
-    k, beyond_z = grid_index(grid_low[2], grid_cell, grid_facet.shape[2], z)
+    per_cell = 1.0 / grid_cell
+    i, beyond_x = grid_index(grid_low[0], per_cell, grid_facet.shape[0], x)
+    j, beyond_y = grid_index(grid_low[1], per_cell, grid_facet.shape[1], y)
+    k, beyond_z = grid_index(grid_low[2], per_cell, grid_facet.shape[2], z)
     beyond = beyond_x * beyond_x + beyond_y * beyond_y + beyond_z * beyond_z
     if beyond > 0.0:
-        return grid_facet[i, j, k], np.sqrt(beyond)
+        return grid_facet[i, j, k], grid_cell * np.sqrt(beyond)
     return grid_facet[i, j, k], grid_distance[i, j, k]
 
 

@@ -8,8 +8,14 @@ from scipy.spatial import KDTree
 from smooth_shapes import RADIUS, grid, sphere, torus
 
 from foundation.femur_patches import control_points, femur_patches, polynomial
+from foundation.kernels.compiling import LANES
 from foundation.kernels.search import (
+    HIT_ROWS,
+    LINE_ROWS,
+    MEET_ROWS,
+    facet_towards,
     largest_protrusions,
+    meet_patches,
     nearby,
     patch_hit,
     patch_normal,
@@ -99,6 +105,46 @@ def test_a_hit_lies_on_the_line_and_on_the_patch(name, curved):
         # Of Newton's last step but one, hence less exact.
         assert out == pytest.approx(normal @ along, rel=1e-3, abs=1e-3 * np.linalg.norm(normal))
     assert met > 100
+
+
+@BOTH
+@EACH
+@pytest.mark.parametrize("count", [1, LANES])
+def test_lines_side_by_side_meet_what_each_meets_alone(name, curved, count):
+    femur = femur_of(MESHES[name], curved)
+    rows = np.full((MEET_ROWS, LANES), 0.1)
+    facets = np.zeros(LANES, dtype=np.int64)
+    for i, (facet, start, along) in enumerate(lines(femur, count, seed=3)):
+        facets[i] = facet
+        rows[LINE_ROWS : LINE_ROWS + 6, i] = [*start, *along]
+    meet_patches(femur.patch, curved, facets, count, rows.ravel())
+    for i in range(count):
+        u, v, s, out = patch_hit(femur.patch, curved, facets[i], *rows[LINE_ROWS:6, i])
+        found = rows[HIT_ROWS : HIT_ROWS + 5, i]
+        if found[4] < 1e-4 and min(u, v, 1 - u - v) > -0.3:
+            # `patch_hit` ends after a step below 1e-4, so that it is exact to about 1e-9.
+            np.testing.assert_allclose(found[:2], (u, v), rtol=0, atol=1e-8)
+            assert found[2] == pytest.approx(s, abs=1e-11)
+            assert np.sign(found[3]) == np.sign(out)
+    assert (rows[HIT_ROWS + 4, :count] < 1e-4).mean() > 0.9
+
+
+@EACH
+def test_walk_over_planes_ends_where_the_line_meets_the_facet(name):
+    """On plane facets the walk is exact: no other facet that faces the line there is met nearer."""
+    mesh = MESHES[name]
+    femur = femur_of(mesh, curved=False)
+    rng = np.random.default_rng(5)
+    for facet, start, along in lines(femur, 100, seed=4):
+        around = np.flatnonzero(
+            np.linalg.norm(femur.corner[:, 0] - femur.corner[facet, 0], axis=1) < 5e-3
+        )
+        begin = int(rng.choice(around))
+        args = (*start, *along)
+        last = facet_towards(femur.corner, femur.neighbour, begin, *args)
+        u, v, s, _ = patch_hit(femur.patch, False, last, *args)
+        assert min(u, v, 1 - u - v) >= -1e-9
+        assert abs(s) < 20e-3
 
 
 @BOTH

@@ -139,8 +139,8 @@ def test_medial_elements_come_first_and_every_group_holds_its_nodes(build):
         assert np.linalg.norm(away, axis=1).max() <= bed.radius[t] * (1 + 1e-9)
         assert np.abs(away @ bed.direction[t]).max() <= bed.thickness[t] * (1 + 1e-9) + 1e-15
         for e in range(bed.first[t], bed.first[t] + bed.count[t]):
-            listed = bed.list_nodes[bed.list_first[t] + bed.local[e]]
-            np.testing.assert_array_equal(listed, bed.elements[e])
+            listed = bed.list_points[:, bed.list_first[t] + bed.local[e]]
+            np.testing.assert_array_equal(listed.T, bed.points[bed.elements[e]])
     assert bed.count.sum() == len(mesh.faces)
 
 

@@ -1,0 +1,289 @@
+"""Pressure over blocks of elements, `LANES` of them side by side.
+
+A block is rows of `LANES` numbers, one row for each quantity below; an element is a column.
+"""
+
+from __future__ import annotations
+
+from foundation.kernels.compiling import BLOCK_ROWS, LANES, kernel
+from foundation.kernels.contact import LUMPED
+from foundation.kernels.edge import edge_part, edge_pressure, edge_ramp
+from foundation.kernels.fields import field_slope
+from foundation.kernels.layers import POWER, spring_energy, spring_pressure
+
+# Given: indentation, local area and rate of indentation of the nodes, coefficient of a linear law,
+# rise of the indentation over the element's size, derivatives of the slope by the corners.
+_DEPTH, _SIZE, _RATE, _COEFFICIENT, _RISE, _SLOPES = 0, 6, 12, 18, 19, 20
+# At one point of the rule: bearing indentation, local area, pressure and its derivatives by the
+# indentation and the rise.
+_FIELD, _AREA, _PRESSURE, _BY_FIELD, _BY_RISE = 23, 24, 25, 26, 27
+#: Found: what the nodes bear, its derivatives by the offset and the rise, the area in contact, and
+#: the derivatives by the nodes' indentations (36 rows).
+BEARS, BY_OFFSET, _BY_SLOPE, BORNE, STIFFNESS = 28, 34, 40, 46, 47
+
+
+@kernel
+def is_linear(law):
+    """Whether the pressure is a coefficient times the bearing indentation."""
+    return law.kinds.shape[0] == 1 and law.kinds[0] == POWER and law.exponents[0] == 1.0
+
+
+@kernel
+def fill_block(bed, law, motion, work, chosen, begin, count, cut):
+    """Fill a block with the elements at positions ``chosen[begin:begin + count]`` of ``active``.
+
+    A lumped element has the indentation of its centroid everywhere.
+    """
+    n, rows = LANES, work.block
+    elements, vectors, coefficients = bed.elements, bed.vectors, law.coefficients
+    metric, sizes = bed.metric, bed.sizes
+    depth, gradient, slopes, block_of = work.depth, work.gradient, work.slopes, work.block_of
+    active, kind_of, centroid_first = work.active, work.kind, bed.centroid_first
+    moving, twist = motion.moving, motion.twist
+    for i in range(count):
+        position = chosen[begin + i]
+        e = active[position]
+        block_of[i] = e
+        lumped = kind_of[position] == LUMPED
+        rows[_COEFFICIENT * n + i] = coefficients[0, e]
+        for j in range(elements.shape[1]):
+            node = centroid_first + e if lumped else elements[e, j]
+            rows[(_DEPTH + j) * n + i] = depth[node]
+            rows[(_SIZE + j) * n + i] = vectors[e, j, 6]
+            if moving:
+                rate = 0.0
+                for k in range(6):
+                    rate += gradient[node, k] * twist[k]
+                rows[(_RATE + j) * n + i] = rate
+        if cut:
+            rows[_RISE * n + i] = sizes[e] * field_slope(metric, elements, e, depth, slopes)
+            for k in range(3):
+                rows[(_SLOPES + k) * n + i] = sizes[e] * slopes[k]
+
+
+@kernel
+def interpolate(rows, shape, q, weight, offset):
+    """Write bearing indentation and local area, times the weight, at point ``q`` of the rule."""
+    n = LANES
+    s0, s1, s2 = shape[0, q], shape[1, q], shape[2, q]
+    s3, s4, s5 = shape[3, q], shape[4, q], shape[5, q]
+    for i in range(n):
+        rows[_FIELD * n + i] = (
+            s0 * rows[_DEPTH * n + i]
+            + s1 * rows[(_DEPTH + 1) * n + i]
+            + s2 * rows[(_DEPTH + 2) * n + i]
+            + s3 * rows[(_DEPTH + 3) * n + i]
+            + s4 * rows[(_DEPTH + 4) * n + i]
+            + s5 * rows[(_DEPTH + 5) * n + i]
+        ) - offset
+        rows[_AREA * n + i] = weight * (
+            s0 * rows[_SIZE * n + i]
+            + s1 * rows[(_SIZE + 1) * n + i]
+            + s2 * rows[(_SIZE + 2) * n + i]
+            + s3 * rows[(_SIZE + 3) * n + i]
+            + s4 * rows[(_SIZE + 4) * n + i]
+            + s5 * rows[(_SIZE + 5) * n + i]
+        )
+
+
+@kernel
+def bear_linear(rows, radius, smoothed, cut):
+    """Write pressure, derivatives and area in contact of a linear law at one point."""
+    n = LANES
+    if not cut:
+        for i in range(n):
+            inside = 1.0 if rows[_FIELD * n + i] > 0.0 else 0.0
+            c = inside * rows[_COEFFICIENT * n + i]
+            rows[_PRESSURE * n + i] = c * rows[_FIELD * n + i]
+            rows[_BY_FIELD * n + i] = c
+            rows[_BY_RISE * n + i] = 0.0
+            rows[BORNE * n + i] += inside * rows[_AREA * n + i]
+        return
+    for i in range(n):
+        rise = radius * rows[_RISE * n + i]
+        t = rows[_FIELD * n + i] / rise
+        within = min(max(t, -1.0), 1.0)
+        part = edge_part(within)
+        c = rows[_COEFFICIENT * n + i]
+        rows[BORNE * n + i] += part * rows[_AREA * n + i]
+        if smoothed:
+            ramp = edge_ramp(within) + max(t - 1.0, 0.0)
+            rows[_PRESSURE * n + i] = c * rise * ramp
+            rows[_BY_FIELD * n + i] = c * part
+            rows[_BY_RISE * n + i] = c * radius * (ramp - t * part)
+        else:
+            inside = c if t > 0.0 else 0.0
+            rows[_PRESSURE * n + i] = inside * rows[_FIELD * n + i]
+            rows[_BY_FIELD * n + i] = inside
+            rows[_BY_RISE * n + i] = 0.0
+
+
+@kernel
+def bear_any(law, rows, block_of, count, radius, smoothed, cut):
+    """`bear_linear` for any law."""
+    n = LANES
+    kinds, exponents, offsets = law.kinds, law.exponents, law.offsets
+    coefficients, thicknesses, exponent = law.coefficients, law.thicknesses, law.exponent
+    lead, table = law.lead, law.edge_table
+    for i in range(count):
+        element = block_of[i]
+        bearing = rows[_FIELD * n + i]
+        rise = radius * rows[_RISE * n + i] if cut else 0.0
+        pressure = by_field = by_rise = 0.0
+        if bearing > -rise:
+            part = edge_part(bearing / rise) if bearing < rise else 1.0
+            rows[BORNE * n + i] += part * rows[_AREA * n + i]
+            if smoothed and (bearing < rise or exponent != 1.0):
+                pressure, by_field, by_rise = edge_pressure(
+                    kinds, exponents, offsets, coefficients, thicknesses, lead, exponent, table,
+                    element, bearing, rise,
+                )  # fmt: skip
+            elif bearing > 0.0:
+                pressure, by_field = spring_pressure(
+                    kinds, exponents, offsets, coefficients, thicknesses, element, bearing
+                )
+        rows[_PRESSURE * n + i] = pressure
+        rows[_BY_FIELD * n + i] = by_field
+        rows[_BY_RISE * n + i] = radius * by_rise
+
+
+@kernel
+def store_energy(law, rows, block_of, count, sums):
+    """Add the energy at one point of the rule to ``sums[14]``."""
+    n = LANES
+    for i in range(count):
+        bearing = rows[_FIELD * n + i]
+        if bearing > 0.0:
+            sums[14] += rows[_AREA * n + i] * spring_energy(
+                law.kinds, law.exponents, law.coefficients, law.thicknesses, block_of[i], bearing
+            )
+
+
+@kernel
+def dissipate(bed, motion, rows, block_of, count, shape, q, weight, sums):
+    """Apply damping to the pressure at one point of the rule, and add its friction."""
+    n = LANES
+    for i in range(count):
+        speed = 0.0
+        for j in range(bed.vectors.shape[1]):
+            speed += shape[j, q] * rows[(_RATE + j) * n + i]
+        # Hunt & Crossley (1975); the bed cannot pull.
+        pressure = rows[_PRESSURE * n + i]
+        pressure *= max(0.0, 1.0 + motion.damping * speed)
+        rows[_PRESSURE * n + i] = pressure
+        sums[7] = max(sums[7], pressure)
+        if motion.friction > 0.0 and pressure > 0.0:
+            friction_of_point(
+                bed.vectors, block_of[i], shape, q, motion.twist,
+                motion.friction * pressure * weight, motion.transition_speed, sums,
+            )  # fmt: skip
+
+
+@kernel
+def friction_of_point(
+    vectors, element, shape, q, twist, limit, transition_speed, sums
+):  # fmt: skip
+    """Add Coulomb friction of a point to the wrench, smoothed below the transition speed.
+
+    ``limit`` is the coefficient times what the point bears over the reference triangle.
+    """
+    x = y = z = nx = ny = nz = area = 0.0
+    for j in range(vectors.shape[1]):
+        s = shape[j, q]
+        nx += s * vectors[element, j, 0]
+        ny += s * vectors[element, j, 1]
+        nz += s * vectors[element, j, 2]
+        area += s * vectors[element, j, 6]
+        x += s * vectors[element, j, 7]
+        y += s * vectors[element, j, 8]
+        z += s * vectors[element, j, 9]
+    nx, ny, nz, x, y, z = nx / area, ny / area, nz / area, x / area, y / area, z / area
+    vx = twist[0] + twist[4] * z - twist[5] * y
+    vy = twist[1] + twist[5] * x - twist[3] * z
+    vz = twist[2] + twist[3] * y - twist[4] * x
+    along = vx * nx + vy * ny + vz * nz
+    vx -= along * nx
+    vy -= along * ny
+    vz -= along * nz
+    speed = (vx * vx + vy * vy + vz * vz + transition_speed * transition_speed) ** 0.5
+    scale = -limit * area / speed
+    fx, fy, fz = scale * vx, scale * vy, scale * vz
+    sums[0] += fx
+    sums[1] += fy
+    sums[2] += fz
+    sums[3] += y * fz - z * fy
+    sums[4] += z * fx - x * fz
+    sums[5] += x * fy - y * fx
+
+
+@kernel
+def gather_bearing(rows, nodes, shape, q, weight, by_area, with_jacobian):
+    """Add the pressure at one point of the rule to what the nodes bear, with its derivatives."""
+    n = LANES
+    if by_area:
+        # The area carries the weight already.
+        for i in range(n):
+            rows[_PRESSURE * n + i] *= rows[_AREA * n + i]
+            rows[_BY_FIELD * n + i] *= rows[_AREA * n + i]
+        weight = 1.0
+    s0, s1, s2 = weight * shape[0, q], weight * shape[1, q], weight * shape[2, q]
+    s3, s4, s5 = weight * shape[3, q], weight * shape[4, q], weight * shape[5, q]
+    for i in range(n):
+        pressure = rows[_PRESSURE * n + i]
+        rows[BEARS * n + i] += s0 * pressure
+        rows[(BEARS + 1) * n + i] += s1 * pressure
+        rows[(BEARS + 2) * n + i] += s2 * pressure
+        rows[(BEARS + 3) * n + i] += s3 * pressure
+        rows[(BEARS + 4) * n + i] += s4 * pressure
+        rows[(BEARS + 5) * n + i] += s5 * pressure
+    if not with_jacobian:
+        return
+    for j in range(nodes):
+        share = weight * shape[j, q]
+        for i in range(n):
+            rows[(BY_OFFSET + j) * n + i] += share * rows[_BY_FIELD * n + i]
+            rows[(_BY_SLOPE + j) * n + i] += share * rows[_BY_RISE * n + i]
+        for k in range(nodes):
+            both = share * shape[k, q]
+            row = STIFFNESS + 6 * j + k
+            for i in range(n):
+                rows[row * n + i] += both * rows[_BY_FIELD * n + i]
+
+
+@kernel
+def bear_block(
+    bed, law, motion, count, cut, offset, conservative, with_jacobian, with_energy, work, sums
+):  # fmt: skip
+    """Integrate the pressure of a block's elements against the shape functions of their nodes.
+
+    Writes the rows from `BEARS`: the integral of p phi_j, over the reference triangle or, in the
+    conservative form, over the area; `BY_OFFSET`: its derivative by the offset, negative;
+    `BORNE`: the area in contact; `STIFFNESS`: the derivatives by the nodes' indentations, row
+    6 j + k. Adds energy and friction to ``sums``.
+    """
+    n, rows, block_of, nodes = LANES, work.block, work.block_of, bed.elements.shape[1]
+    shape, weights, radii = bed.whole_shape, bed.whole_weight, bed.cut_radius
+    if cut:
+        shape, weights = bed.cut_shape, bed.cut_weight
+    linear, smoothed = is_linear(law), cut and not conservative
+    for i in range(BEARS * n, (BLOCK_ROWS if with_jacobian else STIFFNESS) * n):
+        rows[i] = 0.0
+    for q in range(shape.shape[1]):
+        radius = radii[q] if cut else 0.0
+        interpolate(rows, shape, q, weights[q], offset)
+        if linear:
+            bear_linear(rows, radius, smoothed, cut)
+        else:
+            bear_any(law, rows, block_of, count, radius, smoothed, cut)
+        if with_energy:
+            store_energy(law, rows, block_of, count, sums)
+        if motion.moving:
+            dissipate(bed, motion, rows, block_of, count, shape, q, weights[q], sums)
+        gather_bearing(rows, nodes, shape, q, weights[q], conservative, with_jacobian)
+    if with_jacobian and smoothed:
+        for j in range(nodes):
+            for k in range(3):
+                for i in range(n):
+                    rows[(STIFFNESS + 6 * j + k) * n + i] += (
+                        rows[(_BY_SLOPE + j) * n + i] * rows[(_SLOPES + k) * n + i]
+                    )
