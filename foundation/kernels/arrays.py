@@ -124,7 +124,6 @@ class Work(NamedTuple):
     side: NDArray[np.float64]
     lone: NDArray[np.int64]
     bears: NDArray[np.float64]
-    stiffness: NDArray[np.float64]
     by_offset: NDArray[np.float64]
     shape: NDArray[np.float64]
     centre_gradient: NDArray[np.float64]
@@ -224,7 +223,6 @@ def new_work(bed: Bed) -> Work:
         side=np.zeros(6),
         lone=np.zeros(1, dtype=np.int64),
         bears=np.zeros(6),
-        stiffness=np.zeros((6, 6)),
         by_offset=np.zeros(6),
         shape=np.zeros(6),
         centre_gradient=np.zeros(6),

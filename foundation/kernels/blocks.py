@@ -5,7 +5,7 @@ A block is rows of `LANES` numbers, one row for each quantity below; an element 
 
 from __future__ import annotations
 
-from foundation.kernels.compiling import BLOCK_ROWS, LANES, kernel
+from foundation.kernels.compiling import LANES, kernel
 from foundation.kernels.contact import LUMPED
 from foundation.kernels.edge import edge_part, edge_pressure, edge_ramp
 from foundation.kernels.fields import field_slope
@@ -20,6 +20,9 @@ _FIELD, _AREA, _PRESSURE, _BY_FIELD, _BY_RISE = 23, 24, 25, 26, 27
 #: Found: what the nodes bear, its derivatives by the offset and the rise, the area in contact, and
 #: the derivatives by the nodes' indentations (36 rows).
 BEARS, BY_OFFSET, _BY_SLOPE, BORNE, STIFFNESS = 28, 34, 40, 46, 47
+# For the Jacobian: what a unit of pressure at the nodes contributes to the wrench, the gradients of
+# their indentations, the same and the stiffness of one node, and the sum over all elements.
+_ARM, _GRADIENT, _ONE, _SIDE, _COLUMN, _JACOBIAN = 83, 119, 155, 161, 167, 173
 
 
 @kernel
@@ -40,6 +43,10 @@ def fill_block(bed, law, motion, work, chosen, begin, count, cut):
     depth, gradient, slopes, block_of = work.depth, work.gradient, work.slopes, work.block_of
     active, kind_of, centroid_first = work.active, work.kind, bed.centroid_first
     moving, twist = motion.moving, motion.twist
+    for i in range(count, n):
+        # Idle columns only need to be finite.
+        for row in range(_FIELD):
+            rows[row * n + i] = 1.0
     for i in range(count):
         position = chosen[begin + i]
         e = active[position]
@@ -217,7 +224,7 @@ def friction_of_point(
 
 
 @kernel
-def gather_bearing(rows, nodes, shape, q, weight, by_area, with_jacobian):
+def gather_bearing(rows, shape, q, weight, by_area, with_jacobian):
     """Add the pressure at one point of the rule to what the nodes bear, with its derivatives."""
     n = LANES
     if by_area:
@@ -238,16 +245,24 @@ def gather_bearing(rows, nodes, shape, q, weight, by_area, with_jacobian):
         rows[(BEARS + 5) * n + i] += s5 * pressure
     if not with_jacobian:
         return
-    for j in range(nodes):
+    # Six nodes even where there is one: a constant length lets the compiler know all places.
+    for j in range(6):
         share = weight * shape[j, q]
+        by_offset, by_slope = (BY_OFFSET + j) * n, (_BY_SLOPE + j) * n
         for i in range(n):
-            rows[(BY_OFFSET + j) * n + i] += share * rows[_BY_FIELD * n + i]
-            rows[(_BY_SLOPE + j) * n + i] += share * rows[_BY_RISE * n + i]
-        for k in range(nodes):
-            both = share * shape[k, q]
-            row = STIFFNESS + 6 * j + k
-            for i in range(n):
-                rows[row * n + i] += both * rows[_BY_FIELD * n + i]
+            rows[by_offset + i] += share * rows[_BY_FIELD * n + i]
+            rows[by_slope + i] += share * rows[_BY_RISE * n + i]
+        first = (STIFFNESS + 6 * j) * n
+        t0, t1, t2 = share * shape[0, q], share * shape[1, q], share * shape[2, q]
+        t3, t4, t5 = share * shape[3, q], share * shape[4, q], share * shape[5, q]
+        for i in range(n):
+            slope = rows[_BY_FIELD * n + i]
+            rows[first + i] += t0 * slope
+            rows[first + n + i] += t1 * slope
+            rows[first + 2 * n + i] += t2 * slope
+            rows[first + 3 * n + i] += t3 * slope
+            rows[first + 4 * n + i] += t4 * slope
+            rows[first + 5 * n + i] += t5 * slope
 
 
 @kernel
@@ -266,7 +281,7 @@ def bear_block(
     if cut:
         shape, weights = bed.cut_shape, bed.cut_weight
     linear, smoothed = is_linear(law), cut and not conservative
-    for i in range(BEARS * n, (BLOCK_ROWS if with_jacobian else STIFFNESS) * n):
+    for i in range(BEARS * n, (_ARM if with_jacobian else STIFFNESS) * n):
         rows[i] = 0.0
     for q in range(shape.shape[1]):
         radius = radii[q] if cut else 0.0
@@ -279,7 +294,7 @@ def bear_block(
             store_energy(law, rows, block_of, count, sums)
         if motion.moving:
             dissipate(bed, motion, rows, block_of, count, shape, q, weights[q], sums)
-        gather_bearing(rows, nodes, shape, q, weights[q], conservative, with_jacobian)
+        gather_bearing(rows, shape, q, weights[q], conservative, with_jacobian)
     if with_jacobian and smoothed:
         for j in range(nodes):
             for k in range(3):
@@ -287,3 +302,86 @@ def bear_block(
                     rows[(STIFFNESS + 6 * j + k) * n + i] += (
                         rows[(_BY_SLOPE + j) * n + i] * rows[(_SLOPES + k) * n + i]
                     )
+
+
+@kernel
+def clear_jacobian(rows):
+    """Begin a sum of `add_stiffness`."""
+    for i in range(_JACOBIAN * LANES, (_JACOBIAN + 36) * LANES):
+        rows[i] = 0.0
+
+
+@kernel
+def fill_arms(bed, work, chosen, begin, count, conservative):
+    """Fill what `add_stiffness` takes; zero for lumped elements, which have no field."""
+    n, rows, block_of = LANES, work.block, work.block_of
+    elements, vectors, gradient = bed.elements, bed.vectors, work.gradient
+    kind_of = work.kind
+    for i in range(count, n):
+        for row in range(_ARM, _ONE):
+            rows[row * n + i] = 0.0
+    for i in range(count):
+        e = block_of[i]
+        factor = 0.0 if kind_of[chosen[begin + i]] == LUMPED else 1.0
+        for j in range(elements.shape[1]):
+            node = elements[e, j]
+            for k in range(6):
+                slope = factor * gradient[node, k]
+                rows[(_GRADIENT + 6 * j + k) * n + i] = slope
+                arm = -slope if conservative else factor * vectors[e, j, k]
+                rows[(_ARM + 6 * j + k) * n + i] = arm
+
+
+@kernel
+def add_stiffness(rows, nodes, offset_slope, centre_gradient):
+    """Add a block's part of the Jacobian: arm of node j, times stiffness j k, times gradient k."""
+    n = LANES
+    for k in range(nodes):
+        for j in range(nodes):
+            for i in range(n):
+                rows[(_COLUMN + j) * n + i] = rows[(STIFFNESS + 6 * j + k) * n + i]
+        for c in range(6):
+            for i in range(n):
+                rows[(_ONE + c) * n + i] = rows[(_GRADIENT + 6 * k + c) * n + i]
+        add_column(rows)
+    if offset_slope != 0.0:
+        for j in range(nodes):
+            for i in range(n):
+                rows[(_COLUMN + j) * n + i] = -offset_slope * rows[(BY_OFFSET + j) * n + i]
+        for c in range(6):
+            for i in range(n):
+                rows[(_ONE + c) * n + i] = centre_gradient[c]
+        add_column(rows)
+
+
+@kernel
+def add_column(rows):
+    """Add the arms times the stiffness by one value, times that value's gradient."""
+    n = LANES
+    column, one = _COLUMN * n, _ONE * n
+    for r in range(6):
+        arm, out = (_ARM + r) * n, (_JACOBIAN + 6 * r) * n
+        for i in range(n):
+            side = (
+                rows[column + i] * rows[arm + i]
+                + rows[column + n + i] * rows[arm + 6 * n + i]
+                + rows[column + 2 * n + i] * rows[arm + 12 * n + i]
+                + rows[column + 3 * n + i] * rows[arm + 18 * n + i]
+                + rows[column + 4 * n + i] * rows[arm + 24 * n + i]
+                + rows[column + 5 * n + i] * rows[arm + 30 * n + i]
+            )
+            rows[out + i] += side * rows[one + i]
+            rows[out + n + i] += side * rows[one + n + i]
+            rows[out + 2 * n + i] += side * rows[one + 2 * n + i]
+            rows[out + 3 * n + i] += side * rows[one + 3 * n + i]
+            rows[out + 4 * n + i] += side * rows[one + 4 * n + i]
+            rows[out + 5 * n + i] += side * rows[one + 5 * n + i]
+
+
+@kernel
+def sum_jacobian(rows, jacobian):
+    """Add the sum of `add_stiffness` over all blocks to ``jacobian`` (6, 6)."""
+    for r in range(6):
+        for c in range(6):
+            for i in range(LANES):
+                jacobian[r, c] += rows[(_JACOBIAN + 6 * r + c) * LANES + i]

@@ -14,9 +14,9 @@ kernel = njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy"
 
 #: Lines or elements that are handled side by side. Loops over them have this constant length and
 #: run over neighbouring numbers, so that the compiler makes vector instructions of them.
-LANES = 32
+LANES = 16
 #: Rows of a block of elements, see `foundation.kernels.blocks`.
-BLOCK_ROWS = 83
+BLOCK_ROWS = 209
 
 
 def drop_stale() -> None:

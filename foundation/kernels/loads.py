@@ -6,10 +6,13 @@ from foundation.kernels.blocks import (
     BEARS,
     BORNE,
     BY_OFFSET,
-    STIFFNESS,
+    add_stiffness,
     bear_block,
+    clear_jacobian,
+    fill_arms,
     fill_block,
     is_linear,
+    sum_jacobian,
 )
 from foundation.kernels.compiling import LANES, kernel
 from foundation.kernels.contact import LUMPED, find_contact
@@ -61,15 +64,11 @@ def patch_offset(law, bed, work, deepest, largest, with_jacobian):
 
 
 @kernel
-def take_column(rows, i, nodes, with_jacobian, bears, by_offset, stiffness):
-    """Copy what the nodes of a block's element bear, and its derivatives."""
-    n = LANES
+def take_column(rows, i, nodes, bears, by_offset):
+    """Copy what the nodes of a block's element bear, and its derivatives by the offset."""
     for j in range(nodes):
-        bears[j] = rows[(BEARS + j) * n + i]
-        if with_jacobian:
-            by_offset[j] = rows[(BY_OFFSET + j) * n + i]
-            for k in range(nodes):
-                stiffness[j, k] = rows[(STIFFNESS + 6 * j + k) * n + i]
+        bears[j] = rows[(BEARS + j) * LANES + i]
+        by_offset[j] = rows[(BY_OFFSET + j) * LANES + i]
 
 
 @kernel
@@ -97,38 +96,9 @@ def add_wrenches(rows, block_of, count, vectors, sums):
 
 
 @kernel
-def add_stiffness(
-    vectors, gradient, elements, element, stiffness, by_offset, offset_slope, centre_gradient,
-    side, jacobian,
-):  # fmt: skip
-    """Add an element's part of the Jacobian of `add_wrenches`."""
-    count = elements.shape[1]
-    for k in range(count):
-        node = elements[element, k]
-        for row in range(6):
-            side[row] = 0.0
-            for j in range(count):
-                side[row] += stiffness[j, k] * vectors[element, j, row]
-        for row in range(6):
-            for column in range(6):
-                jacobian[row, column] += side[row] * gradient[node, column]
-    if offset_slope != 0.0:
-        for row in range(6):
-            side[row] = 0.0
-            for j in range(count):
-                side[row] += offset_slope * by_offset[j] * vectors[element, j, row]
-        for row in range(6):
-            for column in range(6):
-                jacobian[row, column] -= side[row] * centre_gradient[column]
-
-
-@kernel
-def add_conservative(
-    points, gradient, nodes, bears, stiffness, with_jacobian, side, sums, jacobian, force
-):  # fmt: skip
+def add_conservative(points, gradient, nodes, bears, with_jacobian, sums, force):
     """Add an element's loads as the gradient of its energy: -f dd/dx of each of its ``nodes``."""
-    count = nodes.shape[0]
-    for j in range(count):
+    for j in range(nodes.shape[0]):
         node = nodes[j]
         for k in range(6):
             sums[k] -= bears[j] * gradient[node, k]
@@ -137,26 +107,19 @@ def add_conservative(
             sums[9 + k] += bears[j] * points[node, k]
         if with_jacobian:
             force[node] += bears[j]
-    if not with_jacobian:
-        return
-    for k in range(count):
-        for row in range(6):
-            side[row] = 0.0
-            for j in range(count):
-                side[row] -= stiffness[j, k] * gradient[nodes[j], row]
-        for row in range(6):
-            for column in range(6):
-                jacobian[row, column] += side[row] * gradient[nodes[k], column]
 
 
 @kernel
 def add_block(
     bed, chosen, begin, count, offset_slope, conservative, with_jacobian, work, sums, jacobian
 ):  # fmt: skip
-    """Add the loads of a block's elements, at positions ``chosen[begin:begin + count]``."""
+    """Add the loads of a block's elements, at positions ``chosen[begin:begin + count]``.
+
+    Of the Jacobian, what comes from the fields of their nodes stays in the block.
+    """
     rows, block_of, elements, vectors = work.block, work.block_of, bed.elements, bed.vectors
-    bears, by_offset, stiffness = work.bears, work.by_offset, work.stiffness
-    gradient, force, side, lone = work.gradient, work.force, work.side, work.lone
+    bears, by_offset, lone = work.bears, work.by_offset, work.lone
+    gradient, force, side = work.gradient, work.force, work.side
     points, kind_of, centre_gradient = bed.points, work.kind, work.centre_gradient
     for i in range(count):
         sums[6] += rows[BORNE * LANES + i]
@@ -166,23 +129,19 @@ def add_block(
         return
     for i in range(count):
         e = block_of[i]
-        take_column(rows, i, elements.shape[1], with_jacobian, bears, by_offset, stiffness)
         if kind_of[chosen[begin + i]] == LUMPED:
             lone[0] = bed.centroid_first + e
+            take_column(rows, i, elements.shape[1], bears, by_offset)
             add_lumped(
                 vectors, points, gradient, e, lone, bears, by_offset, offset_slope,
                 centre_gradient, conservative, with_jacobian, side, sums, jacobian, force,
             )  # fmt: skip
         elif conservative:
-            add_conservative(
-                points, gradient, elements[e], bears, stiffness, with_jacobian, side, sums,
-                jacobian, force,
-            )  # fmt: skip
-        else:
-            add_stiffness(
-                vectors, gradient, elements, e, stiffness, by_offset, offset_slope,
-                centre_gradient, side, jacobian,
-            )  # fmt: skip
+            take_column(rows, i, elements.shape[1], bears, by_offset)
+            add_conservative(points, gradient, elements[e], bears, with_jacobian, sums, force)
+    if with_jacobian:
+        fill_arms(bed, work, chosen, begin, count, conservative)
+        add_stiffness(rows, elements.shape[1], offset_slope, centre_gradient)
 
 
 @kernel
@@ -270,6 +229,7 @@ def integrate_contact(
     add_extremes(bed, law, begin, end, offset, motion.moving, work, sums)
     chosen = work.chosen
     whole, first_cut = choose_rules(bed, law, begin, end, offset, work)
+    clear_jacobian(work.block)
     for cut in (False, True):
         start, stop = (first_cut, chosen.shape[0]) if cut else (0, whole)
         for first in range(start, stop, LANES):
@@ -283,6 +243,8 @@ def integrate_contact(
                 bed, chosen, first, count, offset_slope, conservative, with_jacobian, work, sums,
                 jacobian,
             )  # fmt: skip
+    if with_jacobian:
+        sum_jacobian(work.block, jacobian)
     sums[12], sums[15] = largest, offset
     if sums[8] < 0.0 and not conservative:
         # At the lightest touch the smoothing of the edge may take away more than there is.
