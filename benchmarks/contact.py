@@ -102,7 +102,7 @@ def scaling() -> str:
     home = implant.home_pose(0.0)
     pose = replace(home, superior=home.superior - 60e-6)
     rows = []
-    for edge in (1.4e-3, 1e-3, 0.71e-3, 0.5e-3, 0.355e-3, 0.25e-3, 0.18e-3, 0.126e-3):
+    for edge in (1.4e-3, 1e-3, 0.71e-3, 0.5e-3, 0.355e-3, 0.25e-3, 0.2e-3):
         femur, insert, labels = implant.tessellate(edge)
         cells = [f"{len(femur.faces) + len(insert.faces)}"]
         for name in SURFACES:
