@@ -25,7 +25,7 @@ _ELEMENTS_PER_LEAF = 16
 #: Parts of an element's edge, in each direction, of the rule for elements that are cut.
 _CUT_PARTS = 2
 #: Reach of the smoothing at the edge of the patch, in radii of the disc of a point's area.
-_EDGE_WIDTH = 0.9
+_EDGE_WIDTH = 1.8
 
 
 @dataclass(frozen=True, eq=False)

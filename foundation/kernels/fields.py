@@ -7,9 +7,9 @@ import numpy as np
 from foundation.kernels.compiling import kernel
 
 #: Slope of the indentation that is taken for zero, so that its direction always has a limit.
-_LEAST_SLOPE = 1e-5
+_LEAST_SLOPE = 1e-7
 #: Largest slope over which the edge is smoothed.
-_LARGEST_SLOPE = 0.1
+LARGEST_SLOPE = 0.1
 
 
 @kernel
@@ -40,7 +40,7 @@ def field_slope(metric, elements, element, depth, slopes):
     total += slopes[0] * d0 + slopes[1] * d1 + slopes[2] * d2
     slope = np.sqrt(total)
     # Beyond any slope of real contact the smoothing need not grow.
-    limit = min(1.0, _LARGEST_SLOPE / slope)
+    limit = min(1.0, LARGEST_SLOPE / slope)
     for i in range(3):
         slopes[i] = slopes[i] / slope if limit == 1.0 else 0.0
     return slope * limit

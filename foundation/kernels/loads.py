@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from foundation.kernels.blocks import (
     BEARS,
     BORNE,
@@ -17,6 +19,7 @@ from foundation.kernels.blocks import (
 from foundation.kernels.compiling import LANES, kernel
 from foundation.kernels.contact import LUMPED, find_contact
 from foundation.kernels.fields import (
+    LARGEST_SLOPE,
     bound_of_field,
     field_slope,
     highest_of_field,
@@ -185,23 +188,28 @@ def add_extremes(bed, law, begin, end, offset, moving, work, sums):
 def choose_rules(bed, law, begin, end, offset, work):
     """List the active elements by rule: those that bear all over in front, the cut ones behind.
 
-    Writes ``chosen``; returns how many bear all over, and where the cut ones begin. Where the
-    pressure begins with a power, the simple rule must keep off the edge.
+    Writes ``chosen``; returns how many bear all over, and where the cut ones begin. An element
+    changes from one rule to the other where no point of it is smoothed any more, so that a linear
+    pressure is integrated to the same value by both.
     """
     elements, sizes, metric = bed.elements, bed.sizes, bed.metric
     depth, slopes, active, kind_of = work.depth, work.slopes, work.active, work.kind
     chosen, exponent = work.chosen, law.exponent
+    # What the simple rule must keep off the edge by, as a part of the rise over the element.
+    clear = bed.cut_radius.max() if exponent == 1.0 else _ROOT_MARGIN
     whole, first_cut = 0, chosen.shape[0]
     for i in range(begin, end):
         cut = False
         if elements.shape[1] == 6 and kind_of[i] != LUMPED:
             e = active[i]
-            limit = offset
-            if exponent != 1.0:
-                slope = field_slope(metric, elements, e, depth, slopes)
-                limit += _ROOT_MARGIN * slope * sizes[e]
+            lowest = np.inf
             for j in range(6):
-                cut = cut or depth[elements[e, j]] <= limit
+                lowest = min(lowest, depth[elements[e, j]])
+            lowest -= offset
+            cut = lowest <= 0.0
+            if not cut and lowest < clear * LARGEST_SLOPE * sizes[e]:
+                slope = field_slope(metric, elements, e, depth, slopes)
+                cut = lowest <= clear * slope * sizes[e]
         if cut:
             first_cut -= 1
             chosen[first_cut] = i

@@ -54,7 +54,7 @@ def test_light_contact_of_a_sphere_at_an_edge_length_of_one_millimetre(cells):
     assert np.abs(force).max() < 5e-3
     assert np.abs(force.mean()) < 2e-4
     assert force.std() < 1e-3
-    assert np.abs(area).max() < 1.5e-2
+    assert np.abs(area).max() < 6e-3
     assert np.abs(peak).max() < 1e-4
 
 
@@ -72,13 +72,13 @@ def test_curved_femur_converges_at_fourth_order():
 
 
 def test_both_surfaces_refined_together():
-    """Beside the surface's error that of the patch's edge on the bed: between second and third."""
+    """Beside the surface's error that of the patch's edge on the bed, of order 2.5."""
     errors = [
         sphere_errors(level, 17.6e-3, cells, 0.3e-3, count=30)[:, 0]
         for level, cells in ((3, 4), (4, 8), (5, 16))
     ]
     size = np.sqrt(np.mean(np.square(errors), axis=1))
-    assert np.log2(size[0] / size[2]) / 2 > 2.3
+    assert np.log2(size[0] / size[2]) / 2 > 2.4
 
 
 @cache
