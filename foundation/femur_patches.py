@@ -66,7 +66,6 @@ def femur_patches(
     return kernels.Femur(
         curved,
         np.ascontiguousarray(polynomial(surface)[order]),
-        np.ascontiguousarray(surface.corners[order]),
         _neighbours(mesh, order),
         tree.low,
         tree.high,
@@ -118,7 +117,7 @@ def _neighbours(mesh: TriangleMesh, order: IntArray) -> IntArray:
     across = np.full(len(key), -1)
     across[by_key[:-1][same]] = by_key[1:][same] // 3
     across[by_key[1:][same]] = by_key[:-1][same] // 3
-    return across.reshape(-1, 3)
+    return across.reshape(-1, 3).astype(np.int32)
 
 
 def _planes(mesh: TriangleMesh, tree: BoxTree) -> tuple[IntArray, FloatArray, FloatArray]:

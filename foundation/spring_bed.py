@@ -60,7 +60,7 @@ def flat_bed(tibia: TriangleMesh, labels: NDArray[np.int8]) -> SpringBed:
     order, leaves = _ordered(tibia.vertices[tibia.faces], labels)
     points, normals = tibia.centroids[order], tibia.normals[order]
     elements = np.arange(len(order))[:, None]
-    vectors = _vectors(points[:, None], normals[:, None], tibia.areas[order][:, None])
+    vectors = (tibia.areas[order][:, None] * normals)[:, None]
     return _assembled(
         tibia, order, leaves, points, normals, elements, np.eye(1, 6), np.ones(1), vectors
     )
@@ -85,17 +85,18 @@ def curved_bed(tibia: TriangleMesh, surface: SmoothSurface, labels: NDArray[np.i
     middle_normals /= np.linalg.norm(middle_normals, axis=2, keepdims=True)
     normals = np.concatenate([corner_normals, middle_normals], axis=1)
     elements, points, node_normals = _shared(positions, normals, labels[order])
-    place, normal, size = _geometry(positions, *shape_functions(NODES)[1:])
+    vectors = _area_vectors(positions, *shape_functions(NODES)[1:])
     third = shape_functions(np.full((1, 2), 1.0 / 3.0))
     centre = np.einsum("qn,fni->fi", third[0], positions)
-    _, centre_normal, _ = _geometry(positions, *third[1:])
+    centre_vector = _area_vectors(positions, *third[1:])[:, 0]
+    centre_normal = centre_vector / np.linalg.norm(centre_vector, axis=1, keepdims=True)
     rule = degree_four_rule()
     shape = shape_functions(rule[0])[0]
     return _assembled(
         tibia, order, leaves,
         np.concatenate([points, centre]),
-        np.concatenate([node_normals, centre_normal[:, 0]]),
-        elements, shape, rule[1], _vectors(place, normal, size),
+        np.concatenate([node_normals, centre_normal]),
+        elements, shape, rule[1], vectors,
     )  # fmt: skip
 
 
@@ -123,30 +124,15 @@ def composite_rule(parts: int) -> tuple[FloatArray, FloatArray]:
     return np.concatenate(points), np.tile(weight / parts**2, parts**2)
 
 
-def _geometry(
-    positions: FloatArray, slope_u: FloatArray, slope_v: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return six-node patches' nodes, and their unit normals (F, Q, 3) and |dx/du x dx/dv| (F, Q).
+def _area_vectors(positions: FloatArray, slope_u: FloatArray, slope_v: FloatArray) -> FloatArray:
+    """Return dx/du x dx/dv of six-node patches (F, 6, 3) at Q points, (F, Q, 3) [m²].
 
-    At Q points, by the slopes of the shape functions there, (Q, 6).
+    By the slopes of the shape functions there, (Q, 6). It is quadratic over a patch, so that the
+    nodes' values give it everywhere; what a pressure along it contributes to the wrench nearly so.
     """
     tangent_u = np.einsum("qn,fni->fqi", slope_u, positions)
     tangent_v = np.einsum("qn,fni->fqi", slope_v, positions)
-    vector = np.cross(tangent_u, tangent_v)
-    length = np.linalg.norm(vector, axis=2)
-    return positions, vector / length[:, :, None], length
-
-
-def _vectors(place: FloatArray, normal: FloatArray, size: FloatArray) -> FloatArray:
-    """Return what a unit of pressure at each node contributes, times the local area, (F, K, 10).
-
-    Force along the normal, its moment about the tibial origin, 1, and the position. All vary
-    nearly quadratically over an element (the normal dx/du x dx/dv exactly so), so the nodes' values
-    give them everywhere.
-    """
-    one = np.ones((*size.shape, 1))
-    values = np.concatenate([normal, np.cross(place, normal), one, place], axis=2)
-    return np.ascontiguousarray(size[:, :, None] * values)
+    return np.ascontiguousarray(np.cross(tangent_u, tangent_v))
 
 
 def _ordered(positions: FloatArray, labels: NDArray[np.int8]) -> tuple[IntArray, list[_Leaves]]:
@@ -219,7 +205,7 @@ def _assembled(
     arrays = kernels.Bed(
         np.ascontiguousarray(points),
         np.ascontiguousarray(normals),
-        np.ascontiguousarray(elements),
+        np.ascontiguousarray(elements, dtype=np.int32),
         len(points) - len(elements) if elements.shape[1] > 1 else 0,
         sizes,
         np.ascontiguousarray(whole_shape.T),
@@ -294,7 +280,7 @@ def _node_lists(
 ) -> tuple[IntArray, IntArray, IntArray]:
     """Return the nodes of each tree node's own elements, and the elements' places among them."""
     firsts, lists = [0], []
-    local = np.empty_like(elements)
+    local = np.empty(elements.shape, dtype=np.int32)
     for begin, size in zip(first, count, strict=True):
         nodes, place = np.unique(elements[begin : begin + size], return_inverse=True)
         local[begin : begin + size] = place.reshape(-1, elements.shape[1])

@@ -22,8 +22,7 @@ class Femur(NamedTuple):
 
     curved: bool
     patch: NDArray[np.float64]
-    corner: NDArray[np.float64]
-    neighbour: NDArray[np.int64]
+    neighbour: NDArray[np.int32]
     low: NDArray[np.float64]
     high: NDArray[np.float64]
     next: NDArray[np.int64]
@@ -45,13 +44,13 @@ class Bed(NamedTuple):
 
     points: NDArray[np.float64]
     normals: NDArray[np.float64]
-    elements: NDArray[np.int64]
+    elements: NDArray[np.int32]
     centroid_first: int
     sizes: NDArray[np.float64]
     whole_shape: NDArray[np.float64]
     whole_weight: NDArray[np.float64]
     cut_shape: NDArray[np.float64]
-    vectors: NDArray[np.float64]
+    area_vectors: NDArray[np.float64]
     metric: NDArray[np.float64]
     cut_weight: NDArray[np.float64]
     cut_radius: NDArray[np.float64]
@@ -66,7 +65,7 @@ class Bed(NamedTuple):
     count: NDArray[np.int64]  # type: ignore[assignment]
     list_first: NDArray[np.int64]
     list_points: NDArray[np.float64]
-    local: NDArray[np.int64]
+    local: NDArray[np.int32]
 
 
 class Law(NamedTuple):

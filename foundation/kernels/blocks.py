@@ -5,24 +5,29 @@ A block is rows of `LANES` numbers, one row for each quantity below; an element 
 
 from __future__ import annotations
 
+import numpy as np
+
 from foundation.kernels.compiling import LANES, kernel
 from foundation.kernels.contact import LUMPED
 from foundation.kernels.edge import edge_part, edge_pressure, edge_ramp
 from foundation.kernels.fields import field_slope
 from foundation.kernels.layers import POWER, spring_energy, spring_pressure
 
-# Given: indentation, local area and rate of indentation of the nodes, coefficient of a linear law,
-# rise of the indentation over the element's size, derivatives of the slope by the corners.
-_DEPTH, _SIZE, _RATE, _COEFFICIENT, _RISE, _SLOPES = 0, 6, 12, 18, 19, 20
-# At one point of the rule: bearing indentation, local area, pressure and its derivatives by the
-# indentation and the rise.
-_FIELD, _AREA, _PRESSURE, _BY_FIELD, _BY_RISE = 23, 24, 25, 26, 27
+# Given: indentation and rate of indentation of the nodes, their area vectors (the normal times the
+# local area) and places (18 rows each), coefficient of a linear law, rise of the indentation over
+# the element's size, derivatives of the slope by the corners.
+_DEPTH, _RATE, _VECTOR, _PLACE, _COEFFICIENT, _RISE, _SLOPES = 0, 6, 12, 30, 48, 49, 50
+# Local areas of the nodes; at one point of the rule: bearing indentation, local area, pressure and
+# its derivatives by the indentation and the rise.
+_SIZE, _FIELD, _AREA, _PRESSURE, _BY_FIELD, _BY_RISE = 53, 59, 60, 61, 62, 63
 #: Found: what the nodes bear, its derivatives by the offset and the rise, the area in contact, and
 #: the derivatives by the nodes' indentations (36 rows).
-BEARS, BY_OFFSET, _BY_SLOPE, BORNE, STIFFNESS = 28, 34, 40, 46, 47
+BEARS, BY_OFFSET, _BY_SLOPE, BORNE, STIFFNESS = 64, 70, 76, 82, 83
 # For the Jacobian: what a unit of pressure at the nodes contributes to the wrench, the gradients of
-# their indentations, the same and the stiffness of one node, and the sum over all elements.
-_ARM, _GRADIENT, _ONE, _SIDE, _COLUMN, _JACOBIAN = 83, 119, 155, 161, 167, 173
+# their indentations, the same and the stiffness of one node.
+_ARM, _GRADIENT, _ONE, _COLUMN = 119, 155, 191, 197
+# Sums over all blocks: wrench, load carried and its moment of place (10 rows); the Jacobian.
+_LOADS, _JACOBIAN = 203, 213
 
 
 @kernel
@@ -38,15 +43,15 @@ def fill_block(bed, law, motion, work, chosen, begin, count, cut):
     A lumped element has the indentation of its centroid everywhere.
     """
     n, rows = LANES, work.block
-    elements, vectors, coefficients = bed.elements, bed.vectors, law.coefficients
-    metric, sizes = bed.metric, bed.sizes
+    elements, points, vectors = bed.elements, bed.points, bed.area_vectors
+    metric, sizes, coefficients = bed.metric, bed.sizes, law.coefficients
     depth, gradient, slopes, block_of = work.depth, work.gradient, work.slopes, work.block_of
     active, kind_of, centroid_first = work.active, work.kind, bed.centroid_first
     moving, twist = motion.moving, motion.twist
     for i in range(count, n):
-        # Idle columns only need to be finite.
-        for row in range(_FIELD):
-            rows[row * n + i] = 1.0
+        # Idle columns carry no area.
+        for row in range(_SIZE):
+            rows[row * n + i] = 0.0 if row < _COEFFICIENT else 1.0
     for i in range(count):
         position = chosen[begin + i]
         e = active[position]
@@ -54,9 +59,12 @@ def fill_block(bed, law, motion, work, chosen, begin, count, cut):
         lumped = kind_of[position] == LUMPED
         rows[_COEFFICIENT * n + i] = coefficients[0, e]
         for j in range(elements.shape[1]):
-            node = centroid_first + e if lumped else elements[e, j]
+            own = elements[e, j]
+            node = centroid_first + e if lumped else own
             rows[(_DEPTH + j) * n + i] = depth[node]
-            rows[(_SIZE + j) * n + i] = vectors[e, j, 6]
+            for k in range(3):
+                rows[(_VECTOR + 3 * j + k) * n + i] = vectors[e, j, k]
+                rows[(_PLACE + 3 * j + k) * n + i] = points[own, k]
             if moving:
                 rate = 0.0
                 for k in range(6):
@@ -66,6 +74,14 @@ def fill_block(bed, law, motion, work, chosen, begin, count, cut):
             rows[_RISE * n + i] = sizes[e] * field_slope(metric, elements, e, depth, slopes)
             for k in range(3):
                 rows[(_SLOPES + k) * n + i] = sizes[e] * slopes[k]
+    for j in range(6):
+        x, size = (_VECTOR + 3 * j) * n, (_SIZE + j) * n
+        for i in range(n):
+            rows[size + i] = np.sqrt(
+                rows[x + i] * rows[x + i]
+                + rows[x + n + i] * rows[x + n + i]
+                + rows[x + 2 * n + i] * rows[x + 2 * n + i]
+            )
 
 
 @kernel
@@ -172,7 +188,7 @@ def dissipate(bed, motion, rows, block_of, count, shape, q, weight, sums):
     n = LANES
     for i in range(count):
         speed = 0.0
-        for j in range(bed.vectors.shape[1]):
+        for j in range(bed.elements.shape[1]):
             speed += shape[j, q] * rows[(_RATE + j) * n + i]
         # Hunt & Crossley (1975); the bed cannot pull.
         pressure = rows[_PRESSURE * n + i]
@@ -181,29 +197,29 @@ def dissipate(bed, motion, rows, block_of, count, shape, q, weight, sums):
         sums[7] = max(sums[7], pressure)
         if motion.friction > 0.0 and pressure > 0.0:
             friction_of_point(
-                bed.vectors, block_of[i], shape, q, motion.twist,
-                motion.friction * pressure * weight, motion.transition_speed, sums,
+                rows, i, shape, q, motion.twist, motion.friction * pressure * weight,
+                motion.transition_speed, sums,
             )  # fmt: skip
 
 
 @kernel
-def friction_of_point(
-    vectors, element, shape, q, twist, limit, transition_speed, sums
-):  # fmt: skip
+def friction_of_point(rows, i, shape, q, twist, limit, transition_speed, sums):
     """Add Coulomb friction of a point to the wrench, smoothed below the transition speed.
 
     ``limit`` is the coefficient times what the point bears over the reference triangle.
     """
+    n = LANES
     x = y = z = nx = ny = nz = area = 0.0
-    for j in range(vectors.shape[1]):
-        s = shape[j, q]
-        nx += s * vectors[element, j, 0]
-        ny += s * vectors[element, j, 1]
-        nz += s * vectors[element, j, 2]
-        area += s * vectors[element, j, 6]
-        x += s * vectors[element, j, 7]
-        y += s * vectors[element, j, 8]
-        z += s * vectors[element, j, 9]
+    for j in range(6):
+        s, vector, place = shape[j, q], (_VECTOR + 3 * j) * n + i, (_PLACE + 3 * j) * n + i
+        nx += s * rows[vector]
+        ny += s * rows[vector + n]
+        nz += s * rows[vector + 2 * n]
+        s *= rows[(_SIZE + j) * n + i]
+        area += s
+        x += s * rows[place]
+        y += s * rows[place + n]
+        z += s * rows[place + 2 * n]
     nx, ny, nz, x, y, z = nx / area, ny / area, nz / area, x / area, y / area, z / area
     vx = twist[0] + twist[4] * z - twist[5] * y
     vy = twist[1] + twist[5] * x - twist[3] * z
@@ -305,31 +321,68 @@ def bear_block(
 
 
 @kernel
-def clear_jacobian(rows):
-    """Begin a sum of `add_stiffness`."""
-    for i in range(_JACOBIAN * LANES, (_JACOBIAN + 36) * LANES):
+def clear_sums(rows):
+    """Begin the sums of `add_wrenches` and `add_stiffness`."""
+    for i in range(_LOADS * LANES, (_JACOBIAN + 36) * LANES):
         rows[i] = 0.0
+
+
+@kernel
+def add_wrenches(rows):
+    """Add a block's loads along its own normals: force a, moment r x a, load |a|, place r |a|.
+
+    Of area vectors a at places r, each times what its node bears.
+    """
+    n = LANES
+    out = _LOADS * n
+    for j in range(6):
+        vector, place = (_VECTOR + 3 * j) * n, (_PLACE + 3 * j) * n
+        bears, size = (BEARS + j) * n, (_SIZE + j) * n
+        for i in range(n):
+            x, y, z = rows[place + i], rows[place + n + i], rows[place + 2 * n + i]
+            b = rows[bears + i]
+            fx = b * rows[vector + i]
+            fy = b * rows[vector + n + i]
+            fz = b * rows[vector + 2 * n + i]
+            load = b * rows[size + i]
+            rows[out + i] += fx
+            rows[out + n + i] += fy
+            rows[out + 2 * n + i] += fz
+            rows[out + 3 * n + i] += y * fz - z * fy
+            rows[out + 4 * n + i] += z * fx - x * fz
+            rows[out + 5 * n + i] += x * fy - y * fx
+            rows[out + 6 * n + i] += load
+            rows[out + 7 * n + i] += load * x
+            rows[out + 8 * n + i] += load * y
+            rows[out + 9 * n + i] += load * z
 
 
 @kernel
 def fill_arms(bed, work, chosen, begin, count, conservative):
     """Fill what `add_stiffness` takes; zero for lumped elements, which have no field."""
     n, rows, block_of = LANES, work.block, work.block_of
-    elements, vectors, gradient = bed.elements, bed.vectors, work.gradient
-    kind_of = work.kind
-    for i in range(count, n):
-        for row in range(_ARM, _ONE):
-            rows[row * n + i] = 0.0
-    for i in range(count):
+    elements, gradient, kind_of = bed.elements, work.gradient, work.kind
+    for j in range(6):
+        vector, place, arm = (_VECTOR + 3 * j) * n, (_PLACE + 3 * j) * n, (_ARM + 6 * j) * n
+        for i in range(n):
+            x, y, z = rows[place + i], rows[place + n + i], rows[place + 2 * n + i]
+            fx, fy, fz = rows[vector + i], rows[vector + n + i], rows[vector + 2 * n + i]
+            rows[arm + i], rows[arm + n + i], rows[arm + 2 * n + i] = fx, fy, fz
+            rows[arm + 3 * n + i] = y * fz - z * fy
+            rows[arm + 4 * n + i] = z * fx - x * fz
+            rows[arm + 5 * n + i] = x * fy - y * fx
+    for i in range(n):
+        if i >= count or kind_of[chosen[begin + i]] == LUMPED:
+            for row in range(_ARM, _ONE):
+                rows[row * n + i] = 0.0
+            continue
         e = block_of[i]
-        factor = 0.0 if kind_of[chosen[begin + i]] == LUMPED else 1.0
         for j in range(elements.shape[1]):
             node = elements[e, j]
             for k in range(6):
-                slope = factor * gradient[node, k]
-                rows[(_GRADIENT + 6 * j + k) * n + i] = slope
-                arm = -slope if conservative else factor * vectors[e, j, k]
-                rows[(_ARM + 6 * j + k) * n + i] = arm
+                rows[(_GRADIENT + 6 * j + k) * n + i] = gradient[node, k]
+                if conservative:
+                    rows[(_ARM + 6 * j + k) * n + i] = -gradient[node, k]
 
 
 @kernel
@@ -379,9 +432,15 @@ def add_column(rows):
 
 
 @kernel
-def sum_jacobian(rows, jacobian):
-    """Add the sum of `add_stiffness` over all blocks to ``jacobian`` (6, 6)."""
+def take_sums(rows, sums, jacobian):
+    """Add the sums of `add_wrenches` to ``sums`` and of `add_stiffness` to ``jacobian``."""
+    n = LANES
+    for i in range(n):
+        for k in range(6):
+            sums[k] += rows[(_LOADS + k) * n + i]
+        for k in range(4):
+            sums[8 + k] += rows[(_LOADS + 6 + k) * n + i]
     for r in range(6):
         for c in range(6):
-            for i in range(LANES):
-                jacobian[r, c] += rows[(_JACOBIAN + 6 * r + c) * LANES + i]
+            for i in range(n):
+                jacobian[r, c] += rows[(_JACOBIAN + 6 * r + c) * n + i]

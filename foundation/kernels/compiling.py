@@ -16,7 +16,7 @@ kernel = njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy"
 #: run over neighbouring numbers, so that the compiler makes vector instructions of them.
 LANES = 16
 #: Rows of a block of elements, see `foundation.kernels.blocks`.
-BLOCK_ROWS = 209
+BLOCK_ROWS = 249
 
 
 def drop_stale() -> None:

@@ -43,7 +43,7 @@ def indent_nodes(rotation, translation, femur, bed, reach, listed, work):
     the node before (or from ``starts``, where not -1) finds the sheet of surface next to the node;
     where that fails or goes deep, the tree has the last word.
     """
-    patch, corner, neighbour, curved = femur.patch, femur.corner, femur.neighbour, femur.curved
+    patch, neighbour, curved = femur.patch, femur.neighbour, femur.curved
     points, normals = bed.points, bed.normals
     nodes, starts = work.todo, work.starts
     depth, met, place = work.depth, work.met, work.place
@@ -73,7 +73,7 @@ def indent_nodes(rotation, translation, femur, bed, reach, listed, work):
             line = LINE_ROWS * LANES + i
             start = starts[begin + i]
             facet = facet_towards(
-                corner, neighbour, start if start >= 0 else facet, rows[line],
+                patch, neighbour, curved, start if start >= 0 else facet, rows[line],
                 rows[line + LANES], rows[line + 2 * LANES], rows[line + 3 * LANES],
                 rows[line + 4 * LANES], rows[line + 5 * LANES],
             )  # fmt: skip

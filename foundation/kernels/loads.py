@@ -9,12 +9,13 @@ from foundation.kernels.blocks import (
     BORNE,
     BY_OFFSET,
     add_stiffness,
+    add_wrenches,
     bear_block,
-    clear_jacobian,
+    clear_sums,
     fill_arms,
     fill_block,
     is_linear,
-    sum_jacobian,
+    take_sums,
 )
 from foundation.kernels.compiling import LANES, kernel
 from foundation.kernels.contact import LUMPED, find_contact
@@ -75,30 +76,6 @@ def take_column(rows, i, nodes, bears, by_offset):
 
 
 @kernel
-def add_wrenches(rows, block_of, count, vectors, sums):
-    """Add a block's loads along its own normals: what its nodes bear times their vectors."""
-    n = LANES
-    s0, s1, s2, s3, s4, s5 = sums[0], sums[1], sums[2], sums[3], sums[4], sums[5]
-    s8, s9, s10, s11 = sums[8], sums[9], sums[10], sums[11]
-    for i in range(count):
-        e = block_of[i]
-        for j in range(vectors.shape[1]):
-            bears = rows[(BEARS + j) * n + i]
-            s0 += bears * vectors[e, j, 0]
-            s1 += bears * vectors[e, j, 1]
-            s2 += bears * vectors[e, j, 2]
-            s3 += bears * vectors[e, j, 3]
-            s4 += bears * vectors[e, j, 4]
-            s5 += bears * vectors[e, j, 5]
-            s8 += bears * vectors[e, j, 6]
-            s9 += bears * vectors[e, j, 7]
-            s10 += bears * vectors[e, j, 8]
-            s11 += bears * vectors[e, j, 9]
-    sums[0], sums[1], sums[2], sums[3], sums[4], sums[5] = s0, s1, s2, s3, s4, s5
-    sums[8], sums[9], sums[10], sums[11] = s8, s9, s10, s11
-
-
-@kernel
 def add_conservative(points, gradient, nodes, bears, with_jacobian, sums, force):
     """Add an element's loads as the gradient of its energy: -f dd/dx of each of its ``nodes``."""
     for j in range(nodes.shape[0]):
@@ -120,14 +97,14 @@ def add_block(
 
     Of the Jacobian, what comes from the fields of their nodes stays in the block.
     """
-    rows, block_of, elements, vectors = work.block, work.block_of, bed.elements, bed.vectors
+    rows, block_of, elements, vectors = work.block, work.block_of, bed.elements, bed.area_vectors
     bears, by_offset, lone = work.bears, work.by_offset, work.lone
     gradient, force, side = work.gradient, work.force, work.side
     points, kind_of, centre_gradient = bed.points, work.kind, work.centre_gradient
     for i in range(count):
         sums[6] += rows[BORNE * LANES + i]
     if not conservative:
-        add_wrenches(rows, block_of, count, vectors, sums)
+        add_wrenches(rows)
     if not (conservative or with_jacobian):
         return
     for i in range(count):
@@ -136,7 +113,7 @@ def add_block(
             lone[0] = bed.centroid_first + e
             take_column(rows, i, elements.shape[1], bears, by_offset)
             add_lumped(
-                vectors, points, gradient, e, lone, bears, by_offset, offset_slope,
+                vectors, elements, points, gradient, e, lone, bears, by_offset, offset_slope,
                 centre_gradient, conservative, with_jacobian, side, sums, jacobian, force,
             )  # fmt: skip
         elif conservative:
@@ -237,7 +214,7 @@ def integrate_contact(
     add_extremes(bed, law, begin, end, offset, motion.moving, work, sums)
     chosen = work.chosen
     whole, first_cut = choose_rules(bed, law, begin, end, offset, work)
-    clear_jacobian(work.block)
+    clear_sums(work.block)
     for cut in (False, True):
         start, stop = (first_cut, chosen.shape[0]) if cut else (0, whole)
         for first in range(start, stop, LANES):
@@ -251,8 +228,7 @@ def integrate_contact(
                 bed, chosen, first, count, offset_slope, conservative, with_jacobian, work, sums,
                 jacobian,
             )  # fmt: skip
-    if with_jacobian:
-        sum_jacobian(work.block, jacobian)
+    take_sums(work.block, sums, jacobian)
     sums[12], sums[15] = largest, offset
     if sums[8] < 0.0 and not conservative:
         # At the lightest touch the smoothing of the edge may take away more than there is.
@@ -265,8 +241,8 @@ def integrate_contact(
 
 @kernel
 def add_lumped(
-    vectors, points, gradient, element, lone, bears, by_offset, offset_slope, centre_gradient,
-    conservative, with_jacobian, side, sums, jacobian, force,
+    vectors, elements, points, gradient, element, lone, bears, by_offset, offset_slope,
+    centre_gradient, conservative, with_jacobian, side, sums, jacobian, force,
 ):  # fmt: skip
     """Add the Jacobian, and in the conservative form the loads, of an element of one spring.
 
@@ -279,8 +255,17 @@ def add_lumped(
     for j in range(vectors.shape[1]):
         total += bears[j]
         slope += by_offset[j]
-        for k in range(6):
-            side[k] += by_offset[j] * vectors[element, j, k]
+        own = elements[element, j]
+        x, y, z = points[own, 0], points[own, 1], points[own, 2]
+        fx = by_offset[j] * vectors[element, j, 0]
+        fy = by_offset[j] * vectors[element, j, 1]
+        fz = by_offset[j] * vectors[element, j, 2]
+        side[0] += fx
+        side[1] += fy
+        side[2] += fz
+        side[3] += y * fz - z * fy
+        side[4] += z * fx - x * fz
+        side[5] += x * fy - y * fx
     if conservative:
         sums[8] += total
         for k in range(3):

@@ -137,7 +137,7 @@ def walk_to_hit(patch, neighbour, curved, facet, ox, oy, oz, dx, dy, dz):
 
 
 @kernel
-def facet_towards(corner, neighbour, facet, ox, oy, oz, dx, dy, dz):
+def facet_towards(patch, neighbour, curved, facet, ox, oy, oz, dx, dy, dz):
     """Facet whose plane through its corners the line o + s d meets, walking towards it.
 
     A first guess of where the line meets the surface: the last facet visited if the walk left the
@@ -146,12 +146,17 @@ def facet_towards(corner, neighbour, facet, ox, oy, oz, dx, dy, dz):
     tx, ty, tz, wx, wy, wz = directions_across(dx, dy, dz)
     previous = -1
     for _ in range(_WALK_STEPS):
-        x, y, z = corner[facet, 0, 0] - ox, corner[facet, 0, 1] - oy, corner[facet, 0, 2] - oz
+        # A patch's corners are A0, A0 + A1 + A3 and A0 + A2 + A5.
+        x, y, z = patch[facet, 0, 0] - ox, patch[facet, 0, 1] - oy, patch[facet, 0, 2] - oz
         p0, q0 = tx * x + ty * y + tz * z, wx * x + wy * y + wz * z
-        x, y, z = corner[facet, 1, 0] - ox, corner[facet, 1, 1] - oy, corner[facet, 1, 2] - oz
-        p1, q1 = tx * x + ty * y + tz * z, wx * x + wy * y + wz * z
-        x, y, z = corner[facet, 2, 0] - ox, corner[facet, 2, 1] - oy, corner[facet, 2, 2] - oz
-        p2, q2 = tx * x + ty * y + tz * z, wx * x + wy * y + wz * z
+        x, y, z = patch[facet, 1, 0], patch[facet, 1, 1], patch[facet, 1, 2]
+        if curved:
+            x, y, z = x + patch[facet, 3, 0], y + patch[facet, 3, 1], z + patch[facet, 3, 2]
+        p1, q1 = p0 + tx * x + ty * y + tz * z, q0 + wx * x + wy * y + wz * z
+        x, y, z = patch[facet, 2, 0], patch[facet, 2, 1], patch[facet, 2, 2]
+        if curved:
+            x, y, z = x + patch[facet, 5, 0], y + patch[facet, 5, 1], z + patch[facet, 5, 2]
+        p2, q2 = p0 + tx * x + ty * y + tz * z, q0 + wx * x + wy * y + wz * z
         # Barycentric coordinates of the corners 1, 2 and 0, times the area.
         u, v, w = p2 * q0 - p0 * q2, p0 * q1 - p1 * q0, p1 * q2 - p2 * q1
         if u + v + w < 0.0:

@@ -137,11 +137,11 @@ def test_walk_over_planes_ends_where_the_line_meets_the_facet(name):
     rng = np.random.default_rng(5)
     for facet, start, along in lines(femur, 100, seed=4):
         around = np.flatnonzero(
-            np.linalg.norm(femur.corner[:, 0] - femur.corner[facet, 0], axis=1) < 5e-3
+            np.linalg.norm(femur.patch[:, 0] - femur.patch[facet, 0], axis=1) < 5e-3
         )
         begin = int(rng.choice(around))
         args = (*start, *along)
-        last = facet_towards(femur.corner, femur.neighbour, begin, *args)
+        last = facet_towards(femur.patch, femur.neighbour, False, begin, *args)
         u, v, s, _ = patch_hit(femur.patch, False, last, *args)
         assert min(u, v, 1 - u - v) >= -1e-9
         assert abs(s) < 20e-3
