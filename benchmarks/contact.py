@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from time import perf_counter
 
 import numpy as np
 
@@ -79,17 +80,30 @@ def gait(count: int = 26) -> str:
     poses = gait_poses(models["curved"], count)
     rows = []
     for name, model in models.items():
-        loads = [_median_ms(model.evaluate, pose) for pose in poses]
-        both = [_median_ms(model.loads_and_jacobian, pose) for pose in poses]
+        loads = _along_ms(model.evaluate, poses)
+        both = _along_ms(model.loads_and_jacobian, poses)
         scattered = np.tile([p.array for p in poses], (-(-1000 // count), 1))[:1000]
         scattered += np.random.default_rng(1).normal(0.0, 1e-4, scattered.shape)
         batch = seconds(lambda m=model, s=scattered: m.evaluate_batch(s, threads=2), budget=3.0)
-        rows.append(
-            [name, f"{np.median(loads):.2f}", f"{np.median(both):.2f}", f"{10 * batch:.1f}"]
-        )
+        rows.append([name, f"{loads:.2f}", f"{both:.2f}", f"{10 * batch:.1f}"])
     header = ["surface", "loads [ms]", "with Jacobian [ms]", "10,000 poses, 2 threads [s]"]
     title = f"Grand Challenge implant, median over {count} poses of level walking, one thread"
     return table(title, header, rows)
+
+
+def _along_ms(function: Callable[[Pose], object], poses: list[Pose], rounds: int = 20) -> float:
+    """Median time of a call, going through the poses in turn.
+
+    At a pose asked again and again the processor comes to know every turn of the search, and a
+    call takes a fifth to a third less than in a simulation.
+    """
+    times = []
+    for _ in range(rounds):
+        for pose in poses:
+            start = perf_counter()
+            function(pose)
+            times.append(perf_counter() - start)
+    return 1e3 * float(np.median(times))
 
 
 def _median_ms(function: Callable[[Pose], object], pose: Pose) -> float:

@@ -13,6 +13,7 @@ search short without remembering earlier poses:
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.spatial import KDTree
 
 from foundation import kernels
@@ -107,7 +108,7 @@ def control_points(surface: SmoothSurface) -> FloatArray:
     return np.concatenate([surface.corners, 2.0 * surface.middles - 0.5 * ends], axis=1)
 
 
-def _neighbours(mesh: TriangleMesh, order: IntArray) -> IntArray:
+def _neighbours(mesh: TriangleMesh, order: IntArray) -> NDArray[np.int32]:
     """Return the facet across each edge (c0 c1, c1 c2, c2 c0), -1 where there is none, (F, 3)."""
     faces = mesh.faces[order]
     start, end = faces.reshape(-1), np.roll(faces, -1, axis=1).reshape(-1)

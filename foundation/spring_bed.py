@@ -277,7 +277,7 @@ def _discs(
 
 def _node_lists(
     elements: IntArray, first: IntArray, count: IntArray
-) -> tuple[IntArray, IntArray, IntArray]:
+) -> tuple[IntArray, IntArray, NDArray[np.int32]]:
     """Return the nodes of each tree node's own elements, and the elements' places among them."""
     firsts, lists = [0], []
     local = np.empty(elements.shape, dtype=np.int32)
