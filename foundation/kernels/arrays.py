@@ -121,7 +121,6 @@ class Work(NamedTuple):
     block_of: NDArray[np.int64]
     slopes: NDArray[np.float64]
     side: NDArray[np.float64]
-    lone: NDArray[np.int64]
     bears: NDArray[np.float64]
     by_offset: NDArray[np.float64]
     shape: NDArray[np.float64]
@@ -220,7 +219,6 @@ def new_work(bed: Bed) -> Work:
         block_of=np.zeros(LANES, dtype=np.int64),
         slopes=np.zeros(3),
         side=np.zeros(6),
-        lone=np.zeros(1, dtype=np.int64),
         bears=np.zeros(6),
         by_offset=np.zeros(6),
         shape=np.zeros(6),

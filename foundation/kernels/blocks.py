@@ -203,6 +203,17 @@ def dissipate(bed, motion, rows, block_of, count, shape, q, weight, sums):
 
 
 @kernel
+def add_force(wrench, x, y, z, fx, fy, fz):
+    """Add a force at a place, and its moment about the origin, to the first six of ``wrench``."""
+    wrench[0] += fx
+    wrench[1] += fy
+    wrench[2] += fz
+    wrench[3] += y * fz - z * fy
+    wrench[4] += z * fx - x * fz
+    wrench[5] += x * fy - y * fx
+
+
+@kernel
 def friction_of_point(rows, i, shape, q, twist, limit, transition_speed, sums):
     """Add Coulomb friction of a point to the wrench, smoothed below the transition speed.
 
@@ -231,12 +242,7 @@ def friction_of_point(rows, i, shape, q, twist, limit, transition_speed, sums):
     speed = (vx * vx + vy * vy + vz * vz + transition_speed * transition_speed) ** 0.5
     scale = -limit * area / speed
     fx, fy, fz = scale * vx, scale * vy, scale * vz
-    sums[0] += fx
-    sums[1] += fy
-    sums[2] += fz
-    sums[3] += y * fz - z * fy
-    sums[4] += z * fx - x * fz
-    sums[5] += x * fy - y * fx
+    add_force(sums, x, y, z, fx, fy, fz)
 
 
 @kernel
@@ -432,7 +438,7 @@ def add_column(rows):
 
 
 @kernel
-def take_sums(rows, sums, jacobian):
+def take_sums(rows, with_jacobian, sums, jacobian):
     """Add the sums of `add_wrenches` to ``sums`` and of `add_stiffness` to ``jacobian``."""
     n = LANES
     for i in range(n):
@@ -440,6 +446,8 @@ def take_sums(rows, sums, jacobian):
             sums[k] += rows[(_LOADS + k) * n + i]
         for k in range(4):
             sums[8 + k] += rows[(_LOADS + 6 + k) * n + i]
+    if not with_jacobian:
+        return
     for r in range(6):
         for c in range(6):
             for i in range(n):

@@ -8,6 +8,7 @@ from foundation.kernels.blocks import (
     BEARS,
     BORNE,
     BY_OFFSET,
+    add_force,
     add_stiffness,
     add_wrenches,
     bear_block,
@@ -98,7 +99,7 @@ def add_block(
     Of the Jacobian, what comes from the fields of their nodes stays in the block.
     """
     rows, block_of, elements, vectors = work.block, work.block_of, bed.elements, bed.area_vectors
-    bears, by_offset, lone = work.bears, work.by_offset, work.lone
+    bears, by_offset = work.bears, work.by_offset
     gradient, force, side = work.gradient, work.force, work.side
     points, kind_of, centre_gradient = bed.points, work.kind, work.centre_gradient
     for i in range(count):
@@ -110,11 +111,11 @@ def add_block(
     for i in range(count):
         e = block_of[i]
         if kind_of[chosen[begin + i]] == LUMPED:
-            lone[0] = bed.centroid_first + e
             take_column(rows, i, elements.shape[1], bears, by_offset)
             add_lumped(
-                vectors, elements, points, gradient, e, lone, bears, by_offset, offset_slope,
-                centre_gradient, conservative, with_jacobian, side, sums, jacobian, force,
+                vectors, elements, points, gradient, e, bed.centroid_first + e, bears, by_offset,
+                offset_slope, centre_gradient, conservative, with_jacobian, side, sums, jacobian,
+                force,
             )  # fmt: skip
         elif conservative:
             take_column(rows, i, elements.shape[1], bears, by_offset)
@@ -228,7 +229,7 @@ def integrate_contact(
                 bed, chosen, first, count, offset_slope, conservative, with_jacobian, work, sums,
                 jacobian,
             )  # fmt: skip
-    take_sums(work.block, sums, jacobian)
+    take_sums(work.block, with_jacobian, sums, jacobian)
     sums[12], sums[15] = largest, offset
     if sums[8] < 0.0 and not conservative:
         # At the lightest touch the smoothing of the edge may take away more than there is.
@@ -241,14 +242,13 @@ def integrate_contact(
 
 @kernel
 def add_lumped(
-    vectors, elements, points, gradient, element, lone, bears, by_offset, offset_slope,
+    vectors, elements, points, gradient, element, node, bears, by_offset, offset_slope,
     centre_gradient, conservative, with_jacobian, side, sums, jacobian, force,
 ):  # fmt: skip
     """Add the Jacobian, and in the conservative form the loads, of an element of one spring.
 
-    Its indentation is that of its centroid.
+    Its indentation is that of ``node``, its centroid.
     """
-    node = lone[0]
     total = slope = 0.0
     for row in range(6):
         side[row] = 0.0
@@ -260,12 +260,7 @@ def add_lumped(
         fx = by_offset[j] * vectors[element, j, 0]
         fy = by_offset[j] * vectors[element, j, 1]
         fz = by_offset[j] * vectors[element, j, 2]
-        side[0] += fx
-        side[1] += fy
-        side[2] += fz
-        side[3] += y * fz - z * fy
-        side[4] += z * fx - x * fz
-        side[5] += x * fy - y * fx
+        add_force(side, x, y, z, fx, fy, fz)
     if conservative:
         sums[8] += total
         for k in range(3):

@@ -108,6 +108,12 @@ def patch_normal(patch, curved, facet, u, v):
 
 
 @kernel
+def edge_crossed(u, v, worst):
+    """Edge (c0 c1, c1 c2, c2 c0) over which a point lies whose smallest coordinate is ``worst``."""
+    return 2 if worst == u else (0 if worst == v else 1)
+
+
+@kernel
 def walk_to_hit(patch, neighbour, curved, facet, ox, oy, oz, dx, dy, dz):
     """Where the line o + s d meets the femur, walking from facet to facet towards it.
 
@@ -124,8 +130,7 @@ def walk_to_hit(patch, neighbour, curved, facet, ox, oy, oz, dx, dy, dz):
         worst = min(u, v, w)
         if worst >= -SEAM:
             return facet, u, v, s, out
-        edge = 2 if worst == u else (0 if worst == v else 1)
-        following = neighbour[facet, edge]
+        following = neighbour[facet, edge_crossed(u, v, worst)]
         if following < 0:
             break
         if following == previous:
@@ -164,8 +169,7 @@ def facet_towards(patch, neighbour, curved, facet, ox, oy, oz, dx, dy, dz):
         worst = min(u, v, w)
         if worst >= 0.0:
             return facet
-        edge = 2 if worst == u else (0 if worst == v else 1)
-        following = neighbour[facet, edge]
+        following = neighbour[facet, edge_crossed(u, v, worst)]
         if following < 0 or following == previous:
             return facet
         previous = facet
@@ -174,16 +178,22 @@ def facet_towards(patch, neighbour, curved, facet, ox, oy, oz, dx, dy, dz):
 
 
 @kernel
+def gather_patches(patch, terms, facets, count, rows):
+    """Copy the first ``terms`` coefficients of the facets' patches, side by side."""
+    for i in range(count):
+        facet = facets[i]
+        for j in range(terms):
+            for k in range(3):
+                rows[(_PATCH_ROWS + 3 * j + k) * LANES + i] = patch[facet, j, k]
+
+
+@kernel
 def meet_planes(patch, facets, count, rows):
     """`meet_patches` for plane facets."""
     n = LANES
     c = _PATCH_ROWS * n
     h = HIT_ROWS * n
-    for i in range(count):
-        facet = facets[i]
-        for j in range(3):
-            for k in range(3):
-                rows[c + (3 * j + k) * n + i] = patch[facet, j, k]
+    gather_patches(patch, 3, facets, count, rows)
     for i in range(n):
         dx, dy, dz = rows[3 * n + i], rows[4 * n + i], rows[5 * n + i]
         tx, ty, tz, wx, wy, wz = directions_across(dx, dy, dz)
@@ -225,11 +235,7 @@ def meet_patches(patch, curved, facets, count, rows):
     if not curved:
         meet_planes(patch, facets, count, rows)
         return
-    for i in range(count):
-        facet = facets[i]
-        for j in range(6):
-            for k in range(3):
-                rows[c + (3 * j + k) * n + i] = patch[facet, j, k]
+    gather_patches(patch, 6, facets, count, rows)
     for i in range(n):
         dx, dy, dz = rows[3 * n + i], rows[4 * n + i], rows[5 * n + i]
         tx, ty, tz, wx, wy, wz = directions_across(dx, dy, dz)
