@@ -268,11 +268,16 @@ class ElasticFoundation:
             results = [loads for part in parts for loads in part]
         return np.array(results).reshape(len(rows), 2, 12)
 
-    def stored_energy(self, pose: Pose) -> float:
-        """Return the elastic energy of the bed [J]: the sum of A times the integral of p dd."""
+    def stored_energy(self, pose: Pose, compartment: str | None = None) -> float:
+        """Return the elastic energy of the bed [J]: the sum of A times the integral of p dd.
+
+        Of the whole knee, or of one compartment, "medial" or "lateral".
+        """
         with self._scratch.borrowed() as work:
             sums, _, _ = self._evaluate(work, pose, False, _BOTH, None, energy=True)
-        return float(sums[:, 14].sum())
+        if compartment is None:
+            return float(sums[:, 14].sum())
+        return float(sums[COMPARTMENTS.index(check_in("compartment", compartment, COMPARTMENTS)), 14])
 
     def spring_state(self, pose: Pose) -> SpringState:
         """Return indentation and pressure in the middle of every tibial triangle."""
