@@ -111,6 +111,7 @@ class Work(NamedTuple):
     candidates: NDArray[np.int64]
     todo: NDArray[np.int64]
     starts: NDArray[np.int64]
+    doubtful: NDArray[np.int64]
     active: NDArray[np.int64]
     kind: NDArray[np.int64]
     chosen: NDArray[np.int64]
@@ -209,6 +210,7 @@ def new_work(bed: Bed) -> Work:
         candidates=np.zeros(elements, dtype=np.int64),
         todo=np.zeros(nodes, dtype=np.int64),
         starts=np.zeros(nodes, dtype=np.int64),
+        doubtful=np.zeros(nodes, dtype=np.int64),
         active=np.zeros(elements, dtype=np.int64),
         kind=np.zeros(elements, dtype=np.int64),
         chosen=np.zeros(elements, dtype=np.int64),

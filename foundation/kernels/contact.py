@@ -8,10 +8,9 @@ from foundation.kernels.compiling import LANES, kernel
 from foundation.kernels.fields import bound_of_field, highest_of_field
 from foundation.kernels.search import (
     HIT_ROWS,
-    LINE_ROWS,
     SEAM,
     STEP,
-    facet_towards,
+    edge_crossed,
     meet_patches,
     nearby,
     tree_hit,
@@ -25,6 +24,9 @@ LUMPED = 2
 
 #: The sheet of surface found by walking is the nearest one if it is met within this distance [m].
 TRUST = 1e-3
+#: Steps of the walks that are taken side by side; so few lines as `_FEW` are not worth another.
+_TURNS = 8
+_FEW = 4
 #: How far a quadratic field may rise over its nodes, as a part of the element's longest edge.
 BULGE = 0.01
 #: Slope between the surfaces beyond which the indentation of an element is not taken as a field.
@@ -39,62 +41,104 @@ def indent_nodes(rotation, translation, femur, bed, reach, listed, work):
     """Write the indentations of the first ``listed`` nodes of ``todo``, and where they are met.
 
     The indentation is the signed distance at which the line along minus the node's normal leaves
-    the femur: positive inside, negative outside, NaN where it does not. A walk from the facet of
-    the node before (or from ``starts``, where not -1) finds the sheet of surface next to the node;
-    where that fails or goes deep, the tree has the last word.
+    the femur: positive inside, negative outside, NaN where it does not. Walks over the facets from
+    those in ``starts``, all of them one step at a time, find the sheet of surface next to each
+    node; where that fails or goes deep, the tree has the last word.
+    """
+    doubtful = 0
+    for turn in range(_TURNS):
+        if listed == 0:
+            break
+        last = turn == _TURNS - 1 or listed <= _FEW
+        listed, doubtful = meet_listed(
+            rotation, translation, femur, bed, listed, doubtful, last, work
+        )
+    search_doubtful(rotation, translation, femur, bed, reach, doubtful, work)
+
+
+@kernel
+def meet_listed(rotation, translation, femur, bed, listed, doubtful, last, work):
+    """Meet the lines of the first ``listed`` nodes of ``todo`` with the facets in ``starts``.
+
+    Lines that pass by their facet stay in the lists, with the neighbour on that side; those that
+    need a closer look (on the ``last`` turn, all) are added to ``doubtful``. Nothing else here
+    depends on the outcome: a turn that the processor guesses wrong costs more than the steps.
+
+    Returns how many stay and how many are doubtful.
     """
     patch, neighbour, curved = femur.patch, femur.neighbour, femur.curved
     points, normals = bed.points, bed.normals
-    nodes, starts = work.todo, work.starts
+    nodes, starts, in_doubt = work.todo, work.starts, work.doubtful
     depth, met, place = work.depth, work.met, work.place
     rows, facets = work.rows, work.facets
-    r00, r01, r02 = rotation[0, 0], rotation[0, 1], rotation[0, 2]
-    r10, r11, r12 = rotation[1, 0], rotation[1, 1], rotation[1, 2]
-    r20, r21, r22 = rotation[2, 0], rotation[2, 1], rotation[2, 2]
-    facet = 0
+    left = 0
     for begin in range(0, listed, LANES):
         count = min(LANES, listed - begin)
+        fill_lines(rotation, translation, points, normals, nodes, begin, count, rows)
         for i in range(count):
-            node = nodes[begin + i]
-            nx, ny, nz = normals[node, 0], normals[node, 1], normals[node, 2]
-            x = points[node, 0] - translation[0]
-            y = points[node, 1] - translation[1]
-            z = points[node, 2] - translation[2]
-            ox = r00 * x + r10 * y + r20 * z
-            oy = r01 * x + r11 * y + r21 * z
-            oz = r02 * x + r12 * y + r22 * z
-            dx = -(r00 * nx + r10 * ny + r20 * nz)
-            dy = -(r01 * nx + r11 * ny + r21 * nz)
-            dz = -(r02 * nx + r12 * ny + r22 * nz)
-            line = LINE_ROWS * LANES + i
-            rows[line], rows[line + LANES], rows[line + 2 * LANES] = ox, oy, oz
-            rows[line + 3 * LANES], rows[line + 4 * LANES], rows[line + 5 * LANES] = dx, dy, dz
-        for i in range(count):
-            line = LINE_ROWS * LANES + i
-            start = starts[begin + i]
-            facet = facet_towards(
-                patch, neighbour, curved, start if start >= 0 else facet, rows[line],
-                rows[line + LANES], rows[line + 2 * LANES], rows[line + 3 * LANES],
-                rows[line + 4 * LANES], rows[line + 5 * LANES],
-            )  # fmt: skip
-            facets[i] = facet
+            facets[i] = starts[begin + i]
         meet_patches(patch, curved, facets, count, rows)
         for i in range(count):
             hit = HIT_ROWS * LANES + i
             u, v, s = rows[hit], rows[hit + LANES], rows[hit + 2 * LANES]
             out, step = rows[hit + 3 * LANES], rows[hit + 4 * LANES]
-            at = facets[i]
-            if not (min(u, v, 1.0 - u - v) >= -SEAM and step < STEP and s <= TRUST and out > 0.0):
-                line = LINE_ROWS * LANES + i
-                at, u, v, s = search_hit(
-                    femur, reach, at, rows[line], rows[line + LANES], rows[line + 2 * LANES],
-                    rows[line + 3 * LANES], rows[line + 4 * LANES], rows[line + 5 * LANES],
-                )  # fmt: skip
-            node = nodes[begin + i]
+            node, facet = nodes[begin + i], facets[i]
             depth[node] = s
-            met[node] = at
+            met[node] = facet
             place[node, 0] = u
             place[node, 1] = v
+            worst = min(u, v, 1.0 - u - v)
+            following = neighbour[facet, edge_crossed(u, v, worst)]
+            inside = worst >= -SEAM
+            found = inside & (step < STEP) & (s <= TRUST) & (out > 0.0)
+            stays = (worst < -SEAM) & (following >= 0) & (not last)
+            nodes[left] = node
+            starts[left] = following
+            left += 1 if stays else 0
+            in_doubt[doubtful] = node
+            doubtful += 0 if found | stays else 1
+    return left, doubtful
+
+
+@kernel
+def fill_lines(rotation, translation, points, normals, nodes, begin, count, rows):
+    """Write the lines of the nodes ``nodes[begin:begin + count]``, in the femoral frame."""
+    n = LANES
+    r00, r01, r02 = rotation[0, 0], rotation[0, 1], rotation[0, 2]
+    r10, r11, r12 = rotation[1, 0], rotation[1, 1], rotation[1, 2]
+    r20, r21, r22 = rotation[2, 0], rotation[2, 1], rotation[2, 2]
+    tx, ty, tz = translation[0], translation[1], translation[2]
+    for i in range(count):
+        node = nodes[begin + i]
+        for k in range(3):
+            rows[k * n + i] = points[node, k]
+            rows[(3 + k) * n + i] = normals[node, k]
+    for i in range(n):
+        x, y, z = rows[i] - tx, rows[n + i] - ty, rows[2 * n + i] - tz
+        rows[i] = r00 * x + r10 * y + r20 * z
+        rows[n + i] = r01 * x + r11 * y + r21 * z
+        rows[2 * n + i] = r02 * x + r12 * y + r22 * z
+        x, y, z = rows[3 * n + i], rows[4 * n + i], rows[5 * n + i]
+        rows[3 * n + i] = -(r00 * x + r10 * y + r20 * z)
+        rows[4 * n + i] = -(r01 * x + r11 * y + r21 * z)
+        rows[5 * n + i] = -(r02 * x + r12 * y + r22 * z)
+
+
+@kernel
+def search_doubtful(rotation, translation, femur, bed, reach, count, work):
+    """Look closer where the lines of the first ``count`` nodes of ``doubtful`` leave the femur."""
+    nodes, rows = work.doubtful, work.rows
+    depth, met, place = work.depth, work.met, work.place
+    n = LANES
+    for begin in range(0, count, LANES):
+        block = min(LANES, count - begin)
+        fill_lines(rotation, translation, bed.points, bed.normals, nodes, begin, block, rows)
+        for i in range(block):
+            node = nodes[begin + i]
+            met[node], place[node, 0], place[node, 1], depth[node] = search_hit(
+                femur, reach, met[node], rows[i], rows[n + i], rows[2 * n + i],
+                rows[3 * n + i], rows[4 * n + i], rows[5 * n + i],
+            )  # fmt: skip
 
 
 @kernel
@@ -302,11 +346,28 @@ def find_candidates(rotation, translation, femur, bed, work, first, last):
                 if stamp[node] != generation:
                     stamp[node] = generation
                     todo[listed] = node
-                    starts[listed] = facet
-                    facet = -1
                     listed += 1
         t = skip[t]
+    start_nearby(rotation, translation, femur, bed.points, listed, todo, starts)
     return found, listed
+
+
+@kernel
+def start_nearby(rotation, translation, femur, points, listed, todo, starts):
+    """Write a facet near each of the first ``listed`` nodes of ``todo`` to ``starts``."""
+    r, low, cell = rotation, femur.grid_low, femur.grid_cell
+    grid_facet, grid_distance = femur.grid_facet, femur.grid_distance
+    for i in range(listed):
+        node = todo[i]
+        x = points[node, 0] - translation[0]
+        y = points[node, 1] - translation[1]
+        z = points[node, 2] - translation[2]
+        starts[i], _ = nearby(
+            low, cell, grid_facet, grid_distance,
+            r[0, 0] * x + r[1, 0] * y + r[2, 0] * z,
+            r[0, 1] * x + r[1, 1] * y + r[2, 1] * z,
+            r[0, 2] * x + r[1, 2] * y + r[2, 2] * z,
+        )  # fmt: skip
 
 
 @kernel
@@ -364,6 +425,7 @@ def find_contact(rotation, translation, femur, bed, work, first, last, reach, be
         if kind == LUMPED:
             todo[lumped] = centroid_first + e
             starts[lumped] = met[elements[e, 0]]
+            candidates[lumped] = e
             lumped += 1
         elif kind == RESOLVED:
             active[end] = e
@@ -375,9 +437,10 @@ def find_contact(rotation, translation, femur, bed, work, first, last, reach, be
             end += 1
     indent_nodes(rotation, translation, femur, bed, reach, lumped, work)
     for i in range(lumped):
-        indentation = depth[todo[i]]
+        e = candidates[i]
+        indentation = depth[centroid_first + e]
         if indentation > 0.0:
-            active[end] = todo[i] - centroid_first
+            active[end] = e
             kinds[end] = LUMPED
             if indentation > largest:
                 deepest, largest = end, indentation

@@ -257,6 +257,8 @@ def meet_patches(patch, curved, facets, count, rows):
         u0, u1, v0, v1 = p1 + p3, q1 + q3, p2 + p5, q2 + q5
         det = u0 * v1 - v0 * u1
         u, v = (v0 * q0 - p0 * v1) / det, (p0 * u1 - u0 * q0) / det
+        start_u, start_v = u, v
+        far = min(u, v, 1.0 - u - v) < -_FAR
         du = dv = 0.0
         for _ in range(_STEPS):
             f0 = p0 + u * (p1 + u * p3 + v * p4) + v * (p2 + v * p5)
@@ -268,6 +270,8 @@ def meet_patches(patch, curved, facets, count, rows):
             du, dv = (v0 * f1 - f0 * v1) * inverse, (f0 * u1 - u0 * f1) * inverse
             u += du
             v += dv
+        # Far from a patch its continuation means nothing; the plane still tells on which side.
+        u, v = start_u if far else u, start_v if far else v
         rows[h + i], rows[h + n + i] = u, v
         rows[h + 2 * n + i] = r0 + u * (r1 + u * r3 + v * r4) + v * (r2 + v * r5)
         rows[h + 3 * n + i] = det
