@@ -141,12 +141,11 @@ class ElasticFoundation:
         self.compartments = frozen(_check_labels(tibia, compartments))
         curved = surface == "curved"
         self._bed = _bed(tibia, self.compartments, curved)
-        leaves = self._bed.arrays.count > 0
         self._femur = femur_patches(
             femur,
             smooth_surface(femur) if curved else flat_surface(femur),
             curved=curved,
-            reach=_PLANE_REACH * float(self._bed.arrays.radius[leaves].max()),
+            reach=_PLANE_REACH * float(self._bed.arrays.radius.max()),
         )
         self._law = _law_arrays(law, tibia, self._bed)
         if conservative and self._law.offsets.any():

@@ -21,7 +21,6 @@ from foundation.smooth_surface import NODES, SmoothSurface, shape_functions
 from foundation.tree import build_tree
 from foundation.triangle_mesh import IntArray, TriangleMesh
 
-_ELEMENTS_PER_LEAF = 16
 #: Parts of an element's edge, in each direction, of the rule for elements that are cut.
 _CUT_PARTS = 2
 #: Reach of the smoothing at the edge of the patch, in radii of the disc of a point's area.
@@ -57,12 +56,12 @@ def flat_bed(tibia: TriangleMesh, labels: NDArray[np.int8]) -> SpringBed:
     labels : (F,) int8
         Compartment of each triangle, 0 medial, 1 lateral.
     """
-    order, leaves = _ordered(tibia.vertices[tibia.faces], labels)
+    order, groups = _ordered(tibia.vertices[tibia.faces], labels)
     points, normals = tibia.centroids[order], tibia.normals[order]
     elements = np.arange(len(order))[:, None]
     vectors = (tibia.areas[order][:, None] * normals)[:, None]
     return _assembled(
-        tibia, order, leaves, points, normals, elements, np.eye(1, 6), np.ones(1), vectors
+        tibia, order, groups, points, normals, elements, np.eye(1, 6), np.ones(1), vectors
     )
 
 
@@ -79,7 +78,7 @@ def curved_bed(tibia: TriangleMesh, surface: SmoothSurface, labels: NDArray[np.i
         Compartment of each triangle, 0 medial, 1 lateral.
     """
     positions = np.concatenate([surface.corners, surface.middles], axis=1)
-    order, leaves = _ordered(positions, labels)
+    order, groups = _ordered(positions, labels)
     positions, corner_normals = positions[order], surface.normals[order]
     middle_normals = corner_normals + np.roll(corner_normals, -1, axis=1)
     middle_normals /= np.linalg.norm(middle_normals, axis=2, keepdims=True)
@@ -93,7 +92,7 @@ def curved_bed(tibia: TriangleMesh, surface: SmoothSurface, labels: NDArray[np.i
     rule = degree_four_rule()
     shape = shape_functions(rule[0])[0]
     return _assembled(
-        tibia, order, leaves,
+        tibia, order, groups,
         np.concatenate([points, centre]),
         np.concatenate([node_normals, centre_normal]),
         elements, shape, rule[1], vectors,
@@ -135,25 +134,19 @@ def _area_vectors(positions: FloatArray, slope_u: FloatArray, slope_v: FloatArra
     return np.ascontiguousarray(np.cross(tangent_u, tangent_v))
 
 
-def _ordered(positions: FloatArray, labels: NDArray[np.int8]) -> tuple[IntArray, list[_Leaves]]:
-    """Return the triangles by compartment and neighbourhood, and the tree of each compartment."""
-    order, trees = [], []
+def _ordered(positions: FloatArray, labels: NDArray[np.int8]) -> tuple[IntArray, list[IntArray]]:
+    """Return the triangles by compartment and neighbourhood, and the sizes of the small groups.
+
+    One array of sizes for each compartment; no group is larger than `kernels.LANES`.
+    """
+    order, sizes = [], []
     for compartment in range(2):
         members = np.flatnonzero(labels == compartment)
         corners = positions[members]
-        tree = build_tree(corners.min(axis=1), corners.max(axis=1), _ELEMENTS_PER_LEAF)
+        tree = build_tree(corners.min(axis=1), corners.max(axis=1), kernels.LANES)
         order.append(members[tree.order])
-        trees.append(_Leaves(tree.next, tree.first, tree.count))
-    return np.concatenate(order), trees
-
-
-@dataclass(frozen=True, eq=False)
-class _Leaves:
-    """Tree over the elements of one compartment, as in `foundation.tree.BoxTree`."""
-
-    next: IntArray
-    first: IntArray
-    count: IntArray
+        sizes.append(tree.count[tree.count > 0])
+    return np.concatenate(order), sizes
 
 
 def _shared(
@@ -180,7 +173,7 @@ def _shared(
 def _assembled(
     tibia: TriangleMesh,
     order: IntArray,
-    trees: list[_Leaves],
+    groups: list[IntArray],
     points: FloatArray,
     normals: FloatArray,
     elements: IntArray,
@@ -192,16 +185,10 @@ def _assembled(
     sizes = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).max(axis=1)
     cut_points, cut_weight = composite_rule(_CUT_PARTS)
     cut = np.ascontiguousarray(shape_functions(cut_points)[0].T)
-    starts = np.array([0, len(trees[0].next), sum(len(t.next) for t in trees)])
-    shift = np.cumsum([0, int(trees[0].count.sum())])
-    skip = np.concatenate([t.next + s for t, s in zip(trees, starts, strict=False)])
-    first = np.concatenate([t.first + s for t, s in zip(trees, shift, strict=True)])
-    count = np.concatenate([t.count for t in trees])
-    extent = _extent(skip, first, count)
-    centre, radius, thickness, direction = _discs(points, normals, elements, first, extent)
-    list_first, list_nodes, local = _node_lists(elements, first, count)
-    rise = kernels.BULGE if elements.shape[1] > 1 else 0.0
-    bulge = np.array([rise * sizes[f : f + n].max() for f, n in zip(first, extent, strict=True)])
+    count = np.concatenate(groups)
+    first = np.cumsum(count) - count
+    centre, radius, thickness, direction = _discs(points, normals, elements, first, count)
+    margins = kernels.BULGE * sizes + _sag(points[elements]) if elements.shape[1] > 1 else 0 * sizes
     arrays = kernels.Bed(
         np.ascontiguousarray(points),
         np.ascontiguousarray(normals),
@@ -216,20 +203,17 @@ def _assembled(
         cut_weight,
         # Radius of the disc of a point's area, in an equilateral triangle of edge 1.
         _EDGE_WIDTH * np.sqrt(2.0 * cut_weight * 0.25 * np.sqrt(3.0) / np.pi),
-        starts,
+        np.array([0, len(groups[0]), len(count)]),
         centre,
         radius,
         thickness,
         direction,
-        bulge,
-        skip,
+        np.maximum.reduceat(margins, first),
         first,
         count,
-        list_first,
-        np.ascontiguousarray(points[list_nodes].T),
-        local,
+        _group_corners(points[elements[:, :3]], first, count),
     )
-    return SpringBed(arrays, order, int(shift[1]))
+    return SpringBed(arrays, order, int(groups[0].sum()))
 
 
 def _slope_metric(corners: FloatArray) -> FloatArray:
@@ -241,27 +225,21 @@ def _slope_metric(corners: FloatArray) -> FloatArray:
     return np.ascontiguousarray(differences.T @ gram @ differences)
 
 
-def _extent(skip: IntArray, first: IntArray, count: IntArray) -> IntArray:
-    """Return the number of elements below each tree node."""
-    total = np.concatenate([[0], np.cumsum(count)])
-    return total[skip] - total[: len(first)]
-
-
 def _discs(
     points: FloatArray,
     normals: FloatArray,
     elements: IntArray,
     first: IntArray,
-    extent: IntArray,
+    count: IntArray,
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Return a disc around the nodes below each tree node.
+    """Return a disc around the nodes of each group of elements.
 
-    Its middle (M, 3), the radius of the ball that holds it, half its thickness (M,) [m] and its
-    normal (M, 3).
+    Its middle (G, 3), the radius of the ball that holds it, half its thickness (G,) [m] and its
+    normal (G, 3).
     """
     centre, direction = np.empty((len(first), 3)), np.empty((len(first), 3))
     radius, thickness = np.empty(len(first)), np.empty(len(first))
-    for t, (begin, size) in enumerate(zip(first, extent, strict=True)):
+    for t, (begin, size) in enumerate(zip(first, count, strict=True)):
         nodes = elements[begin : begin + size].reshape(-1)
         mean = normals[nodes].sum(axis=0)
         direction[t] = mean / max(float(np.linalg.norm(mean)), 1e-300)
@@ -275,15 +253,17 @@ def _discs(
     return centre, radius, thickness, direction
 
 
-def _node_lists(
-    elements: IntArray, first: IntArray, count: IntArray
-) -> tuple[IntArray, IntArray, NDArray[np.int32]]:
-    """Return the nodes of each tree node's own elements, and the elements' places among them."""
-    firsts, lists = [0], []
-    local = np.empty(elements.shape, dtype=np.int32)
-    for begin, size in zip(first, count, strict=True):
-        nodes, place = np.unique(elements[begin : begin + size], return_inverse=True)
-        local[begin : begin + size] = place.reshape(-1, elements.shape[1])
-        lists.append(nodes)
-        firsts.append(firsts[-1] + len(nodes))
-    return np.array(firsts), np.concatenate(lists), local
+def _sag(nodes: FloatArray) -> FloatArray:
+    """Return how far the middles of six-node elements (F, 6, 3) lie off their edges, (F,) [m]."""
+    corners = nodes[:, :3]
+    chords = 0.5 * (corners + np.roll(corners, -1, axis=1))
+    return np.linalg.norm(nodes[:, 3:] - chords, axis=2).max(axis=1)
+
+
+def _group_corners(corners: FloatArray, first: IntArray, count: IntArray) -> FloatArray:
+    """Return the corners (F, C, 3) of each group's elements side by side, (G, C, 3, LANES).
+
+    The places that a group leaves free repeat its last element.
+    """
+    place = np.minimum(np.arange(kernels.LANES), count[:, None] - 1)
+    return np.ascontiguousarray(np.moveaxis(corners[first[:, None] + place], 1, 3))

@@ -9,6 +9,7 @@ from foundation.kernels.compiling import drop_stale
 drop_stale()
 
 from foundation.kernels.arrays import Bed, Femur, Law, Motion, Work, handle, new_work  # noqa: E402
+from foundation.kernels.compiling import LANES  # noqa: E402
 from foundation.kernels.contact import APART, BULGE, LUMPED, RESOLVED  # noqa: E402
 from foundation.kernels.edge import EDGE_END  # noqa: E402
 from foundation.kernels.layers import (  # noqa: E402
@@ -24,6 +25,7 @@ __all__ = [
     "APART",
     "BULGE",
     "EDGE_END",
+    "LANES",
     "LOGARITHMIC",
     "LUMPED",
     "POWER",

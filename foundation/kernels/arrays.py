@@ -60,12 +60,9 @@ class Bed(NamedTuple):
     thickness: NDArray[np.float64]
     direction: NDArray[np.float64]
     bulge: NDArray[np.float64]
-    next: NDArray[np.int64]
     first: NDArray[np.int64]
     count: NDArray[np.int64]  # type: ignore[assignment]
-    list_first: NDArray[np.int64]
-    list_points: NDArray[np.float64]
-    local: NDArray[np.int32]
+    corners: NDArray[np.float64]
 
 
 class Law(NamedTuple):
@@ -115,6 +112,8 @@ class Work(NamedTuple):
     active: NDArray[np.int64]
     kind: NDArray[np.int64]
     chosen: NDArray[np.int64]
+    groups: NDArray[np.int64]
+    planes: NDArray[np.int64]
     clearance: NDArray[np.float64]
     rows: NDArray[np.float64]
     facets: NDArray[np.int64]
@@ -214,7 +213,9 @@ def new_work(bed: Bed) -> Work:
         active=np.zeros(elements, dtype=np.int64),
         kind=np.zeros(elements, dtype=np.int64),
         chosen=np.zeros(elements, dtype=np.int64),
-        clearance=np.zeros(int(np.diff(bed.list_first).max())),
+        groups=np.zeros(len(bed.first), dtype=np.int64),
+        planes=np.zeros(len(bed.first), dtype=np.int64),
+        clearance=np.zeros(LANES),
         rows=np.zeros(MEET_ROWS * LANES),
         facets=np.zeros(LANES, dtype=np.int64),
         block=np.zeros(BLOCK_ROWS * LANES),

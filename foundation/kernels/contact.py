@@ -252,52 +252,24 @@ def slab_over_plane(
 
 
 @kernel
-def clearances(
-    rotation, translation, plane_normal, plane_point, protrusion, plane, points, begin, end,
-    margin, out,
-):  # fmt: skip
-    """Write how far the nodes of a group lie outside what the femur there can reach.
+def find_groups(rotation, translation, femur, bed, first, last, work):
+    """List the groups ``first`` to ``last`` of the bed that the femur may reach.
 
-    ``points`` (3, N) are the nodes of all groups, one after the other. Returns whether all of the
-    group's do by more than the margin.
-    """
-    mx, my, mz, level = plane_in_tibia(rotation, translation, plane_normal, plane_point, plane)
-    level += protrusion[plane]
-    near = 0
-    for i in range(begin, end):
-        height = mx * points[0, i] + my * points[1, i] + mz * points[2, i] - level
-        out[i - begin] = height
-        near += 1 if height <= margin else 0
-    return near == 0
+    Left out is a group if a ball around it does not reach the femur, or if a disc around it lies
+    beyond a plane that the femur nearby does not cross (`largest_protrusions`). The groups are so
+    small and the tests so short that a tree over them would cost more than it saves.
 
-
-@kernel
-def find_candidates(rotation, translation, femur, bed, work, first, last):
-    """List the elements below nodes ``first`` to ``last`` of the bed's tree that may be in contact.
-
-    A group is skipped if a ball around it does not reach the femur, or if all its nodes lie beyond
-    a plane that the femur nearby does not cross (`largest_protrusions`). Neither depends on what
-    was evaluated before, so the same pose always takes the same way.
-
-    Writes ``candidates``, and ``todo`` and ``starts``: their corners (on flat facets their only
-    node), each once, with a facet nearby for the first of each group. Returns the lengths of both
-    lists.
+    Writes ``groups`` and ``planes``, -1 where the plane near a group says nothing about it.
+    Returns how many.
     """
     plane_of, plane_point, plane_normal = femur.plane_of, femur.plane_point, femur.plane_normal
     protrusion, plane_reach = femur.protrusion, femur.plane_reach
     grid_low, grid_cell = femur.grid_low, femur.grid_cell
     grid_facet, grid_distance = femur.grid_facet, femur.grid_distance
-    elements = bed.elements
     centre, radius, thickness, bulge = bed.centre, bed.radius, bed.thickness, bed.bulge
-    direction = bed.direction
-    skip, group_first, group_count = bed.next, bed.first, bed.count
-    list_first, list_points, local = bed.list_first, bed.list_points, bed.local
-    stamp, clearance = work.stamp, work.clearance
-    candidates, todo, starts = work.candidates, work.todo, work.starts
-    generation = work.generation[0]
-    found = listed = 0
-    t = first
-    while t < last:
+    direction, groups, planes = bed.direction, work.groups, work.planes
+    listed = 0
+    for t in range(first, last):
         x, y, z = (
             centre[t, 0] - translation[0],
             centre[t, 1] - translation[1],
@@ -308,46 +280,71 @@ def find_candidates(rotation, translation, femur, bed, work, first, last):
         cz = rotation[0, 2] * x + rotation[1, 2] * y + rotation[2, 2] * z
         facet, distance = nearby(grid_low, grid_cell, grid_facet, grid_distance, cx, cy, cz)
         plane = plane_of[facet]
-        if distance > radius[t] and (
-            height_over_plane(plane_normal, plane_point, plane, cx, cy, cz) > 0.0
-        ):
-            t = skip[t]
-            continue
-        if within(plane_point, plane, plane_reach - radius[t], cx, cy, cz) and bulge[t] < (
-            slab_over_plane(
-                rotation, plane_normal, plane_point, plane, protrusion, direction, thickness,
-                radius, t, cx, cy, cz,
-            )
-        ):  # fmt: skip
-            t = skip[t]
-            continue
-        if group_count[t] == 0:
-            t += 1
-            continue
+        height = height_over_plane(plane_normal, plane_point, plane, cx, cy, cz)
         bounded = within(plane_point, plane, plane_reach - radius[t], cx, cy, cz)
-        if bounded and clearances(
-            rotation, translation, plane_normal, plane_point, protrusion, plane, list_points,
-            list_first[t], list_first[t + 1], bulge[t], clearance,
-        ):  # fmt: skip
-            t = skip[t]
-            continue
-        for e in range(group_first[t], group_first[t] + group_count[t]):
-            if bounded:
-                # No early end: counting costs less than a turn that the processor guesses wrong.
-                near = 0
-                for k in range(elements.shape[1]):
-                    near += 1 if clearance[local[e, k]] <= bulge[t] else 0
-                if near == 0:
-                    continue
+        slab = slab_over_plane(
+            rotation, plane_normal, plane_point, plane, protrusion, direction, thickness, radius,
+            t, cx, cy, cz,
+        )  # fmt: skip
+        apart = ((distance > radius[t]) & (height > 0.0)) | (bounded & (slab > bulge[t]))
+        groups[listed] = t
+        planes[listed] = plane if bounded else -1
+        listed += 0 if apart else 1
+    return listed
+
+
+@kernel
+def clearances(rotation, translation, femur, corners, group, plane, out):
+    """Write how far each element of a group lies outside what the femur there can reach.
+
+    By its lowest corner; ``corners`` (G, C, 3, LANES) are those of the elements of all groups.
+    """
+    mx, my, mz, level = plane_in_tibia(
+        rotation, translation, femur.plane_normal, femur.plane_point, plane
+    )
+    level += femur.protrusion[plane]
+    for i in range(LANES):
+        out[i] = np.inf
+    for c in range(corners.shape[1]):
+        for i in range(LANES):
+            x, y, z = corners[group, c, 0, i], corners[group, c, 1, i], corners[group, c, 2, i]
+            out[i] = min(out[i], mx * x + my * y + mz * z - level)
+
+
+@kernel
+def find_candidates(rotation, translation, femur, bed, work, first, last):
+    """List the elements in the groups ``first`` to ``last`` of the bed that may be in contact.
+
+    Elements are skipped that lie beyond a plane that the femur nearby does not cross. Nothing here
+    depends on what was evaluated before, so the same pose always takes the same way.
+
+    Writes ``candidates``, and ``todo`` and ``starts``: their corners (on flat facets their only
+    node), each once, with a facet nearby. Returns the lengths of both lists.
+    """
+    elements, corners, bulge = bed.elements, bed.corners, bed.bulge
+    group_first, group_count = bed.first, bed.count
+    stamp, clearance, groups, planes = work.stamp, work.clearance, work.groups, work.planes
+    candidates, todo, starts = work.candidates, work.todo, work.starts
+    generation = work.generation[0]
+    found = listed = 0
+    for g in range(find_groups(rotation, translation, femur, bed, first, last, work)):
+        t = groups[g]
+        if planes[g] >= 0:
+            clearances(rotation, translation, femur, corners, t, planes[g], clearance)
+        else:
+            clearance[:] = -np.inf
+        for i in range(group_count[t]):
+            if clearance[i] > bulge[t]:
+                continue
+            e = group_first[t] + i
             candidates[found] = e
             found += 1
-            for k in range(min(elements.shape[1], 3)):
+            for k in range(corners.shape[1]):
                 node = elements[e, k]
                 if stamp[node] != generation:
                     stamp[node] = generation
                     todo[listed] = node
                     listed += 1
-        t = skip[t]
     start_nearby(rotation, translation, femur, bed.points, listed, todo, starts)
     return found, listed
 
@@ -403,7 +400,7 @@ def keep_near(
 
 @kernel
 def find_contact(rotation, translation, femur, bed, work, first, last, reach, begin):
-    """List the elements in contact below nodes ``first`` to ``last`` of the bed's tree.
+    """List the elements in contact in the groups ``first`` to ``last`` of the bed.
 
     Writes ``active`` and ``kind`` from position ``begin``; returns the position behind the last
     one, that of the deepest (-1 if none) and its indentation.
