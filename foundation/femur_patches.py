@@ -4,8 +4,9 @@ All of it is fixed when the model is built; an evaluation only reads it. Three t
 search short without remembering earlier poses:
 
 - each facet knows its neighbours, so that a line finds its patch by walking over the surface;
-- a grid over the femoral frame holds, for each cell, a facet nearby to start from and a lower
-  bound of the distance to the surface;
+- a grid over the femoral frame holds, for each cell, a facet nearby and a lower bound of the
+  distance to the surface; near the surface its cells are divided into parts, each with a facet
+  from which the walk is short;
 - small groups of facets have a plane over which the femur does not rise by more than a known
   height within a known radius: what lies beyond it is not in contact.
 """
@@ -63,11 +64,15 @@ def femur_patches(
         tree.low, tree.high, tree.next, tree.first, tree.count, control, points, normals, reach,
         rise,
     )  # fmt: skip
-    low, cell, facet, distance = _grid(surface.corners[order], surface.middles[order])
+    low, cell, facet, distance, near = _grid(surface.corners[order], surface.middles[order])
+    patch, neighbour = np.ascontiguousarray(polynomial(surface)[order]), _neighbours(mesh, order)
+    brick = np.where(near, np.cumsum(near).reshape(near.shape) - 1, -1).astype(np.int32)
+    bricks = np.empty((max(near.sum(), 1), *(3 * (kernels.PARTS,))), dtype=np.int32)
+    kernels.fill_bricks(patch, neighbour, curved, low, cell, facet, brick, bricks)
     return kernels.Femur(
         curved,
-        np.ascontiguousarray(polynomial(surface)[order]),
-        _neighbours(mesh, order),
+        patch,
+        neighbour,
         tree.low,
         tree.high,
         tree.next,
@@ -82,6 +87,8 @@ def femur_patches(
         cell,
         facet,
         distance,
+        brick,
+        bricks,
     )
 
 
@@ -136,8 +143,11 @@ def _planes(mesh: TriangleMesh, tree: BoxTree) -> tuple[IntArray, FloatArray, Fl
 
 def _grid(
     corners: FloatArray, middles: FloatArray
-) -> tuple[FloatArray, float, IntArray, FloatArray]:
-    """Return origin and width of a grid, and per cell a facet nearby and the distance's bound."""
+) -> tuple[FloatArray, float, IntArray, FloatArray, NDArray[np.bool_]]:
+    """Return origin and width of a grid, and what is known of each of its cells.
+
+    A facet nearby, a lower bound of the distance, and whether the surface is about a cell away.
+    """
     samples = np.concatenate([corners, middles, middles.mean(axis=1, keepdims=True)], axis=1)
     low, high = samples.min(axis=(0, 1)), samples.max(axis=(0, 1))
     margin = _MARGIN * float((high - low).max())
@@ -153,4 +163,5 @@ def _grid(
     longest = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).max()
     bound = np.maximum(away - 0.5 * np.sqrt(3.0) * cell - _COVERED * longest, 0.0)
     facet = nearest // samples.shape[1]
-    return low, cell, facet.reshape(tuple(counts)), bound.reshape(tuple(counts))
+    shape = tuple(counts)
+    return low, cell, facet.reshape(shape), bound.reshape(shape), (away < cell).reshape(shape)

@@ -19,7 +19,7 @@ from foundation.kernels.layers import (  # noqa: E402
     series_pressure,
 )
 from foundation.kernels.loads import SUMS, evaluate_contact, middle_state  # noqa: E402
-from foundation.kernels.search import largest_protrusions, line_exits  # noqa: E402
+from foundation.kernels.search import PARTS, fill_bricks, largest_protrusions, line_exits  # noqa: E402
 
 __all__ = [
     "APART",
@@ -28,6 +28,7 @@ __all__ = [
     "LANES",
     "LOGARITHMIC",
     "LUMPED",
+    "PARTS",
     "POWER",
     "RESOLVED",
     "STRAIN_LIMIT",
@@ -38,6 +39,7 @@ __all__ = [
     "Motion",
     "Work",
     "evaluate_contact",
+    "fill_bricks",
     "handle",
     "largest_protrusions",
     "line_exits",

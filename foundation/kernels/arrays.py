@@ -37,6 +37,8 @@ class Femur(NamedTuple):
     grid_cell: float
     grid_facet: NDArray[np.int64]
     grid_distance: NDArray[np.float64]
+    grid_brick: NDArray[np.int32]
+    bricks: NDArray[np.int32]
 
 
 class Bed(NamedTuple):

@@ -11,6 +11,7 @@ from foundation.kernels.search import (
     SEAM,
     STEP,
     edge_crossed,
+    facet_nearby,
     meet_patches,
     nearby,
     tree_hit,
@@ -353,14 +354,14 @@ def find_candidates(rotation, translation, femur, bed, work, first, last):
 def start_nearby(rotation, translation, femur, points, listed, todo, starts):
     """Write a facet near each of the first ``listed`` nodes of ``todo`` to ``starts``."""
     r, low, cell = rotation, femur.grid_low, femur.grid_cell
-    grid_facet, grid_distance = femur.grid_facet, femur.grid_distance
+    grid_facet, grid_brick, bricks = femur.grid_facet, femur.grid_brick, femur.bricks
     for i in range(listed):
         node = todo[i]
         x = points[node, 0] - translation[0]
         y = points[node, 1] - translation[1]
         z = points[node, 2] - translation[2]
-        starts[i], _ = nearby(
-            low, cell, grid_facet, grid_distance,
+        starts[i] = facet_nearby(
+            low, cell, grid_facet, grid_brick, bricks,
             r[0, 0] * x + r[1, 0] * y + r[2, 0] * z,
             r[0, 1] * x + r[1, 1] * y + r[2, 1] * z,
             r[0, 2] * x + r[1, 2] * y + r[2, 2] * z,

@@ -24,6 +24,10 @@ _SEAM_WIDTH = 0.05
 #: Rows of `LANES` numbers that `meet_patches` takes and gives, see there.
 LINE_ROWS, HIT_ROWS, MEET_ROWS = 0, 24, 29
 _PATCH_ROWS = 6
+#: Parts in each direction of the grid's cells near the surface; a power of two.
+PARTS = 4
+#: Walks along the normal of the facet last found, in search of the foot of a perpendicular.
+_FOOT_STEPS = 2
 #: Newton's steps that `meet_patches` takes.
 _STEPS = 3
 
@@ -330,6 +334,52 @@ def nearby(grid_low, grid_cell, grid_facet, grid_distance, x, y, z):
     if beyond > 0.0:
         return grid_facet[i, j, k], grid_cell * np.sqrt(beyond)
     return grid_facet[i, j, k], grid_distance[i, j, k]
+
+
+@kernel
+def part_index(low, per_part, cells, value):
+    """Index along an axis of a part of the grid's cells, each of which has `PARTS` in a row."""
+    return int(min(max((value - low) * per_part, 0.0), PARTS * cells - 1.0))
+
+
+@kernel
+def facet_nearby(grid_low, grid_cell, grid_facet, grid_brick, bricks, x, y, z):
+    """Facet near a point of the femoral frame, near the surface to within a part of a cell."""
+    per_part = PARTS / grid_cell
+    a = part_index(grid_low[0], per_part, grid_facet.shape[0], x)
+    b = part_index(grid_low[1], per_part, grid_facet.shape[1], y)
+    c = part_index(grid_low[2], per_part, grid_facet.shape[2], z)
+    i, j, k = a // PARTS, b // PARTS, c // PARTS
+    brick = grid_brick[i, j, k]
+    if brick < 0:
+        return grid_facet[i, j, k]
+    return np.int64(bricks[brick, a % PARTS, b % PARTS, c % PARTS])
+
+
+@kernel
+def fill_bricks(patch, neighbour, curved, grid_low, grid_cell, grid_facet, grid_brick, bricks):
+    """Write a facet near the middle of each part of the grid's cells to ``bricks``.
+
+    By walks along the normals, which end near the foot of the perpendicular.
+    """
+    for i, j, k in np.ndindex(grid_brick.shape):
+        brick = grid_brick[i, j, k]
+        if brick < 0:
+            continue
+        for a, b, c in np.ndindex(bricks.shape[1:]):
+            x = grid_low[0] + grid_cell * (i + (a + 0.5) / PARTS)
+            y = grid_low[1] + grid_cell * (j + (b + 0.5) / PARTS)
+            z = grid_low[2] + grid_cell * (k + (c + 0.5) / PARTS)
+            facet = grid_facet[i, j, k]
+            for _ in range(_FOOT_STEPS):
+                nx, ny, nz = patch_normal(patch, curved, facet, 1.0 / 3.0, 1.0 / 3.0)
+                length = np.sqrt(nx * nx + ny * ny + nz * nz)
+                if length > 0.0:
+                    facet = facet_towards(
+                        patch, neighbour, curved, facet, x, y, z, nx / length, ny / length,
+                        nz / length,
+                    )  # fmt: skip
+            bricks[brick, a, b, c] = facet
 
 
 @kernel
