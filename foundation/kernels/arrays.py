@@ -113,6 +113,8 @@ class Work(NamedTuple):
     doubtful: NDArray[np.int64]
     active: NDArray[np.int64]
     kind: NDArray[np.int64]
+    lowest: NDArray[np.float64]
+    highest: NDArray[np.float64]
     chosen: NDArray[np.int64]
     groups: NDArray[np.int64]
     planes: NDArray[np.int64]
@@ -214,6 +216,8 @@ def new_work(bed: Bed) -> Work:
         doubtful=np.zeros(nodes, dtype=np.int64),
         active=np.zeros(elements, dtype=np.int64),
         kind=np.zeros(elements, dtype=np.int64),
+        lowest=np.zeros(elements),
+        highest=np.zeros(elements),
         chosen=np.zeros(elements, dtype=np.int64),
         groups=np.zeros(len(bed.first), dtype=np.int64),
         planes=np.zeros(len(bed.first), dtype=np.int64),

@@ -26,7 +26,7 @@ LUMPED = 2
 #: The sheet of surface found by walking is the nearest one if it is met within this distance [m].
 TRUST = 1e-3
 #: Steps of the walks that are taken side by side; so few lines as `_FEW` are not worth another.
-_TURNS = 8
+_TURNS = 5
 _FEW = 4
 #: How far a quadratic field may rise over its nodes, as a part of the element's longest edge.
 BULGE = 0.01
@@ -162,7 +162,7 @@ def search_hit(femur, reach, facet, ox, oy, oz, dx, dy, dz):
 
 @kernel
 def bearing_of(elements, element, size, depth):
-    """How an element bears, its nodes known, and a bound of its largest indentation.
+    """How an element bears, its nodes known; lowest of its nodes, bound of its indentation.
 
     `APART`: nowhere indented. `RESOLVED`: its indentation is the field of its nodes. `LUMPED`: a
     node's line misses the femur (a rim) or the surfaces are too steep to each other for a field;
@@ -178,20 +178,20 @@ def bearing_of(elements, element, size, depth):
         else:
             missing = True
     if elements.shape[1] == 1:
-        return (RESOLVED, highest) if highest > 0.0 else (APART, 0.0)
+        return (RESOLVED if highest > 0.0 else APART), lowest, highest
     if highest < -size:
-        return APART, 0.0
+        return APART, lowest, 0.0
     if missing or highest - lowest > _STEEP * size:
-        return LUMPED, 0.0
+        return LUMPED, lowest, 0.0
     edge = _EDGE * (highest - lowest)
     if highest < -max(BULGE * size, edge):
-        return APART, 0.0
+        return APART, lowest, 0.0
     bound = bound_of_field(elements, element, depth)
     if highest <= -edge and (
         bound <= -edge or highest_of_field(elements, element, depth)[0] <= -edge
     ):
-        return APART, 0.0
-    return RESOLVED, bound
+        return APART, lowest, 0.0
+    return RESOLVED, lowest, bound
 
 
 @kernel
@@ -253,7 +253,7 @@ def slab_over_plane(
 
 
 @kernel
-def find_groups(rotation, translation, femur, bed, first, last, work):
+def find_groups(rotation, translation, femur, bed, work, first, last):
     """List the groups ``first`` to ``last`` of the bed that the femur may reach.
 
     Left out is a group if a ball around it does not reach the femur, or if a disc around it lies
@@ -328,7 +328,7 @@ def find_candidates(rotation, translation, femur, bed, work, first, last):
     candidates, todo, starts = work.candidates, work.todo, work.starts
     generation = work.generation[0]
     found = listed = 0
-    for g in range(find_groups(rotation, translation, femur, bed, first, last, work)):
+    for g in range(find_groups(rotation, translation, femur, bed, work, first, last)):
         t = groups[g]
         if planes[g] >= 0:
             clearances(rotation, translation, femur, corners, t, planes[g], clearance)
@@ -403,7 +403,8 @@ def keep_near(
 def find_contact(rotation, translation, femur, bed, work, first, last, reach, begin):
     """List the elements in contact in the groups ``first`` to ``last`` of the bed.
 
-    Writes ``active`` and ``kind`` from position ``begin``; returns the position behind the last
+    Writes ``active``, ``kind``, ``lowest`` (of the nodes) and ``highest`` (a bound of the
+    indentation) from position ``begin``; returns the position behind the last
     one, that of the deepest (-1 if none) and its indentation.
     """
     found, listed = find_candidates(rotation, translation, femur, bed, work, first, last)
@@ -411,6 +412,7 @@ def find_contact(rotation, translation, femur, bed, work, first, last, reach, be
     elements, sizes = bed.elements, bed.sizes
     depth, active, kinds = work.depth, work.active, work.kind
     candidates, todo, starts = work.candidates, work.todo, work.starts
+    lowest, highest = work.lowest, work.highest
     if elements.shape[1] == 6:
         found, listed = keep_near(elements, sizes, depth, work.met, work.stamp,
                                   work.generation[0], found, candidates, todo, starts)  # fmt: skip
@@ -419,7 +421,7 @@ def find_contact(rotation, translation, femur, bed, work, first, last, reach, be
     end, deepest, largest, lumped = begin, -1, 0.0, 0
     for i in range(found):
         e = candidates[i]
-        kind, bound = bearing_of(elements, e, sizes[e], depth)
+        kind, low, bound = bearing_of(elements, e, sizes[e], depth)
         if kind == LUMPED:
             todo[lumped] = centroid_first + e
             starts[lumped] = met[elements[e, 0]]
@@ -428,6 +430,8 @@ def find_contact(rotation, translation, femur, bed, work, first, last, reach, be
         elif kind == RESOLVED:
             active[end] = e
             kinds[end] = kind
+            lowest[end] = low
+            highest[end] = bound
             if bound > largest:
                 indentation = highest_of(elements, e, depth)
                 if indentation > largest:
@@ -440,6 +444,7 @@ def find_contact(rotation, translation, femur, bed, work, first, last, reach, be
         if indentation > 0.0:
             active[end] = e
             kinds[end] = LUMPED
+            lowest[end] = highest[end] = indentation
             if indentation > largest:
                 deepest, largest = end, indentation
             end += 1

@@ -22,7 +22,6 @@ from foundation.kernels.compiling import LANES, kernel
 from foundation.kernels.contact import LUMPED, find_contact
 from foundation.kernels.fields import (
     LARGEST_SLOPE,
-    bound_of_field,
     field_slope,
     highest_of_field,
     quadratic_shapes,
@@ -128,24 +127,20 @@ def add_block(
 @kernel
 def add_extremes(bed, law, begin, end, offset, moving, work, sums):
     """Write peak pressure and largest strain of the active elements ``begin`` to ``end``."""
-    elements, depth, centroid_first = bed.elements, work.depth, bed.centroid_first
-    active, kind_of = work.active, work.kind
+    elements, depth = bed.elements, work.depth
+    active, kind_of, highest = work.active, work.kind, work.highest
     kinds, exponents, offsets = law.kinds, law.exponents, law.offsets
     coefficients, thicknesses, linear = law.coefficients, law.thicknesses, is_linear(law)
     # On a bed of one stiffness, only elements that may be deeper than all before matter.
     peak = strain = 0.0
     for i in range(begin, end):
         e = active[i]
-        if kind_of[i] == LUMPED:
-            pressed = depth[centroid_first + e] - offset
-        elif elements.shape[1] == 1:
-            pressed = depth[elements[e, 0]] - offset
-        else:
-            bound = bound_of_field(elements, e, depth) - offset
-            if linear and (
-                coefficients[0, e] * bound <= peak and bound / thicknesses[0, e] <= strain
-            ):
-                continue
+        pressed = highest[i] - offset
+        if linear and (
+            coefficients[0, e] * pressed <= peak and pressed <= strain * thicknesses[0, e]
+        ):
+            continue
+        if elements.shape[1] == 6 and kind_of[i] != LUMPED:
             pressed = highest_of_field(elements, e, depth)[0] - offset
         if linear:
             peak = max(peak, coefficients[0, e] * pressed)
@@ -172,7 +167,7 @@ def choose_rules(bed, law, begin, end, offset, work):
     """
     elements, sizes, metric = bed.elements, bed.sizes, bed.metric
     depth, slopes, active, kind_of = work.depth, work.slopes, work.active, work.kind
-    chosen, exponent = work.chosen, law.exponent
+    chosen, lowest, exponent = work.chosen, work.lowest, law.exponent
     # What the simple rule must keep off the edge by, as a part of the rise over the element.
     clear = bed.cut_radius.max() if exponent == 1.0 else _ROOT_MARGIN
     whole, first_cut = 0, chosen.shape[0]
@@ -180,14 +175,11 @@ def choose_rules(bed, law, begin, end, offset, work):
         cut = False
         if elements.shape[1] == 6 and kind_of[i] != LUMPED:
             e = active[i]
-            lowest = np.inf
-            for j in range(6):
-                lowest = min(lowest, depth[elements[e, j]])
-            lowest -= offset
-            cut = lowest <= 0.0
-            if not cut and lowest < clear * LARGEST_SLOPE * sizes[e]:
+            clearance = lowest[i] - offset
+            cut = clearance <= 0.0
+            if not cut and clearance < clear * LARGEST_SLOPE * sizes[e]:
                 slope = field_slope(metric, elements, e, depth, slopes)
-                cut = lowest <= clear * slope * sizes[e]
+                cut = clearance <= clear * slope * sizes[e]
         if cut:
             first_cut -= 1
             chosen[first_cut] = i
