@@ -78,15 +78,13 @@ def femur_patches(
         tree.next,
         tree.first,
         tree.count,
-        plane_of,
-        points,
-        normals,
-        rise,
+        np.concatenate([points, normals, rise[:, None]], axis=1),
         reach,
         low,
         cell,
         facet,
         distance,
+        plane_of[facet].astype(np.int32),
         brick,
         bricks,
     )
@@ -164,4 +162,4 @@ def _grid(
     bound = np.maximum(away - 0.5 * np.sqrt(3.0) * cell - _COVERED * longest, 0.0)
     facet = nearest // samples.shape[1]
     shape = tuple(counts)
-    return low, cell, facet.reshape(shape), bound.reshape(shape), (away < cell).reshape(shape)
+    return low, cell, facet.reshape(shape), bound.reshape(shape), np.less(away, cell).reshape(shape)

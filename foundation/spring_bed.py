@@ -204,10 +204,10 @@ def _assembled(
         # Radius of the disc of a point's area, in an equilateral triangle of edge 1.
         _EDGE_WIDTH * np.sqrt(2.0 * cut_weight * 0.25 * np.sqrt(3.0) / np.pi),
         np.array([0, len(groups[0]), len(count)]),
-        centre,
+        np.ascontiguousarray(centre.T),
         radius,
         thickness,
-        direction,
+        np.ascontiguousarray(direction.T),
         np.maximum.reduceat(margins, first),
         first,
         count,

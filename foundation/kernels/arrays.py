@@ -28,15 +28,13 @@ class Femur(NamedTuple):
     next: NDArray[np.int64]
     first: NDArray[np.int64]
     count: NDArray[np.int64]  # type: ignore[assignment]
-    plane_of: NDArray[np.int64]
-    plane_point: NDArray[np.float64]
-    plane_normal: NDArray[np.float64]
-    protrusion: NDArray[np.float64]
+    planes: NDArray[np.float64]
     plane_reach: float
     grid_low: NDArray[np.float64]
     grid_cell: float
     grid_facet: NDArray[np.int64]
     grid_distance: NDArray[np.float64]
+    grid_plane: NDArray[np.int32]
     grid_brick: NDArray[np.int32]
     bricks: NDArray[np.int32]
 
@@ -117,7 +115,7 @@ class Work(NamedTuple):
     highest: NDArray[np.float64]
     chosen: NDArray[np.int64]
     groups: NDArray[np.int64]
-    planes: NDArray[np.int64]
+    plane_near: NDArray[np.int64]
     clearance: NDArray[np.float64]
     rows: NDArray[np.float64]
     facets: NDArray[np.int64]
@@ -220,7 +218,7 @@ def new_work(bed: Bed) -> Work:
         highest=np.zeros(elements),
         chosen=np.zeros(elements, dtype=np.int64),
         groups=np.zeros(len(bed.first), dtype=np.int64),
-        planes=np.zeros(len(bed.first), dtype=np.int64),
+        plane_near=np.zeros(len(bed.first), dtype=np.int64),
         clearance=np.zeros(LANES),
         rows=np.zeros(MEET_ROWS * LANES),
         facets=np.zeros(LANES, dtype=np.int64),

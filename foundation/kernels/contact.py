@@ -13,7 +13,6 @@ from foundation.kernels.search import (
     edge_crossed,
     facet_nearby,
     meet_patches,
-    nearby,
     tree_hit,
     walk_to_hit,
 )
@@ -203,94 +202,101 @@ def highest_of(elements, element, depth):
 
 
 @kernel
-def plane_in_tibia(rotation, translation, normals, points, plane):
-    """Return a femoral plane in the tibial frame, (normal x, y, z, level)."""
-    m, p = normals, points
-    x, y, z = m[plane, 0], m[plane, 1], m[plane, 2]
+def plane_in_tibia(rotation, translation, planes, plane):
+    """Return how far the femur reaches along a plane's normal: (normal x, y, z, level), tibial."""
+    px, py, pz = planes[plane, 0], planes[plane, 1], planes[plane, 2]
+    x, y, z = planes[plane, 3], planes[plane, 4], planes[plane, 5]
     mx = rotation[0, 0] * x + rotation[0, 1] * y + rotation[0, 2] * z
     my = rotation[1, 0] * x + rotation[1, 1] * y + rotation[1, 2] * z
     mz = rotation[2, 0] * x + rotation[2, 1] * y + rotation[2, 2] * z
-    level = x * p[plane, 0] + y * p[plane, 1] + z * p[plane, 2]
+    level = x * px + y * py + z * pz + planes[plane, 6]
     level += mx * translation[0] + my * translation[1] + mz * translation[2]
     return mx, my, mz, level
 
 
 @kernel
-def height_over_plane(normals, points, plane, x, y, z):
-    """Signed distance of a point of the femoral frame from a plane, positive outside."""
-    return (
-        normals[plane, 0] * (x - points[plane, 0])
-        + normals[plane, 1] * (y - points[plane, 1])
-        + normals[plane, 2] * (z - points[plane, 2])
-    )
+def place_groups(rotation, translation, femur, bed, begin, count, rows):
+    """Write middle, mean normal, cell of the grid and distance from it of a block of groups.
 
-
-@kernel
-def within(points, plane, distance, x, y, z):
-    """Whether a point of the femoral frame lies within a distance of a plane's own point."""
-    away = (x - points[plane, 0]) ** 2 + (y - points[plane, 1]) ** 2 + (z - points[plane, 2]) ** 2
-    return distance > 0.0 and away <= distance * distance
-
-
-@kernel
-def slab_over_plane(
-    rotation, normals, points, plane, protrusion, direction, thickness, radius, t, x, y, z
-):  # fmt: skip
-    """Lower bound of how far a group of the bed lies outside what the femur there can reach [m].
-
-    The group lies in a disc around (x, y, z), in the femoral frame, of its radius across its mean
-    normal and half its thickness along it.
+    All in the femoral frame, the distance squared and in cells; the cell's index is a whole number
+    that the compiler need not make an integer of in vectors.
     """
-    r = rotation
-    nx, ny, nz = direction[t, 0], direction[t, 1], direction[t, 2]
-    along = abs(
-        normals[plane, 0] * (r[0, 0] * nx + r[1, 0] * ny + r[2, 0] * nz)
-        + normals[plane, 1] * (r[0, 1] * nx + r[1, 1] * ny + r[2, 1] * nz)
-        + normals[plane, 2] * (r[0, 2] * nx + r[1, 2] * ny + r[2, 2] * nz)
-    )
-    height = height_over_plane(normals, points, plane, x, y, z) - protrusion[plane]
-    return height - along * thickness[t] - np.sqrt(max(1.0 - along * along, 0.0)) * radius[t]
+    n, centre, direction = LANES, bed.centre, bed.direction
+    r00, r01, r02 = rotation[0, 0], rotation[0, 1], rotation[0, 2]
+    r10, r11, r12 = rotation[1, 0], rotation[1, 1], rotation[1, 2]
+    r20, r21, r22 = rotation[2, 0], rotation[2, 1], rotation[2, 2]
+    tx, ty, tz = translation[0], translation[1], translation[2]
+    low_x, low_y, low_z = femur.grid_low[0], femur.grid_low[1], femur.grid_low[2]
+    cells, per_cell = femur.grid_facet.shape, 1.0 / femur.grid_cell
+    nx, ny, nz = float(cells[0]), float(cells[1]), float(cells[2])
+    for i in range(count):
+        t = begin + i
+        x, y, z = centre[0, t] - tx, centre[1, t] - ty, centre[2, t] - tz
+        px = r00 * x + r10 * y + r20 * z
+        py = r01 * x + r11 * y + r21 * z
+        pz = r02 * x + r12 * y + r22 * z
+        rows[i], rows[n + i], rows[2 * n + i] = px, py, pz
+        x, y, z = direction[0, t], direction[1, t], direction[2, t]
+        rows[3 * n + i] = r00 * x + r10 * y + r20 * z
+        rows[4 * n + i] = r01 * x + r11 * y + r21 * z
+        rows[5 * n + i] = r02 * x + r12 * y + r22 * z
+        x, y, z = (px - low_x) * per_cell, (py - low_y) * per_cell, (pz - low_z) * per_cell
+        a = np.floor(min(max(x, 0.0), nx - 1.0))
+        b = np.floor(min(max(y, 0.0), ny - 1.0))
+        c = np.floor(min(max(z, 0.0), nz - 1.0))
+        rows[6 * n + i] = (a * ny + b) * nz + c
+        x, y, z = max(-x, x - nx, 0.0), max(-y, y - ny, 0.0), max(-z, z - nz, 0.0)
+        rows[7 * n + i] = x * x + y * y + z * z
 
 
 @kernel
 def find_groups(rotation, translation, femur, bed, work, first, last):
     """List the groups ``first`` to ``last`` of the bed that the femur may reach.
 
-    Left out is a group if a ball around it does not reach the femur, or if a disc around it lies
-    beyond a plane that the femur nearby does not cross (`largest_protrusions`). The groups are so
-    small and the tests so short that a tree over them would cost more than it saves.
+    Left out is a group if a ball around it does not reach the femur, or if a disc around it, of
+    its radius across its mean normal and half its thickness along it, lies beyond a plane that the
+    femur nearby does not cross (`largest_protrusions`). The groups are so small and the tests so
+    short that a tree over them would cost more than it saves.
 
-    Writes ``groups`` and ``planes``, -1 where the plane near a group says nothing about it.
+    Writes ``groups`` and ``plane_near``, -1 where the plane near a group says nothing about it.
     Returns how many.
     """
-    plane_of, plane_point, plane_normal = femur.plane_of, femur.plane_point, femur.plane_normal
-    protrusion, plane_reach = femur.protrusion, femur.plane_reach
-    grid_low, grid_cell = femur.grid_low, femur.grid_cell
-    grid_facet, grid_distance = femur.grid_facet, femur.grid_distance
-    centre, radius, thickness, bulge = bed.centre, bed.radius, bed.thickness, bed.bulge
-    direction, groups, planes = bed.direction, work.groups, work.planes
+    n, rows, plane_of_block = LANES, work.rows, work.facets
+    planes, plane_reach, plane_of_cell = femur.planes, femur.plane_reach, femur.grid_plane.ravel()
+    distances, cell = femur.grid_distance.ravel(), femur.grid_cell
+    radius, thickness, bulge = bed.radius, bed.thickness, bed.bulge
+    groups, plane_near = work.groups, work.plane_near
     listed = 0
-    for t in range(first, last):
-        x, y, z = (
-            centre[t, 0] - translation[0],
-            centre[t, 1] - translation[1],
-            centre[t, 2] - translation[2],
-        )
-        cx = rotation[0, 0] * x + rotation[1, 0] * y + rotation[2, 0] * z
-        cy = rotation[0, 1] * x + rotation[1, 1] * y + rotation[2, 1] * z
-        cz = rotation[0, 2] * x + rotation[1, 2] * y + rotation[2, 2] * z
-        facet, distance = nearby(grid_low, grid_cell, grid_facet, grid_distance, cx, cy, cz)
-        plane = plane_of[facet]
-        height = height_over_plane(plane_normal, plane_point, plane, cx, cy, cz)
-        bounded = within(plane_point, plane, plane_reach - radius[t], cx, cy, cz)
-        slab = slab_over_plane(
-            rotation, plane_normal, plane_point, plane, protrusion, direction, thickness, radius,
-            t, cx, cy, cz,
-        )  # fmt: skip
-        apart = ((distance > radius[t]) & (height > 0.0)) | (bounded & (slab > bulge[t]))
-        groups[listed] = t
-        planes[listed] = plane if bounded else -1
-        listed += 0 if apart else 1
+    for begin in range(first, last, n):
+        count = min(n, last - begin)
+        place_groups(rotation, translation, femur, bed, begin, count, rows)
+        for i in range(count):
+            at = int(rows[6 * n + i])
+            plane = plane_of_cell[at]
+            plane_of_block[i] = plane
+            rows[8 * n + i] = distances[at]
+            for k in range(7):
+                rows[(9 + k) * n + i] = planes[plane, k]
+        for i in range(count):
+            t = begin + i
+            mx, my, mz = rows[12 * n + i], rows[13 * n + i], rows[14 * n + i]
+            x, y = rows[i] - rows[9 * n + i], rows[n + i] - rows[10 * n + i]
+            z = rows[2 * n + i] - rows[11 * n + i]
+            along = abs(mx * rows[3 * n + i] + my * rows[4 * n + i] + mz * rows[5 * n + i])
+            height = mx * x + my * y + mz * z
+            half = along * thickness[t] + np.sqrt(max(1.0 - along * along, 0.0)) * radius[t]
+            gap = height - rows[15 * n + i] - half
+            room = max(plane_reach - radius[t], 0.0)
+            bounded = x * x + y * y + z * z < room * room
+            # A femur inside the grid is no nearer to a point outside than to the grid's edge.
+            distance = max(rows[8 * n + i], cell * np.sqrt(rows[7 * n + i]))
+            apart = ((distance > radius[t]) & (height > 0.0)) | (bounded & (gap > bulge[t]))
+            rows[16 * n + i] = 1.0 if apart else 0.0
+            rows[17 * n + i] = 1.0 if bounded else 0.0
+        for i in range(count):
+            groups[listed] = begin + i
+            plane_near[listed] = plane_of_block[i] if rows[17 * n + i] > 0.0 else -1
+            listed += 0 if rows[16 * n + i] > 0.0 else 1
     return listed
 
 
@@ -300,10 +306,7 @@ def clearances(rotation, translation, femur, corners, group, plane, out):
 
     By its lowest corner; ``corners`` (G, C, 3, LANES) are those of the elements of all groups.
     """
-    mx, my, mz, level = plane_in_tibia(
-        rotation, translation, femur.plane_normal, femur.plane_point, plane
-    )
-    level += femur.protrusion[plane]
+    mx, my, mz, level = plane_in_tibia(rotation, translation, femur.planes, plane)
     for i in range(LANES):
         out[i] = np.inf
     for c in range(corners.shape[1]):
@@ -324,14 +327,14 @@ def find_candidates(rotation, translation, femur, bed, work, first, last):
     """
     elements, corners, bulge = bed.elements, bed.corners, bed.bulge
     group_first, group_count = bed.first, bed.count
-    stamp, clearance, groups, planes = work.stamp, work.clearance, work.groups, work.planes
+    stamp, clearance, groups, plane_near = work.stamp, work.clearance, work.groups, work.plane_near
     candidates, todo, starts = work.candidates, work.todo, work.starts
     generation = work.generation[0]
     found = listed = 0
     for g in range(find_groups(rotation, translation, femur, bed, work, first, last)):
         t = groups[g]
-        if planes[g] >= 0:
-            clearances(rotation, translation, femur, corners, t, planes[g], clearance)
+        if plane_near[g] >= 0:
+            clearances(rotation, translation, femur, corners, t, plane_near[g], clearance)
         else:
             clearance[:] = -np.inf
         for i in range(group_count[t]):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from foundation.kernels.blocks import (
     BEARS,
     BORNE,

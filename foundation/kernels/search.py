@@ -316,27 +316,6 @@ def tree_hit(patch, curved, low, high, following, first, count, reach, ox, oy, o
 
 
 @kernel
-def grid_index(low, per_cell, cells, value):
-    """Index of the grid's cell along an axis, and how far beyond the grid it lies, in cells."""
-    position = (value - low) * per_cell
-    index = min(max(int(min(max(position, 0.0), cells)), 0), cells - 1)
-    return index, max(-position, position - cells, 0.0)
-
-
-@kernel
-def nearby(grid_low, grid_cell, grid_facet, grid_distance, x, y, z):
-    """Facet near a point of the femoral frame, and a lower bound of the distance to the femur."""
-    per_cell = 1.0 / grid_cell
-    i, beyond_x = grid_index(grid_low[0], per_cell, grid_facet.shape[0], x)
-    j, beyond_y = grid_index(grid_low[1], per_cell, grid_facet.shape[1], y)
-    k, beyond_z = grid_index(grid_low[2], per_cell, grid_facet.shape[2], z)
-    beyond = beyond_x * beyond_x + beyond_y * beyond_y + beyond_z * beyond_z
-    if beyond > 0.0:
-        return grid_facet[i, j, k], grid_cell * np.sqrt(beyond)
-    return grid_facet[i, j, k], grid_distance[i, j, k]
-
-
-@kernel
 def part_index(low, per_part, cells, value):
     """Index along an axis of a part of the grid's cells, each of which has `PARTS` in a row."""
     return int(min(max((value - low) * per_part, 0.0), PARTS * cells - 1.0))

@@ -13,10 +13,11 @@ from foundation.kernels.search import (
     HIT_ROWS,
     LINE_ROWS,
     MEET_ROWS,
+    PARTS,
+    facet_nearby,
     facet_towards,
     largest_protrusions,
     meet_patches,
-    nearby,
     patch_hit,
     patch_normal,
     tree_hit,
@@ -218,6 +219,42 @@ def test_neighbours_share_two_vertices(name):
     assert (open_edges == 0) == (name == "sphere")
 
 
+def start_at(femur, at):
+    return facet_nearby(
+        femur.grid_low, femur.grid_cell, femur.grid_facet, femur.grid_brick, femur.bricks, *at
+    )
+
+
+def distance_bound(femur, at):
+    """That of the cell, or outside the grid of the cell at its edge and of the way there."""
+    position = (at - femur.grid_low) / femur.grid_cell
+    cells = np.array(femur.grid_distance.shape)
+    cell = np.clip(np.floor(position), 0, cells - 1).astype(int)
+    beyond = np.maximum(np.maximum(-position, position - cells), 0.0)
+    return max(femur.grid_distance[tuple(cell)], femur.grid_cell * np.linalg.norm(beyond))
+
+
+@BOTH
+@EACH
+def test_searches_near_the_surface_start_next_to_where_they_end(name, curved):
+    femur = femur_of(MESHES[name], curved)
+    surface = samples(femur.patch)
+    size = np.linalg.norm(surface - surface[:, :1], axis=2).max()
+    near = femur.grid_brick >= 0
+    assert len(femur.bricks) == near.sum()
+    assert femur.bricks.min() >= 0
+    assert femur.bricks.max() < len(femur.patch)
+    away = []
+    for facet, start, along in lines(femur, 200, seed=6):
+        at = start + 0.5 * np.random.default_rng(facet).random() * femur.grid_cell * along
+        found = start_at(femur, at)
+        exact = np.linalg.norm(surface - at, axis=2).min()
+        away.append(np.linalg.norm(surface[found] - at, axis=1).min() - exact)
+    part = femur.grid_cell / PARTS
+    assert max(away) < 2 * part + size
+    assert np.median(away) < part
+
+
 @EACH
 def test_grid_bounds_the_distance_from_below(name):
     """Inside the grid and far beyond it; and the facet it names is not far off."""
@@ -230,9 +267,7 @@ def test_grid_bounds_the_distance_from_below(name):
     tight = 0
     for margin in (0.0, 0.15, 3.0):
         for at in rng.uniform(low - margin * size, high + margin * size, (300, 3)):
-            facet, bound = nearby(
-                femur.grid_low, femur.grid_cell, femur.grid_facet, femur.grid_distance, *at
-            )
+            facet, bound = start_at(femur, at), distance_bound(femur, at)
             exact = tree.query(at)[0]
             # The samples are a little farther than the surface.
             assert bound <= exact
@@ -247,9 +282,8 @@ def test_grid_bounds_the_distance_from_below(name):
 def test_planes_bound_the_surface_within_their_reach(name):
     femur = femur_of(MESHES[name])
     surface = samples(femur.patch).reshape(-1, 3)
-    for point, normal, rise in zip(
-        femur.plane_point, femur.plane_normal, femur.protrusion, strict=True
-    ):
+    for plane in femur.planes:
+        point, normal, rise = plane[:3], plane[3:6], plane[6]
         near = np.linalg.norm(surface - point, axis=1) < REACH
         height = ((surface[near] - point) @ normal).max()
         assert height <= rise + 1e-15
@@ -258,7 +292,7 @@ def test_planes_bound_the_surface_within_their_reach(name):
 
 def test_protrusion_over_a_plane_that_is_the_surface_is_nothing():
     femur = femur_of(grid(lambda x, z: 0 * x))
-    np.testing.assert_allclose(femur.protrusion, 0.0, atol=1e-15)
+    np.testing.assert_allclose(femur.planes[:, 6], 0.0, atol=1e-15)
 
 
 def test_protrusions_are_those_of_brute_force():
