@@ -9,6 +9,7 @@ import pytest
 import shapes
 from smooth_shapes import RADIUS, sphere, torus
 
+from foundation.kernels import LANES
 from foundation.smooth_surface import smooth_surface
 from foundation.spring_bed import (
     composite_rule,
@@ -133,16 +134,22 @@ def test_medial_elements_come_first_and_every_group_holds_its_nodes(build):
     side = shapes.labels(mesh)[found.triangle]
     assert (side[: found.medial] == 0).all()
     assert (side[found.medial :] == 1).all()
-    total = np.concatenate([[0], np.cumsum(bed.count)])
-    for t in range(len(bed.next)):
-        first, last = total[t], total[bed.next[t]]
-        away = bed.points[bed.elements[first:last].ravel()] - bed.centre[t]
-        assert last > first
+    assert bed.count.min() > 0
+    assert bed.count.max() <= LANES
+    np.testing.assert_array_equal(bed.first, np.cumsum(bed.count) - bed.count)
+    assert bed.first[bed.compartments[1]] == found.medial
+    for t, (first, count) in enumerate(zip(bed.first, bed.count, strict=True)):
+        nodes = bed.points[bed.elements[first : first + count]]
+        away = nodes.reshape(-1, 3) - bed.centre[:, t]
         assert np.linalg.norm(away, axis=1).max() <= bed.radius[t] * (1 + 1e-9)
-        assert np.abs(away @ bed.direction[t]).max() <= bed.thickness[t] * (1 + 1e-9) + 1e-15
-        for e in range(bed.first[t], bed.first[t] + bed.count[t]):
-            listed = bed.list_points[:, bed.list_first[t] + bed.local[e]]
-            np.testing.assert_array_equal(listed.T, bed.points[bed.elements[e]])
+        height = np.abs(away @ bed.direction[:, t])
+        assert height.max() <= bed.thickness[t] * (1 + 1e-9) + 1e-15
+        corners = np.moveaxis(bed.corners[t], 2, 0)
+        np.testing.assert_array_equal(corners[:count], nodes[:, :3])
+        np.testing.assert_array_equal(corners[count:], np.repeat(nodes[-1:, :3], LANES - count, 0))
+        # In no direction is a middle lower than the lowest corner by more than the margin.
+        lower = (nodes[:, :3] @ bed.normals.T).min(axis=1) - (nodes @ bed.normals.T).min(axis=1)
+        assert lower.max() <= bed.bulge[t] + 1e-15
     assert bed.count.sum() == len(mesh.faces)
 
 
