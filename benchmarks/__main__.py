@@ -1,6 +1,6 @@
 """Run all benchmarks and print their tables: `python -m benchmarks`."""
 
-from benchmarks import accuracy, contact, speed, surfaces
+from benchmarks import accuracy, contact, families, speed, surfaces
 
 TABLES = (
     accuracy.facets,
@@ -13,7 +13,8 @@ TABLES = (
     surfaces.triangulations,
     surfaces.bounds,
     speed.original,
-    speed.regressors,
+    families.evaluation,
+    families.searches,
 )
 
 if __name__ == "__main__":

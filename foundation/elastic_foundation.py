@@ -276,7 +276,9 @@ class ElasticFoundation:
             sums, _, _ = self._evaluate(work, pose, False, _BOTH, None, energy=True)
         if compartment is None:
             return float(sums[:, 14].sum())
-        return float(sums[COMPARTMENTS.index(check_in("compartment", compartment, COMPARTMENTS)), 14])
+        return float(
+            sums[COMPARTMENTS.index(check_in("compartment", compartment, COMPARTMENTS)), 14]
+        )
 
     def spring_state(self, pose: Pose) -> SpringState:
         """Return indentation and pressure in the middle of every tibial triangle."""

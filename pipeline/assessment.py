@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.stats import norm
 
 from dynamics.protocol import ContactModel
 from foundation.checks import FloatArray
@@ -15,12 +17,18 @@ from foundation.pose import Pose
 from pipeline.samples import loads_of, poses_of, usable
 from pipeline.schema import FeasibilityConfig
 from pipeline.stages import StageError, infeasibility
-from surrogates.formulations import InvertedCompartment
-from surrogates.knee import KneeSurrogate
+from surrogates.compartment import CompartmentSurrogate
+from surrogates.cross_validation import NORMAL_95, CrossCheck, coverage
+from surrogates.space import VARIABLES
 from surrogates.validation import ErrorFigures, errors_at_load, errors_at_pose, predict_at_pose
+from surrogates.whole_knee import AnyCompartment, AnyKnee
 
 #: How many of the worst held-out samples are listed.
 WORST = 5
+#: Quantiles of the standardised residuals that are kept for their plot.
+_QUANTILES = 200
+#: From where a scaled variable, or a shear force over the axial one, is told as a reason.
+_NEAR_BORDER, _STEEP = 0.9, 0.2
 
 
 def feasible(table: pd.DataFrame, feasibility: FeasibilityConfig) -> pd.DataFrame:
@@ -29,26 +37,31 @@ def feasible(table: pd.DataFrame, feasibility: FeasibilityConfig) -> pd.DataFram
 
 
 def assess(
-    knee: KneeSurrogate, held_out: pd.DataFrame, feasibility: FeasibilityConfig
+    knee: AnyKnee,
+    held_out: pd.DataFrame,
+    feasibility: FeasibilityConfig,
+    checks: Mapping[str, Mapping[str, CrossCheck]] | None = None,
 ) -> dict[str, Any]:
     """Return the held-out errors of a surrogate, per compartment, load and quantity.
 
     Parameters
     ----------
-    knee : KneeSurrogate
+    knee : KneeSurrogate or WholeKneeSurrogate
         What is judged; its header tells family and fitting time.
     held_out : DataFrame
         Evaluated held-out samples.
     feasibility : FeasibilityConfig
         The bounds of stage e: the figures are those of the samples inside them, beside those of
         all samples.
+    checks : mapping, optional
+        Compartment -> outputs -> cross-validation residuals of the fit.
 
     Returns
     -------
     dict
         `compartments` -> name -> (`points`, `feasible`, `at_pose`, `at_load`, `at_pose_all`,
-        `worst`); `worst_load_nrmse`: the largest NRMSE of the six loads of both compartments where
-        the pose is given.
+        `coverage`, `standardised`, `cross_validation`, `worst`); `worst_load_nrmse`: the largest
+        NRMSE of the six loads of both compartments where the pose is given.
 
     Raises
     ------
@@ -59,28 +72,78 @@ def assess(
     for name in COMPARTMENTS:
         rows = usable(held_out, name)
         inside = _enough(feasible(rows, feasibility), name, len(rows))
-        surrogate = knee.compartment(name)
-        at_pose = errors_at_pose(surrogate, poses_of(inside), loads_of(inside))
-        part: dict[str, Any] = {
-            "points": len(rows),
-            "feasible": len(inside),
-            "at_pose": _plain(at_pose),
-            "at_pose_all": _plain(errors_at_pose(surrogate, poses_of(rows), loads_of(rows))),
-            "worst": _worst(knee, inside, name),
-        }
-        if isinstance(surrogate, InvertedCompartment):
-            part["at_load"] = _plain(errors_at_load(surrogate, poses_of(inside), loads_of(inside)))
+        part = _compartment(knee.compartment(name), rows, inside)
+        part["cross_validation"] = {} if checks is None else _cross_validation(checks[name])
         parts[name] = part
     return {
         "formulation": knee.medial.formulation,
         "family": knee.header.get("family"),
         "fit_seconds": knee.header.get("fit_seconds"),
-        "worst_load_nrmse": max(
-            parts[name]["at_pose"][column]["nrmse"]
-            for name in COMPARTMENTS
-            for column in WRENCH_COLUMNS
-        ),
+        "worst_load_nrmse": _worst_nrmse(parts),
         "compartments": parts,
+    }
+
+
+def _worst_nrmse(parts: Mapping[str, Any]) -> float | None:
+    """Return the largest NRMSE of the six loads, None if one is undefined."""
+    found = [
+        parts[name]["at_pose"][column]["nrmse"]
+        for name in COMPARTMENTS
+        for column in WRENCH_COLUMNS
+    ]
+    return None if None in found else max(found)
+
+
+def _compartment(
+    surrogate: AnyCompartment, rows: pd.DataFrame, inside: pd.DataFrame
+) -> dict[str, Any]:
+    truth, poses = loads_of(inside), poses_of(inside)
+    predicted = predict_at_pose(surrogate, poses)
+    errors = surrogate.standard_error(poses)
+    part: dict[str, Any] = {
+        "points": len(rows),
+        "feasible": len(inside),
+        "at_pose": _plain(errors_at_pose(surrogate, poses, truth)),
+        "at_pose_all": _plain(errors_at_pose(surrogate, poses_of(rows), loads_of(rows))),
+        "coverage": _coverage(truth - predicted, errors),
+        "standardised": _standardised(truth[:, :6] - predicted[:, :6], errors[:, :6]),
+        "worst": _worst(surrogate, inside, predicted, errors),
+    }
+    if isinstance(surrogate, CompartmentSurrogate) and surrogate.formulation == "inverted":
+        part["at_load"] = _plain(errors_at_load(surrogate, poses, truth))
+    return part
+
+
+def _coverage(residuals: FloatArray, errors: FloatArray) -> dict[str, float | None]:
+    """Return the part of held-out loads within their 95 % intervals, None without intervals."""
+    known = np.isfinite(errors) & np.isfinite(residuals)
+    inside = np.abs(residuals) <= NORMAL_95 * errors
+    return {
+        name: float(inside[known[:, k], k].mean()) if known[:, k].any() else None
+        for k, name in enumerate(LOAD_COLUMNS)
+    }
+
+
+def _standardised(residuals: FloatArray, errors: FloatArray) -> dict[str, list[float]]:
+    """Return quantiles of the standardised residuals of all six loads beside the normal ones."""
+    known = np.isfinite(errors) & (errors > 0.0)
+    if not known.any():
+        return {"normal": [], "held_out": []}
+    probabilities = (np.arange(_QUANTILES) + 0.5) / _QUANTILES
+    found = np.quantile(residuals[known] / errors[known], probabilities)
+    return {"normal": norm.ppf(probabilities).tolist(), "held_out": found.tolist()}
+
+
+def _cross_validation(checks: Mapping[str, CrossCheck]) -> dict[str, Any]:
+    """Return, for each group of outputs, RMSE and interval coverage of its residuals."""
+    return {
+        outputs: {
+            "kind": check.kind,
+            "points": len(check.rows),
+            "rmse": np.sqrt((check.residuals**2).mean(axis=0)).tolist(),
+            "coverage": coverage(check).tolist(),
+        }
+        for outputs, check in checks.items()
     }
 
 
@@ -101,12 +164,14 @@ def _plain(figures: dict[str, ErrorFigures]) -> dict[str, dict[str, float | None
     }
 
 
-def _worst(knee: KneeSurrogate, rows: pd.DataFrame, name: str) -> list[dict[str, float]]:
+def _worst(
+    surrogate: AnyCompartment, rows: pd.DataFrame, predicted: FloatArray, errors: FloatArray
+) -> list[dict[str, Any]]:
     """Return the samples with the largest errors of the axial load where the pose is given."""
-    predicted = predict_at_pose(knee.compartment(name), poses_of(rows))[:, 1]
-    error = predicted - rows["force_y_N"].to_numpy()
+    truth, poses = loads_of(rows), poses_of(rows)
+    error = predicted[:, 1] - truth[:, 1]
+    x, _ = surrogate.space.scaled(poses, truth[:, 1])
     worst = np.argsort(-np.abs(error), kind="stable")[:WORST]
-    poses = poses_of(rows)
     return [
         {
             "index": int(rows["index"].iloc[k]),
@@ -115,15 +180,30 @@ def _worst(knee: KneeSurrogate, rows: pd.DataFrame, name: str) -> list[dict[str,
             "rotation_deg": float(np.degrees(poses[k, 2])),
             "anterior_mm": float(1e3 * poses[k, 3]),
             "lateral_mm": float(1e3 * poses[k, 5]),
-            "axial_load_N": float(rows["force_y_N"].iloc[k]),
+            "axial_load_N": float(truth[k, 1]),
             "error_N": float(error[k]),
+            "standard_error_N": float(errors[k, 1]) if np.isfinite(errors[k, 1]) else None,
+            "reason": _reason(x[k], truth[k]),
         }
         for k in worst
     ]
 
 
+def _reason(x: FloatArray, loads: FloatArray) -> str:
+    """Say what is particular about a sample: scaled variables (6,) of the box and loads (12,)."""
+    found = []
+    for name in np.array(VARIABLES)[:5][np.abs(x[:5]) > _NEAR_BORDER]:
+        found.append(f"near the border in {name}")
+    if x[5] > _NEAR_BORDER:
+        found.append("near the largest load")
+    for k, way in ((0, "AP"), (2, "ML")):
+        if abs(loads[k]) > _STEEP * loads[1]:
+            found.append(f"on a slope ({way} force {loads[k] / loads[1]:.2f} of axial)")
+    return "; ".join(found) or "inside the box, on no slope"
+
+
 def prediction_table(
-    knee: KneeSurrogate, held_out: pd.DataFrame, feasibility: FeasibilityConfig
+    knee: AnyKnee, held_out: pd.DataFrame, feasibility: FeasibilityConfig
 ) -> pd.DataFrame:
     """Return the feasible held-out samples with the surrogate's answers at their poses.
 

@@ -13,8 +13,9 @@ from typing import Any
 from dynamics.equations import SimulationError
 from dynamics.equilibrium import EquilibriumError
 from pipeline.config import ConfigError, load_config
+from pipeline.formulation_study import markdown_table
 from pipeline.report import write_report
-from pipeline.rerun import bench, simulate_again, validate_again
+from pipeline.rerun import bench, compare_again, export_c, simulate_again, validate_again
 from pipeline.run_folder import RunError
 from pipeline.runner import run_study
 from pipeline.samples import StoreError
@@ -53,6 +54,18 @@ def build_parser() -> argparse.ArgumentParser:
     ):
         command = commands.add_parser(name, help=text)
         command.add_argument("folder", type=Path, help="run directory")
+        if name == "validate":
+            command.add_argument(
+                "--formulations", action="store_true",
+                help="also compare all formulations and families on the run's knee",
+            )  # fmt: skip
+    export = commands.add_parser("export", help="write a run's surrogate as C source")
+    export.add_argument("source", type=Path, help="run directory, or a surrogate's .npz file")
+    export.add_argument("--out", type=Path, help="where to write (default: beside the surrogate)")
+    export.add_argument(
+        "--prefix", default="knee", metavar="NAME",
+        help="name of the files, and of all that they define (default: knee)",
+    )  # fmt: skip
     commands.add_parser("schema", help="describe every key of a configuration")
     return parser
 
@@ -89,6 +102,14 @@ def _again(options: argparse.Namespace) -> None:
     _say(_summary(report, options.folder))
 
 
+def _validate(options: argparse.Namespace) -> None:
+    report = validate_again(options.folder)
+    if options.formulations:
+        rows, report = compare_again(options.folder)
+        _say("\n".join(markdown_table(rows)))
+    _say(_summary(report, options.folder))
+
+
 def _bench(options: argparse.Namespace) -> None:
     times = bench(options.folder)
     _say(
@@ -97,17 +118,23 @@ def _bench(options: argparse.Namespace) -> None:
     )
 
 
+def _export(options: argparse.Namespace) -> None:
+    _say("\n".join(map(str, export_c(options.source, options.out, options.prefix))))
+
+
 def _schema(options: argparse.Namespace) -> None:
     del options
     _say(describe_schema().rstrip("\n"))
 
 
 #: Parts of a finished run that are carried out again, each with the report as its answer.
-_PARTS = {"validate": validate_again, "simulate": simulate_again, "report": write_report}
+_PARTS = {"simulate": simulate_again, "report": write_report}
 _COMMANDS = {
     "run": _run,
     **dict.fromkeys(_PARTS, _again),
+    "validate": _validate,
     "bench": _bench,
+    "export": _export,
     "schema": _schema,
 }
 

@@ -21,8 +21,11 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from matplotlib.tri import Triangulation
 from numpy.typing import ArrayLike, NDArray
+
+from surrogates.cross_validation import NORMAL_95
 
 INK = "#222222"
 BLUE, ORANGE, VERMILLION, GREY = "#0072B2", "#E69F00", "#D55E00", "#8A8A8A"
@@ -54,6 +57,7 @@ _STYLE: dict[Any, Any] = {
     "svg.hashsalt": "report",
 }
 _DOTS_PER_INCH = 150
+_MOST_ERRORS = 6.0
 _PANEL = (4.0, 2.7)
 
 
@@ -159,6 +163,67 @@ def parity_panel(
     axes.set_ylabel("surrogate")
     axes.locator_params(nbins=5)
     axes.legend(loc="upper left", handletextpad=0.1, borderaxespad=0.1, markerscale=1.6)
+    return figure
+
+
+@picture("svg")
+def learning_panel(samples: ArrayLike, errors: ArrayLike, label: str) -> Figure:
+    """Draw a cross-validated error over the number of samples.
+
+    Parameters
+    ----------
+    samples, errors : (N,)
+        Of each round's surrogates and, last, of the final ones, which are marked.
+    label : str
+        Name and unit of the error.
+    """
+    figure, axes = _panel()
+    counts, values = np.asarray(samples, dtype=float), np.asarray(errors, dtype=float)
+    axes.plot(counts, values, "o-", color=BLUE, lw=1.8, ms=4.5, label="rounds (c)")
+    axes.plot(counts[-1:], values[-1:], "D", color=VERMILLION, ms=7.0, label="final (g)")
+    if values.min() > 0.0:
+        axes.set_yscale("log")
+        axes.yaxis.set_major_formatter(FuncFormatter(_plain_number))
+        # Less than two decades have hardly a tick of their own.
+        few = values.max() < 100.0 * values.min()
+        axes.yaxis.set_minor_formatter(FuncFormatter(_plain_number) if few else NullFormatter())
+        axes.yaxis.set_minor_locator(LogLocator(subs=(2.0, 5.0)))
+        axes.set_ylim(0.7 * values.min(), 1.4 * values.max())
+    axes.set_xlabel("samples of both compartments")
+    axes.set_ylabel(label)
+    _legend_above(axes, 2)
+    return figure
+
+
+def _plain_number(value: float, _: float) -> str:
+    return f"{value:g}"
+
+
+@picture("svg")
+def quantile_panel(compartment: str, normal: ArrayLike, held_out: ArrayLike) -> Figure:
+    """Draw the quantiles of standardised held-out residuals over those of a normal distribution.
+
+    Parameters
+    ----------
+    compartment : str
+        Which one, for colour and title.
+    normal, held_out : (N,)
+        Quantiles at the same probabilities. What is beyond six standard errors is drawn there.
+    """
+    figure, axes = _panel((3.3, 3.3))
+    x, y = np.asarray(normal, dtype=float), np.asarray(held_out, dtype=float)
+    reach = 1.08 * min(max(np.abs(x).max(), np.abs(y).max()), _MOST_ERRORS)
+    ends = np.array([-reach, reach])
+    axes.axvspan(-NORMAL_95, NORMAL_95, color=GREY, alpha=0.12, lw=0)
+    axes.plot(ends, ends, color=GREY, lw=1.0, zorder=1)
+    colour, marker = COMPARTMENT_STYLE[compartment]
+    beyond = np.clip(y, *ends)
+    axes.plot(x, beyond, marker, color=colour, ms=3.2, mew=0.0, alpha=0.8, clip_on=False, zorder=2)
+    axes.set(xlim=ends, ylim=ends, aspect="equal")
+    axes.set_title(compartment, loc="left")
+    axes.set_xlabel("normal quantile")
+    axes.set_ylabel("residual over standard error")
+    axes.locator_params(nbins=7)
     return figure
 
 

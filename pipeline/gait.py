@@ -28,8 +28,8 @@ from pipeline.simulation import (
     simulation_table,
 )
 from pipeline.stages import StageError
-from surrogates.knee import KneeSurrogate
 from surrogates.space import ReferencePath
+from surrogates.whole_knee import AnyKnee
 
 _ADVICE = (
     "stage h, driven by the {name}: {error}; knee.npz and validation.json are written: if the "
@@ -39,7 +39,7 @@ _ADVICE = (
 MAP_INSTANTS = (13.0, 25.0, 45.0, 70.0)
 
 
-def simulate_both(run: Run, knee: Knee, main: KneeSurrogate, path: ReferencePath) -> None:
+def simulate_both(run: Run, knee: Knee, main: AnyKnee, path: ReferencePath) -> None:
     """Stage h: both models through the same simulator; tables, maps and figures."""
     config = run.config.simulation
     start = Pose.from_array(path.poses(np.zeros(1))[0])

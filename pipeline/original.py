@@ -8,8 +8,9 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,8 +18,10 @@ from joblib import Parallel, delayed
 
 from foundation.checks import FloatArray
 from foundation.compartments import find_compartments
+from foundation.dish import Dish
 from foundation.elastic_foundation import ElasticFoundation
 from foundation.implant import CondylarImplant
+from foundation.kernels import STRAIN_LIMIT
 from foundation.laws import LinearLaw, LogarithmicLaw, ModifiedLaw, SeriesLaw, SpringLaw
 from foundation.loads import LOAD_COLUMNS
 from foundation.mesh import TriangleMesh, load_mesh
@@ -28,7 +31,17 @@ from foundation.statics import StaticsError, pose_at_load
 from foundation.thickness import measured_thickness, spring_normals
 from pipeline.config import data_path
 from pipeline.samples import FAILED, OK, poses_of
-from pipeline.schema import THICKNESS_RANGE, Config, ContactConfig, LayerConfig, MeshConfig
+from pipeline.schema import (
+    THICKNESS_RANGE,
+    Config,
+    ContactConfig,
+    ImplantConfig,
+    LayerConfig,
+    MeshConfig,
+)
+
+#: Evaluates chunks of rows and yields (position of the chunk, its results) as they end.
+Compute = Callable[[list[pd.DataFrame]], Iterator[tuple[int, pd.DataFrame]]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +74,7 @@ def build_knee(config: Config) -> Knee:
     knee = config.knee
     contact = config.contact
     if knee.source == "builtin":
-        implant = CondylarImplant()
+        implant = build_implant(knee.implant)
         femur, _, _ = implant.tessellate(1e-3 * knee.implant.femur_edge_mm)
         _, tibia, labels = implant.tessellate(1e-3 * knee.implant.edge_mm)
         measured: FloatArray | None = implant.thickness(tibia.vertices, spring_normals(tibia))
@@ -82,6 +95,20 @@ def build_knee(config: Config) -> Knee:
         search_depth=1e-3 * contact.search_depth_mm,
     )
     return Knee(model, _start(model), _digest(model))
+
+
+def build_implant(config: ImplantConfig) -> CondylarImplant:
+    """Return the built-in implant of a configuration."""
+    dish = Dish(
+        sagittal_radius=1e-3 * config.dish_sagittal_radius_mm,
+        coronal_radius=1e-3 * config.dish_coronal_radius_mm,
+        half_length=1e-3 * config.dish_half_length_mm,
+    )
+    if config.condyles == "single_radius":
+        return CondylarImplant.single_radius(
+            1e-3 * config.radius_mm, medial_dish=dish, lateral_dish=dish
+        )
+    return CondylarImplant(medial_dish=dish, lateral_dish=dish)
 
 
 def _load(mesh: MeshConfig | None, side: str, section: str, body: str) -> TriangleMesh:
@@ -233,40 +260,84 @@ def _law_parts(law: SpringLaw) -> Iterator[bytes]:
             yield np.asarray(value, dtype=np.float64).tobytes()
 
 
-def evaluate_rows(model: ElasticFoundation, table: pd.DataFrame) -> pd.DataFrame:
-    """Evaluate the original model at each row: the height that carries the row's load.
+def evaluate_rows(model: ElasticFoundation, table: pd.DataFrame, follow: str) -> pd.DataFrame:
+    """Evaluate the original model at each row.
 
-    Returns the table with the height found and `pipeline.samples.RESULT_COLUMNS` added. A row that
-    has no answer keeps the status "failed", the reason, and NaN loads; no row is lost.
+    Parameters
+    ----------
+    model : ElasticFoundation
+        The original model.
+    table : DataFrame
+        With `pipeline.samples.CANDIDATE_COLUMNS`.
+    follow : {"load", "pose"}
+        Whether the height that carries the row's load is found, or the row's height is taken and
+        its load found.
+
+    Returns
+    -------
+    DataFrame
+        The table with the height found and `pipeline.samples.RESULT_COLUMNS` added. A row that has
+        no answer keeps the status "failed", the reason, and NaN loads; no row is lost.
     """
-    rows = []
-    for coordinates, compartment, load in zip(
-        poses_of(table), table["compartment"], table["load_N"], strict=True
-    ):
-        try:
-            found = pose_at_load(model, Pose.from_array(coordinates), compartment, load)
-        except StaticsError as error:
-            rows.append((coordinates[4], FAILED, str(error), 0, *np.full(12, np.nan)))
-        else:
-            rows.append((found.pose.superior, OK, "", found.evaluations, *found.loads))
+    answer = _at_load if follow == "load" else _at_pose
+    rows = [
+        answer(model, Pose.from_array(coordinates), compartment, load)
+        for coordinates, compartment, load in zip(
+            poses_of(table), table["compartment"], table["load_N"], strict=True
+        )
+    ]
     columns = ("superior_m", "status", "reason", "evaluations", *LOAD_COLUMNS)
     results = pd.DataFrame(rows, columns=pd.Index(columns), index=table.index)
     kept = table.drop(columns=[c for c in columns if c in table.columns and c != "superior_m"])
     return kept.assign(**{name: results[name] for name in columns})
 
 
-def parallel_evaluation(
-    model: ElasticFoundation, workers: int
-) -> Callable[[list[pd.DataFrame]], Iterator[tuple[int, pd.DataFrame]]]:
+def _at_load(
+    model: ElasticFoundation, pose: Pose, compartment: str, load: float
+) -> tuple[Any, ...]:
+    try:
+        found = pose_at_load(model, pose, compartment, load)
+    except StaticsError as error:
+        return (pose.superior, FAILED, str(error), 0, *np.full(12, np.nan))
+    return (found.pose.superior, OK, "", found.evaluations, *found.loads)
+
+
+def _at_pose(
+    model: ElasticFoundation, pose: Pose, compartment: str, load: float
+) -> tuple[Any, ...]:
+    del load  # whatever the height carries is the sample's
+    loads, _, depth = model.compartment_loads(pose, compartment)
+    if loads[1] <= 0.0:
+        return (pose.superior, FAILED, "no contact at this height", 1, *np.full(12, np.nan))
+    if depth[1] > STRAIN_LIMIT:
+        reason = f"the layer is pressed through (strain {depth[1]:.2f})"
+        return (pose.superior, FAILED, reason, 1, *np.full(12, np.nan))
+    return (pose.superior, OK, "", 1, *loads)
+
+
+def parallel_evaluation(model: ElasticFoundation, workers: int, follow: str = "load") -> Compute:
+    """Return a function that evaluates chunks of rows by `evaluate_rows` in processes."""
+    return in_processes(model, workers, partial(evaluate_rows, follow=follow))
+
+
+def in_processes(
+    model: ElasticFoundation,
+    workers: int,
+    evaluate: Callable[[ElasticFoundation, pd.DataFrame], pd.DataFrame],
+) -> Compute:
     """Return a function that evaluates chunks of rows in processes (joblib).
 
-    Each row is computed by itself, so the numbers do not depend on the number of workers.
+    Each chunk is computed by itself: where `evaluate` takes its rows one by one, the numbers depend
+    neither on the chunks nor on the number of workers.
     """
 
     def compute(chunks: list[pd.DataFrame]) -> Iterator[tuple[int, pd.DataFrame]]:
         # Compile before the workers start, so that they find the kernels in the cache.
         model.compartment_loads(Pose(), "medial")
-        jobs = (delayed(_numbered)(model, k, rows, os.getpid()) for k, rows in enumerate(chunks))
+        jobs = (
+            delayed(_numbered)(model, k, rows, evaluate, os.getpid())
+            for k, rows in enumerate(chunks)
+        )
         # Memory maps would reach the kernels as another array type and be compiled for again.
         pool = Parallel(n_jobs=workers, return_as="generator_unordered", max_nbytes=None)
         yield from pool(jobs)
@@ -275,11 +346,15 @@ def parallel_evaluation(
 
 
 def _numbered(
-    model: ElasticFoundation, position: int, rows: pd.DataFrame, owner: int
+    model: ElasticFoundation,
+    position: int,
+    rows: pd.DataFrame,
+    evaluate: Callable[[ElasticFoundation, pd.DataFrame], pd.DataFrame],
+    owner: int,
 ) -> tuple[int, pd.DataFrame]:
     if os.getpid() != owner:
         _end_with(owner)
-    return position, evaluate_rows(model, rows)
+    return position, evaluate(model, rows)
 
 
 @cache

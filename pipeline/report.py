@@ -169,6 +169,9 @@ def _notes(
     if validation["failed"]:
         text = f"{validation['failed']} held-out evaluations have no answer"
         notes.append({"where": "held-out samples", "text": text})
+    if validation["too_narrow"]:
+        text = f"too narrow, covering less than 90 %: {', '.join(validation['too_narrow'])}"
+        notes.append({"where": "predicted 95 % intervals", "text": text})
     return notes
 
 

@@ -29,7 +29,10 @@ _CYCLE_COLUMNS = (
     *(f"{where}_{c}" for where in (*COMPARTMENTS, "total") for c in LOAD_COLUMNS),
 )
 _PREDICTED_COLUMNS = ("compartment", *LOAD_COLUMNS, *(f"predicted_{c}" for c in LOAD_COLUMNS))
-_SECTIONS = ("knee", "contact", "space", "surrogate", "validation")
+_SECTIONS = (
+    *("knee", "contact", "space", "design", "feasibility"),
+    *("surrogate", "validation"),
+)
 _RESULT = ("compartment", "status", "reason")
 
 
@@ -97,7 +100,7 @@ def read_run(folder: Path) -> RunFiles:
         config=_toml(folder / "config.toml", _SECTIONS),
         run=_json(folder / "run.json", ("name", "seed", "triangles", "counts", "seconds")),
         path=_json(folder / "path.json", ("flexion_rad", "coordinates_rad_m")),
-        validation=_json(folder / "validation.json", ("models", "first")),
+        validation=_json(folder / "validation.json", ("models", "first", "learning_curve")),
         simulation=_json(folder / "simulation.json", ("statistics", "differences", "speed")),
         first=_table(samples / "first.parquet", _RESULT),
         screened=_table(samples / "screened.parquet", ("screening", "drop_reason")),

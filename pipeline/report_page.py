@@ -10,7 +10,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from pipeline import report_pictures as pictures
 from pipeline.report_inputs import RunFiles, content_of
-from pipeline.report_units import given, number, unit_token
+from pipeline.report_units import given, number, shown_name, unit_token
 
 _TEMPLATES = Path(__file__).parent / "templates"
 
@@ -35,10 +35,16 @@ def render(files: RunFiles, content: dict[str, Any], folder: Path) -> str:
         lstrip_blocks=True,
     )
     environment.filters |= {"num": number, "given": given, "token": unit_token, "q2": _q2}
+    environment.filters["named"] = shown_name
     with content_of(folder / "path.json"):
         path = pictures.path_pictures(files)
     with content_of(folder / "samples" / "heldout_prediction.parquet"):
         parity = pictures.parity_pictures(files)
+    with content_of(folder / "validation.json"):
+        trust = {
+            "learning": pictures.learning_pictures(content["validation"]["learning_curve"]),
+            "quantiles": pictures.quantile_pictures(content["validation"]["compartments"]),
+        }
     with content_of(folder / "simulation.parquet"):
         shown = {
             "inputs": pictures.input_pictures(files),
@@ -48,7 +54,7 @@ def render(files: RunFiles, content: dict[str, Any], folder: Path) -> str:
         }
     return environment.get_template("report.html").render(
         **content,
-        pictures={"path": path, "parity": parity, **shown},
+        pictures={"path": path, "parity": parity, **trust, **shown},
         springs={key: _springs(content["overview"][key]) for key in ("layer", "femur_layer")},
         config_text=tomli_w.dumps(files.config),
     )

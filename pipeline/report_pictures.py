@@ -49,7 +49,7 @@ class Picture:
 
 def path_pictures(files: RunFiles) -> list[Picture]:
     """Return the reference path over flexion, a picture per coordinate."""
-    stored = ReferencePath(files.path["flexion_rad"], files.path["coordinates_rad_m"])
+    stored = ReferencePath.through(files.path["flexion_rad"], files.path["coordinates_rad_m"])
     knots = path_content(files.path)
     space = space_content(files.config)
     low, high = space["flexion_range_deg"]
@@ -86,6 +86,33 @@ def parity_pictures(files: RunFiles) -> list[Picture]:
         )
         uri = figures.parity_panel(truth, prediction, quantity.label, quantity.unit)
         shown.append(Picture(uri, f"Surrogate over original: {quantity.label}"))
+    return shown
+
+
+def learning_pictures(rows: list[dict[str, Any]]) -> list[Picture]:
+    """Return the cross-validated errors over the samples, a picture for each that is known."""
+    shown = []
+    for key, label, unit in (
+        ("load_error_percent", "axial load at a pose", "% of the largest"),
+        ("height_error_um", "height at a load", "µm"),
+    ):
+        known = [row for row in rows if row[key] is not None]
+        if not known:
+            continue
+        samples, errors = [row["samples"] for row in known], [row[key] for row in known]
+        uri = figures.learning_panel(samples, errors, f"{label} [{unit}]")
+        shown.append(Picture(uri, f"Learning curve: {label}"))
+    return shown
+
+
+def quantile_pictures(compartments: dict[str, Any]) -> list[Picture]:
+    """Return the quantile plot of the standardised residuals, a picture per compartment."""
+    shown = []
+    for name in COMPARTMENTS:
+        found = compartments[name]["quantiles"]
+        if found["normal_ratio"]:
+            uri = figures.quantile_panel(name, found["normal_ratio"], found["held_out_ratio"])
+            shown.append(Picture(uri, f"Quantiles of standardised residuals, {name}"))
     return shown
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from foundation.loads import COMPARTMENTS, WRENCH_COLUMNS
+from pipeline import report_trust as trust
 from pipeline.report_inputs import MODELS, RunFiles
 from pipeline.report_units import QUANTITIES, kind_of, plain, scaled, unit_token
 from pipeline.samples import FAILED
@@ -35,7 +36,19 @@ def stage_content(files: RunFiles) -> dict[str, Any]:
         "counts": plain(files.run["counts"]),
         "drop_reasons": _by_kind(dropped),
         "failure_reasons": failures,
+        "sampling": sampling_content(files.config),
         "space": space_content(files.config),
+    }
+
+
+def sampling_content(config: dict[str, Any]) -> dict[str, Any]:
+    """Return how the rounds of stages c to f were told to sample, and what stage e allows."""
+    design, feasibility = config["design"], config["feasibility"]
+    return {
+        **{key: design[key] for key in ("rounds", "budget", "infill", "follow")},
+        "wanted_error_percent": design["wanted_error_percent"],
+        "margin_percent": 100.0 * feasibility["margin"],
+        "outside_weight_percent": 100.0 * feasibility["outside_weight"],
     }
 
 
@@ -86,21 +99,33 @@ def validation_content(files: RunFiles) -> dict[str, Any]:
         "formulation": main["formulation"],
         "family": main["family"],
         "worst_load": worst_load(main),
-        "compartments": {name: _compartment(main["compartments"][name]) for name in COMPARTMENTS},
+        "compartments": {
+            name: _compartment(main["compartments"][name], main["formulation"])
+            for name in COMPARTMENTS
+        },
+        "judged_at_load": trust.judged_rows(main["compartments"]),
+        "coverage": trust.coverage_rows(main["compartments"]),
+        "too_narrow": trust.too_narrow(main["compartments"]),
+        "learning_curve": trust.learning_curve(files.validation["learning_curve"]),
         "comparison": [
-            *(_model_row(model, "g: training samples") for model in files.validation["models"]),
-            _model_row(files.validation["first"], "c: first samples"),
+            *(_model_row(model, "g: all samples") for model in files.validation["models"]),
+            _model_row(files.validation["first"], "c: last round"),
         ],
+        "formulations": trust.formulation_rows(
+            files.validation.get("formulations"), files.config["surrogate"]
+        ),
     }
 
 
-def _compartment(part: dict[str, Any]) -> dict[str, Any]:
+def _compartment(part: dict[str, Any], formulation: str) -> dict[str, Any]:
     return {
         "points": part["points"],
         "feasible": part["feasible"],
         "at_pose": error_rows(part["at_pose"]),
         "at_pose_all": error_rows(part["at_pose_all"]),
         "at_load": error_rows(part["at_load"]) if "at_load" in part else None,
+        "cross_validation": trust.cross_validation_rows(part["cross_validation"], formulation),
+        "quantiles": trust.quantiles(part),
         "worst_cases": plain(part["worst"]),
     }
 

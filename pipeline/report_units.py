@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from foundation.loads import LOAD_COLUMNS
+
 
 @dataclass(frozen=True)
 class Quantity:
@@ -52,9 +54,56 @@ QUANTITIES = {
     "cop_x_m": Quantity("cop_x", "centre of pressure x", "mm", 1e3),
     "cop_y_m": Quantity("cop_y", "centre of pressure y", "mm", 1e3),
     "cop_z_m": Quantity("cop_z", "centre of pressure z", "mm", 1e3),
+    "force_x_over_axial": Quantity("force_x_over_axial", "AP force over axial force", "%", 100.0),
+    "force_z_over_axial": Quantity("force_z_over_axial", "ML force over axial force", "%", 100.0),
+    "cop_distance_m": Quantity("cop_distance", "centre of pressure, distance", "mm", 1e3),
 }
 
-_TOKENS = {"N·mm": "Nmm", "mm²": "mm2", "µm": "um", "°": "deg"}
+_SHARES = (
+    Quantity("force_x_over_total", "AP force over total axial force", "%", 100.0),
+    Quantity("force_y_over_total", "axial force over total axial force", "%", 100.0),
+    Quantity("force_z_over_total", "ML force over total axial force", "%", 100.0),
+    *(
+        Quantity(f"moment_{axis}_over_total", f"moment {axis} over total axial force", "mm", 1e3)
+        for axis in "xyz"
+    ),
+)
+_MOMENTS_OVER_AXIAL = tuple(
+    Quantity(f"moment_{axis}_over_axial", f"moment {axis} over axial force", "mm", 1e3)
+    for axis in "xyz"
+)
+#: The outputs of a formulation by the name of their group, as cross-validation lists them.
+OUTPUTS = {
+    "height": (QUANTITIES["superior_m"],),
+    "adduction": (Quantity("adduction", "adduction", "°", 180.0 / math.pi),),
+    "shares": _SHARES,
+    "reference": (Quantity("reference_height", "height at the reference load", "µm", 1e6),),
+    "root": (Quantity("root", "root of the load over the largest", "%", 100.0),),
+    # Learnt as a logarithm, whose error is the relative one.
+    "stiffness": (Quantity("stiffness", "secant stiffness, relative", "%", 100.0),),
+    "ratios": (
+        *(QUANTITIES["force_x_over_axial"], QUANTITIES["force_z_over_axial"]),
+        *_MOMENTS_OVER_AXIAL,
+    ),
+    # Area and pressures are learnt over a power of the load's root, which is 1 at the largest load.
+    "quantities": tuple(
+        QUANTITIES[name]
+        for name in (
+            "area_m2",
+            "peak_pressure_Pa",
+            "mean_pressure_Pa",
+            "cop_x_m",
+            "cop_y_m",
+            "cop_z_m",
+        )
+    ),
+    "loads": tuple(QUANTITIES[name] for name in LOAD_COLUMNS),
+}
+#: The formulation "power" learns roots of loads, which have no unit for people.
+_ROOTED = 9
+
+_NAMES = {"poly_fourier": "Poly-Fourier"}
+_TOKENS = {"N·mm": "Nmm", "mm²": "mm2", "µm": "um", "°": "deg", "%": "percent"}
 _FIRST_NUMBER = re.compile(r"\s*[-+]?(?:\d|\.\d|\binf\b|\bnan\b)")
 _OPEN_BRACKET = re.compile(r"\([^()]*$")
 
@@ -62,6 +111,25 @@ _OPEN_BRACKET = re.compile(r"\([^()]*$")
 def unit_token(unit: str) -> str:
     """Return a unit as a part of a key: letters and digits only."""
     return _TOKENS.get(unit, unit)
+
+
+def shown_name(name: str) -> str:
+    """Return the name of a family or formulation as people write it."""
+    return _NAMES.get(name, name.replace("_", " "))
+
+
+def outputs_of(group: str, formulation: str) -> tuple[Quantity, ...]:
+    """Return what a group of outputs shows.
+
+    Groups that were fitted together are joined by "+"; what follows a comma tells the kind of
+    cross-validation.
+    """
+    names = group.partition(",")[0].split("+")
+    shown = tuple(quantity for name in names for quantity in OUTPUTS[name])
+    if formulation not in ("power", "knee_power"):
+        return shown
+    roots = [Quantity(f"root_{q.key}", f"root of {q.label}", "SI", 1.0) for q in shown[:_ROOTED]]
+    return (*roots, *shown[_ROOTED:])
 
 
 def kind_of(reason: str) -> str:

@@ -1,19 +1,23 @@
-"""Parts of a finished run carried out again: validation, simulation, timing."""
+"""Parts of a finished run carried out again: validation, simulation, timing; export to C."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import surrogates
+from pipeline import stages
 from pipeline.assessment import assess, speed
 from pipeline.config import load_config
+from pipeline.formulation_study import compare_formulations
 from pipeline.gait import simulate_both
 from pipeline.original import build_knee
 from pipeline.report import write_report
 from pipeline.report_inputs import content_of
 from pipeline.run_folder import Run, RunError, read_path
+from pipeline.runner import sample_space
 from pipeline.samples import (
     CANDIDATE_COLUMNS,
     POSE_COLUMNS,
@@ -21,10 +25,12 @@ from pipeline.samples import (
     poses_of,
     read_table,
 )
+from surrogates.c_export import export_knee
 from surrogates.knee import KneeSurrogate
+from surrogates.whole_knee import AnyKnee
 
 
-def _finished_run(folder: Path) -> tuple[Run, KneeSurrogate]:
+def _finished_run(folder: Path) -> tuple[Run, AnyKnee]:
     """Open a run directory that holds a trained surrogate."""
     for name in ("config.toml", "path.json", "run.json", "knee.npz"):
         if not (folder / name).is_file():
@@ -45,11 +51,39 @@ def validate_again(folder: Path) -> dict[str, Any]:
     held_out = read_table(folder / "samples" / "heldout.parquet", columns)
     with content_of(folder / "validation.json"):
         stored = json.loads((folder / "validation.json").read_text(encoding="utf-8"))
-        times = {"fit_seconds": stored["models"][0]["fit_seconds"]}
-    judged = KneeSurrogate(knee.medial, knee.lateral, {**knee.header, **times})
-    stored["models"][0] = assess(judged, held_out, run.config.feasibility)
+        before = stored["models"][0]
+        header = {**knee.header, "fit_seconds": before["fit_seconds"]}
+        judged = assess(replace(knee, header=header), held_out, run.config.feasibility)
+        for name, part in judged["compartments"].items():
+            # Of the fit, which is not repeated.
+            part["cross_validation"] = before["compartments"][name]["cross_validation"]
+        stored["models"][0] = judged
     run.write_json("validation.json", stored)
     return write_report(folder)
+
+
+def compare_again(folder: Path) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Compare all formulations and families on a run's knee; return their table and the report's.
+
+    Raises
+    ------
+    RunError
+        If the directory holds no finished run.
+    """
+    run, _ = _finished_run(folder)
+    knee = build_knee(run.config)
+    space = sample_space(run.config, read_path(folder / "path.json", knee))
+    columns = (*CANDIDATE_COLUMNS, *RESULT_COLUMNS)
+    first, kept, held_out = (
+        read_table(folder / "samples" / f"{name}.parquet", columns)
+        for name in ("first", "kept", "heldout")
+    )
+    training = stages.training_samples([first, kept], run.config.feasibility)
+    rows = compare_formulations(run, knee, space, training, held_out)
+    with content_of(folder / "validation.json"):
+        stored = json.loads((folder / "validation.json").read_text(encoding="utf-8"))
+    run.write_json("validation.json", stored | {"formulations": rows})
+    return rows, write_report(folder)
 
 
 def simulate_again(folder: Path) -> dict[str, Any]:
@@ -79,3 +113,35 @@ def bench(folder: Path) -> dict[str, float]:
     read_path(folder / "path.json", knee)
     table = read_table(folder / "simulation.parquet", ("model", *POSE_COLUMNS))
     return speed(knee.model, main, poses_of(table[table["model"] == "original"]))
+
+
+def export_c(source: Path, out: Path | None = None, prefix: str = "knee") -> tuple[Path, Path]:
+    """Write a surrogate as C (`surrogates.c_export`); return the paths of header and source.
+
+    Parameters
+    ----------
+    source : path
+        A run directory, or the `.npz` file of a surrogate.
+    out : path, optional
+        Where to write; beside the surrogate if left out.
+    prefix : str
+        Name of the files, and what every name in them begins with.
+
+    Raises
+    ------
+    SurrogateFileError
+        If there is no usable surrogate.
+    ValueError
+        If the prefix is no C identifier, or the formulation one of the whole knee.
+    """
+    file = source / "knee.npz" if source.is_dir() else source
+    knee = surrogates.load(file)
+    if not isinstance(knee, KneeSurrogate):
+        raise ValueError(
+            f"{file}: expected a formulation of the compartments, found {knee.formulation!r}; "
+            "those of the whole knee are not exported"
+        )
+    files = export_knee(knee, prefix)
+    folder = out or file.parent
+    folder.mkdir(parents=True, exist_ok=True)
+    return files.write(folder, prefix)

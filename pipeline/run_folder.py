@@ -16,7 +16,7 @@ from tqdm import tqdm
 
 from pipeline.config import dump_config, write_config
 from pipeline.files import write_json
-from pipeline.original import Knee, parallel_evaluation
+from pipeline.original import Compute, Knee, parallel_evaluation
 from pipeline.report_inputs import content_of
 from pipeline.samples import (
     ChunkStore,
@@ -31,6 +31,8 @@ from surrogates.space import ReferencePath
 
 #: Keys of a configuration that change how a run is carried out but no number of it.
 _FREE_KEYS = ("workers", "chunk")
+#: Files that the finished chunks of one stage are spread over at most.
+_MOST_CHUNKS = 400
 
 
 class RunError(RuntimeError):
@@ -121,22 +123,39 @@ class Run:
         if self._prepared:
             self.write_json("times.json", self.seconds)
 
-    def evaluator(self, knee: Knee, name: str) -> Callable[[pd.DataFrame], pd.DataFrame]:
-        """Return the evaluation of a stage: parallel, in stored chunks, with progress."""
+    def evaluator(
+        self, knee: Knee, name: str, follow: str = "load"
+    ) -> Callable[[pd.DataFrame], pd.DataFrame]:
+        """Return the evaluation of a stage: parallel, in stored chunks, with progress.
+
+        `follow` as in `pipeline.original.evaluate_rows`.
+        """
+        return self.stored(name, parallel_evaluation(knee.model, self.workers, follow))
+
+    def stored(
+        self, name: str, compute: Compute, together: int = 1
+    ) -> Callable[[pd.DataFrame], pd.DataFrame]:
+        """Return an evaluation in stored chunks, with progress.
+
+        Parameters
+        ----------
+        name : str
+            Name of the stage.
+        compute : callable
+            Evaluates chunks of rows.
+        together : int
+            How many rows belong together, which are never parted.
+        """
 
         def evaluate(table: pd.DataFrame) -> pd.DataFrame:
             store = ChunkStore(self.folder / "samples" / f"chunks-{name}")
+            size = max(self.config.run.chunk, len(table) // _MOST_CHUNKS)
             with tqdm(total=len(table), unit="sample", desc=name, disable=self.quiet) as bar:
 
                 def advance(rows: int) -> None:
                     bar.update(rows)
 
-                return store.evaluate(
-                    table,
-                    self.config.run.chunk,
-                    parallel_evaluation(knee.model, self.workers),
-                    advance,
-                )
+                return store.evaluate(table, size + -size % together, compute, advance)
 
         return evaluate
 
@@ -162,7 +181,7 @@ def stored_path(run: Run, knee: Knee) -> ReferencePath:
         content = {
             "original": knee.digest,
             "flexion_rad": path.flexion.tolist(),
-            "coordinates_rad_m": path.coordinates.tolist(),
+            "coordinates_rad_m": path.poses(path.flexion)[:, 1:].tolist(),
         }
         run.write_json("path.json", content)
     return read_path(file, knee)
@@ -173,7 +192,7 @@ def read_path(file: Path, knee: Knee) -> ReferencePath:
     with content_of(file):
         stored = json.loads(file.read_text(encoding="utf-8"))
         begun = stored.get("original", knee.digest)
-        path = ReferencePath(stored["flexion_rad"], stored["coordinates_rad_m"])
+        path = ReferencePath.through(stored["flexion_rad"], stored["coordinates_rad_m"])
     if begun != knee.digest:
         raise RunError(
             f"{file.parent}: begun with another knee: the surfaces have changed since under the "

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import platform
-import time
+from collections.abc import Sequence
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from tqdm import tqdm
 
 import surrogates
-from pipeline import stages
+from pipeline import knee_samples, stages
 from pipeline.assessment import assess, prediction_table
+from pipeline.extra_samples import reference_kind, samples_for
 from pipeline.gait import simulate_both
 from pipeline.original import Knee, build_knee
 from pipeline.report import write_report
+from pipeline.rounds import Sampled, learning_point, sample_knee
 from pipeline.run_folder import Run, stored_path
 from pipeline.samples import (
     digest,
@@ -27,8 +29,8 @@ from pipeline.schema import Config
 from pipeline.simulation import (
     gait_cycle,
 )
-from surrogates.knee import KneeSurrogate
 from surrogates.space import ReferencePath, SampleSpace
+from surrogates.whole_knee import AnyKnee
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "smt", "trimesh", "joblib", "numba", "pandas")
 
@@ -62,21 +64,21 @@ def run_study(
     run.prepare(resume=resume)
     with run.timed("reference path"):
         space = sample_space(config, stored_path(run, knee))
-    candidates, samples, first, counts = _training_samples(run, knee, space)
+    sampled = sample_knee(run, knee, space)
     with run.timed("g: final surrogates"):
-        trained = _fit_all(run, samples, space)
+        trained, fitted_to = _fit_all(run, knee, sampled.training, space)
     with run.timed("held-out samples"):
         held_out = run.table(
             "heldout",
             lambda: run.evaluator(knee, "heldout")(
-                stages.held_out_samples(space, config.validation, candidates)
+                stages.held_out_samples(space, config.validation, sampled.candidates)
             ),
         )
     with run.timed("validation"):
-        validation = _validate(run, trained, first, held_out)
-    main = _with_header(run, trained[0], knee, samples, validation)
+        validation = _validate(run, trained, sampled, fitted_to, held_out)
+    main = _with_header(run, trained[0].knee, knee, fitted_to, validation)
     surrogates.save(main, folder / "knee.npz")
-    provenance = _provenance(run, knee, samples, held_out, counts)
+    provenance = _provenance(run, knee, sampled, fitted_to, held_out)
     run.write_json("run.json", provenance)
     with run.timed("h: gait simulation"):
         simulate_both(run, knee, main, space.path)
@@ -99,71 +101,61 @@ def sample_space(config: Config, path: ReferencePath) -> SampleSpace:
     return SampleSpace(path, np.radians(space.flexion_deg), offsets, np.array(space.load_N))
 
 
-def _training_samples(
-    run: Run, knee: Knee, space: SampleSpace
-) -> tuple[pd.DataFrame, pd.DataFrame, KneeSurrogate, dict[str, Any]]:
-    """Stages a to f: return candidates, training samples, first surrogates and counts."""
+def _fit_all(
+    run: Run, knee: Knee, samples: pd.DataFrame, space: SampleSpace
+) -> tuple[list[stages.TrainedKnee], pd.DataFrame]:
+    """Stage g: fit the main surrogate and those it is compared with; return its samples too."""
     config = run.config
-    with run.timed("a: candidates"):
-        candidates = run.table(
-            "candidates", lambda: stages.choose_samples(space, config.design, config.run.seed)
-        )
-    with run.timed("b: first evaluations"):
-        first = run.table(
-            "first", lambda: stages.evaluate_first(candidates, run.evaluator(knee, "first"))
-        )
-    with run.timed("c: first surrogates"):
-        pair = ("inverted", config.surrogate.family)
-        early = stages.fit_surrogates(first, space, config.surrogate, pair, config.run.seed)
-    with run.timed("d: predictions"):
-        predicted = stages.predict_candidates(candidates, early)
-    with run.timed("e: feasibility"):
-        screened = run.table(
-            "screened", lambda: stages.screen_candidates(predicted, config.feasibility)
-        )
-    with run.timed("f: kept evaluations"):
-        kept = run.table(
-            "kept",
-            lambda: stages.evaluate_kept(screened, candidates, run.evaluator(knee, "kept")),
-        )
-    training = stages.training_samples(first, kept, config.feasibility)
-    counts = stages.bookkeeping(candidates, first, screened, kept, training)
-    return candidates, training, early, counts
-
-
-def _fit_all(run: Run, samples: pd.DataFrame, space: SampleSpace) -> list[KneeSurrogate]:
-    """Stage g: fit the main surrogate and those it is compared with."""
-    settings = run.config.surrogate
+    settings, folds = config.surrogate, config.validation.folds
     main = (settings.formulation, settings.family)
-    others = [pair for pair in settings.compare if pair != main]
-    trained = []
-    for pair in tqdm([main, *others], desc="fits", disable=run.quiet):
-        start = time.perf_counter()
-        knee = stages.fit_surrogates(samples, space, settings, pair, run.config.run.seed)
-        header = {
-            "name": run.config.run.name,
-            "family": pair[1],
-            "fit_seconds": time.perf_counter() - start,
-        }
-        trained.append(KneeSurrogate(knee.medial, knee.lateral, header))
-    return trained
+    pairs = [main, *(pair for pair in settings.compare if pair != main)]
+    whole = [pair for pair in pairs if knee_samples.is_whole(pair)]
+    parted = [pair for pair in pairs if pair not in whole]
+    given = space, settings
+    trained: dict[tuple[str, str], stages.TrainedKnee] = {}
+    for formulations in _alike(parted, settings.touch_points):
+        pairs_of = [pair for pair in parted if pair[0] in formulations]
+        chosen = samples_for(run, knee, samples, formulations[0])
+        found = stages.fit_surrogates(chosen, *given, pairs_of, config.run.seed, run.workers, folds)
+        trained |= zip(pairs_of, found, strict=True)
+    if whole:
+        count = knee_samples.most_of_a_compartment(samples)
+        both = knee_samples.training_samples(run, knee, space, count)
+        knees = knee_samples.fit_knees(both, *given, whole, config.run.seed, run.workers, folds)
+        trained |= zip(whole, knees, strict=True)
+    name = {"name": config.run.name}
+    named = [
+        t._replace(knee=replace(t.knee, header=name | dict(t.knee.header)))
+        for t in map(trained.__getitem__, pairs)
+    ]
+    return named, both if main in whole else samples
+
+
+def _alike(pairs: Sequence[tuple[str, str]], touch_points: bool) -> list[list[str]]:
+    """Return the formulations of pairs in groups that learn from the same samples."""
+    groups: dict[tuple[str | None, bool], list[str]] = {}
+    for name in dict.fromkeys(formulation for formulation, _ in pairs):
+        key = reference_kind(name, touch_points=touch_points), name == "energy"
+        groups.setdefault(key, []).append(name)
+    return list(groups.values())
 
 
 def _validate(
-    run: Run, trained: list[KneeSurrogate], first: KneeSurrogate, held_out: pd.DataFrame
+    run: Run,
+    trained: list[stages.TrainedKnee],
+    sampled: Sampled,
+    fitted_to: pd.DataFrame,
+    held_out: pd.DataFrame,
 ) -> dict[str, Any]:
     """Judge every surrogate on the held-out samples; keep the main one's predictions."""
     feasibility = run.config.feasibility
     content = {
-        "models": [assess(knee, held_out, feasibility) for knee in trained],
-        "first": assess(
-            KneeSurrogate(first.medial, first.lateral, {"family": run.config.surrogate.family}),
-            held_out,
-            feasibility,
-        ),
+        "models": [assess(fitted.knee, held_out, feasibility, fitted.checks) for fitted in trained],
+        "first": assess(sampled.early.knee, held_out, feasibility, sampled.early.checks),
+        "learning_curve": [*sampled.curve, learning_point(trained[0], fitted_to)],
     }
     write_table(
-        prediction_table(trained[0], held_out, feasibility),
+        prediction_table(trained[0].knee, held_out, feasibility),
         run.folder / "samples" / "heldout_prediction.parquet",
     )
     run.write_json("validation.json", content)
@@ -171,8 +163,8 @@ def _validate(
 
 
 def _with_header(
-    run: Run, knee: KneeSurrogate, original: Knee, samples: pd.DataFrame, validation: dict[str, Any]
-) -> KneeSurrogate:
+    run: Run, knee: AnyKnee, original: Knee, samples: pd.DataFrame, validation: dict[str, Any]
+) -> AnyKnee:
     """Return the main surrogate with its errors and provenance in the header."""
     header = {
         **{k: v for k, v in knee.header.items() if k != "fit_seconds"},
@@ -184,11 +176,11 @@ def _with_header(
             "seed": run.config.run.seed,
         },
     }
-    return KneeSurrogate(knee.medial, knee.lateral, header)
+    return replace(knee, header=header)
 
 
 def _provenance(
-    run: Run, knee: Knee, samples: pd.DataFrame, held_out: pd.DataFrame, counts: dict[str, Any]
+    run: Run, knee: Knee, sampled: Sampled, fitted_to: pd.DataFrame, held_out: pd.DataFrame
 ) -> dict[str, Any]:
     return {
         "name": run.config.run.name,
@@ -199,13 +191,13 @@ def _provenance(
         "packages": {name: version(name) for name in (*_PACKAGES, "knee-contact")},
         "hashes": {
             "original": knee.digest,
-            "samples": digest(samples),
+            "samples": digest(fitted_to),
             "held_out": digest(held_out),
         },
         "triangles": {
             "femur": len(knee.model.femur.faces),
             "tibia": len(knee.model.tibia.faces),
         },
-        "counts": counts,
+        "counts": sampled.counts,
         "seconds": run.seconds,
     }

@@ -25,8 +25,11 @@ def _ascending(limits: tuple[float, float]) -> tuple[float, float]:
 
 
 Range = Annotated[tuple[Finite, Finite], AfterValidator(_ascending)]
-Family = Literal["kriging", "response_surface"]
-Formulation = Literal["inverted", "direct"]
+Family = Literal["kriging", "polynomial", "poly_fourier", "network"]
+Formulation = Literal[
+    "inverted", "energy", "root", "touch_stiffness", "load_stiffness", "power", "direct",
+    "knee_direct", "knee_power", "knee_inverted_one", "knee_inverted_two",
+]  # fmt: skip
 Design = Literal["lhs", "lhs_optimised", "sobol", "halton", "hammersley", "full_factorial"]
 
 
@@ -60,6 +63,13 @@ class MeshConfig(Section):
 class ImplantConfig(Section):
     """The built-in condylar implant."""
 
+    condyles: Literal["j_curve", "single_radius"] = Field(
+        "j_curve", description="sagittal profile: three tangent arcs, or one radius"
+    )
+    radius_mm: Positive = Field(25.0, description="sagittal radius of single_radius")
+    dish_sagittal_radius_mm: Positive = Field(45.0, description="of the plateaus")
+    dish_coronal_radius_mm: Positive = Field(23.0, description="of the plateaus")
+    dish_half_length_mm: Positive = Field(22.0, description="of the plateaus")
     edge_mm: Positive = Field(0.75, description="edge length of the insert's triangles")
     femur_edge_mm: Positive = Field(1.0, description="edge length of the femoral triangles")
 
@@ -214,15 +224,48 @@ class SpaceConfig(Section):
 
 
 class DesignConfig(Section):
-    """Stages a and b: candidates and first samples, per compartment."""
+    """Stages a to f: candidates, first samples, and rounds of screening and sampling.
+
+    Per compartment. Stages c to f are gone through once a round; each round fits the surrogates
+    to all samples so far.
+    """
 
     kind: Design = Field("sobol", description="design of experiments")
     candidates: int = Field(
-        2048,
+        4096,
         ge=20,
         description="m, candidates per compartment (a full factorial rounds it up to its grid)",
     )
-    first: int = Field(700, ge=10, description="n, those evaluated in stage b")
+    first: int = Field(400, ge=10, description="n, those evaluated in stage b")
+    rounds: int = Field(
+        3, ge=1, le=20, description="how often the surrogates are fitted and samples added"
+    )
+    budget: int = Field(
+        1000, ge=0, description="most samples evaluated; 0 takes all that stage e keeps"
+    )
+    infill: Literal["sequence", "error"] = Field(
+        "error",
+        description="which kept candidates a round adds: the next of the design, or those where "
+        "the predicted error of the load is largest (Kriging)",
+    )
+    wanted_error_percent: NonNegative = Field(
+        0.0,
+        description="no further round when the leave-one-out error of the axial load at a given "
+        "pose, RMS over the largest load, is below; 0 never stops",
+    )
+    family: Literal["kriging", "polynomial"] = Field(
+        "kriging", description="family of the surrogates of stage c"
+    )
+    load_spread: Positive = Field(
+        1.0,
+        description="the load's root of this degree is spread evenly: 1 the load itself, 2 its "
+        "square root, more for more samples at low loads",
+    )
+    follow: Literal["load", "pose"] = Field(
+        "load",
+        description="stage f finds the height that carries the drawn load, or evaluates once at "
+        "the predicted height and takes the load found there",
+    )
 
     @model_validator(mode="after")
     def _first_below(self) -> Self:
@@ -230,6 +273,10 @@ class DesignConfig(Section):
             raise ValueError(
                 f"first: expected fewer than candidates ({self.candidates}), found {self.first}"
             )
+        if 0 < self.budget < self.first:
+            raise ValueError(f"budget: expected at least first ({self.first}), found {self.budget}")
+        if self.infill == "error" and self.family != "kriging":
+            raise ValueError('infill = "error" needs family = "kriging"')
         return self
 
 
@@ -241,32 +288,71 @@ class FeasibilityConfig(Section):
     peak_pressure_MPa: Positive = Field(60.0, description="largest peak pressure")
     load_N: Range = Field((0.0, 1e9), description="axial load of one compartment")
     margin: NonNegative = Field(
-        0.1, description="slack on every bound, as a fraction, for the surrogates' own error"
+        0.1, description="slack on every bound, as a fraction, so that the border is learnt too"
+    )
+    doubt: NonNegative = Field(
+        2.0,
+        description="standard errors of a prediction that a candidate has to break a bound by, "
+        "beside the margin, to be dropped",
+    )
+    outside_weight: float = Field(
+        0.0,
+        ge=0.0,
+        lt=1.0,
+        description="weight of evaluated samples outside the bounds in the fit of a network; 0 "
+        "leaves them out, as all other families do",
     )
 
 
 class KrigingConfig(Section):
-    """Kriging (SMT)."""
+    """Kriging."""
 
-    correlation: Literal["squar_exp", "matern52", "matern32"] = Field(
-        "matern52", description="correlation function"
+    correlation: Literal["auto", "mixed", "squared_exponential", "matern52", "matern32"] = Field(
+        "auto",
+        description="correlation function; mixed is Matérn 5/2 along one sheared direction and "
+        "squared exponential along the others; auto takes the likeliest",
     )
-    trend: Literal["constant", "linear", "quadratic"] = Field("linear", description="trend")
-    n_start: int = Field(1, ge=1, description="starts of the likelihood search")
+    trend: Literal["auto", "constant", "linear", "quadratic"] = Field(
+        "auto", description="trend; auto is quadratic where the samples carry it, else linear"
+    )
+    starts: int = Field(1, ge=1, description="starts of the likelihood search")
     likelihood_points: int = Field(400, ge=20, description="samples the lengths are fitted on")
-    estimate_noise: bool = Field(False, description="estimate a nugget with the lengths")
-    nugget: NonNegative = Field(1e-10, description="least nugget, of the process variance")
+    nugget: tuple[Positive, Positive] = Field(
+        (1e-9, 1e-3), description="bounds of the estimated nugget, of the process variance"
+    )
 
 
-class ResponseSurfaceConfig(Section):
-    """Polynomial response surface (scikit-learn)."""
+class PolynomialConfig(Section):
+    """Polynomial response surface."""
 
-    degree: tuple[Annotated[int, Field(ge=1, le=6)], ...] = Field(
+    basis: Literal["anisotropic", "total_degree"] = Field(
+        "anisotropic",
+        description="terms chosen by marginal likelihood, or all of a total degree",
+    )
+    terms: int = Field(462, ge=7, le=3003, description="most terms of the anisotropic basis")
+    degree: tuple[Annotated[int, Field(ge=1, le=8)], ...] = Field(
         (3, 4, 5), description="total degrees among which the leave-one-out error chooses"
     )
     ridge: tuple[NonNegative, ...] = Field(
-        (1e-6, 1e-4, 1e-2), description="ridge penalties among which it chooses"
+        (1e-8, 1e-6, 1e-4), description="ridge penalties among which it chooses"
     )
+
+
+class PolyFourierConfig(PolynomialConfig):
+    """Fourier series in flexion times polynomials in the other variables."""
+
+    period_ratio: float = Field(
+        2.0, ge=1.0, allow_inf_nan=False, description="period over the range of flexion"
+    )
+
+
+class NetworkConfig(Section):
+    """Two-layer tanh networks on a polynomial of low degree, for tens of thousands of samples."""
+
+    hidden: int = Field(96, ge=4, le=512, description="units of each layer")
+    networks: int = Field(1, ge=1, le=8, description="networks averaged")
+    base_degree: int = Field(4, ge=1, le=6, description="total degree of the polynomial")
+    steps: int = Field(220_000, ge=100, description="training steps, shared out among the networks")
 
 
 class SurrogateConfig(Section):
@@ -274,12 +360,26 @@ class SurrogateConfig(Section):
 
     formulation: Formulation = Field("inverted", description="what is learnt")
     family: Family = Field("kriging", description="by what it is learnt")
+    pose_at: Literal["condyle", "femur"] = Field(
+        "condyle", description="where poses are counted: the condyle's centre, the femoral origin"
+    )
+    load_degree: float = Field(
+        2.0, ge=1.0, le=4.0, description="p, the power of the depth that the load grows with"
+    )
+    reference_load_N: Positive = Field(
+        40.0, description="the small load of load_stiffness (touch_stiffness: first contact)"
+    )
+    touch_points: bool = Field(
+        False, description="learn the height of first contact beside (inverted, root)"
+    )
     compare: tuple[tuple[Formulation, Family], ...] = Field(
-        (("inverted", "response_surface"), ("direct", "kriging"), ("direct", "response_surface")),
+        (("inverted", "polynomial"), ("inverted", "poly_fourier")),
         description="others fitted to the same samples and reported beside it",
     )
     kriging: KrigingConfig = Field(default_factory=KrigingConfig)
-    response_surface: ResponseSurfaceConfig = Field(default_factory=ResponseSurfaceConfig)
+    polynomial: PolynomialConfig = Field(default_factory=PolynomialConfig)
+    poly_fourier: PolyFourierConfig = Field(default_factory=PolyFourierConfig)
+    network: NetworkConfig = Field(default_factory=NetworkConfig)
 
 
 class ValidationConfig(Section):
@@ -287,7 +387,28 @@ class ValidationConfig(Section):
 
     points: int = Field(300, ge=20, description="held-out poses per compartment")
     kind: Design = Field("lhs", description="design of the held-out set")
+    load_spread: Positive = Field(
+        1.0, description="how the held-out loads are spread; see [design]"
+    )
+    formulation_samples: int = Field(
+        1000,
+        ge=50,
+        description="most samples per compartment that `validate --formulations` learns from",
+    )
+    folds: int = Field(
+        0,
+        ge=0,
+        le=20,
+        description="folds of a cross-validation of stage g's fits, each fitted again; 0: the "
+        "leave-one-out (or, of networks, held-back) residuals alone",
+    )
     seed: int = Field(20_240_001, ge=0, description="seed of the held-out set alone")
+
+    @model_validator(mode="after")
+    def _folds_enough(self) -> Self:
+        if self.folds == 1:
+            raise ValueError("folds: expected 0 or at least 2, found 1")
+        return self
 
 
 class SimulationConfig(Section):

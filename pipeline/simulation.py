@@ -102,7 +102,7 @@ def reference_path(config: Config, knee: Knee) -> ReferencePath:
     simulation = config.simulation
     neutral = _fixed_neutral(simulation, dwell)
     poses = _settled(config, knee, knots, neutral=neutral)
-    return ReferencePath(knots, np.array([pose.array[1:] for pose in poses]))
+    return ReferencePath.through(knots, np.array([pose.array[1:] for pose in poses]))
 
 
 def _settled(
@@ -132,7 +132,7 @@ def _tabulated(path: PathConfig) -> ReferencePath:
         1e-3 * np.array(path.superior_mm),
         1e-3 * np.array(path.lateral_mm),
     )
-    return ReferencePath(np.radians(path.flexion_deg), np.column_stack(columns))
+    return ReferencePath.through(np.radians(path.flexion_deg), np.column_stack(columns))
 
 
 def gait_cycle(config: SimulationConfig) -> GaitCycle:

@@ -6,11 +6,14 @@ runner's. A *sample* is one pose of one compartment with the axial load it carri
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
+from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
@@ -18,15 +21,30 @@ from foundation.checks import FloatArray
 from foundation.loads import COMPARTMENTS, LOAD_COLUMNS
 from pipeline.samples import CANDIDATE_COLUMNS, OK, POSE_COLUMNS, loads_of, poses_of, usable
 from pipeline.schema import DesignConfig, FeasibilityConfig, SurrogateConfig, ValidationConfig
+from surrogates.cross_validation import CrossCheck, Fitted
 from surrogates.designs import first_subset, unit_design
-from surrogates.formulations import Fit, InvertedCompartment, formulation
+from surrogates.families import FAMILIES, fit_family
+from surrogates.formulations import (
+    Fitter,
+    FormulationSettings,
+    Samples,
+    Trained,
+    fit_compartment,
+)
+from surrogates.infill import largest_errors
 from surrogates.knee import KneeSurrogate
-from surrogates.regressor import FAMILIES, Regressor, fit_regressor
 from surrogates.space import SampleSpace
+from surrogates.whole_knee import AnyKnee
 
 #: Evaluates the original model at the rows of a table and returns it with results added.
 Evaluate = Callable[[pd.DataFrame], pd.DataFrame]
-KEPT = "kept"
+#: States of a predicted candidate: kept by stage e and left for want of budget, dropped by it, or
+#: evaluated in stage f.
+KEPT, DROPPED, EVALUATED = "kept", "dropped", "evaluated"
+#: Standard errors of predicted loads.
+ERROR_COLUMNS = tuple(f"error_{name}" for name in LOAD_COLUMNS)
+#: Role of a sample at the reference load, which only some formulations learn.
+REFERENCE = "reference"
 _HELD_OUT = 1
 
 
@@ -45,7 +63,8 @@ def choose_samples(space: SampleSpace, design: DesignConfig, seed: int) -> pd.Da
         unit = unit_design(design.kind, design.candidates, 6, generator)
         first = np.zeros(len(unit), dtype=bool)
         first[first_subset(unit, design.first, kind=design.kind, rng=generator)] = True
-        parts.append(_candidates(space, unit, name).assign(first=first))
+        drawn = _candidates(space, unit, name, design.load_spread)
+        parts.append(drawn.assign(first=first))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -74,7 +93,7 @@ def held_out_samples(
     for name, sequence in zip(COMPARTMENTS, sequences, strict=True):
         generator = np.random.default_rng(sequence)
         unit = unit_design(validation.kind, validation.points, 6, generator)
-        drawn = _candidates(space, unit, name)
+        drawn = _candidates(space, unit, name, validation.load_spread)
         columns = [*POSE_COLUMNS, "load_N"]
         known = candidates.loc[candidates["compartment"] == name, columns]
         taken = set(map(tuple, known.to_numpy()))
@@ -88,8 +107,10 @@ def held_out_samples(
     return pd.concat(parts, ignore_index=True)
 
 
-def _candidates(space: SampleSpace, unit: FloatArray, compartment: str) -> pd.DataFrame:
-    poses, load = space.draw(unit)
+def _candidates(
+    space: SampleSpace, unit: FloatArray, compartment: str, spread: float
+) -> pd.DataFrame:
+    poses, load = space.draw(unit, spread)
     table = pd.DataFrame(poses, columns=pd.Index(POSE_COLUMNS))
     table = table.assign(compartment=compartment, index=np.arange(len(unit)), load_N=load)
     return table[list(CANDIDATE_COLUMNS)]
@@ -101,124 +122,222 @@ def evaluate_first(candidates: pd.DataFrame, evaluate: Evaluate) -> pd.DataFrame
     return evaluate(chosen.reset_index(drop=True))
 
 
+AnyKneeT = TypeVar("AnyKneeT", bound=AnyKnee)
+
+
+class TrainedKnee(NamedTuple, Generic[AnyKneeT]):
+    """A fitted knee, and the cross-validation residuals of each compartment's outputs.
+
+    `seconds` is what its fits took, one after the other.
+    """
+
+    knee: AnyKneeT
+    checks: dict[str, dict[str, CrossCheck]]
+    family: str
+    seconds: float
+
+
 def fit_surrogates(
     samples: pd.DataFrame,
     space: SampleSpace,
     settings: SurrogateConfig,
-    pair: tuple[str, str],
+    pairs: Sequence[tuple[str, str]],
     seed: int,
-) -> KneeSurrogate:
-    """Stages c and g: fit a formulation by a family to all samples that have an answer.
+    workers: int = 1,
+    folds: int = 0,
+) -> list[TrainedKnee[KneeSurrogate]]:
+    """Stages c and g: fit formulations by families to all samples that have an answer.
 
     Parameters
     ----------
     samples : DataFrame
-        Evaluated samples of both compartments.
+        Evaluated samples of both compartments. Rows of the role "reference" are at the reference
+        load; a column `energy_J` is needed by the formulation "energy".
     space : SampleSpace
         Where they were drawn.
     settings : SurrogateConfig
-        Settings of the families.
-    pair : (str, str)
-        Formulation and family.
+        Settings of formulations and families.
+    pairs : sequence of (str, str)
+        Formulation and family of each knee wanted.
     seed : int
-        Seed of whatever the fit draws.
+        Seed of whatever a fit draws.
+    workers : int
+        Processes; the numbers do not depend on it.
+    folds : int
+        Folds of a further cross-validation, 0 for none.
 
     Raises
     ------
     StageError
         If a compartment has no usable samples or cannot be fitted.
     """
+    jobs = [
+        delayed(_fit_compartment)(
+            _chosen(samples, name, pair), space, settings, pair, seed, name, folds
+        )
+        for pair in pairs
+        for name in COMPARTMENTS
+    ]
+    # Memory maps would reach the kernels as another array type and be compiled for again.
+    parts = Parallel(n_jobs=min(workers, len(jobs)), max_nbytes=None)(jobs)
+    return [_trained(pair, *parts[2 * k : 2 * k + 2]) for k, pair in enumerate(pairs)]
+
+
+def _chosen(samples: pd.DataFrame, name: str, pair: tuple[str, str]) -> pd.DataFrame:
+    rows = fitted_rows(usable(samples, name), pair[1])
+    if rows.empty:
+        raise StageError(
+            f"fitting {pair[0]}/{pair[1]}: the {name} compartment has no usable sample; all "
+            "failed (see the reasons in the samples) or broke the bounds of [feasibility]"
+        )
+    return rows
+
+
+def _fit_compartment(
+    rows: pd.DataFrame,
+    space: SampleSpace,
+    settings: SurrogateConfig,
+    pair: tuple[str, str],
+    seed: int,
+    name: str,
+    folds: int,
+) -> tuple[Trained, float]:
+    """Return the fit of one compartment and the seconds that it took."""
     what, family = pair
-    chosen = formulation(what)
-    fit = family_fit(settings, family, seed)
-    parts = []
-    for name in COMPARTMENTS:
-        rows = usable(samples, name)
-        if rows.empty:
-            raise StageError(
-                f"fitting {what}/{family}: the {name} compartment has no usable sample; all "
-                "failed (see the reasons in the samples) or broke the bounds of [feasibility]"
-            )
-        try:
-            # One thread: sums in threaded linear algebra depend on the number of cores.
-            with threadpool_limits(1):
-                parts.append(chosen.fit(space, poses_of(rows), loads_of(rows), fit))
-        except ValueError as error:
-            raise StageError(
-                f"fitting {what}/{family}, {name}, to {len(rows)} samples that have an answer and "
-                f"keep to [feasibility]: {error}"
-            ) from error
-    return KneeSurrogate(parts[0], parts[1])
+    told = FormulationSettings(
+        load_degree=settings.load_degree,
+        at_centre=settings.pose_at == "condyle",
+        reference_load=settings.reference_load_N if what == "load_stiffness" else 0.0,
+    )
+    start = time.perf_counter()
+    try:
+        # One thread: sums in threaded linear algebra depend on the number of cores.
+        with threadpool_limits(1):
+            fitter = family_fitter(settings, family, seed)._replace(folds=folds)
+            found = fit_compartment(what, space, compartment_samples(rows), fitter, told)
+    except ValueError as error:
+        raise StageError(
+            f"fitting {what}/{family}, {name}, to {len(rows)} samples that have an answer and "
+            f"keep to [feasibility]: {error}"
+        ) from error
+    return found, time.perf_counter() - start
 
 
-def family_fit(settings: SurrogateConfig, family: str, seed: int) -> Fit:
-    """Return the function that fits a regressor of a family with these settings."""
+def _trained(
+    pair: tuple[str, str], medial: tuple[Trained, float], lateral: tuple[Trained, float]
+) -> TrainedKnee[KneeSurrogate]:
+    parts, seconds = (medial[0], lateral[0]), medial[1] + lateral[1]
+    header = {"family": pair[1], "fit_seconds": seconds}
+    knee = KneeSurrogate(parts[0].surrogate, parts[1].surrogate, header)
+    checks = {name: part.checks for name, part in zip(COMPARTMENTS, parts, strict=True)}
+    return TrainedKnee(knee, checks, pair[1], seconds)
+
+
+def fitted_rows(rows: pd.DataFrame, family: str) -> pd.DataFrame:
+    """Return the rows that a family is fitted to: all if it can weigh them, else those of 1."""
+    if family == "network" or "weight" not in rows.columns:
+        return rows
+    return rows[rows["weight"] == 1.0].drop(columns="weight")
+
+
+def compartment_samples(rows: pd.DataFrame) -> Samples:
+    """Return the samples of one compartment's rows."""
+    reference = rows["role"] == REFERENCE if "role" in rows.columns else np.zeros(len(rows), bool)
+    own = rows[~reference]
+    energy = own["energy_J"].to_numpy() if "energy_J" in rows.columns else None
+    level = poses_of(rows[reference]) if reference.any() else None
+    weights = own["weight"].to_numpy() if "weight" in rows.columns else None
+    return Samples(poses_of(own), loads_of(own), energy, level, weights)
+
+
+def family_fitter(settings: SurrogateConfig, family: str, seed: int) -> Fitter:
+    """Return how a family's regressors are fitted with these settings."""
     chosen = FAMILIES[family].settings(**getattr(settings, family).model_dump())
 
-    def fit(inputs: FloatArray, outputs: FloatArray) -> Regressor:
+    def fit(inputs: FloatArray, outputs: FloatArray, weights: FloatArray | None) -> Fitted:
         # Each fit draws from its own generator, so that no fit depends on those before it.
-        return fit_regressor(family, inputs, outputs, chosen, np.random.default_rng(seed))
+        rng = np.random.default_rng(seed)
+        return fit_family(family, inputs, outputs, chosen, rng, weights)
 
-    return fit
+    return Fitter(fit, joint=family == "network")
 
 
-def predict_candidates(candidates: pd.DataFrame, knee: KneeSurrogate) -> pd.DataFrame:
-    """Stage d: predict height and loads of the remaining m - n candidates.
+def predict_candidates(remaining: pd.DataFrame, knee: KneeSurrogate) -> pd.DataFrame:
+    """Stage d: predict height, loads and their standard errors of the remaining candidates.
 
     The first surrogates must be of the inverted formulation: candidates are given by load.
     """
-    remaining = candidates[~candidates["first"]].drop(columns="first")
     parts = []
     for name in COMPARTMENTS:
         rows = remaining[remaining["compartment"] == name].reset_index(drop=True)
         surrogate = knee.compartment(name)
-        if not isinstance(surrogate, InvertedCompartment):
-            raise StageError("stage d: the first surrogates must be of the inverted formulation")
-        poses, loads = surrogate.at_load(poses_of(rows), rows["load_N"].to_numpy())
+        given = poses_of(rows), rows["load_N"].to_numpy()
+        poses, loads = surrogate.at_load(*given)
+        errors = surrogate.errors_at_load(*given)[1]
         rows = rows.assign(**dict(zip(POSE_COLUMNS, poses.T, strict=True)))
-        parts.append(rows.assign(**dict(zip(LOAD_COLUMNS, loads.T, strict=True))))
+        rows = rows.assign(**dict(zip(LOAD_COLUMNS, loads.T, strict=True)))
+        parts.append(rows.assign(**dict(zip(ERROR_COLUMNS, errors.T, strict=True))))
     return pd.concat(parts, ignore_index=True)
 
 
 @dataclass(frozen=True)
 class Bound:
-    """An upper bound of stage e: its name for the reason, unit for people, value and limit."""
+    """An upper bound of stage e: its name for the reason, unit for people, value and limit.
+
+    The error is the standard error of a predicted value, 0 for a true one.
+    """
 
     name: str
     unit: str
     value: FloatArray
+    error: FloatArray
     limit: float
 
 
-def feasibility_bounds(loads: FloatArray, feasibility: FeasibilityConfig) -> list[Bound]:
+def feasibility_bounds(
+    loads: FloatArray, feasibility: FeasibilityConfig, errors: FloatArray | None = None
+) -> list[Bound]:
     """Return the upper bounds that loads (N, 12) are held to, without the margin."""
     axial = loads[:, 1]
+    error = np.zeros_like(loads) if errors is None else errors
+    ap, ml = (np.abs(loads[:, k]) / axial for k in (0, 2))
+    ap_error, ml_error = error[:, 0] / axial, error[:, 2] / axial
+    peak, peak_error = 1e-6 * loads[:, 7], 1e-6 * error[:, 7]
+    exact = np.zeros(len(axial))
     return [
-        Bound("AP force over axial load", "", np.abs(loads[:, 0]) / axial, feasibility.ap_ratio),
-        Bound("ML force over axial load", "", np.abs(loads[:, 2]) / axial, feasibility.ml_ratio),
-        Bound("peak pressure", " MPa", 1e-6 * loads[:, 7], feasibility.peak_pressure_MPa),
-        Bound("axial load", " N", axial, feasibility.load_N[1]),
+        Bound("AP force over axial load", "", ap, ap_error, feasibility.ap_ratio),
+        Bound("ML force over axial load", "", ml, ml_error, feasibility.ml_ratio),
+        Bound("peak pressure", " MPa", peak, peak_error, feasibility.peak_pressure_MPa),
+        Bound("axial load", " N", axial, exact, feasibility.load_N[1]),
     ]
 
 
 def screen_candidates(predicted: pd.DataFrame, feasibility: FeasibilityConfig) -> pd.DataFrame:
     """Stage e: mark each predicted candidate "kept" or "dropped", with the reason for a drop.
 
-    Every bound is relaxed by the margin, since the prediction itself errs. The first bound that a
-    candidate breaks is its reason.
+    A candidate is dropped where it breaks a bound, relaxed by the margin, even if its prediction
+    is wrong by some standard errors (`doubt`). The first bound that it breaks is its reason.
     """
-    reason = infeasibility(loads_of(predicted), feasibility, feasibility.margin)
-    state = np.where(reason == "", KEPT, "dropped")
+    errors = predicted[list(ERROR_COLUMNS)].to_numpy(dtype=np.float64)
+    reason = infeasibility(loads_of(predicted), feasibility, feasibility.margin, errors)
+    state = np.where(reason == "", KEPT, DROPPED)
     return predicted.assign(screening=state, drop_reason=reason)
 
 
 def infeasibility(
-    loads: FloatArray, feasibility: FeasibilityConfig, margin: float
+    loads: FloatArray,
+    feasibility: FeasibilityConfig,
+    margin: float,
+    errors: FloatArray | None = None,
 ) -> NDArray[np.object_]:
-    """Return why loads (N, 12) are infeasible, (N,) str, "" where they are feasible."""
+    """Return why loads (N, 12) are infeasible, (N,) str, "" where they are feasible.
+
+    Standard errors (N, 12) of the loads, if given, are their benefit of the doubt, `doubt` times.
+    """
     reason = np.full(len(loads), "", dtype=object)
-    for bound in feasibility_bounds(loads, feasibility):
-        for k in np.flatnonzero((bound.value > (1.0 + margin) * bound.limit) & (reason == "")):
+    for bound in feasibility_bounds(loads, feasibility, errors):
+        surely = bound.value - feasibility.doubt * bound.error
+        for k in np.flatnonzero((surely > (1.0 + margin) * bound.limit) & (reason == "")):
             reason[k] = (
                 f"{bound.name} {bound.value[k]:.3g}{bound.unit} above {bound.limit:g}{bound.unit}"
             )
@@ -229,26 +348,46 @@ def infeasibility(
 
 
 def training_samples(
-    first: pd.DataFrame, kept: pd.DataFrame, feasibility: FeasibilityConfig
+    evaluated: Sequence[pd.DataFrame], feasibility: FeasibilityConfig
 ) -> pd.DataFrame:
-    """Return the samples of stage g: all evaluated ones that are feasible, margin included.
+    """Return the samples of stage g with their `weight`: 1 where feasible, margin included.
 
     Stage b's samples were not screened. Those that no gait would produce (the femur on a rim, the
-    eminence) cost accuracy where it matters.
+    eminence) cost accuracy where it matters: they have the weight `outside_weight`, if any.
     """
-    samples = pd.concat([first, kept], ignore_index=True)
+    samples = pd.concat(list(evaluated), ignore_index=True)
     samples = samples[samples["status"] == OK]
     reason = infeasibility(loads_of(samples), feasibility, feasibility.margin)
-    return samples[reason == ""].reset_index(drop=True)
+    weights = np.where(reason == "", 1.0, feasibility.outside_weight)
+    return samples.assign(weight=weights)[weights > 0.0].reset_index(drop=True)
 
 
-def evaluate_kept(
-    screened: pd.DataFrame, candidates: pd.DataFrame, evaluate: Evaluate
+def choose_kept(
+    screened: pd.DataFrame, early: TrainedKnee[KneeSurrogate], design: DesignConfig, count: int
 ) -> pd.DataFrame:
-    """Stage f: evaluate the original model at the candidates that stage e kept."""
-    kept = screened.loc[screened["screening"] == KEPT, ["compartment", "index"]]
-    rows = kept.merge(candidates.drop(columns="first"), on=["compartment", "index"], how="left")
-    return evaluate(rows[list(CANDIDATE_COLUMNS)].reset_index(drop=True))
+    """Stage f: return the kept candidates that are evaluated in this round, `count` at most.
+
+    In the order of the design, or, for `infill = "error"`, where the predicted error of the load
+    is largest: the standard error of the height times the load's change with it, the variance
+    falling with each choice as if its sample were taken.
+    """
+    parts = []
+    for name in COMPARTMENTS:
+        rows = screened[(screened["compartment"] == name) & (screened["screening"] == KEPT)]
+        if len(rows) > count:
+            if design.infill == "error" and count:
+                chosen = largest_errors(
+                    early.knee.compartment(name),
+                    early.checks[name]["height"],
+                    poses_of(rows),
+                    rows["load_N"].to_numpy(),
+                    count,
+                )
+                rows = rows.iloc[np.sort(chosen)]
+            else:
+                rows = rows.sort_values("index").iloc[:count]
+        parts.append(rows)
+    return pd.concat(parts, ignore_index=True)
 
 
 def bookkeeping(
@@ -260,10 +399,12 @@ def bookkeeping(
 ) -> dict[str, dict[str, int]]:
     """Return the sample counts through the stages, per compartment and in total.
 
+    `screened` has the last word on each candidate that was not evaluated first.
+
     Raises
     ------
     StageError
-        If they do not add up: m = n + predicted, predicted = dropped + evaluated, and
+        If they do not add up: m = n + predicted, predicted = dropped + left + evaluated, and
         first + evaluated = failed + infeasible + training.
     """
     counts: dict[str, dict[str, int]] = {}
@@ -277,16 +418,17 @@ def bookkeeping(
             "first": len(rows(first)),
             "first_failed": int((rows(first)["status"] != OK).sum()),
             "predicted": len(rows(screened)),
-            "dropped": int((rows(screened)["screening"] != KEPT).sum()),
+            "dropped": int((rows(screened)["screening"] == DROPPED).sum()),
+            "left": int((rows(screened)["screening"] == KEPT).sum()),
             "evaluated": len(rows(kept)),
             "evaluated_failed": int((rows(kept)["status"] != OK).sum()),
         }
-        row["training"] = len(rows(training))
+        row["training"] = int((rows(training)["weight"] == 1.0).sum())
         answered = row["first"] - row["first_failed"] + row["evaluated"] - row["evaluated_failed"]
         row["infeasible"] = answered - row["training"]
         sums = (
             row["first"] + row["predicted"] == row["candidates"],
-            row["dropped"] + row["evaluated"] == row["predicted"],
+            row["dropped"] + row["left"] + row["evaluated"] == row["predicted"],
             row["infeasible"] >= 0,
         )
         if not all(sums):

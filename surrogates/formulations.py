@@ -1,290 +1,397 @@
 """Formulations: what is learnt of one compartment, behind one interface.
 
-- `InvertedCompartment`: height and load ratios over (five coordinates, root of the axial load).
-  Where a pose is given, the load is the root of height(load) = given height. First contact is
-  exact, and loads out of contact are exactly zero.
-- `DirectCompartment`: loads over the six pose coordinates, the customary way, for comparison.
+With u the five scaled coordinates of the condyle's point (`condyle_coordinates`), y its height,
+F the axial load, r = (F / F_max)^(1/p) the *root* of the load and s = 2 r - 1:
 
-Both count the pose from the reference path of their `SampleSpace`; outside the box the offsets are
-held at its border and the result is flagged.
+===============  ==================================================================================
+inverted         (u, s) -> y; where a pose is given, s is the root of y(u, s) = y
+energy           (u, root of the energy) -> y; all loads are the gradient of the energy
+root             (u, y) -> r
+touch_stiffness  u -> height of first contact; (u, depth below it) -> log(r / depth)
+load_stiffness   u -> height at a small load; (u, depth below it) -> log of the secant stiffness
+power            (u, y) -> sign(L) |L|^(1/p) of each load L
+direct           (u, y) -> each load
+===============  ==================================================================================
+
+All but the last two learn F_x, F_z and the moments about the point over F beside it, and are zero
+out of contact, exactly; the last two are the customary ways, for comparison. Contact area over r,
+peak and mean pressure over r^(p-1) and the centre of pressure from the point are learnt beside the
+loads. The root makes height and load nearly proportional: p = 2 for a bed of linear springs under
+a smooth condyle.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Protocol, Self
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from foundation.checks import FloatArray, check_array, check_in, frozen
-from surrogates import kernels
-from surrogates.regressor import Regressor, regressor_from_arrays
-from surrogates.space import VARIABLES, SampleSpace
+from foundation.checks import FloatArray, check_array, check_in, check_number
+from surrogates.compartment import FORMULATIONS, CompartmentSurrogate, no_outputs
+from surrogates.condyle_coordinates import CondyleCoordinates
+from surrogates.cross_validation import CrossCheck, Fitted, k_fold
+from surrogates.regressor import Regressor
+from surrogates.space import SampleSpace
 
-#: Fits a regressor to scaled inputs (N, d) and outputs (N, k).
-Fit = Callable[[FloatArray, FloatArray], Regressor]
-
-
-class CompartmentSurrogate(Protocol):
-    """Surrogate of one compartment."""
-
-    formulation: ClassVar[str]
-    #: Names of the scaled variables.
-    variables: ClassVar[tuple[str, ...]]
-
-    @property
-    def space(self) -> SampleSpace:
-        """Where the samples were drawn."""
-        ...
-
-    @property
-    def centre_and_half(self) -> tuple[FloatArray, FloatArray]:
-        """Centre and half width of the box in each of the variables, (6,) each."""
-        ...
-
-    def evaluate(self, coordinates: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return loads (12,), d(wrench)/d(pose) (6, 6) and scaled variables (6,) at a pose."""
-        ...
-
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return everything but the space as named arrays."""
-        ...
+#: Depths smaller than this part of the largest one say nothing of the secant stiffness.
+_LEAST_DEPTH = 2e-3
 
 
-def _check_regressor(name: str, regressor: Regressor, outputs: int) -> None:
-    """Refuse a regressor of other sizes than the kernels, which trust them, are going to read."""
-    *_, x_offset, _, y_offset, _ = regressor.kernel_arguments()
-    if (x_offset.size, y_offset.size) != (len(VARIABLES), outputs):
-        raise ValueError(
-            f"{name}: expected a regressor of {len(VARIABLES)} inputs and {outputs} outputs, "
-            f"found {x_offset.size} and {y_offset.size}"
-        )
+class Fitter(NamedTuple):
+    """How a regressor is fitted.
 
-
-def _check_samples(poses: FloatArray, loads: FloatArray) -> tuple[FloatArray, FloatArray]:
-    checked = check_array("poses", poses, (None, 6))
-    values = check_array("loads", loads, (len(checked), 12))
-    if not len(values):
-        raise ValueError("poses: expected at least one sample, found none")
-    if values[:, 1].min() <= 0.0:
-        raise ValueError(
-            f"loads: expected an axial load > 0 in every sample, found {values[:, 1].min():g} N"
-        )
-    return checked, values
-
-
-@dataclass(frozen=True, eq=False)
-class InvertedCompartment:
-    """Height and load ratios at a given load, inverted where a pose is given.
-
-    With s the root of the axial load F_y and x the scaled variables of the space:
-
-    - ``height``: x -> superior coordinate over the path [m];
-    - ``ratios``: x -> (F_x, F_z [-], M_x, M_y, M_z [m]) over F_y;
-    - ``quantities``: x -> (area [m²], peak, mean pressure [Pa]) over s, centre of pressure [m].
+    Parameters
+    ----------
+    fit : callable
+        Fits a regressor to inputs (N, d) and outputs (N, k), with weights (N,) or None.
+    joint : bool
+        Whether one regressor takes all outputs, or each group of like outputs gets its own.
+    folds : int
+        Folds of a cross-validation that fits again for each, beside the fit's own check; 0: none.
     """
 
-    formulation: ClassVar[str] = "inverted"
-    variables: ClassVar[tuple[str, ...]] = VARIABLES
-
-    space: SampleSpace
-    height: Regressor
-    ratios: Regressor
-    quantities: Regressor
-
-    def __post_init__(self) -> None:
-        _check_regressor("height", self.height, 1)
-        _check_regressor("ratios", self.ratios, 5)
-        _check_regressor("quantities", self.quantities, 6)
-
-    @property
-    def centre_and_half(self) -> tuple[FloatArray, FloatArray]:
-        """Centre and half width of the box in each of the variables, (6,) each."""
-        return self.space.centre_and_half
-
-    @classmethod
-    def fit(cls, space: SampleSpace, poses: FloatArray, loads: FloatArray, fit: Fit) -> Self:
-        """Fit to samples of one compartment.
-
-        Parameters
-        ----------
-        space : SampleSpace
-            Where the samples were drawn.
-        poses : (N, 6) float64
-            Poses in contact [rad, m].
-        loads : (N, 12) float64
-            Loads of the compartment, in the order of `foundation.loads.LOAD_COLUMNS`.
-        fit : callable
-            Fits one regressor.
-
-        Raises
-        ------
-        ValueError
-            If a sample is out of contact, or a regressor cannot be fitted.
-        """
-        points, values = _check_samples(poses, loads)
-        axial = values[:, 1]
-        x, height = space.scaled(points, axial)
-        root = np.sqrt(axial)[:, None]
-        ratios = values[:, [0, 2, 3, 4, 5]] / axial[:, None]
-        quantities = np.column_stack([values[:, 6:9] / root, values[:, 9:]])
-        return cls(space, fit(x, height[:, None]), fit(x, ratios), fit(x, quantities))
-
-    def at_load(self, poses: FloatArray, load: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return poses with the height found, (N, 6), and loads, (N, 12), at given axial loads.
-
-        Parameters
-        ----------
-        poses : (N, 6) float64
-            Pose coordinates [rad, m]; the height is not read. Outside the box the offsets are
-            held at its border, as in `evaluate`.
-        load : (N,) float64
-            Axial load of the compartment [N], from 0 to the largest of the space.
-        """
-        x, _ = self.space.scaled(poses, load)
-        x[:, :5] = np.clip(x[:, :5], -1.0, 1.0)
-        found = np.array(poses, dtype=np.float64)
-        found[:, 4] = self.space.path.poses(found[:, 0])[:, 4] + self.height.predict(x)[:, 0]
-        ratios = self.ratios.predict(x)
-        quantities = self.quantities.predict(x)
-        loads = np.empty((len(x), 12))
-        loads[:, 1] = load
-        loads[:, [0, 2, 3, 4, 5]] = ratios * np.asarray(load)[:, None]
-        loads[:, 6:9] = quantities[:, :3] * np.sqrt(load)[:, None]
-        loads[:, 9:] = quantities[:, 3:]
-        return found, loads
-
-    def evaluate(self, coordinates: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return loads (12,), d(wrench)/d(pose) (6, 6) and scaled variables (6,) at a pose (6,).
-
-        The jacobian is exact inside the box; beyond the largest load, where the height goes on
-        along its tangent, the tangent's turning with the other coordinates is left out. Out of
-        contact the loads are zero, the centre of pressure is NaN and the last scaled variable is
-        -1 (no load).
-        """
-        loads, jacobian, x = np.zeros(12), np.zeros((6, 6)), np.empty(6)
-        kernels.inverted_loads(coordinates, *self._arguments, loads, jacobian, x)
-        return loads, jacobian, x
-
-    @property
-    def _arguments(self) -> tuple[Any, ...]:
-        cached = self.__dict__.get("_kernel_arguments")
-        if cached is None:
-            cached = (
-                *self.space.path.spline,
-                *self.centre_and_half,
-                self.height.kernel_arguments(),
-                self.ratios.kernel_arguments(),
-                self.quantities.kernel_arguments(),
-            )
-            object.__setattr__(self, "_kernel_arguments", cached)
-        return cached
-
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the regressors as named arrays."""
-        return _join(height=self.height, ratios=self.ratios, quantities=self.quantities)
-
-    @classmethod
-    def from_arrays(cls, space: SampleSpace, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Build from what `to_arrays` returned."""
-        names = ("height", "ratios", "quantities")
-        return cls(space, *(regressor_from_arrays(_part(arrays, name)) for name in names))
+    fit: Callable[[FloatArray, FloatArray, FloatArray | None], Fitted]
+    joint: bool = False
+    folds: int = 0
 
 
-@dataclass(frozen=True, eq=False)
-class DirectCompartment:
-    """Loads over the pose: ``loads``: (five scaled variables, scaled height) -> 12 loads.
+@dataclass(frozen=True)
+class Samples:
+    """Samples of one compartment.
 
-    ``height_range`` (2,): middle and half range of the samples' height over the path [m].
+    Parameters
+    ----------
+    poses : (N, 6) float64
+        Poses in contact [rad, m].
+    loads : (N, 12) float64
+        Loads, in the order of `foundation.loads.LOAD_COLUMNS`.
+    energy : (N,) float64, optional
+        Stored energy [J], which the formulation "energy" learns.
+    reference : (M, 6) float64, optional
+        Poses at the reference load: first contact, or a small load ("load_stiffness").
+    weights : (N,) float64, optional
+        Weights of the samples, for families that can weigh them.
     """
 
-    formulation: ClassVar[str] = "direct"
-    variables: ClassVar[tuple[str, ...]] = (*VARIABLES[:5], "superior")
-
-    space: SampleSpace
-    height_range: FloatArray
-    loads: Regressor
+    poses: FloatArray
+    loads: FloatArray
+    energy: FloatArray | None = None
+    reference: FloatArray | None = None
+    weights: FloatArray | None = None
 
     def __post_init__(self) -> None:
-        height_range = check_array("height_range", self.height_range, (2,))
-        if height_range[1] <= 0.0:
-            raise ValueError(f"height_range: expected a half range > 0 m, found {height_range[1]}")
-        object.__setattr__(self, "height_range", frozen(height_range))
-        _check_regressor("loads", self.loads, 12)
-
-    @property
-    def centre_and_half(self) -> tuple[FloatArray, FloatArray]:
-        """Centre and half width of the box in each of the variables, (6,) each."""
-        centre, half = self.space.centre_and_half
-        centre[5], half[5] = self.height_range
-        return centre, half
-
-    @classmethod
-    def fit(cls, space: SampleSpace, poses: FloatArray, loads: FloatArray, fit: Fit) -> Self:
-        """Fit to samples of one compartment; see `InvertedCompartment.fit`."""
-        points, values = _check_samples(poses, loads)
-        x, height = space.scaled(points, values[:, 1])
-        middle, half = 0.5 * (height.max() + height.min()), 0.5 * np.ptp(height)
-        if half == 0.0:
-            raise ValueError("poses: expected samples of different heights")
-        x[:, 5] = (height - middle) / half
-        return cls(space, np.array([middle, half]), fit(x, values))
-
-    def evaluate(self, coordinates: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return loads (12,), d(wrench)/d(pose) (6, 6) and scaled variables (6,) at a pose (6,)."""
-        loads, jacobian, x = np.zeros(12), np.zeros((6, 6)), np.empty(6)
-        kernels.direct_loads(coordinates, *self._arguments, loads, jacobian, x)
-        return loads, jacobian, x
-
-    @property
-    def _arguments(self) -> tuple[Any, ...]:
-        cached = self.__dict__.get("_kernel_arguments")
-        if cached is None:
-            cached = (
-                *self.space.path.spline,
-                *self.centre_and_half,
-                self.loads.kernel_arguments(),
+        poses = check_array("poses", self.poses, (None, 6))
+        loads = check_array("loads", self.loads, (len(poses), 12))
+        if not len(loads):
+            raise ValueError("poses: expected at least one sample, found none")
+        if loads[:, 1].min() <= 0.0:
+            raise ValueError(
+                f"loads: expected an axial load > 0 in every sample, found {loads[:, 1].min():g} N"
             )
-            object.__setattr__(self, "_kernel_arguments", cached)
-        return cached
-
-    def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the regressor and the range of the height as named arrays."""
-        return {"height_range": self.height_range.copy(), **_join(loads=self.loads)}
-
-    @classmethod
-    def from_arrays(cls, space: SampleSpace, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Build from what `to_arrays` returned."""
-        return cls(space, arrays["height_range"], regressor_from_arrays(_part(arrays, "loads")))
-
-
-FORMULATIONS: dict[str, type[InvertedCompartment] | type[DirectCompartment]] = {
-    "inverted": InvertedCompartment,
-    "direct": DirectCompartment,
-}
+        object.__setattr__(self, "poses", poses)
+        object.__setattr__(self, "loads", loads)
+        if self.energy is not None:
+            energy = check_array("energy", self.energy, (len(poses),))
+            if energy.min() <= 0.0:
+                raise ValueError(f"energy: expected > 0 J in every sample, found {energy.min():g}")
+            object.__setattr__(self, "energy", energy)
+        if self.reference is not None:
+            checked = check_array("reference", self.reference, (None, 6))
+            object.__setattr__(self, "reference", checked)
+        if self.weights is not None:
+            weights = check_array("weights", self.weights, (len(poses),))
+            object.__setattr__(self, "weights", weights)
 
 
-def formulation(name: str) -> type[InvertedCompartment] | type[DirectCompartment]:
-    """Return the class of a formulation.
+@dataclass(frozen=True)
+class FormulationSettings:
+    """What a formulation is told beside the samples.
+
+    Parameters
+    ----------
+    load_degree : float
+        p, the power of the depth that the load grows with.
+    at_centre : bool
+        Whether poses are counted at the condyle's own centre, or at the femoral origin.
+    reference_load : float
+        Axial load of `Samples.reference` for "load_stiffness" [N].
+    """
+
+    load_degree: float = 2.0
+    at_centre: bool = True
+    reference_load: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_number("load_degree", self.load_degree, at_least=1.0)
+        check_number("reference_load", self.reference_load, at_least=0.0, unit="N")
+
+
+class Trained(NamedTuple):
+    """A fitted compartment and the cross-validation residuals of its outputs, by name."""
+
+    surrogate: CompartmentSurrogate
+    checks: dict[str, CrossCheck]
+
+
+def fit_compartment(
+    formulation: str,
+    space: SampleSpace,
+    samples: Samples,
+    fitter: Fitter,
+    settings: FormulationSettings | None = None,
+) -> Trained:
+    """Fit a formulation to the samples of one compartment.
+
+    Parameters
+    ----------
+    formulation : str
+        One of `FORMULATIONS`.
+    space : SampleSpace
+        Where the samples were drawn.
+    samples : Samples
+        What to learn.
+    fitter : Fitter
+        By what family.
+    settings : FormulationSettings, optional
 
     Raises
     ------
     ValueError
-        If there is none of that name.
+        If the formulation is unknown, lacks samples that it needs, or cannot be fitted.
     """
-    return FORMULATIONS[check_in("formulation", name, FORMULATIONS)]
+    check_in("formulation", formulation, FORMULATIONS)
+    chosen = settings or FormulationSettings()
+    coordinates = CondyleCoordinates.fit(
+        samples.poses, samples.loads, at_centre=chosen.at_centre and formulation not in _PLAIN
+    )
+    checks: dict[str, CrossCheck] = {}
+    reference = None
+    if formulation in _OVER_DEPTH:
+        reference, checks["reference"] = _fit_reference(coordinates, samples, fitter)
+    lesson = _LEARN[formulation](coordinates, space, samples, chosen, reference)
+    parts = []
+    for names, inputs, outputs in _groups(lesson, fitter.joint):
+        known = samples.weights is not None and len(samples.weights) == len(inputs)
+        fitted = fitter.fit(inputs, outputs, samples.weights if known else None)
+        parts.append(fitted.regressor)
+        checks[names] = fitted.check
+        if fitter.folds:
+            checks[f"{names}, {fitter.folds} folds"] = k_fold_check(fitter, inputs, outputs)
+    parts += [no_outputs(6)] * (3 - len(parts))
+    surrogate = CompartmentSurrogate(
+        formulation, space, coordinates, lesson.largest, lesson.degree, lesson.reference_root,
+        lesson.depth, (reference or no_outputs(5), parts[0], parts[1], parts[2]),
+    )  # fmt: skip
+    return Trained(surrogate, checks)
 
 
-def _join(**regressors: Regressor) -> dict[str, NDArray[Any]]:
-    return {
-        f"{part}/{name}": array
-        for part, regressor in regressors.items()
-        for name, array in regressor.to_arrays().items()
-    }
+def k_fold_check(fitter: Fitter, inputs: FloatArray, outputs: FloatArray) -> CrossCheck:
+    """Return the residuals of a k-fold cross-validation of a fitter's fit."""
+
+    def fit(x: FloatArray, y: FloatArray, rng: np.random.Generator) -> Fitted:
+        del rng  # every fit of a fitter draws from its own
+        return fitter.fit(x, y, None)
+
+    return k_fold(fit, inputs, outputs, fitter.folds, np.random.default_rng(0))
 
 
-def _part(arrays: Mapping[str, NDArray[Any]], part: str) -> dict[str, NDArray[Any]]:
-    head = part + "/"
-    return {name[len(head) :]: a for name, a in arrays.items() if name.startswith(head)}
+def _fit_reference(coordinates: CondyleCoordinates, samples: Samples, fitter: Fitter) -> Fitted:
+    if samples.reference is None or len(samples.reference) < 2:
+        raise ValueError(
+            "samples: touch and load stiffness need poses at the reference load, found none"
+        )
+    u, height, _ = coordinates.variables(samples.reference)
+    return fitter.fit(u, height[:, None], None)
+
+
+class _Lesson(NamedTuple):
+    """Inputs and outputs that a formulation learns, in groups of like outputs."""
+
+    groups: Sequence[tuple[str, FloatArray, FloatArray]]
+    largest: float
+    degree: float
+    depth: FloatArray
+    reference_root: float = 0.0
+
+
+def _groups(lesson: _Lesson, joint: bool) -> Sequence[tuple[str, FloatArray, FloatArray]]:
+    if not joint:
+        return lesson.groups
+    shortest = min(len(inputs) for _, inputs, _ in lesson.groups)
+    # Rows that only some outputs have (first contact) are left out.
+    names = "+".join(name for name, _, _ in lesson.groups)
+    outputs = np.column_stack([values[:shortest] for _, _, values in lesson.groups])
+    return [(names, lesson.groups[-1][1][:shortest], outputs)]
+
+
+def _height_over_load(
+    coordinates: CondyleCoordinates,
+    space: SampleSpace,
+    samples: Samples,
+    settings: FormulationSettings,
+    reference: Regressor | None = None,
+) -> _Lesson:
+    """Inverted: (u, s) -> height; first contact, where it is given, is a height at s = -1."""
+    u, height, points = coordinates.variables(samples.poses)
+    largest, degree = float(space.load[1]), settings.load_degree
+    root = (samples.loads[:, 1] / largest) ** (1.0 / degree)
+    inputs = np.column_stack([u, 2.0 * root - 1.0])
+    heights, at = height[:, None], inputs
+    if samples.reference is not None:
+        touch, level, _ = coordinates.variables(samples.reference)
+        heights = np.concatenate([heights, level[:, None]])
+        at = np.concatenate([inputs, np.column_stack([touch, np.full(len(touch), -1.0)])])
+    ratios = ratios_of(coordinates, samples.loads, points)
+    quantities = quantities_of(coordinates, samples.loads, points, root, degree)
+    groups = [("height", at, heights), ("ratios", inputs, ratios)]
+    groups.append(("quantities", inputs, quantities))
+    return _Lesson(groups, largest, degree, np.array([0.0, 1.0]))
+
+
+def _height_over_energy(
+    coordinates: CondyleCoordinates,
+    space: SampleSpace,
+    samples: Samples,
+    settings: FormulationSettings,
+    reference: Regressor | None = None,
+) -> _Lesson:
+    """Energy: (u, s of the energy) -> height; the energy grows with the depth to the p + 1."""
+    if samples.energy is None:
+        raise ValueError("samples: the formulation 'energy' needs their stored energy, found none")
+    u, height, points = coordinates.variables(samples.poses)
+    largest, degree = float(samples.energy.max()), settings.load_degree + 1.0
+    root = (samples.energy / largest) ** (1.0 / degree)
+    inputs = np.column_stack([u, 2.0 * root - 1.0])
+    quantities = quantities_of(coordinates, samples.loads, points, root, settings.load_degree)
+    groups = [("height", inputs, height[:, None]), ("quantities", inputs, quantities)]
+    return _Lesson(groups, largest, degree, np.array([0.0, 1.0]))
+
+
+def _root_over_height(
+    coordinates: CondyleCoordinates,
+    space: SampleSpace,
+    samples: Samples,
+    settings: FormulationSettings,
+    reference: Regressor | None = None,
+) -> _Lesson:
+    """Root: (u, height) -> root of the load; first contact is a root of 0."""
+    u, height, points = coordinates.variables(samples.poses)
+    depth = middle_and_half(height)
+    largest, degree = float(space.load[1]), settings.load_degree
+    root = (samples.loads[:, 1] / largest) ** (1.0 / degree)
+    inputs = np.column_stack([u, (height - depth[0]) / depth[1]])
+    roots, at = root[:, None], inputs
+    if samples.reference is not None:
+        touch, level, _ = coordinates.variables(samples.reference)
+        roots = np.concatenate([roots, np.zeros((len(level), 1))])
+        at = np.concatenate([inputs, np.column_stack([touch, (level - depth[0]) / depth[1]])])
+    ratios = ratios_of(coordinates, samples.loads, points)
+    quantities = quantities_of(coordinates, samples.loads, points, root, degree)
+    groups = [("root", at, roots), ("ratios", inputs, ratios), ("quantities", inputs, quantities)]
+    return _Lesson(groups, largest, degree, depth)
+
+
+def _stiffness_over_depth(
+    coordinates: CondyleCoordinates,
+    space: SampleSpace,
+    samples: Samples,
+    settings: FormulationSettings,
+    reference: Regressor | None = None,
+) -> _Lesson:
+    """u -> height at the reference load; (u, depth below it) -> log of the secant of the root.
+
+    The depth is counted from the fitted reference height, as it is in the evaluation.
+    """
+    assert reference is not None  # fit_compartment fits it for these formulations
+    u, height, points = coordinates.variables(samples.poses)
+    largest, degree = float(space.load[1]), settings.load_degree
+    root = (samples.loads[:, 1] / largest) ** (1.0 / degree)
+    start = (settings.reference_load / largest) ** (1.0 / degree)
+    fall = reference.predict(u)[:, 0] - height
+    depth = middle_and_half(np.append(fall, 0.0))
+    known = np.abs(fall) > _LEAST_DEPTH * np.abs(fall).max()
+    known &= (root - start) * fall > 0.0
+    if known.sum() < 2:
+        raise ValueError("samples: expected loads other than the reference load, found none")
+    u, fall, root = u[known], fall[known], root[known]
+    inputs = np.column_stack([u, (fall - depth[0]) / depth[1]])
+    secant = np.log((root - start) * depth[1] / fall)[:, None]
+    ratios = ratios_of(coordinates, samples.loads[known], points[known])
+    quantities = quantities_of(coordinates, samples.loads[known], points[known], root, degree)
+    groups = [("stiffness", inputs, secant), ("ratios", inputs, ratios)]
+    groups.append(("quantities", inputs, quantities))
+    return _Lesson(groups, largest, degree, depth, start)
+
+
+def _loads_over_height(
+    coordinates: CondyleCoordinates,
+    space: SampleSpace,
+    samples: Samples,
+    settings: FormulationSettings,
+    reference: Regressor | None = None,
+) -> _Lesson:
+    """Power and direct: (u, height) -> loads, or their roots."""
+    del space, reference
+    u, height, points = coordinates.variables(samples.poses)
+    depth = middle_and_half(height)
+    inputs = np.column_stack([u, (height - depth[0]) / depth[1]])
+    degree = settings.load_degree
+    values = samples.loads.copy()
+    values[:, :9] = np.sign(values[:, :9]) * np.abs(values[:, :9]) ** (1.0 / degree)
+    values[:, 9:] -= coordinates.lever(points)
+    return _Lesson([("loads", inputs, values)], 1.0, degree, depth)
+
+
+def _plain_loads(
+    coordinates: CondyleCoordinates,
+    space: SampleSpace,
+    samples: Samples,
+    settings: FormulationSettings,
+    reference: Regressor | None = None,
+) -> _Lesson:
+    del settings, reference
+    plain = FormulationSettings(load_degree=1.0)
+    return _loads_over_height(coordinates, space, samples, plain)
+
+
+_LEARN: dict[str, Callable[..., _Lesson]] = {
+    "inverted": _height_over_load,
+    "energy": _height_over_energy,
+    "root": _root_over_height,
+    "touch_stiffness": _stiffness_over_depth,
+    "load_stiffness": _stiffness_over_depth,
+    "power": _loads_over_height,
+    "direct": _plain_loads,
+}
+#: Formulations whose loads are about the tibial origin, and those that need a reference height.
+_PLAIN = frozenset({"power", "direct"})
+_OVER_DEPTH = frozenset({"touch_stiffness", "load_stiffness"})
+
+
+def middle_and_half(values: FloatArray) -> FloatArray:
+    """Return middle and half range (2,) of the samples' heights or depths (N,) [m]."""
+    low, high = values.min(), values.max()
+    if not low < high:
+        raise ValueError("poses: expected samples of different heights")
+    return np.array([0.5 * (low + high), 0.5 * (high - low)])
+
+
+def ratios_of(coordinates: CondyleCoordinates, loads: FloatArray, points: FloatArray) -> FloatArray:
+    """Return F_x, F_z and the moments about the point over the axial load, (N, 5)."""
+    moments = loads[:, 3:6] - np.cross(coordinates.lever(points), loads[:, :3])
+    return np.column_stack([loads[:, [0, 2]], moments]) / loads[:, 1:2]
+
+
+def quantities_of(
+    coordinates: CondyleCoordinates,
+    loads: FloatArray,
+    points: FloatArray,
+    root: FloatArray,
+    degree: float,
+) -> FloatArray:
+    """Return area over the root, pressures over its power, centre from the point, (N, 6)."""
+    pressures = loads[:, 7:9] / root[:, None] ** (degree - 1.0)
+    centres = loads[:, 9:] - coordinates.lever(points)
+    return np.column_stack([loads[:, 6] / root, pressures, centres])

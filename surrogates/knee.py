@@ -2,25 +2,42 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Protocol, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from foundation.checks import FloatArray, check_in
+from foundation.checks import FloatArray, check_array, check_in
 from foundation.loads import COMPARTMENTS, ContactLoads
 from foundation.pose import Pose
-from surrogates.formulations import CompartmentSurrogate
+from surrogates.compartment import CompartmentSurrogate
+from surrogates.compiled import compartments as compiled
+from surrogates.compiled.layout import new_work
+from surrogates.space import VARIABLES, SampleSpace
 
+#: What is done with a pose outside the trained domain. Its loads are always those of the nearest
+#: pose of the domain, and flagged: "clamp" leaves it at that, "warning" warns, "error" raises.
+OUTSIDE = ("clamp", "warning", "error")
 _TO_PEOPLE = {
     "flexion": (180.0 / np.pi, "deg"),
     "adduction": (180.0 / np.pi, "deg"),
     "rotation": (180.0 / np.pi, "deg"),
     "anterior": (1e3, "mm"),
-    "superior": (1e3, "mm"),
     "lateral": (1e3, "mm"),
 }
+_TOLERANCE = 1e-9
+
+
+class OutsideDomainError(ValueError):
+    """A pose outside the trained domain; the message says which coordinate, and how far."""
+
+
+class OutsideDomainWarning(UserWarning):
+    """A pose outside the trained domain was held at its border."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,45 +50,152 @@ class KneeSurrogate:
         Surrogate of each compartment.
     header : mapping
         What the file of the surrogate tells of it: names, family, errors, provenance.
+    outside : {"clamp", "warning", "error"}
+        What is done with a pose outside the trained domain.
     """
 
     medial: CompartmentSurrogate
     lateral: CompartmentSurrogate
     header: Mapping[str, Any] = field(default_factory=dict)
+    outside: str = "clamp"
+
+    def __post_init__(self) -> None:
+        check_in("outside", self.outside, OUTSIDE)
+
+    def on_leaving(self, outside: str) -> Self:
+        """Return the same surrogate with another answer to poses outside the domain."""
+        return replace(self, outside=outside)
 
     def loads(self, pose: Pose) -> ContactLoads:
-        """Return the loads at a pose, flagged where the pose is outside the trained domain."""
+        """Return the loads at a pose; see `loads_and_jacobian`."""
         return self.loads_and_jacobian(pose)[0]
 
     def loads_and_jacobian(self, pose: Pose) -> tuple[ContactLoads, FloatArray]:
-        """Return the loads and d(total wrench)/d(pose coordinates), (6, 6) [N, N m per rad, m]."""
-        coordinates = pose.array
-        medial, medial_jacobian, medial_x = self.medial.evaluate(coordinates)
-        lateral, lateral_jacobian, lateral_x = self.lateral.evaluate(coordinates)
-        flags = self._outside("medial", medial_x) + self._outside("lateral", lateral_x)
-        loads = ContactLoads.trusted(medial, lateral, flags)
-        return loads, medial_jacobian + lateral_jacobian
+        """Return the loads and d(total wrench)/d(pose coordinates), (6, 6) [N, N m per rad, m].
+
+        Outside the trained domain the loads are those of its nearest pose, and their flags tell
+        the distance.
+
+        Raises
+        ------
+        OutsideDomainError
+            If the pose is outside the trained domain and `outside` is "error".
+        """
+        loads, jacobian, x = np.empty((2, 12)), np.empty((2, 6, 6)), np.empty((2, 6))
+        compiled.knee_loads(pose.array, *self.arguments, loads, jacobian, x, self._work)
+        flags = flags_outside(self, x)
+        return ContactLoads.trusted(loads[0], loads[1], flags), jacobian[0] + jacobian[1]
+
+    def evaluate_batch(self, poses: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return loads (N, 2, 12), jacobians (N, 2, 6, 6) and scaled variables (N, 2, 6) at poses.
+
+        Parameters
+        ----------
+        poses : (N, 6) float64
+            Pose coordinates [rad, m].
+
+        Returns
+        -------
+        loads : (N, 2, 12) float64
+            Of each compartment, in the order of `foundation.loads.LOAD_COLUMNS`.
+        jacobian : (N, 2, 6, 6) float64
+            d(wrench of the compartment)/d(pose coordinates).
+        variables : (N, 2, 6) float64
+            `surrogates.space.VARIABLES`, scaled: beyond 1 in size outside the trained domain.
+
+        Raises
+        ------
+        ValueError
+            If the shape is wrong or a number is not finite.
+        OutsideDomainError
+            If a pose is outside the trained domain and `outside` is "error".
+        """
+        points = check_array("poses", poses, (None, 6))
+        n = len(points)
+        loads, jacobian, x = np.empty((n, 2, 12)), np.empty((n, 2, 6, 6)), np.empty((n, 2, 6))
+        compiled.knee_loads_of_all(points, *self.arguments, loads, jacobian, x, self._work)
+        if self.outside != "clamp":
+            for row in np.flatnonzero((np.abs(x) > 1.0 + _TOLERANCE).any(axis=(1, 2))):
+                flags_outside(self, x[row])
+        return loads, jacobian, x
+
+    def standard_error(self, pose: Pose) -> FloatArray:
+        """Return the predicted standard errors of both compartments' loads, (2, 12).
+
+        In the order of `foundation.loads.LOAD_COLUMNS`; NaN where the formulation predicts none,
+        zero out of contact.
+        """
+        poses = pose.array[None]
+        return np.concatenate([self.compartment(n).standard_error(poses) for n in COMPARTMENTS])
+
+    @cached_property
+    def arguments(self) -> tuple[Any, Any]:
+        """What `surrogates.compiled.knee_loads` takes between pose and loads."""
+        return self.medial.arguments, self.lateral.arguments
+
+    @cached_property
+    def workspace(self) -> int:
+        """Size of the scratch array that `surrogates.compiled.knee_loads` needs."""
+        return max(self.medial.workspace, self.lateral.workspace)
+
+    @cached_property
+    def _work(self) -> FloatArray:
+        return new_work(self.workspace)
+
+    @property
+    def spaces(self) -> tuple[SampleSpace, SampleSpace]:
+        """Sample space of each compartment."""
+        return self.medial.space, self.lateral.space
 
     def compartment(self, name: str) -> CompartmentSurrogate:
         """Return the surrogate of one compartment, "medial" or "lateral"."""
         surrogate: CompartmentSurrogate = getattr(self, check_in("name", name, COMPARTMENTS))
         return surrogate
 
-    def _outside(self, compartment: str, x: FloatArray) -> tuple[str, ...]:
-        """Say by how much the scaled variables leave the box they were trained in."""
-        if np.abs(x).max() <= 1.0 + 1e-9:
-            return ()
-        surrogate = self.compartment(compartment)
-        centre, half = surrogate.centre_and_half
-        flags = []
-        for k in np.flatnonzero(np.abs(x) > 1.0 + 1e-9):
-            name = surrogate.variables[k]
-            if name == "root_load":
-                load = (centre[k] + half[k] * x[k]) ** 2
-                text = f"axial load of {load:.0f} N, {load - surrogate.space.load[1]:.0f} N"
-            else:
-                factor, unit = _TO_PEOPLE[name]
-                beyond = (abs(x[k]) - 1.0) * half[k] * factor
-                text = f"{name} by {beyond:.3g} {unit}"
-            flags.append(f"{compartment}: outside the trained domain, {text} beyond")
-        return tuple(flags)
+
+class _Domain(Protocol):
+    """What a knee's surrogate says of its domain."""
+
+    @property
+    def outside(self) -> str: ...
+
+    @property
+    def spaces(self) -> tuple[SampleSpace, SampleSpace]: ...
+
+
+def flags_outside(knee: _Domain, x: FloatArray) -> tuple[str, ...]:
+    """Say by how much the scaled variables (2, 6) leave the box that a knee was trained in.
+
+    To be called by what the user calls, whose line a warning names.
+
+    Raises
+    ------
+    OutsideDomainError
+        If they do and the knee's `outside` is "error".
+    """
+    if np.abs(x).max() <= 1.0 + _TOLERANCE:
+        return ()
+    flags = tuple(
+        f"{name}: outside the trained domain, {text} beyond"
+        for name, space, row in zip(COMPARTMENTS, knee.spaces, x, strict=True)
+        for text in _excesses(space, row)
+    )
+    if knee.outside == "error":
+        raise OutsideDomainError("pose: " + "; ".join(flags))
+    if knee.outside == "warning":
+        warnings.warn("; ".join(flags), OutsideDomainWarning, stacklevel=3)
+    return flags
+
+
+def _excesses(space: SampleSpace, x: FloatArray) -> list[str]:
+    centre, half = space.centre_and_half
+    found = []
+    for k in np.flatnonzero(np.abs(x) > 1.0 + _TOLERANCE):
+        name = VARIABLES[k]
+        if name == "root_load":
+            load = (centre[k] + half[k] * x[k]) ** 2
+            found.append(f"axial load of {load:.0f} N, {load - space.load[1]:.0f} N")
+        else:
+            factor, unit = _TO_PEOPLE[name]
+            found.append(f"{name} by {(abs(x[k]) - 1.0) * half[k] * factor:.3g} {unit}")
+    return found

@@ -12,7 +12,8 @@ import json
 import math
 import os
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,17 +22,26 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from foundation.loads import COMPARTMENTS
-from surrogates.formulations import formulation
+from surrogates import version_1
+from surrogates.compartment import CompartmentSurrogate
 from surrogates.knee import KneeSurrogate
 from surrogates.space import SampleSpace
+from surrogates.whole_knee import AnyKnee, WholeKneeSurrogate
 
 FORMAT = "knee-contact surrogate"
-VERSION = 1
+#: Version that is written; older ones are read.
+VERSION = 2
 #: Largest file that is read [bytes].
 SIZE_LIMIT = 2**30
+#: Reader of one compartment for each version.
+_READERS = {1: version_1.compartment, 2: CompartmentSurrogate.from_arrays}
 _HEADER = "header"
+#: Part of a file whose formulation is the whole knee's.
+_KNEE = "knee"
 #: Kinds of arrays that a file may hold: numbers and, for the families' names, text.
 _KINDS = frozenset("fiuU")
+#: Largest length along an axis of an array that holds nothing.
+_LONGEST_EMPTY = 1000
 _NPY_HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 _CONVENTIONS = {
     "frame": "tibial, right knee: x anterior, y superior, z lateral; loads on the femur about the "
@@ -44,12 +54,12 @@ class SurrogateFileError(ValueError):
     """A surrogate file that cannot be used; the message names the file and what is wrong."""
 
 
-def save(knee: KneeSurrogate, path: str | Path) -> None:
+def save(knee: AnyKnee, path: str | Path) -> None:
     """Write a surrogate; a reader sees the old file or the whole new one.
 
     Parameters
     ----------
-    knee : KneeSurrogate
+    knee : KneeSurrogate or WholeKneeSurrogate
         What to write; its header must be JSON-serialisable.
     path : path
         The `.npz` file.
@@ -60,17 +70,18 @@ def save(knee: KneeSurrogate, path: str | Path) -> None:
         If the header is not JSON-serialisable or holds a number that is not finite.
     """
     target = Path(path)
+    parts = _parts_of(knee)
     arrays: dict[str, Any] = {
         f"{name}/{key}": np.asarray(array)
-        for name in COMPARTMENTS
-        for key, array in knee.compartment(name).to_arrays().items()
+        for name, part in parts.items()
+        for key, array in part.to_arrays().items()
     }
     own = {
         "format": FORMAT,
         "version": VERSION,
         "conventions": _CONVENTIONS,
-        "formulation": {n: knee.compartment(n).formulation for n in COMPARTMENTS},
-        "space": {n: knee.compartment(n).space.to_header() for n in COMPARTMENTS},
+        "formulation": {name: part.formulation for name, part in parts.items()},
+        "space": {name: part.space.to_header() for name, part in parts.items()},
     }
     # Through JSON and back: the digest is of what a reader is going to see.
     header = json.loads(json.dumps(dict(knee.header) | own, allow_nan=False))
@@ -85,7 +96,7 @@ def save(knee: KneeSurrogate, path: str | Path) -> None:
         partial.unlink(missing_ok=True)
 
 
-def load(path: str | Path) -> KneeSurrogate:
+def load(path: str | Path) -> AnyKnee:
     """Read a surrogate; needs neither SMT nor scikit-learn and executes nothing of the file.
 
     Parameters
@@ -102,19 +113,43 @@ def load(path: str | Path) -> KneeSurrogate:
     file = Path(path)
     arrays = _read_arrays(file)
     header = _read_header(file, arrays.pop(_HEADER, None))
-    if header.get("sha256") != _digest(header, arrays):
-        raise SurrogateFileError(f"{file}: its checksum does not fit, the file was altered")
     try:
-        medial, lateral = (_compartment(name, header, arrays) for name in COMPARTMENTS)
-    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+        if header.get("sha256") != _digest(header, arrays):
+            raise SurrogateFileError(f"{file}: its checksum does not fit, the file was altered")
+        # Numbers that do not fit where they belong raise instead of becoming others.
+        with np.errstate(divide="raise", over="raise", invalid="raise"):
+            return _knee(header, arrays)
+    except SurrogateFileError:
+        raise
+    except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
         raise SurrogateFileError(f"{file}: not a usable surrogate: {error}") from error
+
+
+def _parts_of(knee: AnyKnee) -> dict[str, CompartmentSurrogate | WholeKneeSurrogate]:
+    """Return what a file holds of a knee: both compartments, or the whole."""
+    if isinstance(knee, WholeKneeSurrogate):
+        return {_KNEE: knee}
+    return {name: knee.compartment(name) for name in COMPARTMENTS}
+
+
+def _knee(header: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> AnyKnee:
+    if header["version"] == VERSION and _KNEE in header["formulation"]:
+        whole: WholeKneeSurrogate = _part(_KNEE, WholeKneeSurrogate.from_arrays, header, arrays)
+        return replace(whole, header=header)
+    read = _READERS[header["version"]]
+    medial, lateral = (_part(name, read, header, arrays) for name in COMPARTMENTS)
     return KneeSurrogate(medial, lateral, header)
 
 
-def _compartment(name: str, header: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Any:
+def _part(
+    name: str,
+    read: Callable[..., Any],
+    header: dict[str, Any],
+    arrays: Mapping[str, NDArray[Any]],
+) -> Any:
     space = SampleSpace.from_header(header["space"][name])
-    part = {k.split("/", 1)[1]: a for k, a in arrays.items() if k.startswith(name + "/")}
-    return formulation(header["formulation"][name]).from_arrays(space, part)
+    own = {k.split("/", 1)[1]: a for k, a in arrays.items() if k.startswith(name + "/")}
+    return read(header["formulation"][name], space, own)
 
 
 def _read_arrays(file: Path) -> dict[str, NDArray[Any]]:
@@ -155,8 +190,10 @@ def _read_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[An
         if dtype.kind not in _KINDS:
             raise ValueError(f"{member.filename}: expected numbers or a name, found {dtype}")
         data = stream.read()
-    if math.prod(shape) * dtype.itemsize != len(data) or not data:
+    if math.prod(shape) * dtype.itemsize != len(data):
         raise ValueError(f"{member.filename}: shape {shape} does not fit {len(data)} bytes")
+    if not data and max(shape) > _LONGEST_EMPTY:  # what is built from it need not be empty
+        raise ValueError(f"{member.filename}: expected an empty array, found the shape {shape}")
     return np.frombuffer(data, dtype).reshape(shape, order="F" if by_column else "C")
 
 
@@ -171,9 +208,10 @@ def _read_header(file: Path, raw: NDArray[Any] | None) -> dict[str, Any]:
         raise SurrogateFileError(
             f"{file}: expected a header of format {FORMAT!r}, found {error}"
         ) from error
-    if header.get("version") != VERSION:
+    found = header.get("version")
+    if not isinstance(found, int) or isinstance(found, bool) or found not in _READERS:
         raise SurrogateFileError(
-            f"{file}: expected version {VERSION}, found {header.get('version')!r}; "
+            f"{file}: expected version {' or '.join(map(str, _READERS))}, found {found!r}; "
             "train the surrogate again or update this package"
         )
     return header

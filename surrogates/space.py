@@ -10,14 +10,12 @@ falls linearly with it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.interpolate import CubicSpline
 
-from foundation.checks import FloatArray, check_array, frozen
+from foundation.checks import FloatArray, check_array, check_number, frozen
 
 #: Variables of the sample space; the offsets count from the reference path.
 VARIABLES = ("flexion", "adduction", "rotation", "anterior", "lateral", "root_load")
@@ -27,14 +25,15 @@ OFFSET_COORDINATES = np.array([1, 2, 3, 5])
 
 @dataclass(frozen=True, eq=False)
 class ReferencePath:
-    """Pose coordinates as a C² cubic spline over flexion.
+    """Pose coordinates as a piecewise cubic over flexion.
 
     Parameters
     ----------
     flexion : (K,) float64
-        Knots [rad], strictly increasing, K >= 1 (one knot: the path is constant).
-    coordinates : (K, 5) float64
-        adduction, rotation [rad], anterior, superior, lateral [m] at the knots.
+        Knots [rad], strictly increasing, K >= 2; the end pieces go on beyond the end knots.
+    pieces : (4, K - 1, 5) float64
+        Coefficients, in falling powers of the flexion past the piece's first knot, of adduction,
+        rotation [rad], anterior, superior, lateral [m].
 
     Raises
     ------
@@ -43,38 +42,57 @@ class ReferencePath:
     """
 
     flexion: FloatArray
-    coordinates: FloatArray
+    pieces: FloatArray
 
     def __post_init__(self) -> None:
         knots = check_array("path flexion", self.flexion, (None,))
-        values = check_array("path coordinates", self.coordinates, (len(knots), 5))
-        if len(knots) == 0 or np.any(np.diff(knots) <= 0.0):
-            raise ValueError("path flexion: expected at least one knot, strictly increasing")
+        if len(knots) < 2 or np.any(np.diff(knots) <= 0.0):
+            raise ValueError("path flexion: expected at least two knots, strictly increasing")
+        pieces = check_array("path pieces", self.pieces, (4, len(knots) - 1, 5))
         object.__setattr__(self, "flexion", frozen(knots))
-        object.__setattr__(self, "coordinates", frozen(values))
+        object.__setattr__(self, "pieces", frozen(pieces))
 
-    @cached_property
-    def spline(self) -> tuple[FloatArray, FloatArray]:
-        """Return breakpoints (K,) and coefficients (4, K - 1, 5) in falling powers.
+    @classmethod
+    def through(cls, flexion: ArrayLike, coordinates: ArrayLike) -> Self:
+        """Return the C² cubic spline through poses (not-a-knot; natural through 2 or 3 poses).
 
-        Beyond the end knots the end pieces go on; a path of one knot has one constant piece.
+        Parameters
+        ----------
+        flexion : (K,) float64
+            Flexion of the poses [rad], strictly increasing, K >= 1 (one: the path is constant).
+        coordinates : (K, 5) float64
+            adduction, rotation [rad], anterior, superior, lateral [m] of the poses.
+
+        Raises
+        ------
+        ValueError
+            If the shapes do not fit or the flexion does not increase.
         """
-        if len(self.flexion) == 1:
-            coefficients = np.zeros((4, 1, 5))
-            coefficients[3] = self.coordinates
-            return np.append(self.flexion, self.flexion + 1.0), coefficients
-        kind: Literal["not-a-knot", "natural"]
-        kind = "not-a-knot" if len(self.flexion) > 3 else "natural"
-        fitted = CubicSpline(self.flexion, self.coordinates, bc_type=kind)
-        return fitted.x.copy(), np.ascontiguousarray(fitted.c)
+        knots = check_array("path flexion", flexion, (None,))
+        values = check_array("path coordinates", coordinates, (len(knots), 5))
+        if len(knots) == 0 or np.any(np.diff(knots) <= 0.0):
+            raise ValueError("path flexion: expected at least one pose, strictly increasing")
+        if len(knots) == 1:
+            return cls.constant(float(knots[0]), values[0])
+        from scipy.interpolate import CubicSpline  # fitting alone needs it, not a trained surrogate
+
+        fitted = CubicSpline(knots, values, bc_type="not-a-knot" if len(knots) > 3 else "natural")
+        return cls(fitted.x, fitted.c)
+
+    @classmethod
+    def constant(cls, flexion: float, coordinates: ArrayLike) -> Self:
+        """Return the path that stays at `coordinates` (5,)."""
+        pieces = np.zeros((4, 1, 5))
+        pieces[3, 0] = coordinates
+        return cls(np.array([flexion, flexion + 1.0]), pieces)
 
     def poses(self, flexion: ArrayLike) -> FloatArray:
         """Return the poses of the path, (N, 6) [rad, m], at `flexion` (N,) [rad]."""
         angles = check_array("flexion", flexion, (None,))
-        breaks, coefficients = self.spline
-        piece = np.clip(np.searchsorted(breaks, angles, side="right") - 1, 0, len(breaks) - 2)
-        t = (angles - breaks[piece])[:, None]
-        c = coefficients[:, piece]
+        last = len(self.flexion) - 2
+        piece = np.clip(np.searchsorted(self.flexion, angles, side="right") - 1, 0, last)
+        t = (angles - self.flexion[piece])[:, None]
+        c = self.pieces[:, piece]
         values = ((c[0] * t + c[1]) * t + c[2]) * t + c[3]
         return np.column_stack([angles, values])
 
@@ -129,20 +147,23 @@ class SampleSpace:
         half = np.concatenate([[0.5 * np.ptp(self.flexion)], self.offsets, [0.5 * top]])
         return centre, half
 
-    def draw(self, unit: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    def draw(self, unit: ArrayLike, spread: float = 2.0) -> tuple[FloatArray, FloatArray]:
         """Map a design in the unit cube to poses without height and axial loads.
 
         Parameters
         ----------
         unit : (N, 6) float64
             Points in [0, 1]^6, in the order of `VARIABLES`.
+        spread : float
+            The root of the load of this degree is spread evenly: 1 the load itself, 2 its square
+            root, more for more samples at low loads.
 
         Returns
         -------
         poses : (N, 6) float64
             Pose coordinates [rad, m]; the height is that of the path, where a search may start.
         load : (N,) float64
-            Axial load of the compartment [N], its square root being spread evenly.
+            Axial load of the compartment [N].
         """
         cube = check_array("unit", unit, (None, 6))
         if cube.size and (cube.min() < 0.0 or cube.max() > 1.0):
@@ -150,8 +171,9 @@ class SampleSpace:
         flexion = self.flexion[0] + np.ptp(self.flexion) * cube[:, 0]
         poses = self.path.poses(flexion)
         poses[:, OFFSET_COORDINATES] += self.offsets * (2.0 * cube[:, 1:5] - 1.0)
-        low, high = np.sqrt(self.load)
-        return poses, (low + (high - low) * cube[:, 5]) ** 2
+        degree = check_number("spread", spread, above=0.0)
+        low, high = self.load ** (1.0 / degree)
+        return poses, np.clip((low + (high - low) * cube[:, 5]) ** degree, *self.load)
 
     def scaled(self, poses: ArrayLike, load: ArrayLike) -> tuple[FloatArray, FloatArray]:
         """Return the variables scaled to [-1, 1] and the height over the path.
@@ -187,11 +209,25 @@ class SampleSpace:
         variables[:, 5] = np.sqrt(loads)
         return (variables - centre) / half, points[:, 4] - path[:, 4]
 
+    def held(self, poses: ArrayLike) -> FloatArray:
+        """Return the nearest poses of the box, (N, 6), their height over the path kept."""
+        points = check_array("poses", poses, (None, 6))
+        offsets = points - self.path.poses(points[:, 0])
+        flexion = np.clip(points[:, 0], *self.flexion)
+        found = self.path.poses(flexion)
+        inside = np.clip(offsets[:, OFFSET_COORDINATES], -self.offsets, self.offsets)
+        found[:, OFFSET_COORDINATES] += inside
+        found[:, 4] += offsets[:, 4]
+        # A pose of the box stays what it is, to the last digit.
+        free = (flexion == points[:, 0]) & (inside == offsets[:, OFFSET_COORDINATES]).all(axis=1)
+        found[free] = points[free]
+        return found
+
     def to_header(self) -> dict[str, Any]:
         """Return the space as plain numbers for a JSON header (SI units)."""
         return {
             "path_flexion_rad": self.path.flexion.tolist(),
-            "path_coordinates_rad_m": self.path.coordinates.tolist(),
+            "path_pieces_rad_m": self.path.pieces.tolist(),
             "flexion_rad": self.flexion.tolist(),
             "offsets_rad_m": self.offsets.tolist(),
             "load_N": self.load.tolist(),
@@ -199,21 +235,21 @@ class SampleSpace:
 
     @classmethod
     def from_header(cls, header: dict[str, Any]) -> Self:
-        """Build from what `to_header` returned.
+        """Build from what `to_header` returned, now or in version 1 of the file format.
 
         Raises
         ------
         ValueError
             If a field is missing or not valid.
         """
-        missing = {
-            "path_flexion_rad",
-            "path_coordinates_rad_m",
-            "flexion_rad",
-            "offsets_rad_m",
-            "load_N",
-        } - set(header)
+        missing = {"path_flexion_rad", "flexion_rad", "offsets_rad_m", "load_N"} - set(header)
         if missing:
             raise ValueError(f"sample space: missing {sorted(missing)}")
-        path = ReferencePath(header["path_flexion_rad"], header["path_coordinates_rad_m"])
+        knots = header["path_flexion_rad"]
+        if "path_pieces_rad_m" in header:
+            path = ReferencePath(knots, header["path_pieces_rad_m"])
+        elif "path_coordinates_rad_m" in header:
+            path = ReferencePath.through(knots, header["path_coordinates_rad_m"])
+        else:
+            raise ValueError("sample space: missing path_pieces_rad_m")
         return cls(path, header["flexion_rad"], header["offsets_rad_m"], header["load_N"])

@@ -40,7 +40,7 @@ def check_training(inputs: ArrayLike, outputs: ArrayLike) -> tuple[FloatArray, F
 def check_scales(x_scale: FloatArray, y_scale: FloatArray) -> None:
     """Raise ValueError unless all scales are positive."""
     for name, scale in (("x_scale", x_scale), ("y_scale", y_scale)):
-        if scale.size == 0 or scale.min() <= 0.0:
+        if scale.size and scale.min() <= 0.0:
             raise ValueError(f"{name}: expected positive numbers, found {scale.tolist()}")
 
 
@@ -80,14 +80,12 @@ def polynomial_exponents(dimension: int, degree: int) -> NDArray[np.int64]:
 def polynomial_terms(exponents: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return (T, 3): each term's parent, and the variable and degree that lead from it to the term.
 
-    The parent is the term without its last variable. The kernels need a parent to precede its
-    terms and the last term to hold the highest degree; `polynomial_exponents` orders them so.
+    The parent is the term without its last variable, and precedes its terms.
 
     Raises
     ------
     ValueError
-        If a term's parent is not among the terms before it, or the last term has not the highest
-        degree.
+        If a term's parent is not among the terms before it.
     """
     index: dict[tuple[int, ...], int] = {}
     terms = np.zeros((len(exponents), 3), dtype=np.int64)
@@ -105,9 +103,4 @@ def polynomial_terms(exponents: NDArray[np.int64]) -> NDArray[np.int64]:
                 "use the order of polynomial_exponents"
             )
         terms[t] = index[tuple(parent)], variable, row[variable]
-    if terms[:, 2].max() > terms[-1, 2]:
-        raise ValueError(
-            f"exponents: expected the highest degree of an input, {terms[:, 2].max()}, in the last "
-            f"term, found {terms[-1, 2]} there; use the order of polynomial_exponents"
-        )
     return terms

@@ -7,12 +7,16 @@ from dataclasses import asdict, dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from foundation.checks import check_array
+from foundation.checks import FloatArray, check_array
 from foundation.loads import LOAD_COLUMNS
-from surrogates.formulations import CompartmentSurrogate, InvertedCompartment
+from surrogates.compartment import CompartmentSurrogate
+from surrogates.whole_knee import AnyCompartment
 
 #: Quantities whose error is judged against their range; the others against their peak.
 _POSITIONS = frozenset({"cop_x_m", "cop_y_m", "cop_z_m", "superior_m"})
+#: What a user judges a surrogate by where the load is given: shear forces over the axial one, and
+#: the distance between the centres of pressure.
+AT_LOAD_COLUMNS = ("force_x_over_axial", "force_z_over_axial", "cop_distance_m")
 
 
 @dataclass(frozen=True)
@@ -63,19 +67,43 @@ def error_figures(
     """
     true = check_array("truth", truth, (None,))
     guess = check_array("prediction", prediction, true.shape, allow_nan=True)
-    known = ~np.isnan(guess)
+    return _figures_of(true[:, None], guess[:, None], by_range)
+
+
+def distance_figures(truth: ArrayLike, prediction: ArrayLike) -> ErrorFigures:
+    """Return the errors of predicted points: distances from the true ones.
+
+    Parameters
+    ----------
+    truth, prediction : (N, 3) float64
+        True and predicted points, N >= 2; a prediction with a NaN is left out. `nrmse` is by the
+        diagonal of the box of the true points.
+
+    Raises
+    ------
+    ValueError
+        If fewer than two points can be compared.
+    """
+    true = check_array("truth", truth, (None, 3))
+    guess = check_array("prediction", prediction, true.shape, allow_nan=True)
+    return _figures_of(true, guess, by_range=True)
+
+
+def _figures_of(true: FloatArray, guess: FloatArray, by_range: bool) -> ErrorFigures:
+    """Return the errors of values (N, m), of which all m are known or the row is left out."""
+    known = ~np.isnan(guess).any(axis=1)
     true, guess = true[known], guess[known]
     if len(true) < 2:
         raise ValueError(f"prediction: expected at least 2 known values, found {len(true)}")
-    error = guess - true
-    scale = np.ptp(true) if by_range else np.abs(true).max()
-    about_mean = float(np.sum((true - true.mean()) ** 2))
+    error = np.linalg.norm(guess - true, axis=1)
+    scale = np.linalg.norm(np.ptp(true, axis=0)) if by_range else np.abs(true).max()
+    about_mean = float(np.sum((true - true.mean(axis=0)) ** 2))
     square = float(np.sum(error**2))
     rmse = float(np.sqrt(square / len(true)))
     return ErrorFigures(
         rmse=rmse,
-        mae=float(np.abs(error).mean()),
-        maximum=float(np.abs(error).max()),
+        mae=float(error.mean()),
+        maximum=float(error.max()),
         # A truth that never changes has no scale: any error is then infinitely large.
         nrmse=rmse / float(scale) if scale > 0.0 else (0.0 if rmse == 0.0 else np.inf),
         q2=1.0 - square / about_mean if about_mean > 0.0 else (1.0 if square == 0.0 else -np.inf),
@@ -83,22 +111,19 @@ def error_figures(
     )
 
 
-def predict_at_pose(surrogate: CompartmentSurrogate, poses: ArrayLike) -> np.ndarray:
+def predict_at_pose(surrogate: AnyCompartment, poses: ArrayLike) -> np.ndarray:
     """Return the loads (N, 12) that a surrogate gives at poses (N, 6) [rad, m]."""
-    points = check_array("poses", poses, (None, 6))
-    if not len(points):
-        return np.empty((0, 12))
-    return np.stack([surrogate.evaluate(pose)[0] for pose in points])
+    return surrogate.evaluate_batch(poses)[0]
 
 
 def errors_at_pose(
-    surrogate: CompartmentSurrogate, poses: ArrayLike, loads: ArrayLike
+    surrogate: AnyCompartment, poses: ArrayLike, loads: ArrayLike
 ) -> dict[str, ErrorFigures]:
     """Return the errors of every load and quantity where the pose is given.
 
     Parameters
     ----------
-    surrogate : CompartmentSurrogate
+    surrogate : CompartmentSurrogate or CompartmentView
         What is judged.
     poses, loads : (N, 6), (N, 12) float64
         Held-out samples of its compartment [rad, m], `foundation.loads.LOAD_COLUMNS`.
@@ -109,23 +134,44 @@ def errors_at_pose(
 
 
 def errors_at_load(
-    surrogate: InvertedCompartment, poses: ArrayLike, loads: ArrayLike
+    surrogate: CompartmentSurrogate, poses: ArrayLike, loads: ArrayLike
 ) -> dict[str, ErrorFigures]:
     """Return the errors of the height and of every load where the axial load is given.
 
     Parameters as in `errors_at_pose`.
+
+    Returns
+    -------
+    dict
+        `superior_m` [m], `foundation.loads.LOAD_COLUMNS` and `AT_LOAD_COLUMNS`: the AP and ML
+        force over the axial one [-], and the distance of the centre of pressure [m].
     """
     points = check_array("poses", poses, (None, 6))
     truth = check_array("loads", loads, (None, 12))
     found, prediction = surrogate.at_load(points, truth[:, 1])
     figures = {"superior_m": error_figures(points[:, 4], found[:, 4], by_range=True)}
-    return figures | _figures(LOAD_COLUMNS, truth, prediction)
+    figures |= _figures(LOAD_COLUMNS, truth, prediction)
+    axial = truth[:, 1]
+    shear = {
+        name: error_figures(truth[:, k] / axial, prediction[:, k] / axial)
+        for name, k in zip(AT_LOAD_COLUMNS, (0, 2), strict=False)
+    }
+    centre = distance_figures(truth[:, 9:], prediction[:, 9:])
+    return figures | shear | {AT_LOAD_COLUMNS[2]: centre}
 
 
 def _figures(
     names: tuple[str, ...], truth: np.ndarray, prediction: np.ndarray
 ) -> dict[str, ErrorFigures]:
     return {
-        name: error_figures(truth[:, k], prediction[:, k], by_range=name in _POSITIONS)
+        name: _figures_if_known(truth[:, k], prediction[:, k], name in _POSITIONS)
         for k, name in enumerate(names)
     }
+
+
+def _figures_if_known(truth: FloatArray, prediction: FloatArray, by_range: bool) -> ErrorFigures:
+    """Return the errors, NaN where the surrogate hardly ever sees contact (centre of pressure)."""
+    known = int((~np.isnan(prediction)).sum())
+    if len(truth) >= 2 > known:
+        return ErrorFigures(np.nan, np.nan, np.nan, np.nan, np.nan, known)
+    return error_figures(truth, prediction, by_range=by_range)

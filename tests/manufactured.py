@@ -1,142 +1,260 @@
-"""A compartment whose height and load ratios are quadratic in the scaled variables.
+"""A compartment of which every formulation learns quadratics: a polynomial of degree 2 is exact.
 
-A response surface of degree two, or a Kriging model with a quadratic trend, recovers it exactly.
+The truth is stated in the condyle's coordinates. The design repeats the same points, mirrored, at
+each flexion, so that what the fit finds of them (path, centre of the condyle) is the truth's own.
 """
 
 from __future__ import annotations
 
+from functools import cache
+from typing import NamedTuple
+
 import numpy as np
 
-from surrogates.formulations import DirectCompartment, InvertedCompartment
+from foundation.pose import Pose, rotation_matrix, twist_jacobian
+from surrogates.condyle_coordinates import CondyleCoordinates
+from surrogates.families import fit_family
+from surrogates.formulations import (
+    FORMULATIONS,
+    Fitter,
+    FormulationSettings,
+    Samples,
+    fit_compartment,
+)
 from surrogates.knee import KneeSurrogate
-from surrogates.kriging import KrigingSettings, fit_kriging
-from surrogates.response_surface import ResponseSurfaceSettings, fit_response_surface
+from surrogates.kriging import KrigingSettings
+from surrogates.polynomial import PolynomialSettings
 from surrogates.space import ReferencePath, SampleSpace
+from surrogates.training import polynomial_exponents
+
+CENTRE = np.array([4e-3, -22e-3, 15e-3])
+PLAIN = ("power", "direct")
+STEPS = np.array([1e-5, 1e-5, 1e-5, 1e-7, 1e-7, 1e-7])
+#: Coefficients in falling powers of flexion of adduction, rotation, and place of the point.
+PATH = np.array(
+    [
+        [0.0, 0.02, 1e-3, -2e-3, 0.0],
+        [0.0, -0.06, -8e-3, 1e-3, 1e-3],
+        [0.01, 0.1, 2e-3, 4e-3, 0.0],
+        [0.0, 0.0, 3e-3, 30e-3, 16e-3],
+    ]
+)
+LARGEST_ENERGY, REFERENCE_LOAD = 0.4, 400.0
+_HALF_HEIGHT = 0.4e-3
+
+FAMILIES = {
+    "polynomial": PolynomialSettings(basis="total_degree", degree=(2,), ridge=(0.0,)),
+    # Near, not exact: the correlations have to bend a linear trend.
+    "kriging": KrigingSettings(
+        correlation="squared_exponential",
+        trend="linear",
+        nugget=(1e-6, 1e-4),
+        likelihood_points=60,
+        iterations=8,
+        refine=0,
+    ),
+}
 
 
-def space(load=(25.0, 2500.0)):
-    flexion = np.array([0.0, 0.3, 0.5, 0.8, 1.0])
-    path = np.column_stack(
-        [
-            0.01 * flexion,
-            0.1 * np.sin(flexion),
-            -8e-3 * flexion**2,
-            30e-3 + 5e-3 * np.sin(3 * flexion),
-            1e-3 * flexion,
-        ]
-    )
-    return SampleSpace(
-        ReferencePath(flexion, path), [0.0, 1.0], [0.02, 0.1, 4e-3, 1e-3], list(load)
-    )
+def quadratic(x, seed, outputs=1):
+    """Random quadratics of x (N, d), (N, k), at most 1 in size on the cube."""
+    exponents = polynomial_exponents(x.shape[1], 2)
+    weights = np.random.default_rng(seed).uniform(-1.0, 1.0, (len(exponents), outputs))
+    powers = np.prod(x[:, None, :] ** exponents, axis=2)
+    return powers @ (weights / np.abs(weights).sum(axis=0))
 
 
 def height(x):
-    """Height over the path (N,) [m]: falls by 0.2 to 0.5 mm from no load to the largest."""
-    a, b, c, d, e, s = x.T
+    """Height (N,) [m] at (u, s): falls by 0.2 to 0.5 mm from first contact to s = 1."""
+    still, fall = _still_and_fall(x[:, :5])
+    t = x[:, 5] + 1.0
+    return still - fall * t - 0.01e-3 * t**2
+
+
+def _still_and_fall(u):
+    a, b, c, d, e = u.T
     still = 0.5 + 0.3 * a - 0.2 * b**2 + 0.25 * c * d + 0.1 * e
-    return 1e-3 * (still - (s + 1) * (0.15 + 0.03 * b - 0.02 * d) - 0.01 * (s + 1) ** 2)
+    return 1e-3 * still, 1e-3 * (0.15 + 0.03 * b - 0.02 * d)
 
 
-def ratios(x):
-    """(F_x, F_z, M_x, M_y, M_z) over F_y, (N, 5)."""
-    a, b, c, d, e, s = x.T
-    return np.column_stack(
-        [
-            0.1 + 0.05 * d * s - 0.02 * a,
-            -0.05 + 0.04 * e + 0.03 * b * b,
-            0.02 + 0.002 * c * s,
-            1e-3 * (a - e * d),
-            5e-3 + 2e-3 * d - 1e-3 * s * s,
-        ]
-    )
+class Truth(NamedTuple):
+    """What a formulation has to learn, in closed form."""
+
+    formulation: str
+    degree: float
+    about_point: bool
+    largest: float
+
+    @property
+    def coordinates(self):
+        centre = CENTRE if self.about_point else np.zeros(3)
+        path = ReferencePath([0.0, 1.0], PATH[:, None])
+        half = [0.5, 0.02, 0.1, 4e-3, 1e-3]
+        return CondyleCoordinates(centre, path, [0.5, 0, 0, 0, 0], half, self.about_point)
+
+    @property
+    def space(self):
+        """The box about all poses of the design, its path a spline in five places."""
+        flexion = np.linspace(-1.0, 1.0, 5)
+        middle = self.poses(flexion[:, None] * np.eye(5)[0], np.zeros(5))
+        path = ReferencePath.through(middle[:, 0], middle[:, 1:])
+        u = np.random.default_rng(0).uniform(-1.0, 1.0, (2000, 5))
+        poses = self.poses(u, np.zeros(len(u)))
+        offsets = np.abs(poses - path.poses(poses[:, 0])).max(axis=0)[[1, 2, 3, 5]]
+        return SampleSpace(path, [0.0, 1.0], offsets, [25.0, self.largest])
+
+    def poses(self, u, over):
+        """Poses (N, 6) at scaled variables (N, 5) and heights of the point over the path (N,)."""
+        c = self.coordinates
+        raw = c.middle + c.half * u
+        poses = c.path.poses(raw[:, 0])
+        poses[:, [1, 2, 3, 5]] += raw[:, 1:]
+        poses[:, 4] += over
+        poses[:, 3:] -= np.array([rotation_matrix(*p[:3]) @ c.centre for p in poses])
+        return poses
+
+    def over(self, x):
+        """Heights (N,) at (u, last input), the last from -1 to 1."""
+        if self.formulation in ("inverted", "energy"):
+            return height(x)
+        if self.formulation == "touch_stiffness":
+            return self.touch(x[:, :5]) - _HALF_HEIGHT * (x[:, 5] + 1.0)
+        if self.formulation == "load_stiffness":
+            return self.touch(x[:, :5]) - _HALF_HEIGHT * x[:, 5]
+        return _HALF_HEIGHT * x[:, 5]
+
+    def touch(self, u):
+        """Heights (N,) at the reference load, or first contact."""
+        if self.formulation == "load_stiffness":
+            return 1e-4 * quadratic(u, 8)[:, 0]
+        return _still_and_fall(u)[0]
+
+    def root(self, u, over):
+        """Root (N,) of load or energy, and the last input of ratios and quantities."""
+        if self.formulation in ("inverted", "energy"):
+            still, fall = _still_and_fall(u)
+            drop = still - over
+            t = 2.0 * drop / (fall + np.sqrt(fall**2 + 4.0 * 0.01e-3 * drop))
+            return 0.5 * t, t - 1.0
+        last = over / _HALF_HEIGHT
+        if self.formulation == "root":
+            return 0.5 - 0.4 * last + 0.1 * quadratic(np.column_stack([u, last]), 4)[:, 0], last
+        depth = (self.touch(u) - over) / _HALF_HEIGHT
+        steep = np.exp(0.2 * quadratic(np.column_stack([u, depth]), 4)[:, 0])
+        if self.formulation == "touch_stiffness":
+            return 0.45 * depth * steep, depth
+        return (REFERENCE_LOAD / self.largest) ** (1.0 / self.degree) + 0.3 * depth * steep, depth
+
+    def energy(self, poses):
+        u, over, _ = self.coordinates.variables(poses)
+        return LARGEST_ENERGY * self.root(u, over)[0] ** (self.degree + 1.0)
+
+    def loads(self, poses):
+        """All twelve loads (N, 12) at poses in contact."""
+        u, over, points = self.coordinates.variables(poses)
+        if self.formulation in PLAIN:
+            return self._plain(np.column_stack([u, over / _HALF_HEIGHT]))
+        root, last = self.root(u, over)
+        x = np.column_stack([u, last])
+        loads = np.empty((len(x), 12))
+        lever = points if self.about_point else np.zeros_like(points)
+        if self.formulation == "energy":
+            loads[:, :6] = self._gradient(poses)
+            loads[:, 9:] = lever
+        else:
+            loads[:, 1] = self.largest * root**self.degree
+            bend = quadratic(x, 5, 5) * [0.1, 0.1, 5e-3, 2e-3, 4e-3]
+            ratios = bend + np.array([0.1, 0.0, 0.02, 1e-3, 5e-3])
+            loads[:, [0, 2]] = ratios[:, :2] * loads[:, [1]]
+            loads[:, 3:6] = ratios[:, 2:] * loads[:, [1]] + np.cross(lever, loads[:, :3])
+            # On the line of the force through the point, which is how that is found.
+            loads[:, 9:] = lever - 0.02 * loads[:, :3] / loads[:, [1]]
+        quantities = [2e-4, 2e7, 1e7] + quadratic(x, 6, 3) * [5e-5, 3e6, 1e6]
+        loads[:, 6] = quantities[:, 0] * root
+        loads[:, 7:9] = quantities[:, 1:] * root[:, None] ** (self.degree - 1.0)
+        return loads
+
+    def _plain(self, x):
+        p = self.degree if self.formulation == "power" else 1.0
+        size = [300.0, 900.0, 200.0, 20.0, 5.0, 20.0, 2e-4, 1e7, 6e6]
+        middle = np.eye(9)[1] + 0.5 * (np.arange(9) > 5)
+        roots = (middle + quadratic(x, 7, 9) * 0.8 - np.eye(9)[1] * 0.3 * x[:, [5]]) * 1.0
+        loads = np.empty((len(x), 12))
+        loads[:, :9] = size * np.sign(roots) * np.abs(roots) ** p
+        loads[:, 9:] = [4e-3, 1e-3, 20e-3] + 5e-3 * quadratic(x, 3, 3)
+        return loads
+
+    def _gradient(self, poses):
+        """Wrenches whose generalised forces are minus the gradient of the energy."""
+        slopes = differences(self.energy, poses)
+        jacobians = [twist_jacobian(Pose.from_array(p)).T for p in poses]
+        return np.array([np.linalg.solve(j, -s) for j, s in zip(jacobians, slopes, strict=True)])
+
+    def samples(self, x):
+        """Samples at (u, last input)."""
+        poses = self.poses(x[:, :5], self.over(x))
+        energy = self.energy(poses) if self.formulation == "energy" else None
+        reference = None
+        if self.formulation in ("inverted", "touch_stiffness", "load_stiffness"):
+            reference = self.poses(x[:, :5], self.touch(x[:, :5]))
+        return Samples(poses, self.loads(poses), energy, reference)
 
 
-def quantities(x):
-    """(area, peak, mean pressure) over the root of F_y, and the centre of pressure, (N, 6)."""
-    a, b, c, d, e, s = x.T
-    return np.column_stack(
-        [
-            4e-6 + 1e-6 * s,
-            3e5 + 4e4 * a * s,
-            2e5 - 1e4 * b,
-            5e-3 * d + 1e-3 * c * s,
-            -1e-3 + 1e-4 * e * e,
-            20e-3 + 2e-3 * b,
-        ]
-    )
+def differences(function, poses):
+    """Fourth-order central differences (N, 6, ...) of a function of poses (N, 6)."""
+    found = []
+    for step in np.diag(STEPS):
+        one, two = (
+            (function(poses + k * step) - function(poses - k * step)) / (2 * k * step.sum())
+            for k in (1, 2)
+        )
+        found.append((4 * one - two) / 3)
+    return np.stack(found, axis=1)
 
 
-def loads(x, axial):
-    """All twelve loads (N, 12) at scaled variables and axial load."""
-    values = np.empty((len(x), 12))
-    values[:, 1] = axial
-    values[:, [0, 2, 3, 4, 5]] = ratios(x) * axial[:, None]
-    q = quantities(x)
-    values[:, 6:9] = q[:, :3] * np.sqrt(axial)[:, None]
-    values[:, 9:] = q[:, 3:]
-    return values
+def truth(formulation="inverted", degree=2.0, at_centre=True, largest=2500.0):
+    return Truth(formulation, degree, at_centre and formulation not in PLAIN, largest)
 
 
-def samples(where, count, seed):
-    """Draw poses at which the compartment carries the load drawn, with their loads."""
-    poses, axial = where.draw(np.random.default_rng(seed).random((count, 6)))
-    x, _ = where.scaled(poses, axial)
-    poses[:, 4] += height(x)
-    return poses, loads(x, axial)
+def design(levels=6, pairs=20, seed=1):
+    """(N, 6): the same mirrored points at each flexion, the last variable within 0.95."""
+    half = np.random.default_rng(seed).uniform(-1.0, 1.0, (pairs, 5))
+    others = np.concatenate([half, -half]) * [1, 1, 1, 1, 0.95]
+    flexion = np.linspace(-1.0, 1.0, levels)
+    return np.column_stack([np.repeat(flexion, len(others)), np.tile(others, (levels, 1))])
 
 
-def fit_surface(x, y):
-    return fit_response_surface(x, y, ResponseSurfaceSettings(degree=2))
+def draw(count, seed, within=0.9):
+    """Random (u, last input), (N, 6)."""
+    return np.random.default_rng(seed).uniform(-within, within, (count, 6))
 
 
-def fit_quadratic_kriging(x, y):
-    """Exact: the trend is the truth."""
-    return fit_kriging(x, y, KrigingSettings(trend="quadratic"), lengths=np.full(6, 0.1))
+def fitter(family="polynomial", joint=False):
+    settings = FAMILIES[family]
+    return Fitter(lambda x, y, weights: fit_family(family, x, y, settings, weights=weights), joint)
 
 
-def fit_linear_kriging(x, y):
-    """Near: the correlations have to bend a linear trend."""
-    return fit_kriging(x, y, KrigingSettings(trend="linear", nugget=1e-6), lengths=np.full(6, 0.3))
+def settings_of(true):
+    reference = REFERENCE_LOAD if true.formulation == "load_stiffness" else 0.0
+    return FormulationSettings(true.degree, true.about_point, reference)
 
 
-FITS = {
-    "response_surface": fit_surface,
-    "kriging": fit_quadratic_kriging,
-    "linear_kriging": fit_linear_kriging,
-}
-EXACT = ("response_surface", "kriging")
+def train(true, family="polynomial", joint=False, levels=6, pairs=20, seed=1):
+    samples = true.samples(design(levels, pairs, seed))
+    fit = fitter(family, joint)
+    return fit_compartment(true.formulation, true.space, samples, fit, settings_of(true))
 
 
-def inverted(family="response_surface", seed=1, where=None, count=150):
-    where = where or space()
-    return InvertedCompartment.fit(where, *samples(where, count, seed), FITS[family])
+@cache
+def compartment(formulation="inverted", family="polynomial", largest=2500.0):
+    """A fitted compartment, the same one each time."""
+    return train(truth(formulation, largest=largest), family).surrogate
 
 
-def direct_truth(where, poses):
-    """Loads (N, 12) quadratic in the five scaled variables and the height over the path."""
-    x, over = where.scaled(poses, np.zeros(len(poses)))
-    x[:, 5] = 1e3 * over
-    values = np.hstack([ratios(x), quantities(x), x[:, [5]] ** 2])
-    scale = np.array([100, 0, 100, 100, 100, 100, 1, 1, 1, 1, 1, 1.0])
-    values = values[:, [0, 11, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]] * scale
-    values[:, 1] = 500.0 - 200.0 * x[:, 5] + 30.0 * x[:, 0] * x[:, 5] + 20.0 * x[:, 3]
-    return values
+def knee(formulation="inverted", family="polynomial", header=None):
+    """Two compartments that differ in range."""
+    parts = [compartment(formulation, family, largest) for largest in (2500.0, 1600.0)]
+    return KneeSurrogate(*parts, header or {})
 
 
-def direct_samples(where, count, seed):
-    rng = np.random.default_rng(seed)
-    poses, _ = where.draw(rng.random((count, 6)))
-    poses[:, 4] += rng.uniform(-1e-3, 1e-3, count)
-    return poses, direct_truth(where, poses)
-
-
-def direct(family="response_surface", seed=1, where=None, count=150):
-    where = where or space()
-    return DirectCompartment.fit(where, *direct_samples(where, count, seed), FITS[family])
-
-
-def knee(family="response_surface", header=None):
-    """Two compartments that differ in range and samples."""
-    return KneeSurrogate(
-        inverted(family, 1), inverted(family, 2, space((25.0, 1600.0))), header or {}
-    )
+ALL = tuple(FORMULATIONS)

@@ -16,7 +16,10 @@ from pipeline.samples import read_table
 ROOT = Path(__file__).resolve().parents[1]
 SMOKE = ROOT / "configs" / "smoke.toml"
 WAVEFORMS = ROOT / "dynamics" / "tables" / "level_walking.csv"
-TABLES = ("candidates", "first", "screened", "kept", "heldout", "heldout_prediction")
+TABLES = (
+    *("candidates", "first", "screened-1", "kept-1", "screened-2", "kept-2", "screened", "kept"),
+    *("heldout", "heldout_prediction"),
+)
 #: What makes a run of the smoke study take few seconds; its figures mean nothing.
 TINY = (
     "run.workers=1",
@@ -25,7 +28,9 @@ TINY = (
     "knee.implant.femur_edge_mm=2.0",
     "design.candidates=90",
     "design.first=60",
+    "design.budget=80",
     "surrogate.kriging.likelihood_points=40",
+    "surrogate.polynomial.terms=28",
     "validation.points=20",
     "simulation.samples=21",
     "simulation.relative_tolerance=1e-2",

@@ -7,12 +7,14 @@ import pytest
 
 import surrogates
 from foundation.loads import LOAD_COLUMNS, WRENCH_COLUMNS
+from pipeline import assessment
 from pipeline.assessment import assess, feasible, prediction_table, speed
 from pipeline.config import load_config
 from pipeline.original import build_knee
-from pipeline.samples import poses_of, read_table, usable
+from pipeline.samples import loads_of, poses_of, read_table, usable
 from pipeline.schema import FeasibilityConfig
 from pipeline.stages import StageError
+from surrogates.cross_validation import NORMAL_95, CrossCheck
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +49,79 @@ def test_figures_are_those_of_the_feasible_samples(knee, held_out):
         for name in ("medial", "lateral")
         for column in WRENCH_COLUMNS
     )
+
+
+def test_intervals_are_those_of_the_standard_errors(knee, held_out):
+    bounds = FeasibilityConfig()
+    found = assess(knee, held_out, bounds)
+    for name in ("medial", "lateral"):
+        rows = feasible(usable(held_out, name), bounds)
+        surrogate = knee.compartment(name)
+        errors = surrogate.standard_error(poses_of(rows))
+        residuals = loads_of(rows) - surrogate.evaluate_batch(poses_of(rows))[0]
+        part = found["compartments"][name]
+        for k, column in enumerate(LOAD_COLUMNS[:9]):
+            inside = np.abs(residuals[:, k]) <= NORMAL_95 * errors[:, k]
+            assert part["coverage"][column] == pytest.approx(inside.mean(), abs=1e-12)
+        known = errors[:, :6] > 0.0
+        scaled = residuals[:, :6][known] / errors[:, :6][known]
+        quantiles = part["standardised"]
+        assert len(quantiles["normal"]) == len(quantiles["held_out"])
+        middle = np.quantile(scaled, 0.5, method="linear")
+        assert np.interp(0.0, quantiles["normal"], quantiles["held_out"]) == pytest.approx(
+            middle, abs=0.05
+        )
+        assert max(quantiles["held_out"]) <= scaled.max()
+        worst = part["worst"][0]
+        row = rows.index[rows["index"] == worst["index"]][0]
+        place = rows.index.get_loc(row)
+        assert worst["standard_error_N"] == pytest.approx(errors[place, 1], rel=1e-12)
+
+
+def test_cross_validation_is_that_of_the_fit(knee, held_out):
+    rows, residuals = np.arange(4), np.array([[1.0], [-1.0], [3.0], [1.0]])
+    check = CrossCheck(rows, residuals, np.ones((4, 1)), "leave-one-out")
+    checks = {name: {"height": check} for name in ("medial", "lateral")}
+    part = assess(knee, held_out, FeasibilityConfig(), checks)["compartments"]["lateral"]
+    assert part["cross_validation"] == {
+        "height": {
+            "kind": "leave-one-out", "points": 4, "rmse": [np.sqrt(3.0)], "coverage": [0.75],
+        }
+    }  # fmt: skip
+    assert (
+        assess(knee, held_out, FeasibilityConfig())["compartments"]["medial"]["cross_validation"]
+        == {}
+    )
+
+
+@pytest.mark.parametrize(
+    ("x", "shear", "words"),
+    [
+        ([0.0] * 6, (0.1, 0.1), "inside the box, on no slope"),
+        (
+            [0.95, 0, 0, -0.91, 0, 0],
+            (0.0, 0.0),
+            "near the border in flexion; near the border in an",
+        ),
+        ([0, 0, 0, 0, 0, 0.95], (0.0, 0.0), "near the largest load"),
+        ([0.0] * 6, (-0.3, 0.1), "on a slope (AP force -0.30 of axial)"),
+    ],
+)
+def test_reasons_of_the_worst_cases(x, shear, words):
+    loads = np.array([100.0 * shear[0], 100.0, 100.0 * shear[1], *[0.0] * 9])
+    assert assessment._reason(np.array(x, dtype=float), loads).startswith(words)
+
+
+def test_surrogate_that_sees_no_contact_is_judged_all_the_same(knee, held_out):
+    """Its centres of pressure are undefined, its loads are wrong by all they are."""
+    lifted = held_out.assign(superior_m=held_out["superior_m"] + 0.01)
+    found = assess(knee, lifted, FeasibilityConfig())
+    part = found["compartments"]["medial"]
+    assert part["at_pose"]["cop_x_m"]["rmse"] is None
+    assert part["at_pose"]["force_y_N"]["q2"] < 0.0
+    assert part["standardised"] == {"normal": [], "held_out": []}
+    assert part["coverage"]["force_y_N"] == 0.0
+    json.dumps(found, allow_nan=False)
 
 
 def test_assessment_is_json(knee, held_out):

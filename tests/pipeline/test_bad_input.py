@@ -318,7 +318,7 @@ def test_bad_input_leaves_an_earlier_run_alone(refused, run_copy):
     assert {p: p.read_bytes() for p in run_copy.rglob("*") if p.is_file()} == before
 
 
-@pytest.mark.parametrize("name", ["candidates", "first", "screened", "kept", "heldout"])
+@pytest.mark.parametrize("name", ["candidates", "first", "screened-2", "kept-1", "kept", "heldout"])
 def test_resume_with_a_damaged_table(refused, run_copy, name):
     path = run_copy / "samples" / f"{name}.parquet"
     path.write_bytes(path.read_bytes()[:200])

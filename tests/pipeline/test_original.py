@@ -16,7 +16,14 @@ from foundation.laws import LinearLaw, LogarithmicLaw, ModifiedLaw, SeriesLaw
 from foundation.loads import LOAD_COLUMNS
 from foundation.triangle_mesh import TriangleMesh
 from pipeline.config import ConfigError, load_config, write_config
-from pipeline.original import Knee, build_knee, build_law, evaluate_rows, parallel_evaluation
+from pipeline.original import (
+    Knee,
+    build_implant,
+    build_knee,
+    build_law,
+    evaluate_rows,
+    parallel_evaluation,
+)
 from pipeline.samples import CANDIDATE_COLUMNS, FAILED, OK, RESULT_COLUMNS
 from pipeline.schema import ContactConfig, LayerConfig
 
@@ -38,7 +45,7 @@ def table(knee: Knee, *rows: tuple[str, float]) -> pd.DataFrame:
 
 def test_rows_carry_their_load(knee):
     drawn = table(knee, ("medial", 200.0), ("lateral", 900.0), ("medial", 5.0))
-    done = evaluate_rows(knee.model, drawn)
+    done = evaluate_rows(knee.model, drawn, "load")
     assert set(done.columns) == {*CANDIDATE_COLUMNS, *RESULT_COLUMNS}
     assert done["status"].tolist() == [OK] * 3
     np.testing.assert_allclose(done["force_y_N"], drawn["load_N"], rtol=1e-6, atol=0.0)
@@ -48,11 +55,75 @@ def test_rows_carry_their_load(knee):
         assert done[column].equals(drawn[column])
 
 
+def test_rows_that_follow_the_pose_carry_what_is_found_there(knee):
+    drawn = table(knee, ("medial", 200.0), ("lateral", 900.0))
+    done = evaluate_rows(knee.model, drawn, "load")
+    other = done[list(CANDIDATE_COLUMNS)].assign(load_N=1.0)
+    again = evaluate_rows(knee.model, other, "pose")
+    assert again[["status", "evaluations"]].values.tolist() == [[OK, 1], [OK, 1]]
+    np.testing.assert_allclose(again[list(LOAD_COLUMNS)], done[list(LOAD_COLUMNS)], rtol=1e-12)
+    assert again["superior_m"].equals(done["superior_m"])
+    assert (again["load_N"] == 1.0).all()
+
+
+def test_poses_without_an_answer_keep_their_reason(knee):
+    drawn = table(knee, *[("medial", 200.0)] * 2)
+    height = evaluate_rows(knee.model, drawn, "load")["superior_m"]
+    done = evaluate_rows(knee.model, drawn.assign(superior_m=height.add([5e-3, -12e-3])), "pose")
+    assert done["status"].tolist() == [FAILED, FAILED]
+    assert done["reason"].iloc[0] == "no contact at this height"
+    assert done["reason"].iloc[1].startswith("the layer is pressed through (strain ")
+    assert done[list(LOAD_COLUMNS)].isna().all(axis=None)
+    assert done["evaluations"].tolist() == [1, 1]
+
+
+def test_implant_of_a_configuration(knee):
+    """Radii of condyles and dishes are those of the bodies that are built."""
+    options = (
+        *("knee.implant.condyles='single_radius'", "knee.implant.radius_mm=24.0"),
+        *("knee.implant.dish_sagittal_radius_mm=80.0", "knee.implant.dish_coronal_radius_mm=40.0"),
+        "knee.implant.dish_half_length_mm=26.0",
+    )
+    settings = load_config(SMOKE, (*TINY, *options)).knee.implant
+    built = build_implant(settings)
+    for condyle in (built.medial, built.lateral):
+        assert condyle.posterior_radius == condyle.distal_radius == condyle.anterior_radius == 24e-3
+    for dish in (built.medial_dish, built.lateral_dish):
+        found = (dish.sagittal_radius, dish.coronal_radius, dish.half_length)
+        np.testing.assert_allclose(found, [80e-3, 40e-3, 26e-3], rtol=1e-15)
+    # What is not given is the shape that the implant has by itself.
+    plain = build_implant(load_config(SMOKE, TINY).knee.implant)
+    assert plain == CondylarImplant()
+    digests = {
+        build_knee(load_config(SMOKE, (*TINY, option))).digest
+        for option in (*options[:1], *options[2:])
+    }
+    assert len(digests | {knee.digest}) == 5
+
+
+@pytest.mark.parametrize(
+    ("override", "words"),
+    [
+        ("knee.implant.condyles='two'", "'j_curve' or 'single_radius'"),
+        ("knee.implant.radius_mm=0.0", "greater than 0"),
+        ("knee.implant.dish_half_length_mm=-1.0", "greater than 0"),
+    ],
+)
+def test_implants_that_cannot_be_are_refused(override, words):
+    with pytest.raises(ConfigError, match=words):
+        load_config(SMOKE, (override,))
+
+
+def test_plateau_longer_than_its_circle_is_refused():
+    with pytest.raises(ValueError, match="half_length"):
+        build_knee(load_config(SMOKE, (*TINY, "knee.implant.dish_half_length_mm=50.0")))
+
+
 def test_impossible_rows_are_kept_with_the_reason(knee):
     drawn = table(knee, ("medial", 200.0), ("lateral", 1e9), ("medial", 300.0), ("medial", 100.0))
     drawn.loc[2, "lateral_m"] = 0.5
     drawn.loc[3, "superior_m"] = 1.0
-    done = evaluate_rows(knee.model, drawn)
+    done = evaluate_rows(knee.model, drawn, "load")
     assert done["index"].tolist() == [0, 1, 2, 3]
     assert done["status"].tolist() == [OK, FAILED, FAILED, FAILED]
     assert done["reason"].iloc[0] == ""
@@ -69,14 +140,14 @@ def test_impossible_rows_are_kept_with_the_reason(knee):
 
 def test_evaluating_again_gives_the_same_table(knee):
     drawn = table(knee, ("medial", 200.0), ("lateral", 1e9))
-    done = evaluate_rows(knee.model, drawn)
-    again = evaluate_rows(knee.model, done.assign(superior_m=drawn["superior_m"]))
+    done = evaluate_rows(knee.model, drawn, "load")
+    again = evaluate_rows(knee.model, done.assign(superior_m=drawn["superior_m"]), "load")
     assert again.equals(done)
 
 
 def test_index_of_the_table_is_kept(knee):
     drawn = table(knee, ("medial", 200.0), ("lateral", 900.0)).set_index(pd.Index([7, 3]))
-    done = evaluate_rows(knee.model, drawn)
+    done = evaluate_rows(knee.model, drawn, "load")
     assert done.index.tolist() == [7, 3]
     np.testing.assert_allclose(done["force_y_N"], drawn["load_N"], rtol=1e-6, atol=0.0)
 
@@ -85,7 +156,7 @@ def test_chunks_come_back_with_their_place(knee):
     drawn = table(knee, ("medial", 200.0), ("lateral", 900.0), ("medial", 5.0))
     chunks = [drawn.iloc[:1], drawn.iloc[1:]]
     found = dict(parallel_evaluation(knee.model, 1)(chunks))
-    assert pd.concat([found[0], found[1]]).equals(evaluate_rows(knee.model, drawn))
+    assert pd.concat([found[0], found[1]]).equals(evaluate_rows(knee.model, drawn, "load"))
 
 
 @pytest.mark.parametrize(

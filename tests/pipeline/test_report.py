@@ -21,7 +21,8 @@ from foundation.loads import COMPARTMENTS, LOAD_COLUMNS, WRENCH_COLUMNS
 from pipeline import figures
 from pipeline.report import report_content, write_report
 from pipeline.report_inputs import ReportError, read_run
-from pipeline.report_units import given, kind_of, number, plain
+from pipeline.report_trust import covered_part
+from pipeline.report_units import given, kind_of, number, outputs_of, plain
 from pipeline.samples import read_table, write_table
 
 VOID = {"meta", "link", "img", "br"}
@@ -151,6 +152,8 @@ class TestFigures:
         }
         if given_what == "at_load":
             expected["superior_m", "height", "rmse_um", "rmse"] = 1e6
+            expected["force_x_over_axial", "force_x_over_axial", "max_percent", "maximum"] = 100.0
+            expected["cop_distance_m", "cop_distance", "rmse_mm", "rmse"] = 1e3
         for (column, key, figure, source), factor in expected.items():
             wanted = factor * truth[given_what][column][source]
             assert_allclose(shown[key][figure], wanted, rtol=1e-12, atol=0.0)
@@ -218,7 +221,7 @@ class TestFigures:
     def test_sample_counts(self, folder: Path, content: dict[str, Any]) -> None:
         assert content["stages"]["counts"] == stored(folder, "run.json")["counts"]
         head = content["overview"]["headline"]
-        assert (head["candidates"], head["evaluated"], head["training_samples"]) == (400, 360, 349)
+        assert (head["candidates"], head["evaluated"], head["training_samples"]) == (400, 358, 347)
         assert head["held_out_samples"] == len(read_table(folder / "samples" / "heldout.parquet"))
 
     def test_path_in_degrees_and_mm(self, folder: Path, content: dict[str, Any]) -> None:
@@ -242,7 +245,7 @@ class TestFigures:
         shown = [(row["formulation"], row["family"], row["trained_on"][0]) for row in rows]
         assert shown == [
             ("inverted", "kriging", "g"),
-            ("inverted", "response_surface", "g"),
+            ("inverted", "poly_fourier", "g"),
             ("direct", "kriging", "g"),
             ("inverted", "kriging", "c"),
         ]
@@ -255,7 +258,7 @@ class TestFigures:
     def test_notes_tell_flags_and_failures(self, content: dict[str, Any]) -> None:
         notes = {note["where"]: note["text"] for note in content["overview"]["notes"]}
         assert "outside the trained domain" in notes["gait, surrogate"]
-        assert notes["training samples"] == "3 of 360 evaluations have no answer"
+        assert notes["training samples"] == "3 of 358 evaluations have no answer"
 
     def test_summary_says_the_headline(self, content: dict[str, Any]) -> None:
         text = "\n".join(content["summary"])
@@ -264,7 +267,7 @@ class TestFigures:
         assert f"{number(head['height_at_load']['rmse_um'])} um" in text
         assert "39.5 times" in text
         assert "24.4 times" in text
-        assert "349 trained on" in text
+        assert "347 trained on" in text
         assert all("\n" not in line for line in content["summary"])
 
 
@@ -289,8 +292,9 @@ class TestPage:
 
     def test_pictures_are_embedded_and_whole(self, page: Page) -> None:
         images = [attrs for tag, attrs in page.tags if tag == "img"]
-        # 5 of the path, 8 of parity, 4 inputs, 5 of motion, 11 of loads, 4 of pressure.
-        assert len(images) == 37
+        # 2 of learning, 5 of the path, 8 of parity, 2 of quantiles, 4 inputs, 5 of motion, 11 of
+        # loads, 4 of pressure.
+        assert len(images) == 41
         for attrs in images:
             assert attrs["alt"]
             head, _, body = str(attrs["src"]).partition(",")
@@ -348,6 +352,210 @@ RUN_FILES = (
     *("samples/screened.parquet", "samples/kept.parquet", "samples/heldout.parquet"),
     "samples/heldout_prediction.parquet",
 )
+
+
+class TestTrust:
+    """What is told of how far the surrogate can be trusted."""
+
+    def test_learning_curve_is_that_of_the_rounds(self, content: dict[str, Any]) -> None:
+        rows = content["validation"]["learning_curve"]
+        assert [row["stage"] for row in rows] == ["c: round 1", "c: round 2", "g: final"]
+        assert [row["samples"] for row in rows] == [150, 250, 347]
+        assert_allclose([row["load_error_percent"] for row in rows], [2.1, 1.2, 0.9], rtol=1e-12)
+        assert [row["height_error_um"] for row in rows] == [9.5, 6.1, 4.8]
+
+    @pytest.mark.usefixtures("undrawn")
+    def test_learning_curve_without_errors_has_no_picture(self, fresh: Path) -> None:
+        """As of formulations that give no height at a load."""
+
+        def edit(tree: Any) -> None:
+            tree["learning_curve"] = [{"samples": 150}, {"samples": 347}]
+
+        change(fresh, "validation.json", edit)
+        rows = write_report(fresh)["validation"]["learning_curve"]
+        assert [row["load_error_percent"] for row in rows] == [None, None]
+        assert "Learning curve: " not in (fresh / "report.html").read_text(encoding="utf-8")
+
+    def test_cross_validation_in_units_for_people(
+        self, folder: Path, content: dict[str, Any]
+    ) -> None:
+        truth = stored(folder, "validation.json")["models"][0]["compartments"]["lateral"]
+        rows = content["validation"]["compartments"]["lateral"]["cross_validation"]
+        shown = {row["key"]: row for row in rows}
+        assert len(rows) == len(shown) == 12
+        wanted = {
+            "height": ("rmse_um", "height", 0, 1e6),
+            "force_z_over_axial": ("rmse_percent", "ratios", 1, 100.0),
+            "moment_x_over_axial": ("rmse_mm", "ratios", 2, 1e3),
+            "area": ("rmse_mm2", "quantities", 0, 1e6),
+            "peak_pressure": ("rmse_MPa", "quantities", 1, 1e-6),
+            "cop_z": ("rmse_mm", "quantities", 5, 1e3),
+        }
+        for key, (figure, group, k, factor) in wanted.items():
+            expected = factor * truth["cross_validation"][group]["rmse"][k]
+            assert_allclose(shown[key][figure], expected, rtol=1e-12)
+            covered = 100.0 * truth["cross_validation"][group]["coverage"][k]
+            assert_allclose(shown[key]["coverage"]["covered_percent"], covered, rtol=1e-12)
+        assert shown["cop_z"]["coverage"]["verdict"] == "low"
+        assert shown["height"]["kind"] == "leave-one-out"
+
+    @pytest.mark.parametrize(
+        ("group", "what", "units"),
+        [
+            ("height+ratios+quantities", "inverted", ["µm", "%", "%", "mm", "mm", "mm", "mm²"]),
+            ("loads", "direct", ["N", "N", "N", "N·mm", "N·mm", "N·mm", "mm²"]),
+            ("loads", "power", ["SI"] * 7),
+            ("ratios, 5 folds", "inverted", ["%", "%", "mm", "mm", "mm"]),
+            ("shares", "knee_inverted_one", ["%", "%", "%", "mm", "mm", "mm"]),
+            ("adduction", "knee_inverted_two", ["°"]),
+            ("reference", "touch_stiffness", ["µm"]),
+            ("stiffness", "load_stiffness", ["%"]),
+            ("root", "root", ["%"]),
+            ("height+quantities", "energy", ["µm", "mm²", "MPa"]),
+        ],
+    )
+    def test_outputs_of_every_formulation_have_units(
+        self, group: str, what: str, units: list[str]
+    ) -> None:
+        shown = outputs_of(group, what)
+        assert [quantity.unit for quantity in shown][: len(units)] == units
+        assert len({quantity.key for quantity in shown}) == len(shown)
+
+    @pytest.mark.parametrize(
+        ("value", "verdict"),
+        [(None, ""), (0.899, "low"), (0.9, ""), (0.95, ""), (0.99, ""), (0.991, "high")],
+    )
+    def test_coverage_is_judged(self, value: float | None, verdict: str) -> None:
+        assert covered_part(value)["verdict"] == verdict
+
+    def test_coverage_table(self, content: dict[str, Any], page: Page) -> None:
+        rows = {row["key"]: row for row in content["validation"]["coverage"]}
+        assert rows["force_x"]["medial"] == {"covered_percent": 95.0, "verdict": ""}
+        assert rows["area"]["lateral"] == {"covered_percent": 100.0, "verdict": "high"}
+        assert len(rows) == 12
+        flagged = [attrs for tag, attrs in page.tags if attrs.get("class") == "flagged"]
+        # The area of both compartments, and the least covered outputs of cross-validation.
+        assert len(flagged) > 2
+
+    def test_too_narrow_intervals_are_told_first(self, fresh: Path) -> None:
+        def edit(tree: Any) -> None:
+            tree["models"][0]["compartments"]["medial"]["coverage"]["force_z_N"] = 0.62
+
+        change(fresh, "validation.json", edit)
+        notes = {n["where"]: n["text"] for n in content_of_run(fresh)["overview"]["notes"]}
+        assert notes["predicted 95 % intervals"].endswith("medial ML force (62 %)")
+
+    @pytest.mark.usefixtures("undrawn")
+    def test_formulation_without_intervals(self, fresh: Path) -> None:
+        def edit(tree: Any) -> None:
+            for part in tree["models"][0]["compartments"].values():
+                part["coverage"] = dict.fromkeys(LOAD_COLUMNS)
+                part["standardised"] = {"normal": [], "held_out": []}
+                part["cross_validation"] = {}
+                part["worst"][0]["standard_error_N"] = None
+
+        change(fresh, "validation.json", edit)
+        assert write_report(fresh)["overview"]["notes"]
+        text = (fresh / "report.html").read_text(encoding="utf-8")
+        assert "predicts no standard errors" in text
+        assert "None was kept." in text
+        assert "Quantiles of standardised" not in text
+
+    def test_quantiles_of_both_compartments(self, content: dict[str, Any], page: Page) -> None:
+        found = content["validation"]["compartments"]["medial"]["quantiles"]
+        assert_allclose(found["held_out_ratio"], 1.2 * np.array(found["normal_ratio"]), rtol=1e-12)
+        alt = [attrs["alt"] for tag, attrs in page.tags if tag == "img"]
+        for name in COMPARTMENTS:
+            assert f"Quantiles of standardised residuals, {name}" in alt
+
+    def test_quantiles_that_do_not_pair_are_damage(self, fresh: Path) -> None:
+        def edit(tree: Any) -> None:
+            tree["models"][0]["compartments"]["medial"]["standardised"]["normal"].pop()
+
+        change(fresh, "validation.json", edit)
+        with pytest.raises(ReportError, match=r"validation\.json: damaged \(standardised"):
+            write_report(fresh)
+
+    def test_errors_that_users_judge_by(self, folder: Path, content: dict[str, Any]) -> None:
+        truth = stored(folder, "validation.json")["models"][0]["compartments"]["medial"]["at_load"]
+        rows = content["validation"]["judged_at_load"]
+        shown = [row[f"medial_{token}"] for row, token in zip(
+            rows, ("um", "percent", "percent", "mm", "mm"), strict=True
+        )]  # fmt: skip
+        wanted = [
+            1e6 * truth["superior_m"]["rmse"],
+            100.0 * truth["force_x_over_axial"]["rmse"],
+            100.0 * truth["force_z_over_axial"]["rmse"],
+            1e3 * truth["cop_distance_m"]["rmse"],
+            1e3 * truth["cop_distance_m"]["maximum"],
+        ]
+        assert_allclose(shown, wanted, rtol=1e-12)
+
+    def test_worst_cases_tell_error_and_reason(self, page: Page) -> None:
+        assert "−38.015.3near the border in rotation" in page.words
+
+    def test_stage_e_is_told_as_it_works(self, page: Page) -> None:
+        assert "less two standard errors, is beyond a bound by more than the margin of 10 %" in (
+            page.words
+        )
+        assert "Stages c to f are gone through at most 3 times, for 180 samples" in page.words
+        assert "left for wantof budget" in page.words
+
+    def test_families_have_names_for_people(self, page: Page) -> None:
+        assert "Poly-Fourier" in page.words
+        assert "poly_fourier" not in page.words.split("Provenance")[0]
+
+
+def formulation(what: str, family: str, error: float, **more: Any) -> dict[str, Any]:
+    """Return a row of what `validate --formulations` stores."""
+    row = {"formulation": what, "family": family, "pose_at": "condyle", "scope": "knee"}
+    figures_of_it = {"worst_load_nrmse": 2.0 * error, "largest_error": 5.0 * error}
+    figures_of_it["total_load_nrmse"] = error
+    cost = {"samples": 170, "fit_seconds": 3.0, "evaluation_us": 21.0}
+    return {**row, **figures_of_it, "height_rmse_um": 4.0, **cost, **more}
+
+
+class TestFormulations:
+    """The table of `validate --formulations`, if it was asked for."""
+
+    def edit(self, tree: Any) -> None:
+        tree["formulations"] = [
+            formulation("root", "kriging", 0.004),
+            {**formulation("energy", "network", 0.0, failed="no energy"), "total_load_nrmse": None},
+            formulation("knee_power", "kriging", 0.05, worst_load_nrmse=0.001, scope="knee"),
+            formulation("direct", "poly_fourier", 0.09, height_rmse_um=None),
+            formulation("inverted", "kriging", 0.002),
+            formulation("inverted", "kriging", 0.003, pose_at="femur"),
+            formulation("inverted", "kriging", 0.0025, touch_points=True),
+        ]
+
+    def test_not_asked_for(self, content: dict[str, Any], page: Page) -> None:
+        assert content["validation"]["formulations"] is None
+        assert "All formulations" not in page.words
+
+    @pytest.mark.usefixtures("undrawn")
+    def test_sorted_with_the_own_row_tinted(self, fresh: Path) -> None:
+        change(fresh, "validation.json", self.edit)
+        rows = write_report(fresh)["validation"]["formulations"]
+        assert [row["formulation"] for row in rows] == [
+            *("inverted", "inverted", "inverted", "root", "knee_power", "direct", "energy"),
+        ]
+        assert [row["chosen"] for row in rows] == [True, *[False] * 6]
+        assert [row["touch_points"] for row in rows] == [False, True, *[False] * 5]
+        assert_allclose(rows[0]["total_load_nrmse_percent"], 0.2, rtol=1e-12)
+        assert_allclose(rows[0]["worst_load_nrmse_percent"], 0.4, rtol=1e-12)
+        assert_allclose(rows[0]["largest_error_percent"], 1.0, rtol=1e-12)
+        html = (fresh / "report.html").read_text(encoding="utf-8")
+        table = html.split("All formulations")[1].split("</table>")[0]
+        assert table.count('class="chosen"') == 1
+        assert "failed: no energy" in table
+        assert Page(html).open == []
+
+    def test_missing_key_is_named(self, fresh: Path) -> None:
+        change(fresh, "validation.json", self.edit)
+        change(fresh, "validation.json", lambda tree: tree["formulations"][0].pop("family"))
+        with pytest.raises(ReportError, match=r"validation\.json: damaged \(lacks 'family'"):
+            write_report(fresh)
 
 
 class TestBadInput:
@@ -449,6 +657,7 @@ class TestUndefinedValues:
         assert content["validation"]["compartments"]["medial"]["at_load"] is None
         assert " um" not in "".join(content["summary"])
 
+    @pytest.mark.usefixtures("undrawn")
     def test_no_failure_no_flag_no_centre_of_pressure(self, fresh: Path) -> None:
         def whole(tree: Any) -> None:
             for row in tree["counts"].values():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 
 import manufactured
@@ -10,12 +11,20 @@ import pytest
 
 from dynamics.protocol import ContactModel
 from foundation.pose import Pose
-from surrogates.knee import KneeSurrogate
+from surrogates.compiled import compartments as compiled
+from surrogates.compiled import new_work
+from surrogates.compiled.compiling import COMPILED
+from surrogates.knee import KneeSurrogate, OutsideDomainError, OutsideDomainWarning
+from surrogates.persistence import load, save
+from surrogates.space import ReferencePath
 
 
 @pytest.fixture(scope="module")
 def knee():
     return manufactured.knee()
+
+
+OFFSETS = ["adduction", "rotation", "anterior", "lateral"]
 
 
 def pose_at(knee, load, flexion=0.5, **changes):
@@ -29,9 +38,9 @@ def test_the_knee_is_a_contact_model(knee):
     assert isinstance(knee, ContactModel)
 
 
-@pytest.mark.parametrize("family", manufactured.FITS)
+@pytest.mark.parametrize("family", manufactured.FAMILIES)
 def test_totals_are_the_sums_of_the_compartments(family):
-    knee = manufactured.knee(family)
+    knee = manufactured.knee("inverted", family)
     pose = pose_at(knee, 900.0)
     medial, medial_jacobian, _ = knee.medial.evaluate(pose.array)
     lateral, lateral_jacobian, _ = knee.lateral.evaluate(pose.array)
@@ -59,14 +68,11 @@ def test_out_of_contact(knee):
 
 def test_one_compartment_in_contact_alone():
     """The other has no centre and no weight."""
-    medial, lateral = manufactured.inverted(), manufactured.inverted()
-    lifted = replace(
-        lateral.space.path, coordinates=lateral.space.path.coordinates - [0, 0, 0, 1, 0]
-    )
-    lateral = type(lateral)(
-        replace(lateral.space, path=lifted), lateral.height, lateral.ratios, lateral.quantities
-    )
-    knee = KneeSurrogate(medial, lateral)
+    medial = manufactured.compartment()
+    path = medial.coordinates.path
+    lowered = ReferencePath(path.flexion, path.pieces - np.eye(5)[3] * np.eye(4)[3, :, None, None])
+    coordinates = replace(medial.coordinates, path=lowered)
+    knee = KneeSurrogate(medial, replace(medial, coordinates=coordinates))
     pose = pose_at(knee, 900.0)
     loads = knee.loads(pose)
     np.testing.assert_array_equal(loads.total.array, loads.medial.array)
@@ -77,25 +83,25 @@ def test_one_compartment_in_contact_alone():
 @pytest.mark.parametrize(
     ("coordinate", "beyond", "text"),
     [
-        # Half widths: 0.02 rad, 0.1 rad, 4 mm, 1 mm.
-        ("adduction", 0.02 + np.radians(1.5), "adduction by 1.5 deg"),
-        ("adduction", -0.02 - np.radians(1.5), "adduction by 1.5 deg"),
-        ("rotation", 0.1 + np.radians(12.0), "rotation by 12 deg"),
-        ("anterior", -4e-3 - 0.25e-3, "anterior by 0.25 mm"),
-        ("lateral", 1e-3 + 3e-3, "lateral by 3 mm"),
+        ("adduction", np.radians(1.5), "adduction by 1.5 deg"),
+        ("adduction", -np.radians(1.5), "adduction by 1.5 deg"),
+        ("rotation", np.radians(12.0), "rotation by 12 deg"),
+        ("anterior", -0.25e-3, "anterior by 0.25 mm"),
+        ("lateral", 3e-3, "lateral by 3 mm"),
     ],
 )
 def test_an_offset_beyond_the_box_is_flagged_with_its_distance(knee, coordinate, beyond, text):
+    half = knee.medial.space.offsets[OFFSETS.index(coordinate)]
+    beyond = np.copysign(half, beyond) + beyond
     pose = pose_at(knee, 100.0, superior=0.05)  # out of contact, so that no load is beyond
     moved = replace(pose, **{coordinate: getattr(pose, coordinate) + beyond})
     expected = tuple(
         f"{name}: outside the trained domain, {text} beyond" for name in ("medial", "lateral")
     )
     assert knee.loads(moved).flags == expected
-    at_border = replace(pose, **{coordinate: getattr(pose, coordinate) + 0.999 * beyond})
-    assert knee.loads(at_border).flags != ()
-    inside = replace(pose, **{coordinate: getattr(pose, coordinate) + 0.2 * beyond})
-    assert knee.loads(inside).flags == ()
+    for part, flagged in ((1.0 + 1e-6, True), (1.0 - 1e-6, False)):
+        border = getattr(pose, coordinate) + np.copysign(part * half, beyond)
+        assert (knee.loads(replace(pose, **{coordinate: border})).flags != ()) == flagged
 
 
 @pytest.mark.parametrize("flexion", [1.0 + np.radians(20.0), np.radians(-20.0)])
@@ -110,6 +116,7 @@ def test_a_load_beyond_the_trained_is_flagged_in_newton(knee):
     """The compartments are trained to 2500 and 1600 N."""
     pose = pose_at(knee, 2500.0)
     deeper = replace(pose, superior=pose.superior - 0.2e-3)
+    assert knee.loads(pose_at(knee, 1000.0)).flags == ()
     loads = knee.loads(deeper)
     medial, lateral = loads.medial.force[1], loads.lateral.force[1]
     assert loads.flags == (
@@ -122,24 +129,168 @@ def test_a_load_beyond_the_trained_is_flagged_in_newton(knee):
 
 def test_two_reasons_are_two_flags(knee):
     pose = pose_at(knee, 100.0, superior=0.05)
-    moved = replace(pose, adduction=pose.adduction + 0.1, lateral=pose.lateral - 5e-3)
+    half = knee.medial.space.offsets[3]
+    moved = replace(pose, adduction=pose.adduction + 0.1, lateral=pose.lateral - half - 4e-3)
     medial = [flag for flag in knee.loads(moved).flags if flag.startswith("medial")]
     assert len(medial) == 2
     assert "adduction" in medial[0]
     assert "lateral by 4 mm" in medial[1]
 
 
-def test_a_direct_surrogate_flags_the_height_as_a_height():
-    """Its sixth variable is no load."""
-    direct = manufactured.direct()
-    knee = KneeSurrogate(direct, direct)
-    pose = Pose.from_array(direct.space.path.poses([0.5])[0])
+@pytest.mark.parametrize("formulation", manufactured.ALL)
+def test_every_formulation_flags_a_pose_outside_and_a_load_beyond(formulation):
+    knee = manufactured.knee(formulation)
+    true = manufactured.truth(formulation)
+    x = manufactured.draw(1, 3, 0.2)
+    pose = Pose.from_array(true.poses(x[:, :5], true.over(x))[0])
     assert knee.loads(pose).flags == ()
-    middle, half = direct.height_range
-    for side in (-1.0, 1.0):
-        over = pose.superior + middle + side * (half + 2e-3)
-        flags = knee.loads(replace(pose, superior=over)).flags
-        assert flags[0] == "medial: outside the trained domain, superior by 2 mm beyond"
+    moved = replace(pose, adduction=pose.adduction + 0.1)
+    flags = knee.loads(moved).flags
+    assert any(flag.startswith("lateral: outside the trained domain, adduction") for flag in flags)
+    if formulation not in manufactured.PLAIN:  # the height of those is held
+        pressed = knee.loads(replace(pose, superior=pose.superior - 2e-3))
+        assert any("medial: outside the trained domain, axial load" in f for f in pressed.flags)
+
+
+# ---- outside the domain --------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def outside(knee):
+    pose = pose_at(knee, 900.0)
+    return replace(pose, adduction=pose.adduction + 0.1)
+
+
+def test_a_pose_outside_may_be_clamped_warned_of_or_refused(knee, outside):
+    clamped, slope = knee.loads_and_jacobian(outside)
+    assert knee.outside == "clamp"
+    assert clamped.flags
+    warned = knee.on_leaving("warning")
+    with pytest.warns(OutsideDomainWarning, match="medial: .* adduction by .* deg beyond; "):
+        loads, jacobian = warned.loads_and_jacobian(outside)
+    np.testing.assert_array_equal(loads.total.array, clamped.total.array)
+    np.testing.assert_array_equal(jacobian, slope)
+    assert loads.flags == clamped.flags
+    strict = knee.on_leaving("error")
+    for ask in (strict.loads, strict.loads_and_jacobian):
+        with pytest.raises(OutsideDomainError, match=r"^pose: medial: outside the trained domain"):
+            ask(outside)
+    assert knee.outside == "clamp"
+    assert issubclass(OutsideDomainError, ValueError)
+    assert issubclass(OutsideDomainWarning, UserWarning)
+
+
+@pytest.mark.parametrize("answer", ["clamp", "warning", "error"])
+def test_a_pose_inside_is_never_spoken_of(knee, answer):
+    pose = pose_at(knee, 900.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        loads = knee.on_leaving(answer).loads(pose)
+        knee.on_leaving(answer).evaluate_batch(pose.array[None])
+    assert loads.flags == ()
+
+
+def test_clamping_warns_of_nothing(knee, outside):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        knee.loads(outside)
+        knee.evaluate_batch(outside.array[None])
+
+
+def test_a_batch_warns_of_or_refuses_poses_outside(knee, outside):
+    poses = np.array([pose_at(knee, 900.0).array, outside.array])
+    expected = knee.evaluate_batch(poses)
+    with pytest.warns(OutsideDomainWarning, match="adduction"):
+        found = knee.on_leaving("warning").evaluate_batch(poses)
+    for ours, theirs in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    with pytest.raises(OutsideDomainError, match="adduction"):
+        knee.on_leaving("error").evaluate_batch(poses)
+    assert len(knee.on_leaving("error").evaluate_batch(poses[:1])[0]) == 1
+
+
+def test_another_answer_is_refused(knee):
+    with pytest.raises(ValueError, match="outside: expected one of"):
+        knee.on_leaving("ignore")
+
+
+# ---- many poses, and a user's own compiled loop --------------------------------------------------
+
+
+def many(knee, formulation="inverted", count=40):
+    """Poses in and out of contact, inside and outside the box."""
+    true = manufactured.truth(formulation)
+    x = manufactured.draw(count, 7)
+    poses = true.poses(x[:, :5], true.over(x))
+    poses[::4, 4] += 5e-3
+    poses[1::4, 1] += 0.05
+    return poses
+
+
+@pytest.mark.parametrize("formulation", manufactured.ALL)
+def test_a_batch_is_its_poses_one_by_one_bit_for_bit(formulation):
+    knee = manufactured.knee(formulation, "kriging")
+    poses = many(knee, formulation)
+    loads, jacobians, x = knee.evaluate_batch(poses)
+    assert (loads.shape, jacobians.shape, x.shape) == ((40, 2, 12), (40, 2, 6, 6), (40, 2, 6))
+    for k, pose in enumerate(poses):
+        one, jacobian = knee.loads_and_jacobian(Pose.from_array(pose))
+        np.testing.assert_array_equal(loads[k], [one.medial.array, one.lateral.array])
+        np.testing.assert_array_equal(jacobians[k].sum(axis=0), jacobian)
+        assert bool(one.flags) == bool(np.abs(x[k]).max() > 1.0 + 1e-9)
+
+
+def test_malformed_batches_are_refused(knee):
+    assert [len(part) for part in knee.evaluate_batch(np.empty((0, 6)))] == [0, 0, 0]
+    with pytest.raises(ValueError, match=r"poses: expected shape \(any, 6\), found \(6,\)"):
+        knee.evaluate_batch(np.zeros(6))
+    with pytest.raises(ValueError, match="poses: expected finite numbers"):
+        knee.evaluate_batch(np.full((1, 6), np.nan))
+
+
+def test_answers_do_not_share_memory(knee):
+    """Scratch memory is the surrogate's own, what it returns the caller's."""
+    first, slope = knee.loads_and_jacobian(pose_at(knee, 900.0))
+    before, kept = first.medial.array, slope.copy()
+    knee.loads_and_jacobian(pose_at(knee, 300.0))
+    np.testing.assert_array_equal(first.medial.array, before)
+    np.testing.assert_array_equal(slope, kept)
+
+
+@pytest.mark.skipif(not COMPILED, reason="numba is not installed")
+def test_a_users_compiled_loop_is_compiled_once_for_all_surrogates(tmp_path):
+    import numba
+
+    @numba.njit
+    def sum_of_loads(poses, medial, lateral, work):
+        total = np.zeros(12)
+        loads, jacobian, x = np.empty((2, 12)), np.empty((2, 6, 6)), np.empty((2, 6))
+        for i in range(poses.shape[0]):
+            compiled.knee_loads(poses[i], medial, lateral, loads, jacobian, x, work)
+            total[:6] += loads[0, :6] + loads[1, :6]
+        return total
+
+    one = manufactured.knee("inverted", "polynomial")
+    two = manufactured.knee("touch_stiffness", "kriging")
+    three = KneeSurrogate(one.medial, manufactured.compartment("direct", "kriging"))
+    file = tmp_path / "knee.npz"
+    save(two, file)
+    for knee in (one, two, three, load(file)):
+        poses = many(knee)
+        found = sum_of_loads(poses, *knee.arguments, new_work(knee.workspace))
+        expected = knee.evaluate_batch(poses)[0][:, :, :6].sum(axis=(0, 1))
+        np.testing.assert_allclose(found[:6], expected, rtol=1e-12, atol=1e-9)
+    assert len(sum_of_loads.signatures) == 1
+
+
+@pytest.mark.parametrize("formulation", ["inverted", "direct", "root"])
+def test_standard_errors_are_those_of_the_compartments(formulation):
+    knee = manufactured.knee(formulation, "kriging")
+    for pose in many(knee, formulation, 12):
+        found = knee.standard_error(Pose.from_array(pose))
+        parts = [knee.compartment(n).standard_error(pose[None])[0] for n in ("medial", "lateral")]
+        np.testing.assert_array_equal(found, parts)
+        assert (formulation == "root") == np.isnan(found).any()
 
 
 def test_compartments_by_name(knee):

@@ -1,412 +1,420 @@
-"""Kriging: SMT and a naive twin as oracles, identities, persistence, bad input."""
+"""Kriging: dense formulas, refits without a row and other packages as oracles."""
 
 from __future__ import annotations
 
 import importlib.util
-import warnings
-from itertools import product
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from surrogates.kernels import evaluate
-from surrogates.kriging import CORRELATIONS, TRENDS, Kriging, KrigingSettings, fit_kriging
-from surrogates.regressor import Regressor, fit_regressor, regressor_from_arrays
+from surrogates import kriging
+from surrogates.basis import basis_matrix
+from surrogates.cross_validation import coverage, standardised
+from surrogates.kriging import (
+    KrigingSettings,
+    Posterior,
+    fit_kriging,
+    local_error,
+    spread_picks,
+)
+from surrogates.kriging_likelihood import Likelihood, Parameters, maximise
+from surrogates.regressor import CORRELATIONS
 from surrogates.training import polynomial_exponents
 
 
-def _naive():
-    spec = importlib.util.spec_from_file_location(
-        "surrogates_naive", Path(__file__).with_name("naive.py")
-    )
+def _reference():
+    path = Path(__file__).with_name("reference.py")
+    spec = importlib.util.spec_from_file_location("surrogates_reference", path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
 
 
-naive = _naive()
-EVERY = list(product(CORRELATIONS, TRENDS))
-THETA = {"squar_exp": [0.6, 0.3, 0.2], "matern52": [0.5, 0.4, 0.3], "matern32": [0.4, 0.2, 0.3]}
+reference = _reference()
+SMOOTH = KrigingSettings(correlation="squared_exponential")
 
 
 def truth(x):
-    a, b, c = x.T
+    a, b, c, *_ = x.T
     return np.stack([np.sin(a + 0.5 * b) * np.exp(0.4 * c), 1e3 * np.cos(a * b + c) - 5e3], axis=1)
 
 
-@pytest.fixture(scope="module")
-def data():
-    rng = np.random.default_rng(7)
-    x = rng.uniform(-1.0, 1.0, (60, 3)) * [1.0, 2.0, 0.5] + [0.0, 3.0, 0.0]
-    return x, truth(x), rng.uniform(-0.9, 0.9, (25, 3)) * [1.0, 2.0, 0.5] + [0.0, 3.0, 0.0]
+def kinked(x):
+    """Smooth but for a jump of the curvature along one plane."""
+    return truth(x) + np.maximum(x[:, [0]] - 0.5 * x[:, [3]], 0.0) ** 2 * [[2.0, 1e3]]
 
 
-def fit(x, y, correlation="matern52", trend="linear", nugget=1e-8):
-    settings = KrigingSettings(correlation=correlation, trend=trend, nugget=nugget)
-    return fit_kriging(x, y, settings, lengths=THETA[correlation])
+def cube(n, d, seed=7):
+    return np.random.default_rng(seed).uniform(-1.0, 1.0, (n, d))
 
 
-def smt_model(x, y, correlation, trend, nugget):
-    smt = pytest.importorskip("smt.surrogate_models")
-    model = smt.KRG(
-        corr=correlation,
-        poly=trend,
-        theta0=list(THETA[correlation]),
-        nugget=nugget,
-        hyper_opt="NoOp",
-        n_start=1,
-        print_global=False,
-    )
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        model.set_training_values(x, y)
-        model.train()
-    return model
+def likelihood_of(kinds, shear_inputs, n=40, d=4):
+    x = cube(n, d)
+    y = truth(x) + np.random.default_rng(1).normal(0.0, 0.1, (n, 1))
+    y = (y - y.mean(axis=0)) / y.std(axis=0)
+    trend = basis_matrix(x, polynomial_exponents(d, 1))
+    return Likelihood(x, y, trend, np.array(kinds), shear_inputs, (1e-12, 1e-1))
 
 
-@pytest.mark.parametrize(("correlation", "trend"), EVERY)
-def test_smt_values_and_errors(data, correlation, trend):
-    x, y, where = data
-    ours = fit(x, y, correlation, trend)
-    for k in range(y.shape[1]):
-        oracle = smt_model(x, y[:, [k]], correlation, trend, 1e-8)
-        scale = np.abs(y[:, k]).max()
-        found = ours.predict(where)[:, k]
-        np.testing.assert_allclose(
-            found, oracle.predict_values(where)[:, 0], rtol=0, atol=1e-8 * scale
-        )
-        if trend == "constant":
-            # with more trend terms SMT 2.15 solves with the upper half of a lower triangle
-            error = ours.standard_error(where)[:, k]
-            variance = oracle.predict_variances(where)[:, 0]
-            np.testing.assert_allclose(error**2, variance, rtol=1e-7, atol=1e-10 * variance.max())
+LIKELIHOODS = [
+    ([0, 0, 0, 0], ()),
+    ([1, 1, 1, 1], ()),
+    ([2, 2, 2, 2], ()),
+    ([1, 0, 0, 0], (3,)),
+    ([1, 0, 2, 0], (1, 3)),
+]
 
 
-@pytest.mark.parametrize(("correlation", "trend"), EVERY)
-def test_sacks1989_eq9_standard_error(data, correlation, trend):
-    x, y, where = data
-    model = fit(x, y, correlation, trend)
-    exponents = polynomial_exponents(3, TRENDS[trend])
-
-    def correlations(a):
-        return np.array(
-            [[naive.correlation(correlation, model.theta, p, q) for q in model.points] for p in a]
-        )
-
-    def terms(a):
-        return np.array([[naive.term(e, p) for e in exponents] for p in a])
-
-    z = (where - model.x_offset) / model.x_scale
-    inverse = np.linalg.inv(correlations(model.points) + 1e-8 * np.eye(len(x)))
-    r, f, big_f = correlations(z), terms(z), terms(model.points)
-    u = big_f.T @ inverse @ r.T - f.T
-    middle = np.linalg.solve(big_f.T @ inverse @ big_f, u)
-    relative = 1.0 - np.einsum("ij,jk,ik->i", r, inverse, r) + (u * middle).sum(axis=0)
-    expected = np.outer(relative, model.variance)
-    np.testing.assert_allclose(model.standard_error(where) ** 2, expected, rtol=1e-5, atol=0)
-
-
-@pytest.mark.parametrize(("correlation", "trend"), [e for e in EVERY if e[1] != "quadratic"])
-def test_smt_derivatives(data, correlation, trend):
-    x, y, where = data
-    ours = fit(x, y[:, [0]], correlation, trend)
-    oracle = smt_model(x, y[:, [0]], correlation, trend, 1e-8)
-    expected = np.hstack([oracle.predict_derivatives(where, j) for j in range(3)])
-    found = np.array([ours.predict_with_jacobian(row)[1][0] for row in where])
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-8 * np.abs(expected).max())
-
-
-@pytest.mark.parametrize(("correlation", "trend"), EVERY)
-def test_naive_twin(data, correlation, trend):
-    x, y, where = data
-    model = fit(x, y, correlation, trend)
-    exponents = polynomial_exponents(3, TRENDS[trend])
-    scalings = (model.x_offset, model.x_scale, model.y_offset, model.y_scale)
-    sums = (exponents, model.beta, correlation, model.theta, model.points, model.gamma, scalings)
-    expected = np.array([naive.predict(*sums, row) for row in where])
-    size = np.abs(y).max(axis=0)
-    np.testing.assert_allclose(model.predict(where) / size, expected / size, rtol=0, atol=1e-9)
-
-
-@pytest.mark.parametrize("n", [255, 256, 257, 600])
-def test_blocks_of_points(n):
-    rng = np.random.default_rng(n)
-    x = rng.uniform(-1, 1, (n, 3))
-    model = fit(x, truth(x), "matern32", nugget=1e-6)
-    z = (x[:40] - model.x_offset) / model.x_scale
-    expected = [
-        [naive.correlation("matern32", model.theta, row, point) for point in model.points]
-        for row in z
-    ]
-    beta = np.hstack([np.ones((40, 1)), z]) @ model.beta
-    y = model.y_offset + model.y_scale * (beta + np.array(expected) @ model.gamma)
-    np.testing.assert_allclose(model.predict(x[:40]), y, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(model.predict_with_jacobian(x[0])[0], y[0], rtol=1e-9, atol=1e-9)
-
-
-@pytest.mark.parametrize(("correlation", "trend"), EVERY)
-def test_jacobian_is_the_derivative(data, correlation, trend):
-    x, y, where = data
-    model = fit(x, y, correlation, trend)
-    for row in where[:5]:
-        value, jacobian = model.predict_with_jacobian(row)
-        np.testing.assert_allclose(value, model.predict(row[None])[0], rtol=1e-12, atol=1e-12)
-        expected = naive.central_differences(lambda p: model.predict(p[None])[0], row)
-        size = np.abs(expected).max(axis=1, keepdims=True)
-        np.testing.assert_allclose(jacobian / size, expected / size, rtol=0, atol=2e-6)
-
-
-@pytest.mark.parametrize(("correlation", "trend"), EVERY)
-def test_interpolates_at_zero_nugget(data, correlation, trend):
-    x, y, _ = data
-    model = fit(x[:40], y[:40], correlation, trend, nugget=0.0)
-    assert model.nugget == 0.0
-    spread = np.ptp(y, axis=0)
-    np.testing.assert_allclose(model.predict(x[:40]) / spread, y[:40] / spread, rtol=0, atol=1e-8)
-    assert (model.standard_error(x[:40]) / spread).max() < 1e-5
-    assert (model.standard_error(x[40:]) / spread).min() > 1e-5
-
-
-def test_nugget_smooths(data):
-    x, y, _ = data
-    model = fit(x, y, nugget=1e-2)
-    assert np.abs(model.predict(x) - y)[:, 0].max() > 1e-4
-
-
-@pytest.mark.parametrize("correlation", CORRELATIONS)
-def test_affine_maps_change_nothing(data, correlation):
-    x, y, where = data
-    slope, shift = np.array([1e-3, -40.0, 7.0]), np.array([5.0, -3.0, 0.1])
-    mapped = fit(x * slope + shift, 1e6 * y + 7.0, correlation)
-    expected, size = fit(x, y, correlation).predict(where), np.ptp(y, axis=0)
-    found = (mapped.predict(where * slope + shift) - 7.0) / 1e6
-    np.testing.assert_allclose(found / size, expected / size, rtol=0, atol=1e-8)
-
-
-@pytest.mark.parametrize("correlation", CORRELATIONS)
-def test_scaling_does_not_move_the_search(data, correlation):
-    x, y, _ = data
-    settings = KrigingSettings(correlation=correlation, likelihood_points=40)
-    plain = fit_kriging(x, y, settings, np.random.default_rng(0))
-    slope = np.array([2.0**-10, 32.0, 4.0])  # powers of two round nothing
-    mapped = fit_kriging(x * slope, 2.0**20 * y, settings, np.random.default_rng(0))
-    assert np.array_equal(mapped.theta, plain.theta)
-    assert np.array_equal(mapped.gamma, plain.gamma)
-
-
-@pytest.mark.parametrize(("trend", "degree"), [("constant", 0), ("linear", 1), ("quadratic", 2)])
-def test_trend_is_recovered_far_outside(trend, degree):
-    rng = np.random.default_rng(1)
-    x, far = rng.uniform(-1, 1, (50, 3)), rng.uniform(-10, 10, (20, 3))
-    exponents = polynomial_exponents(3, degree)
-    weights = rng.normal(size=len(exponents))
-
-    def polynomial(p):
-        return (p[:, None, :] ** exponents).prod(axis=2) @ weights[:, None]
-
-    model = fit(x, polynomial(x), "squar_exp", trend)
-    np.testing.assert_allclose(model.predict(far), polynomial(far), rtol=1e-8, atol=1e-8)
-
-
-def test_constant_output(data):
-    x, y, where = data
-    outputs = np.column_stack([y[:, 0], np.full(len(x), 4.25)])
-    model = fit_kriging(x, outputs, rng=np.random.default_rng(0))
-    np.testing.assert_allclose(model.predict(where)[:, 1], 4.25, rtol=1e-14, atol=0)
-    assert np.abs(model.predict_with_jacobian(where[0])[1][1]).max() < 1e-12
-    alone = fit_kriging(x, outputs[:, [1]], rng=np.random.default_rng(0))
-    np.testing.assert_allclose(alone.predict(where), 4.25, rtol=1e-14, atol=0)
-
-
-@pytest.mark.parametrize(("correlation", "trend"), EVERY)
-@pytest.mark.parametrize("nugget", [1e-8, 1e-3])
-def test_dubrule1983_leave_one_out(data, correlation, trend, nugget):
-    x, y, _ = data
-    x, y = x[:30], y[:30]
-    model = fit(x, y, correlation, trend, nugget)
-    expected = np.empty_like(y)
-    power = 2 if correlation == "squar_exp" else 1
-    for i in range(len(x)):
-        rest = np.delete(x, i, axis=0)
-        ratio = rest.std(axis=0, ddof=1) / model.x_scale
-        settings = KrigingSettings(correlation=correlation, trend=trend, nugget=nugget)
-        without = fit_kriging(
-            rest, np.delete(y, i, axis=0), settings, lengths=model.theta * ratio**power
-        )
-        expected[i] = y[i] - without.predict(x[[i]])[0]
-    size = np.abs(expected).max(axis=0)
-    np.testing.assert_allclose(model.leave_one_out() / size, expected / size, rtol=0, atol=1e-5)
-
-
-@pytest.mark.parametrize("correlation", CORRELATIONS)
-def test_search_finds_good_lengths(data, correlation):
+@pytest.mark.parametrize(("kinds", "shear_inputs"), LIKELIHOODS)
+def test_gradient_of_the_likelihood(kinds, shear_inputs):
+    likelihood = likelihood_of(kinds, shear_inputs)
     rng = np.random.default_rng(3)
-    x = rng.uniform(-1, 1, (200, 3))
-    where = rng.uniform(-1, 1, (200, 3))
-    settings = KrigingSettings(correlation=correlation, likelihood_points=120)
-    model = fit_kriging(x, truth(x), settings, np.random.default_rng(0))
-    error = np.sqrt(((model.predict(where) - truth(where)) ** 2).mean(axis=0))
-    limit = {"squar_exp": 2e-4, "matern52": 4e-3, "matern32": 1.5e-2}[correlation]
-    assert (error / np.ptp(truth(where), axis=0)).max() < limit
-    # leave-one-out stands for the error at new points
-    loo = np.sqrt((model.leave_one_out() ** 2).mean(axis=0))
-    assert np.all(loo < 4 * error)
-    assert np.all(loo > 0.5 * error)
+    shears = rng.uniform(-0.5, 0.5, len(shear_inputs))
+    at = np.concatenate([rng.uniform(-0.5, 1.0, 4), [np.log(1e-3)], shears])
+    _, gradient = likelihood(at)
+    for i in range(len(at)):
+        step = 1e-5 * np.eye(len(at))[i]
+        slope = (likelihood(at + step)[0] - likelihood(at - step)[0]) / 2e-5
+        assert gradient[i] == pytest.approx(slope, rel=1e-6, abs=1e-9)
 
 
-def test_noise_is_estimated():
-    rng = np.random.default_rng(5)
-    x = rng.uniform(-1, 1, (150, 2))
-    smooth = np.sin(2 * x[:, [0]]) + x[:, [1]] ** 2
-    y = smooth + rng.normal(scale=0.05, size=smooth.shape)
-    settings = KrigingSettings(correlation="squar_exp", estimate_noise=True)
-    model = fit_kriging(x, y, settings, np.random.default_rng(0))
-    noise = np.sqrt(model.nugget * model.variance[0])
-    assert 0.03 < noise < 0.08
-    assert np.sqrt(np.mean((model.predict(x) - smooth) ** 2)) < 0.03
+@pytest.mark.parametrize(("kinds", "shear_inputs"), LIKELIHOODS)
+def test_likelihood_is_that_of_its_definition(kinds, shear_inputs):
+    likelihood = likelihood_of(kinds, shear_inputs)
+    lengths, nugget = np.array([0.8, 1.5, 1.0, 2.0]), 1e-2
+    shear = np.zeros(4)
+    shear[list(shear_inputs)] = 0.4
+    z, y, h = likelihood.z, likelihood.y, likelihood.trend
+    placed = z.copy()
+    placed[:, 0] += z @ shear
+    matrix = nugget * np.eye(len(z))
+    for i in range(len(z)):
+        for j in range(len(z)):
+            factors = [
+                reference.correlation(kind, abs(placed[i, k] - placed[j, k]) / lengths[k])
+                for k, kind in enumerate(kinds)
+            ]
+            matrix[i, j] += np.prod(factors)
+    inverse = np.linalg.inv(matrix)
+    beta = np.linalg.solve(h.T @ inverse @ h, h.T @ inverse @ y)
+    rest = y - h @ beta
+    variance = np.diag(rest.T @ inverse @ rest) / len(z)
+    outputs = y.shape[1]
+    value = 0.5 * len(z) * np.log(variance).sum() + 0.5 * outputs * np.linalg.slogdet(matrix)[1]
+    found, _ = likelihood(likelihood.vector(Parameters(lengths, nugget, shear)))
+    assert found == pytest.approx(value / y.size, rel=1e-9)
 
 
-def test_same_generator_same_model(data):
-    x, y, where = data
-    first = fit_kriging(x, y, rng=np.random.default_rng(9)).predict(where)
-    assert np.array_equal(first, fit_kriging(x, y, rng=np.random.default_rng(9)).predict(where))
+def test_vector_and_parameters_are_inverse():
+    likelihood = likelihood_of([1, 0, 0, 0], (1, 3))
+    parameters = Parameters(np.array([1.0, 2.0, 3.0, 4.0]), 1e-5, np.array([0.0, 0.2, 0.0, -0.3]))
+    back = likelihood.parameters(likelihood.vector(parameters))
+    np.testing.assert_allclose(back.lengths, parameters.lengths, rtol=1e-14)
+    np.testing.assert_array_equal(back.shear, parameters.shear)
+    assert back.nugget == pytest.approx(parameters.nugget, rel=1e-14)
 
 
-def test_nugget_is_raised_and_reported():
-    x = np.linspace(-1, 1, 80)[:, None]
-    settings = KrigingSettings(correlation="squar_exp", nugget=1e-16)
-    model = fit_kriging(x, np.sin(x), settings, lengths=[0.01])
-    assert 1e-16 < model.nugget <= 1e-6
-    np.testing.assert_allclose(model.predict(x), np.sin(x), rtol=0, atol=1e-4)
+def test_search_finds_the_same_optimum_from_anywhere():
+    x = cube(150, 4)
+    y = truth(x)
+    trend = basis_matrix(x, polynomial_exponents(4, 1))
+    scaled = (y - y.mean(axis=0)) / y.std(axis=0)
+    likelihood = Likelihood(x, scaled, trend, np.zeros(4, dtype=np.int64), (), (1e-12, 1e-3))
+    starts = [likelihood.first(), *(likelihood.first(np.random.default_rng(i)) for i in range(4))]
+    values = [maximise(likelihood, start, 80)[1] for start in starts]
+    assert max(values) - min(values) < 0.02
+    assert likelihood(starts[0])[0] > min(values) + 1.0
 
 
-def test_arrays_round_trip(data, tmp_path):
-    x, y, where = data
-    model = fit(x, y, "matern52", "quadratic")
-    np.savez(tmp_path / "model.npz", **model.to_arrays())
-    with np.load(tmp_path / "model.npz", allow_pickle=False) as stored:
-        loaded = regressor_from_arrays(dict(stored))
-    assert isinstance(loaded, Kriging)
-    assert isinstance(loaded, Regressor)
-    assert np.array_equal(loaded.predict(where), model.predict(where))
-    for mine, theirs in zip(
-        model.predict_with_jacobian(where[0]), loaded.predict_with_jacobian(where[0]), strict=True
-    ):
-        assert np.array_equal(mine, theirs)
-    assert np.array_equal(loaded.standard_error(where), model.standard_error(where))
-    assert np.array_equal(loaded.leave_one_out(), model.leave_one_out())
+@pytest.mark.parametrize("correlation", [*CORRELATIONS, "mixed"])
+def test_fit_passes_through_its_samples(correlation):
+    x = cube(80, 4)
+    fitted = fit_kriging(
+        x, kinked(x), KrigingSettings(correlation=correlation, nugget=(1e-12,) * 2)
+    )
+    scale = np.ptp(kinked(x), axis=0)
+    off = np.abs(reference.evaluate(fitted.regressor, x) - kinked(x)).max(axis=0)
+    assert (off < 1e-6 * scale).all()
+    assert (reference.standard_error(fitted.regressor, x) < 1e-3 * scale).all()
 
 
-def test_model_is_a_value(data):
-    x, y, where = data
-    model = fit(x, y)
-    before = model.predict(where)
-    x[:] += 0.0
-    with pytest.raises(ValueError, match="read-only"):
-        model.gamma[0] = 0.0
-    model.to_arrays()["gamma"][:] = 0.0
-    assert np.array_equal(before, model.predict(where))
+def test_predicts_where_it_was_not_fitted():
+    x, where = cube(200, 3), 0.9 * cube(100, 3, seed=8)
+    fitted = fit_kriging(x, truth(x), SMOOTH)
+    error = np.abs(reference.evaluate(fitted.regressor, where) - truth(where)).max(axis=0)
+    assert (error < 2e-3 * np.ptp(truth(x), axis=0)).all()
+    assert 0.0 < error[0] < 1e-5
 
 
-def test_kernel_arguments_have_one_signature(data):
-    x, y, _ = data
-    kriging = fit(x, y).kernel_arguments()
-    single = fit(x, y[:, :1]).kernel_arguments()
-    surface = fit_regressor("response_surface", x, y).kernel_arguments()
-    for other in (single, surface):
-        for a, b in zip(kriging, other, strict=True):
-            assert type(a) is type(b)
-            if isinstance(a, np.ndarray):
-                assert (a.dtype, a.ndim) == (b.dtype, b.ndim)
-                assert b.flags.c_contiguous
-                assert b.flags.writeable
-    value, jacobian = np.empty(2), np.empty((2, 3))
-    evaluate(x[0], *kriging, value, jacobian)
-    np.testing.assert_allclose(value, fit(x, y).predict(x[:1])[0], rtol=1e-12, atol=0)
+@pytest.mark.parametrize("correlation", ["squared_exponential", "mixed", "matern32"])
+def test_leave_one_out_is_a_model_without_the_row(correlation):
+    x = cube(50, 4)
+    y = kinked(x)
+    settings = KrigingSettings(correlation=correlation, trend="linear", nugget=(1e-6, 1e-6))
+    regressor, check = fit_kriging(x, y, settings)
+    assert check.kind == "leave-one-out"
+    np.testing.assert_array_equal(check.rows, np.arange(50))
+    for row in (0, 17, 49):
+        kept = np.delete(np.arange(50), row)
+        matrix = reference.correlations(regressor, regressor.points)[np.ix_(kept, kept)]
+        matrix += regressor.nugget * np.eye(49)
+        h = reference.polynomials(regressor.points[kept], regressor.exponents)
+        inverse = np.linalg.inv(matrix)
+        scaled = (y[kept] - regressor.y_offset) / regressor.y_scale
+        beta = np.linalg.solve(h.T @ inverse @ h, h.T @ inverse @ scaled)
+        gamma = inverse @ (scaled - h @ beta)
+        without = replace(
+            regressor, points=regressor.points[kept], weights=np.concatenate([beta, gamma]).T
+        )
+        left = y[[row]] - reference.evaluate(without, x[[row]])
+        np.testing.assert_allclose(check.residuals[[row]], left, rtol=1e-6)
+        expected = reference.standard_error(without, x[[row]])
+        np.testing.assert_allclose(check.standard_errors[[row]], expected, rtol=1e-6)
 
 
-def _with_nan(a):
-    a = a.copy()
-    a[3, 0] = np.nan
-    return a
+@pytest.mark.parametrize("safety", [1.0, 1.5])
+def test_standard_errors_are_calibrated(safety):
+    x = cube(120, 4)
+    check = fit_kriging(x, kinked(x), replace(SMOOTH, safety=safety)).check
+    squares = (standardised(check) ** 2).mean(axis=0)
+    np.testing.assert_allclose(squares, 1.0 / safety**2, rtol=1e-10)
+
+
+def test_intervals_cover_what_they_promise():
+    x, where = cube(300, 4), 0.95 * cube(500, 4, seed=8)
+    regressor, check = fit_kriging(x, kinked(x))
+    error = np.abs(reference.evaluate(regressor, where) - kinked(where))
+    inside = (error < 1.96 * reference.standard_error(regressor, where)).mean(axis=0)
+    assert (inside > 0.88).all()
+    assert (coverage(check) > 0.88).all()
+
+
+def test_auto_takes_the_fitting_correlation():
+    x = cube(200, 4)
+    smooth = fit_kriging(x, truth(x)).regressor
+    np.testing.assert_array_equal(smooth.kinds, 0)
+    bent = fit_kriging(x, kinked(x)).regressor
+    np.testing.assert_array_equal(bent.kinds, [1, 0, 0, 0])
+    assert bent.shear[3] == pytest.approx(-0.5, abs=0.05)
+    np.testing.assert_array_equal(bent.shear[:3], 0.0)
+
+
+def test_mixed_needs_no_sheared_input():
+    x = cube(60, 3)
+    regressor = fit_kriging(x, truth(x), KrigingSettings(correlation="mixed")).regressor
+    np.testing.assert_array_equal(regressor.shear, 0.0)
 
 
 @pytest.mark.parametrize(
-    ("change", "settings", "named"),
-    [
-        (lambda x, y: (_with_nan(x), y), {}, r"X: expected finite numbers.*\(3, 0\)"),
-        (lambda x, y: (x, _with_nan(y)), {}, r"Y: expected finite numbers.*\(3, 0\)"),
-        (lambda x, y: (x, y[:-1]), {}, "Y: expected one row for each of the 60 rows"),
-        (lambda x, y: (x[:, 0], y), {}, "X: expected shape"),
-        (lambda x, y: (x[:0], y[:0]), {}, "X, Y: expected at least one row"),
-        (lambda x, y: (x[:4], y[:4]), {}, "X: expected more than 4 rows for a linear trend"),
-        (lambda x, y: (x[:10], y[:10]), {"trend": "quadratic"}, "more than 10 rows for a quadra"),
-        (lambda x, y: (x * [1, 1, 0], y), {}, "X: expected columns that determine a linear"),
-        (
-            lambda x, y: (np.vstack([x, x[:2]]), np.vstack([y, y[:2]])),
-            {"nugget": 0.0},
-            "X: expected distinct rows with a zero nugget, found 2",
-        ),
-    ],
+    ("rows", "inputs", "terms"), [(510, 6, 28), (480, 6, 7), (30, 3, 4), (7, 3, 1)]
 )
-def test_bad_data(data, change, settings, named):
-    x, y, _ = data
-    with pytest.raises(ValueError, match=named):
-        fit_kriging(*change(x, y), KrigingSettings(**settings), np.random.default_rng(0))
+def test_trend_follows_the_number_of_samples(rows, inputs, terms):
+    x = cube(rows, inputs)
+    settings = replace(SMOOTH, likelihood_points=20, refine=0, iterations=2)
+    regressor = fit_kriging(x, truth(x), settings).regressor
+    assert len(regressor.exponents) == terms
+
+
+@pytest.mark.parametrize("search", ["smt", "scikit-learn"])
+@pytest.mark.parametrize("correlation", ["squared_exponential", "matern52"])
+def test_searches_of_other_packages_are_no_likelier(search, correlation):
+    x = cube(80, 2)
+    y = np.sin(2.0 * x[:, [0]] + x[:, [1]]) + 0.3 * np.cos(3.0 * x[:, [1]])
+    scaled = (y - y.mean(axis=0)) / y.std(axis=0)
+    trend = basis_matrix(x, polynomial_exponents(2, 1))
+    kinds = np.full(2, CORRELATIONS[correlation])
+    values = {}
+    for name in (search, "likelihood"):
+        settings = KrigingSettings(correlation, trend="linear", search=name, starts=3)
+        regressor = fit_kriging(x, y, settings).regressor
+        np.testing.assert_array_equal(regressor.kinds, kinds)
+        likelihood = Likelihood(regressor.points, scaled, trend, kinds, (), (1e-12, 1e-3))
+        found = Parameters(regressor.lengths, regressor.nugget, np.zeros(2))
+        values[name] = likelihood(likelihood.vector(found))[0]
+    assert values["likelihood"] <= values[search] + 1e-4
+    # lengths handed over in other units would be far less likely
+    assert values[search] < values["likelihood"] + 1.5
+
+
+def test_search_is_refined_on_all_samples(monkeypatch):
+    seen = []
+
+    def spy(likelihood, start, iterations):
+        seen.append((len(likelihood.z), iterations))
+        return maximise(likelihood, start, iterations)
+
+    monkeypatch.setattr(kriging, "maximise", spy)
+    x = cube(60, 3)
+    settings = replace(SMOOTH, likelihood_points=30, starts=2, iterations=5, refine=3)
+    fit_kriging(x, truth(x), settings)
+    assert seen == [(30, 5), (30, 5), (60, 3)]
+    seen.clear()
+    monkeypatch.setattr(kriging, "_MOST_REFINED", 59)
+    fit_kriging(x, truth(x), replace(settings, likelihood_points=10, starts=1, trend="quadratic"))
+    assert seen == [(30, 5)]  # three for each trend term
+
+
+def test_constant_outputs_are_kept():
+    x = cube(40, 3)
+    y = np.column_stack([np.full(40, 7.25), truth(x)[:, 0], np.zeros(40)])
+    regressor, check = fit_kriging(x, y, SMOOTH)
+    found = reference.evaluate(regressor, x + 0.05)
+    np.testing.assert_allclose(found[:, [0, 2]], [[7.25, 0.0]] * 40, atol=1e-12)
+    assert np.isfinite(check.standard_errors).all()
+    alone = fit_kriging(x, y[:, [0]]).regressor
+    np.testing.assert_allclose(reference.evaluate(alone, x), 7.25, rtol=1e-14)
+
+
+def test_constant_and_inert_inputs():
+    x = np.column_stack([cube(150, 3), np.full(150, 2.0), cube(150, 1, seed=9)])
+    regressor = fit_kriging(x, truth(x), SMOOTH).regressor
+    where = np.column_stack([0.9 * cube(50, 3, seed=5), np.full(50, 2.0), cube(50, 1, seed=4)])
+    error = np.abs(reference.evaluate(regressor, where) - truth(where)).max(axis=0)
+    assert (error < 1e-2 * np.ptp(truth(x), axis=0)).all()
+    assert regressor.lengths[4] > 5.0 * regressor.lengths[0]
+
+
+def test_repeated_rows():
+    x = cube(40, 3)
+    rows = np.concatenate([x, x[:10]])
+    same = fit_kriging(rows, truth(rows), SMOOTH).regressor
+    np.testing.assert_allclose(reference.evaluate(same, x), truth(x), rtol=1e-3)
+    noise = np.random.default_rng(1).normal(0.0, 0.05, (50, 1))
+    settings = replace(SMOOTH, nugget=(1e-12, 1.0))
+    noisy = fit_kriging(rows, truth(rows)[:, :1] + noise, settings).regressor
+    assert noisy.nugget > 1e-5
+
+
+def test_nugget_is_raised_until_the_matrix_can_be_factorised():
+    x = cube(200, 2)  # of two inputs and so many rows, no lengths have a definite matrix
+    settings = replace(SMOOTH, nugget=(1e-15, 1e-15), likelihood_points=20, refine=0)
+    regressor = fit_kriging(x, truth(np.column_stack([x, x[:, 0]])), settings).regressor
+    assert regressor.nugget > 1e-15
+    assert np.isfinite(regressor.weights).all()
+
+
+def test_same_seed_same_bits():
+    x = cube(60, 3)
+    settings = KrigingSettings(likelihood_points=40, starts=2)
+    fits = [fit_kriging(x, truth(x), settings, np.random.default_rng(s)) for s in (4, 4, 5)]
+    first, again, other = (f.regressor.weights for f in fits)
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first, other)
+
+
+def test_units_do_not_matter():
+    x, where = cube(60, 3), 0.5 * cube(20, 3, seed=2)
+    slope = np.array([4.0, 0.25, 1024.0])
+    plain = fit_kriging(x, truth(x), SMOOTH).regressor
+    mapped = fit_kriging(x * slope, 2.0**-20 * truth(x), SMOOTH).regressor
+    found = reference.evaluate(mapped, where * slope)
+    np.testing.assert_array_equal(found, 2.0**-20 * reference.evaluate(plain, where))
+
+
+def test_posterior_is_the_standard_error():
+    x, where = cube(60, 4), cube(30, 4, seed=3)
+    regressor = fit_kriging(x, kinked(x), KrigingSettings(correlation="mixed")).regressor
+    posterior = Posterior(regressor, where)
+    expected = reference.standard_error(regressor, where) ** 2 / regressor.variance
+    np.testing.assert_allclose(posterior.variance + regressor.nugget, expected[:, 0], atol=1e-9)
+    diagonal = [posterior.covariance(i)[i] for i in range(30)]
+    np.testing.assert_allclose(diagonal, posterior.variance, atol=1e-9)
+
+
+def test_spread_picks_as_if_each_had_been_sampled():
+    x, candidates = cube(40, 4), cube(60, 4, seed=3)
+    settings = KrigingSettings(correlation="mixed", trend="linear", nugget=(1e-8, 1e-8))
+    regressor = fit_kriging(x, kinked(x), settings).regressor
+    weights = np.random.default_rng(0).uniform(0.5, 2.0, 60)
+    picks = spread_picks(regressor, candidates, weights, 8)
+    z = reference.scaled(regressor, candidates)
+    points = regressor.points
+    for pick in picks:
+        filled = np.zeros((2, len(regressor.exponents) + len(points)))
+        grown = replace(regressor, points=points, weights=filled)
+        variance = reference.standard_error(grown, candidates)[:, 0] ** 2
+        assert pick == np.argmax(weights**2 * (variance - grown.variance[0] * grown.nugget))
+        points = np.concatenate([points, z[[pick]]])
+    assert len(set(picks.tolist())) == 8
+
+
+def test_spread_picks_takes_every_candidate_once():
+    x, candidates = cube(30, 3), cube(12, 3, seed=3)
+    regressor = fit_kriging(x, truth(x), SMOOTH).regressor
+    assert sorted(spread_picks(regressor, candidates, np.ones(12), 12)) == list(range(12))
+
+
+def test_local_error_is_larger_where_the_model_erred():
+    x = cube(80, 3)
+    regressor, check = fit_kriging(x, truth(x), SMOOTH)
+    residuals = check.residuals.copy()
+    residuals[:] = check.standard_errors
+    left = x[:, 0] < 0.0
+    residuals[left] *= 3.0
+    where = np.array([[-0.9, 0.0, 0.0], [0.9, 0.0, 0.0]])
+    worse, usual = local_error(regressor, check._replace(residuals=residuals), where)
+    assert usual == pytest.approx(1.0, rel=1e-12)
+    assert worse == pytest.approx(np.sqrt(9.3 / 1.3), rel=1e-12)
 
 
 @pytest.mark.parametrize(
-    ("settings", "named"),
+    ("settings", "message"),
     [
-        ({"correlation": "gauss"}, "correlation: expected one of .*matern52"),
-        ({"trend": "cubic"}, "trend: expected one of .*linear"),
-        ({"nugget": -1e-9}, "nugget: expected >= 0"),
-        ({"likelihood_points": 3}, "likelihood_points: expected >= 10"),
-        ({"n_start": 0}, "n_start: expected >= 1"),
+        ({"correlation": "cubic"}, "correlation: expected one of"),
+        ({"trend": "cubic"}, "trend: expected one of"),
+        ({"search": "grid"}, "search: expected one of"),
+        ({"search": "smt"}, "correlation: expected one of .* for the search of smt"),
+        ({"shear_inputs": (0,)}, "shear_inputs: expected"),
+        ({"shear_inputs": (2, 2)}, "shear_inputs: expected"),
+        ({"nugget": (0.0, 1e-3)}, "nugget: expected >= 1e-15"),
+        ({"nugget": (1e-3, 1e-6)}, "nugget: expected >= 0.001"),
+        ({"starts": 0}, "starts: expected"),
+        ({"likelihood_points": 5}, "likelihood_points: expected"),
+        ({"iterations": 0}, "iterations: expected"),
+        ({"refine": -1}, "refine: expected"),
+        ({"safety": 0.0}, "safety: expected"),
     ],
 )
-def test_bad_settings(settings, named):
-    with pytest.raises(ValueError, match=named):
+def test_bad_settings(settings, message):
+    with pytest.raises(ValueError, match=message):
         KrigingSettings(**settings)
 
 
-def test_repeated_rows_with_nugget(data):
-    x, y, where = data
-    model = fit(np.vstack([x, x[:2]]), np.vstack([y, y[:2]]))
-    size = np.ptp(y, axis=0)
-    np.testing.assert_allclose(
-        model.predict(where) / size, fit(x, y).predict(where) / size, rtol=0, atol=1e-2
-    )
+@pytest.mark.parametrize(
+    ("change", "trend", "message"),
+    [
+        (lambda x: x[:4], "linear", "X: expected more than 5 rows for a linear trend of 3 inputs"),
+        (lambda x: x[:10], "quadratic", "X: expected more than 11 rows for a quadratic trend"),
+        (lambda x: np.column_stack([x, x[:, 0]]), "linear", "dependent columns"),
+        (lambda x: x[:2], "auto", "X: expected more than 2 rows for a constant trend"),
+        (lambda x: np.where(x > 0.9, np.nan, x), "linear", "X: expected finite numbers"),
+    ],
+)
+def test_bad_data(change, trend, message):
+    x = change(cube(60, 3))
+    y = np.arange(len(x), dtype=float)[:, None]
+    with pytest.raises(ValueError, match=message):
+        fit_kriging(x, y, KrigingSettings(correlation="matern52", trend=trend))
 
 
-def test_bad_calls(data):
-    x, y, _ = data
-    model = fit(x, y)
-    with pytest.raises(ValueError, match="rng: expected a numpy Generator"):
-        fit_kriging(x, y)
-    with pytest.raises(ValueError, match=r"lengths: expected shape \(3\)"):
-        fit_kriging(x, y, lengths=[1.0])
-    with pytest.raises(ValueError, match="lengths: expected numbers of at least 0"):
-        fit_kriging(x, y, lengths=[1.0, -1.0, 1.0])
-    with pytest.raises(ValueError, match=r"X: expected shape \(any, 3\)"):
-        model.predict(np.zeros((4, 2)))
-    with pytest.raises(ValueError, match=r"x: expected shape \(3\)"):
-        model.predict_with_jacobian(np.zeros(4))
-    with pytest.raises(ValueError, match="X: expected finite"):
-        model.standard_error(np.full((1, 3), np.nan))
+def test_indispensable_row():
+    x = np.column_stack([np.r_[np.zeros(29), 1.0], cube(30, 2)])
+    settings = KrigingSettings(correlation="matern52", trend="linear")
+    with pytest.raises(ValueError, match="row 29 to be indispensable"):
+        fit_kriging(x, truth(x), settings)
 
 
-def test_bad_arrays(data):
-    x, y, _ = data
-    arrays = fit(x, y).to_arrays()
-    with pytest.raises(ValueError, match=r"missing \['gamma'\]"):
-        regressor_from_arrays({k: v for k, v in arrays.items() if k != "gamma"})
-    with pytest.raises(ValueError, match="gamma: expected shape"):
-        regressor_from_arrays(arrays | {"gamma": arrays["gamma"][:-1]})
-    with pytest.raises(ValueError, match="x_scale: expected positive"):
-        regressor_from_arrays(arrays | {"x_scale": 0.0 * arrays["x_scale"]})
-    with pytest.raises(ValueError, match="family: expected one of"):
-        regressor_from_arrays(arrays | {"family": np.array("spline")})
-    with pytest.raises(ValueError, match="under 'family', found none"):
-        regressor_from_arrays({})
+def test_bad_candidates():
+    x = cube(30, 3)
+    regressor = fit_kriging(x, truth(x), SMOOTH).regressor
+    with pytest.raises(ValueError, match=r"candidates: expected shape \(any, 3\)"):
+        spread_picks(regressor, np.zeros((4, 2)), np.ones(4), 1)
+    with pytest.raises(ValueError, match="count: expected"):
+        spread_picks(regressor, np.zeros((4, 3)), np.ones(4), 5)
+    with pytest.raises(ValueError, match="weights: expected shape"):
+        spread_picks(regressor, np.zeros((4, 3)), np.ones(3), 1)
+    empty = replace(regressor, points=np.empty((0, 3)), weights=regressor.weights[:, :4])
+    with pytest.raises(ValueError, match="regressor: expected a Kriging model"):
+        local_error(empty, fit_kriging(x, truth(x), SMOOTH).check, x)

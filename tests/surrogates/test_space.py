@@ -13,9 +13,13 @@ from surrogates.space import OFFSET_COORDINATES, ReferencePath, SampleSpace
 KNOTS = np.array([0.0, 0.3, 0.5, 0.9, 1.1])
 
 
+def places(count):
+    scale = [0.02, 0.1, 5e-3, 2e-2, 2e-3]
+    return np.random.default_rng(4).normal(size=(count, 5)) * scale
+
+
 def path_of(knots):
-    rng = np.random.default_rng(4)
-    return ReferencePath(knots, rng.normal(size=(len(knots), 5)) * [0.02, 0.1, 5e-3, 2e-2, 2e-3])
+    return ReferencePath.through(knots, places(len(knots)))
 
 
 def space_of(knots=KNOTS):
@@ -24,15 +28,15 @@ def space_of(knots=KNOTS):
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 5])
 def test_path_hits_its_knots(count):
-    path = path_of(KNOTS[:count])
-    expected = np.column_stack([path.flexion, path.coordinates])
-    np.testing.assert_allclose(path.poses(path.flexion), expected, rtol=0, atol=1e-15)
+    path, knots = path_of(KNOTS[:count]), KNOTS[:count]
+    expected = np.column_stack([knots, places(count)])
+    np.testing.assert_allclose(path.poses(knots), expected, rtol=0, atol=1e-15)
 
 
 @pytest.mark.parametrize("count", [3, 4, 5])
 def test_path_is_continuous_to_its_second_derivative(count):
-    breaks, c = path_of(KNOTS[:count]).spline
-    t = np.diff(breaks)[:-1, None]
+    path = path_of(KNOTS[:count])
+    t, c = np.diff(path.flexion)[:-1, None], path.pieces
     left, right = c[:, :-1], c[:, 1:]
     ends = [
         ((left[0] * t + left[1]) * t + left[2]) * t + left[3],
@@ -47,23 +51,44 @@ def test_path_is_continuous_to_its_second_derivative(count):
 def test_path_is_the_not_a_knot_spline_and_its_end_pieces_go_on():
     path = path_of(KNOTS)
     where = np.linspace(-0.5, 1.6, 43)
-    oracle = CubicSpline(path.flexion, path.coordinates, bc_type="not-a-knot", extrapolate=True)
+    oracle = CubicSpline(KNOTS, places(5), bc_type="not-a-knot", extrapolate=True)
     poses = path.poses(where)
     np.testing.assert_allclose(poses[:, 1:], oracle(where), rtol=0, atol=1e-14)
     np.testing.assert_array_equal(poses[:, 0], where)
 
 
+def test_path_through_three_poses_is_the_natural_spline():
+    oracle = CubicSpline(KNOTS[:3], places(3), bc_type="natural", extrapolate=True)
+    where = np.linspace(-0.5, 1.0, 13)
+    np.testing.assert_allclose(
+        path_of(KNOTS[:3]).poses(where)[:, 1:], oracle(where), rtol=0, atol=1e-14
+    )
+
+
 def test_path_of_two_knots_is_straight():
-    path = path_of(KNOTS[:2])
-    ends = path.coordinates
+    ends = places(2)
     expected = ends[0] + (ends[1] - ends[0]) * 2.0
-    np.testing.assert_allclose(path.poses([0.6])[0, 1:], expected, rtol=0, atol=1e-15)
+    found = path_of(KNOTS[:2]).poses([0.6])[0, 1:]
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-15)
 
 
 def test_path_of_one_knot_is_constant():
-    path = path_of([0.2])
-    poses = path.poses([-3.0, 0.2, 5.0])
-    np.testing.assert_array_equal(poses[:, 1:], np.tile(path.coordinates, (3, 1)))
+    for path in (path_of([0.2]), ReferencePath.constant(0.2, places(1)[0])):
+        poses = path.poses([-3.0, 0.2, 5.0])
+        np.testing.assert_array_equal(poses[:, 1:], np.tile(places(1), (3, 1)))
+
+
+def test_path_of_pieces_is_their_polynomials():
+    """In falling powers of the flexion past the piece's first knot; a knot is the next piece's."""
+    pieces = np.random.default_rng(1).normal(size=(4, 2, 5))
+    path = ReferencePath([0.0, 0.4, 1.0], pieces)
+    for flexion, piece, start in (
+        (-0.3, 0, 0.0), (0.0, 0, 0.0), (0.39, 0, 0.0), (0.4, 1, 0.4), (1.0, 1, 0.4), (1.7, 1, 0.4),
+    ):  # fmt: skip
+        t = flexion - start
+        expected = [np.polyval(pieces[:, piece, k], t) for k in range(5)]
+        np.testing.assert_allclose(path.poses([flexion])[0, 1:], expected, rtol=1e-13, atol=1e-15)
+    assert path.poses([]).shape == (0, 6)
 
 
 def test_corners_and_middle_of_the_cube():
@@ -76,6 +101,57 @@ def test_corners_and_middle_of_the_cube():
     expected = [-space.offsets, space.offsets, 0 * space.offsets]
     np.testing.assert_allclose(offsets, expected, rtol=0, atol=1e-16)
     np.testing.assert_array_equal(poses[:, 4], space.path.poses(poses[:, 0])[:, 4])
+
+
+@pytest.mark.parametrize("spread", [0.5, 1.0, 2.0, 4.0])
+def test_the_root_of_the_load_of_the_degree_asked_for_is_spread_evenly(spread):
+    space = space_of()
+    unit = np.full((11, 6), 0.5)
+    unit[:, 5] = np.linspace(0.0, 1.0, 11)
+    poses, load = space.draw(unit, spread)
+    roots = load ** (1.0 / spread)
+    np.testing.assert_allclose(np.diff(roots), np.ptp(roots) / 10, rtol=1e-9, atol=0)
+    np.testing.assert_allclose(load[[0, -1]], [25.0, 2500.0], rtol=1e-14, atol=0)
+    assert load.min() >= 25.0
+    assert load.max() <= 2500.0  # to the last digit
+    np.testing.assert_array_equal(poses, space.draw(unit)[0])
+
+
+@pytest.mark.parametrize("spread", [0.0, -1.0, np.nan])
+def test_a_spread_of_no_degree_is_refused(spread):
+    with pytest.raises(ValueError, match="spread: expected > 0"):
+        space_of().draw(np.full((1, 6), 0.5), spread)
+
+
+def test_poses_of_the_box_are_held_as_they_are():
+    space = space_of()
+    poses, _ = space.draw(np.random.default_rng(0).random((500, 6)))
+    poses[:, 4] += np.linspace(-1.0, 1.0, 500)
+    np.testing.assert_array_equal(space.held(poses), poses)
+
+
+def test_other_poses_are_held_at_the_border():
+    """Every offset by itself, and the height over the path kept."""
+    space = space_of()
+    rng = np.random.default_rng(0)
+    poses = space.path.poses(rng.uniform(-0.6, 1.6, 300))
+    poses[:, OFFSET_COORDINATES] += 2.0 * space.offsets * rng.uniform(-1.0, 1.0, (300, 4))
+    poses[:, 4] += rng.uniform(-1e-2, 1e-2, 300)
+    before = poses.copy()
+    held = space.held(poses)
+    np.testing.assert_array_equal(poses, before)
+    zeros = np.zeros(300)
+    (found, over), (wanted, height) = space.scaled(held, zeros), space.scaled(poses, zeros)
+    expected = np.clip(wanted[:, :5], -1.0, 1.0)
+    np.testing.assert_allclose(found[:, :5], expected, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(over, height, rtol=0, atol=1e-15)
+    outside = (np.abs(wanted[:, :5]) > 1.0).any(axis=1)
+    assert 200 < outside.sum() < 300
+    np.testing.assert_array_equal(held[~outside], poses[~outside])
+    # What is held stays, but for rounding.
+    np.testing.assert_allclose(space.held(held), held, rtol=0, atol=1e-15)
+    with pytest.raises(ValueError, match=r"poses: expected shape \(any, 6\)"):
+        space.held(poses[:, :5])
 
 
 def test_scaling_is_the_inverse_of_drawing():
@@ -111,10 +187,19 @@ def test_header_round_trip():
     for name in ("flexion", "offsets", "load"):
         np.testing.assert_array_equal(getattr(again, name), getattr(space, name))
     np.testing.assert_array_equal(again.path.flexion, space.path.flexion)
-    np.testing.assert_array_equal(again.path.coordinates, space.path.coordinates)
+    np.testing.assert_array_equal(again.path.pieces, space.path.pieces)
 
 
-@pytest.mark.parametrize("field", ["path_flexion_rad", "path_coordinates_rad_m", "load_N"])
+def test_header_of_version_1_had_the_poses_of_the_path():
+    space = space_of()
+    header = space.to_header()
+    del header["path_pieces_rad_m"]
+    header["path_coordinates_rad_m"] = places(5).tolist()
+    again = SampleSpace.from_header(header)
+    np.testing.assert_array_equal(again.path.pieces, space.path.pieces)
+
+
+@pytest.mark.parametrize("field", ["path_flexion_rad", "flexion_rad", "offsets_rad_m", "load_N"])
 def test_header_without_a_field_is_refused(field):
     header = space_of().to_header()
     del header[field]
@@ -122,12 +207,26 @@ def test_header_without_a_field_is_refused(field):
         SampleSpace.from_header(header)
 
 
+def test_header_without_a_path_is_refused():
+    header = space_of().to_header()
+    del header["path_pieces_rad_m"]
+    with pytest.raises(ValueError, match="sample space: missing path_pieces_rad_m"):
+        SampleSpace.from_header(header)
+
+
+@pytest.mark.parametrize("value", [None, {}, "text", 3.0, [[1.0], [2.0, 3.0]], ["a"] * 5, [1e400]])
+@pytest.mark.parametrize("field", ["path_flexion_rad", "path_pieces_rad_m", "load_N"])
+def test_header_of_other_values_is_refused(field, value):
+    with pytest.raises((ValueError, TypeError)):
+        SampleSpace.from_header(space_of().to_header() | {field: value})
+
+
 def test_values_cannot_be_changed():
     flexion = np.array([0.0, 1.0])
     space = SampleSpace(path_of(KNOTS), flexion, np.full(4, 0.1), [1.0, 2.0])
     flexion[:] = 5.0
     np.testing.assert_array_equal(space.flexion, [0.0, 1.0])
-    for array in (space.flexion, space.offsets, space.load, space.path.coordinates):
+    for array in (space.flexion, space.offsets, space.load, space.path.pieces):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 0.0
 
@@ -137,15 +236,31 @@ def test_values_cannot_be_changed():
     [
         ([0.0, 0.0], np.zeros((2, 5)), "path flexion: .*strictly increasing"),
         ([1.0, 0.0], np.zeros((2, 5)), "path flexion: .*strictly increasing"),
-        ([], np.zeros((0, 5)), "path flexion: expected at least one knot"),
+        ([], np.zeros((0, 5)), "path flexion: expected at least one pose"),
         ([0.0, 1.0], np.zeros((3, 5)), r"path coordinates: expected shape \(2, 5\)"),
         ([0.0, 1.0], np.zeros((2, 6)), r"path coordinates: expected shape \(2, 5\)"),
         ([0.0, np.nan], np.zeros((2, 5)), "path flexion: expected finite"),
+        ([0.0], np.full((1, 5), np.inf), "path coordinates: expected finite"),
     ],
 )
-def test_bad_paths_are_refused(knots, coordinates, message):
+def test_bad_poses_of_a_path_are_refused(knots, coordinates, message):
     with pytest.raises(ValueError, match=message):
-        ReferencePath(knots, coordinates)
+        ReferencePath.through(knots, coordinates)
+
+
+@pytest.mark.parametrize(
+    ("knots", "pieces", "message"),
+    [
+        ([0.0], np.zeros((4, 0, 5)), "path flexion: expected at least two knots"),
+        ([0.0, 0.0], np.zeros((4, 1, 5)), "path flexion: .*strictly increasing"),
+        ([0.0, 1.0], np.zeros((4, 2, 5)), r"path pieces: expected shape \(4, 1, 5\)"),
+        ([0.0, 1.0], np.zeros((3, 1, 5)), r"path pieces: expected shape \(4, 1, 5\)"),
+        ([0.0, 1.0], np.full((4, 1, 5), np.nan), "path pieces: expected finite"),
+    ],
+)
+def test_bad_pieces_are_refused(knots, pieces, message):
+    with pytest.raises(ValueError, match=message):
+        ReferencePath(knots, pieces)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,331 @@
+"""The fitted surrogate of one compartment: its coordinates, constants and regressors, evaluated.
+
+What is learnt, and how, is in `formulations`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
+from surrogates.compiled import compartments as compiled
+from surrogates.compiled.layout import new_work
+from surrogates.condyle_coordinates import CondyleCoordinates
+from surrogates.regressor import Regressor, linear_in
+from surrogates.space import SampleSpace
+
+#: Formulations and their codes in the compiled evaluation.
+FORMULATIONS = {
+    "inverted": 0,
+    "energy": 1,
+    "root": 2,
+    "touch_stiffness": 3,
+    "load_stiffness": 3,
+    "power": 4,
+    "direct": 4,
+}
+#: Parts of a compartment's surrogate; the last three share out the outputs among them.
+PARTS = ("reference", "first", "second", "third")
+#: Outputs of each formulation, the regressors' one after the other.
+_OUTPUTS = {0: 12, 1: 7, 2: 12, 3: 12, 4: 12}
+
+
+@dataclass(frozen=True, eq=False)
+class CompartmentSurrogate:
+    """Surrogate of one compartment: its coordinates, its constants and its regressors.
+
+    Parameters
+    ----------
+    formulation : str
+        One of `FORMULATIONS`.
+    space : SampleSpace
+        Where the samples were drawn; outside it a pose is held at the border.
+    coordinates : CondyleCoordinates
+        What the regressors' inputs are.
+    largest : float
+        F_max [N], or the largest energy [J].
+    degree : float
+        p.
+    reference_root : float
+        Root of the reference load (load_stiffness).
+    depth : (2,) float64
+        Middle and half range of the height or depth that is an input [m].
+    regressors : tuple of Regressor
+        `PARTS`; those that a formulation does not need have no outputs.
+    """
+
+    formulation: str
+    space: SampleSpace
+    coordinates: CondyleCoordinates
+    largest: float
+    degree: float
+    reference_root: float
+    depth: FloatArray
+    regressors: tuple[Regressor, Regressor, Regressor, Regressor]
+
+    def __post_init__(self) -> None:
+        code = FORMULATIONS[check_in("formulation", self.formulation, FORMULATIONS)]
+        check_number("largest", self.largest, above=0.0)
+        check_number("degree", self.degree, at_least=1.0)
+        check_number("reference_root", self.reference_root, at_least=0.0, at_most=1.0)
+        depth = check_array("depth", self.depth, (2,))
+        if depth[1] <= 0.0:
+            raise ValueError(f"depth: expected a half range > 0 m, found {depth[1]:g}")
+        object.__setattr__(self, "depth", frozen(depth))
+        reference, *parts = self.regressors
+        inputs = [part.inputs for part in parts]
+        if inputs != [6, 6, 6] or reference.inputs != 5:
+            raise ValueError(
+                f"regressors: expected 5 and 6 inputs, found {reference.inputs} and {inputs}"
+            )
+        outputs = sum(part.outputs for part in parts)
+        wanted = (1 if code == 3 else 0), _OUTPUTS[code]
+        if (reference.outputs, outputs) != wanted:
+            raise ValueError(
+                f"regressors: expected {wanted} outputs for {self.formulation!r}, found "
+                f"{(reference.outputs, outputs)}"
+            )
+        if code < 2 and parts[0].outputs < 1:
+            raise ValueError("regressors: expected the height in the first one, found no output")
+
+    @property
+    def code(self) -> int:
+        """Code of the formulation in the compiled evaluation."""
+        return FORMULATIONS[self.formulation]
+
+    @cached_property
+    def arguments(self) -> tuple[Any, ...]:
+        """What `compiled.compartment_loads` takes between pose and loads."""
+        space = (self.space.path.flexion, self.space.path.pieces, *self.space.centre_and_half)
+        constants = np.array(
+            [self.code, self.largest, self.degree, self.reference_root, *self.depth]
+        )
+        regressors = tuple(regressor.arguments for regressor in self.regressors)
+        return (writeable(space), writeable(self.coordinates.arguments), constants, *regressors)
+
+    @cached_property
+    def workspace(self) -> int:
+        """Size of the scratch array that `compiled.compartment_loads` needs."""
+        return int(compiled.compartment_workspace(*self.arguments[3:]))
+
+    def evaluate(self, coordinates: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return loads (12,), d(wrench)/d(pose) (6, 6) and scaled variables (6,) at a pose (6,).
+
+        Outside the box the pose is held at its border, with its height over the path. Beyond the
+        largest load the height goes on along its tangent, whose turning with the other coordinates
+        the jacobian leaves out. Out of contact the loads are zero, the centre of pressure is NaN
+        and the last variable is -1.
+        """
+        loads, jacobian, x = np.empty((1, 12)), np.empty((1, 6, 6)), np.empty((1, 6))
+        self._fill(np.array(coordinates, dtype=np.float64)[None], loads, jacobian, x)
+        return loads[0], jacobian[0], x[0]
+
+    def evaluate_batch(self, poses: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return loads (N, 12), jacobians (N, 6, 6) and variables (N, 6) at poses (N, 6)."""
+        points = check_array("poses", poses, (None, 6))
+        n = len(points)
+        filled = np.empty((n, 12)), np.empty((n, 6, 6)), np.empty((n, 6))
+        self._fill(points, *filled)
+        return filled
+
+    def _fill(
+        self, poses: FloatArray, loads: FloatArray, jacobian: FloatArray, x: FloatArray
+    ) -> None:
+        work = new_work(self.workspace)
+        compiled.compartment_loads_of_all(poses, self.arguments, loads, jacobian, x, work)
+
+    def at_load(self, poses: ArrayLike, load: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """Return poses with the height found, (N, 6), and loads, (N, 12), at given axial loads.
+
+        Parameters
+        ----------
+        poses : (N, 6) float64
+            Pose coordinates [rad, m]; the height is not read. Outside the box the offsets are
+            held at its border, as in `evaluate`.
+        load : (N,) float64
+            Axial load of the compartment [N], from 0 to the largest of the space.
+
+        Raises
+        ------
+        ValueError
+            If the formulation does not give heights at loads, or the arguments are malformed.
+        """
+        axial, held, inputs, offset, points = self._at_load(poses, load)
+        root = 0.5 * (inputs[:, 5] + 1.0)
+        outputs = np.column_stack([part.predict(inputs) for part in self.regressors[1:]])
+        # Without a height, `offset` is that of the condyle's point over its path.
+        height = outputs[:, 0] - offset
+        points[:, 1] += height
+        loads = np.empty((len(held), 12))
+        loads[:, 1] = axial
+        loads[:, [0, 2]] = outputs[:, 1:3] * axial[:, None]
+        lever = self.coordinates.lever(points)
+        loads[:, 3:6] = outputs[:, 3:6] * axial[:, None] + np.cross(lever, loads[:, :3])
+        loads[:, 6] = outputs[:, 6] * root
+        loads[:, 7:9] = outputs[:, 7:9] * root[:, None] ** (self.degree - 1.0)
+        loads[:, 9:] = outputs[:, 9:] + lever
+        found = check_array("poses", poses, (None, 6))
+        path = self.space.path
+        found[:, 4] = height + path.poses(found[:, 0])[:, 4] - path.poses(held[:, 0])[:, 4]
+        return found, loads
+
+    def errors_at_load(self, poses: ArrayLike, load: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """Return the standard errors of what `at_load` returns: heights (N,) [m], loads (N, 12)."""
+        height, errors = self._errors_beside_height(poses, load)
+        loads = self.at_load(poses, load)[1]
+        by_height = self._by_lever(loads) * height[:, None]
+        return height, np.hypot(errors, by_height)
+
+    def standard_error(self, poses: ArrayLike) -> FloatArray:
+        """Return the predicted standard errors of the loads at poses (N, 6): (N, 12).
+
+        An error of the height at a given load is one of the loads at a given height, by their
+        change with it. Zero out of contact; NaN for formulations that predict none ("energy",
+        "root" and the stiffnesses).
+        """
+        points = check_array("poses", poses, (None, 6))
+        loads, jacobian, _ = self.evaluate_batch(points)
+        if self.code == FORMULATIONS["direct"]:
+            return self._loads_error(points, loads)
+        if self.formulation != "inverted":
+            return np.full(loads.shape, np.nan)
+        errors = np.zeros(loads.shape)
+        touching = np.flatnonzero(loads[:, 1] > 0.0)
+        if not len(touching):
+            return errors
+        points, loads, jacobian = points[touching], loads[touching], jacobian[touching]
+        axial = np.minimum(loads[:, 1], self.largest)
+        height, beside = self._errors_beside_height(points, axial)
+        by_height = np.empty((len(touching), 12))
+        by_height[:, :6] = jacobian[:, :, 4]
+        # Smaller steps are lost in the rounding of sums of large Kriging weights.
+        step = 1e-3 * axial
+        change = self.at_load(points, axial + step)[1] - self.at_load(points, axial - step)[1]
+        by_height[:, 6:] = change[:, 6:] / (2.0 * step)[:, None] * by_height[:, 1:2]
+        # The point is where the pose says, whatever the error of the learnt height.
+        by_height -= self._by_lever(loads)
+        errors[touching] = np.hypot(beside, by_height * height[:, None])
+        return errors
+
+    def _errors_beside_height(
+        self, poses: ArrayLike, load: ArrayLike
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the errors of the heights (N,) and, these being exact, of the loads (N, 12)."""
+        axial, _, inputs, offset, points = self._at_load(poses, load)
+        root = 0.5 * (inputs[:, 5:] + 1.0)
+        error = np.column_stack([part.standard_error(inputs) for part in self.regressors[1:]])
+        points[:, 1] += self.regressors[1].predict(inputs)[:, 0] - offset
+        lever = self.coordinates.lever(points)
+        loads = np.zeros((len(axial), 12))
+        loads[:, [0, 2]] = error[:, 1:3] * axial[:, None]
+        # M = M about the point + lever x F, of which F_y is given.
+        across = np.cross(lever, np.eye(3)[[0]]), np.cross(lever, np.eye(3)[[2]])
+        moments = (error[:, 3:6] * axial[:, None]) ** 2
+        moments += (across[0] * loads[:, [0]]) ** 2 + (across[1] * loads[:, [2]]) ** 2
+        loads[:, 3:6] = np.sqrt(moments)
+        loads[:, 6:7] = error[:, 6:7] * root
+        loads[:, 7:9] = error[:, 7:9] * root ** (self.degree - 1.0)
+        loads[:, 9:] = error[:, 9:]
+        return error[:, 0], loads
+
+    def _by_lever(self, loads: FloatArray) -> FloatArray:
+        """Return how loads (N, 12) change as the condyle's point rises with them, (N, 12)."""
+        change = np.zeros(loads.shape)
+        if self.coordinates.about_point:
+            change[:, 3], change[:, 5], change[:, 10] = loads[:, 2], -loads[:, 0], 1.0
+        return change
+
+    def _loads_error(self, poses: FloatArray, loads: FloatArray) -> FloatArray:
+        """Return the standard errors (N, 12) where the loads themselves are learnt."""
+        u, height, _ = self.coordinates.variables(self.space.held(poses))
+        depth = (height - self.depth[0]) / self.depth[1]
+        inputs = np.column_stack([u, depth])
+        errors = np.column_stack([part.standard_error(inputs) for part in self.regressors[1:]])
+        steepness = self.degree * np.abs(loads[:, :9]) ** (1.0 - 1.0 / self.degree)
+        errors[:, :9] *= steepness
+        return errors
+
+    def inputs_at_load(self, poses: ArrayLike, load: ArrayLike) -> FloatArray:
+        """Return the regressors' inputs (N, 6) at poses (N, 6) and axial loads (N,)."""
+        return self._at_load(poses, load)[2]
+
+    def _at_load(
+        self, poses: ArrayLike, load: ArrayLike
+    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Return loads, held poses, inputs, heights over the path at height 0, and points."""
+        if self.formulation != "inverted":
+            raise ValueError(
+                f"formulation: expected 'inverted' to give heights at loads, found "
+                f"{self.formulation!r}"
+            )
+        held = self.space.held(poses)
+        axial = check_array("load", load, (len(held),))
+        held[:, 4] = 0.0
+        u, offset, points = self.coordinates.variables(held)
+        root = (axial / self.largest) ** (1.0 / self.degree)
+        return axial, held, np.column_stack([u, 2.0 * root - 1.0]), offset, points
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return all but the space as plain arrays; the inverse of `from_arrays`."""
+        constants = [self.largest, self.degree, self.reference_root, *self.depth]
+        named: dict[str, NDArray[Any]] = {"constants": np.array(constants)}
+        named |= under("coordinates", self.coordinates.to_arrays())
+        for part, regressor in zip(PARTS, self.regressors, strict=True):
+            if regressor.outputs:
+                named |= under(part, regressor.to_arrays())
+        return named
+
+    @classmethod
+    def from_arrays(
+        cls, formulation: str, space: SampleSpace, arrays: Mapping[str, NDArray[Any]]
+    ) -> Self:
+        """Build from what `to_arrays` returned.
+
+        Raises
+        ------
+        ValueError
+            If an array is missing or malformed.
+        """
+        if "constants" not in arrays:
+            raise ValueError("arrays: expected a compartment's arrays, missing constants")
+        largest, degree, root, *depth = check_array("constants", arrays["constants"], (5,))
+        coordinates = CondyleCoordinates.from_arrays(part_of(arrays, "coordinates"))
+        parts = []
+        for name in PARTS:
+            own = part_of(arrays, name)
+            inputs = 5 if name == "reference" else 6
+            parts.append(Regressor.from_arrays(own) if own else no_outputs(inputs))
+        regressors = (parts[0], parts[1], parts[2], parts[3])
+        return cls(
+            formulation, space, coordinates, float(largest), float(degree), float(root),
+            np.array(depth), regressors,
+        )  # fmt: skip
+
+
+def writeable(arrays: Sequence[Any]) -> tuple[Any, ...]:
+    """Return copies that compiled code takes for the same type as any other array."""
+    return tuple(np.array(a) if isinstance(a, np.ndarray) else a for a in arrays)
+
+
+def no_outputs(inputs: int) -> Regressor:
+    """Return a regressor of `inputs` inputs and no outputs."""
+    none = np.empty(0)
+    scalings = np.zeros(inputs), np.ones(inputs), none, none
+    return linear_in("polynomial", scalings, np.zeros((1, inputs), np.int64), np.empty((0, 1)))
+
+
+def under(head: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """Return arrays under names that begin with `head`."""
+    return {f"{head}/{name}": array for name, array in arrays.items()}
+
+
+def part_of(arrays: Mapping[str, NDArray[Any]], part: str) -> dict[str, NDArray[Any]]:
+    """Return the arrays whose names begin with `part`, without it."""
+    head = part + "/"
+    return {name[len(head) :]: a for name, a in arrays.items() if name.startswith(head)}

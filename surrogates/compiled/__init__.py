@@ -1,0 +1,58 @@
+"""Compiled evaluation of regressors: one calling convention for every family.
+
+Functions take `Regressor.arguments` as they are, neither check, raise nor allocate, and can be
+called from a user's own compiled code; scratch memory comes with the call. Without numba they run
+slowly.
+"""
+
+from surrogates.compiled.compiling import drop_stale
+
+drop_stale()
+
+from surrogates.compiled.coordinates import condyle_point  # noqa: E402
+from surrogates.compiled.evaluation import (  # noqa: E402
+    evaluate,
+    evaluate_all,
+    evaluate_hessian,
+    evaluate_value,
+    evaluate_values,
+)
+from surrogates.compiled.layout import Arguments, new_work, workspace_size  # noqa: E402
+from surrogates.compiled.line import (  # noqa: E402
+    find_on_line,
+    on_line,
+    on_line_at,
+    prepare_line,
+    solve_line,
+)
+from surrogates.compiled.packing import pack  # noqa: E402
+from surrogates.compiled.posterior import (  # noqa: E402
+    Posterior,
+    pack_posterior,
+    relative_variance,
+    standard_error,
+    standard_errors,
+)
+
+__all__ = [
+    "Arguments",
+    "Posterior",
+    "condyle_point",
+    "evaluate",
+    "evaluate_all",
+    "evaluate_hessian",
+    "evaluate_value",
+    "evaluate_values",
+    "find_on_line",
+    "new_work",
+    "on_line",
+    "on_line_at",
+    "pack",
+    "pack_posterior",
+    "prepare_line",
+    "relative_variance",
+    "solve_line",
+    "standard_error",
+    "standard_errors",
+    "workspace_size",
+]

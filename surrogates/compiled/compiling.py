@@ -1,0 +1,43 @@
+"""How the kernels are compiled; without numba they run as they stand, slowly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+try:
+    from numba import njit
+except ImportError:  # numba is for speed alone
+
+    def njit(*functions: Any, **_: Any) -> Any:
+        """Return the function itself in place of its compiled form."""
+        return functions[0] if functions else lambda function: function
+
+    COMPILED = False
+else:
+    COMPILED = True
+
+#: No reordering of sums: the same arguments give the same bits. Division by zero gives infinity
+#: instead of an exception.
+kernel: Callable[..., Any] = njit(cache=True, nogil=True, error_model="numpy")
+#: For what Python calls with scratch memory of its own: the interpreter's lock guards it.
+entry: Callable[..., Any] = njit(cache=True, error_model="numpy")
+#: For the few instructions on rows of `surrogates.compiled.lanes`.
+inlined: Callable[..., Any] = njit(nogil=True, error_model="numpy", forceinline=True)
+
+
+def drop_stale() -> None:
+    """Delete compiled kernels older than any of this package's sources.
+
+    Numba's cache of a function does not see a change in another file that it calls. (With
+    NUMBA_CACHE_DIR set, the cache lies elsewhere and is to be deleted by hand after a change.)
+    """
+    folder = Path(__file__).parent
+    newest = max(source.stat().st_mtime for source in folder.glob("*.py"))
+    for index in (folder / "__pycache__").glob("*.nbi"):
+        # Another process may delete it first, or the folder may be read-only.
+        with suppress(OSError):
+            if index.stat().st_mtime < newest:
+                index.unlink()

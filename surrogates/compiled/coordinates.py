@@ -1,0 +1,52 @@
+"""Place of a point of the femur in the tibial frame, and how it moves with the pose."""
+
+from __future__ import annotations
+
+import math
+
+from surrogates.compiled.compiling import kernel
+
+
+@kernel
+def condyle_point(coordinates, centre, point, slopes):
+    """Fill the place p = t + R c of a femoral point and its derivatives by the pose.
+
+    Conventions of `foundation.pose`: R = Ry(-rotation) Rx(-adduction) Rz(flexion).
+
+    Parameters
+    ----------
+    coordinates : (6,) float64
+        Flexion, adduction, rotation [rad]; anterior, superior, lateral [m].
+    centre : (3,) float64
+        c in the femoral frame [m].
+    point : (3,) float64
+        Filled with p in the tibial frame [m].
+    slopes : (3, 6) float64
+        Filled with dp/d(coordinates) [m/rad, 1].
+    """
+    cf, sf = math.cos(coordinates[0]), math.sin(coordinates[0])
+    ca, sa = math.cos(coordinates[1]), math.sin(coordinates[1])
+    cr, sr = math.cos(coordinates[2]), math.sin(coordinates[2])
+    # Flexion turns c in the femur's own plane, then adduction, then rotation.
+    x = cf * centre[0] - sf * centre[1]
+    flexed = sf * centre[0] + cf * centre[1]
+    y = ca * flexed + sa * centre[2]
+    z = ca * centre[2] - sa * flexed
+    point[0] = coordinates[3] + cr * x - sr * z
+    point[1] = coordinates[4] + y
+    point[2] = coordinates[5] + sr * x + cr * z
+    for k in range(3):
+        for j in range(3):
+            slopes[k, 3 + j] = 1.0 if k == j else 0.0
+    # By flexion: x' = -flexed, flexed' = x
+    slopes[0, 0] = -cr * flexed + sr * sa * x
+    slopes[1, 0] = ca * x
+    slopes[2, 0] = -sr * flexed - cr * sa * x
+    # By adduction: y' = z, z' = -y
+    slopes[0, 1] = sr * y
+    slopes[1, 1] = z
+    slopes[2, 1] = -cr * y
+    # By rotation
+    slopes[0, 2] = -sr * x - cr * z
+    slopes[1, 2] = 0.0
+    slopes[2, 2] = cr * x - sr * z

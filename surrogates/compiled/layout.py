@@ -1,0 +1,81 @@
+"""A regressor as the kernels take it: two arrays, of the same types for every family.
+
+`layout` holds counts, row numbers and the polynomial terms; `numbers`, (rows, 8), everything else,
+scaled beforehand: inputs by their scales, correlations by their lengths, weights by the outputs'
+scales and the constant's weight shifted by their offsets. A row holds one of
+
+- eight inputs (seven at most; the eighth lane belongs to the value);
+- eight points, or hidden units, side by side;
+- the weights of one feature for eight outputs.
+
+Lists of features are padded to whole rows by features of weight zero.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foundation.checks import FloatArray
+from surrogates.compiled.compiling import inlined, kernel
+from surrogates.compiled.lanes import LANES
+
+#: Lane of the value in the row of a feature; the lanes before it are derivatives by the inputs.
+VALUE = 7
+
+# Places in `layout`: counts
+(
+    INPUTS, OUTPUTS, TERMS, RESTS, DEGREE, LAST_DEGREE, BLOCKS, NETS, UNIT_BLOCKS, ROUGH,
+    LAST_MOVES_FIRST, REST_LIST,
+    # first rows in `numbers`
+    FIXED, POINTS, PLACES, INNER, INNER_ROWS, HIDDEN, HIDDEN_BIAS,
+    TERM_WEIGHTS, POINT_WEIGHTS, UNIT_WEIGHTS, TERM_LINE, POINT_LINE, UNIT_LINE,
+    REST_WEIGHTS,
+    # first rows in the scratch memory
+    SUMS, TABLE, ROWS, RADII, STEEPS, UNITS, LINE, LINE_BASE, LINE_UNITS, WORK_SIZE,
+) = range(36)  # fmt: skip
+#: Kinds of correlation (7), inputs whose kind is not the squared exponential (7), and the terms:
+#: parent, input and place of the factor in the table, one after the other.
+KINDS, ROUGH_LIST, TERM_LIST = 36, 43, 50
+
+# Rows in `numbers`: unit vectors, then constants of each input
+UNIT, OFFSET, INVERSE_SCALE, SCALE, SHEAR = 0, 8, 9, 10, 11
+# of the correlations, see `_CONSTANTS`; one in every lane but the value's; `wave`; the
+# scale of the derivatives in the rows of points
+UPPER, LOWER, BEND, OTHERS, WAVE, STEEP_SCALE = 12, 14, 16, 19, 20, 21
+FIXED_ROWS = 22
+
+#: Points whose rows are kept at a time, so that they stay in the first-level cache.
+POINT_GROUP = 64
+
+
+class Arguments(NamedTuple):
+    """What the kernels take for a regressor."""
+
+    layout: NDArray[np.int64]
+    numbers: FloatArray
+
+
+@kernel
+def workspace_size(arguments):
+    """Return how many numbers the kernels need as scratch memory for a regressor."""
+    return LANES * arguments.layout[WORK_SIZE]
+
+
+@inlined
+def rows_of(work):
+    """Return scratch memory (W,) as rows of eight, (W // 8, 8)."""
+    rows = work.size // LANES
+    return work[: LANES * rows].reshape(rows, LANES)
+
+
+def new_work(size: int) -> FloatArray:
+    """Return scratch memory (size,) float64; any other will do, but less fast.
+
+    It begins with a line of the cache, as does what stands a multiple of 8 behind its beginning.
+    """
+    memory = np.zeros(size + LANES)
+    first = (-memory.ctypes.data // memory.itemsize) % LANES
+    return memory[first : first + size]

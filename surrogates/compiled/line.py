@@ -1,0 +1,277 @@
+"""A regressor's first output along its last input, the others fixed; and where it takes a value.
+
+What does not depend on the last input is done once, by `prepare_line`: polynomials become one of
+one variable, correlations keep their last factor, networks the last input's part of their first
+layer. It stays in the scratch memory, and other functions may use that memory meanwhile.
+"""
+
+from __future__ import annotations
+
+import math
+
+from surrogates.compiled.compiling import inlined, kernel
+from surrogates.compiled.features import correlate, fill_table, scale_input, term_values
+from surrogates.compiled.functions import decay, hyperbolic_tangent
+from surrogates.compiled.lanes import LANES, absolute, fma, load, spread, store, total
+from surrogates.compiled.layout import (
+    BLOCKS,
+    HIDDEN,
+    HIDDEN_BIAS,
+    INNER,
+    INPUTS,
+    INVERSE_SCALE,
+    KINDS,
+    LAST_DEGREE,
+    LAST_MOVES_FIRST,
+    LINE,
+    LINE_BASE,
+    LINE_UNITS,
+    LOWER,
+    NETS,
+    OFFSET,
+    POINT_LINE,
+    POINTS,
+    REST_LIST,
+    REST_WEIGHTS,
+    RESTS,
+    ROWS,
+    SCALE,
+    SHEAR,
+    UNIT_BLOCKS,
+    UNIT_LINE,
+    UNITS,
+    UPPER,
+    WAVE,
+    rows_of,
+)
+from surrogates.compiled.sums import combine
+
+#: Newton's steps of `solve_line`, then halvings, which end it whatever the function does.
+_NEWTON_STEPS, _MOST_STEPS = 30, 90
+#: A step of this part of the range is the last: the next would be about its square.
+_LAST_STEP = 1e-8
+
+
+@kernel
+def prepare_line(x, arguments, work):
+    """Prepare `on_line` and `solve_line` for the line through x (d,), whose last does not matter.
+
+    `work` as for `evaluate`; it keeps the line until the next `prepare_line`.
+    """
+    layout, numbers = arguments.layout, arguments.numbers
+    work = rows_of(work)
+    last = layout[INPUTS] - 1
+    scale_input(x, last, layout, numbers, work)
+    if layout[BLOCKS] > 0:
+        # The first input's distances in a shear by the last depend on both.
+        moved = layout[LAST_MOVES_FIRST]
+        work[layout[LINE], 0] = work[1, 0]
+        base = layout[LINE_BASE]
+        correlate(moved, last, layout, numbers, work, base)
+        for b in range(layout[BLOCKS]):
+            weights = load(numbers, layout[POINT_LINE] + b)
+            store(work, base + b, load(work, base + b) * weights)
+    fill_table(layout, numbers, work)
+    rests = layout[RESTS]
+    term_values(layout[REST_LIST], rests, layout, work)
+    for c in range(layout[LAST_DEGREE] // LANES + 1):
+        weights = layout[REST_WEIGHTS] + c * rests
+        row = combine(work, layout[ROWS], rests // LANES, numbers, weights)
+        store(work, layout[LINE] + 1 + c, row)
+    for net in range(layout[NETS]):
+        _fix_inputs(net, last, layout, numbers, work)
+
+
+@kernel
+def _fix_inputs(net, last, layout, numbers, work):
+    blocks = layout[UNIT_BLOCKS]
+    inner, out = layout[INNER] + net * (last + 2) * blocks, layout[LINE_UNITS] + net * blocks
+    for b in range(blocks):
+        a = load(numbers, inner + b)
+        for j in range(last):
+            a = fma(load(numbers, inner + (j + 1) * blocks + b), work[0, j], a)
+        store(work, out + b, a)
+
+
+@kernel
+def on_line(x_last, arguments, work):
+    """Return the first output and its derivative by the last input, at that input.
+
+    On the line that `prepare_line` has put into `work`.
+    """
+    layout, numbers = arguments.layout, arguments.numbers
+    return _on_line(x_last, layout, numbers, rows_of(work))
+
+
+@kernel
+def _on_line(x_last, layout, numbers, work):
+    last = layout[INPUTS] - 1
+    inverse = numbers[INVERSE_SCALE, last]
+    z = (x_last - numbers[OFFSET, last]) * inverse
+    value, slope = _polynomial(z, last, layout, numbers, work)
+    if layout[BLOCKS] > 0:
+        more, steeper = _correlations(z, last, layout, numbers, work)
+        value += more
+        slope += steeper
+    for net in range(layout[NETS]):
+        more, steeper = _network(net, z, last, layout, numbers, work)
+        value += more
+        slope += steeper
+    return value, slope * inverse
+
+
+@kernel
+def _polynomial(z, last, layout, numbers, work):
+    line, wave = layout[LINE] + 1, numbers[WAVE, 0]
+    value, slope = work[line, 0], 0.0
+    if last == 0 and wave > 0.0:
+        for e in range(1, layout[LAST_DEGREE] + 1):
+            turns = wave * ((e + 1) // 2)
+            sine, cosine = math.sin(turns * z), math.cos(turns * z)
+            coefficient = work[line + (e >> 3), e & 7]
+            value += coefficient * (sine if e % 2 == 1 else cosine)
+            slope += coefficient * turns * (cosine if e % 2 == 1 else -sine)
+        return value, slope
+    before, here, slope_before, slope_here = 1.0, z, 0.0, 1.0
+    for e in range(1, layout[LAST_DEGREE] + 1):
+        coefficient = work[line + (e >> 3), e & 7]
+        value += coefficient * here
+        slope += coefficient * slope_here
+        odd = 2.0 * e + 1.0
+        after = (odd * z * here - e * before) / (e + 1.0)
+        slope_after = slope_before + odd * here
+        before, here, slope_before, slope_here = here, after, slope_here, slope_after
+    return value, slope
+
+
+@inlined
+def _one_input(u, j, kind, numbers):
+    """Return exponent, factor and logarithmic derivative of the correlation along input j."""
+    if kind == 0:
+        return u * u, spread(1.0), u * -2.0
+    a = absolute(u)
+    c0, c1 = numbers[UPPER, j], numbers[UPPER + 1, j]
+    c2, c3 = numbers[LOWER, j], numbers[LOWER + 1, j]
+    factor = fma(fma(a, c3, c2), a, 1.0)
+    upper = a * c1 + c0
+    return a, factor, u * -1.0 * upper / factor
+
+
+@kernel
+def _correlations(z, last, layout, numbers, work):
+    blocks, points, base = layout[BLOCKS], layout[POINTS], layout[LINE_BASE]
+    here, kind = z * numbers[SCALE, last], layout[KINDS + last]
+    moved = layout[LAST_MOVES_FIRST] != 0
+    shear = numbers[SHEAR, last] * numbers[SCALE, 0]
+    first = work[layout[LINE], 0] + shear * z
+    value, slope = spread(0.0), spread(0.0)
+    for b in range(blocks):
+        u = (load(numbers, points + last * blocks + b) - here) * -1.0
+        exponent, factor, steep = _one_input(u, last, kind, numbers)
+        steep = steep * numbers[SCALE, last]
+        if moved:
+            u = (load(numbers, points + b) - first) * -1.0
+            more, other, by_first = _one_input(u, 0, layout[KINDS], numbers)
+            exponent = exponent + more
+            factor = factor * other
+            steep = fma(by_first, shear, steep)
+        r = load(work, base + b) * factor * decay(exponent)
+        value = value + r
+        slope = fma(r, steep, slope)
+    return total(value), total(slope)
+
+
+@kernel
+def _network(net, z, last, layout, numbers, work):
+    blocks, units = layout[UNIT_BLOCKS], layout[UNITS]
+    inner = layout[INNER] + (net * (last + 2) + last + 1) * blocks
+    fixed = layout[LINE_UNITS] + net * blocks
+    for b in range(blocks):
+        by_last = load(numbers, inner + b)
+        t = hyperbolic_tangent(fma(by_last, z, load(work, fixed + b)))
+        store(work, units + b, t)
+        store(work, units + blocks + b, fma(t * -1.0, t, 1.0) * by_last)
+    hidden = layout[HIDDEN] + net * blocks * blocks * LANES
+    bias, line = layout[HIDDEN_BIAS] + net * blocks, layout[UNIT_LINE] + net * blocks
+    value, slope = spread(0.0), spread(0.0)
+    for b in range(blocks):
+        weights = hidden + b * blocks * LANES
+        a = combine(work, units, blocks, numbers, weights) + load(numbers, bias + b)
+        by_last = combine(work, units + blocks, blocks, numbers, weights)
+        t, weight = hyperbolic_tangent(a), load(numbers, line + b)
+        value = fma(t, weight, value)
+        slope = fma(fma(t * -1.0, t, 1.0) * by_last, weight, slope)
+    return total(value), total(slope)
+
+
+@kernel
+def on_line_at(x, arguments, work):
+    """Return the first output at x (d,) and its derivative by the last input."""
+    prepare_line(x, arguments, work)
+    return on_line(x[x.size - 1], arguments, work)
+
+
+@kernel
+def find_on_line(target, x, arguments, work):
+    """Return `solve_line` from -1 to 1 on the line through x (d,): whether there is one, where."""
+    prepare_line(x, arguments, work)
+    return solve_line(target, -1.0, 1.0, arguments, work)
+
+
+@kernel
+def solve_line(target, low, high, arguments, work):
+    """Find the last input at which the first output, taken to fall, has a value.
+
+    Newton's method kept inside a bracket, in a bounded number of steps, on the line that
+    `prepare_line` has put into `work`.
+
+    Parameters
+    ----------
+    target : float
+    low, high : float
+        Range of the last input.
+
+    Returns
+    -------
+    bool
+        Whether the output is above the target at `low`.
+    float
+        The last input; `low` if there is none. Beyond `high` the output goes on along its tangent,
+        or, should that rise, along its chord.
+    """
+    layout, numbers = arguments.layout, arguments.numbers
+    work = rows_of(work)
+    touch, slope = _on_line(low, layout, numbers, work)
+    if not target < touch:
+        return False, low
+    x = low + (target - touch) / slope if slope < 0.0 else 0.5 * (low + high)
+    x = min(x, high)
+    chord, last_step, bracketed = 1.0 / (high - low), _LAST_STEP * (high - low), False
+    for step in range(_MOST_STEPS):
+        found, slope = _on_line(x, layout, numbers, work)
+        if found <= target:
+            high = x
+            bracketed = True
+        elif x >= high:
+            return True, high + (target - found) / _fall(target, found, slope, touch, chord)
+        else:
+            low = x
+        nearer = x - (found - target) / slope if slope < 0.0 and step < _NEWTON_STEPS else math.nan
+        if not (low <= nearer <= high):
+            # Without a bracket the root is beyond, or the output does not fall: ask the far end.
+            nearer = 0.5 * (low + high) if bracketed else high
+        moved = abs(nearer - x)
+        x = nearer
+        # The far end must be looked at, since the root may lie beyond.
+        if moved <= last_step and (bracketed or x < high):
+            break
+    return True, x
+
+
+@kernel
+def _fall(target, found, slope, touch, chord):
+    """Return a negative slope with which to go on beyond the range."""
+    if slope < 0.0:
+        return slope
+    by_chord = (found - touch) * chord
+    return by_chord if by_chord < 0.0 else target - found  # neither falls: any fall will do

@@ -1,0 +1,229 @@
+"""The arrays of `surrogates.compiled.layout` from a regressor."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foundation.checks import FloatArray, frozen
+from surrogates.compiled import layout
+from surrogates.compiled.lanes import LANES
+from surrogates.compiled.layout import Arguments, new_work
+
+if TYPE_CHECKING:
+    from surrogates.regressor import Regressor
+
+
+def blocks_of(count: int) -> int:
+    """Return how many rows hold so many numbers."""
+    return -(-count // LANES)
+
+
+def side_by_side(values: FloatArray) -> FloatArray:
+    """Return (..., n) as rows (..., ceil(n / 8), 8), padded with zeros."""
+    n = values.shape[-1]
+    padded = np.zeros((*values.shape[:-1], blocks_of(n) * LANES))
+    padded[..., :n] = values
+    return padded.reshape(*values.shape[:-1], blocks_of(n), LANES)
+
+
+def _even(values: FloatArray) -> FloatArray:
+    """Return (m, n) padded with zeros for an even number of rows of eight."""
+    return np.pad(values, ((0, 0), (0, -values.shape[1] % (2 * LANES))))
+
+
+def pack(regressor: Regressor) -> Arguments:
+    """Return the kernels' form of a regressor."""
+    t, n = len(regressor.exponents), len(regressor.points)
+    weights = regressor.weights * regressor.y_scale[:, None]
+    weights[:, 0] += regressor.y_offset
+    terms, rests = _term_list(regressor.terms), _rest_list(regressor)
+    parts = {layout.FIXED: _constants(regressor)}
+    parts |= _point_rows(regressor) | _network_rows(regressor)
+    parts[layout.REST_WEIGHTS] = _rest_weights(regressor, weights)
+    for place, line, group in (
+        (layout.TERM_WEIGHTS, layout.TERM_LINE, weights[:, :t]),
+        (layout.POINT_WEIGHTS, layout.POINT_LINE, _even(weights[:, t : t + n])),
+        (layout.UNIT_WEIGHTS, layout.UNIT_LINE, _by_unit(regressor, weights[:, t + n :])),
+    ):
+        parts[place], parts[line] = _weight_rows(group)
+    count = sum(len(rows) for rows in parts.values())
+    numbers = new_work(LANES * count).reshape(count, LANES)
+    head, row = _counts(regressor), 0
+    for part, rows in parts.items():
+        head[part] = row
+        numbers[row : row + len(rows)] = rows
+        row += len(rows)
+    head[[layout.TERMS, layout.RESTS]] = len(terms), len(rests)
+    head[layout.REST_LIST] = len(head) + terms.size
+    _place_work(head)
+    whole = np.concatenate([head, terms.ravel(), rests.ravel()])
+    return Arguments(frozen(whole), read_only(numbers))
+
+
+def _counts(regressor: Regressor) -> NDArray[np.int64]:
+    """Return the head of `layout` with what does not depend on the place of anything."""
+    d, exponents = regressor.inputs, regressor.exponents
+    rough = np.flatnonzero(regressor.kinds)
+    head = np.zeros(layout.TERM_LIST, dtype=np.int64)
+    head[layout.INPUTS], head[layout.OUTPUTS] = d, regressor.outputs
+    head[layout.DEGREE], head[layout.LAST_DEGREE] = exponents.max(), exponents[:, -1].max()
+    head[layout.BLOCKS] = 2 * -(-len(regressor.points) // (2 * LANES))
+    head[layout.NETS] = len(regressor.inner)
+    head[layout.UNIT_BLOCKS] = blocks_of(regressor.inner.shape[2])
+    head[layout.LAST_MOVES_FIRST] = regressor.shear[-1] != 0.0
+    head[layout.KINDS : layout.KINDS + d] = regressor.kinds
+    head[layout.ROUGH] = len(rough)
+    head[layout.ROUGH_LIST : layout.ROUGH_LIST + len(rough)] = rough
+    return head
+
+
+def _term_list(terms: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return parent, input and place of the factor in the table of each term, padded."""
+    padded = np.zeros((blocks_of(len(terms)) * LANES, 3), dtype=np.int64)
+    padded[: len(terms)] = terms
+    padded[:, 2] = LANES * padded[:, 2] + padded[:, 1]
+    return padded
+
+
+def _rest_list(regressor: Regressor) -> NDArray[np.int64]:
+    """Return the list of the terms without the last input, parents counted among these."""
+    chosen = regressor.exponents[:, -1] == 0
+    terms = regressor.terms[chosen]
+    terms[:, 0] = (np.cumsum(chosen) - 1)[terms[:, 0]]
+    return _term_list(terms)
+
+
+def _rest_weights(regressor: Regressor, weights: FloatArray) -> FloatArray:
+    """Return the first output's weight of a term without the last input times a degree of that.
+
+    In rows of eight degrees, those of all such terms for the first eight, then for the next.
+    """
+    degrees = regressor.exponents[:, -1]
+    number = np.cumsum(degrees == 0) - 1
+    rest = np.where(degrees == 0, np.arange(len(degrees)), regressor.terms[:, 0])
+    rows = np.zeros((blocks_of(int(degrees.max()) + 1) * LANES, int(number[-1]) + 1))
+    if regressor.outputs:
+        rows[degrees, number[rest]] = weights[0, : len(degrees)]
+    return _weight_rows(rows)[0]
+
+
+def _by_unit(regressor: Regressor, weights: FloatArray) -> FloatArray:
+    """Return weights (k, M h) padded for each network."""
+    nets, _, h = regressor.inner.shape
+    rows = side_by_side(weights.reshape(len(weights), nets, h))
+    return rows.reshape(len(weights), nets * blocks_of(h) * LANES)
+
+
+def read_only(rows: FloatArray) -> FloatArray:
+    """Return the array itself, now read-only: the copy of `frozen` would not be aligned."""
+    rows.flags.writeable = False
+    return rows
+
+
+def _place_work(head: NDArray[np.int64]) -> None:
+    """Divide the scratch memory: row 0 holds the scaled input, row 1 the sheared one."""
+    units = head[layout.UNIT_BLOCKS]
+    row = 2
+    # The rows of points and of hidden units stand in the place of those of the terms.
+    features = max(
+        2 * head[layout.TERMS], layout.POINT_GROUP if head[layout.BLOCKS] else 0, 16 * units
+    )
+    for place, rows in (
+        (layout.SUMS, blocks_of(head[layout.OUTPUTS]) * LANES),
+        (layout.TABLE, 3 * (head[layout.DEGREE] + 1)),
+        (layout.ROWS, features),
+        (layout.RADII, head[layout.BLOCKS]),
+        (layout.STEEPS, head[layout.BLOCKS] * head[layout.ROUGH]),
+        (layout.UNITS, 4 * units),
+        (layout.LINE, 1 + blocks_of(int(head[layout.LAST_DEGREE]) + 1)),
+        (layout.LINE_BASE, head[layout.BLOCKS]),
+        (layout.LINE_UNITS, head[layout.NETS] * units),
+    ):
+        head[place] = row
+        row += rows
+    head[layout.WORK_SIZE] = row
+
+
+def correlation_scales(regressor: Regressor) -> FloatArray:
+    """Return (d,): what turns a distance into u of exp(-u^2) or of (1 + u + ...) exp(-u)."""
+    roots = np.array([math.sqrt(0.5), math.sqrt(5.0), math.sqrt(3.0)])
+    return roots[regressor.kinds] / regressor.lengths
+
+
+def sheared(regressor: Regressor, z: FloatArray) -> FloatArray:
+    """Return points (n, d) in the units of the correlations."""
+    out = z.copy()
+    out[:, 0] += z @ regressor.shear
+    return out * correlation_scales(regressor)
+
+
+def _constants(regressor: Regressor) -> FloatArray:
+    d = regressor.inputs
+    rows = np.zeros((layout.FIXED_ROWS, LANES))
+    rows[layout.UNIT : layout.UNIT + LANES] = np.eye(LANES)
+    rows[layout.OFFSET, :d] = regressor.x_offset
+    rows[layout.INVERSE_SCALE, :d] = 1.0 / regressor.x_scale
+    rows[layout.SCALE, :d] = correlation_scales(regressor)
+    rows[[layout.INVERSE_SCALE, layout.SCALE], layout.VALUE] = 1.0
+    rows[layout.SHEAR, :d] = regressor.shear
+    rows[layout.UPPER : layout.BEND + 3, :d] = _CONSTANTS[regressor.kinds].T
+    rows[layout.UPPER, layout.VALUE] = 1.0
+    rows[layout.STEEP_SCALE, :d] = rows[layout.SCALE, :d] * np.where(regressor.kinds == 0, 2.0, 1.0)
+    rows[layout.STEEP_SCALE, layout.VALUE] = 1.0
+    rows[layout.OTHERS] = 1.0 - np.eye(LANES)[layout.VALUE]
+    rows[layout.WAVE] = regressor.wave
+    return rows
+
+
+#: Of exp(-u^2), Matern 5/2 and 3/2 with a = |u|, constants of
+#: rho'/rho = -u (c0 + c1 a) / (1 + c2 a + c3 a^2), rho''/rho = (c4 + c5 a + c6 a^2) / (the same).
+_CONSTANTS = np.array(
+    [
+        [2.0, 0.0, 0.0, 0.0, -2.0, 0.0, 4.0],
+        [1 / 3, 1 / 3, 1.0, 1 / 3, -1 / 3, -1 / 3, 1 / 3],
+        [1.0, 0.0, 1.0, 0.0, -1.0, 1.0, 0.0],
+    ]
+)
+
+
+def _point_rows(regressor: Regressor) -> dict[int, FloatArray]:
+    """Return the points side by side and, the value's lane making u = -1, one in each row."""
+    d = regressor.inputs
+    points = _even(sheared(regressor, regressor.points).T)
+    places = np.zeros((points.shape[1], LANES))
+    places[:, :d] = points.T
+    places[:, layout.VALUE] = 1.0
+    return {layout.POINTS: side_by_side(points).reshape(-1, LANES), layout.PLACES: places}
+
+
+def _network_rows(regressor: Regressor) -> dict[int, FloatArray]:
+    """Return inner weights (with the bias first) by unit and by input; hidden ones by unit."""
+    nets, d, h = regressor.inner.shape
+    full = blocks_of(h) * LANES
+    with_bias = np.concatenate([regressor.inner_bias[:, None], regressor.inner], axis=1)
+    rows = np.zeros((nets, full, LANES))
+    rows[:, :h, :d] = regressor.inner.transpose(0, 2, 1)
+    hidden = np.zeros((nets, full, full))
+    hidden[:, :h, :h] = regressor.hidden
+    by_eight = hidden.reshape(nets, full, full // LANES, LANES).transpose(0, 2, 1, 3)
+    return {
+        layout.INNER: side_by_side(with_bias).reshape(-1, LANES),
+        layout.INNER_ROWS: rows.reshape(-1, LANES),
+        # All units for eight outer ones, then for the next eight
+        layout.HIDDEN: by_eight.reshape(-1, LANES),
+        layout.HIDDEN_BIAS: side_by_side(regressor.hidden_bias).reshape(-1, LANES),
+    }  # fmt: skip
+
+
+def _weight_rows(weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return weights (k, m) by feature for each eight outputs, and side by side for the first."""
+    k, m = weights.shape
+    full = blocks_of(m) * LANES
+    padded = np.zeros((blocks_of(k) * LANES, full))
+    padded[:k, :m] = weights
+    rows = padded.reshape(blocks_of(k), LANES, full).transpose(0, 2, 1).reshape(-1, LANES)
+    return (rows if k > 1 else rows[:0]), padded[:1].reshape(-1, LANES)

@@ -1,0 +1,271 @@
+"""Loads of both compartments at a pose where one set of regressors tells them together.
+
+Arguments of a whole knee (`surrogates.whole_knee.WholeKneeSurrogate.arguments`):
+
+===========  =======================================================================================
+space        path_flexion (K,), path_pieces (4, K - 1, 5), centre (6,), half (6,): the box
+coordinates  as of a compartment (`surrogates.compiled.compartments`), its point the femoral origin
+constants    (5,): code of the formulation, largest load, degree p, middle and half range of the
+             height
+regressors   first, second, third: `Regressor.arguments`, of six inputs each
+===========  =======================================================================================
+
+Kernels neither check, raise nor allocate; scratch comes with the call (`whole_knee_workspace`).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from surrogates.compiled.compartments import (
+    _REACH,
+    _chord,
+    _evaluate_all,
+    _fill_quantities,
+    _from_ratios,
+    _power,
+    _times,
+    condyle_variables,
+    hold,
+)
+from surrogates.compiled.compiling import entry, kernel
+from surrogates.compiled.evaluation import evaluate, workspace_size
+from surrogates.compiled.layout import OUTPUTS
+from surrogates.compiled.line import find_on_line
+
+PLAIN, OVER_TOTAL, OVER_BOTH = 0, 1, 2
+_SCRATCH = 320  # the small arrays of a knee; the rest of the workspace is the regressors'
+#: Newton's steps for two roots, and how often a step is halved that leads farther away.
+_MOST_STEPS, _MOST_HALVINGS = 40, 8
+#: Half the distance of the condyles, by which heights and turns are compared [m].
+_ARM = 0.02
+#: A step as small as this ends the search; the roots run from -1 to 1.
+_LAST_STEP = 1e-10
+
+
+@kernel
+def whole_knee_loads(pose, space, coordinates, constants, first, second, third,
+                     loads, jacobian, x, work):  # fmt: skip
+    """Fill the loads of both compartments at a pose.
+
+    Parameters
+    ----------
+    pose : (6,) float64
+        Pose coordinates [rad, m].
+    space, ..., third
+        See the module.
+    loads : (2, 12) float64
+        Filled, in the order of `foundation.loads.LOAD_COLUMNS`; zero out of contact, the centre
+        of pressure NaN.
+    jacobian : (2, 6, 6) float64
+        Filled with d(wrench of the compartment)/d(pose).
+    x : (2, 6) float64
+        Filled with the scaled variables of the box, the last that of the root of the compartment's
+        axial load.
+    work : (W,) float64
+        Scratch, W at least `whole_knee_workspace`.
+    """
+    held, inputs, row, point = work[0:6], work[8:14], work[16:22], work[24:27]
+    turn = work[32:68].reshape(6, 6)
+    slopes = work[72:108].reshape(6, 6)
+    point_slopes = work[112:130].reshape(3, 6)
+    out, gradient = work[136:161], work[168:318].reshape(25, 6)
+    scratch = work[_SCRATCH:]
+    loads[:, :9] = 0.0
+    loads[:, 9:] = np.nan
+    jacobian[:, :, :] = 0.0
+    inside = hold(pose, space, x[0], held, turn, scratch)
+    height = condyle_variables(held, coordinates, inputs, slopes, point, point_slopes, scratch)
+    regressors = first, second, third
+    if constants[0] == PLAIN:
+        _plain(height, constants, regressors, inputs, slopes, out, gradient, loads, jacobian,
+               row, scratch)  # fmt: skip
+    elif constants[0] == OVER_TOTAL:
+        _over_total(height, constants, regressors, inputs, slopes, point, out, gradient, loads,
+                    jacobian, row, scratch)  # fmt: skip
+    else:
+        adduction = coordinates[3][1] + coordinates[4][1] * inputs[1]
+        for j in range(6):
+            slopes[1, j] *= coordinates[4][1]
+        _over_both(height, adduction, constants, regressors, inputs, slopes, point, point_slopes,
+                   out, gradient, loads, jacobian, row, scratch)  # fmt: skip
+    x[1, :5] = x[0, :5]
+    for c in range(2):
+        x[c, 5] = math.sqrt(max(loads[c, 1], 0.0)) / space[3][5] - 1.0
+        if not inside:
+            _times(jacobian[c], turn, row)
+
+
+@kernel
+def _plain(height, constants, regressors, inputs, slopes, out, gradient, loads, jacobian, row,
+           work):  # fmt: skip
+    """Fill the loads where they, or their roots, are learnt over the pose."""
+    degree = constants[2]
+    depth = (height - constants[3]) / constants[4]
+    inputs[5] = min(max(depth, -_REACH), _REACH)
+    for j in range(6):
+        slopes[5, j] = slopes[5, j] / constants[4] if inputs[5] == depth else 0.0
+    _evaluate_all(inputs, *regressors, out, gradient, work)
+    _times(gradient, slopes, row)
+    for c in range(2):
+        for i in range(9):
+            value = out[12 * c + i]
+            size = abs(value)
+            loads[c, i] = value if degree == 1.0 else math.copysign(size**degree, value)
+            steep = 1.0 if degree == 1.0 else degree * size ** (degree - 1.0)
+            if i < 6:
+                for j in range(6):
+                    jacobian[c, i, j] = steep * gradient[12 * c + i, j]
+        loads[c, 9:] = out[12 * c + 9 : 12 * c + 12]
+
+
+@kernel
+def _over_total(height, constants, regressors, inputs, slopes, point, out, gradient, loads,
+                jacobian, row, work):  # fmt: skip
+    """Fill the loads where the height is learnt over the root of the total axial load."""
+    largest, degree, first = constants[1], constants[2], regressors[0]
+    found, s = find_on_line(height, inputs, first, work)
+    if not found:
+        return
+    inputs[5] = min(s, 1.0)
+    _evaluate_all(inputs, *regressors, out, gradient, work)
+    fall = gradient[0, 5]
+    if not fall < 0.0:  # a point of rest: the chord from first contact falls
+        fall = _chord(inputs, s, height, out[0], first, work)
+    root = 0.5 * (s + 1.0)
+    total = largest * _power(root, degree)
+    steep = 0.5 * largest * degree * root ** (degree - 1.0)
+    by_pose = work[0:6]
+    for j in range(6):
+        slope = slopes[5, j]
+        for k in range(5):
+            slope -= gradient[0, k] * slopes[k, j]
+        by_pose[j] = steep * slope / fall
+        slopes[5, j] = slope / fall if s <= 1.0 else 0.0
+    _times(gradient, slopes, row)
+    for c in range(2):
+        for i in range(6):
+            share = out[1 + 6 * c + i]
+            loads[c, i] = total * share
+            for j in range(6):
+                jacobian[c, i, j] = by_pose[j] * share + total * gradient[1 + 6 * c + i, j]
+        _fill_quantities(root, degree, out, 13 + 6 * c, point, 0.0, loads[c])
+
+
+@kernel
+def _over_both(height, adduction, constants, regressors, inputs, slopes, point, point_slopes,
+               out, gradient, loads, jacobian, row, work):  # fmt: skip
+    """Fill the loads where height and adduction are learnt over the roots of both axial loads.
+
+    `slopes` are those of flexion, adduction [rad], the other three and the height.
+    """
+    largest, degree = constants[1], constants[2]
+    kept, work = work[0:24].reshape(4, 6), work[24:]
+    kept[0], kept[1] = slopes[5], slopes[1]
+    for k in range(1, 4):
+        inputs[k] = inputs[k + 1]
+        slopes[k] = slopes[k + 1]
+    roots = row[0:2]
+    _balance(height, adduction, constants, regressors[0], inputs, out, gradient, roots, work)
+    s = roots[0], roots[1]
+    _evaluate_all(inputs, *regressors, out, gradient, work)
+    a, b, c, d = gradient[0, 4], gradient[0, 5], gradient[1, 4], gradient[1, 5]
+    determinant = a * d - b * c
+    if determinant == 0.0:  # nothing follows the pose there
+        determinant = math.inf
+    for j in range(6):
+        up, turned = kept[0, j], kept[1, j]
+        for k in range(4):
+            up -= gradient[0, k] * slopes[k, j]
+            turned -= gradient[1, k] * slopes[k, j]
+        kept[2, j] = (d * up - b * turned) / determinant
+        kept[3, j] = (a * turned - c * up) / determinant
+    for k in range(2):
+        for j in range(6):
+            slopes[4 + k, j] = kept[2 + k, j] if abs(s[k]) <= 1.0 else 0.0
+    _times(gradient, slopes, row)
+    for k in range(2):
+        if s[k] > -1.0:
+            root = 0.5 * (s[k] + 1.0)
+            steep = 0.5 * largest * degree * root ** (degree - 1.0)
+            for j in range(6):
+                kept[2 + k, j] *= steep
+            axial = largest * _power(root, degree)
+            # Ratios stand from the second place of what they are taken from.
+            at = 1 + 5 * k
+            _from_ratios(axial, kept[2 + k], out[at:], gradient[at:], point, point_slopes, 0.0,
+                         loads[k], jacobian[k])  # fmt: skip
+            _fill_quantities(root, degree, out, 12 + 6 * k, point, 0.0, loads[k])
+
+
+@kernel
+def _balance(height, adduction, constants, first, inputs, out, gradient, roots, work):
+    """Find the roots (2,) of both loads, from -1 to 1, at which height and adduction are given.
+
+    Newton's method, its steps halved while they lead farther away. Beyond -1, where a condyle is
+    lifted, and beyond 1 both go on along their tangents. Fills inputs[4:6], the roots held
+    between -1 and 1.
+    """
+    count = first.layout[OUTPUTS]
+    value, slope = out[:count], gradient[:count]
+    apart, turn_apart = constants[4], constants[4] / _ARM
+    miss, tried = work[0:2], work[2:4]
+    work = work[8:]
+    roots[:] = 0.0
+    size = _miss(height, adduction, apart, turn_apart, roots, first, inputs, value, slope, miss,
+                 work)  # fmt: skip
+    for _ in range(_MOST_STEPS):
+        a, b, c, d = slope[0, 4], slope[0, 5], slope[1, 4], slope[1, 5]
+        determinant = a * d - b * c
+        if determinant == 0.0:
+            break
+        medial = -(d * miss[0] - b * miss[1]) / determinant
+        lateral = -(a * miss[1] - c * miss[0]) / determinant
+        part, left, nearer = 1.0, size, False
+        for _ in range(_MOST_HALVINGS):
+            tried[0], tried[1] = roots[0] + part * medial, roots[1] + part * lateral
+            left = _miss(height, adduction, apart, turn_apart, tried, first, inputs, value, slope,
+                         miss, work)  # fmt: skip
+            if left < size:
+                nearer = True
+                break
+            part *= 0.5
+        if not nearer:
+            break
+        size = left
+        roots[:] = tried
+        if part * max(abs(medial), abs(lateral)) <= _LAST_STEP:
+            break
+    for k in range(2):
+        inputs[4 + k] = min(max(roots[k], -1.0), 1.0)
+
+
+@kernel
+def _miss(height, adduction, apart, turn_apart, roots, first, inputs, value, slope, miss, work):
+    """Fill by how much height and adduction are missed (2,) at two roots; return how far that is.
+
+    `value` and `slope` are filled with what `first` gives at the roots held between -1 and 1.
+    """
+    for k in range(2):
+        inputs[4 + k] = min(max(roots[k], -1.0), 1.0)
+    evaluate(inputs, first, value, slope, work)
+    beyond, other = roots[0] - inputs[4], roots[1] - inputs[5]
+    miss[0] = value[0] + slope[0, 4] * beyond + slope[0, 5] * other - height
+    miss[1] = value[1] + slope[1, 4] * beyond + slope[1, 5] * other - adduction
+    return (miss[0] / apart) ** 2 + (miss[1] / turn_apart) ** 2
+
+
+@kernel
+def whole_knee_workspace(first, second, third):
+    """Return the size of the scratch that `whole_knee_loads` needs."""
+    largest = max(workspace_size(first), max(workspace_size(second), workspace_size(third)))
+    return _SCRATCH + 64 + largest
+
+
+@entry
+def whole_knee_loads_of_all(poses, arguments, loads, jacobian, x, work):
+    """As `whole_knee_loads` for poses (N, 6); all that is filled has N rows more in front."""
+    for i in range(poses.shape[0]):
+        whole_knee_loads(poses[i], *arguments, loads[i], jacobian[i], x[i], work)

@@ -1,0 +1,227 @@
+/* The first output of a regressor along its last input; what the others fix is kept. */
+typedef struct {
+    const surrogate_regressor *regressor;
+    double coefficients[SURROGATE_DEGREES];
+    /* if points */
+    double first;                                   /* sheared first input, less the last's part */
+    double base[SURROGATE_POINTS];                  /* weights times the fixed inputs' factors */
+    /* end */
+    /* if networks */
+    double fixed[SURROGATE_NETS * SURROGATE_UNITS]; /* arguments of the inner units */
+    /* end */
+} surrogate_line;
+
+static void surrogate_fix_terms(const double *z, surrogate_line *line)
+{
+    const surrogate_regressor *r = line->regressor;
+    const int last = r->inputs - 1;
+    double table[SURROGATE_VALUE][SURROGATE_DEGREES][3];
+    int t, i;
+    for (i = 0; i < last; i++)
+        surrogate_fill_basis(z[i], i == 0 ? r->wave : 0.0, table[i]);
+    for (i = 0; i < SURROGATE_DEGREES; i++)
+        line->coefficients[i] = 0.0;
+    for (t = 0; t < r->terms; t++) {
+        const int *degrees = r->exponents + t * r->inputs;
+        double product = r->weights[t * r->outputs];
+        for (i = 0; i < last; i++)
+            if (degrees[i])
+                product *= table[i][degrees[i]][0];
+        line->coefficients[degrees[last]] += product;
+    }
+}
+
+/* if points */
+static void surrogate_fix_points(double *z, surrogate_line *line)
+{
+    const surrogate_regressor *r = line->regressor;
+    const int d = r->inputs, last = d - 1, begin = r->shear[last] != 0.0;
+    double here[SURROGATE_ROW] = {0.0}, steep[SURROGATE_LANES];
+    int g, i, j;
+    z[last] = 0.0;
+    surrogate_shear_inputs(r, z, here);
+    line->first = here[0];
+    for (g = 0; g < r->groups; g++) {
+        const double *places = r->places + g * d * SURROGATE_LANES;
+        double exponents[SURROGATE_LANES] = {0.0}, *base = line->base + g * SURROGATE_LANES;
+        for (i = 0; i < SURROGATE_LANES; i++)
+            base[i] = r->point_weights[g * r->outputs * SURROGATE_LANES + i];
+        for (j = begin; j < last; j++)
+            surrogate_correlate(r->kinds[j], here[j], places + j * SURROGATE_LANES, exponents,
+                                base, steep);
+        surrogate_decay(exponents, base);
+    }
+}
+
+static void surrogate_points_on_line(const surrogate_line *line, double z, double *value,
+                                     double *slope)
+{
+    const surrogate_regressor *r = line->regressor;
+    const int d = r->inputs, last = d - 1, moved = r->shear[last] != 0.0;
+    const double rate = r->rates[last], by_first = r->shear[last] * r->rates[0];
+    double sums[SURROGATE_LANES] = {0.0}, slopes[SURROGATE_LANES] = {0.0};
+    double steep[SURROGATE_LANES], more[SURROGATE_LANES] = {0.0};
+    int g, i;
+    for (g = 0; g < r->groups; g++) {
+        const double *places = r->places + g * d * SURROGATE_LANES;
+        double exponents[SURROGATE_LANES] = {0.0}, found[SURROGATE_LANES];
+        for (i = 0; i < SURROGATE_LANES; i++)
+            found[i] = line->base[g * SURROGATE_LANES + i];
+        surrogate_correlate(r->kinds[last], z * rate, places + last * SURROGATE_LANES, exponents,
+                            found, steep);
+        if (moved)
+            surrogate_correlate(r->kinds[0], line->first + by_first * z, places, exponents, found,
+                                more);
+        surrogate_decay(exponents, found);
+        for (i = 0; i < SURROGATE_LANES; i++) {
+            sums[i] += found[i];
+            slopes[i] += found[i] * (steep[i] * rate + more[i] * by_first);
+        }
+    }
+    *value += surrogate_total(sums);
+    *slope += surrogate_total(slopes);
+}
+
+/* end */
+/* if networks */
+static void surrogate_fix_networks(const double *z, surrogate_line *line)
+{
+    const surrogate_regressor *r = line->regressor;
+    const int d = r->inputs, h = r->units;
+    int net, u, j;
+    for (net = 0; net < r->nets; net++)
+        for (u = 0; u < h; u++) {
+            double a = r->inner_bias[net * h + u];
+            for (j = 0; j < d - 1; j++)
+                a += r->inner[(net * d + j) * h + u] * z[j];
+            line->fixed[net * h + u] = a;
+        }
+}
+
+/* Return the sum of products; eight sums side by side do not wait for one another. */
+static double surrogate_dot(int count, const double *restrict a, const double *restrict b)
+{
+    double lanes[SURROGATE_LANES] = {0.0}, sum = 0.0;
+    int u, i;
+    for (u = 0; u + SURROGATE_LANES <= count; u += SURROGATE_LANES)
+        for (i = 0; i < SURROGATE_LANES; i++)
+            lanes[i] += a[u + i] * b[u + i];
+    for (; u < count; u++)
+        sum += a[u] * b[u];
+    for (i = 0; i < SURROGATE_LANES; i++)
+        sum += lanes[i];
+    return sum;
+}
+
+static void surrogate_networks_on_line(const surrogate_line *line, double z, double *value,
+                                       double *slope)
+{
+    const surrogate_regressor *r = line->regressor;
+    const int d = r->inputs, h = r->units;
+    const double *weights = r->weights + r->terms * r->outputs;
+    double values[SURROGATE_UNITS], slopes[SURROGATE_UNITS];
+    int net, unit, u;
+    for (net = 0; net < r->nets; net++) {
+        const double *by_last = r->inner + (net * d + d - 1) * h;
+        for (u = 0; u < h; u++) {
+            values[u] = tanh(line->fixed[net * h + u] + by_last[u] * z);
+            slopes[u] = by_last[u] * (1.0 - values[u] * values[u]);
+        }
+        for (unit = 0; unit < h; unit++, weights += r->outputs) {
+            const double *hidden = r->hidden + (net * h + unit) * h;
+            const double bias = r->hidden_bias[net * h + unit];
+            const double t = tanh(bias + surrogate_dot(h, hidden, values));
+            *value += weights[0] * t;
+            *slope += weights[0] * (1.0 - t * t) * surrogate_dot(h, hidden, slopes);
+        }
+    }
+}
+
+/* end */
+/* Prepare the line through x, whose last input does not matter. */
+static void surrogate_prepare_line(const surrogate_regressor *r, const double *x,
+                                   surrogate_line *line)
+{
+    double z[SURROGATE_ROW] = {0.0};
+    line->regressor = r;
+    surrogate_scale_inputs(r, r->inputs - 1, x, z);
+    surrogate_fix_terms(z, line);
+    /* if points */
+    if (r->groups)
+        surrogate_fix_points(z, line);
+    /* end */
+    /* if networks */
+    surrogate_fix_networks(z, line);
+    /* end */
+}
+
+/* Return the first output where the last input is x; set its derivative. */
+static double surrogate_on_line(const surrogate_line *line, double x, double *slope)
+{
+    const surrogate_regressor *r = line->regressor;
+    const int last = r->inputs - 1;
+    const double z = (x - r->x_offset[last]) / r->x_scale[last];
+    double table[SURROGATE_DEGREES][3], value = 0.0;
+    int e;
+    *slope = 0.0;
+    surrogate_fill_basis(z, last == 0 ? r->wave : 0.0, table);
+    for (e = 0; e < SURROGATE_DEGREES; e++) {
+        value += line->coefficients[e] * table[e][0];
+        *slope += line->coefficients[e] * table[e][1];
+    }
+    /* if points */
+    if (r->groups)
+        surrogate_points_on_line(line, z, &value, slope);
+    /* end */
+    /* if networks */
+    surrogate_networks_on_line(line, z, &value, slope);
+    /* end */
+    *slope *= r->y_scale[0] / r->x_scale[last];
+    return r->y_offset[0] + r->y_scale[0] * value;
+}
+
+/* Find the last input, x[inputs - 1] from `low` on, at which the first output, taken to fall, is
+   `target`: Newton's method kept inside a bracket. Returns whether the output is above the target
+   at `low`. Beyond `high` the output goes on along its tangent, or, should that rise, its chord. */
+static int surrogate_find_on_line(const surrogate_regressor *r, double target, double low,
+                                  double high, double *x)
+{
+    const double range = high - low, last_step = 1e-8 * range;
+    double here, found, touch, slope, fall, nearer, moved;
+    int step, newton, bracketed = 0;
+    surrogate_line line;
+    surrogate_prepare_line(r, x, &line);
+    x += r->inputs - 1;
+    *x = low;
+    touch = surrogate_on_line(&line, low, &slope);
+    if (!(target < touch))
+        return 0;
+    here = slope < 0.0 ? low + (target - touch) / slope : 0.5 * (low + high);
+    if (here > high)
+        here = high;
+    for (step = 0; step < 90; step++) {
+        found = surrogate_on_line(&line, here, &slope);
+        if (found <= target) {
+            high = here;
+            bracketed = 1;
+        } else if (here >= high) {
+            fall = slope < 0.0 ? slope : (found - touch) / range;
+            if (!(fall < 0.0))
+                fall = target - found;
+            here = high + (target - found) / fall;
+            break;
+        } else {
+            low = here;
+        }
+        newton = slope < 0.0 && step < 30;
+        nearer = newton ? here - (found - target) / slope : low;
+        if (!newton || !(low <= nearer && nearer <= high))
+            nearer = bracketed ? 0.5 * (low + high) : high;
+        moved = fabs(nearer - here);
+        here = nearer;
+        if (moved <= last_step && (bracketed || here < high))
+            break;
+    }
+    *x = here;
+    return 1;
+}

@@ -1,0 +1,310 @@
+/* A function of `inputs` inputs and `outputs` outputs: a weighted sum of features of
+   z = (x - x_offset) / x_scale, one kind after the other: products of Legendre polynomials (of a
+   Fourier series in the first input if wave > 0), correlations with points, and outer units of
+   two-layer tanh networks. */
+typedef struct {
+    int inputs, outputs, terms;
+    double wave;
+    const double *x_offset, *x_scale, *y_offset, *y_scale;
+    const int *exponents;      /* terms x inputs */
+    const double *weights;     /* terms and units x outputs */
+    /* if points */
+    int groups;                /* of eight points, the last filled up with weights of zero */
+    const double *places;      /* groups x inputs x 8, sheared, in correlation lengths */
+    const double *point_weights;/* groups x outputs x 8 */
+    const double *rates;       /* inputs: one over the correlation length */
+    const int *kinds;          /* inputs: 0 squared exponential, 1 Matern 5/2, 2 Matern 3/2 */
+    const double *shear;       /* inputs: what each adds to the first, in correlations alone */
+    /* end */
+    /* if networks */
+    int nets, units;
+    const double *inner;       /* nets x inputs x units */
+    const double *inner_bias;  /* nets x units */
+    const double *hidden;      /* nets x outer units x inner units */
+    const double *hidden_bias; /* nets x units */
+    /* end */
+} surrogate_regressor;
+
+/* Place of a value behind the derivatives by at most seven inputs. */
+enum { SURROGATE_VALUE = 7, SURROGATE_ROW = 8, SURROGATE_LANES = 8 };
+
+/* Fill values, first and second derivatives of the polynomials, or of the Fourier series, at z. */
+static void surrogate_fill_basis(double z, double wave, double (*out)[3])
+{
+    int e, i;
+    for (i = 0; i < 3; i++)
+        out[0][i] = i == 0 ? 1.0 : 0.0;
+    for (e = 1; e < SURROGATE_DEGREES; e++) {
+        const double turns = wave * ((e + 1) / 2), odd = 2.0 * e - 1.0;
+        if (wave > 0.0) {
+            const double s = sin(turns * z), c = cos(turns * z);
+            out[e][0] = e % 2 ? s : c;
+            out[e][1] = turns * (e % 2 ? c : -s);
+            out[e][2] = -turns * turns * out[e][0];
+        } else {
+            const double before = e > 1 ? out[e - 2][0] : 0.0;
+            out[e][0] = (odd * z * out[e - 1][0] - (e - 1.0) * before) / e;
+            for (i = 1; i < 3; i++)
+                out[e][i] = (e > 1 ? out[e - 2][i] : 0.0) + odd * out[e - 1][i - 1];
+        }
+    }
+}
+
+static void surrogate_scale_inputs(const surrogate_regressor *r, int count, const double *x,
+                                   double *z)
+{
+    int j;
+    for (j = 0; j < count; j++)
+        z[j] = (x[j] - r->x_offset[j]) / r->x_scale[j];
+}
+
+/* Add a feature and its gradient to the first `outputs` outputs. */
+static void surrogate_add(int outputs, const double *restrict row, const double *restrict weights,
+                          double *restrict sums)
+{
+    int k, j;
+    for (k = 0; k < outputs; k++)
+        for (j = 0; j < SURROGATE_ROW; j++)
+            sums[k * SURROGATE_ROW + j] += weights[k] * row[j];
+}
+
+static void surrogate_add_terms(const surrogate_regressor *r, int outputs, const double *z,
+                                double *sums)
+{
+    double table[SURROGATE_VALUE][SURROGATE_DEGREES][3], row[SURROGATE_ROW];
+    int t, j, i;
+    for (j = 0; j < r->inputs; j++)
+        surrogate_fill_basis(z[j], j == 0 ? r->wave : 0.0, table[j]);
+    for (t = 0; t < r->terms; t++) {
+        const int *degrees = r->exponents + t * r->inputs;
+        for (j = 0; j < SURROGATE_ROW; j++)
+            row[j] = j == SURROGATE_VALUE ? 1.0 : 0.0;
+        for (i = 0; i < r->inputs; i++)
+            if (degrees[i]) {
+                const double *factor = table[i][degrees[i]], value = row[SURROGATE_VALUE];
+                for (j = 0; j < SURROGATE_ROW; j++)
+                    row[j] *= factor[0];
+                row[i] = value * factor[1];
+            }
+        surrogate_add(outputs, row, r->weights + t * r->outputs, sums);
+    }
+}
+
+/* if points */
+/* Of the correlations factor * exp(-exponent) of eight points along one input: add to the
+   exponents, multiply the factors, set the derivatives over themselves. Compilers turn loops over
+   eight into vector instructions. */
+static void surrogate_correlate(int kind, double here, const double *restrict places,
+                                double *restrict exponents, double *restrict factors,
+                                double *restrict steeps)
+{
+    const double root = kind == 1 ? 2.23606797749978969641 : 1.73205080756887729353;
+    const double square = kind == 1 ? 1.0 / 3.0 : 0.0;
+    const double level = kind == 1 ? 5.0 / 3.0 : 3.0, rise = kind == 1 ? 5.0 / 3.0 : 0.0;
+    int i;
+    if (kind == 0) {
+        for (i = 0; i < SURROGATE_LANES; i++) {
+            const double u = here - places[i];
+            exponents[i] += 0.5 * u * u;
+            steeps[i] = -u;
+        }
+        return;
+    }
+    for (i = 0; i < SURROGATE_LANES; i++) {
+        const double u = here - places[i], a = root * fabs(u), own = 1.0 + a + square * a * a;
+        exponents[i] += a;
+        factors[i] *= own;
+        steeps[i] = -u * (level + rise * a) / own;
+    }
+}
+
+/* Multiply eight values by exp(-exponent), exponents >= 0: exp(-v) = 2^k exp(r), |r| < log(2) / 2,
+   by Taylor's series. A sum with 1.5 * 2^52 rounds to an integer and has it in its last bits. */
+static void surrogate_decay(const double *restrict exponents, double *restrict values)
+{
+    const double shift = 6755399441055744.0;
+    double held[SURROGATE_LANES], series[SURROGATE_LANES];
+    union {
+        double number[SURROGATE_LANES];
+        unsigned long long bits[SURROGATE_LANES];
+    } scale;
+    int i;
+    for (i = 0; i < SURROGATE_LANES; i++)
+        held[i] = exponents[i] < 760.0 ? exponents[i] : 760.0; /* exp(-760) is 0 */
+    for (i = 0; i < SURROGATE_LANES; i++) {
+        const double v = held[i];
+        const double shifted = shift - v * 1.44269504088896340736, k = shifted - shift;
+        const double r = -((v + k * 6.93147180369123816490e-01) + k * 1.90821492927058770002e-10);
+        double p = (1.0 / 6227020800.0 * r + 1.0 / 479001600.0) * r + 1.0 / 39916800.0;
+        p = ((p * r + 1.0 / 3628800.0) * r + 1.0 / 362880.0) * r + 1.0 / 40320.0;
+        p = ((p * r + 1.0 / 5040.0) * r + 1.0 / 720.0) * r + 1.0 / 120.0;
+        p = ((p * r + 1.0 / 24.0) * r + 1.0 / 6.0) * r + 0.5;
+        series[i] = (p * r + 1.0) * r + 1.0;
+        scale.number[i] = shifted + 128.0;
+    }
+    /* 2^(k + 128) 2^-128, since 2^k itself may be too small for a double */
+    for (i = 0; i < SURROGATE_LANES; i++)
+        scale.bits[i] = (scale.bits[i] << 52) + 0x3FF0000000000000ULL;
+    for (i = 0; i < SURROGATE_LANES; i++)
+        values[i] *= series[i] * scale.number[i] * 2.938735877055718769922e-39;
+}
+
+/* Fill where an input lies among the places of the points. */
+static void surrogate_shear_inputs(const surrogate_regressor *r, const double *z, double *here)
+{
+    double first = z[0];
+    int j;
+    for (j = 1; j < r->inputs; j++) {
+        first += r->shear[j] * z[j];
+        here[j] = z[j] * r->rates[j];
+    }
+    here[0] = first * r->rates[0];
+}
+
+/* Add eight points' values, times their weights, and these times their derivatives. */
+static void surrogate_add_lanes(int d, const double *restrict values,
+                                const double *restrict weights,
+                                double (*restrict steep)[SURROGATE_LANES],
+                                double (*restrict lanes)[SURROGATE_LANES])
+{
+    double weighted[SURROGATE_LANES];
+    int i, j;
+    for (i = 0; i < SURROGATE_LANES; i++) {
+        weighted[i] = values[i] * weights[i];
+        lanes[SURROGATE_VALUE][i] += weighted[i];
+    }
+    for (j = 0; j < d; j++)
+        for (i = 0; i < SURROGATE_LANES; i++)
+            lanes[j][i] += weighted[i] * steep[j][i];
+}
+
+static double surrogate_total(const double *lanes)
+{
+    return ((lanes[0] + lanes[4]) + (lanes[1] + lanes[5]))
+           + ((lanes[2] + lanes[6]) + (lanes[3] + lanes[7]));
+}
+
+static void surrogate_add_points(const surrogate_regressor *r, int outputs, const double *z,
+                                 double *sums)
+{
+    const int d = r->inputs;
+    double lanes[SURROGATE_OUTPUTS * SURROGATE_ROW][SURROGATE_LANES];
+    double here[SURROGATE_ROW] = {0.0}, steep[SURROGATE_ROW][SURROGATE_LANES];
+    int g, i, j, k;
+    surrogate_shear_inputs(r, z, here);
+    for (k = 0; k < outputs * SURROGATE_ROW; k++)
+        for (i = 0; i < SURROGATE_LANES; i++)
+            lanes[k][i] = 0.0;
+    for (g = 0; g < r->groups; g++) {
+        const double *places = r->places + g * d * SURROGATE_LANES;
+        double exponents[SURROGATE_LANES] = {0.0}, values[SURROGATE_LANES];
+        for (i = 0; i < SURROGATE_LANES; i++)
+            values[i] = 1.0;
+        for (j = 0; j < d; j++)
+            surrogate_correlate(r->kinds[j], here[j], places + j * SURROGATE_LANES, exponents,
+                                values, steep[j]);
+        surrogate_decay(exponents, values);
+        for (k = 0; k < outputs; k++)
+            surrogate_add_lanes(d, values,
+                                r->point_weights + (g * r->outputs + k) * SURROGATE_LANES, steep,
+                                lanes + k * SURROGATE_ROW);
+    }
+    for (k = 0; k < outputs; k++) {
+        const double first = surrogate_total(lanes[k * SURROGATE_ROW]) * r->rates[0];
+        double *sum = sums + k * SURROGATE_ROW;
+        sum[SURROGATE_VALUE] += surrogate_total(lanes[k * SURROGATE_ROW + SURROGATE_VALUE]);
+        sum[0] += first;
+        for (j = 1; j < d; j++)
+            sum[j] += surrogate_total(lanes[k * SURROGATE_ROW + j]) * r->rates[j]
+                      + r->shear[j] * first;
+    }
+}
+
+/* end */
+/* if networks */
+/* Put an argument and its gradient through tanh. */
+static void surrogate_bend(double *row)
+{
+    const double t = tanh(row[SURROGATE_VALUE]);
+    int j;
+    for (j = 0; j < SURROGATE_VALUE; j++)
+        row[j] *= 1.0 - t * t;
+    row[SURROGATE_VALUE] = t;
+}
+
+/* Fill the inner units of a network with their gradients, and one outer unit. */
+static void surrogate_inner(const surrogate_regressor *r, int net, const double *z,
+                            double (*rows)[SURROGATE_ROW])
+{
+    const int d = r->inputs, h = r->units;
+    int u, j;
+    for (u = 0; u < h; u++) {
+        for (j = 0; j < SURROGATE_ROW; j++)
+            rows[u][j] = 0.0;
+        rows[u][SURROGATE_VALUE] = r->inner_bias[net * h + u];
+        for (j = 0; j < d; j++) {
+            rows[u][j] = r->inner[(net * d + j) * h + u];
+            rows[u][SURROGATE_VALUE] += rows[u][j] * z[j];
+        }
+        surrogate_bend(rows[u]);
+    }
+}
+
+static void surrogate_outer(const surrogate_regressor *r, int net, int unit,
+                            double (*rows)[SURROGATE_ROW], double *row)
+{
+    const int h = r->units;
+    const double *hidden = r->hidden + (net * h + unit) * h;
+    double sums[SURROGATE_ROW] = {0.0};
+    int u, j;
+    for (u = 0; u < h; u++)
+        for (j = 0; j < SURROGATE_ROW; j++)
+            sums[j] += hidden[u] * rows[u][j];
+    sums[SURROGATE_VALUE] += r->hidden_bias[net * h + unit];
+    for (j = 0; j < SURROGATE_ROW; j++)
+        row[j] = sums[j];
+    surrogate_bend(row);
+}
+
+static void surrogate_add_networks(const surrogate_regressor *r, int outputs, const double *z,
+                                   double *sums)
+{
+    double rows[SURROGATE_UNITS][SURROGATE_ROW], row[SURROGATE_ROW];
+    const double *weights = r->weights + r->terms * r->outputs;
+    int net, unit;
+    for (net = 0; net < r->nets; net++) {
+        surrogate_inner(r, net, z, rows);
+        for (unit = 0; unit < r->units; unit++) {
+            surrogate_outer(r, net, unit, rows, row);
+            surrogate_add(outputs, row, weights, sums);
+            weights += r->outputs;
+        }
+    }
+}
+
+/* end */
+/* Fill the first `outputs` outputs and their derivatives (outputs x inputs) at x. */
+static void surrogate_evaluate_regressor(const surrogate_regressor *r, int outputs,
+                                         const double *x, double *value, double *jacobian)
+{
+    double z[SURROGATE_ROW] = {0.0}, sums[SURROGATE_OUTPUTS * SURROGATE_ROW];
+    const int d = r->inputs;
+    int k, j;
+    surrogate_scale_inputs(r, d, x, z);
+    for (k = 0; k < outputs * SURROGATE_ROW; k++)
+        sums[k] = 0.0;
+    /* if points */
+    if (r->groups)
+        surrogate_add_points(r, outputs, z, sums);
+    /* end */
+    surrogate_add_terms(r, outputs, z, sums);
+    /* if networks */
+    surrogate_add_networks(r, outputs, z, sums);
+    /* end */
+    for (k = 0; k < outputs; k++) {
+        const double *sum = sums + k * SURROGATE_ROW;
+        value[k] = r->y_offset[k] + r->y_scale[k] * sum[SURROGATE_VALUE];
+        for (j = 0; j < d; j++)
+            jacobian[k * d + j] = r->y_scale[k] * sum[j] / r->x_scale[j];
+    }
+}

@@ -1,0 +1,354 @@
+"""Rounds of stages c to f: how many samples, which ones, when they end, and what is counted."""
+
+from contextlib import contextmanager
+
+import numpy as np
+import pandas as pd
+import pytest
+from pydantic import ValidationError
+
+from foundation.loads import COMPARTMENTS, LOAD_COLUMNS
+from pipeline import stages
+from pipeline.rounds import learning_point, round_size, sample_knee
+from pipeline.samples import POSE_COLUMNS, digest, poses_of
+from pipeline.schema import (
+    Config,
+    DesignConfig,
+    FeasibilityConfig,
+    KrigingConfig,
+    PolynomialConfig,
+    SurrogateConfig,
+)
+from surrogates.space import ReferencePath, SampleSpace
+
+FIRST, CANDIDATES = 40, 160
+STIFFNESS = 2.0e5  # N per square of a depth in mm
+SETTINGS = SurrogateConfig(
+    kriging=KrigingConfig(correlation="squared_exponential", trend="linear", likelihood_points=40),
+    polynomial=PolynomialConfig(basis="total_degree", degree=(1, 2), ridge=(1e-8,)),
+)
+WIDE = {"ap_ratio": 10.0, "ml_ratio": 10.0, "peak_pressure_MPa": 1e3}
+
+
+@pytest.fixture(scope="module")
+def space() -> SampleSpace:
+    path = ReferencePath.through([0.0, 0.5, 1.0], np.tile([0.0, 0.0, 0.0, 0.03, 0.0], (3, 1)))
+    return SampleSpace(path, [0.0, 1.0], [0.02, 0.1, 4e-3, 1e-3], [4.0, 2500.0])
+
+
+def touch(table: pd.DataFrame) -> pd.Series:
+    """Height of first contact [m]: a dish, and a step where the femur is far ahead."""
+    ahead = table["anterior_m"] / 4e-3
+    step = 1.5e-5 * np.tanh(12.0 * (ahead - 0.7))
+    return 0.03 + 1e-3 * table["adduction_rad"] + 2e-5 * ahead**2 + step
+
+
+def with_loads(table: pd.DataFrame, axial: pd.Series) -> pd.DataFrame:
+    """Add the loads of a condyle that carries `axial`; at no load there is no answer."""
+    root = np.sqrt(np.maximum(axial, 0.0))
+    forces = {"force_x_N": 0.05 * axial * (1.0 + table["flexion_rad"]), "force_y_N": axial}
+    forces["force_z_N"] = 0.02 * axial * (1.0 + table["adduction_rad"])
+    moments = {
+        "moment_x_Nm": 0.02 * axial,
+        "moment_y_Nm": 1e-3 * axial,
+        "moment_z_Nm": -0.01 * axial,
+    }
+    areas = {"area_m2": 1e-5 * root, "peak_pressure_Pa": 6e5 * root, "mean_pressure_Pa": 3e5 * root}
+    centres = dict.fromkeys(LOAD_COLUMNS[9:], 0.01)
+    contact = axial > 0.0
+    found = table.assign(**forces, **moments, **areas, **centres)
+    found.loc[~contact, list(LOAD_COLUMNS)] = np.nan
+    status = np.where(contact, "ok", "failed")
+    reason = np.where(contact, "", "no contact at this height")
+    return found.assign(status=status, reason=reason, evaluations=1)
+
+
+def at_load(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the samples at the height that carries their load."""
+    axial = table["load_N"]
+    height = touch(table) - 1e-3 * np.sqrt(axial / STIFFNESS)
+    return with_loads(table.assign(superior_m=height), axial)
+
+
+def at_pose(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the samples with the load that their height carries."""
+    depth = 1e3 * np.maximum(touch(table) - table["superior_m"], 0.0)
+    return with_loads(table, STIFFNESS * depth**2)
+
+
+class Desk:
+    """A run without files: tables are kept in memory, and evaluations are told."""
+
+    workers = 1
+
+    def __init__(self, design: DesignConfig, **feasibility: float) -> None:
+        bounds = FeasibilityConfig(**{**WIDE, **feasibility})
+        self.config = Config(design=design, feasibility=bounds, surrogate=SETTINGS)
+        self.tables: dict[str, pd.DataFrame] = {}
+        self.asked: dict[str, pd.DataFrame] = {}
+
+    @contextmanager
+    def timed(self, stage):
+        yield
+
+    def table(self, name, make):
+        if name not in self.tables:
+            self.tables[name] = make()
+        return self.tables[name]
+
+    def evaluator(self, knee, name, follow="load"):
+        del knee
+
+        def evaluate(table):
+            self.asked[name] = table
+            return at_load(table) if follow == "load" else at_pose(table)
+
+        return evaluate
+
+
+def design(**changes) -> DesignConfig:
+    settings = {"candidates": CANDIDATES, "first": FIRST, "budget": 70, "rounds": 3}
+    plain = {"infill": "sequence", "family": "polynomial"}
+    return DesignConfig(**{**settings, **plain, **changes})
+
+
+def carry_out(space, *, feasibility=None, **changes):
+    desk = Desk(design(**changes), **(feasibility or {}))
+    return desk, sample_knee(desk, None, space)
+
+
+# ---- how many ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("budget", "rounds"), [(70, 3), (71, 3), (41, 1), (100, 7), (45, 4)])
+def test_shares_of_the_budget_add_up(budget, rounds):
+    settings = design(budget=budget, rounds=rounds)
+    shares = [round_size(settings, k + 1) for k in range(rounds)]
+    assert sum(shares) == budget - FIRST
+    assert max(shares) - min(shares) <= 1
+
+
+def test_without_a_budget_the_samples_grow_by_one_factor():
+    settings = design(budget=0, rounds=4, candidates=10_000, first=100)
+    sizes = np.cumsum([100, *(round_size(settings, k) for k in (1, 2, 3))])
+    np.testing.assert_allclose(sizes[1:] / sizes[:-1], 100.0**0.25, rtol=0.02)
+    # The last round takes whatever is left.
+    assert round_size(settings, 4) == 10_000
+
+
+def test_the_budget_is_spent_and_not_more(space):
+    desk, sampled = carry_out(space)
+    for name in COMPARTMENTS:
+        row = sampled.counts[name]
+        assert (row["first"], row["evaluated"], row["left"]) == (40, 30, 90)
+    for k in (1, 2, 3):
+        assert desk.tables[f"kept-{k}"].groupby("compartment").size().tolist() == [10, 10]
+
+
+def test_without_a_budget_all_kept_are_evaluated(space):
+    _, sampled = carry_out(space, budget=0, rounds=2)
+    row = sampled.counts["total"]
+    assert (row["left"], row["evaluated"]) == (0, 2 * (CANDIDATES - FIRST))
+    assert len(sampled.training) == 2 * CANDIDATES
+
+
+def test_a_budget_of_the_first_samples_adds_none(space):
+    _, sampled = carry_out(space, budget=FIRST, infill="error", family="kriging")
+    assert sampled.counts["total"]["evaluated"] == 0
+    assert len(sampled.training) == 2 * FIRST
+    assert len(sampled.curve) == 1
+
+
+def test_nothing_kept_ends_the_rounds(space):
+    """As all candidates are beyond a bound, so are the first samples, all but a few."""
+    desk, sampled = carry_out(space, feasibility={"load_N": (1300.0, 1e9), "margin": 0.0}, budget=0)
+    # Round 2 takes what is left of them, and round 3 finds none.
+    row = sampled.counts["total"]
+    assert row["dropped"] > 0.4 * row["predicted"]
+    assert (row["left"], row["evaluated_failed"]) == (0, 0)
+    assert row["infeasible"] == (desk.tables["first"]["load_N"] < 1300.0).sum()
+    nothing = Desk(desk.config.design, load_N=(1300.0, 1e9), margin=0.0)
+    nothing.tables["candidates"] = sampled.candidates.assign(
+        load_N=sampled.candidates["load_N"].where(sampled.candidates["first"], 500.0)
+    )
+    found = sample_knee(nothing, None, space)
+    assert found.counts["total"]["evaluated"] == 0
+    assert found.counts["total"]["dropped"] == found.counts["total"]["predicted"]
+    assert len(found.curve) == 1
+
+
+# ---- which ones ----------------------------------------------------------------------------------
+
+
+def test_no_candidate_is_evaluated_twice(space):
+    desk, sampled = carry_out(space)
+    parts = [desk.tables[name] for name in ("first", "kept-1", "kept-2", "kept-3")]
+    every = pd.concat(parts)
+    assert not every.duplicated(["compartment", "index"]).any()
+    assert len(desk.tables["kept"]) == 60
+    np.testing.assert_array_equal(sampled.training["index"], every["index"])
+
+
+def test_the_sequence_goes_on_where_it_was(space):
+    desk, _ = carry_out(space, kind="sobol")
+    for k in (1, 2, 3):
+        medial = desk.tables[f"kept-{k}"].query("compartment == 'medial'")["index"]
+        assert medial.tolist() == list(range(30 + 10 * k, 40 + 10 * k))
+
+
+def test_infill_goes_where_the_error_is_large(space):
+    """Which is near the step in the height and at the borders of the box."""
+    early = None
+    chosen = {}
+    for infill in ("sequence", "error"):
+        desk, sampled = carry_out(space, infill=infill, family="kriging", rounds=1, budget=60)
+        chosen[infill] = desk.tables["kept-1"]
+        early = sampled.early
+    rest = desk.tables["screened-1"]
+
+    def errors(rows: pd.DataFrame) -> float:
+        found = []
+        for name in COMPARTMENTS:
+            own = rows[rows["compartment"] == name]
+            truth = at_load(own)
+            poses, _ = early.knee.compartment(name).at_load(poses_of(own), own["load_N"].to_numpy())
+            found.append(np.abs(poses[:, 4] - truth["superior_m"]))
+        return float(np.concatenate(found).mean())
+
+    assert errors(chosen["error"]) > 1.25 * errors(rest)
+    assert errors(chosen["error"]) > 1.1 * errors(chosen["sequence"])
+
+
+def test_infill_by_error_spreads_its_choices(space):
+    desk, _ = carry_out(space, infill="error", family="kriging", rounds=1, budget=60)
+    rows = desk.tables["kept-1"].query("compartment == 'medial'")
+    x, _ = space.scaled(poses_of(rows), rows["load_N"].to_numpy())
+    distance = np.linalg.norm(x[:, None] - x[None], axis=2) + 9.0 * np.eye(len(x))
+    assert distance.min() > 0.2
+
+
+# ---- when they end -------------------------------------------------------------------------------
+
+
+def test_wanted_error_stops_the_rounds(space):
+    desk, all_of_them = carry_out(space)
+    errors = [100.0 * point["load_error"] for point in all_of_them.curve]
+    assert len(errors) == 3
+    desk, sampled = carry_out(space, wanted_error_percent=1.01 * max(errors))
+    # The first round is always gone through.
+    assert set(desk.tables) >= {"kept-1", "screened-1"}
+    assert "kept-2" not in desk.tables
+    assert len(sampled.curve) == 2
+    assert sampled.counts["medial"]["evaluated"] == 10
+    assert sampled.counts["medial"]["left"] == 110
+    _, sampled = carry_out(space, wanted_error_percent=0.01 * min(errors))
+    assert len(sampled.curve) == 3
+
+
+def test_learning_curve_counts_what_was_fitted(space):
+    _, sampled = carry_out(space)
+    assert [point["samples"] for point in sampled.curve] == [80, 100, 120]
+    assert all(point["load_error"] > 0.0 for point in sampled.curve)
+    (final,) = stages.fit_surrogates(
+        sampled.training, space, SETTINGS, [("inverted", "polynomial")], 1
+    )
+    last = learning_point(final, sampled.training)
+    assert last["samples"] == 140
+    residuals = [check["height"].residuals for check in final.checks.values()]
+    worse = max(np.sqrt((r**2).mean()) for r in residuals)
+    assert last["height_um"] == pytest.approx(1e6 * worse, rel=1e-12)
+
+
+def test_learning_point_of_a_formulation_without_heights(space):
+    _, sampled = carry_out(space, rounds=1)
+    (direct,) = stages.fit_surrogates(
+        sampled.training, space, SETTINGS, [("direct", "polynomial")], 1
+    )
+    assert learning_point(direct, sampled.training) == {"samples": 140}
+
+
+# ---- bookkeeping ---------------------------------------------------------------------------------
+
+
+def test_last_word_on_every_candidate(space):
+    desk, sampled = carry_out(space, feasibility={"peak_pressure_MPa": 25.0, "margin": 0.0})
+    last = desk.tables["screened"]
+    keys = ["compartment", "index"]
+    first = sampled.candidates["first"]
+    assert sorted(map(tuple, last[keys].values)) == sorted(
+        map(tuple, sampled.candidates.loc[~first, keys].values)
+    )
+    state = last["screening"].value_counts().to_dict()
+    assert state == {key: sampled.counts["total"][key] for key in ("dropped", "evaluated")} | {
+        "kept": sampled.counts["total"]["left"]
+    }
+    assert (last["drop_reason"] != "").sum() == state["dropped"] > 0
+    for row in sampled.counts.values():
+        assert row["predicted"] == row["dropped"] + row["left"] + row["evaluated"]
+
+
+def test_followed_pose_takes_the_load_found_there(space):
+    desk, _ = carry_out(space, follow="pose")
+    kept = desk.tables["kept"]
+    asked = pd.concat([desk.asked[f"kept-{k}"] for k in (1, 2, 3)], ignore_index=True)
+    predicted = pd.concat([desk.tables[f"screened-{k}"] for k in (1, 2, 3)])
+    merged = kept.merge(predicted, on=["compartment", "index"], suffixes=("", "_predicted"))
+    assert len(merged) >= len(kept) == 60
+    # The height is the predicted one, of one of the rounds, and the load is not the drawn one.
+    np.testing.assert_array_equal(kept[list(POSE_COLUMNS)], asked[list(POSE_COLUMNS)])
+    answered = kept[kept["status"] == "ok"]
+    share = (answered["force_y_N"] / answered["load_N"] - 1.0).abs()
+    assert 0.0 < share.median() < 0.5
+
+
+def test_followed_pose_without_contact_fails_and_is_counted(space):
+    """Small loads are wanted where the surrogate errs by more than the depth they press in."""
+    desk, sampled = carry_out(space, follow="pose", load_spread=4.0)
+    kept = desk.tables["kept"]
+    failed = kept[kept["status"] == "failed"]
+    assert len(failed) > 0
+    assert set(failed["reason"]) == {"no contact at this height"}
+    total = sampled.counts["total"]
+    assert total["evaluated_failed"] == len(failed)
+    assert len(sampled.training) == 2 * FIRST + len(kept) - len(failed)
+    assert np.isfinite(sampled.training[list(LOAD_COLUMNS)].to_numpy()).all()
+
+
+def test_stored_tables_are_taken_and_lead_to_the_same_samples(space):
+    """As after a kill in round 2: what is stored is not evaluated again."""
+    desk, whole = carry_out(space, infill="error", family="kriging")
+    resumed = Desk(desk.config.design)
+    for name in ("candidates", "first", "screened-1", "kept-1", "screened-2"):
+        resumed.tables[name] = desk.tables[name]
+    sampled = sample_knee(resumed, None, space)
+    assert set(resumed.asked) == {"kept-2", "kept-3"}
+    assert digest(sampled.training) == digest(whole.training)
+    assert sampled.counts == whole.counts
+    assert sampled.curve == whole.curve
+
+
+# ---- the configuration ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"first": 160}, "fewer than candidates"),
+        ({"budget": 39}, r"budget: expected at least first \(40\), found 39"),
+        ({"infill": "error"}, 'infill = "error" needs family = "kriging"'),
+        ({"rounds": 0}, "greater than or equal to 1"),
+        ({"wanted_error_percent": -1.0}, "greater than or equal to 0"),
+        ({"follow": "path"}, "'load' or 'pose'"),
+        ({"load_spread": 0.0}, "greater than 0"),
+        ({"family": "network"}, "'kriging' or 'polynomial'"),
+    ],
+)
+def test_settings_of_the_design_that_do_not_fit(changes, words):
+    with pytest.raises(ValidationError, match=words):
+        design(**changes)
+
+
+@pytest.mark.parametrize("weight", [-0.1, 1.0])
+def test_weight_of_the_infeasible_is_below_one(weight):
+    with pytest.raises(ValidationError, match="outside_weight"):
+        FeasibilityConfig(outside_weight=weight)

@@ -1,0 +1,149 @@
+"""Cross-validation and the model of the standard error."""
+
+from __future__ import annotations
+
+import importlib.util
+from functools import partial
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from surrogates.cross_validation import (
+    CrossCheck,
+    Fitted,
+    coverage,
+    fit_spread,
+    k_fold,
+    spread_at,
+    standardised,
+)
+from surrogates.families import fit_family
+from surrogates.polynomial import PolynomialSettings
+from surrogates.training import polynomial_exponents
+
+
+def _reference():
+    path = Path(__file__).with_name("reference.py")
+    spec = importlib.util.spec_from_file_location("surrogates_reference", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+reference = _reference()
+
+
+def cube(n, d=3, seed=7):
+    return np.random.default_rng(seed).uniform(-1.0, 1.0, (n, d))
+
+
+def mean_fit(seen):
+    """A fit that predicts the mean of its outputs, with an error that tells how many it saw."""
+
+    def fit(x, y, rng):
+        seen.append((x.copy(), rng))
+        regressor = SimpleNamespace(
+            predict=lambda at: np.tile(y.mean(axis=0), (len(at), 1)),
+            standard_error=lambda at: np.full((len(at), y.shape[1]), float(len(y))),
+        )
+        return Fitted(regressor, None)
+
+    return fit
+
+
+@pytest.mark.parametrize("folds", [2, 5, 11])
+def test_every_row_is_predicted_without_its_fold(folds):
+    x, y = cube(11), cube(11, 2, seed=1)
+    seen = []
+    rng = np.random.default_rng(3)
+    check = k_fold(mean_fit(seen), x, y, folds, rng)
+    assert check.kind == "k-fold"
+    assert len(seen) == folds
+    assert all(given is rng for _, given in seen)
+    out = [~(x[:, None] == kept[None]).all(axis=2).any(axis=1) for kept, _ in seen]
+    np.testing.assert_array_equal(np.sum(out, axis=0), 1)
+    for rows in out:
+        expected = y[rows] - y[~rows].mean(axis=0)
+        np.testing.assert_allclose(check.residuals[rows], expected, rtol=1e-12)
+        np.testing.assert_array_equal(check.standard_errors[rows], np.sum(~rows))
+    np.testing.assert_array_equal(check.rows, np.arange(11))
+
+
+def test_of_a_family():
+    x = cube(60)
+    y = np.stack([np.sin(x[:, 0] + x[:, 1]), 1e3 * x[:, 2] ** 2], axis=1)
+    settings = PolynomialSettings(basis="total_degree", degree=(2,), ridge=(1e-10,))
+    fit = partial(fit_family, "polynomial")
+    rng = np.random.default_rng(0)
+    check = k_fold(lambda x, y, rng: fit(x, y, settings, rng), x, y, 10, rng)
+    expected = fit(x, y, settings).check.residuals[:, 0]
+    assert np.corrcoef(check.residuals[:, 0], expected)[0, 1] > 0.9
+    assert np.std(check.residuals[:, 0]) == pytest.approx(np.std(expected), rel=0.3)
+    assert np.abs(check.residuals[:, 1]).max() < 1e-3  # this one is such a polynomial
+    assert (check.standard_errors > 0.0).all()
+
+
+def test_folds_are_dealt_at_random():
+    x, y = cube(12), cube(12, 1, seed=1)
+    fits = []
+    for seed in (0, 0, 1):
+        seen = []
+        k_fold(mean_fit(seen), x, y, 3, np.random.default_rng(seed))
+        fits.append(np.concatenate([kept for kept, _ in seen]))
+    np.testing.assert_array_equal(fits[0], fits[1])
+    assert not np.array_equal(fits[0], fits[2])
+
+
+@pytest.mark.parametrize("folds", [1, 12])
+def test_bad_number_of_folds(folds):
+    with pytest.raises(ValueError, match="folds: expected >= 2 and <= 11"):
+        k_fold(mean_fit([]), cube(11), cube(11, 2), folds, np.random.default_rng(0))
+
+
+def test_standardised_and_coverage():
+    residuals = np.array([[1.0, 0.0], [-3.0, 0.0], [2.0, 0.0], [0.5, 0.0]])
+    errors = np.array([[1.0, 0.0], [1.0, 0.0], [2.0, 0.0], [0.1, 0.0]])
+    check = CrossCheck(np.arange(4), residuals, errors, "held back")
+    np.testing.assert_allclose(standardised(check)[:, 0], [1.0, -3.0, 1.0, 5.0])
+    np.testing.assert_array_equal(standardised(check)[:, 1], 0.0)
+    np.testing.assert_array_equal(coverage(check), [0.5, 1.0])
+    np.testing.assert_array_equal(coverage(check, 3.0), [0.75, 1.0])
+
+
+def test_spread_follows_the_size_of_the_residuals():
+    z = cube(4000)
+    size = np.exp(1.0 + z[:, 0] - 0.5 * z[:, 1] * z[:, 2])
+    rng = np.random.default_rng(0)
+    residuals = np.column_stack([size, 1e-6 * np.ones(4000)]) * rng.standard_normal((4000, 2))
+    spread = fit_spread(z, residuals)
+    assert spread.shape == (2, 10)
+    np.testing.assert_allclose(spread_at(spread, z)[:, 0], size, rtol=0.2)
+    np.testing.assert_allclose(spread_at(spread, z)[:, 1], 1e-6, rtol=0.2)
+    inside = np.abs(residuals) <= 1.959964 * spread_at(spread, z)
+    np.testing.assert_allclose(inside.mean(axis=0), 0.95, atol=1e-3)
+
+
+@pytest.mark.parametrize(("rows", "degree"), [(39, 0), (40, 1), (99, 1), (100, 2)])
+def test_few_residuals_have_a_simple_spread(rows, degree):
+    z = cube(rows)
+    spread = fit_spread(z, np.random.default_rng(0).standard_normal((rows, 1)))
+    used = polynomial_exponents(3, 2)[spread[0] != 0.0]
+    assert used.sum(axis=1).max() == degree
+
+
+def test_spread_is_that_of_the_regressor_and_bounded_outside():
+    spread = np.random.default_rng(0).normal(size=(2, 10))
+    z = 2.0 * cube(20)
+    basis = reference.polynomials(np.clip(z, -1, 1), polynomial_exponents(3, 2))
+    np.testing.assert_allclose(spread_at(spread, z), np.exp(basis @ spread.T), rtol=1e-12)
+
+
+def test_spread_of_vanishing_residuals_is_finite():
+    residuals = np.zeros((50, 2))
+    residuals[:, 1] = np.where(np.arange(50) % 2, 1.0, 0.0)
+    errors = spread_at(fit_spread(cube(50), residuals), cube(50))
+    assert np.isfinite(errors).all()
+    assert errors[:, 0].max() < 1e-200
+    assert (np.abs(residuals) <= 1.959964 * errors).mean(axis=0)[1] >= 0.94

@@ -1,0 +1,230 @@
+"""Heights at given loads, standard errors, and loads as the gradient of an energy."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import manufactured
+import numpy as np
+import pytest
+import shapes
+from compartment_twin import poses_of, twin_variables
+from manufactured import truth
+
+from foundation.elastic_foundation import ElasticFoundation
+from foundation.implant import CondylarImplant
+from foundation.laws import LinearLaw
+from foundation.pose import Pose, generalised_force_jacobian
+from surrogates.cross_validation import NORMAL_95
+from surrogates.families import fit_family
+from surrogates.formulations import Fitter, Samples, fit_compartment
+from surrogates.kriging import KrigingSettings
+from surrogates.space import ReferencePath, SampleSpace
+
+FORMULATIONS = manufactured.ALL
+FAMILIES = tuple(manufactured.FAMILIES)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_at_load_is_the_inverse_of_evaluate(family):
+    model = manufactured.compartment("inverted", family)
+    poses = poses_of(model, 30)
+    loads = model.evaluate_batch(poses)[0]
+    asked = poses.copy()
+    asked[:, 4] = 123.0  # the height is not read
+    found, given = model.at_load(asked, loads[:, 1])
+    np.testing.assert_allclose(found, poses, rtol=0, atol=1e-12)
+    size = np.abs(loads).max(axis=0)
+    np.testing.assert_allclose(given / size, loads / size, rtol=0, atol=1e-8)
+
+
+def test_at_load_holds_poses_outside_the_box_as_evaluate_does():
+    model = manufactured.compartment()
+    inside = poses_of(model, 12)
+    around = model.space.path.poses(inside[:, 0])
+    poses = around + 2.5 * (inside - around)
+    poses[:6, 0] += 1.3
+    axial = np.linspace(50.0, 2300.0, 12)
+    found, given = model.at_load(poses, axial)
+    np.testing.assert_array_equal(found[:, [0, 1, 2, 3, 5]], poses[:, [0, 1, 2, 3, 5]])
+    loads = model.evaluate_batch(found)[0]
+    size = np.abs(loads).max(axis=0)
+    np.testing.assert_allclose(loads / size, given / size, rtol=0, atol=1e-7)
+
+
+@pytest.mark.parametrize("formulation", [f for f in FORMULATIONS if f != "inverted"])
+def test_other_formulations_give_no_heights(formulation):
+    model = manufactured.compartment(formulation)
+    for ask in (model.at_load, model.errors_at_load, model.inputs_at_load):
+        with pytest.raises(ValueError, match=f"expected 'inverted' .* found '{formulation}'"):
+            ask(np.zeros((1, 6)), [100.0])
+
+
+# ---- standard errors -----------------------------------------------------------------------------
+
+
+def nudged(model, part, output, step):
+    """The same model with one output of one regressor raised by a step."""
+    offset = model.regressors[part].y_offset.copy()
+    offset[output] += step
+    parts = list(model.regressors)
+    parts[part] = replace(parts[part], y_offset=offset)
+    return replace(model, regressors=tuple(parts))
+
+
+def propagated(model, answer, inputs):
+    """Errors of what `answer(model)` (N, m) gives, the outputs' errors being independent."""
+    total = 0.0
+    for part in (1, 2, 3):
+        regressor = model.regressors[part]
+        errors = regressor.standard_error(inputs) if regressor.outputs else np.empty((0, 0))
+        for k in range(regressor.outputs):
+            step = 0.1 * np.median(errors[:, k])
+            ahead = answer(nudged(model, part, k, step))
+            slope = (ahead - answer(nudged(model, part, k, -step))) / (2.0 * step)
+            total = total + (slope * errors[:, [k]]) ** 2
+    return np.sqrt(total)
+
+
+@cache
+def noisy(degree=2.0, at_centre=True, family="kriging"):
+    """A compartment of noisy samples, whose errors are not those of rounding."""
+    true = truth(degree=degree, at_centre=at_centre)
+    samples = true.samples(manufactured.design(8, 30))
+    rng = np.random.default_rng(3)
+    poses, loads = samples.poses.copy(), samples.loads.copy()
+    poses[:, 4] += rng.normal(0.0, 2e-6, len(poses))
+    noise = 0.02 * rng.normal(size=(len(loads), 11)) * np.abs(loads[:, 1:]).mean(axis=0)
+    loads[:, [0, 2]] += noise[:, :2] * loads[:, [1]] / 2500.0
+    settings = manufactured.settings_of(true)
+    given = Samples(poses, loads)
+    fit = manufactured.fitter(family)
+    if family == "kriging":
+        own = replace(manufactured.FAMILIES["kriging"], nugget=(1e-9, 1e-1), iterations=25)
+        fit = Fitter(lambda x, y, weights: fit_family("kriging", x, y, own))
+    return fit_compartment("inverted", true.space, given, fit, settings).surrogate
+
+
+@pytest.mark.parametrize(("degree", "at_centre"), [(2.0, True), (1.8, False)])
+def test_errors_at_a_load_are_those_of_the_outputs(degree, at_centre):
+    model = noisy(degree, at_centre)
+    poses = poses_of(model, 10)
+    axial = np.linspace(50.0, 2400.0, 10)
+    inputs = model.inputs_at_load(poses, axial)
+
+    def answer(changed):
+        found, loads = changed.at_load(poses, axial)
+        return np.column_stack([found[:, 4], loads])
+
+    height, loads = model.errors_at_load(poses, axial)
+    expected = propagated(model, answer, inputs)
+    found = np.column_stack([height, loads])
+    assert (found[:, 2] == 0.0).all()  # the axial load is given
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-12)
+
+
+@pytest.mark.parametrize(("degree", "at_centre"), [(2.0, True), (1.8, False)])
+def test_errors_at_a_pose_are_those_of_the_outputs(degree, at_centre):
+    model = noisy(degree, at_centre)
+    poses = poses_of(model, 10)
+    axial = model.evaluate_batch(poses)[0][:, 1]
+    inputs = model.inputs_at_load(poses, axial)
+    expected = propagated(model, lambda changed: changed.evaluate_batch(poses)[0], inputs)
+    found = model.standard_error(poses)
+    assert (found[:, :9] > 0.0).all()
+    np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-12)
+
+
+@pytest.mark.parametrize("formulation", manufactured.PLAIN)
+def test_errors_of_learnt_loads_are_those_of_the_outputs(formulation):
+    model = manufactured.compartment(formulation, "kriging")
+    poses = poses_of(model, 10)
+    u, over, _, _ = twin_variables(model, poses)
+    inputs = np.column_stack([u, (over - model.depth[0]) / model.depth[1]])
+    expected = propagated(model, lambda changed: changed.evaluate_batch(poses)[0], inputs)
+    np.testing.assert_allclose(model.standard_error(poses), expected, rtol=1e-4, atol=1e-12)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_errors_cover_the_truth(family):
+    """Of noise they are those of the mean, hence small; never far too small or large."""
+    model = noisy(family=family)
+    true = truth()
+    x = manufactured.draw(300, 21)
+    poses = true.poses(x[:, :5], true.over(x))
+    noise = np.random.default_rng(8).normal(0.0, 2e-6, len(poses))
+    loads = true.loads(poses)
+    height, _ = model.errors_at_load(poses, loads[:, 1])
+    found = model.at_load(poses, loads[:, 1])[0]
+    inside = np.abs(poses[:, 4] + noise - found[:, 4]) < NORMAL_95 * height
+    assert 0.9 < inside.mean() <= 1.0
+    assert np.median(height) < 1e-5
+    shifted = poses + noise[:, None] * np.eye(6)[4]
+    error = np.abs(model.evaluate_batch(shifted)[0][:, 1] - loads[:, 1])
+    covered = error < NORMAL_95 * model.standard_error(shifted)[:, 1]
+    assert 0.9 < covered.mean() <= 1.0
+
+
+def test_errors_out_of_contact_are_none_and_beyond_the_load_finite():
+    model = noisy()
+    poses = np.tile(poses_of(model, 1), (3, 1))
+    poses[:, 4] += [0.05, 0.0, -1e-3]
+    found = model.standard_error(poses)
+    assert (found[0] == 0.0).all()
+    assert np.isfinite(found).all()
+    assert (found[1:] > 0.0).all()
+    assert (model.standard_error(poses[:1]) == 0.0).all()
+
+
+@pytest.mark.parametrize("formulation", ["energy", "root", "touch_stiffness", "load_stiffness"])
+def test_formulations_that_predict_no_errors_say_so(formulation):
+    model = manufactured.compartment(formulation, "kriging")
+    assert np.isnan(model.standard_error(poses_of(model, 3))).all()
+
+
+# ---- the energy ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_loads_of_an_energy_have_a_symmetric_stiffness(family):
+    model = manufactured.compartment("energy", family)
+    poses = poses_of(model, 10)
+    loads, jacobians, _ = model.evaluate_batch(poses)
+    units = np.array([1 / 30e-3] * 3 + [1.0] * 3)
+    for pose, wrench, slope in zip(poses, loads[:, :6], jacobians, strict=True):
+        stiffness = generalised_force_jacobian(Pose.from_array(pose), wrench, slope)
+        stiffness *= units[:, None] * units
+        assert np.abs(stiffness - stiffness.T).max() < 1e-9 * np.abs(stiffness).max()
+    # Those of loads that are learnt each for itself have none.
+    other = manufactured.compartment("inverted", family)
+    pose = poses_of(other, 1)[0]
+    loads, slope, _ = other.evaluate(pose)
+    stiffness = generalised_force_jacobian(Pose.from_array(pose), loads[:6], slope)
+    stiffness *= units[:, None] * units
+    assert np.abs(stiffness - stiffness.T).max() > 1e-3 * np.abs(stiffness).max()
+
+
+def test_loads_of_a_conservative_bed_are_learnt_from_its_energy_alone():
+    """Forces of other samples, which the surrogate has not seen, come out by differentiation."""
+    implant = CondylarImplant()
+    femur, insert, labels = implant.tessellate(3e-3)
+    law = LinearLaw(463e6, 0.46, 8e-3)
+    bed = ElasticFoundation(femur, insert, law, compartments=labels, conservative=True)
+    poses = np.array([p.array for p in shapes.pressed_poses(implant, 300, seed=3)])
+    loads = np.array([bed.evaluate(Pose.from_array(p)).medial.array for p in poses])
+    touching = loads[:, 1] > 20.0
+    poses, loads = poses[touching], loads[touching]
+    energy = [bed.stored_energy(Pose.from_array(p), "medial") for p in poses]
+    path = ReferencePath.constant(0.5, poses[:, 1:].mean(axis=0))
+    offsets = np.abs(poses - path.poses(poses[:, 0])).max(axis=0)[[1, 2, 3, 5]]
+    space = SampleSpace(path, [0.0, 1.0], offsets, [20.0, loads[:, 1].max()])
+    known, new = slice(0, -60), slice(-60, None)
+    samples = Samples(poses[known], loads[known], np.array(energy)[known])
+    own = KrigingSettings(correlation="squared_exponential", likelihood_points=100, iterations=20)
+    fit = Fitter(lambda x, y, weights: fit_family("kriging", x, y, own))
+    model = fit_compartment("energy", space, samples, fit).surrogate
+    found = model.evaluate_batch(poses[new])[0]
+    error = np.sqrt(np.mean((found - loads[new]) ** 2, axis=0))[:6]
+    assert error[:3].max() < 0.05 * np.abs(loads[new, :3]).max()
+    assert error[3:].max() < 0.05 * np.abs(loads[new, 3:6]).max()

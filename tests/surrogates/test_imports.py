@@ -1,0 +1,131 @@
+"""A trained surrogate needs NumPy alone, and numba for speed: other packages are blocked."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import manufactured
+import numpy as np
+import pytest
+
+from surrogates.knee import KneeSurrogate
+from surrogates.persistence import save
+
+ROOT = Path(__file__).resolve().parents[2]
+DATA = Path(__file__).parent / "data"
+PACKAGES = (
+    "scipy", "sklearn", "smt", "pandas", "trimesh", "joblib", "matplotlib", "pydantic", "pyarrow",
+    "vtk", "threadpoolctl",
+)  # fmt: skip
+PROGRAM = """
+import sys
+
+blocked = set(sys.argv[4].split(","))
+
+class Block:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in blocked:
+            raise ImportError(name + " is blocked")
+
+sys.meta_path.insert(0, Block())
+for name in blocked:
+    try:
+        __import__(name)
+    except ImportError:
+        continue
+    sys.exit(name + " was not blocked")
+import numpy as np
+import surrogates
+from foundation.pose import Pose
+from surrogates.compiled.compiling import COMPILED
+assert COMPILED == ("numba" not in blocked)
+knee = surrogates.load(sys.argv[1])
+with np.load(sys.argv[2]) as data:
+    poses = data["poses"]
+loads, jacobians, variables = knee.evaluate_batch(poses)
+one, slope = knee.loads_and_jacobian(Pose.from_array(poses[0]))
+assert np.array_equal(one.medial.array, loads[0, 0], equal_nan=True)
+errors = np.array([knee.standard_error(Pose.from_array(pose)) for pose in poses])
+surrogates.save(knee, sys.argv[3] + ".again")
+np.savez(sys.argv[3], loads=loads, jacobians=jacobians, variables=variables, errors=errors)
+taken = {name.split(".")[0] for name in sys.modules if sys.modules[name] is not None}
+assert not blocked & taken, blocked & taken
+"""
+
+
+def poses(count=6):
+    true = manufactured.truth()
+    x = manufactured.draw(count, 6)
+    found = true.poses(x[:, :5], true.over(x))
+    found[0, 4] += 0.05
+    found[1, 4] -= 1e-3
+    found[2, 1] += 0.1
+    return found
+
+
+def answer_elsewhere(folder, file, where, blocked):
+    """What another interpreter answers in which some packages are not to be had."""
+    np.savez(folder / "poses.npz", poses=where)
+    command = [sys.executable, "-c", PROGRAM, file, "poses.npz", "found.npz", ",".join(blocked)]
+    # What chooses the BLAS kernels may stand in the environment: the same sums, bit for bit.
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == 0, done.stderr
+    with np.load(folder / "found.npz") as data:
+        return dict(data)
+
+
+def knees():
+    return {
+        "exact": manufactured.knee(),
+        "inverted": manufactured.knee("inverted", "kriging"),
+        "others": KneeSurrogate(
+            manufactured.compartment("energy"),
+            manufactured.compartment("touch_stiffness", "kriging"),
+        ),
+    }
+
+
+@pytest.mark.parametrize("name", ["inverted", "others"])
+def test_a_file_answers_bit_for_bit_where_only_numpy_and_numba_are(name, tmp_path):
+    knee = knees()[name]
+    save(knee, tmp_path / "knee.npz")
+    found = answer_elsewhere(tmp_path, "knee.npz", poses(), PACKAGES)
+    loads, jacobians, variables = knee.evaluate_batch(poses())
+    np.testing.assert_array_equal(found["loads"], loads)
+    np.testing.assert_array_equal(found["jacobians"], jacobians)
+    np.testing.assert_array_equal(found["variables"], variables)
+    assert (found["loads"][:, :, 1] > 0.0).sum() > 6
+    assert (found["loads"][0, :, 1] == 0.0).all()
+
+
+@pytest.mark.parametrize(
+    ("name", "tolerance"), [("exact", 1e-12), ("inverted", 1e-11), ("others", 1e-11)]
+)
+def test_a_file_answers_alike_where_only_numpy_is(name, tolerance, tmp_path):
+    """Compiled sums fuse products with sums; those of large Kriging weights cancel."""
+    knee = knees()[name]
+    save(knee, tmp_path / "knee.npz")
+    found = answer_elsewhere(tmp_path, "knee.npz", poses(), (*PACKAGES, "numba", "llvmlite"))
+    loads, jacobians, variables = knee.evaluate_batch(poses())
+    for ours, theirs in (
+        (loads, found["loads"]), (jacobians, found["jacobians"]), (variables, found["variables"]),
+    ):  # fmt: skip
+        size = np.nanmax(np.abs(ours), axis=0)
+        size = np.where(size > 0.0, size, 1.0)
+        np.testing.assert_allclose(theirs / size, ours / size, rtol=0, atol=tolerance)
+
+
+def test_a_file_of_version_1_answers_where_only_numpy_and_numba_are(tmp_path):
+    """But for the spline of its path, which the first version had not written down."""
+    with np.load(DATA / "version_1_kriging_answers.npz") as data:
+        where, expected = data["poses"][:8], data["loads"][:8]
+    others = tuple(name for name in PACKAGES if name != "scipy")
+    found = answer_elsewhere(tmp_path, DATA / "version_1_kriging.npz", where, others)
+    size = np.nanmax(np.abs(expected), axis=(0, 1))
+    np.testing.assert_allclose(found["loads"] / size, expected / size, rtol=0, atol=1e-11)

@@ -1,0 +1,197 @@
+"""Networks: gradients by differences, small fits, determinism, bad input."""
+
+from __future__ import annotations
+
+import importlib.util
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from surrogates import network
+from surrogates.cross_validation import coverage
+from surrogates.network import NetworkSettings, fit_network
+
+
+def _reference():
+    path = Path(__file__).with_name("reference.py")
+    spec = importlib.util.spec_from_file_location("surrogates_reference", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+reference = _reference()
+SMALL = NetworkSettings(hidden=16, steps=2000, batch=64, base_degree=1)
+
+
+def cube(n, d=3, seed=7):
+    return np.random.default_rng(seed).uniform(-1.0, 1.0, (n, d))
+
+
+def truth(x):
+    a, b, c = x.T
+    one = np.tanh(4.0 * a + b) + 0.3 * c
+    return np.stack([one, 1e3 * np.tanh(3.0 * b - c) * a - 5e3], axis=1)
+
+
+def test_gradient_of_the_loss():
+    rng = np.random.default_rng(0)
+    z, y = rng.normal(size=(8, 3)), rng.normal(size=(8, 2))
+    w = rng.uniform(0.1, 2.0, (8, 1))
+    start, parts = network._start(3, 5, 2, rng)
+    parts = [part.astype(np.float64) for part in parts]
+    slopes = [np.zeros_like(part) for part in parts]
+    network._gradient(parts, slopes, z, y, w)
+
+    def loss():
+        inner, inner_bias, hidden, hidden_bias, last, last_bias = parts
+        above = np.tanh(np.tanh(z @ inner + inner_bias) @ hidden + hidden_bias)
+        return np.mean(w[:, 0] * ((above @ last + last_bias - y) ** 2).sum(axis=1))
+
+    assert start.size == 3 * 5 + 5 + 25 + 5 + 10 + 2
+    for part, slope in zip(parts, slopes, strict=True):
+        for index in np.ndindex(part.shape):
+            kept = part[index]
+            part[index] = kept + 1e-6
+            more = loss()
+            part[index] = kept - 1e-6
+            less = loss()
+            part[index] = kept
+            assert slope[index] == pytest.approx((more - less) / 2e-6, rel=1e-5, abs=1e-8)
+
+
+def test_batches_take_every_row_before_any_again():
+    data = [np.arange(10, dtype=np.float32)[:, None], 2 * np.arange(10, dtype=np.float32)[:, None]]
+    batches = network._batches(data, 5, np.random.default_rng(0))
+    for _ in range(3):
+        (a, b), (c, _) = next(batches), next(batches)
+        np.testing.assert_array_equal(b, 2 * a)
+        assert sorted(np.concatenate([a, c])[:, 0]) == list(range(10))
+
+
+@pytest.mark.parametrize("networks", [1, 2])
+def test_learns_what_its_base_cannot(networks):
+    x, where = cube(1500), 0.95 * cube(400, seed=3)
+    settings = replace(SMALL, networks=networks, steps=3000 * networks)
+    regressor, check = fit_network(x, truth(x), settings)
+    assert regressor.family == "network"
+    assert regressor.hidden.shape == (networks, 16, 16)
+    assert len(regressor.exponents) == 4
+    error = np.std(reference.evaluate(regressor, where) - truth(where), axis=0)
+    assert (error < 0.03 * np.std(truth(where), axis=0)).all()
+    assert check.kind == "held back"
+    assert len(np.unique(check.rows)) == len(check.residuals) == 75
+
+
+def test_check_is_of_what_was_fitted():
+    x = cube(300)
+    regressor, check = fit_network(x, truth(x), SMALL)
+    left = truth(x)[check.rows] - reference.evaluate(regressor, x[check.rows])
+    np.testing.assert_allclose(check.residuals, left, atol=1e-8 * np.ptp(truth(x)))
+    errors = reference.standard_error(regressor, x[check.rows])
+    np.testing.assert_allclose(check.standard_errors, errors, rtol=1e-9)
+
+
+def test_held_back_rows_are_not_learnt():
+    x, y = cube(200), truth(cube(200))
+    settings = replace(SMALL, steps=300)
+    regressor, check = fit_network(x, y, settings, np.random.default_rng(1))
+    y[check.rows] += 1e-3 * np.ptp(y, axis=0) * np.random.default_rng(0).normal(size=(10, 2))
+    # keep mean and deviation, which scale the outputs
+    other, again = fit_network(x, y, settings, np.random.default_rng(1))
+    np.testing.assert_array_equal(check.rows, again.rows)
+    found = reference.evaluate(other, x) / reference.evaluate(regressor, x)
+    np.testing.assert_allclose(found, 1.0, atol=2e-2)
+    assert not np.allclose(check.residuals, again.residuals, rtol=0.05)
+
+
+def test_intervals_cover_what_they_promise():
+    x, where = cube(3000), 0.97 * cube(1000, seed=3)
+    regressor, check = fit_network(x, truth(x), replace(SMALL, held_back=0.2))
+    np.testing.assert_allclose(coverage(check), 0.95, atol=0.005)
+    error = np.abs(reference.evaluate(regressor, where) - truth(where))
+    inside = (error < 1.96 * reference.standard_error(regressor, where)).mean(axis=0)
+    assert (np.abs(inside - 0.945) < 0.045).all()
+
+
+def test_weights_say_which_samples_count():
+    x = cube(1000)
+    y = truth(x)
+    bad = x[:, 1] > 0.3
+    y[bad] += np.ptp(y, axis=0) * np.random.default_rng(0).normal(size=(int(bad.sum()), 2))
+    w = np.where(bad, 1e-4, 1.0)
+    regressor, check = fit_network(x, y, SMALL, weights=w)
+    assert not bad[check.rows].any()
+    off = np.std(reference.evaluate(regressor, x) - truth(x), axis=0, where=~bad[:, None])
+    plain = fit_network(x, y, SMALL).regressor
+    worse = np.std(reference.evaluate(plain, x) - truth(x), axis=0, where=~bad[:, None])
+    assert (off < 0.5 * worse).all()
+
+
+def test_outputs_of_any_unit_are_learnt_alike():
+    x = cube(300)
+    plain = fit_network(x, truth(x), SMALL).regressor
+    scale = np.array([2.0**-20, 2.0**10])
+    mapped = fit_network(x, truth(x) * scale, SMALL).regressor
+    found = reference.evaluate(mapped, x)
+    np.testing.assert_array_equal(found, reference.evaluate(plain, x) * scale)
+
+
+@pytest.mark.parametrize("rows", [20, 200])
+def test_few_samples(rows):
+    x = cube(rows)
+    y = np.column_stack([truth(x), np.full(rows, 4.5)])
+    regressor, check = fit_network(x, y, replace(SMALL, base_degree=4, steps=500))
+    assert np.isfinite(regressor.weights).all()
+    assert np.isfinite(check.standard_errors).all()
+    np.testing.assert_allclose(reference.evaluate(regressor, x)[:, 2], 4.5, atol=1e-6)
+    assert 2 * len(regressor.exponents) <= rows
+    off = np.std(reference.evaluate(regressor, x)[:, :2] - truth(x), axis=0)
+    assert (off < np.std(truth(x), axis=0)).all()
+
+
+def test_steps_are_bounded_by_the_samples(monkeypatch):
+    taken = []
+    gradient = network._gradient
+    monkeypatch.setattr(network, "_MOST_EPOCHS", 5)
+    monkeypatch.setattr(network, "_gradient", lambda *a: (taken.append(1), gradient(*a)))
+    x = cube(200)
+    fit_network(x, truth(x), SMALL)
+    assert len(taken) == 5 * 190 // 64
+
+
+def test_same_seed_same_bits():
+    x = cube(100)
+    settings = replace(SMALL, steps=50, networks=2)
+    fits = [fit_network(x, truth(x), settings, np.random.default_rng(s)) for s in (4, 4, 5)]
+    first, again, other = (f.regressor.weights for f in fits)
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first, other)
+    assert not np.array_equal(*fits[0].regressor.hidden)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"hidden": 0}, "hidden: expected"),
+        ({"networks": 0}, "networks: expected"),
+        ({"base_degree": 9}, "base_degree: expected"),
+        ({"ridge": 0.0}, "ridge: expected > 0"),
+        ({"rate": 0.0}, "rate: expected > 0"),
+        ({"last_rate": 2.0}, "last_rate: expected"),
+        ({"held_back": 0.0}, "held_back: expected"),
+    ],
+)
+def test_bad_settings(settings, message):
+    with pytest.raises(ValueError, match=message):
+        NetworkSettings(**settings)
+
+
+def test_bad_data():
+    x = cube(30)
+    with pytest.raises(ValueError, match="X: expected at least 20 rows for a network, found 19"):
+        fit_network(x[:19], truth(x[:19]), SMALL)
+    with pytest.raises(ValueError, match="weights: expected numbers above 0"):
+        fit_network(x, truth(x), SMALL, weights=-np.ones(30))

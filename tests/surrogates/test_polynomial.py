@@ -1,0 +1,303 @@
+"""Polynomial and Poly-Fourier surfaces: dense algebra and refits without a row as oracles."""
+
+from __future__ import annotations
+
+import importlib.util
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from surrogates import basis, polynomial
+from surrogates.basis import basis_matrix, row_blocks
+from surrogates.cross_validation import coverage
+from surrogates.polynomial import PolyFourierSettings, PolynomialSettings, fit_polynomial
+from surrogates.polynomial_evidence import (
+    Evidence,
+    Prior,
+    Ridge,
+    effective_degrees,
+    total_degree_terms,
+)
+from surrogates.training import polynomial_exponents
+
+
+def _reference():
+    path = Path(__file__).with_name("reference.py")
+    spec = importlib.util.spec_from_file_location("surrogates_reference", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+reference = _reference()
+SMALL = {"terms": 60, "first_degree": 8, "other_degree": 4}
+BOTH = [PolynomialSettings(**SMALL), PolyFourierSettings(**SMALL)]
+
+
+def cube(n, d=3, seed=7):
+    return np.random.default_rng(seed).uniform(-1.0, 1.0, (n, d))
+
+
+def truth(x):
+    """Much bent along the first input, hardly along the last."""
+    a, b, c, *_ = x.T
+    one = np.sin(3.0 * a + 0.5 * b) * (1.0 + 0.1 * c)
+    return np.stack([one, 1e3 * np.cos(2.5 * a) * b - 5e3 + 10.0 * c], axis=1)
+
+
+@pytest.mark.parametrize("wave", [0.0, 1.3])
+def test_basis_is_that_of_the_regressor(wave):
+    exponents = np.array([[0, 0, 0], [1, 0, 0], [4, 0, 0], [0, 3, 0], [3, 1, 2], [0, 0, 5]])
+    z = cube(20)
+    found = basis_matrix(z, exponents, wave)
+    np.testing.assert_allclose(found, reference.polynomials(z, exponents, wave), atol=1e-13)
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(10, 3), (70_000, 500), (5, 10**9)])
+def test_row_blocks_cover_all_rows_and_are_bounded(rows, columns):
+    blocks = list(row_blocks(rows, columns))
+    np.testing.assert_array_equal(np.concatenate([np.arange(rows)[b] for b in blocks]), range(rows))
+    widest = max(b.stop - b.start for b in blocks)
+    assert widest == 1 or 8 * columns * widest <= 100_000_000
+
+
+@pytest.mark.parametrize("settings", BOTH)
+def test_gradient_of_the_evidence(settings):
+    x = cube(30)
+    y = truth(x)
+    y = (y - y.mean(axis=0)) / y.std(axis=0)
+    terms = polynomial._candidates(3, settings)[:50]
+    w = np.random.default_rng(2).uniform(0.5, 2.0, 30)
+    evidence = Evidence(x, y, w, terms, settings.wave)
+    at = np.log([0.5, 0.3, 0.2, 1e-2])
+    _, gradient = evidence(at)
+    for i in range(4):
+        step = 1e-4 * np.eye(4)[i]
+        slope = (evidence(at + step)[0] - evidence(at - step)[0]) / 2e-4
+        assert gradient[i] == pytest.approx(slope, rel=1e-5, abs=1e-8)
+
+
+@pytest.mark.parametrize("settings", BOTH)
+def test_evidence_is_that_of_its_definition(settings):
+    x = cube(25)
+    y = truth(x)
+    y = (y - y.mean(axis=0)) / y.std(axis=0)
+    terms = polynomial._candidates(3, settings)[:40]
+    rates, noise = np.array([0.5, 0.3, 0.2]), 1e-3
+    w = np.random.default_rng(2).uniform(0.5, 2.0, 25)
+    matrix = np.diag(noise / w)
+    for row in terms:
+        term = reference.polynomials(x, row[None], settings.wave)[:, 0]
+        degrees = row.astype(float)
+        norm = np.prod(2.0 * row + 1.0)
+        if settings.wave:  # sine and cosine of a harmonic count alike; columns are of unit height
+            degrees[0] = (row[0] + 1) // 2
+            norm = np.prod(2.0 * row[1:] + 1.0)
+        variance = np.prod(rates ** (2 * degrees)) if row.any() else 100.0
+        matrix += variance * norm * np.outer(term, term)
+    scale = np.diag(y.T @ np.linalg.solve(matrix, y)) / 25
+    value = 0.5 * 25 * np.log(scale).sum() + np.linalg.slogdet(matrix)[1]
+    found, _ = Evidence(x, y, w, terms, settings.wave)(np.log([*rates, noise]))
+    assert found == pytest.approx(value / y.size, rel=1e-9)
+
+
+@pytest.mark.parametrize("settings", BOTH)
+def test_high_degrees_go_where_the_function_bends(settings):
+    x = cube(400)
+    regressor = fit_polynomial(x, truth(x)[:, :1], settings).regressor
+    assert regressor.family == settings.family
+    assert len(regressor.exponents) == 60
+    degrees = effective_degrees(regressor.exponents, regressor.wave).max(axis=0)
+    assert degrees[0] > degrees[2]
+    if not regressor.wave:
+        assert degrees[0] >= 7
+
+
+def test_anisotropic_beats_total_degree_of_as_many_terms():
+    x, where = cube(300), 0.95 * cube(200, seed=8)
+    errors = []
+    for settings in (
+        PolynomialSettings(terms=56, first_degree=12, other_degree=4),
+        PolynomialSettings(basis="total_degree", degree=(5,)),
+    ):
+        regressor = fit_polynomial(x, truth(x)[:, :1], settings).regressor
+        assert len(regressor.exponents) == 56
+        errors.append(np.std(reference.evaluate(regressor, where)[:, 0] - truth(where)[:, 0]))
+    assert errors[0] < 0.2 * errors[1]
+
+
+def test_recovers_a_polynomial():
+    x = cube(100) * [2.0, 0.5, 3.0] + [1.0, 0.0, -4.0]
+    y = np.stack([1.0 + x[:, 0] ** 3 - 2.0 * x[:, 1] * x[:, 2], 4.0 - x[:, 2] ** 2], axis=1)
+    settings = PolynomialSettings(basis="total_degree", degree=(1, 2, 3, 4))
+    regressor, check = fit_polynomial(x, y, settings)
+    assert len(regressor.exponents) == 20
+    np.testing.assert_allclose(reference.evaluate(regressor, x), y, atol=1e-6)
+    assert np.abs(check.residuals).max() < 1e-6
+
+
+@pytest.mark.parametrize("ratio", [1.5, 2.0])
+def test_recovers_a_fourier_series(ratio):
+    x = cube(200)
+    half = 0.5 * np.ptp(x[:, 0])
+    wave = np.pi / (ratio * half)
+    shift = x[:, 0] - 0.5 * (x[:, 0].min() + x[:, 0].max())
+    y = (np.cos(2.0 * wave * shift) * (1.0 + x[:, 1]))[:, None]
+    settings = PolyFourierSettings(basis="total_degree", degree=(3,), period_ratio=ratio)
+    regressor, _ = fit_polynomial(x, y, settings)
+    assert regressor.wave == pytest.approx(np.pi / ratio)
+    np.testing.assert_allclose(reference.evaluate(regressor, x), y, atol=1e-6)
+
+
+def test_total_degree_terms_of_a_fourier_series():
+    terms = total_degree_terms(2, 2, 1.0)
+    degrees = effective_degrees(terms, 1.0)
+    assert len(terms) == len(np.unique(terms, axis=0)) == 9
+    assert degrees.sum(axis=1).max() == 2
+    np.testing.assert_array_equal(total_degree_terms(3, 4), polynomial_exponents(3, 4))
+
+
+def test_ridge_solves_the_penalised_least_squares(monkeypatch):
+    monkeypatch.setattr(basis, "_BLOCK_BYTES", 8 * 10 * 7)  # seven rows at a time
+    z, w = cube(40), np.random.default_rng(0).uniform(0.1, 2.0, 40)
+    y = truth(z)
+    exponents = polynomial_exponents(3, 2)
+    prior = Prior(exponents, np.linspace(2.0, 0.1, 10), 0.03)
+    a = basis_matrix(z, exponents) * np.sqrt((2 * exponents + 1).prod(axis=1))
+    normal = a.T @ (w[:, None] * a) + np.diag(0.03 / prior.variances)
+    expected = np.linalg.solve(normal, a.T @ (w[:, None] * y))
+    ridge = Ridge(z, y, w, prior, 0.0)
+    plain = expected * np.sqrt((2 * exponents + 1).prod(axis=1))[:, None]
+    np.testing.assert_allclose(ridge.coefficients, plain, rtol=1e-9)
+
+
+@pytest.mark.parametrize("wave", [0.0, 1.1])
+def test_press_is_a_fit_without_the_row(wave):
+    z, w = cube(40), np.random.default_rng(0).uniform(0.1, 2.0, 40)
+    y = truth(z)
+    exponents = total_degree_terms(3, 2, wave)
+    prior = Prior(exponents, np.linspace(2.0, 0.1, len(exponents)), 0.03)
+    left = Ridge(z, y, w, prior, wave).left_out(z, y, w)
+    for row in (0, 13, 39):
+        kept = np.delete(np.arange(40), row)
+        without = Ridge(z[kept], y[kept], w[kept], prior, wave).coefficients
+        expected = y[row] - basis_matrix(z[[row]], exponents, wave)[0] @ without
+        np.testing.assert_allclose(left[row], expected, rtol=1e-8)
+
+
+def test_weights_say_which_samples_count():
+    x = cube(200)
+    y = truth(x)[:, :1]
+    bad = x[:, 1] > 0.5
+    y[bad] += 1.0
+    w = np.where(bad, 1e-6, 1.0)
+    regressor = fit_polynomial(x, y, BOTH[0], weights=w).regressor
+    off = np.abs(reference.evaluate(regressor, x) - truth(x)[:, :1])[~bad]
+    assert off.max() < 0.02
+    plain = fit_polynomial(x, y, BOTH[0]).regressor
+    assert np.abs(reference.evaluate(plain, x) - truth(x)[:, :1])[~bad].max() > 0.05
+
+
+@pytest.mark.parametrize("settings", BOTH)
+def test_standard_errors(settings):
+    x, where = cube(400), 0.97 * cube(500, seed=3)
+    regressor, check = fit_polynomial(x, truth(x), settings)
+    assert check.kind == "leave-one-out"
+    np.testing.assert_array_equal(check.rows, np.arange(400))
+    np.testing.assert_allclose(check.standard_errors, reference.standard_error(regressor, x))
+    np.testing.assert_allclose(coverage(check), 0.95, atol=0.005)
+    error = np.abs(reference.evaluate(regressor, where) - truth(where))
+    inside = (error < 1.96 * reference.standard_error(regressor, where)).mean(axis=0)
+    assert (inside > 0.9).all()
+
+
+def test_check_of_many_rows_is_of_some(monkeypatch):
+    monkeypatch.setattr(polynomial, "_CHECK_ROWS", 50)
+    x = cube(120)
+    full = fit_polynomial(x, truth(x), PolynomialSettings(basis="total_degree", degree=(2,)))
+    assert len(np.unique(full.check.rows)) == len(full.check.residuals) == 50
+    monkeypatch.setattr(polynomial, "_CHECK_ROWS", 1000)
+    every = fit_polynomial(x, truth(x), PolynomialSettings(basis="total_degree", degree=(2,)))
+    np.testing.assert_allclose(
+        full.check.residuals, every.check.residuals[full.check.rows], rtol=1e-12
+    )
+
+
+def test_few_samples_have_fewer_terms():
+    x = cube(20)
+    regressor = fit_polynomial(x, truth(x), BOTH[0]).regressor
+    assert len(regressor.exponents) == 40
+    off = reference.evaluate(regressor, x) - truth(x)
+    assert (np.abs(off) < 0.1 * np.ptp(truth(x), axis=0)).all()
+
+
+def test_constant_outputs_and_inputs():
+    x = np.column_stack([cube(100), np.full(100, 3.0)])
+    y = np.column_stack([truth(x), np.full(100, 7.25)])
+    regressor, check = fit_polynomial(x, y, BOTH[0])
+    assert not regressor.exponents[:, 3].any()
+    np.testing.assert_allclose(reference.evaluate(regressor, x)[:, 2], 7.25, rtol=1e-12)
+    assert np.isfinite(check.standard_errors).all()
+    alone = fit_polynomial(x, y[:, 2:], BOTH[0]).regressor
+    np.testing.assert_allclose(reference.evaluate(alone, x), 7.25, rtol=1e-12)
+
+
+def test_one_input():
+    x = np.linspace(-1.0, 3.0, 40)[:, None]
+    for settings in BOTH:
+        regressor = fit_polynomial(x, np.sin(x), settings).regressor
+        np.testing.assert_allclose(reference.evaluate(regressor, x), np.sin(x), atol=1e-4)
+
+
+def test_repeated_rows_are_no_trouble():
+    x = np.tile(cube(30), (3, 1))
+    regressor = fit_polynomial(x, truth(x), BOTH[0]).regressor
+    assert np.isfinite(regressor.weights).all()
+
+
+def test_same_seed_same_bits():
+    x = cube(100)
+    settings = replace(BOTH[0], subset=40)
+    fits = [fit_polynomial(x, truth(x), settings, np.random.default_rng(s)) for s in (4, 4, 5)]
+    first, again, other = (f.regressor.weights for f in fits)
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first, other)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"basis": "sparse"}, "basis: expected one of"),
+        ({"terms": 0}, "terms: expected"),
+        ({"subset": 3}, "subset: expected"),
+        ({"first_degree": 25}, "first_degree: expected >= 0 and <= 24"),
+        ({"other_degree": -1}, "other_degree: expected"),
+        ({"degree": ()}, "degree, ridge: expected at least one value"),
+        ({"ridge": (-1.0,)}, "ridge: expected >= 0"),
+        ({"degree": (30,)}, "degree: expected"),
+    ],
+)
+def test_bad_settings(settings, message):
+    with pytest.raises(ValueError, match=message):
+        PolynomialSettings(**settings)
+
+
+def test_bad_fourier_settings():
+    with pytest.raises(ValueError, match="period_ratio: expected >= 1"):
+        PolyFourierSettings(period_ratio=0.5)
+    with pytest.raises(ValueError, match="first_degree: expected >= 0 and <= 12"):
+        PolyFourierSettings(first_degree=13)
+
+
+def test_bad_data():
+    x = cube(30)
+    with pytest.raises(ValueError, match="X: expected at least 3 rows, found 2"):
+        fit_polynomial(x[:2], truth(x[:2]))
+    with pytest.raises(ValueError, match=r"X: expected rows enough for a degree of .* found 30"):
+        fit_polynomial(x, truth(x), PolynomialSettings(basis="total_degree", degree=(4, 5)))
+    with pytest.raises(ValueError, match="weights: expected numbers above 0"):
+        fit_polynomial(x, truth(x), weights=np.zeros(30))
+    with pytest.raises(ValueError, match=r"weights: expected shape \(30\)"):
+        fit_polynomial(x, truth(x), weights=np.ones(29))
