@@ -110,7 +110,7 @@ def compare_formulations(
         could not be fitted; the best total loads first.
     """
     most = run.config.validation.formulation_samples
-    training = training[training["weight"] == 1.0].drop(columns="weight")
+    training = training[training["weight"] == 1.0]
     training = training.groupby("compartment", sort=False).head(most).reset_index(drop=True)
     both = knee_samples.training_samples(
         run, knee, space, knee_samples.most_of_a_compartment(training)

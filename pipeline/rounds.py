@@ -81,7 +81,8 @@ def sample_knee(run: Run, knee: Knee, space: SampleSpace) -> Sampled:
             kept.append(
                 run.table(f"kept-{number}", _Evaluation(run, knee, early, screened, count, number))
             )
-        if stages.KEPT not in set(screened["screening"]):
+        to_come = sum(round_size(design, n) for n in range(number + 1, design.rounds + 1))
+        if not to_come or stages.KEPT not in set(screened["screening"]):
             break
     training = stages.training_samples([first, *kept], feasibility)
     evaluated = run.table("kept", lambda: pd.concat(kept, ignore_index=True))
