@@ -20,8 +20,7 @@ from foundation.loads import COMPARTMENTS
 from foundation.statics import pose_at_load
 from pipeline.original import build_implant
 from pipeline.schema import ImplantConfig
-from surrogates import CompartmentSurrogate, KneeSurrogate, ReferencePath, SampleSpace
-from surrogates.compiled import compartments as compiled
+from surrogates import CompartmentSurrogate, KneeSurrogate, ReferencePath, SampleSpace, compiled
 from surrogates.compiled.layout import new_work
 from surrogates.cross_validation import Fitted
 from surrogates.families import FAMILIES, fit_family

@@ -176,19 +176,39 @@ class ContactLoads:
 
     @classmethod
     def trusted(cls, medial: FloatArray, lateral: FloatArray, flags: tuple[str, ...] = ()) -> Self:
-        """As `from_compartments`, unchecked; the arrays become read-only."""
-        # Plain numbers, since arrays of this size cost more than the sums.
-        m, n = medial.tolist(), lateral.tolist()
-        total = [a + b for a, b in zip(m, n, strict=True)]
-        carried = m[6] * m[8], n[6] * n[8]
-        whole = carried[0] + carried[1]
-        total[7] = max(m[7], n[7])
-        total[8] = whole / total[6] if total[6] > 0.0 else 0.0
-        # A compartment out of contact has no centre and no weight.
-        total[9:] = [0.0 if whole > 0.0 else math.nan] * 3
-        for part, weight in zip((m, n), carried, strict=True):
-            if weight > 0.0:
-                for k in range(9, 12):
-                    total[k] += (weight / whole) * part[k]
-        build = CompartmentLoads.trusted
-        return cls(build(medial), build(lateral), build(np.array(total)), flags)
+        """As `from_compartments`, unchecked; the arrays become read-only.
+
+        The parts are built when they are first asked for: a simulation wants the wrench alone at
+        most of its evaluations, and a surrogate's answer takes no longer than building them.
+        """
+        medial.flags.writeable = lateral.flags.writeable = False
+        loads = object.__new__(cls)
+        loads.__dict__.update(flags=flags, _values=(medial, lateral))
+        return loads
+
+    def __getattr__(self, name: str) -> CompartmentLoads:
+        values = self.__dict__.get("_values")
+        if values is None or name not in (*COMPARTMENTS, "total"):
+            raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
+        values = dict(zip(COMPARTMENTS, values, strict=True))
+        part = CompartmentLoads.trusted(values[name] if name in values else _total(**values))
+        self.__dict__[name] = part
+        return part
+
+
+def _total(medial: FloatArray, lateral: FloatArray) -> FloatArray:
+    """Return the loads (12,) of the whole knee."""
+    # Plain numbers, since arrays of this size cost more than the sums.
+    m, n = medial.tolist(), lateral.tolist()
+    total = [a + b for a, b in zip(m, n, strict=True)]
+    carried = m[6] * m[8], n[6] * n[8]
+    whole = carried[0] + carried[1]
+    total[7] = max(m[7], n[7])
+    total[8] = whole / total[6] if total[6] > 0.0 else 0.0
+    # A compartment out of contact has no centre and no weight.
+    total[9:] = [0.0 if whole > 0.0 else math.nan] * 3
+    for part, weight in zip((m, n), carried, strict=True):
+        if weight > 0.0:
+            for k in range(9, 12):
+                total[k] += (weight / whole) * part[k]
+    return np.array(total)

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
-from surrogates.compiled import compartments as compiled
+from surrogates.compiled import knee as compiled
+from surrogates.compiled.knee import CompartmentArguments
 from surrogates.compiled.layout import new_work
 from surrogates.condyle_coordinates import CondyleCoordinates
 from surrogates.regressor import Regressor, linear_in
@@ -100,19 +101,19 @@ class CompartmentSurrogate:
         return FORMULATIONS[self.formulation]
 
     @cached_property
-    def arguments(self) -> tuple[Any, ...]:
-        """What `compiled.compartment_loads` takes between pose and loads."""
+    def arguments(self) -> CompartmentArguments:
+        """What `surrogates.compiled.knee_loads` takes for a compartment."""
         space = (self.space.path.flexion, self.space.path.pieces, *self.space.centre_and_half)
         constants = np.array(
             [self.code, self.largest, self.degree, self.reference_root, *self.depth]
         )
-        regressors = tuple(regressor.arguments for regressor in self.regressors)
-        return (writeable(space), writeable(self.coordinates.arguments), constants, *regressors)
+        regressors = [regressor.arguments for regressor in self.regressors]
+        return compiled.pack_compartment(space, self.coordinates.arguments, constants, regressors)
 
     @cached_property
     def workspace(self) -> int:
-        """Size of the scratch array that `compiled.compartment_loads` needs."""
-        return int(compiled.compartment_workspace(*self.arguments[3:]))
+        """Size of the scratch array that `surrogates.compiled.knee_loads` needs."""
+        return int(compiled.workspace(self.arguments))
 
     def evaluate(self, coordinates: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return loads (12,), d(wrench)/d(pose) (6, 6) and scaled variables (6,) at a pose (6,).
@@ -138,7 +139,7 @@ class CompartmentSurrogate:
         self, poses: FloatArray, loads: FloatArray, jacobian: FloatArray, x: FloatArray
     ) -> None:
         work = new_work(self.workspace)
-        compiled.compartment_loads_of_all(poses, self.arguments, loads, jacobian, x, work)
+        compiled.loads_of_compartment(poses, self.arguments, loads, jacobian, x, work)
 
     def at_load(self, poses: ArrayLike, load: ArrayLike) -> tuple[FloatArray, FloatArray]:
         """Return poses with the height found, (N, 6), and loads, (N, 12), at given axial loads.

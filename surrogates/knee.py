@@ -15,7 +15,7 @@ from foundation.checks import FloatArray, check_array, check_in
 from foundation.loads import COMPARTMENTS, ContactLoads
 from foundation.pose import Pose
 from surrogates.compartment import CompartmentSurrogate
-from surrogates.compiled import compartments as compiled
+from surrogates.compiled import knee as compiled
 from surrogates.compiled.layout import new_work
 from surrogates.space import VARIABLES, SampleSpace
 
@@ -82,8 +82,9 @@ class KneeSurrogate:
             If the pose is outside the trained domain and `outside` is "error".
         """
         loads, jacobian, x = np.empty((2, 12)), np.empty((2, 6, 6)), np.empty((2, 6))
-        compiled.knee_loads(pose.array, *self.arguments, loads, jacobian, x, self._work)
-        flags = flags_outside(self, x)
+        medial, lateral = self.arguments
+        outside = compiled.knee_loads(pose.array, medial, lateral, loads, jacobian, x, self._work)
+        flags = flags_outside(self, x) if outside else ()
         return ContactLoads.trusted(loads[0], loads[1], flags), jacobian[0] + jacobian[1]
 
     def evaluate_batch(self, poses: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:

@@ -17,6 +17,11 @@ from surrogates.compiled.evaluation import (  # noqa: E402
     evaluate_value,
     evaluate_values,
 )
+from surrogates.compiled.knee import (  # noqa: E402
+    CompartmentArguments,
+    knee_loads,
+    knee_loads_of_all,
+)
 from surrogates.compiled.layout import Arguments, new_work, workspace_size  # noqa: E402
 from surrogates.compiled.line import (  # noqa: E402
     find_on_line,
@@ -36,6 +41,7 @@ from surrogates.compiled.posterior import (  # noqa: E402
 
 __all__ = [
     "Arguments",
+    "CompartmentArguments",
     "Posterior",
     "condyle_point",
     "evaluate",
@@ -44,6 +50,8 @@ __all__ = [
     "evaluate_value",
     "evaluate_values",
     "find_on_line",
+    "knee_loads",
+    "knee_loads_of_all",
     "new_work",
     "on_line",
     "on_line_at",

@@ -1,7 +1,6 @@
 """Loads of one compartment at a pose: hold it in the domain, count it at the condyle, evaluate.
 
-Arguments of a compartment, always of the same types, so that a user's compiled loop is compiled
-once for all surrogates (`surrogates.knee.compartment_arguments` builds them):
+Arguments of a compartment, always of the same types (`knee` packs them for its callers):
 
 ===========  =======================================================================================
 space        path_flexion (K,), path_pieces (4, K - 1, 5), centre (6,), half (6,): the box
@@ -20,7 +19,7 @@ import math
 
 import numpy as np
 
-from surrogates.compiled.compiling import entry, kernel
+from surrogates.compiled.compiling import kernel
 from surrogates.compiled.coordinates import condyle_point
 from surrogates.compiled.evaluation import evaluate, evaluate_hessian, workspace_size
 from surrogates.compiled.layout import OUTPUTS
@@ -364,7 +363,7 @@ def compartment_loads(pose, space, coordinates, constants, reference, first, sec
     pose : (6,) float64
         Pose coordinates [rad, m].
     space, ..., third
-        See the module; `surrogates.formulations.CompartmentSurrogate.arguments`.
+        See the module.
     loads : (12,) float64
         Filled, in the order of `foundation.loads.LOAD_COLUMNS`. Out of contact all are zero and
         the centre of pressure is NaN.
@@ -510,27 +509,3 @@ def compartment_workspace(reference, first, second, third):
     largest = max(workspace_size(reference), workspace_size(first))
     largest = max(largest, max(workspace_size(second), workspace_size(third)))
     return _SCRATCH + 104 + largest
-
-
-@entry
-def compartment_loads_of_all(poses, arguments, loads, jacobian, x, work):
-    """As `compartment_loads` for poses (N, 6)."""
-    for i in range(poses.shape[0]):
-        compartment_loads(poses[i], *arguments, loads[i], jacobian[i], x[i], work)
-
-
-@entry
-def knee_loads(pose, medial, lateral, loads, jacobian, x, work):
-    """Fill loads (2, 12), jacobian (2, 6, 6) and x (2, 6) of both compartments at a pose (6,).
-
-    `medial` and `lateral` are `CompartmentSurrogate.arguments`; see `compartment_loads`.
-    """
-    compartment_loads(pose, *medial, loads[0], jacobian[0], x[0], work)
-    compartment_loads(pose, *lateral, loads[1], jacobian[1], x[1], work)
-
-
-@entry
-def knee_loads_of_all(poses, medial, lateral, loads, jacobian, x, work):
-    """As `knee_loads` for poses (N, 6): loads (N, 2, 12), jacobian (N, 2, 6, 6), x (N, 2, 6)."""
-    for i in range(poses.shape[0]):
-        knee_loads(poses[i], medial, lateral, loads[i], jacobian[i], x[i], work)

@@ -11,7 +11,7 @@ import pytest
 
 from dynamics.protocol import ContactModel
 from foundation.pose import Pose
-from surrogates.compiled import compartments as compiled
+from surrogates import compiled
 from surrogates.compiled import new_work
 from surrogates.compiled.compiling import COMPILED
 from surrogates.knee import KneeSurrogate, OutsideDomainError, OutsideDomainWarning

@@ -1,0 +1,140 @@
+"""Loads of a knee at a pose, both compartments: what a simulation's compiled loop calls.
+
+The arguments of a compartment are packed into three arrays, of the same types for all surrogates:
+a user's loop is compiled once, and little is unpacked at each call from Python.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foundation.checks import FloatArray
+from surrogates.compiled.compartments import compartment_loads, compartment_workspace
+from surrogates.compiled.compiling import entry, kernel
+from surrogates.compiled.lanes import LANES
+from surrogates.compiled.layout import Arguments, new_work
+
+_PARTS = 4
+#: Places in `geometry`: knots of both paths, constants, lever, centre, middle, half, box.
+_KNOTS, _CONSTANTS, _LEVER, _CENTRE, _MIDDLE, _HALF, _BOX, _PATHS = 0, 2, 8, 9, 12, 17, 22, 34
+#: Places in `layouts`: first places of each regressor's layout, first rows of its numbers, layouts.
+_ROWS, _LAYOUTS = _PARTS + 1, 2 * (_PARTS + 1)
+_TOLERANCE = 1e-9
+
+
+class CompartmentArguments(NamedTuple):
+    """A compartment as the kernels take it.
+
+    Parameters
+    ----------
+    geometry : (G,) float64
+        Box, condyle's coordinates and constants of `compartments.compartment_loads`.
+    layouts : (L,) int64
+        `Arguments.layout` of the four regressors.
+    numbers : (R, 8) float64
+        `Arguments.numbers` of the four regressors.
+    """
+
+    geometry: FloatArray
+    layouts: NDArray[np.int64]
+    numbers: FloatArray
+
+
+def pack_compartment(
+    space: Sequence[FloatArray],
+    coordinates: Sequence[FloatArray | float],
+    constants: FloatArray,
+    regressors: Sequence[Arguments],
+) -> CompartmentArguments:
+    """Return the arguments of a compartment; see `compartments` for what they are made of."""
+    box_knots, box_pieces, *box = space
+    centre, knots, pieces, middle, half, lever = coordinates
+    parts = (
+        [len(box_knots), np.size(knots)], constants, lever, centre, middle, half, *box,
+        box_knots, box_pieces, knots, pieces,
+    )  # fmt: skip
+    geometry = np.concatenate([np.ravel(np.asarray(part, dtype=np.float64)) for part in parts])
+    places = np.cumsum([0, *(len(r.layout) for r in regressors)])
+    rows = np.cumsum([0, *(len(r.numbers) for r in regressors)])
+    layouts = np.concatenate([places + _LAYOUTS, rows, *(r.layout for r in regressors)])
+    numbers = new_work(LANES * int(rows[-1])).reshape(-1, LANES)
+    numbers[:] = np.concatenate([r.numbers for r in regressors])
+    return CompartmentArguments(geometry, layouts.astype(np.int64), numbers)
+
+
+@kernel
+def _regressor(k, packed):
+    places = packed.layouts
+    return Arguments(
+        packed.layouts[places[k] : places[k + 1]],
+        packed.numbers[places[_ROWS + k] : places[_ROWS + k + 1]],
+    )
+
+
+@kernel
+def _path(start, knots, geometry):
+    """Return breaks (K,) and pieces (4, K - 1, 5) of a path."""
+    end = start + knots
+    pieces = geometry[end : end + 20 * (knots - 1)].reshape(4, knots - 1, 5)
+    return geometry[start:end], pieces
+
+
+@kernel
+def _packed_loads(pose, packed, loads, jacobian, x, work):
+    """Unpack the arguments of `compartment_loads` and call it."""
+    geometry = packed.geometry
+    box_knots, knots = int(geometry[_KNOTS]), int(geometry[_KNOTS + 1])
+    breaks, pieces = _path(_PATHS, box_knots, geometry)
+    space = (breaks, pieces, geometry[_BOX : _BOX + 6], geometry[_BOX + 6 : _BOX + 12])
+    breaks, pieces = _path(_PATHS + box_knots + 20 * (box_knots - 1), knots, geometry)
+    coordinates = (
+        geometry[_CENTRE:_MIDDLE], breaks, pieces, geometry[_MIDDLE:_HALF], geometry[_HALF:_BOX],
+        geometry[_LEVER],
+    )  # fmt: skip
+    constants = geometry[_CONSTANTS:_LEVER]
+    compartment_loads(
+        pose, space, coordinates, constants, _regressor(0, packed), _regressor(1, packed),
+        _regressor(2, packed), _regressor(3, packed), loads, jacobian, x, work,
+    )  # fmt: skip
+
+
+@entry
+def workspace(packed):
+    """Return the size of the scratch that `knee_loads` needs for a compartment."""
+    return compartment_workspace(
+        _regressor(0, packed), _regressor(1, packed), _regressor(2, packed), _regressor(3, packed)
+    )
+
+
+@entry
+def loads_of_compartment(poses, packed, loads, jacobian, x, work):
+    """Fill loads (N, 12), jacobian (N, 6, 6) and x (N, 6) of one compartment at poses (N, 6)."""
+    for i in range(poses.shape[0]):
+        _packed_loads(poses[i], packed, loads[i], jacobian[i], x[i], work)
+
+
+@entry
+def knee_loads(pose, medial, lateral, loads, jacobian, x, work):
+    """Fill loads (2, 12), jacobian (2, 6, 6) and x (2, 6) of both compartments at a pose (6,).
+
+    `medial` and `lateral` are `CompartmentArguments`; all else is as in
+    `compartments.compartment_loads`. Returns whether the pose is outside the trained domain.
+    """
+    _packed_loads(pose, medial, loads[0], jacobian[0], x[0], work)
+    _packed_loads(pose, lateral, loads[1], jacobian[1], x[1], work)
+    outside = False
+    for c in range(2):
+        for k in range(6):
+            outside = outside or abs(x[c, k]) > 1.0 + _TOLERANCE
+    return outside
+
+
+@entry
+def knee_loads_of_all(poses, medial, lateral, loads, jacobian, x, work):
+    """As `knee_loads` for poses (N, 6): loads (N, 2, 12), jacobian (N, 2, 6, 6), x (N, 2, 6)."""
+    for i in range(poses.shape[0]):
+        knee_loads(poses[i], medial, lateral, loads[i], jacobian[i], x[i], work)
