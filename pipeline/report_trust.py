@@ -72,7 +72,7 @@ def cross_validation_rows(part: dict[str, Any], formulation: str) -> list[dict[s
                     "unit": quantity.unit,
                     f"rmse_{quantity.token}": scaled(rmse, quantity.factor),
                     "coverage": covered_part(covered),
-                    "kind": found["kind"],
+                    "kind": group.partition(", ")[2] or found["kind"],
                     "points": found["points"],
                 }
             )

@@ -317,7 +317,7 @@ class KrigingConfig(Section):
     )
     starts: int = Field(1, ge=1, description="starts of the likelihood search")
     likelihood_points: int = Field(400, ge=20, description="samples the lengths are fitted on")
-    nugget: tuple[Positive, Positive] = Field(
+    nugget: Annotated[tuple[Positive, Positive], AfterValidator(_ascending)] = Field(
         (1e-8, 1e-3), description="bounds of the estimated nugget, of the process variance"
     )
 

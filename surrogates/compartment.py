@@ -37,7 +37,7 @@ PARTS = ("reference", "first", "second", "third")
 _OUTPUTS = {0: 12, 1: 7, 2: 12, 3: 12, 4: 12}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class CompartmentSurrogate:
     """Surrogate of one compartment: its coordinates, its constants and its regressors.
 

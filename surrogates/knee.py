@@ -40,7 +40,7 @@ class OutsideDomainWarning(UserWarning):
     """A pose outside the trained domain was held at its border."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class KneeSurrogate:
     """Surrogate of a knee's contact; implements `dynamics.protocol.ContactModel`.
 
@@ -68,7 +68,7 @@ class KneeSurrogate:
 
     def loads(self, pose: Pose) -> ContactLoads:
         """Return the loads at a pose; see `loads_and_jacobian`."""
-        return self.loads_and_jacobian(pose)[0]
+        return self._evaluate(pose)[0]
 
     def loads_and_jacobian(self, pose: Pose) -> tuple[ContactLoads, FloatArray]:
         """Return the loads and d(total wrench)/d(pose coordinates), (6, 6) [N, N m per rad, m].
@@ -81,10 +81,13 @@ class KneeSurrogate:
         OutsideDomainError
             If the pose is outside the trained domain and `outside` is "error".
         """
+        return self._evaluate(pose)
+
+    def _evaluate(self, pose: Pose) -> tuple[ContactLoads, FloatArray]:
         loads, jacobian, x = np.empty((2, 12)), np.empty((2, 6, 6)), np.empty((2, 6))
         medial, lateral = self.arguments
         outside = compiled.knee_loads(pose.array, medial, lateral, loads, jacobian, x, self._work)
-        flags = flags_outside(self, x) if outside else ()
+        flags = flags_outside(self, x, calls=2) if outside else ()
         return ContactLoads.trusted(loads[0], loads[1], flags), jacobian[0] + jacobian[1]
 
     def evaluate_batch(self, poses: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -123,11 +126,26 @@ class KneeSurrogate:
     def standard_error(self, pose: Pose) -> FloatArray:
         """Return the predicted standard errors of both compartments' loads, (2, 12).
 
-        In the order of `foundation.loads.LOAD_COLUMNS`; NaN where the formulation predicts none,
-        zero out of contact.
+        In the order of `foundation.loads.LOAD_COLUMNS`; NaN where the formulation predicts none
+        or the pose is outside the compartment's trained domain, zero where it is expected to be
+        out of contact.
+
+        Raises
+        ------
+        OutsideDomainError
+            If the pose is outside the trained domain and `outside` is "error".
         """
         poses = pose.array[None]
-        return np.concatenate([self.compartment(n).standard_error(poses) for n in COMPARTMENTS])
+        errors = np.concatenate([self.compartment(n).standard_error(poses) for n in COMPARTMENTS])
+        x = np.concatenate([self.compartment(n).evaluate_batch(poses)[2] for n in COMPARTMENTS])
+        flags_outside(self, x)
+        errors[(np.abs(x) > 1.0 + _TOLERANCE).any(axis=1)] = np.nan
+        return errors
+
+    def __repr__(self) -> str:
+        parts = {f"{self.compartment(name).formulation}" for name in COMPARTMENTS}
+        name, family = self.header.get("name", "unnamed"), self.header.get("family", "")
+        return f"<KneeSurrogate {name}: {'/'.join(sorted(parts))} {family}>"
 
     @cached_property
     def arguments(self) -> tuple[Any, Any]:
@@ -164,10 +182,10 @@ class _Domain(Protocol):
     def spaces(self) -> tuple[SampleSpace, SampleSpace]: ...
 
 
-def flags_outside(knee: _Domain, x: FloatArray) -> tuple[str, ...]:
+def flags_outside(knee: _Domain, x: FloatArray, calls: int = 1) -> tuple[str, ...]:
     """Say by how much the scaled variables (2, 6) leave the box that a knee was trained in.
 
-    To be called by what the user calls, whose line a warning names.
+    A warning names the user's line, `calls` calls above this one's caller.
 
     Raises
     ------
@@ -184,7 +202,7 @@ def flags_outside(knee: _Domain, x: FloatArray) -> tuple[str, ...]:
     if knee.outside == "error":
         raise OutsideDomainError("pose: " + "; ".join(flags))
     if knee.outside == "warning":
-        warnings.warn("; ".join(flags), OutsideDomainWarning, stacklevel=3)
+        warnings.warn("; ".join(flags), OutsideDomainWarning, stacklevel=2 + calls)
     return flags
 
 

@@ -153,6 +153,10 @@ def _part(
 
 
 def _read_arrays(file: Path) -> dict[str, NDArray[Any]]:
+    if file.is_dir():
+        raise SurrogateFileError(
+            f"{file}: expected a file such as {file / 'knee.npz'}, found a folder"
+        )
     if not file.is_file():
         raise SurrogateFileError(f"{file}: no such file")
     size = file.stat().st_size

@@ -48,7 +48,7 @@ MOST_INPUTS = 7
 HIGHEST_DEGREE = 24
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Regressor:
     """A fitted function of d inputs and k outputs; a value over plain arrays.
 

@@ -129,7 +129,8 @@ def knee_loads(pose, medial, lateral, loads, jacobian, x, work):
     outside = False
     for c in range(2):
         for k in range(6):
-            outside = outside or abs(x[c, k]) > 1.0 + _TOLERANCE
+            # written so that NaN counts as outside
+            outside = outside or not (abs(x[c, k]) <= 1.0 + _TOLERANCE)
     return outside
 
 
