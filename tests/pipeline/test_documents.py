@@ -23,7 +23,8 @@ def test_python_of_the_readme_runs(tiny_run, capsys):
     scope = {}
     exec(code.replace("runs/implant/knee.npz", str(tiny_run / "knee.npz")), scope)
     printed = capsys.readouterr().out.splitlines()
-    assert len(printed) == 2
+    assert len(printed) == 3
+    assert 0.0 < float(printed[2]) < scope["loads"].force[1]
     original = scope["model"].evaluate(scope["pose"])
     # The tiny run's mesh is coarser than the snippet's, and its samples are few.
     assert 0.3 < scope["loads"].force[1] / original.force[1] < 3.0

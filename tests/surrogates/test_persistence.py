@@ -172,7 +172,7 @@ def test_a_header_that_json_changes_can_be_read_again(tmp_path):
 
 def test_what_is_missing_is_named(tmp_path):
     refused(tmp_path / "none.npz", "no such file")
-    refused(tmp_path, "no such file")
+    refused(tmp_path, "found a folder")
 
 
 @pytest.mark.parametrize("share", [0.0, 1e-4, 0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 0.99, 0.999, 0.99999])
