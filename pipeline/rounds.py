@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -75,12 +76,11 @@ def sample_knee(run: Run, knee: Knee, space: SampleSpace) -> Sampled:
         with run.timed("d: predictions"):
             predicted = stages.predict_candidates(_without(remaining, kept), early.knee)
         with run.timed("e: feasibility"):
-            screened = run.table(f"screened-{number}", _Screening(predicted, feasibility))
+            screen = partial(stages.screen_candidates, predicted, feasibility)
+            screened = run.table(f"screened-{number}", screen)
         with run.timed("f: kept evaluations"):
-            count = round_size(design, number)
-            kept.append(
-                run.table(f"kept-{number}", _Evaluation(run, knee, early, screened, count, number))
-            )
+            evaluate = partial(_evaluate_kept, run, knee, early, screened, number)
+            kept.append(run.table(f"kept-{number}", evaluate))
         to_come = sum(round_size(design, n) for n in range(number + 1, design.rounds + 1))
         if not to_come or stages.KEPT not in set(screened["screening"]):
             break
@@ -91,33 +91,14 @@ def sample_knee(run: Run, knee: Knee, space: SampleSpace) -> Sampled:
     return Sampled(candidates, training, early, counts, curve)
 
 
-@dataclass(frozen=True)
-class _Screening:
-    """Stage e of a round, put off until its table is found not to be there yet."""
-
-    predicted: pd.DataFrame
-    feasibility: Any
-
-    def __call__(self) -> pd.DataFrame:
-        return stages.screen_candidates(self.predicted, self.feasibility)
-
-
-@dataclass(frozen=True)
-class _Evaluation:
-    """Stage f of a round, likewise."""
-
-    run: Run
-    knee: Knee
-    early: stages.TrainedKnee
-    screened: pd.DataFrame
-    count: int
-    number: int
-
-    def __call__(self) -> pd.DataFrame:
-        design = self.run.config.design
-        chosen = stages.choose_kept(self.screened, self.early, design, self.count)
-        rows = chosen[list(CANDIDATE_COLUMNS)].reset_index(drop=True)
-        return self.run.evaluator(self.knee, f"kept-{self.number}", design.follow)(rows)
+def _evaluate_kept(
+    run: Run, knee: Knee, early: stages.TrainedKnee, screened: pd.DataFrame, number: int
+) -> pd.DataFrame:
+    """Stage f of a round."""
+    design = run.config.design
+    chosen = stages.choose_kept(screened, early, design, round_size(design, number))
+    rows = chosen[list(CANDIDATE_COLUMNS)].reset_index(drop=True)
+    return run.evaluator(knee, f"kept-{number}", design.follow)(rows)
 
 
 def round_size(design: DesignConfig, number: int) -> int:

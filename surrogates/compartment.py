@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
 from surrogates.compiled import knee as compiled
+from surrogates.compiled.compartments import ENERGY, INVERTED, POWER, ROOT, STIFFNESS
 from surrogates.compiled.knee import CompartmentArguments
 from surrogates.compiled.layout import new_work
 from surrogates.condyle_coordinates import CondyleCoordinates
@@ -23,18 +24,18 @@ from surrogates.space import SampleSpace
 
 #: Formulations and their codes in the compiled evaluation.
 FORMULATIONS = {
-    "inverted": 0,
-    "energy": 1,
-    "root": 2,
-    "touch_stiffness": 3,
-    "load_stiffness": 3,
-    "power": 4,
-    "direct": 4,
+    "inverted": INVERTED,
+    "energy": ENERGY,
+    "root": ROOT,
+    "touch_stiffness": STIFFNESS,
+    "load_stiffness": STIFFNESS,
+    "power": POWER,
+    "direct": POWER,
 }
 #: Parts of a compartment's surrogate; the last three share out the outputs among them.
 PARTS = ("reference", "first", "second", "third")
 #: Outputs of each formulation, the regressors' one after the other.
-_OUTPUTS = {0: 12, 1: 7, 2: 12, 3: 12, 4: 12}
+_OUTPUTS = {INVERTED: 12, ENERGY: 7, ROOT: 12, STIFFNESS: 12, POWER: 12}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -86,13 +87,13 @@ class CompartmentSurrogate:
                 f"regressors: expected 5 and 6 inputs, found {reference.inputs} and {inputs}"
             )
         outputs = sum(part.outputs for part in parts)
-        wanted = (1 if code == 3 else 0), _OUTPUTS[code]
+        wanted = (1 if code == STIFFNESS else 0), _OUTPUTS[code]
         if (reference.outputs, outputs) != wanted:
             raise ValueError(
                 f"regressors: expected {wanted} outputs for {self.formulation!r}, found "
                 f"{(reference.outputs, outputs)}"
             )
-        if code < 2 and parts[0].outputs < 1:
+        if code in (INVERTED, ENERGY) and parts[0].outputs < 1:
             raise ValueError("regressors: expected the height in the first one, found no output")
 
     @property
@@ -103,12 +104,13 @@ class CompartmentSurrogate:
     @cached_property
     def arguments(self) -> CompartmentArguments:
         """What `surrogates.compiled.knee_loads` takes for a compartment."""
-        space = (self.space.path.flexion, self.space.path.pieces, *self.space.centre_and_half)
         constants = np.array(
             [self.code, self.largest, self.degree, self.reference_root, *self.depth]
         )
         regressors = [regressor.arguments for regressor in self.regressors]
-        return compiled.pack_compartment(space, self.coordinates.arguments, constants, regressors)
+        return compiled.pack_compartment(
+            self.space.arguments, self.coordinates.arguments, constants, regressors
+        )
 
     @cached_property
     def workspace(self) -> int:
@@ -157,29 +159,29 @@ class CompartmentSurrogate:
         ValueError
             If the formulation does not give heights at loads, or the arguments are malformed.
         """
-        axial, held, inputs, offset, points = self._at_load(poses, load)
-        root = 0.5 * (inputs[:, 5] + 1.0)
-        outputs = np.column_stack([part.predict(inputs) for part in self.regressors[1:]])
-        # Without a height, `offset` is that of the condyle's point over its path.
-        height = outputs[:, 0] - offset
-        points[:, 1] += height
-        loads = np.empty((len(held), 12))
+        level = self._at_load(poses, load)
+        found = check_array("poses", poses, (None, 6))
+        path, held = self.space.path, level.held
+        found[:, 4] = level.height + path.poses(found[:, 0])[:, 4] - path.poses(held[:, 0])[:, 4]
+        return found, self._loads_at(level)
+
+    def _loads_at(self, level: _Level) -> FloatArray:
+        """Return the loads (N, 12) at given axial loads."""
+        axial, outputs, lever = level.axial, level.outputs, level.lever
+        loads = np.empty((len(axial), 12))
         loads[:, 1] = axial
         loads[:, [0, 2]] = outputs[:, 1:3] * axial[:, None]
-        lever = self.coordinates.lever(points)
         loads[:, 3:6] = outputs[:, 3:6] * axial[:, None] + np.cross(lever, loads[:, :3])
-        loads[:, 6] = outputs[:, 6] * root
-        loads[:, 7:9] = outputs[:, 7:9] * root[:, None] ** (self.degree - 1.0)
+        loads[:, 6] = outputs[:, 6] * level.root
+        loads[:, 7:9] = outputs[:, 7:9] * level.root[:, None] ** (self.degree - 1.0)
         loads[:, 9:] = outputs[:, 9:] + lever
-        found = check_array("poses", poses, (None, 6))
-        path = self.space.path
-        found[:, 4] = height + path.poses(found[:, 0])[:, 4] - path.poses(held[:, 0])[:, 4]
-        return found, loads
+        return loads
 
     def errors_at_load(self, poses: ArrayLike, load: ArrayLike) -> tuple[FloatArray, FloatArray]:
         """Return the standard errors of what `at_load` returns: heights (N,) [m], loads (N, 12)."""
-        height, errors = self._errors_beside_height(poses, load)
-        loads = self.at_load(poses, load)[1]
+        level = self._at_load(poses, load)
+        height, errors = self._errors_beside_height(level)
+        loads = self._loads_at(level)
         by_height = self._by_lever(loads) * height[:, None]
         return height, np.hypot(errors, by_height)
 
@@ -192,7 +194,7 @@ class CompartmentSurrogate:
         """
         points = check_array("poses", poses, (None, 6))
         loads, jacobian, _ = self.evaluate_batch(points)
-        if self.code == FORMULATIONS["direct"]:
+        if self.code == POWER:
             return self._loads_error(points, loads)
         if self.formulation != "inverted":
             return np.full(loads.shape, np.nan)
@@ -202,7 +204,7 @@ class CompartmentSurrogate:
             return errors
         points, loads, jacobian = points[touching], loads[touching], jacobian[touching]
         axial = np.minimum(loads[:, 1], self.largest)
-        height, beside = self._errors_beside_height(points, axial)
+        height, beside = self._errors_beside_height(self._at_load(points, axial))
         by_height = np.empty((len(touching), 12))
         by_height[:, :6] = jacobian[:, :, 4]
         # Smaller steps are lost in the rounding of sums of large Kriging weights.
@@ -214,15 +216,10 @@ class CompartmentSurrogate:
         errors[touching] = np.hypot(beside, by_height * height[:, None])
         return errors
 
-    def _errors_beside_height(
-        self, poses: ArrayLike, load: ArrayLike
-    ) -> tuple[FloatArray, FloatArray]:
+    def _errors_beside_height(self, level: _Level) -> tuple[FloatArray, FloatArray]:
         """Return the errors of the heights (N,) and, these being exact, of the loads (N, 12)."""
-        axial, _, inputs, offset, points = self._at_load(poses, load)
-        root = 0.5 * (inputs[:, 5:] + 1.0)
-        error = np.column_stack([part.standard_error(inputs) for part in self.regressors[1:]])
-        points[:, 1] += self.regressors[1].predict(inputs)[:, 0] - offset
-        lever = self.coordinates.lever(points)
+        axial, root, lever = level.axial, level.root[:, None], level.lever
+        error = np.column_stack([r.standard_error(level.inputs) for r in self.regressors[1:]])
         loads = np.zeros((len(axial), 12))
         loads[:, [0, 2]] = error[:, 1:3] * axial[:, None]
         # M = M about the point + lever x F, of which F_y is given.
@@ -254,9 +251,20 @@ class CompartmentSurrogate:
 
     def inputs_at_load(self, poses: ArrayLike, load: ArrayLike) -> FloatArray:
         """Return the regressors' inputs (N, 6) at poses (N, 6) and axial loads (N,)."""
-        return self._at_load(poses, load)[2]
+        return self._inputs_at_load(poses, load)[2]
 
-    def _at_load(
+    def _at_load(self, poses: ArrayLike, load: ArrayLike) -> _Level:
+        """Predict all outputs at poses (N, 6), whose height is not read, and axial loads (N,)."""
+        axial, held, inputs, offset, points = self._inputs_at_load(poses, load)
+        outputs = np.column_stack([part.predict(inputs) for part in self.regressors[1:]])
+        # Without a height, `offset` is that of the condyle's point over its path.
+        height = outputs[:, 0] - offset
+        points[:, 1] += height
+        root = 0.5 * (inputs[:, 5] + 1.0)
+        lever = self.coordinates.lever(points)
+        return _Level(axial, held, inputs, root, outputs, height, lever)
+
+    def _inputs_at_load(
         self, poses: ArrayLike, load: ArrayLike
     ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
         """Return loads, held poses, inputs, heights over the path at height 0, and points."""
@@ -277,10 +285,7 @@ class CompartmentSurrogate:
         constants = [self.largest, self.degree, self.reference_root, *self.depth]
         named: dict[str, NDArray[Any]] = {"constants": np.array(constants)}
         named |= under("coordinates", self.coordinates.to_arrays())
-        for part, regressor in zip(PARTS, self.regressors, strict=True):
-            if regressor.outputs:
-                named |= under(part, regressor.to_arrays())
-        return named
+        return named | arrays_of(PARTS, self.regressors)
 
     @classmethod
     def from_arrays(
@@ -297,16 +302,40 @@ class CompartmentSurrogate:
             raise ValueError("arrays: expected a compartment's arrays, missing constants")
         largest, degree, root, *depth = check_array("constants", arrays["constants"], (5,))
         coordinates = CondyleCoordinates.from_arrays(part_of(arrays, "coordinates"))
-        parts = []
-        for name in PARTS:
-            own = part_of(arrays, name)
-            inputs = 5 if name == "reference" else 6
-            parts.append(Regressor.from_arrays(own) if own else no_outputs(inputs))
-        regressors = (parts[0], parts[1], parts[2], parts[3])
+        reference, first, second, third = regressors_of(
+            arrays, dict.fromkeys(PARTS, 6) | {PARTS[0]: 5}
+        )
         return cls(
             formulation, space, coordinates, float(largest), float(degree), float(root),
-            np.array(depth), regressors,
+            np.array(depth), (reference, first, second, third),
         )  # fmt: skip
+
+
+class _Level(NamedTuple):
+    """What an inverted surrogate predicts at N axial loads."""
+
+    axial: FloatArray
+    held: FloatArray
+    inputs: FloatArray
+    root: FloatArray
+    outputs: FloatArray
+    height: FloatArray
+    lever: FloatArray
+
+
+def arrays_of(parts: Sequence[str], regressors: Sequence[Regressor]) -> dict[str, NDArray[Any]]:
+    """Return the arrays of the regressors that have outputs, under the names of their parts."""
+    named: dict[str, NDArray[Any]] = {}
+    for part, regressor in zip(parts, regressors, strict=True):
+        if regressor.outputs:
+            named |= under(part, regressor.to_arrays())
+    return named
+
+
+def regressors_of(arrays: Mapping[str, NDArray[Any]], inputs: Mapping[str, int]) -> list[Regressor]:
+    """Return the regressors of which `arrays_of` made arrays; `inputs`: of each part, how many."""
+    own = {part: part_of(arrays, part) for part in inputs}
+    return [Regressor.from_arrays(a) if a else no_outputs(inputs[p]) for p, a in own.items()]
 
 
 def writeable(arrays: Sequence[Any]) -> tuple[Any, ...]:

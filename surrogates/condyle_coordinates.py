@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from foundation.checks import FloatArray, check_array, frozen
 from foundation.pose import rotation_matrix
-from surrogates.space import ReferencePath
+from surrogates.space import ReferencePath, SampleSpace
 
 #: Columns of a `ReferencePath`'s coordinates that are variables, and the one that is the height.
 _VARIABLES, _HEIGHT = np.array([0, 1, 2, 4]), 3
@@ -87,6 +87,12 @@ class CondyleCoordinates:
         # A coordinate that no sample changes is left as it is.
         half[half <= 1e-12] = 1.0
         return cls(centre, path, 0.5 * (low + high), half, at_centre)
+
+    @classmethod
+    def at_origin(cls, space: SampleSpace) -> Self:
+        """Return the coordinates of the femoral origin, counted from the path of a space."""
+        middle, half = space.centre_and_half
+        return cls(np.zeros(3), space.path, middle[:5], half[:5], about_point=False)
 
     def variables(self, poses: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return scaled variables (N, 5), heights over the path (N,) and points (N, 3) [m]."""

@@ -12,10 +12,6 @@ from foundation.checks import check_array
 FloatArray = NDArray[np.float64]
 
 
-#: Most inputs of a regressor; a file that claims more is not one of ours.
-MOST_INPUTS = 50
-
-
 def check_training(inputs: ArrayLike, outputs: ArrayLike) -> tuple[FloatArray, FloatArray]:
     """Return inputs (N, d) and outputs (N, k) as finite float64 arrays of equal length.
 

@@ -42,11 +42,7 @@ def compartment(
         If an array is missing or malformed.
     """
     check_in("formulation", formulation, _FORMULATIONS)
-    middle, half = space.centre_and_half
-    middle[1:] = 0.0
-    coordinates = CondyleCoordinates(
-        np.zeros(3), space.path, middle[:5], half[:5], about_point=False
-    )
+    coordinates = CondyleCoordinates.at_origin(space)
     largest, nothing = float(space.load[1]), no_outputs(5)
     if formulation == "direct":
         depth = check_array("height_range", arrays["height_range"], (2,))

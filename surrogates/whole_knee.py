@@ -33,9 +33,8 @@ from foundation.loads import COMPARTMENTS, ContactLoads
 from foundation.pose import Pose
 from surrogates.compartment import (
     CompartmentSurrogate,
-    no_outputs,
-    part_of,
-    under,
+    arrays_of,
+    regressors_of,
     writeable,
 )
 from surrogates.compiled import whole_knee as compiled
@@ -218,15 +217,19 @@ class WholeKneeSurrogate:
     @cached_property
     def coordinates(self) -> CondyleCoordinates:
         """The coordinates of the femoral origin."""
-        return origin_coordinates(self.space)
+        return CondyleCoordinates.at_origin(self.space)
 
     @cached_property
     def arguments(self) -> tuple[Any, ...]:
         """What `compiled.whole_knee.whole_knee_loads` takes between pose and loads."""
-        space = (self.space.path.flexion, self.space.path.pieces, *self.space.centre_and_half)
         constants = np.array([self.code, self.largest, self.degree, *self.depth])
         regressors = tuple(regressor.arguments for regressor in self.regressors)
-        return (writeable(space), writeable(self.coordinates.arguments), constants, *regressors)
+        return (
+            writeable(self.space.arguments),
+            writeable(self.coordinates.arguments),
+            constants,
+            *regressors,
+        )
 
     @cached_property
     def workspace(self) -> int:
@@ -239,13 +242,8 @@ class WholeKneeSurrogate:
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return all but space and header as plain arrays; the inverse of `from_arrays`."""
-        named: dict[str, NDArray[Any]] = {
-            "constants": np.array([self.largest, self.degree, *self.depth])
-        }
-        for part, regressor in zip(PARTS, self.regressors, strict=True):
-            if regressor.outputs:
-                named |= under(part, regressor.to_arrays())
-        return named
+        constants = np.array([self.largest, self.degree, *self.depth])
+        return {"constants": constants} | arrays_of(PARTS, self.regressors)
 
     @classmethod
     def from_arrays(
@@ -261,8 +259,7 @@ class WholeKneeSurrogate:
         if "constants" not in arrays:
             raise ValueError("arrays: expected a whole knee's arrays, missing constants")
         largest, degree, *depth = check_array("constants", arrays["constants"], (4,))
-        own = [part_of(arrays, name) for name in PARTS]
-        first, second, third = (Regressor.from_arrays(a) if a else no_outputs(6) for a in own)
+        first, second, third = regressors_of(arrays, dict.fromkeys(PARTS, 6))
         return cls(
             formulation, space, float(largest), float(degree), np.array(depth),
             (first, second, third),
@@ -312,9 +309,3 @@ class CompartmentView:
 #: Either kind of a knee's surrogate, and of what concerns one of its compartments.
 AnyKnee = KneeSurrogate | WholeKneeSurrogate
 AnyCompartment = CompartmentSurrogate | CompartmentView
-
-
-def origin_coordinates(space: SampleSpace) -> CondyleCoordinates:
-    """Return the coordinates of the femoral origin, counted from the path of a space."""
-    centre, half = space.centre_and_half
-    return CondyleCoordinates(np.zeros(3), space.path, centre[:5], half[:5], about_point=False)

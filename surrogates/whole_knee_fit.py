@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from foundation.checks import FloatArray, check_array, check_in
 from foundation.loads import COMPARTMENTS
 from surrogates.compartment import no_outputs
+from surrogates.condyle_coordinates import CondyleCoordinates
 from surrogates.cross_validation import CrossCheck
 from surrogates.formulations import (
     Fitter,
@@ -25,7 +26,6 @@ from surrogates.whole_knee import (
     KNEE_FORMULATIONS,
     OUTPUTS,
     WholeKneeSurrogate,
-    origin_coordinates,
 )
 
 #: Inputs beside two sensitive directions: all variables but the adduction.
@@ -80,7 +80,7 @@ def fit_whole_knee(
     groups = _together(lesson.groups) if fitter.joint else lesson.groups
     fits = [fitter.fit(lesson.inputs, outputs, None) for outputs in groups]
     parts = [fit.regressor for fit in fits] + [no_outputs(6)] * (3 - len(fits))
-    _, height, _ = origin_coordinates(space).variables(points)
+    _, height, _ = CondyleCoordinates.at_origin(space).variables(points)
     surrogate = WholeKneeSurrogate(
         formulation,
         space,
@@ -112,7 +112,7 @@ def _together(groups: list[FloatArray]) -> list[FloatArray]:
 def _loads_over_pose(
     space: SampleSpace, poses: FloatArray, loads: FloatArray, degree: float
 ) -> _Lesson:
-    u, height, _ = origin_coordinates(space).variables(poses)
+    u, height, _ = CondyleCoordinates.at_origin(space).variables(poses)
     middle, half = middle_and_half(height)
     values = loads.copy()
     values[:, :, :9] = np.sign(values[:, :, :9]) * np.abs(values[:, :, :9]) ** (1.0 / degree)
@@ -123,7 +123,7 @@ def _loads_over_pose(
 def _height_over_total(
     space: SampleSpace, poses: FloatArray, loads: FloatArray, degree: float
 ) -> _Lesson:
-    coordinates = origin_coordinates(space)
+    coordinates = CondyleCoordinates.at_origin(space)
     u, height, points = coordinates.variables(poses)
     total, largest = loads[:, :, 1].sum(axis=1), 2.0 * float(space.load[1])
     root = (total / largest) ** (1.0 / degree)
@@ -137,7 +137,7 @@ def _height_over_total(
 def _height_over_both(
     space: SampleSpace, poses: FloatArray, loads: FloatArray, degree: float
 ) -> _Lesson:
-    coordinates = origin_coordinates(space)
+    coordinates = CondyleCoordinates.at_origin(space)
     u, height, points = coordinates.variables(poses)
     adduction = coordinates.middle[1] + coordinates.half[1] * u[:, 1]
     largest = float(space.load[1])

@@ -1,13 +1,12 @@
 import ctypes
-import importlib.util
 import re
 import shutil
 import subprocess
 from dataclasses import replace
 from functools import cache
-from pathlib import Path
 from types import SimpleNamespace
 
+import made
 import numpy as np
 import pytest
 
@@ -20,12 +19,6 @@ from surrogates.condyle_coordinates import CondyleCoordinates, condyle_poses
 from surrogates.formulations import FORMULATIONS, CompartmentSurrogate, no_outputs
 from surrogates.knee import KneeSurrogate
 from surrogates.space import ReferencePath, SampleSpace
-
-_SPEC = importlib.util.spec_from_file_location(
-    "surrogates_made", Path(__file__).with_name("made.py")
-)
-made = importlib.util.module_from_spec(_SPEC)
-_SPEC.loader.exec_module(made)
 
 _COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
 needs_compiler = pytest.mark.skipif(

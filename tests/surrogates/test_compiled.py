@@ -1,11 +1,12 @@
-import importlib.util
 import os
 import subprocess
 import sys
 from pathlib import Path
 
+import made
 import numpy as np
 import pytest
+import reference
 from scipy.optimize import brentq
 
 from foundation.pose import Pose
@@ -16,11 +17,7 @@ from surrogates.compiled.functions import decay, hyperbolic_tangent
 from surrogates.compiled.lanes import load, store
 from surrogates.compiled.layout import new_work, rows_of
 
-_HERE = Path(__file__).parent
-_SPEC = importlib.util.spec_from_file_location("surrogates_made", _HERE / "made.py")
-made = importlib.util.module_from_spec(_SPEC)
-_SPEC.loader.exec_module(made)
-reference = made.reference()
+_TESTS = Path(__file__).parents[1]
 
 every = pytest.mark.parametrize("regressor", made.MADE.values(), ids=made.MADE)
 
@@ -308,13 +305,10 @@ def test_point_of_the_condyle():
 _WITHOUT_NUMBA = """
 import sys
 sys.modules["numba"] = None
-import importlib.util, numpy as np
-spec = importlib.util.spec_from_file_location("made", sys.argv[1])
-made = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(made)
+import made, numpy as np
 from surrogates import compiled
 out = {}
-for name in sys.argv[3:]:
+for name in sys.argv[2:]:
     r = made.MADE[name]
     x = made.inside(r, 1)[0]
     value, jacobian = r.predict_with_jacobian(x)
@@ -322,15 +316,15 @@ for name in sys.argv[3:]:
     parts = [value, r.predict([x])[0], jacobian.ravel(), r.hessian(x).ravel(), line]
     out[name] = np.concatenate([*parts, r.standard_error([x])[0]])
 assert not [m for m in sys.modules if m.split(".")[0] in ("scipy", "smt", "sklearn", "llvmlite")]
-np.savez(sys.argv[2], **out)
+np.savez(sys.argv[1], **out)
 """
 
 
 def test_without_numba_the_answers_are_the_same(tmp_path):
     names = ["kriging, shear by the last input", "Fourier", "everything"]
     path = tmp_path / "out.npz"
-    arguments = [sys.executable, "-W", "error", "-c", _WITHOUT_NUMBA, str(_HERE / "made.py")]
-    environment = os.environ | {"PYTHONPATH": str(_HERE.parents[1])}
+    arguments = [sys.executable, "-W", "error", "-c", _WITHOUT_NUMBA]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, (_TESTS.parent, _TESTS)))}
     subprocess.run([*arguments, str(path), *names], check=True, env=environment)
     with np.load(path) as found:
         for name in names:

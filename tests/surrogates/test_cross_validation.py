@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 from functools import partial
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import reference
 
 from surrogates.cross_validation import (
     CrossCheck,
@@ -22,17 +21,6 @@ from surrogates.cross_validation import (
 from surrogates.families import fit_family
 from surrogates.polynomial import PolynomialSettings
 from surrogates.training import polynomial_exponents
-
-
-def _reference():
-    path = Path(__file__).with_name("reference.py")
-    spec = importlib.util.spec_from_file_location("surrogates_reference", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-reference = _reference()
 
 
 def cube(n, d=3, seed=7):

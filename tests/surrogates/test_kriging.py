@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
+import reference
 
 from surrogates import kriging
 from surrogates.basis import basis_matrix
@@ -23,16 +22,6 @@ from surrogates.kriging_likelihood import Likelihood, Parameters, maximise
 from surrogates.regressor import CORRELATIONS
 from surrogates.training import polynomial_exponents
 
-
-def _reference():
-    path = Path(__file__).with_name("reference.py")
-    spec = importlib.util.spec_from_file_location("surrogates_reference", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-reference = _reference()
 #: These functions are smooth to the last digit, unlike the loads of triangulated surfaces.
 EXACT = (1e-12, 1e-3)
 SMOOTH = KrigingSettings(correlation="squared_exponential", nugget=EXACT)

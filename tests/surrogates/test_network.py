@@ -2,27 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.util
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
+import reference
 
 from surrogates import network
 from surrogates.cross_validation import coverage
 from surrogates.network import NetworkSettings, fit_network
 
-
-def _reference():
-    path = Path(__file__).with_name("reference.py")
-    spec = importlib.util.spec_from_file_location("surrogates_reference", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-reference = _reference()
 SMALL = NetworkSettings(hidden=16, steps=2000, batch=64, base_degree=1)
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
+import reference
 
 from surrogates import basis, polynomial
 from surrogates.basis import basis_matrix, row_blocks
@@ -22,16 +21,6 @@ from surrogates.polynomial_evidence import (
 )
 from surrogates.training import polynomial_exponents
 
-
-def _reference():
-    path = Path(__file__).with_name("reference.py")
-    spec = importlib.util.spec_from_file_location("surrogates_reference", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-reference = _reference()
 SMALL = {"terms": 60, "first_degree": 8, "other_degree": 4}
 BOTH = [PolynomialSettings(**SMALL), PolyFourierSettings(**SMALL)]
 

@@ -1,18 +1,10 @@
-import importlib.util
-from pathlib import Path
-
+import made
 import numpy as np
 import pytest
+import reference
 
 from surrogates.regressor import Regressor
 from surrogates.training import polynomial_terms
-
-_SPEC = importlib.util.spec_from_file_location(
-    "surrogates_made", Path(__file__).with_name("made.py")
-)
-made = importlib.util.module_from_spec(_SPEC)
-_SPEC.loader.exec_module(made)
-reference = made.reference()
 
 
 @pytest.mark.parametrize("regressor", made.MADE.values(), ids=made.MADE)

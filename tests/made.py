@@ -1,21 +1,9 @@
 """Regressors of every kind with random weights, and what compares them."""
 
-import importlib.util
-from pathlib import Path
-
 import numpy as np
 
 from surrogates.regressor import linear_in
 from surrogates.training import polynomial_exponents
-
-
-def reference():
-    """The oracle beside this file, whose folder is no package."""
-    path = Path(__file__).with_name("reference.py")
-    spec = importlib.util.spec_from_file_location("surrogates_reference", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def _scalings(rng, d, k):
