@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import brentq
 
 from dynamics.protocol import ContactModel, describe_pose
 from dynamics.simulator import FREE, FREE_COORDINATES, AppliedLoads, KneeSimulator
-from foundation.checks import FloatArray, check_number
+from dynamics.variation import without_variation
+from foundation.checks import FloatArray, check_in, check_number
 from foundation.pose import Pose
 
 #: How far above and below the start `height_at_load` looks for the load [m].
@@ -96,6 +98,7 @@ def settle(
     ap_force: float = 0.0,
     internal_torque: float = 0.0,
     start: Pose,
+    held: Sequence[str] = (),
     tolerance: float = 1e-6,
     iterations: int = 300,
 ) -> Pose:
@@ -123,6 +126,8 @@ def settle(
         On the tibia, internal positive [N m].
     start : Pose
         Where to begin; its height within `SEARCH_RANGE` of contact. Its flexion is not used.
+    held : sequence of str
+        Coordinates besides flexion that stay as they are at the start.
     tolerance : float
         Largest residual (moments over 20 mm), as a share of the axial force.
     iterations : int
@@ -147,7 +152,10 @@ def settle(
     )
     begin = replace(start, flexion=check_number("flexion", flexion))
     begin = replace(begin, superior=height_at_load(model, begin, axial_force))
-    balance = _Balance(model, simulator, applied)
+    for name in held:
+        check_in("held", name, FREE_COORDINATES)
+    free = np.array([name not in held for name in FREE_COORDINATES])
+    balance = _Balance(*without_variation(model), simulator, applied, free)
     allowed = check_number("tolerance", tolerance, above=0.0) * axial_force
     left = iterations
     for _ in range(4):
@@ -170,19 +178,25 @@ class _Balance:
     """Generalised forces on the free coordinates under constant loads."""
 
     model: ContactModel
+    offset: FloatArray
+    factor: float
     simulator: KneeSimulator
     applied: AppliedLoads
+    free: NDArray[np.bool_]
 
     def __call__(self, pose: Pose) -> tuple[FloatArray, FloatArray]:
-        """Return the residual (5,) and its Jacobian (5, 5)."""
+        """Return the residual (5,) and its Jacobian (5, 5); what is held has none."""
         try:
-            loads, by_pose = self.model.loads_and_jacobian(pose)
+            loads, by_pose = self.model.loads_and_jacobian(_moved_by(pose, self.offset))
         except Exception as error:
             raise _failed(pose, error) from error
-        wrench = loads.wrench
-        force = self.simulator.force(pose, wrench, self.applied)[FREE]
-        jacobian = self.simulator.force_jacobian(pose, wrench, by_pose, self.applied)[FREE, FREE]
-        return force, jacobian
+        force, jacobian = self.simulator.forces(
+            pose, loads.wrench, by_pose, self.applied, offset=self.offset, factor=self.factor
+        )
+        both = np.outer(self.free, self.free)
+        # A held coordinate counts as one on a spring of its own.
+        held = np.diag(np.where(self.free, 0.0, -1.0))
+        return np.where(self.free, force[FREE], 0.0), np.where(both, jacobian[FREE, FREE], held)
 
     def unstable_direction(self, pose: Pose) -> FloatArray | None:
         """Return a small move (5,) along which the knee would leave the pose, or None."""
@@ -292,6 +306,8 @@ def _failed(pose: Pose, error: Exception) -> EquilibriumError:
 
 
 def _moved(pose: Pose, move: FloatArray) -> Pose:
-    coordinates = pose.array
-    coordinates[FREE] += move
-    return Pose.from_array(coordinates)
+    return _moved_by(pose, np.concatenate(([0.0], move)))
+
+
+def _moved_by(pose: Pose, offset: FloatArray) -> Pose:
+    return Pose.from_array(pose.array + offset)

@@ -39,16 +39,19 @@ class Statistics:
     ----------
     steps : int
         Accepted steps.
+    rejected : int
+        Steps that were tried again; not known of scipy's integrators, -1.
     derivatives, jacobians : int
         Calls by the integrator.
     evaluations : int
-        Evaluations of the contact model by the integrator, each with its Jacobian; neither the
-        search for the initial equilibrium nor the reported instants are among them.
+        Evaluations of the contact model by the integrator; neither the search for the initial
+        equilibrium nor the reported instants are among them.
     elapsed : float
         Wall time of the integration [s].
     """
 
     steps: int
+    rejected: int
     derivatives: int
     jacobians: int
     evaluations: int

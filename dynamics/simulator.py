@@ -5,7 +5,10 @@ applied loads, the restraint springs (which stand for the soft tissue) and visco
 
     M q'' = Q_contact(q) + Q_applied(t, q) + Q_restraint(q) - C q',
 
-with constant diagonal M and C in the pose coordinates. The applied loads are
+with constant diagonal M and C in the pose coordinates. Coordinates may be taken as quasi-static,
+without their inertia: on the stiff contact theirs is felt in a few milliseconds' oscillation alone.
+AP position and rotation may be prescribed in place of their loads, in the manner of ISO 14243-3
+(`dynamics.waveforms.GaitCycle`). The applied loads are
 
 - an axial force, which presses the femur onto the tibia along a line fixed in the tibial frame,
   parallel to the superior axis and offset medially;
@@ -16,18 +19,24 @@ with constant diagonal M and C in the pose coordinates. The applied loads are
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
-from foundation.checks import FloatArray, check_number
-from foundation.pose import (
-    COORDINATES,
-    Pose,
-    generalised_force,
-    generalised_force_jacobian,
+from dynamics.kernels.equations import (
+    INERTIAL,
+    INPUTS,
+    PRESCRIBED,
+    QUASI_STATIC,
+    SCRATCH,
+    Problem,
+    forces_at,
 )
+from dynamics.ligaments import Ligament, pack
+from foundation.checks import FloatArray, check_number
+from foundation.pose import COORDINATES, Pose
+from surrogates.space import ReferencePath
 
 #: The coordinates that the simulator leaves free, in the order of the equations of motion.
 FREE_COORDINATES = COORDINATES[1:]
@@ -35,6 +44,9 @@ FREE_COORDINATES = COORDINATES[1:]
 FREE = slice(1, 6)
 #: Names of the applied loads, with their units, in order.
 APPLIED_COLUMNS = ("axial_force_N", "ap_force_N", "internal_torque_Nm")
+
+#: The coordinates that contact holds, quasi-static in reduced dynamics.
+REDUCED = ("adduction", "superior", "lateral")
 
 
 @dataclass(frozen=True)
@@ -96,9 +108,14 @@ class KneeSimulator:
         the tibial component (5 mm at 71 mm).
     anterior_offset : float
         Axial line of action anterior of the tibial origin [m].
-    neutral : Pose, or callable from flexion [rad] to Pose
+    neutral : Pose or ReferencePath
         Where the springs are slack: fixed, as in a simulator of implants, or following the passive
         motion of a natural knee, whose ligaments hold it about another pose at each flexion.
+    ligaments : tuple of Ligament
+        Tension-only bundles between femur and tibia.
+    quasi_static : tuple of str
+        Free coordinates that move without inertia; their damping remains. By default none, full
+        dynamics; `REDUCED` leaves inertia to AP translation and rotation alone.
 
     Raises
     ------
@@ -124,19 +141,27 @@ class KneeSimulator:
     adduction_stiffness: float = 0.0
     medial_offset: float = 5e-3
     anterior_offset: float = 0.0
-    neutral: Pose | Callable[[float], Pose] = field(default_factory=Pose)
+    neutral: Pose | ReferencePath = field(default_factory=Pose)
+    ligaments: tuple[Ligament, ...] = ()
+    quasi_static: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        for each in fields(self):
-            value = getattr(self, each.name)
-            if each.name == "neutral":
-                continue
-            if each.name.endswith(("_mass", "_inertia")):
-                check_number(each.name, value, above=0.0)
-            elif each.name.endswith("_offset"):
-                check_number(each.name, value, at_least=-0.1, at_most=0.1, unit="m")
-            else:
-                check_number(each.name, value, at_least=0.0)
+        for name, value in vars(self).items():
+            if name.endswith(("_mass", "_inertia")):
+                check_number(name, value, above=0.0)
+            elif name.endswith("_offset"):
+                check_number(name, value, at_least=-0.1, at_most=0.1, unit="m")
+            elif name.endswith(("_damping", "_stiffness", "_gap")):
+                check_number(name, value, at_least=0.0)
+        unknown = [name for name in self.quasi_static if name not in FREE_COORDINATES]
+        if unknown:
+            raise ValueError(
+                f"quasi_static: expected free coordinates, {', '.join(FREE_COORDINATES)}, found "
+                f"{unknown[0]!r}"
+            )
+        for each in self.ligaments:
+            if not isinstance(each, Ligament):
+                raise ValueError(f"ligaments: expected Ligament values, found {each!r}")
 
     @property
     def inertia(self) -> FloatArray:
@@ -164,59 +189,91 @@ class KneeSimulator:
             ]
         )
 
-    def applied_wrench(self, pose: Pose, applied: AppliedLoads) -> FloatArray:
-        """Return the applied loads as a wrench on the femur.
-
-        Returns
-        -------
-        (6,) float64
-            (force; moment about the tibial origin), tibial frame [N, N m].
-        """
-        axial, ap = applied.axial_force, applied.ap_force
-        return np.array(
-            [
-                -ap,
-                -axial,
-                0.0,
-                -self.medial_offset * axial,
-                -pose.lateral * ap - applied.internal_torque,
-                pose.superior * ap - self.anterior_offset * axial,
-            ]
-        )
-
     def neutral_at(self, flexion: float) -> Pose:
         """Return where the springs are slack at a flexion [rad]."""
-        return self.neutral(flexion) if callable(self.neutral) else self.neutral
+        if isinstance(self.neutral, Pose):
+            return self.neutral
+        return Pose.from_array(self.neutral.poses([flexion])[0])
 
-    def restraint(self, pose: Pose) -> tuple[FloatArray, FloatArray]:
-        """Return the generalised forces of the springs and their derivatives.
+    def problem(
+        self,
+        breaks: FloatArray,
+        pieces: FloatArray,
+        prescribed: tuple[str, ...] = ("flexion",),
+        reference: FloatArray | None = None,
+        offset: FloatArray | None = None,
+        factor: float = 1.0,
+    ) -> Problem:
+        """Return the simulator as the kernels take it; see `dynamics.kernels.equations.Problem`.
 
-        Flexion is prescribed: a neutral pose that follows it is held in the derivatives.
-
-        Returns
-        -------
-        force : (6,) float64
-            Conjugate to the pose coordinates [N m, N].
-        slope : (6,) float64
-            Derivative of each by its own coordinate; 0 within the gap.
+        Parameters
+        ----------
+        breaks, pieces
+            Inputs over time.
+        prescribed : tuple of str
+            Coordinates that follow their input, flexion among them.
+        reference : (6,) float64, optional
+            Pose from which displacements count.
+        offset : (6,) float64, optional
+            Added to the pose where the contact is taken.
+        factor : float
+            Factor on the contact's loads.
         """
-        stiffness = np.array(
-            [
-                0.0,
-                self.adduction_stiffness,
-                self.rotation_stiffness,
-                self.anterior_stiffness,
-                0.0,
-                self.lateral_stiffness,
-            ]
+        free = [QUASI_STATIC if n in self.quasi_static else INERTIAL for n in COORDINATES]
+        roles = [
+            PRESCRIBED if n in prescribed else r for n, r in zip(COORDINATES, free, strict=True)
+        ]
+        return self._at_rest._replace(
+            breaks=breaks,
+            pieces=pieces,
+            roles=np.array(roles, dtype=np.int64),
+            reference=np.zeros(6) if reference is None else np.ascontiguousarray(reference),
+            offset=np.zeros(6) if offset is None else np.ascontiguousarray(offset),
+            factor=np.array([factor]),
         )
-        gap = np.array([0.0, 0.0, self.rotation_gap, self.anterior_gap, 0.0, 0.0])
-        away = pose.array - self.neutral_at(pose.flexion).array
-        stretch = away - np.minimum(np.maximum(away, -gap), gap)
-        return -stiffness * stretch, -stiffness * (np.abs(away) >= gap)
 
-    def force(self, pose: Pose, contact_wrench: FloatArray, applied: AppliedLoads) -> FloatArray:
-        """Return Q_contact + Q_applied + Q_restraint.
+    @cached_property
+    def _at_rest(self) -> Problem:
+        """The simulator with no inputs, all coordinates prescribed."""
+        path = self.neutral
+        if isinstance(path, Pose):
+            path = ReferencePath.constant(path.flexion, path.array[1:])
+        stiffness = [
+            0.0,
+            self.adduction_stiffness,
+            self.rotation_stiffness,
+            self.anterior_stiffness,
+            0.0,
+            self.lateral_stiffness,
+        ]
+        return Problem(
+            breaks=np.array([0.0, 1.0]),
+            pieces=np.zeros((4, 1, INPUTS)),
+            roles=np.full(6, PRESCRIBED, dtype=np.int64),
+            inertia=np.concatenate(([0.0], self.inertia)),
+            damping=np.concatenate(([0.0], self.damping)),
+            stiffness=np.array(stiffness),
+            gap=np.array([0.0, 0.0, self.rotation_gap, self.anterior_gap, 0.0, 0.0]),
+            neutral_breaks=np.array(path.flexion),
+            neutral_pieces=np.ascontiguousarray(path.pieces),
+            line=np.array([self.medial_offset, self.anterior_offset]),
+            reference=np.zeros(6),
+            offset=np.zeros(6),
+            factor=np.ones(1),
+            ligaments=pack(self.ligaments),
+        )
+
+    def forces(
+        self,
+        pose: Pose,
+        contact_wrench: FloatArray,
+        contact_jacobian: FloatArray,
+        applied: AppliedLoads,
+        *,
+        offset: FloatArray | None = None,
+        factor: float = 1.0,
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return Q_contact + Q_applied + Q_restraint and their derivatives.
 
         Parameters
         ----------
@@ -224,38 +281,35 @@ class KneeSimulator:
             Where the forces act.
         contact_wrench : (6,) float64
             Contact on the femur [N, N m].
+        contact_jacobian : (6, 6) float64
+            d(contact wrench)/d(pose coordinates).
         applied : AppliedLoads
             What the simulator applies.
+        offset, factor
+            Of the contact, as in `problem`: its wrench is that at the pose plus the offset.
 
         Returns
         -------
-        (6,) float64
+        force : (6,) float64
             Conjugate to the pose coordinates [N m, N]. The first, minus which the flexion drive
             must supply, does not enter the equations of motion.
+        jacobian : (6, 6) float64
+            d(force)/d(pose coordinates).
         """
-        wrench = contact_wrench + self.applied_wrench(pose, applied)
-        return generalised_force(pose, wrench) + self.restraint(pose)[0]
+        force, jacobian = np.empty(6), np.empty((6, 6))
+        inputs = np.concatenate((np.zeros(6), applied.array))
+        problem = self._at_rest
+        if offset is not None:
+            problem = problem._replace(offset=np.ascontiguousarray(offset))
+        if factor != 1.0:
+            problem = problem._replace(factor=np.array([factor]))
+        forces_at(
+            pose.array, inputs, np.ascontiguousarray(contact_wrench),
+            np.ascontiguousarray(contact_jacobian), problem, force, jacobian,
+            np.empty(SCRATCH),
+        )  # fmt: skip
+        return force, jacobian
 
-    def force_jacobian(
-        self,
-        pose: Pose,
-        contact_wrench: FloatArray,
-        contact_jacobian: FloatArray,
-        applied: AppliedLoads,
-    ) -> FloatArray:
-        """Return d(`force`)/d(pose coordinates), (6, 6).
-
-        Parameters
-        ----------
-        pose, contact_wrench, applied
-            As in `force`.
-        contact_jacobian : (6, 6) float64
-            d(contact wrench)/d(pose coordinates).
-        """
-        jacobian = np.array(contact_jacobian, dtype=np.float64)
-        jacobian[5, 4] += applied.ap_force
-        jacobian[4, 5] -= applied.ap_force
-        wrench = contact_wrench + self.applied_wrench(pose, applied)
-        total = generalised_force_jacobian(pose, wrench, jacobian)
-        total[np.diag_indices(6)] += self.restraint(pose)[1]
-        return total
+    def force(self, pose: Pose, contact_wrench: FloatArray, applied: AppliedLoads) -> FloatArray:
+        """Return the forces (6,) alone; see `forces`."""
+        return self.forces(pose, contact_wrench, np.zeros((6, 6)), applied)[0]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Self
@@ -12,22 +12,34 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.interpolate import CubicSpline
 
+from dynamics.kernels.equations import AP, AXIAL, INPUTS, TORQUE
 from dynamics.simulator import AppliedLoads
-from foundation.checks import FloatArray, check_array, check_number, frozen
+from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
+from foundation.pose import Pose
 
-#: Columns of a waveform table; the units are part of the names.
-WAVEFORM_COLUMNS = (
-    "gait_percent",
-    "flexion_deg",
-    "axial_force_N",
-    "ap_force_N",
-    "internal_torque_Nm",
-)
-_SIGNALS = ("flexion", "axial_force", "ap_force", "internal_torque")
+#: Columns of every waveform table; the units are part of the names.
+WAVEFORM_COLUMNS = ("gait_percent", "flexion_deg", "axial_force_N")
+#: Columns of which a table has one of each pair: AP and rotation are driven by a load or moved.
+DRIVE_COLUMNS = (("ap_force_N", "anterior_mm"), ("internal_torque_Nm", "rotation_deg"))
+#: Signals of a cycle, and where they stand among the inputs of the equations of motion.
+SIGNALS = {
+    "flexion": 0,
+    "rotation": 2,
+    "anterior": 3,
+    "axial_force": AXIAL,
+    "ap_force": AP,
+    "internal_torque": TORQUE,
+}
+_SI = {"mm": 1e-3, "deg": np.pi / 180.0, "N": 1.0, "Nm": 1.0, "percent": 1.0}
 # A first and a last row that differ by less than this share of the range are taken as equal.
 _PERIODIC = 0.01
 _OVERSHOOT = 0.05
-
+# Of each motion its unit, the largest size that may be meant, and what a larger one may be.
+_MOTION_UNITS = {
+    "flexion": ("radians", np.pi, "degrees with numpy.radians"),
+    "rotation": ("radians", np.pi, "degrees with numpy.radians"),
+    "anterior": ("metres", 0.1, "millimetres"),
+}
 
 #: The shipped level-walking pattern.
 LEVEL_WALKING = Path(__file__).with_name("tables") / "level_walking.csv"
@@ -35,7 +47,10 @@ LEVEL_WALKING = Path(__file__).with_name("tables") / "level_walking.csv"
 
 @dataclass(frozen=True, eq=False)
 class GaitCycle:
-    """Flexion and applied loads as smooth periodic functions of time.
+    """Flexion, applied loads and prescribed motions as smooth periodic functions of time.
+
+    AP and rotation are each driven either by a load (ISO 14243-1) or by a prescribed motion (ISO
+    14243-3).
 
     Between the rows runs the periodic cubic spline: the interpolant of least bending with
     continuous value, rate and acceleration, which an implicit integrator of order five takes in
@@ -51,27 +66,34 @@ class GaitCycle:
         Flexion of the knee [rad].
     axial_force : (n,) float64
         Presses the femur onto the tibia [N]; >= 0.
-    ap_force : (n,) float64
-        Force on the tibia, anterior positive [N].
-    internal_torque : (n,) float64
-        Torque on the tibia, internal positive [N m].
+    ap_force : (n,) float64, optional
+        Force on the tibia, anterior positive [N]; by default none.
+    internal_torque : (n,) float64, optional
+        Torque on the tibia, internal positive [N m]; by default none.
     period : float
         Duration of the cycle [s].
+    anterior : (n,) float64, optional
+        Prescribed coordinate `anterior` of the pose, from where the simulator's springs are slack
+        [m], in place of an AP force.
+    rotation : (n,) float64, optional
+        Prescribed coordinate `rotation`, likewise [rad], in place of a torque.
 
     Raises
     ------
     ValueError
         If the rows do not increase from 0 to 100, a signal does not end where it began (within
         1 % of its range; the two ends are then averaged), the axial force is negative, or the
-        rows are too few for the spline.
+        rows are too few for the spline; or if a motion is prescribed and its load given, too.
     """
 
     percent: FloatArray
     flexion: FloatArray
     axial_force: FloatArray
-    ap_force: FloatArray
-    internal_torque: FloatArray
+    ap_force: FloatArray | None = None
+    internal_torque: FloatArray | None = None
     period: float = 1.0
+    anterior: FloatArray | None = None
+    rotation: FloatArray | None = None
     _spline: CubicSpline = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -79,7 +101,10 @@ class GaitCycle:
         object.__setattr__(self, "percent", frozen(percent))
         period = check_number("period", self.period, above=0.0, unit="s")
         object.__setattr__(self, "period", period)
-        for name in _SIGNALS:
+        for load, motion in (("ap_force", "anterior"), ("internal_torque", "rotation")):
+            if getattr(self, load) is not None and getattr(self, motion) is not None:
+                raise ValueError(f"{motion}: expected it or {load}, found both")
+        for name in self.signals:
             signal = check_array(name, getattr(self, name), (len(percent),))
             object.__setattr__(self, name, frozen(_close(name, signal)))
         if self.axial_force.min() < 0.0:
@@ -88,53 +113,84 @@ class GaitCycle:
                 f"axial_force: expected >= 0 (it presses the femur onto the tibia), "
                 f"found {self.axial_force[row]:g} N at {percent[row]:g} %"
             )
-        if np.abs(self.flexion).max() > np.pi:
-            raise ValueError(
-                f"flexion: expected radians, found {np.abs(self.flexion).max():g}; "
-                "convert degrees with numpy.radians"
-            )
-        signals = np.column_stack([getattr(self, name) for name in _SIGNALS])
+        for name in self.prescribed:
+            unit, most, other = _MOTION_UNITS[name]
+            largest = np.abs(getattr(self, name)).max()
+            if largest > most:
+                raise ValueError(f"{name}: expected {unit}, found {largest:g}; convert {other}")
+        signals = np.zeros((len(percent), INPUTS))
+        for name in self.signals:
+            signals[:, SIGNALS[name]] = getattr(self, name)
         spline = CubicSpline(1e-2 * period * percent, signals, bc_type="periodic")
         _check_overshoot(spline, signals)
         object.__setattr__(self, "_spline", spline)
 
-    def scaled(self, *, axial: float = 1.0, ap: float = 1.0, torque: float = 1.0) -> Self:
-        """Return the cycle with its loads multiplied by these factors."""
-        return replace(
-            self,
-            axial_force=check_number("axial", axial, above=0.0) * self.axial_force,
-            ap_force=check_number("ap", ap) * self.ap_force,
-            internal_torque=check_number("torque", torque) * self.internal_torque,
-        )
+    @property
+    def signals(self) -> tuple[str, ...]:
+        """Names of the signals that the cycle has, of `SIGNALS`."""
+        return tuple(name for name in SIGNALS if getattr(self, name) is not None)
 
-    def at(self, time: float) -> tuple[float, AppliedLoads]:
-        """Return flexion [rad] and applied loads at a time [s], which may be in any cycle."""
-        flexion, axial, ap, torque = self._evaluate(time, 0).tolist()
-        return flexion, AppliedLoads(axial, ap, torque)
+    @property
+    def prescribed(self) -> tuple[str, ...]:
+        """Coordinates that the cycle prescribes: flexion, and whatever it moves besides."""
+        return tuple(name for name in ("flexion", "rotation", "anterior") if name in self.signals)
 
-    def rates(self, time: float) -> tuple[float, AppliedLoads]:
-        """Return the time derivatives of flexion [rad/s] and of the applied loads [N/s, N m/s]."""
-        flexion, axial, ap, torque = self._evaluate(time, 1).tolist()
-        return flexion, AppliedLoads(axial, ap, torque)
-
-    def flexion_motion(self, time: ArrayLike) -> FloatArray:
-        """Return flexion, its rate and its acceleration, stacked along a new first axis.
+    def pieces(self, neutral: Pose) -> tuple[FloatArray, FloatArray]:
+        """Return the inputs as the equations of motion take them.
 
         Parameters
         ----------
+        neutral : Pose
+            Where prescribed motions count from.
+
+        Returns
+        -------
+        breaks : (n,) float64
+            Knots [s].
+        pieces : (4, n - 1, 9) float64
+            Cubic pieces of the six coordinates as prescribed and of the applied loads.
+        """
+        pieces = np.array(self._spline.c)
+        for name in self.prescribed[1:]:
+            pieces[3, :, SIGNALS[name]] += getattr(neutral, name)
+        return np.array(self._spline.x), pieces
+
+    def scaled(self, *, axial: float = 1.0, ap: float = 1.0, torque: float = 1.0) -> Self:
+        """Return the cycle with its loads multiplied by these factors."""
+        factors = {
+            "axial_force": check_number("axial", axial, above=0.0),
+            "ap_force": check_number("ap", ap),
+            "internal_torque": check_number("torque", torque),
+        }
+        found = {n: f * getattr(self, n) for n, f in factors.items() if n in self.signals}
+        return replace(self, **found)
+
+    def at(self, time: float) -> tuple[float, AppliedLoads]:
+        """Return flexion [rad] and applied loads at a time [s], which may be in any cycle."""
+        values = self._evaluate(time, 0)
+        return float(values[0]), AppliedLoads(*values[AXIAL:].tolist())
+
+    def motion(self, coordinate: str, time: ArrayLike) -> FloatArray:
+        """Return a prescribed motion, its rate and its acceleration, stacked along a first axis.
+
+        Parameters
+        ----------
+        coordinate : str
+            One of `prescribed`.
         time : array_like
             Times [s], of any shape.
 
         Returns
         -------
         (3, ...) float64
-            [rad, rad/s, rad/s²].
+            [rad or m], per second, per second squared.
         """
-        return np.stack([self._evaluate(time, order)[..., 0] for order in range(3)])
+        column = SIGNALS[check_in("coordinate", coordinate, self.prescribed)]
+        return np.stack([self._evaluate(time, order)[..., column] for order in range(3)])
 
     def applied(self, time: ArrayLike) -> FloatArray:
         """Return the applied loads at times [s], (..., 3), in the order of `APPLIED_COLUMNS`."""
-        return self._evaluate(time, 0)[..., 1:]
+        return self._evaluate(time, 0)[..., AXIAL:]
 
     def _evaluate(self, time: ArrayLike, order: int) -> FloatArray:
         return np.asarray(self._spline(np.asarray(time, dtype=np.float64), order))
@@ -146,8 +202,8 @@ def load_gait_cycle(path: str | Path, period_s: float) -> GaitCycle:
     Parameters
     ----------
     path : path
-        Comma-separated table with a header of `WAVEFORM_COLUMNS` in any order (others are
-        ignored); lines that start with # are comments.
+        Comma-separated table with a header of `WAVEFORM_COLUMNS` and one of each pair of
+        `DRIVE_COLUMNS`, in any order (others are ignored); lines that start with # are comments.
     period_s : float
         Duration of the cycle [s].
 
@@ -177,23 +233,20 @@ def load_gait_cycle(path: str | Path, period_s: float) -> GaitCycle:
         raise ValueError(
             f"{source}, column flexion_deg: expected at most 180 degrees, found {largest:g}"
         )
+    signals = {}
+    for column, values in table.items():
+        name, _, unit = column.rpartition("_")
+        signals[name] = _SI[unit] * values
     try:
-        return GaitCycle(
-            table["gait_percent"],
-            np.radians(flexion),
-            table["axial_force_N"],
-            table["ap_force_N"],
-            table["internal_torque_Nm"],
-            period_s,
-        )
+        return GaitCycle(signals.pop("gait"), period=period_s, **signals)
     except ValueError as error:
-        raise ValueError(f"{source}, column {_column_of(str(error))}: {error}") from error
+        raise ValueError(f"{source}, column {_column_of(str(error), table)}: {error}") from error
 
 
-def _column_of(message: str) -> str:
+def _column_of(message: str, columns: Iterable[str]) -> str:
     """Return the column of the table that a message of `GaitCycle` speaks of."""
     name = message.split(":")[0]
-    return next((c for c in WAVEFORM_COLUMNS if c.startswith(name)), name)
+    return next((c for c in columns if c.startswith(name)), name)
 
 
 def _read_table(source: Path) -> dict[str, FloatArray]:
@@ -206,8 +259,9 @@ def _read_table(source: Path) -> dict[str, FloatArray]:
     if len(rows) < 2:
         raise ValueError(f"{source}: expected a header and rows, found {len(rows)} lines")
     header = [name.strip() for name in rows[0]]
+    driven = [_drive_column(source, header, pair) for pair in DRIVE_COLUMNS]
     table = {}
-    for name in WAVEFORM_COLUMNS:
+    for name in (*WAVEFORM_COLUMNS, *driven):
         if header.count(name) != 1:
             raise ValueError(
                 f"{source}, column {name}: expected it once in the header, found "
@@ -217,6 +271,17 @@ def _read_table(source: Path) -> dict[str, FloatArray]:
         numbers = [number for number, _ in lines[1:]]
         table[name] = _read_column(source, name, index, rows[1:], numbers)
     return table
+
+
+def _drive_column(source: Path, header: Sequence[str], pair: tuple[str, str]) -> str:
+    """Return which of a pair of columns the table has."""
+    found = [name for name in pair if name in header]
+    if len(found) != 1:
+        raise ValueError(
+            f"{source}, column {pair[0]}: expected it (driven by the load) or {pair[1]} (moved), "
+            f"found {' and '.join(found) or 'neither'} in {', '.join(header)}"
+        )
+    return found[0]
 
 
 def _read_column(
@@ -281,10 +346,10 @@ def _check_overshoot(spline: CubicSpline, signals: FloatArray) -> None:
     span = np.ptp(signals, axis=0)
     beyond = np.maximum(values - signals.max(axis=0), signals.min(axis=0) - values)
     # The axial force must not turn negative, but for what is lost in the load of a whole cycle.
-    pull = -values[:, 1].min() - 0.005 * signals[:, 1].max()
-    for k, name in enumerate(_SIGNALS):
+    pull = -values[:, AXIAL].min() - 0.005 * signals[:, AXIAL].max()
+    for name, k in SIGNALS.items():
         row = int(beyond[:, k].argmax())
-        if beyond[row, k] > _OVERSHOOT * span[k] + 1e-12 or (k == 1 and pull > 0.0):
+        if beyond[row, k] > _OVERSHOOT * span[k] + 1e-12 or (k == AXIAL and pull > 0.0):
             raise ValueError(
                 f"{name}: expected rows smooth enough for a cubic spline, found it "
                 f"{beyond[row, k]:.3g} outside the table (range {span[k]:g}) at "

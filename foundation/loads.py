@@ -212,3 +212,21 @@ def _total(medial: FloatArray, lateral: FloatArray) -> FloatArray:
             for k in range(9, 12):
                 total[k] += (weight / whole) * part[k]
     return np.array(total)
+
+
+def total_loads(loads: FloatArray) -> FloatArray:
+    """Return the loads (N, 12) of the whole knee from those of both compartments, (N, 2, 12).
+
+    As `ContactLoads.from_compartments` of each; the centre of pressure is NaN out of contact.
+    """
+    total = loads.sum(axis=1)
+    total[:, 7] = loads[:, :, 7].max(axis=1)
+    carried = loads[:, :, 6] * loads[:, :, 8]
+    whole = carried.sum(axis=1)
+    total[:, 8] = np.divide(whole, total[:, 6], out=np.zeros(len(total)), where=total[:, 6] > 0.0)
+    # A compartment out of contact has no centre and no weight.
+    centres = np.where(carried[..., None] > 0.0, loads[:, :, 9:], 0.0)
+    weighted = (carried[..., None] * centres).sum(axis=1)
+    share = np.where(whole > 0.0, whole, np.nan)
+    total[:, 9:] = weighted / share[:, None]
+    return total

@@ -21,6 +21,8 @@ from pipeline.runner import run_study
 from pipeline.samples import StoreError
 from pipeline.schema import Config, describe_schema
 from pipeline.stages import StageError
+from pipeline.study import carry_out, load_study, told
+from pipeline.study_factors import describe_factors
 from surrogates.persistence import SurrogateFileError
 
 #: Errors of what the user gave: one message, exit status 2.
@@ -46,6 +48,7 @@ def build_parser() -> argparse.ArgumentParser:
     run.add_argument("--out", type=Path, help="run directory (default: runs/<name>)")
     run.add_argument("--resume", action="store_true", help="go on with an interrupted run")
     run.add_argument("--quiet", action="store_true", help="no progress bars")
+    _add_study(commands.add_parser("study", help="Monte Carlo or sensitivity of gait cycles"))
     for name, text in (
         ("validate", "judge a run's surrogate on its held-out samples"),
         ("simulate", "repeat a run's gait simulation with its surrogate and original model"),
@@ -68,6 +71,19 @@ def build_parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     commands.add_parser("schema", help="describe every key of a configuration")
     return parser
+
+
+def _add_study(study: argparse.ArgumentParser) -> None:
+    what = study.add_mutually_exclusive_group(required=True)
+    what.add_argument("config", type=Path, nargs="?", help="study of cycles (TOML)")
+    what.add_argument("--factors", action="store_true", help="list the named inputs")
+    study.add_argument(
+        "--set", action="append", default=[], metavar="SECTION.KEY=VALUE", dest="overrides",
+        help="replace a value of the study; may be repeated",
+    )  # fmt: skip
+    study.add_argument("--out", type=Path, help="where to write (default: runs/<name>)")
+    study.add_argument("--resume", action="store_true", help="go on with an interrupted study")
+    study.add_argument("--quiet", action="store_true", help="no progress bar")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -95,6 +111,15 @@ def _run(options: argparse.Namespace) -> None:
     folder = options.out or Path("runs") / config.run.name
     report = run_study(config, folder, resume=options.resume, quiet=options.quiet)
     _say(_summary(report, folder))
+
+
+def _study(options: argparse.Namespace) -> None:
+    if options.factors:
+        return _say(describe_factors())
+    file = load_study(options.config, tuple(options.overrides))
+    folder = options.out or Path("runs") / file.study.name
+    summary = carry_out(file, folder, resume=options.resume, quiet=options.quiet)
+    return _say(told(summary, folder))
 
 
 def _again(options: argparse.Namespace) -> None:
@@ -131,6 +156,7 @@ def _schema(options: argparse.Namespace) -> None:
 _PARTS = {"simulate": simulate_again, "report": write_report}
 _COMMANDS = {
     "run": _run,
+    "study": _study,
     **dict.fromkeys(_PARTS, _again),
     "validate": _validate,
     "bench": _bench,

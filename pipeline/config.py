@@ -11,9 +11,11 @@ import tomli_w
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from dynamics.ligament_tables import SHIPPED_LIGAMENTS
 from dynamics.waveforms import LEVEL_WALKING
 from pipeline.files import write_text
-from pipeline.schema import Config, LayerConfig, Section, section_of
+from pipeline.schema import Config, LayerConfig, section_of
+from pipeline.section import Section
 
 #: Folder of the third-party meshes, where a mesh path starts with `$KNEE_DATA`.
 DATA_VARIABLE = "KNEE_DATA"
@@ -22,6 +24,7 @@ DEFAULT_DATA = "../shared/data"
 _EXPECTED = {"model_type": "a section", "tuple_type": "a list", "missing": "a value"}
 
 
+AnySection = TypeVar("AnySection", bound=Section)
 Layer = TypeVar("Layer", bound=LayerConfig)
 
 
@@ -46,6 +49,14 @@ def load_config(path: str | Path, overrides: tuple[str, ...] = ()) -> Config:
         If the file is missing or is no TOML, a key is unknown or a value out of range.
     """
     file = Path(path)
+    return _resolve(load_section(file, Config, overrides), file.parent)
+
+
+def load_section(
+    path: str | Path, schema: type[AnySection], overrides: tuple[str, ...] = ()
+) -> AnySection:
+    """Read a file of any schema, its values as they stand there; as `load_config` otherwise."""
+    file = Path(path)
     try:
         tree = tomllib.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
@@ -55,9 +66,9 @@ def load_config(path: str | Path, overrides: tuple[str, ...] = ()) -> Config:
     for override in overrides:
         _override(tree, override)
     try:
-        return _resolve(Config.model_validate(_with_tuples(tree)), file.parent)
+        return schema.model_validate(_with_tuples(tree))
     except ValidationError as error:
-        raise ConfigError(_explain(str(file), error)) from error
+        raise ConfigError(explain(str(file), error, schema)) from error
 
 
 def write_config(config: Config, path: Path) -> None:
@@ -88,15 +99,20 @@ def _resolve(config: Config, base: Path) -> Config:
     def absolute(text: str) -> str:
         return text if text.startswith("$") else str((base / text).resolve())
 
-    given = config.simulation.waveforms
-
     knee = config.knee
     meshes = {
         body: mesh.model_copy(update={"file": absolute(mesh.file)})
         for body in ("femur", "tibia", "tibia_solid")
         if (mesh := getattr(knee, body)) is not None
     }
-    waveforms = given if given == LEVEL_WALKING.stem else absolute(given)
+    simulation = config.simulation
+    tables = {
+        key: given if given is None or given == shipped else absolute(given)
+        for key, given, shipped in (
+            ("waveforms", simulation.waveforms, LEVEL_WALKING.stem),
+            ("ligaments", simulation.ligaments, SHIPPED_LIGAMENTS),
+        )
+    }
 
     def layer(section: Layer) -> Layer:
         if section.thickness_file is None:
@@ -110,7 +126,7 @@ def _resolve(config: Config, base: Path) -> Config:
         update={
             "knee": knee.model_copy(update=meshes),
             "contact": contact,
-            "simulation": config.simulation.model_copy(update={"waveforms": waveforms}),
+            "simulation": simulation.model_copy(update=tables),
         }
     )
 
@@ -139,7 +155,7 @@ def _with_tuples(value: Any) -> Any:
     return tuple(map(_with_tuples, value)) if isinstance(value, list) else value
 
 
-def _explain(source: str, error: ValidationError) -> str:
+def explain(source: str, error: ValidationError, schema: type[BaseModel] = Config) -> str:
     """Return one sentence per key: what was expected, and what was found."""
     expected: dict[str, list[str]] = {}
     found: dict[str, str] = {}
@@ -147,7 +163,7 @@ def _explain(source: str, error: ValidationError) -> str:
         # Of a key that may be of several types pydantic names the type as well.
         parts = [str(p) for p in item["loc"] if isinstance(p, int) or p.isidentifier()]
         where = ".".join(parts)
-        expected.setdefault(where, []).append(_expectation(item, parts))
+        expected.setdefault(where, []).append(_expectation(item, parts, schema))
         shown = item["type"] != "missing" and not isinstance(item["input"], dict | Section)
         if shown and item["type"] != "extra_forbidden":
             value = item["input"]
@@ -162,10 +178,10 @@ def _explain(source: str, error: ValidationError) -> str:
     return f"{source}: " + "; ".join(told)
 
 
-def _expectation(item: ErrorDetails, parts: list[str]) -> str:
+def _expectation(item: ErrorDetails, parts: list[str], schema: type[BaseModel]) -> str:
     if item["type"] == "extra_forbidden":
-        section: type[BaseModel] = Config
-        for name in parts[:-1]:
+        section = schema
+        for name in (part for part in parts[:-1] if not part.isdecimal()):
             section = section_of(section.model_fields[name].annotation) or section
         return f"unknown key, expected one of {', '.join(section.model_fields)}"
     message = item["msg"].removeprefix("Value error, ")

@@ -334,10 +334,16 @@ def in_processes(
     def compute(chunks: list[pd.DataFrame]) -> Iterator[tuple[int, pd.DataFrame]]:
         # Compile before the workers start, so that they find the kernels in the cache.
         model.compartment_loads(Pose(), "medial")
-        jobs = (
-            delayed(_numbered)(model, k, rows, evaluate, os.getpid())
-            for k, rows in enumerate(chunks)
-        )
+        yield from chunks_in_processes(workers, partial(evaluate, model))(chunks)
+
+    return compute
+
+
+def chunks_in_processes(workers: int, evaluate: Callable[[pd.DataFrame], pd.DataFrame]) -> Compute:
+    """Return a function that evaluates chunks of rows in processes, which end with their owner."""
+
+    def compute(chunks: list[pd.DataFrame]) -> Iterator[tuple[int, pd.DataFrame]]:
+        jobs = (delayed(_numbered)(k, rows, evaluate, os.getpid()) for k, rows in enumerate(chunks))
         # Memory maps would reach the kernels as another array type and be compiled for again.
         pool = Parallel(n_jobs=workers, return_as="generator_unordered", max_nbytes=None)
         yield from pool(jobs)
@@ -346,15 +352,14 @@ def in_processes(
 
 
 def _numbered(
-    model: ElasticFoundation,
     position: int,
     rows: pd.DataFrame,
-    evaluate: Callable[[ElasticFoundation, pd.DataFrame], pd.DataFrame],
+    evaluate: Callable[[pd.DataFrame], pd.DataFrame],
     owner: int,
 ) -> tuple[int, pd.DataFrame]:
     if os.getpid() != owner:
         _end_with(owner)
-    return position, evaluate(model, rows)
+    return position, evaluate(rows)
 
 
 @cache

@@ -13,6 +13,7 @@ from typing import Any
 
 from pipeline import report_tables as tables
 from pipeline.files import write_text
+from pipeline.report_combinations import combinations_content, frames_content, wear_content
 from pipeline.report_inputs import RunFiles, content_of, read_run
 from pipeline.report_page import render
 from pipeline.report_units import number, plain
@@ -72,6 +73,7 @@ def report_content(files: RunFiles, folder: Path) -> dict[str, Any]:
         height = tables.height_error(files.validation["models"][0])
     with content_of(folder / "simulation.json"):
         gait = tables.gait_content(files)
+    gait |= _cycle_content(files, folder)
     with content_of(folder / "path.json"):
         path = tables.path_content(files.path)
     with content_of(folder / "run.json"):
@@ -92,6 +94,17 @@ def report_content(files: RunFiles, folder: Path) -> dict[str, Any]:
         "provenance": provenance,
     }
     return dict(plain(content))
+
+
+def _cycle_content(files: RunFiles, folder: Path) -> dict[str, Any]:
+    """Return frames, wear and combinations of inputs; None for what the run has not."""
+    with content_of(folder / "frames.npz"):
+        frames = frames_content(files.frames)
+    with content_of(folder / "wear.npz"):
+        wear = wear_content(files.wear)
+    with content_of(folder / "combinations.json"):
+        combinations = combinations_content(files.combinations)
+    return {"frames": frames, "wear": wear, "combinations": combinations}
 
 
 def _overview(files: RunFiles) -> dict[str, Any]:
@@ -127,10 +140,11 @@ def _layer(layer: dict[str, Any]) -> dict[str, Any]:
 
 def _sample_counts(files: RunFiles) -> dict[str, int]:
     total = files.run["counts"]["total"]
+    along = total.get("gait", 0)
     return {
         "candidates": total["candidates"],
-        "evaluated": total["first"] + total["evaluated"],
-        "training_samples": total["training"],
+        "evaluated": total["first"] + total["evaluated"] + along,
+        "training_samples": total["training"] + along,
         "held_out_samples": len(files.held_out),
     }
 
@@ -151,6 +165,25 @@ def _headline(
         ),
         "evaluation_speed_ratio": gait["speed"]["evaluation_ratio"],
         "cycle_speed_ratio": gait["speed"]["cycle_ratio"],
+        "wear_difference_percent": (
+            gait["wear"] and gait["wear"]["per_million_cycles"]["difference"]["total_percent"]
+        ),
+        "combinations": _combinations_headline(gait["combinations"]),
+    }
+
+
+def _combinations_headline(found: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Return how many combinations keep all bars, the worst wear, and the ratio of times."""
+    if found is None:
+        return None
+    worst = found["worst"]["wear_percent"]
+    wear = {row["name"]: row.get("wear_percent") for row in found["rows"]}
+    return {
+        "total": len(found["rows"]),
+        "within": found["within"],
+        "worst_wear_combination": worst,
+        "worst_wear_difference_percent": wear.get(worst),
+        "median_cycle_ratio": found["median_cycle_ratio"],
     }
 
 
@@ -161,6 +194,8 @@ def _notes(
     notes = []
     for flag in gait["flags"]:
         notes.append({"where": f"gait, {flag['model']}", "text": flag["message"]})
+    for failure in (gait["combinations"] or {}).get("failures", []):
+        notes.append({"where": f"combination {failure['where']}", "text": failure["text"]})
     total = stages["counts"]["total"]
     failed = total["first_failed"] + total["evaluated_failed"]
     if failed:
@@ -195,6 +230,14 @@ def summary_lines(overview: dict[str, Any]) -> list[str]:
     ]
     if height is not None:
         lines[0] += f"; height error at given load {number(height['rmse_um'])} um"
+    found = head["combinations"]
+    if found is not None:
+        lines.append(
+            f"combinations: {found['within']} of {found['total']} within all bars; wear at most "
+            f"{number(found['worst_wear_difference_percent'])} % off "
+            f"({found['worst_wear_combination']}), "
+            f"{number(found['median_cycle_ratio'])} times faster in the median"
+        )
     if overview["notes"]:
         lines.append(f"notes: {len(overview['notes'])}, see the top of the report")
     return lines

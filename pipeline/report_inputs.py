@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import tomllib
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +16,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from foundation.loads import COMPARTMENTS, LOAD_COLUMNS
+from pipeline.combinations import TABLE_COLUMNS
+from pipeline.frames import Frames, WearOfCycle
 from pipeline.samples import POSE_COLUMNS, StoreError, read_table
 
 _RUN_AGAIN = "python -m pipeline run CONFIG --out {folder} --resume"
 _SIMULATE_AGAIN = "python -m pipeline simulate {folder}"
+# Files of stage h, by their stems.
+_SIMULATED = ("simulation", "pressure_maps", "frames", "wear", "combinations")
 #: Models in the order of the report.
 MODELS = ("original", "surrogate")
 
@@ -64,7 +68,10 @@ class PressureMaps:
 
 @dataclass(frozen=True, eq=False)
 class RunFiles:
-    """The content of a run directory, one field per file."""
+    """The content of a run directory, one field per file.
+
+    The last four are None if the run has no such file, as those made without combinations.
+    """
 
     config: dict[str, Any]
     run: dict[str, Any]
@@ -78,6 +85,10 @@ class RunFiles:
     predictions: pd.DataFrame
     cycle: pd.DataFrame
     maps: PressureMaps
+    frames: Frames | None = None
+    wear: WearOfCycle | None = None
+    combinations: dict[str, Any] | None = None
+    combination_cycles: pd.DataFrame | None = None
 
 
 def read_run(folder: Path) -> RunFiles:
@@ -109,7 +120,23 @@ def read_run(folder: Path) -> RunFiles:
         predictions=_table(samples / "heldout_prediction.parquet", _PREDICTED_COLUMNS),
         cycle=_cycle(folder / "simulation.parquet"),
         maps=_maps(folder / "pressure_maps.npz"),
+        **_of_the_cycle(folder),
     )
+
+
+def _of_the_cycle(folder: Path) -> dict[str, Any]:
+    """Read what a run may be without: frames, wear, combinations."""
+    read: dict[str, tuple[str, Callable[[Path], Any]]] = {
+        "frames": ("frames.npz", lambda path: _arrays(path, Frames)),
+        "wear": ("wear.npz", lambda path: _arrays(path, WearOfCycle)),
+        "combinations": (
+            "combinations.json",
+            lambda path: _json(path, ("wear_factor_per_Pa", "combinations")),
+        ),
+        "combination_cycles": ("combinations.parquet", lambda path: _table(path, TABLE_COLUMNS)),
+    }
+    paths = {name: folder / file for name, (file, _) in read.items()}
+    return {name: read[name][1](path) for name, path in paths.items() if path.exists()}
 
 
 @contextmanager
@@ -126,7 +153,7 @@ def content_of(path: Path) -> Iterator[None]:
 
 def _again(path: Path) -> str:
     """Return the command that makes a file of a run directory again."""
-    simulated = path.stem in ("simulation", "pressure_maps")
+    simulated = path.stem in _SIMULATED
     folder = path.parent if path.suffix else path
     if folder.name == "samples":
         folder = folder.parent
@@ -212,3 +239,13 @@ def _maps(path: Path) -> PressureMaps:
         shape = maps.pressure.shape
         raise _damaged(path, f"expected finite pressures of shape {expected}, found {shape}")
     return maps
+
+
+def _arrays(path: Path, kind: type[Any]) -> Any:
+    """Read a dataclass of arrays from a file that holds them by name."""
+    _read_bytes(path)
+    try:
+        with np.load(path, allow_pickle=False) as stored:
+            return kind(**{each.name: stored[each.name] for each in fields(kind)})
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        raise _damaged(path, str(error)) from error

@@ -8,6 +8,7 @@ from typing import Any
 import tomli_w
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from pipeline import report_cycle as cycle
 from pipeline import report_pictures as pictures
 from pipeline.report_inputs import RunFiles, content_of
 from pipeline.report_units import given, number, shown_name, unit_token
@@ -52,9 +53,16 @@ def render(files: RunFiles, content: dict[str, Any], folder: Path) -> str:
             "loads": pictures.load_pictures(files),
             "pressure": pictures.pressure_pictures(files),
         }
+    with content_of(folder / "frames.npz"):
+        scale, frames = cycle.frame_pictures(files.frames)
+    with content_of(folder / "wear.npz"):
+        worn = cycle.wear_pictures(files.wear, files.maps)
+    with content_of(folder / "combinations.parquet"):
+        varied = cycle.combination_pictures(files.combination_cycles)
+    shown |= {"frames": frames, "wear": worn, "combinations": varied}
     return environment.get_template("report.html").render(
         **content,
-        pictures={"path": path, "parity": parity, **trust, **shown},
+        pictures={"path": path, "parity": parity, **trust, **shown, "frame_scale": scale},
         springs={key: _springs(content["overview"][key]) for key in ("layer", "femur_layer")},
         config_text=tomli_w.dumps(files.config),
     )

@@ -12,6 +12,7 @@ import pandas as pd
 
 from foundation.loads import COMPARTMENTS
 from pipeline import stages
+from pipeline.gait_samples import gait_samples
 from pipeline.original import Knee
 from pipeline.run_folder import Run
 from pipeline.samples import CANDIDATE_COLUMNS, poses_of, usable
@@ -88,6 +89,15 @@ def sample_knee(run: Run, knee: Knee, space: SampleSpace) -> Sampled:
     evaluated = run.table("kept", lambda: pd.concat(kept, ignore_index=True))
     last_word = run.table("screened", lambda: _last_word(screened, kept))
     counts = stages.bookkeeping(candidates, first, last_word, evaluated, training)
+    if design.gait_samples:
+        with run.timed("f: samples along gait"):
+            along = gait_samples(run, knee, space, early.knee, training)
+        full = along["weight"] == 1.0
+        for name, row in counts.items():
+            row["gait"] = int(
+                (full & (along["compartment"].isin((name,)) | (name == "total"))).sum()
+            )
+        training = pd.concat([training, along], ignore_index=True)
     return Sampled(candidates, training, early, counts, curve)
 
 

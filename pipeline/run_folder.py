@@ -72,7 +72,7 @@ class Run:
         if self.folder.exists() and not self.folder.is_dir():
             raise RunError(f"{self.folder}: expected a folder, found a file; choose another --out")
         if resume and stored.exists():
-            changed = _changed_keys(stored, dump_config(self.config))
+            changed = changed_keys(stored, dump_config(self.config), "run")
             if changed:
                 raise RunError(
                     f"{self.folder}: begun with another configuration, which differs in "
@@ -102,6 +102,7 @@ class Run:
         names = (
             "knee.npz", "path.json", "validation.json", "simulation.parquet", "simulation.json",
             "report.html", "report.json", "run.json", "pressure_maps.npz", "times.json",
+            "frames.npz", "wear.npz", "combinations.json", "combinations.parquet",
         )  # fmt: skip
         for name in names:
             (self.folder / name).unlink(missing_ok=True)
@@ -201,8 +202,11 @@ def read_path(file: Path, knee: Knee) -> ReferencePath:
     return path
 
 
-def _changed_keys(stored: Path, current: str) -> list[str]:
-    """Return the dotted keys in which a stored configuration differs, the free ones left out."""
+def changed_keys(stored: Path, current: str, section: str) -> list[str]:
+    """Return the dotted keys in which a stored configuration differs from the current one.
+
+    Those of `section` that change no number are left out.
+    """
     try:
         begun = tomllib.loads(stored.read_text(encoding="utf-8"))
     except ValueError as error:
@@ -221,4 +225,4 @@ def _changed_keys(stored: Path, current: str) -> list[str]:
 
     before, after = flat(begun), flat(tomllib.loads(current))
     differing = {k for k in before.keys() | after.keys() if before.get(k) != after.get(k)}
-    return sorted(differing - {f"run.{key}" for key in _FREE_KEYS})
+    return sorted(differing - {f"{section}.{key}" for key in _FREE_KEYS})

@@ -26,9 +26,7 @@ from pipeline.samples import (
     write_table,
 )
 from pipeline.schema import Config
-from pipeline.simulation import (
-    gait_cycle,
-)
+from pipeline.simulation import gait_cycle, gait_ligaments
 from surrogates.space import ReferencePath, SampleSpace
 from surrogates.whole_knee import AnyKnee
 
@@ -60,6 +58,7 @@ def run_study(
     # What cannot be used is told before an earlier run's files are touched or hours are spent.
     with run.timed("knee"):
         gait_cycle(config.simulation)
+        gait_ligaments(config.simulation)
         knee = build_knee(config)
     run.prepare(resume=resume)
     with run.timed("reference path"):

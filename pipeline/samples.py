@@ -99,10 +99,13 @@ class ChunkStore:
     ----------
     folder : Path
         Where the chunks are kept until the stage ends.
+    columns : collection of str
+        Columns that the results of an evaluation have.
     """
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, columns: Collection[str] = RESULT_COLUMNS) -> None:
         self.folder = folder
+        self.columns = columns
 
     def evaluate(
         self,
@@ -128,7 +131,7 @@ class ChunkStore:
             Told how many rows have ended.
         """
         if table.empty:
-            return table.assign(**{name: [] for name in RESULT_COLUMNS})
+            return table.assign(**{name: [] for name in self.columns})
         key = digest(table)[:16]
         done = self._stored(key)
         advance(sum(map(len, done.values())))
@@ -144,7 +147,7 @@ class ChunkStore:
         done = {}
         for path in self.folder.glob(f"{key}-*.parquet"):
             with suppress(StoreError):
-                done[int(path.stem.rpartition("-")[2])] = read_table(path, RESULT_COLUMNS)
+                done[int(path.stem.rpartition("-")[2])] = read_table(path, self.columns)
         return done
 
     def clear(self) -> None:

@@ -10,12 +10,11 @@ import json
 from itertools import pairwise
 from typing import Annotated, Any, Literal, Self, get_args
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, Field, model_validator
 from pydantic.fields import FieldInfo
 
-Positive = Annotated[float, Field(gt=0.0, allow_inf_nan=False)]
-NonNegative = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
-Finite = Annotated[float, Field(allow_inf_nan=False)]
+from pipeline.section import Finite, NonNegative, Positive, Section
+from pipeline.simulation_schema import SimulationConfig
 
 
 def _ascending(limits: tuple[float, float]) -> tuple[float, float]:
@@ -31,12 +30,6 @@ Formulation = Literal[
     "knee_direct", "knee_power", "knee_inverted_one", "knee_inverted_two",
 ]  # fmt: skip
 Design = Literal["lhs", "lhs_optimised", "sobol", "halton", "hammersley", "full_factorial"]
-
-
-class Section(BaseModel):
-    """Base of all sections: unknown keys are errors, values are not coerced or changed."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 class RunConfig(Section):
@@ -256,6 +249,12 @@ class DesignConfig(Section):
     family: Literal["kriging", "polynomial"] = Field(
         "kriging", description="family of the surrogates of stage c"
     )
+    gait_samples: int = Field(
+        0,
+        ge=0,
+        description="further samples along gait cycles with varied inputs, simulated with the last "
+        "round's surrogates",
+    )
     load_spread: Positive = Field(
         1.0,
         description="the load's root of this degree is spread evenly: 1 the load itself, 2 its "
@@ -411,40 +410,6 @@ class ValidationConfig(Section):
         return self
 
 
-class SimulationConfig(Section):
-    """Stage h: force-controlled knee simulator."""
-
-    waveforms: str = Field(
-        "level_walking",
-        description='table of the inputs: the shipped "level_walking", or a CSV file, relative to '
-        "the config",
-    )
-    period_s: Positive = Field(1.0, description="duration of one cycle")
-    cycles: int = Field(1, ge=1, description="cycles simulated; the last one is reported")
-    samples: int = Field(201, ge=11, description="instants reported over the cycle")
-    axial_scale: Positive = Field(1.0, description="factor on the axial force")
-    medial_offset_mm: Finite = Field(5.0, description="axial line of action, medial of the origin")
-    ap_stiffness_N_per_mm: NonNegative = Field(30.0, description="AP restraint")
-    rotation_stiffness_Nm_per_deg: NonNegative = Field(0.6, description="rotational restraint")
-    lateral_stiffness_N_per_mm: NonNegative = Field(0.0, description="ML restraint")
-    adduction_stiffness_Nm_per_deg: NonNegative = Field(0.0, description="coronal restraint")
-    restraint_about: Literal["pose", "path"] = Field(
-        "pose",
-        description="springs slack in one pose (implants) or along the path (natural knees)",
-    )
-    neutral_anterior_mm: Finite | None = Field(
-        None, description="where the AP spring is slack, about a pose; by default where it dwells"
-    )
-    neutral_lateral_mm: Finite = Field(
-        0.0, description="where the ML spring is slack, about a pose"
-    )
-    relative_tolerance: Positive = Field(1e-3, description="of the integrator")
-    method: Literal["Radau", "BDF", "LSODA"] = Field(
-        "Radau",
-        description="scipy's integrator; BDF and LSODA need far smaller tolerances on contact",
-    )
-
-
 class Config(Section):
     """A whole study."""
 
@@ -475,7 +440,7 @@ class Config(Section):
         return self
 
 
-def describe_schema() -> str:
+def describe_schema(root: type[BaseModel] = Config) -> str:
     """Return every key with type, default and description, as a Markdown table per section."""
     lines: list[str] = []
 
@@ -490,7 +455,7 @@ def describe_schema() -> str:
         for key, inner in nested.items():
             section(inner, f"{head}.{key}" if head else key)
 
-    section(Config, "")
+    section(root, "")
     return "\n".join(lines).rstrip() + "\n"
 
 

@@ -11,15 +11,18 @@ import pandas as pd
 
 from dynamics.equilibrium import settle
 from dynamics.integrator import simulate
+from dynamics.ligament_tables import LENHART_LIGAMENTS, SHIPPED_LIGAMENTS, load_ligaments
+from dynamics.ligaments import Ligament
 from dynamics.protocol import ContactModel
 from dynamics.result import SimulationResult
-from dynamics.simulator import APPLIED_COLUMNS, KneeSimulator
+from dynamics.simulator import APPLIED_COLUMNS, REDUCED, KneeSimulator
 from dynamics.waveforms import LEVEL_WALKING, GaitCycle, load_gait_cycle
 from foundation.checks import FloatArray
 from foundation.pose import Pose
 from pipeline.config import ConfigError, data_path
 from pipeline.original import Knee
-from pipeline.schema import Config, PathConfig, SimulationConfig
+from pipeline.schema import Config, PathConfig
+from pipeline.simulation_schema import SimulationConfig
 from surrogates.space import ReferencePath
 from surrogates.validation import error_figures
 
@@ -44,27 +47,56 @@ COMPARED = (
 )
 
 
-def build_simulator(
-    config: SimulationConfig, neutral: Pose | Callable[[float], Pose]
-) -> KneeSimulator:
+def build_simulator(config: SimulationConfig, neutral: Pose | ReferencePath) -> KneeSimulator:
     """Return the knee simulator of a configuration.
 
     Parameters
     ----------
     config : SimulationConfig
         Restraints and offsets.
-    neutral : Pose, or callable from flexion [rad] to Pose
+    neutral : Pose or ReferencePath
         Where the restraint springs are slack.
     """
     per_degree = 180.0 / np.pi
+    adduction, rotation = config.inertia_kg_m2
+    anterior, superior, lateral = config.mass_kg
+    adduction_damping, rotation_damping = config.damping_Nm_s_per_rad
+    anterior_damping, superior_damping, lateral_damping = config.damping_N_s_per_m
     return KneeSimulator(
+        adduction_inertia=adduction,
+        rotation_inertia=rotation,
+        anterior_mass=anterior,
+        superior_mass=superior,
+        lateral_mass=lateral,
+        adduction_damping=adduction_damping,
+        rotation_damping=rotation_damping,
+        anterior_damping=anterior_damping,
+        superior_damping=superior_damping,
+        lateral_damping=lateral_damping,
         medial_offset=1e-3 * config.medial_offset_mm,
+        anterior_offset=1e-3 * config.anterior_offset_mm,
         anterior_stiffness=1e3 * config.ap_stiffness_N_per_mm,
+        anterior_gap=1e-3 * config.ap_gap_mm,
         rotation_stiffness=per_degree * config.rotation_stiffness_Nm_per_deg,
+        rotation_gap=config.rotation_gap_deg / per_degree,
         lateral_stiffness=1e3 * config.lateral_stiffness_N_per_mm,
         adduction_stiffness=per_degree * config.adduction_stiffness_Nm_per_deg,
         neutral=neutral,
+        ligaments=gait_ligaments(config),
+        quasi_static=REDUCED if config.equations == "reduced" else (),
     )
+
+
+def gait_ligaments(config: SimulationConfig) -> tuple[Ligament, ...]:
+    """Return the ligament bundles of a configuration."""
+    if config.ligaments is None:
+        return ()
+    shipped = config.ligaments == SHIPPED_LIGAMENTS
+    path = LENHART_LIGAMENTS if shipped else data_path(config.ligaments, Path())
+    try:
+        return load_ligaments(path)
+    except OSError as error:
+        raise ConfigError(f"simulation.ligaments: {path}: {error.strerror}") from error
 
 
 def gait_simulator(config: SimulationConfig, path: ReferencePath) -> KneeSimulator:
@@ -74,7 +106,7 @@ def gait_simulator(config: SimulationConfig, path: ReferencePath) -> KneeSimulat
     the path, in its pose at each flexion.
     """
     if config.restraint_about == "path":
-        return build_simulator(config, lambda flexion: Pose.from_array(path.poses([flexion])[0]))
+        return build_simulator(config, path)
     first = Pose.from_array(path.poses(path.flexion[:1])[0])
     return build_simulator(config, _fixed_neutral(config, first))
 
@@ -152,6 +184,7 @@ def simulate_gait(
     config: SimulationConfig,
     start: Pose,
     progress: Callable[[float], None] | None = None,
+    cycle: GaitCycle | None = None,
 ) -> SimulationResult:
     """Stage h: simulate the gait cycle, driven by the original model or by a surrogate.
 
@@ -167,11 +200,13 @@ def simulate_gait(
         Near the static equilibrium that the first cycle starts from.
     progress : callable, optional
         Told the part of the simulation that is done.
+    cycle : GaitCycle, optional
+        Inputs; by default those of the configuration.
     """
     return simulate(
         model,
         simulator,
-        gait_cycle(config),
+        gait_cycle(config) if cycle is None else cycle,
         cycles=config.cycles,
         samples=config.samples,
         rtol=config.relative_tolerance,

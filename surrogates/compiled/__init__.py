@@ -5,9 +5,11 @@ called from a user's own compiled code; scratch memory comes with the call. With
 slowly.
 """
 
+from pathlib import Path
+
 from surrogates.compiled.compiling import drop_stale
 
-drop_stale()
+drop_stale(Path(__file__).parent)
 
 from surrogates.compiled.coordinates import condyle_point  # noqa: E402
 from surrogates.compiled.evaluation import (  # noqa: E402
@@ -19,8 +21,10 @@ from surrogates.compiled.evaluation import (  # noqa: E402
 )
 from surrogates.compiled.knee import (  # noqa: E402
     CompartmentArguments,
+    has_wrench,
     knee_loads,
     knee_loads_of_all,
+    knee_wrench,
 )
 from surrogates.compiled.layout import Arguments, new_work, workspace_size  # noqa: E402
 from surrogates.compiled.line import (  # noqa: E402
@@ -50,8 +54,10 @@ __all__ = [
     "evaluate_value",
     "evaluate_values",
     "find_on_line",
+    "has_wrench",
     "knee_loads",
     "knee_loads_of_all",
+    "knee_wrench",
     "new_work",
     "on_line",
     "on_line_at",

@@ -30,7 +30,7 @@ INVERTED, ENERGY, ROOT, STIFFNESS, POWER = 0, 1, 2, 3, 4
 _REACH = 1.2
 #: Least fall of the root of the load with the scaled height beyond that: a lifted femur is free.
 _LEAST_FALL = 0.1
-_SCRATCH = 256  # the small arrays of one compartment; the rest of the workspace is the regressors'
+SCRATCH = 256  # the small arrays of one compartment; the rest of the workspace is the regressors'
 
 
 @kernel
@@ -204,7 +204,7 @@ def _fill_quantities(root, degree, out, start, point, lever, loads):
 
 
 @kernel
-def _power(base, degree):
+def power(base, degree):
     """Return base^degree; the square, the commonest, without a logarithm."""
     return base * base if degree == 2.0 else base**degree
 
@@ -382,7 +382,7 @@ def compartment_loads(pose, space, coordinates, constants, reference, first, sec
     point_slopes = work[105:123].reshape(3, 6)
     out = work[123:135]
     gradient = work[135:207].reshape(12, 6)
-    scratch = work[_SCRATCH:]
+    scratch = work[SCRATCH:]
     loads[:9] = 0.0
     loads[9:] = np.nan
     jacobian[:, :] = 0.0
@@ -430,7 +430,7 @@ def compartment_loads(pose, space, coordinates, constants, reference, first, sec
                           inputs, loads, jacobian, scratch)  # fmt: skip
             _fill_quantities(root, degree - 1.0, out, 1, point, lever, loads)
         else:
-            axial = largest * _power(root, degree)
+            axial = largest * power(root, degree)
             for j in range(6):
                 axial_slope[j] = 0.5 * largest * degree * root ** (degree - 1.0) * last[j]
             _chain(gradient, 6, slopes, last, s <= 1.0)
@@ -442,7 +442,7 @@ def compartment_loads(pose, space, coordinates, constants, reference, first, sec
                         out, gradient, last, row, scratch)  # fmt: skip
         if not root > 0.0:
             return
-        axial = largest * _power(root, degree)
+        axial = largest * power(root, degree)
         for j in range(6):
             axial_slope[j] = largest * degree * root ** (degree - 1.0) * row[j]
         _from_ratios(axial, axial_slope, out, gradient, point, point_slopes, lever,
@@ -508,4 +508,4 @@ def compartment_workspace(reference, first, second, third):
     """Return the size of the scratch that `compartment_loads` needs."""
     largest = max(workspace_size(reference), workspace_size(first))
     largest = max(largest, max(workspace_size(second), workspace_size(third)))
-    return _SCRATCH + 104 + largest
+    return SCRATCH + 104 + largest

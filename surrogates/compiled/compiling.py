@@ -27,15 +27,26 @@ entry: Callable[..., Any] = njit(cache=True, error_model="numpy")
 #: For the few instructions on rows of `surrogates.compiled.lanes`.
 inlined: Callable[..., Any] = njit(nogil=True, error_model="numpy", forceinline=True)
 
+#: For what takes another kernel as an argument. It becomes part of its caller before that is
+#: compiled: numba does not cache a function that hands another one on.
+pasted: Callable[..., Any] = njit(nogil=True, error_model="numpy", inline="always")
 
-def drop_stale() -> None:
-    """Delete compiled kernels older than any of this package's sources.
+
+def drop_stale(folder: Path, *called: Path) -> None:
+    """Delete a package's compiled kernels that are older than any source they may have come from.
 
     Numba's cache of a function does not see a change in another file that it calls. (With
     NUMBA_CACHE_DIR set, the cache lies elsewhere and is to be deleted by hand after a change.)
+
+    Parameters
+    ----------
+    folder : Path
+        The package.
+    called : Path
+        Packages of kernels that its kernels call.
     """
-    folder = Path(__file__).parent
-    newest = max(source.stat().st_mtime for source in folder.glob("*.py"))
+    sources = [source for each in (folder, *called) for source in each.glob("*.py")]
+    newest = max(source.stat().st_mtime for source in sources)
     for index in (folder / "__pycache__").glob("*.nbi"):
         # Another process may delete it first, or the folder may be read-only.
         with suppress(OSError):

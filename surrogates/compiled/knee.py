@@ -13,10 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foundation.checks import FloatArray
-from surrogates.compiled.compartments import compartment_loads, compartment_workspace
+from surrogates.compiled.compartments import INVERTED, compartment_loads, compartment_workspace
 from surrogates.compiled.compiling import entry, kernel
 from surrogates.compiled.lanes import LANES
 from surrogates.compiled.layout import Arguments, new_work
+from surrogates.compiled.wrenches import compartment_wrench
 
 _PARTS = 4
 #: Places in `geometry`: knots of both paths, constants, lever, centre, middle, half, box.
@@ -84,8 +85,8 @@ def _path(start, knots, geometry):
 
 
 @kernel
-def _packed_loads(pose, packed, loads, jacobian, x, work):
-    """Unpack the arguments of `compartment_loads` and call it."""
+def _unpacked(packed):
+    """Return the arguments of `compartments.compartment_loads` but for what it fills."""
     geometry = packed.geometry
     box_knots, knots = int(geometry[_KNOTS]), int(geometry[_KNOTS + 1])
     breaks, pieces = _path(_PATHS, box_knots, geometry)
@@ -95,11 +96,27 @@ def _packed_loads(pose, packed, loads, jacobian, x, work):
         geometry[_CENTRE:_MIDDLE], breaks, pieces, geometry[_MIDDLE:_HALF], geometry[_HALF:_BOX],
         geometry[_LEVER],
     )  # fmt: skip
-    constants = geometry[_CONSTANTS:_LEVER]
-    compartment_loads(
-        pose, space, coordinates, constants, _regressor(0, packed), _regressor(1, packed),
-        _regressor(2, packed), _regressor(3, packed), loads, jacobian, x, work,
+    return (
+        space, coordinates, geometry[_CONSTANTS:_LEVER], _regressor(0, packed),
+        _regressor(1, packed), _regressor(2, packed), _regressor(3, packed),
     )  # fmt: skip
+
+
+@kernel
+def _packed_loads(pose, packed, loads, jacobian, x, work):
+    """Unpack the arguments of `compartment_loads` and call it."""
+    compartment_loads(pose, *_unpacked(packed), loads, jacobian, x, work)
+
+
+@kernel
+def _is_outside(x):
+    """Return whether scaled variables (2, 6) leave the trained domain."""
+    outside = False
+    for c in range(2):
+        for k in range(6):
+            # written so that NaN counts as outside
+            outside = outside or not (abs(x[c, k]) <= 1.0 + _TOLERANCE)
+    return outside
 
 
 @entry
@@ -126,12 +143,30 @@ def knee_loads(pose, medial, lateral, loads, jacobian, x, work):
     """
     _packed_loads(pose, medial, loads[0], jacobian[0], x[0], work)
     _packed_loads(pose, lateral, loads[1], jacobian[1], x[1], work)
-    outside = False
-    for c in range(2):
-        for k in range(6):
-            # written so that NaN counts as outside
-            outside = outside or not (abs(x[c, k]) <= 1.0 + _TOLERANCE)
-    return outside
+    return _is_outside(x)
+
+
+@entry
+def has_wrench(medial, lateral):
+    """Return whether `knee_wrench` can evaluate a knee: where heights are learnt over loads."""
+    return medial.geometry[_CONSTANTS] == INVERTED and lateral.geometry[_CONSTANTS] == INVERTED
+
+
+@kernel
+def _packed_wrench(pose, packed, loads, x, work):
+    space, coordinates, constants, _, first, second, third = _unpacked(packed)
+    compartment_wrench(pose, space, coordinates, constants, first, second, third, loads, x, work)
+
+
+@entry
+def knee_wrench(pose, medial, lateral, loads, x, work):
+    """Fill loads[:, :6] and x (2, 6) alone of a knee that `has_wrench`; see `knee_loads`.
+
+    It takes about half the time.
+    """
+    _packed_wrench(pose, medial, loads[0], x[0], work)
+    _packed_wrench(pose, lateral, loads[1], x[1], work)
+    return _is_outside(x)
 
 
 @entry

@@ -25,10 +25,10 @@ from surrogates.compiled.compartments import (
     _evaluate_all,
     _fill_quantities,
     _from_ratios,
-    _power,
     _times,
     condyle_variables,
     hold,
+    power,
 )
 from surrogates.compiled.compiling import entry, kernel
 from surrogates.compiled.evaluation import evaluate, workspace_size
@@ -135,7 +135,7 @@ def _over_total(height, constants, regressors, inputs, slopes, point, out, gradi
     if not fall < 0.0:  # a point of rest: the chord from first contact falls
         fall = _chord(inputs, s, height, out[0], first, work)
     root = 0.5 * (s + 1.0)
-    total = largest * _power(root, degree)
+    total = largest * power(root, degree)
     steep = 0.5 * largest * degree * root ** (degree - 1.0)
     by_pose = work[0:6]
     for j in range(6):
@@ -192,7 +192,7 @@ def _over_both(height, adduction, constants, regressors, inputs, slopes, point, 
             steep = 0.5 * largest * degree * root ** (degree - 1.0)
             for j in range(6):
                 kept[2 + k, j] *= steep
-            axial = largest * _power(root, degree)
+            axial = largest * power(root, degree)
             # Ratios stand from the second place of what they are taken from.
             at = 1 + 5 * k
             _from_ratios(axial, kept[2 + k], out[at:], gradient[at:], point, point_slopes, 0.0,

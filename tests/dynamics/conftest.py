@@ -9,13 +9,21 @@ import numpy as np
 import pytest
 
 from dynamics import GaitCycle
-from foundation.loads import CompartmentLoads, ContactLoads
+from foundation.loads import ContactLoads
 from foundation.pose import Pose, rotation_axes
 
 
 def _load(wrench: np.ndarray) -> np.ndarray:
     touching = wrench[1] != 0.0
     return np.concatenate([wrench, [1e-4 if touching else 0.0] * 3, np.zeros(3)])
+
+
+def _cross(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """Return the matrices of a cross product from the left, (..., 3, 3)."""
+    zero = np.zeros_like(x)
+    return np.array([[zero, -z, y], [z, zero, -x], [-y, x, zero]]).transpose(
+        (*range(2, 2 + np.ndim(x)), 0, 1)
+    )
 
 
 @dataclass
@@ -70,26 +78,24 @@ class DishKnee:
         return self._evaluate(pose)
 
     def _evaluate(self, pose: Pose) -> tuple[ContactLoads, np.ndarray]:
-        axes = rotation_axes(pose.adduction, pose.rotation)
+        turned = _cross(*rotation_axes(pose.adduction, pose.rotation))
         parts, jacobian = [], np.zeros((6, 6))
         curvature = np.diag([-1.0 / self.along, 0.0, -1.0 / self.across])
         for centre, z0 in self._centres(pose):
             depth, slope = self._depth(centre), self._slope(centre)
             point = centre + np.array([0.0, 0.0, z0])
             force = self.stiffness * depth**self.exponent * slope
-            parts.append(_load(np.concatenate([force, np.cross(point, force)])))
+            parts.append(_load(np.concatenate([force, _cross(*point) @ force])))
             if depth == 0.0:
                 continue
             rate = self.exponent * self.stiffness * depth ** (self.exponent - 1.0)
             by_centre = -rate * np.outer(slope, slope)
             by_centre += self.stiffness * depth**self.exponent * curvature
-            moved = np.hstack([np.cross(axes.T, point - pose.translation).T, np.eye(3)])
+            moved = np.hstack([(turned @ (point - pose.translation)).T, np.eye(3)])
             by_pose = by_centre @ moved
             jacobian[:3] += by_pose
-            jacobian[3:] += np.cross(moved.T, force).T + np.cross(point, by_pose.T).T
-        loads = ContactLoads.from_compartments(parts[0], parts[1], self.flags)
-        assert isinstance(loads.total, CompartmentLoads)
-        return loads, jacobian
+            jacobian[3:] += _cross(*point) @ by_pose - _cross(*force) @ moved
+        return ContactLoads.trusted(parts[0], parts[1], self.flags), jacobian
 
 
 @pytest.fixture
@@ -119,5 +125,28 @@ def constant() -> Callable[..., GaitCycle]:
             torque * ones,
             period,
         )
+
+    return build
+
+
+@pytest.fixture
+def waves() -> Callable[..., GaitCycle]:
+    """Return a builder of cycles of harmonics, with loads or with prescribed motions.
+
+    A motion is given by its amplitude [rad, m]; what is neither moved nor loaded has no load.
+    """
+
+    def build(
+        period: float = 1.0, *, ap: float = 90.0, torque: float = 2.0, **motions: float
+    ) -> GaitCycle:
+        percent = np.linspace(0.0, 100.0, 41)
+        angle = 2.0 * np.pi * percent / 100.0
+        signals = {name: size * np.sin(angle + 0.3) for name, size in motions.items()}
+        if "anterior" not in motions:
+            signals["ap_force"] = ap * np.cos(angle)
+        if "rotation" not in motions:
+            signals["internal_torque"] = torque * np.sin(angle)
+        flexion, axial = 0.5 + 0.3 * np.sin(angle), 1300.0 + 500.0 * np.cos(angle)
+        return GaitCycle(percent, flexion, axial, period=period, **signals)
 
     return build

@@ -1,9 +1,9 @@
 """Simulation against closed forms, conservation laws and other integrators."""
 
 from dataclasses import replace
-from pathlib import Path
 from types import SimpleNamespace
 
+import naive_simulator
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -19,10 +19,10 @@ from dynamics import (
     settle,
     simulate,
 )
+from dynamics.waveforms import LEVEL_WALKING
 from foundation.loads import LOAD_COLUMNS
 from foundation.pose import Pose
 
-LEVEL_WALKING = Path(__file__).resolve().parents[2] / "dynamics" / "tables" / "level_walking.csv"
 PLANE = {"along": np.inf, "across": np.inf}
 HELD = KneeSimulator(medial_offset=0.0, lateral_stiffness=1e4)
 
@@ -93,7 +93,9 @@ def test_energy_balance_over_level_walking(knee, walking):
         pose = Pose.from_array(q)
         applied = walking.at(t)[1]
         elastic[k] = dishes.energy(pose) + 0.5 * spring @ q**2
-        at_work = simulator.force(pose, np.zeros(6), applied) - simulator.restraint(pose)[0]
+        at_work = simulator.force(pose, np.zeros(6), applied) - naive_simulator.restraint(
+            simulator, pose
+        )
         drive = -simulator.force(pose, dishes.loads(pose).wrench, applied)[0]
         power[k] = at_work @ v + drive * v[0] - simulator.damping @ v[1:] ** 2
     stored = kinetic + elastic
@@ -176,14 +178,19 @@ def test_result_has_every_quantity_and_counts_what_it_cost(knee, walking):
     seen = []
     result = simulate(dishes, simulator, walking, samples=31, initial=start, progress=seen.append)
     cost = result.statistics
-    # One evaluation with its Jacobian per pose of the integrator, one per reported instant.
-    assert dishes.calls.count("loads") == 31
-    assert dishes.calls.count("jacobian") == cost.evaluations
-    assert cost.evaluations <= cost.derivatives + cost.jacobians
+    # A Jacobian at the beginning of a step and at the end of the last, seven more stages each; and
+    # one evaluation per reported instant, of which the last is that of the last state.
+    assert cost.jacobians == cost.steps + 1
+    assert cost.derivatives <= cost.jacobians + 7 * (cost.steps + cost.rejected)
+    assert cost.derivatives >= cost.jacobians + 7 * cost.steps
+    assert cost.evaluations <= cost.derivatives
+    assert len(dishes.calls) - cost.evaluations in (30, 31)
+    assert dishes.calls.count("loads") <= 7 * (cost.steps + cost.rejected)
     assert 100 <= cost.steps < 400
+    assert 0 <= cost.rejected < 0.3 * cost.steps
     assert cost.evaluations < 2500
     assert cost.elapsed > 0.0
-    assert len(seen) == cost.steps + 1
+    assert len(seen) == cost.steps + 2
     assert seen[0] == 0.0
     assert seen[-1] == 1.0
     assert seen == sorted(seen)
@@ -192,7 +199,7 @@ def test_result_has_every_quantity_and_counts_what_it_cost(knee, walking):
     assert result.compartment_loads.shape == (2, 31, 12)
     assert_allclose(result.gait_percent, np.linspace(0, 100, 31), rtol=1e-12)
     assert_allclose(result.applied, walking.applied(result.time), rtol=1e-12)
-    assert_allclose(result.poses[:, 0], walking.flexion_motion(result.time)[0], rtol=1e-12)
+    assert_allclose(result.poses[:, 0], walking.motion("flexion", result.time)[0], rtol=1e-12)
     for k in (0, 17):
         loads = dishes.loads(Pose.from_array(result.poses[k]))
         assert_allclose(result.loads[k], loads.total.array, rtol=1e-12)
@@ -294,7 +301,30 @@ def test_integrator_that_gives_up_is_reported(knee, constant, monkeypatch):
 
     monkeypatch.setattr(dynamics.integrator, "solve_ivp", give_up)
     with pytest.raises(SimulationError, match=r"stopped at 0 s, flexion 0 deg.*step too small"):
-        simulate(knee(), KneeSimulator(), constant())
+        simulate(knee(), KneeSimulator(), constant(), method="Radau")
+
+
+def test_too_many_steps_are_reported_with_time_and_pose(knee, walking, monkeypatch):
+    monkeypatch.setattr(dynamics.integrator, "_MOST_STEPS", 20)
+    with pytest.raises(
+        SimulationError, match=r"stopped at 0\.0\d+ s, flexion .* mm: the end .* after 20 steps"
+    ):
+        simulate(knee(), KneeSimulator(), walking)
+
+
+def test_knock_of_the_contact_is_stepped_through_and_counted(knee, walking):
+    """A jump in the loads costs steps that are tried again, and nothing else."""
+
+    class Jumping(knee):
+        def _evaluate(self, pose):
+            at = replace(pose, superior=pose.superior - (5e-6 if pose.flexion > 0.8 else 0.0))
+            return super()._evaluate(at)
+
+    smooth = simulate(knee(), KneeSimulator(), walking, samples=11)
+    result = simulate(Jumping(), KneeSimulator(), walking, samples=11)
+    assert result.statistics.rejected > smooth.statistics.rejected
+    assert result.statistics.steps > smooth.statistics.steps
+    assert_allclose(result.poses[-1], smooth.poses[-1], rtol=0.0, atol=1e-5)
 
 
 def test_start_is_where_the_equilibrium_is_looked_for(knee, constant):
@@ -321,7 +351,7 @@ def test_start_is_where_the_equilibrium_is_looked_for(knee, constant):
         ({"atol": np.zeros(10)}, "atol: expected positive"),
         ({"atol": 1e-6}, r"atol: expected shape \(10\)"),
         ({"max_step": 0.0}, "max_step: expected > 0 s"),
-        ({"initial": Pose(flexion=0.1)}, "initial: expected the flexion of the cycle"),
+        ({"initial": Pose(flexion=0.1)}, "initial: expected the flexion that the cycle prescribes"),
     ],
 )
 def test_bad_arguments_are_refused(knee, constant, arguments, words):

@@ -1,16 +1,20 @@
 """Forces of the knee simulator, their signs and their derivatives."""
 
+from dataclasses import replace
+
+import naive_simulator
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from dynamics import AppliedLoads, ContactModel, GaitCycle, KneeSimulator, settle
+from dynamics import AppliedLoads, ContactModel, GaitCycle, KneeSimulator, Ligament, settle
 from dynamics.equations import KneeEquations
 from dynamics.protocol import describe_pose
 from dynamics.simulator import FREE_COORDINATES
 from foundation.pose import Pose, generalised_force
+from surrogates.space import ReferencePath
 
 NOTHING = np.zeros(6)
 SPRINGY = KneeSimulator(
@@ -21,6 +25,20 @@ SPRINGY = KneeSimulator(
     anterior_offset=3e-3,
     neutral=Pose(0.0, 0.01, -0.02, 2e-3, 0.0, 1e-3),
 )
+#: Springs that follow the passive motion of a natural knee, and taut and slack bundles.
+NATURAL = replace(
+    SPRINGY,
+    neutral=ReferencePath.through(
+        [0.0, 0.4, 0.8, 1.3],
+        np.array([[0.0, 0.01, 0.02, 0.0], [0.0, -0.1, -0.2, -0.25], [0.0, 1.2e-3, 3e-3, 4e-3],
+                  [0.0, 0.0, 0.0, 0.0], [0.0, 1e-3, 1e-3, 2e-3]]).T,
+    ),
+    ligaments=(
+        Ligament("a", [0.0, 5e-3, -40e-3], [10e-3, -40e-3, -30e-3], 44e-3, 6e4, "linear"),
+        Ligament("b", [2e-3, 4e-3, 40e-3], [-9e-3, -40e-3, 38e-3], 40e-3, 2e7, "quadratic"),
+        Ligament("slack", [0.0, 0.0, 0.0], [0.0, -30e-3, 0.0], 60e-3, 1e5, "linear"),
+    ),
+)  # fmt: skip
 APPLIED = AppliedLoads(1800.0, -210.0, 4.5)
 angles, lengths = st.floats(-0.3, 0.3), st.floats(-5e-3, 5e-3)
 poses = st.builds(Pose, st.floats(0.0, 1.2), angles, angles, lengths, st.just(-1e-4), lengths)
@@ -40,10 +58,11 @@ def gradient(function, pose, step=1e-7):
 
 def test_axial_force_presses_along_its_line():
     simulator = KneeSimulator(medial_offset=5e-3, anterior_offset=2e-3)
-    wrench = simulator.applied_wrench(Pose(), AppliedLoads(axial_force=1000.0))
+    force = simulator.force(Pose(), NOTHING, AppliedLoads(axial_force=1000.0))
     point = np.array([2e-3, 0.0, -5e-3])
-    force = np.array([0.0, -1000.0, 0.0])
-    assert_allclose(wrench, [*force, *np.cross(point, force)], rtol=1e-15, atol=1e-15)
+    push = np.array([0.0, -1000.0, 0.0])
+    wrench = np.concatenate([push, np.cross(point, push)])
+    assert_allclose(force, generalised_force(Pose(), wrench), rtol=1e-14, atol=1e-14)
 
 
 def test_axial_force_medial_of_the_femur_presses_it_into_varus():
@@ -54,31 +73,39 @@ def test_axial_force_medial_of_the_femur_presses_it_into_varus():
 
 @given(pose=poses)
 def test_ap_force_is_conjugate_to_anterior_alone(pose):
-    simulator = KneeSimulator()
-    wrench = simulator.applied_wrench(pose, AppliedLoads(ap_force=100.0))
-    expected = [0.0, 0.0, 0.0, -100.0, 0.0, 0.0]
-    assert_allclose(generalised_force(pose, wrench), expected, rtol=0.0, atol=1e-12)
+    loose = KneeSimulator(anterior_stiffness=0.0, rotation_stiffness=0.0)
+    force = loose.force(pose, NOTHING, AppliedLoads(ap_force=100.0))
+    assert_allclose(force, [0.0, 0.0, 0.0, -100.0, 0.0, 0.0], rtol=0.0, atol=1e-12)
 
 
 @given(pose=poses)
 def test_torque_is_the_generalised_force_of_rotation(pose):
-    simulator = KneeSimulator()
-    wrench = simulator.applied_wrench(pose, AppliedLoads(internal_torque=5.0))
-    force = generalised_force(pose, wrench)
+    loose = KneeSimulator(anterior_stiffness=0.0, rotation_stiffness=0.0)
+    force = loose.force(pose, NOTHING, AppliedLoads(internal_torque=5.0))
     # Flexion is driven; about the other axes the torque about the tibia does no work.
     assert_allclose(force[1:], [0.0, 5.0, 0.0, 0.0, 0.0], rtol=0.0, atol=1e-14)
+
+
+@given(pose=poses, wrench=st.tuples(*[st.floats(-1e3, 1e3)] * 6))
+@pytest.mark.parametrize("simulator", [SPRINGY, NATURAL], ids=["springs", "ligaments"])
+def test_forces_are_those_of_the_naive_simulator(simulator, pose, wrench):
+    wrench = np.array(wrench)
+    found = simulator.force(pose, wrench, APPLIED)
+    expected = naive_simulator.force(simulator, pose, wrench, APPLIED)
+    assert_allclose(found, expected, rtol=1e-11, atol=1e-9)
 
 
 def test_springs_act_beyond_their_gaps_towards_neutral():
     simulator = KneeSimulator(
         anterior_stiffness=30e3, anterior_gap=2e-3, rotation_stiffness=40.0, rotation_gap=0.1
     )
-    force, slope = simulator.restraint(Pose(rotation=0.05, anterior=-5e-3))
-    assert_allclose(force, [0.0, 0.0, 0.0, 90.0, 0.0, 0.0], rtol=1e-12)
-    assert_allclose(slope, [0.0, 0.0, 0.0, -30e3, 0.0, 0.0], rtol=1e-12)
-    force, slope = simulator.restraint(Pose(rotation=0.25, anterior=1e-3))
-    assert_allclose(force, [0.0, 0.0, -6.0, 0.0, 0.0, 0.0], rtol=1e-12)
-    assert_allclose(slope, [0.0, 0.0, -40.0, 0.0, 0.0, 0.0], rtol=1e-12)
+    for pose, expected, stiffness in (
+        (Pose(rotation=0.05, anterior=-5e-3), [0.0, 0.0, 0.0, 90.0, 0.0, 0.0], [0, 0, 0, 30e3]),
+        (Pose(rotation=0.25, anterior=1e-3), [0.0, 0.0, -6.0, 0.0, 0.0, 0.0], [0, 0, 40, 0]),
+    ):
+        force, jacobian = simulator.forces(pose, NOTHING, np.zeros((6, 6)), AppliedLoads())
+        assert_allclose(force, expected, rtol=1e-12, atol=0.0)
+        assert_allclose(jacobian, -np.diag([*stiffness, 0, 0]), rtol=1e-12, atol=0.0)
 
 
 POSES = [
@@ -102,40 +129,91 @@ def test_dish_knee_is_what_it_says(knee, pose):
     assert_allclose(jacobian, found, rtol=0.0, atol=1e-6 * np.abs(jacobian).max())
 
 
+@pytest.mark.parametrize("simulator", [SPRINGY, NATURAL], ids=["springs", "ligaments"])
 @pytest.mark.parametrize("pose", POSES)
-def test_force_jacobian_against_differences(knee, pose):
+def test_force_jacobian_against_differences(knee, pose, simulator):
     dishes = knee(offset=(4e-3, 3e-3), stiffness=1e8)
 
     def force(at):
-        return SPRINGY.force(at, dishes.loads(at).wrench, APPLIED)
+        return naive_simulator.force(simulator, at, dishes.loads(at).wrench, APPLIED)
 
     loads, by_pose = dishes.loads_and_jacobian(pose)
-    found = SPRINGY.force_jacobian(pose, loads.wrench, by_pose, APPLIED)
+    found = simulator.forces(pose, loads.wrench, by_pose, APPLIED)[1]
     expected = gradient(force, pose)
     assert_allclose(found, expected, rtol=0.0, atol=1e-6 * np.abs(expected).max())
     # Without contact the rest of it must be right by itself, row by row.
-    found = SPRINGY.force_jacobian(pose, NOTHING, np.zeros((6, 6)), APPLIED)
-    expected = gradient(lambda p: SPRINGY.force(p, NOTHING, APPLIED), pose)
+    found = simulator.forces(pose, NOTHING, np.zeros((6, 6)), APPLIED)[1]
+    expected = gradient(lambda p: naive_simulator.force(simulator, p, NOTHING, APPLIED), pose)
     for row in range(6):
         scale = max(1.0, np.abs(expected[row]).max())
         assert_allclose(found[row], expected[row], rtol=0.0, atol=2e-6 * scale)
 
 
-def test_first_order_jacobian_against_differences(knee, constant):
-    cycle = constant(flexion=0.5, axial=1500.0, ap=-200.0, torque=4.0)
-    reference = Pose(0.5, 0.0, 0.0, 0.0, -2e-3, 0.0)
-    equations = KneeEquations(knee(offset=(4e-3, 3e-3)), SPRINGY, cycle, reference)
-    state = np.array([0.01, 0.1, 2e-3, -6e-4, 1e-3, 0.1, -0.2, 0.03, 0.01, -0.02])
-    found = equations.jacobian(0.3, state)
-    columns = []
-    for k in range(10):
-        h = np.eye(10)[k] * 1e-7
-        ends = [equations.derivative(0.3, state + sign * h) for sign in (1.0, -1.0)]
-        columns.append((ends[0] - ends[1]) / 2e-7)
-    expected = np.stack(columns, axis=1)
-    for row in range(10):
+ROLES = {
+    "full": ((), {}),
+    "reduced": (("adduction", "superior", "lateral"), {}),
+    "all quasi-static": (FREE_COORDINATES, {}),
+    "moved": (("superior",), {"anterior": 3e-3, "rotation": 0.05}),
+}
+
+
+@pytest.mark.parametrize("damping", [200.0, 0.0])
+@pytest.mark.parametrize(("quasi_static", "motions"), ROLES.values(), ids=ROLES)
+def test_equations_against_differences(knee, waves, quasi_static, motions, damping):
+    """f by Newton's law from the naive forces; J and df/dt by differences of f."""
+    simulator = replace(NATURAL, quasi_static=quasi_static, superior_damping=damping)
+    reference = Pose(0.5, 0.01, 0.02, 1e-3, -2e-3, 1e-3)
+    dishes = knee(offset=(4e-3, 3e-3), stiffness=1e8)
+    equations = KneeEquations(dishes, simulator, waves(**motions), reference)
+    rng = np.random.default_rng(3)
+    size = {"adduction": 0.01, "rotation": 0.1, "anterior": 2e-3, "superior": 6e-4, "lateral": 1e-3}
+    state = np.array([size[n] for n in equations.free] + [0.1] * len(equations.inertial))
+    state *= rng.uniform(-1.0, 1.0, len(state))
+    t, n = 0.32, len(state)
+    f, by_state, by_time = np.empty(n), np.empty((n, n)), np.empty(n)
+    equations.fill(None, t, state, True, f, by_state, by_time)
+
+    assert_allclose(f, newtons_law(equations, simulator, dishes, waves(**motions), t, state),
+                    rtol=1e-9, atol=1e-7)  # fmt: skip
+    steps = np.eye(n) * 1e-7
+    ends = [(equations.derivative(t, state + h), equations.derivative(t, state - h)) for h in steps]
+    expected = np.stack([(after - before) / 2e-7 for after, before in ends], axis=1)
+    slope = (equations.derivative(t + 1e-6, state) - equations.derivative(t - 1e-6, state)) / 2e-6
+    for row in range(n):
         scale = max(1.0, np.abs(expected[row]).max())
-        assert_allclose(found[row], expected[row], rtol=0.0, atol=1e-6 * scale)
+        assert_allclose(by_state[row], expected[row], rtol=0.0, atol=1e-6 * scale)
+        assert_allclose(by_time[row], slope[row], rtol=1e-6, atol=1e-6 * max(1.0, abs(f[row])))
+
+
+def newtons_law(equations, simulator, dishes, cycle, t, state):
+    """f (n,) of the naive forces, coordinate by coordinate."""
+    pose = Pose.from_array(equations.coordinates(t, state))
+    applied = AppliedLoads(*cycle.applied(t))
+    force = naive_simulator.force(simulator, pose, dishes.loads(pose).wrench, applied)
+    speed = dict(zip(equations.inertial, state[len(equations.free) :], strict=True))
+    moving, pushed = [], []
+    for k, name in enumerate(FREE_COORDINATES):
+        if name not in equations.free:
+            continue
+        damping, inertia = simulator.damping[k], simulator.inertia[k]
+        if name in speed:
+            moving.append(speed[name])
+            pushed.append((force[1 + k] - damping * speed[name]) / inertia)
+        else:
+            moving.append(force[1 + k] / (damping or 1.0))
+    return np.array(moving + pushed)
+
+
+@pytest.mark.parametrize(("quasi_static", "motions"), ROLES.values(), ids=ROLES)
+def test_roles_of_the_coordinates(knee, waves, quasi_static, motions):
+    simulator = replace(NATURAL, quasi_static=quasi_static, superior_damping=0.0)
+    equations = KneeEquations(knee(), simulator, waves(**motions), Pose())
+    free = [n for n in FREE_COORDINATES if n not in motions]
+    inertial = [n for n in free if n not in quasi_static]
+    assert equations.free == tuple(free)
+    assert equations.inertial == tuple(inertial)
+    massless = [n == "superior" and n in quasi_static for n in free]
+    assert_allclose(equations.mass, [*(1.0 - np.array(massless)), *[1.0] * len(inertial)], atol=0.0)
 
 
 def test_derivative_and_jacobian_share_an_evaluation(knee, constant):
@@ -205,6 +283,24 @@ def test_inertia_and_damping_are_in_the_order_of_the_free_coordinates():
 def test_bad_parameters_are_refused(name, value):
     with pytest.raises(ValueError, match=f"{name}: expected"):
         KneeSimulator(**{name: value})
+
+
+@pytest.mark.parametrize("name", ["superior_mass", "adduction_inertia"])
+@pytest.mark.parametrize("value", [-3.0, np.nan, np.inf])
+def test_masses_that_are_none_are_refused(name, value):
+    with pytest.raises(ValueError, match=f"{name}: expected"):
+        KneeSimulator(**{name: value})
+
+
+@pytest.mark.parametrize("unknown", ["flexion", "height"])
+def test_unknown_quasi_static_coordinates_are_named(unknown):
+    with pytest.raises(ValueError, match=f"quasi_static: .*superior, lateral, found '{unknown}'"):
+        KneeSimulator(quasi_static=("superior", unknown))
+
+
+def test_ligaments_must_be_ligaments():
+    with pytest.raises(ValueError, match=r"ligaments: expected Ligament values, found 'acl'"):
+        KneeSimulator(ligaments=("acl",))
 
 
 def test_protocol_tells_models_from_others(knee):

@@ -6,17 +6,27 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from dynamics import GaitCycle, load_gait_cycle
-from dynamics.waveforms import WAVEFORM_COLUMNS
+from dynamics import GaitCycle, KneeSimulator, load_gait_cycle
+from dynamics.kernels.equations import inputs_at
+from dynamics.waveforms import LEVEL_WALKING, WAVEFORM_COLUMNS
+from foundation.pose import Pose
 
-SHIPPED = Path(__file__).resolve().parents[2] / "dynamics" / "tables" / "level_walking.csv"
+COLUMNS = (*WAVEFORM_COLUMNS, "ap_force_N", "internal_torque_Nm")
 
 
 def table(rows: int = 21) -> dict[str, np.ndarray]:
     percent = np.linspace(0.0, 100.0, rows)
     angle = 2.0 * np.pi * percent / 100.0
     signals = (30 - 30 * np.cos(angle), 1000 + 800 * np.cos(angle), 50 * np.sin(angle))
-    return dict(zip(WAVEFORM_COLUMNS, (percent, *signals, 3 * np.cos(angle)), strict=True))
+    return dict(zip(COLUMNS, (percent, *signals, 3 * np.cos(angle)), strict=True))
+
+
+def moved(rows: int = 21) -> dict[str, np.ndarray]:
+    """AP and rotation moved instead of loaded."""
+    columns = table(rows)
+    columns["anterior_mm"] = columns.pop("ap_force_N") / 10.0
+    columns["rotation_deg"] = columns.pop("internal_torque_Nm")
+    return columns
 
 
 @pytest.fixture
@@ -39,30 +49,47 @@ def test_spline_follows_harmonics_with_rate_and_acceleration(write):
     expected = amplitude * np.stack([1 - np.cos(w * t), w * np.sin(w * t), w * w * np.cos(w * t)])
     # Errors of a cubic spline: h^4, h^3 and h^2 of the harmonic at h = 0.063 rad.
     for found, wanted, rtol in zip(
-        cycle.flexion_motion(t), expected, (1e-7, 1e-5, 1e-3), strict=True
+        cycle.motion("flexion", t), expected, (1e-7, 1e-5, 1e-3), strict=True
     ):
         assert_allclose(found, wanted, rtol=0.0, atol=rtol * np.abs(wanted).max())
     assert_allclose(cycle.applied(t)[:, 0], 1000 + 800 * np.cos(w * t), rtol=1e-6)
 
 
-def test_at_and_rates_agree_with_the_arrays_and_with_differences(write):
+def test_at_agrees_with_the_arrays(write):
     cycle = load_gait_cycle(write(table()), 0.9)
     flexion, applied = cycle.at(0.2)
-    assert_allclose(flexion, cycle.flexion_motion(0.2)[0], rtol=1e-15)
+    assert_allclose(flexion, cycle.motion("flexion", 0.2)[0], rtol=1e-15)
     assert_allclose(applied.array, cycle.applied(0.2), rtol=1e-15)
-    flexion_rate, applied_rate = cycle.rates(0.2)
-    h = 1e-6
-    assert_allclose(
-        flexion_rate, (cycle.at(0.2 + h)[0] - cycle.at(0.2 - h)[0]) / (2 * h), rtol=1e-7
-    )
-    slope = (cycle.applied(0.2 + h) - cycle.applied(0.2 - h)) / (2 * h)
-    assert_allclose(applied_rate.array, slope, rtol=1e-6)
+
+
+@pytest.mark.parametrize("time", [0.01, 0.2, 0.44, 0.89, 2.1])
+def test_inputs_of_the_equations_are_those_of_the_cycle(write, time):
+    """The kernel's values, and its rates against differences of the spline."""
+    cycle = load_gait_cycle(write(moved()), 0.9)
+    neutral = Pose(rotation=0.01, anterior=2e-3)
+    problem = KneeSimulator().problem(*cycle.pieces(neutral), cycle.prescribed)
+    values, rates = np.empty(9), np.empty(9)
+    inputs_at(time, problem, values, rates)
+
+    def wanted(at):
+        pose = Pose(
+            cycle.at(at)[0],
+            rotation=0.01 + cycle.motion("rotation", at)[0],
+            anterior=2e-3 + cycle.motion("anterior", at)[0],
+        )
+        return np.concatenate([pose.array, cycle.applied(at)])
+
+    assert_allclose(values, wanted(time), rtol=1e-12, atol=1e-15)
+    slope = (wanted(time + 1e-6) - wanted(time - 1e-6)) / 2e-6
+    assert_allclose(rates, slope, rtol=1e-6, atol=1e-6 * np.abs(slope).max())
 
 
 def test_cycle_is_periodic_to_the_second_derivative(write):
     cycle = load_gait_cycle(write(table()), 1.0)
-    assert_allclose(cycle.flexion_motion(0.3), cycle.flexion_motion(2.3), rtol=1e-9, atol=1e-12)
-    before, after = cycle.flexion_motion(np.array([1.0 - 1e-9, 1.0 + 1e-9])).T
+    assert_allclose(
+        cycle.motion("flexion", 0.3), cycle.motion("flexion", 2.3), rtol=1e-9, atol=1e-12
+    )
+    before, after = cycle.motion("flexion", np.array([1.0 - 1e-9, 1.0 + 1e-9])).T
     assert_allclose(before, after, rtol=0.0, atol=1e-5)
 
 
@@ -70,7 +97,7 @@ def test_scaled_multiplies_the_loads_alone(write):
     cycle = load_gait_cycle(write(table()), 1.0)
     doubled = cycle.scaled(axial=2.0, ap=0.5, torque=-1.0)
     assert_allclose(doubled.applied(0.3), cycle.applied(0.3) * [2.0, 0.5, -1.0], rtol=1e-12)
-    assert_allclose(doubled.flexion_motion(0.3), cycle.flexion_motion(0.3), rtol=1e-15)
+    assert_allclose(doubled.motion("flexion", 0.3), cycle.motion("flexion", 0.3), rtol=1e-15)
 
 
 def test_columns_may_come_in_any_order_and_with_others(write):
@@ -81,9 +108,9 @@ def test_columns_may_come_in_any_order_and_with_others(write):
 
 
 def test_shipped_level_walking_keeps_to_its_extremes():
-    cycle = load_gait_cycle(SHIPPED, 1.0)
+    cycle = load_gait_cycle(LEVEL_WALKING, 1.0)
     fine = np.linspace(0.0, 1.0, 5001)
-    flexion = np.degrees(cycle.flexion_motion(fine)[0])
+    flexion = np.degrees(cycle.motion("flexion", fine)[0])
     axial, ap, torque = cycle.applied(fine).T
     for signal, low, high in (
         (flexion, 0.0, 58.0),
@@ -106,7 +133,7 @@ def test_shipped_level_walking_keeps_to_its_extremes():
 
 
 def test_shipped_level_walking_is_no_standards_table_and_says_so():
-    lines = SHIPPED.read_text(encoding="utf-8").splitlines()
+    lines = LEVEL_WALKING.read_text(encoding="utf-8").splitlines()
     header = " ".join(line.lstrip("# ") for line in lines if line.startswith("#"))
     assert "not the table of any standard" in header
     assert len([line for line in lines if not line.startswith("#")]) <= 102
@@ -123,7 +150,14 @@ def change(name, index, value):
 @pytest.mark.parametrize(
     ("spoil", "column", "words"),
     [
-        (lambda c: c.pop("ap_force_N"), "ap_force_N", "expected it once.*found 0 in gait_percent"),
+        (
+            lambda c: c.pop("ap_force_N"),
+            "ap_force_N",
+            r"expected it.*or anterior_mm \(moved\), found neither",
+        ),
+        (lambda c: c.pop("axial_force_N"), "axial_force_N", "once.*found 0 in gait_percent"),
+        (lambda c: c.update(anterior_mm=c["ap_force_N"]), "ap_force_N", "found ap_force_N and ant"),
+        (lambda c: c.update(rotation_deg=c["flexion_deg"]), "internal_torque_Nm", "and rotation"),
         (change("gait_percent", 3, 9.0), "gait_percent", "increasing values, found 9 after 10"),
         (change("gait_percent", -1, 99.0), "gait_percent", "0 to 100, found 0 to 99"),
         (change("axial_force_N", 4, "nan"), "axial_force_N", "finite number in line 7, found nan"),
@@ -149,10 +183,62 @@ def test_flexion_in_radians_is_refused(write):
         load_gait_cycle(write(columns), 1.0)
 
 
+def test_prescribed_motions_come_in_millimetres_and_degrees(write):
+    cycle = load_gait_cycle(write(moved()), 1.0)
+    assert cycle.prescribed == ("flexion", "rotation", "anterior")
+    assert cycle.ap_force is None
+    assert cycle.internal_torque is None
+    assert_allclose(cycle.anterior.max(), 5e-3, rtol=1e-12)
+    assert_allclose(cycle.rotation.max(), np.radians(3.0), rtol=1e-12)
+    assert_allclose(cycle.applied(0.3)[1:], 0.0, rtol=0.0, atol=0.0)
+    # Scaling is of loads alone.
+    doubled = cycle.scaled(axial=2.0, ap=7.0, torque=7.0)
+    assert_allclose(doubled.motion("anterior", 0.3), cycle.motion("anterior", 0.3), rtol=1e-15)
+    with pytest.raises(ValueError, match=r"coordinate: expected one of.*found 'lateral'"):
+        cycle.motion("lateral", 0.0)
+
+
+@pytest.mark.parametrize(
+    ("load", "motion"), [("ap_force", "anterior"), ("internal_torque", "rotation")]
+)
+def test_a_load_and_its_motion_exclude_each_other(load, motion):
+    percent = np.linspace(0.0, 100.0, 21)
+    zero = np.zeros(21)
+    with pytest.raises(ValueError, match=f"{motion}: expected it or {load}, found both"):
+        GaitCycle(percent, zero, zero + 500.0, **{load: zero, motion: zero})
+    assert GaitCycle(percent, zero, zero + 500.0).prescribed == ("flexion",)
+
+
+@pytest.mark.parametrize(
+    "name", ["flexion", "axial_force", "ap_force", "internal_torque", "anterior", "rotation"]
+)
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [(lambda v: v[:-1], r"expected shape \(21\), found \(20"), (lambda v: v * np.nan, "finite")],
+)
+def test_signals_of_wrong_length_or_without_numbers_are_named(name, spoil, words):
+    percent = np.linspace(0.0, 100.0, 21)
+    signals = {"flexion": np.zeros(21), "axial_force": np.full(21, 500.0)}
+    signals[name] = spoil(signals.get(name, np.zeros(21)))
+    with pytest.raises(ValueError, match=f"^{name}: .*{words}"):
+        GaitCycle(percent, **signals)
+
+
 def test_flexion_in_degrees_is_refused_where_radians_are_asked():
     c = list(table().values())
     with pytest.raises(ValueError, match="flexion: expected radians"):
         GaitCycle(*c)
+
+
+@pytest.mark.parametrize(
+    ("motion", "amplitude", "words"),
+    [("rotation", 6.0, "expected radians, found 6"), ("anterior", 5.0, "expected metres, found 5")],
+)
+def test_motions_in_degrees_and_millimetres_are_refused(motion, amplitude, words):
+    percent = np.linspace(0.0, 100.0, 41)
+    wave = amplitude * np.sin(2.0 * np.pi * percent / 100.0)
+    with pytest.raises(ValueError, match=f"{motion}: {words}"):
+        GaitCycle(percent, 0.0 * wave, 0.0 * wave + 500.0, **{motion: wave})
 
 
 def test_axial_force_that_the_spline_makes_pull_is_refused():

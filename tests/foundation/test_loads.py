@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from foundation.loads import LOAD_COLUMNS, CompartmentLoads, ContactLoads
+from foundation.loads import LOAD_COLUMNS, CompartmentLoads, ContactLoads, total_loads
 
 MEDIAL = np.array([10, 900, -5, 1.0, 0.5, -2.0, 2e-4, 9e6, 4.5e6, 1e-3, 2e-3, -22e-3])
 LATERAL = np.array([-4, 300, 3, -0.5, 0.1, 1.0, 1e-4, 6e6, 3.0e6, 4e-3, 1e-3, 21e-3])
@@ -75,3 +75,9 @@ def test_a_nan_force_is_refused():
     values[1] = np.nan
     with pytest.raises(ValueError, match="force"):
         CompartmentLoads.from_array(values)
+
+
+def test_totals_of_many_are_those_of_each():
+    pairs = [(MEDIAL, LATERAL), (NOTHING, LATERAL), (MEDIAL, NOTHING), (NOTHING, NOTHING)]
+    expected = [ContactLoads.from_compartments(*pair).total.array for pair in pairs]
+    assert_allclose(total_loads(np.array(pairs)), expected, rtol=1e-14)

@@ -20,7 +20,10 @@ from pipeline.run_folder import Run, RunError
 from pipeline.samples import read_table, write_table
 
 FILES = {
+    "combinations.json",
+    "combinations.parquet",
     "config.toml",
+    "frames.npz",
     "knee.npz",
     "path.json",
     "pressure_maps.npz",
@@ -31,6 +34,7 @@ FILES = {
     "simulation.json",
     "simulation.parquet",
     "validation.json",
+    "wear.npz",
 }
 SAMPLES = {f"{table}.parquet" for table in TABLES}
 

@@ -9,7 +9,6 @@ from foundation.pose import Pose
 from pipeline.config import load_config
 from pipeline.original import build_knee
 from pipeline.samples import POSE_COLUMNS, read_table
-from pipeline.schema import SimulationConfig
 from pipeline.simulation import (
     COMPARED,
     build_simulator,
@@ -17,6 +16,7 @@ from pipeline.simulation import (
     gait_cycle,
     reference_path,
 )
+from pipeline.simulation_schema import SimulationConfig
 
 TABLE = (
     "space.path.kind='table'",

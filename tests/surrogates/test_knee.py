@@ -318,3 +318,34 @@ def test_a_pose_that_is_no_number_is_outside(knee):
 def test_a_knee_is_told_in_one_line(knee):
     assert "\n" not in repr(knee)
     assert knee.medial.formulation in repr(knee)
+
+
+@pytest.mark.parametrize("family", ["kriging", "polynomial", "joint"])
+def test_wrench_alone_is_that_of_the_loads(family):
+    """In contact, at its border, lifted off, and outside the domain."""
+    if family == "joint":  # one regressor of all outputs, as networks are
+        part = manufactured.train(manufactured.truth("inverted"), "polynomial", joint=True)
+        knee = KneeSurrogate(part.surrogate, part.surrogate)
+    else:
+        knee = manufactured.knee("inverted", family)
+    medial, lateral = knee.arguments
+    assert compiled.has_wrench(medial, lateral)
+    lifts = np.linspace(-2e-4, 4e-4, 40)
+    poses = many(knee, "inverted", 40) + lifts[:, None] * [0, 0, 0, 0, 1, 0]
+    poses[::7, 2] += 1.0
+    loads, jacobian, x = np.empty((2, 12)), np.empty((2, 6, 6)), np.empty((2, 6))
+    own, variables, work = np.empty((2, 12)), np.empty((2, 6)), new_work(knee.workspace)
+    touching = 0
+    for pose in poses:
+        outside = compiled.knee_loads(pose, medial, lateral, loads, jacobian, x, work)
+        assert compiled.knee_wrench(pose, medial, lateral, own, variables, work) == outside
+        scale = np.abs(loads[:, :6]).max()
+        np.testing.assert_allclose(own[:, :6], loads[:, :6], rtol=0.0, atol=1e-11 * scale)
+        np.testing.assert_allclose(variables, x, rtol=1e-12, atol=1e-12)
+        touching += scale > 0.0
+    assert 5 < touching < 40
+
+
+def test_wrench_alone_is_of_the_inverted_formulation(knee):
+    other = manufactured.compartment("direct", "kriging")
+    assert not compiled.has_wrench(knee.medial.arguments, other.arguments)

@@ -1,0 +1,256 @@
+"""One gait cycle of the built-in implant: surrogate against original, and integrators.
+
+`python -m benchmarks.gait` writes the work-precision plot, docs/integrators.png.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+
+import surrogates
+from benchmarks import integrators
+from benchmarks.timing import table
+from dynamics import GaitCycle, KneeSimulator, SimulationResult, settle, simulate
+from dynamics.equations import KneeEquations
+from dynamics.integrator import DEFAULT_ATOL, DEFAULT_RATE_ATOL, DEFAULT_RTOL
+from dynamics.simulator import REDUCED
+from foundation.checks import FloatArray
+from foundation.pose import Pose
+from pipeline.config import load_config
+from pipeline.original import Knee, build_knee
+from pipeline.run_folder import read_path
+from pipeline.runner import run_study
+from pipeline.simulation import gait_cycle, gait_simulator
+from surrogates.knee import KneeSurrogate
+
+ROOT = Path(__file__).resolve().parents[1]
+_REPEATS = 21
+_TOLERANCES = {
+    "Rodas5P": (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7),
+    "Rodas4P": (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7),
+    "Radau": (1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7),
+    "LSODA": (1e-4, 1e-5, 1e-6, 1e-7, 1e-8),
+    "BDF": (1e-4, 1e-5, 1e-6, 1e-7),
+}
+_STEPS = {"SDIRK4": (50, 100, 200, 400, 800), "generalised-alpha": (200, 400, 800, 1600, 3200)}
+
+
+@dataclass(frozen=True, eq=False)
+class Gait:
+    """What a cycle is simulated with."""
+
+    knee: KneeSurrogate
+    original: Knee
+    simulator: KneeSimulator
+    cycle: GaitCycle
+    start: Pose
+
+
+@cache
+def gait() -> Gait:
+    """Train the surrogate of the built-in implant and return its gait simulation."""
+    config = load_config(ROOT / "configs" / "implant.toml")
+    original = build_knee(config)
+    with tempfile.TemporaryDirectory() as folder:
+        quick = config.simulation.model_copy(update={"combinations": False})
+        study = config.model_copy(update={"simulation": quick})
+        run_study(study, Path(folder), quiet=True)
+        knee = surrogates.load(Path(folder) / "knee.npz")
+        path = read_path(Path(folder) / "path.json", original)
+    assert isinstance(knee, KneeSurrogate)
+    start = Pose.from_array(path.poses(np.zeros(1))[0])
+    cycle = gait_cycle(config.simulation)
+    return Gait(knee, original, gait_simulator(config.simulation, path), cycle, start)
+
+
+def cycles() -> str:
+    """Time one cycle, surrogate and original, this integrator and scipy's."""
+    g = gait()
+    rows = []
+    kinds = {"full": (), "reduced": REDUCED}
+    base = None
+    for kind, quasi_static in kinds.items():
+        simulator = replace(g.simulator, quasi_static=quasi_static)
+        for name, model, method, repeats in (
+            ("surrogate", g.knee, "Rodas5P", _REPEATS),
+            ("surrogate", g.knee, "Radau", 3),
+            ("original", g.original.model, "Rodas5P", 3),
+            ("original", g.original.model, "Radau", 3),
+        ):
+            run = _runner(simulator, model, method, 1e-3)
+            result, spent = _timed(run, repeats)
+            base = spent if base is None else base
+            rows.append(
+                (
+                    kind,
+                    name,
+                    method,
+                    f"{result.statistics.evaluations}",
+                    f"{1e3 * spent:.3g}",
+                    f"{spent / base:.3g}",
+                )
+            )
+    return table(
+        "One gait cycle with its start and 201 instants reported, relative tolerance 1e-3",
+        ("dynamics", "driven by", "integrator", "evaluations", "median [ms]", "ratio"),
+        rows,
+    )
+
+
+def reduced() -> str:
+    """Compare full with reduced dynamics, both converged, for inertias of several sizes."""
+    g = gait()
+    rows = []
+    for share in (1.0, 0.5, 0.25, 0.1):
+        held = replace(
+            g.simulator,
+            adduction_inertia=share * g.simulator.adduction_inertia,
+            superior_mass=share * g.simulator.superior_mass,
+            lateral_mass=share * g.simulator.lateral_mass,
+        )
+        full = _runner(held, g.knee, "Rodas5P", 1e-8)()
+        quick = _runner(replace(held, quasi_static=REDUCED), g.knee, "Rodas5P", 1e-8)()
+        away = np.abs(full.poses - quick.poses).max(axis=0)
+        force = np.abs(full.compartment_loads - quick.compartment_loads)[0, :, 1].max()
+        found = share, 1e3 * away[3], np.degrees(away[2]), np.degrees(away[1]), force
+        rows.append([f"{value:.2g}" for value in found])
+    return table(
+        "Largest difference of reduced from full dynamics over the cycle",
+        ("inertia of height, adduction, ML", "AP [mm]", "rotation [deg]", "adduction [deg]",
+         "medial force [N]"),
+        rows,
+    )  # fmt: skip
+
+
+def _runner(
+    simulator: KneeSimulator, model: object, method: str, rtol: float
+) -> Callable[[], SimulationResult]:
+    g = gait()
+
+    def run() -> SimulationResult:
+        return simulate(model, simulator, g.cycle, start=g.start, method=method, rtol=rtol)
+
+    return run
+
+
+def _timed(run: Callable[[], SimulationResult], repeats: int) -> tuple[SimulationResult, float]:
+    """Return a result and the median time [s] of several runs, the first left out."""
+    result = run()
+    spent = []
+    for _ in range(repeats):
+        begun = time.perf_counter()
+        run()
+        spent.append(time.perf_counter() - begun)
+    return result, float(np.median(spent))
+
+
+@dataclass(frozen=True)
+class Point:
+    """Work and error of an integration."""
+
+    method: str
+    setting: float
+    evaluations: int
+    seconds: float
+    error: float
+
+
+@cache
+def _points() -> tuple[Point, ...]:
+    return tuple(_work_precision())
+
+
+def _work_precision() -> Iterator[Point]:
+    """Yield the error of the last pose, in units of the usual tolerances, over the work."""
+    g = gait()
+    flexion, applied = g.cycle.at(0.0)
+    rest = settle(
+        g.knee, g.simulator, flexion=flexion, start=g.start, axial_force=applied.axial_force,
+        ap_force=applied.ap_force, internal_torque=applied.internal_torque,
+    )  # fmt: skip
+
+    def run(method: str, rtol: float) -> tuple[SimulationResult, float]:
+        begun = time.perf_counter()
+        result = simulate(
+            g.knee, g.simulator, g.cycle, initial=rest, method=method, rtol=rtol, samples=2,
+            max_step=0.05,
+        )  # fmt: skip
+        return result, time.perf_counter() - begun
+
+    truth = run("Rodas5P", 1e-11)[0].poses[-1, 1:]
+
+    def error(poses: FloatArray) -> float:
+        return float(np.sqrt((((poses - truth) / DEFAULT_ATOL) ** 2).mean()))
+
+    for method, tolerances in _TOLERANCES.items():
+        run(method, 1e-3)
+        for rtol in tolerances:
+            result, spent = run(method, rtol)
+            count = result.statistics.evaluations
+            yield Point(method, rtol, count, spent, error(result.poses[-1, 1:]))
+    atol = np.array([*DEFAULT_ATOL, *DEFAULT_RATE_ATOL]) * 1e-2 / DEFAULT_RTOL * 1e-4
+    for method, counts in _STEPS.items():
+        integrate = integrators.sdirk if method == "SDIRK4" else integrators.generalised_alpha
+        for steps in counts:
+            equations = KneeEquations(g.knee, g.simulator, g.cycle, rest)
+            begun = time.perf_counter()
+            try:
+                state = integrate(equations, np.zeros(10), g.cycle.period, steps, atol)
+            except RuntimeError:
+                continue
+            spent = time.perf_counter() - begun
+            poses = rest.array[1:] + state[:5]
+            yield Point(method, g.cycle.period / steps, equations.evaluations, spent, error(poses))
+
+
+def work_precision() -> str:
+    """Tabulate integrators: evaluations of the contact, time and error."""
+    rows = [
+        (
+            p.method,
+            f"{p.setting:.3g}",
+            f"{p.evaluations}",
+            f"{1e3 * p.seconds:.3g}",
+            f"{p.error:.2g}",
+        )
+        for p in _points()
+    ]
+    return table(
+        "Integrators over one cycle from rest (error of the last pose over the usual tolerance of "
+        "1 urad, 0.1 um, 0.01 um of height; RMS)",
+        ("method", "tolerance or step", "evaluations", "time [ms]", "error"),
+        rows,
+    )
+
+
+def draw(target: Path) -> None:
+    """Write the work-precision plot."""
+    figure = Figure(figsize=(9.0, 4.0), layout="constrained", dpi=110)
+    by_count, by_time = figure.subplots(1, 2, sharey=True)
+    markers = dict(zip((*_TOLERANCES, *_STEPS), "osD^vPX", strict=True))
+    for method, marker in markers.items():
+        found = [p for p in _points() if p.method == method]
+        errors = [p.error for p in found]
+        by_count.loglog([p.evaluations for p in found], errors, marker + "-", label=method)
+        if method in _TOLERANCES:
+            by_time.loglog([1e3 * p.seconds for p in found], errors, marker + "-", label=method)
+    by_count.set(xlabel="evaluations of the contact", ylabel="error over the usual tolerance")
+    by_time.set(xlabel="time of a cycle [ms]")
+    by_count.legend(fontsize="small")
+    for axes in (by_count, by_time):
+        axes.grid(visible=True, which="major", alpha=0.3)
+    figure.savefig(target)
+
+
+if __name__ == "__main__":
+    for make in (cycles, reduced, work_precision):
+        print(make(), end="\n\n", flush=True)
+    draw(ROOT / "docs" / "integrators.png")

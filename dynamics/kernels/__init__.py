@@ -1,0 +1,13 @@
+"""Compiled equations of motion and their integration.
+
+Functions take arrays, neither check nor raise; without numba they run slowly. Their arguments are
+packed by the classes of `dynamics` that they belong to.
+"""
+
+from pathlib import Path
+
+import surrogates.compiled
+from surrogates.compiled.compiling import drop_stale
+
+# They call the surrogates' kernels, and numba's cache does not see a change there either.
+drop_stale(Path(__file__).parent, Path(surrogates.compiled.__file__).parent)

@@ -1,0 +1,231 @@
+"""The knee simulator's equations of motion for one state.
+
+A state (n,) holds the displacements of the coordinates that are not prescribed, from a reference
+pose, then the rates of those with inertia:
+
+    x' = v,  M v' = Q(t, q) - C v     of a coordinate with inertia,
+    C x' = Q(t, q)                    of a quasi-static one, 0 = Q(t, q) if it has no damping.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynamics.kernels.ligaments import LigamentArguments, add_ligaments
+from dynamics.kernels.virtual_work import add_wrench
+from foundation.checks import FloatArray
+from surrogates.compiled.compiling import kernel
+
+#: How a coordinate moves.
+PRESCRIBED, INERTIAL, QUASI_STATIC = 0, 1, 2
+#: Inputs over time: the six coordinates as prescribed, then the applied loads.
+INPUTS = 9
+AXIAL, AP, TORQUE = 6, 7, 8
+#: Size of the scratch that `assemble` needs.
+SCRATCH = 160
+
+
+class Problem(NamedTuple):
+    """A simulation but for its contact, as the kernels take it.
+
+    Parameters
+    ----------
+    breaks : (B,) float64
+        Knots of the inputs [s], from 0 to the period, after which they repeat.
+    pieces : (4, B - 1, 9) float64
+        Cubic pieces of the inputs (`INPUTS`) in falling powers [rad, m, N, N m].
+    roles : (6,) int64
+        `PRESCRIBED`, `INERTIAL` or `QUASI_STATIC`.
+    inertia, damping, stiffness, gap : (6,) float64
+        Of each coordinate: M, C, restraint spring and its travel to either side.
+    neutral_breaks, neutral_pieces : (K,), (4, K - 1, 5) float64
+        Where the springs are slack, over flexion (`surrogates.space.ReferencePath`).
+    line : (2,) float64
+        Medial and anterior offset of the axial force's line of action [m].
+    reference : (6,) float64
+        Pose from which displacements count.
+    offset : (6,) float64
+        Added to the pose where the contact is taken (`dynamics.variation.VariedContact`).
+    factor : (1,) float64
+        Factor on the contact's loads.
+    ligaments : LigamentArguments
+        Bundles between femur and tibia.
+    """
+
+    breaks: FloatArray
+    pieces: FloatArray
+    roles: NDArray[np.int64]
+    inertia: FloatArray
+    damping: FloatArray
+    stiffness: FloatArray
+    gap: FloatArray
+    neutral_breaks: FloatArray
+    neutral_pieces: FloatArray
+    line: FloatArray
+    reference: FloatArray
+    offset: FloatArray
+    factor: FloatArray
+    ligaments: LigamentArguments
+
+
+@kernel
+def inputs_at(time, problem, values, rates):
+    """Fill values and rates (9,) of the inputs at a time."""
+    breaks, pieces = problem.breaks, problem.pieces
+    within = time % breaks[-1]
+    piece = min(max(np.searchsorted(breaks, within, side="right") - 1, 0), breaks.size - 2)
+    t = within - breaks[piece]
+    for k in range(values.size):
+        a, b, c = pieces[0, piece, k], pieces[1, piece, k], pieces[2, piece, k]
+        values[k] = ((a * t + b) * t + c) * t + pieces[3, piece, k]
+        rates[k] = (3.0 * a * t + 2.0 * b) * t + c
+
+
+@kernel
+def inputs_of_all(times, problem, values, rates):
+    """Fill values and rates (N, 9) of the inputs at times (N,)."""
+    for i in range(times.size):
+        inputs_at(times[i], problem, values[i], rates[i])
+
+
+@kernel
+def coordinates_of(state, inputs, problem, pose):
+    """Fill the pose (6,) of a state."""
+    row = 0
+    for k in range(6):
+        if problem.roles[k] == PRESCRIBED:
+            pose[k] = inputs[k]
+        else:
+            pose[k] = problem.reference[k] + state[row]
+            row += 1
+
+
+@kernel
+def add_restraint(pose, problem, force, jacobian):
+    """Add the springs' generalised forces and derivatives; return their stored energy."""
+    breaks, pieces = problem.neutral_breaks, problem.neutral_pieces
+    piece = min(max(np.searchsorted(breaks, pose[0], side="right") - 1, 0), breaks.size - 2)
+    t = pose[0] - breaks[piece]
+    energy = 0.0
+    for k in range(1, 6):
+        stiffness, gap = problem.stiffness[k], problem.gap[k]
+        if stiffness == 0.0:
+            continue
+        a, b, c = pieces[0, piece, k - 1], pieces[1, piece, k - 1], pieces[2, piece, k - 1]
+        away = pose[k] - (((a * t + b) * t + c) * t + pieces[3, piece, k - 1])
+        if abs(away) < gap:
+            continue
+        stretch = away - gap if away > 0.0 else away + gap
+        force[k] -= stiffness * stretch
+        jacobian[k, k] -= stiffness
+        jacobian[k, 0] += stiffness * ((3.0 * a * t + 2.0 * b) * t + c)
+        energy += 0.5 * stiffness * stretch * stretch
+    return energy
+
+
+@kernel
+def forces_at(pose, inputs, wrench, by_pose, problem, force, jacobian, scratch):
+    """Fill Q (6,) and dQ/dq (6, 6): contact, applied loads and restraints.
+
+    `wrench` (6,) and `by_pose` (6, 6) are the contact's, of both compartments together, at the
+    pose plus the offset. Returns the energy stored in the restraints.
+    """
+    force[:] = 0.0
+    jacobian[:, :] = 0.0
+    shifted, applied = scratch[0:6], scratch[6:12]
+    constant = scratch[12:48].reshape(6, 6)
+    for k in range(6):
+        shifted[k] = pose[k] + problem.offset[k]
+        applied[k] = 0.0
+        for j in range(6):
+            constant[k, j] = 0.0
+    add_wrench(shifted, wrench, by_pose, problem.factor[0], force, jacobian)
+    axial = inputs[AXIAL]
+    applied[1] = -axial
+    applied[3] = -problem.line[0] * axial
+    applied[4] = -inputs[TORQUE]
+    applied[5] = -problem.line[1] * axial
+    add_wrench(pose, applied, constant, 1.0, force, jacobian)
+    force[3] -= inputs[AP]
+    energy = add_restraint(pose, problem, force, jacobian)
+    return energy + add_ligaments(pose, problem.ligaments, force, jacobian, scratch)
+
+
+@kernel
+def forces_by_time(pose, rates, problem, jacobian, change, scratch):
+    """Fill the change of Q (6,) by time at a state held: prescribed motion and loads."""
+    applied, constant = scratch[0:6], scratch[6:42].reshape(6, 6)
+    turning = scratch[42:78].reshape(6, 6)
+    turning[:, :] = 0.0
+    constant[:, :] = 0.0
+    applied[:] = 0.0
+    change[:] = 0.0
+    axial = rates[AXIAL]
+    applied[1] = -axial
+    applied[3] = -problem.line[0] * axial
+    applied[4] = -rates[TORQUE]
+    applied[5] = -problem.line[1] * axial
+    add_wrench(pose, applied, constant, 1.0, change, turning)
+    change[3] -= rates[AP]
+    for k in range(6):
+        for j in range(6):
+            if problem.roles[j] == PRESCRIBED:
+                change[k] += jacobian[k, j] * rates[j]
+
+
+@kernel
+def assemble(time, state, wrench, by_pose, problem, f, by_state, by_time, scratch):
+    """Fill f (n,), its Jacobian (n, n) and its derivative by time (n,) of M y' = f(t, y).
+
+    M is diagonal: 1, or 0 for a quasi-static coordinate without damping (`mass_of`).
+    """
+    inputs, rates, pose = scratch[0:9], scratch[9:18], scratch[18:24]
+    force, change = scratch[24:30], scratch[30:36]
+    jacobian, rest = scratch[36:72].reshape(6, 6), scratch[72:]
+    inputs_at(time, problem, inputs, rates)
+    coordinates_of(state, inputs, problem, pose)
+    forces_at(pose, inputs, wrench, by_pose, problem, force, jacobian, rest)
+    forces_by_time(pose, rates, problem, jacobian, change, rest)
+    free = 0
+    for k in range(6):
+        free += problem.roles[k] != PRESCRIBED
+    by_state[:, :] = 0.0
+    row, rate = 0, free
+    for k in range(6):
+        role = problem.roles[k]
+        if role == PRESCRIBED:
+            continue
+        damping = problem.damping[k]
+        if role == INERTIAL:
+            f[row] = state[rate]
+            by_time[row] = 0.0
+            by_state[row, rate] = 1.0
+            target, divisor = rate, problem.inertia[k]
+            by_state[rate, rate] = -damping / divisor
+            f[target] = (force[k] - damping * state[rate]) / divisor
+            rate += 1
+        else:
+            target, divisor = row, damping if damping > 0.0 else 1.0
+            f[target] = force[k] / divisor
+        by_time[target] = change[k] / divisor
+        column = 0
+        for j in range(6):
+            if problem.roles[j] != PRESCRIBED:
+                by_state[target, column] = jacobian[k, j] / divisor
+                column += 1
+        row += 1
+
+
+@kernel
+def mass_of(problem, mass):
+    """Fill the diagonal of M (n,)."""
+    row = 0
+    for k in range(6):
+        if problem.roles[k] != PRESCRIBED:
+            massless = problem.roles[k] == QUASI_STATIC and problem.damping[k] == 0.0
+            mass[row] = 0.0 if massless else 1.0
+            row += 1
+    mass[row:] = 1.0

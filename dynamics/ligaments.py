@@ -1,0 +1,229 @@
+"""Ligaments as tension-only bundles on straight lines between femur and tibia.
+
+A bundle pulls with a tension F of its length l beyond its rest length l0, strain e = l/l0 - 1:
+
+- "linear": F = k (l - l0), k [N/m] (Flores 2011);
+- "quadratic": F = k (l - l0)², k [N/m²] (Machado et al. 2010);
+- "toe": F = k e² / (2 t) up to the strain t, then F = k (e - t/2), k [N] per unit of strain and
+  t = 0.06 (Wismans et al. 1980, J Biomech 13:677-685; Blankevoort & Huiskes 1991, J Biomech Eng
+  113:263-269; the form of OpenSim's Blankevoort1991Ligament).
+
+Shorter than l0 it is slack. The tension and, but for "linear", its slope are continuous. Bundles
+that wrap around bone are longer than their line; take their strain, not their rest length, from a
+model with wrapping. Attachments are those of a right knee; a left one has its lateral coordinate,
+z, of the opposite sign.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dynamics.kernels.ligaments import (
+    LIGAMENT_WORK,
+    LINEAR,
+    QUADRATIC,
+    TOE,
+    LigamentArguments,
+    add_ligaments,
+    measure_ligaments,
+)
+from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
+from foundation.pose import Pose
+
+#: Laws of a bundle, with the unit of the stiffness.
+LIGAMENT_KINDS = {"linear": "N/m", "quadratic": "N/m²", "toe": "N"}
+_CODES = {"linear": LINEAR, "quadratic": QUADRATIC, "toe": TOE}
+#: Strain at which the toe of the law ends, customarily.
+TRANSITION_STRAIN = 0.06
+
+
+@dataclass(frozen=True, eq=False)
+class Ligament:
+    """One bundle of a ligament.
+
+    Parameters
+    ----------
+    name : str
+        Name of the bundle.
+    femoral : (3,) float64
+        Attachment in the femoral frame [m].
+    tibial : (3,) float64
+        Attachment in the tibial frame [m].
+    rest_length : float
+        Length at which it becomes taut [m], > 0.
+    stiffness : float
+        Of the law [N/m, N/m² or N, see `LIGAMENT_KINDS`], >= 0.
+    kind : {"linear", "quadratic", "toe"}
+        The law.
+    transition_strain : float
+        Strain at which the toe ends, > 0; has no meaning to the other laws.
+
+    Raises
+    ------
+    ValueError
+        If a value is out of its range; the message names the bundle.
+    """
+
+    name: str
+    femoral: FloatArray
+    tibial: FloatArray
+    rest_length: float
+    stiffness: float
+    kind: str
+    transition_strain: float = TRANSITION_STRAIN
+
+    def __post_init__(self) -> None:
+        of = f"ligament {self.name}:"
+        for end in ("femoral", "tibial"):
+            point = check_array(f"{of} {end}", getattr(self, end), (3,))
+            object.__setattr__(self, end, frozen(point))
+        kind = check_in(f"{of} kind", self.kind, LIGAMENT_KINDS)
+        numbers = {
+            "rest_length": check_number(f"{of} rest_length", self.rest_length, above=0.0, unit="m"),
+            "stiffness": check_number(
+                f"{of} stiffness", self.stiffness, at_least=0.0, unit=LIGAMENT_KINDS[kind]
+            ),
+            "transition_strain": check_number(
+                f"{of} transition_strain", self.transition_strain, above=0.0
+            ),
+        }
+        for name, value in numbers.items():
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def at_reference_strain(
+        cls,
+        name: str,
+        femoral: ArrayLike,
+        tibial: ArrayLike,
+        strain: float,
+        stiffness: float,
+        kind: str = "toe",
+        *,
+        pose: Pose | None = None,
+        transition_strain: float = TRANSITION_STRAIN,
+    ) -> Self:
+        """Build a bundle from its strain at a reference pose, l0 = l / (1 + strain).
+
+        The customary way to state rest lengths, which cannot be measured in place (Blankevoort et
+        al. 1991).
+
+        Parameters
+        ----------
+        name, femoral, tibial, stiffness, kind, transition_strain
+            As of the class.
+        strain : float
+            At the reference pose, > -1; negative where the bundle is slack.
+        pose : Pose, optional
+            The reference pose; by default zero, where the two frames coincide.
+
+        Raises
+        ------
+        ValueError
+            If a value is out of its range, or the two attachments coincide at that pose.
+        """
+        of = f"ligament {name}:"
+        reference = pose or Pose()
+        femur = check_array(f"{of} femoral", femoral, (3,))
+        tibia = check_array(f"{of} tibial", tibial, (3,))
+        line = reference.rotation_matrix @ femur + reference.translation - tibia
+        rest_length = math.hypot(*line) / (1.0 + check_number(f"{of} strain", strain, above=-1.0))
+        return cls(name, femur, tibia, rest_length, stiffness, kind, transition_strain)
+
+
+def pack(ligaments: Sequence[Ligament]) -> LigamentArguments:
+    """Return the bundles, possibly none, as `dynamics.kernels.ligaments` takes them."""
+    return LigamentArguments(
+        np.array([each.femoral for each in ligaments], dtype=np.float64).reshape(-1, 3),
+        np.array([each.tibial for each in ligaments], dtype=np.float64).reshape(-1, 3),
+        np.array([each.rest_length for each in ligaments], dtype=np.float64),
+        np.array([each.stiffness for each in ligaments], dtype=np.float64),
+        np.array([each.transition_strain for each in ligaments], dtype=np.float64),
+        np.array([_CODES[each.kind] for each in ligaments], dtype=np.int64),
+    )
+
+
+def ligament_potential(
+    ligaments: Sequence[Ligament] | LigamentArguments, pose: Pose
+) -> tuple[float, FloatArray, FloatArray]:
+    """Return energy, generalised forces and stiffness of all bundles together.
+
+    Parameters
+    ----------
+    ligaments : sequence of Ligament, or LigamentArguments
+        The bundles, packed where they are asked for often.
+    pose : Pose
+        Where.
+
+    Returns
+    -------
+    energy : float
+        Stored [J].
+    force : (6,) float64
+        Conjugate to the pose coordinates, -d(energy)/d(coordinates) [N m, N].
+    jacobian : (6, 6) float64
+        d(force)/d(coordinates), symmetric.
+    """
+    force, jacobian = np.zeros(6), np.zeros((6, 6))
+    work = np.empty(LIGAMENT_WORK)
+    energy = add_ligaments(pose.array, _packed(ligaments), force, jacobian, work)
+    return float(energy), force, jacobian
+
+
+def ligament_lengths(
+    ligaments: Sequence[Ligament] | LigamentArguments, poses: Pose | ArrayLike
+) -> FloatArray:
+    """Return the length of every bundle [m]; arguments and shapes as of `ligament_forces`."""
+    return _measure(_packed(ligaments), poses)[0]
+
+
+def ligament_strains(
+    ligaments: Sequence[Ligament] | LigamentArguments, poses: Pose | ArrayLike
+) -> FloatArray:
+    """Return the strain of every bundle, negative when slack; shapes as of `ligament_forces`."""
+    packed = _packed(ligaments)
+    return _measure(packed, poses)[0] / packed.rest_length - 1.0
+
+
+def ligament_forces(
+    ligaments: Sequence[Ligament] | LigamentArguments, poses: Pose | ArrayLike
+) -> FloatArray:
+    """Return the tension of every bundle [N].
+
+    Parameters
+    ----------
+    ligaments : sequence of Ligament, or LigamentArguments
+        The B bundles.
+    poses : Pose or (n, 6) float64
+        One pose, or the coordinates of many [rad, m].
+
+    Returns
+    -------
+    (B,) or (n, B) float64
+        >= 0.
+    """
+    return _measure(_packed(ligaments), poses)[1]
+
+
+def _packed(ligaments: Sequence[Ligament] | LigamentArguments) -> LigamentArguments:
+    # A packed set is itself a tuple, hence this order.
+    return ligaments if isinstance(ligaments, LigamentArguments) else pack(ligaments)
+
+
+def _measure(
+    ligaments: LigamentArguments, poses: Pose | ArrayLike
+) -> tuple[FloatArray, FloatArray]:
+    one = isinstance(poses, Pose)
+    rows = poses.array[None] if isinstance(poses, Pose) else check_array("poses", poses, (None, 6))
+    lengths = np.empty((len(rows), ligaments.rest_length.size))
+    tensions = np.empty_like(lengths)
+    work = np.empty(LIGAMENT_WORK)
+    for row, length, tension in zip(rows, lengths, tensions, strict=True):
+        measure_ligaments(row, ligaments, length, tension, work)
+    return (lengths[0], tensions[0]) if one else (lengths, tensions)

@@ -1,0 +1,96 @@
+"""Pictures of the report: frames of the knee, wear, and all combinations of inputs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from foundation.checks import FloatArray
+from foundation.pose import Pose
+from pipeline import cycle_figures as figures
+from pipeline.frames import Frames, WearOfCycle
+from pipeline.report_inputs import MODELS, PressureMaps
+from pipeline.report_pictures import Picture
+
+#: Quantities drawn for all combinations: column, label, unit, factor from SI, and factor and
+#: unit of the differences.
+_DRAWN = (
+    ("anterior_m", "anterior position", "mm", 1e3, 1e3, "µm"),
+    ("rotation_rad", "internal rotation", "°", 180.0 / np.pi, 1.0, "°"),
+    ("medial_force_y_N", "medial axial force", "N", 1.0, 1.0, "N"),
+    ("medial_peak_pressure_Pa", "medial peak pressure", "MPa", 1e-6, 1.0, "MPa"),
+    ("lateral_peak_pressure_Pa", "lateral peak pressure", "MPa", 1e-6, 1.0, "MPa"),
+)
+
+
+def frame_pictures(frames: Frames | None) -> tuple[Picture | None, list[Picture]]:
+    """Return the colour scale of the frames and a picture of the knee at each instant."""
+    if frames is None:
+        return None, []
+    tibia = 1e3 * frames.tibia_vertices, frames.tibia_faces
+    femora = [(1e3 * femur, frames.femur_faces) for femur in _placed(frames)]
+    extent = figures.extent_of([vertices for vertices, _ in femora], tibia[0])
+    limit = 1e-6 * float(frames.pressure_Pa.max()) or 1.0
+    shown = []
+    for k, percent in enumerate(frames.gait_percent):
+        uri = figures.frame_panel(
+            femora[k],
+            tibia,
+            1e-6 * frames.pressure_Pa[k],
+            limit,
+            1e3 * frames.centre_m[MODELS.index("surrogate"), k],
+            extent,
+        )
+        text = f"Knee and pressure on the plateau at {percent:.0f} % of the gait cycle"
+        shown.append(Picture(uri, text))
+    scale = figures.colour_bar(limit, "pressure [MPa]")
+    return Picture(scale, f"Colour scale of the pressure, 0 to {limit:.3g} MPa"), shown
+
+
+def _placed(frames: Frames) -> list[FloatArray]:
+    """Return the vertices of the femur in the tibial frame at each instant [m]."""
+    poses = [Pose.from_array(row) for row in frames.poses]
+    return [frames.femur_vertices @ pose.rotation_matrix.T + pose.translation for pose in poses]
+
+
+def wear_pictures(wear: WearOfCycle | None, plateau: PressureMaps) -> list[Picture]:
+    """Return the depths of wear per million cycles by both models, beside each other."""
+    if wear is None:
+        return []
+    # A million cycles, in micrometres.
+    depth = 1e6 * 1e6 * wear.depth_m
+    uri = figures.wear_panel(
+        (1e3 * plateau.vertices, plateau.faces),
+        list(depth),
+        ["original, by its springs", "surrogate, from its loads"],
+        "depth [µm per million cycles]",
+    )
+    return [Picture(uri, "Depth of wear per million cycles, original and surrogate")]
+
+
+def combination_pictures(table: pd.DataFrame | None) -> list[Picture]:
+    """Return a picture per quantity with all combinations, both models overlaid."""
+    if table is None:
+        return []
+    parts = {
+        model: {
+            str(name): rows
+            for name, rows in table[table["model"] == model].groupby("combination", sort=False)
+        }
+        for model in MODELS
+    }
+    both = [name for name in parts["original"] if name in parts["surrogate"]]
+    if not both:
+        return []
+    percent = parts["original"][both[0]]["gait_percent"].to_numpy()
+    shown = []
+    for column, label, unit, factor, finer, fine in _DRAWN:
+        original, surrogate = (
+            {name: factor * parts[model][name][column].to_numpy() for name in both}
+            for model in MODELS
+        )
+        uri = figures.combinations_panel(
+            percent, original, surrogate, f"{label} [{unit}]", (finer, f"difference [{fine}]")
+        )
+        shown.append(Picture(uri, f"All combinations, both models: {label}"))
+    return shown

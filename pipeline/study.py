@@ -1,0 +1,223 @@
+"""A study from its file to its folder: the design, the runs, their summary and its page."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import tomli_w
+from pydantic import ValidationError
+from tqdm import tqdm
+
+from dynamics.waveforms import LEVEL_WALKING
+from foundation.checks import FloatArray
+from pipeline.config import ConfigError, explain, load_config, load_section
+from pipeline.files import replacing, write_json, write_text
+from pipeline.original import chunks_in_processes
+from pipeline.report_inputs import content_of
+from pipeline.run_folder import RunError, changed_keys
+from pipeline.samples import ChunkStore, read_table, write_table
+from pipeline.simulation_schema import SimulationConfig
+from pipeline.study_design import study_table
+from pipeline.study_factors import check_applicable
+from pipeline.study_report import write_page
+from pipeline.study_runs import (
+    OUTPUTS,
+    RUN_COLUMNS,
+    WAVES,
+    Task,
+    outputs_of,
+    run_rows,
+    setting_of,
+    simulate_inputs,
+    wear_of,
+)
+from pipeline.study_schema import StudyFile
+from pipeline.study_summary import KEY_OUTPUTS, summarise
+
+#: Files of a run directory that a study needs; the last is written when the run ends.
+_NEEDED = ("config.toml", "path.json", "knee.npz", "run.json")
+#: Files of a study's folder.
+_FILES = ("runs.parquet", "waveforms.npz", "inputs.json", "summary.json", "study.html")
+# Files that the finished chunks are spread over at most.
+_MOST_CHUNKS = 400
+
+
+def load_study(path: str | Path, overrides: tuple[str, ...] = ()) -> StudyFile:
+    """Read the file of a study; waveforms that it names stand beside it.
+
+    Raises
+    ------
+    ConfigError
+        If the file is missing or is no TOML, a key is unknown or a value out of range.
+    """
+    file = load_section(path, StudyFile, overrides)
+    waveforms = file.simulation.get("waveforms", LEVEL_WALKING.stem)
+    if waveforms == LEVEL_WALKING.stem:
+        return file
+    beside = str((Path(path).parent / waveforms).resolve())
+    return file.model_copy(update={"simulation": {**file.simulation, "waveforms": beside}})
+
+
+def task_of(file: StudyFile) -> Task:
+    """Return what the runs of a study share.
+
+    Raises
+    ------
+    RunError
+        If the run directory is missing or its run has not ended.
+    ConfigError
+        If a replaced key of [simulation] cannot be used.
+    """
+    study, folder = file.study, Path(file.study.run)
+    if not folder.is_dir():
+        raise RunError(
+            f"study.run: {folder}: no such run directory; make it with "
+            "`python -m pipeline run CONFIG` or name another"
+        )
+    missing = [name for name in _NEEDED if not (folder / name).is_file()]
+    if missing:
+        raise RunError(
+            f"study.run: {folder}: the run has not ended, {missing[0]} is missing; go on with "
+            "`python -m pipeline run CONFIG --resume`"
+        )
+    simulation = load_config(folder / "config.toml").simulation
+    try:
+        replaced = SimulationConfig.model_validate(simulation.model_dump() | file.simulation)
+    except ValidationError as error:
+        raise ConfigError(explain("[simulation]", error, SimulationConfig)) from error
+    return Task.of(folder, study.model, replaced, study.outside)
+
+
+def carry_out(
+    file: StudyFile, folder: Path, *, resume: bool = False, quiet: bool = False
+) -> dict[str, Any]:
+    """Carry out a study and write its folder.
+
+    Parameters
+    ----------
+    file : StudyFile
+        The study.
+    folder : Path
+        Where to write.
+    resume : bool
+        Whether to go on with what an interrupted study left there.
+    quiet : bool
+        Whether to leave out the progress bar.
+
+    Returns
+    -------
+    dict
+        What `summary.json` holds.
+
+    Raises
+    ------
+    RunError, ConfigError
+        If the study or the run that it is of cannot be used.
+    SimulationError, EquilibriumError
+        If the nominal cycle itself cannot be simulated.
+    """
+    begun = time.perf_counter()  # What cannot be used is told before files are touched.
+    task, table = task_of(file), study_table(file.study)
+    setting = setting_of(task)
+    check_applicable(setting.nominal, table.columns[1:])
+    # In this process first, so that the workers find the kernels compiled.
+    result = simulate_inputs(setting, setting.nominal)
+    nominal = outputs_of(result, wear_of(setting, setting.nominal, result))
+    _prepare(file, folder, task, resume=resume)
+    runs = _runs(file, folder, task, table, result.gait_percent, quiet=quiet)
+    summary = summarise(file.study, runs, nominal)
+    summary["seconds"] = time.perf_counter() - begun
+    write_json(folder / "summary.json", summary)
+    write_page(folder, summary, runs, tomli_w.dumps(_dumped(file)))
+    return summary
+
+
+def _dumped(file: StudyFile) -> dict[str, Any]:
+    return file.model_dump(exclude_none=True)
+
+
+def _prepare(file: StudyFile, folder: Path, task: Task, *, resume: bool) -> None:
+    """Make the folder, or check that the one to be resumed belongs to this study."""
+    stored, text = folder / "config.toml", tomli_w.dumps(_dumped(file))
+    if folder.exists() and not folder.is_dir():
+        raise RunError(f"{folder}: expected a folder, found a file; choose another --out")
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / "inputs.json").exists():
+        raise RunError(f"{folder}: not empty and no study; choose another with --out")
+    if resume and stored.exists():
+        changed = changed_keys(stored, text, "study")
+        with content_of(folder / "inputs.json"):
+            before = json.loads((folder / "inputs.json").read_text(encoding="utf-8"))["source"]
+        if changed or before != task.source:
+            what = f"which differs in {', '.join(changed)}" if changed else "or of another run"
+            raise RunError(
+                f"{folder}: begun with another configuration, {what}; carry it out without "
+                "--resume or with another --out"
+            )
+    else:
+        for name in _FILES:
+            (folder / name).unlink(missing_ok=True)
+        ChunkStore(folder / "chunks").clear()
+    write_json(folder / "inputs.json", {"source": task.source, "run": file.study.run})
+    write_text(stored, text)
+
+
+def _runs(
+    file: StudyFile,
+    folder: Path,
+    task: Task,
+    table: pd.DataFrame,
+    percent: FloatArray,
+    *,
+    quiet: bool,
+) -> pd.DataFrame:
+    """Return a row per run: the stored ones of a resumed study, or carried out now and stored."""
+    path, store = folder / "runs.parquet", ChunkStore(folder / "chunks", RUN_COLUMNS)
+    if not path.exists():
+        study = file.study
+        workers = study.workers or os.cpu_count() or 1
+        size = max(study.chunk, len(table) // _MOST_CHUNKS)
+        compute = chunks_in_processes(workers, partial(run_rows, task))
+        with tqdm(total=len(table), unit="run", desc=study.name, disable=quiet) as bar:
+
+            def advance(rows: int) -> None:
+                bar.update(rows)
+
+            # Chunks are known by a digest of the table: the source keeps those of others apart.
+            done = store.evaluate(table.assign(source=task.source), size, compute, advance)
+        _write_waves(folder / "waveforms.npz", done, percent)
+        kept = [name for name in done.columns if not name.startswith("wave_") and name != "source"]
+        write_table(done[kept], path)
+    store.clear()
+    return read_table(path, ("run", "status", "reason", *OUTPUTS))
+
+
+def _write_waves(path: Path, table: pd.DataFrame, percent: FloatArray) -> None:
+    """Store the waveforms (runs, instants) as float32, NaN where a run failed."""
+    waves = {name: np.stack(table[f"wave_{name}"].to_list()) for name in WAVES}
+    arrays: dict[str, Any] = {"gait_percent": percent, "run": table["run"].to_numpy(), **waves}
+    with replacing(path) as partial_file, partial_file.open("wb") as stream:
+        np.savez_compressed(stream, **arrays)
+
+
+def told(summary: dict[str, Any], folder: Path) -> str:
+    """Return a study in a few lines."""
+    lines = [
+        f"{summary['runs']} runs, {summary['failed']} failed, {summary['flagged']} left the "
+        f"trained domain; {summary['seconds']:.1f} s"
+    ]
+    for name in KEY_OUTPUTS:
+        found = summary["outputs"][name]
+        if found is not None:
+            output = OUTPUTS[name]
+            lines.append(
+                f"{output.label}: median {found['q50']:.4g} {output.unit}, 95 % within "
+                f"{found['q2.5']:.4g} to {found['q97.5']:.4g}"
+            )
+    return "\n".join([*lines, f"page: {folder / 'study.html'}"])

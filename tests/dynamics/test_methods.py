@@ -1,0 +1,172 @@
+"""Rosenbrock methods on the knee, full and reduced: against scipy, and against each other."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.integrate import solve_ivp
+
+from dynamics import KneeSimulator, settle, simulate
+from dynamics.equations import KneeEquations
+from dynamics.kernels import rosenbrock
+from dynamics.kernels.tableaus import RODAS5P
+from dynamics.simulator import FREE_COORDINATES, REDUCED
+from foundation.pose import COORDINATES, Pose
+
+OFFSET = (4e-3, 3e-3)
+DAMPED = KneeSimulator(superior_damping=2e3, adduction_damping=2.0, lateral_damping=2e3)
+#: Quasi-static coordinates that nothing slows down.
+MASSLESS = KneeSimulator(
+    quasi_static=REDUCED, superior_damping=0.0, adduction_damping=0.0, lateral_damping=0.0
+)
+
+
+def share_of_range(found, truth):
+    """Largest difference of the free coordinates over the range that each goes through."""
+    return (np.abs(found - truth).max(axis=0)[1:] / np.ptp(truth, axis=0)[1:]).max()
+
+
+def resting(model, simulator, cycle, time, **arguments):
+    """The equilibrium at one instant of a cycle."""
+    flexion, applied = cycle.at(time)
+    return settle(
+        model,
+        simulator,
+        flexion=flexion,
+        axial_force=applied.axial_force,
+        ap_force=applied.ap_force,
+        internal_torque=applied.internal_torque,
+        **{"start": Pose()} | arguments,
+    )
+
+
+@pytest.mark.parametrize("quasi_static", [(), REDUCED], ids=["full", "reduced"])
+def test_agreement_with_radau_at_tight_tolerance(knee, waves, quasi_static):
+    """Within 1e-8 of the range of every coordinate and rate."""
+    dishes, cycle = knee(offset=OFFSET, stiffness=1e7), waves(0.05)
+    simulator = replace(DAMPED, quasi_static=quasi_static)
+    radau = simulate(dishes, simulator, cycle, samples=21, rtol=1e-9, method="Radau")
+    for method, rtol in (("Rodas5P", 1e-9), ("Rodas4P", 1e-9)):
+        found = simulate(dishes, simulator, cycle, samples=21, rtol=rtol, method=method)
+        assert share_of_range(found.poses, radau.poses) < 1e-8
+        inertial = [k for k, n in enumerate(COORDINATES) if n not in quasi_static]
+        assert share_of_range(found.rates[:, inertial], radau.rates[:, inertial]) < 1e-7
+
+
+def test_massless_coordinates_against_elimination(knee, waves):
+    """The equilibria solved within each call of an integrator of ordinary equations."""
+    dishes, cycle = knee(offset=OFFSET, stiffness=1e7), waves(0.1)
+    first = resting(dishes, MASSLESS, cycle, 0.0, tolerance=1e-12)
+    equations = KneeEquations(dishes, MASSLESS, cycle, first)
+    moving = equations.mass == 1.0
+    rows = ~moving
+    assert rows.sum() == 3
+    guess = np.zeros(equations.size)
+
+    def complete(time, y):
+        guess[moving] = y
+        for _ in range(20):
+            left = equations.derivative(time, guess)[rows]
+            step = np.linalg.solve(equations.jacobian(time, guess)[np.ix_(rows, rows)], left)
+            guess[rows] -= step
+            if np.abs(step).max() < 1e-14:
+                break
+        return guess.copy()
+
+    times = np.linspace(0.0, 0.1, 41)
+    start = np.zeros(moving.sum())
+    start[-2:] = 0.05, 0.01  # not the motion of rest
+    oracle = solve_ivp(
+        lambda t, y: equations.derivative(t, complete(t, y))[moving],
+        (0.0, 0.1), start, "Radau", times, rtol=1e-8, atol=1e-11,
+    )  # fmt: skip
+    # Backwards, for the guess stands at the end.
+    pairs = list(zip(times, oracle.y.T, strict=True))
+    expected = np.array([complete(t, y) for t, y in reversed(pairs)])[::-1]
+
+    # The same start, which `simulate` would not take: rates come with the initial pose at rest.
+    found = advanced(dishes, MASSLESS, cycle, first, start[-2:], times)
+    assert_allclose(found[:, :5], expected[:, :5], rtol=0.0, atol=2e-9)
+    assert np.ptp(expected[:, :5], axis=0).min() > 1e-5
+
+
+def advanced(model, simulator, cycle, first, rates, times):
+    """States that the Rosenbrock method gives from a pose and rates."""
+    equations = KneeEquations(model, simulator, cycle, first)
+    state = np.concatenate([np.zeros(len(equations.free)), rates])
+    limits = rosenbrock.Limits(1e-9, np.full(state.size, 1e-13), np.full(5, 1.0), 1e-2, 100_000)
+    states = np.empty((len(times), state.size))
+    ended = rosenbrock.integrate(
+        equations.fill, None, RODAS5P, equations.mass, state, times, limits,
+        np.zeros(4, dtype=np.int64), np.zeros(2), states,
+    )  # fmt: skip
+    assert ended == rosenbrock.DONE
+    return states
+
+
+def test_full_dynamics_tends_to_reduced_as_masses_vanish(knee, waves):
+    """In proportion to the mass, damping the same."""
+    dishes, cycle = knee(offset=OFFSET), waves(0.5)
+    reduced = simulate(dishes, replace(DAMPED, quasi_static=REDUCED), cycle, samples=21, rtol=1e-7)
+    errors = []
+    for share in (1.0, 0.1):
+        light = replace(
+            DAMPED,
+            adduction_inertia=share * DAMPED.adduction_inertia,
+            superior_mass=share * DAMPED.superior_mass,
+            lateral_mass=share * DAMPED.lateral_mass,
+        )
+        full = simulate(dishes, light, cycle, samples=21, rtol=1e-7)
+        errors.append(np.abs(full.poses - reduced.poses).max(axis=0)[[1, 4, 5]])
+    assert_allclose(errors[1] / errors[0], 0.1, rtol=0.3)
+
+
+def test_reduced_dynamics_differ_little_at_the_speed_of_walking(knee, waves):
+    dishes, cycle = knee(offset=OFFSET), waves(1.0)
+    full = simulate(dishes, KneeSimulator(), cycle, samples=51)
+    reduced = simulate(dishes, KneeSimulator(quasi_static=REDUCED), cycle, samples=51)
+    assert share_of_range(reduced.poses, full.poses) < 1e-2
+    assert_allclose(reduced.loads[:, 1], full.loads[:, 1], rtol=0.0, atol=2.0)
+    assert reduced.statistics.steps <= full.statistics.steps
+
+
+def test_quasi_static_knee_without_damping_is_a_sequence_of_equilibria(knee, waves):
+    dishes, cycle = knee(offset=OFFSET), waves(1.0)
+    none = {f"{name}_damping": 0.0 for name in FREE_COORDINATES}
+    simulator = KneeSimulator(quasi_static=FREE_COORDINATES, **none)
+    begin = resting(dishes, simulator, cycle, 0.0, tolerance=1e-11)
+    result = simulate(dishes, simulator, cycle, samples=11, rtol=1e-8, initial=begin)
+    for time, pose in zip(result.time, result.poses, strict=True):
+        rest = resting(dishes, simulator, cycle, time, start=Pose.from_array(pose), tolerance=1e-10)
+        assert_allclose(pose, rest.array, rtol=0.0, atol=1e-9)
+    # The rates are those at which the equilibrium moves.
+    h = 1e-5
+    after, before = (resting(dishes, simulator, cycle, 0.3 + s * h, tolerance=1e-11).array
+                     for s in (1, -1))  # fmt: skip
+    assert_allclose(result.rates[3], (after - before) / (2 * h), rtol=0.02, atol=1e-5)
+
+
+@pytest.mark.parametrize("simulator", [replace(DAMPED, quasi_static=REDUCED), MASSLESS],
+                         ids=["damped", "massless"])  # fmt: skip
+def test_rates_of_quasi_static_coordinates_are_those_of_the_poses(knee, waves, simulator):
+    result = simulate(knee(offset=OFFSET), simulator, waves(0.5), samples=801, rtol=1e-6)
+    slope = (result.poses[2:] - result.poses[:-2]) / (result.time[2:] - result.time[:-2])[:, None]
+    scale = np.abs(slope).max(axis=0)
+    slope, rates = slope[20:], result.rates[21:-1]  # beyond the transient of the start
+    assert (np.abs(slope - rates).max(axis=0) < 5e-3 * scale).all()
+
+
+@pytest.mark.parametrize("method", ["Radau", "BDF", "LSODA"])
+def test_scipy_does_not_take_massless_coordinates(knee, constant, method):
+    with pytest.raises(ValueError, match=f"{method} cannot take quasi-static.*Rodas5P or Rodas4P"):
+        simulate(knee(), MASSLESS, constant(0.01), method=method)
+
+
+def test_massless_coordinate_that_nothing_holds_is_named(knee, constant):
+    """On planes the lateral coordinate has no equation."""
+    planes = knee(along=np.inf, across=np.inf)
+    start = Pose(superior=-((500.0 / 1.3e9) ** (2 / 3)))
+    loose = replace(MASSLESS, medial_offset=0.0)
+    with pytest.raises(RuntimeError, match=r"stopped at 0 s.*nothing holds a coordinate"):
+        simulate(planes, loose, constant(0.1), initial=start)

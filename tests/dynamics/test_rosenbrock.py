@@ -1,0 +1,377 @@
+"""Rosenbrock methods on equations with closed solutions, and the linear systems in them."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.integrate import solve_ivp
+
+from dynamics.kernels import rosenbrock
+from dynamics.kernels.linear import factorise, solve
+from dynamics.kernels.rosenbrock import Limits
+from dynamics.kernels.tableaus import RODAS4P, RODAS5P, TABLEAUS
+
+BOTH = pytest.mark.parametrize("tableau", TABLEAUS.values(), ids=TABLEAUS)
+LOOSE = 1e30
+
+
+class Run(NamedTuple):
+    """What an integration gave."""
+
+    ended: int
+    states: np.ndarray
+    counts: np.ndarray
+    where: np.ndarray
+
+
+def run(problem, tableau, times, *, rtol=LOOSE, atol=LOOSE, max_step, most=100_000, size=()):
+    """Integrate a problem; by default a tolerance that every step keeps."""
+    times = np.atleast_1d(np.asarray(times, dtype=float))
+    begin = np.array(problem.exact(0.0))
+    n = len(begin)
+    states = np.full((len(times), n), np.nan)
+    counts, where = np.zeros(4, dtype=np.int64), np.zeros(2)
+    limits = Limits(rtol, np.full(n, atol), np.array(size, dtype=float), max_step, most)
+    mass = np.array(problem.mass, dtype=float)
+    ended = rosenbrock.integrate(
+        problem.fill, None, tableau, mass, begin, times, limits, counts, where, states
+    )
+    return Run(ended, states, counts, where)
+
+
+@dataclass
+class Kaps:
+    """Kaps's problem (Dekker & Verwer 1984, eq. 7.1.3) in coordinates that move.
+
+    e y1' = -(1 + 2 e) y1 + y2², y2' = y1 - y2 - y2² has the solution (exp(-2 t), exp(-t)) for every
+    e; with e = 0 it is differential-algebraic of index 1. Here z = y + (sin t, cos 2t), so that
+    time enters by itself.
+    """
+
+    stiff: float = 1.0
+
+    @property
+    def mass(self):
+        return (1.0 if self.stiff > 0.0 else 0.0, 1.0)
+
+    @staticmethod
+    def shift(t):
+        values = (np.sin(t), np.cos(2 * t))
+        return np.array([values, (np.cos(t), -2 * np.sin(2 * t)), (-values[0], -4 * values[1])])
+
+    def exact(self, t):
+        return np.stack([np.exp(-2 * t), np.exp(-t)], axis=-1) + np.moveaxis(
+            self.shift(t)[0], 0, -1
+        )
+
+    def fill(self, _, t, z, wanted, f, by_state, by_time):
+        s, rate, bend = self.shift(t)
+        y1, y2 = z - s
+        share = self.stiff if self.stiff > 0.0 else 1.0
+        f[:] = (-(1.0 + 2.0 * self.stiff) * y1 + y2 * y2) / share, y1 - y2 - y2 * y2
+        j = np.array([[-(1.0 + 2.0 * self.stiff) / share, 2 * y2 / share], [1.0, -1.0 - 2.0 * y2]])
+        moving = np.array(self.mass)
+        f += moving * rate
+        if wanted:
+            by_state[:] = j
+            by_time[:] = moving * bend - j @ rate
+        return True
+
+
+@dataclass
+class Prothero:
+    """y' = -l (y - p(t)) + p'(t), y = p = sin(t + 0.3) (Prothero & Robinson 1974)."""
+
+    decay: float
+    mass = (1.0,)
+
+    def exact(self, t):
+        return np.sin(np.asarray(t)[..., None] + 0.3)
+
+    def fill(self, _, t, y, wanted, f, by_state, by_time):
+        f[0] = -self.decay * (y[0] - np.sin(t + 0.3)) + np.cos(t + 0.3)
+        by_state[0, 0] = -self.decay
+        by_time[0] = self.decay * np.cos(t + 0.3) - np.sin(t + 0.3)
+        return True
+
+
+@dataclass
+class Linear:
+    """y' = A y."""
+
+    matrix: np.ndarray
+
+    @property
+    def mass(self):
+        return np.ones(len(self.matrix))
+
+    def exact(self, t):
+        assert t == 0.0
+        return np.eye(len(self.matrix))[0]
+
+    def fill(self, _, t, y, wanted, f, by_state, by_time):
+        f[:] = self.matrix @ y
+        by_state[:] = self.matrix
+        by_time[:] = 0.0
+        return True
+
+
+def orders(problem, tableau, steps, error):
+    """Order seen between each two step lengths."""
+    errors = [error(problem, tableau, h) for h in steps]
+    return np.diff(np.log(errors)) / np.diff(np.log(steps))
+
+
+def at_end(problem, tableau, h):
+    done = run(problem, tableau, 1.0, max_step=h)
+    assert done.ended == rosenbrock.DONE
+    return np.abs(done.states[0] - problem.exact(1.0)).max()
+
+
+def between(problem, tableau, h):
+    times = np.linspace(0.0, 1.0, 331)
+    found = run(problem, tableau, times, max_step=h).states
+    return np.abs(found - problem.exact(times)).max()
+
+
+STEPS = 1.0 / np.array([16.0, 32.0, 64.0])
+
+
+@BOTH
+def test_order_of_convergence(tableau):
+    """4 and 5."""
+    seen = orders(Kaps(1.0), tableau, STEPS, at_end)
+    assert_allclose(seen, tableau.order[0], rtol=0.0, atol=0.3)
+
+
+@BOTH
+def test_order_of_differential_algebraic_equations(tableau):
+    """At least that of ordinary ones, index 1."""
+    seen = orders(Kaps(0.0), tableau, 1.0 / np.array([4.0, 8.0, 16.0]), at_end)
+    assert (seen > tableau.order[0] - 0.3).all()
+
+
+@pytest.mark.parametrize("decay", [1e4, 1e8])
+@BOTH
+def test_order_is_kept_where_it_is_stiff(tableau, decay):
+    """Prothero and Robinson's: most Rosenbrock methods fall to order 1 or 2 here."""
+    seen = orders(Prothero(decay), tableau, STEPS, between)
+    assert (seen > 3.8).all()
+    # The result itself is the nearer the stiffer: h³ / l.
+    errors = [at_end(Prothero(each), tableau, 0.1) for each in (1e2, 1e4, 1e6)]
+    assert errors[1] < 0.2 * errors[0]
+    assert errors[2] < 0.02 * errors[1]
+
+
+@pytest.mark.parametrize("stiff", [1.0, 0.0], ids=["smooth", "index 1"])
+@BOTH
+def test_order_between_steps(tableau, stiff):
+    """Dense output of one order less."""
+    seen = orders(Kaps(stiff), tableau, STEPS, between)
+    assert seen[-1] > tableau.order[1] - 0.3
+    assert between(Kaps(stiff), tableau, STEPS[1]) < 1e-4
+
+
+def test_dense_output_meets_the_ends_and_the_slope_of_a_step():
+    problem, times = Kaps(), [0.0, 1e-9, 0.1, 0.1 - 1e-9]
+    found = run(problem, RODAS5P, sorted(times), max_step=5.0).states
+    assert_allclose(found[0], problem.exact(0.0), rtol=1e-15)
+    rate = (problem.exact(1e-6) - problem.exact(0.0)) / 1e-6
+    assert_allclose((found[1] - found[0]) / 1e-9, rate, rtol=1e-3)
+    assert_allclose(found[2], found[3], rtol=0.0, atol=1e-8)
+
+
+def one_step(matrix, tableau):
+    """Result of one step of length 1 from (1, 0, ...)."""
+    done = run(Linear(np.atleast_2d(matrix)), tableau, 1.0, max_step=50.0)
+    assert done.counts[rosenbrock.STEPS] == 1
+    return done.states[0]
+
+
+@BOTH
+def test_stability_function_is_that_of_the_exponential(tableau):
+    """R(z) - exp(z) = O(z^(p + 1))."""
+    z = np.array([0.4, 0.2])
+    errors = [abs(one_step(-x, tableau)[0] - np.exp(-x)) for x in z]
+    order = np.log(errors[0] / errors[1]) / np.log(2.0)
+    assert_allclose(order, tableau.order[0] + 1.0, rtol=0.0, atol=0.4)
+
+
+@BOTH
+def test_methods_are_l_stable(tableau):
+    """|R| <= 1 on the imaginary axis, R = 0 at infinity."""
+    for decay in (1e6, 1e9, 1e12):
+        assert abs(one_step(-decay, tableau)[0]) < 20.0 / decay + 1e-13
+    for frequency in 10.0 ** np.linspace(-2.0, 4.0, 61):
+        turned = one_step([[0.0, frequency], [-frequency, 0.0]], tableau)
+        assert np.hypot(*turned) <= 1.0 + 1e-12
+
+
+@BOTH
+def test_tolerance_is_kept_and_costs_steps(tableau):
+    errors, steps = [], []
+    for rtol in (1e-4, 1e-6, 1e-8, 1e-10):
+        done = run(Kaps(), tableau, np.linspace(0, 1, 101), rtol=rtol, atol=rtol, max_step=1.0)
+        assert done.ended == rosenbrock.DONE
+        errors.append(np.abs(done.states - Kaps().exact(np.linspace(0, 1, 101))).max() / rtol)
+        steps.append(done.counts[rosenbrock.STEPS])
+    assert max(errors) < 30.0
+    assert steps == sorted(steps)
+    # Two decimals of tolerance take 10^(2 / order) times as many steps.
+    share = steps[-1] / steps[-2]
+    assert_allclose(np.log10(share), 2.0 / tableau.order[0], rtol=0.3)
+
+
+def test_van_der_pol_against_radau():
+    """Relaxation oscillation: steps over four decades, and rejections at the turns."""
+
+    class Oscillator:
+        mass = (1.0, 1.0)
+
+        def exact(self, t):
+            return [2.0, 0.0]
+
+        def fill(self, _, t, y, wanted, f, by_state, by_time):
+            f[:] = y[1], 1e3 * ((1.0 - y[0] ** 2) * y[1] - y[0])
+            by_state[:] = [[0.0, 1.0], [-1e3 * (2 * y[0] * y[1] + 1), 1e3 * (1 - y[0] ** 2)]]
+            by_time[:] = 0.0
+            return True
+
+    def derivative(t, y):
+        return [y[1], 1e3 * ((1.0 - y[0] ** 2) * y[1] - y[0])]
+
+    times = np.linspace(0.0, 2.0, 9)
+    truth = solve_ivp(derivative, (0, 2), [2.0, 0.0], "Radau", times, rtol=1e-9, atol=1e-10)
+    found = run(Oscillator(), RODAS5P, times, rtol=1e-8, atol=1e-8, max_step=1.0)
+    assert_allclose(found.states[:, 0], truth.y[0], rtol=0.0, atol=1e-6)
+    assert found.counts[rosenbrock.REJECTED] > 3
+    assert found.counts[rosenbrock.STEPS] < 1500
+
+
+def test_counts_are_those_of_the_calls():
+    calls = []
+
+    class Counting(Kaps):
+        def fill(self, arguments, t, z, wanted, *filled):
+            calls.append(wanted)
+            return super().fill(arguments, t, z, wanted, *filled)
+
+    done = run(Counting(1e-3), RODAS5P, 1.0, rtol=1e-7, atol=1e-7, max_step=1.0)
+    steps, rejected, evaluations, jacobians = done.counts
+    assert evaluations == len(calls)
+    assert jacobians == sum(calls) == steps + 1
+    assert evaluations == jacobians + 7 * (steps + rejected)
+
+
+def test_reports_are_at_the_times_asked_for():
+    times = [0.3, 0.30001, 0.31, 0.9, 1.0]
+    done = run(Kaps(), RODAS5P, times, rtol=1e-9, atol=1e-9, max_step=1.0)
+    assert_allclose(done.states, Kaps().exact(np.array(times)), rtol=0.0, atol=1e-7)
+    assert done.where[0] == 1.0
+
+
+def test_equations_that_end_stop_the_integration_there():
+    """y' = y² has a pole at t = 1."""
+
+    class Pole:
+        mass = (1.0,)
+
+        def exact(self, t):
+            return [1.0]
+
+        def fill(self, _, t, y, wanted, f, by_state, by_time):
+            f[0], by_state[0, 0], by_time[0] = y[0] ** 2, 2 * y[0], 0.0
+            return True
+
+    tight = {"rtol": 1e-6, "atol": 1e-6, "max_step": 0.1}
+    done = run(Pole(), RODAS5P, 2.0, **tight)
+    assert done.ended == rosenbrock.STEP_TOO_SMALL
+    assert_allclose(done.where[0], 1.0, rtol=0.0, atol=1e-6)
+    assert done.where[1] < 1e-11
+    done = run(Pole(), RODAS5P, 2.0, **tight, size=[10.0])
+    assert done.ended == rosenbrock.DISLOCATED
+    assert_allclose(done.where[0], 0.9, rtol=0.0, atol=0.05)
+    done = run(Pole(), RODAS5P, 2.0, **tight, most=20)
+    assert done.ended == rosenbrock.TOO_MANY_STEPS
+    assert done.counts[:2].sum() == 20
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_numbers_that_are_none_end_it(bad):
+    class Bad(Kaps):
+        def fill(self, arguments, t, z, wanted, f, by_state, by_time):
+            super().fill(arguments, t, z, wanted, f, by_state, by_time)
+            if t > 0.5:
+                f[0] = bad
+            return True
+
+    with np.errstate(invalid="ignore"):
+        done = run(Bad(), RODAS4P, 1.0, rtol=1e-6, atol=1e-6, max_step=0.1)
+    assert done.ended == rosenbrock.STEP_TOO_SMALL
+    assert 0.5 - 1e-6 < done.where[0] <= 0.5
+
+
+def test_refusal_of_the_equations_ends_it():
+    class Outside(Kaps):
+        def fill(self, *given):
+            super().fill(*given)
+            return given[1] < 0.5
+
+    done = run(Outside(), RODAS5P, 1.0, rtol=1e-6, atol=1e-6, max_step=0.01)
+    assert done.ended == rosenbrock.OUTSIDE
+    assert 0.5 <= done.where[0] < 0.511
+
+
+# ---- linear systems -----------------------------------------------------------------------------
+
+
+def solved(matrix, right):
+    factors, order = np.array(matrix, dtype=float), np.empty(len(right), dtype=np.int64)
+    assert factorise(factors, order)
+    solution = np.empty(len(right))
+    solve(factors, order, right, solution)
+    return solution
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 10])
+def test_linear_systems_are_those_of_lapack(n):
+    rng = np.random.default_rng(n)
+    for _ in range(50):
+        matrix, right = rng.normal(size=(n, n)), rng.normal(size=n)
+        wanted = np.linalg.solve(matrix, right)
+        size = np.linalg.cond(matrix) * np.abs(wanted).max()
+        assert_allclose(solved(matrix, right), wanted, rtol=0.0, atol=1e-14 * size)
+
+
+def test_rows_of_any_scale_are_solved_alike():
+    """An equation in other units is the same equation: nothing of the answer is lost."""
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        matrix, wanted = rng.normal(size=(8, 8)), rng.normal(size=8)
+        units = 10.0 ** rng.integers(-12, 12, 8)
+        found = solved(units[:, None] * matrix, units * (matrix @ wanted))
+        assert_allclose(found, wanted, rtol=0.0, atol=1e-14 * np.linalg.cond(matrix) * 8)
+
+
+def test_pivot_is_taken_where_the_row_is_small():
+    """Without the scale of the rows the first would be taken, and the answer lost (Golub)."""
+    assert_allclose(
+        solved([[10.0, 1e20], [1.0, 1.0]], np.array([1e20, 2.0])), [1.0, 1.0], rtol=1e-9
+    )
+
+
+@pytest.mark.parametrize(
+    "matrix",
+    [
+        [[0.0, 0.0], [1.0, 1.0]],
+        [[1.0, 0.0], [2.0, 0.0]],
+        [[1.0, 2.0], [2.0, 4.0]],
+        [[np.nan, 1.0], [1.0, 1.0]],
+        [[1.0, np.inf], [1.0, 1.0]],
+    ],
+    ids=["empty row", "empty column", "dependent", "nan", "inf"],
+)
+def test_singular_systems_are_refused(matrix):
+    assert not factorise(np.array(matrix), np.empty(2, dtype=np.int64))

@@ -1,0 +1,252 @@
+"""Wear against closed forms and identities."""
+
+from dataclasses import replace
+
+import cycles
+import numpy as np
+import pytest
+from scipy.special import gamma
+
+from dynamics.footprint import field_arms, field_axes, field_speeds
+from dynamics.sliding import femoral_twists, sliding_speed
+from dynamics.wear import FIELDS, Wear, WearLaw, load_carried, load_ratio, surrogate_wear
+from foundation.pose import Pose, twist_jacobian
+
+LAW = WearLaw()
+BOTH_FIELDS = pytest.mark.parametrize("field", FIELDS)
+AT_REST = np.zeros(6)
+
+
+def moving(**rates):
+    names = ("flexion", "adduction", "rotation", "anterior", "superior", "lateral")
+    return np.array([rates.get(name, 0.0) for name in names])
+
+
+def test_twists_are_those_of_the_jacobian():
+    rng = np.random.default_rng(1)
+    poses, rates = rng.uniform(-1.0, 1.0, (2, 20, 6))
+    expected = [twist_jacobian(Pose.from_array(q)) @ r for q, r in zip(poses, rates, strict=True)]
+    np.testing.assert_allclose(femoral_twists(poses, rates), expected, rtol=1e-12, atol=1e-14)
+
+
+def test_sliding_speed_is_that_without_the_normal_part():
+    rng = np.random.default_rng(2)
+    twists, points = rng.normal(size=(7, 1, 6)), rng.normal(size=(7, 5, 3))
+    normals = rng.normal(size=(7, 5, 3))
+    normals /= np.linalg.norm(normals, axis=-1, keepdims=True)
+    speed = sliding_speed(twists, points, normals)
+    for i in range(7):
+        for j in range(5):
+            n = normals[i, j]
+            v = twists[i, 0, :3] + np.cross(twists[i, 0, 3:], points[i, j])
+            assert speed[i, j] == pytest.approx(np.linalg.norm(v - (v @ n) * n), rel=1e-12)
+
+
+@BOTH_FIELDS
+def test_flat_punch_wears_force_times_distance(field):
+    """V = k F d, also where the normal leans, for a punch that slides along its plane."""
+    speed, time = 0.03, np.linspace(2.0, 3.5, 4)
+    loads = cycles.pressed(1200.0, normal=(0.2, 1.0, 0.0))
+    along = np.array([1.0, -0.2, 0.0]) / np.linalg.norm([1.0, -0.2, 0.0])
+    rates = speed * np.concatenate([np.zeros(3), along])
+    wear = surrogate_wear(cycles.result_of(AT_REST, rates, loads, time=time), LAW, field)
+    expected = LAW.factor * 1200.0 * speed * 1.5
+    np.testing.assert_allclose(wear.volume, [expected, 0.0], rtol=1e-12, atol=0.0)
+
+
+@pytest.mark.parametrize("exponent", [0.0, 0.5, 1.0, 2.0])
+def test_spin_of_a_paraboloid_wears_by_its_mean_radius(exponent):
+    """Mean of r under (1 - r²)^n is (n + 1) G(3/2) G(n + 1) / G(n + 5/2)."""
+    area, rate = 2e-4, 0.7
+    loads = cycles.pressed(900.0, area, exponent + 1.0)
+    result = cycles.result_of(AT_REST, moving(rotation=rate), loads, time=[0.0, 1.0])
+    n = exponent
+    mean_radius = np.sqrt(area / np.pi) * (n + 1) * gamma(1.5) * gamma(n + 1) / gamma(n + 2.5)
+    expected = LAW.factor * 900.0 * rate * mean_radius
+    wear = surrogate_wear(result, LAW, "reconstructed")
+    assert wear.volume[0] == pytest.approx(expected, rel=5e-3)
+    assert surrogate_wear(result, LAW, "centre").volume[0] == 0.0
+
+
+@pytest.mark.parametrize("aspect", [0.3, 1.0, 2.0])
+def test_field_has_the_moments_of_its_ellipse(aspect):
+    """Variances a²/(2 (n + 2)) along the axes, the centre kept, no load out of the ellipse."""
+    area, n = 3e-4, 1.3
+    loads = cycles.pressed(500.0, area, n + 1.0, centre=(0.01, 0.002, -0.02))
+    (arms,), shares = field_arms(loads[None], aspect)
+    axes = np.sqrt(area / np.pi * np.array([aspect, 1.0 / aspect]))
+    assert shares.sum() == pytest.approx(1.0, rel=1e-14)
+    np.testing.assert_allclose(arms @ shares, 0.0, rtol=0.0, atol=1e-15)
+    expected = np.diag(axes**2 / (2.0 * (n + 2.0)))
+    np.testing.assert_allclose((arms * shares) @ arms.T, expected, rtol=1e-12, atol=1e-16)
+    assert ((arms / axes[:, None]) ** 2).sum(axis=0).max() < 1.0
+
+
+def test_speeds_of_the_field_are_those_at_its_points():
+    result = random_result()
+    loads, twists = result.compartment_loads[1].copy(), femoral_twists(result.poses, result.rates)
+    loads[:, 0] += 0.2 * loads[:, 1]
+    arms, _ = field_arms(loads, 0.6)
+    along, across, normal = field_axes(loads)
+    points = loads[:, None, 9:] + sum(
+        arm[:, :, None] * axis[:, None]
+        for arm, axis in zip(arms.transpose(1, 0, 2), (along, across), strict=True)
+    )
+    expected = sliding_speed(twists[:, None], points, normal[:, None])
+    np.testing.assert_allclose(field_speeds(loads, twists, arms), expected, rtol=1e-12, atol=0.0)
+
+
+@BOTH_FIELDS
+def test_motion_along_the_normal_does_not_wear(field):
+    rates = moving(superior=0.1)
+    result = cycles.result_of(AT_REST, rates, cycles.pressed(), time=[0.0, 1.0])
+    np.testing.assert_array_equal(surrogate_wear(result, LAW, field).volume, [0.0, 0.0])
+
+
+def test_rolling_does_not_wear_at_the_contact():
+    """A wheel of radius R that rolls: its centre moves by R times its turn."""
+    radius, rate = 0.025, 1.5
+    rates = moving(flexion=rate, anterior=-radius * rate)
+    pose = Pose(superior=radius).array
+    result = cycles.result_of(pose, rates, cycles.pressed(), time=[0.0, 1.0])
+    sliding = cycles.result_of(pose, moving(flexion=rate), cycles.pressed(), time=[0.0, 1.0])
+    for field in FIELDS:
+        rolled, slid = (surrogate_wear(r, LAW, field).volume[0] for r in (result, sliding))
+        assert slid == pytest.approx(LAW.factor * 1000.0 * radius * rate, rel=1e-12)
+        assert rolled == pytest.approx(0.0, abs=1e-14 * slid)
+
+
+def random_result(instants=9):
+    rng = np.random.default_rng(3)
+    sides = []
+    for z in (-0.022, 0.022):
+        loads = [
+            cycles.pressed(f, 1e-4 * a, 2.0, (x, 0.0, z))
+            for f, a, x in rng.uniform([500, 1, -0.01], [1500, 3, 0.01], (instants, 3))
+        ]
+        sides.append(np.array(loads))
+    poses = rng.normal(scale=0.01, size=(instants, 6))
+    return cycles.result_of(poses, rng.normal(scale=0.3, size=(instants, 6)), *sides)
+
+
+@BOTH_FIELDS
+def test_wear_adds_up_over_time(field):
+    result = random_result()
+    names = ("time", "gait_percent", "poses", "rates", "loads", "applied")
+
+    def part(chosen):
+        changed = {name: getattr(result, name)[chosen] for name in names}
+        return replace(result, compartment_loads=result.compartment_loads[:, chosen], **changed)
+
+    whole = surrogate_wear(result, LAW, field).volume
+    parts = [surrogate_wear(part(s), LAW, field).volume for s in (slice(0, 5), slice(4, 9))]
+    np.testing.assert_allclose(sum(parts), whole, rtol=1e-12, atol=0.0)
+
+
+@BOTH_FIELDS
+def test_mirrored_knee_wears_mirrored(field):
+    result = random_result()
+    mirror = np.array([1, -1, -1, 1, 1, -1])
+    loads = result.compartment_loads[::-1] * [1, 1, -1, -1, -1, 1, 1, 1, 1, 1, 1, -1]
+    mirrored = replace(
+        result, poses=mirror * result.poses, rates=mirror * result.rates, compartment_loads=loads
+    )
+    np.testing.assert_allclose(
+        surrogate_wear(mirrored, LAW, field).volume,
+        surrogate_wear(result, LAW, field).volume[::-1],
+        rtol=1e-12,
+        atol=0.0,
+    )
+
+
+def test_wear_scales_with_the_factor_and_mass_with_the_density():
+    result = random_result()
+    once = surrogate_wear(result, LAW)
+    twice = surrogate_wear(result, WearLaw(2.0 * LAW.factor, 800.0))
+    np.testing.assert_allclose(twice.volume, 2.0 * once.volume, rtol=1e-14, atol=0.0)
+    assert once.mass == pytest.approx(940.0 * once.volume.sum(), rel=1e-14)
+    assert twice.mass == pytest.approx(800.0 * twice.total_volume, rel=1e-14)
+
+
+def test_wear_after_many_cycles_is_linear():
+    wear = Wear(np.array([1e-15, 2e-15]), 900.0, np.array([1e-12, 0.0, 3e-12]))
+    after = wear.after(1e6)
+    np.testing.assert_allclose(after.volume, [1e-9, 2e-9], rtol=1e-14, atol=0.0)
+    np.testing.assert_allclose(after.depth, [1e-6, 0.0, 3e-6], rtol=1e-14, atol=0.0)
+    assert after.mass == pytest.approx(2.7e-6, rel=1e-14)
+    assert wear.after(0).total_volume == 0.0
+    with pytest.raises(ValueError, match="cycles: expected >= 0"):
+        wear.after(-1.0)
+
+
+def test_load_carried_is_the_force_times_the_ratio_of_the_integrals_over_time():
+    """Errors of area and pressure that cancel over time leave nothing; the cosine is put back."""
+    loads = np.array([cycles.pressed(f) for f in (100.0, 900.0, 900.0, 100.0)])
+    loads[:, 8] *= np.array([1.3, 1.1, 0.9, 0.7]) / 0.98
+    result = cycles.result_of(AT_REST, AT_REST, loads)
+    np.testing.assert_allclose(load_ratio(result), [1.0 / 0.98, 1.0], rtol=1e-12, atol=0.0)
+    expected = np.array([100.0, 900.0, 900.0, 100.0]) / 0.98
+    carried = load_carried(result)
+    np.testing.assert_allclose(carried[0], expected, rtol=1e-12, atol=0.0)
+    np.testing.assert_array_equal(carried[1], 0.0)
+
+
+def test_pressure_cannot_carry_less_than_the_force():
+    loads = cycles.pressed()
+    loads[8] *= 0.9
+    result = cycles.result_of(AT_REST, AT_REST, loads, time=[0.0, 1.0])
+    np.testing.assert_array_equal(load_ratio(result), [1.0, 1.0])
+
+
+@BOTH_FIELDS
+def test_wear_is_proportional_to_a_given_ratio(field):
+    result = random_result()
+    given, own = (surrogate_wear(result, LAW, field, ratio=r).volume for r in ((1.1, 1.3), None))
+    np.testing.assert_allclose(given, own * [1.1, 1.3], rtol=1e-12, atol=0.0)
+
+
+@BOTH_FIELDS
+def test_instants_out_of_contact_add_nothing(field):
+    loads = np.array([cycles.NO_CONTACT, cycles.pressed(), cycles.NO_CONTACT])
+    rates = moving(anterior=0.1)
+    wear = surrogate_wear(cycles.result_of(AT_REST, rates, loads), LAW, field)
+    assert wear.volume[0] == pytest.approx(LAW.factor * 1000.0 * 0.1 * 0.5, rel=1e-12)
+    never = surrogate_wear(
+        cycles.result_of(AT_REST, rates, cycles.NO_CONTACT, time=[0.0, 1.0]), LAW, field
+    )
+    np.testing.assert_array_equal(never.volume, [0.0, 0.0])
+
+
+def test_small_area_and_odd_peak_of_a_surrogate_are_borne():
+    """At the edge of contact a surrogate's area may be 0 and its peak below its mean."""
+    loads = cycles.pressed()
+    edge = loads.copy()
+    edge[:9] *= 1e-3
+    edge[6], edge[7] = 0.0, 0.5 * edge[8]
+    result = cycles.result_of(AT_REST, moving(anterior=0.1), np.array([loads, edge, loads]))
+    expected = LAW.factor * 0.1 * 1000.0 * 0.5
+    assert surrogate_wear(result, LAW).volume[0] == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: WearLaw(factor=-1e-16), "factor: expected >= 0"),
+        (lambda: WearLaw(density=0.0), "density: expected > 0"),
+        (lambda: surrogate_wear(random_result(), LAW, "exact"), "field: expected one of"),
+        (lambda: surrogate_wear(random_result(), LAW, aspect=(1.0, 0.0)), "aspect: expected > 0"),
+        (lambda: surrogate_wear(random_result(), LAW, ratio=(1.0, -1.0)), "ratio: expected > 0"),
+        (lambda: Wear(np.zeros(3)), r"volume: expected shape \(2\)"),
+    ],
+)
+def test_bad_input_is_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
+
+
+def test_force_without_a_centre_is_named():
+    loads = np.tile(cycles.pressed(), (3, 1))
+    loads[2, 9:] = np.nan
+    result = cycles.result_of(AT_REST, AT_REST, cycles.pressed(), loads)
+    with pytest.raises(ValueError, match="lateral compartment at instant 2"):
+        surrogate_wear(result, LAW)

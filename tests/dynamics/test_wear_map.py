@@ -1,0 +1,164 @@
+"""Wear on the springs of the bed and on triangles: closed forms, a naive twin, both models."""
+
+from dataclasses import dataclass, replace
+
+import cycles
+import numpy as np
+import pytest
+import shapes
+
+from dynamics.wear import WearLaw, bed_wear, surrogate_wear
+from dynamics.wear_map import measured_aspect, wear_map
+from foundation.elastic_foundation import ElasticFoundation, SpringState
+from foundation.implant import CondylarImplant
+from foundation.laws import LinearLaw
+from foundation.pose import Pose, twist_jacobian
+
+LAW = WearLaw()
+AT_REST = np.zeros(6)
+SLIDING = np.array([0.0, 0.0, 0.0, 0.05, 0.0, 0.0])
+
+
+@dataclass
+class Pressed:
+    """A plate under pressures that do not depend on the pose."""
+
+    pressure: np.ndarray
+    tibia: object
+    compartments: np.ndarray
+
+    def spring_state(self, pose):
+        return SpringState(np.zeros_like(self.pressure), self.pressure)
+
+
+def plate_model(pressure_at, cells=40):
+    plate = shapes.plate(40e-3, cells)
+    pressure = np.array([pressure_at(*c) for c in plate.centroids])
+    return Pressed(pressure, plate, shapes.labels(plate))
+
+
+@pytest.fixture(scope="module")
+def implant_cycle():
+    implant = CondylarImplant.single_radius(25e-3)
+    femur, tibia, labels = implant.tessellate(2.5e-3)
+    model = ElasticFoundation(femur, tibia, LinearLaw(463e6, 0.46, 10e-3), compartments=labels)
+    return model, cycles.carried_out(model, *cycles.swinging_poses(implant, 41))
+
+
+def test_flat_punch_wears_its_triangles_evenly():
+    model = plate_model(lambda x, y, z: 2e6 * (max(abs(x), abs(z + 0.01)) < 5e-3))
+    force = 2e6 * 1e-4
+    loads = cycles.pressed(force, 1e-4, centre=(0.0, 0.0, -0.01))
+    wear = bed_wear(model, cycles.result_of(AT_REST, SLIDING, loads, time=[0.0, 2.0]), LAW)
+    np.testing.assert_allclose(wear.volume, [LAW.factor * force * 0.1, 0.0], rtol=1e-12, atol=0)
+    pressed = model.pressure > 0.0
+    np.testing.assert_allclose(wear.depth[pressed], LAW.factor * 2e6 * 0.1, rtol=1e-12, atol=0.0)
+    assert not wear.depth[~pressed].any()
+
+
+def test_bed_carries_the_loads_of_the_result():
+    """The middles of the triangles give the distribution, the integrated loads the magnitude."""
+    model = plate_model(lambda x, y, z: 1e6 * (abs(x) < 5e-3))
+    medial = cycles.pressed(700.0, centre=(0.0, 0.0, -0.01))
+    lateral = cycles.pressed(300.0, centre=(0.0, 0.0, 0.01))
+    wear = bed_wear(model, cycles.result_of(AT_REST, SLIDING, medial, lateral, [0.0, 1.0]), LAW)
+    expected = LAW.factor * 0.05 * np.array([700.0, 300.0])
+    np.testing.assert_allclose(wear.volume, expected, rtol=1e-12, atol=0.0)
+
+
+def test_patch_between_the_middles_wears_the_nearest_triangle():
+    model = plate_model(lambda x, y, z: 0.0)
+    loads = cycles.pressed(2.0, 1e-9, centre=(0.011, 0.0, -0.012))
+    result = cycles.result_of(AT_REST, SLIDING, loads, time=[0.0, 1.0])
+    nearest = np.argmin(np.linalg.norm(model.tibia.centroids - loads[9:], axis=1))
+    for depth in (bed_wear(model, result, LAW).depth, wear_map(result, LAW, model.tibia)):
+        assert np.flatnonzero(depth).tolist() == [nearest]
+        assert depth @ model.tibia.areas == pytest.approx(LAW.factor * 2.0 * 0.05, rel=1e-12)
+
+
+def test_no_contact_wears_nothing():
+    model = plate_model(lambda x, y, z: 0.0)
+    result = cycles.result_of(AT_REST, SLIDING, cycles.NO_CONTACT, time=[0.0, 1.0])
+    wear = bed_wear(model, result, LAW)
+    assert wear.total_volume == 0.0
+    assert not wear.depth.any()
+    assert not wear_map(result, LAW, model.tibia).any()
+    np.testing.assert_array_equal(measured_aspect(model, result), [1.0, 1.0])
+
+
+def test_bed_wear_is_the_sum_of_its_definition(implant_cycle):
+    model, result = implant_cycle
+    tibia, time = model.tibia, result.time
+    depth = np.zeros(len(tibia.faces))
+    for i, (pose, rates) in enumerate(zip(result.poses, result.rates, strict=True)):
+        width = (time[min(i + 1, len(time) - 1)] - time[max(i - 1, 0)]) / 2
+        twist = twist_jacobian(Pose.from_array(pose)) @ rates
+        pressure = model.spring_state(Pose.from_array(pose)).pressure
+        for side in range(2):
+            own = np.flatnonzero((model.compartments == side) & (pressure > 0.0))
+            carried = result.compartment_loads[side, i, 6] * result.compartment_loads[side, i, 8]
+            scale = carried / (pressure[own] @ tibia.areas[own])
+            for f in own:
+                v = twist[:3] + np.cross(twist[3:], tibia.centroids[f])
+                v -= (v @ tibia.normals[f]) * tibia.normals[f]
+                depth[f] += LAW.factor * scale * pressure[f] * np.linalg.norm(v) * width
+    np.testing.assert_allclose(bed_wear(model, result, LAW).depth, depth, rtol=1e-10, atol=1e-30)
+
+
+def test_map_of_a_paraboloid_is_its_pressure_times_the_distance():
+    area, mean, n = 1.5e-4, 4e6, 1.0
+    centre = np.array([2e-3, 0.0, -3e-3])
+    loads = cycles.pressed(area * mean, area, n + 1.0, centre)
+    result = cycles.result_of(AT_REST, SLIDING, loads, time=[0.0, 1.0])
+    plate = shapes.plate(40e-3, 80)
+    depth = wear_map(result, LAW, plate, aspect=(0.5, 1.0))
+    axes = np.sqrt(area / np.pi * np.array([0.5, 2.0]))
+    squared = (((plate.centroids - centre)[:, [0, 2]] / axes) ** 2).sum(axis=1)
+    expected = LAW.factor * 0.05 * (n + 1) * mean * np.maximum(1.0 - squared, 0.0) ** n
+    np.testing.assert_allclose(depth, expected, rtol=0.0, atol=5e-3 * expected.max())
+    assert depth @ plate.areas == pytest.approx(LAW.factor * 0.05 * area * mean, rel=1e-12)
+
+
+def test_aspect_is_that_of_the_pressed_ellipse():
+    axes = np.array([4e-3, 8e-3])
+    model = plate_model(
+        lambda x, y, z: 1e6 * max(0.0, 1.0 - (x / axes[0]) ** 2 - ((z + 0.01) / axes[1]) ** 2), 80
+    )
+    loads = cycles.pressed(centre=(0.0, 0.0, -0.01))
+    found = measured_aspect(model, cycles.result_of(AT_REST, SLIDING, loads, time=[0.0, 1.0]))
+    assert found[0] == pytest.approx(0.5, rel=1e-2)
+    assert found[1] == 1.0
+    with pytest.raises(ValueError, match="instants: expected >= 1"):
+        measured_aspect(model, cycles.result_of(AT_REST, SLIDING, loads), instants=0)
+
+
+@pytest.mark.parametrize(("field", "rtol"), [("reconstructed", 5e-3), ("centre", 1e-2)])
+def test_loads_alone_give_the_wear_of_the_springs(implant_cycle, field, rtol):
+    model, result = implant_cycle
+    springs = bed_wear(model, result, LAW)
+    found = surrogate_wear(result, LAW, field)
+    assert springs.volume.min() > 0.0
+    np.testing.assert_allclose(found.volume, springs.volume, rtol=rtol, atol=0.0)
+
+
+def test_map_from_loads_alone_is_near_that_of_the_springs(implant_cycle):
+    model, result = implant_cycle
+    springs = bed_wear(model, result, LAW).depth
+    found = wear_map(result, LAW, model.tibia, aspect=measured_aspect(model, result))
+    worn = springs > 0.0
+    assert np.sqrt(np.mean((found - springs)[worn] ** 2)) < 0.1 * springs.max()
+    volume = surrogate_wear(result, LAW).total_volume
+    assert found @ model.tibia.areas == pytest.approx(volume, rel=1e-2)
+
+
+def test_symmetric_motion_wears_both_sides_alike():
+    implant = CondylarImplant.single_radius(25e-3)
+    femur, tibia, labels = implant.tessellate(3e-3)
+    model = ElasticFoundation(femur, tibia, LinearLaw(463e6, 0.46, 10e-3), compartments=labels)
+    home = implant.home_pose(0.2)
+    pose = replace(home, superior=home.superior - 0.2e-3).array
+    rates = np.array([1.0, 0.0, 0.0, 0.02, 0.0, 0.0])
+    result = cycles.carried_out(model, np.tile(pose, (2, 1)), np.tile(rates, (2, 1)))
+    volume = bed_wear(model, result, LAW).volume
+    assert volume[0] > 0.0
+    assert volume[1] == pytest.approx(volume[0], rel=1e-9)

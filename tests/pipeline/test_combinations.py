@@ -1,0 +1,593 @@
+"""All combinations of inputs, wear and frames: compared, stored, and told by the report."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import fields, replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+
+from dynamics.equations import SimulationError
+from dynamics.result import Flag, SimulationResult, Statistics
+from dynamics.waveforms import LEVEL_WALKING, load_gait_cycle
+from dynamics.wear_law import Wear, WearLaw
+from dynamics.wear_map import Patch
+from foundation.triangle_mesh import TriangleMesh
+from pipeline import combinations, cycle_figures, frames
+from pipeline.combinations import COMBINATIONS, LOADS, TABLE_COLUMNS, compare_combinations
+from pipeline.frames import Frames, WearOfCycle, thinned, write_arrays
+from pipeline.report import write_report
+from pipeline.report_combinations import (
+    combinations_content,
+    load_rows,
+    met,
+    wear_content,
+    wear_rows,
+)
+from pipeline.report_inputs import ReportError, read_run
+from pipeline.samples import write_table
+
+INSTANTS = 21
+STATISTICS = Statistics(**{each.name: 7 for each in fields(Statistics)})
+MakeRun = Callable[[Path], Path]
+
+
+def result_of(shift: float = 0.0, factor: float = 1.0) -> SimulationResult:
+    """Return a cycle whose positions are shifted and whose loads are multiplied."""
+    u = np.linspace(0.0, 1.0, INSTANTS)
+    poses = np.zeros((INSTANTS, 6))
+    poses[:, 2] = 0.1 * u + shift
+    poses[:, 3] = 4e-3 * u + shift
+    loads = np.zeros((2, INSTANTS, 12))
+    loads[:, :, 1] = factor * np.array([1200.0, 800.0])[:, None] * np.sin(np.pi * u)
+    loads[:, :, 7] = factor * np.array([20e6, 15e6])[:, None] * np.sin(np.pi * u)
+    return SimulationResult(
+        time=u,
+        gait_percent=100.0 * u,
+        poses=poses,
+        rates=np.gradient(poses, u, axis=0),
+        compartment_loads=loads,
+        loads=loads.sum(axis=0),
+        applied=np.zeros((INSTANTS, 3)),
+        statistics=STATISTICS,
+        flags=(Flag("outside the domain", 0.5, 3),),
+    )
+
+
+@pytest.fixture
+def dry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put known volumes in the place of wear, which has tests of its own."""
+
+    def worn(*_: Any, **__: Any) -> Wear:
+        return Wear(np.array([3e-15, 1e-15]))
+
+    def told(*_: Any, **__: Any) -> Wear:
+        return Wear(np.array([3.03e-15, 1e-15]))
+
+    monkeypatch.setattr(combinations, "bed_wear", worn)
+    monkeypatch.setattr(combinations, "surrogate_wear", told)
+    monkeypatch.setattr(combinations, "measured_patch", lambda *_: Patch(np.ones(2), np.ones(2)))
+
+
+KNEE: Any = SimpleNamespace(model="the original")
+
+
+def compared(drive: Any, **known: Any) -> tuple[list[dict[str, Any]], pd.DataFrame]:
+    cycle = load_gait_cycle(LEVEL_WALKING, 1.0)
+    return compare_combinations(KNEE, "the surrogate", drive, cycle, WearLaw(), **known)  # type: ignore[arg-type]
+
+
+def drive_both(model: Any, cycle: Any) -> SimulationResult:
+    """Take the surrogate along with positions 0.1 mm off and loads 1 % too high."""
+    del cycle
+    return result_of() if model == "the original" else result_of(1e-4, 1.01)
+
+
+class TestInputs:
+    """Which inputs are varied, and how."""
+
+    def test_eleven_with_the_nominal_first(self) -> None:
+        assert len(COMBINATIONS) == len({c.name for c in COMBINATIONS}) == 11
+        assert set(COMBINATIONS[0].factors.values()) == {1.0}
+        changed = [[f for f in c.factors.values() if f != 1.0] for c in COMBINATIONS[1:]]
+        assert [len(c) for c in changed] == [1] * 8 + [3] * 2
+
+    @pytest.mark.parametrize("combination", COMBINATIONS, ids=lambda c: c.name)
+    def test_waveforms_are_multiplied(self, combination: Any) -> None:
+        cycle = load_gait_cycle(LEVEL_WALKING, 1.3)
+        varied = combination.applied_to(cycle)
+        assert varied.period == cycle.period
+        for name, factor in combination.factors.items():
+            assert_allclose(getattr(varied, name), factor * getattr(cycle, name), rtol=1e-14)
+        for time in np.linspace(0.0, 1.3, 8):
+            found, given = varied.at(time)[0], cycle.at(time)[0]
+            assert_allclose(found, combination.flexion * given, rtol=1e-9, atol=1e-12)
+
+    def test_prescribed_motion_takes_the_factor_of_its_load(self) -> None:
+        walking = load_gait_cycle(LEVEL_WALKING, 1.0)
+        motion = 1e-3 * np.sin(2e-2 * np.pi * walking.percent)
+        cycle = replace(walking, ap_force=None, anterior=motion)
+        high = COMBINATIONS[9].applied_to(cycle)
+        assert high.ap_force is None
+        assert_allclose(high.anterior, 1.25 * cycle.anterior, rtol=1e-14)
+        assert_allclose(high.internal_torque, 1.25 * walking.internal_torque, rtol=1e-14)
+
+    def test_names_tell_the_factors(self) -> None:
+        for combination in COMBINATIONS[1:9]:
+            sign, percent = re.findall(r"([+−])(\d+) %", combination.name)[0]
+            (factor,) = (f for f in combination.factors.values() if f != 1.0)
+            wanted = 1.0 + (1 if sign == "+" else -1) * int(percent) / 100
+            assert_allclose(factor, wanted, rtol=1e-12)
+
+
+@pytest.mark.usefixtures("dry")
+class TestComparison:
+    """What is compared, and what happens if a model fails."""
+
+    def test_differences(self) -> None:
+        rows, _ = compared(drive_both)
+        assert [row["name"] for row in rows] == [c.name for c in COMBINATIONS]
+        axial = rows[0]["loads"]["total_force_y_N"]
+        assert_allclose(axial["peak"], 2000.0, rtol=1e-12)
+        # The root mean square of a half sine over its 21 samples.
+        shape = np.sqrt(np.mean(np.sin(np.pi * np.linspace(0.0, 1.0, INSTANTS)) ** 2))
+        assert_allclose(axial["rms"], 0.01 * 2000.0 * shape, rtol=1e-9)
+        anterior = rows[0]["motion"]["anterior_m"]
+        assert_allclose([anterior["rms"], anterior["range"]], [1e-4, 4e-3], rtol=1e-9)
+        pressure = rows[0]["pressure"]["lateral_peak_pressure_Pa"]
+        assert_allclose([pressure["peak"], pressure["surrogate_peak"]], [15e6, 15.15e6], rtol=1e-9)
+        assert rows[0]["wear"] == {"original": [3e-15, 1e-15], "surrogate": [3.03e-15, 1e-15]}
+        assert rows[0]["flags"]["surrogate"] == [
+            "outside the domain at 0.500 s, the first of 3 instants"
+        ]
+        assert set(rows[0]["loads"]) == set(LOADS)
+        json.dumps(rows, allow_nan=False)
+
+    def test_same_cycle_has_no_difference(self) -> None:
+        rows, _ = compared(lambda model, cycle: result_of())
+        for group in ("loads", "motion", "pressure"):
+            assert {v["rms"] for v in rows[3][group].values()} == {0.0}
+
+    def test_known_results_are_not_simulated_again(self) -> None:
+        driven: list[str] = []
+
+        def drive(model: Any, cycle: Any) -> SimulationResult:
+            driven.append(model)
+            return drive_both(model, cycle)
+
+        nominal = {"original": result_of(), "surrogate": result_of()}
+        told: list[int] = []
+        rows, _ = compared(drive, nominal=nominal, done=lambda: told.append(1))
+        assert len(driven) == 20
+        assert len(told) == 11
+        assert rows[0]["loads"]["total_force_y_N"]["rms"] == 0.0
+        assert rows[1]["loads"]["total_force_y_N"]["rms"] > 0.0
+
+    def test_failure_of_one_is_told_and_the_others_go_on(self) -> None:
+        def drive(model: Any, cycle: Any) -> SimulationResult:
+            # Only flexion of 10 % more is beyond 60 degrees.
+            if model == "the surrogate" and np.degrees(cycle.flexion.max()) > 60.0:
+                raise SimulationError("the pose left the domain at 0.7 s")
+            return drive_both(model, cycle)
+
+        rows, table = compared(drive)
+        failed = [row for row in rows if row["failure"] is not None]
+        assert [row["name"] for row in failed] == ["flexion +10 %"]
+        assert failed[0]["failure"] == {
+            "model": "surrogate",
+            "reason": "the pose left the domain at 0.7 s",
+        }
+        assert len(table) == 21 * INSTANTS
+        content = combinations_content({"wear_factor_per_Pa": 1e-16, "combinations": rows})
+        assert content is not None
+        assert [item["where"] for item in content["failures"]] == ["flexion +10 %"]
+
+    def test_table_holds_every_cycle(self) -> None:
+        _, table = compared(drive_both)
+        assert tuple(table.columns) == TABLE_COLUMNS
+        counts = table.groupby(["combination", "model"]).size()
+        assert len(counts) == 22
+        assert set(counts) == {INSTANTS}
+        assert not table.isna().to_numpy().any()
+
+    def test_nothing_ended(self) -> None:
+        def drive(model: Any, cycle: Any) -> SimulationResult:
+            raise SimulationError("no")
+
+        rows, table = compared(drive)
+        assert all(row["failure"]["model"] == "original" for row in rows)
+        assert tuple(table.columns) == TABLE_COLUMNS
+        assert len(table) == 0
+        content = combinations_content({"wear_factor_per_Pa": 1e-16, "combinations": rows})
+        assert content is not None
+        assert content["within"] == 0
+        assert set(content["worst"].values()) == {None}
+
+
+GOOD = {
+    **{"load_percent": 0.5, "anterior_um": 10.0, "anterior_percent": 5.0},
+    **{"rotation_deg": 0.02, "rotation_percent": 5.0, "peak_difference_percent": -1.0},
+    **{"peak_pressure_percent": 1.0, "wear_percent": -0.5},
+}
+
+
+class TestBars:
+    """When a combination keeps a bar."""
+
+    def test_at_the_bars_all_are_kept(self) -> None:
+        assert all(met(GOOD).values())
+
+    @pytest.mark.parametrize(
+        ("change", "missed"),
+        [
+            ({"load_percent": 0.501}, "loads"),
+            ({"anterior_um": 10.1, "anterior_percent": 1.01}, "anterior"),
+            ({"rotation_deg": 0.0201, "rotation_percent": 1.01}, "rotation"),
+            ({"peak_difference_percent": -1.01}, "peak_pressure"),
+            ({"peak_pressure_percent": 1.01}, "peak_pressure"),
+            ({"wear_percent": -0.51}, "wear"),
+        ],
+    )
+    def test_just_beyond_one_is_missed(self, change: dict[str, float], missed: str) -> None:
+        kept = met(GOOD | change)
+        assert [name for name, value in kept.items() if not value] == [missed]
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            {"anterior_um": 90.0, "anterior_percent": 0.99},
+            {"rotation_deg": 0.9, "rotation_percent": 0.99},
+            {"anterior_percent": None, "rotation_percent": None},
+            {"wear_percent": None},
+        ],
+    )
+    def test_share_of_the_range_is_enough(self, change: dict[str, float | None]) -> None:
+        assert all(met(GOOD | change).values())
+
+    def test_small_load_is_shown_but_not_judged(self) -> None:
+        loads = {name: {"rms": 1.0, "peak": 100.0} for name in LOADS}
+        loads["total_force_y_N"] = {"rms": 2.0, "peak": 2000.0}
+        loads["total_force_z_N"] = {"rms": 0.1, "peak": 0.4}
+        loads["total_moment_x_Nm"] = {"rms": 0.01, "peak": 10.0}
+        loads["total_moment_y_Nm"] = {"rms": 0.01, "peak": 0.09}
+        shown = {row["column"]: row for row in load_rows(loads)}
+        silent = {column for column, row in shown.items() if not row["judged"]}
+        # Forces are measured by the largest force, moments by the largest moment, 100 N m here.
+        assert silent == {"total_force_z_N", "total_moment_y_Nm"}
+        assert_allclose(shown["total_force_z_N"]["rms_over_peak_percent"], 25.0, rtol=1e-12)
+        assert_allclose(shown["total_moment_x_Nm"]["rms_Nmm"], 10.0, rtol=1e-12)
+        assert shown["medial_force_y_N"]["label"] == "medial axial force"
+
+    def test_wear_per_million_cycles(self) -> None:
+        rows = wear_rows({"original": [3e-15, 1e-15], "surrogate": [3.03e-15, 0.99e-15]}, 940.0)
+        assert_allclose(rows["original"]["medial_mm3"], 3.0, rtol=1e-12)
+        # 4 mm³ of 0.94 mg/mm³.
+        assert_allclose(rows["original"]["mass_mg"], 3.76, rtol=1e-12)
+        shares = [rows["difference"][f"{side}_percent"] for side in ("medial", "lateral", "total")]
+        assert_allclose(shares, [1.0, -1.0, 0.5], rtol=1e-9)
+
+    def test_nothing_worn_has_no_share(self) -> None:
+        nothing = {"original": [0.0, 0.0], "surrogate": [0.0, 1e-15]}
+        rows = wear_rows(nothing)
+        assert set(rows["difference"].values()) == {None}
+
+
+def grid(n: int) -> TriangleMesh:
+    """Return a level square of 40 mm, n by n cells of two triangles."""
+    ticks = np.linspace(-20e-3, 20e-3, n + 1)
+    x, z = np.meshgrid(ticks, ticks, indexing="ij")
+    corner = (np.arange(n)[:, None] * (n + 1) + np.arange(n)).ravel()
+    lower = np.column_stack([corner, corner + 1, corner + n + 1])
+    upper = np.column_stack([corner + 1, corner + n + 2, corner + n + 1])
+    vertices = np.column_stack([x.ravel(), 0 * x.ravel(), z.ravel()])
+    return TriangleMesh(vertices, np.concatenate([lower, upper]))
+
+
+class TestFrames:
+    """The knee at a few instants, thinned out and drawn."""
+
+    def test_small_mesh_is_left_as_it_is(self) -> None:
+        mesh = grid(10)
+        vertices, faces = thinned(mesh, 200)
+        assert_allclose(vertices, mesh.vertices, rtol=0.0, atol=0.0)
+        assert (faces == mesh.faces).all()
+
+    def test_thinned_mesh_keeps_its_shape(self) -> None:
+        mesh = grid(60)
+        vertices, faces = thinned(mesh, 1000)
+        assert 300 < len(faces) <= 1000
+        assert faces.max() < len(vertices)
+        # A cell is about 2 mm wide at a thousand triangles on 40 mm.
+        assert_allclose(np.ptp(vertices, axis=0), [40e-3, 0.0, 40e-3], rtol=0.0, atol=3e-3)
+        a, b, c = vertices[faces].transpose(1, 0, 2)
+        area = 0.5 * np.linalg.norm(np.cross(b - a, c - a), axis=1).sum()
+        assert_allclose(area, np.prod(np.ptp(vertices, axis=0)[[0, 2]]), rtol=0.02)
+
+    def test_view_is_a_rotation_with_superior_up_and_anterior_right(self) -> None:
+        seen = cycle_figures.projected(np.eye(3))
+        assert_allclose(seen @ seen.T, np.eye(3), rtol=0.0, atol=1e-14)
+        assert_allclose(np.linalg.det(seen), 1.0, rtol=1e-12)
+        anterior, superior, lateral = seen
+        assert anterior[0] > 0.7
+        assert_allclose(superior[0], 0.0, rtol=0.0, atol=1e-15)
+        assert superior[1] > 0.9
+        # The lateral side is the near one.
+        assert lateral[2] > 0.7
+
+    def test_extent_holds_all_that_is_drawn(self) -> None:
+        mesh = grid(4)
+        femur = 1e3 * mesh.vertices + np.array([0.0, 30.0, 0.0])
+        left, right, bottom, top = cycle_figures.extent_of([femur], 1e3 * mesh.vertices)
+        seen = cycle_figures.projected(np.concatenate([femur, 1e3 * mesh.vertices]))
+        assert left < seen[:, 0].min() < seen[:, 0].max() < right
+        assert bottom < seen[:, 1].min() < seen[:, 1].max() < top
+
+    def test_walls_go_round_the_border(self) -> None:
+        mesh = grid(4)
+        walls = cycle_figures._walls((1e3 * mesh.vertices, mesh.faces))
+        # 16 edges of the border, two triangles each; all of them on the square's sides.
+        assert walls.shape == (32, 3, 3)
+        assert_allclose(np.abs(walls[..., [0, 2]]).max(axis=-1), 20.0, rtol=1e-12)
+        assert_allclose(np.unique(walls[..., 1]), [-5.0, 0.0], rtol=0.0, atol=1e-12)
+        sides = np.cross(walls[:, 1] - walls[:, 0], walls[:, 2] - walls[:, 0])
+        assert_allclose(0.5 * np.linalg.norm(sides, axis=1).sum(), 4 * 40.0 * 5.0, rtol=1e-12)
+
+    def test_of_two_results(self) -> None:
+        mesh = grid(5)
+        state = SimpleNamespace(pressure=np.arange(50.0))
+        model = SimpleNamespace(femur=mesh, tibia=mesh, spring_state=lambda pose: state)
+        knee: Any = SimpleNamespace(model=model)
+        results = {"original": result_of(), "surrogate": result_of(1e-4, 1.01)}
+        found = frames.frames_of(knee, results)
+        assert_allclose(found.gait_percent, [0, 15, 25, 45, 55, 65, 75, 90], rtol=0.0, atol=2.6)
+        at = np.sin(0.01 * np.pi * found.gait_percent)
+        assert_allclose(found.peak_Pa, [20e6 * at, 20.2e6 * at], rtol=1e-12, atol=1e-6)
+        assert found.centre_m.shape == (2, 8, 2, 3)
+        assert found.pressure_Pa.shape == (8, 50)
+
+    def test_every_combination_has_a_colour_of_its_input(self) -> None:
+        colours = {cycle_figures.colour_of(c.name) for c in COMBINATIONS}
+        assert colours == set(cycle_figures.INPUT_COLOURS.values())
+
+
+def write_cycle(folder: Path) -> Path:
+    """Write combinations, frames and wear into a run directory."""
+    rows = []
+    for k, combination in enumerate(COMBINATIONS):
+        scale = 1.0 + 0.1 * k
+        rows.append(
+            {
+                "name": combination.name,
+                "factors": combination.factors,
+                "failure": None,
+                "loads": {c: {"rms": 0.2 * scale, "peak": 100.0} for c in LOADS},
+                "motion": {
+                    "anterior_m": {"rms": 5e-6 * scale, "range": 5e-3},
+                    "rotation_rad": {"rms": 1e-4 * scale, "range": 0.1},
+                },
+                "pressure": {
+                    f"{side}_peak_pressure_Pa": {
+                        **{"rms": 5e4 * scale, "peak": 20e6, "surrogate_peak": 20.1e6}
+                    }
+                    for side in ("medial", "lateral")
+                },
+                "wear": {
+                    "original": [3e-15, 2e-15],
+                    "surrogate": [3e-15, (2.0 - 0.004 * k) * 1e-15],
+                },
+                "statistics": {
+                    "original": {"evaluations": 800, "steps": 100, "elapsed": 0.6},
+                    "surrogate": {"evaluations": 820, "steps": 101, "elapsed": 0.2 + 0.01 * k},
+                },
+                "flags": {"original": [], "surrogate": ["beyond"] if k == 7 else []},
+            }
+        )
+    rows[4] = {**{key: rows[4][key] for key in ("name", "factors")}} | {
+        "failure": {"model": "surrogate", "reason": "the knee dislocated at 0.3 s"}
+    }
+    stored = {"wear_factor_per_Pa": 1e-16, "combinations": rows}
+    (folder / "combinations.json").write_text(json.dumps(stored), encoding="utf-8")
+    cycles = [
+        pd.DataFrame({c: np.linspace(0.0, 1.0 + k, 11) for c in TABLE_COLUMNS[2:]}).assign(
+            combination=combination.name, model=model, gait_percent=np.linspace(0.0, 100.0, 11)
+        )
+        for k, combination in enumerate(COMBINATIONS)
+        for model in ("original", "surrogate")
+        if (k, model) != (4, "surrogate")
+    ]
+    write_table(pd.concat(cycles)[list(TABLE_COLUMNS)], folder / "combinations.parquet")
+    with np.load(folder / "pressure_maps.npz") as maps:
+        vertices, faces = maps["vertices"], maps["faces"]
+    write_arrays(folder / "frames.npz", frames_like(vertices, faces))
+    depth = np.zeros((2, len(faces)))
+    depth[:, :4] = [[4e-12, 2e-12, 0.0, 0.0], [4e-12, 2e-12, 1e-12, 1e-12]]
+    wear = WearOfCycle(
+        factor_per_Pa=np.array(1e-16),
+        density_kg_per_m3=np.array(940.0),
+        volume_m3=np.array([[3e-15, 2e-15], [3e-15, 1.99e-15]]),
+        depth_m=depth,
+        aspect=np.array([0.5, 0.4]),
+        ratio=np.array([1.0, 1.0]),
+    )
+    write_arrays(folder / "wear.npz", wear)
+    return folder
+
+
+def frames_like(vertices: np.ndarray, faces: np.ndarray) -> Frames:
+    """Return two frames over a plateau, one of them without contact."""
+    mesh = grid(3)
+    poses = np.zeros((2, 6))
+    poses[:, 0], poses[:, 4] = [0.0, 0.5], 10e-3
+    centre = np.zeros((2, 2, 2, 3))
+    centre[:, 1] = np.nan
+    return Frames(
+        gait_percent=np.array([13.0, 65.0]),
+        poses=poses,
+        femur_vertices=mesh.vertices,
+        femur_faces=mesh.faces,
+        tibia_vertices=vertices,
+        tibia_faces=faces,
+        pressure_Pa=np.array([np.linspace(0.0, 9e6, len(faces)), np.zeros(len(faces))]),
+        peak_Pa=np.array([[9e6, 0.0], [9.1e6, 0.0]]),
+        centre_m=centre,
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(make_run: MakeRun, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_cycle(make_run(tmp_path_factory.mktemp("run")))
+
+
+@pytest.fixture(scope="module")
+def content(folder: Path) -> dict[str, Any]:
+    return write_report(folder)
+
+
+@pytest.fixture(scope="module")
+def html(folder: Path, content: dict[str, Any]) -> str:
+    del content
+    return (folder / "report.html").read_text(encoding="utf-8")
+
+
+def section(html: str, name: str) -> str:
+    """Return a section of the page without the data of its pictures."""
+    part = html.split(f'<section id="{name}">')[1].split("</section>")[0]
+    return re.sub(r"base64,[A-Za-z0-9+/=]+", "", part)
+
+
+def leaves(tree: Any, head: str = "") -> list[tuple[str, Any]]:
+    if isinstance(tree, dict):
+        return [leaf for key, value in tree.items() for leaf in leaves(value, key)]
+    if isinstance(tree, list):
+        return [leaf for value in tree for leaf in leaves(value, head)]
+    return [(head, tree)]
+
+
+class TestReport:
+    """What the report says of combinations, wear and frames."""
+
+    def test_figures_in_units_for_people(self, content: dict[str, Any]) -> None:
+        row = content["gait"]["combinations"]["rows"][10]
+        assert_allclose(row["load_percent"], 0.4, rtol=1e-12)
+        assert_allclose([row["anterior_um"], row["anterior_percent"]], [10.0, 0.2], rtol=1e-12)
+        assert_allclose(row["rotation_deg"], np.degrees(2e-4), rtol=1e-12)
+        assert_allclose(row["peak_difference_percent"], 0.5, rtol=1e-9)
+        assert_allclose(row["wear_percent"], -0.8, rtol=1e-9)
+        assert row["met"] == {
+            **{"loads": True, "anterior": True, "rotation": True},
+            **{"peak_pressure": True, "wear": False},
+        }
+        assert_allclose(row["cost"]["cycle_ratio"], 2.0, rtol=1e-12)
+
+    def test_headline(self, content: dict[str, Any]) -> None:
+        head = content["overview"]["headline"]
+        assert_allclose(head["wear_difference_percent"], -0.2, rtol=1e-9)
+        found = head["combinations"]
+        # Wear is beyond 0.5 % from the eighth on (0.08 % each), and the fifth failed.
+        assert (found["total"], found["within"]) == (11, 6)
+        assert found["worst_wear_combination"] == "all loads low"
+        assert_allclose(found["worst_wear_difference_percent"], -0.8, rtol=1e-9)
+        assert "6 of 11 within all bars" in "".join(content["summary"])
+
+    def test_worst_of_each_column(self, content: dict[str, Any]) -> None:
+        worst = content["gait"]["combinations"]["worst"]
+        assert worst["load_percent"] == worst["wear_percent"] == "all loads low"
+
+    def test_failure_is_among_the_notes(self, content: dict[str, Any]) -> None:
+        notes = {note["where"]: note["text"] for note in content["overview"]["notes"]}
+        assert notes["combination AP force −25 %"] == "surrogate: the knee dislocated at 0.3 s"
+
+    def test_wear(self, content: dict[str, Any]) -> None:
+        wear = content["gait"]["wear"]
+        assert_allclose(wear["wear_factor_mm3_per_Nm"], 1e-7, rtol=1e-12)
+        assert_allclose(wear["per_million_cycles"]["original"]["total_mm3"], 5.0, rtol=1e-12)
+        assert_allclose(wear["deepest_per_million_cycles"]["original_um"], 4.0, rtol=1e-12)
+        # Two of 4032 triangles are 1 of 4 µm apart.
+        share = 100.0 * np.sqrt(2.0 / 4032.0) / 4.0
+        assert_allclose(wear["depth_rms_over_deepest_percent"], share, rtol=1e-9)
+
+    def test_frames(self, content: dict[str, Any]) -> None:
+        first, second = content["gait"]["frames"]
+        assert_allclose([first["original_peak_MPa"], first["surrogate_peak_MPa"]], [9.0, 9.1])
+        assert_allclose(second["flexion_deg"], np.degrees(0.5), rtol=1e-12)
+
+    def test_every_fractional_number_has_its_unit_in_its_key(self, content: dict[str, Any]) -> None:
+        units = r"_(N|Nmm|MPa|mm3|mg|mm3_per_Nm|um|s|deg|percent|ratio)$"
+        told = {key: content["gait"][key] for key in ("combinations", "wear", "frames")}
+        bare = {
+            key
+            for key, value in leaves(told)
+            if isinstance(value, float) and not re.search(units, key)
+        }
+        assert bare == set()
+
+    def test_table_marks_the_worst_and_what_misses_a_bar(self, html: str) -> None:
+        part = section(html, "combinations")
+        assert part.count("<table") == 4
+        table = part.split("<tbody>")[1].split("</tbody>")[0]
+        assert table.count("<tr>") == 11
+        # Wear of four combinations misses its bar; the failed one is marked, too.
+        assert table.count("<small>above</small>") == 4
+        assert table.count('class="word long flagged"') == 1
+        assert table.count("<b>") == 10
+        last = table.rstrip().rsplit("<tr>", 1)[1]
+        assert last.count("<b>") == 9
+        assert "flexion +10 %: surrogate: beyond" in part
+
+    def test_bars_are_stated(self, html: str) -> None:
+        part = section(html, "combinations")
+        for words in ("at most 0.5 % of its peak", "or 10 µm", "or 0.02°", "volume within 0.5 %"):
+            assert words in part
+
+    def test_pictures(self, html: str) -> None:
+        assert section(html, "combinations").count("<img") == 5
+        gait = section(html, "gait")
+        assert gait.count("<figcaption><strong>") == 2
+        assert gait.count('class="scale"') == 1
+        assert "Depth of wear per million cycles" in gait
+
+    @pytest.mark.usefixtures("undrawn")
+    def test_without_them_nothing_is_said(self, make_run: MakeRun, tmp_path: Path) -> None:
+        content = write_report(make_run(tmp_path))
+        gait = content["gait"]
+        assert [gait[key] for key in ("combinations", "wear", "frames")] == [None] * 3
+        assert content["overview"]["headline"]["combinations"] is None
+        text = (tmp_path / "report.html").read_text(encoding="utf-8")
+        assert "ombinations of inputs" not in text
+        assert "per million cycles" not in text
+
+    @pytest.mark.parametrize(
+        "name", ["combinations.json", "combinations.parquet", "frames.npz", "wear.npz"]
+    )
+    def test_damaged_file_is_named(self, make_run: MakeRun, tmp_path: Path, name: str) -> None:
+        run = write_cycle(make_run(tmp_path))
+        whole = (run / name).read_bytes()
+        (run / name).write_bytes(whole[: len(whole) // 2])
+        wanted = rf"{re.escape(name)}: damaged.*python -m pipeline simulate"
+        with pytest.raises(ReportError, match=wanted):
+            write_report(run)
+
+    def test_lost_key_is_named(self, make_run: MakeRun, tmp_path: Path) -> None:
+        run = write_cycle(make_run(tmp_path))
+        stored = json.loads((run / "combinations.json").read_text(encoding="utf-8"))
+        del stored["combinations"][2]["wear"]
+        (run / "combinations.json").write_text(json.dumps(stored), encoding="utf-8")
+        with pytest.raises(ReportError, match=r"combinations\.json: damaged \(lacks 'wear'"):
+            write_report(run)
+
+
+def test_arrays_are_read_as_written(folder: Path) -> None:
+    found = read_run(folder)
+    assert found.wear is not None
+    assert found.frames is not None
+    assert_allclose(found.wear.volume_m3, [[3e-15, 2e-15], [3e-15, 1.99e-15]], rtol=0.0)
+    assert found.frames.femur_faces.dtype == np.int64
+    assert wear_content(replace(found.wear, depth_m=np.zeros((2, 3)))) is not None

@@ -1,0 +1,172 @@
+"""The natural knee: its cartilage and ligaments rest and walk."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+from studies import ROOT
+
+from dynamics.equilibrium import EquilibriumError, settle
+from dynamics.integrator import simulate
+from dynamics.ligaments import ligament_potential
+from dynamics.result import SimulationResult
+from dynamics.simulator import KneeSimulator
+from foundation.elastic_foundation import ElasticFoundation
+from foundation.pose import Pose
+from pipeline.config import load_config
+from pipeline.original import build_knee
+from pipeline.simulation import gait_cycle, gait_simulator, reference_path
+from pipeline.simulation_schema import SimulationConfig
+from pipeline.walking import cut_stride, read_knee_motion, walking_cycle
+from surrogates.space import ReferencePath
+
+pytestmark = pytest.mark.data
+
+#: Adduction, rotation [deg], anterior, superior, lateral [mm] from SI.
+PEOPLE = np.array([180.0 / np.pi, 180.0 / np.pi, 1e3, 1e3, 1e3])
+NO_SPRINGS = {"anterior_stiffness": 0.0, "rotation_stiffness": 0.0, "lateral_stiffness": 0.0}
+STANCE = 62  # % of the cycle
+KEPT = 85  # % up to which the cycle is that of the solution
+
+
+@dataclass(frozen=True, eq=False)
+class Natural:
+    """What `configs/lenhart.toml` describes."""
+
+    model: ElasticFoundation
+    path: ReferencePath
+    simulator: KneeSimulator
+
+    def on_path(self, degrees: float) -> Pose:
+        return Pose.from_array(self.path.poses([np.radians(degrees)])[0])
+
+    def rest(self, simulator: KneeSimulator, degrees: float) -> Pose:
+        """Return the equilibrium under 500 N."""
+        return settle(
+            self.model,
+            simulator,
+            flexion=float(np.radians(degrees)),
+            axial_force=500.0,
+            start=self.on_path(degrees),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Walk:
+    """A simulated walk beside the poses it comes from, at the same instants."""
+
+    result: SimulationResult
+    poses: np.ndarray
+    loads: np.ndarray
+
+    @property
+    def kept(self) -> np.ndarray:
+        return self.result.gait_percent <= KEPT
+
+    def rms(self, found: np.ndarray, prescribed: np.ndarray) -> np.ndarray:
+        return np.sqrt(((found - prescribed)[self.kept] ** 2).mean(axis=0))
+
+    def motion_rms(self) -> np.ndarray:
+        return PEOPLE * self.rms(self.result.poses, self.poses)[1:]
+
+
+@pytest.fixture(scope="module")
+def natural(knee_data) -> Natural:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("KNEE_DATA", str(knee_data))
+        config = load_config(ROOT / "configs" / "lenhart.toml")
+        knee = build_knee(config)
+    path = reference_path(config, knee)
+    return Natural(knee.model, path, gait_simulator(config.simulation, path))
+
+
+def walk(natural: Natural, knee_data, **options) -> Walk:
+    motion = read_knee_motion(knee_data / "jam_lenhart2015_knee" / "walking_values.sto")
+    time, poses = cut_stride(*motion)
+    cycle = walking_cycle(natural.model, natural.simulator, time, poses, **options)
+    result = simulate(natural.model, natural.simulator, cycle, samples=len(time), rtol=1e-3)
+    prescribed = [natural.model.loads(Pose.from_array(row)).total.array for row in poses]
+    return Walk(result, poses, np.array(prescribed))
+
+
+def test_prescribed_poses_carry_what_the_readme_says(natural, knee_data):
+    """1929 N at 1.29 s, a peak of 3100 N, area up to 623 mm², pressure up to 10.9 MPa."""
+    time, poses = read_knee_motion(knee_data / "jam_lenhart2015_knee" / "walking_values.sto")
+    loads = np.array([natural.model.loads(Pose.from_array(row)).total.array for row in poses])
+    force = np.linalg.norm(loads[:, :3], axis=1)
+    assert force[np.argmin(np.abs(time - 1.29))] == pytest.approx(1929.0, rel=0.01)
+    assert force.max() == pytest.approx(3100.0, rel=0.01)
+    assert loads[:, 6].max() == pytest.approx(623e-6, rel=2e-3)
+    assert loads[:, 7].max() == pytest.approx(10.9e6, rel=5e-3)
+
+
+@pytest.mark.parametrize("degrees", [0.0, 15.0, 30.0, 45.0, 60.0])
+def test_rests_near_its_passive_path(natural, degrees):
+    rest = natural.rest(natural.simulator, degrees)
+    away = np.abs(PEOPLE * (rest.array - natural.on_path(degrees).array)[1:])
+    assert (away < [2.0, 3.0, 3.0, 1.0, 1.5]).all(), away
+    loads = natural.model.loads(rest)
+    pull = ligament_potential(natural.simulator.ligaments, rest)[1][4]
+    assert loads.force[1] == pytest.approx(500.0 - pull, rel=1e-4)
+    assert pull < 0.0
+    assert min(loads.medial.force[1], loads.lateral.force[1]) > 100.0
+
+
+@pytest.mark.parametrize("degrees", [0.0, 15.0, 30.0, 45.0, 60.0])
+def test_ligaments_alone_hold_it_at_rest(natural, degrees):
+    """No springs at all; `settle` gives stable equilibria only."""
+    rest = natural.rest(replace(natural.simulator, **NO_SPRINGS), degrees)
+    away = np.abs(PEOPLE * (rest.array - natural.on_path(degrees).array)[1:])
+    assert (away < [3.0, 16.0, 8.0, 2.5, 5.0]).all(), away
+
+
+@pytest.mark.parametrize("degrees", [0.0, 30.0, 60.0])
+def test_contact_alone_does_not_hold_it(natural, degrees):
+    bare = replace(natural.simulator, ligaments=(), **NO_SPRINGS)
+    with pytest.raises(EquilibriumError):
+        natural.rest(bare, degrees)
+
+
+def test_walks_as_its_solution_does(natural, knee_data):
+    """Axial force, AP force and torque hold it in the solution's poses; the rest is free."""
+    walked = walk(natural, knee_data)
+    area, peak = walked.result.loads[:, 6], walked.result.loads[:, 7]
+    stance = walked.result.gait_percent <= STANCE
+    # The area of a walk of the same cartilage with menisci is 276 to 731 mm² (Smith et al. 2019).
+    assert area[stance].min() > 276e-6
+    assert area[stance].max() < 731e-6
+    assert area.max() == pytest.approx(623e-6, rel=0.03)
+    assert peak.max() == pytest.approx(10.9e6, rel=0.1)
+    assert peak.min() > 2e6
+    assert (walked.motion_rms() < [2.0, 3.0, 0.5, 0.2, 1.0]).all(), walked.motion_rms()
+    force, extent, pressure = walked.rms(walked.result.loads, walked.loads)[[1, 6, 7]]
+    assert force < 50.0
+    assert extent < 40e-6
+    assert pressure < 1.8e6
+    # Both compartments bear, about as much on the medial side as in the solution, 64 %.
+    axial = walked.result.compartment_loads[:, :, 1]
+    assert axial.min() > 20.0
+    assert axial[0].sum() / axial.sum() == pytest.approx(0.62, abs=0.05)
+
+
+def test_walks_under_the_axial_force_alone(natural, knee_data):
+    """AP position and rotation are left to ligaments, springs and contact."""
+    walked = walk(natural, knee_data, axial_only=True)
+    assert walked.result.loads[:, 6].max() == pytest.approx(623e-6, rel=0.04)
+    assert walked.result.loads[:, 7].max() == pytest.approx(10.9e6, rel=0.15)
+    assert (walked.motion_rms() < [2.5, 8.0, 1.6, 0.3, 1.1]).all(), walked.motion_rms()
+
+
+def test_without_ligaments_it_slides_off(natural):
+    """At the first peak of the load the plateaus' slope pushes harder than the springs hold."""
+    cycle = gait_cycle(SimulationConfig())
+    slid = []
+    for simulator in (natural.simulator, replace(natural.simulator, ligaments=())):
+        result = simulate(natural.model, simulator, cycle, samples=51, rtol=1e-3)
+        path = natural.path.poses(result.poses[:, 0])
+        slid.append(1e3 * np.abs(result.poses - path)[:, 3].max())
+    held, free = slid
+    assert held < 5.0
+    assert free > 15.0

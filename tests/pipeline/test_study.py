@@ -1,0 +1,387 @@
+"""Studies from file to page: rows, workers, resumption, failures, and what is refused."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import tomllib
+
+import numpy as np
+import pytest
+import tomli_w
+from numpy.testing import assert_allclose
+from studies import ROOT
+
+from pipeline import study as studies_of_cycles
+from pipeline.cli import main
+from pipeline.config import ConfigError
+from pipeline.run_folder import RunError
+from pipeline.samples import read_table
+from pipeline.study import carry_out, load_study, task_of
+from pipeline.study_runs import OUTPUTS, WAVES, run_once, setting_of
+from pipeline.study_schema import StudyFile, describe_study
+
+pytestmark = pytest.mark.usefixtures("undrawn")
+FACTORS = [
+    {"name": "axial_scale", "distribution": "uniform", "low": 0.9, "high": 1.1},
+    {"name": "ap_force_sin2_N", "mean": 0.0, "sd": 10.0},
+    {"name": "ap_stiffness_N_per_mm", "distribution": "lognormal", "mean": 30.0, "sd": 3.0},
+    {"name": "alignment_rotation_deg", "distribution": "uniform", "low": -0.5, "high": 0.5},
+    {"name": "modulus_scale", "distribution": "uniform", "low": 0.9, "high": 1.1},
+]
+FILES = {
+    *("config.toml", "inputs.json", "runs.parquet", "waveforms.npz"),
+    *("summary.json", "study.html"),
+}
+
+
+def tree(run, factors=FACTORS, **changes):
+    study = {"name": "tiny", "run": str(run), "runs": 6, "workers": 1, "chunk": 2}
+    return {"study": study | changes | {"factor": factors}}
+
+
+def study(run, factors=FACTORS, **changes):
+    return load(tree(run, factors, **changes), run.parent)
+
+
+def load(content, folder):
+    path = folder / "study.toml"
+    path.write_text(tomli_w.dumps(content))
+    return load_study(path)
+
+
+def command(run, folder, *arguments, factors=FACTORS, **changes):
+    path = folder.parent / f"{folder.name}.toml"
+    path.write_text(tomli_w.dumps(tree(run, factors, **changes)))
+    return ["study", str(path), "--out", str(folder), "--quiet", *arguments]
+
+
+def rows(folder):
+    return read_table(folder / "runs.parquet").drop(columns="seconds")
+
+
+def assert_same_study(one, other):
+    assert rows(one).equals(rows(other))
+    with np.load(one / "waveforms.npz") as left, np.load(other / "waveforms.npz") as right:
+        assert left.files == right.files
+        for name in left.files:
+            assert left[name].tobytes() == right[name].tobytes(), name
+
+
+@pytest.fixture(scope="module")
+def done(tiny_run, tmp_path_factory):
+    """Return the folder of a study of six runs; not to be written to."""
+    folder = tmp_path_factory.mktemp("study") / "done"
+    carry_out(study(tiny_run), folder, quiet=True)
+    return folder
+
+
+def test_folder_of_a_study(done, tiny_run):
+    assert {path.name for path in done.iterdir()} == FILES
+    table = read_table(done / "runs.parquet")
+    assert table["run"].tolist() == list(range(6))
+    assert (table["status"] == "ok").all()
+    assert np.isfinite(table[list(OUTPUTS)].to_numpy()).all()
+    assert (table["evaluations"] > 0).all()
+    with np.load(done / "waveforms.npz") as waves:
+        assert set(waves.files) == {"gait_percent", "run", *WAVES}
+        assert waves["anterior_mm"].dtype == np.float32
+        assert waves["anterior_mm"].shape == (6, 21)
+        ranges = np.ptp(waves["anterior_mm"], axis=1)
+    assert_allclose(ranges, table["anterior_range_mm"], rtol=1e-4)
+    stored = tomllib.loads((done / "config.toml").read_text())
+    assert StudyFile.model_validate(stored, strict=False).study.runs == 6
+
+
+def test_summary_is_that_of_the_rows(done):
+    summary = json.loads((done / "summary.json").read_text())
+    table = read_table(done / "runs.parquet")
+    assert (summary["runs"], summary["failed"], summary["summarised"]) == (6, 0, 6)
+    for name in OUTPUTS:
+        found = summary["outputs"][name]
+        assert_allclose(found["mean"], table[name].mean(), rtol=1e-12)
+        assert_allclose(found["q50"], table[name].median(), rtol=1e-12)
+    correlations = summary["sensitivity"]["outputs"]["medial_force_peak_N"]
+    assert correlations.keys() == {factor["name"] for factor in FACTORS}
+    assert correlations["axial_scale"] > 0.5
+
+
+def test_page_stands_alone(done):
+    page = (done / "study.html").read_text()
+    assert 'src="http' not in page
+    assert page.count("<img") == 5 + 5 + 5 + 5
+    for name in (factor["name"] for factor in FACTORS):
+        assert name in page
+    for output in OUTPUTS.values():
+        assert output.label in page
+
+
+def test_results_depend_on_neither_workers_nor_chunks(done, tiny_run, tmp_path):
+    carry_out(study(tiny_run, workers=2, chunk=1), tmp_path / "other", quiet=True)
+    assert_same_study(tmp_path / "other", done)
+
+
+def test_more_runs_begin_with_those_of_fewer(done, tiny_run, tmp_path):
+    carry_out(study(tiny_run, runs=7, chunk=7), tmp_path / "more", quiet=True)
+    assert rows(tmp_path / "more").iloc[:6].equals(rows(done))
+
+
+def stopping(monkeypatch, after):
+    """Let the evaluation stop after some chunks; return the rows that were evaluated."""
+    seen = []
+    whole = studies_of_cycles.run_rows
+
+    def counted(task, table):
+        if len(seen) == after:
+            raise KeyboardInterrupt
+        seen.append(table["run"].tolist())
+        return whole(task, table)
+
+    monkeypatch.setattr(studies_of_cycles, "run_rows", counted)
+    return seen
+
+
+def test_interrupted_study_goes_on_where_it_was(done, tiny_run, tmp_path, monkeypatch, capsys):
+    folder = tmp_path / "half"
+    with monkeypatch.context() as patch:
+        assert stopping(patch, 2) == []
+        assert main(command(tiny_run, folder)) == 130
+    assert "--resume" in capsys.readouterr().err
+    assert len(list((folder / "chunks").iterdir())) == 2
+    seen = stopping(monkeypatch, None)
+    # Another chunk and another number of workers change no number.
+    assert main(command(tiny_run, folder, "--resume", chunk=1)) == 0
+    assert seen == [[4], [5]]
+    assert_same_study(folder, done)
+    assert {path.name for path in folder.iterdir()} == FILES
+
+
+def test_killed_study_loses_nothing(done, tiny_run, tmp_path):
+    folder = tmp_path / "killed"
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+    arguments = command(tiny_run, folder, chunk=1)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pipeline", *arguments], cwd=ROOT, env=environment
+    )
+    limit = time.monotonic() + 120.0
+    try:
+        while not any((folder / "chunks").glob("*.parquet")):
+            assert process.poll() is None, "the study ended before it could be killed"
+            assert time.monotonic() < limit
+            time.sleep(5e-4)
+        process.send_signal(signal.SIGKILL)
+    finally:
+        process.kill()
+    assert process.wait() == -signal.SIGKILL
+    assert not (folder / "runs.parquet").exists()
+    assert main(command(tiny_run, folder, "--resume")) == 0
+    assert_same_study(folder, done)
+
+
+def test_finished_study_resumes_to_itself(tiny_run, tmp_path, monkeypatch):
+    folder = tmp_path / "again"
+    assert main(command(tiny_run, folder)) == 0
+    before = (folder / "runs.parquet").read_bytes()
+    (folder / "study.html").unlink()
+    seen = stopping(monkeypatch, None)
+    assert main(command(tiny_run, folder, "--resume")) == 0
+    assert seen == []
+    assert (folder / "runs.parquet").read_bytes() == before
+    assert (folder / "study.html").exists()
+
+
+def test_resume_of_another_study_is_refused(tiny_run, tmp_path, capsys):
+    folder = tmp_path / "other"
+    assert main(command(tiny_run, folder)) == 0
+    before = (folder / "runs.parquet").read_bytes()
+    assert main(command(tiny_run, folder, "--resume", seed=2, runs=8)) == 2
+    assert "differs in study.runs, study.seed" in capsys.readouterr().err
+    stored = json.loads((folder / "inputs.json").read_text())
+    (folder / "inputs.json").write_text(json.dumps(stored | {"source": "0" * 64}))
+    assert main(command(tiny_run, folder, "--resume")) == 2
+    assert "another run" in capsys.readouterr().err
+    assert (folder / "runs.parquet").read_bytes() == before
+
+
+def test_foreign_folder_is_refused(tiny_run, run_copy):
+    with pytest.raises(RunError, match="not empty and no study"):
+        carry_out(study(tiny_run), run_copy, quiet=True)
+    assert (run_copy / "knee.npz").exists()
+
+
+def test_failed_runs_keep_their_rows_and_reasons(tiny_run, tmp_path):
+    factors = [{"name": "axial_offset_N", "distribution": "uniform", "low": -400.0, "high": 400.0}]
+    file = study(tiny_run, factors, runs=8, kind="latin_hypercube")
+    summary = carry_out(file, tmp_path / "failing", quiet=True)
+    table = read_table(tmp_path / "failing" / "runs.parquet")
+    failed = table["axial_offset_N"] < -168.0
+    assert 0 < failed.sum() < 8
+    assert (table["status"] == np.where(failed, "failed", "ok")).all()
+    assert table["reason"][failed].str.startswith("axial_force: expected >= 0").all()
+    assert table.loc[failed, list(OUTPUTS)].isna().all(axis=None)
+    assert summary["failed"] == failed.sum()
+    assert sum(row["runs"] for row in summary["failures"]) == failed.sum()
+    assert summary["outputs"]["medial_force_peak_N"]["minimum"] > 0.0
+    with np.load(tmp_path / "failing" / "waveforms.npz") as waves:
+        assert np.isnan(waves["anterior_mm"][failed]).all()
+
+
+def test_study_whose_runs_all_fail_tells_so(tiny_run, tmp_path):
+    factors = [{"name": "axial_offset_N", "distribution": "uniform", "low": -900, "high": -800}]
+    factors[0] |= {"low": -900.0, "high": -800.0}
+    summary = carry_out(study(tiny_run, factors), tmp_path / "none", quiet=True)
+    assert summary["failed"] == 6
+    assert summary["outputs"]["medial_force_peak_N"] is None
+    assert "6 of 6 runs failed" in (tmp_path / "none" / "study.html").read_text()
+
+
+def test_runs_outside_the_domain_are_flagged_or_failed(tiny_run):
+    values = {"neutral_anterior_mm": 9.0}
+    flagged = run_once(task_of(study(tiny_run)), values)
+    assert flagged["status"] == "ok"
+    assert flagged["flagged_instants"] > 0
+    assert "outside the trained domain" in flagged["flags"]
+    failed = run_once(task_of(study(tiny_run, outside="fail")), values)
+    assert failed["status"] == "failed"
+    assert "outside the trained domain" in failed["reason"]
+
+
+def test_sobol_study_of_wear(tiny_run, tmp_path):
+    """Wear is linear in its factor: with little else varied, it explains all."""
+    factors = [
+        {"name": "wear_factor_mm3_per_Nm", "distribution": "uniform", "low": 5e-8, "high": 1.5e-7},
+        {"name": "period_s", "distribution": "fixed", "value": 1.0},
+    ]
+    file = study(tiny_run, factors, kind="sobol", runs=4)
+    summary = carry_out(file, tmp_path / "sobol", quiet=True)
+    assert summary["runs"] == 12
+    assert summary["summarised"] == 8
+    table = read_table(tmp_path / "sobol" / "runs.parquet")
+    wear = table["total_wear_mm3_per_million_cycles"]
+    expected = summary["nominal"]["total_wear_mm3_per_million_cycles"] / 1e-7
+    assert_allclose(wear / table["wear_factor_mm3_per_Nm"], expected, rtol=1e-9)
+    # All but the wear is the nominal cycle, the period being what it was.
+    assert_allclose(table["anterior_range_mm"], summary["nominal"]["anterior_range_mm"], rtol=1e-12)
+    assert summary["sensitivity"]["outputs"]["anterior_range_mm"] is None
+    found = summary["sensitivity"]["outputs"]["total_wear_mm3_per_million_cycles"]
+    assert set(found) == {"wear_factor_mm3_per_Nm"}
+    assert_allclose(found["wear_factor_mm3_per_Nm"]["total"], 1.0, rtol=0, atol=0.5)
+
+
+def test_everything_a_tenth_stronger_moves_the_same(tiny_run):
+    """Loads, springs, masses and material are all that the equations of motion are linear in."""
+    run = setting_of(task_of(study(tiny_run))).config
+    nominal = setting_of(task_of(study(tiny_run))).nominal.simulator
+    content = tree(tiny_run) | {"simulation": {"relative_tolerance": 1e-6}}
+    task = task_of(load(content, tiny_run.parent))
+    values = {"modulus_scale": 1.1, "axial_scale": 1.1, "ap_scale": 1.1, "torque_scale": 1.1}
+    values["ap_stiffness_N_per_mm"] = 1.1 * run.ap_stiffness_N_per_mm
+    values["rotation_stiffness_Nm_per_deg"] = 1.1 * run.rotation_stiffness_Nm_per_deg
+    for name in ("anterior", "superior", "lateral"):
+        values[f"{name}_mass_kg"] = 1.1 * getattr(nominal, f"{name}_mass")
+        values[f"{name}_damping_Ns_per_m"] = 1.1 * getattr(nominal, f"{name}_damping")
+    for name in ("adduction", "rotation"):
+        values[f"{name}_inertia_kg_m2"] = 1.1 * getattr(nominal, f"{name}_inertia")
+        values[f"{name}_damping_Nms_per_rad"] = 1.1 * getattr(nominal, f"{name}_damping")
+    one, other = run_once(task, {}), run_once(task, values)
+    for name in OUTPUTS:
+        kind = name.rpartition("_")[2]
+        factor = 1.0 if kind in ("mm", "deg", "mm2") else 1.1
+        assert_allclose(other[name], factor * one[name], rtol=1e-3, atol=1e-4, err_msg=name)
+
+
+def test_superior_alignment_shifts_the_height_alone(tiny_run):
+    """Nothing but the contact holds the height: the knee settles where it was, lower."""
+    task = task_of(study(tiny_run))
+    one, other = run_once(task, {}), run_once(task, {"alignment_superior_mm": 2.0})
+    for name in OUTPUTS:
+        assert_allclose(other[name], one[name], rtol=2e-3, atol=1e-3, err_msg=name)
+
+
+def test_original_model_can_drive_a_study(tiny_run):
+    file = study(tiny_run, model="original")
+    row = run_once(task_of(file), {"alignment_lateral_mm": 0.2, "modulus_scale": 1.1})
+    assert row["status"] == "ok", row["reason"]
+    other = run_once(task_of(study(tiny_run)), {"alignment_lateral_mm": 0.2, "modulus_scale": 1.1})
+    # The tiny run's surrogate is rough.
+    for name in ("medial_force_peak_N", "total_wear_mm3_per_million_cycles"):
+        assert_allclose(row[name], other[name], rtol=0.3)
+
+
+def test_simulation_of_the_run_is_replaced_key_by_key(tiny_run):
+    content = tree(tiny_run) | {"simulation": {"samples": 31, "axial_scale": 1.2}}
+    task = task_of(load(content, tiny_run.parent))
+    setting = setting_of(task)
+    assert setting.config.samples == 31
+    plain = setting_of(task_of(study(tiny_run)))
+    assert setting.config.relative_tolerance == plain.config.relative_tolerance
+    ratio = setting.nominal.cycle.axial_force / plain.nominal.cycle.axial_force
+    assert_allclose(ratio, 1.2, rtol=1e-12)
+    with pytest.raises(ConfigError, match="samples_: unknown key"):
+        task_of(load(tree(tiny_run) | {"simulation": {"samples_": 31}}, tiny_run.parent))
+
+
+UNIFORM = {"name": "ap_scale", "distribution": "uniform", "low": 0.0, "high": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"factors": [UNIFORM | {"name": "axial_scal"}]}, "study.factor.0.name.*near are axial_"),
+        ({"factors": [{"name": "ap_scale", "mean": 1.0, "sd": -0.1}]}, "study.factor.0.sd: .*-0.1"),
+        ({"factors": [UNIFORM | {"low": 2.0}]}, "ap_scale: expected low < high, found 2 and 1"),
+        ({"factors": [UNIFORM | {"mean": 2.0}]}, "ap_scale: expected low, high for a uniform"),
+        ({"factors": [UNIFORM | {"hihg": 2.0}]}, "study.factor.0.hihg: unknown key, expected one"),
+        ({"factors": [UNIFORM, UNIFORM]}, "each input once, found ap_scale"),
+        ({"factors": []}, "study.factor: "),
+        (
+            {"factors": [{"name": "ap_scale", "distribution": "fixed", "value": 1.0}]},
+            "expected an input that varies",
+        ),
+        (
+            {"factors": [{"name": "ap_stiffness_N_per_mm", "mean": 1.0, "sd": 5.0}]},
+            "ap_stiffness_N_per_mm: expected values >= 0, drawn is -",
+        ),
+        ({"runs": 1}, "study.runs: expected"),
+        ({"kind": "sobol", "runs": 6}, "expected a power of two"),
+        ({"factors": [UNIFORM | {"name": "anterior_motion_scale"}]}, "anterior_motion_scale"),
+    ],
+)
+def test_bad_input_is_named_with_status_2(tiny_run, tmp_path, capsys, changes, words):
+    assert main(command(tiny_run, tmp_path / "bad", **changes)) == 2
+    error = capsys.readouterr().err
+    assert error.count("error: ") == 1
+    assert re.search(words, error), error
+    assert not (tmp_path / "bad").exists()
+
+
+def test_run_that_is_missing_or_has_not_ended_is_named(run_copy, tmp_path, capsys):
+    assert main(command(tmp_path / "nowhere", tmp_path / "bad")) == 2
+    assert "nowhere: no such run directory" in capsys.readouterr().err
+    (run_copy / "run.json").unlink()
+    assert main(command(run_copy, tmp_path / "bad")) == 2
+    assert "the run has not ended, run.json is missing" in capsys.readouterr().err
+
+
+def test_factors_are_listed(capsys):
+    assert main(["study", "--factors"]) == 0
+    assert "alignment_rotation_deg" in capsys.readouterr().out
+    with pytest.raises(SystemExit) as caught:
+        main(["study"])
+    assert caught.value.code == 2
+
+
+@pytest.mark.parametrize("name", ["montecarlo", "sobol"])
+def test_shipped_studies_load(name):
+    file = load_study(ROOT / "configs" / f"{name}.toml")
+    assert file.study.name == name
+    assert file.study.run == "runs/implant"
+
+
+def test_schema_is_described():
+    text = describe_study()
+    for word in ("## [study]", "## [study.factor]", "`distribution`", "power of two"):
+        assert word in text
