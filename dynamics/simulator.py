@@ -6,8 +6,8 @@ applied loads, the restraint springs (which stand for the soft tissue) and visco
     M q'' = Q_contact(q) + Q_applied(t, q) + Q_restraint(q) - C q',
 
 with constant diagonal M and C in the pose coordinates. Coordinates may be taken as quasi-static,
-without their inertia: on the stiff contact theirs is felt in a few milliseconds' oscillation alone.
-AP position and rotation may be prescribed in place of their loads, in the manner of ISO 14243-3
+without their inertia (docs/theory.md says how far from full dynamics that is). AP position
+and rotation may be prescribed in place of their loads, in the manner of ISO 14243-3
 (`dynamics.waveforms.GaitCycle`). The applied loads are
 
 - an axial force, which presses the femur onto the tibia along a line fixed in the tibial frame,

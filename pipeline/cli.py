@@ -14,6 +14,7 @@ from dynamics.equations import SimulationError
 from dynamics.equilibrium import EquilibriumError
 from pipeline.config import ConfigError, load_config
 from pipeline.formulation_study import markdown_table
+from pipeline.lifetime import wear_insert, worn_table
 from pipeline.report import write_report
 from pipeline.rerun import bench, compare_again, export_c, simulate_again, validate_again
 from pipeline.run_folder import RunError
@@ -62,6 +63,15 @@ def build_parser() -> argparse.ArgumentParser:
                 "--formulations", action="store_true",
                 help="also compare all formulations and families on the run's knee",
             )  # fmt: skip
+    wear = commands.add_parser(
+        "wear", help="wear of a run's insert over many cycles, its surface lowered as it wears"
+    )
+    wear.add_argument("folder", type=Path, help="run directory")
+    wear.add_argument("--cycles", type=float, default=5e6, help="cycles in all (5e6)")
+    wear.add_argument(
+        "--blocks", type=int, default=5, help="blocks between which the surface is lowered (5)"
+    )
+    wear.add_argument("--quiet", action="store_true", help="no progress bar")
     export = commands.add_parser("export", help="write a run's surrogate as C source")
     export.add_argument("source", type=Path, help="run directory, or a surrogate's .npz file")
     export.add_argument("--out", type=Path, help="where to write (default: beside the surrogate)")
@@ -122,6 +132,11 @@ def _study(options: argparse.Namespace) -> None:
     return _say(told(summary, folder))
 
 
+def _wear(options: argparse.Namespace) -> None:
+    content = wear_insert(options.folder, options.cycles, options.blocks, quiet=options.quiet)
+    _say(worn_table(content))
+
+
 def _again(options: argparse.Namespace) -> None:
     report = _PARTS[options.command](options.folder)
     _say(_summary(report, options.folder))
@@ -157,6 +172,7 @@ _PARTS = {"simulate": simulate_again, "report": write_report}
 _COMMANDS = {
     "run": _run,
     "study": _study,
+    "wear": _wear,
     **dict.fromkeys(_PARTS, _again),
     "validate": _validate,
     "bench": _bench,

@@ -66,7 +66,7 @@ def simulate_both(run: Run, knee: Knee, main: AnyKnee, path: ReferencePath) -> N
     write_table(table, run.folder / "simulation.parquet")
     _write_maps(run.folder / "pressure_maps.npz", knee, results)
     write_arrays(run.folder / "frames.npz", frames_of(knee, results))
-    write_arrays(run.folder / "wear.npz", wear_of_cycle(knee, results, _wear_law(config)))
+    write_arrays(run.folder / "wear.npz", wear_of_cycle(knee, results, wear_law(config)))
     _combinations(run, knee, main, drive, results)
     content = {
         "statistics": {name: asdict(r.statistics) for name, r in results.items()},
@@ -84,7 +84,8 @@ def _percent(bar: tqdm[Any]) -> Callable[[float], None]:
     return advance
 
 
-def _wear_law(config: SimulationConfig) -> WearLaw:
+def wear_law(config: SimulationConfig) -> WearLaw:
+    """Return the wear law of a configuration."""
     return WearLaw(1e-9 * config.wear_factor_mm3_per_Nm, 1e3 * config.density_g_per_cm3)
 
 
@@ -97,7 +98,7 @@ def _combinations(
         for file in files:
             file.unlink(missing_ok=True)
         return
-    cycle, law = gait_cycle(run.config.simulation), _wear_law(run.config.simulation)
+    cycle, law = gait_cycle(run.config.simulation), wear_law(run.config.simulation)
     with tqdm(total=len(COMBINATIONS), desc="combinations", disable=run.quiet) as bar:
         rows, table = compare_combinations(
             knee, main, drive, cycle, law, nominal=nominal, done=bar.update

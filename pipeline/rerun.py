@@ -30,8 +30,14 @@ from surrogates.knee import KneeSurrogate
 from surrogates.whole_knee import AnyKnee
 
 
-def _finished_run(folder: Path) -> tuple[Run, AnyKnee]:
-    """Open a run directory that holds a trained surrogate."""
+def finished_run(folder: Path) -> tuple[Run, AnyKnee]:
+    """Open a run directory that holds a trained surrogate.
+
+    Raises
+    ------
+    RunError
+        If it holds none.
+    """
     for name in ("config.toml", "path.json", "run.json", "knee.npz"):
         if not (folder / name).is_file():
             raise RunError(f"{folder}: no finished run, {name} is missing; start with `run`")
@@ -46,7 +52,7 @@ def validate_again(folder: Path) -> dict[str, Any]:
     RunError
         If the directory holds no finished run.
     """
-    run, knee = _finished_run(folder)
+    run, knee = finished_run(folder)
     columns = (*CANDIDATE_COLUMNS, *RESULT_COLUMNS)
     held_out = read_table(folder / "samples" / "heldout.parquet", columns)
     with content_of(folder / "validation.json"):
@@ -70,7 +76,7 @@ def compare_again(folder: Path) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     RunError
         If the directory holds no finished run.
     """
-    run, _ = _finished_run(folder)
+    run, _ = finished_run(folder)
     knee = build_knee(run.config)
     space = sample_space(run.config, read_path(folder / "path.json", knee))
     columns = (*CANDIDATE_COLUMNS, *RESULT_COLUMNS)
@@ -94,7 +100,7 @@ def simulate_again(folder: Path) -> dict[str, Any]:
     RunError
         If the directory holds no finished run.
     """
-    run, main = _finished_run(folder)
+    run, main = finished_run(folder)
     knee = build_knee(run.config)
     simulate_both(run, knee, main, read_path(folder / "path.json", knee))
     return write_report(folder)
@@ -108,7 +114,7 @@ def bench(folder: Path) -> dict[str, float]:
     RunError
         If the directory holds no finished run.
     """
-    run, main = _finished_run(folder)
+    run, main = finished_run(folder)
     knee = build_knee(run.config)
     read_path(folder / "path.json", knee)
     table = read_table(folder / "simulation.parquet", ("model", *POSE_COLUMNS))
