@@ -102,7 +102,8 @@ class Run:
         names = (
             "knee.npz", "path.json", "validation.json", "simulation.parquet", "simulation.json",
             "report.html", "report.json", "run.json", "pressure_maps.npz", "times.json",
-            "frames.npz", "wear.npz", "combinations.json", "combinations.parquet", "worn.json", "worn.npz",
+            "frames.npz", "wear.npz", "combinations.json", "combinations.parquet",
+            "worn.json", "worn.npz",
         )  # fmt: skip
         for name in names:
             (self.folder / name).unlink(missing_ok=True)

@@ -259,7 +259,10 @@ def test_waveform_file_that_is_no_text(refused, tmp_path):
 
 def test_waveforms_without_a_column(refused_waveforms):
     refused_waveforms(
-        lambda table: table.drop(columns="ap_force_N"), "ap_force_N", "or anterior_mm (moved)", "found neither"
+        lambda table: table.drop(columns="ap_force_N"),
+        "ap_force_N",
+        "or anterior_mm (moved)",
+        "found neither",
     )
 
 
