@@ -47,8 +47,7 @@ class Fitter(NamedTuple):
     fit : callable
         Fits a regressor to inputs (N, d) and outputs (N, k), with weights (N,) or None.
     joint : bool
-        Whether one regressor takes all outputs that the wrench is made of and another the rest,
-        or each group of like outputs gets its own.
+        Whether one regressor takes all outputs, or each group of like outputs gets its own.
     folds : int
         Folds of a cross-validation that fits again for each, beside the fit's own check; 0: none.
     """
@@ -218,25 +217,13 @@ class _Lesson(NamedTuple):
 
 
 def _groups(lesson: _Lesson, joint: bool) -> Sequence[tuple[str, FloatArray, FloatArray]]:
-    """Return what each regressor learns: a group of like outputs, or joint ones.
-
-    Joint regressors are one of what the wrench is made of and one of the other quantities, which
-    most evaluations do without (`compiled.knee_wrench`).
-    """
-    if not joint or len(lesson.groups) == 1:
+    if not joint:
         return lesson.groups
-    *wrench, quantities = lesson.groups
-    return [_joined(wrench), quantities]
-
-
-def _joined(
-    groups: Sequence[tuple[str, FloatArray, FloatArray]],
-) -> tuple[str, FloatArray, FloatArray]:
-    shortest = min(len(inputs) for _, inputs, _ in groups)
+    shortest = min(len(inputs) for _, inputs, _ in lesson.groups)
     # Rows that only some outputs have (first contact) are left out.
-    names = "+".join(name for name, _, _ in groups)
-    outputs = np.column_stack([values[:shortest] for _, _, values in groups])
-    return names, groups[-1][1][:shortest], outputs
+    names = "+".join(name for name, _, _ in lesson.groups)
+    outputs = np.column_stack([values[:shortest] for _, _, values in lesson.groups])
+    return [(names, lesson.groups[-1][1][:shortest], outputs)]
 
 
 def _height_over_load(

@@ -23,8 +23,11 @@ def test_python_of_the_readme_runs(tiny_run, capsys):
     scope = {}
     exec(code.replace("runs/implant/knee.npz", str(tiny_run / "knee.npz")), scope)
     printed = capsys.readouterr().out.splitlines()
-    assert len(printed) == 3
+    assert len(printed) == 5
     assert 0.0 < float(printed[2]) < scope["loads"].force[1]
+    assert printed[3].startswith("Statistics(steps=")
+    # Some cubic millimetres in a million cycles.
+    assert 1e-15 < float(printed[4]) < 2e-14
     original = scope["model"].evaluate(scope["pose"])
     # The tiny run's mesh is coarser than the snippet's, and its samples are few.
     assert 0.3 < scope["loads"].force[1] / original.force[1] < 3.0

@@ -39,7 +39,7 @@ def test_worn_insert_of_a_run(run_copy, capsys):
     [
         (["--cycles", "0"], "cycles: expected > 0"),
         (["--blocks", "0"], "blocks: expected"),
-        (["--cycles", "1e12", "--blocks", "1"], "block 1 of 1.*depth: expected less than the"),
+        (["--cycles", "1e12", "--blocks", "1"], "block 1 of 1, .*take more blocks or fewer cycles"),
     ],
 )
 def test_bad_arguments_are_told(run_copy, capsys, arguments, words):
