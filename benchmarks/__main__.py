@@ -1,6 +1,6 @@
 """Run all benchmarks and print their tables: `python -m benchmarks`."""
 
-from benchmarks import accuracy, contact, families, speed, surfaces
+from benchmarks import accuracy, contact, families, gait, speed, surfaces
 
 TABLES = (
     accuracy.facets,
@@ -15,6 +15,9 @@ TABLES = (
     speed.original,
     families.evaluation,
     families.searches,
+    gait.cycles,
+    gait.reduced,
+    gait.work_precision,
 )
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from scipy.optimize import brentq
 
-from dynamics.waveforms import LEVEL_WALKING, load_gait_cycle
+from dynamics.waveform_tables import LEVEL_WALKING, load_gait_cycle
 from foundation import ElasticFoundation, Pose, TriangleMesh, load_mesh
 
 _PLAIN = ("x", "y", "z")

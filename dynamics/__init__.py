@@ -9,7 +9,8 @@ from dynamics.protocol import ContactModel
 from dynamics.result import Flag, SimulationResult, Statistics
 from dynamics.simulator import AppliedLoads, KneeSimulator
 from dynamics.variation import VariedContact
-from dynamics.waveforms import GaitCycle, load_gait_cycle
+from dynamics.waveform_tables import load_gait_cycle
+from dynamics.waveforms import GaitCycle
 from dynamics.wear import Wear, WearLaw, bed_wear, surrogate_wear
 
 __all__ = [

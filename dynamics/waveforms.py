@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Self
 
 import numpy as np
@@ -17,10 +14,6 @@ from dynamics.simulator import AppliedLoads
 from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
 from foundation.pose import Pose
 
-#: Columns of every waveform table; the units are part of the names.
-WAVEFORM_COLUMNS = ("gait_percent", "flexion_deg", "axial_force_N")
-#: Columns of which a table has one of each pair: AP and rotation are driven by a load or moved.
-DRIVE_COLUMNS = (("ap_force_N", "anterior_mm"), ("internal_torque_Nm", "rotation_deg"))
 #: Signals of a cycle, and where they stand among the inputs of the equations of motion.
 SIGNALS = {
     "flexion": 0,
@@ -30,7 +23,6 @@ SIGNALS = {
     "ap_force": AP,
     "internal_torque": TORQUE,
 }
-_SI = {"mm": 1e-3, "deg": np.pi / 180.0, "N": 1.0, "Nm": 1.0, "percent": 1.0}
 # A first and a last row that differ by less than this share of the range are taken as equal.
 _PERIODIC = 0.01
 _OVERSHOOT = 0.05
@@ -40,9 +32,6 @@ _MOTION_UNITS = {
     "rotation": ("radians", np.pi, "degrees with numpy.radians"),
     "anterior": ("metres", 0.1, "millimetres"),
 }
-
-#: The shipped level-walking pattern.
-LEVEL_WALKING = Path(__file__).with_name("tables") / "level_walking.csv"
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,117 +183,6 @@ class GaitCycle:
 
     def _evaluate(self, time: ArrayLike, order: int) -> FloatArray:
         return np.asarray(self._spline(np.asarray(time, dtype=np.float64), order))
-
-
-def load_gait_cycle(path: str | Path, period_s: float) -> GaitCycle:
-    """Read a waveform table.
-
-    Parameters
-    ----------
-    path : path
-        Comma-separated table with a header of `WAVEFORM_COLUMNS` and one of each pair of
-        `DRIVE_COLUMNS`, in any order (others are ignored); lines that start with # are comments.
-    period_s : float
-        Duration of the cycle [s].
-
-    Returns
-    -------
-    GaitCycle
-        The cycle, in SI units.
-
-    Raises
-    ------
-    ValueError
-        If a column is missing, a cell is not a finite number, the flexion seems to be in
-        radians, or `GaitCycle` refuses the rows; the message names the file and the column.
-    FileNotFoundError
-        If there is no such file.
-    """
-    source = Path(path)
-    table = _read_table(source)
-    flexion = table["flexion_deg"]
-    largest = np.abs(flexion).max()
-    if 0.0 < largest < 0.5 * np.pi and np.ptp(flexion) > 0.0:
-        raise ValueError(
-            f"{source}, column flexion_deg: expected degrees, found values of at most "
-            f"{largest:g}, which look like radians; convert the column"
-        )
-    if largest > 180.0:
-        raise ValueError(
-            f"{source}, column flexion_deg: expected at most 180 degrees, found {largest:g}"
-        )
-    signals = {}
-    for column, values in table.items():
-        name, _, unit = column.rpartition("_")
-        signals[name] = _SI[unit] * values
-    try:
-        return GaitCycle(signals.pop("gait"), period=period_s, **signals)
-    except ValueError as error:
-        raise ValueError(f"{source}, column {_column_of(str(error), table)}: {error}") from error
-
-
-def _column_of(message: str, columns: Iterable[str]) -> str:
-    """Return the column of the table that a message of `GaitCycle` speaks of."""
-    name = message.split(":")[0]
-    return next((c for c in columns if c.startswith(name)), name)
-
-
-def _read_table(source: Path) -> dict[str, FloatArray]:
-    try:
-        with source.open(encoding="utf-8-sig", newline="") as stream:
-            lines = [(i, s) for i, s in enumerate(stream, 1) if s.strip() and s.lstrip()[0] != "#"]
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{source}: expected a table as text, found: {error}") from error
-    rows = list(csv.reader(text for _, text in lines))
-    if len(rows) < 2:
-        raise ValueError(f"{source}: expected a header and rows, found {len(rows)} lines")
-    header = [name.strip() for name in rows[0]]
-    driven = [_drive_column(source, header, pair) for pair in DRIVE_COLUMNS]
-    table = {}
-    for name in (*WAVEFORM_COLUMNS, *driven):
-        if header.count(name) != 1:
-            raise ValueError(
-                f"{source}, column {name}: expected it once in the header, found "
-                f"{header.count(name)} in {', '.join(header)}"
-            )
-        index = header.index(name)
-        numbers = [number for number, _ in lines[1:]]
-        table[name] = _read_column(source, name, index, rows[1:], numbers)
-    return table
-
-
-def _drive_column(source: Path, header: Sequence[str], pair: tuple[str, str]) -> str:
-    """Return which of a pair of columns the table has."""
-    found = [name for name in pair if name in header]
-    if len(found) != 1:
-        raise ValueError(
-            f"{source}, column {pair[0]}: expected it (driven by the load) or {pair[1]} (moved), "
-            f"found {' and '.join(found) or 'neither'} in {', '.join(header)}"
-        )
-    return found[0]
-
-
-def _read_column(
-    source: Path,
-    name: str,
-    index: int,
-    rows: Sequence[Sequence[str]],
-    numbers: Sequence[int],
-) -> FloatArray:
-    values = []
-    for row, number in zip(rows, numbers, strict=True):
-        cell = row[index] if index < len(row) else "nothing"
-        try:
-            value = float(cell)
-        except ValueError:
-            value = np.nan
-        if not np.isfinite(value):
-            raise ValueError(
-                f"{source}, column {name}: expected a finite number in line {number}, "
-                f"found {cell.strip()}"
-            )
-        values.append(value)
-    return np.array(values)
 
 
 def _check_percent(percent: ArrayLike) -> FloatArray:

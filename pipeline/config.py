@@ -12,7 +12,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from dynamics.ligament_tables import SHIPPED_LIGAMENTS
-from dynamics.waveforms import LEVEL_WALKING
+from dynamics.waveform_tables import LEVEL_WALKING
 from pipeline.files import write_text
 from pipeline.schema import Config, LayerConfig, section_of
 from pipeline.section import Section

@@ -16,7 +16,8 @@ from dynamics.ligaments import Ligament
 from dynamics.protocol import ContactModel
 from dynamics.result import SimulationResult
 from dynamics.simulator import APPLIED_COLUMNS, REDUCED, KneeSimulator
-from dynamics.waveforms import LEVEL_WALKING, GaitCycle, load_gait_cycle
+from dynamics.waveform_tables import LEVEL_WALKING, load_gait_cycle
+from dynamics.waveforms import GaitCycle
 from foundation.checks import FloatArray
 from foundation.pose import Pose
 from pipeline.config import ConfigError, data_path

@@ -15,7 +15,7 @@ import tomli_w
 from pydantic import ValidationError
 from tqdm import tqdm
 
-from dynamics.waveforms import LEVEL_WALKING
+from dynamics.waveform_tables import LEVEL_WALKING
 from foundation.checks import FloatArray
 from pipeline.config import ConfigError, explain, load_config, load_section
 from pipeline.files import replacing, write_json, write_text

@@ -19,7 +19,7 @@ from dynamics import (
     settle,
     simulate,
 )
-from dynamics.waveforms import LEVEL_WALKING
+from dynamics.waveform_tables import LEVEL_WALKING
 from foundation.loads import LOAD_COLUMNS
 from foundation.pose import Pose
 

@@ -17,7 +17,7 @@ from numpy.testing import assert_allclose
 
 from dynamics.equations import SimulationError
 from dynamics.result import Flag, SimulationResult, Statistics
-from dynamics.waveforms import LEVEL_WALKING, load_gait_cycle
+from dynamics.waveform_tables import LEVEL_WALKING, load_gait_cycle
 from dynamics.wear_law import Wear, WearLaw
 from dynamics.wear_map import Patch
 from foundation.triangle_mesh import TriangleMesh

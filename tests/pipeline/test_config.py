@@ -7,7 +7,7 @@ import pytest
 import tomli_w
 from studies import ROOT, SMOKE
 
-from dynamics.waveforms import LEVEL_WALKING
+from dynamics.waveform_tables import LEVEL_WALKING
 from pipeline.cli import main
 from pipeline.config import ConfigError, data_path, dump_config, load_config, write_config
 from pipeline.schema import Config, describe_schema

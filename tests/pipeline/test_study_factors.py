@@ -5,7 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from dynamics.simulator import KneeSimulator
-from dynamics.waveforms import LEVEL_WALKING, GaitCycle, load_gait_cycle
+from dynamics.waveform_tables import LEVEL_WALKING, load_gait_cycle
+from dynamics.waveforms import GaitCycle
 from foundation.pose import COORDINATES, Pose
 from pipeline.study_factors import (
     FACTORS,
