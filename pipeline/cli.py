@@ -24,6 +24,7 @@ from pipeline.schema import Config, describe_schema
 from pipeline.stages import StageError
 from pipeline.study import carry_out, load_study, told
 from pipeline.study_factors import describe_factors
+from pipeline.study_schema import describe_study
 from surrogates.persistence import SurrogateFileError
 
 #: Errors of what the user gave: one message, exit status 2.
@@ -164,7 +165,8 @@ def _export(options: argparse.Namespace) -> None:
 
 def _schema(options: argparse.Namespace) -> None:
     del options
-    _say(describe_schema().rstrip("\n"))
+    studies = describe_study().replace("# Configuration", "# Studies of gait cycles", 1)
+    _say(f"{describe_schema()}\n{studies}".rstrip("\n"))
 
 
 #: Parts of a finished run that are carried out again, each with the report as its answer.

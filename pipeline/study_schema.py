@@ -101,7 +101,7 @@ class StudyConfig(Section):
 
 
 class StudyFile(Section):
-    """A file of a study."""
+    """A file of `python -m pipeline study`."""
 
     study: StudyConfig
     simulation: dict[str, Any] = Field(
