@@ -159,7 +159,12 @@ def explain(source: str, error: ValidationError, schema: type[BaseModel] = Confi
     """Return one sentence per key: what was expected, and what was found."""
     expected: dict[str, list[str]] = {}
     found: dict[str, str] = {}
-    for item in error.errors():
+    items = error.errors()
+    for item in items:
+        # pydantic also misses the entries of a list that it has refused.
+        inside = [i for i in items if i["loc"][:-1] and i["loc"][: len(item["loc"])] == item["loc"]]
+        if item["type"] == "too_short" and len(inside) > 1:
+            continue
         # Of a key that may be of several types pydantic names the type as well.
         parts = [str(p) for p in item["loc"] if isinstance(p, int) or p.isidentifier()]
         where = ".".join(parts)

@@ -385,3 +385,15 @@ def test_schema_is_described():
     text = describe_study()
     for word in ("## [study]", "## [study.factor]", "`distribution`", "power of two"):
         assert word in text
+
+
+def test_a_refused_factor_is_told_alone(tmp_path):
+    file = tmp_path / "study.toml"
+    file.write_text('[study]\n[[study.factor]]\nname = "axial_scale"\nmean = 1.0\nsd = -1.0\n')
+    with pytest.raises(ConfigError) as caught:
+        load_study(file)
+    assert "study.factor.0.sd: expected" in str(caught.value)
+    assert "at least 1 item" not in str(caught.value)
+    file.write_text("[study]\nfactor = []\n")
+    with pytest.raises(ConfigError, match=r"study\.factor: expected at least 1 item"):
+        load_study(file)
