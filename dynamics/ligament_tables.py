@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 
+from dynamics.csv_table import check_once, read_rows
 from dynamics.ligaments import TRANSITION_STRAIN, Ligament
 from foundation.checks import check_in
 
@@ -104,26 +104,13 @@ def _read_ligament(where: str, name: str, row: Mapping[str, str]) -> Ligament:
 
 def _read_rows(source: Path) -> list[tuple[int, dict[str, str]]]:
     """Return (number of the line, cells by column) of every row."""
-    try:
-        text = source.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{source}: expected a table as text, found: {error}") from error
-    lines = [
-        (number, [cell.strip() for cell in next(csv.reader([line]))])
-        for number, line in enumerate(text.splitlines(), 1)
-        if line.strip() and not line.lstrip().startswith("#")
-    ]
-    if len(lines) < 2:
-        raise ValueError(f"{source}: expected a header and rows, found {len(lines)} lines")
+    lines = read_rows(source)
     header = lines[0][1]
     for name in header:
         check_in(f"{source}, header", name, _COLUMNS)
     for name in _COLUMNS:
-        if header.count(name) > 1 or (name in _NEEDED and name not in header):
-            raise ValueError(
-                f"{source}, column {name}: expected it once in the header, found "
-                f"{header.count(name)} in {', '.join(header)}"
-            )
+        if name in _NEEDED or name in header:
+            check_once(source, header, name)
     for number, cells in lines[1:]:
         if len(cells) != len(header):
             raise ValueError(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
 
+from dynamics.csv_table import check_once, read_rows
 from dynamics.waveforms import GaitCycle
 from foundation.checks import FloatArray
 
@@ -74,26 +74,12 @@ def _column_of(message: str, columns: Iterable[str]) -> str:
 
 
 def _read_table(source: Path) -> dict[str, FloatArray]:
-    try:
-        with source.open(encoding="utf-8-sig", newline="") as stream:
-            lines = [(i, s) for i, s in enumerate(stream, 1) if s.strip() and s.lstrip()[0] != "#"]
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{source}: expected a table as text, found: {error}") from error
-    rows = list(csv.reader(text for _, text in lines))
-    if len(rows) < 2:
-        raise ValueError(f"{source}: expected a header and rows, found {len(rows)} lines")
-    header = [name.strip() for name in rows[0]]
+    (_, header), *rows = read_rows(source)
     driven = [_drive_column(source, header, pair) for pair in DRIVE_COLUMNS]
     table = {}
     for name in (*WAVEFORM_COLUMNS, *driven):
-        if header.count(name) != 1:
-            raise ValueError(
-                f"{source}, column {name}: expected it once in the header, found "
-                f"{header.count(name)} in {', '.join(header)}"
-            )
-        index = header.index(name)
-        numbers = [number for number, _ in lines[1:]]
-        table[name] = _read_column(source, name, index, rows[1:], numbers)
+        check_once(source, header, name)
+        table[name] = _read_column(source, name, header.index(name), rows)
     return table
 
 
@@ -109,23 +95,18 @@ def _drive_column(source: Path, header: Sequence[str], pair: tuple[str, str]) ->
 
 
 def _read_column(
-    source: Path,
-    name: str,
-    index: int,
-    rows: Sequence[Sequence[str]],
-    numbers: Sequence[int],
+    source: Path, name: str, index: int, rows: Sequence[tuple[int, Sequence[str]]]
 ) -> FloatArray:
     values = []
-    for row, number in zip(rows, numbers, strict=True):
-        cell = row[index] if index < len(row) else "nothing"
+    for number, cells in rows:
+        cell = cells[index] if index < len(cells) else "nothing"
         try:
             value = float(cell)
         except ValueError:
             value = np.nan
         if not np.isfinite(value):
             raise ValueError(
-                f"{source}, column {name}: expected a finite number in line {number}, "
-                f"found {cell.strip()}"
+                f"{source}, column {name}: expected a finite number in line {number}, found {cell}"
             )
         values.append(value)
     return np.array(values)

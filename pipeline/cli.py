@@ -43,13 +43,7 @@ def build_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True)
     run = commands.add_parser("run", help="stages a to h, and the report")
     run.add_argument("config", type=Path, help="study (TOML)")
-    run.add_argument(
-        "--set", action="append", default=[], metavar="SECTION.KEY=VALUE", dest="overrides",
-        help="replace a value of the study; may be repeated",
-    )  # fmt: skip
-    run.add_argument("--out", type=Path, help="run directory (default: runs/<name>)")
-    run.add_argument("--resume", action="store_true", help="go on with an interrupted run")
-    run.add_argument("--quiet", action="store_true", help="no progress bars")
+    _add_options(run)
     _add_study(commands.add_parser("study", help="Monte Carlo or sensitivity of gait cycles"))
     for name, text in (
         ("validate", "judge a run's surrogate on its held-out samples"),
@@ -88,13 +82,18 @@ def _add_study(study: argparse.ArgumentParser) -> None:
     what = study.add_mutually_exclusive_group(required=True)
     what.add_argument("config", type=Path, nargs="?", help="study of cycles (TOML)")
     what.add_argument("--factors", action="store_true", help="list the named inputs")
-    study.add_argument(
+    _add_options(study)
+
+
+def _add_options(command: argparse.ArgumentParser) -> None:
+    """Add what a run and a study of gait cycles have in common."""
+    command.add_argument(
         "--set", action="append", default=[], metavar="SECTION.KEY=VALUE", dest="overrides",
         help="replace a value of the study; may be repeated",
     )  # fmt: skip
-    study.add_argument("--out", type=Path, help="where to write (default: runs/<name>)")
-    study.add_argument("--resume", action="store_true", help="go on with an interrupted study")
-    study.add_argument("--quiet", action="store_true", help="no progress bar")
+    command.add_argument("--out", type=Path, help="where to write (default: runs/<name>)")
+    command.add_argument("--resume", action="store_true", help="go on where it was interrupted")
+    command.add_argument("--quiet", action="store_true", help="no progress bars")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -6,14 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import tomli_w
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from pipeline import report_cycle as cycle
 from pipeline import report_pictures as pictures
+from pipeline.pages import page_template
 from pipeline.report_inputs import RunFiles, content_of
 from pipeline.report_units import given, number, shown_name, unit_token
-
-_TEMPLATES = Path(__file__).parent / "templates"
 
 
 def render(files: RunFiles, content: dict[str, Any], folder: Path) -> str:
@@ -28,15 +26,9 @@ def render(files: RunFiles, content: dict[str, Any], folder: Path) -> str:
     folder : Path
         Where the files were read, for messages.
     """
-    environment = Environment(
-        loader=FileSystemLoader(_TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
+    template = page_template(
+        "report.html", num=number, given=given, token=unit_token, q2=_q2, named=shown_name
     )
-    environment.filters |= {"num": number, "given": given, "token": unit_token, "q2": _q2}
-    environment.filters["named"] = shown_name
     with content_of(folder / "path.json"):
         path = pictures.path_pictures(files)
     with content_of(folder / "samples" / "heldout_prediction.parquet"):
@@ -60,7 +52,7 @@ def render(files: RunFiles, content: dict[str, Any], folder: Path) -> str:
     with content_of(folder / "combinations.parquet"):
         varied = cycle.combination_pictures(files.combination_cycles)
     shown |= {"frames": frames, "wear": worn, "combinations": varied}
-    return environment.get_template("report.html").render(
+    return template.render(
         **content,
         pictures={"path": path, "parity": parity, **trust, **shown, "frame_scale": scale},
         springs={key: _springs(content["overview"][key]) for key in ("layer", "femur_layer")},

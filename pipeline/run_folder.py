@@ -20,6 +20,7 @@ from pipeline.original import Compute, Knee, parallel_evaluation
 from pipeline.report_inputs import content_of
 from pipeline.samples import (
     ChunkStore,
+    chunk_size,
     read_table,
     write_table,
 )
@@ -31,8 +32,6 @@ from surrogates.space import ReferencePath
 
 #: Keys of a configuration that change how a run is carried out but no number of it.
 _FREE_KEYS = ("workers", "chunk")
-#: Files that the finished chunks of one stage are spread over at most.
-_MOST_CHUNKS = 400
 
 
 class RunError(RuntimeError):
@@ -151,7 +150,7 @@ class Run:
 
         def evaluate(table: pd.DataFrame) -> pd.DataFrame:
             store = ChunkStore(self.folder / "samples" / f"chunks-{name}")
-            size = max(self.config.run.chunk, len(table) // _MOST_CHUNKS)
+            size = chunk_size(len(table), self.config.run.chunk)
             with tqdm(total=len(table), unit="sample", desc=name, disable=self.quiet) as bar:
 
                 def advance(rows: int) -> None:

@@ -30,6 +30,8 @@ CANDIDATE_COLUMNS = ("compartment", "index", *POSE_COLUMNS, "load_N")
 RESULT_COLUMNS = ("status", "reason", "evaluations", *LOAD_COLUMNS)
 OK = "ok"
 FAILED = "failed"
+#: Files that the finished chunks of a table are spread over at most.
+_MOST_CHUNKS = 400
 
 
 class StoreError(RuntimeError):
@@ -90,6 +92,11 @@ def digest(table: pd.DataFrame) -> str:
     content = hashlib.sha256("\n".join(table.columns).encode())
     content.update(pd.util.hash_pandas_object(table, index=False).to_numpy().tobytes())
     return content.hexdigest()
+
+
+def chunk_size(rows: int, wanted: int) -> int:
+    """Return how many rows a chunk has: as many as wanted, or more, lest there be many files."""
+    return max(wanted, rows // _MOST_CHUNKS)
 
 
 class ChunkStore:

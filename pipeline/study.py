@@ -22,7 +22,7 @@ from pipeline.files import replacing, write_json, write_text
 from pipeline.original import chunks_in_processes
 from pipeline.report_inputs import content_of
 from pipeline.run_folder import RunError, changed_keys
-from pipeline.samples import ChunkStore, read_table, write_table
+from pipeline.samples import ChunkStore, chunk_size, read_table, write_table
 from pipeline.simulation_schema import SimulationConfig
 from pipeline.study_design import study_table
 from pipeline.study_factors import check_applicable
@@ -45,8 +45,6 @@ from pipeline.study_summary import KEY_OUTPUTS, summarise
 _NEEDED = ("config.toml", "path.json", "knee.npz", "run.json")
 #: Files of a study's folder.
 _FILES = ("runs.parquet", "waveforms.npz", "inputs.json", "summary.json", "study.html")
-# Files that the finished chunks are spread over at most.
-_MOST_CHUNKS = 400
 
 
 def load_study(path: str | Path, overrides: tuple[str, ...] = ()) -> StudyFile:
@@ -182,7 +180,7 @@ def _runs(
     if not path.exists():
         study = file.study
         workers = study.workers or os.cpu_count() or 1
-        size = max(study.chunk, len(table) // _MOST_CHUNKS)
+        size = chunk_size(len(table), study.chunk)
         compute = chunks_in_processes(workers, partial(run_rows, task))
         with tqdm(total=len(table), unit="run", desc=study.name, disable=quiet) as bar:
 

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from foundation.checks import FloatArray
 from pipeline import study_figures as figures
 from pipeline.files import write_text
+from pipeline.pages import page_template
 from pipeline.report_inputs import content_of
 from pipeline.report_units import number
 from pipeline.samples import OK
@@ -20,7 +20,6 @@ from pipeline.study_factors import FACTORS
 from pipeline.study_runs import OUTPUTS, WAVES
 from pipeline.study_summary import KEY_OUTPUTS, QUANTILES
 
-_TEMPLATES = Path(__file__).parent / "templates"
 # Inputs that a tornado shows at most.
 _MOST_BARS = 12
 
@@ -42,23 +41,19 @@ def write_page(folder: Path, summary: dict[str, Any], table: pd.DataFrame, confi
     good = table[table["status"] == OK]
     with content_of(folder / "waveforms.npz"):
         bands = _bands(folder / "waveforms.npz")
-    page = (
-        _environment()
-        .get_template("study.html")
-        .render(
-            summary=summary,
-            factors=[_factor_row(factor) for factor in summary["factors"]],
-            outputs=_output_rows(summary),
-            quantiles=[f"q{share:g}" for share in QUANTILES],
-            tiles=[_tile(name, summary) for name in KEY_OUTPUTS if summary["outputs"][name]],
-            pictures={
-                "histograms": _histograms(good, summary),
-                "bands": bands,
-                "sensitivity": _tornados(summary["sensitivity"]),
-                "convergence": _convergence(summary["convergence"]),
-            },
-            config_text=config,
-        )
+    page = page_template("study.html", num=number).render(
+        summary=summary,
+        factors=[_factor_row(factor) for factor in summary["factors"]],
+        outputs=_output_rows(summary),
+        quantiles=[f"q{share:g}" for share in QUANTILES],
+        tiles=[_tile(name, summary) for name in KEY_OUTPUTS if summary["outputs"][name]],
+        pictures={
+            "histograms": _histograms(good, summary),
+            "bands": bands,
+            "sensitivity": _tornados(summary["sensitivity"]),
+            "convergence": _convergence(summary["convergence"]),
+        },
+        config_text=config,
     )
     write_text(folder / "study.html", page)
 
@@ -69,18 +64,6 @@ def _output_rows(summary: dict[str, Any]) -> list[dict[str, Any]]:
         for name, found in summary["outputs"].items()
         if found is not None
     ]
-
-
-def _environment() -> Environment:
-    environment = Environment(
-        loader=FileSystemLoader(_TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["num"] = number
-    return environment
 
 
 def _label(name: str) -> str:

@@ -127,6 +127,25 @@ def add_restraint(pose, problem, force, jacobian):
 
 
 @kernel
+def add_applied(pose, inputs, problem, force, jacobian, scratch):
+    """Add the applied loads' generalised forces (6,) and derivatives (6, 6).
+
+    They are linear in the loads: of the loads' rates in `inputs` (9,) these are the forces' rates.
+    """
+    applied, constant = scratch[0:6], scratch[6:42].reshape(6, 6)
+    constant[:, :] = 0.0
+    axial = inputs[AXIAL]
+    applied[0] = 0.0
+    applied[1] = -axial
+    applied[2] = 0.0
+    applied[3] = -problem.line[0] * axial
+    applied[4] = -inputs[TORQUE]
+    applied[5] = -problem.line[1] * axial
+    add_wrench(pose, applied, constant, 1.0, force, jacobian)
+    force[3] -= inputs[AP]
+
+
+@kernel
 def forces_at(pose, inputs, wrench, by_pose, problem, force, jacobian, scratch):
     """Fill Q (6,) and dQ/dq (6, 6): contact, applied loads and restraints.
 
@@ -135,21 +154,11 @@ def forces_at(pose, inputs, wrench, by_pose, problem, force, jacobian, scratch):
     """
     force[:] = 0.0
     jacobian[:, :] = 0.0
-    shifted, applied = scratch[0:6], scratch[6:12]
-    constant = scratch[12:48].reshape(6, 6)
+    shifted = scratch[0:6]
     for k in range(6):
         shifted[k] = pose[k] + problem.offset[k]
-        applied[k] = 0.0
-        for j in range(6):
-            constant[k, j] = 0.0
     add_wrench(shifted, wrench, by_pose, problem.factor[0], force, jacobian)
-    axial = inputs[AXIAL]
-    applied[1] = -axial
-    applied[3] = -problem.line[0] * axial
-    applied[4] = -inputs[TORQUE]
-    applied[5] = -problem.line[1] * axial
-    add_wrench(pose, applied, constant, 1.0, force, jacobian)
-    force[3] -= inputs[AP]
+    add_applied(pose, inputs, problem, force, jacobian, scratch)
     energy = add_restraint(pose, problem, force, jacobian)
     return energy + add_ligaments(pose, problem.ligaments, force, jacobian, scratch)
 
@@ -157,19 +166,10 @@ def forces_at(pose, inputs, wrench, by_pose, problem, force, jacobian, scratch):
 @kernel
 def forces_by_time(pose, rates, problem, jacobian, change, scratch):
     """Fill the change of Q (6,) by time at a state held: prescribed motion and loads."""
-    applied, constant = scratch[0:6], scratch[6:42].reshape(6, 6)
     turning = scratch[42:78].reshape(6, 6)
     turning[:, :] = 0.0
-    constant[:, :] = 0.0
-    applied[:] = 0.0
     change[:] = 0.0
-    axial = rates[AXIAL]
-    applied[1] = -axial
-    applied[3] = -problem.line[0] * axial
-    applied[4] = -rates[TORQUE]
-    applied[5] = -problem.line[1] * axial
-    add_wrench(pose, applied, constant, 1.0, change, turning)
-    change[3] -= rates[AP]
+    add_applied(pose, rates, problem, change, turning, scratch)
     for k in range(6):
         for j in range(6):
             if problem.roles[j] == PRESCRIBED:

@@ -20,7 +20,13 @@ from dynamics.kernels.linear import factorise, solve
 from dynamics.kernels.rosenbrock import integrate_inline
 from foundation.checks import FloatArray
 from surrogates.compiled.compiling import entry, kernel
-from surrogates.compiled.knee import CompartmentArguments, has_wrench, knee_loads, knee_wrench
+from surrogates.compiled.knee import (
+    CompartmentArguments,
+    has_wrench,
+    is_outside,
+    knee_loads,
+    knee_wrench,
+)
 
 #: Time over which the rates of quasi-static coordinates are taken, as a share of the period.
 _RATE_TIME = 1e-4
@@ -137,10 +143,7 @@ def report_knee(arguments, mass, times, states, loads, rates, outside):
     for i in range(times.size):
         knee_derivative(a, times[i], states[i], True, f, by_state, by_time)
         loads[i] = a.loads
-        outside[i] = False
-        for c in range(2):
-            for k in range(6):
-                outside[i] = outside[i] or not abs(a.variables[c, k]) <= 1.0 + 1e-9
+        outside[i] = is_outside(a.variables)
         rates_of(
             states[i], mass, a.problem, a.problem.breaks[-1], f, by_state, by_time, factors,
             order, rates[i],

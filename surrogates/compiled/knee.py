@@ -109,7 +109,7 @@ def _packed_loads(pose, packed, loads, jacobian, x, work):
 
 
 @kernel
-def _is_outside(x):
+def is_outside(x):
     """Return whether scaled variables (2, 6) leave the trained domain."""
     outside = False
     for c in range(2):
@@ -143,7 +143,7 @@ def knee_loads(pose, medial, lateral, loads, jacobian, x, work):
     """
     _packed_loads(pose, medial, loads[0], jacobian[0], x[0], work)
     _packed_loads(pose, lateral, loads[1], jacobian[1], x[1], work)
-    return _is_outside(x)
+    return is_outside(x)
 
 
 @entry
@@ -166,7 +166,7 @@ def knee_wrench(pose, medial, lateral, loads, x, work):
     """
     _packed_wrench(pose, medial, loads[0], x[0], work)
     _packed_wrench(pose, lateral, loads[1], x[1], work)
-    return _is_outside(x)
+    return is_outside(x)
 
 
 @entry

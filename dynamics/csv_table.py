@@ -1,0 +1,42 @@
+"""Reading of the rows of a table."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+
+
+def read_rows(source: Path) -> list[tuple[int, list[str]]]:
+    """Return (number of the line, cells) of the header and the rows of a CSV table.
+
+    Empty lines and those that start with # are left out.
+
+    Raises
+    ------
+    ValueError
+        If it is no text, or has no row; the message names the file.
+    FileNotFoundError
+        If there is no such file.
+    """
+    try:
+        text = source.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{source}: expected a table as text, found: {error}") from error
+    lines = [
+        (number, [cell.strip() for cell in next(csv.reader([line]))])
+        for number, line in enumerate(text.splitlines(), 1)
+        if line.strip() and not line.lstrip().startswith("#")
+    ]
+    if len(lines) < 2:
+        raise ValueError(f"{source}: expected a header and rows, found {len(lines)} lines")
+    return lines
+
+
+def check_once(source: Path, header: Sequence[str], name: str) -> None:
+    """Raise a ValueError that names file and column unless the header has the column once."""
+    if header.count(name) != 1:
+        raise ValueError(
+            f"{source}, column {name}: expected it once in the header, found "
+            f"{header.count(name)} in {', '.join(header)}"
+        )
