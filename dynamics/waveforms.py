@@ -26,6 +26,8 @@ SIGNALS = {
 # A first and a last row that differ by less than this share of the range are taken as equal.
 _PERIODIC = 0.01
 _OVERSHOOT = 0.05
+# Share of a stride at its end over which its last row is led to its first: late swing.
+_BLENDED = 0.15
 # Of each motion its unit, the largest size that may be meant, and what a larger one may be.
 _MOTION_UNITS = {
     "flexion": ("radians", np.pi, "degrees with numpy.radians"),
@@ -183,6 +185,22 @@ class GaitCycle:
 
     def _evaluate(self, time: ArrayLike, order: int) -> FloatArray:
         return np.asarray(self._spline(np.asarray(time, dtype=np.float64), order))
+
+
+def lead_back(part: FloatArray, signal: FloatArray) -> FloatArray:
+    """Return a signal of a stride that ends where it began, as `GaitCycle` needs it.
+
+    Parameters
+    ----------
+    part : (N,) float64
+        Instants, from 0 to 1 of the stride.
+    signal : (N,) float64
+        A stride that was measured does not end quite as it began: over its last 15 %, in late
+        swing, it is led smoothly to its first value.
+    """
+    ramp = np.clip((part - 1.0 + _BLENDED) / _BLENDED, 0.0, 1.0)
+    led: FloatArray = signal + ramp**2 * (3.0 - 2.0 * ramp) * (signal[0] - signal[-1])
+    return led
 
 
 def _check_percent(percent: ArrayLike) -> FloatArray:

@@ -25,6 +25,10 @@ from pipeline.stages import StageError
 from pipeline.study import carry_out, load_study, told
 from pipeline.study_factors import describe_factors
 from pipeline.study_schema import describe_study
+from pipeline.walk import carry_out as carry_out_walk
+from pipeline.walk import load_walk
+from pipeline.walk import told as told_walk
+from pipeline.walk_schema import describe_walk
 from surrogates.persistence import SurrogateFileError
 
 #: Errors of what the user gave: one message, exit status 2.
@@ -45,6 +49,9 @@ def build_parser() -> argparse.ArgumentParser:
     run.add_argument("config", type=Path, help="study (TOML)")
     _add_options(run)
     _add_study(commands.add_parser("study", help="Monte Carlo or sensitivity of gait cycles"))
+    walk = commands.add_parser("walk", help="from measured walking to knee loads, simulated")
+    walk.add_argument("config", type=Path, help="walk (TOML)")
+    _add_options(walk, resume=False)
     for name, text in (
         ("validate", "judge a run's surrogate on its held-out samples"),
         ("simulate", "repeat a run's gait simulation with its surrogate and original model"),
@@ -85,14 +92,15 @@ def _add_study(study: argparse.ArgumentParser) -> None:
     _add_options(study)
 
 
-def _add_options(command: argparse.ArgumentParser) -> None:
-    """Add what a run and a study of gait cycles have in common."""
+def _add_options(command: argparse.ArgumentParser, *, resume: bool = True) -> None:
+    """Add what a run, a study of gait cycles and a walk have in common."""
     command.add_argument(
         "--set", action="append", default=[], metavar="SECTION.KEY=VALUE", dest="overrides",
         help="replace a value of the study; may be repeated",
     )  # fmt: skip
     command.add_argument("--out", type=Path, help="where to write (default: runs/<name>)")
-    command.add_argument("--resume", action="store_true", help="go on where it was interrupted")
+    if resume:
+        command.add_argument("--resume", action="store_true", help="go on where it was interrupted")
     command.add_argument("--quiet", action="store_true", help="no progress bars")
 
 
@@ -132,6 +140,12 @@ def _study(options: argparse.Namespace) -> None:
     return _say(told(summary, folder))
 
 
+def _walk(options: argparse.Namespace) -> None:
+    file = load_walk(options.config, tuple(options.overrides))
+    folder = options.out or Path("runs") / file.walk.name
+    _say(told_walk(carry_out_walk(file, folder, quiet=options.quiet), folder))
+
+
 def _wear(options: argparse.Namespace) -> None:
     content = wear_insert(options.folder, options.cycles, options.blocks, quiet=options.quiet)
     _say(worn_table(content))
@@ -165,7 +179,8 @@ def _export(options: argparse.Namespace) -> None:
 def _schema(options: argparse.Namespace) -> None:
     del options
     studies = describe_study().replace("# Configuration", "# Studies of gait cycles", 1)
-    _say(f"{describe_schema()}\n{studies}".rstrip("\n"))
+    walks = describe_walk().replace("# Configuration", "# Walks", 1)
+    _say(f"{describe_schema()}\n{studies}\n{walks}".rstrip("\n"))
 
 
 #: Parts of a finished run that are carried out again, each with the report as its answer.
@@ -173,6 +188,7 @@ _PARTS = {"simulate": simulate_again, "report": write_report}
 _COMMANDS = {
     "run": _run,
     "study": _study,
+    "walk": _walk,
     "wear": _wear,
     **dict.fromkeys(_PARTS, _again),
     "validate": _validate,

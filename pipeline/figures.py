@@ -58,7 +58,8 @@ _STYLE: dict[Any, Any] = {
 }
 _DOTS_PER_INCH = 150
 _MOST_ERRORS = 6.0
-_PANEL = (4.0, 2.7)
+#: Of a picture that shares its row with others [inch].
+PANEL = (4.0, 2.7)
 
 
 def picture(kind: Literal["svg", "png"]) -> Callable[[Callable[..., Figure]], Callable[..., str]]:
@@ -89,12 +90,14 @@ def data_uri(figure: Figure, kind: Literal["svg", "png"]) -> str:
     return f"data:{media};base64,{base64.b64encode(content.getvalue()).decode('ascii')}"
 
 
-def _panel(size: tuple[float, float] = _PANEL) -> tuple[Figure, Axes]:
+def panel(size: tuple[float, float] = PANEL) -> tuple[Figure, Axes]:
+    """Return a figure [inch] and its only axes."""
     figure = Figure(figsize=size, layout="constrained")
     return figure, figure.add_subplot()
 
 
-def _legend_above(axes: Axes, columns: int) -> None:
+def legend_above(axes: Axes, columns: int) -> None:
+    """Put the legend above the axes, where it hides nothing."""
     axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=columns, borderaxespad=0.2)
 
 
@@ -118,7 +121,7 @@ def path_panel(
     label : str
         Name and unit of the coordinate.
     """
-    figure, axes = _panel()
+    figure, axes = panel()
     flexion, value = np.asarray(curve["flexion"]), np.asarray(curve["value"])
     if half_width is not None:
         band = (value - half_width, value + half_width)
@@ -128,7 +131,7 @@ def path_panel(
     axes.plot(knots["flexion"], knots["value"], "o", color=BLUE, ms=3.5)
     axes.set_xlabel("flexion [°]")
     axes.set_ylabel(label)
-    _legend_above(axes, 3)
+    legend_above(axes, 3)
     return figure
 
 
@@ -145,7 +148,7 @@ def parity_panel(
     title, unit : str
         Name and unit of the quantity.
     """
-    figure, axes = _panel((3.3, 3.3))
+    figure, axes = panel((3.3, 3.3))
     values = np.concatenate([np.ravel(v) for v in (*truth.values(), *prediction.values())])
     known = values[np.isfinite(values)]
     ends = np.array([known.min(), known.max()]) if known.size else np.array([0.0, 1.0])
@@ -177,7 +180,7 @@ def learning_panel(samples: ArrayLike, errors: ArrayLike, label: str) -> Figure:
     label : str
         Name and unit of the error.
     """
-    figure, axes = _panel()
+    figure, axes = panel()
     counts, values = np.asarray(samples, dtype=float), np.asarray(errors, dtype=float)
     axes.plot(counts, values, "o-", color=BLUE, lw=1.8, ms=4.5, label="rounds (c)")
     axes.plot(counts[-1:], values[-1:], "D", color=VERMILLION, ms=7.0, label="final (g)")
@@ -191,7 +194,7 @@ def learning_panel(samples: ArrayLike, errors: ArrayLike, label: str) -> Figure:
         axes.set_ylim(0.7 * values.min(), 1.4 * values.max())
     axes.set_xlabel("samples of both compartments")
     axes.set_ylabel(label)
-    _legend_above(axes, 2)
+    legend_above(axes, 2)
     return figure
 
 
@@ -210,7 +213,7 @@ def quantile_panel(compartment: str, normal: ArrayLike, held_out: ArrayLike) -> 
     normal, held_out : (N,)
         Quantiles at the same probabilities. What is beyond six standard errors is drawn there.
     """
-    figure, axes = _panel((3.3, 3.3))
+    figure, axes = panel((3.3, 3.3))
     x, y = np.asarray(normal, dtype=float), np.asarray(held_out, dtype=float)
     reach = 1.08 * min(max(np.abs(x).max(), np.abs(y).max()), _MOST_ERRORS)
     ends = np.array([-reach, reach])
@@ -230,9 +233,9 @@ def quantile_panel(compartment: str, normal: ArrayLike, held_out: ArrayLike) -> 
 @picture("svg")
 def input_panel(percent: ArrayLike, value: ArrayLike, label: str) -> Figure:
     """Draw one input (N,) over the gait cycle (N,) [%]."""
-    figure, axes = _panel((3.3, 2.2))
+    figure, axes = panel((3.3, 2.2))
     axes.plot(percent, value, color=BLUE, lw=1.8)
-    _cycle_axis(axes, label)
+    cycle_axis(axes, label)
     return figure
 
 
@@ -240,7 +243,7 @@ def input_panel(percent: ArrayLike, value: ArrayLike, label: str) -> Figure:
 def cycle_panel(
     percent: Mapping[str, ArrayLike], values: Mapping[str, ArrayLike], label: str
 ) -> Figure:
-    """Draw one quantity over the gait cycle, both models overlaid.
+    """Draw one quantity over the gait cycle, the models overlaid.
 
     Parameters
     ----------
@@ -249,15 +252,17 @@ def cycle_panel(
     label : str
         Name and unit of the quantity.
     """
-    figure, axes = _panel()
-    for name, (colour, dashes, width) in MODEL_STYLE.items():
+    figure, axes = panel()
+    for name in values:
+        colour, dashes, width = MODEL_STYLE[name]
         axes.plot(percent[name], values[name], color=colour, ls=dashes, lw=width, label=name)
-    _cycle_axis(axes, label)
-    _legend_above(axes, 2)
+    cycle_axis(axes, label)
+    legend_above(axes, 2)
     return figure
 
 
-def _cycle_axis(axes: Axes, label: str) -> None:
+def cycle_axis(axes: Axes, label: str) -> None:
+    """Let the axes run over the gait cycle."""
     axes.set_xlim(0.0, 100.0)
     axes.set_xticks(np.arange(0.0, 101.0, 20.0))
     axes.set_xlabel("gait cycle [%]")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -64,7 +65,28 @@ def load_study(path: str | Path, overrides: tuple[str, ...] = ()) -> StudyFile:
 
 
 def task_of(file: StudyFile) -> Task:
-    """Return what the runs of a study share.
+    """Return what the runs of a study share; raises as `task_at` does."""
+    study = file.study
+    return task_at(Path(study.run), "study.run", study.model, file.simulation, study.outside)
+
+
+def task_at(
+    folder: Path, key: str, model: str, changes: Mapping[str, Any], outside: str = "flag"
+) -> Task:
+    """Return the task of simulating cycles with a run.
+
+    Parameters
+    ----------
+    folder : Path
+        Run directory.
+    key : str
+        The key of the configuration that names it, for messages.
+    model : {"surrogate", "original"}
+        What gives the contact loads.
+    changes : mapping
+        Keys of the run's [simulation] that are replaced.
+    outside : {"flag", "fail"}
+        What is done with a cycle that leaves the trained domain.
 
     Raises
     ------
@@ -73,24 +95,23 @@ def task_of(file: StudyFile) -> Task:
     ConfigError
         If a replaced key of [simulation] cannot be used.
     """
-    study, folder = file.study, Path(file.study.run)
     if not folder.is_dir():
         raise RunError(
-            f"study.run: {folder}: no such run directory; make it with "
+            f"{key}: {folder}: no such run directory; make it with "
             "`python -m pipeline run CONFIG` or name another"
         )
     missing = [name for name in _NEEDED if not (folder / name).is_file()]
     if missing:
         raise RunError(
-            f"study.run: {folder}: the run has not ended, {missing[0]} is missing; go on with "
+            f"{key}: {folder}: the run has not ended, {missing[0]} is missing; go on with "
             "`python -m pipeline run CONFIG --resume`"
         )
     simulation = load_config(folder / "config.toml").simulation
     try:
-        replaced = SimulationConfig.model_validate(simulation.model_dump() | file.simulation)
+        replaced = SimulationConfig.model_validate(simulation.model_dump() | dict(changes))
     except ValidationError as error:
         raise ConfigError(explain("[simulation]", error, SimulationConfig)) from error
-    return Task.of(folder, study.model, replaced, study.outside)
+    return Task.of(folder, model, replaced, outside)
 
 
 def carry_out(

@@ -5,28 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
-from pipeline.figures import BLUE, GREY, INK, VERMILLION, picture
+from pipeline.figures import BLUE, GREY, INK, PANEL, VERMILLION, legend_above, panel, picture
 
 _MOST_BINS = 40
-
-
-def _panel(height: float = 2.7) -> tuple[Figure, Axes]:
-    figure = Figure(figsize=(4.0, height), layout="constrained")
-    return figure, figure.add_subplot()
-
-
-def _legend_above(axes: Axes, columns: int) -> None:
-    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=columns, borderaxespad=0.2)
 
 
 @picture("svg")
 def histogram_panel(values: ArrayLike, nominal: float, label: str) -> Figure:
     """Draw how an output (N,) is spread, with its median, its 95 % and its nominal value."""
-    figure, axes = _panel()
+    figure, axes = panel()
     known = np.asarray(values, dtype=float)
     bins = int(np.clip(np.sqrt(len(known)), 5, _MOST_BINS))
     middle = 0.5 * (known.min() + known.max())
@@ -39,7 +29,7 @@ def histogram_panel(values: ArrayLike, nominal: float, label: str) -> Figure:
     axes.axvline(nominal, color=VERMILLION, lw=1.6, ls=(0, (3.0, 1.6)), label="nominal")
     axes.set_xlabel(label)
     axes.set_ylabel("runs")
-    _legend_above(axes, 3)
+    legend_above(axes, 3)
     return figure
 
 
@@ -56,7 +46,7 @@ def band_panel(percent: ArrayLike, waves: ArrayLike, label: str) -> Figure:
     label : str
         Name and unit.
     """
-    figure, axes = _panel()
+    figure, axes = panel()
     shares = np.percentile(np.asarray(waves, dtype=float), (5.0, 25.0, 50.0, 75.0, 95.0), axis=0)
     axes.fill_between(percent, shares[0], shares[4], color=BLUE, alpha=0.18, lw=0, label="5–95 %")
     axes.fill_between(percent, shares[1], shares[3], color=BLUE, alpha=0.35, lw=0, label="25–75 %")
@@ -65,7 +55,7 @@ def band_panel(percent: ArrayLike, waves: ArrayLike, label: str) -> Figure:
     axes.set_xticks(np.arange(0.0, 101.0, 20.0))
     axes.set_xlabel("gait cycle [%]")
     axes.set_ylabel(label)
-    _legend_above(axes, 3)
+    legend_above(axes, 3)
     return figure
 
 
@@ -93,7 +83,7 @@ def tornado_panel(
     first : (D,), optional
         First-order indices, drawn as points.
     """
-    figure, axes = _panel(1.1 + 0.24 * len(names))
+    figure, axes = panel((PANEL[0], 1.1 + 0.24 * len(names)))
     rows = np.arange(len(names))
     axes.barh(rows, values, color=BLUE, alpha=0.7, height=0.62, xerr=half_widths, ecolor=INK)
     if first is not None:
@@ -110,7 +100,7 @@ def tornado_panel(
 @picture("svg")
 def convergence_panel(curve: Mapping[str, ArrayLike], label: str) -> Figure:
     """Draw the mean over the first `runs` and its interval of `mean` ± `half_width`, all (K,)."""
-    figure, axes = _panel()
+    figure, axes = panel()
     runs, mean, half = (np.asarray(curve[key], float) for key in ("runs", "mean", "half_width"))
     axes.fill_between(runs, mean - half, mean + half, color=BLUE, alpha=0.2, lw=0, label="95 %")
     axes.plot(runs, mean, color=BLUE, lw=1.8, label="mean")
@@ -120,5 +110,5 @@ def convergence_panel(curve: Mapping[str, ArrayLike], label: str) -> Figure:
     axes.set_xscale("log")
     axes.set_xlabel("runs")
     axes.set_ylabel(label)
-    _legend_above(axes, 2)
+    legend_above(axes, 2)
     return figure

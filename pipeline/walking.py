@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from dynamics.protocol import ContactModel
 from dynamics.simulator import AppliedLoads, KneeSimulator
-from dynamics.waveforms import GaitCycle
+from dynamics.waveforms import GaitCycle, lead_back
 from foundation.checks import FloatArray, check_array, check_number
 from foundation.pose import Pose
 
@@ -20,8 +20,6 @@ KNEE_COORDINATES = (
 #: Stride of the walking solution of Lenhart's knee, before one heel strike to before the next [s]:
 #: that of the cycle of Smith et al. (2019, J Biomech 82:124-133), which the same trial gave.
 STRIDE = (1.26, 2.32)
-#: Share of a stride at its end over which its last row is led to its first: late swing.
-_BLENDED = 0.15
 
 
 def read_knee_motion(path: str | Path) -> tuple[FloatArray, FloatArray]:
@@ -165,12 +163,5 @@ def walking_cycle(
     loads = balancing_loads(model, simulator, rows)
     if axial_only:
         loads[:, 1:] = 0.0
-    flexion, axial, ap, torque = (_closed(part, signal) for signal in (rows[:, 0], *loads.T))
+    flexion, axial, ap, torque = (lead_back(part, signal) for signal in (rows[:, 0], *loads.T))
     return GaitCycle(100.0 * part, flexion, axial, ap, torque, duration)
-
-
-def _closed(part: FloatArray, signal: FloatArray) -> FloatArray:
-    """Return a signal over the parts 0 to 1 of a stride, its end led smoothly to its beginning."""
-    ramp = np.clip((part - 1.0 + _BLENDED) / _BLENDED, 0.0, 1.0)
-    closed: FloatArray = signal + ramp**2 * (3.0 - 2.0 * ramp) * (signal[0] - signal[-1])
-    return closed

@@ -198,7 +198,8 @@ def handle(values: Femur | Bed | Law | Work) -> Any:
 
 def new_work(bed: Bed) -> Work:
     """Return scratch memory for evaluations on a bed."""
-    nodes, elements = len(bed.points), len(bed.elements)
+    # One place more than there are: lists are written one place beyond what they keep.
+    nodes, elements = len(bed.points) + 1, len(bed.elements) + 1
     return Work(
         generation=np.zeros(1, dtype=np.int64),
         stamp=np.zeros(nodes, dtype=np.int64),

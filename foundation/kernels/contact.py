@@ -171,11 +171,10 @@ def bearing_of(elements, element, size, depth):
     highest, lowest = -np.inf, np.inf
     for k in range(elements.shape[1]):
         d = depth[elements[element, k]]
-        if np.isfinite(d):
-            highest = max(highest, d)
-            lowest = min(lowest, d)
-        else:
-            missing = True
+        # NaN compares false: it changes neither bound, without a turn.
+        missing |= not np.isfinite(d)
+        highest = d if d > highest else highest
+        lowest = d if d < lowest else lowest
     if elements.shape[1] == 1:
         return (RESOLVED if highest > 0.0 else APART), lowest, highest
     if highest < -size:
@@ -327,10 +326,8 @@ def find_candidates(rotation, translation, femur, bed, work, first, last):
     """
     elements, corners, bulge = bed.elements, bed.corners, bed.bulge
     group_first, group_count = bed.first, bed.count
-    stamp, clearance, groups, plane_near = work.stamp, work.clearance, work.groups, work.plane_near
-    candidates, todo, starts = work.candidates, work.todo, work.starts
-    generation = work.generation[0]
-    found = listed = 0
+    clearance, groups, plane_near = work.clearance, work.groups, work.plane_near
+    candidates, found = work.candidates, 0
     for g in range(find_groups(rotation, translation, femur, bed, work, first, last)):
         t = groups[g]
         if plane_near[g] >= 0:
@@ -338,18 +335,10 @@ def find_candidates(rotation, translation, femur, bed, work, first, last):
         else:
             clearance[:] = -np.inf
         for i in range(group_count[t]):
-            if clearance[i] > bulge[t]:
-                continue
-            e = group_first[t] + i
-            candidates[found] = e
-            found += 1
-            for k in range(corners.shape[1]):
-                node = elements[e, k]
-                if stamp[node] != generation:
-                    stamp[node] = generation
-                    todo[listed] = node
-                    listed += 1
-    start_nearby(rotation, translation, femur, bed.points, listed, todo, starts)
+            candidates[found] = group_first[t] + i
+            found += 1 if clearance[i] <= bulge[t] else 0
+    listed = list_nodes(elements, 0, corners.shape[1], found, work)
+    start_nearby(rotation, translation, femur, bed.points, listed, work.todo, work.starts)
     return found, listed
 
 
@@ -372,33 +361,50 @@ def start_nearby(rotation, translation, femur, points, listed, todo, starts):
 
 
 @kernel
-def keep_near(
-    elements, sizes, depth, met, stamp, generation, found, candidates, todo, starts
-):  # fmt: skip
+def list_nodes(elements, first, last, found, work):
+    """List nodes ``first`` to ``last`` of the candidates in ``todo``, each once; return how many.
+
+    Those that were listed for this pose before carry its stamp. What is not kept is written all
+    the same and overwritten by the next: turns that the processor cannot guess cost more.
+    """
+    stamp, generation = work.stamp, work.generation[0]
+    candidates, todo, listed = work.candidates, work.todo, 0
+    for i in range(found):
+        e = candidates[i]
+        for k in range(first, last):
+            node = elements[e, k]
+            todo[listed] = node
+            listed += 1 if stamp[node] != generation else 0
+            stamp[node] = generation
+    return listed
+
+
+@kernel
+def keep_near(elements, sizes, found, work):
     """Drop the candidates whose corners all lie well outside; list the middles of the others.
 
     Returns the lengths of ``candidates`` and ``todo``.
     """
-    kept = listed = 0
+    depth, met, candidates, kept = work.depth, work.met, work.candidates, 0
     for i in range(found):
         e = candidates[i]
         highest, lowest = -np.inf, np.inf
         for k in range(3):
             d = depth[elements[e, k]]
             # Where a corner misses the femur, the element is looked at as a whole.
-            highest = max(highest, d if np.isfinite(d) else 0.0)
-            lowest = min(lowest, d if np.isfinite(d) else 0.0)
-        if highest < -max(2.0 * BULGE * sizes[e], _EDGE * (highest - lowest)):
-            continue
+            d = d if np.isfinite(d) else 0.0
+            highest = d if d > highest else highest
+            lowest = d if d < lowest else lowest
         candidates[kept] = e
-        kept += 1
-        for k in range(3, 6):
-            node = elements[e, k]
-            if stamp[node] != generation:
-                stamp[node] = generation
-                todo[listed] = node
-                starts[listed] = met[elements[e, k - 3]]
-                listed += 1
+        outside = highest < -max(2.0 * BULGE * sizes[e], _EDGE * (highest - lowest))
+        kept += 0 if outside else 1
+    for i in range(kept):
+        e = candidates[i]
+        for k in range(3):
+            met[elements[e, 3 + k]] = met[elements[e, k]]
+    listed = list_nodes(elements, 3, 6, kept, work)
+    for i in range(listed):
+        work.starts[i] = met[work.todo[i]]
     return kept, listed
 
 
@@ -417,29 +423,27 @@ def find_contact(rotation, translation, femur, bed, work, first, last, reach, be
     candidates, todo, starts = work.candidates, work.todo, work.starts
     lowest, highest = work.lowest, work.highest
     if elements.shape[1] == 6:
-        found, listed = keep_near(elements, sizes, depth, work.met, work.stamp,
-                                  work.generation[0], found, candidates, todo, starts)  # fmt: skip
+        found, listed = keep_near(elements, sizes, found, work)
         indent_nodes(rotation, translation, femur, bed, reach, listed, work)
     met, centroid_first = work.met, bed.centroid_first
     end, deepest, largest, lumped = begin, -1, 0.0, 0
     for i in range(found):
         e = candidates[i]
         kind, low, bound = bearing_of(elements, e, sizes[e], depth)
+        active[end] = e
+        kinds[end] = kind
+        lowest[end] = low
+        highest[end] = bound
         if kind == LUMPED:
             todo[lumped] = centroid_first + e
             starts[lumped] = met[elements[e, 0]]
             candidates[lumped] = e
             lumped += 1
-        elif kind == RESOLVED:
-            active[end] = e
-            kinds[end] = kind
-            lowest[end] = low
-            highest[end] = bound
-            if bound > largest:
-                indentation = highest_of(elements, e, depth)
-                if indentation > largest:
-                    deepest, largest = end, indentation
-            end += 1
+        elif bound > largest and kind == RESOLVED:
+            indentation = highest_of(elements, e, depth)
+            if indentation > largest:
+                deepest, largest = end, indentation
+        end += 1 if kind == RESOLVED else 0
     indent_nodes(rotation, translation, femur, bed, reach, lumped, work)
     for i in range(lumped):
         e = candidates[i]

@@ -1,0 +1,91 @@
+"""Restitution that the contact laws return against the one they are given.
+
+`python -m benchmarks.restitution` prints the table and writes docs/restitution.png. A sphere of the
+size of a femoral condyle falls on a plane of the same cartilage. Given the mass, as the
+Kelvin-Voigt law is, no restitution here depends on the sphere or on the height of its fall.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from benchmarks.timing import table
+from dynamics.impact import coefficient_of_restitution
+from foundation.checks import FloatArray
+from foundation.contact_laws import (
+    ContactLaw,
+    FloresLaw,
+    HertzLaw,
+    HookeLaw,
+    HuntCrossleyLaw,
+    KelvinVoigtLaw,
+    LankaraniNikraveshLaw,
+    LinearHysteresisLaw,
+    sphere_stiffness,
+)
+
+ROOT = Path(__file__).parent.parent
+#: Mass of the sphere [kg], height of the fall [m], acceleration of gravity [m/s²].
+MASS, HEIGHT, GRAVITY = 0.3, 0.05, 9.81
+GIVEN = np.round(np.arange(0.05, 0.96, 0.05), 2)
+
+#: Stiffness of the spheres [N/m^(3/2)], and of the linear laws [N/m].
+HERTZ = sphere_stiffness(0.04, None, 5e6, 0.46, 5e6, 0.46)
+LINEAR = 5e4
+
+LAWS: dict[str, Callable[[float], ContactLaw]] = {
+    "Hooke": lambda c: HookeLaw(LINEAR),
+    "Hertz": lambda c: HertzLaw(HERTZ),
+    "linear hysteresis": lambda c: LinearHysteresisLaw(LINEAR, c),
+    "Kelvin-Voigt": lambda c: KelvinVoigtLaw(LINEAR, c, MASS),
+    "Hunt-Crossley": lambda c: HuntCrossleyLaw(HERTZ, c),
+    "Lankarani-Nikravesh": lambda c: LankaraniNikraveshLaw(HERTZ, c),
+    "Flores": lambda c: FloresLaw(HERTZ, c),
+}
+
+
+def measured() -> dict[str, FloatArray]:
+    """Return the restitution of every law at the given ones."""
+    speed = float(np.sqrt(2.0 * GRAVITY * HEIGHT))
+    return {
+        name: np.array([coefficient_of_restitution(law(c), MASS, speed).restitution for c in GIVEN])
+        for name, law in LAWS.items()
+    }
+
+
+def restitution(returned: dict[str, FloatArray] | None = None) -> str:
+    """Return the table of the restitutions, with the largest deviation of each law."""
+    returned = measured() if returned is None else returned
+    rows = [
+        [f"{c:.2f}", *(f"{values[i]:.4f}" for values in returned.values())]
+        for i, c in enumerate(GIVEN)
+    ]
+    last = ["largest deviation"]
+    for name, values in returned.items():
+        wanted = np.ones_like(GIVEN) if name in ("Hooke", "Hertz") else GIVEN
+        last.append(f"{abs(values - wanted).max():.2g}")
+    title = "Restitution returned over the one given (Hooke and Hertz: 1)"
+    return table(title, ["given", *returned], [*rows, last])
+
+
+def draw(returned: dict[str, FloatArray], target: Path) -> None:
+    """Draw returned over given restitution."""
+    figure = Figure(figsize=(6.4, 5.4), layout="constrained", dpi=110)
+    axes = figure.subplots()
+    axes.plot([0.0, 1.0], [0.0, 1.0], color="0.6", lw=0.8, label="as given")
+    for (name, values), marker in zip(returned.items(), "sox+^vD", strict=True):
+        axes.plot(GIVEN, values, marker=marker, ms=4.0, lw=1.0, label=name)
+    axes.set(xlabel="restitution given [-]", ylabel="restitution returned [-]")
+    axes.set(xlim=(0.0, 1.0), ylim=(0.0, 1.05))
+    axes.legend(loc="lower right")
+    figure.savefig(target)
+
+
+if __name__ == "__main__":
+    found = measured()
+    print(restitution(found))
+    draw(found, ROOT / "docs" / "restitution.png")

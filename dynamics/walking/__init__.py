@@ -1,0 +1,46 @@
+"""Walking: from measured motion and ground force to the loads of a leg's joints and muscles.
+
+`read_motion_table` reads OpenSim's motion and force files, `gait_trial` cuts a stride out of
+them, `leg_segments` gives the masses and lengths of the leg, `inverse_dynamics` the forces and
+moments at hip, knee and ankle, `knee_muscle_loads` the muscles that balance them, and `knee_loads`
+what is left for the knee's contact and ligaments. Lab frame: x forward, y up, z to the right; SI
+units, radians.
+"""
+
+from dynamics.walking.inverse_dynamics import JointLoad, LegLoads, inverse_dynamics
+from dynamics.walking.knee_loads import KneeLoads, knee_loads
+from dynamics.walking.motion_tables import MotionTable, read_motion_table, write_motion_table
+from dynamics.walking.muscle_loads import MuscleLoads, knee_muscle_loads
+from dynamics.walking.muscle_paths import MuscleGeometry, muscle_geometry
+from dynamics.walking.muscle_tables import load_leg_muscles
+from dynamics.walking.muscles import LegMuscles, Muscle
+from dynamics.walking.segments import LegSegments, Segment, leg_segments
+from dynamics.walking.strikes import find_stride, foot_events
+from dynamics.walking.trial import OPENSIM_COLUMNS, TRIAL_COORDINATES, GaitTrial, gait_trial
+
+__all__ = [
+    "OPENSIM_COLUMNS",
+    "TRIAL_COORDINATES",
+    "GaitTrial",
+    "JointLoad",
+    "KneeLoads",
+    "LegLoads",
+    "LegMuscles",
+    "LegSegments",
+    "MotionTable",
+    "Muscle",
+    "MuscleGeometry",
+    "MuscleLoads",
+    "Segment",
+    "find_stride",
+    "foot_events",
+    "gait_trial",
+    "inverse_dynamics",
+    "knee_loads",
+    "knee_muscle_loads",
+    "leg_segments",
+    "load_leg_muscles",
+    "muscle_geometry",
+    "read_motion_table",
+    "write_motion_table",
+]

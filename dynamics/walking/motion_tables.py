@@ -1,0 +1,242 @@
+"""Tables of motions and forces over time: OpenSim's `.mot` and `.sto`, and CSV.
+
+An OpenSim table is a header of lines `key=value` that `endheader` ends, a line of column names and
+one row per instant, separated by tabs or blanks. Versions 1 (with `nRows` and `nColumns`) and 3
+(without), and the older `datarows` and `datacolumns`, are read alike; numbers are checked where
+they are given.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from dynamics.csv_table import read_rows
+from foundation.checks import FloatArray, check_array, check_in, frozen
+
+_OPENSIM = (".mot", ".sto")
+_HEADER_KEY = re.compile(r"\s*(nrows|datarows|ncolumns|datacolumns|indegrees)[\s=]+(\S+)\s*", re.I)
+_DEGREES = {"yes": True, "no": False}
+
+
+@dataclass(frozen=True, eq=False)
+class MotionTable:
+    """Columns over time, as a file gives them.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Of the n columns beside the time.
+    time : (N,) float64
+        Instants [s], increasing.
+    values : (N, n) float64
+        The columns, in the file's units.
+    in_degrees : bool, optional
+        Whether angles are in degrees; None where the file does not say.
+    source : str
+        What messages call the table.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not match, a value is not finite, the time does not increase or a name
+        comes twice.
+    """
+
+    names: tuple[str, ...]
+    time: FloatArray
+    values: FloatArray
+    in_degrees: bool | None = None
+    source: str = "motion table"
+
+    def __post_init__(self) -> None:
+        names = tuple(self.names)
+        object.__setattr__(self, "names", names)
+        twice = [name for name in (*names, "time") if (*names, "time").count(name) > 1]
+        if twice:
+            raise ValueError(f"{self.source}: expected each column once, found {twice[0]!r} twice")
+        time = check_array(f"{self.source}, time", self.time, (None,))
+        values = check_array(f"{self.source}, values", self.values, (len(time), len(names)))
+        if len(time) < 1 or (np.diff(time) <= 0.0).any():
+            raise ValueError(f"{self.source}, time: expected increasing instants, found {time}")
+        object.__setattr__(self, "time", frozen(time))
+        object.__setattr__(self, "values", frozen(values))
+
+    def column(self, name: str) -> FloatArray:
+        """Return one column (N,) in the file's unit; a ValueError names the column if absent."""
+        check_in(f"{self.source}, column", name, self.names)
+        return self.values[:, self.names.index(name)].copy()
+
+    def angle(self, name: str) -> FloatArray:
+        """Return one column (N,) of angles [rad].
+
+        A name that ends in `_deg` or `_rad` states its unit; else `in_degrees` does.
+
+        Raises
+        ------
+        ValueError
+            If there is no such column, or neither its name nor the table states the unit.
+        """
+        values = self.column(name)
+        suffix = name.rpartition("_")[2]
+        degrees = {"deg": True, "rad": False}.get(suffix, self.in_degrees)
+        if degrees is None:
+            raise ValueError(
+                f"{self.source}, column {name}: expected a unit of the angle, from inDegrees in "
+                f"the header, in_degrees or a name that ends in _deg or _rad, found none"
+            )
+        return np.radians(values) if degrees else values
+
+
+def read_motion_table(path: str | Path, *, in_degrees: bool | None = None) -> MotionTable:
+    """Read a motion or a table of forces.
+
+    Parameters
+    ----------
+    path : path
+        `.mot` or `.sto` (OpenSim), else CSV with a header of names and # comments. A column
+        `time` [s] is needed, at any place.
+    in_degrees : bool, optional
+        Whether angles are in degrees, in place of what the header says.
+
+    Returns
+    -------
+    MotionTable
+        All columns, in the file's units.
+
+    Raises
+    ------
+    ValueError
+        If the header does not end, does not fit the table or names a column twice, a row is too
+        short or too long, a cell is not a finite number, or the time does not increase; the
+        message names the file, and line and column.
+    FileNotFoundError
+        If there is no such file.
+    """
+    source = Path(path)
+    if source.suffix.lower() in _OPENSIM:
+        header, lines = _read_opensim(source)
+    else:
+        header, lines = {}, read_rows(source)
+    (first, names), *rows = lines
+    for name in names:
+        if not name or names.count(name) > 1:
+            found = f"{name!r} {names.count(name)} times" if name else "an empty name"
+            raise ValueError(f"{source}, line {first}: expected each column once, found {found}")
+    if "time" not in names:
+        raise ValueError(
+            f"{source}, line {first}: expected a column time, found {', '.join(names)}"
+        )
+    _check_count(source, header, ("ncolumns", "datacolumns"), len(names))
+    table = np.array([_numbers(source, names, *row) for row in rows]).reshape(-1, len(names))
+    _check_count(source, header, ("nrows", "datarows"), len(table))
+    at = names.index("time")
+    time = table[:, at]
+    for k in np.flatnonzero(np.diff(time) <= 0.0)[:1]:
+        raise ValueError(
+            f"{source}, line {rows[k + 1][0]}, column time: expected more than {time[k]:g} s of "
+            f"the row before, found {time[k + 1]:g}"
+        )
+    if in_degrees is None and "indegrees" in header:
+        in_degrees = _DEGREES[check_in(f"{source}, inDegrees", header["indegrees"], _DEGREES)]
+    others = tuple(name for name in names if name != "time")
+    return MotionTable(others, time, np.delete(table, at, axis=1), in_degrees, str(source))
+
+
+def write_motion_table(path: str | Path, table: MotionTable, *, title: str = "motion") -> None:
+    """Write a table as OpenSim reads it, version 1.
+
+    Parameters
+    ----------
+    path : path
+        `.mot` or `.sto`.
+    table : MotionTable
+        What to write; numbers are written so that they are read back the same.
+    title : str
+        First line of the header.
+
+    Raises
+    ------
+    ValueError
+        If the path ends in neither, or the table does not say whether angles are in degrees.
+    """
+    target = Path(path)
+    check_in("path ending", target.suffix.lower(), _OPENSIM)
+    if table.in_degrees is None:
+        raise ValueError(f"{table.source}: expected in_degrees to be True or False, found None")
+    header = [
+        title,
+        "version=1",
+        f"nRows={len(table.time)}",
+        f"nColumns={1 + len(table.names)}",
+        f"inDegrees={'yes' if table.in_degrees else 'no'}",
+        "endheader",
+        "\t".join(("time", *table.names)),
+    ]
+    rows = np.column_stack([table.time, table.values]).tolist()
+    lines = [*header, *("\t".join(map(repr, row)) for row in rows)]
+    target.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def _read_opensim(source: Path) -> tuple[dict[str, str], list[tuple[int, list[str]]]]:
+    """Return what the header says, and (number of the line, cells) of the names and the rows."""
+    try:
+        text = source.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{source}: expected a table as text, found: {error}") from error
+    lines = text.splitlines()
+    ends = [i for i, line in enumerate(lines) if line.strip().lower() == "endheader"]
+    if not ends:
+        raise ValueError(f"{source}: expected a header that ends with endheader, found none")
+    matches = [_HEADER_KEY.fullmatch(line) for line in lines[: ends[0]]]
+    header = {m[1].lower(): m[2].lower() for m in matches if m}
+    body = [
+        (number, _cells(line))
+        for number, line in enumerate(lines[ends[0] + 1 :], ends[0] + 2)
+        if line.strip()
+    ]
+    if len(body) < 2:
+        raise ValueError(
+            f"{source}: expected column names and rows after endheader, found {len(body)} lines"
+        )
+    return header, body
+
+
+def _cells(line: str) -> list[str]:
+    # Names may hold blanks where tabs separate them.
+    separator = "\t" if "\t" in line.strip() else None
+    return [cell.strip() for cell in line.strip().split(separator)]
+
+
+def _numbers(source: Path, names: Sequence[str], line: int, cells: Sequence[str]) -> list[float]:
+    if len(cells) != len(names):
+        raise ValueError(
+            f"{source}, line {line}: expected {len(names)} cells, {names[0]} to {names[-1]}, "
+            f"found {len(cells)}"
+        )
+    numbers = []
+    for name, cell in zip(names, cells, strict=True):
+        try:
+            number = float(cell)
+        except ValueError:
+            number = math.nan
+        if not math.isfinite(number):
+            raise ValueError(
+                f"{source}, line {line}, column {name}: expected a finite number, found "
+                f"{cell or 'nothing'}"
+            )
+        numbers.append(number)
+    return numbers
+
+
+def _check_count(source: Path, header: Mapping[str, str], keys: Sequence[str], found: int) -> None:
+    for key in keys:
+        if key in header and header[key] != str(found):
+            raise ValueError(
+                f"{source}: expected {header[key]} as the header says ({key}), found {found}"
+            )

@@ -1,0 +1,176 @@
+"""Masses, lengths and inertias of the segments of a leg.
+
+A segment's frame has its origin at the proximal joint and is that of the lab (x anterior, y
+superior, z to the right) when the body stands upright with the sole level. Values follow from body
+mass and height by the shares of Winter (2009, table 4.1; the table `SEGMENTS` states all sources);
+lengths and joints that were measured, or belong to the model that gave the angles, may be stated.
+Cadaver shares scatter between subjects: another source in use, de Leva (1996, J Biomech
+29:1223-1230), has 0.142, 0.0433 and 0.0137 of the body mass for thigh, shank and foot of a man.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dynamics.csv_table import read_rows
+from foundation.checks import FloatArray, check_array, check_number, frozen
+
+#: The shipped shares.
+SEGMENTS = Path(__file__).with_name("tables") / "segments.csv"
+#: Hip of a right leg from the origin of the pelvis, and heel from the ankle, as shares of height:
+#: (-0.0707, -0.0661, 0.0835) m and (-0.0488, -0.0420) m of the model of Delp et al. (1990) as in
+#: OpenSim's gait2392 and gait10dof18musc, over its height of about 1.80 m.
+HIP_FRACTION = (-0.0393, -0.0367, 0.0464)
+HEEL_FRACTION = (-0.0271, -0.0233)
+
+
+@dataclass(frozen=True, eq=False)
+class Segment:
+    """A rigid segment that turns in the sagittal plane.
+
+    Parameters
+    ----------
+    mass : float
+        [kg], > 0.
+    end : (2,) float64
+        Distal end, anterior and superior of the proximal joint [m].
+    centre_of_mass : (2,) float64
+        Anterior and superior of the proximal joint [m].
+    inertia : float
+        About the lateral axis through the centre of mass [kg m²], > 0.
+
+    Raises
+    ------
+    ValueError
+        If a value is out of its range.
+    """
+
+    mass: float
+    end: FloatArray
+    centre_of_mass: FloatArray
+    inertia: float
+
+    def __post_init__(self) -> None:
+        for name, unit in (("mass", "kg"), ("inertia", "kg m²")):
+            value = check_number(f"segment {name}", getattr(self, name), above=0.0, unit=unit)
+            object.__setattr__(self, name, value)
+        for name in ("end", "centre_of_mass"):
+            point = check_array(f"segment {name}", getattr(self, name), (2,))
+            object.__setattr__(self, name, frozen(point))
+
+    @property
+    def length(self) -> float:
+        """From the proximal joint to the distal end [m]."""
+        return math.hypot(*self.end)
+
+
+@dataclass(frozen=True, eq=False)
+class LegSegments:
+    """A right leg of three segments.
+
+    Parameters
+    ----------
+    thigh, shank, foot : Segment
+        From the hip down; the foot's distal end is at the metatarsal heads.
+    hip : (3,) float64
+        Hip joint in the frame of the pelvis, whose origin the motion follows [m].
+    heel : (2,) float64
+        Lower end of the heel in the frame of the foot [m].
+
+    Raises
+    ------
+    ValueError
+        If a point is not finite or has another shape, or the shank's frame is not along its axis.
+    """
+
+    thigh: Segment
+    shank: Segment
+    foot: Segment
+    hip: FloatArray
+    heel: FloatArray
+
+    def __post_init__(self) -> None:
+        for name, shape in (("hip", (3,)), ("heel", (2,))):
+            point = check_array(f"leg {name}", getattr(self, name), shape)
+            object.__setattr__(self, name, frozen(point))
+        if self.shank.end[0] != 0.0:
+            raise ValueError(
+                "leg shank: expected its axis from ankle to knee along y, found an end at "
+                f"{self.shank.end[0]:g} m anterior"
+            )
+
+
+def leg_segments(
+    mass: float,
+    height: float,
+    *,
+    thigh_length: float | None = None,
+    shank_length: float | None = None,
+    hip: ArrayLike | None = None,
+    toe: ArrayLike | None = None,
+    heel: ArrayLike | None = None,
+) -> LegSegments:
+    """Return the leg of a body; what is not stated follows from its height.
+
+    Parameters
+    ----------
+    mass : float
+        Of the whole body [kg], > 0.
+    height : float
+        Of the body [m], > 0.
+    thigh_length, shank_length : float, optional
+        From hip to knee and from knee to ankle [m], > 0; centres of mass and inertias go along.
+    hip : (3,) array_like, optional
+        Right hip joint in the frame of the pelvis [m].
+    toe, heel : (2,) array_like, optional
+        Metatarsal heads and lower end of the heel, anterior and superior of the ankle [m].
+
+    Raises
+    ------
+    ValueError
+        If a value is out of its range.
+    """
+    body = check_number("mass", mass, above=0.0, unit="kg")
+    tall = check_number("height", height, above=0.0, unit="m")
+    shares = _read_shares()
+    ends = {name: tall * row["end"] for name, row in shares.items()}
+    for name, length in (("thigh", thigh_length), ("shank", shank_length)):
+        if length is not None:
+            checked = check_number(f"{name}_length", length, above=0.0, unit="m")
+            ends[name] = np.array([0.0, -checked])
+    if toe is not None:
+        ends["foot"] = check_array("toe", toe, (2,))
+    made = {name: _segment(body, ends[name], row) for name, row in shares.items()}
+    return LegSegments(
+        made["thigh"],
+        made["shank"],
+        made["foot"],
+        tall * np.array(HIP_FRACTION) if hip is None else check_array("hip", hip, (3,)),
+        tall * np.array(HEEL_FRACTION) if heel is None else check_array("heel", heel, (2,)),
+    )
+
+
+def _segment(body: float, end: FloatArray, shares: Mapping[str, FloatArray]) -> Segment:
+    mass = body * float(shares["mass"])
+    gyration = float(shares["gyration"]) * math.hypot(*end)
+    return Segment(mass, end, float(shares["centre_of_mass"]) * end, mass * gyration**2)
+
+
+def _read_shares() -> dict[str, dict[str, FloatArray]]:
+    (_, header), *rows = read_rows(SEGMENTS)
+    shares = {}
+    for _, cells in rows:
+        row = dict(zip(header, cells, strict=True))
+        numbers = {
+            name: np.array(float(row[f"{name}_fraction"]))
+            for name in ("mass", "centre_of_mass", "gyration", "end_x", "end_y")
+        }
+        numbers["end"] = np.array([numbers.pop("end_x"), numbers.pop("end_y")])
+        shares[row["segment"]] = numbers
+    return shares

@@ -1,0 +1,83 @@
+"""Heel strike and toe-off of a foot from its vertical ground force."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from foundation.checks import FloatArray, check_array, check_number
+
+#: Vertical force above which a foot is on the ground [N].
+CONTACT_THRESHOLD = 20.0
+#: Contacts and gaps that are shorter are noise [s].
+SHORTEST = 0.1
+
+
+def foot_events(
+    time: ArrayLike, vertical: ArrayLike, *, threshold: float = CONTACT_THRESHOLD
+) -> tuple[FloatArray, FloatArray]:
+    """Return the instants of heel strike and of toe-off.
+
+    Parameters
+    ----------
+    time : (N,) array_like
+        [s], increasing.
+    vertical : (N,) array_like
+        Ground force on the foot, upwards [N].
+    threshold : float
+        Force that the foot crosses at both [N], > 0; the instant is interpolated.
+
+    Returns
+    -------
+    strikes, offs : (s,), (o,) float64
+        [s]. A contact that the record begins or ends with has no strike or no toe-off. Gaps and
+        contacts shorter than 0.1 s do not count.
+    """
+    instants = check_array("time", time, (None,))
+    force = check_array("vertical force", vertical, (len(instants),))
+    force = force - check_number("threshold", threshold, above=0.0, unit="N")
+    above = force > 0.0
+    changes = np.flatnonzero(above[1:] != above[:-1])
+    share = force[changes] / (force[changes] - force[changes + 1])
+    crossings = instants[changes] + share * (instants[changes + 1] - instants[changes])
+    rising = above[changes + 1]
+    # First gaps within a contact go, then contacts: a foot that rattles at its strike struck once.
+    for first_rises in (False, True):
+        short = (np.diff(crossings) < SHORTEST) & (rising[:-1] == first_rises)
+        stays = ~(np.append(short, False) | np.insert(short, 0, False))[: len(crossings)]
+        crossings, rising = crossings[stays], rising[stays]
+    return crossings[rising], crossings[~rising]
+
+
+def find_stride(
+    time: ArrayLike, vertical: ArrayLike, *, threshold: float = CONTACT_THRESHOLD
+) -> tuple[float, float]:
+    """Return the first two heel strikes [s] of a foot.
+
+    Where a record has one strike but two toe-offs, these give the duration of the stride, which
+    begins or, if there is no room for it, ends with the strike.
+
+    Parameters
+    ----------
+    time, vertical, threshold
+        As of `foot_events`.
+
+    Raises
+    ------
+    ValueError
+        If the record has neither two strikes nor a strike with room for a stride.
+    """
+    strikes, offs = foot_events(time, vertical, threshold=threshold)
+    if len(strikes) > 1:
+        return float(strikes[0]), float(strikes[1])
+    instants = np.asarray(time, dtype=np.float64)
+    if len(strikes) == 1 and len(offs) > 1:
+        strike, period = float(strikes[0]), float(offs[1] - offs[0])
+        for start in (strike, strike - period):
+            if start >= instants[0] and start + period <= instants[-1]:
+                return start, start + period
+    raise ValueError(
+        f"vertical force: expected two heel strikes (or one, and two toe-offs) between "
+        f"{instants[0]:g} and {instants[-1]:g} s, found {len(strikes)} strikes and {len(offs)} "
+        f"toe-offs at {threshold:g} N; state the stride"
+    )

@@ -1,0 +1,242 @@
+"""One stride of one leg: sagittal motion and ground force on a common time base.
+
+The lab frame has x forward, y up, z to the right. Coordinates are those of OpenSim's gait models
+in the sagittal plane: pelvic tilt, hip flexion and ankle dorsiflexion turn pelvis, thigh and foot
+by positive angles about z, knee flexion turns the shank by a negative one; all are zero when the
+body stands upright, the foot square to the shank. Other rotations of a three-dimensional motion are
+left out. A left leg is mirrored at the sagittal plane, so that everything after is a right leg.
+
+Kinematics and forces pass a Butterworth filter of second order forwards and backwards, hence
+without lag; its cut-off is raised so that the two passes together have it (Winter 2009, ch. 3).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.interpolate import BSpline, make_interp_spline
+from scipy.signal import butter, sosfiltfilt
+
+from dynamics.walking.motion_tables import MotionTable
+from dynamics.walking.strikes import find_stride
+from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
+
+#: Coordinates of a stride, with their units.
+TRIAL_COORDINATES = (
+    "pelvis_x", "pelvis_y", "pelvis_z",
+    "pelvis_tilt", "hip_flexion", "knee_flexion", "ankle_dorsiflexion",
+)  # fmt: skip
+TRIAL_UNITS = ("m", "m", "m", "rad", "rad", "rad", "rad")
+#: Columns of OpenSim's tables by quantity: a minus before a name turns its sign; of force, point
+#: and torque, x, y and z are added to the name.
+OPENSIM_COLUMNS = {
+    "right": {
+        "pelvis_x": "pelvis_tx",
+        "pelvis_y": "pelvis_ty",
+        "pelvis_tilt": "pelvis_tilt",
+        "hip_flexion": "hip_flexion_r",
+        "knee_flexion": "-knee_angle_r",
+        "ankle_dorsiflexion": "ankle_angle_r",
+        "force": "ground_force_v",
+        "point": "ground_force_p",
+        "torque": "ground_torque_",
+    },
+    "left": {
+        "pelvis_x": "pelvis_tx",
+        "pelvis_y": "pelvis_ty",
+        "pelvis_tilt": "pelvis_tilt",
+        "hip_flexion": "hip_flexion_l",
+        "knee_flexion": "-knee_angle_l",
+        "ankle_dorsiflexion": "ankle_angle_l",
+        "force": "1_ground_force_v",
+        "point": "1_ground_force_p",
+        "torque": "1_ground_torque_",
+    },
+}
+#: Mirroring at the sagittal plane, of vectors and of moments.
+_MIRROR = np.array([1.0, 1.0, -1.0])
+_ORDER = 2
+
+
+@dataclass(frozen=True, eq=False)
+class GaitTrial:
+    """A stride of a right leg, or of a left one mirrored.
+
+    Parameters
+    ----------
+    time : (N,) float64
+        [s], increasing.
+    coordinates, rates, accelerations : (N, 7) float64
+        In the order of `TRIAL_COORDINATES`, and their derivatives by time [m, rad, s].
+    force : (N, 3) float64
+        Of the ground on the foot [N].
+    centre_of_pressure : (N, 3) float64
+        Where the force is applied [m]; without meaning where there is none.
+    torque : (N, 3) float64
+        Of the ground on the foot, beside that of the force [N m].
+    side : {"right", "left"}
+        Which leg it was.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not match, a value is not finite, or the time does not increase.
+    """
+
+    time: FloatArray
+    coordinates: FloatArray
+    rates: FloatArray
+    accelerations: FloatArray
+    force: FloatArray
+    centre_of_pressure: FloatArray
+    torque: FloatArray
+    side: str = "right"
+
+    def __post_init__(self) -> None:
+        check_in("side", self.side, OPENSIM_COLUMNS)
+        time = check_array("time", self.time, (None,))
+        if len(time) < 2 or (np.diff(time) <= 0.0).any():
+            raise ValueError(f"time: expected at least two increasing instants, found {time}")
+        object.__setattr__(self, "time", frozen(time))
+        widths = dict.fromkeys(("coordinates", "rates", "accelerations"), len(TRIAL_COORDINATES))
+        widths |= dict.fromkeys(("force", "centre_of_pressure", "torque"), 3)
+        for name, width in widths.items():
+            array = check_array(name, getattr(self, name), (len(time), width))
+            object.__setattr__(self, name, frozen(array))
+
+    def coordinate(self, name: str) -> FloatArray:
+        """Return one of `TRIAL_COORDINATES`, (N,) [m or rad]."""
+        check_in("coordinate", name, TRIAL_COORDINATES)
+        return self.coordinates[:, TRIAL_COORDINATES.index(name)].copy()
+
+    @property
+    def percent(self) -> FloatArray:
+        """Share of the stride [%], (N,), 0 to 100."""
+        return 100.0 * (self.time - self.time[0]) / (self.time[-1] - self.time[0])
+
+
+def gait_trial(
+    motion: MotionTable,
+    ground: MotionTable,
+    side: str = "right",
+    *,
+    columns: Mapping[str, str] | None = None,
+    stride: tuple[float, float] | None = None,
+    pelvis_z: float = 0.0,
+    motion_cutoff: float | None = 6.0,
+    force_cutoff: float | None = 20.0,
+    samples: int = 201,
+) -> GaitTrial:
+    """Cut a stride out of a motion and its ground forces.
+
+    Parameters
+    ----------
+    motion : MotionTable
+        Position of the pelvis [m] and joint angles.
+    ground : MotionTable
+        Force [N], point of application [m] and torque [N m] in the lab frame.
+    side : {"right", "left"}
+        Which leg.
+    columns : mapping, optional
+        Names of the columns that differ from `OPENSIM_COLUMNS`; besides, `pelvis_z` names a column
+        with the lateral position of the pelvis.
+    stride : (start, end), optional
+        Instants of heel strike [s]; by default `dynamics.walking.strikes.find_stride`.
+    pelvis_z : float
+        Lateral position of the pelvis, to the right [m], where `columns` names no column for it.
+    motion_cutoff, force_cutoff : float or None
+        Of the filters [Hz]; None for no filter.
+    samples : int
+        Instants of the trial, equally spaced, >= 5.
+
+    Raises
+    ------
+    ValueError
+        If a side, quantity or column is not known, the stride cannot be found or is not inside
+        both tables, or a cut-off is not below 0.4 of the rate of its table.
+    """
+    names = OPENSIM_COLUMNS[check_in("side", side, OPENSIM_COLUMNS)] | dict(columns or {})
+    for quantity in names:
+        check_in("columns", quantity, (*OPENSIM_COLUMNS[side], "pelvis_z"))
+    count = int(check_number("samples", samples, at_least=5))
+    force, point, torque = (
+        np.column_stack([_signed(ground, names[quantity] + axis) for axis in "xyz"])
+        for quantity in ("force", "point", "torque")
+    )
+    start, end = find_stride(ground.time, force[:, 1]) if stride is None else stride
+    instants = _instants(start, end, count, motion, ground)
+    sign = _MIRROR if side == "left" else np.ones(3)
+
+    moved = _motion(motion, names, pelvis_z)
+    moved[:, :3] *= sign
+    spline = _smoothed(motion.time, moved, "motion_cutoff", motion_cutoff)
+    # What is filtered is the wrench about the lab's origin: a point of application is no signal
+    # where there is no force.
+    about_origin = torque + np.cross(point, force)
+    loads = np.hstack([force, about_origin])
+    wrench = _smoothed(ground.time, loads, "force_cutoff", force_cutoff)(instants)
+    centre = np.column_stack([np.interp(instants, ground.time, p) for p in point.T])
+    rest = wrench[:, 3:] - np.cross(centre, wrench[:, :3])
+    return GaitTrial(
+        instants,
+        spline(instants),
+        spline(instants, 1),
+        spline(instants, 2),
+        sign * wrench[:, :3],
+        sign * centre,
+        # A mirrored moment keeps its component along the mirror's normal alone.
+        -sign * rest if side == "left" else rest,
+        side,
+    )
+
+
+def _motion(motion: MotionTable, names: Mapping[str, str], pelvis_z: float) -> FloatArray:
+    """Return the coordinates (N, 7) at the instants of the table."""
+    rows = np.full((len(motion.time), 7), check_number("pelvis_z", pelvis_z, unit="m"))
+    for k, (name, unit) in enumerate(zip(TRIAL_COORDINATES, TRIAL_UNITS, strict=True)):
+        if name in names:
+            rows[:, k] = _signed(motion, names[name], angle=unit == "rad")
+    return rows
+
+
+def _signed(table: MotionTable, name: str, *, angle: bool = False) -> FloatArray:
+    """Return a column, with its sign turned where a minus stands before its name."""
+    bare = name.removeprefix("-")
+    values = table.angle(bare) if angle else table.column(bare)
+    return values if bare == name else -values
+
+
+def _instants(
+    start: float, end: float, count: int, motion: MotionTable, ground: MotionTable
+) -> FloatArray:
+    begin = check_number("stride start", start, unit="s")
+    finish = check_number("stride end", end, above=begin, unit="s")
+    first = max(motion.time[0], ground.time[0])
+    last = min(motion.time[-1], ground.time[-1])
+    if begin < first - 1e-9 or finish > last + 1e-9:
+        raise ValueError(
+            f"stride: expected instants between {first:g} and {last:g} s, which both tables "
+            f"cover, found {begin:g} to {finish:g} s"
+        )
+    return np.linspace(max(begin, first), min(finish, last), count)
+
+
+def _smoothed(time: FloatArray, signals: FloatArray, name: str, cutoff: float | None) -> BSpline:
+    """Return a spline through the filtered signals (N, k)."""
+    if len(time) < 6:
+        raise ValueError(f"{name[:6]} table: expected at least 6 rows, found {len(time)}")
+    if cutoff is None:
+        return make_interp_spline(time, signals, k=5)
+    # A filter needs equal steps, which time stamps of few decimals are not quite.
+    count = 1 + round((time[-1] - time[0]) / float(np.median(np.diff(time))))
+    even = np.linspace(time[0], time[-1], count)
+    rate = (count - 1) / (time[-1] - time[0])
+    checked = check_number(name, cutoff, above=0.0, below=0.4 * rate, unit="Hz")
+    raised = checked / (math.sqrt(2.0) - 1.0) ** (0.5 / _ORDER)
+    sections = butter(_ORDER, raised, fs=rate, output="sos")
+    level = make_interp_spline(time, signals, k=3)(even)
+    padding = min(count - 1, math.ceil(rate / checked))
+    return make_interp_spline(even, sosfiltfilt(sections, level, axis=0, padlen=padding), k=5)

@@ -1,0 +1,47 @@
+"""Analytical laws of one contact: normal forces, Hertz's constants, friction.
+
+Normal forces over indentation and rate, elastic (`HookeLaw`, `HertzLaw`) or with a coefficient of
+restitution (`LinearHysteresisLaw`, `KelvinVoigtLaw`, `HuntCrossleyLaw`, `LankaraniNikraveshLaw`,
+`FloresLaw`); the stiffness of spheres and the contact of curved bodies after Hertz; friction of
+elastic-viscous tangential contact with Coulomb's limit. Metres, newtons, seconds.
+"""
+
+from foundation.contact_laws.dissipative import (
+    FloresLaw,
+    HuntCrossleyLaw,
+    HysteresisLaw,
+    KelvinVoigtLaw,
+    LankaraniNikraveshLaw,
+    LinearHysteresisLaw,
+)
+from foundation.contact_laws.ellipse import (
+    EllipseFactors,
+    EllipticContact,
+    approximate_factors,
+    exact_factors,
+    relative_radii,
+)
+from foundation.contact_laws.friction import CompliantFriction
+from foundation.contact_laws.hertz import effective_modulus, effective_radius, sphere_stiffness
+from foundation.contact_laws.normal import ContactLaw, HertzLaw, HookeLaw
+
+__all__ = [
+    "CompliantFriction",
+    "ContactLaw",
+    "EllipseFactors",
+    "EllipticContact",
+    "FloresLaw",
+    "HertzLaw",
+    "HookeLaw",
+    "HuntCrossleyLaw",
+    "HysteresisLaw",
+    "KelvinVoigtLaw",
+    "LankaraniNikraveshLaw",
+    "LinearHysteresisLaw",
+    "approximate_factors",
+    "effective_modulus",
+    "effective_radius",
+    "exact_factors",
+    "relative_radii",
+    "sphere_stiffness",
+]

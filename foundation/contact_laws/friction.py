@@ -1,0 +1,117 @@
+"""Friction of an elastic-viscous tangential contact with Coulomb's limit.
+
+In the manner of the compliant contacts of Song, Kraus, Kumar & Dupont (2001, J Appl Mech
+68:118-128), the contact deflects tangentially by s, as a spring and dashpot in parallel between the
+two surfaces,
+
+    T = k s + d ṡ,   |T| <= μ N,
+
+T being the friction force against the motion. The equations here are derived from these two lines
+and from the condition that the surfaces slide along T. With the relative velocity v of the two
+bodies, the surfaces slide on each other at v - ṡ:
+
+    stick:  ṡ = v,                                   if |k s + d v| <= μ N,
+    slip:   T = μ N (k s + d v) / |k s + d v|,  ṡ = (T - k s) / d,   else.
+
+In slip v - ṡ = (1 - μ N / |k s + d v|) (k s + d v) / d is parallel to T, so that Coulomb's law
+holds exactly and the power T·v = d/dt(k s²/2) + d ṡ² + μ N |v - ṡ| is that of a passive element.
+Force and rate are continuous in s, v and N. A velocity regularised about zero is not needed, and a
+body rests on a slope without creep. Out of contact, N = 0, s relaxes with the time d/k.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from foundation.checks import FloatArray, check_array, check_number
+
+
+@dataclass(frozen=True)
+class CompliantFriction:
+    """Tangential spring and dashpot with Coulomb's limit; the integrator carries its deflection.
+
+    Parameters
+    ----------
+    stiffness : float
+        k [N/m], > 0.
+    damping : float
+        d [N s/m], > 0; d/k is the time in which the deflection follows, and ṡ in slip goes with
+        1/d.
+    coefficient : float
+        μ [-], >= 0, the same at rest and in motion.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of its range.
+    """
+
+    stiffness: float
+    damping: float
+    coefficient: float
+
+    def __post_init__(self) -> None:
+        check_number("stiffness", self.stiffness, above=0.0, unit="N/m")
+        check_number("damping", self.damping, above=0.0, unit="N s/m")
+        check_number("coefficient", self.coefficient, at_least=0.0)
+
+    def evaluate(
+        self, deflection: ArrayLike, velocity: ArrayLike, normal_force: ArrayLike
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the friction force on the moving body and the rate of the deflection.
+
+        Parameters
+        ----------
+        deflection : (..., D) float64
+            s [m], D = 1 in the plane, 2 on a surface (or 3 in space, in the tangent plane); zero
+            at the first touch.
+        velocity : (..., D) float64
+            v of the moving body relative to the other [m/s], tangential.
+        normal_force : (...) float64
+            N [N], >= 0.
+
+        Returns
+        -------
+        force : (..., D) float64
+            -T on the moving body [N].
+        deflection_rate : (..., D) float64
+            ds/dt [m/s].
+
+        Raises
+        ------
+        ValueError
+            If a value is not finite, the shapes do not fit or a normal force is negative.
+        """
+        s, v, normal = self._checked(deflection, velocity, normal_force)
+        elastic = self.stiffness * s
+        trial = elastic + self.damping * v
+        size = np.linalg.norm(trial, axis=-1, keepdims=True)
+        limit = self.coefficient * normal
+        slips = size > limit
+        share = np.divide(limit, size, out=np.ones_like(trial[..., :1]), where=slips)
+        opposing = share * trial
+        return -opposing, np.where(slips, (opposing - elastic) / self.damping, v)
+
+    def energy(self, deflection: ArrayLike) -> FloatArray:
+        """Return the elastic energy k s²/2 [J] of deflections (..., D) [m]."""
+        s = check_array("deflection", deflection)
+        return (0.5 * self.stiffness * (s**2).sum(axis=-1))[()]
+
+    @staticmethod
+    def _checked(
+        deflection: ArrayLike, velocity: ArrayLike, normal_force: ArrayLike
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        s = check_array("deflection", deflection)
+        v = check_array("velocity", velocity)
+        normal = check_array("normal_force", normal_force)
+        if s.ndim == 0 or s.shape != v.shape or s.shape[:-1] != normal.shape:
+            raise ValueError(
+                f"deflection, velocity, normal_force: expected shapes (..., D), (..., D) and "
+                f"(...), found {s.shape}, {v.shape} and {normal.shape}"
+            )
+        if normal.size and normal.min() < 0.0:
+            raise ValueError(f"normal_force: expected >= 0 N, found {normal.min():g} N")
+        return s, v, normal[..., None]

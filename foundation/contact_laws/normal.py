@@ -1,0 +1,155 @@
+"""Normal force of one contact over its indentation and the rate of it.
+
+Elastic laws K δⁿ: Hooke's, n = 1, and Hertz's, n = 3/2. `contact_laws.dissipative` adds what takes
+energy. Hertzian contact has no adhesion: a force never pulls (as in the Hunt-Crossley force of
+Simbody and of OpenSim, which is cut off at zero).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from foundation.checks import FloatArray, check_array, check_number
+
+
+@dataclass(frozen=True)
+class ContactLaw(ABC):
+    """Normal force over indentation, its rate and the rate at the start of the contact.
+
+    Parameters
+    ----------
+    stiffness : float
+        K of the elastic part K δⁿ [N/mⁿ], > 0.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is out of its range.
+    """
+
+    stiffness: float
+
+    @property
+    @abstractmethod
+    def exponent(self) -> float:
+        """The n of the elastic part [-]."""
+
+    def __post_init__(self) -> None:
+        check_number("stiffness", self.stiffness, above=0.0, unit="N/m^n")
+
+    def force(
+        self,
+        indentation: ArrayLike,
+        rate: ArrayLike = 0.0,
+        impact_rate: ArrayLike | None = None,
+    ) -> FloatArray:
+        """Return the force that presses the bodies apart; it is never negative.
+
+        Parameters
+        ----------
+        indentation : array_like of float64
+            δ [m], > 0 in contact; out of contact the force is zero.
+        rate : array_like of float64
+            dδ/dt [m/s], > 0 in approach.
+        impact_rate : array_like of float64, optional
+            dδ/dt at the start of the contact [m/s], > 0. The laws of the Hunt-Crossley family
+            need it; the others leave it unused.
+
+        Returns
+        -------
+        float64 of the shape to which the arguments broadcast
+            Force [N].
+
+        Raises
+        ------
+        ValueError
+            If an argument is not finite, the shapes do not broadcast, or the impact rate is
+            needed and missing or not positive.
+        """
+        depth, speed, start = _checked(indentation, rate, impact_rate)
+        bonded = self._bonded(depth, speed, start)
+        return np.where((depth > 0.0) & (bonded > 0.0), bonded, 0.0)[()]
+
+    def bonded_force(
+        self,
+        indentation: ArrayLike,
+        rate: ArrayLike = 0.0,
+        impact_rate: ArrayLike | None = None,
+    ) -> FloatArray:
+        """Return the force as if the surfaces were bonded: `force` without its limit at zero.
+
+        It continues beyond zero indentation as an odd function, so that its change of sign, or
+        that of the indentation, is a regular event by which an integrator finds the separation.
+        Arguments and exceptions are those of `force`.
+        """
+        return self._bonded(*_checked(indentation, rate, impact_rate))[()]
+
+    @abstractmethod
+    def _bonded(self, depth: FloatArray, rate: FloatArray, start: FloatArray | None) -> FloatArray:
+        """Return `bonded_force` of checked arguments, which have one shape."""
+
+    def _elastic(self, depth: FloatArray) -> FloatArray:
+        return self.stiffness * np.sign(depth) * np.abs(depth) ** self.exponent
+
+    def energy(self, indentation: ArrayLike) -> FloatArray:
+        """Return the elastic energy K δⁿ⁺¹ / (n + 1) [J] at indentations δ [m]; 0 out of contact.
+
+        Raises
+        ------
+        ValueError
+            If an indentation is not finite.
+        """
+        depth = np.maximum(check_array("indentation", indentation), 0.0)
+        power = self.exponent + 1.0
+        return (self.stiffness * depth**power / power)[()]
+
+
+@dataclass(frozen=True)
+class HookeLaw(ContactLaw):
+    """Linear elastic contact: F = K δ, K in N/m. It returns every impact with e = 1."""
+
+    @property
+    def exponent(self) -> float:
+        """The n of the elastic part [-]."""
+        return 1.0
+
+    def _bonded(self, depth: FloatArray, rate: FloatArray, start: FloatArray | None) -> FloatArray:
+        return self._elastic(depth)
+
+
+@dataclass(frozen=True)
+class HertzLaw(ContactLaw):
+    """Elastic contact of curved bodies: F = K δ^(3/2), K in N/m^(3/2) (Johnson 1985, ch. 4).
+
+    K of spheres is that of `sphere_stiffness`, of other shapes that of `EllipticContact`. It
+    returns every impact with e = 1.
+    """
+
+    @property
+    def exponent(self) -> float:
+        """The n of the elastic part [-]."""
+        return 1.5
+
+    def _bonded(self, depth: FloatArray, rate: FloatArray, start: FloatArray | None) -> FloatArray:
+        return self._elastic(depth)
+
+
+def _checked(
+    indentation: ArrayLike, rate: ArrayLike, impact_rate: ArrayLike | None
+) -> tuple[FloatArray, FloatArray, FloatArray | None]:
+    """Return the arguments of a force, checked and broadcast to one shape."""
+    depth, speed = check_array("indentation", indentation), check_array("rate", rate)
+    start = None if impact_rate is None else check_array("impact_rate", impact_rate)
+    given = (depth, speed) if start is None else (depth, speed, start)
+    try:
+        same = np.broadcast_arrays(*given)
+    except ValueError as error:
+        raise ValueError(
+            f"indentation, rate, impact_rate: expected shapes that broadcast, found "
+            f"{', '.join(str(each.shape) for each in given)}"
+        ) from error
+    return same[0], same[1], None if start is None else same[2]

@@ -1,0 +1,75 @@
+"""Ligaments of the planar knee: law, potential, published rest lengths."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.integrate import quad
+
+from dynamics.planar_knee import PlanarLigament, machado_ligaments, machado_state
+
+ONE = PlanarLigament("one", [-0.02, -0.01], [0.16, 0.01], 0.06, 15e6)
+
+
+def test_tension_and_energy():
+    assert ONE.tension(0.06) == ONE.tension(0.05) == ONE.energy(0.05) == 0.0
+    assert_allclose(ONE.tension(0.062), 15e6 * 0.002**2, rtol=1e-13, atol=0.0)
+    assert_allclose(ONE.energy(0.063), quad(ONE.tension, 0.06, 0.063)[0], rtol=1e-12, atol=0.0)
+
+
+def test_load_is_minus_the_gradient_of_the_energy():
+    place, step = np.array([-0.21, -0.19, 0.7]), 1e-6
+    assert ONE.length(tuple(place)) > 0.062
+    slope = []
+    for k in range(3):
+        move = np.zeros(3)
+        move[k] = step
+        ends = [ONE.energy(ONE.length(tuple(place + sign * move))) for sign in (1.0, -1.0)]
+        slope.append((ends[0] - ends[1]) / (2.0 * step))
+    assert_allclose(ONE.load(tuple(place)), -np.array(slope), rtol=1e-6, atol=1e-6)
+
+
+def test_slack_ligament_does_nothing():
+    assert ONE.load((-0.19, -0.01, 0.0)) == (0.0, 0.0, 0.0)
+
+
+def test_machado2010_rest_lengths_follow_with_the_femur_aligned():
+    place = tuple(machado_state()[:3])
+    for ligament in machado_ligaments():
+        assert_allclose(ligament.length(place), ligament.rest_length, rtol=0.0, atol=1e-4)
+
+
+def test_machado2010_rest_lengths_do_not_follow_with_the_femur_at_90_degrees():
+    place = tuple(machado_state()[:3])
+    quarter = np.array([[0.0, -1.0], [1.0, 0.0]])
+    for each in machado_ligaments():
+        turned = PlanarLigament(
+            each.name, quarter @ each.femoral, each.tibial, each.rest_length, each.stiffness
+        )
+        assert abs(turned.length(place) - each.rest_length) > 3e-3
+
+
+def test_machado2010_table():
+    found = {each.name: each for each in machado_ligaments()}
+    assert list(found) == ["MCL", "LCL", "ACL", "PCL"]
+    assert [each.stiffness for each in found.values()] == [15e6, 15e6, 35e6, 30e6]
+    assert_allclose(found["PCL"].tibial, [0.21, 0.035], rtol=0.0, atol=0.0)
+    assert_allclose(found["ACL"].femoral, [-0.033, -0.017], rtol=0.0, atol=0.0)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"rest_length": 0.0}, "ligament X: rest_length: expected > 0 m, found 0.0"),
+        ({"stiffness": -1.0}, "ligament X: stiffness: expected >= 0 N/m²"),
+        ({"femoral": [0.0, math.nan]}, "ligament X: femoral: expected finite"),
+        ({"tibial": [0.0, 0.0, 0.0]}, r"ligament X: tibial: expected shape \(2\)"),
+    ],
+)
+def test_bad_ligament(change, message):
+    good = {"femoral": [0, 0], "tibial": [0, 0], "rest_length": 0.1, "stiffness": 1.0}
+    with pytest.raises(ValueError, match=message):
+        PlanarLigament("X", **(good | change))

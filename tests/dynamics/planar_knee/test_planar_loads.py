@@ -1,0 +1,115 @@
+"""Loads of the planar knee: potential, pull, power, bad input."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from dynamics.planar_knee import PlanarLigament, Pull, machado_knee, machado_state
+
+KNEE = machado_knee(law="hertz")
+# Pushed into the femur and turned, LCL and PCL taut.
+STATE = machado_state() + np.array([0.004, -0.001, 0.12, 0.3, -0.2, 1.5])
+
+REST = np.array([each.rest_length for each in KNEE.ligaments])
+
+
+def test_conservative_loads_are_minus_the_gradient_of_the_energy():
+    still = replace(KNEE, pull=None)
+    contact = still.contact_state(STATE)
+    assert contact.indentation > 5e-4
+    assert (still.ligament_lengths(tuple(STATE[:3])) > REST).tolist() == [False, True, False, True]
+
+    def potential(state: np.ndarray) -> float:
+        return sum(still.energies(state, still.contact_state(state).indentation)[1:])
+
+    step, slope = 1e-6, []
+    for k in range(3):
+        move = np.zeros(6)
+        move[k] = step
+        slope.append((potential(STATE + move) - potential(STATE - move)) / (2.0 * step))
+    force = still.loads(0.0, STATE, contact, 0.1).force
+    assert_allclose(force, -np.array(slope), rtol=1e-6, atol=1e-5)
+
+
+def test_rate_of_indentation_is_its_derivative():
+    step = 1e-6
+    move = np.concatenate((STATE[3:], np.zeros(3))) * step
+    ends = [KNEE.contact_state(STATE + sign * move).indentation for sign in (1.0, -1.0)]
+    slope = (ends[0] - ends[1]) / (2.0 * step)
+    assert_allclose(KNEE.contact_state(STATE).rate, slope, rtol=1e-7, atol=1e-9)
+
+
+def test_kinetic_energy():
+    kinetic, gravitational, _, _ = KNEE.energies(STATE, -1.0)
+    assert_allclose(kinetic, 0.5 * 3.75 * 0.13 + 0.5 * 0.165 * 1.5**2, rtol=1e-12, atol=0.0)
+    assert_allclose(gravitational, 3.75 * 9.80665 * STATE[1], rtol=1e-12, atol=0.0)
+
+
+def test_pull_adds_its_force_and_power():
+    contact = KNEE.contact_state(STATE)
+    without = replace(KNEE, pull=None).loads(0.0135, STATE, contact, 0.1)
+    upward = replace(KNEE, pull=Pull(50.0, direction=[0.0, 3.0])).loads(0.0135, STATE, contact, 0.1)
+    size = 50.0 * math.exp(-4.73 * 0.27**2) * math.sin(0.27 * math.pi)
+    gain = np.array(upward.force) - np.array(without.force)
+    assert_allclose(gain, [0.0, size, 0.0], rtol=0.0, atol=1e-10)
+    assert_allclose(upward.pull_power, size * STATE[4], rtol=1e-12, atol=0.0)
+    assert without.pull_power == 0.0
+
+
+def test_pull_peak_and_end():
+    pull = Pull(150.0)
+    times = np.linspace(-0.01, 0.05, 6001)
+    size = np.array([pull.magnitude(t) for t in times])
+    assert (size[times <= 0.0] == 0.0).all()
+    assert_allclose(size.max(), 0.5318 * 150.0, rtol=1e-4, atol=0.0)
+    assert_allclose(times[size.argmax()], 0.278 * 0.05, rtol=2e-3, atol=0.0)
+    late = [abs(pull.magnitude(t)) for t in np.linspace(0.05, 0.2, 301)]
+    assert max(late) < 0.0011 * 150.0
+
+
+def test_loss_is_positive_on_the_way_in_and_out():
+    knee = machado_knee()
+    for sign in (1.0, -1.0):
+        state = STATE * np.array([1.0, 1.0, 1.0, sign, sign, sign])
+        contact = knee.contact_state(state)
+        loads = knee.loads(0.0, state, contact, 0.5)
+        assert loads.loss_power > 0.0
+
+
+def test_impact_rate_has_a_lower_limit():
+    knee = machado_knee()
+    contact = knee.contact_state(STATE)
+    forces = [knee.loads(0.0, STATE, contact, rate).contact_force for rate in (1e-9, 0.01, 0.02)]
+    assert forces[0] == forces[1] != forces[2]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"mass": -3.75}, "mass: expected > 0 kg, found -3.75"),
+        ({"inertia": 0.0}, "inertia: expected > 0 kg m²"),
+        ({"gravity": math.nan}, "gravity: expected >= 0 m/s², found nan"),
+        ({"least_impact_rate": 0.0}, "least_impact_rate: expected > 0 m/s"),
+        (
+            {"ligaments": [PlanarLigament("A", [0, 0], [0, 0], 1.0, 1.0)] * 2},
+            "ligaments: expected unique names, found A, A",
+        ),
+    ],
+)
+def test_bad_knee(change, message):
+    with pytest.raises(ValueError, match=message):
+        replace(KNEE, **change)
+
+
+def test_bad_pull():
+    with pytest.raises(ValueError, match=r"pull duration: expected > 0 s, found 0.0"):
+        Pull(50.0, 0.0)
+    with pytest.raises(ValueError, match="pull amplitude: expected a finite number, found nan"):
+        Pull(math.nan)
+    with pytest.raises(ValueError, match="pull direction: expected another vector than zero"):
+        Pull(50.0, direction=[0.0, 0.0])

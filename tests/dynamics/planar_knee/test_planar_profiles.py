@@ -1,0 +1,148 @@
+"""Polar profiles: points, normals, curvature, seam, bad samples."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from dynamics.planar_knee.profiles import PROFILE_KINDS, PolarProfile
+
+KINDS = pytest.mark.parametrize("kind", PROFILE_KINDS)
+# Half axes of the ellipse [m].
+LONG, SHORT = 0.05, 0.035
+
+
+def ellipse(samples: int, kind: str) -> PolarProfile:
+    t = 2.0 * np.pi * np.arange(samples) / samples
+    points = np.column_stack((LONG * np.cos(t), SHORT * np.sin(t)))
+    return PolarProfile.from_points(points, kind, closed=True)
+
+
+@KINDS
+def test_circle_is_exact(kind):
+    circle = PolarProfile.circle(0.04, 24, kind)
+    angles = np.linspace(-7.0, 7.0, 41)
+    points, normals, curvatures = circle.frames(angles)
+    radial = np.column_stack((np.cos(angles), np.sin(angles)))
+    assert_allclose(points, 0.04 * radial, rtol=0.0, atol=1e-16)
+    assert_allclose(normals, radial, rtol=0.0, atol=1e-14)
+    assert_allclose(curvatures, 25.0, rtol=1e-12, atol=0.0)
+
+
+@pytest.mark.parametrize(
+    ("kind", "place", "turn"), [("cubic", 5e-9, 8e-6), ("akima", 5e-7, 2e-3), ("pchip", 4e-6, 8e-3)]
+)
+def test_ellipse_against_its_equation(kind, place, turn):
+    angles = np.linspace(0.0, 2.0 * np.pi, 97)
+    points, normals, curvatures = ellipse(120, kind).frames(angles)
+    x, y = points.T
+    level = np.hypot(x / LONG, y / SHORT)
+    assert_allclose(level, 1.0, rtol=0.0, atol=place / SHORT)
+    slope = np.column_stack((x / LONG**2, y / SHORT**2))
+    truth = slope / np.hypot(*slope.T)[:, None]
+    assert_allclose(normals, truth, rtol=0.0, atol=turn)
+    if kind == "cubic":
+        wanted = (x**2 / LONG**4 + y**2 / SHORT**4) ** -1.5 / (LONG * SHORT) ** 2
+        assert_allclose(curvatures, wanted, rtol=2e-3, atol=0.0)
+
+
+@KINDS
+def test_error_of_a_line_falls_with_the_samples(kind):
+    angles = np.linspace(-0.5, 0.5, 133)
+    error = [
+        np.abs(PolarProfile.line(0.2, 0.6, n, kind).frames(angles)[0][:, 0] - 0.2).max()
+        for n in (21, 41, 81)
+    ]
+    order = {"cubic": 3.7, "akima": 2.5, "pchip": 1.8}[kind]
+    assert np.log2(error[0] / error[1]) > order
+    assert np.log2(error[1] / error[2]) > order
+
+
+def test_line_has_a_constant_normal_and_no_curvature():
+    _, normals, curvatures = PolarProfile.line(0.2, 0.6, 81).frames(np.linspace(-0.6, 0.6, 31))
+    assert_allclose(normals, np.tile([1.0, 0.0], (31, 1)), rtol=0.0, atol=1e-5)
+    assert_allclose(curvatures, 0.0, rtol=0.0, atol=2e-2)
+
+
+@KINDS
+def test_tangent_and_curvature_are_derivatives(kind):
+    profile, step = ellipse(40, kind), 1e-6
+    for angle in (0.21, 1.3, 2.9, 4.4):
+        x, y, t_x, t_y, curvature, speed = profile.frame(angle)
+        ahead, behind = profile.frame(angle + step), profile.frame(angle - step)
+        slope = (np.array(ahead) - np.array(behind)) / (2.0 * step)
+        assert_allclose(slope[:2], np.array([t_x, t_y]) * speed, rtol=1e-7, atol=1e-10)
+        # d t / ds = -kappa n with n = (t_y, -t_x).
+        wanted = -curvature * speed * np.array([t_y, -t_x])
+        assert_allclose(slope[2:4], wanted, rtol=1e-6, atol=1e-7)
+        assert t_y * x - t_x * y > 0.0  # outward
+
+
+@KINDS
+def test_seam_of_a_closed_profile_is_nowhere(kind):
+    one = ellipse(30, kind)
+    shifted = np.roll(one.angle, -11)
+    shifted[-11:] += 2.0 * np.pi
+    other = PolarProfile(shifted, np.roll(one.radius, -11), kind, closed=True)
+    for angle in np.linspace(-1.0, 7.5, 63):
+        assert_allclose(one.frame(angle), other.frame(angle), rtol=1e-9, atol=1e-12)
+
+
+@KINDS
+def test_goes_through_its_samples(kind):
+    angle = np.array([-0.6, -0.3, 0.1, 0.2, 0.5, 0.9])
+    radius = np.array([0.2, 0.22, 0.21, 0.25, 0.2, 0.23])
+    points, _, _ = PolarProfile(angle, radius, kind).frames(angle)
+    assert_allclose(np.hypot(*points.T), radius, rtol=1e-14, atol=0.0)
+
+
+def test_pchip_keeps_the_shape_and_cubic_does_not():
+    angle = np.linspace(-0.5, 0.5, 11)
+    radius = np.where(angle < 0.01, 0.2, 0.21)
+    fine = np.linspace(-0.5, 0.5, 301)
+    for kind, beyond in (("pchip", 0.0), ("cubic", 5e-4)):
+        points, _, _ = PolarProfile(angle, radius, kind).frames(fine)
+        over = np.hypot(*points.T).max() - 0.21
+        assert over <= 1e-15 if kind == "pchip" else over > beyond
+
+
+ANGLES = np.linspace(0.0, 1.0, 6)
+
+
+@pytest.mark.parametrize(
+    ("angle", "radius", "kind", "message"),
+    [
+        (ANGLES, np.ones(6), "spline", "profile kind: expected one of .*'akima'.*found 'spline'"),
+        (ANGLES, np.ones(5), "cubic", r"profile radius: expected shape \(6\), found \(5,\)"),
+        (ANGLES, [1, 1, np.nan, 1, 1, 1], "cubic", "profile radius: expected finite"),
+        (ANGLES, [1, 1, -1, 1, 1, 1], "cubic", "profile radius: expected > 0 m, found -1"),
+        (ANGLES[::-1], np.ones(6), "cubic", "profile angle: expected strictly increasing"),
+        ([0, 1, 0.5, 2, 3, 4], np.ones(6), "pchip", "profile angle: expected strictly increasing"),
+        (7.0 * ANGLES, np.ones(6), "akima", "over less than 2 pi"),
+        (ANGLES[:4], np.ones(4), "cubic", "expected >= 5 samples, found 4"),
+        (ANGLES, [9, 9, 9, 1e-3, 9, 9], "cubic", "found -.* between the samples"),
+    ],
+)
+def test_bad_samples(angle, radius, kind, message):
+    with pytest.raises(ValueError, match=message):
+        PolarProfile(np.array(angle, dtype=float), radius, kind)
+
+
+def test_points_that_are_not_star_shaped():
+    t = 2.0 * np.pi * np.arange(24) / 24
+    beside = np.column_stack((1.0 + 0.1 * np.cos(t), 0.1 * np.sin(t)))
+    with pytest.raises(ValueError, match="star-shaped about the origin"):
+        PolarProfile.from_points(beside, closed=True)
+    with pytest.raises(ValueError, match="counterclockwise"):
+        PolarProfile.from_points(np.column_stack((np.cos(-t), np.sin(-t))), closed=True)
+
+
+def test_angles_beyond_an_open_profile():
+    line = PolarProfile.line(0.2, 0.3)
+    with pytest.raises(ValueError, match=r"angles: expected within -0.3 to 0.3 rad, found 0.31"):
+        line.frames([0.0, 0.31])
+    with pytest.raises(ValueError, match="line half_angle: expected > 0 rad"):
+        PolarProfile.line(0.2, -0.1)
+    with pytest.raises(ValueError, match="circle radius: expected > 0 m, found -1"):
+        PolarProfile.circle(-1.0)

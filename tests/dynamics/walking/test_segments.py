@@ -1,0 +1,80 @@
+"""Segments of the leg from body mass and height."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from dynamics.walking import LegSegments, Segment, leg_segments
+
+
+def test_winter2009_table_4_1():
+    leg = leg_segments(80.0, 1.80)
+    masses = [leg.thigh.mass, leg.shank.mass, leg.foot.mass]
+    assert_allclose(masses, [8.0, 3.72, 1.16], rtol=1e-12)
+    # Its foot and leg together weigh 0.061 of the body, with their centre of mass at 0.606 of the
+    # way from knee to ankle, and its total leg 0.161.
+    assert_allclose(sum(masses[1:]) / 80.0, 0.061, rtol=1e-12)
+    assert_allclose(sum(masses) / 80.0, 0.161, rtol=1e-12)
+    assert_allclose(leg.shank.centre_of_mass, [0.0, -0.433 * 0.246 * 1.80], rtol=1e-12)
+    assert_allclose([leg.thigh.length, leg.shank.length], [0.441, 0.4428], rtol=1e-12)
+    # Its radii about the proximal end: 0.540 of the thigh, 0.528 of the shank, 0.690 of the foot.
+    for segment, share in ((leg.thigh, 0.540), (leg.shank, 0.528), (leg.foot, 0.690)):
+        about_end = segment.inertia + segment.mass * float(np.sum(segment.centre_of_mass**2))
+        radius = np.sqrt(about_end / segment.mass) / segment.length
+        assert_allclose(radius, share, rtol=0.0, atol=1.5e-3)
+
+
+def test_delp1990_points_at_the_height_of_its_model():
+    leg = leg_segments(75.0, 1.80)
+    assert_allclose(leg.hip, [-0.0707, -0.0661, 0.0835], rtol=0.0, atol=1e-4)
+    assert_allclose(leg.heel, [-0.0488, -0.0420], rtol=0.0, atol=1e-4)
+    assert_allclose(leg.foot.end, [0.1300, -0.0440], rtol=0.0, atol=1e-4)
+
+
+def test_stated_lengths_take_their_inertia_along():
+    plain = leg_segments(80.0, 1.80)
+    leg = leg_segments(
+        80.0, 1.80, thigh_length=0.5, shank_length=0.4, hip=(0.0, -0.1, 0.09), toe=(0.2, -0.05),
+        heel=(-0.05, -0.06),
+    )  # fmt: skip
+    assert_allclose(leg.thigh.end, [0.0, -0.5], rtol=1e-15)
+    assert_allclose(leg.thigh.inertia / plain.thigh.inertia, (0.5 / 0.441) ** 2, rtol=1e-12)
+    assert_allclose(leg.shank.centre_of_mass, [0.0, -0.433 * 0.4], rtol=1e-12)
+    assert_allclose(leg.foot.centre_of_mass, [0.1, -0.025], rtol=1e-12)
+    assert_allclose(leg.hip, [0.0, -0.1, 0.09], rtol=1e-15)
+    assert_allclose(leg.heel, [-0.05, -0.06], rtol=1e-15)
+
+
+def test_mass_and_inertia_scale_with_mass_and_height():
+    one, other = leg_segments(60.0, 1.60), leg_segments(90.0, 1.76)
+    assert_allclose(other.foot.mass / one.foot.mass, 1.5, rtol=1e-12)
+    assert_allclose(other.shank.inertia / one.shank.inertia, 1.5 * 1.1**2, rtol=1e-12)
+    assert_allclose(other.hip / one.hip, 1.1, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"mass": -70.0}, r"mass: expected > 0 kg, found -70"),
+        ({"mass": np.nan}, r"mass: expected > 0 kg, found nan"),
+        ({"height": 0.0}, r"height: expected > 0 m"),
+        ({"thigh_length": -0.4}, r"thigh_length: expected > 0 m"),
+        ({"shank_length": "long"}, r"shank_length: expected a number, found 'long'"),
+        ({"hip": (0.0, 1.0)}, r"hip: expected shape \(3\)"),
+        ({"toe": (0.0, np.nan)}, r"toe: expected finite numbers"),
+        ({"heel": (0.0, 0.0, 0.0)}, r"heel: expected shape \(2\)"),
+    ],
+)
+def test_bad_values_are_named(change, message):
+    with pytest.raises(ValueError, match=message):
+        leg_segments(**({"mass": 70.0, "height": 1.7} | change))
+
+
+def test_bad_segments_are_named():
+    with pytest.raises(ValueError, match=r"segment inertia: expected > 0 kg m²"):
+        Segment(1.0, (0.0, -1.0), (0.0, -0.5), 0.0)
+    thigh = Segment(1.0, (0.1, -1.0), (0.0, -0.5), 1.0)
+    with pytest.raises(ValueError, match=r"leg shank: expected its axis from ankle to knee along"):
+        LegSegments(thigh, thigh, thigh, (0.0, 0.0, 0.0), (0.0, 0.0))
