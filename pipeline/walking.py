@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from dynamics.protocol import ContactModel
 from dynamics.simulator import AppliedLoads, KneeSimulator
+from dynamics.walking.motion_tables import read_motion_table
 from dynamics.waveforms import GaitCycle, lead_back
 from foundation.checks import FloatArray, check_array, check_number
 from foundation.pose import Pose
@@ -41,30 +42,15 @@ def read_knee_motion(path: str | Path) -> tuple[FloatArray, FloatArray]:
     Raises
     ------
     ValueError
-        If the header does not end, a column is missing, or a cell is not a finite number.
+        As `dynamics.walking.read_motion_table`, or if a column is missing.
     FileNotFoundError
         If there is no such file.
     """
-    source = Path(path)
-    head, ended, body = source.read_text(encoding="utf-8").partition("endheader\n")
-    names, *rows = body.splitlines() or [""]
-    columns = names.split()
-    missing = [name for name in ("time", *KNEE_COORDINATES) if name not in columns]
-    if not ended or missing:
-        raise ValueError(
-            f"{source}: expected a header that ends with endheader and the columns time, "
-            f"{', '.join(KNEE_COORDINATES)}, found no {missing[0] if ended else 'endheader'}"
-        )
-    try:
-        cells = np.array([line.split() for line in rows if line.strip()], dtype=np.float64)
-    except ValueError as error:
-        raise ValueError(f"{source}: expected a number in every cell, found: {error}") from error
-    table = check_array(f"{source}", cells, (None, len(columns)))
-    time = table[:, columns.index("time")]
-    coordinates = table[:, [columns.index(name) for name in KNEE_COORDINATES]]
-    if "indegrees=yes" in head.lower():
+    table = read_motion_table(path)
+    coordinates = np.column_stack([table.column(name) for name in KNEE_COORDINATES])
+    if table.in_degrees:
         coordinates[:, :3] = np.radians(coordinates[:, :3])
-    return time, np.array([Pose.from_opensim(*row).array for row in coordinates.tolist()])
+    return table.time, np.array([Pose.from_opensim(*row).array for row in coordinates.tolist()])
 
 
 def cut_stride(

@@ -17,7 +17,7 @@ from pipeline.walking import (
     walking_cycle,
 )
 
-HEAD = "some motion\ninDegrees={answer}\nnRows=2\nendheader\n"
+HEAD = "some motion\ninDegrees={answer}\nendheader\n"
 
 
 def write(path, *, answer="yes", columns=("time", "pelvis", *KNEE_COORDINATES), rows=None):
@@ -60,10 +60,19 @@ def test_reads_radians(tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"columns": ("time", *KNEE_COORDINATES[1:])}, r"a\.sto: .* found no knee_flex_r"),
-        ({"rows": ["0.1 7 nan 2 -4 0 0 0"]}, r"a\.sto: expected finite"),
-        ({"rows": ["0.1 7 x 2 -4 0 0 0"]}, r"a\.sto: expected a number in every cell"),
-        ({"rows": ["0.1 7 1 2 -4 0 0"]}, r"a\.sto: expected shape"),
+        (
+            {"columns": ("time", "a", "b", *KNEE_COORDINATES[1:])},
+            r"a\.sto, column: expected one of .*'knee_rot_r'.*found 'knee_flex_r'",
+        ),
+        (
+            {"rows": ["0.1 7 nan 2 -4 0 0 0"]},
+            r"a\.sto, line \d+, column knee_flex_r: expected a finite number, found nan",
+        ),
+        (
+            {"rows": ["0.1 7 x 2 -4 0 0 0"]},
+            r"a\.sto, line \d+, column knee_flex_r: expected a finite number, found x",
+        ),
+        ({"rows": ["0.1 7 1 2 -4 0 0"]}, r"a\.sto, line \d+: expected 8 cells"),
     ],
 )
 def test_tables_that_cannot_be_read_are_named(tmp_path, change, message):
@@ -73,7 +82,7 @@ def test_tables_that_cannot_be_read_are_named(tmp_path, change, message):
 
 def test_a_table_without_end_of_its_header(tmp_path):
     (tmp_path / "a.sto").write_text("time\n0.1\n", encoding="utf-8")
-    with pytest.raises(ValueError, match="found no endheader"):
+    with pytest.raises(ValueError, match="expected a header that ends with endheader, found none"):
         read_knee_motion(tmp_path / "a.sto")
 
 

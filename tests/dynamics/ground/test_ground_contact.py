@@ -1,0 +1,58 @@
+"""Penalty contact of points: the normal law, and no energy from anywhere."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from dynamics.ground import PenaltyGround
+from foundation.contact_laws import CompliantFriction
+
+GROUND = PenaltyGround(2e-5, 300.0, CompliantFriction(4e4, 150.0, 0.6))
+
+
+def test_normal_force_by_hand():
+    gap, rate = np.array([-1e-3, -1e-3, -1e-3, -1e-3]), np.array([0.0, -0.1, 0.1, 0.2])
+    # 50 N of the spring, and 300 N s/m of the dashpot; the last would pull.
+    assert_allclose(GROUND.normal_force(gap, rate), [50.0, 80.0, 20.0, 0.0], rtol=1e-12, atol=1e-12)
+
+
+def test_contact_never_creates_energy():
+    """Losses are not negative, and with the stored energy they make up the work of the forces."""
+    rng = np.random.default_rng(5)
+    for _ in range(300):
+        gap, rate = rng.normal(0.0, 2e-3, 3), rng.normal(0.0, 0.3, (3, 2))
+        deflection = rng.normal(0.0, 1e-3, 3)
+        normal = np.where(gap < 0.0, GROUND.normal_force(gap, rate[:, 1]), 0.0)
+        friction, relaxing = GROUND.friction_force(deflection, rate[:, 0], normal)
+        forces = np.column_stack((friction, normal))
+        assert (np.abs(friction) <= 0.6 * normal * (1.0 + 1e-12)).all()
+        lost = GROUND.dissipation(gap, rate, forces, relaxing)
+        assert min(lost) >= -1e-12
+        step = 1e-7
+        ahead = GROUND.stored_energy(gap + step * rate[:, 1], deflection + step * relaxing)
+        behind = GROUND.stored_energy(gap - step * rate[:, 1], deflection - step * relaxing)
+        stored = (ahead - behind) / (2.0 * step)
+        assert_allclose(stored + sum(lost), -(forces * rate).sum(), rtol=1e-6, atol=1e-4)
+
+
+def test_no_force_without_contact_and_the_deflection_relaxes():
+    friction, relaxing = GROUND.friction_force(np.array([1e-3]), np.array([2.0]), np.zeros(1))
+    assert_array_equal(friction, [0.0])
+    assert_allclose(relaxing, [-1e-3 * 4e4 / 150.0], rtol=1e-12)
+    assert GROUND.stored_energy(np.array([1e-3]), np.zeros(1)) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"compliance": 0.0}, r"compliance: expected > 0 m/N"),
+        ({"damping": -1.0}, r"damping: expected >= 0 N s/m"),
+        ({"damping": np.nan}, r"damping: expected >= 0 N s/m, found nan"),
+        ({"friction": 0.5}, r"friction: expected a CompliantFriction, found 0.5"),
+    ],
+)
+def test_values_out_of_range_are_named(values, message):
+    with pytest.raises(ValueError, match=message):
+        PenaltyGround(**values)
