@@ -12,7 +12,18 @@ from pipeline import cli
 from pipeline.cli import main
 from pipeline.samples import read_table
 
-COMMANDS = ("run", "study", "validate", "simulate", "report", "bench", "export", "wear", "schema")
+COMMANDS = (
+    "run",
+    "study",
+    "walk",
+    "validate",
+    "simulate",
+    "report",
+    "bench",
+    "export",
+    "wear",
+    "schema",
+)
 
 
 @pytest.mark.parametrize("command", [None, *COMMANDS])

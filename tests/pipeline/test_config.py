@@ -13,7 +13,7 @@ from pipeline.config import ConfigError, data_path, dump_config, load_config, wr
 from pipeline.schema import Config, describe_schema
 
 #: Studies of cycles have a schema of their own (test_study.py).
-STUDIES = {"montecarlo", "sobol"}
+STUDIES = {"montecarlo", "sobol", "walking"}
 CONFIGS = sorted(p for p in (ROOT / "configs").glob("*.toml") if p.stem not in STUDIES)
 
 

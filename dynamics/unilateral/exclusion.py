@@ -1,0 +1,130 @@
+"""States of Y = A X + B between exclusions: what is basic, its free terms, and their noise.
+
+Of every pair (x_i, y_i) one is zero and the other basic; the free term of row i is the value of the
+basic one. An exclusion of row i swaps the two. With the rows "active" whose x is basic,
+
+    x_a = -A_aa⁻¹ B_a,   y_i = A_ia x_a + B_i,
+
+and the pivot of row i is the factor between what leaves and what enters: Schur's complement
+A_ii - A_ia A_aa⁻¹ A_ai of an inactive row, (A_aa⁻¹)_ii of an active one. Both are positive if all
+principal minors of A are (a P-matrix; Cottle, Pang & Stone 1992, The Linear Complementarity
+Problem, section 4.1).
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foundation.checks import FloatArray
+
+#: A free term counts as negative beyond this part of the sum of the magnitudes it is made of.
+NOISE = 1e-12
+#: Schur's complement counts as zero below this part of the diagonal element.
+ZERO_PIVOT = 1e-12
+
+
+class PivotError(ArithmeticError):
+    """A pivot is not positive: A is no P-matrix, or cannot be told from one that is not."""
+
+
+class Noise:
+    """How far a free term may be below zero and still count as zero.
+
+    Of a y it is `NOISE` times the sum of the magnitudes that it is made of; of an x as much as
+    moves its own y by that. So it scales with rows and columns of the problem.
+    """
+
+    def __init__(self, matrix: FloatArray, constant: FloatArray) -> None:
+        self._matrix, self._constant = np.abs(matrix), np.abs(constant)
+        diagonal = np.diagonal(self._matrix)
+        self._positive = diagonal > 0.0
+        self._diagonal = np.where(self._positive, diagonal, 1.0)
+
+    def limits(self, active: NDArray[np.bool_], free: FloatArray) -> FloatArray:
+        """Return the limit of every row, (n,)."""
+        x = np.where(active, np.abs(free), 0.0)
+        noise = NOISE * (self._matrix @ x + self._constant)
+        own = np.where(self._positive, noise / self._diagonal, NOISE * x.max(initial=0.0))
+        return np.where(active, own, noise)
+
+
+class State(Protocol):
+    """What the rules of switching need."""
+
+    active: NDArray[np.bool_]
+    free: FloatArray
+
+    def exclude(self, row: int) -> None:
+        """Swap x and y of the row, or raise `PivotError`."""
+
+
+class Jordan:
+    """The whole tableau, transformed by Jordan exclusions, about n² multiplications each.
+
+    Rounding adds up from one exclusion to the next.
+    """
+
+    def __init__(self, matrix: FloatArray, constant: FloatArray) -> None:
+        self.active = np.zeros(constant.size, dtype=np.bool_)
+        self.free = constant.copy()
+        self._diagonal = np.diagonal(matrix)
+        self._tableau = matrix.copy()
+
+    def exclude(self, row: int) -> None:
+        """Swap x and y of the row, or raise `PivotError`."""
+        pivot = self._tableau[row, row]
+        if not pivot > (0.0 if self.active[row] else ZERO_PIVOT * self._diagonal[row]):
+            raise PivotError(f"row {row}: the pivot is not positive")
+        column = self._tableau[:, row] / pivot
+        along = self._tableau[row].copy()
+        along[row] = -1.0
+        column[row] = 0.0
+        value = self.free[row]
+        self._tableau -= np.outer(column, along)
+        self._tableau[:, row] = column
+        self._tableau[row] = along / -pivot
+        self.free -= column * value
+        self.free[row] = -value / pivot
+        self.active[row] = not self.active[row]
+
+
+class Gauss:
+    """The active subsystem alone, solved anew by elimination: rounding does not add up."""
+
+    def __init__(
+        self,
+        matrix: FloatArray,
+        constant: FloatArray,
+        noise: Noise,
+        active: NDArray[np.bool_] | None = None,
+    ) -> None:
+        self._matrix, self._constant, self._noise = matrix, constant, noise
+        self.active = np.zeros(constant.size, dtype=np.bool_) if active is None else active.copy()
+        self.free = self._solve()
+
+    def exclude(self, row: int) -> None:
+        """Swap x and y of the row, or raise `PivotError`."""
+        before = self.free[row]
+        self.active[row] = not self.active[row]
+        self.free = self._solve()
+        # Leaving and entering value have opposite signs and the pivot between them. One that is
+        # next to zero shows as an entering value out of all proportion.
+        after = self.free[row]
+        least = ZERO_PIVOT * self._matrix[row, row] if self.active[row] else 0.0
+        wrong = after <= 0.0 and after < -self._noise.limits(self.active, self.free)[row]
+        if wrong or -before <= least * after:
+            raise PivotError(f"row {row}: the pivot is not positive")
+
+    def _solve(self) -> FloatArray:
+        rows = self.active.nonzero()[0]
+        columns = self._matrix[:, rows]
+        try:
+            x = np.linalg.solve(columns[rows], -self._constant[rows])
+        except np.linalg.LinAlgError as error:
+            raise PivotError("the active subsystem is singular") from error
+        free = columns @ x + self._constant
+        free[rows] = x
+        return free

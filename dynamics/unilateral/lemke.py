@@ -1,0 +1,78 @@
+"""Lemke's complementary pivoting with the lexicographic rule, the last resort of the solver."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foundation.checks import FloatArray
+
+_EPSILON = 1e-11
+
+
+def lemke(matrix: FloatArray, constant: FloatArray) -> NDArray[np.bool_] | None:
+    """Return which rows have x basic in a solution of Y = A X + B, or None after a ray.
+
+    An artificial z times a column of ones makes all rows feasible; then what has left is followed
+    by its partner until z leaves. Of a P-matrix it finds the solution; of a positive-semidefinite
+    one a solution, or a ray, which then says that no Y >= 0 with X >= 0 exists (Lemke 1965,
+    Management Sci 11:681-689; Cottle, Pang & Stone 1992, theorems 4.4.1 and 4.4.13). The
+    lexicographic ratio test keeps it from cycling.
+
+    Parameters
+    ----------
+    matrix : (n, n) float64
+        A.
+    constant : (n,) float64
+        B.
+    """
+    n = constant.size
+    if (constant >= 0.0).all():
+        return np.zeros(n, dtype=np.bool_)
+    artificial = 2 * n
+    # Columns: y, x, z, right side. Rows are divided by their size, columns stay as they are.
+    table = np.hstack([np.eye(n), -matrix, -np.ones((n, 1)), constant[:, None]])
+    basis = np.arange(n)
+    entering, row = artificial, _first_row(table)
+    while True:
+        leaving = int(basis[row])
+        _pivot(table, row, entering)
+        basis[row] = entering
+        if leaving == artificial:
+            return np.isin(np.arange(n) + n, basis)
+        entering = leaving + n if leaving < n else leaving - n
+        found = _leaving_row(table, basis, entering, artificial)
+        if found is None:
+            return None
+        row = found
+
+
+def _pivot(table: FloatArray, row: int, column: int) -> None:
+    table[row] /= table[row, column]
+    factor = table[:, column].copy()
+    factor[row] = 0.0
+    table -= np.outer(factor, table[row])
+
+
+def _first_row(table: FloatArray) -> int:
+    # Of equal ones the last: then the rows stay lexicographically positive.
+    right = table[:, -1]
+    return int(np.flatnonzero(right == right.min())[-1])
+
+
+def _leaving_row(
+    table: FloatArray, basis: NDArray[np.int_], entering: int, artificial: int
+) -> int | None:
+    """Return the lexicographically least row of (right side, inverse basis) over the column."""
+    column = table[:, entering]
+    rows = np.flatnonzero(column > _EPSILON * np.abs(table[:, entering]).max())
+    if rows.size == 0:
+        return None
+    for key in (table.shape[1] - 1, *range(basis.size)):
+        ratios = table[rows, key] / column[rows]
+        rows = rows[ratios <= ratios.min() + _EPSILON * (np.abs(ratios).max() + 1e-300)]
+        if artificial in basis[rows]:
+            return int(rows[basis[rows] == artificial][0])
+        if rows.size == 1:
+            break
+    return int(rows[0])

@@ -1,0 +1,274 @@
+"""Linear complementarity problems: known answers, independent solvers, the counterexamples."""
+
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from benchmarks.complementarity import MATRICES, SYMMETRIC, by_least_squares, k_matrix, wishart
+from dynamics.unilateral import ComplementarityError, solve_complementarity
+
+#: Positive definite; the fast rule takes row 2 twice.
+TWICE = (np.array([[1, -1, 0], [-1, 2, 1], [0, 1, 2]]), np.array([-3, -3, -4]))
+#: Positive definite; the fast rule alone never ends.
+CIRCLE = (
+    np.array([[1, -4, 1, 5], [-4, 20, 2, -16], [1, 2, 15, 13], [5, -16, 13, 30]]),
+    np.array([-2, 12, 14, -3]),
+)
+#: Problems per class and size; `slow` has 100,000 altogether.
+SLOW = {2: 3300, 3: 4500, 5: 3400, 10: 2400, 20: 600, 50: 75, 200: 15}
+FAST = {2: 100, 3: 200, 5: 200, 10: 100, 20: 20, 50: 4, 200: 1}
+
+
+def naive_residual(a, b, solution) -> float:
+    """Largest violation of any condition, as a part of the magnitudes that a row is made of."""
+    scale = np.abs(a) @ np.abs(solution.x) + np.abs(b)
+    assert (solution.x >= 0.0).all()
+    assert (solution.y >= 0.0).all()
+    assert_array_equal(solution.x * solution.y, 0.0)
+    return float((np.abs(a @ solution.x + b - solution.y) / np.where(scale > 0, scale, 1)).max())
+
+
+def by_enumeration(a, b):
+    """All 2^n cases."""
+    n = len(b)
+    for case in itertools.product((False, True), repeat=n):
+        rows = np.flatnonzero(case)
+        x = np.zeros(n)
+        x[rows] = np.linalg.solve(a[np.ix_(rows, rows)], -b[rows])
+        if x.min() >= -1e-12 and (a @ x + b)[~np.array(case)].min(initial=0.0) >= -1e-12:
+            return x
+    raise AssertionError("no case fits")
+
+
+def by_interior_point(a, b):
+    """Follow the central path x_i y_i = mu of a positive-definite A, then put its case right."""
+    n = len(b)
+    x, y = np.ones(n), np.ones(n)
+    for _ in range(60):
+        gap = x @ y / n
+        if gap < 1e-13 * np.abs(b).max():
+            break
+        rest = a @ x + b - y
+        dx = np.linalg.solve(x[:, None] * a + np.diag(y), 0.1 * gap - x * y - x * rest)
+        dy = a @ dx + rest
+        value, change = np.concatenate([x, y]), np.concatenate([dx, dy])
+        length = min(1.0, 0.95 * (-value / change)[change < 0.0].min(initial=np.inf))
+        x, y = x + length * dx, y + length * dy
+    active = x > y
+    for _ in range(10):
+        rows, x = np.flatnonzero(active), np.zeros(n)
+        x[rows] = np.linalg.solve(a[np.ix_(rows, rows)], -b[rows])
+        wrong = np.where(active, x, a @ x + b) < -1e-12
+        if not wrong.any():
+            return x
+        active ^= wrong
+    raise AssertionError("no case fits")
+
+
+def by_substitution(a, b):
+    """Row by row, for a triangular A."""
+    x = np.zeros(len(b))
+    for row in range(len(b)):
+        x[row] = max(0.0, -(b[row] + a[row, :row] @ x[:row]) / a[row, row])
+    return x
+
+
+def independent(name, a, b):
+    if name in SYMMETRIC:
+        return by_least_squares(a, b)
+    return by_substitution(a, b) if name.startswith("triangular") else by_interior_point(a, b)
+
+
+def check_class(name, counts, seed):
+    """Random right sides against another solver, and degenerate ones against what was put in."""
+    rng = np.random.default_rng(seed)
+    solved = 0
+    for n, count in counts.items():
+        for number in range(count):
+            a = MATRICES[name](rng, n)
+            if number % 4 == 3:
+                kind = rng.integers(3, size=n)  # of the last kind both are zero
+                x = np.where(kind == 0, rng.uniform(0.1, 1.0, n), 0.0)
+                y = np.where(kind == 1, rng.uniform(0.1, 1.0, n), 0.0)
+                b = y - a @ x
+            else:
+                b = rng.normal(size=n)
+                x = independent(name, a, b)
+            solution = solve_complementarity(a, b)
+            assert not solution.by_lemke
+            assert naive_residual(a, b, solution) < 1e-9
+            assert_allclose(solution.x, x, rtol=0.0, atol=1e-9 * max(1.0, x.max()))
+            solved += 1
+    return solved
+
+
+@pytest.mark.parametrize("name", MATRICES)
+def test_random_problems_against_independent_solvers(name):
+    assert check_class(name, FAST, seed=1) == sum(FAST.values())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", MATRICES)
+def test_hundred_thousand_problems_against_independent_solvers(name):
+    assert check_class(name, SLOW, seed=2) * len(MATRICES) >= 100_000
+
+
+@pytest.mark.parametrize("name", MATRICES)
+def test_every_case_tried(name):
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        a, b = MATRICES[name](rng, 6), rng.normal(size=6)
+        assert_allclose(solve_complementarity(a, b).x, by_enumeration(a, b), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", MATRICES)
+def test_jordan_and_gauss_switch_the_same_rows(name):
+    rng = np.random.default_rng(4)
+    for n in (3, 10, 40):
+        for _ in range(20):
+            a, b = MATRICES[name](rng, n), rng.normal(size=n)
+            gauss = solve_complementarity(a, b)
+            jordan = solve_complementarity(a, b, elimination="jordan")
+            assert gauss.exclusions == jordan.exclusions
+            assert_array_equal(gauss.x, jordan.x)
+
+
+@pytest.mark.parametrize("name", MATRICES)
+def test_least_index_finds_the_same(name):
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        a, b = MATRICES[name](rng, 8), rng.normal(size=8)
+        least = solve_complementarity(a, b, rule="least_index")
+        assert_allclose(least.x, solve_complementarity(a, b).x, rtol=1e-9, atol=1e-9)
+
+
+def exact_fast_rule(a, b, most: int) -> list[int]:
+    """Rows of the most negative free term, by Jordan exclusions in fractions: no rounding."""
+    n = len(b)
+    table = [[Fraction(int(v)) for v in (*row, c)] for row, c in zip(a, b, strict=True)]
+    rows: list[int] = []
+    while len(rows) < most and min(line[n] for line in table) < 0:
+        r = min(range(n), key=lambda i: table[i][n])
+        rows.append(r)
+        pivot = table[r][r]
+        solved = [-v / pivot for v in table[r]]
+        solved[r] = 1 / pivot
+        for i in range(n):
+            if i != r:
+                factor, table[i][r] = table[i][r], Fraction(0)
+                table[i] = [v + factor * s for v, s in zip(table[i], solved, strict=True)]
+        table[r] = solved
+    return rows
+
+
+def test_counterexample_row_chosen_twice():
+    a, b = TWICE
+    assert np.linalg.eigvalsh(a)[0] > 0.19
+    assert exact_fast_rule(a, b, 20) == [2, 0, 1, 2]
+    for elimination in ("gauss", "jordan"):
+        solution = solve_complementarity(a, b, elimination=elimination)
+        assert solution.exclusions == (2, 0, 1, 2)
+        assert solution.repeated
+        assert not solution.safeguarded
+    assert_allclose(solution.x, [9.0, 6.0, 0.0], rtol=1e-12, atol=0.0)
+    assert_allclose(solution.y, [0.0, 0.0, 2.0], rtol=1e-12, atol=0.0)
+
+
+def test_counterexample_fast_rule_without_end():
+    a, b = CIRCLE
+    assert np.linalg.eigvalsh(a)[0] > 4e-3
+    assert exact_fast_rule(a, b, 60) == [3, 0, 1] * 20
+    for elimination in ("gauss", "jordan"):
+        solution = solve_complementarity(a, b, elimination=elimination)
+        assert solution.safeguarded
+        assert not solution.by_lemke
+        assert naive_residual(a, b, solution) < 1e-12
+    assert_allclose(solution.x, by_enumeration(a, b), rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["K-matrix", "tridiagonal K-matrix"])
+def test_k_matrices_never_choose_a_row_twice(name):
+    rng = np.random.default_rng(6)
+    for n in (3, 5, 10, 60):
+        for _ in range(40):
+            a, b = MATRICES[name](rng, n), rng.normal(size=n)
+            solution = solve_complementarity(a, b)
+            assert not solution.repeated
+            # What has entered stays: X grows.
+            assert set(solution.exclusions) == set(np.flatnonzero(solution.active))
+
+
+def test_wishart_matrices_sometimes_do():
+    rng = np.random.default_rng(7)
+    pairs = [(MATRICES["Wishart, n samples"](rng, 5), rng.normal(size=5)) for _ in range(1000)]
+    share = np.mean([solve_complementarity(a, b).repeated for a, b in pairs])
+    assert 0.01 < share < 0.1
+
+
+@pytest.mark.parametrize("rule", ["most_negative", "least_index"])
+def test_scaling_of_rows_and_columns(rule):
+    rng = np.random.default_rng(8)
+    scale = 10.0 ** rng.uniform(-6.0, 6.0, 12)
+    a, b = wishart(rng, 12), rng.normal(size=12)
+    plain = solve_complementarity(a, b, rule=rule)
+    scaled = solve_complementarity(scale[:, None] * a * scale, scale * b, rule=rule)
+    assert_allclose(scaled.x * scale, plain.x, rtol=1e-9, atol=1e-12)
+
+
+def test_nothing_negative_and_nothing_at_all():
+    solution = solve_complementarity(np.eye(2), [1.0, 0.0])
+    assert solution.exclusions == ()
+    assert_array_equal(solution.x, 0.0)
+    assert solve_complementarity(np.empty((0, 0)), []).x.shape == (0,)
+
+
+def test_semidefinite_by_lemke():
+    # Two springs in a row against one force between: only the difference of X counts.
+    a = np.array([[0.0, 1.0], [-1.0, 0.0]])
+    solution = solve_complementarity(a, [-1.0, 2.0])
+    assert solution.by_lemke
+    assert naive_residual(a, np.array([-1.0, 2.0]), solution) < 1e-14
+    with pytest.raises(ComplementarityError, match="ended on a ray"):
+        solve_complementarity(np.array([[1.0, -1.0], [-1.0, 1.0]]), [-1.0, -1.0])
+
+
+def test_a_matrix_with_a_negative_minor_is_solved_or_refused():
+    with pytest.raises(ComplementarityError, match="no solution"):
+        solve_complementarity([[-1.0]], [-1.0])
+
+
+def test_answers_are_read_only():
+    with pytest.raises(ValueError, match="read-only"):
+        solve_complementarity(np.eye(2), [-1.0, 1.0]).x[0] = 0.0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((np.eye(3), [1.0, 2.0]), r"matrix: expected shape \(2, 2\), found \(3, 3\)"),
+        ((np.eye(2), [1.0, np.nan]), r"constant: expected finite numbers, found nan"),
+        (([[np.inf]], [1.0]), r"matrix: expected finite numbers, found inf"),
+        ((np.eye(2), [[1.0, 2.0]]), r"constant: expected shape \(any\)"),
+    ],
+)
+def test_bad_arguments_are_named(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        solve_complementarity(*arguments)
+
+
+def test_unknown_rule_is_named():
+    with pytest.raises(ValueError, match=r"rule: expected one of .* found 'first'"):
+        solve_complementarity(np.eye(2), [1.0, 2.0], rule="first")
+    with pytest.raises(ValueError, match=r"elimination: expected one of .* found 'qr'"):
+        solve_complementarity(np.eye(2), [1.0, 2.0], elimination="qr")
+
+
+def test_k_matrix_made_is_one():
+    a = k_matrix(np.random.default_rng(9), 30)
+    assert (a - np.diag(np.diag(a)) <= 0.0).all()
+    assert np.linalg.eigvalsh(a)[0] > 0.0

@@ -1,0 +1,250 @@
+"""Masses on one-way links: impact in closed form, free flight, cables, dry friction, energy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from dynamics.unilateral import ComplementarityError, Link, simulate_links
+from dynamics.unilateral import links as links_module
+
+GRAVITY = 9.81
+MASSES, STIFFNESS, CLOSING, GAP = (2.0, 3.0), 1e4, 1.5, 0.01
+REDUCED = MASSES[0] * MASSES[1] / sum(MASSES)
+OMEGA = np.sqrt(STIFFNESS / REDUCED)
+
+
+class ImpactInClosedForm:
+    """Gap of two masses: free flight, damped oscillation until the force is zero, free flight."""
+
+    def __init__(self, ratio: float) -> None:
+        self.ratio = ratio
+        self.damped = OMEGA * np.sqrt(1.0 - ratio**2)
+        self.start = GAP / CLOSING
+        # The force is the relative acceleration, which is zero first at this phase.
+        phase = np.arctan2(2.0 * ratio * np.sqrt(1.0 - ratio**2), 2.0 * ratio**2 - 1.0)
+        self.duration = phase / self.damped
+        self.restitution = np.exp(-ratio * OMEGA * self.duration)
+
+    def gap(self, time):
+        s = np.clip(time - self.start, 0.0, self.duration)
+        depth = CLOSING / self.damped * np.exp(-self.ratio * OMEGA * s) * np.sin(self.damped * s)
+        after = np.maximum(time - self.start - self.duration, 0.0)
+        before = CLOSING * np.maximum(self.start - time, 0.0)
+        return before - depth + self.restitution * CLOSING * after
+
+
+def impact(ratio: float, step: float):
+    damping = 2.0 * ratio * np.sqrt(STIFFNESS * REDUCED)
+    link = Link([-1.0, 1.0], STIFFNESS, damping, GAP)
+    n_steps = int((GAP / CLOSING + 1.3 * np.pi / OMEGA) / step)
+    return simulate_links(
+        np.diag(MASSES), [link], [0.0, 0.0], [CLOSING, 0.0], step=step, n_steps=n_steps
+    )
+
+
+@pytest.mark.parametrize("ratio", [0.0, 0.05, 0.3, 0.8])
+def test_two_mass_impact_in_closed_form_with_order_one(ratio):
+    exact = ImpactInClosedForm(ratio)
+    errors = []
+    for step in (2e-4, 1e-4, 5e-5):
+        motion = impact(ratio, step)
+        gap = GAP + motion.position @ [-1.0, 1.0]
+        errors.append(np.abs(gap - exact.gap(motion.time)).max())
+        # Momentum stays to rounding, the centre of mass moves on evenly.
+        assert_allclose(motion.velocity @ MASSES, MASSES[0] * CLOSING, rtol=1e-12)
+    assert errors[-1] < 1e-2 * GAP * 1.2
+    orders = np.log2(np.array(errors[:-1]) / errors[1:])
+    assert_allclose(orders, 1.0, rtol=0.0, atol=0.06)
+    restitution = motion.velocity[-1] @ [-1.0, 1.0] / CLOSING
+    assert_allclose(restitution, exact.restitution, rtol=0.01)
+
+
+def test_a_link_never_pulls_and_its_tip_comes_back():
+    motion = impact(0.8, 5e-5)
+    exact = ImpactInClosedForm(0.8)
+    assert (motion.normal >= 0.0).all()
+    apart = motion.time[1:] > exact.start + exact.duration + 2e-4
+    assert_array_equal(motion.normal[apart], 0.0)
+    # Parting with the masses still closer than at first touch: the tip is behind.
+    gap = GAP + motion.position[1:] @ [-1.0, 1.0]
+    assert gap[apart][0] < -1e-4
+
+
+def test_a_cable_slack_at_first_turns_the_motion_around():
+    cable = Link([-1.0], 4e4, gap=0.05)  # q <= 0.05 freely, then it pulls back
+    motion = simulate_links([[1.0]], [cable], [0.0], [2.0], step=5e-5, n_steps=1600)
+    half = np.pi / 200.0
+    assert_allclose(motion.position[:, 0].max(), 0.05 + 2.0 / 200.0, rtol=1e-2)
+    assert_allclose(motion.velocity[-1], -2.0, rtol=0.05)
+    pulling = motion.time[1:][motion.normal[:, 0] > 0.0]
+    assert_allclose([pulling[0], pulling[-1]], [0.025, 0.025 + half], rtol=0.0, atol=3e-4)
+
+
+@pytest.mark.parametrize(("speed", "friction"), [(2.0, 0.4), (-1.0, 0.15)])
+def test_dry_friction_stops_a_block_after_v2_over_2_mu_g(speed, friction):
+    mass, seat = 3.0, 1e6
+    link = Link([0.0, 1.0], seat, 100.0, friction=friction, tangent=[1.0, 0.0])
+    distance = speed * abs(speed) / (2.0 * friction * GRAVITY)
+    errors = []
+    for step in (4e-3, 2e-3, 1e-3):
+        motion = simulate_links(
+            mass * np.eye(2),
+            [link],
+            [0.0, -mass * GRAVITY / seat],
+            [speed, 0.0],
+            step=step,
+            n_steps=int(1.2 * abs(speed) / (friction * GRAVITY) / step),
+            load=[0.0, -mass * GRAVITY],
+        )
+        errors.append(abs(motion.position[-1, 0] - distance))
+        assert_allclose(motion.velocity[-1], 0.0, rtol=0.0, atol=1e-14)
+        assert_allclose(motion.normal, mass * GRAVITY, rtol=1e-9)
+    # The last position is that of rest; the error is half a step of sliding.
+    assert_allclose(errors, 0.5 * abs(speed) * np.array([4e-3, 2e-3, 1e-3]), rtol=0.02)
+    sliding = motion.time[1:] < 0.99 * abs(speed) / (friction * GRAVITY)
+    limit = -np.sign(speed) * friction * mass * GRAVITY
+    assert_allclose(motion.friction[sliding, 0], limit, rtol=1e-9)
+    assert_allclose(motion.friction[-1], 0.0, rtol=0.0, atol=1e-9)
+
+
+@pytest.mark.parametrize(("push", "sticks"), [(0.99, True), (1.01, False)])
+def test_a_push_below_the_limit_moves_nothing(push, sticks):
+    mass, friction, seat = 2.0, 0.5, 1e6
+    load = [push * friction * mass * GRAVITY, -mass * GRAVITY]
+    link = Link([0.0, 1.0], seat, friction=friction, tangent=[1.0, 0.0])
+    start = [0.0, -mass * GRAVITY / seat]
+    motion = simulate_links(
+        mass * np.eye(2), [link], start, [0.0, 0.0], step=1e-3, n_steps=100, load=load
+    )
+    if sticks:
+        assert_allclose(motion.position[:, 0], 0.0, rtol=0.0, atol=1e-15)
+        assert_allclose(motion.friction, -load[0], rtol=1e-9)
+    else:
+        # 0.01 μ g for 0.1 s, at the ends of the steps.
+        shift = 0.01 * friction * GRAVITY * 0.5 * 0.1 * 0.101
+        assert_allclose(motion.position[-1, 0], shift, rtol=1e-6)
+
+
+def energy(mass, links, stiffness, motion, step):
+    """Kinetic, of bilateral springs and of tips, whose depth follows from N = k ξ + c ξ̇."""
+    total = 0.5 * np.einsum("ti,ij,tj->t", motion.velocity, mass, motion.velocity)
+    total += 0.5 * np.einsum("ti,ij,tj->t", motion.position, stiffness, motion.position)
+    for column, link in enumerate(links):
+        tip = [max(0.0, -(link.direction @ motion.position[0] + link.gap))]
+        for n in motion.normal[:, column]:
+            tip.append((n * step + link.damping * tip[-1]) / (link.stiffness * step + link.damping))
+        total += 0.5 * link.stiffness * np.array(tip) ** 2
+    return total
+
+
+def test_energy_never_rises_with_gaps_friction_and_springs():
+    rng, touched = np.random.default_rng(1), []
+    for _ in range(5):
+        root = rng.normal(size=(3, 3))
+        mass, stiffness = root @ root.T + np.eye(3), np.diag(rng.uniform(50.0, 200.0, 3))
+        links = [
+            Link(rng.normal(size=3), 1e4, 20.0, 0.01, 0.3, rng.normal(size=3)),
+            Link(rng.normal(size=3), 1e4, 0.0, 0.02),
+            Link(rng.normal(size=3), 3e3, 50.0, -0.01, 0.1, rng.normal(size=3)),
+        ]
+        motion = simulate_links(
+            mass,
+            links,
+            np.zeros(3),
+            rng.normal(size=3),
+            step=1e-3,
+            n_steps=400,
+            stiffness=stiffness,
+        )
+        total = energy(mass, links, stiffness, motion, 1e-3)
+        assert np.diff(total).max() < 1e-12 * total[0]
+        touched.append(motion.normal.max(axis=0) > 0.0)
+        assert total[-1] < total[0]
+        limits = motion.normal * [0.3, 0.0, 0.1]
+        assert (np.abs(motion.friction) <= limits * (1.0 + 1e-9) + 1e-12).all()
+    assert np.any(touched, axis=0).all()
+
+
+def test_without_links_it_is_a_damped_oscillator():
+    mass, k, c, step = 2.0, 800.0, 8.0, 2e-5
+    motion = simulate_links(
+        [[mass]], [], [0.1], [0.0], step=step, n_steps=10000, stiffness=[[k]], damping=[[c]]
+    )
+    decay, omega = c / (2 * mass), np.sqrt(k / mass - (c / (2 * mass)) ** 2)
+    t = motion.time
+    exact = 0.1 * np.exp(-decay * t) * (np.cos(omega * t) + decay / omega * np.sin(omega * t))
+    assert_allclose(motion.position[:, 0], exact, rtol=0.0, atol=2e-4)
+    assert motion.normal.shape == (2000, 0)
+
+
+def test_load_as_a_function_of_time():
+    motion = simulate_links(
+        [[2.0]], [], [0.0], [0.0], step=1e-4, n_steps=1000, load=lambda t: [12.0 * t]
+    )
+    assert_allclose(motion.velocity[-1], 3.0 * 0.1**2, rtol=2e-3)
+
+
+def test_painleve_jam_has_a_solution():
+    # The more the link resists, the more friction presses it: sliding on has no solution for a
+    # stiff link. The step finds the other one, a force that stops the slip at once.
+    mass = np.array([[1.0, 0.9], [0.9, 1.0]])
+    link = Link([0.0, 1.0], 1e12, friction=3.0, tangent=[-1.0, 0.0])
+    assert link.direction @ np.linalg.solve(mass, link.direction - 3.0 * link.tangent) < 0.0
+    motion = simulate_links(
+        mass, [link], [0.0, 0.0], [-1.0, 0.0], step=1e-3, n_steps=2, load=[0.0, -10.0]
+    )
+    assert_allclose(motion.velocity[1:], 0.0, rtol=0.0, atol=1e-6)
+    assert motion.normal[0, 0] > 100.0
+    assert (np.abs(motion.friction) <= 3.0 * motion.normal).all()
+
+
+def test_a_step_without_solution_names_its_time(monkeypatch):
+    def refuse(*_):
+        raise ComplementarityError("none")
+
+    monkeypatch.setattr(links_module, "solve_complementarity", refuse)
+    with pytest.raises(ComplementarityError, match=r"step to 0\.001 s: none"):
+        simulate_links([[1.0]], [Link([1.0], 1.0)], [0.0], [0.0], step=1e-3, n_steps=1)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"mass": [[-1.0]]}, r"mass, damping, stiffness: expected positive definite"),
+        ({"mass": [[np.nan]]}, r"mass: expected finite"),
+        ({"mass": [1.0]}, r"mass: expected shape \(1, 1\)"),
+        ({"velocity": [1.0, 2.0]}, r"velocity: expected shape \(1\)"),
+        ({"step": 0.0}, r"step: expected > 0 s"),
+        ({"n_steps": 0}, r"n_steps: expected >= 1"),
+        ({"load": [1.0, 2.0]}, r"load at 0.1 s: expected shape \(1\)"),
+        ({"links": [Link([1.0, 0.0], 1.0)]}, r"link: direction: expected shape \(1\)"),
+    ],
+)
+def test_bad_arguments_are_named(change, message):
+    arguments = {
+        "mass": [[1.0]],
+        "links": [],
+        "position": [0.0],
+        "velocity": [0.0],
+        "step": 0.1,
+        "n_steps": 2,
+    }
+    with pytest.raises(ValueError, match=message):
+        simulate_links(**(arguments | change))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"stiffness": 0.0}, r"link: stiffness: expected > 0 N/m"),
+        ({"damping": -1.0}, r"link: damping: expected >= 0 N s/m"),
+        ({"friction": 0.1}, r"link: tangent: expected one where there is friction"),
+        ({"friction": 0.1, "tangent": [1.0, 2.0]}, r"link: tangent: expected shape \(1\)"),
+        ({"gap": np.nan}, r"link: gap: expected a finite number"),
+    ],
+)
+def test_bad_links_are_named(change, message):
+    with pytest.raises(ValueError, match=message):
+        Link(**({"direction": [1.0], "stiffness": 1.0} | change))

@@ -1,0 +1,104 @@
+"""Segments, nodes and members: balance by virtual work, joint reactions, bad input."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from dynamics.unilateral import Member, PlanarStructure, Segment
+
+BASE, ELBOW, FREE = np.array([0.2, 0.1]), np.array([0.5, -0.4]), np.array([0.3, -0.2])
+
+
+def arm() -> PlanarStructure:
+    """Two segments, a node, and members between all of them."""
+    segments = [Segment("upper", BASE), Segment("lower", ELBOW, "upper")]
+    members = [
+        Member("ground", [0.0, 0.3], "upper", [0.4, -0.1], 100.0),
+        Member("upper", [0.3, 0.0], "lower", [0.7, -0.6], 200.0),
+        Member("ground", [0.1, 0.2], "lower", [0.6, -0.5], 300.0),
+        Member("lower", [0.8, -0.4], "node", FREE, 400.0),
+        Member("node", FREE, "ground", [0.0, -0.5], 500.0),
+    ]
+    return PlanarStructure(segments, members, ["node"])
+
+
+def moved(body: str, point, freedoms):
+    """Where a point of a body is after finite rotations and shifts."""
+
+    def turn(angle, at, about):
+        c, s = np.cos(angle), np.sin(angle)
+        return about + np.array([[c, -s], [s, c]]) @ (at - about)
+
+    if body == "ground":
+        return np.asarray(point)
+    if body == "node":
+        return np.asarray(point) + freedoms[2:]
+    if body == "upper":
+        return turn(freedoms[0], point, BASE)
+    return turn(freedoms[1], point, ELBOW) + turn(freedoms[0], ELBOW, BASE) - ELBOW
+
+
+def naive_lengths(structure, freedoms):
+    return np.array(
+        [
+            np.linalg.norm(
+                moved(m.end_body, m.end, freedoms) - moved(m.start_body, m.start, freedoms)
+            )
+            for m in structure.members
+        ]
+    )
+
+
+def test_balance_is_minus_the_derivative_of_the_lengths():
+    structure, step = arm(), 1e-6
+    slopes = [
+        (naive_lengths(structure, step * unit) - naive_lengths(structure, -step * unit))
+        / (2 * step)
+        for unit in np.eye(4)
+    ]
+    assert_allclose(structure.balance, -np.array(slopes), rtol=0.0, atol=1e-9)
+    assert_allclose(structure.stiffness, [100.0, 200.0, 300.0, 400.0, 500.0], rtol=0.0)
+
+
+def test_reactions_balance_every_segment():
+    structure = arm()
+    tension = np.array([1.0, 2.0, 3.0, 4.0, 5.0])
+    upper, lower = structure.joint_reactions(tension)
+    first, second, third, fourth, _ = (
+        f * member.pull for f, member in zip(tension, structure.members, strict=True)
+    )
+    # At the end of a member the pull is the opposite of that at its start.
+    assert_allclose(lower - second - third + fourth, 0.0, rtol=0.0, atol=1e-14)
+    assert_allclose(upper - lower - first + second, 0.0, rtol=0.0, atol=1e-14)
+
+
+def test_a_force_on_the_ground_has_no_part_and_one_on_a_node_is_itself():
+    structure = arm()
+    assert_allclose(structure.generalised_force("ground", [1.0, 1.0], [2.0, 3.0]), 0.0)
+    found = structure.generalised_force("node", FREE, [2.0, 3.0])
+    assert_allclose(found, [0.0, 0.0, 2.0, 3.0], rtol=0.0)
+
+
+def test_bad_structures_are_named():
+    one, ends = Segment("one", [0.0, 0.0]), ([0.0, 1.0], "one", [1.0, 0.0])
+    with pytest.raises(ValueError, match=r"segment two: parent: expected one of .* found 'three'"):
+        PlanarStructure([one, Segment("two", [0.0, 0.0], "three")], [])
+    with pytest.raises(ValueError, match=r"bodies: expected names that differ"):
+        PlanarStructure([one], [], ["one"])
+    with pytest.raises(ValueError, match=r"member: body: expected one of .* found 'nobody'"):
+        PlanarStructure([one], [Member("nobody", *ends, 1.0)])
+    with pytest.raises(ValueError, match=r"member ground to one: stiffness: expected > 0 N/m"):
+        Member("ground", *ends, -1.0)
+    with pytest.raises(ValueError, match=r"member ground to one: length: expected > 0 m"):
+        Member("ground", [1.0, 0.0], *ends[1:], 1.0)
+    with pytest.raises(ValueError, match=r"member ground to one: start: expected shape \(2\)"):
+        Member("ground", [1.0], *ends[1:], 1.0)
+    with pytest.raises(ValueError, match=r"segment one: joint: expected finite"):
+        Segment("one", [0.0, np.nan])
+    structure = PlanarStructure([one], [Member("ground", *ends, 1.0)])
+    with pytest.raises(ValueError, match=r"forces: expected shape \(1\)"):
+        structure.joint_reactions([1.0, 2.0])
+    with pytest.raises(ValueError, match=r"body: expected one of .* found 'two'"):
+        structure.generalised_force("two", [0.0, 0.0], [0.0, 0.0])

@@ -1,0 +1,242 @@
+"""Walks from file to page: what is written, other laboratories' tables, and what is refused."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+from studies import ROOT, SMOKE, TINY
+from walks import MASS, OWN_COLUMNS, walk_config, walk_tables, write_csv
+
+from dynamics.walking import write_motion_table
+from dynamics.waveform_tables import load_gait_cycle
+from pipeline.cli import main
+from pipeline.config import ConfigError
+from pipeline.run_folder import RunError
+from pipeline.walk import carry_out, load_walk
+from pipeline.walk_loads import loads_table, measure
+from pipeline.walk_schema import describe_walk
+from pipeline.walk_summary import moment_peaks
+
+pytestmark = pytest.mark.usefixtures("undrawn")
+FILES = {
+    "config.toml",
+    "loads.csv",
+    "waveforms.csv",
+    "simulation.parquet",
+    "walk.html",
+    "walk.json",
+}
+SHIPPED = ROOT / "configs" / "walking.toml"
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory):
+    """Return the files of a made-up walk, right leg, with OpenSim's names."""
+    folder = tmp_path_factory.mktemp("measured")
+    motion, ground = walk_tables()
+    write_motion_table(folder / "motion.mot", motion)
+    write_motion_table(folder / "ground.sto", ground)
+    return folder / "motion.mot", folder / "ground.sto"
+
+
+@pytest.fixture(scope="module")
+def walk(tables, tmp_path_factory):
+    return load_walk(walk_config(tmp_path_factory.mktemp("walk"), "no-run", *tables))
+
+
+@pytest.fixture(scope="module")
+def done(tables, tiny_run, tmp_path_factory):
+    """Return the folder of a walk that drives the tiny run; not to be written to."""
+    folder = tmp_path_factory.mktemp("walk")
+    config = walk_config(folder, tiny_run, *tables)
+    assert main(["walk", str(config), "--out", str(folder / "out"), "--quiet"]) == 0
+    return folder / "out"
+
+
+def test_a_walk_writes_its_folder(done, walk):
+    assert {path.name for path in done.iterdir()} == FILES
+    summary = json.loads((done / "walk.json").read_text())
+    assert summary["knee"]["peak_BW"] == pytest.approx(
+        max(measure(walk).knee.peaks(MASS * 9.80665))
+    )
+    assert summary["knee"]["in_vivo_peak_BW"] == 2.61
+    assert set(summary["outputs"]) == {"original", "surrogate"}
+    one, other = (summary["outputs"][name]["medial_force_mean_N"] for name in summary["outputs"])
+    assert one == pytest.approx(other, rel=0.05)
+    assert one > 100.0
+    page = (done / "walk.html").read_text()
+    for word in ("Kutzner", "ankle plantarflexion, push-off", "Surrogate against original model"):
+        assert word in page
+    assert "nan" not in page.lower().replace("nance", "")
+
+
+def test_the_simulator_gets_the_loads_of_the_walk(done, walk):
+    """The stored waveforms are the cycle; the simulated knee carries its axial force."""
+    cycle = measure(walk).cycle
+    stored = load_gait_cycle(done / "waveforms.csv", cycle.period)
+    for name in ("flexion", "axial_force", "ap_force", "internal_torque"):
+        one = getattr(cycle, name)
+        assert_allclose(getattr(stored, name), one, rtol=0, atol=1e-8 * np.abs(one).max())
+    table = pd.read_parquet(done / "simulation.parquet")
+    for _, rows in table.groupby("model"):
+        applied = cycle.applied(rows["time_s"].to_numpy())[:, 0]
+        carried = rows["total_force_y_N"].to_numpy()
+        # The rest is inertia and damping of the moving parts.
+        assert np.abs(carried - applied).max() < 0.15 * applied.max()
+
+
+def test_loads_csv_is_the_measured_walk(done, walk):
+    stored = pd.read_csv(done / "loads.csv")
+    expected = loads_table(measure(walk))
+    assert list(stored.columns) == list(expected.columns)
+    assert_allclose(stored, expected, rtol=1e-8, atol=1e-12)
+    assert (stored.filter(like="vastus").to_numpy() >= 0.0).all()
+
+
+def test_a_walk_is_the_same_when_it_is_carried_out_again(done, tables, tiny_run):
+    folder = done.parent
+    carry_out(load_walk(walk_config(folder, tiny_run, *tables)), folder / "again", quiet=True)
+    for name in ("loads.csv", "waveforms.csv"):
+        assert (folder / "again" / name).read_bytes() == (done / name).read_bytes()
+    one, other = (pd.read_parquet(f / "simulation.parquet") for f in (done, folder / "again"))
+    assert one.equals(other)
+
+
+def test_another_laboratory_another_leg(walk, tmp_path):
+    """CSV, other names, other order, angles positive in flexion, left leg: the same loads."""
+    motion, ground = walk_tables(side="left")
+    names = {
+        "pelvis_tx": "forward", "pelvis_ty": "up", "pelvis_tilt": "tilt_deg",
+        "hip_flexion_l": "hip_deg", "knee_angle_l": "knee_deg", "ankle_angle_l": "ankle_deg",
+    }  # fmt: skip
+    order = sorted(motion.names, reverse=True)
+    flexed = motion.values * np.where(np.array(motion.names) == "knee_angle_l", -1.0, 1.0)
+    motion = type(motion)(motion.names, motion.time, flexed, True)
+    plate = {
+        f"1_ground_{theirs}{axis}": f"plate_{ours}{axis}"
+        for theirs, ours in (("force_v", "f"), ("force_p", "p"), ("torque_", "t"))
+        for axis in "xyz"
+    }
+    files = (
+        write_csv(motion, tmp_path / "angles.csv", order, names),
+        write_csv(ground, tmp_path / "plates.csv", sorted(ground.names), plate),
+    )
+    other = walk_config(
+        tmp_path, "no-run", *files, subject={"side": "left"}, measured={"columns": OWN_COLUMNS}
+    )
+    found, expected = measure(load_walk(other)).knee, measure(walk).knee
+    for name in ("flexion", "axial_force", "ap_force", "internal_torque", "adduction_moment"):
+        one = getattr(expected, name)
+        assert_allclose(getattr(found, name), one, rtol=0, atol=1e-7 * np.abs(one).max())
+
+
+def test_cocontraction_presses_the_knee(walk):
+    tense = walk.model_copy(
+        update={"muscles": walk.muscles.model_copy(update={"cocontraction_kPa": 10.0})}
+    )
+    one, other = (measure(file).knee.axial_force for file in (walk, tense))
+    assert (other > one).mean() > 0.95
+    assert 50.0 < np.median(other - one) < 400.0
+
+
+def test_the_run_is_made_where_there_is_none(tables, tmp_path):
+    overrides = [part for text in TINY for part in ("--set", text)]
+    study = tmp_path / "study.toml"
+    assert main(["run", str(SMOKE), "--out", str(tmp_path / "made"), "--quiet", *overrides]) == 0
+    study.write_text((tmp_path / "made" / "config.toml").read_text())
+    config = walk_config(
+        tmp_path, tmp_path / "run", *tables, walk={"run_config": "study.toml", "compare": False}
+    )
+    out = tmp_path / "out"
+    assert main(["walk", str(config), "--out", str(out), "--quiet"]) == 0
+    for name in ("knee.npz", "path.json"):
+        made, other = (tmp_path / folder / name for folder in ("run", "made"))
+        if name == "path.json":
+            assert made.read_bytes() == other.read_bytes()
+        assert made.is_file()
+    assert list(json.loads((out / "walk.json").read_text())["outputs"]) == ["surrogate"]
+
+
+def test_a_missing_run_leaves_the_loads(tables, tmp_path):
+    config = walk_config(tmp_path, tmp_path / "none", *tables)
+    with pytest.raises(RunError, match=r"walk\.run: .*none: no such run directory; make it with"):
+        carry_out(load_walk(config), tmp_path / "out", quiet=True)
+    assert (tmp_path / "out" / "loads.csv").is_file()
+    assert not (tmp_path / "out" / "walk.json").exists()
+
+
+def test_other_folders_are_left_alone(tables, tmp_path):
+    config = load_walk(walk_config(tmp_path, "no-run", *tables))
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("kept")
+    with pytest.raises(RunError, match="not empty and no walk"):
+        carry_out(config, tmp_path / "mine")
+    with pytest.raises(RunError, match="expected a folder, found a file"):
+        carry_out(config, tmp_path / "mine" / "thesis.txt")
+    assert (tmp_path / "mine" / "thesis.txt").read_text() == "kept"
+
+
+@pytest.mark.parametrize(
+    ("sections", "message"),
+    [
+        ({"subject": {"mass_kg": -1.0}}, r"subject\.mass_kg: expected greater than 0"),
+        (
+            {"subject": {"height_m": 175.0}},
+            r"subject\.height_m: expected less than or equal to 2.5",
+        ),
+        ({"subject": {"leg": "left"}}, r"subject\.leg: unknown key, expected one of mass_kg"),
+        ({"measured": {"columns": {"knee": "k"}}}, "expected quantities of pelvis_x, .*found knee"),
+        ({"measured": {"motion": "none.mot"}}, r"measured\.motion: .*none\.mot: No such file"),
+        (
+            {"measured": {"columns": {"knee_flexion": "k"}}},
+            r"motion\.mot, column: expected one of .*found 'k'",
+        ),
+        ({"measured": {"stride_s": [0.0, 9.0]}}, "stride: expected instants between"),
+        ({"measured": {"force_cutoff_Hz": 80.0}}, "force_cutoff: expected > 0 Hz and < 40"),
+        ({"subject": {"side": "left"}}, "column: expected one of .*found '1_ground_force_vx'"),
+    ],
+)
+def test_what_cannot_be_used_is_named(tables, tmp_path, sections, message):
+    config = walk_config(tmp_path, "no-run", *tables, **sections)
+    with pytest.raises((ConfigError, ValueError), match=message):
+        measure(load_walk(config))
+
+
+def test_a_truncated_table_is_named(tables, tmp_path):
+    motion, ground = tables
+    (tmp_path / "cut.sto").write_text(ground.read_text()[:-120])
+    config = walk_config(tmp_path, "no-run", motion, tmp_path / "cut.sto")
+    with pytest.raises(ValueError, match=r"cut\.sto: expected 243 as the header says .*found 242"):
+        measure(load_walk(config))
+
+
+def test_every_key_is_described():
+    text = describe_walk()
+    for key in (
+        "mass_kg",
+        "pelvis_z_m",
+        "columns",
+        "run_config",
+        "cocontraction_kPa",
+        "[simulation]",
+    ):
+        assert key in text
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_measured_walking_loads_the_knee_in_two_peaks(knee_data, monkeypatch, side):
+    monkeypatch.setenv("KNEE_DATA", str(knee_data))
+    file = load_walk(SHIPPED, (f"subject.side={side}",))
+    found = measure(file)
+    early, late = found.knee.peaks(found.body_weight)
+    valley = found.knee.axial_force[(found.knee.percent > 20.0) & (found.knee.percent < 35.0)].min()
+    assert valley / found.body_weight < 0.6 * min(early, late)
+    assert 1.8 < early < late
+    # The right leg's push-off is stronger: its knee flexion moment is beyond the usual, too.
+    assert late < {"left": 4.0, "right": 4.25}[side]
+    peaks = {row["peak"]: row["as_expected"] for row in moment_peaks(found, 72.6)}
+    unusual = {"left": set(), "right": {"knee flexion, late stance"}}[side]
+    assert {name for name, usual in peaks.items() if not usual} == unusual
