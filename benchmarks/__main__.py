@@ -1,6 +1,17 @@
 """Run all benchmarks and print their tables: `python -m benchmarks`."""
 
-from benchmarks import accuracy, contact, families, gait, speed, surfaces
+from benchmarks import (
+    accuracy,
+    complementarity,
+    contact,
+    families,
+    gait,
+    heel_strike,
+    planar_knee,
+    restitution,
+    speed,
+    surfaces,
+)
 
 TABLES = (
     accuracy.facets,
@@ -18,6 +29,12 @@ TABLES = (
     gait.cycles,
     gait.reduced,
     gait.work_precision,
+    restitution.restitution,
+    planar_knee.planar_knee,
+    heel_strike.strikes,
+    heel_strike.impacts,
+    heel_strike.convergence,
+    complementarity.switching,
 )
 
 if __name__ == "__main__":

@@ -90,7 +90,8 @@ def draw(pulls: dict[float, PlanarMotion], kinds: dict[str, PlanarMotion], joint
     figure.savefig(TARGET)
 
 
-def main() -> None:
+def planar_knee(*, drawn: bool = False) -> str:
+    """Return the table of the runs; draw them as well if asked for."""
     pulls = {pull: free(pull) for pull in PULLS}
     kinds = {kind: free(PULLS[0], kind=kind) for kind in PROFILE_KINDS}
     joints = {pull: jointed(pull) for pull in PULLS}
@@ -98,9 +99,10 @@ def main() -> None:
     rows |= {f"free, Hertz, {pull:g} N": free(pull, "hertz") for pull in PULLS}
     rows |= {f"free, L-N, 50 N, {kind}": motion for kind, motion in kinds.items()}
     rows |= {f"clearance 1 mm, L-N, {pull:g} N": motion for pull, motion in joints.items()}
-    print(table(rows))
-    draw(pulls, kinds, joints[PULLS[0]])
+    if drawn:
+        draw(pulls, kinds, joints[PULLS[0]])
+    return table(rows)
 
 
 if __name__ == "__main__":
-    main()
+    print(planar_knee(drawn=True))

@@ -80,10 +80,11 @@ def measure(file: WalkFile) -> Walk:
         hip=subject.hip_m,
     )
     leg = inverse_dynamics(trial, segments)
-    angles = map(trial.coordinate, ("hip_flexion", "knee_flexion", "ankle_dorsiflexion"))
     forces = knee_muscle_loads(
         load_leg_muscles(subject.height_m),
-        *angles,
+        trial.coordinate("hip_flexion"),
+        trial.coordinate("knee_flexion"),
+        trial.coordinate("ankle_dorsiflexion"),
         leg.moments,
         sharing=muscles.sharing,
         least_stress=1e3 * muscles.cocontraction_kPa,

@@ -61,7 +61,8 @@ class KneeLoads:
         """
         weight = check_number("body_weight", body_weight, above=0.0, unit="N")
         early, late = self.percent < 30.0, (self.percent >= 30.0) & (self.percent < 65.0)
-        return tuple(float(self.axial_force[part].max()) / weight for part in (early, late))
+        force = self.axial_force / weight
+        return float(force[early].max()), float(force[late].max())
 
     def gait_cycle(self, *, least_axial_force: float = 0.0) -> GaitCycle:
         """Return the inputs of the knee simulator, each led back to where the stride began.
