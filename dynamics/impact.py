@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.integrate import solve_ivp
 
+from dynamics.equations import SimulationError
 from foundation.checks import FloatArray, check_number
 from foundation.contact_laws import ContactLaw
 
@@ -69,9 +70,12 @@ def coefficient_of_restitution(
     ------
     ValueError
         If an argument is out of its range.
-    RuntimeError
-        If the integration fails or the contact does not end.
+    SimulationError
+        If the integration fails or the contact does not end within 1e6 L/v, as it may not where
+        the restitution is below 1e-6.
     """
+    if not isinstance(law, ContactLaw):
+        raise ValueError(f"law: expected a ContactLaw, found {law!r}")
     m = check_number("mass", mass, above=0.0, unit="kg")
     v = check_number("speed", speed, above=0.0, unit="m/s")
     tolerance = check_number("rtol", rtol, at_least=1e-13, at_most=1e-3)
@@ -80,6 +84,8 @@ def coefficient_of_restitution(
 
     def force(state: FloatArray) -> float:
         """Return F L / (m v²) at (δ/L, δ̇/v)."""
+        if not np.isfinite(state).all():
+            raise SimulationError(f"impact on {law}: too much damping for the integrator")
         bonded = law.bonded_force(length * state[0], v * state[1], v)
         return float(bonded) * length / (m * v**2)
 
@@ -89,7 +95,7 @@ def coefficient_of_restitution(
     start = np.array([turn[0], -np.finfo(np.float64).tiny])
     events = [_closed, lambda time, state: force(state) + _PULL]
     return_time, end = _integrate(force, start, events, tolerance)
-    restitution = float(-end[1])
+    restitution = max(float(-end[1]), 0.0)  # an error of the integration may leave it below
     return Impact(
         restitution,
         (turn_time + return_time) * length / v,
@@ -115,15 +121,16 @@ def _integrate(
     """Return time and state (2,) at the first event that falls through zero."""
     for event in events:
         event.terminal, event.direction = True, -1.0  # type: ignore[attr-defined]
-    solution = solve_ivp(
-        lambda time, state: (state[1], -force(state)),
-        (0.0, _LONGEST),
-        start,
-        method="DOP853",
-        events=events,
-        rtol=rtol,
-        atol=1e-2 * rtol,
-    )
+    with np.errstate(over="ignore", invalid="ignore"):
+        solution = solve_ivp(
+            lambda time, state: (state[1], -force(state)),
+            (0.0, _LONGEST),
+            start,
+            method="DOP853",
+            events=events,
+            rtol=rtol,
+            atol=1e-2 * rtol,
+        )
     if solution.status != 1:
-        raise RuntimeError(f"the contact did not end: {solution.message}")
+        raise SimulationError(f"the contact did not end: {solution.message}")
     return float(solution.t[-1]), solution.y[:, -1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from pipeline.study_runs import outputs_of, setting_of, simulate_inputs, wear_of
 from pipeline.walk_loads import loads_table, measure, waveform_table
 from pipeline.walk_report import write_page
 from pipeline.walk_schema import WalkFile
-from pipeline.walk_summary import summarise
+from pipeline.walk_summary import PATTERN, summarise
 
 _LOADS, _WAVEFORMS = "loads.csv", "waveforms.csv"
 
@@ -76,6 +77,8 @@ def carry_out(file: WalkFile, folder: Path, *, quiet: bool = False) -> dict[str,
     """
     begun = time.perf_counter()
     walk = measure(file)  # What cannot be used is told before a run is made.
+    for text in walk.warnings:
+        warnings.warn(text, stacklevel=2)
     _prepare(folder)
     _write_table(loads_table(walk), folder / _LOADS)
     _write_table(waveform_table(walk.cycle), folder / _WAVEFORMS)
@@ -97,11 +100,16 @@ def carry_out(file: WalkFile, folder: Path, *, quiet: bool = False) -> dict[str,
 def told(summary: dict[str, Any], folder: Path) -> str:
     """Return a walk in a few lines."""
     knee, cycle = summary["knee"], summary["outputs"]["surrogate"]
+    unusual = [row["peak"] for row in summary["moments"] if not row["as_expected"]]
+    begin, end = summary["stride_s"]
     return "\n".join(
         [
+            f"stride of the {summary['subject']['side']} leg, {begin:.3f} to {end:.3f} s",
             f"tibiofemoral peak {knee['peak_BW']:.2f} body weights "
             f"(early stance {knee['early_peak_BW']:.2f}, late {knee['late_peak_BW']:.2f}; "
             f"in vivo {knee['in_vivo_peak_BW']:.2f} in the mean)",
+            f"joint moments: {len(PATTERN) - len(unusual)} of {len(PATTERN)} peaks as expected"
+            + (f", not {', '.join(unusual)}" if unusual else ""),
             f"AP force {knee['ap_force_N'][0]:.0f} to {knee['ap_force_N'][1]:.0f} N, "
             f"internal torque {knee['internal_torque_Nm'][0]:.1f} to "
             f"{knee['internal_torque_Nm'][1]:.1f} N m",

@@ -71,5 +71,5 @@ def lines_panel(percent: ArrayLike, lines: Mapping[str, ArrayLike], label: str) 
         axes.plot(percent, values, color=colour, ls=dashes, lw=1.7, label=name)
     cycle_axis(axes, label)
     if len(lines) > 1:
-        legend_above(axes, min(3, len(lines)))
+        legend_above(axes, 2)
     return figure

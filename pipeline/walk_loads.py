@@ -14,6 +14,7 @@ from dynamics.walking.knee_loads import KneeLoads, knee_loads
 from dynamics.walking.motion_tables import MotionTable, read_motion_table
 from dynamics.walking.muscle_loads import MuscleLoads, knee_muscle_loads
 from dynamics.walking.muscle_tables import load_leg_muscles
+from dynamics.walking.plausibility import check_walk
 from dynamics.walking.segments import leg_segments
 from dynamics.walking.trial import GaitTrial, gait_trial
 from dynamics.waveforms import GaitCycle
@@ -41,6 +42,8 @@ class Walk:
         Loads of the tibiofemoral joint.
     cycle : GaitCycle
         The same as inputs of the knee simulator.
+    warnings : tuple of str
+        What is unusual of the motion and the ground force.
     """
 
     body_weight: float
@@ -49,6 +52,7 @@ class Walk:
     muscles: MuscleLoads
     knee: KneeLoads
     cycle: GaitCycle
+    warnings: tuple[str, ...]
 
 
 def measure(file: WalkFile) -> Walk:
@@ -80,6 +84,7 @@ def measure(file: WalkFile) -> Walk:
         hip=subject.hip_m,
     )
     leg = inverse_dynamics(trial, segments)
+    unusual = check_walk(trial, leg, subject.mass_kg)
     forces = knee_muscle_loads(
         load_leg_muscles(subject.height_m),
         trial.coordinate("hip_flexion"),
@@ -91,7 +96,8 @@ def measure(file: WalkFile) -> Walk:
     )
     knee = knee_loads(trial, leg, forces)
     cycle = knee.gait_cycle(least_axial_force=muscles.least_axial_force_N)
-    return Walk(subject.mass_kg * STANDARD_GRAVITY, trial, leg, forces, knee, cycle)
+    weight = subject.mass_kg * STANDARD_GRAVITY
+    return Walk(weight, trial, leg, forces, knee, cycle, unusual)
 
 
 def _table(measured: MeasuredConfig, name: str) -> MotionTable:
@@ -118,6 +124,7 @@ def loads_table(walk: Walk) -> pd.DataFrame:
         "knee_ap_force_N": knee.ap_force,
         "knee_internal_torque_Nm": knee.internal_torque,
         "knee_adduction_moment_Nm": knee.adduction_moment,
+        "external_knee_adduction_moment_Nm": walk.leg.external_adduction_moment,
     }
     forces = zip(walk.muscles.names, walk.muscles.forces.T, strict=True)
     return pd.DataFrame(columns | {f"{name}_N": force for name, force in forces})

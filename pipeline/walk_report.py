@@ -85,7 +85,7 @@ def _moments(walk: Walk, mass: float) -> list[dict[str, str]]:
             if peak.joint == joint
         ]
         moment = walk.leg.moments[:, joint] / mass
-        uri = walking.moment_panel(walk.knee.percent, moment, f"{name} moment", boxes)
+        uri = walking.moment_panel(walk.knee.percent, moment, name, boxes)
         items.append(_item(uri, f"{name} moment over the stride, with the expected peaks"))
     return items
 
@@ -100,6 +100,7 @@ def _knee(walk: Walk) -> list[dict[str, str]]:
         )
     ]
     for values, label in (
+        (np.degrees(knee.flexion), "knee flexion [°]"),
         (knee.ap_force, "AP force on the tibia [N]"),
         (knee.internal_torque, "internal torque on the tibia [N·m]"),
         (knee.adduction_moment, "adduction moment on the tibia [N·m]"),
@@ -116,10 +117,7 @@ def _muscles(walk: Walk) -> list[dict[str, str]]:
     }
     label = "muscle force [N]"
     uri = walking.lines_panel(walk.knee.percent, groups, label)
-    flexion = walking.lines_panel(
-        walk.knee.percent, {"": np.degrees(walk.knee.flexion)}, "knee flexion [°]"
-    )
-    return [_item(uri, "Forces of groups of muscles"), _item(flexion, "Knee flexion")]
+    return [_item(uri, "Forces of groups of muscles")]
 
 
 def _cycle(results: dict[str, SimulationResult]) -> list[dict[str, str]]:

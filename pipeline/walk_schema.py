@@ -36,11 +36,11 @@ class WalkConfig(Section):
 class SubjectConfig(Section):
     """Who walks; lengths that are not stated follow from the height."""
 
-    mass_kg: Positive = Field(description="mass of the body")
+    mass_kg: Positive = Field(le=400.0, description="mass of the body")
     height_m: Positive = Field(ge=0.5, le=2.5, description="height of the body")
     side: Literal["right", "left"] = Field("right", description="leg; a left one is mirrored")
-    thigh_length_m: Positive | None = Field(None, description="hip to knee")
-    shank_length_m: Positive | None = Field(None, description="knee to ankle")
+    thigh_length_m: Positive | None = Field(None, le=1.0, description="hip to knee")
+    shank_length_m: Positive | None = Field(None, le=1.0, description="knee to ankle")
     hip_m: tuple[Finite, Finite, Finite] | None = Field(
         None, description="right hip from the origin of the pelvis: forward, up, to the right"
     )
@@ -110,6 +110,16 @@ class WalkFile(Section):
         description="keys of the run's [simulation] that the walk replaces; waveforms and period "
         "come from the measured walking",
     )
+
+    @model_validator(mode="after")
+    def _cycle_is_measured(self) -> Self:
+        given = sorted({"waveforms", "period_s"} & set(self.simulation))
+        if given:
+            raise ValueError(
+                "simulation: expected no waveforms and no period_s, which come from the measured "
+                f"walking, found {', '.join(given)}"
+            )
+        return self
 
 
 def describe_walk() -> str:

@@ -91,6 +91,8 @@ def summarise(
             "name": file.walk.name,
             "run": file.walk.run,
             "subject": subject.model_dump(exclude_none=True),
+            "measured": file.measured.model_dump(),
+            "muscles": file.muscles.model_dump(),
             "stride_s": [walk.trial.time[0], walk.trial.time[-1]],
             "body_weight_N": walk.body_weight,
             "moments": moment_peaks(walk, subject.mass_kg),
@@ -105,6 +107,7 @@ def summarise(
                 "flexion_deg": np.degrees([knee.flexion.min(), knee.flexion.max()]),
             },
             "outputs": outputs,
+            "warnings": list(walk.warnings),
             "flags": [flag.message for flag in flags],
             "differences": compare_cycles(table) if "original" in results else [],
         }

@@ -117,6 +117,9 @@ def simulate(
 ) -> ChainsResult:
     """Simulate an assembly of chains.
 
+    The integrators follow every vibration, so that the cost goes with the highest frequency, that
+    of the stiffest link, √(k/m): where a link stands for a rigid one, k = 1e4 to 1e6 N/m will do.
+
     Parameters
     ----------
     assembly : Assembly

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from foundation.checks import FloatArray, check_in
+from foundation.checks import FloatArray, check_in, check_number
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,14 @@ class StrikeResult:
 
     @property
     def peak_reaction(self) -> float:
-        """Largest vertical ground reaction over the weight of all that moves."""
+        """Largest vertical ground reaction over the weight of all that moves.
+
+        Raises
+        ------
+        ValueError
+            If nothing has weight, without gravity.
+        """
+        check_number("weight", self.weight, above=0.0, unit="N")
         return float(self.reaction[:, 1].max() / self.weight)
 
     def loaded(self, point: str) -> NDArray[np.bool_]:

@@ -3,7 +3,8 @@
 The state is (q, q', deflection of every contact point, work lost in joints, normal and tangential).
 The normal force jumps where a point with damping arrives on the ground, so that the integration
 stops there and starts anew; between such instants the right-hand side is continuous. A point that
-lies still on the ground has a constant gap below zero and needs no event.
+lies still on the ground has a constant gap below zero and needs no event. No step is longer than
+1 ms: a point that dips below the ground and rises within one step would not be noticed.
 """
 
 from __future__ import annotations
@@ -26,8 +27,11 @@ BoolArray = NDArray[np.bool_]
 
 METHODS = ("LSODA", "DOP853", "RK45", "Radau")
 #: Height at which a point counts as having left the ground [m]. Above zero, so that rounding at the
-#: instant of arrival cannot be mistaken for a departure.
+#: instant of arrival cannot be mistaken for a departure. Points below it that do not rise arrive
+#: together with the one whose arrival is reported.
 _RELEASE = 1e-10
+#: [s].
+_LONGEST_STEP = 1e-3
 _MOST_CHANGES = 100_000
 
 
@@ -105,6 +109,7 @@ def _integrate(
             args=(closed,),
             events=problem.events(closed),
             dense_output=True,
+            max_step=_LONGEST_STEP,
             **options,
         )
         if solution.status < 0:
@@ -146,19 +151,19 @@ class _Problem:
         return self.leg.positions(state[: self.leg.freedoms], self.arms)[:, 1]
 
     def touching(self, state: FloatArray) -> BoolArray:
-        """Which points are in contact at the start, (P,) bool."""
+        """Which open points meet the ground, (P,) bool."""
         q, velocity, _ = self.parts(state)
         rate = self.leg.jacobian(q, self.arms)[:, 1] @ velocity
         gap = self.heights(state)
-        return (gap < 0.0) | ((gap == 0.0) & (rate < 0.0))
+        return (gap < 0.0) | ((gap < _RELEASE) & (rate <= 0.0))
 
     def next_contact(self, state: FloatArray, closed: BoolArray, met: BoolArray) -> BoolArray:
         """Which points are in contact after an event, (P,) bool.
 
         Of points that meet or leave the ground together, one event alone is reported.
         """
-        gap = self.heights(state)
-        return np.where(met, ~closed, gap < np.where(closed, _RELEASE, 0.0))
+        kept = np.where(closed, self.heights(state) < _RELEASE, self.touching(state))
+        return np.where(met, ~closed, kept)
 
     def events(self, closed: BoolArray) -> list[Callable[..., float]]:
         """Arrival of every open point, departure of every closed one."""

@@ -27,6 +27,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from scipy.ndimage import minimum_filter
 
+from dynamics.equations import SimulationError
 from dynamics.planar_knee.profiles import PolarProfile
 from foundation.checks import FloatArray, check_array
 
@@ -102,7 +103,7 @@ class ProfileContact:
 
         Raises
         ------
-        RuntimeError
+        SimulationError
             If the profiles have no common normal, as beyond the end of an open one.
         """
         if start is not None:
@@ -112,7 +113,7 @@ class ProfileContact:
         found = _search(self.femur, self.tibia, place)
         if found is None:
             x, y, angle = check_array("place", place, (3,))
-            raise RuntimeError(
+            raise SimulationError(
                 f"femur and tibia at ({x:g} m, {y:g} m, {angle:g} rad): expected a common normal "
                 "of the profiles, found none; an open profile may end too early"
             )

@@ -118,7 +118,8 @@ class PlanarKnee:
     Raises
     ------
     ValueError
-        If a value is not finite or out of its range, or two ligaments have one name.
+        If a value is not finite or out of its range, law or pull is of another type, or two
+        ligaments have one name.
     """
 
     mass: float
@@ -134,6 +135,10 @@ class PlanarKnee:
         check_number("mass", self.mass, above=0.0, unit="kg")
         check_number("inertia", self.inertia, above=0.0, unit="kg m²")
         check_number("gravity", self.gravity, at_least=0.0, unit="m/s²")
+        if not isinstance(self.law, ContactLaw):
+            raise ValueError(f"law: expected a ContactLaw, found {self.law!r}")
+        if not isinstance(self.pull, Pull | None):
+            raise ValueError(f"pull: expected a Pull or None, found {self.pull!r}")
         check_number("least_impact_rate", self.least_impact_rate, above=0.0, unit="m/s")
         object.__setattr__(self, "ligaments", tuple(self.ligaments))
         names = [each.name for each in self.ligaments]

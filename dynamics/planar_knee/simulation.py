@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.integrate import solve_ivp
 
+from dynamics.equations import SimulationError
 from dynamics.planar_knee.contact_point import Angles
 from dynamics.planar_knee.knee import ContactState, PlanarKnee
 from dynamics.planar_knee.motion import Impact, Phase, PlanarMotion, collect_motion
@@ -114,7 +115,7 @@ def simulate(
     ------
     ValueError
         If an argument is not finite or out of its range.
-    RuntimeError
+    SimulationError
         If the integrator fails, or the tibia leaves the profile.
     """
     start = check_array("initial", initial, (6,))
@@ -130,7 +131,7 @@ def simulate(
     parts: list[Phase] = []
     while now < duration:
         if len(parts) == _MOST_PHASES:
-            raise RuntimeError(f"planar knee at {now:g} s: {_MOST_PHASES} phases of contact")
+            raise SimulationError(f"planar knee at {now:g} s: {_MOST_PHASES} phases of contact")
         wanted = instants[instants > now] if parts else instants
         part, now, state = _integrate(phases, now, state, wanted, tolerance)
         parts.append(part)
@@ -155,7 +156,7 @@ def _integrate(
         max_step=_LONGEST_STEP,
     )
     if solved.status < 0:
-        raise RuntimeError(f"planar knee at {begin:g} s: integration failed: {solved.message}")
+        raise SimulationError(f"planar knee at {begin:g} s: integration failed: {solved.message}")
     # Without an instant in the phase, scipy returns empty lists.
     phase = Phase(np.array(solved.t), np.reshape(solved.y, (8, -1)).T, phases.impact_rate)
     if solved.t_events is None or solved.y_events is None or solved.t_events[0].size == 0:

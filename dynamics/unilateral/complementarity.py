@@ -5,7 +5,7 @@ Every contact, cable or muscle that acts one way adds a row: either its force is
 The fast rule switches one row at a time, the one with the most negative free term, until none is
 negative (Kolesnikov 2004). For a K-matrix (off-diagonal elements not positive, a P-matrix) X grows
 with every exclusion, hence no row is chosen twice (Chandrasekaran 1970, Opsearch 7:263-268;
-Cottle, Pang & Stone 1992, The Linear Complementarity Problem, section 4.7). It is not so for
+Cottle, Pang & Stone 1992, The Linear Complementarity Problem, chapter 4). It is not so for
 every positive-definite A, as Kolesnikov has it: with
 
     A = [[1, -1, 0], [-1, 2, 1], [0, 1, 2]],  B = [-3, -3, -4]

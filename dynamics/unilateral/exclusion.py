@@ -8,7 +8,7 @@ basic one. An exclusion of row i swaps the two. With the rows "active" whose x i
 and the pivot of row i is the factor between what leaves and what enters: Schur's complement
 A_ii - A_ia A_aa⁻¹ A_ai of an inactive row, (A_aa⁻¹)_ii of an active one. Both are positive if all
 principal minors of A are (a P-matrix; Cottle, Pang & Stone 1992, The Linear Complementarity
-Problem, section 4.1).
+Problem, chapter 4).
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ def lemke(matrix: FloatArray, constant: FloatArray) -> NDArray[np.bool_] | None:
     An artificial z times a column of ones makes all rows feasible; then what has left is followed
     by its partner until z leaves. Of a P-matrix it finds the solution; of a positive-semidefinite
     one a solution, or a ray, which then says that no Y >= 0 with X >= 0 exists (Lemke 1965,
-    Management Sci 11:681-689; Cottle, Pang & Stone 1992, theorems 4.4.1 and 4.4.13). The
+    Management Sci 11:681-689; Cottle, Pang & Stone 1992, chapter 4). The
     lexicographic ratio test keeps it from cycling.
 
     Parameters

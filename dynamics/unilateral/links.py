@@ -17,7 +17,7 @@ Pfeiffer 1992, Nonlinear Dynamics 3:245-259),
     μ N - T           = 2 μ N - (T + μ N)                         against  λ,
 
 (...) = (w - μ τ) N + τ (T + μ N) over all links, λ the slip against τ. Without friction the matrix
-is positive definite. The scheme is of first order in h and loses energy, never gains it.
+is positive definite. The scheme is of first order in h; without a load it never gains energy.
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 `read_motion_table` reads OpenSim's motion and force files, `gait_trial` cuts a stride out of
 them, `leg_segments` gives the masses and lengths of the leg, `inverse_dynamics` the forces and
-moments at hip, knee and ankle, `knee_muscle_loads` the muscles that balance them, and `knee_loads`
-what is left for the knee's contact and ligaments. Lab frame: x forward, y up, z to the right; SI
-units, radians.
+moments at hip, knee and ankle, `check_walk` tells whether motion and force can belong together,
+`knee_muscle_loads` gives the muscles that balance the moments, and `knee_loads` what is left for
+the knee's contact and ligaments. Lab frame: x forward, y up, z to the right; SI units, radians.
 """
 
 from dynamics.walking.inverse_dynamics import JointLoad, LegLoads, inverse_dynamics
@@ -14,6 +14,7 @@ from dynamics.walking.muscle_loads import MuscleLoads, knee_muscle_loads
 from dynamics.walking.muscle_paths import MuscleGeometry, muscle_geometry
 from dynamics.walking.muscle_tables import load_leg_muscles
 from dynamics.walking.muscles import LegMuscles, Muscle
+from dynamics.walking.plausibility import check_walk
 from dynamics.walking.segments import LegSegments, Segment, leg_segments
 from dynamics.walking.strikes import find_stride, foot_events
 from dynamics.walking.trial import OPENSIM_COLUMNS, TRIAL_COORDINATES, GaitTrial, gait_trial
@@ -32,6 +33,7 @@ __all__ = [
     "MuscleGeometry",
     "MuscleLoads",
     "Segment",
+    "check_walk",
     "find_stride",
     "foot_events",
     "gait_trial",

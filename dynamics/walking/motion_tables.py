@@ -69,7 +69,10 @@ class MotionTable:
 
     def column(self, name: str) -> FloatArray:
         """Return one column (N,) in the file's unit; a ValueError names the column if absent."""
-        check_in(f"{self.source}, column", name, self.names)
+        if name not in self.names:
+            raise ValueError(
+                f"{self.source}: expected a column {name!r}, found {', '.join(self.names)}"
+            )
         return self.values[:, self.names.index(name)].copy()
 
     def angle(self, name: str) -> FloatArray:

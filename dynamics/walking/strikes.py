@@ -50,7 +50,11 @@ def foot_events(
 
 
 def find_stride(
-    time: ArrayLike, vertical: ArrayLike, *, threshold: float = CONTACT_THRESHOLD
+    time: ArrayLike,
+    vertical: ArrayLike,
+    *,
+    threshold: float = CONTACT_THRESHOLD,
+    name: str = "vertical force",
 ) -> tuple[float, float]:
     """Return the first two heel strikes [s] of a foot.
 
@@ -61,6 +65,8 @@ def find_stride(
     ----------
     time, vertical, threshold
         As of `foot_events`.
+    name : str
+        What messages call the force.
 
     Raises
     ------
@@ -77,7 +83,8 @@ def find_stride(
             if start >= instants[0] and start + period <= instants[-1]:
                 return start, start + period
     raise ValueError(
-        f"vertical force: expected two heel strikes (or one, and two toe-offs) between "
+        f"{name}: expected two heel strikes (or one, and two toe-offs) between "
         f"{instants[0]:g} and {instants[-1]:g} s, found {len(strikes)} strikes and {len(offs)} "
-        f"toe-offs at {threshold:g} N; state the stride"
+        f"toe-offs at {threshold:g} N in a force of {np.min(vertical):g} to {np.max(vertical):g} "
+        f"N; check unit, sign and column, or state the stride"
     )

@@ -5,22 +5,17 @@ in the sagittal plane: pelvic tilt, hip flexion and ankle dorsiflexion turn pelv
 by positive angles about z, knee flexion turns the shank by a negative one; all are zero when the
 body stands upright, the foot square to the shank. Other rotations of a three-dimensional motion are
 left out. A left leg is mirrored at the sagittal plane, so that everything after is a right leg.
-
-Kinematics and forces pass a Butterworth filter of second order forwards and backwards, hence
-without lag; its cut-off is raised so that the two passes together have it (Winter 2009, ch. 3).
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.interpolate import BSpline, make_interp_spline
-from scipy.signal import butter, sosfiltfilt
 
 from dynamics.walking.motion_tables import MotionTable
+from dynamics.walking.smoothing import smoothed
 from dynamics.walking.strikes import find_stride
 from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
 
@@ -58,7 +53,6 @@ OPENSIM_COLUMNS = {
 }
 #: Mirroring at the sagittal plane, of vectors and of moments.
 _MIRROR = np.array([1.0, 1.0, -1.0])
-_ORDER = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +150,7 @@ def gait_trial(
     ------
     ValueError
         If a side, quantity or column is not known, the stride cannot be found or is not inside
-        both tables, or a cut-off is not below 0.4 of the rate of its table.
+        both tables, a cut-off is not below 0.4 of the rate of its table, or rows are missing.
     """
     names = OPENSIM_COLUMNS[check_in("side", side, OPENSIM_COLUMNS)] | dict(columns or {})
     for quantity in names:
@@ -166,18 +160,21 @@ def gait_trial(
         np.column_stack([_signed(ground, names[quantity] + axis) for axis in "xyz"])
         for quantity in ("force", "point", "torque")
     )
-    start, end = find_stride(ground.time, force[:, 1]) if stride is None else stride
+    if stride is None:
+        vertical = f"{ground.source}, column {names['force']}y"
+        stride = find_stride(ground.time, force[:, 1], name=vertical)
+    start, end = stride
     instants = _instants(start, end, count, motion, ground)
     sign = _MIRROR if side == "left" else np.ones(3)
 
     moved = _motion(motion, names, pelvis_z)
     moved[:, :3] *= sign
-    spline = _smoothed(motion.time, moved, "motion_cutoff", motion_cutoff)
+    spline = smoothed(motion, moved, "motion_cutoff", motion_cutoff)
     # What is filtered is the wrench about the lab's origin: a point of application is no signal
     # where there is no force.
     about_origin = torque + np.cross(point, force)
     loads = np.hstack([force, about_origin])
-    wrench = _smoothed(ground.time, loads, "force_cutoff", force_cutoff)(instants)
+    wrench = smoothed(ground, loads, "force_cutoff", force_cutoff)(instants)
     centre = np.column_stack([np.interp(instants, ground.time, p) for p in point.T])
     rest = wrench[:, 3:] - np.cross(centre, wrench[:, :3])
     return GaitTrial(
@@ -216,27 +213,15 @@ def _instants(
     finish = check_number("stride end", end, above=begin, unit="s")
     first = max(motion.time[0], ground.time[0])
     last = min(motion.time[-1], ground.time[-1])
+    if first >= last:
+        raise ValueError(
+            f"{motion.source} and {ground.source}: expected tables over the same time, found "
+            f"{motion.time[0]:g} to {motion.time[-1]:g} s and {ground.time[0]:g} to "
+            f"{ground.time[-1]:g} s"
+        )
     if begin < first - 1e-9 or finish > last + 1e-9:
         raise ValueError(
             f"stride: expected instants between {first:g} and {last:g} s, which both tables "
             f"cover, found {begin:g} to {finish:g} s"
         )
     return np.linspace(max(begin, first), min(finish, last), count)
-
-
-def _smoothed(time: FloatArray, signals: FloatArray, name: str, cutoff: float | None) -> BSpline:
-    """Return a spline through the filtered signals (N, k)."""
-    if len(time) < 6:
-        raise ValueError(f"{name[:6]} table: expected at least 6 rows, found {len(time)}")
-    if cutoff is None:
-        return make_interp_spline(time, signals, k=5)
-    # A filter needs equal steps, which time stamps of few decimals are not quite.
-    count = 1 + round((time[-1] - time[0]) / float(np.median(np.diff(time))))
-    even = np.linspace(time[0], time[-1], count)
-    rate = (count - 1) / (time[-1] - time[0])
-    checked = check_number(name, cutoff, above=0.0, below=0.4 * rate, unit="Hz")
-    raised = checked / (math.sqrt(2.0) - 1.0) ** (0.5 / _ORDER)
-    sections = butter(_ORDER, raised, fs=rate, output="sos")
-    level = make_interp_spline(time, signals, k=3)(even)
-    padding = min(count - 1, math.ceil(rate / checked))
-    return make_interp_spline(even, sosfiltfilt(sections, level, axis=0, padlen=padding), k=5)

@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import brentq
 
+from dynamics.equations import SimulationError
 from dynamics.impact import coefficient_of_restitution
 from foundation.contact_laws import (
     FloresLaw,
@@ -170,3 +171,20 @@ def test_bad_arguments_are_named(arguments, message):
         coefficient_of_restitution(HertzLaw(K), *arguments)
     with pytest.raises(ValueError, match=r"rtol: expected >= 1e-13"):
         coefficient_of_restitution(HertzLaw(K), 1.0, 1.0, rtol=0.0)
+    with pytest.raises(ValueError, match=r"law: expected a ContactLaw, found 'hertz'"):
+        coefficient_of_restitution("hertz", 1.0, 1.0)
+
+
+def test_limits_of_the_restitution():
+    for given in (1e-4, 1.0 - 1e-9, 1.0):
+        for law in (LinearHysteresisLaw(K, given), KelvinVoigtLaw(K, given, MASS)):
+            assert_allclose(restitution(law), given, rtol=1e-6)
+    # The rate of retreat tends to 1/a = 5 c/8 as c goes to zero.
+    assert_allclose(restitution(FloresLaw(K, 1e-5)), 0.625e-5, rtol=1e-4)
+    assert restitution(KelvinVoigtLaw(K, 1e-30, MASS)) >= 0.0
+
+
+@pytest.mark.parametrize("law", [FloresLaw(K, 1e-12), LinearHysteresisLaw(K, 1e-7)])
+def test_an_impact_too_slow_to_end_is_told(law):
+    with pytest.raises(SimulationError, match="too much damping|did not end"):
+        coefficient_of_restitution(law, MASS, SPEED)

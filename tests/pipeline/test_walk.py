@@ -67,7 +67,15 @@ def test_a_walk_writes_its_folder(done, walk):
     assert one == pytest.approx(other, rel=0.05)
     assert one > 100.0
     page = (done / "walk.html").read_text()
-    for word in ("Kutzner", "ankle plantarflexion, push-off", "Surrogate against original model"):
+    for word in (
+        "Kutzner",
+        "ankle plantarflexion, push-off",
+        "Surrogate against original model",
+        "Right leg of a body of 45.0 kg",
+        "motion.mot, filtered at 6.00 Hz",
+        "as found in the ground force",
+        "at least 100 N",
+    ):
         assert word in page
     assert "nan" not in page.lower().replace("nance", "")
 
@@ -132,6 +140,17 @@ def test_another_laboratory_another_leg(walk, tmp_path):
         assert_allclose(getattr(found, name), one, rtol=0, atol=1e-7 * np.abs(one).max())
 
 
+def test_what_is_unusual_is_told_everywhere(tables, tiny_run, tmp_path, capsys):
+    config = walk_config(tmp_path, tiny_run, *tables, subject={"mass_kg": 2.0 * MASS})
+    assert main(["walk", str(config), "--out", str(tmp_path / "out"), "--quiet"]) == 0
+    told = capsys.readouterr()
+    (text,) = json.loads((tmp_path / "out" / "walk.json").read_text())["warnings"]
+    assert text.startswith("vertical ground force: expected a mean over the stride of about 0.5")
+    assert f"warning: {text}\n" in told.err
+    assert text in (tmp_path / "out" / "walk.html").read_text()
+    assert "peaks as expected, not " in told.out
+
+
 def test_cocontraction_presses_the_knee(walk):
     tense = walk.model_copy(
         update={"muscles": walk.muscles.model_copy(update={"cocontraction_kPa": 10.0})}
@@ -191,11 +210,23 @@ def test_other_folders_are_left_alone(tables, tmp_path):
         ({"measured": {"motion": "none.mot"}}, r"measured\.motion: .*none\.mot: No such file"),
         (
             {"measured": {"columns": {"knee_flexion": "k"}}},
-            r"motion\.mot, column: expected one of .*found 'k'",
+            r"motion\.mot: expected a column 'k', found pelvis_tx",
+        ),
+        ({"simulation": {"period_s": 1.0}}, "expected no waveforms and no .*found period_s"),
+        (
+            {"subject": {"shank_length_m": 400.0}},
+            r"shank_length_m: expected less than or equal to 1",
+        ),
+        (
+            {"measured": {"pelvis_z_m": 0.4}},
+            r"centre of pressure: .* beside the ankle .*found 0\.395 m",
         ),
         ({"measured": {"stride_s": [0.0, 9.0]}}, "stride: expected instants between"),
-        ({"measured": {"force_cutoff_Hz": 80.0}}, "force_cutoff: expected > 0 Hz and < 40"),
-        ({"subject": {"side": "left"}}, "column: expected one of .*found '1_ground_force_vx'"),
+        ({"measured": {"force_cutoff_Hz": 80.0}}, "force_cutoff of .*: expected > 0 Hz and < 40"),
+        (
+            {"subject": {"side": "left"}},
+            "expected a column '1_ground_force_vx', found ground_force_vx",
+        ),
     ],
 )
 def test_what_cannot_be_used_is_named(tables, tmp_path, sections, message):

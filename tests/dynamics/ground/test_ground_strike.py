@@ -102,6 +102,27 @@ def test_points_that_land_together_both_count():
     assert_allclose(result.position[:, 2], 0.0, atol=1e-9)
 
 
+def test_points_at_one_place_are_one_stiffer_point():
+    start = heel_strike()
+    heel = start.points[0]
+    many = [ContactPoint(f"heel {k}", heel.segment, heel.position) for k in range(8)]
+    state = start.position, start.velocity, 0.1
+    shared = simulate_strike(start.leg, many, PenaltyGround(), *state)
+    stiffer = PenaltyGround(1e-5 / 8.0, 8.0 * 500.0, CompliantFriction(8e5, 8.0 * 200.0, 0.8))
+    one = simulate_strike(start.leg, [heel], stiffer, *state)
+    assert_allclose(shared.position, one.position, rtol=0.0, atol=1e-9)
+    assert_allclose(shared.reaction, one.reaction, rtol=0.0, atol=1e-3)
+    assert one.peak_reaction > 1.0
+
+
+def test_a_short_dip_below_the_ground_is_noticed():
+    """The tip of a pendulum, at 3 m/s, is below the ground for 3 ms."""
+    rod = Leg({"rod": Segment(10.0, [0.0, -1.0], [0.0, -0.5], 1.0)}, anchor=[0.0, 1.0 - 1e-5])
+    tip = [ContactPoint("tip", "rod", [0.0, -1.0])]
+    result = simulate_strike(rod, tip, PenaltyGround(), [-0.8], [0.0], 1.0)
+    assert [change.closed for change in result.changes] == [True, False]
+
+
 def test_start_at_rest_on_the_surface():
     result = simulate_strike(
         foot(), under(-0.1, 0.1), PenaltyGround(1e-5, 100.0), [0, 0.05, 0], np.zeros(3), 0.5
@@ -198,6 +219,13 @@ def test_arguments_out_of_range_are_named(change, message):
     }
     with pytest.raises(ValueError, match=message):
         simulate_strike(**(values | change))
+
+
+def test_peak_reaction_needs_a_weight():
+    leg = foot(gravity=0.0)
+    result = simulate_strike(leg, under(0.0), PenaltyGround(), np.zeros(3), np.zeros(3), 0.01)
+    with pytest.raises(ValueError, match=r"weight: expected > 0 N, found 0"):
+        _ = result.peak_reaction
 
 
 def test_unknown_point_is_named():

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from dynamics.equations import SimulationError
 from dynamics.planar_knee.clearance import ClearanceJoint
 from dynamics.planar_knee.contact_point import ProfileContact
 from dynamics.planar_knee.profiles import PROFILE_KINDS, PolarProfile
@@ -141,7 +142,7 @@ def test_gradient_of_the_gap_is_the_normal(kind, gap):
 
 def test_no_common_normal_is_an_error():
     contact = ProfileContact(PolarProfile.circle(R), PolarProfile.line(H, 0.1))
-    with pytest.raises(RuntimeError, match="expected a common normal of the profiles, found none"):
+    with pytest.raises(SimulationError, match="expected a common normal of the profiles, found none"):
         contact.contact(place_for(0.001, 0.05, 0.3))
 
 

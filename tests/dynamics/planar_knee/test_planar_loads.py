@@ -95,6 +95,8 @@ def test_impact_rate_has_a_lower_limit():
         ({"inertia": 0.0}, "inertia: expected > 0 kg m²"),
         ({"gravity": math.nan}, "gravity: expected >= 0 m/s², found nan"),
         ({"least_impact_rate": 0.0}, "least_impact_rate: expected > 0 m/s"),
+        ({"law": "hertz"}, "law: expected a ContactLaw, found 'hertz'"),
+        ({"pull": 50.0}, "pull: expected a Pull or None, found 50.0"),
         (
             {"ligaments": [PlanarLigament("A", [0, 0], [0, 0], 1.0, 1.0)] * 2},
             "ligaments: expected unique names, found A, A",

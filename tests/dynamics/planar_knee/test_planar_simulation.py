@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose
 from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
+from dynamics.equations import SimulationError
 from dynamics.planar_knee import (
     PlanarKnee,
     PolarProfile,
@@ -158,5 +159,5 @@ def test_bad_arguments(initial, options, message):
 
 def test_tibia_that_leaves_the_profile_is_an_error():
     start = [-0.242, 0.0, 0.0, 0.0, 2.0, 0.0]
-    with pytest.raises(RuntimeError, match="expected a common normal"):
+    with pytest.raises(SimulationError, match="expected a common normal"):
         simulate(plane_knee(HertzLaw(STIFFNESS)), start, 0.2)

@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from benchmarks.complementarity import MATRICES, SYMMETRIC, by_least_squares, k_matrix, wishart
 from dynamics.unilateral import ComplementarityError, solve_complementarity
+from dynamics.unilateral.exclusion import Gauss
 
 #: Positive definite; the fast rule takes row 2 twice.
 TWICE = (np.array([[1, -1, 0], [-1, 2, 1], [0, 1, 2]]), np.array([-3, -3, -4]))
@@ -145,6 +146,22 @@ def test_least_index_finds_the_same(name):
         a, b = MATRICES[name](rng, 8), rng.normal(size=8)
         least = solve_complementarity(a, b, rule="least_index")
         assert_allclose(least.x, solve_complementarity(a, b).x, rtol=1e-9, atol=1e-9)
+
+
+def test_order_of_the_rules():
+    constant = [-1.0, 3.0, -5.0, -2.0]
+    assert solve_complementarity(np.eye(4), constant).exclusions == (2, 3, 0)
+    least = solve_complementarity(np.eye(4), constant, rule="least_index")
+    assert least.exclusions == (0, 2, 3)
+    assert not least.safeguarded
+
+
+def test_a_circle_of_the_least_index_goes_to_lemke(monkeypatch):
+    # Random matrices never did it with positive pivots: here rounding is as bad as can be.
+    monkeypatch.setattr(Gauss, "exclude", lambda self, row: None)
+    solution = solve_complementarity(np.eye(2), [-1.0, 1.0])
+    assert solution.by_lemke
+    assert_allclose(solution.x, [1.0, 0.0], rtol=1e-14)
 
 
 def exact_fast_rule(a, b, most: int) -> list[int]:

@@ -33,7 +33,9 @@ def kolesnikov2004_muscles() -> PlanarStructure:
 
 
 def test_kolesnikov2004_two_joint_muscles():
-    """The external moment of 10, clockwise, acts on the shank; stiffness is force per elongation.
+    """The moment of 10 acts clockwise on the shank; stiffness is force per elongation.
+
+    Both are inferred: of the readings tried they alone give the printed figures.
 
     The printed 6.728 does not fit the printed reactions of the same joint, whose resultant is
     (0.889² + 6.667²)^½ = 6.726, nor its moment of 10; all other figures fit in every digit.

@@ -196,13 +196,16 @@ def test_pelvis_z_is_mirrored_with_a_left_leg():
     [
         ({"side": "both"}, r"side: expected one of \['left', 'right'\], found 'both'"),
         ({"columns": {"knee": "k"}}, r"columns: expected one of .* found 'knee'"),
-        ({"columns": {"hip_flexion": "h"}}, r"motion table, column: expected one of .* found 'h'"),
-        ({"columns": {"force": "F"}}, r"motion table, column: expected one of .* found 'Fx'"),
+        ({"columns": {"hip_flexion": "h"}}, r"motion table: expected a column 'h', found pelvis_"),
+        ({"columns": {"force": "F"}}, r"motion table: expected a column 'Fx', found ground"),
         ({"stride": (0.5, 0.5)}, r"stride end: expected > 0\.5 s"),
         ({"stride": (0.5, 3.0)}, r"stride: expected instants between 0 and 2\.5 s, .* 0\.5 to 3"),
         ({"stride": (np.nan, 1.0)}, r"stride start: expected a finite number"),
-        ({"motion_cutoff": 45.0}, r"motion_cutoff: expected > 0 Hz and < 40 Hz, found 45"),
-        ({"force_cutoff": -1.0}, r"force_cutoff: expected > 0 Hz"),
+        (
+            {"motion_cutoff": 45.0},
+            r"motion_cutoff of .* 100 rows per second: expected .* < 40 Hz, found 45",
+        ),
+        ({"force_cutoff": -1.0}, r"force_cutoff of .*: expected > 0 Hz"),
         ({"samples": 3}, r"samples: expected >= 5"),
         ({"pelvis_z": np.inf}, r"pelvis_z: expected a finite number"),
     ],
@@ -210,6 +213,31 @@ def test_pelvis_z_is_mirrored_with_a_left_leg():
 def test_bad_arguments_are_named(change, message):
     with pytest.raises(ValueError, match=message):
         gait_trial(*tables(), **change)
+
+
+def test_missing_rows_are_named():
+    motion, ground = tables()
+    kept = (motion.time < 1.0) | (motion.time > 1.2)
+    gap = MotionTable(motion.names, motion.time[kept], motion.values[kept], True, "gap.mot")
+    with pytest.raises(ValueError, match=r"gap\.mot: expected rows at most 0\.0833 s apart .*none"):
+        gait_trial(gap, ground)
+    gait_trial(gap, ground, motion_cutoff=2.0)
+
+
+def test_tables_of_different_times_are_named():
+    motion, ground = tables()
+    later = MotionTable(ground.names, ground.time + 100.0, ground.values, False, "ground.mot")
+    with pytest.raises(ValueError, match=r"expected tables over the same time, .* and 100 to 102"):
+        gait_trial(motion, later)
+
+
+def test_a_force_without_strikes_is_told_with_its_range():
+    motion, ground = tables()
+    kilonewtons = MotionTable(ground.names, ground.time, 1e-3 * ground.values, False, "g.mot")
+    with pytest.raises(
+        ValueError, match=r"g\.mot, column ground_force_vy: .* force of 0 to 0\.\d+ N"
+    ):
+        gait_trial(motion, kilonewtons)
 
 
 def test_bad_trials_are_named():
