@@ -107,11 +107,15 @@ def task_at(
             "`python -m pipeline run CONFIG --resume`"
         )
     simulation = load_config(folder / "config.toml").simulation
+    return Task.of(folder, model, replaced(simulation, changes), outside)
+
+
+def replaced(simulation: SimulationConfig, changes: Mapping[str, Any]) -> SimulationConfig:
+    """Return a [simulation] with some of its keys replaced; a ConfigError names what does not fit."""
     try:
-        replaced = SimulationConfig.model_validate(simulation.model_dump() | dict(changes))
+        return SimulationConfig.model_validate(simulation.model_dump() | dict(changes))
     except ValidationError as error:
         raise ConfigError(explain("[simulation]", error, SimulationConfig)) from error
-    return Task.of(folder, model, replaced, outside)
 
 
 def carry_out(

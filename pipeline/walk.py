@@ -17,7 +17,8 @@ from pipeline.files import replacing, write_json, write_text
 from pipeline.run_folder import RunError
 from pipeline.runner import run_study
 from pipeline.simulation import simulation_table
-from pipeline.study import task_at
+from pipeline.simulation_schema import SimulationConfig
+from pipeline.study import replaced, task_at
 from pipeline.study_runs import outputs_of, setting_of, simulate_inputs, wear_of
 from pipeline.walk_loads import loads_table, measure, waveform_table
 from pipeline.walk_report import write_page
@@ -36,6 +37,8 @@ def load_walk(path: str | Path, overrides: tuple[str, ...] = ()) -> WalkFile:
         If the file is missing or is no TOML, a key is unknown or a value out of range.
     """
     file, base = load_section(path, WalkFile, overrides), Path(path).parent
+    # Tried on the defaults, before a run is made: the run's own values are known to fit.
+    replaced(SimulationConfig(), file.simulation)
 
     def beside(text: str) -> str:
         return text if text.startswith("$") else str((base / text).resolve())

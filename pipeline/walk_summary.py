@@ -22,8 +22,9 @@ class Peak(NamedTuple):
     """A peak of the textbook pattern of joint moments.
 
     Phase in % of the stride, range in N m per kg of body mass. Laboratories agree about the ankle;
-    about hip and knee they differ by factors of three and five (hip flexion at push-off 0.4 of
-    Winter, 1.4 of Kadaba et al.), hence the width of the ranges, which are round numbers.
+    about hip and knee at push-off they differ by factors of three to five (hip flexion 0.4 of
+    Winter, 1.35 of Kirtley; knee extension 0.16 and 0.85: Biomch-L, 29 April 1996), hence the width
+    of the ranges, which are round numbers.
     """
 
     joint: int

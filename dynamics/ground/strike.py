@@ -27,11 +27,12 @@ BoolArray = NDArray[np.bool_]
 
 METHODS = ("LSODA", "DOP853", "RK45", "Radau")
 #: Height at which a point counts as having left the ground [m]. Above zero, so that rounding at the
-#: instant of arrival cannot be mistaken for a departure. Points below it that do not rise arrive
-#: together with the one whose arrival is reported.
+#: instant of arrival cannot be mistaken for a departure.
 _RELEASE = 1e-10
 #: [s].
 _LONGEST_STEP = 1e-3
+#: Height far below any that matters [m].
+_ROUNDING = 1e-15
 _MOST_CHANGES = 100_000
 
 
@@ -107,7 +108,7 @@ def _integrate(
             (now, time[-1]),
             state,
             args=(closed,),
-            events=problem.events(closed),
+            events=problem.events(now, closed),
             dense_output=True,
             max_step=_LONGEST_STEP,
             **options,
@@ -151,29 +152,32 @@ class _Problem:
         return self.leg.positions(state[: self.leg.freedoms], self.arms)[:, 1]
 
     def touching(self, state: FloatArray) -> BoolArray:
-        """Which open points meet the ground, (P,) bool."""
+        """Which points are in contact at the start, (P,) bool."""
         q, velocity, _ = self.parts(state)
         rate = self.leg.jacobian(q, self.arms)[:, 1] @ velocity
         gap = self.heights(state)
-        return (gap < 0.0) | ((gap < _RELEASE) & (rate <= 0.0))
+        return (gap < 0.0) | ((gap == 0.0) & (rate < 0.0))
 
     def next_contact(self, state: FloatArray, closed: BoolArray, met: BoolArray) -> BoolArray:
         """Which points are in contact after an event, (P,) bool.
 
         Of points that meet or leave the ground together, one event alone is reported.
         """
-        kept = np.where(closed, self.heights(state) < _RELEASE, self.touching(state))
-        return np.where(met, ~closed, kept)
+        gap = self.heights(state)
+        return np.where(met, ~closed, gap < np.where(closed, _RELEASE, 0.0))
 
-    def events(self, closed: BoolArray) -> list[Callable[..., float]]:
-        """Arrival of every open point, departure of every closed one."""
-        return [self._event(point, bool(shut)) for point, shut in enumerate(closed)]
+    def events(self, begin: float, closed: BoolArray) -> list[Callable[..., float]]:
+        """Arrival of every open point, departure of every closed one, after a time."""
+        return [self._event(begin, point, bool(shut)) for point, shut in enumerate(closed)]
 
-    def _event(self, point: int, shut: bool) -> Callable[..., float]:
-        level = _RELEASE if shut else 0.0
+    def _event(self, begin: float, point: int, shut: bool) -> Callable[..., float]:
+        level, sign = (_RELEASE, -1.0) if shut else (0.0, 1.0)
 
-        def crossing(_: float, state: FloatArray, closed: BoolArray) -> float:
-            return float(self.heights(state)[point]) - level
+        def crossing(time: float, state: FloatArray, closed: BoolArray) -> float:
+            value = float(self.heights(state)[point]) - level
+            # Of points that arrive or leave together one is first by rounding. At the beginning
+            # the others have the sign of before, so that the search finds that they follow.
+            return value if time > begin else sign * max(sign * value, _ROUNDING)
 
         crossing.terminal = True  # type: ignore[attr-defined]
         crossing.direction = 1.0 if shut else -1.0  # type: ignore[attr-defined]

@@ -64,11 +64,6 @@ class MuscleLoads:
     knee_moment: FloatArray
     tendon_force: FloatArray
 
-    @property
-    def axial_torque(self) -> FloatArray:
-        """Torque about the axis of the tibia, positive in internal rotation [N m], (N,)."""
-        return self.knee_moment[:, 1]
-
 
 def knee_muscle_loads(
     leg: LegMuscles,

@@ -205,6 +205,11 @@ def test_other_folders_are_left_alone(tables, tmp_path):
             {"subject": {"height_m": 175.0}},
             r"subject\.height_m: expected less than or equal to 2.5",
         ),
+        (
+            {"simulation": {"sample": 51}},
+            r"\[simulation\]: sample: unknown key, expected one of waveforms, ",
+        ),
+        ({"simulation": {"samples": 5}}, r"samples: expected greater than or equal to 11, found 5"),
         ({"subject": {"leg": "left"}}, r"subject\.leg: unknown key, expected one of mass_kg"),
         ({"measured": {"columns": {"knee": "k"}}}, "expected quantities of pelvis_x, .*found knee"),
         ({"measured": {"motion": "none.mot"}}, r"measured\.motion: .*none\.mot: No such file"),

@@ -7,7 +7,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 from benchmarks.heel_strike import heel_strike, soft
-from dynamics.ground import ContactPoint, Leg, PenaltyGround, simulate_strike
+from dynamics.ground import ContactPoint, Leg, PenaltyGround, simulate_strike, striking_leg
+from dynamics.ground.contact import contact_arms
 from dynamics.walking.segments import Segment
 from foundation.contact_laws import CompliantFriction
 
@@ -102,14 +103,17 @@ def test_points_that_land_together_both_count():
     assert_allclose(result.position[:, 2], 0.0, atol=1e-9)
 
 
-def test_points_at_one_place_are_one_stiffer_point():
-    start = heel_strike()
-    heel = start.points[0]
-    many = [ContactPoint(f"heel {k}", heel.segment, heel.position) for k in range(8)]
-    state = start.position, start.velocity, 0.1
-    shared = simulate_strike(start.leg, many, PenaltyGround(), *state)
-    stiffer = PenaltyGround(1e-5 / 8.0, 8.0 * 500.0, CompliantFriction(8e5, 8.0 * 200.0, 0.8))
-    one = simulate_strike(start.leg, [heel], stiffer, *state)
+@pytest.mark.parametrize(("count", "shank"), [(2, 0.35), (8, 0.2)])
+def test_points_at_one_place_are_one_stiffer_point(count, shank):
+    """They arrive together but for rounding."""
+    leg, (heel, _) = striking_leg()
+    many = [ContactPoint(f"heel {k}", heel.segment, heel.position) for k in range(count)]
+    posture = np.array([0.0, 0.0, 0.35, shank])
+    posture[1] = 1e-3 - leg.positions(posture, contact_arms(leg, [heel]))[0, 1]
+    state = posture, [0.0, -1.0, 0.0, 0.0], 0.05
+    shared = simulate_strike(leg, many, PenaltyGround(), *state)
+    friction = CompliantFriction(1e5 * count, 200.0 * count, 0.8)
+    one = simulate_strike(leg, [heel], PenaltyGround(1e-5 / count, 500.0 * count, friction), *state)
     assert_allclose(shared.position, one.position, rtol=0.0, atol=1e-9)
     assert_allclose(shared.reaction, one.reaction, rtol=0.0, atol=1e-3)
     assert one.peak_reaction > 1.0

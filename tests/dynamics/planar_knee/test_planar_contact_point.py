@@ -142,7 +142,9 @@ def test_gradient_of_the_gap_is_the_normal(kind, gap):
 
 def test_no_common_normal_is_an_error():
     contact = ProfileContact(PolarProfile.circle(R), PolarProfile.line(H, 0.1))
-    with pytest.raises(SimulationError, match="expected a common normal of the profiles, found none"):
+    with pytest.raises(
+        SimulationError, match="expected a common normal of the profiles, found none"
+    ):
         contact.contact(place_for(0.001, 0.05, 0.3))
 
 

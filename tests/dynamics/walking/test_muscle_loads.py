@@ -135,7 +135,9 @@ def test_torque_is_internal_where_a_lateral_muscle_pulls_forwards(leg) -> None:
     loads = walk(leg)
     geometry = muscle_geometry(leg, *(np.radians(walking(n)) for n in ("hip", "knee", "ankle")))
     assert_allclose(
-        loads.axial_torque, np.einsum("nm,nm->n", loads.forces, geometry.pulls[:, :, 4]), rtol=1e-12
+        loads.knee_moment[:, 1],
+        np.einsum("nm,nm->n", loads.forces, geometry.pulls[:, :, 4]),
+        rtol=1e-12,
     )
     lateral = muscle_geometry(leg.select(("biceps_femoris_long",)), STILL, STILL + 0.5, STILL)
     assert lateral.pulls[0, 0, 0] < 0.0
