@@ -111,7 +111,7 @@ def task_at(
 
 
 def replaced(simulation: SimulationConfig, changes: Mapping[str, Any]) -> SimulationConfig:
-    """Return a [simulation] with some of its keys replaced; a ConfigError names what does not fit."""
+    """Return a [simulation] with keys replaced; a ConfigError names what does not fit."""
     try:
         return SimulationConfig.model_validate(simulation.model_dump() | dict(changes))
     except ValidationError as error:

@@ -103,13 +103,15 @@ def test_points_that_land_together_both_count():
     assert_allclose(result.position[:, 2], 0.0, atol=1e-9)
 
 
-@pytest.mark.parametrize(("count", "shank"), [(2, 0.35), (8, 0.2)])
-def test_points_at_one_place_are_one_stiffer_point(count, shank):
+@pytest.mark.parametrize(
+    ("count", "angles", "height"), [(7, [0.21, 0.12], 6e-4), (4, [0.36, 0.38], 2.3e-3)]
+)
+def test_points_at_one_place_are_one_stiffer_point(count, angles, height):
     """They arrive together but for rounding."""
     leg, (heel, _) = striking_leg()
     many = [ContactPoint(f"heel {k}", heel.segment, heel.position) for k in range(count)]
-    posture = np.array([0.0, 0.0, 0.35, shank])
-    posture[1] = 1e-3 - leg.positions(posture, contact_arms(leg, [heel]))[0, 1]
+    posture = np.array([0.0, 0.0, *angles])
+    posture[1] = height - leg.positions(posture, contact_arms(leg, [heel]))[0, 1]
     state = posture, [0.0, -1.0, 0.0, 0.0], 0.05
     shared = simulate_strike(leg, many, PenaltyGround(), *state)
     friction = CompliantFriction(1e5 * count, 200.0 * count, 0.8)
