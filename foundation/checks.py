@@ -76,6 +76,9 @@ def check_number(
         If the value is not a finite number or lies outside the bounds.
     """
     try:
+        if isinstance(value, str):
+            # One that reads as a number would stay a text in the caller's hands.
+            raise TypeError
         number = float(value)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{name}: expected a number, found {value!r}") from error

@@ -159,5 +159,14 @@ def _read_column(
     index = header.index(name)
     cells = [(number, row[index] if index < len(row) else "") for number, row in rows]
     return np.array(
-        [check_number(f"{source}, line {number}, column {name}", cell) for number, cell in cells]
+        [_number(f"{source}, line {number}, column {name}", cell) for number, cell in cells]
     )
+
+
+def _number(name: str, cell: str) -> float:
+    """Return the finite number that a cell holds."""
+    try:
+        number = float(cell)
+    except ValueError as error:
+        raise ValueError(f"{name}: expected a number, found {cell!r}") from error
+    return check_number(name, number)

@@ -33,6 +33,17 @@ def test_python_of_the_readme_runs(tiny_run, capsys):
     assert 0.3 < scope["loads"].force[1] / original.force[1] < 3.0
 
 
+def test_python_of_the_mechanics_runs(capsys):
+    text = (ROOT / "docs" / "mechanics.md").read_text(encoding="utf-8")
+    (code,) = re.findall(r"```python\n(.*?)```", text, re.S)
+    scope = {}
+    exec(code, scope)
+    returned, *_ = capsys.readouterr().out.splitlines()
+    # Flores' law returns a little less than was asked for.
+    assert 0.45 < float(returned) < 0.5
+    assert scope["strike"].peak_reaction > 1.0
+
+
 def test_study_of_the_readme_is_a_valid_configuration(tmp_path):
     (text,) = blocks("toml")
     assert tomllib.loads(text)
