@@ -197,8 +197,6 @@ def _assembled(
         sizes,
         np.ascontiguousarray(whole_shape.T),
         whole_weight,
-        np.ascontiguousarray((whole_shape.T * whole_weight) @ whole_shape),
-        whole_shape.T @ whole_weight,
         cut,
         vectors,
         _slope_metric(corners),

@@ -49,8 +49,6 @@ class Bed(NamedTuple):
     sizes: NDArray[np.float64]
     whole_shape: NDArray[np.float64]
     whole_weight: NDArray[np.float64]
-    whole_mass: NDArray[np.float64]
-    whole_mean: NDArray[np.float64]
     cut_shape: NDArray[np.float64]
     area_vectors: NDArray[np.float64]
     metric: NDArray[np.float64]

@@ -142,50 +142,6 @@ def bear_linear(rows, radius, smoothed, cut):
 
 
 @kernel
-def bear_all_over(rows, mass, mean, offset, with_jacobian):
-    """Do as `bear_block` does for a linear law and elements that bear all over.
-
-    The integral of p phi_j is then that of phi_j phi_k, ``mass`` (6, 6), times the indentations;
-    ``mean`` (6,) holds the integrals of phi_j.
-    """
-    n = LANES
-    depth, size, c = _DEPTH * n, _SIZE * n, _COEFFICIENT * n
-    for j in range(6):
-        bears, shift = (BEARS + j) * n, mean[j] * offset
-        m0, m1, m2 = mass[j, 0], mass[j, 1], mass[j, 2]
-        m3, m4, m5 = mass[j, 3], mass[j, 4], mass[j, 5]
-        for i in range(n):
-            rows[bears + i] = rows[c + i] * (
-                m0 * rows[depth + i]
-                + m1 * rows[depth + n + i]
-                + m2 * rows[depth + 2 * n + i]
-                + m3 * rows[depth + 3 * n + i]
-                + m4 * rows[depth + 4 * n + i]
-                + m5 * rows[depth + 5 * n + i]
-                - shift
-            )
-    for i in range(n):
-        rows[BORNE * n + i] = (
-            mean[0] * rows[size + i]
-            + mean[1] * rows[size + n + i]
-            + mean[2] * rows[size + 2 * n + i]
-            + mean[3] * rows[size + 3 * n + i]
-            + mean[4] * rows[size + 4 * n + i]
-            + mean[5] * rows[size + 5 * n + i]
-        )
-    if not with_jacobian:
-        return
-    for j in range(6):
-        for i in range(n):
-            rows[(BY_OFFSET + j) * n + i] = mean[j] * rows[c + i]
-            rows[(_BY_SLOPE + j) * n + i] = 0.0
-        for k in range(6):
-            stiffness = (STIFFNESS + 6 * j + k) * n
-            for i in range(n):
-                rows[stiffness + i] = mass[j, k] * rows[c + i]
-
-
-@kernel
 def bear_any(law, rows, block_of, count, radius, smoothed, cut):
     """`bear_linear` for any law."""
     n = LANES
@@ -347,9 +303,6 @@ def bear_block(
     if cut:
         shape, weights = bed.cut_shape, bed.cut_weight
     linear, smoothed = is_linear(law), cut and not conservative
-    if linear and not (cut or conservative or with_energy or motion.moving):
-        bear_all_over(rows, bed.whole_mass, bed.whole_mean, offset, with_jacobian)
-        return
     for i in range(BEARS * n, (_ARM if with_jacobian else STIFFNESS) * n):
         rows[i] = 0.0
     for q in range(shape.shape[1]):
