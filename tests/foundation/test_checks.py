@@ -26,6 +26,6 @@ def test_what_is_not_finite_is_named(value):
 
 
 def test_bounds_are_named_with_their_unit():
-    with pytest.raises(ValueError, match="mass: expected > 0 kg and <= 400 kg, found 0.0"):
+    with pytest.raises(ValueError, match=r"mass: expected > 0 kg and <= 400 kg, found 0\.0"):
         check_number("mass", 0.0, above=0.0, at_most=400.0, unit="kg")
     assert check_number("mass", 400.0, above=0.0, at_most=400.0, unit="kg") == 400.0
