@@ -8,7 +8,7 @@ from pathlib import Path
 from numba import njit
 
 #: Fused multiply-add is allowed, other reordering is not: the same machine gives the same bits.
-#: (But for a kernel that the compiler inlines when it is new and calls when it comes from the cache:
+#: (But for a kernel that the compiler inlines when it is new and calls when it is from the cache:
 #: its sums are then fused otherwise. Tests that compare workers with one process find such a one.)
 #: Division by zero gives infinity, since a test for it in a loop keeps the compiler from handling
 #: several turns of the loop at once.
