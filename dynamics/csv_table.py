@@ -1,8 +1,9 @@
-"""Reading of the rows of a table."""
+"""Reading of the rows and cells of a table."""
 
 from __future__ import annotations
 
 import csv
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -40,3 +41,14 @@ def check_once(source: Path, header: Sequence[str], name: str) -> None:
             f"{source}, column {name}: expected it once in the header, found "
             f"{header.count(name)} in {', '.join(header)}"
         )
+
+
+def read_number(where: str, cell: str) -> float:
+    """Return the finite number of a cell; a ValueError says where and what else it is."""
+    try:
+        value = float(cell)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise ValueError(f"{where}: expected a finite number, found {cell or 'nothing'}")
+    return value

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 
-from dynamics.csv_table import check_once, read_rows
+from dynamics.csv_table import check_once, read_number, read_rows
 from dynamics.ligaments import TRANSITION_STRAIN, Ligament
 from foundation.checks import check_in
 
@@ -126,13 +125,4 @@ def _text(where: str, row: Mapping[str, str], column: str) -> str:
 
 
 def _number(where: str, row: Mapping[str, str], column: str) -> float:
-    cell = row.get(column, "")
-    try:
-        value = float(cell)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise ValueError(
-            f"{where}, column {column}: expected a finite number, found {cell or 'nothing'}"
-        )
-    return value
+    return read_number(f"{where}, column {column}", row.get(column, ""))

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 from scipy.interpolate import BSpline, make_interp_spline
 
-from dynamics.csv_table import check_once, read_rows
-from foundation.checks import FloatArray, check_array, check_number, frozen
+from dynamics.csv_table import check_once, read_number, read_rows
+from foundation.checks import FloatArray, check_array, frozen
 
 #: Degree of the spline; its second derivative is then a cubic spline, accurate to fourth order.
 DEGREE = 5
@@ -159,14 +159,5 @@ def _read_column(
     index = header.index(name)
     cells = [(number, row[index] if index < len(row) else "") for number, row in rows]
     return np.array(
-        [_number(f"{source}, line {number}, column {name}", cell) for number, cell in cells]
+        [read_number(f"{source}, line {number}, column {name}", cell) for number, cell in cells]
     )
-
-
-def _number(name: str, cell: str) -> float:
-    """Return the finite number that a cell holds."""
-    try:
-        number = float(cell)
-    except ValueError as error:
-        raise ValueError(f"{name}: expected a number, found {cell!r}") from error
-    return check_number(name, number)

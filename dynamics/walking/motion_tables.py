@@ -8,7 +8,6 @@ they are given.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dynamics.csv_table import read_rows
+from dynamics.csv_table import read_number, read_rows
 from foundation.checks import FloatArray, check_array, check_in, frozen
 
 _OPENSIM = (".mot", ".sto")
@@ -222,19 +221,10 @@ def _numbers(source: Path, names: Sequence[str], line: int, cells: Sequence[str]
             f"{source}, line {line}: expected {len(names)} cells, {names[0]} to {names[-1]}, "
             f"found {len(cells)}"
         )
-    numbers = []
-    for name, cell in zip(names, cells, strict=True):
-        try:
-            number = float(cell)
-        except ValueError:
-            number = math.nan
-        if not math.isfinite(number):
-            raise ValueError(
-                f"{source}, line {line}, column {name}: expected a finite number, found "
-                f"{cell or 'nothing'}"
-            )
-        numbers.append(number)
-    return numbers
+    return [
+        read_number(f"{source}, line {line}, column {name}", cell)
+        for name, cell in zip(names, cells, strict=True)
+    ]
 
 
 def _check_count(source: Path, header: Mapping[str, str], keys: Sequence[str], found: int) -> None:

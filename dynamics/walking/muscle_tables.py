@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from scipy.interpolate import CubicSpline
 
-from dynamics.csv_table import check_once, read_rows
+from dynamics.csv_table import check_once, read_number, read_rows
 from dynamics.walking.knee_mechanism import KneeMechanism
 from dynamics.walking.muscles import BODIES, PASSAGES, REFERENCE_HEIGHT, LegMuscles, Muscle
 from foundation.checks import FloatArray, check_in
@@ -167,12 +167,4 @@ def _position(where: str, row: Mapping[str, str]) -> FloatArray:
 
 
 def _number(where: str, row: Mapping[str, str], column: str) -> float:
-    try:
-        value = float(row[column])
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise ValueError(
-            f"{where}, column {column}: expected a finite number, found {row[column] or 'nothing'}"
-        )
-    return value
+    return read_number(f"{where}, column {column}", row[column])
