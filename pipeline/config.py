@@ -93,11 +93,16 @@ def data_path(text: str, base: Path) -> Path:
     return base / text
 
 
+def independent_path(text: str, base: Path) -> str:
+    """Return a path of a configuration in the folder `base` as it holds wherever it is read."""
+    return text if text.startswith("$") else str((base / text).resolve())
+
+
 def _resolve(config: Config, base: Path) -> Config:
     """Return the configuration with its file paths made independent of where it stands."""
 
     def absolute(text: str) -> str:
-        return text if text.startswith("$") else str((base / text).resolve())
+        return independent_path(text, base)
 
     knee = config.knee
     meshes = {

@@ -68,8 +68,7 @@ class Run:
             If the directory holds something else, or was begun with another configuration.
         """
         stored = self.folder / "config.toml"
-        if self.folder.exists() and not self.folder.is_dir():
-            raise RunError(f"{self.folder}: expected a folder, found a file; choose another --out")
+        check_own_folder(self.folder, stored.name, "run directory")
         if resume and stored.exists():
             changed = changed_keys(stored, dump_config(self.config), "run")
             if changed:
@@ -78,10 +77,6 @@ class Run:
                     f"{', '.join(changed)}; run it without --resume or with another --out"
                 )
             self._recall_times()
-        elif self.folder.exists() and any(self.folder.iterdir()) and not stored.exists():
-            raise RunError(
-                f"{self.folder}: not empty and no run directory; choose another with --out"
-            )
         elif stored.exists():
             self._clear()
         (self.folder / "samples").mkdir(parents=True, exist_ok=True)
@@ -200,6 +195,14 @@ def read_path(file: Path, knee: Knee) -> ReferencePath:
             "same names; run it without --resume or with another --out"
         )
     return path
+
+
+def check_own_folder(folder: Path, mark: str, kind: str) -> None:
+    """Raise a RunError unless a folder is new, empty, or holds the file that marks its kind."""
+    if folder.exists() and not folder.is_dir():
+        raise RunError(f"{folder}: expected a folder, found a file; choose another --out")
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / mark).exists():
+        raise RunError(f"{folder}: not empty and no {kind}; choose another with --out")
 
 
 def changed_keys(stored: Path, current: str, section: str) -> list[str]:

@@ -22,7 +22,7 @@ from pipeline.config import ConfigError, explain, load_config, load_section
 from pipeline.files import replacing, write_json, write_text
 from pipeline.original import chunks_in_processes
 from pipeline.report_inputs import content_of
-from pipeline.run_folder import RunError, changed_keys
+from pipeline.run_folder import RunError, changed_keys, check_own_folder
 from pipeline.samples import ChunkStore, chunk_size, read_table, write_table
 from pipeline.simulation_schema import SimulationConfig
 from pipeline.study_design import study_table
@@ -169,10 +169,7 @@ def _dumped(file: StudyFile) -> dict[str, Any]:
 def _prepare(file: StudyFile, folder: Path, task: Task, *, resume: bool) -> None:
     """Make the folder, or check that the one to be resumed belongs to this study."""
     stored, text = folder / "config.toml", tomli_w.dumps(_dumped(file))
-    if folder.exists() and not folder.is_dir():
-        raise RunError(f"{folder}: expected a folder, found a file; choose another --out")
-    if folder.is_dir() and any(folder.iterdir()) and not (folder / "inputs.json").exists():
-        raise RunError(f"{folder}: not empty and no study; choose another with --out")
+    check_own_folder(folder, "inputs.json", "study")
     if resume and stored.exists():
         changed = changed_keys(stored, text, "study")
         with content_of(folder / "inputs.json"):

@@ -8,7 +8,17 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
-from pipeline.figures import BLUE, GREY, INK, PANEL, VERMILLION, legend_above, panel, picture
+from pipeline.figures import (
+    BLUE,
+    GREY,
+    INK,
+    PANEL,
+    VERMILLION,
+    cycle_axis,
+    legend_above,
+    panel,
+    picture,
+)
 
 _MOST_BINS = 40
 
@@ -51,10 +61,7 @@ def band_panel(percent: ArrayLike, waves: ArrayLike, label: str) -> Figure:
     axes.fill_between(percent, shares[0], shares[4], color=BLUE, alpha=0.18, lw=0, label="5–95 %")
     axes.fill_between(percent, shares[1], shares[3], color=BLUE, alpha=0.35, lw=0, label="25–75 %")
     axes.plot(percent, shares[2], color=INK, lw=1.6, label="median")
-    axes.set_xlim(0.0, 100.0)
-    axes.set_xticks(np.arange(0.0, 101.0, 20.0))
-    axes.set_xlabel("gait cycle [%]")
-    axes.set_ylabel(label)
+    cycle_axis(axes, label)
     legend_above(axes, 3)
     return figure
 

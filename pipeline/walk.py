@@ -12,10 +12,11 @@ import pandas as pd
 import tomli_w
 
 from dynamics.result import SimulationResult
-from pipeline.config import load_config, load_section
+from pipeline.config import independent_path, load_config, load_section
 from pipeline.files import replacing, write_json, write_text
-from pipeline.run_folder import RunError
+from pipeline.run_folder import check_own_folder
 from pipeline.runner import run_study
+from pipeline.samples import write_table
 from pipeline.simulation import simulation_table
 from pipeline.simulation_schema import SimulationConfig
 from pipeline.study import replaced, task_at
@@ -39,13 +40,9 @@ def load_walk(path: str | Path, overrides: tuple[str, ...] = ()) -> WalkFile:
     file, base = load_section(path, WalkFile, overrides), Path(path).parent
     # Tried on the defaults, before a run is made: the run's own values are known to fit.
     replaced(SimulationConfig(), file.simulation)
-
-    def beside(text: str) -> str:
-        return text if text.startswith("$") else str((base / text).resolve())
-
     measured, walk = file.measured, file.walk
-    files = {name: beside(getattr(measured, name)) for name in ("motion", "ground")}
-    config = None if walk.run_config is None else beside(walk.run_config)
+    files = {name: independent_path(getattr(measured, name), base) for name in ("motion", "ground")}
+    config = None if walk.run_config is None else independent_path(walk.run_config, base)
     return file.model_copy(
         update={
             "measured": measured.model_copy(update=files),
@@ -83,13 +80,12 @@ def carry_out(file: WalkFile, folder: Path, *, quiet: bool = False) -> dict[str,
     for text in walk.warnings:
         warnings.warn(text, stacklevel=2)
     _prepare(folder)
-    _write_table(loads_table(walk), folder / _LOADS)
-    _write_table(waveform_table(walk.cycle), folder / _WAVEFORMS)
+    _write_csv(loads_table(walk), folder / _LOADS)
+    _write_csv(waveform_table(walk.cycle), folder / _WAVEFORMS)
     _ensure_run(file, quiet=quiet)
     results, outputs, times = _simulate(file, folder, walk.cycle.period)
     table = simulation_table(results)
-    with replacing(folder / "simulation.parquet") as partial:
-        table.to_parquet(partial)
+    write_table(table, folder / "simulation.parquet")
     summary = summarise(file, walk, results, outputs, table)
     summary["simulation_seconds"] = times
     summary["seconds"] = time.perf_counter() - begun
@@ -127,16 +123,13 @@ def told(summary: dict[str, Any], folder: Path) -> str:
 
 def _prepare(folder: Path) -> None:
     """Make the folder, and remove what an earlier walk wrote of its simulation there."""
-    if folder.exists() and not folder.is_dir():
-        raise RunError(f"{folder}: expected a folder, found a file; choose another --out")
-    if folder.is_dir() and any(folder.iterdir()) and not (folder / _LOADS).exists():
-        raise RunError(f"{folder}: not empty and no walk; choose another with --out")
+    check_own_folder(folder, _LOADS, "walk")
     folder.mkdir(parents=True, exist_ok=True)
     for name in ("simulation.parquet", "walk.json", "walk.html", "config.toml"):
         (folder / name).unlink(missing_ok=True)
 
 
-def _write_table(table: pd.DataFrame, path: Path) -> None:
+def _write_csv(table: pd.DataFrame, path: Path) -> None:
     with replacing(path) as partial:
         table.to_csv(partial, index=False, float_format="%.9g")
 

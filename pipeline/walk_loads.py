@@ -21,8 +21,6 @@ from dynamics.waveforms import GaitCycle
 from pipeline.config import ConfigError, data_path
 from pipeline.walk_schema import MeasuredConfig, WalkFile
 
-_DEGREES = 180.0 / np.pi
-
 
 @dataclass(frozen=True, eq=False)
 class Walk:
@@ -114,9 +112,9 @@ def loads_table(walk: Walk) -> pd.DataFrame:
     columns = {
         "time_s": walk.trial.time,
         "gait_percent": knee.percent,
-        "hip_flexion_deg": _DEGREES * walk.trial.coordinate("hip_flexion"),
-        "knee_flexion_deg": _DEGREES * knee.flexion,
-        "ankle_dorsiflexion_deg": _DEGREES * walk.trial.coordinate("ankle_dorsiflexion"),
+        "hip_flexion_deg": np.degrees(walk.trial.coordinate("hip_flexion")),
+        "knee_flexion_deg": np.degrees(knee.flexion),
+        "ankle_dorsiflexion_deg": np.degrees(walk.trial.coordinate("ankle_dorsiflexion")),
         "hip_extension_moment_Nm": moments[:, 0],
         "knee_extension_moment_Nm": moments[:, 1],
         "ankle_plantarflexion_moment_Nm": moments[:, 2],
@@ -135,7 +133,7 @@ def waveform_table(cycle: GaitCycle) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "gait_percent": cycle.percent,
-            "flexion_deg": _DEGREES * cycle.flexion,
+            "flexion_deg": np.degrees(cycle.flexion),
             "axial_force_N": cycle.axial_force,
             "ap_force_N": cycle.ap_force,
             "internal_torque_Nm": cycle.internal_torque,
