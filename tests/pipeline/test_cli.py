@@ -10,6 +10,8 @@ from studies import ROOT, TINY, run_command, surrogate_arrays
 
 from pipeline import cli
 from pipeline.cli import main
+from pipeline.commands import schema
+from pipeline.commands.command import Answer
 from pipeline.samples import read_table
 
 COMMANDS = (
@@ -24,6 +26,11 @@ COMMANDS = (
     "wear",
     "schema",
 )
+
+
+def replace_schema(monkeypatch, carry_out):
+    """Let the command "schema" do something else."""
+    monkeypatch.setattr(cli, "COMMANDS", (schema.COMMAND._replace(carry_out=carry_out),))
 
 
 @pytest.mark.parametrize("command", [None, *COMMANDS])
@@ -123,7 +130,7 @@ def test_interruption_has_status_130(monkeypatch, capsys):
     def interrupted(options):
         raise KeyboardInterrupt
 
-    monkeypatch.setitem(cli._COMMANDS, "schema", interrupted)
+    replace_schema(monkeypatch, interrupted)
     assert main(["schema"]) == 130
     assert capsys.readouterr().err == "error: interrupted; go on with --resume\n"
 
@@ -132,7 +139,7 @@ def test_own_faults_are_not_hidden(monkeypatch):
     def faulty(options):
         raise KeyError("a fault of the program, not of its input")
 
-    monkeypatch.setitem(cli._COMMANDS, "schema", faulty)
+    replace_schema(monkeypatch, faulty)
     with pytest.raises(KeyError):
         main(["schema"])
 
@@ -140,8 +147,9 @@ def test_own_faults_are_not_hidden(monkeypatch):
 def test_warnings_are_one_line_and_only_while_a_command_runs(monkeypatch, capsys):
     def warning(options):
         warnings.warn("the mesh has a hole", UserWarning, stacklevel=1)
+        return Answer("", None)
 
-    monkeypatch.setitem(cli._COMMANDS, "schema", warning)
+    replace_schema(monkeypatch, warning)
     shown = warnings.showwarning
     assert main(["schema"]) == 0
     assert capsys.readouterr().err == "warning: the mesh has a hole\n"
@@ -152,6 +160,6 @@ def test_system_errors_name_the_file(monkeypatch, capsys):
     def full(options):
         raise OSError(28, "No space left on device", "/runs/x.parquet")
 
-    monkeypatch.setitem(cli._COMMANDS, "schema", full)
+    replace_schema(monkeypatch, full)
     assert main(["schema"]) == 2
     assert capsys.readouterr().err == "error: /runs/x.parquet: No space left on device\n"

@@ -1,0 +1,31 @@
+"""`schema`: every key of a configuration."""
+
+from __future__ import annotations
+
+import argparse
+
+from pipeline.commands.command import Answer, Command
+from pipeline.schema import describe_schema
+from pipeline.study_schema import describe_study
+from pipeline.walk_schema import describe_walk
+
+
+def _add(command: argparse.ArgumentParser) -> None:
+    del command  # takes none
+
+
+def _schema(options: argparse.Namespace) -> Answer:
+    del options
+    studies = describe_study().replace("# Configuration", "# Studies of gait cycles", 1)
+    walks = describe_walk().replace("# Configuration", "# Walks", 1)
+    text = f"{describe_schema()}\n{studies}\n{walks}".rstrip("\n")
+    return Answer(text, text)
+
+
+COMMAND = Command(
+    "schema",
+    "describe every key of a configuration",
+    _add,
+    _schema,
+    ("python -m pipeline schema > keys.md",),
+)

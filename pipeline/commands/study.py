@@ -1,0 +1,41 @@
+"""`study`: Monte Carlo and sensitivity studies of gait cycles."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from pipeline.commands.command import Answer, Command, add_overrides, add_resume
+from pipeline.study import carry_out, load_study, told
+from pipeline.study_factors import describe_factors
+
+
+def _add(command: argparse.ArgumentParser) -> None:
+    what = command.add_mutually_exclusive_group(required=True)
+    what.add_argument("config", type=Path, nargs="?", help="study of cycles (TOML)")
+    what.add_argument("--factors", action="store_true", help="list the named inputs")
+    add_overrides(command)
+    add_resume(command)
+
+
+def _study(options: argparse.Namespace) -> Answer:
+    if options.factors:
+        text = describe_factors()
+        return Answer(text, text)
+    file = load_study(options.config, tuple(options.overrides))
+    folder = options.out or Path("runs") / file.study.name
+    summary = carry_out(file, folder, resume=options.resume, quiet=options.quiet)
+    return Answer(told(summary, folder), summary)
+
+
+COMMAND = Command(
+    "study",
+    "Monte Carlo or sensitivity of gait cycles",
+    _add,
+    _study,
+    (
+        "python -m pipeline study configs/montecarlo.toml",
+        "python -m pipeline study configs/sobol.toml --set study.run=runs/mine",
+        "python -m pipeline study --factors",
+    ),
+)

@@ -1,0 +1,33 @@
+"""`walk`: from measured walking to knee loads, simulated."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from pipeline.commands.command import Answer, Command, add_overrides
+from pipeline.walk import carry_out, load_walk, told
+
+
+def _add(command: argparse.ArgumentParser) -> None:
+    command.add_argument("config", type=Path, help="walk (TOML)")
+    add_overrides(command)
+
+
+def _walk(options: argparse.Namespace) -> Answer:
+    file = load_walk(options.config, tuple(options.overrides))
+    folder = options.out or Path("runs") / file.walk.name
+    content = carry_out(file, folder, quiet=options.quiet)
+    return Answer(told(content, folder), content)
+
+
+COMMAND = Command(
+    "walk",
+    "from measured walking to knee loads, simulated",
+    _add,
+    _walk,
+    (
+        "python -m pipeline walk configs/walking.toml",
+        "python -m pipeline walk mine.toml --set walk.run=runs/mine",
+    ),
+)
