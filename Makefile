@@ -19,7 +19,7 @@ PIP   := $(BIN)/python -m pip --quiet --quiet --disable-pip-version-check --no-i
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help install surrogate test test-slow bench bench-peers lint type format lock clean distclean
+.PHONY: help install surrogate test test-slow coverage dist bench bench-peers lint type format docs lock clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -30,10 +30,10 @@ surrogate: $(STAMP) ## run a study from meshes to report [CONFIG=configs/implant
 	@$(BIN)/python -m pipeline run "$(CONFIG)" $(ARGS)
 
 # One BLAS thread a process, as the test processes share the cores; no result depends on it.
-test test-slow: export OMP_NUM_THREADS := 1
-test test-slow: export OPENBLAS_NUM_THREADS := 1
-test test-slow: export MKL_NUM_THREADS := 1
-test test-slow: export MPLBACKEND := Agg
+test test-slow coverage: export OMP_NUM_THREADS := 1
+test test-slow coverage: export OPENBLAS_NUM_THREADS := 1
+test test-slow coverage: export MKL_NUM_THREADS := 1
+test test-slow coverage: export MPLBACKEND := Agg
 PYTEST = $(BIN)/python -m pytest --numprocesses auto --maxprocesses $(WORKERS) --dist worksteal
 
 test: $(STAMP) ## run the tests but the slow ones [ARGS="-k NAME"]
@@ -41,6 +41,13 @@ test: $(STAMP) ## run the tests but the slow ones [ARGS="-k NAME"]
 
 test-slow: $(STAMP) ## run the slow tests [ARGS="-k NAME"]
 	@$(PYTEST) -m slow $(ARGS)
+
+coverage: $(STAMP) ## run the tests and measure what they cover: htmlcov/index.html
+	@$(PYTEST) -m "not slow" --cov --cov-report=term:skip-covered --cov-report=html $(ARGS)
+
+dist: $(STAMP) ## build wheel and sdist in dist/
+	@rm -rf dist
+	@$(BIN)/python -m build --no-isolation --outdir dist .
 
 bench: $(STAMP) ## measure speed and accuracy, as ratios [ARGS=...]
 	@$(BIN)/python -m benchmarks $(ARGS)
@@ -61,6 +68,9 @@ format: $(STAMP) ## put the code into the house format
 	@$(BIN)/python -m ruff check --fix-only --quiet .
 	@$(BIN)/python -m ruff format .
 
+docs: $(STAMP) ## build the documentation site; it begins at site/index.html
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
+
 # Needs no installed project: a lock that cannot be installed must not stand in its own way.
 lock: ## write requirements.lock anew from pyproject.toml [ARGS="--upgrade"]
 	@$(have_venv) || $(make_venv)
@@ -71,7 +81,7 @@ lock: ## write requirements.lock anew from pyproject.toml [ARGS="--upgrade"]
 	@echo "requirements.lock: $$(grep -c '==' requirements.lock) pins"
 
 clean: ## remove caches and build products (not .venv, not runs/)
-	@rm -rf build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis htmlcov .coverage
+	@rm -rf build dist site *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis htmlcov .coverage
 	@find . \( -path ./$(VENV) -o -path ./.git -o -path ./runs \) -prune \
 		-o -type d -name __pycache__ -prune -exec rm -rf {} +
 

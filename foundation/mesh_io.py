@@ -17,6 +17,9 @@ from numpy.typing import NDArray
 from foundation.checks import FloatArray
 from foundation.triangle_mesh import IntArray, MeshError
 
+#: Largest number of a vertex that a file may name.
+_MOST_VERTICES = 2**31
+
 
 def read_triangles(path: Path) -> tuple[FloatArray, IntArray]:
     """Read the triangles of a file.
@@ -146,6 +149,8 @@ def _obj_fan(corners: list[str], known: int) -> list[tuple[int, int, int]]:
     vertex = [i - 1 if i > 0 else known + i for i in index]
     if len(vertex) < 3:
         raise ValueError(f"a face of {len(vertex)} corners")
+    if max(map(abs, index)) > _MOST_VERTICES:
+        raise ValueError(f"expected vertex numbers up to {_MOST_VERTICES}, found a larger one")
     return [(vertex[0], vertex[k], vertex[k + 1]) for k in range(1, len(vertex) - 1)]
 
 

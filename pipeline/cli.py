@@ -5,38 +5,87 @@ from __future__ import annotations
 import argparse
 import io
 import json
+import math
+import os
 import sys
 import warnings
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Generator, Sequence
+from importlib.metadata import version
+from typing import Any, NoReturn
 
 from dynamics.equations import SimulationError
 from dynamics.equilibrium import EquilibriumError
-from pipeline.commands import COMMANDS
+from pipeline.commands import COMMANDS, GROUPS
 from pipeline.commands.command import Command
 from pipeline.config import ConfigError
+from pipeline.execution import ExecutionError
+from pipeline.progress import silenced, telling_of_compilation
 from pipeline.run_folder import RunError
 from pipeline.samples import StoreError
 from pipeline.stages import StageError
 from surrogates.persistence import SurrogateFileError
 
+PROGRAM = "python -m pipeline"
 #: Errors of what the user gave: one message, exit status 2.
 BAD_INPUT = (ConfigError, RunError, StoreError, SurrogateFileError, ValueError)
 #: Errors of a stage that could not end: one message, exit status 1.
-FAILED_STAGE = (StageError, SimulationError, EquilibriumError)
+FAILED_STAGE = (StageError, ExecutionError, SimulationError, EquilibriumError)
+_DESCRIPTION = """\
+Knee-contact surrogates: from two meshes to a gait simulation.
+
+The usual path, from two meshes of your own to a report:
+  {program} init mine.toml     write a commented configuration, asking what it needs
+  {program} check mine.toml    say what is wrong, and how long a run takes
+  {program} run mine.toml      sample, fit, validate, simulate: runs/mine/report.html
+
+Without meshes, `{program} run` does the same for the built-in implant."""
 
 
-def build_parser() -> argparse.ArgumentParser:
+class _Overview(argparse.RawDescriptionHelpFormatter):
+    """Help of the program: the commands stand in the description, by what they are for."""
+
+    def _iter_indented_subactions(
+        self, action: argparse.Action
+    ) -> Generator[argparse.Action, None, None]:
+        del action
+        yield from ()
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose complaints are as short as other errors, and JSON where that is asked for."""
+
+    def error(self, message: str) -> NoReturn:
+        """Tell what is wrong with the arguments and end with status 2."""
+        self.print_usage(sys.stderr)
+        as_json = "--json" in getattr(self, "given", ()) or "--json" in sys.argv
+        sys.exit(_fail(f"{message}; see `{self.prog} --help`", 2, as_json=as_json))
+
+
+def build_parser(program: str = PROGRAM) -> argparse.ArgumentParser:
     """Return the parser of the command line."""
-    parser = argparse.ArgumentParser(
-        prog="python -m pipeline",
-        description="Knee-contact surrogates: from two meshes to a gait simulation.",
-        epilog="example: python -m pipeline run configs/implant.toml --set design.candidates=2000",
+    parser = _Parser(
+        prog=program,
+        description=f"{_DESCRIPTION.format(program=program)}\n\n{_listed()}",
+        epilog=f"examples:\n  {program} run smoke\n  {program} run mine.toml --help",
+        formatter_class=_Overview,
     )
-    commands = parser.add_subparsers(dest="command", required=True)
+    told = f"knee-contact {version('knee-contact')}"
+    parser.add_argument("-V", "--version", action="version", version=told)
+    commands = parser.add_subparsers(
+        dest="command", required=True, metavar="COMMAND", help="one of those above"
+    )
     for command in COMMANDS:
         _add(commands.add_parser(command.name, **_described(command)), command)
     return parser
+
+
+def _listed() -> str:
+    """Return the commands by what they are for."""
+    lines = []
+    for title, group in GROUPS.items():
+        lines.append(f"to {title}:")
+        lines += [f"  {command.name:<12}{command.text}" for command in group]
+    return "\n".join(lines)
 
 
 def _described(command: Command) -> dict[str, Any]:
@@ -51,35 +100,72 @@ def _described(command: Command) -> dict[str, Any]:
 
 def _add(parser: argparse.ArgumentParser, command: Command) -> None:
     command.add(parser)
-    parser.add_argument("--quiet", action="store_true", help="no progress")
-    parser.add_argument("--json", action="store_true", help="the answer for programs, as JSON")
+    parser.add_argument("--quiet", action="store_true", help="no progress on stderr")
+    parser.add_argument(
+        "--json", action="store_true", help="one JSON document on stdout, errors too"
+    )
     parser.set_defaults(carry_out=command.carry_out)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Carry out a command; return the exit status (0 done, 1 a stage failed, 2 bad input)."""
+    _Parser.given = tuple(sys.argv[1:] if arguments is None else arguments)  # type: ignore[attr-defined]
     options = build_parser().parse_args(arguments)
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(errors="replace")  # a terminal without Unicode is no reason to fail
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without Unicode is no reason to fail
     try:
-        with warnings.catch_warnings():
+        with (
+            warnings.catch_warnings(),
+            silenced(quiet=options.quiet),
+            telling_of_compilation(quiet=options.quiet),
+        ):
             warnings.showwarning = _show_warning
             answer = options.carry_out(options)
+        text = _json(answer.content) if options.json else answer.text
+        return _say(text, answer.status)
     except FAILED_STAGE as error:
-        return _fail(error, 1)
+        return _fail(error, 1, as_json=options.json)
     except OSError as error:
-        return _fail(f"{error.filename}: {error.strerror}" if error.filename else error, 2)
+        text = f"{error.filename}: {error.strerror}" if error.filename else str(error)
+        return _fail(text, 2, as_json=options.json)
     except BAD_INPUT as error:
-        return _fail(error, 2)
+        return _fail(error, 2, as_json=options.json)
     except KeyboardInterrupt:
-        return _fail("interrupted; go on with --resume", 130)
-    text = json.dumps(answer.content, indent=1, ensure_ascii=False) if options.json else answer.text
-    sys.stdout.write(text + "\n")
-    return 0
+        goes_on = "; go on with --resume" if hasattr(options, "resume") else ""
+        return _fail(f"interrupted{goes_on}", 130, as_json=options.json)
 
 
-def _fail(error: BaseException | str, status: int) -> int:
+def _say(text: str, status: int) -> int:
+    """Write an answer; a reader that closes the pipe early has read enough."""
+    try:
+        sys.stdout.write(text + "\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Python would complain again when it flushes the stream at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return status
+
+
+def _json(content: Any) -> str:
+    return json.dumps(_strict(content), indent=1, ensure_ascii=False, allow_nan=False)
+
+
+def _strict(content: Any) -> Any:
+    """Return content that JSON can hold: None for numbers that it does not know."""
+    if isinstance(content, dict):
+        return {str(key): _strict(value) for key, value in content.items()}
+    if isinstance(content, list | tuple):
+        return [_strict(value) for value in content]
+    if isinstance(content, float) and not math.isfinite(content):
+        return None
+    return content
+
+
+def _fail(error: BaseException | str, status: int, *, as_json: bool = False) -> int:
     sys.stderr.write(f"error: {error}\n")
+    if as_json:
+        _say(_json({"error": str(error), "status": status}), status)
     return status
 
 

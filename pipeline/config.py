@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import tomllib
+from collections.abc import Iterable
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -52,23 +54,89 @@ def load_config(path: str | Path, overrides: tuple[str, ...] = ()) -> Config:
     return _resolve(load_section(file, Config, overrides), file.parent)
 
 
+def shipped_configs() -> dict[str, Path]:
+    """Return the shipped configuration files by name."""
+    here = Path(__file__).parent
+    # A wheel carries them in the package; in the repository they stand beside it.
+    for folder in (here / "configs", here.parent / "configs"):
+        if found := sorted(folder.glob("*.toml")):
+            return {file.stem: file for file in found}
+    return {}
+
+
+def shipped_config(name: str) -> Path:
+    """Return the file of a shipped configuration, for example "implant".
+
+    Raises
+    ------
+    ConfigError
+        If there is none of that name.
+    """
+    known = shipped_configs()
+    if name not in known:
+        raise ConfigError(
+            f"{name}: no such file, and no shipped configuration of that name{_near(name, known)}; "
+            f"shipped are {', '.join(known)}, and `python -m pipeline init` writes one of your own"
+        )
+    return known[name]
+
+
+def find_config(text: str | Path) -> Path:
+    """Return the configuration file that the command line names: a path, or a shipped one's name.
+
+    Raises
+    ------
+    ConfigError
+        If it is the name of no shipped configuration and of no file.
+    """
+    path = Path(text)
+    is_name = path.name == str(path) and not path.suffix
+    if not is_name or path.is_file() or (path.is_dir() and str(path) not in shipped_configs()):
+        return path
+    return shipped_config(str(path))
+
+
+def _near(name: str, known: Iterable[str]) -> str:
+    """Return a question after the known name that is most like the one given, if any is."""
+    near = get_close_matches(name, list(known), n=1)
+    return f" (did you mean {near[0]}?)" if near else ""
+
+
 def load_section(
     path: str | Path, schema: type[AnySection], overrides: tuple[str, ...] = ()
 ) -> AnySection:
     """Read a file of any schema, its values as they stand there; as `load_config` otherwise."""
+    return checked_section(read_tree(path, overrides), schema, str(Path(path)))
+
+
+def read_tree(path: str | Path, overrides: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Return the keys of a TOML file, some replaced; a ConfigError tells why it cannot be read."""
     file = Path(path)
     try:
         tree = tomllib.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
-        raise ConfigError(f"{file}: cannot be read ({error.strerror})") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(
+            f"{file}: cannot be read ({error.strerror}); expected a TOML file, or the name of a "
+            f"shipped one ({', '.join(shipped_configs())})"
+        ) from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ConfigError(f"{file}: expected a TOML file, found: {error}") from error
+    if not tree and not overrides:
+        raise ConfigError(
+            f"{file}: expected at least one key, found none; `python -m pipeline init` writes a "
+            "configuration"
+        )
     for override in overrides:
         _override(tree, override)
+    return tree
+
+
+def checked_section(tree: dict[str, Any], schema: type[AnySection], source: str) -> AnySection:
+    """Return what TOML gave as a section of the schema; a ConfigError names every wrong key."""
     try:
-        return schema.model_validate(_with_tuples(tree))
+        return schema.model_validate(tuples_of(tree))
     except ValidationError as error:
-        raise ConfigError(explain(str(file), error, schema)) from error
+        raise ConfigError(explain(source, error, schema)) from error
 
 
 def write_config(config: Config, path: Path) -> None:
@@ -124,11 +192,15 @@ def _resolve(config: Config, base: Path) -> Config:
             return section
         return section.model_copy(update={"thickness_file": absolute(section.thickness_file)})
 
+    original = config.original
+    if original.file is not None:
+        original = original.model_copy(update={"file": absolute(original.file)})
     contact = layer(config.contact)
     if contact.femur_layer is not None:
         contact = contact.model_copy(update={"femur_layer": layer(contact.femur_layer)})
     return config.model_copy(
         update={
+            "original": original,
             "knee": knee.model_copy(update=meshes),
             "contact": contact,
             "simulation": simulation.model_copy(update=tables),
@@ -153,15 +225,20 @@ def _override(tree: dict[str, Any], text: str) -> None:
     tree[names[-1]] = parsed
 
 
-def _with_tuples(value: Any) -> Any:
+def tuples_of(value: Any) -> Any:
     """Return what TOML gave with its lists as tuples: the schema is strict, and frozen."""
     if isinstance(value, dict):
-        return {key: _with_tuples(item) for key, item in value.items()}
-    return tuple(map(_with_tuples, value)) if isinstance(value, list) else value
+        return {key: tuples_of(item) for key, item in value.items()}
+    return tuple(map(tuples_of, value)) if isinstance(value, list) else value
 
 
 def explain(source: str, error: ValidationError, schema: type[BaseModel] = Config) -> str:
-    """Return one sentence per key: what was expected, and what was found."""
+    """Return what is wrong with each key: what was expected, and what was found."""
+    return f"{source}: " + "; ".join(explanations(error, schema).values())
+
+
+def explanations(error: ValidationError, schema: type[BaseModel] = Config) -> dict[str, str]:
+    """Return by dotted key what was expected, and what was found."""
     expected: dict[str, list[str]] = {}
     found: dict[str, str] = {}
     items = error.errors()
@@ -170,22 +247,32 @@ def explain(source: str, error: ValidationError, schema: type[BaseModel] = Confi
         inside = [i for i in items if i["loc"][:-1] and i["loc"][: len(item["loc"])] == item["loc"]]
         if item["type"] == "too_short" and len(inside) > 1:
             continue
-        # Of a key that may be of several types pydantic names the type as well.
-        parts = [str(p) for p in item["loc"] if isinstance(p, int) or p.isidentifier()]
+        parts = _key(item)
         where = ".".join(parts)
         expected.setdefault(where, []).append(_expectation(item, parts, schema))
         shown = item["type"] != "missing" and not isinstance(item["input"], dict | Section)
         if shown and item["type"] != "extra_forbidden":
             value = item["input"]
             found[where] = f", found {list(value) if isinstance(value, tuple) else value!r}"
-    told = [
-        key
+    return {
+        key: key
         + ": " * bool(key)
         + " or ".join(texts).replace(" or expected", " or")
         + found.get(key, "")
         for key, texts in expected.items()
+    }
+
+
+def _key(item: ErrorDetails) -> list[str]:
+    """Return the names that lead to the key an error is about."""
+    # Of a key that may be of several types pydantic names the type as well; an unknown key, which
+    # comes last, may be called anything.
+    last = len(item["loc"]) - 1 if item["type"] == "extra_forbidden" else None
+    return [
+        str(part)
+        for place, part in enumerate(item["loc"])
+        if isinstance(part, int) or part.isidentifier() or place == last
     ]
-    return f"{source}: " + "; ".join(told)
 
 
 def _expectation(item: ErrorDetails, parts: list[str], schema: type[BaseModel]) -> str:
@@ -193,7 +280,8 @@ def _expectation(item: ErrorDetails, parts: list[str], schema: type[BaseModel]) 
         section = schema
         for name in (part for part in parts[:-1] if not part.isdecimal()):
             section = section_of(section.model_fields[name].annotation) or section
-        return f"unknown key, expected one of {', '.join(section.model_fields)}"
+        known = section.model_fields
+        return f"unknown key{_near(parts[-1], known)}, expected one of {', '.join(known)}"
     message = item["msg"].removeprefix("Value error, ")
     if item["type"] in _EXPECTED:
         return f"expected {_EXPECTED[item['type']]}"

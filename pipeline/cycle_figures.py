@@ -19,7 +19,7 @@ from matplotlib.tri import Triangulation
 from numpy.typing import ArrayLike, NDArray
 
 from foundation.checks import FloatArray
-from pipeline.figures import BLUE, GREY, INK, ORANGE, VERMILLION, picture
+from pipeline.figures import BLUE, GREY, INK, ORANGE, SHADES, VERMILLION, picture
 
 Triangles = tuple[FloatArray, NDArray[np.int64]]
 
@@ -32,7 +32,6 @@ INPUT_COLOURS = {
     "flexion": "#CC79A7",
     "all loads": VERMILLION,
 }
-PRESSURE_COLOURS, WEAR_COLOURS = "viridis", "cividis"
 _METAL, _PLASTIC = (0.72, 0.76, 0.82), (0.96, 0.93, 0.84)
 # Where the eye stands: from the lateral side, turned to the front and raised [rad].
 _TURN, _RAISE = np.radians(32.0), np.radians(20.0)
@@ -79,7 +78,7 @@ def frame_panel(
     above = figure.add_axes((0.0, 1.0 - tall / whole, 1.0, tall / whole))
     _knee(above, femur_mm, tibia_mm, pressure_MPa, Normalize(0.0, limit_MPa), extent_mm)
     below = figure.add_axes((0.19, 0.45 / whole, 0.76, flat / whole))
-    _map(below, tibia_mm, pressure_MPa, Normalize(0.0, limit_MPa), PRESSURE_COLOURS)
+    _map(below, tibia_mm, pressure_MPa, Normalize(0.0, limit_MPa))
     _crosses(below, centres_mm)
     below.set_xlabel("lateral [mm]", labelpad=1.0)
     below.set_ylabel("anterior [mm]", labelpad=0.0)
@@ -113,10 +112,10 @@ def _knee(
     extent: Sequence[float],
 ) -> None:
     """Draw both surfaces, the far triangles first."""
-    shown = ScalarMappable(scale, PRESSURE_COLOURS).to_rgba(pressure)[:, :3]
+    shown = ScalarMappable(scale, SHADES).to_rgba(pressure)[:, :3]
     plastic = np.where(pressure[:, None] > 0.0, shown, _PLASTIC)
     metal = np.broadcast_to(_METAL, (len(femur[1]), 3))
-    walls = _walls(tibia)
+    walls = walls_of(tibia)
     sides = np.broadcast_to(_PLASTIC, (len(walls), 3))
     corners, colours, depths = [], [], []
     for points, own, nearer in (
@@ -139,7 +138,7 @@ def _knee(
     _triad(axes)
 
 
-def _walls(tibia: Triangles) -> FloatArray:
+def walls_of(tibia: Triangles) -> FloatArray:
     """Return triangles (W, 3, 3) from the border of a surface down to a level plane."""
     vertices, faces = tibia
     edges = np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]])
@@ -186,7 +185,7 @@ def _triad(axes: Axes) -> None:
         axes.text(x, y, name, transform=axes.transAxes, ha="center", va="center", fontsize=8)
 
 
-def _map(axes: Axes, tibia: Triangles, values: FloatArray, scale: Normalize, colours: str) -> None:
+def _map(axes: Axes, tibia: Triangles, values: FloatArray, scale: Normalize) -> None:
     """Draw values on the plateau seen from above, with the letters of its sides."""
     vertices, faces = tibia
     mesh = Triangulation(vertices[:, 2], vertices[:, 0], faces)
@@ -194,7 +193,7 @@ def _map(axes: Axes, tibia: Triangles, values: FloatArray, scale: Normalize, col
     # Where nothing is, the plateau itself is seen, in grey.
     axes.tripcolor(mesh, facecolors=np.ones(len(faces)), cmap="Greys", vmin=0.0, vmax=8.0)
     shown = np.ma.masked_less_equal(values, 0.0)
-    axes.tripcolor(mesh, facecolors=shown, cmap=colours, norm=scale)
+    axes.tripcolor(mesh, facecolors=shown, cmap=SHADES, norm=scale)
     axes.margins(0.06)
     axes.set_aspect("equal")
     axes.locator_params(nbins=5)
@@ -212,7 +211,7 @@ def _crosses(axes: Axes, centres: Sequence[ArrayLike]) -> None:
 def colour_bar(limit: float, label: str) -> Figure:
     """Draw the colour scale that the frames share, from 0 to a limit."""
     figure = Figure(figsize=(4.0, 0.62), layout="constrained")
-    shade = ScalarMappable(Normalize(0.0, limit), PRESSURE_COLOURS)
+    shade = ScalarMappable(Normalize(0.0, limit), SHADES)
     figure.colorbar(shade, cax=figure.add_subplot(), orientation="horizontal", label=label)
     return figure
 
@@ -238,11 +237,11 @@ def wear_panel(
     halves = figure.subplots(1, len(depth_um), sharex=True, sharey=True)
     scale = Normalize(0.0, max(float(np.max(depth_um)), 1e-12))
     for axes, depth, title in zip(halves, depth_um, titles, strict=True):
-        _map(axes, tibia_mm, depth, scale, WEAR_COLOURS)
+        _map(axes, tibia_mm, depth, scale)
         axes.set_title(title, loc="left")
         axes.set_xlabel("lateral [mm]")
     halves[0].set_ylabel("anterior [mm]")
-    shade = ScalarMappable(scale, WEAR_COLOURS)
+    shade = ScalarMappable(scale, SHADES)
     figure.colorbar(shade, ax=list(halves), label=label, shrink=0.85, pad=0.02)
     return figure
 

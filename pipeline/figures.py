@@ -21,11 +21,9 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from matplotlib.tri import Triangulation
 from numpy.typing import ArrayLike, NDArray
-
-from surrogates.cross_validation import NORMAL_95
+from PIL import Image
 
 INK = "#222222"
 BLUE, ORANGE, VERMILLION, GREY = "#0072B2", "#E69F00", "#D55E00", "#8A8A8A"
@@ -36,7 +34,8 @@ MODEL_STYLE: dict[Any, Any] = {
 }
 #: Colour and marker of each compartment.
 COMPARTMENT_STYLE: dict[Any, Any] = {"medial": (BLUE, "o"), "lateral": (ORANGE, "^")}
-_PRESSURE_COLOURS = "viridis"
+#: Colour scale of pressure and depth: evenly stepped, also to colour-blind eyes.
+SHADES = "cividis"
 
 _STYLE: dict[Any, Any] = {
     "font.family": "DejaVu Sans",
@@ -57,7 +56,6 @@ _STYLE: dict[Any, Any] = {
     "svg.hashsalt": "report",
 }
 _DOTS_PER_INCH = 150
-_MOST_ERRORS = 6.0
 #: Of a picture that shares its row with others [inch].
 PANEL = (4.0, 2.7)
 
@@ -86,8 +84,17 @@ def data_uri(figure: Figure, kind: Literal["svg", "png"]) -> str:
         media = "image/svg+xml"
     else:
         FigureCanvasAgg(figure).print_figure(content, format="png", dpi=_DOTS_PER_INCH)
+        content = _palette(content)
         media = "image/png"
     return f"data:{media};base64,{base64.b64encode(content.getvalue()).decode('ascii')}"
+
+
+def _palette(content: io.BytesIO) -> io.BytesIO:
+    """Return a PNG with a palette of 256 colours, which takes a third of the space."""
+    smaller = io.BytesIO()
+    few = Image.open(content).convert("RGB").quantize(256, dither=Image.Dither.NONE)
+    few.save(smaller, format="png", optimize=True)
+    return smaller
 
 
 def panel(size: tuple[float, float] = PANEL) -> tuple[Figure, Axes]:
@@ -132,101 +139,6 @@ def path_panel(
     axes.set_xlabel("flexion [°]")
     axes.set_ylabel(label)
     legend_above(axes, 3)
-    return figure
-
-
-@picture("svg")
-def parity_panel(
-    truth: Mapping[str, ArrayLike], prediction: Mapping[str, ArrayLike], title: str, unit: str
-) -> Figure:
-    """Draw predicted over true values of one quantity, both compartments in one panel.
-
-    Parameters
-    ----------
-    truth, prediction : mapping
-        Compartment -> (N,) values in `unit`; NaN is left out.
-    title, unit : str
-        Name and unit of the quantity.
-    """
-    figure, axes = panel((3.3, 3.3))
-    values = np.concatenate([np.ravel(v) for v in (*truth.values(), *prediction.values())])
-    known = values[np.isfinite(values)]
-    ends = np.array([known.min(), known.max()]) if known.size else np.array([0.0, 1.0])
-    # A quantity that is nearly constant still needs a frame of some width.
-    ends = ends + np.array([-1.0, 1.0]) * max(0.04 * np.ptp(ends), 1e-9 * np.abs(ends).max(), 1e-12)
-    axes.plot(ends, ends, color=GREY, lw=1.0, zorder=1)
-    for name, (colour, marker) in COMPARTMENT_STYLE.items():
-        axes.scatter(
-            *(truth[name], prediction[name]), s=9, c=colour, marker=marker, alpha=0.55, lw=0,
-            label=name, rasterized=True, zorder=2,
-        )  # fmt: skip
-    axes.set(xlim=ends, ylim=ends, aspect="equal")
-    axes.set_title(f"{title} [{unit}]", loc="left")
-    axes.set_xlabel("original")
-    axes.set_ylabel("surrogate")
-    axes.locator_params(nbins=5)
-    axes.legend(loc="upper left", handletextpad=0.1, borderaxespad=0.1, markerscale=1.6)
-    return figure
-
-
-@picture("svg")
-def learning_panel(samples: ArrayLike, errors: ArrayLike, label: str) -> Figure:
-    """Draw a cross-validated error over the number of samples.
-
-    Parameters
-    ----------
-    samples, errors : (N,)
-        Of each round's surrogates and, last, of the final ones, which are marked.
-    label : str
-        Name and unit of the error.
-    """
-    figure, axes = panel()
-    counts, values = np.asarray(samples, dtype=float), np.asarray(errors, dtype=float)
-    axes.plot(counts, values, "o-", color=BLUE, lw=1.8, ms=4.5, label="rounds (c)")
-    axes.plot(counts[-1:], values[-1:], "D", color=VERMILLION, ms=7.0, label="final (g)")
-    if values.min() > 0.0:
-        axes.set_yscale("log")
-        axes.yaxis.set_major_formatter(FuncFormatter(_plain_number))
-        # Less than two decades have hardly a tick of their own.
-        few = values.max() < 100.0 * values.min()
-        axes.yaxis.set_minor_formatter(FuncFormatter(_plain_number) if few else NullFormatter())
-        axes.yaxis.set_minor_locator(LogLocator(subs=(2.0, 5.0)))
-        axes.set_ylim(0.7 * values.min(), 1.4 * values.max())
-    axes.set_xlabel("samples of both compartments")
-    axes.set_ylabel(label)
-    legend_above(axes, 2)
-    return figure
-
-
-def _plain_number(value: float, _: float) -> str:
-    return f"{value:g}"
-
-
-@picture("svg")
-def quantile_panel(compartment: str, normal: ArrayLike, held_out: ArrayLike) -> Figure:
-    """Draw the quantiles of standardised held-out residuals over those of a normal distribution.
-
-    Parameters
-    ----------
-    compartment : str
-        Which one, for colour and title.
-    normal, held_out : (N,)
-        Quantiles at the same probabilities. What is beyond six standard errors is drawn there.
-    """
-    figure, axes = panel((3.3, 3.3))
-    x, y = np.asarray(normal, dtype=float), np.asarray(held_out, dtype=float)
-    reach = 1.08 * min(max(np.abs(x).max(), np.abs(y).max()), _MOST_ERRORS)
-    ends = np.array([-reach, reach])
-    axes.axvspan(-NORMAL_95, NORMAL_95, color=GREY, alpha=0.12, lw=0)
-    axes.plot(ends, ends, color=GREY, lw=1.0, zorder=1)
-    colour, marker = COMPARTMENT_STYLE[compartment]
-    beyond = np.clip(y, *ends)
-    axes.plot(x, beyond, marker, color=colour, ms=3.2, mew=0.0, alpha=0.8, clip_on=False, zorder=2)
-    axes.set(xlim=ends, ylim=ends, aspect="equal")
-    axes.set_title(compartment, loc="left")
-    axes.set_xlabel("normal quantile")
-    axes.set_ylabel("residual over standard error")
-    axes.locator_params(nbins=7)
     return figure
 
 
@@ -310,7 +222,7 @@ def pressure_panel(
         axes.set(aspect="equal", xlabel="lateral [mm]")
         axes.set_title(title, loc="left")
     halves[0].set_ylabel("anterior [mm]")
-    shade = ScalarMappable(scale, _PRESSURE_COLOURS)
+    shade = ScalarMappable(scale, SHADES)
     figure.colorbar(shade, ax=list(halves), label="pressure [MPa]", shrink=0.8, pad=0.02)
     return figure
 
@@ -322,11 +234,11 @@ def _plateau(
     # Where nothing touches the plateau itself is seen, in grey.
     axes.tripcolor(mesh, facecolors=np.ones(len(pressure)), cmap="Greys", vmin=0.0, vmax=8.0)
     shown = np.ma.masked_less_equal(pressure, 0.0)
-    axes.tripcolor(mesh, facecolors=shown, cmap=_PRESSURE_COLOURS, norm=scale)
+    axes.tripcolor(mesh, facecolors=shown, cmap=SHADES, norm=scale)
 
 
 def _marks(axes: Axes, centres: Sequence[ArrayLike]) -> None:
     known = np.array([c for c in centres if np.isfinite(c).all()]).reshape(-1, 3)
     # White below the colour, so that the mark is seen on every shade.
-    for colour, size, width in (("white", 10, 3.4), (VERMILLION, 8, 1.6)):
+    for colour, size, width in (("white", 7, 2.6), (VERMILLION, 6, 1.2)):
         axes.plot(known[:, 2], known[:, 0], "+", color=colour, ms=size, mew=width)

@@ -2,12 +2,46 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+
+#: Version of the JSON documents; those without one are read as of the first.
+DOCUMENT_VERSION = 1
+_NO_ROOM = "make room, then go on with --resume"
+_NO_RIGHT = "choose a place that can be written to with --out"
+#: What can be done about an error of writing.
+_REMEDIES = {
+    errno.ENOSPC: _NO_ROOM,
+    errno.EDQUOT: _NO_ROOM,
+    errno.EFBIG: _NO_ROOM,
+    errno.EROFS: _NO_RIGHT,
+    errno.EACCES: _NO_RIGHT,
+    errno.EPERM: _NO_RIGHT,
+}
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Say in an error of the system which file was written, and what to do.
+
+    Raises
+    ------
+    OSError
+        In place of any that is raised within, with the same number.
+    """
+    try:
+        yield
+    except OSError as error:
+        number = error.errno or 0
+        reason = os.strerror(number).lower() if number else " ".join(str(error).split())
+        remedy = _REMEDIES.get(number)
+        told = f"cannot be written ({reason})" + (f"; {remedy}" if remedy else "")
+        raise OSError(number, told, str(path)) from error
 
 
 @contextmanager
@@ -18,14 +52,22 @@ def replacing(path: Path) -> Iterator[Path]:
     ----------
     path : Path
         Where the file belongs; its folder is made.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written; the message names it and what to do.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_suffix(".partial")
-    try:
-        yield partial
-        os.replace(partial, path)
-    finally:
-        partial.unlink(missing_ok=True)
+    with writing(path):
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            yield partial
+            os.replace(partial, path)
+        finally:
+            # Where nothing can be written, nothing was left.
+            with suppress(OSError):
+                partial.unlink(missing_ok=True)
 
 
 def write_text(path: Path, text: str) -> None:
@@ -37,3 +79,19 @@ def write_text(path: Path, text: str) -> None:
 def write_json(path: Path, content: Any) -> None:
     """Write a JSON file; NaN and infinity are refused."""
     write_text(path, json.dumps(content, indent=1, allow_nan=False, ensure_ascii=False) + "\n")
+
+
+def write_document(path: Path, content: Mapping[str, Any]) -> None:
+    """Write a JSON file for others to read, headed by its format (after its name) and version."""
+    head = {"format": f"knee-contact {path.stem}", "version": DOCUMENT_VERSION}
+    write_json(path, {**head, **content, **head})
+
+
+def check_version(content: Mapping[str, Any]) -> None:
+    """Raise a ValueError if a JSON document is of a later version than this program knows."""
+    version = content.get("version", DOCUMENT_VERSION)
+    if version not in range(1, DOCUMENT_VERSION + 1):
+        raise ValueError(
+            f"expected version {DOCUMENT_VERSION} or before, found {version!r}; read it with the "
+            "version of knee-contact that wrote it"
+        )

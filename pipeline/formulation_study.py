@@ -160,7 +160,7 @@ def _row(
     settings = run.config.surrogate.model_copy(update={"pose_at": variant.pose_at})
     pairs = [(variant.formulation, family)]
     try:
-        (fitted,) = fit(samples, space, settings, pairs, run.config.run.seed, run.workers)
+        (fitted,) = fit(samples, space, settings, pairs, run.config.run.seed, run.execution)
     except stages.StageError as error:
         return row | {"failed": str(error)}
     found = _errors(fitted.knee, held_out.knee if whole else held_out.compartments)

@@ -1,7 +1,8 @@
 """Frames of the knee through the cycle and its wear: what the report draws, as arrays in files.
 
 A report is made from the files of a run alone, so that the surfaces and the pressures on them are
-stored with it. The femur is thinned out, since a picture a few hundred pixels wide shows no more.
+stored with it. Fine surfaces are thinned out, since a picture a few hundred pixels wide shows no
+more.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.spatial import cKDTree
 
 from dynamics.result import SimulationResult
 from dynamics.wear import bed_wear, surrogate_wear
@@ -24,18 +26,17 @@ from foundation.triangle_mesh import TriangleMesh
 from pipeline.files import replacing
 from pipeline.original import Knee
 
-#: Instants of the frames [% of the cycle]: both peaks of the axial force, the dwells between and
-#: after them, and the swing.
-FRAME_INSTANTS = (0.0, 13.0, 25.0, 45.0, 55.0, 65.0, 75.0, 90.0)
-#: A femur of more triangles is thinned out for the pictures.
-MOST_TRIANGLES = 12000
+#: Instants of the frames [% of the cycle].
+FRAME_INSTANTS = tuple(np.linspace(0.0, 100.0, 51).tolist())
+#: A femur, and a plateau, of more triangles are thinned out.
+MOST_TRIANGLES, MOST_OF_PLATEAU = 12000, 20000
 _PEAK, _CENTRE = LOAD_COLUMNS.index("peak_pressure_Pa"), LOAD_COLUMNS.index("cop_x_m")
 _MODELS = ("original", "surrogate")
 
 
 @dataclass(frozen=True, eq=False)
 class Frames:
-    """The knee at a few instants of the cycle.
+    """The knee at instants of the cycle.
 
     Parameters
     ----------
@@ -51,13 +52,17 @@ class Frames:
         Tibial frame [m].
     tibia_faces : (F, 3) int64
         Triangles of the plateau.
-    pressure_Pa : (K, F) float64
+    pressure_Pa : (K, F) float32
         Of the original model at these poses [Pa].
     peak_Pa : (2, K) float64
         Largest pressure of either compartment, as the original and the surrogate give it on
         their own cycles [Pa].
     centre_m : (2, K, 2, 3) float64
         Centres of pressure of each model, medial and lateral [m]; NaN without contact.
+    surrogate_poses : (K, 6) float64, optional
+        Of the cycle driven by the surrogate [rad, m]. Files of earlier versions have none.
+    surrogate_pressure_Pa : (K, F) float32, optional
+        Of the original model at the surrogate's poses [Pa].
     """
 
     gait_percent: FloatArray
@@ -66,9 +71,11 @@ class Frames:
     femur_faces: NDArray[np.int64]
     tibia_vertices: FloatArray
     tibia_faces: NDArray[np.int64]
-    pressure_Pa: FloatArray
+    pressure_Pa: NDArray[np.float32]
     peak_Pa: FloatArray
     centre_m: FloatArray
+    surrogate_poses: FloatArray | None = None
+    surrogate_pressure_Pa: NDArray[np.float32] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,22 +117,27 @@ def frames_of(knee: Knee, results: Mapping[str, SimulationResult]) -> Frames:
     """
     original, model = results["original"], knee.model
     percent = original.gait_percent
-    chosen = [int(np.argmin(np.abs(percent - instant))) for instant in FRAME_INSTANTS]
+    chosen = np.unique([np.argmin(np.abs(percent - instant)) for instant in FRAME_INSTANTS])
     loads = np.array([results[name].compartment_loads[:, chosen] for name in _MODELS])
-    vertices, faces = thinned(model.femur, MOST_TRIANGLES)
-    poses = original.poses[chosen]
+    femur, tibia = thinned(model.femur, MOST_TRIANGLES), thinned(model.tibia, MOST_OF_PLATEAU)
+    shown = nearest_faces(model.tibia, *tibia)
+    poses = [results[name].poses[chosen] for name in _MODELS]
+    pressure = [
+        np.array([model.spring_state(Pose.from_array(q)).pressure[shown] for q in each], np.float32)
+        for each in poses
+    ]
     return Frames(
         gait_percent=percent[chosen],
-        poses=poses,
-        femur_vertices=vertices,
-        femur_faces=faces,
-        tibia_vertices=model.tibia.vertices,
-        tibia_faces=model.tibia.faces,
-        pressure_Pa=np.array(
-            [model.spring_state(Pose.from_array(pose)).pressure for pose in poses]
-        ),
+        poses=poses[0],
+        femur_vertices=femur[0],
+        femur_faces=femur[1],
+        tibia_vertices=tibia[0],
+        tibia_faces=tibia[1],
+        pressure_Pa=pressure[0],
         peak_Pa=loads[..., _PEAK].max(axis=1),
         centre_m=np.moveaxis(loads[..., _CENTRE : _CENTRE + 3], 1, 2),
+        surrogate_poses=poses[1],
+        surrogate_pressure_Pa=pressure[1],
     )
 
 
@@ -146,8 +158,9 @@ def wear_of_cycle(knee: Knee, results: Mapping[str, SimulationResult], law: Wear
 
 
 def write_arrays(path: Path, content: Frames | WearOfCycle) -> None:
-    """Write the arrays of a dataclass by the names of its fields."""
+    """Write the arrays of a dataclass by the names of its fields; those that are None are not."""
     arrays = {each.name: getattr(content, each.name) for each in fields(content)}
+    arrays = {name: array for name, array in arrays.items() if array is not None}
     with replacing(path) as partial, partial.open("wb") as stream:
         np.savez_compressed(stream, **arrays)
 
@@ -173,6 +186,24 @@ def thinned(mesh: TriangleMesh, most: int) -> tuple[FloatArray, NDArray[np.int64
         vertices, faces = _clustered(mesh, cell)
         cell *= 1.1
     return vertices, faces
+
+
+def nearest_faces(
+    mesh: TriangleMesh, vertices: FloatArray, faces: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return the triangle of a mesh (F,) whose middle is nearest to that of each of a thinned one.
+
+    Parameters
+    ----------
+    mesh : TriangleMesh
+        What was thinned out.
+    vertices, faces : (V, 3) float64, (F, 3) int64
+        What `thinned` returned of it.
+    """
+    if len(faces) == len(mesh.faces):
+        return np.arange(len(faces))
+    middles = np.asarray(mesh.vertices)[np.asarray(mesh.faces)].mean(axis=1)
+    return np.asarray(cKDTree(middles).query(vertices[faces].mean(axis=1))[1], dtype=np.int64)
 
 
 def _clustered(mesh: TriangleMesh, cell: float) -> tuple[FloatArray, NDArray[np.int64]]:

@@ -16,12 +16,14 @@ from dynamics.protocol import ContactModel
 from dynamics.result import SimulationResult
 from dynamics.waveforms import GaitCycle
 from dynamics.wear_law import WearLaw
+from foundation.loads import COMPARTMENTS
 from foundation.pose import Pose
 from pipeline.assessment import speed
 from pipeline.combinations import COMBINATIONS, Drive, compare_combinations, told
 from pipeline.files import replacing
 from pipeline.frames import frames_of, wear_of_cycle, write_arrays
 from pipeline.original import Knee
+from pipeline.progress import bar
 from pipeline.run_folder import Run
 from pipeline.samples import write_table
 from pipeline.simulation import (
@@ -33,12 +35,17 @@ from pipeline.simulation import (
 )
 from pipeline.simulation_schema import SimulationConfig
 from pipeline.stages import StageError
+from pipeline.table_original import Original, TableOriginal, mask_predictions
 from surrogates.space import ReferencePath
 from surrogates.whole_knee import AnyKnee
 
 _ADVICE = (
     "stage h, driven by the {name}: {error}; knee.npz and validation.json are written: if the "
     "original ends and the surrogate does not, look at the surrogate's errors and take more samples"
+)
+_ALONE = (
+    "stage h, driven by the surrogate: {error}; knee.npz and validation.json are written: look at "
+    "the surrogate's errors, and whether the table holds the poses and loads of the cycle"
 )
 #: Instants of the cycle at which the pressure is mapped [% of the cycle].
 MAP_INSTANTS = (13.0, 25.0, 45.0, 70.0)
@@ -55,9 +62,9 @@ def simulate_both(run: Run, knee: Knee, main: AnyKnee, path: ReferencePath) -> N
 
     results, nominal = {}, gait_cycle(config)
     for name, model in (("surrogate", main), ("original", knee.model)):
-        with tqdm(total=100, unit="%", desc=name, disable=run.quiet) as bar:
+        with bar(100, "%", name, quiet=run.quiet) as shown:
             try:
-                simulate_gait(model, simulator, config, start, _percent(bar))
+                simulate_gait(model, simulator, config, start, _percent(shown))
                 # Compiling is part of the first simulation of a process, so the second is timed.
                 results[name] = drive(model, nominal)
             except (EquilibriumError, SimulationError) as error:
@@ -77,9 +84,39 @@ def simulate_both(run: Run, knee: Knee, main: AnyKnee, path: ReferencePath) -> N
     run.write_json("simulation.json", content)
 
 
-def _percent(bar: tqdm[Any]) -> Callable[[float], None]:
+def simulate_cycle(run: Run, original: Original, main: AnyKnee, path: ReferencePath) -> None:
+    """Stage h: by both models, or by the surrogate alone where a table is the original."""
+    if isinstance(original, TableOriginal):
+        simulate_alone(run, original, main, path)
+    else:
+        simulate_both(run, original, main, path)
+
+
+def simulate_alone(run: Run, table: TableOriginal, main: AnyKnee, path: ReferencePath) -> None:
+    """Stage h without an original model: the cycle driven by the surrogate of a table."""
+    config = run.config.simulation
+    start = Pose.from_array(path.poses(np.clip(np.zeros(1), *path.flexion[[0, -1]]))[0])
+    with bar(100, "%", "surrogate", quiet=run.quiet) as shown:
+        try:
+            simulator, tell = gait_simulator(config, path), _percent(shown)
+            result = simulate_gait(main, simulator, config, start, tell)
+        except (EquilibriumError, SimulationError) as error:
+            raise StageError(_ALONE.format(error=error)) from error
+    heads = ("", *(f"{part}_" for part in (*COMPARTMENTS, "total")))
+    columns = mask_predictions(simulation_table({"surrogate": result}), table, heads)
+    write_table(columns, run.folder / "simulation.parquet")
+    content = {
+        "statistics": {"surrogate": asdict(result.statistics)},
+        "flags": {"surrogate": [told(f) for f in result.flags]},
+        "differences": [],
+        "speed": None,
+    }
+    run.write_json("simulation.json", content)
+
+
+def _percent(shown: tqdm[Any]) -> Callable[[float], None]:
     def advance(part: float) -> None:
-        bar.update(int(100 * part) - bar.n)
+        shown.update(int(100 * part) - shown.n)
 
     return advance
 
@@ -99,9 +136,9 @@ def _combinations(
             file.unlink(missing_ok=True)
         return
     cycle, law = gait_cycle(run.config.simulation), wear_law(run.config.simulation)
-    with tqdm(total=len(COMBINATIONS), desc="combinations", disable=run.quiet) as bar:
+    with bar(len(COMBINATIONS), "combination", "combinations", quiet=run.quiet) as shown:
         rows, table = compare_combinations(
-            knee, main, drive, cycle, law, nominal=nominal, done=bar.update
+            knee, main, drive, cycle, law, nominal=nominal, done=shown.update
         )
     write_table(table, files[1])
     run.write_json(files[0].name, {"wear_factor_per_Pa": law.factor, "combinations": rows})

@@ -14,7 +14,6 @@ from functools import partial
 
 import numpy as np
 import pandas as pd
-from joblib import Parallel, delayed
 from scipy.optimize import brentq
 from threadpoolctl import threadpool_limits
 
@@ -24,7 +23,8 @@ from foundation.loads import COMPARTMENTS, LOAD_COLUMNS
 from foundation.pose import Pose
 from foundation.statics import StaticPose, StaticsError, pose_at_load
 from pipeline import stages
-from pipeline.original import Knee, in_processes
+from pipeline.execution import IN_THIS_PROCESS, Execution
+from pipeline.original import Knee, in_parallel
 from pipeline.run_folder import Run
 from pipeline.samples import CANDIDATE_COLUMNS, FAILED, OK, POSE_COLUMNS, loads_of, poses_of, usable
 from pipeline.schema import FeasibilityConfig, SurrogateConfig
@@ -109,7 +109,7 @@ def _evaluated(
 ) -> pd.DataFrame:
     """Return the table of a run with its samples evaluated: the stored one, or made now."""
     evaluate = partial(evaluate_samples, reach=float(space.offsets[0]))
-    compute = in_processes(knee.model, run.workers, evaluate)
+    compute = in_parallel(knee.model, run.execution, evaluate)
     return run.table(name, lambda: run.stored(name, compute, together=2)(drawn))
 
 
@@ -246,7 +246,7 @@ def fit_knees(
     settings: SurrogateConfig,
     pairs: Sequence[tuple[str, str]],
     seed: int,
-    workers: int = 1,
+    execution: Execution = IN_THIS_PROCESS,
     folds: int = 0,
 ) -> list[stages.TrainedKnee[WholeKneeSurrogate]]:
     """Stage g: fit whole-knee formulations by families to feasible whole-knee samples.
@@ -258,9 +258,8 @@ def fit_knees(
     StageError
         If there are no samples or a fit is not possible.
     """
-    jobs = [delayed(_fit)(samples, space, settings, pair, seed, folds) for pair in pairs]
-    # Memory maps would reach the kernels as another array type and be compiled for again.
-    return Parallel(n_jobs=max(1, min(workers, len(jobs))), max_nbytes=None)(jobs)
+    jobs = [(samples, space, settings, pair, seed, folds) for pair in pairs]
+    return execution.map(_fit, jobs)
 
 
 def _fit(

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from tqdm import tqdm
 
 from dynamics.result import SimulationResult
 from foundation.elastic_foundation import ElasticFoundation
@@ -14,12 +13,15 @@ from foundation.pose import Pose
 from pipeline.files import replacing
 from pipeline.gait import wear_law
 from pipeline.original import build_knee
+from pipeline.own_folder import alone_in_folder
+from pipeline.progress import bar, say
 from pipeline.rerun import finished_run
 from pipeline.run_folder import read_path
 from pipeline.simulation import gait_simulator, simulate_gait
 from pipeline.worn import WornInsert, extrapolate
 
 
+@alone_in_folder
 def wear_insert(folder: Path, cycles: float, blocks: int, *, quiet: bool = False) -> dict[str, Any]:
     """Extrapolate the wear of a run's gait cycle with its original model.
 
@@ -53,11 +55,12 @@ def wear_insert(folder: Path, cycles: float, blocks: int, *, quiet: bool = False
     path = read_path(folder / "path.json", knee)
     simulator = gait_simulator(config, path)
     start = Pose.from_array(path.poses(np.zeros(1))[0])
-    with tqdm(total=blocks, desc="blocks of cycles", disable=quiet) as bar:
+    say(f"{blocks} blocks of cycles", quiet=quiet)
+    with bar(blocks, "block", "blocks of cycles", quiet=quiet) as shown:
 
         def simulate_cycle(model: ElasticFoundation) -> SimulationResult:
             result = simulate_gait(model, simulator, config, start)
-            bar.update()
+            shown.update()
             return result
 
         worn = extrapolate(knee.model, simulate_cycle, wear_law(config), cycles, blocks)

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import threading
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from joblib import Parallel, delayed
 
 from foundation.checks import FloatArray
 from foundation.compartments import find_compartments
@@ -30,6 +26,7 @@ from foundation.pose import Pose
 from foundation.statics import StaticsError, pose_at_load
 from foundation.thickness import measured_thickness, spring_normals
 from pipeline.config import data_path
+from pipeline.execution import Compute, Execution
 from pipeline.samples import FAILED, OK, poses_of
 from pipeline.schema import (
     THICKNESS_RANGE,
@@ -39,9 +36,6 @@ from pipeline.schema import (
     LayerConfig,
     MeshConfig,
 )
-
-#: Evaluates chunks of rows and yields (position of the chunk, its results) as they end.
-Compute = Callable[[list[pd.DataFrame]], Iterator[tuple[int, pd.DataFrame]]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,8 +63,14 @@ def build_knee(config: Config) -> Knee:
     Raises
     ------
     ValueError
-        If a mesh or a parameter cannot be used; the message names it.
+        If a mesh or a parameter cannot be used; the message names it. If the study has a table of
+        poses and loads in place of an original model.
     """
+    if config.original.kind == "table":
+        raise ValueError(
+            "this needs the original model, and the run was made of a table of poses and loads "
+            f"({config.original.file}), which knows no other poses; make a run of a model for it"
+        )
     knee = config.knee
     contact = config.contact
     if knee.source == "builtin":
@@ -315,17 +315,19 @@ def _at_pose(
     return (pose.superior, OK, "", 1, *loads)
 
 
-def parallel_evaluation(model: ElasticFoundation, workers: int, follow: str = "load") -> Compute:
-    """Return a function that evaluates chunks of rows by `evaluate_rows` in processes."""
-    return in_processes(model, workers, partial(evaluate_rows, follow=follow))
+def parallel_evaluation(
+    model: ElasticFoundation, execution: Execution, follow: str = "load"
+) -> Compute:
+    """Return a function that evaluates chunks of rows by `evaluate_rows` in parallel."""
+    return in_parallel(model, execution, partial(evaluate_rows, follow=follow))
 
 
-def in_processes(
+def in_parallel(
     model: ElasticFoundation,
-    workers: int,
+    execution: Execution,
     evaluate: Callable[[ElasticFoundation, pd.DataFrame], pd.DataFrame],
 ) -> Compute:
-    """Return a function that evaluates chunks of rows in processes (joblib).
+    """Return a function that evaluates chunks of rows in parallel.
 
     Each chunk is computed by itself: where `evaluate` takes its rows one by one, the numbers depend
     neither on the chunks nor on the number of workers.
@@ -334,41 +336,6 @@ def in_processes(
     def compute(chunks: list[pd.DataFrame]) -> Iterator[tuple[int, pd.DataFrame]]:
         # Compile before the workers start, so that they find the kernels in the cache.
         model.compartment_loads(Pose(), "medial")
-        yield from chunks_in_processes(workers, partial(evaluate, model))(chunks)
+        yield from execution.chunks(evaluate, model)(chunks)
 
     return compute
-
-
-def chunks_in_processes(workers: int, evaluate: Callable[[pd.DataFrame], pd.DataFrame]) -> Compute:
-    """Return a function that evaluates chunks of rows in processes, which end with their owner."""
-
-    def compute(chunks: list[pd.DataFrame]) -> Iterator[tuple[int, pd.DataFrame]]:
-        jobs = (delayed(_numbered)(k, rows, evaluate, os.getpid()) for k, rows in enumerate(chunks))
-        # Memory maps would reach the kernels as another array type and be compiled for again.
-        pool = Parallel(n_jobs=workers, return_as="generator_unordered", max_nbytes=None)
-        yield from pool(jobs)
-
-    return compute
-
-
-def _numbered(
-    position: int,
-    rows: pd.DataFrame,
-    evaluate: Callable[[pd.DataFrame], pd.DataFrame],
-    owner: int,
-) -> tuple[int, pd.DataFrame]:
-    if os.getpid() != owner:
-        _end_with(owner)
-    return position, evaluate(rows)
-
-
-@cache
-def _end_with(owner: int) -> None:
-    """Let this worker process end when its owner does, even if that was killed."""
-
-    def watch() -> None:
-        while os.getppid() == owner:
-            time.sleep(1.0)
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()

@@ -6,16 +6,22 @@ any time. The page stands for itself: pictures and style are inside it and nothi
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 from typing import Any
 
 from pipeline import report_tables as tables
-from pipeline.files import write_text
+from pipeline.files import write_document, write_text
 from pipeline.report_combinations import combinations_content, frames_content, wear_content
 from pipeline.report_inputs import RunFiles, content_of, read_run
+from pipeline.report_original import (
+    original_content,
+    original_line,
+    original_notes,
+    without_what_is_not_given,
+)
 from pipeline.report_page import render
+from pipeline.report_sensitivity import sensitivity_content
 from pipeline.report_units import number, plain
 
 #: Columns of the headline's differences over the gait cycle.
@@ -50,8 +56,7 @@ def write_report(folder: Path) -> dict[str, Any]:
     content = report_content(files, folder)
     page = render(files, content, folder)
     write_text(folder / "report.html", page)
-    text = json.dumps(content, indent=1, allow_nan=False, ensure_ascii=False)
-    write_text(folder / "report.json", text + "\n")
+    write_document(folder / "report.json", content)
     return content
 
 
@@ -69,8 +74,13 @@ def report_content(files: RunFiles, folder: Path) -> dict[str, Any]:
         If a file lacks what the report needs of it.
     """
     with content_of(folder / "validation.json"):
-        validation = tables.validation_content(files)
+        original = original_content(files.run)
+        validation = without_what_is_not_given(tables.validation_content(files), original)
         height = tables.height_error(files.validation["models"][0])
+    with content_of(folder / "samples" / "heldout_prediction.parquet"):
+        sensitivity = sensitivity_content(
+            files.knee, files.predictions, original.get("not_given", ())
+        )
     with content_of(folder / "simulation.json"):
         gait = tables.gait_content(files)
     gait |= _cycle_content(files, folder)
@@ -84,12 +94,14 @@ def report_content(files: RunFiles, folder: Path) -> dict[str, Any]:
         headline = {"headline": _headline(validation, height, gait) | samples}
     with content_of(folder / "config.toml"):
         overview = _overview(files) | headline
-    overview["notes"] = _notes(stages, validation, gait)
+    overview["original"] = original
+    overview["notes"] = original_notes(original) + _notes(stages, validation, gait)
     content = {
         "summary": summary_lines(overview),
         "overview": overview,
         "stages": stages,
         "validation": validation,
+        "sensitivity": sensitivity,
         "gait": gait,
         "provenance": provenance,
     }
@@ -109,6 +121,11 @@ def _cycle_content(files: RunFiles, folder: Path) -> dict[str, Any]:
 
 def _overview(files: RunFiles) -> dict[str, Any]:
     config = files.config
+    surrogate = {key: config["surrogate"][key] for key in ("formulation", "family")}
+    if files.run["triangles"] is None:
+        # Of a table: no surfaces, no springs.
+        nothing = dict.fromkeys(("knee", "layer", "femur_layer"))
+        return {"name": files.run["name"], **nothing, "surrogate": surrogate}
     knee, contact = config["knee"], config["contact"]
     builtin = knee["source"] == "builtin"
     bodies = {
@@ -126,10 +143,7 @@ def _overview(files: RunFiles) -> dict[str, Any]:
         },
         "layer": _layer(contact),
         "femur_layer": _layer(contact["femur_layer"]) if "femur_layer" in contact else None,
-        "surrogate": {
-            "formulation": config["surrogate"]["formulation"],
-            "family": config["surrogate"]["family"],
-        },
+        "surrogate": surrogate,
     }
 
 
@@ -154,7 +168,12 @@ def _headline(
 ) -> dict[str, Any]:
     """Return the figures that the page opens with; pressure is that of the worse compartment."""
     shares = {row["column"]: row["rms_over_range_percent"] for row in gait["differences"]}
-    pressures = [shares[column] for column in _PRESSURES]
+    if gait["differences"]:
+        pressures = [shares[column] for column in _PRESSURES]
+    else:
+        # Of a table alone: nothing to compare the cycle with.
+        shares, pressures = dict.fromkeys((_SHARE, _ANTERIOR)), [None]
+    speed = gait["speed"] or dict.fromkeys(("evaluation_ratio", "cycle_ratio"))
     return {
         "worst_load": validation["worst_load"],
         "height_at_load": height,
@@ -163,8 +182,8 @@ def _headline(
         "gait_peak_pressure_rms_over_range_percent": (
             None if None in pressures else max(pressures)
         ),
-        "evaluation_speed_ratio": gait["speed"]["evaluation_ratio"],
-        "cycle_speed_ratio": gait["speed"]["cycle_ratio"],
+        "evaluation_speed_ratio": speed["evaluation_ratio"],
+        "cycle_speed_ratio": speed["cycle_ratio"],
         "wear_difference_percent": (
             gait["wear"] and gait["wear"]["per_million_cycles"]["difference"]["total_percent"]
         ),
@@ -212,19 +231,22 @@ def _notes(
 
 def summary_lines(overview: dict[str, Any]) -> list[str]:
     """Return the lines that the terminal shows, in units that any terminal has."""
-    head = overview["headline"]
+    head, original = overview["headline"], overview["original"]
     worst, height = head["worst_load"], head["height_at_load"]
 
     def share(name: str) -> str:
         return f"{number(head[f'gait_{name}_rms_over_range_percent'])} %"
 
-    lines = [
-        f"accuracy: worst load NRMSE at given pose {number(worst['nrmse_percent'])} % "
-        f"({worst['compartment']} {worst['load']})",
+    compared = [
         f"gait: RMS difference over range: medial force {share('medial_force')}, "
         f"AP position {share('ap_position')}, peak pressure {share('peak_pressure')}",
         f"speed: {number(head['evaluation_speed_ratio'])} times per evaluation, "
         f"{number(head['cycle_speed_ratio'])} times for the gait cycle",
+    ]
+    lines = [
+        f"accuracy: worst load NRMSE at given pose {number(worst['nrmse_percent'])} % "
+        f"({worst['compartment']} {worst['load']})",
+        *(compared if original["kind"] == "model" else [original_line(original)]),
         f"samples: {head['candidates']} candidates, {head['evaluated']} evaluated, "
         f"{head['training_samples']} trained on, {head['held_out_samples']} held out",
     ]

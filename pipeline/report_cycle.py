@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -23,39 +25,58 @@ _DRAWN = (
 )
 
 
-def frame_pictures(frames: Frames | None) -> tuple[Picture | None, list[Picture]]:
-    """Return the colour scale of the frames and a picture of the knee at each instant."""
+#: Instants that are drawn [% of the cycle]: both peaks of the axial force, the dwells between and
+#: after them, and the swing.
+DRAWN_INSTANTS = (0.0, 12.0, 26.0, 46.0, 56.0, 66.0, 76.0, 90.0)
+
+
+def frame_pictures(
+    frames: Frames | None, rows: list[dict[str, Any]]
+) -> tuple[Picture | None, list[tuple[dict[str, Any], Picture]]]:
+    """Return the colour scale of the frames and pictures of the knee at a few instants.
+
+    Parameters
+    ----------
+    frames : Frames, optional
+        The knee through the cycle.
+    rows : list of dict
+        What is told of each frame, which its picture is returned with.
+    """
     if frames is None:
         return None, []
     tibia = 1e3 * frames.tibia_vertices, frames.tibia_faces
-    femora = [(1e3 * femur, frames.femur_faces) for femur in _placed(frames)]
-    extent = figures.extent_of([vertices for vertices, _ in femora], tibia[0])
+    apart = np.abs(frames.gait_percent[:, None] - DRAWN_INSTANTS)
+    chosen = np.unique(apart.argmin(axis=0)).tolist()
+    femora = {k: (1e3 * _placed(frames, k), frames.femur_faces) for k in chosen}
+    extent = figures.extent_of([vertices for vertices, _ in femora.values()], tibia[0])
     limit = 1e-6 * float(frames.pressure_Pa.max()) or 1.0
     shown = []
-    for k, percent in enumerate(frames.gait_percent):
+    for k, femur in femora.items():
         uri = figures.frame_panel(
-            femora[k],
+            femur,
             tibia,
             1e-6 * frames.pressure_Pa[k],
             limit,
             1e3 * frames.centre_m[MODELS.index("surrogate"), k],
             extent,
         )
+        percent = frames.gait_percent[k]
         text = f"Knee and pressure on the plateau at {percent:.0f} % of the gait cycle"
-        shown.append(Picture(uri, text))
+        shown.append((rows[k], Picture(uri, text)))
     scale = figures.colour_bar(limit, "pressure [MPa]")
     return Picture(scale, f"Colour scale of the pressure, 0 to {limit:.3g} MPa"), shown
 
 
-def _placed(frames: Frames) -> list[FloatArray]:
-    """Return the vertices of the femur in the tibial frame at each instant [m]."""
-    poses = [Pose.from_array(row) for row in frames.poses]
-    return [frames.femur_vertices @ pose.rotation_matrix.T + pose.translation for pose in poses]
+def _placed(frames: Frames, instant: int) -> FloatArray:
+    """Return the vertices of the femur in the tibial frame at an instant [m]."""
+    pose = Pose.from_array(frames.poses[instant])
+    placed: FloatArray = frames.femur_vertices @ pose.rotation_matrix.T + pose.translation
+    return placed
 
 
-def wear_pictures(wear: WearOfCycle | None, plateau: PressureMaps) -> list[Picture]:
+def wear_pictures(wear: WearOfCycle | None, plateau: PressureMaps | None) -> list[Picture]:
     """Return the depths of wear per million cycles by both models, beside each other."""
-    if wear is None:
+    if wear is None or plateau is None:
         return []
     # A million cycles, in micrometres.
     depth = 1e6 * 1e6 * wear.depth_m

@@ -7,7 +7,7 @@ import tomllib
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +15,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+import surrogates
 from foundation.loads import COMPARTMENTS, LOAD_COLUMNS
 from pipeline.combinations import TABLE_COLUMNS
+from pipeline.files import check_version
 from pipeline.frames import Frames, WearOfCycle
 from pipeline.samples import POSE_COLUMNS, StoreError, read_table
+from surrogates.persistence import SurrogateFileError
+from surrogates.whole_knee import AnyKnee
 
 _RUN_AGAIN = "python -m pipeline run CONFIG --out {folder} --resume"
 _SIMULATE_AGAIN = "python -m pipeline simulate {folder}"
@@ -70,7 +74,8 @@ class PressureMaps:
 class RunFiles:
     """The content of a run directory, one field per file.
 
-    The last four are None if the run has no such file, as those made without combinations.
+    The maps and what follows are None if the run has no such file: those made without combinations,
+    or of a table of poses and loads, which has no pressures on a plateau.
     """
 
     config: dict[str, Any]
@@ -84,11 +89,12 @@ class RunFiles:
     held_out: pd.DataFrame
     predictions: pd.DataFrame
     cycle: pd.DataFrame
-    maps: PressureMaps
+    maps: PressureMaps | None = None
     frames: Frames | None = None
     wear: WearOfCycle | None = None
     combinations: dict[str, Any] | None = None
     combination_cycles: pd.DataFrame | None = None
+    knee: AnyKnee | None = None
 
 
 def read_run(folder: Path) -> RunFiles:
@@ -107,8 +113,10 @@ def read_run(folder: Path) -> RunFiles:
     if not folder.is_dir():
         raise ReportError(f"{folder}: no such run directory; make it with `{_again(folder)}`")
     samples = folder / "samples"
+    config = _toml(folder / "config.toml", _SECTIONS)
+    modelled = config.get("original", {}).get("kind", "model") == "model"
     return RunFiles(
-        config=_toml(folder / "config.toml", _SECTIONS),
+        config=config,
         run=_json(folder / "run.json", ("name", "seed", "triangles", "counts", "seconds")),
         path=_json(folder / "path.json", ("flexion_rad", "coordinates_rad_m")),
         validation=_json(folder / "validation.json", ("models", "first", "learning_curve")),
@@ -118,14 +126,14 @@ def read_run(folder: Path) -> RunFiles:
         kept=_table(samples / "kept.parquet", _RESULT),
         held_out=_table(samples / "heldout.parquet", _RESULT),
         predictions=_table(samples / "heldout_prediction.parquet", _PREDICTED_COLUMNS),
-        cycle=_cycle(folder / "simulation.parquet"),
-        maps=_maps(folder / "pressure_maps.npz"),
+        cycle=_cycle(folder / "simulation.parquet", MODELS if modelled else MODELS[1:]),
+        maps=_maps(folder / "pressure_maps.npz") if modelled else None,
         **_of_the_cycle(folder),
     )
 
 
 def _of_the_cycle(folder: Path) -> dict[str, Any]:
-    """Read what a run may be without: frames, wear, combinations."""
+    """Read what a run may be without: frames, wear, combinations, its surrogate."""
     read: dict[str, tuple[str, Callable[[Path], Any]]] = {
         "frames": ("frames.npz", lambda path: _arrays(path, Frames)),
         "wear": ("wear.npz", lambda path: _arrays(path, WearOfCycle)),
@@ -134,9 +142,17 @@ def _of_the_cycle(folder: Path) -> dict[str, Any]:
             lambda path: _json(path, ("wear_factor_per_Pa", "combinations")),
         ),
         "combination_cycles": ("combinations.parquet", lambda path: _table(path, TABLE_COLUMNS)),
+        "knee": ("knee.npz", _surrogate),
     }
     paths = {name: folder / file for name, (file, _) in read.items()}
     return {name: read[name][1](path) for name, path in paths.items() if path.exists()}
+
+
+def _surrogate(path: Path) -> AnyKnee:
+    try:
+        return surrogates.load(path)
+    except SurrogateFileError as error:
+        raise ReportError(f"{error}; make it again with `{_again(path)}`") from error
 
 
 @contextmanager
@@ -196,6 +212,10 @@ def _json(path: Path, keys: tuple[str, ...]) -> dict[str, Any]:
         raise _damaged(path, f"no JSON: {error}") from error
     if not isinstance(content, dict):
         raise _damaged(path, f"expected an object, found {type(content).__name__}")
+    try:
+        check_version(content)
+    except ValueError as error:
+        raise ReportError(f"{path}: {error}") from error
     _check_keys(path, content, keys)
     return content
 
@@ -218,9 +238,9 @@ def _table(path: Path, columns: tuple[str, ...]) -> pd.DataFrame:
     return table
 
 
-def _cycle(path: Path) -> pd.DataFrame:
+def _cycle(path: Path, models: tuple[str, ...]) -> pd.DataFrame:
     table = _table(path, _CYCLE_COLUMNS)
-    missing = [name for name in MODELS if name not in set(table["model"])]
+    missing = [name for name in models if name not in set(table["model"])]
     if missing:
         raise _damaged(path, f"lacks the rows of the {' and the '.join(missing)} model")
     return table
@@ -246,6 +266,8 @@ def _arrays(path: Path, kind: type[Any]) -> Any:
     _read_bytes(path)
     try:
         with np.load(path, allow_pickle=False) as stored:
-            return kind(**{each.name: stored[each.name] for each in fields(kind)})
+            # What has a default may be missing: earlier versions did not write it.
+            names = [f.name for f in fields(kind) if f.default is MISSING or f.name in stored.files]
+            return kind(**{name: stored[name] for name in names})
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
         raise _damaged(path, str(error)) from error

@@ -10,7 +10,10 @@ import tomli_w
 from pipeline import report_cycle as cycle
 from pipeline import report_pictures as pictures
 from pipeline.pages import page_template
+from pipeline.pressure_view import colour_stops, view_data, view_json
 from pipeline.report_inputs import RunFiles, content_of
+from pipeline.report_sensitivity import COORDINATES, INPUTS
+from pipeline.report_tables import cycles
 from pipeline.report_units import given, number, shown_name, unit_token
 
 
@@ -29,24 +32,29 @@ def render(files: RunFiles, content: dict[str, Any], folder: Path) -> str:
     template = page_template(
         "report.html", num=number, given=given, token=unit_token, q2=_q2, named=shown_name
     )
+    not_given = content["overview"]["original"].get("not_given", ())
     with content_of(folder / "path.json"):
         path = pictures.path_pictures(files)
     with content_of(folder / "samples" / "heldout_prediction.parquet"):
-        parity = pictures.parity_pictures(files)
+        held_out = {
+            "parity": pictures.parity_pictures(files, not_given),
+            "residuals": pictures.residual_pictures(files, not_given),
+        }
     with content_of(folder / "validation.json"):
         trust = {
             "learning": pictures.learning_pictures(content["validation"]["learning_curve"]),
             "quantiles": pictures.quantile_pictures(content["validation"]["compartments"]),
         }
     with content_of(folder / "simulation.parquet"):
-        shown = {
+        shown: dict[str, Any] = {
             "inputs": pictures.input_pictures(files),
             "kinematics": pictures.kinematics_pictures(files),
-            "loads": pictures.load_pictures(files),
+            "loads": pictures.load_pictures(files, not_given),
             "pressure": pictures.pressure_pictures(files),
         }
     with content_of(folder / "frames.npz"):
-        scale, frames = cycle.frame_pictures(files.frames)
+        scale, frames = cycle.frame_pictures(files.frames, content["gait"]["frames"])
+        view = view_data(files.frames, cycles(files))
     with content_of(folder / "wear.npz"):
         worn = cycle.wear_pictures(files.wear, files.maps)
     with content_of(folder / "combinations.parquet"):
@@ -54,10 +62,27 @@ def render(files: RunFiles, content: dict[str, Any], folder: Path) -> str:
     shown |= {"frames": frames, "wear": worn, "combinations": varied}
     return template.render(
         **content,
-        pictures={"path": path, "parity": parity, **trust, **shown, "frame_scale": scale},
+        pictures={"path": path, **held_out, **trust, **shown, "frame_scale": scale},
+        view=view,
+        view_json=view_json(view),
+        view_colours=colour_stops(),
+        **_sensitivity(content["sensitivity"]),
         springs={key: _springs(content["overview"][key]) for key in ("layer", "femur_layer")},
         config_text=tomli_w.dumps(files.config),
     )
+
+
+def _sensitivity(found: dict[str, Any] | None) -> dict[str, Any]:
+    """Return what the tables of the sensitivity are laid out by."""
+    rows = [row for part in ((found or {}).get("sobol") or {}).values() for row in part]
+    return {
+        "inputs": INPUTS,
+        "coordinates": [(name, unit) for name, unit, _ in COORDINATES],
+        "widest": max(
+            (row[f"{name}_total_half_width_percent"] for row in rows for name in INPUTS),
+            default=None,
+        ),
+    }
 
 
 def _springs(layer: dict[str, Any] | None) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,10 +10,11 @@ import numpy as np
 import pandas as pd
 
 from foundation.loads import COMPARTMENTS, WRENCH_COLUMNS
+from pipeline import accuracy_figures as accuracy
 from pipeline import figures
 from pipeline.report_inputs import MODELS, RunFiles
 from pipeline.report_tables import cycles, path_content, space_content
-from pipeline.report_units import QUANTITIES, number
+from pipeline.report_units import QUANTITIES, Quantity, number
 from surrogates.space import ReferencePath
 
 #: Coordinates of the pose: column, label, unit, factor from SI, key of the sampled half width.
@@ -31,6 +33,8 @@ _CYCLE_LOADS = (
     ("total_area_m2", "area_m2", ""),
 )
 _PARITY = (*WRENCH_COLUMNS, "area_m2", "peak_pressure_Pa")
+_RESIDUAL = ("force_y_N", "force_x_N", "peak_pressure_Pa")
+_FLEXION = Quantity("flexion", "flexion", "°", 180.0 / np.pi)
 _INPUT_UNITS = {"rad": ("°", 180.0 / np.pi), "deg": ("°", 1.0), "Nm": ("N·mm", 1e3)}
 _INPUT_NAMES = {
     "axial_force": "axial force",
@@ -55,7 +59,7 @@ def path_pictures(files: RunFiles) -> list[Picture]:
     low, high = space["flexion_range_deg"]
     flexion = np.linspace(low, high, 200)
     curve = stored.poses(np.radians(flexion))
-    gait = cycles(files)["original"]
+    gait = next(iter(cycles(files).values()))
     shown = []
     for k, (column, label, unit, factor, width) in enumerate(_COORDINATES):
         uri = figures.path_panel(
@@ -72,20 +76,45 @@ def path_pictures(files: RunFiles) -> list[Picture]:
     return shown
 
 
-def parity_pictures(files: RunFiles) -> list[Picture]:
-    """Return predicted over true loads of the held-out samples, a picture per quantity."""
+def parity_pictures(files: RunFiles, not_given: Collection[str] = ()) -> list[Picture]:
+    """Return predicted over true loads of the held-out samples, a picture per quantity given."""
     rows = {
         name: files.predictions[files.predictions["compartment"] == name] for name in COMPARTMENTS
     }
     shown = []
-    for column in _PARITY:
+    for column in (c for c in _PARITY if c not in not_given):
         quantity = QUANTITIES[column]
         truth, prediction = (
             {name: quantity.factor * rows[name][c].to_numpy() for name in COMPARTMENTS}
             for c in (column, f"predicted_{column}")
         )
-        uri = figures.parity_panel(truth, prediction, quantity.label, quantity.unit)
+        uri = accuracy.parity_panel(truth, prediction, quantity.label, quantity.unit)
         shown.append(Picture(uri, f"Surrogate over original: {quantity.label}"))
+    return shown
+
+
+def residual_pictures(files: RunFiles, not_given: Collection[str] = ()) -> list[Picture]:
+    """Return surrogate less original of the held-out samples, over what it may depend on."""
+    rows = {
+        name: files.predictions[files.predictions["compartment"] == name] for name in COMPARTMENTS
+    }
+    shown = []
+    for column in (c for c in _RESIDUAL if c not in not_given):
+        quantity = QUANTITIES[column]
+        residual = {
+            name: quantity.factor * (part[f"predicted_{column}"] - part[column]).to_numpy()
+            for name, part in rows.items()
+        }
+        rms = float(np.sqrt(np.nanmean(np.concatenate(list(residual.values())) ** 2)))
+        over = {column: quantity, "flexion_rad": _FLEXION, "force_y_N": QUANTITIES["force_y_N"]}
+        for below, other in over.items():
+            uri = accuracy.residual_panel(
+                {name: other.factor * part[below].to_numpy() for name, part in rows.items()},
+                residual,
+                rms,
+                (f"{other.label} [{other.unit}]", f"{quantity.label}, residual [{quantity.unit}]"),
+            )
+            shown.append(Picture(uri, f"Residual of the {quantity.label} over {other.label}"))
     return shown
 
 
@@ -100,7 +129,7 @@ def learning_pictures(rows: list[dict[str, Any]]) -> list[Picture]:
         if not known:
             continue
         samples, errors = [row["samples"] for row in known], [row[key] for row in known]
-        uri = figures.learning_panel(samples, errors, f"{label} [{unit}]")
+        uri = accuracy.learning_panel(samples, errors, f"{label} [{unit}]")
         shown.append(Picture(uri, f"Learning curve: {label}"))
     return shown
 
@@ -111,14 +140,14 @@ def quantile_pictures(compartments: dict[str, Any]) -> list[Picture]:
     for name in COMPARTMENTS:
         found = compartments[name]["quantiles"]
         if found["normal_ratio"]:
-            uri = figures.quantile_panel(name, found["normal_ratio"], found["held_out_ratio"])
+            uri = accuracy.quantile_panel(name, found["normal_ratio"], found["held_out_ratio"])
             shown.append(Picture(uri, f"Quantiles of standardised residuals, {name}"))
     return shown
 
 
 def input_pictures(files: RunFiles) -> list[Picture]:
     """Return the simulator's inputs over the cycle; flexion, which is prescribed, comes first."""
-    cycle = cycles(files)["original"]
+    cycle = next(iter(cycles(files).values()))
     percent = cycle["gait_percent"]
     flexion = np.degrees(cycle["flexion_rad"])
     shown = [Picture(figures.input_panel(percent, flexion, "flexion [°]"), "Input: flexion")]
@@ -141,10 +170,10 @@ def kinematics_pictures(files: RunFiles) -> list[Picture]:
     ]
 
 
-def load_pictures(files: RunFiles) -> list[Picture]:
+def load_pictures(files: RunFiles, not_given: Collection[str] = ()) -> list[Picture]:
     """Return loads, pressures and area over the cycle, both models overlaid."""
     shown = []
-    for column, key, part in _CYCLE_LOADS:
+    for column, key, part in (row for row in _CYCLE_LOADS if row[1] not in not_given):
         quantity = QUANTITIES[key]
         label = f"{part}{quantity.label}"
         shown.append(_over_cycle(files, column, quantity.factor, label, quantity.unit))
@@ -154,16 +183,18 @@ def load_pictures(files: RunFiles) -> list[Picture]:
 def _over_cycle(files: RunFiles, column: str, factor: float, label: str, unit: str) -> Picture:
     tables = cycles(files)
     uri = figures.cycle_panel(
-        {name: tables[name]["gait_percent"].to_numpy() for name in MODELS},
-        {name: factor * tables[name][column].to_numpy() for name in MODELS},
+        {name: table["gait_percent"].to_numpy() for name, table in tables.items()},
+        {name: factor * table[column].to_numpy() for name, table in tables.items()},
         f"{label} [{unit}]",
     )
-    return Picture(uri, f"Gait cycle, both models: {label}")
+    return Picture(uri, f"Gait cycle, {' and '.join(tables)}: {label}")
 
 
 def pressure_pictures(files: RunFiles) -> list[Picture]:
     """Return the pressure on the plateau at each instant, both models beside each other."""
     maps = files.maps
+    if maps is None:
+        return []
     limit = 1e-6 * float(maps.pressure.max()) or 1.0
     tables = cycles(files)
     shown = []

@@ -11,7 +11,7 @@ import pandas as pd
 
 from foundation.loads import COMPARTMENTS, WRENCH_COLUMNS
 from pipeline import report_trust as trust
-from pipeline.report_inputs import MODELS, RunFiles
+from pipeline.report_inputs import MODELS, PressureMaps, RunFiles
 from pipeline.report_units import QUANTITIES, kind_of, plain, scaled, unit_token
 from pipeline.samples import FAILED
 
@@ -93,7 +93,7 @@ def validation_content(files: RunFiles) -> dict[str, Any]:
     settings = files.config["validation"]
     return {
         "seed": files.run["held_out_seed"],
-        "design": settings["kind"],
+        "design": "rows of the table" if files.run["triangles"] is None else settings["kind"],
         "points_per_compartment": settings["points"],
         "failed": int((files.held_out["status"] == FAILED).sum()),
         "formulation": main["formulation"],
@@ -201,28 +201,48 @@ def _model_row(model: dict[str, Any], trained_on: str) -> dict[str, Any]:
 
 
 def gait_content(files: RunFiles) -> dict[str, Any]:
-    """Return the gait simulation: differences, cost and speed."""
+    """Return the gait simulation: differences, cost and speed.
+
+    Without an original model `models` is the surrogate alone, and what compares both is None.
+    """
     simulation = files.simulation
-    statistics = {name: statistics_content(simulation["statistics"][name]) for name in MODELS}
-    original_s, surrogate_s = (statistics[name].get("elapsed_s") for name in MODELS)
-    speed = simulation["speed"]
+    models = [name for name in MODELS if name in simulation["statistics"]]
+    statistics = {name: statistics_content(simulation["statistics"][name]) for name in models}
     return {
+        "models": models,
         "differences": [difference_row(row) for row in simulation["differences"]],
         "statistics": statistics,
-        "speed": {
-            "original_evaluation_us": speed["original_us"],
-            "surrogate_evaluation_us": speed["surrogate_us"],
-            "evaluation_ratio": speed["ratio"],
-            "original_cycle_s": original_s,
-            "surrogate_cycle_s": surrogate_s,
-            "cycle_ratio": original_s / surrogate_s if original_s and surrogate_s else None,
-        },
-        "instants_percent": files.maps.gait_percent.tolist(),
+        "speed": _speed(simulation["speed"], statistics),
+        **_maps_content(files.maps),
+        "flags": flag_rows(simulation.get("flags", {})),
+    }
+
+
+def _speed(
+    speed: dict[str, float] | None, statistics: dict[str, dict[str, Any]]
+) -> dict[str, Any] | None:
+    if speed is None:
+        return None
+    original_s, surrogate_s = (statistics[name].get("elapsed_s") for name in MODELS)
+    return {
+        "original_evaluation_us": speed["original_us"],
+        "surrogate_evaluation_us": speed["surrogate_us"],
+        "evaluation_ratio": speed["ratio"],
+        "original_cycle_s": original_s,
+        "surrogate_cycle_s": surrogate_s,
+        "cycle_ratio": original_s / surrogate_s if original_s and surrogate_s else None,
+    }
+
+
+def _maps_content(maps: PressureMaps | None) -> dict[str, Any]:
+    if maps is None:
+        return {"instants_percent": None, "map_peak_pressure_MPa": None}
+    return {
+        "instants_percent": maps.gait_percent.tolist(),
         "map_peak_pressure_MPa": {
             name: (1e-6 * peaks).tolist()
-            for name, peaks in zip(MODELS, files.maps.pressure.max(axis=2), strict=True)
+            for name, peaks in zip(MODELS, maps.pressure.max(axis=2), strict=True)
         },
-        "flags": flag_rows(simulation.get("flags", {})),
     }
 
 
@@ -257,6 +277,7 @@ def flag_rows(flags: dict[str, list[Any]]) -> list[dict[str, Any]]:
 
 
 def cycles(files: RunFiles) -> dict[str, pd.DataFrame]:
-    """Return the simulated cycle of each model."""
+    """Return the simulated cycle of each model that there is, in the order of `MODELS`."""
     table = files.cycle
-    return {name: table[table["model"] == name].reset_index(drop=True) for name in MODELS}
+    found = {name: table[table["model"] == name].reset_index(drop=True) for name in MODELS}
+    return {name: rows for name, rows in found.items() if len(rows)}

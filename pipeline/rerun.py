@@ -1,4 +1,4 @@
-"""Parts of a finished run carried out again: validation, simulation, timing; export to C."""
+"""Parts of a finished run carried out again: validation, simulation, timing."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ from pipeline import stages
 from pipeline.assessment import assess, speed
 from pipeline.config import load_config
 from pipeline.formulation_study import compare_formulations
-from pipeline.gait import simulate_both
+from pipeline.gait import simulate_cycle
 from pipeline.original import build_knee
+from pipeline.own_folder import RunError, alone_in_folder
 from pipeline.report import write_report
 from pipeline.report_inputs import content_of
-from pipeline.run_folder import Run, RunError, read_path
+from pipeline.run_folder import Run, read_path
 from pipeline.runner import sample_space
 from pipeline.samples import (
     CANDIDATE_COLUMNS,
@@ -25,8 +26,7 @@ from pipeline.samples import (
     poses_of,
     read_table,
 )
-from surrogates.c_export import export_knee
-from surrogates.knee import KneeSurrogate
+from pipeline.table_original import build_original
 from surrogates.whole_knee import AnyKnee
 
 
@@ -44,6 +44,7 @@ def finished_run(folder: Path) -> tuple[Run, AnyKnee]:
     return Run(load_config(folder / "config.toml"), folder), surrogates.load(folder / "knee.npz")
 
 
+@alone_in_folder
 def validate_again(folder: Path) -> dict[str, Any]:
     """Judge a run's surrogate on its held-out samples again and return the report's content.
 
@@ -68,6 +69,7 @@ def validate_again(folder: Path) -> dict[str, Any]:
     return write_report(folder)
 
 
+@alone_in_folder
 def compare_again(folder: Path) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """Compare all formulations and families on a run's knee; return their table and the report's.
 
@@ -92,8 +94,9 @@ def compare_again(folder: Path) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     return rows, write_report(folder)
 
 
+@alone_in_folder
 def simulate_again(folder: Path) -> dict[str, Any]:
-    """Repeat a run's gait simulation with both models and return the report's content.
+    """Repeat a run's gait simulation with its models and return the report's content.
 
     Raises
     ------
@@ -101,8 +104,8 @@ def simulate_again(folder: Path) -> dict[str, Any]:
         If the directory holds no finished run.
     """
     run, main = finished_run(folder)
-    knee = build_knee(run.config)
-    simulate_both(run, knee, main, read_path(folder / "path.json", knee))
+    original = build_original(run.config)
+    simulate_cycle(run, original, main, read_path(folder / "path.json", original))
     return write_report(folder)
 
 
@@ -119,35 +122,3 @@ def bench(folder: Path) -> dict[str, float]:
     read_path(folder / "path.json", knee)
     table = read_table(folder / "simulation.parquet", ("model", *POSE_COLUMNS))
     return speed(knee.model, main, poses_of(table[table["model"] == "original"]))
-
-
-def export_c(source: Path, out: Path | None = None, prefix: str = "knee") -> tuple[Path, Path]:
-    """Write a surrogate as C (`surrogates.c_export`); return the paths of header and source.
-
-    Parameters
-    ----------
-    source : path
-        A run directory, or the `.npz` file of a surrogate.
-    out : path, optional
-        Where to write; beside the surrogate if left out.
-    prefix : str
-        Name of the files, and what every name in them begins with.
-
-    Raises
-    ------
-    SurrogateFileError
-        If there is no usable surrogate.
-    ValueError
-        If the prefix is no C identifier, or the formulation one of the whole knee.
-    """
-    file = source / "knee.npz" if source.is_dir() else source
-    knee = surrogates.load(file)
-    if not isinstance(knee, KneeSurrogate):
-        raise ValueError(
-            f"{file}: expected a formulation of the compartments, found {knee.formulation!r}; "
-            "those of the whole knee are not exported"
-        )
-    files = export_knee(knee, prefix)
-    folder = out or file.parent
-    folder.mkdir(parents=True, exist_ok=True)
-    return files.write(folder, prefix)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -13,10 +13,10 @@ import pandas as pd
 from foundation.loads import COMPARTMENTS
 from pipeline import stages
 from pipeline.gait_samples import gait_samples
-from pipeline.original import Knee
 from pipeline.run_folder import Run
 from pipeline.samples import CANDIDATE_COLUMNS, poses_of, usable
 from pipeline.schema import DesignConfig
+from pipeline.table_original import Original, TableOriginal, mask_predictions
 from surrogates.infill import load_error
 from surrogates.space import SampleSpace
 
@@ -48,17 +48,15 @@ class Sampled:
     curve: list[dict[str, Any]]
 
 
-def sample_knee(run: Run, knee: Knee, space: SampleSpace) -> Sampled:
+def sample_knee(run: Run, knee: Original, space: SampleSpace) -> Sampled:
     """Carry out stages a to f, c to f once a round; see `pipeline.stages` for each of them."""
     config = run.config
     design, feasibility = config.design, config.feasibility
     with run.timed("a: candidates"):
-        candidates = run.table(
-            "candidates", lambda: stages.choose_samples(space, design, config.run.seed)
-        )
+        candidates = run.table("candidates", lambda: _candidates(run, knee, space))
     with run.timed("b: first evaluations"):
         first = run.table(
-            "first", lambda: stages.evaluate_first(candidates, run.evaluator(knee, "first"))
+            "first", lambda: stages.evaluate_first(candidates, evaluation(run, knee, "first"))
         )
     remaining = candidates[~candidates["first"]].drop(columns="first").reset_index(drop=True)
     screened = pd.DataFrame()
@@ -69,13 +67,14 @@ def sample_knee(run: Run, knee: Knee, space: SampleSpace) -> Sampled:
             training = stages.training_samples([first, *kept], feasibility)
             pairs = [("inverted", design.family)]
             (early,) = stages.fit_surrogates(
-                training, space, config.surrogate, pairs, config.run.seed, run.workers
+                training, space, config.surrogate, pairs, config.run.seed, run.execution
             )
             curve.append(learning_point(early, training))
         if number > 1 and 100.0 * curve[-1]["load_error"] < design.wanted_error_percent:
             break
         with run.timed("d: predictions"):
             predicted = stages.predict_candidates(_without(remaining, kept), early.knee)
+            predicted = mask_predictions(predicted, knee, ("", "error_"))
         with run.timed("e: feasibility"):
             screen = partial(stages.screen_candidates, predicted, feasibility)
             screened = run.table(f"screened-{number}", screen)
@@ -89,7 +88,7 @@ def sample_knee(run: Run, knee: Knee, space: SampleSpace) -> Sampled:
     evaluated = run.table("kept", lambda: pd.concat(kept, ignore_index=True))
     last_word = run.table("screened", lambda: _last_word(screened, kept))
     counts = stages.bookkeeping(candidates, first, last_word, evaluated, training)
-    if design.gait_samples:
+    if design.gait_samples and not isinstance(knee, TableOriginal):
         with run.timed("f: samples along gait"):
             along = gait_samples(run, knee, space, early.knee, training)
         full = along["weight"] == 1.0
@@ -102,13 +101,29 @@ def sample_knee(run: Run, knee: Knee, space: SampleSpace) -> Sampled:
 
 
 def _evaluate_kept(
-    run: Run, knee: Knee, early: stages.TrainedKnee, screened: pd.DataFrame, number: int
+    run: Run, knee: Original, early: stages.TrainedKnee, screened: pd.DataFrame, number: int
 ) -> pd.DataFrame:
     """Stage f of a round."""
     design = run.config.design
     chosen = stages.choose_kept(screened, early, design, round_size(design, number))
     rows = chosen[list(CANDIDATE_COLUMNS)].reset_index(drop=True)
-    return run.evaluator(knee, f"kept-{number}", design.follow)(rows)
+    return evaluation(run, knee, f"kept-{number}", design.follow)(rows)
+
+
+def _candidates(run: Run, knee: Original, space: SampleSpace) -> pd.DataFrame:
+    """Stage a: drawn from the space, or the rows of a table."""
+    if isinstance(knee, TableOriginal):
+        return knee.split(space, run.config)[0]
+    return stages.choose_samples(space, run.config.design, run.config.run.seed)
+
+
+def evaluation(
+    run: Run, knee: Original, name: str, follow: str = "load"
+) -> Callable[[pd.DataFrame], pd.DataFrame]:
+    """Return the evaluation of a stage: by the original model, or looked up in its table."""
+    if isinstance(knee, TableOriginal):
+        return knee.look_up
+    return run.evaluator(knee, name, follow)
 
 
 def round_size(design: DesignConfig, number: int) -> int:

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import json
-import os
 import time
-import tomllib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from types import TracebackType
+from typing import Any, Self
 
 import pandas as pd
 from tqdm import tqdm
 
 from pipeline.config import dump_config, write_config
-from pipeline.files import write_json
-from pipeline.original import Compute, Knee, parallel_evaluation
+from pipeline.execution import Compute, Execution, ExecutionError
+from pipeline.files import write_document, write_json, writing
+from pipeline.original import Knee, parallel_evaluation
+from pipeline.own_folder import RunError as RunError
+from pipeline.own_folder import changed_keys, check_own_folder, locked
+from pipeline.progress import StageCounter, bar, say
 from pipeline.report_inputs import content_of
 from pipeline.samples import (
     ChunkStore,
@@ -25,21 +28,13 @@ from pipeline.samples import (
     write_table,
 )
 from pipeline.schema import Config
-from pipeline.simulation import (
-    reference_path,
-)
+from pipeline.simulation import reference_path, tabulated_path
+from pipeline.table_original import Original
 from surrogates.space import ReferencePath
-
-#: Keys of a configuration that change how a run is carried out but no number of it.
-_FREE_KEYS = ("workers", "chunk")
-
-
-class RunError(RuntimeError):
-    """A run that cannot start or go on; the message says why and what to do."""
 
 
 class Run:
-    """A run directory and the study that fills it.
+    """A run directory and the study that fills it; `with` it, what it holds is let go at the end.
 
     Parameters
     ----------
@@ -57,7 +52,33 @@ class Run:
         self.quiet = quiet
         self.seconds: dict[str, float] = {}
         self._prepared = False
-        self.workers = config.run.workers or os.cpu_count() or 1
+        self.execution = Execution.of(config.run)
+        self.execution.quiet = quiet
+        self._held = ExitStack()
+        self.stages = StageCounter([], self.workers)
+
+    def __enter__(self) -> Self:
+        """Return the run."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close it."""
+        self.close()
+
+    def close(self) -> None:
+        """Let go the workers and the directory."""
+        self.execution.close()
+        self._held.close()
+
+    @property
+    def workers(self) -> int:
+        """Number of processes."""
+        return self.execution.workers
 
     def prepare(self, *, resume: bool) -> None:
         """Make the run directory, or check that the one to be resumed belongs to this study.
@@ -65,10 +86,17 @@ class Run:
         Raises
         ------
         RunError
-            If the directory holds something else, or was begun with another configuration.
+            If the directory holds something else, was begun with another configuration, or
+            another process writes to it.
+        ExecutionError
+            If there are no workers.
         """
         stored = self.folder / "config.toml"
         check_own_folder(self.folder, stored.name, "run directory")
+        self.execution.open()
+        self._held.enter_context(locked(self.folder, make=True))
+        with writing(self.folder / "samples"):
+            (self.folder / "samples").mkdir(exist_ok=True)
         if resume and stored.exists():
             changed = changed_keys(stored, dump_config(self.config), "run")
             if changed:
@@ -79,7 +107,6 @@ class Run:
             self._recall_times()
         elif stored.exists():
             self._clear()
-        (self.folder / "samples").mkdir(parents=True, exist_ok=True)
         write_config(self.config, stored)
         self._prepared = True
 
@@ -109,15 +136,14 @@ class Run:
     @contextmanager
     def timed(self, stage: str) -> Iterator[None]:
         """Tell what goes on and keep its time."""
-        if not self.quiet:
-            tqdm.write(stage)
+        say(self.stages.begin(stage), quiet=self.quiet)
         start = time.perf_counter()
         yield
         # A resumed run adds to what its stages took before.
         self.seconds[stage] = self.seconds.get(stage, 0.0) + time.perf_counter() - start
         # Before `prepare` the folder may be another run's, its times not yet taken up.
         if self._prepared:
-            self.write_json("times.json", self.seconds)
+            write_json(self.folder / "times.json", self.seconds)
 
     def evaluator(
         self, knee: Knee, name: str, follow: str = "load"
@@ -126,7 +152,7 @@ class Run:
 
         `follow` as in `pipeline.original.evaluate_rows`.
         """
-        return self.stored(name, parallel_evaluation(knee.model, self.workers, follow))
+        return self.stored(name, parallel_evaluation(knee.model, self.execution, follow))
 
     def stored(
         self, name: str, compute: Compute, together: int = 1
@@ -146,12 +172,8 @@ class Run:
         def evaluate(table: pd.DataFrame) -> pd.DataFrame:
             store = ChunkStore(self.folder / "samples" / f"chunks-{name}")
             size = chunk_size(len(table), self.config.run.chunk)
-            with tqdm(total=len(table), unit="sample", desc=name, disable=self.quiet) as bar:
-
-                def advance(rows: int) -> None:
-                    bar.update(rows)
-
-                return store.evaluate(table, size + -size % together, compute, advance)
+            with bar(len(table), "sample", name, quiet=self.quiet) as shown:
+                return evaluate_stored(store, table, size + -size % together, compute, shown)
 
         return evaluate
 
@@ -164,16 +186,45 @@ class Run:
         # What was just made and what a resumed run reads must be the same, types included.
         return read_table(path)
 
-    def write_json(self, name: str, content: Any) -> None:
-        """Write a JSON file; a reader sees the old file or the whole new one."""
-        write_json(self.folder / name, content)
+    def write_json(self, name: str, content: dict[str, Any]) -> None:
+        """Write a JSON document; a reader sees the old file or the whole new one."""
+        write_document(self.folder / name, content)
 
 
-def stored_path(run: Run, knee: Knee) -> ReferencePath:
+def evaluate_stored(
+    store: ChunkStore, table: pd.DataFrame, size: int, compute: Compute, shown: tqdm[Any]
+) -> pd.DataFrame:
+    """Return the results of all rows by `ChunkStore.evaluate`, with progress.
+
+    Raises
+    ------
+    ExecutionError
+        If the workers were lost; the message says how many rows are stored.
+    """
+    stored = 0
+
+    def advance(rows: int) -> None:
+        nonlocal stored
+        stored += rows
+        shown.update(rows)
+
+    try:
+        return store.evaluate(table, size, compute, advance)
+    except ExecutionError as error:
+        raise ExecutionError(
+            f"{error}; {stored} of {len(table)} {shown.unit}s of {shown.desc} are stored: go on "
+            "with --resume"
+        ) from error
+
+
+def stored_path(run: Run, knee: Original) -> ReferencePath:
     """Return the reference path: the stored one of a resumed run, or found now."""
     file = run.folder / "path.json"
     if not file.exists():
-        path = reference_path(run.config, knee)
+        if isinstance(knee, Knee):
+            path = reference_path(run.config, knee)
+        else:
+            path = tabulated_path(run.config.space.path)
         content = {
             "original": knee.digest,
             "flexion_rad": path.flexion.tolist(),
@@ -183,49 +234,16 @@ def stored_path(run: Run, knee: Knee) -> ReferencePath:
     return read_path(file, knee)
 
 
-def read_path(file: Path, knee: Knee) -> ReferencePath:
+def read_path(file: Path, knee: Original) -> ReferencePath:
     """Read a stored path, and see that what was begun with one knee is not ended with another."""
     with content_of(file):
         stored = json.loads(file.read_text(encoding="utf-8"))
         begun = stored.get("original", knee.digest)
         path = ReferencePath.through(stored["flexion_rad"], stored["coordinates_rad_m"])
     if begun != knee.digest:
+        what = "knee: the surfaces have" if isinstance(knee, Knee) else "table: its rows have"
         raise RunError(
-            f"{file.parent}: begun with another knee: the surfaces have changed since under the "
-            "same names; run it without --resume or with another --out"
+            f"{file.parent}: begun with another {what} changed since under the same names; run it "
+            "without --resume or with another --out"
         )
     return path
-
-
-def check_own_folder(folder: Path, mark: str, kind: str) -> None:
-    """Raise a RunError unless a folder is new, empty, or holds the file that marks its kind."""
-    if folder.exists() and not folder.is_dir():
-        raise RunError(f"{folder}: expected a folder, found a file; choose another --out")
-    if folder.is_dir() and any(folder.iterdir()) and not (folder / mark).exists():
-        raise RunError(f"{folder}: not empty and no {kind}; choose another with --out")
-
-
-def changed_keys(stored: Path, current: str, section: str) -> list[str]:
-    """Return the dotted keys in which a stored configuration differs from the current one.
-
-    Those of `section` that change no number are left out.
-    """
-    try:
-        begun = tomllib.loads(stored.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise RunError(
-            f"{stored}: expected the configuration that the run was begun with, found it damaged "
-            f"({error}); begin anew with another --out"
-        ) from error
-
-    def flat(tree: Any, head: str = "") -> dict[str, Any]:
-        if not isinstance(tree, dict):
-            return {head: tree}
-        found: dict[str, Any] = {}
-        for key, value in tree.items():
-            found |= flat(value, f"{head}.{key}" if head else key)
-        return found
-
-    before, after = flat(begun), flat(tomllib.loads(current))
-    differing = {k for k in before.keys() | after.keys() if before.get(k) != after.get(k)}
-    return sorted(differing - {f"{section}.{key}" for key in _FREE_KEYS})

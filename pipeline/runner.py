@@ -15,11 +15,14 @@ import pandas as pd
 import surrogates
 from pipeline import knee_samples, stages
 from pipeline.assessment import assess, prediction_table
+from pipeline.expected_time import seconds_per_evaluation, stages_of
 from pipeline.extra_samples import reference_kind, samples_for
-from pipeline.gait import simulate_both
-from pipeline.original import Knee, build_knee
+from pipeline.files import writing
+from pipeline.gait import simulate_cycle
+from pipeline.original import Knee
+from pipeline.progress import StageCounter
 from pipeline.report import write_report
-from pipeline.rounds import Sampled, learning_point, sample_knee
+from pipeline.rounds import Sampled, evaluation, learning_point, sample_knee
 from pipeline.run_folder import Run, stored_path
 from pipeline.samples import (
     digest,
@@ -27,6 +30,14 @@ from pipeline.samples import (
 )
 from pipeline.schema import Config
 from pipeline.simulation import gait_cycle, gait_ligaments
+from pipeline.table_original import (
+    Original,
+    TableOriginal,
+    build_original,
+    completed,
+    errors_found,
+    mask_predictions,
+)
 from surrogates.space import ReferencePath, SampleSpace
 from surrogates.whole_knee import AnyKnee
 
@@ -54,33 +65,42 @@ def run_study(
     dict
         The content of `report.json`.
     """
-    run = Run(config, folder, quiet=quiet)
+    with Run(completed(config), folder, quiet=quiet) as run:
+        return _carry_out(run, resume=resume)
+
+
+def _carry_out(run: Run, *, resume: bool) -> dict[str, Any]:
+    """Carry out the stages of a run; return the content of its report."""
+    config, folder = run.config, run.folder
+    run.stages = StageCounter(stages_of(config), run.workers)
     # What cannot be used is told before an earlier run's files are touched or hours are spent.
     with run.timed("knee"):
         gait_cycle(config.simulation)
         gait_ligaments(config.simulation)
-        knee = build_knee(config)
+        knee = build_original(config)
     run.prepare(resume=resume)
     with run.timed("reference path"):
         space = sample_space(config, stored_path(run, knee))
+        if isinstance(knee, Knee):
+            run.stages.per_evaluation = seconds_per_evaluation(knee.model, space.path)
     sampled = sample_knee(run, knee, space)
     with run.timed("g: final surrogates"):
         trained, fitted_to = _fit_all(run, knee, sampled.training, space)
     with run.timed("held-out samples"):
         held_out = run.table(
             "heldout",
-            lambda: run.evaluator(knee, "heldout")(
-                stages.held_out_samples(space, config.validation, sampled.candidates)
-            ),
+            lambda: evaluation(run, knee, "heldout")(_held_out(run, knee, space, sampled)),
         )
     with run.timed("validation"):
-        validation = _validate(run, trained, sampled, fitted_to, held_out)
+        validation = _validate(run, knee, trained, sampled, fitted_to, held_out)
     main = _with_header(run, trained[0].knee, knee, fitted_to, validation)
-    surrogates.save(main, folder / "knee.npz")
+    with writing(folder / "knee.npz"):
+        surrogates.save(main, folder / "knee.npz")
     provenance = _provenance(run, knee, sampled, fitted_to, held_out)
+    provenance["original"] = _told(knee, main, space)
     run.write_json("run.json", provenance)
     with run.timed("h: gait simulation"):
-        simulate_both(run, knee, main, space.path)
+        simulate_cycle(run, knee, main, space.path)
     run.write_json("run.json", provenance | {"seconds": run.seconds})
     (folder / "times.json").unlink()
     return write_report(folder)
@@ -101,7 +121,7 @@ def sample_space(config: Config, path: ReferencePath) -> SampleSpace:
 
 
 def _fit_all(
-    run: Run, knee: Knee, samples: pd.DataFrame, space: SampleSpace
+    run: Run, knee: Original, samples: pd.DataFrame, space: SampleSpace
 ) -> tuple[list[stages.TrainedKnee], pd.DataFrame]:
     """Stage g: fit the main surrogate and those it is compared with; return its samples too."""
     config = run.config
@@ -114,13 +134,17 @@ def _fit_all(
     trained: dict[tuple[str, str], stages.TrainedKnee] = {}
     for formulations in _alike(parted, settings.touch_points):
         pairs_of = [pair for pair in parted if pair[0] in formulations]
-        chosen = samples_for(run, knee, samples, formulations[0])
-        found = stages.fit_surrogates(chosen, *given, pairs_of, config.run.seed, run.workers, folds)
+        chosen = samples
+        if not isinstance(knee, TableOriginal):
+            chosen = samples_for(run, knee, samples, formulations[0])
+        found = stages.fit_surrogates(
+            chosen, *given, pairs_of, config.run.seed, run.execution, folds
+        )
         trained |= zip(pairs_of, found, strict=True)
-    if whole:
+    if whole and not isinstance(knee, TableOriginal):
         count = knee_samples.most_of_a_compartment(samples)
         both = knee_samples.training_samples(run, knee, space, count)
-        knees = knee_samples.fit_knees(both, *given, whole, config.run.seed, run.workers, folds)
+        knees = knee_samples.fit_knees(both, *given, whole, config.run.seed, run.execution, folds)
         trained |= zip(whole, knees, strict=True)
     name = {"name": config.run.name}
     named = [
@@ -141,6 +165,7 @@ def _alike(pairs: Sequence[tuple[str, str]], touch_points: bool) -> list[list[st
 
 def _validate(
     run: Run,
+    knee: Original,
     trained: list[stages.TrainedKnee],
     sampled: Sampled,
     fitted_to: pd.DataFrame,
@@ -154,7 +179,9 @@ def _validate(
         "learning_curve": [*sampled.curve, learning_point(trained[0], fitted_to)],
     }
     write_table(
-        prediction_table(trained[0].knee, held_out, feasibility),
+        mask_predictions(
+            prediction_table(trained[0].knee, held_out, feasibility), knee, ("predicted_",)
+        ),
         run.folder / "samples" / "heldout_prediction.parquet",
     )
     run.write_json("validation.json", content)
@@ -162,7 +189,7 @@ def _validate(
 
 
 def _with_header(
-    run: Run, knee: AnyKnee, original: Knee, samples: pd.DataFrame, validation: dict[str, Any]
+    run: Run, knee: AnyKnee, original: Original, samples: pd.DataFrame, validation: dict[str, Any]
 ) -> AnyKnee:
     """Return the main surrogate with its errors and provenance in the header."""
     header = {
@@ -175,11 +202,28 @@ def _with_header(
             "seed": run.config.run.seed,
         },
     }
+    if isinstance(original, TableOriginal):
+        # What the surrogate gives of these means nothing.
+        header["not_given"] = list(original.table.not_given)
     return replace(knee, header=header)
 
 
+def _held_out(run: Run, knee: Original, space: SampleSpace, sampled: Sampled) -> pd.DataFrame:
+    """Return the held-out samples: drawn from the space, or the rows that were kept back."""
+    if isinstance(knee, TableOriginal):
+        return knee.split(space, run.config)[1]
+    return stages.held_out_samples(space, run.config.validation, sampled.candidates)
+
+
+def _told(original: Original, knee: AnyKnee, space: SampleSpace) -> dict[str, Any]:
+    """Return what `run.json` says of what the surrogate was made of."""
+    if isinstance(original, TableOriginal):
+        return original.told(space) | {"errors_found": errors_found(knee)}
+    return {"kind": "model"}
+
+
 def _provenance(
-    run: Run, knee: Knee, sampled: Sampled, fitted_to: pd.DataFrame, held_out: pd.DataFrame
+    run: Run, knee: Original, sampled: Sampled, fitted_to: pd.DataFrame, held_out: pd.DataFrame
 ) -> dict[str, Any]:
     return {
         "name": run.config.run.name,
@@ -193,7 +237,9 @@ def _provenance(
             "samples": digest(fitted_to),
             "held_out": digest(held_out),
         },
-        "triangles": {
+        "triangles": None
+        if isinstance(knee, TableOriginal)
+        else {
             "femur": len(knee.model.femur.faces),
             "tibia": len(knee.model.tibia.faces),
         },

@@ -32,14 +32,38 @@ Formulation = Literal[
 Design = Literal["lhs", "lhs_optimised", "sobol", "halton", "hammersley", "full_factorial"]
 
 
-class RunConfig(Section):
+class ExecutionConfig(Section):
+    """Where work is carried out in parallel."""
+
+    workers: int = Field(
+        0, ge=0, description="processes; 0 takes one per core; a scheduler has its own workers"
+    )
+    backend: Literal["loky", "dask"] = Field(
+        "loky", description="processes of this machine by loky, or workers of Dask"
+    )
+    scheduler: str = Field(
+        "",
+        pattern=r"^([a-z]+://\S+:\d+)?$",
+        description="address of a Dask scheduler, tcp://host:8786; without one, backend dask "
+        "starts a cluster on this machine",
+    )
+
+    @model_validator(mode="after")
+    def _scheduler_is_of_dask(self) -> Self:
+        if self.scheduler and self.backend != "dask":
+            raise ValueError(
+                f'scheduler: expected backend = "dask" with an address, found "{self.backend}"'
+            )
+        return self
+
+
+class RunConfig(ExecutionConfig):
     """What the run is called and how it is carried out."""
 
     name: str = Field(
         "implant", pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$", description="name of the run"
     )
     seed: int = Field(1, ge=0, description="seed of the training design")
-    workers: int = Field(0, ge=0, description="processes; 0 takes one per core")
     chunk: int = Field(50, ge=1, description="samples evaluated and stored at a time")
 
 
@@ -51,6 +75,36 @@ class MeshConfig(Section):
     axes: tuple[str, str, str] = Field(
         ("x", "y", "z"), description="signed file axis of anterior, superior and the body's right"
     )
+
+
+class OriginalConfig(Section):
+    """What the surrogate is made of: an original model, or a table of poses and loads.
+
+    With a table [knee] and [contact] are left out; what [space], [design] and [validation] do not
+    say follows from its rows.
+    """
+
+    kind: Literal["model", "table"] = Field(
+        "model", description="the elastic foundation of [knee] and [contact], or a table"
+    )
+    file: str | None = Field(
+        None,
+        description="table of poses and loads (CSV or .parquet, docs/table_original.md); relative "
+        "to the config file, or $KNEE_DATA/...",
+    )
+    side: Literal["right", "left"] = Field(
+        "right",
+        description="a left knee's table whose third axis is the body's right is mirrored; one "
+        "with lateral positive is given as right",
+    )
+
+    @model_validator(mode="after")
+    def _file_of_a_table(self) -> Self:
+        if self.kind == "table" and self.file is None:
+            raise ValueError('kind = "table" needs file, a table of poses and loads')
+        if self.kind == "model" and (self.file is not None or self.side != "right"):
+            raise ValueError('file and side need kind = "table"')
+        return self
 
 
 class ImplantConfig(Section):
@@ -410,10 +464,15 @@ class ValidationConfig(Section):
         return self
 
 
+#: Formulations that are learnt from samples at any poses.
+_FROM_ROWS_ALONE = ("inverted", "root", "power", "direct")
+
+
 class Config(Section):
     """A whole study."""
 
     run: RunConfig = Field(default_factory=RunConfig)
+    original: OriginalConfig = Field(default_factory=OriginalConfig)
     knee: KneeConfig = Field(default_factory=KneeConfig)
     contact: ContactConfig = Field(default_factory=ContactConfig)
     space: SpaceConfig = Field(default_factory=SpaceConfig)
@@ -437,6 +496,36 @@ class Config(Section):
                 'contact.femur_layer.thickness_mm: "underside" is that of the tibia or the '
                 "built-in insert, expected a thickness in mm or a thickness_file"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _a_table_suffices(self) -> Self:
+        if self.original.kind == "model":
+            return self
+        asked = self.surrogate
+        pairs = ((asked.formulation, asked.family), *asked.compare)
+        wanting = [name for name, _ in pairs if name not in _FROM_ROWS_ALONE]
+        for told, wrong in (
+            (
+                "knee and contact: expected none, they describe an original model",
+                (self.knee, self.contact) != (KneeConfig(), ContactConfig()),
+            ),
+            (
+                "design.gait_samples: expected 0, samples of their own need an original model",
+                self.design.gait_samples > 0,
+            ),
+            (
+                f"surrogate: expected formulations of {', '.join(_FROM_ROWS_ALONE)}, found "
+                f"{', '.join(wanting)}, which needs samples of its own",
+                bool(wanting),
+            ),
+            (
+                "surrogate.touch_points: expected false, they need an original model",
+                asked.touch_points,
+            ),
+        ):
+            if wrong:
+                raise ValueError(f'{told}; original.kind is "table"')
         return self
 
 

@@ -128,7 +128,7 @@ def reference_path(config: Config, knee: Knee) -> ReferencePath:
     """
     path = config.space.path
     if path.kind == "table":
-        return _tabulated(path)
+        return tabulated_path(path)
     low, high = config.space.flexion_deg
     knots = np.radians(np.linspace(low, high, max(2, round((high - low) / path.step_deg) + 1)))
     dwell = _settled(config, knee, knots[:1], ap_stiffness_N_per_mm=0.0)[0]
@@ -157,7 +157,8 @@ def _settled(
     return poses
 
 
-def _tabulated(path: PathConfig) -> ReferencePath:
+def tabulated_path(path: PathConfig) -> ReferencePath:
+    """Return the path through the knots of a table."""
     columns = (
         np.radians(path.adduction_deg),
         np.radians(path.rotation_deg),

@@ -13,12 +13,12 @@ from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
-from joblib import Parallel, delayed
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from foundation.checks import FloatArray
 from foundation.loads import COMPARTMENTS, LOAD_COLUMNS
+from pipeline.execution import IN_THIS_PROCESS, Execution
 from pipeline.samples import CANDIDATE_COLUMNS, OK, POSE_COLUMNS, loads_of, poses_of, usable
 from pipeline.schema import DesignConfig, FeasibilityConfig, SurrogateConfig, ValidationConfig
 from surrogates.cross_validation import CrossCheck, Fitted
@@ -143,7 +143,7 @@ def fit_surrogates(
     settings: SurrogateConfig,
     pairs: Sequence[tuple[str, str]],
     seed: int,
-    workers: int = 1,
+    execution: Execution = IN_THIS_PROCESS,
     folds: int = 0,
 ) -> list[TrainedKnee[KneeSurrogate]]:
     """Stages c and g: fit formulations by families to all samples that have an answer.
@@ -161,8 +161,8 @@ def fit_surrogates(
         Formulation and family of each knee wanted.
     seed : int
         Seed of whatever a fit draws.
-    workers : int
-        Processes; the numbers do not depend on it.
+    execution : Execution
+        Where the fits are carried out; the numbers do not depend on it.
     folds : int
         Folds of a further cross-validation, 0 for none.
 
@@ -172,14 +172,11 @@ def fit_surrogates(
         If a compartment has no usable samples or cannot be fitted.
     """
     jobs = [
-        delayed(_fit_compartment)(
-            _chosen(samples, name, pair), space, settings, pair, seed, name, folds
-        )
+        (_chosen(samples, name, pair), space, settings, pair, seed, name, folds)
         for pair in pairs
         for name in COMPARTMENTS
     ]
-    # Memory maps would reach the kernels as another array type and be compiled for again.
-    parts = Parallel(n_jobs=min(workers, len(jobs)), max_nbytes=None)(jobs)
+    parts = execution.map(_fit_compartment, jobs)
     return [_trained(pair, *parts[2 * k : 2 * k + 2]) for k, pair in enumerate(pairs)]
 
 

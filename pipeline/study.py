@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from collections.abc import Mapping
 from functools import partial
@@ -14,15 +13,16 @@ import numpy as np
 import pandas as pd
 import tomli_w
 from pydantic import ValidationError
-from tqdm import tqdm
 
 from dynamics.waveform_tables import LEVEL_WALKING
 from foundation.checks import FloatArray
 from pipeline.config import ConfigError, explain, load_config, load_section
-from pipeline.files import replacing, write_json, write_text
-from pipeline.original import chunks_in_processes
+from pipeline.execution import Execution
+from pipeline.files import replacing, write_document, write_json, write_text
+from pipeline.own_folder import RunError, changed_keys, check_own_folder, locked
+from pipeline.progress import bar, say
 from pipeline.report_inputs import content_of
-from pipeline.run_folder import RunError, changed_keys, check_own_folder
+from pipeline.run_folder import evaluate_stored
 from pipeline.samples import ChunkStore, chunk_size, read_table, write_table
 from pipeline.simulation_schema import SimulationConfig
 from pipeline.study_design import study_table
@@ -153,12 +153,14 @@ def carry_out(
     # In this process first, so that the workers find the kernels compiled.
     result = simulate_inputs(setting, setting.nominal)
     nominal = outputs_of(result, wear_of(setting, setting.nominal, result))
-    _prepare(file, folder, task, resume=resume)
-    runs = _runs(file, folder, task, table, result.gait_percent, quiet=quiet)
-    summary = summarise(file.study, runs, nominal)
-    summary["seconds"] = time.perf_counter() - begun
-    write_json(folder / "summary.json", summary)
-    write_page(folder, summary, runs, tomli_w.dumps(_dumped(file)))
+    check_own_folder(folder, "inputs.json", "study")
+    with Execution.of(file.study) as execution, locked(folder, make=True):
+        _prepare(file, folder, task, resume=resume)
+        runs = _runs(file, folder, task, table, result.gait_percent, execution, quiet=quiet)
+        summary = summarise(file.study, runs, nominal)
+        summary["seconds"] = time.perf_counter() - begun
+        write_document(folder / "summary.json", summary)
+        write_page(folder, summary, runs, tomli_w.dumps(_dumped(file)))
     return summary
 
 
@@ -169,7 +171,6 @@ def _dumped(file: StudyFile) -> dict[str, Any]:
 def _prepare(file: StudyFile, folder: Path, task: Task, *, resume: bool) -> None:
     """Make the folder, or check that the one to be resumed belongs to this study."""
     stored, text = folder / "config.toml", tomli_w.dumps(_dumped(file))
-    check_own_folder(folder, "inputs.json", "study")
     if resume and stored.exists():
         changed = changed_keys(stored, text, "study")
         with content_of(folder / "inputs.json"):
@@ -194,6 +195,7 @@ def _runs(
     task: Task,
     table: pd.DataFrame,
     percent: FloatArray,
+    execution: Execution,
     *,
     quiet: bool,
 ) -> pd.DataFrame:
@@ -201,16 +203,13 @@ def _runs(
     path, store = folder / "runs.parquet", ChunkStore(folder / "chunks", RUN_COLUMNS)
     if not path.exists():
         study = file.study
-        workers = study.workers or os.cpu_count() or 1
         size = chunk_size(len(table), study.chunk)
-        compute = chunks_in_processes(workers, partial(run_rows, task))
-        with tqdm(total=len(table), unit="run", desc=study.name, disable=quiet) as bar:
-
-            def advance(rows: int) -> None:
-                bar.update(rows)
-
-            # Chunks are known by a digest of the table: the source keeps those of others apart.
-            done = store.evaluate(table.assign(source=task.source), size, compute, advance)
+        compute = execution.chunks(partial(run_rows, task))
+        # Chunks are known by a digest of the table: the source keeps those of others apart.
+        marked = table.assign(source=task.source)
+        say(f"{study.name}: {len(table)} runs", quiet=quiet)
+        with bar(len(table), "run", study.name, quiet=quiet) as shown:
+            done = evaluate_stored(store, marked, size, compute, shown)
         _write_waves(folder / "waveforms.npz", done, percent)
         kept = [name for name in done.columns if not name.startswith("wave_") and name != "source"]
         write_table(done[kept], path)

@@ -6,8 +6,10 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from numpy.typing import ArrayLike
 
+from pipeline.accuracy_figures import plain_number
 from pipeline.figures import (
     BLUE,
     GREY,
@@ -115,6 +117,10 @@ def convergence_panel(curve: Mapping[str, ArrayLike], label: str) -> Figure:
     last = max(half[len(half) // 3], 1e-9 * abs(mean[-1]), 1e-12)
     axes.set_ylim(mean[-1] - 3.0 * last, mean[-1] + 3.0 * last)
     axes.set_xscale("log")
+    # Few runs are less than two decades, whose ticks in powers of ten overlap.
+    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axes.xaxis.set_major_formatter(FuncFormatter(plain_number))
+    axes.xaxis.set_minor_locator(NullLocator())
     axes.set_xlabel("runs")
     axes.set_ylabel(label)
     legend_above(axes, 2)

@@ -166,7 +166,14 @@ def setting_of(task: Task) -> Setting:
         stored = json.loads((folder / "path.json").read_text(encoding="utf-8"))
         path = ReferencePath.through(stored["flexion_rad"], stored["coordinates_rad_m"])
     springs: SpringContact | None = None
-    model: ContactModel = surrogates.load(folder / "knee.npz")
+    trained = surrogates.load(folder / "knee.npz")
+    lacking = trained.header.get("not_given", [])
+    if {"area_m2", "peak_pressure_Pa", "mean_pressure_Pa", "cop_x_m"}.intersection(lacking):
+        raise ValueError(
+            f"{folder}: a study tells areas, pressures and wear, and the run was made of a table "
+            f"without {', '.join(lacking)}; give them in the table"
+        )
+    model: ContactModel = trained
     if task.model == "original":
         model = springs = build_knee(load_config(folder / "config.toml")).model
     factor = 1e-9 * config.wear_factor_mm3_per_Nm

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from pipeline.schema import describe_schema
+from pipeline.schema import ExecutionConfig, describe_schema
 from pipeline.section import Finite, Positive, Section
 from pipeline.study_factors import check_factor
 
@@ -59,7 +59,7 @@ class FactorConfig(Section):
         return self
 
 
-class StudyConfig(Section):
+class StudyConfig(ExecutionConfig):
     """Monte Carlo or sensitivity study of simulated cycles."""
 
     name: str = Field(
@@ -78,7 +78,6 @@ class StudyConfig(Section):
         1000, ge=4, description="runs; of sobol, rows of each base matrix, a power of two"
     )
     seed: int = Field(1, ge=0, description="seed of the draws")
-    workers: int = Field(0, ge=0, description="processes; 0 takes one per core")
     chunk: int = Field(25, ge=1, description="runs carried out and stored at a time")
     outside: Literal["flag", "fail"] = Field(
         "flag", description="what is done with a run that leaves the trained domain"

@@ -13,7 +13,7 @@ import tomli_w
 
 from dynamics.result import SimulationResult
 from pipeline.config import independent_path, load_config, load_section
-from pipeline.files import replacing, write_json, write_text
+from pipeline.files import replacing, write_document, write_text
 from pipeline.run_folder import check_own_folder
 from pipeline.runner import run_study
 from pipeline.samples import write_table
@@ -92,7 +92,7 @@ def carry_out(file: WalkFile, folder: Path, *, quiet: bool = False) -> dict[str,
     text = tomli_w.dumps(file.model_dump(exclude_none=True))
     write_text(folder / "config.toml", text)
     write_page(folder / "walk.html", summary, walk, results, text)
-    write_json(folder / "walk.json", summary)
+    write_document(folder / "walk.json", summary)
     return summary
 
 

@@ -9,7 +9,7 @@ they are given.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,7 +18,10 @@ import numpy as np
 from dynamics.csv_table import read_number, read_rows
 from foundation.checks import FloatArray, check_array, check_in, frozen
 
-_OPENSIM = (".mot", ".sto")
+#: Endings of OpenSim's tables.
+OPENSIM_ENDINGS = (".mot", ".sto")
+#: Names that the column of the time may have.
+_TIME = ("time", "time_s")
 _HEADER_KEY = re.compile(r"\s*(nrows|datarows|ncolumns|datacolumns|indegrees)[\s=]+(\S+)\s*", re.I)
 _DEGREES = {"yes": True, "no": False}
 
@@ -95,21 +98,32 @@ class MotionTable:
         return np.radians(values) if degrees else values
 
 
-def read_motion_table(path: str | Path, *, in_degrees: bool | None = None) -> MotionTable:
+def read_motion_columns(path: str | Path) -> tuple[str, ...]:
+    """Return the names of a table's columns but the time; see `read_motion_table`."""
+    _, names, _ = _read_lines(Path(path))
+    return tuple(name for name in names[1] if name not in _TIME)
+
+
+def read_motion_table(
+    path: str | Path, *, in_degrees: bool | None = None, columns: Collection[str] | None = None
+) -> MotionTable:
     """Read a motion or a table of forces.
 
     Parameters
     ----------
     path : path
         `.mot` or `.sto` (OpenSim), else CSV with a header of names and # comments. A column
-        `time` [s] is needed, at any place.
+        `time` or `time_s` [s] is needed, at any place.
     in_degrees : bool, optional
         Whether angles are in degrees, in place of what the header says.
+    columns : collection of str, optional
+        Names of the columns to read, of those that are there; the cells of others are not looked
+        at. By default all.
 
     Returns
     -------
     MotionTable
-        All columns, in the file's units.
+        The columns, in the file's units.
 
     Raises
     ------
@@ -121,33 +135,26 @@ def read_motion_table(path: str | Path, *, in_degrees: bool | None = None) -> Mo
         If there is no such file.
     """
     source = Path(path)
-    if source.suffix.lower() in _OPENSIM:
-        header, lines = _read_opensim(source)
-    else:
-        header, lines = {}, read_rows(source)
-    (first, names), *rows = lines
-    for name in names:
-        if not name or names.count(name) > 1:
-            found = f"{name!r} {names.count(name)} times" if name else "an empty name"
-            raise ValueError(f"{source}, line {first}: expected each column once, found {found}")
-    if "time" not in names:
+    header, (first, names), rows = _read_lines(source)
+    clock = next((name for name in _TIME if name in names), None)
+    if clock is None:
         raise ValueError(
             f"{source}, line {first}: expected a column time, found {', '.join(names)}"
         )
-    _check_count(source, header, ("ncolumns", "datacolumns"), len(names))
-    table = np.array([_numbers(source, names, *row) for row in rows]).reshape(-1, len(names))
-    _check_count(source, header, ("nrows", "datarows"), len(table))
-    at = names.index("time")
-    time = table[:, at]
+    others = [n for n in names if n != clock and (columns is None or n in columns)]
+    _check_count(source, header, ("ncolumns", "datacolumns"), len(names), "columns")
+    chosen = [(names.index(name), name) for name in (clock, *others)]
+    table = np.array([_numbers(source, names, *row, chosen) for row in rows])
+    _check_count(source, header, ("nrows", "datarows"), len(table), "rows")
+    time = table[:, 0]
     for k in np.flatnonzero(np.diff(time) <= 0.0)[:1]:
         raise ValueError(
-            f"{source}, line {rows[k + 1][0]}, column time: expected more than {time[k]:g} s of "
-            f"the row before, found {time[k + 1]:g}"
+            f"{source}, line {rows[k + 1][0]}, column {clock}: expected more than "
+            f"{time[k]:g} s of the row before, found {time[k + 1]:g}"
         )
     if in_degrees is None and "indegrees" in header:
         in_degrees = _DEGREES[check_in(f"{source}, inDegrees", header["indegrees"], _DEGREES)]
-    others = tuple(name for name in names if name != "time")
-    return MotionTable(others, time, np.delete(table, at, axis=1), in_degrees, str(source))
+    return MotionTable(tuple(others), time, table[:, 1:], in_degrees, str(source))
 
 
 def write_motion_table(path: str | Path, table: MotionTable, *, title: str = "motion") -> None:
@@ -165,12 +172,30 @@ def write_motion_table(path: str | Path, table: MotionTable, *, title: str = "mo
     Raises
     ------
     ValueError
-        If the path ends in neither, or the table does not say whether angles are in degrees.
+        If the path ends in neither, or as `motion_text`.
     """
     target = Path(path)
-    check_in("path ending", target.suffix.lower(), _OPENSIM)
+    check_in("path ending", target.suffix.lower(), OPENSIM_ENDINGS)
+    target.write_text(motion_text(table, title=title), encoding="utf-8")
+
+
+def motion_text(table: MotionTable, *, title: str = "motion") -> str:
+    """Return the text that `write_motion_table` writes.
+
+    Raises
+    ------
+    ValueError
+        If the table does not say whether angles are in degrees, or a name cannot stand in a line
+        whose columns tabs separate.
+    """
     if table.in_degrees is None:
         raise ValueError(f"{table.source}: expected in_degrees to be True or False, found None")
+    for name in table.names:
+        if not name or name != " ".join(name.split()):
+            raise ValueError(
+                f"{table.source}: expected names without tabs, line ends and blanks at their "
+                f"ends, found {name!r}"
+            )
     header = [
         title,
         "version=1",
@@ -182,7 +207,23 @@ def write_motion_table(path: str | Path, table: MotionTable, *, title: str = "mo
     ]
     rows = np.column_stack([table.time, table.values]).tolist()
     lines = [*header, *("\t".join(map(repr, row)) for row in rows)]
-    target.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return "\n".join(lines) + "\n"
+
+
+def _read_lines(
+    source: Path,
+) -> tuple[dict[str, str], tuple[int, list[str]], list[tuple[int, list[str]]]]:
+    """Return the header, and (number of the line, cells) of the names and of each row."""
+    if source.suffix.lower() in OPENSIM_ENDINGS:
+        header, lines = _read_opensim(source)
+    else:
+        header, lines = {}, read_rows(source)
+    (first, names), *rows = lines
+    for name in names:
+        if not name or names.count(name) > 1:
+            found = f"{name!r} {names.count(name)} times" if name else "an empty name"
+            raise ValueError(f"{source}, line {first}: expected each column once, found {found}")
+    return header, (first, names), rows
 
 
 def _read_opensim(source: Path) -> tuple[dict[str, str], list[tuple[int, list[str]]]]:
@@ -194,7 +235,10 @@ def _read_opensim(source: Path) -> tuple[dict[str, str], list[tuple[int, list[st
     lines = text.splitlines()
     ends = [i for i, line in enumerate(lines) if line.strip().lower() == "endheader"]
     if not ends:
-        raise ValueError(f"{source}: expected a header that ends with endheader, found none")
+        raise ValueError(
+            f"{source}: expected a header that ends with endheader, found none; add it, or let the "
+            "file end in .csv if its first line holds the names and commas separate them"
+        )
     matches = [_HEADER_KEY.fullmatch(line) for line in lines[: ends[0]]]
     header = {m[1].lower(): m[2].lower() for m in matches if m}
     body = [
@@ -215,21 +259,29 @@ def _cells(line: str) -> list[str]:
     return [cell.strip() for cell in line.strip().split(separator)]
 
 
-def _numbers(source: Path, names: Sequence[str], line: int, cells: Sequence[str]) -> list[float]:
+def _numbers(
+    source: Path,
+    names: Sequence[str],
+    line: int,
+    cells: Sequence[str],
+    chosen: Sequence[tuple[int, str]],
+) -> list[float]:
     if len(cells) != len(names):
         raise ValueError(
             f"{source}, line {line}: expected {len(names)} cells, {names[0]} to {names[-1]}, "
             f"found {len(cells)}"
         )
     return [
-        read_number(f"{source}, line {line}, column {name}", cell)
-        for name, cell in zip(names, cells, strict=True)
+        read_number(f"{source}, line {line}, column {name}", cells[place]) for place, name in chosen
     ]
 
 
-def _check_count(source: Path, header: Mapping[str, str], keys: Sequence[str], found: int) -> None:
+def _check_count(
+    source: Path, header: Mapping[str, str], keys: Sequence[str], found: int, what: str
+) -> None:
     for key in keys:
         if key in header and header[key] != str(found):
             raise ValueError(
-                f"{source}: expected {header[key]} as the header says ({key}), found {found}"
+                f"{source}: expected {header[key]} as the header says ({key}), found {found} "
+                f"{what}; the file is cut off or was changed: correct it or the header"
             )

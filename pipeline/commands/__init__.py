@@ -6,19 +6,37 @@ people and the same for programs (`--json`).
 
 from __future__ import annotations
 
-from pipeline.commands import again, export, run, schema, study, walk, wear
+from itertools import chain
+
+from pipeline.commands import (
+    again,
+    check,
+    completion,
+    export,
+    init,
+    loads,
+    run,
+    samples,
+    schema,
+    study,
+    walk,
+    wear,
+)
 from pipeline.commands.command import Command
 
-#: All commands, in the order of the help.
-COMMANDS: tuple[Command, ...] = (
-    run.COMMAND,
-    study.COMMAND,
-    walk.COMMAND,
-    again.VALIDATE,
-    again.SIMULATE,
-    again.REPORT,
-    again.BENCH,
-    wear.COMMAND,
-    export.COMMAND,
-    schema.COMMAND,
-)
+#: All commands by what they are for, in the order of the help.
+GROUPS: dict[str, tuple[Command, ...]] = {
+    "prepare a study": (init.COMMAND, check.COMMAND, schema.COMMAND),
+    "train a surrogate": (run.COMMAND, again.VALIDATE, again.SIMULATE, again.REPORT, again.BENCH),
+    "use it": (
+        study.COMMAND,
+        walk.COMMAND,
+        wear.COMMAND,
+        export.COMMAND,
+        loads.LOADS,
+        loads.MOTION,
+        samples.COMMAND,
+    ),
+    "complete these in your shell": (completion.COMMAND,),
+}
+COMMANDS: tuple[Command, ...] = tuple(chain.from_iterable(GROUPS.values()))

@@ -5,14 +5,25 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from pipeline.commands.command import Answer, Command, add_overrides, add_resume
+from pipeline.commands.command import (
+    TOML,
+    Answer,
+    Command,
+    add_overrides,
+    add_resume,
+    complete_with,
+)
+from pipeline.config import find_config
 from pipeline.study import carry_out, load_study, told
 from pipeline.study_factors import describe_factors
 
 
 def _add(command: argparse.ArgumentParser) -> None:
     what = command.add_mutually_exclusive_group(required=True)
-    what.add_argument("config", type=Path, nargs="?", help="study of cycles (TOML)")
+    config = what.add_argument(
+        "config", nargs="?", help="TOML file, or the name of a shipped configuration"
+    )
+    complete_with(config, TOML)
     what.add_argument("--factors", action="store_true", help="list the named inputs")
     add_overrides(command)
     add_resume(command)
@@ -22,7 +33,7 @@ def _study(options: argparse.Namespace) -> Answer:
     if options.factors:
         text = describe_factors()
         return Answer(text, text)
-    file = load_study(options.config, tuple(options.overrides))
+    file = load_study(find_config(options.config), tuple(options.overrides))
     folder = options.out or Path("runs") / file.study.name
     summary = carry_out(file, folder, resume=options.resume, quiet=options.quiet)
     return Answer(told(summary, folder), summary)
@@ -30,7 +41,7 @@ def _study(options: argparse.Namespace) -> Answer:
 
 COMMAND = Command(
     "study",
-    "Monte Carlo or sensitivity of gait cycles",
+    "vary the gait cycle of a run: Monte Carlo or sensitivity",
     _add,
     _study,
     (

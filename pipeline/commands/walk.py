@@ -5,17 +5,18 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from pipeline.commands.command import Answer, Command, add_overrides
+from pipeline.commands.command import Answer, Command, add_config, add_overrides
+from pipeline.config import find_config
 from pipeline.walk import carry_out, load_walk, told
 
 
 def _add(command: argparse.ArgumentParser) -> None:
-    command.add_argument("config", type=Path, help="walk (TOML)")
+    add_config(command)
     add_overrides(command)
 
 
 def _walk(options: argparse.Namespace) -> Answer:
-    file = load_walk(options.config, tuple(options.overrides))
+    file = load_walk(find_config(options.config), tuple(options.overrides))
     folder = options.out or Path("runs") / file.walk.name
     content = carry_out(file, folder, quiet=options.quiet)
     return Answer(told(content, folder), content)
@@ -23,7 +24,7 @@ def _walk(options: argparse.Namespace) -> Answer:
 
 COMMAND = Command(
     "walk",
-    "from measured walking to knee loads, simulated",
+    "go from measured walking to knee loads, simulated",
     _add,
     _walk,
     (

@@ -23,7 +23,7 @@ def _wear(options: argparse.Namespace) -> Answer:
 
 COMMAND = Command(
     "wear",
-    "wear of a run's insert over many cycles, its surface lowered as it wears",
+    "wear a run's insert over many cycles, its surface lowered as it wears",
     _add,
     _wear,
     ("python -m pipeline wear runs/implant --cycles 5e6 --blocks 5",),

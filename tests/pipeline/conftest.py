@@ -348,6 +348,13 @@ def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(drawings, "data_uri", lambda figure, kind: f"data:{kind}")
 
 
+@pytest.fixture
+def unsimulated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """End a run with its surrogate: leave out the gait simulation and the report."""
+    monkeypatch.setattr("pipeline.runner.simulate_cycle", lambda *_: None)
+    monkeypatch.setattr("pipeline.runner.write_report", lambda _: {"summary": []})
+
+
 @pytest.fixture(scope="session")
 def make_run() -> Callable[[Path], Path]:
     """Return a function that writes a synthetic run directory into a folder."""

@@ -332,7 +332,7 @@ class TestFrames:
 
     def test_walls_go_round_the_border(self) -> None:
         mesh = grid(4)
-        walls = cycle_figures._walls((1e3 * mesh.vertices, mesh.faces))
+        walls = cycle_figures.walls_of((1e3 * mesh.vertices, mesh.faces))
         # 16 edges of the border, two triangles each; all of them on the square's sides.
         assert walls.shape == (32, 3, 3)
         assert_allclose(np.abs(walls[..., [0, 2]]).max(axis=-1), 20.0, rtol=1e-12)
@@ -347,11 +347,15 @@ class TestFrames:
         knee: Any = SimpleNamespace(model=model)
         results = {"original": result_of(), "surrogate": result_of(1e-4, 1.01)}
         found = frames.frames_of(knee, results)
-        assert_allclose(found.gait_percent, [0, 15, 25, 45, 55, 65, 75, 90], rtol=0.0, atol=2.6)
+        # The results have an instant every 5 %.
+        assert_allclose(found.gait_percent, np.linspace(0.0, 100.0, 21), rtol=0.0, atol=1e-12)
         at = np.sin(0.01 * np.pi * found.gait_percent)
         assert_allclose(found.peak_Pa, [20e6 * at, 20.2e6 * at], rtol=1e-12, atol=1e-6)
-        assert found.centre_m.shape == (2, 8, 2, 3)
-        assert found.pressure_Pa.shape == (8, 50)
+        assert found.centre_m.shape == (2, 21, 2, 3)
+        assert found.pressure_Pa.shape == (21, 50)
+        assert found.surrogate_pressure_Pa is not None
+        assert found.surrogate_pressure_Pa.shape == (21, 50)
+        assert_allclose(found.surrogate_poses, results["surrogate"].poses, rtol=0.0, atol=0.0)
 
     def test_every_combination_has_a_colour_of_its_input(self) -> None:
         colours = {cycle_figures.colour_of(c.name) for c in COMBINATIONS}
@@ -550,8 +554,9 @@ class TestReport:
     def test_pictures(self, html: str) -> None:
         assert section(html, "combinations").count("<img") == 5
         gait = section(html, "gait")
-        assert gait.count("<figcaption><strong>") == 2
-        assert gait.count('class="scale"') == 1
+        pressure = section(html, "pressure")
+        assert pressure.count("<figcaption><strong>") == 2
+        assert pressure.count('class="scale"') == 1
         assert "Depth of wear per million cycles" in gait
 
     @pytest.mark.usefixtures("undrawn")

@@ -16,6 +16,7 @@ from foundation.laws import LinearLaw, LogarithmicLaw, ModifiedLaw, SeriesLaw
 from foundation.loads import LOAD_COLUMNS
 from foundation.triangle_mesh import TriangleMesh
 from pipeline.config import ConfigError, load_config, write_config
+from pipeline.execution import IN_THIS_PROCESS
 from pipeline.original import (
     Knee,
     build_implant,
@@ -155,7 +156,7 @@ def test_index_of_the_table_is_kept(knee):
 def test_chunks_come_back_with_their_place(knee):
     drawn = table(knee, ("medial", 200.0), ("lateral", 900.0), ("medial", 5.0))
     chunks = [drawn.iloc[:1], drawn.iloc[1:]]
-    found = dict(parallel_evaluation(knee.model, 1)(chunks))
+    found = dict(parallel_evaluation(knee.model, IN_THIS_PROCESS)(chunks))
     assert pd.concat([found[0], found[1]]).equals(evaluate_rows(knee.model, drawn, "load"))
 
 

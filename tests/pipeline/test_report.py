@@ -18,7 +18,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from foundation.loads import COMPARTMENTS, LOAD_COLUMNS, WRENCH_COLUMNS
-from pipeline import figures
+from pipeline import accuracy_figures
 from pipeline.report import report_content, write_report
 from pipeline.report_inputs import ReportError, read_run
 from pipeline.report_trust import covered_part
@@ -119,7 +119,8 @@ class TestFigures:
             raise AssertionError(f"{constant} is no strict JSON")
 
         text = (folder / "report.json").read_text(encoding="utf-8")
-        assert json.loads(text, parse_constant=refuse) == content
+        head = {"format": "knee-contact report", "version": 1}
+        assert json.loads(text, parse_constant=refuse) == head | content
         assert not list(folder.glob("*.partial"))
 
     def test_every_fractional_number_has_its_unit_in_its_key(self, content: dict[str, Any]) -> None:
@@ -276,11 +277,11 @@ class TestPage:
 
     def test_every_tag_is_closed(self, page: Page) -> None:
         assert page.open == []
-        assert [tag for tag, _ in page.tags].count("h2") == 4
+        assert [tag for tag, _ in page.tags].count("h2") == 5
 
     def test_sections_in_order(self, page: Page) -> None:
         sections = [attrs["id"] for tag, attrs in page.tags if tag == "section"]
-        assert sections == ["overview", "stages", "validation", "gait", "provenance"]
+        assert sections == ["overview", "pressure", "gait", "validation", "stages", "provenance"]
 
     def test_nothing_is_fetched(self, html: str, page: Page) -> None:
         assert not re.search(r"https?://|//[a-z]|@import|url\(", strip_data(html))
@@ -292,9 +293,9 @@ class TestPage:
 
     def test_pictures_are_embedded_and_whole(self, page: Page) -> None:
         images = [attrs for tag, attrs in page.tags if tag == "img"]
-        # 2 of learning, 5 of the path, 8 of parity, 2 of quantiles, 4 inputs, 5 of motion, 11 of
-        # loads, 4 of pressure.
-        assert len(images) == 41
+        # 2 of learning, 5 of the path, 8 of parity, 8 of residuals, 2 of quantiles, 4 inputs, 5 of
+        # motion, 11 of loads, 4 of pressure.
+        assert len(images) == 49
         for attrs in images:
             assert attrs["alt"]
             head, _, body = str(attrs["src"]).partition(",")
@@ -531,7 +532,8 @@ class TestFormulations:
 
     def test_not_asked_for(self, content: dict[str, Any], page: Page) -> None:
         assert content["validation"]["formulations"] is None
-        assert "All formulations" not in page.words
+        assert "All formulations and families for this knee" not in page.words
+        assert "python -m pipeline validate RUN_FOLDER --formulations" in page.words
 
     @pytest.mark.usefixtures("undrawn")
     def test_sorted_with_the_own_row_tinted(self, fresh: Path) -> None:
@@ -546,7 +548,7 @@ class TestFormulations:
         assert_allclose(rows[0]["worst_load_nrmse_percent"], 0.4, rtol=1e-12)
         assert_allclose(rows[0]["largest_error_percent"], 1.0, rtol=1e-12)
         html = (fresh / "report.html").read_text(encoding="utf-8")
-        table = html.split("All formulations")[1].split("</table>")[0]
+        table = html.split("All formulations and families for this knee")[1].split("</table>")[0]
         assert table.count('class="chosen"') == 1
         assert "failed: no energy" in table
         assert Page(html).open == []
@@ -737,10 +739,10 @@ def test_plain_makes_strict_json() -> None:
 
 def test_parity_picture_leaves_out_what_is_not_known() -> None:
     truth = {"medial": np.array([1.0, 2.0]), "lateral": np.array([1.5, np.nan])}
-    uri = figures.parity_panel(truth, truth, "AP force", "N")
+    uri = accuracy_figures.parity_panel(truth, truth, "AP force", "N")
     assert uri.startswith("data:image/svg+xml;base64,")
     nothing = {name: np.array([]) for name in COMPARTMENTS}
-    assert figures.parity_panel(nothing, nothing, "AP force", "N") != uri
+    assert accuracy_figures.parity_panel(nothing, nothing, "AP force", "N") != uri
 
 
 def test_predictions_have_a_row_without_a_centre(folder: Path) -> None:

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from foundation.loads import COMPARTMENTS, LOAD_COLUMNS
 from pipeline import stages
+from pipeline.execution import IN_THIS_PROCESS
 from pipeline.rounds import learning_point, round_size, sample_knee
 from pipeline.samples import POSE_COLUMNS, digest, poses_of
 from pipeline.schema import (
@@ -79,7 +80,7 @@ def at_pose(table: pd.DataFrame) -> pd.DataFrame:
 class Desk:
     """A run without files: tables are kept in memory, and evaluations are told."""
 
-    workers = 1
+    execution = IN_THIS_PROCESS
 
     def __init__(self, design: DesignConfig, **feasibility: float) -> None:
         bounds = FeasibilityConfig(**{**WIDE, **feasibility})

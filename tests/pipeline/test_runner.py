@@ -195,6 +195,7 @@ def test_resumed_run_adds_to_the_times_of_the_interrupted_one(tmp_path):
     begun = Run(config, tmp_path / "run", quiet=True)
     begun.prepare(resume=False)
     write_json(tmp_path / "run" / "times.json", {"knee": 100.0, "b: first evaluations": 50.0})
+    begun.close()
     resumed = Run(config, tmp_path / "run", quiet=True)
     with resumed.timed("knee"):
         pass

@@ -1,9 +1,13 @@
 """Sample tables on disk, and the store of finished chunks."""
 
+import hashlib
+import json
+import shutil
 from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
+import pyarrow.parquet as pq
 import pytest
 
 from pipeline.samples import (
@@ -15,6 +19,7 @@ from pipeline.samples import (
     loads_of,
     poses_of,
     read_table,
+    state_of,
     usable,
     write_table,
 )
@@ -216,3 +221,165 @@ def test_clear_removes_the_chunks(tmp_path):
     assert store.folder.is_dir()
     store.clear()
     assert not store.folder.exists()
+
+
+def stored(path) -> dict[str, str]:
+    return {k.decode(): v.decode() for k, v in pq.read_schema(path).metadata.items()}
+
+
+def test_file_tells_format_units_and_meaning(tmp_path):
+    path = tmp_path / "t.parquet"
+    write_table(rows(5), path)
+    told = stored(path)
+    assert told["format"] == "knee-contact samples"
+    assert told["version"] == "2"
+    assert told["sha256"] == digest(rows(5))
+    assert "pandas" not in told
+    field = pq.read_schema(path).field("flexion_rad")
+    assert field.metadata == {
+        b"unit": b"rad",
+        b"description": b"flexion of the knee (Grood & Suntay 1983)",
+    }
+    assert json.loads(told["columns"])["load_N"]["unit"] == "N"
+
+
+def test_other_readers_see_the_same_values_and_plain_types(tmp_path):
+    duckdb = pytest.importorskip("duckdb", reason="needs the development package duckdb")
+    path = tmp_path / "t.parquet"
+    table = rows(5).assign(reason=["", "a", "", "é", "b"], first=[True, False, True, True, False])
+    table.loc[2, "load_N"] = np.nan
+    write_table(table, path)
+    types = {str(field.type) for field in pq.read_schema(path)}
+    assert types == {"string", "int64", "double", "bool"}
+    relation = duckdb.read_parquet(str(path))
+    assert relation.columns == list(table.columns)
+    found = relation.fetchall()
+    assert found[2][table.columns.get_loc("load_N")] is None
+    assert [row[table.columns.get_loc("reason")] for row in found] == table["reason"].to_list()
+    flexion = [row[table.columns.get_loc("flexion_rad")] for row in found]
+    assert flexion == table["flexion_rad"].to_list()
+    plain = pq.read_table(path).to_pydict()
+    assert plain["flexion_rad"] == flexion
+
+
+def test_digest_is_the_one_that_the_documentation_describes(tmp_path):
+    """Anyone can compute it: names, types, little-endian numbers, texts ended by zeros."""
+    table = pd.DataFrame({"a_N": [1.5, np.nan], "n": [1, 2], "t": ["x", ""], "b": [True, False]})
+    content = hashlib.sha256()
+    content.update(b"a_N\0double\0" + np.array([1.5, np.nan], "<f8").tobytes())
+    content.update(b"n\0int64\0" + np.array([1, 2], "<i8").tobytes())
+    content.update(b"t\0string\0" + b"x\0\0")
+    content.update(b"b\0bool\0" + bytes([1, 0]))
+    assert digest(table) == content.hexdigest()
+    assert digest(table.astype({"n": "int32"})) != digest(table)
+    write_table(table, tmp_path / "t.parquet")
+    assert stored(tmp_path / "t.parquet")["sha256"] == content.hexdigest()
+
+
+def test_lists_of_a_study_are_part_of_the_digest(tmp_path):
+    waves = [np.arange(3, dtype=np.float32), np.arange(3, dtype=np.float32)]
+    table = pd.DataFrame({"wave_anterior_mm": waves})
+    write_table(table, tmp_path / "t.parquet")
+    assert len(read_table(tmp_path / "t.parquet")["wave_anterior_mm"][1]) == 3
+    other = table.assign(wave_anterior_mm=[waves[0], waves[1] + 1])
+    parted = table.assign(wave_anterior_mm=[np.arange(3.0), np.arange(2.0)])
+    assert len({digest(table), digest(other), digest(parted)}) == 3
+
+
+def rewritten(path, change, **told) -> None:
+    """Write a table's file again with another content or other metadata, as a stranger might."""
+    table = pq.read_table(path)
+    table = change(table)
+    changed = {key.encode(): value.encode() for key, value in told.items()}
+    table = table.replace_schema_metadata({**(table.schema.metadata or {}), **changed})
+    pq.write_table(table, path)
+
+
+def test_changed_content_under_the_old_checksum_is_found(tmp_path):
+    """A valid Parquet file, its page checksums right, but another content."""
+    path = tmp_path / "t.parquet"
+    write_table(rows(5), path)
+    rewritten(path, lambda table: table.slice(0, 4))
+    with pytest.raises(StoreError, match="its content does not match its checksum"):
+        read_table(path)
+
+
+def test_table_of_a_later_version_or_of_others_is_told_apart(tmp_path):
+    path = tmp_path / "t.parquet"
+    write_table(rows(5), path)
+    rewritten(path, lambda table: table, version="3")
+    with pytest.raises(StoreError, match=r"expected a table of version 2 or before, found '3'"):
+        read_table(path)
+    rewritten(path, lambda table: table, version="2", format="something else")
+    with pytest.raises(StoreError, match=r"expected the format 'knee-contact samples', found"):
+        read_table(path)
+
+
+def test_table_of_version_1_is_read(tmp_path):
+    path = tmp_path / "t.parquet"
+    rows(5).to_parquet(path)
+    assert read_table(path, ("load_N",)).equals(rows(5))
+    assert state_of(path) == "none"
+    write_table(rows(5), path)
+    assert state_of(path) == "matches"
+
+
+def resumed(store, table):
+    evaluator = Evaluator()
+    result, _ = evaluate(store, table, 5, evaluator)
+    return result, sorted(evaluator.seen)
+
+
+def test_altered_part_is_computed_again(tmp_path):
+    table, store = rows(20), ChunkStore(tmp_path / "chunks")
+    whole, _ = evaluate(store, table, 5, Evaluator())
+    part = sorted(store.folder.iterdir())[2]
+    column = pq.read_schema(part).get_field_index("force_y_N")
+
+    def falsified(content):
+        values = [0.0] * len(content)
+        return content.set_column(column, content.schema.field(column), [values])
+
+    rewritten(part, falsified)
+    result, seen = resumed(store, table)
+    assert seen == [10, 11, 12, 13, 14]
+    assert result.equals(whole)
+
+
+def test_part_under_another_part_s_name_is_computed_again(tmp_path):
+    table, store = rows(20), ChunkStore(tmp_path / "chunks")
+    whole, _ = evaluate(store, table, 5, Evaluator())
+    parts = sorted(store.folder.iterdir())
+    shutil.copy(parts[0], parts[3])
+    shutil.copy(parts[1], store.folder / f"{parts[1].stem[:-7]}0000099.parquet")
+    shutil.copy(parts[1], store.folder / f"{parts[1].stem[:-7]}copy.parquet")
+    result, seen = resumed(store, table)
+    assert seen == [15, 16, 17, 18, 19]
+    assert result.equals(whole)
+
+
+def test_parts_that_overlap_are_taken_once(tmp_path):
+    """Two runs of different chunk sizes that wrote into one folder."""
+    table, store = rows(20), ChunkStore(tmp_path / "chunks")
+    whole, _ = evaluate(store, table, 5, Evaluator())
+    other = ChunkStore(tmp_path / "other")
+    evaluate(other, table, 8, Evaluator())
+    for part in other.folder.iterdir():
+        if not (store.folder / part.name).exists():
+            shutil.copy(part, store.folder / part.name)
+    result, seen = resumed(store, table)
+    assert not seen
+    assert result.equals(whole)
+    (store.folder / sorted(p.name for p in store.folder.iterdir())[0]).unlink()
+    result, _ = resumed(store, table)
+    assert result.equals(whole)
+
+
+def test_half_written_part_of_a_killed_run_is_no_part(tmp_path):
+    table, store = rows(20), ChunkStore(tmp_path / "chunks")
+    whole, _ = evaluate(store, table, 5, Evaluator())
+    part = sorted(store.folder.iterdir())[1]
+    part.rename(part.with_suffix(".partial"))
+    result, seen = resumed(store, table)
+    assert seen == [5, 6, 7, 8, 9]
+    assert result.equals(whole)

@@ -8,6 +8,7 @@ import pytest
 
 from foundation.loads import LOAD_COLUMNS
 from pipeline import stages
+from pipeline.execution import Execution
 from pipeline.samples import CANDIDATE_COLUMNS, POSE_COLUMNS, digest, loads_of, poses_of
 from pipeline.schema import (
     DesignConfig,
@@ -222,7 +223,7 @@ def assert_same_knee(one, other):
 def test_workers_and_company_change_no_number(carried_out, space):
     """Pairs fitted at once, in two processes, are those fitted by themselves."""
     pairs = [PAIR, ("direct", "polynomial")]
-    together = stages.fit_surrogates(carried_out.first, space, SETTINGS, pairs, 1, workers=2)
+    together = stages.fit_surrogates(carried_out.first, space, SETTINGS, pairs, 1, Execution(2))
     for pair, trained in zip(pairs, together, strict=True):
         assert_same_knee(trained.knee, fit(carried_out.first, space, pair).knee)
         assert trained.knee.header["family"] == trained.family == "polynomial"

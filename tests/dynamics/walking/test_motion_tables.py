@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from dynamics.walking import MotionTable, read_motion_table, write_motion_table
+from dynamics.walking.motion_tables import motion_text, read_motion_columns
 
 VERSION_1 = """Coordinates
 version=1
@@ -197,3 +198,41 @@ def test_the_shipped_files_are_read(knee_data):
     solution = read_motion_table(knee_data / "jam_lenhart2015_knee" / "walking_values.sto")
     assert len(solution.time) == 112
     assert_allclose(solution.time[[0, -1]], [1.21, 2.32], rtol=0.0, atol=1e-9)
+
+
+@pytest.mark.parametrize("end", ["\r\n", "\r"])
+def test_line_ends_of_other_systems(tmp_path, end):
+    (tmp_path / "a.mot").write_bytes(VERSION_1.replace("\n", end).encode("utf-8-sig"))
+    table = read_motion_table(tmp_path / "a.mot")
+    assert table.names == ("knee_angle_r", "pelvis_tx")
+    assert table.in_degrees is True
+    assert_array_equal(table.column("pelvis_tx"), [0.5, 0.6, 0.7])
+
+
+def test_header_with_blanks_about_its_signs_and_other_capitals(tmp_path):
+    text = VERSION_1.replace("nRows=3", "NROWS = 3").replace("inDegrees=yes", "indegrees = YES")
+    table = read_motion_table(write(tmp_path / "a.mot", text.replace("endheader", "EndHeader ")))
+    assert table.in_degrees is True
+    text = text.replace("= 3", "= 4")
+    with pytest.raises(ValueError, match=r"expected 4 .* found 3 rows; the file is cut off"):
+        read_motion_table(write(tmp_path / "a.mot", text))
+
+
+def test_cells_of_columns_that_are_not_asked_for_are_not_looked_at(tmp_path):
+    path = write(tmp_path / "a.csv", "time_s,knee_deg,flags,empty\n0,1,none,\n1,2,out,\n")
+    assert read_motion_columns(path) == ("knee_deg", "flags", "empty")
+    table = read_motion_table(path, columns={"knee_deg", "hip"})
+    assert table.names == ("knee_deg",)
+    assert_array_equal(table.time, [0.0, 1.0])
+    with pytest.raises(ValueError, match=r"line 2, column flags: expected a finite number"):
+        read_motion_table(path)
+    late = write(tmp_path / "b.csv", "time_s,knee\n1,1\n1,2\n")
+    with pytest.raises(ValueError, match=r"line 3, column time_s: expected more than 1 s"):
+        read_motion_table(late)
+
+
+@pytest.mark.parametrize("name", ["", "a\tb", "a\n", " a", "a  b"])
+def test_names_that_would_not_be_read_back_are_refused(name):
+    table = MotionTable((name,), [0.0], [[1.0]], False)
+    with pytest.raises(ValueError, match=r"expected names without tabs"):
+        motion_text(table)

@@ -1,0 +1,244 @@
+"""Unit costs of a run, and what many patients take: `python -m benchmarks.scale [RUN_FOLDER]`.
+
+All are processor times, so that other programs disturb them little. Those of tasks are of this
+process alone, in which command and scheduler are: they limit how many workers it keeps busy. A run
+folder that is named tells what one leaves.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from benchmarks.timing import table
+from foundation.pose import Pose
+from pipeline import stages
+from pipeline.config import load_config
+from pipeline.execution import Execution
+from pipeline.original import Knee, build_knee, evaluate_rows
+from pipeline.runner import sample_space
+from pipeline.samples import read_table, write_table
+from pipeline.schema import Config, DesignConfig
+from pipeline.simulation import gait_cycle, gait_simulator, reference_path, simulate_gait
+from surrogates.space import SampleSpace
+
+PATIENTS, POSES = 10_000, 10_000
+CORES = (2, 100, 1000)
+CHUNKS = (50, 500)
+#: Families and numbers of samples of both compartments that are fitted to.
+FITS = (("kriging", 1000), ("kriging", 2000), ("polynomial", 1000), ("polynomial", 10_000),
+        ("network", 1000), ("network", 10_000))  # fmt: skip
+_CONFIG = Path(__file__).resolve().parents[1] / "configs" / "implant.toml"
+_TASKS = 400
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Unit costs [s, bytes].
+
+    Parameters
+    ----------
+    evaluation : float
+        The original model, at a given load, of one sample of a compartment.
+    stored : float
+        Bytes of a sample in its table.
+    chunk_bytes, chunk_file : dict of int to float
+        Bytes of a chunk's file by its rows, and the time to write and to read it.
+    task : dict of str to float
+        Of command and scheduler, for a task with 50 rows and the model, by backend.
+    bare : float
+        Likewise, for a task of Dask that is told nothing.
+    fit : dict
+        Time of a knee's fit by family and samples.
+    cycle : float
+        Time of a gait cycle by the surrogate.
+    """
+
+    evaluation: float
+    stored: float
+    chunk_bytes: dict[int, float]
+    chunk_file: dict[int, float]
+    task: dict[str, float]
+    bare: float
+    fit: dict[tuple[str, int], float]
+    cycle: float
+
+
+def shortest(function: Callable[[], object], times: int, clock: Callable[[], float]) -> float:
+    """Return the shortest time of a call."""
+    found = []
+    for _ in range(times):
+        start = clock()
+        function()
+        found.append(clock() - start)
+    return min(found)
+
+
+def nothing(model: object, rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows as they are."""
+    del model
+    return rows
+
+
+def identity(number: int) -> int:
+    """Return the number."""
+    return number
+
+
+def evaluated(config: Config, knee: Knee, space: SampleSpace) -> tuple[pd.DataFrame, float]:
+    """Return evaluated samples of a run, more than are fitted to, and the time of one."""
+    # Some have no answer, and some break a bound.
+    wanted = round(0.65 * max(count for _, count in FITS))
+    design = DesignConfig(kind="sobol", candidates=wanted + 1, first=wanted, budget=0)
+    drawn = stages.choose_samples(space, design, config.run.seed).drop(columns="first")
+    some = drawn.groupby("compartment").head(5)
+    evaluate_rows(knee.model, some, "load")
+    start = time.process_time()
+    table_of_all = evaluate_rows(knee.model, drawn, "load")
+    return table_of_all, (time.process_time() - start) / len(drawn)
+
+
+def _of_each(begin: Callable[[], Iterator[object]], count: int) -> float:
+    """Return the time that each of `count` results of an iterator takes of this process."""
+    return shortest(lambda: list(begin()), 5, time.process_time) / count
+
+
+def task_times(knee: Knee, rows: pd.DataFrame) -> tuple[dict[str, float], float]:
+    """Return what a task takes of this process by backend, and one of Dask without rows."""
+    found, bare = {}, np.inf
+    chunks, jobs = [rows] * _TASKS, [(k,) for k in range(5 * _TASKS)]
+    for backend in ("loky", "dask"):
+        with Execution(2, backend) as execution:
+            work = execution.chunks(nothing, knee.model)
+            list(work(chunks[:8]))  # starts the processes
+            found[backend] = _of_each(partial(work, chunks), len(chunks))
+            if backend == "dask":
+                bare = _of_each(partial(execution.results, identity, jobs), len(jobs))
+    return found, bare
+
+
+def measure() -> Costs:
+    """Measure the unit costs on the built-in implant."""
+    config = load_config(_CONFIG)
+    knee = build_knee(config)
+    space = sample_space(config, reference_path(config, knee))
+    samples, evaluation = evaluated(config, knee, space)
+    sizes, files = {}, {}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "chunk.parquet"
+        for rows in (*CHUNKS, len(samples)):
+            chunk = samples.iloc[:rows]
+            files[rows] = shortest(lambda c=chunk: write_table(c, path), 9, time.process_time)
+            files[rows] += shortest(lambda: read_table(path), 9, time.process_time)
+            sizes[rows] = float(path.stat().st_size)
+    tasks, bare = task_times(knee, samples.iloc[: CHUNKS[0]])
+    training = stages.training_samples([samples], config.feasibility)
+    fits, fitted = {}, None
+    for family, count in FITS:
+        some = training.groupby("compartment").head(count // 2).reset_index(drop=True)
+        start = time.process_time()
+        (fitted,) = stages.fit_surrogates(
+            some, space, config.surrogate, [("inverted", family)], config.run.seed
+        )
+        fits[family, count] = time.process_time() - start
+        if (family, count) == ("kriging", 1000):
+            small = fitted.knee
+    simulation = config.simulation
+    simulator, cycle = gait_simulator(simulation, space.path), gait_cycle(simulation)
+    first = Pose.from_array(space.path.poses(np.zeros(1))[0])
+    simulated = shortest(
+        lambda: simulate_gait(small, simulator, simulation, first, cycle=cycle),
+        5,
+        time.process_time,
+    )
+    stored = sizes[len(samples)] / len(samples)
+    return Costs(evaluation, stored, sizes, files, tasks, bare, fits, simulated)
+
+
+def units(costs: Costs) -> str:
+    """Return the unit costs as a table."""
+    fits = {f"fit of both compartments, {family}, {count} samples": f"{seconds:.1f} s"
+            for (family, count), seconds in costs.fit.items()}  # fmt: skip
+    chunks = {
+        f"file of a chunk of {n} samples, written and read": (
+            f"{1e3 * costs.chunk_file[n]:.1f} ms, {1e-3 * costs.chunk_bytes[n]:.0f} kB"
+        )
+        for n in CHUNKS
+    }
+    shown = {
+        "original model, one sample at a given load": f"{1e3 * costs.evaluation:.2f} ms",
+        "stored sample, in its table": f"{costs.stored:.0f} bytes",
+        **chunks,
+        "command, for a task of loky with 50 rows and the model": f"{1e3 * costs.task['loky']:.1f} ms",
+        "command and scheduler, for a task of Dask with 50 rows": f"{1e3 * costs.task['dask']:.1f} ms",
+        "command and scheduler, for a task of Dask without rows": f"{1e3 * costs.bare:.2f} ms",
+        **fits,
+        "gait cycle by the surrogate (Kriging, 1000 samples)": f"{1e3 * costs.cycle:.0f} ms",
+    }
+    rows = [list(pair) for pair in shown.items()]
+    return table("Unit costs, built-in implant, one core", ["what", "cost"], rows)
+
+
+def estimate(costs: Costs) -> str:
+    """Return what many patients take, as a table."""
+    samples = PATIENTS * POSES
+    fit = costs.fit["network", 10_000]
+    parts = {"evaluations": samples * costs.evaluation, "fits": PATIENTS * fit}
+    hours = {name: seconds / 3600 for name, seconds in parts.items()}
+    whole = sum(hours.values())
+    rows = [
+        *([name, f"{value:,.0f} core hours"] for name, value in hours.items()),
+        *([f"wall time on {n} cores", duration(whole / n)] for n in CORES),
+        ["samples stored", f"{1e-9 * samples * costs.stored:.0f} GB"],
+    ]
+    for chunk in CHUNKS:
+        work = chunk * costs.evaluation
+        busy = [work / (cost + costs.chunk_file[chunk]) for cost in costs.task.values()]
+        rows += [
+            [f"chunk = {chunk}: tasks, and files for a while", f"{samples / chunk:,.0f}"],
+            [f"chunk = {chunk}: work of a task", f"{work:.2g} s"],
+            [f"chunk = {chunk}: cores that a command keeps busy, loky", f"{busy[0]:,.0f}"],
+            [f"chunk = {chunk}: cores that a command keeps busy, Dask", f"{busy[1]:,.0f}"],
+            [f"chunk = {chunk}: at most, by the scheduler alone", f"{work / costs.bare:,.0f}"],
+        ]
+    return table(f"{PATIENTS:,} patients of {POSES:,} samples", ["what", "how much"], rows)
+
+
+def duration(hours: float) -> str:
+    """Return a time for people."""
+    if hours < 2.0:
+        return f"{60 * hours:.0f} min"
+    return f"{hours / 24:.1f} days" if hours > 48.0 else f"{hours:.1f} h"
+
+
+def left_behind(folder: Path) -> str:
+    """Return what a run leaves on the disk, and as many as there are patients, as a table."""
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    parts = {
+        "report.html": [path for path in files if path.name == "report.html"],
+        "samples/": [path for path in files if path.parent.name == "samples"],
+        "knee.npz": [path for path in files if path.name == "knee.npz"],
+        "all": files,
+    }
+    rows = []
+    for name, found in parts.items():
+        size = sum(path.stat().st_size for path in found)
+        rows.append([name, str(len(found)), f"{1e-6 * size:.2f} MB",
+                     f"{1e-9 * PATIENTS * size:.0f} GB"])  # fmt: skip
+    head = ["of a finished run", "files", "size", f"of {PATIENTS:,}"]
+    return table(f"What a run leaves: {folder.name}", head, rows)
+
+
+if __name__ == "__main__":
+    measured = measure()
+    print(units(measured), estimate(measured), sep="\n\n", flush=True)
+    for argument in sys.argv[1:]:
+        print("", left_behind(Path(argument)), sep="\n")

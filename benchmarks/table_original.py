@@ -1,0 +1,143 @@
+"""A surrogate of a table with errors: `python -m benchmarks.table_original`.
+
+The original model of the built-in implant is evaluated at poses of a box about its path. The table
+gets errors of poses and loads, a run is made of it (`[original] kind = "table"`), and its surrogate
+is judged on poses without errors, and in a gait cycle against the original model.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import tomli_w
+
+import surrogates
+from foundation.loads import COMPARTMENTS, LOAD_COLUMNS, QUANTITY_COLUMNS
+from foundation.pose import Pose
+from pipeline.assessment import assess
+from pipeline.config import load_config
+from pipeline.original import Knee, build_knee, evaluate_rows
+from pipeline.run_folder import read_path
+from pipeline.runner import run_study, sample_space
+from pipeline.sample_tables import in_people_units
+from pipeline.samples import CANDIDATE_COLUMNS, OK, POSE_COLUMNS
+from pipeline.schema import Config
+from pipeline.simulation import (
+    compare_cycles,
+    gait_simulator,
+    reference_path,
+    simulate_gait,
+    simulation_table,
+)
+from pipeline.table_original import build_original
+from surrogates.space import SampleSpace
+
+#: Errors of a table: of the loads, a part of each; of positions [m] and angles [rad].
+LOAD_ERROR, POSITION_ERROR, ANGLE_ERROR = 0.01, 5e-6, float(np.radians(0.01))
+#: What is told of the cycle, of `pipeline.simulation.COMPARED`.
+SHOWN = ("anterior_m", "rotation_rad", "medial_force_y_N", "lateral_force_y_N", "total_force_x_N")
+
+
+def true_table(knee: Knee, space: SampleSpace, count: int, seed: int) -> pd.DataFrame:
+    """Return `count` poses of each compartment with the loads of the original model."""
+    parts = []
+    rng = np.random.default_rng(seed)
+    for name in COMPARTMENTS:
+        poses, load = space.draw(rng.random((count, 6)))
+        table = pd.DataFrame(poses, columns=pd.Index(POSE_COLUMNS))
+        table = table.assign(compartment=name, index=np.arange(count), load_N=load)
+        parts.append(evaluate_rows(knee.model, table[list(CANDIDATE_COLUMNS)], "load"))
+    table = pd.concat(parts, ignore_index=True)
+    return table[table["status"] == OK].reset_index(drop=True)
+
+
+def with_errors(table: pd.DataFrame, part: float, seed: int) -> pd.DataFrame:
+    """Return a table with errors, `part` times those of a table of this study."""
+    rng = np.random.default_rng(seed)
+    sizes = np.array([ANGLE_ERROR] * 3 + [POSITION_ERROR] * 3)
+    changed = table.copy()
+    changed[list(POSE_COLUMNS)] += part * sizes * rng.standard_normal((len(table), 6))
+    factor = 1.0 + part * LOAD_ERROR * rng.standard_normal((len(table), len(LOAD_COLUMNS)))
+    # A centre of pressure is known to a tenth of a millimetre, not to a part of its coordinates.
+    factor[:, 9:] = 1.0
+    changed[list(LOAD_COLUMNS)] *= factor
+    changed[list(LOAD_COLUMNS[9:])] += part * 1e-4 * rng.standard_normal((len(table), 3))
+    return changed
+
+
+def write_study(folder: Path, table: pd.DataFrame, *, quantities: bool, **sections: Any) -> Path:
+    """Write a table as CSV in units for people, and the study of it; return the study's file."""
+    columns = ["compartment", *POSE_COLUMNS, *LOAD_COLUMNS]
+    if not quantities:
+        columns = [name for name in columns if name not in QUANTITY_COLUMNS]
+    folder.mkdir(parents=True, exist_ok=True)
+    in_people_units(table[columns]).to_csv(folder / "poses_and_loads.csv", index=False)
+    tree = {"original": {"kind": "table", "file": "poses_and_loads.csv"}, **sections}
+    (folder / "study.toml").write_text(tomli_w.dumps(tree), encoding="utf-8")
+    return folder / "study.toml"
+
+
+def errors_of(config: Config, folder: Path, knee: Knee, truth: pd.DataFrame) -> dict[str, Any]:
+    """Return what a table's surrogate is worth against the original model without errors."""
+    surrogate = surrogates.load(folder / "knee.npz")
+    judged = assess(surrogate, truth, config.feasibility)["compartments"]
+    path = read_path(folder / "path.json", build_original(config))
+    simulator = gait_simulator(config.simulation, path)
+    start = Pose.from_array(path.poses(np.zeros(1))[0])
+    results = {
+        name: simulate_gait(model, simulator, config.simulation, start)
+        for name, model in (("original", knee.model), ("surrogate", surrogate))
+    }
+    cycle = {row["column"]: row for row in compare_cycles(simulation_table(results))}
+    worse = max(COMPARTMENTS, key=lambda name: judged[name]["at_load"]["superior_m"]["rmse"])
+    return {
+        "height_um": 1e6 * judged[worse]["at_load"]["superior_m"]["rmse"],
+        "ap_ratio_percent": 100 * judged[worse]["at_load"]["force_x_over_axial"]["rmse"],
+        "ml_ratio_percent": 100 * judged[worse]["at_load"]["force_z_over_axial"]["rmse"],
+        "axial_nrmse_percent": 100
+        * max(judged[name]["at_pose"]["force_y_N"]["nrmse"] for name in COMPARTMENTS),
+        "cycle": {
+            name: (100 * cycle[name]["rms_over_range"], cycle[name]["rms_difference"])
+            for name in SHOWN
+        },
+        "units": {name: cycle[name]["unit"] for name in SHOWN},
+    }
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Make the tables, their runs and the comparison; print it."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.table_original")
+    parser.add_argument("--rows", type=int, default=1500, help="poses of each compartment (1500)")
+    parser.add_argument("--out", type=Path, help="where the runs are kept")
+    options = parser.parse_args(arguments)
+    with tempfile.TemporaryDirectory() as scratch:
+        out = options.out or Path(scratch)
+        original = Config()
+        knee = build_knee(original)
+        space = sample_space(original, reference_path(original, knee))
+        table = true_table(knee, space, options.rows, seed=1)
+        truth = true_table(knee, space, 300, seed=2)
+        for name, part, quantities in (
+            ("no errors", 0.0, True),
+            ("errors", 1.0, True),
+            ("errors, forces and moments alone", 1.0, False),
+        ):
+            folder = out / name.replace(" ", "_").replace(",", "")
+            study = write_study(folder, with_errors(table, part, 3), quantities=quantities)
+            config = load_config(study)
+            run_study(config, folder / "run", quiet=True)
+            config = load_config(folder / "run" / "config.toml")
+            found = errors_of(config, folder / "run", knee, truth)
+            sys.stdout.write(f"{name}: {json.dumps(found, indent=1)}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,110 @@
+"""What a run is expected to take: its stages, the evaluations of each, and the time of the rest.
+
+The time of an evaluation is measured, on the knee in question; that of the fits is known from other
+runs on one core of a present machine, so that the whole is right within a factor of two.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+
+from foundation.elastic_foundation import ElasticFoundation
+from foundation.loads import COMPARTMENTS
+from foundation.pose import Pose
+from pipeline.progress import Stage
+from pipeline.rounds import round_size
+from pipeline.schema import Config
+from surrogates.space import ReferencePath
+
+#: Seconds of a Kriging fit of one compartment: the search, and n³ of its samples.
+_KRIGING = (2.0, 1.5e-9)
+#: Seconds of a training step of a network with 96 units a layer; grows as their square.
+_STEP = 0.7e-3
+_UNITS = 96
+_POLYNOMIAL = 1.0
+#: Evaluations of the original model in one gait cycle, and cycles of stage h: two of each model,
+#: and eleven combinations.
+_CYCLE, _CYCLES = 1300, 2
+_COMBINATIONS = 11
+#: Of a whole evaluation with its Jacobian over one of a compartment's loads.
+_WHOLE = 2.0
+#: Bytes of a candidate and of an evaluated sample, in all tables of a run.
+_CANDIDATE_BYTES, _SAMPLE_BYTES = 900, 250
+_RUN_BYTES = 8e6
+
+
+def stages_of(config: Config, per_load: float = 12.0) -> list[Stage]:
+    """Return the stages of a run in their order.
+
+    Parameters
+    ----------
+    config : Config
+        The study.
+    per_load : float
+        Evaluations that finding the height at a given load takes.
+    """
+    design, validation = config.design, config.validation
+    each = per_load if design.follow == "load" else 1.0
+    stages = [
+        Stage("knee", seconds=2.0),
+        Stage("reference path", seconds=3.0),
+        Stage("a: candidates", seconds=0.5),
+        Stage("b: first evaluations", 2 * design.first, per_load, 3.0),
+    ]
+    known = design.first
+    for number in range(1, design.rounds + 1):
+        added = min(round_size(design, number), design.candidates - known)
+        stages += [
+            Stage("c: first surrogates", seconds=2 * _fit(config, design.family, known)),
+            Stage("d: predictions", seconds=2e-4 * design.candidates),
+            Stage("e: feasibility", seconds=0.1),
+            Stage("f: kept evaluations", 2 * added, each, 2e-3 * added),
+        ]
+        known += added
+    if design.gait_samples:
+        stages.append(Stage("f: samples along gait", 2 * design.gait_samples, 1.0, 2.0))
+        known += design.gait_samples
+    surrogate = config.surrogate
+    families = [surrogate.family, *(family for _, family in surrogate.compare)]
+    cycles = _CYCLES + _COMBINATIONS * config.simulation.combinations
+    cycle = _CYCLE * _WHOLE * config.simulation.cycles
+    return [
+        *stages,
+        Stage("g: final surrogates", seconds=sum(2 * _fit(config, f, known) for f in families)),
+        Stage("held-out samples", 2 * validation.points, per_load),
+        Stage("validation", seconds=1.0),
+        Stage("h: gait simulation", cycles, cycle, 10.0),
+    ]
+
+
+def _fit(config: Config, family: str, samples: int) -> float:
+    """Return the seconds of fitting one compartment."""
+    if family == "kriging":
+        return _KRIGING[0] + _KRIGING[1] * samples**3
+    if family == "network":
+        settings = config.surrogate.network
+        return _STEP * settings.steps * max(1.0, (settings.hidden / _UNITS) ** 2)
+    return _POLYNOMIAL + 2e-4 * samples
+
+
+def seconds_per_evaluation(model: ElasticFoundation, path: ReferencePath) -> float:
+    """Return the time of an evaluation of one compartment on the reference path [s]."""
+    poses = [Pose.from_array(row) for row in path.poses(path.flexion)]
+    model.compartment_loads(poses[0], COMPARTMENTS[0])  # the kernels are read from their cache
+    times = []
+    for pose in poses:
+        for name in COMPARTMENTS:
+            start = time.perf_counter()
+            model.compartment_loads(pose, name)
+            times.append(time.perf_counter() - start)
+    return float(np.median(times))
+
+
+def expected_bytes(config: Config) -> float:
+    """Return the disk space of a run [bytes]."""
+    stages = stages_of(config)
+    evaluated = sum(stage.samples for stage in stages if not stage.name.startswith("h"))
+    candidates = 2 * config.design.candidates * config.design.rounds
+    return _RUN_BYTES + _CANDIDATE_BYTES / 3 * candidates + _SAMPLE_BYTES * evaluated

@@ -1,0 +1,305 @@
+static fmi3Status surrogate_report(const surrogate_log *log, int what)
+{
+    const fmi3Status status = what == SURROGATE_NOT_FINITE ? fmi3Discard : fmi3Error;
+    const char *category = status == fmi3Discard ? "logStatusDiscard" : "logStatusError";
+    if (what == SURROGATE_DONE)
+        return fmi3OK;
+    if (log->logger)
+        log->logger(log->environment, status, category, surrogate_messages[what]);
+    return status;
+}
+
+static fmi3Status surrogate_answer(const surrogate_instance *m, int what)
+{
+    return surrogate_report(&m->log, what);
+}
+
+/* Answer to a call that has nothing to do but with `count` things that this model has none of. */
+static fmi3Status surrogate_without(fmi3Instance m, size_t count)
+{
+    return surrogate_answer(m, count ? SURROGATE_NOT_OFFERED : SURROGATE_DONE);
+}
+
+static fmi3Instance surrogate_instantiate(fmi3String token, fmi3InstanceEnvironment environment,
+                                          fmi3LogMessageCallback logger)
+{
+    surrogate_instance *m = malloc(sizeof *m);
+    surrogate_log log;
+    log.logger = logger;
+    log.environment = environment;
+    if (m && token && strcmp(token, SURROGATE_TOKEN) == 0) {
+        m->log = log;
+        surrogate_restart(m);
+        return m;
+    }
+    surrogate_report(&log, m ? SURROGATE_OTHER_TOKEN : SURROGATE_NO_MEMORY);
+    free(m);
+    return 0;
+}
+
+SURROGATE_FMI(const char *, GetVersion)(void) { return "3.0"; }
+
+SURROGATE_FMI(fmi3Status, SetDebugLogging)
+(fmi3Instance m, fmi3Boolean on, size_t count, const fmi3String categories[]) { return fmi3OK; }
+
+SURROGATE_FMI(fmi3Instance, InstantiateModelExchange)
+(fmi3String name, fmi3String token, fmi3String resources, fmi3Boolean visible, fmi3Boolean logging,
+ fmi3InstanceEnvironment environment, fmi3LogMessageCallback logger)
+{
+    return surrogate_instantiate(token, environment, logger);
+}
+
+SURROGATE_FMI(fmi3Instance, InstantiateCoSimulation)
+(fmi3String name, fmi3String token, fmi3String resources, fmi3Boolean visible, fmi3Boolean logging,
+ fmi3Boolean events, fmi3Boolean early, const fmi3ValueReference which[], size_t count,
+ fmi3InstanceEnvironment environment, fmi3LogMessageCallback logger,
+ fmi3IntermediateUpdateCallback update)
+{
+    return surrogate_instantiate(token, environment, logger);
+}
+
+SURROGATE_FMI(fmi3Instance, InstantiateScheduledExecution)
+(fmi3String name, fmi3String token, fmi3String resources, fmi3Boolean visible, fmi3Boolean logging,
+ fmi3InstanceEnvironment environment, fmi3LogMessageCallback logger, fmi3ClockUpdateCallback update,
+ fmi3LockPreemptionCallback lock, fmi3UnlockPreemptionCallback unlock)
+{
+    const surrogate_log log = {logger, environment};
+    surrogate_report(&log, SURROGATE_NOT_OFFERED);
+    return 0;
+}
+
+SURROGATE_FMI(void, FreeInstance)(fmi3Instance m) { free(m); }
+
+SURROGATE_FMI(fmi3Status, EnterInitializationMode)
+(fmi3Instance m, fmi3Boolean has_tolerance, fmi3Float64 tolerance, fmi3Float64 start,
+ fmi3Boolean has_stop, fmi3Float64 stop)
+{
+    ((surrogate_instance *)m)->now.time = start;
+    return fmi3OK;
+}
+
+SURROGATE_FMI(fmi3Status, ExitInitializationMode)(fmi3Instance m) { return fmi3OK; }
+SURROGATE_FMI(fmi3Status, Terminate)(fmi3Instance m) { return fmi3OK; }
+
+SURROGATE_FMI(fmi3Status, Reset)(fmi3Instance m)
+{
+    surrogate_restart(m);
+    return fmi3OK;
+}
+
+/* Every variable is a scalar, so that there are as many values as references. */
+SURROGATE_FMI(fmi3Status, GetFloat64)
+(fmi3Instance m, const fmi3ValueReference which[], size_t count, fmi3Float64 values[], size_t size)
+{
+    return surrogate_answer(
+        m, size == count ? surrogate_get(m, which, count, values) : SURROGATE_NO_VARIABLE);
+}
+
+SURROGATE_FMI(fmi3Status, SetFloat64)
+(fmi3Instance m, const fmi3ValueReference which[], size_t count, const fmi3Float64 values[],
+ size_t size)
+{
+    return surrogate_answer(
+        m, size == count ? surrogate_set(m, which, count, values) : SURROGATE_NO_VARIABLE);
+}
+
+SURROGATE_FMI(fmi3Status, GetBoolean)
+(fmi3Instance m, const fmi3ValueReference which[], size_t count, fmi3Boolean values[], size_t size)
+{
+    size_t i;
+    for (i = 0; i < count; i++) {
+        const int flag = size == count ? surrogate_flag(m, which[i]) : -1;
+        if (flag < 0)
+            return surrogate_answer(m, SURROGATE_NO_VARIABLE);
+        values[i] = flag;
+    }
+    return fmi3OK;
+}
+
+#define SURROGATE_NONE_OF(function, kind)                                                         \
+    SURROGATE_FMI(fmi3Status, function)                                                           \
+    (fmi3Instance m, const fmi3ValueReference which[], size_t count, kind values[], size_t size)  \
+    {                                                                                             \
+        return surrogate_answer(m, count ? SURROGATE_NO_VARIABLE : SURROGATE_DONE);               \
+    }
+SURROGATE_NONE_OF(GetFloat32, fmi3Float32)
+SURROGATE_NONE_OF(GetInt8, fmi3Int8)
+SURROGATE_NONE_OF(GetUInt8, fmi3UInt8)
+SURROGATE_NONE_OF(GetInt16, fmi3Int16)
+SURROGATE_NONE_OF(GetUInt16, fmi3UInt16)
+SURROGATE_NONE_OF(GetInt32, fmi3Int32)
+SURROGATE_NONE_OF(GetUInt32, fmi3UInt32)
+SURROGATE_NONE_OF(GetInt64, fmi3Int64)
+SURROGATE_NONE_OF(GetUInt64, fmi3UInt64)
+SURROGATE_NONE_OF(GetString, fmi3String)
+SURROGATE_NONE_OF(SetFloat32, const fmi3Float32)
+SURROGATE_NONE_OF(SetInt8, const fmi3Int8)
+SURROGATE_NONE_OF(SetUInt8, const fmi3UInt8)
+SURROGATE_NONE_OF(SetInt16, const fmi3Int16)
+SURROGATE_NONE_OF(SetUInt16, const fmi3UInt16)
+SURROGATE_NONE_OF(SetInt32, const fmi3Int32)
+SURROGATE_NONE_OF(SetUInt32, const fmi3UInt32)
+SURROGATE_NONE_OF(SetInt64, const fmi3Int64)
+SURROGATE_NONE_OF(SetUInt64, const fmi3UInt64)
+SURROGATE_NONE_OF(SetBoolean, const fmi3Boolean)
+SURROGATE_NONE_OF(SetString, const fmi3String)
+
+/* The functions of what this model has none of: `references` and what follows them. */
+#define SURROGATE_LIST(function, ...)                                                             \
+    SURROGATE_FMI(fmi3Status, function)                                                           \
+    (fmi3Instance m, const fmi3ValueReference which[], size_t count, __VA_ARGS__)                 \
+    {                                                                                             \
+        return surrogate_without(m, count);                                                       \
+    }
+SURROGATE_LIST(GetBinary, size_t sizes[], fmi3Binary values[], size_t size)
+SURROGATE_LIST(SetBinary, const size_t sizes[], const fmi3Binary values[], size_t size)
+SURROGATE_LIST(GetClock, fmi3Clock values[])
+SURROGATE_LIST(SetClock, const fmi3Clock values[])
+SURROGATE_LIST(GetIntervalDecimal, fmi3Float64 values[], fmi3IntervalQualifier qualifiers[])
+SURROGATE_LIST(GetIntervalFraction, fmi3UInt64 counters[], fmi3UInt64 resolutions[],
+               fmi3IntervalQualifier qualifiers[])
+SURROGATE_LIST(GetShiftDecimal, fmi3Float64 values[])
+SURROGATE_LIST(GetShiftFraction, fmi3UInt64 counters[], fmi3UInt64 resolutions[])
+SURROGATE_LIST(SetIntervalDecimal, const fmi3Float64 values[])
+SURROGATE_LIST(SetIntervalFraction, const fmi3UInt64 counters[], const fmi3UInt64 resolutions[])
+SURROGATE_LIST(SetShiftDecimal, const fmi3Float64 values[])
+SURROGATE_LIST(SetShiftFraction, const fmi3UInt64 counters[], const fmi3UInt64 resolutions[])
+SURROGATE_LIST(GetOutputDerivatives, const fmi3Int32 orders[], fmi3Float64 values[], size_t size)
+
+#define SURROGATE_REFUSED(function, ...)                                                          \
+    SURROGATE_FMI(fmi3Status, function)(fmi3Instance m, __VA_ARGS__)                              \
+    {                                                                                             \
+        return surrogate_without(m, 1);                                                           \
+    }
+SURROGATE_REFUSED(GetNumberOfVariableDependencies, fmi3ValueReference which, size_t *count)
+SURROGATE_REFUSED(GetVariableDependencies, fmi3ValueReference dependent, size_t elements[],
+                  fmi3ValueReference independents[], size_t others[], fmi3DependencyKind kinds[],
+                  size_t count)
+SURROGATE_REFUSED(GetAdjointDerivative, const fmi3ValueReference unknowns[], size_t unknown_count,
+                  const fmi3ValueReference knowns[], size_t known_count, const fmi3Float64 seed[],
+                  size_t seeds, fmi3Float64 values[], size_t size)
+SURROGATE_REFUSED(ActivateModelPartition, fmi3ValueReference clock, fmi3Float64 time)
+
+/* There are no structural parameters to configure and no discrete states to evaluate. */
+SURROGATE_FMI(fmi3Status, EnterConfigurationMode)(fmi3Instance m) { return surrogate_without(m, 1); }
+SURROGATE_FMI(fmi3Status, ExitConfigurationMode)(fmi3Instance m) { return surrogate_without(m, 1); }
+SURROGATE_FMI(fmi3Status, EvaluateDiscreteStates)(fmi3Instance m) { return fmi3OK; }
+
+SURROGATE_FMI(fmi3Status, GetFMUState)(fmi3Instance m, fmi3FMUState *state)
+{
+    return surrogate_answer(m, surrogate_remember(&((surrogate_instance *)m)->now, state));
+}
+
+SURROGATE_FMI(fmi3Status, SetFMUState)(fmi3Instance m, fmi3FMUState state)
+{
+    return surrogate_answer(m, surrogate_recall(m, state));
+}
+
+SURROGATE_FMI(fmi3Status, FreeFMUState)(fmi3Instance m, fmi3FMUState *state)
+{
+    if (state) {
+        free(*state);
+        *state = 0;
+    }
+    return fmi3OK;
+}
+
+SURROGATE_FMI(fmi3Status, SerializedFMUStateSize)
+(fmi3Instance m, fmi3FMUState state, size_t *size)
+{
+    *size = sizeof(surrogate_memory);
+    return fmi3OK;
+}
+
+SURROGATE_FMI(fmi3Status, SerializeFMUState)
+(fmi3Instance m, fmi3FMUState state, fmi3Byte bytes[], size_t size)
+{
+    return surrogate_answer(m, surrogate_serialise(state, bytes, size));
+}
+
+SURROGATE_FMI(fmi3Status, DeserializeFMUState)
+(fmi3Instance m, const fmi3Byte bytes[], size_t size, fmi3FMUState *state)
+{
+    return surrogate_answer(m, surrogate_deserialise(bytes, size, state));
+}
+
+SURROGATE_FMI(fmi3Status, GetDirectionalDerivative)
+(fmi3Instance m, const fmi3ValueReference unknowns[], size_t unknown_count,
+ const fmi3ValueReference knowns[], size_t known_count, const fmi3Float64 seed[], size_t seeds,
+ fmi3Float64 values[], size_t size)
+{
+    if (seeds != known_count || size != unknown_count)
+        return surrogate_answer(m, SURROGATE_NO_DERIVATIVE);
+    return surrogate_answer(
+        m, surrogate_derivative(m, unknowns, unknown_count, knowns, known_count, seed, values));
+}
+
+/* Model exchange: no states, no event indicators. */
+SURROGATE_FMI(fmi3Status, EnterEventMode)(fmi3Instance m)
+{
+    surrogate_enter(m, 0);
+    return fmi3OK;
+}
+
+SURROGATE_FMI(fmi3Status, UpdateDiscreteStates)
+(fmi3Instance m, fmi3Boolean *again, fmi3Boolean *terminate, fmi3Boolean *nominals,
+ fmi3Boolean *states, fmi3Boolean *timed, fmi3Float64 *time)
+{
+    *again = *terminate = *nominals = *states = *timed = false;
+    *time = 0.0;
+    return fmi3OK;
+}
+
+SURROGATE_FMI(fmi3Status, EnterContinuousTimeMode)(fmi3Instance m)
+{
+    surrogate_enter(m, 1);
+    return fmi3OK;
+}
+
+SURROGATE_FMI(fmi3Status, CompletedIntegratorStep)
+(fmi3Instance m, fmi3Boolean kept, fmi3Boolean *event, fmi3Boolean *terminate)
+{
+    *event = surrogate_flags_changed(m);
+    *terminate = false;
+    return fmi3OK;
+}
+
+SURROGATE_FMI(fmi3Status, SetTime)(fmi3Instance m, fmi3Float64 time)
+{
+    return surrogate_answer(m, surrogate_step(m, time, 0.0));
+}
+
+SURROGATE_FMI(fmi3Status, SetContinuousStates)
+(fmi3Instance m, const fmi3Float64 values[], size_t count) { return surrogate_without(m, count); }
+
+#define SURROGATE_NO_STATES(function)                                                             \
+    SURROGATE_FMI(fmi3Status, function)(fmi3Instance m, fmi3Float64 values[], size_t count)       \
+    {                                                                                             \
+        return surrogate_without(m, count);                                                       \
+    }
+SURROGATE_NO_STATES(GetContinuousStateDerivatives)
+SURROGATE_NO_STATES(GetEventIndicators)
+SURROGATE_NO_STATES(GetContinuousStates)
+SURROGATE_NO_STATES(GetNominalsOfContinuousStates)
+
+#define SURROGATE_NO_NUMBER(function)                                                             \
+    SURROGATE_FMI(fmi3Status, function)(fmi3Instance m, size_t *count)                            \
+    {                                                                                             \
+        *count = 0;                                                                               \
+        return fmi3OK;                                                                            \
+    }
+SURROGATE_NO_NUMBER(GetNumberOfEventIndicators)
+SURROGATE_NO_NUMBER(GetNumberOfContinuousStates)
+
+/* Co-simulation. */
+SURROGATE_FMI(fmi3Status, EnterStepMode)(fmi3Instance m) { return fmi3OK; }
+
+SURROGATE_FMI(fmi3Status, DoStep)
+(fmi3Instance m, fmi3Float64 time, fmi3Float64 step, fmi3Boolean kept, fmi3Boolean *event,
+ fmi3Boolean *terminate, fmi3Boolean *early, fmi3Float64 *last)
+{
+    const int what = surrogate_step(m, time, step);
+    *event = *terminate = *early = false;
+    *last = ((surrogate_instance *)m)->now.time;
+    return surrogate_answer(m, what);
+}

@@ -1,0 +1,105 @@
+"""A Dask scheduler and workers of it in processes of their own, and jobs for them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from studies import ROOT
+
+#: How long a process may take to start on a busy machine [s].
+PATIENCE = 60.0
+
+
+def wait_until(condition: Callable[[], object], what: str) -> None:
+    """Wait until a condition holds; fail if it never does."""
+    limit = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < limit, f"waited in vain: {what}"
+        time.sleep(0.02)
+
+
+class Cluster:
+    """A scheduler and its workers."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.processes: list[subprocess.Popen[bytes]] = []
+        file = folder / "scheduler.json"
+        self.scheduler = self._start(
+            "dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--scheduler-file", str(file)
+        )
+        wait_until(lambda: file.exists() and file.read_text().strip().endswith("}"), "scheduler")
+        self.address = next(
+            part for part in file.read_text().split('"') if part.startswith("tcp://127")
+        )
+
+    def add_worker(self, *arguments: str, path: str = str(ROOT)) -> subprocess.Popen[bytes]:
+        """Start a worker with one thread, whose modules lie in `path` first."""
+        given = arguments or ("--nthreads", "1")
+        return self._start("dask_worker", self.address, "--no-nanny", *given, path=path)
+
+    def _start(
+        self, module: str, *arguments: str, path: str = str(ROOT)
+    ) -> subprocess.Popen[bytes]:
+        command = [sys.executable, "-m", f"distributed.cli.{module}", "--no-dashboard", *arguments]
+        modules = os.pathsep.join([path, str(ROOT), str(ROOT / "tests")])
+        environment = os.environ | {"PYTHONPATH": modules, "OMP_NUM_THREADS": "1"}
+        log = (self.folder / f"{len(self.processes)}.log").open("wb")
+        with log:
+            process = subprocess.Popen(
+                command, cwd=self.folder, env=environment, stdout=log, stderr=log
+            )
+        self.processes.append(process)
+        return process
+
+    def end(self) -> None:
+        """End all processes."""
+        for process in reversed(self.processes):
+            process.kill()
+            process.wait()
+
+
+@contextmanager
+def cluster(folder: Path, workers: int = 2) -> Iterator[Cluster]:
+    """Give a scheduler with workers that are ended with the block."""
+    folder.mkdir()
+    found = Cluster(folder)
+    try:
+        for _ in range(workers):
+            found.add_worker()
+        yield found
+    finally:
+        found.end()
+
+
+@contextmanager
+def killed_in(chunks: Path, process: subprocess.Popen[bytes]) -> Iterator[list[int]]:
+    """Kill a process as soon as a stage has stored its first chunk.
+
+    The list then holds the number of chunks that were stored at that moment.
+    """
+    stored: list[int] = []
+    ended = threading.Event()
+
+    def watch() -> None:
+        while not any(chunks.glob("*.parquet")):
+            if ended.wait(5e-4):
+                return
+        process.send_signal(signal.SIGKILL)
+        stored.append(len(list(chunks.glob("*.parquet"))))
+
+    watcher = threading.Thread(target=watch)
+    watcher.start()
+    try:
+        yield stored
+    finally:
+        ended.set()
+        watcher.join()

@@ -1,0 +1,42 @@
+"""Small jobs for worker processes, which load nothing else for them."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+
+def double(number: int) -> int:
+    """Return twice a number."""
+    return 2 * number
+
+
+def process_of(number: int) -> int:
+    """Return the process that a job is carried out in."""
+    del number
+    return os.getpid()
+
+
+def die_once(mark: str, number: int) -> int:
+    """Return twice a number; the first process to come to number 2 dies of it."""
+    if number == 2:
+        try:
+            Path(mark).touch(exist_ok=False)
+        except FileExistsError:
+            pass
+        else:
+            os.kill(os.getpid(), signal.SIGKILL)
+    return 2 * number
+
+
+def die(number: int) -> int:
+    """Die of number 2."""
+    if number == 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return 2 * number
+
+
+def refuse(number: int) -> int:
+    """Raise an error of the job itself."""
+    raise ValueError(f"no answer to {number}")

@@ -1,0 +1,217 @@
+"""`check`: every fault of meshes and configuration is said, at once and before a run."""
+
+import json
+
+import numpy as np
+import pytest
+import tomli_w
+from studies import TINY, WAVEFORMS, export, implant_meshes
+
+from pipeline import domain_checkup
+from pipeline.checkup import check_study
+from pipeline.cli import main
+from pipeline.config import load_config
+from pipeline.expected_time import stages_of
+
+
+@pytest.fixture(scope="module")
+def shapes():
+    return implant_meshes()
+
+
+@pytest.fixture(autouse=True)
+def few_draws(monkeypatch):
+    """Let a checkup take a second."""
+    monkeypatch.setattr(domain_checkup, "_DRAWS", 8)
+    monkeypatch.setattr(domain_checkup, "_DEEP_DRAWS", 8)
+
+
+@pytest.fixture
+def study(tmp_path, shapes):
+    """Return a function that writes a sound study of two meshes, changed as told."""
+    for body, mesh in shapes.items():
+        export(mesh, tmp_path / f"{body}.ply")
+
+    def write(**sections):
+        tree = {
+            "knee": {
+                "source": "meshes",
+                "femur": {"file": "femur.ply"},
+                "tibia": {"file": "tibia.ply"},
+            },
+            "contact": {"thickness_mm": 8.0},
+            "space": {"path": {"step_deg": 33.0}},
+            "simulation": {"waveforms": str(WAVEFORMS)},
+        }
+        for name, keys in sections.items():
+            section = tree.setdefault(name, {})
+            for key, value in keys.items():
+                if isinstance(value, dict) and isinstance(section.get(key), dict):
+                    section[key] = section[key] | value
+                else:
+                    section[key] = value
+        path = tmp_path / "study.toml"
+        path.write_text(tomli_w.dumps(tree), encoding="utf-8")
+        return path
+
+    return write
+
+
+def told(path, level, **options):
+    """Return the remarks of a level as text."""
+    remarks, _ = check_study(path, **options)
+    return [f"{r.about}: {r.text}" for r in remarks if r.level == level]
+
+
+def test_a_sound_study_is_ready(study, capsys):
+    assert main(["check", str(study()), "--json"]) == 0
+    captured = capsys.readouterr()
+    content = json.loads(captured.out)
+    assert content["ready"]
+    assert content["counts"]["error"] == 0
+    assert 1.0 < content["figures"]["run_s"] < 3600.0
+    assert 1e6 < content["figures"]["disk_bytes"] < 1e9
+    assert not any("split" in r["about"] for r in content["remarks"])
+
+
+def test_everything_is_said_at_once(study, tmp_path, capsys):
+    path = study(
+        run={"sede": 1},
+        knee={"femur": {"file": "none.stl"}, "tibia": {"unit": "mm"}},
+        contact={"poissons_ratio": 0.6},
+        space={"flexion_deg": [60.0, -3.0]},
+    )
+    assert main(["check", str(path)]) == 2
+    captured = capsys.readouterr()
+    assert captured.err == ""
+    for words in (
+        "run.sede: unknown key (did you mean seed?)",
+        "none.stl: no such file",
+        "unit='m'",
+        "poissons_ratio: expected less than 0.5",
+        "low < high",
+        "not ready: 5 errors",
+    ):
+        assert words in captured.out
+
+
+@pytest.mark.parametrize(
+    ("turn", "words"),
+    [((1, 1, -1), ["femur faces +y", "winding"]), ((1, -1, -1), ["femur faces +y"])],
+)
+def test_turned_femur(study, tmp_path, shapes, turn, words):
+    path = study()
+    export(shapes["femur"], tmp_path / "femur.ply", turn=turn)
+    (error,) = told(path, "error")
+    for word in ("[knee.femur]", *words):
+        assert word in error
+
+
+def test_faults_of_a_mesh(study, tmp_path, shapes):
+    """A hole is doubtful; a duplicate triangle is an error; a degenerate one is dropped."""
+    path, tibia = study(), shapes["tibia"]
+    lateral = tibia.centroids[tibia.centroids[:, 2] > 0.0].mean(axis=0)
+    nearest = np.argsort(np.linalg.norm(tibia.centroids - lateral, axis=1))
+    kept = tibia.faces[nearest[6:]]
+    holed = type(tibia)(tibia.vertices, np.concatenate([kept, kept[:2]]), "holed")
+    export(holed, tmp_path / "tibia.ply")
+    assert any("2 duplicate triangles" in text for text in told(path, "error"))
+    assert any("holes in the surface" in text for text in told(path, "warning"))
+
+
+def test_femur_of_another_size(study, tmp_path, shapes):
+    path = study()
+    export(shapes["femur"], tmp_path / "femur.ply", scale=1.8)
+    assert any("mm wide, the tibia" in text for text in told(path, "warning"))
+
+
+def test_side_against_the_file_name(study, tmp_path):
+    (tmp_path / "femur.ply").rename(tmp_path / "femur_L.ply")
+    path = study(knee={"femur": {"file": "femur_L.ply"}})
+    assert any('give side = "left"' in text for text in told(path, "warning"))
+
+
+def test_split_off_the_middle(study):
+    assert any("uneven" in text for text in told(study(knee={"split_lateral_mm": 20.0}), "warning"))
+    (error,) = told(study(knee={"split_lateral_mm": 500.0}), "error")
+    assert "z runs from" in error
+
+
+@pytest.mark.parametrize(
+    ("contact", "words"),
+    [
+        ({"poissons_ratio": 0.495}, "contact.poissons_ratio: 0.495 makes the layer 34 times"),
+        ({"youngs_modulus_MPa": 46300.0}, "check the unit"),
+        (
+            {"femur_layer": {"thickness_mm": 2.0, "poissons_ratio": 0.499}},
+            "contact.femur_layer.poissons_ratio",
+        ),
+    ],
+)
+def test_doubtful_layer(study, contact, words):
+    assert any(words in text for text in told(study(contact=contact), "warning"))
+
+
+def test_load_that_cannot_be_carried(study):
+    errors = told(study(space={"load_N": [2.0, 1e9]}), "error")
+    assert len(errors) == 2  # a compartment each
+    for words in ("space.load_N", "does not carry 1e+09 N", "load not reached", "lower"):
+        assert all(words in error for error in errors)
+
+
+def test_path_that_does_not_settle(study):
+    simulation = {"ap_stiffness_N_per_mm": 0.0, "medial_offset_mm": 90.0}
+    (error,) = told(study(simulation=simulation), "error")
+    assert "space.path: the knee does not settle" in error
+    assert "space.path.kind" in error
+
+
+def test_femur_that_slides_off(study):
+    space = {"anterior_mm": 40.0, "rotation_deg": 60.0}
+    texts = told(study(space=space), "warning")
+    assert any("no answer" in text or "slides off" in text for text in texts)
+
+
+def test_bounds_that_leave_nothing(study):
+    texts = told(study(feasibility={"peak_pressure_MPa": 0.5}), "warning")
+    assert any("break the bounds" in text and "peak pressure" in text for text in texts)
+
+
+def test_coarse_mesh(study):
+    """The plateau's edges are 3 mm, a contact some millimetres across."""
+    assert any("triangles of the tibia: expected 6" in t for t in told(study(), "warning"))
+    flat = study(contact={"surface": "flat"})
+    assert any("triangles of the tibia: expected 20" in t for t in told(flat, "warning"))
+
+
+def test_gait_beyond_the_domain(study):
+    texts = told(study(space={"flexion_deg": [0.0, 30.0], "load_N": [2.0, 900.0]}), "warning")
+    assert any(t.startswith("space.flexion_deg: gait flexes from") for t in texts)
+    assert any(t.startswith("space.load_N: gait's axial force reaches") for t in texts)
+
+
+@pytest.mark.parametrize("key", ["waveforms", "ligaments"])
+def test_tables_that_cannot_be_read(study, key):
+    (error,) = told(study(simulation={key: "none.csv"}), "error")
+    assert error.startswith(f"simulation.{key}: ")
+    assert "none.csv" in error
+
+
+def test_deep_looks_at_the_gait_cycle():
+    sets = (*TINY, "space.path.step_deg=22.0", "space.anterior_mm=0.5")
+    file = WAVEFORMS.parents[2] / "configs" / "smoke.toml"
+    remarks, _ = check_study(file, sets, deep=True)
+    gait = {r.about: r for r in remarks if r.text.startswith("gait goes ")}
+    assert gait.keys() >= {"space.adduction_deg", "space.rotation_deg", "space.lateral_mm"}
+    assert gait["space.anterior_mm"].level == "warning"
+    assert gait["space.anterior_mm"].text.endswith("of 0.5: widen it")
+    assert gait["space.rotation_deg"].level == "note"
+
+
+def test_expected_time_counts_what_a_run_evaluates(tiny_run):
+    stages = stages_of(load_config(tiny_run / "config.toml"))
+    counts = json.loads((tiny_run / "run.json").read_text())["counts"]["total"]
+    evaluated = sum(s.samples for s in stages if s.name[:2] in ("b:", "f:"))
+    assert evaluated == counts["first"] + counts["evaluated"]
+    seconds = json.loads((tiny_run / "run.json").read_text())["seconds"]
+    assert {s.name for s in stages} == seconds.keys()

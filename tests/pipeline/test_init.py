@@ -1,0 +1,320 @@
+"""`init`: what it guesses, asks and writes; and the whole way from two meshes to a report."""
+
+import io
+import json
+import os
+import sys
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from studies import export, implant_meshes
+
+from foundation.mesh import load_mesh
+from pipeline.cli import main
+from pipeline.config import load_config
+from pipeline.mesh_guess import (
+    faces_backwards,
+    guess_axes,
+    guess_unit,
+    lateral_is_longer,
+    read_raw,
+    side_in_name,
+)
+from pipeline.starter import PRESETS
+
+DATA = Path(os.environ.get("KNEE_DATA", "none"))
+LENHART = DATA / "jam_lenhart2015_knee"
+GRAND_CHALLENGE = DATA / "grand_challenge_DM_implant"
+needs_data = pytest.mark.skipif(
+    not LENHART.is_dir() or not GRAND_CHALLENGE.is_dir(),
+    reason="needs the meshes in $KNEE_DATA",
+)
+COARSE = ("ACLC01-R-femur-cart-coarse.stl", "ACLC01-R-tibia-cart-coarse.stl")
+#: A run of seconds, on the starter's own design.
+QUICK = (
+    *("run.workers=1", "design.candidates=90", "design.first=60", "design.budget=80"),
+    *("design.rounds=1", "design.gait_samples=0", "surrogate.kriging.likelihood_points=40"),
+    *("surrogate.compare=[]", "validation.points=20", "simulation.samples=21"),
+    *("simulation.relative_tolerance=1e-2", "simulation.combinations=false"),
+)
+
+
+@pytest.fixture(scope="module")
+def shapes():
+    return implant_meshes()
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch, shapes):
+    """Return a working directory with both surfaces of the implant, in mm."""
+    for body, mesh in shapes.items():
+        export(mesh, tmp_path / f"{body}.stl", scale=1e3)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+class Terminal(io.StringIO):
+    """Answers, as typed at a terminal."""
+
+    def isatty(self):
+        return True
+
+
+def answer(monkeypatch, *lines: str) -> None:
+    """Let `init` find these lines at the terminal, and then its end."""
+    monkeypatch.setattr(sys, "stdin", Terminal("".join(f"{line}\n" for line in lines)))
+
+
+# ---- guesses -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("unit", "scale"), [("m", 1.0), ("cm", 1e2), ("mm", 1e3), ("um", 1e6)])
+def test_unit_is_that_in_which_it_is_a_knee(tmp_path, shapes, unit, scale):
+    for body in shapes:
+        path = export(shapes[body], tmp_path / f"{body}.stl", scale=scale)
+        guess = guess_unit(read_raw(path))
+        assert guess.value == unit
+        assert guess.certain
+
+
+def test_unit_of_something_else_is_not_certain(tmp_path, shapes):
+    path = export(shapes["femur"], tmp_path / "femur.stl", scale=3e-4)
+    assert not guess_unit(read_raw(path)).certain
+
+
+@needs_data
+@pytest.mark.parametrize(
+    ("folder", "files", "axes"),
+    [
+        (LENHART, COARSE, ("x", "y", "z")),
+        (
+            GRAND_CHALLENGE,
+            ("Femoral Component contact.stl", "Tibial Insert contact.stl"),
+            ("-x", "y", "-z"),
+        ),
+    ],
+)
+@pytest.mark.parametrize("turned", [(0, 1, 2), (2, 0, 1)])
+def test_axes_of_real_knees(folder, files, axes, turned):
+    """Also where the file's axes are exchanged in turn: each axis has the other's name then."""
+    meshes = [read_raw(folder / name) for name in files]
+    meshes = [type(m)(m.vertices[:, turned], m.faces, m.name) for m in meshes]
+    names = {"xyz"[old]: "xyz"[new] for new, old in enumerate(turned)}
+    wanted = tuple("-" * ("-" in axis) + names[axis[-1]] for axis in axes)
+    for guess in guess_axes(*meshes):
+        assert guess.axes == wanted
+        assert guess.certain
+
+
+@needs_data
+def test_closed_bodies_leave_doubt():
+    femur = read_raw(GRAND_CHALLENGE / "Femoral Component decimated.stl")
+    tibia = read_raw(GRAND_CHALLENGE / "Tibial Insert contact.stl")
+    for guess in guess_axes(femur, tibia):
+        assert guess.axes == ("-x", "y", "-z")
+        assert not guess.certain
+        assert "closed" in guess.reason
+
+
+@needs_data
+def test_a_knee_turned_about_is_noticed():
+    femur = load_mesh(LENHART / COARSE[0])
+    about = type(femur)(femur.vertices * [-1, 1, -1], femur.faces, "about")
+    assert not faces_backwards(femur)
+    assert faces_backwards(about)
+
+
+@needs_data
+def test_a_left_knee_taken_for_a_right_one_is_noticed():
+    tibia = load_mesh(LENHART / COARSE[1])
+    labels = (tibia.centroids[:, 2] > 0.0).astype(np.int8)
+    left = tibia.mirrored()
+    assert not lateral_is_longer(tibia, labels)
+    assert lateral_is_longer(left, 1 - labels)
+
+
+@pytest.mark.parametrize(
+    ("name", "side"),
+    [
+        ("ACLC01-R-femur-cart.stl", "right"),
+        ("left_tibia.obj", "left"),
+        ("knee_l_femur.ply", "left"),
+        ("femur.stl", None),
+        ("R-to-L.stl", None),
+        ("lateral.stl", None),
+    ],
+)
+def test_side_in_a_name(name, side):
+    assert side_in_name(Path(name)) == side
+
+
+# ---- what is written -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("material", list(PRESETS))
+def test_flags_alone(folder, capsys, material):
+    assert main(["init", "own.toml", "--material", material, "--yes", "--json"]) == 0
+    content = json.loads(capsys.readouterr().out)
+    assert content["material"] == material
+    config = load_config(folder / "own.toml")
+    assert config.run.name == "own"
+    assert config.knee.femur.file == str(folder / "femur.stl")
+    assert (config.knee.femur.unit, config.knee.tibia.unit) == ("mm", "mm")
+    assert config.contact.youngs_modulus_MPa == PRESETS[material]["contact"]["youngs_modulus_MPa"]
+    assert (
+        config.simulation.restraint_about == {"polyethylene": "pose", "cartilage": "path"}[material]
+    )
+
+
+def test_every_flag(folder):
+    (folder / "femur.stl").rename(folder / "f.stl")
+    command = [
+        *("init", "studies/left.toml", "--femur", "f.stl", "--tibia", "tibia.stl", "--unit", "mm"),
+        *("--axes=-x,y,-z", "--side", "left", "--name", "other", "--material", "polyethylene"),
+        *("--modulus-MPa", "800", "--poissons-ratio", "0.4", "--thickness-mm", "9.5"),
+        *("--law", "logarithmic"),
+    ]
+    assert main(command) == 0
+    tree = tomllib.loads((folder / "studies" / "left.toml").read_text())
+    assert tree["run"]["name"] == "other"
+    assert tree["knee"]["side"] == "left"
+    for body, file in (("femur", "../f.stl"), ("tibia", "../tibia.stl")):
+        assert tree["knee"][body] == {"file": file, "unit": "mm", "axes": ["-x", "y", "-z"]}
+    assert tree["contact"] == {
+        **{"law": "logarithmic", "youngs_modulus_MPa": 800.0, "poissons_ratio": 0.4},
+        "thickness_mm": 9.5,
+    }
+
+
+def test_every_key_is_explained(folder):
+    assert main(["init", "--material", "cartilage", "--yes"]) == 0
+    lines = (folder / "mine.toml").read_text().splitlines()
+    keys = [k for k, line in enumerate(lines) if " = " in line and not line.startswith("#")]
+    assert len(keys) > 25
+    for k in keys:
+        assert lines[k - 1].startswith("# "), lines[k]
+    assert max(map(len, lines)) <= 100
+
+
+def test_split_that_is_not_found_is_given(folder, shapes):
+    """The dished plate without a ridge, as one piece with another plate, has none to find."""
+    grid = np.stack(np.meshgrid(np.linspace(-20, 20, 30), np.linspace(-35, 35, 50)), axis=-1)
+    x, z = grid.reshape(-1, 2).T
+    corner = (np.arange(49)[:, None] * 30 + np.arange(29)).ravel()
+    lower = np.column_stack([corner, corner + 30, corner + 1])
+    upper = np.column_stack([corner + 1, corner + 30, corner + 31])
+    tibia = type(shapes["tibia"])(
+        1e-3 * np.column_stack([x, 0.01 * x**2, z]), np.concatenate([lower, upper]), "flat"
+    )
+    export(tibia, folder / "tibia.stl", scale=1e3)
+    assert main(["init", "--material", "polyethylene", "--axes", "x,y,z", "--yes"]) == 0
+    assert load_config(folder / "mine.toml").knee.split_lateral_mm == pytest.approx(0.0, abs=0.1)
+
+
+# ---- what is not ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--yes"], ["--material is needed"]),
+        (["--femur", "none.stl", "--material", "cartilage"], ["none.stl: no such file"]),
+        (["--material", "cartilage", "--axes", "x,y"], ["--axes", "expected three"]),
+        (["--material", "cartilage", "--thickness-mm", "0.002"], ["thickness_mm", "found 0.002"]),
+        (["--material", "cartilage", "--poissons-ratio", "0.5"], ["poissons_ratio", "0.5"]),
+        (["--material", "cartilage", "--name", "a/b"], ["run.name", "a/b"]),
+    ],
+)
+def test_bad_flags_leave_nothing(folder, capsys, arguments, words):
+    before = sorted(folder.iterdir())
+    assert main(["init", *arguments]) == 2
+    captured = capsys.readouterr()
+    for word in words:
+        assert word in captured.err
+    assert captured.err.count("\n") == 1
+    assert sorted(folder.iterdir()) == before
+
+
+def test_an_existing_file_is_not_replaced_without_force(folder, capsys):
+    (folder / "mine.toml").write_text("dear reader")
+    assert main(["init", "--material", "cartilage", "--yes"]) == 2
+    assert "--force" in capsys.readouterr().err
+    assert (folder / "mine.toml").read_text() == "dear reader"
+    assert main(["init", "--material", "cartilage", "--yes", "--force"]) == 0
+    assert load_config(folder / "mine.toml").run.name == "mine"
+
+
+# ---- at a terminal -------------------------------------------------------------------------------
+
+
+def test_questions_have_defaults(folder, monkeypatch, capsys):
+    (folder / "femur.stl").rename(folder / "f.stl")
+    answer(
+        monkeypatch,
+        *("f.stl", ""),  # meshes; the tibia's is found by its name
+        *("", "", "", ""),  # unit and axes of each
+        *("maybe", "left", "polyethylene", "knee7", "9"),  # "maybe" is asked again
+    )
+    assert main(["init"]) == 0
+    config = load_config(folder / "mine.toml")
+    assert (config.knee.side, config.run.name) == ("left", "knee7")
+    assert config.contact.thickness_mm == 9.0
+    captured = capsys.readouterr()
+    assert "Mesh file of the femur: " in captured.err
+    assert "Mesh file of the tibia [tibia.stl]: " in captured.err
+    assert captured.err.count("Which knee (right, left) [right]: ") == 2
+
+
+@pytest.mark.parametrize("answers", [(), ("", ""), ("", "", "", "", "", "", "right")])
+def test_answers_that_end_leave_nothing(folder, monkeypatch, capsys, answers):
+    answer(monkeypatch, *answers)
+    before = sorted(folder.iterdir())
+    assert main(["init"]) == 2
+    assert "nothing was written" in capsys.readouterr().err
+    assert sorted(folder.iterdir()) == before
+
+
+def test_interruption_leaves_nothing(folder, monkeypatch, capsys):
+    terminal = Terminal()
+    monkeypatch.setattr(terminal, "readline", interrupted)
+    monkeypatch.setattr(sys, "stdin", terminal)
+    before = sorted(folder.iterdir())
+    assert main(["init"]) == 130
+    assert capsys.readouterr().err.endswith("error: interrupted\n")
+    assert sorted(folder.iterdir()) == before
+
+
+def interrupted(*_):
+    raise KeyboardInterrupt
+
+
+# ---- the whole way -------------------------------------------------------------------------------
+
+
+@needs_data
+@pytest.mark.usefixtures("undrawn")
+def test_from_two_files_to_a_report(tmp_path, monkeypatch, capsys):
+    """docs/first_knee.md, with fewer samples."""
+    monkeypatch.chdir(tmp_path)
+    for name, body in zip(COARSE, ("femur", "tibia"), strict=True):
+        (tmp_path / f"{body}.stl").write_bytes((LENHART / name).read_bytes())
+    meshes = ["--femur", "femur.stl", "--tibia", "tibia.stl"]
+    assert main(["init", "mine.toml", *meshes, "--material", "cartilage", "--yes"]) == 0
+    assert main(["check", "mine.toml", "--json"]) == 0
+    told = capsys.readouterr().out
+    remarks = json.loads(told[told.index("{") :])["remarks"]
+    assert [remark for remark in remarks if remark["level"] != "note"] == []
+    sets = [part for text in QUICK for part in ("--set", text)]
+    assert main(["run", "mine.toml", *sets, "--json"]) == 0
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["summary"]
+    lines = captured.err.splitlines()
+    assert lines[0] == "[1/12] knee"
+    assert any(line.startswith("[12/12] h: gait simulation") for line in lines)
+    assert "\r" not in captured.err
+    assert (tmp_path / "runs" / "mine" / "report.html").is_file()
+    simulation = json.loads((tmp_path / "runs" / "mine" / "simulation.json").read_text())
+    # The femur stays where the surrogate is trained: it neither slides off nor leaves the ranges.
+    assert simulation["flags"]["surrogate"] == []

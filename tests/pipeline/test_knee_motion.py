@@ -1,0 +1,179 @@
+"""Motions of a knee in tables of other programs."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
+
+from dynamics.walking import write_motion_table
+from foundation.pose import COORDINATES, Pose
+from pipeline.knee_motion import (
+    OPENSIM_COORDINATES,
+    KneeColumns,
+    knee_motion_table,
+    parse_columns,
+    read_knee_poses,
+)
+from pipeline.samples import POSE_COLUMNS
+from pipeline.walking import KNEE_COORDINATES, read_knee_motion
+
+TIME = np.array([0.0, 0.1, 0.25])
+POSES = np.array(
+    [
+        [0.1, 0.01, -0.05, -0.004, 0.030, 0.001],
+        [0.5, 0.02, 0.08, -0.002, 0.031, -0.002],
+        [1.0, -0.03, 0.02, 0.003, 0.029, 0.000],
+    ]
+)
+OWN = dict(zip(COORDINATES, "abcdef", strict=True))
+TURNED = {name: f"-{column}" for name, column in OWN.items()}
+TRANSLATED = dict(zip(OPENSIM_COORDINATES, ("k f", "-k a", "k_r", "x", "-y", "z"), strict=True))
+
+
+def write(path, text):
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("names", [{}, OWN, TURNED, TRANSLATED])
+@pytest.mark.parametrize(("angle", "length"), [(None, "m"), ("deg", "mm"), ("rad", "m")])
+def test_motion_that_is_written_is_read_back(tmp_path, names, angle, length):
+    columns = KneeColumns(names, angle, length)
+    table = knee_motion_table(TIME, POSES, columns)
+    assert table.in_degrees is (angle != "rad")
+    write_motion_table(tmp_path / "a.mot", table)
+    time, poses = read_knee_poses(tmp_path / "a.mot", columns)
+    assert_array_equal(time, TIME)
+    assert_allclose(poses, POSES, rtol=1e-13, atol=1e-16)
+
+
+def test_written_motion_is_that_of_opensim():
+    table = knee_motion_table(TIME, POSES)
+    assert table.names == KNEE_COORDINATES
+    for row, pose in zip(table.values, POSES, strict=True):
+        expected = Pose.from_array(pose).to_opensim() * ([180.0 / np.pi] * 3 + [1.0] * 3)
+        assert_allclose(row, expected, rtol=1e-14, atol=1e-17)
+
+
+def test_signs_and_units_of_written_columns():
+    table = knee_motion_table(TIME, POSES, KneeColumns(TURNED, "rad", "mm"))
+    assert table.names == tuple("abcdef")
+    assert_allclose(table.column("b"), -POSES[:, 1], rtol=1e-15)
+    assert_allclose(table.column("d"), -1e3 * POSES[:, 3], rtol=1e-15)
+
+
+def test_units_in_names_come_before_what_is_said(tmp_path):
+    names = dict(zip(COORDINATES, ("f_deg", "a_rad", "r", "x_mm", "y_m", "z"), strict=True))
+    path = write(
+        tmp_path / "a.csv",
+        "time,other,f_deg,a_rad,r,x_mm,y_m,z\n0,text,90,0.1,-30,3,0.03,-1\n",
+    )
+    _, poses = read_knee_poses(path, KneeColumns(names, "deg", "mm"))
+    expected = [np.pi / 2, 0.1, -np.pi / 6, 0.003, 0.03, -0.001]
+    assert_allclose(poses[0], expected, rtol=1e-14, atol=0)
+
+
+def test_our_own_table_is_read_and_of_a_simulation_the_surrogate(tmp_path):
+    table = pd.DataFrame(POSES, columns=list(POSE_COLUMNS)).assign(time_s=TIME, cop_x_m=np.nan)
+    table.to_csv(tmp_path / "a.csv", index=False)
+    other = table.assign(flexion_rad=9.0, model="original")
+    both = pd.concat([other, table.assign(model="surrogate")])
+    both.to_parquet(tmp_path / "a.parquet")
+    for name in ("a.csv", "a.parquet"):
+        time, poses = read_knee_poses(tmp_path / name)
+        assert_array_equal(time, TIME)
+        assert_allclose(poses, POSES, rtol=1e-15)
+
+
+@pytest.mark.data
+def test_reads_a_published_solution_as_the_walking_cycle_does(knee_data):
+    path = knee_data / "jam_lenhart2015_knee" / "walking_values.sto"
+    time, poses = read_knee_poses(path)
+    expected_time, expected = read_knee_motion(path)
+    assert len(time) == 112
+    assert_array_equal(time, expected_time)
+    assert_allclose(poses, expected, rtol=1e-15, atol=1e-17)
+    named = KneeColumns(dict(zip(OPENSIM_COORDINATES, KNEE_COORDINATES, strict=True)))
+    assert_array_equal(read_knee_poses(path, named)[1], poses)
+
+
+def test_columns_of_the_command_line():
+    text = "flexion = -knee angle, adduction=a=b ,rotation=r"
+    assert parse_columns(text) == {"flexion": "-knee angle", "adduction": "a=b", "rotation": "r"}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("flexion", r"columns: expected coordinate=column, found 'flexion'"),
+        ("flexion=", r"found 'flexion='"),
+        ("flexion=-", r"found 'flexion=-'"),
+        ("=a", r"found '=a'"),
+        ("", r"found ''"),
+        ("tx=a,tx=b", r"columns: expected tx once, found a and b"),
+    ],
+)
+def test_columns_that_cannot_be_understood(text, message):
+    with pytest.raises(ValueError, match=message):
+        parse_columns(text)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (({"flexion": "a"},), r"expected flexion, .* tx, ty, tz in place .* found flexion$"),
+        (({**OWN, "tx": "x"},), r"columns: expected .* lateral, tx$"),
+        (({}, "grad"), r"angle unit: expected one of \['deg', 'rad'\], found 'grad'"),
+        (({}, None, "cm"), r"length unit: expected one of \['m', 'mm'\], found 'cm'"),
+    ],
+)
+def test_mappings_that_cannot_be_used(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        KneeColumns(*arguments)
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        (
+            KneeColumns(),
+            r"a\.csv: expected the columns knee_flex_r, .* found a, b, c, d, e, f; say",
+        ),
+        (KneeColumns({**OWN, "flexion": "-g"}), r"a\.csv: expected a column 'g', found a, b, c"),
+        (KneeColumns(OWN), r"a\.csv, column a: expected a unit of the angle"),
+        (KneeColumns(OWN, "rad"), r"column a: expected radians, found 30; .* \(--angle-unit deg\)"),
+        (KneeColumns(OWN, "deg"), r"column e: expected metres, found 41; .* \(--length-unit mm\)"),
+    ],
+)
+def test_what_is_missing_or_in_another_unit_is_named(tmp_path, columns, message):
+    path = write(tmp_path / "a.csv", "time,a,b,c,d,e,f\n0,30,0,0,0,41,0\n")
+    with pytest.raises(ValueError, match=message) as caught:
+        read_knee_poses(path, columns)
+    assert "\n" not in str(caught.value)
+
+
+def test_parquet_that_cannot_be_used_is_named(tmp_path):
+    path = tmp_path / "a.parquet"
+    with pytest.raises(FileNotFoundError):
+        read_knee_poses(path)
+    path.write_bytes(b"no table")
+    with pytest.raises(ValueError, match=r"a\.parquet: expected a Parquet table, found ") as caught:
+        read_knee_poses(path)
+    assert "\n" not in str(caught.value)
+    table = pd.DataFrame(POSES, columns=list(POSE_COLUMNS))
+    table.to_parquet(path)
+    with pytest.raises(ValueError, match=r"a\.parquet: expected a column time_s, found flexion"):
+        read_knee_poses(path)
+    table.assign(time_s=[0.0, 2.0, 1.0]).to_parquet(path)
+    with pytest.raises(ValueError, match=r"a\.parquet, time: expected increasing instants"):
+        read_knee_poses(path)
+
+
+@given(st.lists(st.floats(-1.5, 1.5), min_size=6, max_size=6))
+def test_any_pose_survives_the_translation_to_opensim_and_back(pose):
+    table = knee_motion_table(np.zeros(1), np.array([pose]))
+    degrees = np.radians(table.values[0, :3])
+    again = Pose.from_opensim(*degrees, *table.values[0, 3:]).array
+    assert_allclose(again, pose, rtol=0, atol=1e-14)

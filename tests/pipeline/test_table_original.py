@@ -1,0 +1,301 @@
+"""Runs of a table of poses and loads in the place of an original model."""
+
+import json
+import shutil
+import tomllib
+
+import numpy as np
+import pandas as pd
+import pytest
+import tomli_w
+from studies import SMOKE
+
+import surrogates
+from benchmarks.table_original import errors_of, true_table, with_errors, write_study
+from foundation.loads import COMPARTMENTS, QUANTITY_COLUMNS
+from pipeline import figures as drawings
+from pipeline.assessment import feasible
+from pipeline.cli import main
+from pipeline.config import ConfigError, load_config
+from pipeline.original import build_knee
+from pipeline.pose_load_checks import TableError
+from pipeline.runner import sample_space
+from pipeline.samples import OK, loads_of, poses_of, read_table, usable
+from pipeline.simulation import reference_path, tabulated_path
+from pipeline.table_original import build_original, completed
+from surrogates.validation import errors_at_load
+
+#: What makes the fits and the cycle take seconds.
+QUICK = {
+    "design": {"rounds": 1, "first": 60},
+    "run": {"name": "table", "workers": 1},
+    "surrogate": {
+        "compare": [],
+        "kriging": {"correlation": "squared_exponential", "likelihood_points": 150},
+    },
+    "simulation": {"samples": 21, "relative_tolerance": 1e-2},
+}
+ROWS = 300
+#: The rows' errors, as a part of those of `benchmarks.table_original`: larger than what is left of
+#: the fit to so few rows.
+ERRORS = 4.0
+
+
+@pytest.fixture(scope="module", autouse=True)
+def undrawn():
+    """Leave out what takes longest of a report: putting its figures into a file."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(drawings, "data_uri", lambda figure, kind: f"data:{kind}")
+        yield
+
+
+@pytest.fixture(scope="module")
+def model():
+    """The smoke study of condyles of one radius, whose loads are smooth."""
+    return load_config(SMOKE, ('knee.implant.condyles="single_radius"',))
+
+
+@pytest.fixture(scope="module")
+def knee(model):
+    return build_knee(model)
+
+
+@pytest.fixture(scope="module")
+def space(model, knee):
+    return sample_space(model, reference_path(model, knee))
+
+
+@pytest.fixture(scope="module")
+def truth(knee, space):
+    return true_table(knee, space, ROWS, seed=1)
+
+
+@pytest.fixture(scope="module")
+def noisy(truth):
+    return with_errors(truth, ERRORS, seed=3)
+
+
+@pytest.fixture(scope="module")
+def run(noisy, tmp_path_factory):
+    """A finished run of a table with errors."""
+    folder = tmp_path_factory.mktemp("table")
+    study = write_study(folder, noisy, quantities=True, **QUICK)
+    assert main(["run", str(study), "--out", str(folder / "run"), "--quiet"]) == 0
+    return folder / "run"
+
+
+@pytest.fixture(scope="module")
+def bare_run(noisy, tmp_path_factory):
+    """A finished run of a table with forces and moments alone."""
+    folder = tmp_path_factory.mktemp("bare")
+    study = write_study(folder, noisy, quantities=False, **QUICK)
+    assert main(["run", str(study), "--out", str(folder / "run"), "--quiet"]) == 0
+    return folder / "run"
+
+
+def content(run, name):
+    return json.loads((run / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def test_run_has_what_a_run_has_but_the_original_s(run):
+    for name in ("config.toml", "knee.npz", "report.html", "simulation.parquet", "path.json"):
+        assert (run / name).is_file(), name
+    for name in ("pressure_maps.npz", "frames.npz", "wear.npz", "combinations.json"):
+        assert not (run / name).exists(), name
+    report = content(run, "report")
+    original = report["overview"]["original"]
+    assert (original["kind"], original["file"]) == ("table", "poses_and_loads.csv")
+    assert original["rows"] == len(pd.read_csv(run.parent / "poses_and_loads.csv"))
+    assert original["not_given"] == []
+    gait = report["gait"]
+    assert gait["models"] == ["surrogate"]
+    assert gait["differences"] == []
+    for key in ("speed", "frames", "wear", "combinations"):
+        assert gait[key] is None, key
+    headline = report["overview"]["headline"]
+    assert {v for k, v in headline.items() if k.startswith("gait_") or "speed" in k} == {None}
+    assert report["summary"][1].startswith("original: table poses_and_loads.csv, ")
+    assert set(read_table(run / "simulation.parquet")["model"]) == {"surrogate"}
+
+
+def test_rows_are_split_looked_up_and_all_used(run, noisy):
+    held_out = read_table(run / "samples" / "heldout.parquet")
+    candidates = read_table(run / "samples" / "candidates.parquet")
+    keys = [set(zip(t["compartment"], t["index"], strict=True)) for t in (candidates, held_out)]
+    assert not keys[0] & keys[1]
+    assert len(keys[0] | keys[1]) == len(noisy)
+    for name in ("heldout", "first", "kept"):
+        table = read_table(run / "samples" / f"{name}.parquet")
+        assert set(table["status"]) == {OK}
+        rows = noisy.iloc[table["index"].to_numpy()]
+        np.testing.assert_allclose(poses_of(table), poses_of(rows), rtol=1e-12, atol=1e-15)
+        np.testing.assert_allclose(table["force_y_N"], rows["force_y_N"], rtol=1e-12)
+    counts = content(run, "run")["counts"]["total"]
+    assert counts["first"] == 120
+    assert counts["left"] == 0
+
+
+def test_errors_of_the_rows_are_smoothed_and_found(run, truth, noisy, knee, space):
+    """Against poses without errors the surrogate is better than against rows with them."""
+    surrogate, config = surrogates.load(run / "knee.npz"), load_config(run / "config.toml")
+    unseen = true_table(knee, space, 120, seed=2)
+    held_out = read_table(run / "samples" / "heldout.parquet")
+    found = content(run, "run")["original"]["errors_found"]
+    for name in COMPARTMENTS:
+        part = surrogate.compartment(name)
+        assert part.regressors[1].nugget > 1e-5
+        errors = {}
+        for key, table in (("truth", unseen), ("rows", held_out)):
+            rows = feasible(usable(table, name), config.feasibility)
+            figures = errors_at_load(part, poses_of(rows), loads_of(rows))
+            errors[key] = figures["superior_m"].rmse
+        assert errors["truth"] < 0.8 * errors["rows"]
+        # ERRORS times 5 um of the height and 0.01 deg of adduction at 22 mm, 25 um, and slopes.
+        assert 0.8 * 25e-6 < found[name]["height_m"] < 2.0 * 25e-6
+        # 4 % of AP forces of up to 0.3 of the axial one, and of the latter.
+        assert 1e-3 < found[name]["force_x_over_axial"] < 2e-2
+    covered = content(run, "validation")["models"][0]["compartments"]["medial"]["coverage"]
+    assert 0.85 <= covered["force_y_N"] <= 1.0
+
+
+def test_cycle_is_that_of_the_original(run, knee, space):
+    config = load_config(run / "config.toml")
+    found = errors_of(config, run, knee, true_table(knee, space, 40, seed=2))
+    share = {name: percent for name, (percent, _) in found["cycle"].items()}
+    assert share["medial_force_y_N"] < 1.0
+    assert share["anterior_m"] < 1.0
+    assert share["rotation_rad"] < 2.0
+
+
+def test_open_keys_follow_from_the_table(run, noisy):
+    """The stored configuration holds what was derived, and is read back as it is."""
+    config = load_config(run / "config.toml")
+    assert completed(config) == config
+    path = tabulated_path(config.space.path)
+    rows = build_original(config).inside(sample_space(config, path))
+    assert len(rows) == len(noisy)
+    assert config.design.budget == 0
+    assert config.validation.points == round(0.2 * ROWS)
+    assert config.surrogate.kriging.nugget == (1e-4, 1.0)
+    # The box is no larger than the rows ask for.
+    assert config.space.rotation_deg < 8.8
+    assert config.space.load_N[1] < 3200
+
+
+def test_given_keys_are_kept_and_a_smaller_space_leaves_rows_out(noisy, tmp_path):
+    given = {"space": {"flexion_deg": [5.0, 40.0], "rotation_deg": 4.0}}
+    study = write_study(tmp_path, noisy, quantities=True, validation={"points": 33}, **given)
+    config = completed(load_config(study))
+    assert config.space.flexion_deg == (5.0, 40.0)
+    assert config.space.rotation_deg == 4.0
+    assert config.validation.points == 33
+    original = build_original(config)
+    space = sample_space(config, tabulated_path(config.space.path))
+    inside = original.inside(space)
+    flexion = np.degrees(inside["flexion_rad"])
+    assert (flexion.min() >= 5.0, flexion.max() <= 40.0) == (True, True)
+    assert original.told(space)["outside_space"] == len(noisy) - len(inside) > 0
+    many = load_config(study, ("validation.points=200", "design.first=90"))
+    with pytest.raises(TableError, match=r"expected more medial rows in the sample space than"):
+        original.split(space, completed(many))
+
+
+def test_table_without_areas_and_pressures_shows_none(bare_run):
+    lacking = list(QUANTITY_COLUMNS)
+    assert content(bare_run, "run")["original"]["not_given"] == lacking
+    assert surrogates.load(bare_run / "knee.npz").header["not_given"] == lacking
+    cycle = read_table(bare_run / "simulation.parquet")
+    for name in lacking:
+        assert cycle[[f"medial_{name}", f"total_{name}"]].isna().all(axis=None), name
+    for table in ("first", "heldout", "screened-1"):
+        stored = read_table(bare_run / "samples" / f"{table}.parquet")
+        assert stored[lacking].isna().all(axis=None), table
+    validation = content(bare_run, "report")["validation"]
+    told = json.dumps(validation)
+    assert "contact area" not in told
+    assert "centre of pressure" not in told
+    assert "AP force" in told
+    notes = [note["text"] for note in content(bare_run, "report")["overview"]["notes"]]
+    assert any(text.startswith("not given: contact area") for text in notes)
+
+
+def test_loads_do_not_depend_on_what_is_not_given(run, bare_run):
+    """Height is learnt about another centre, from the same rows."""
+    one, other = (surrogates.load(folder / "knee.npz") for folder in (run, bare_run))
+    poses = poses_of(read_table(run / "samples" / "heldout.parquet"))[:40]
+    loads = [knee.evaluate_batch(poses)[0][:, :, 1] for knee in (one, other)]
+    assert np.sqrt(((loads[0] - loads[1]) ** 2).mean()) < 0.05 * loads[0].max()
+
+
+@pytest.mark.parametrize(
+    "command", [["wear"], ["bench"], ["validate", "--formulations"]], ids=lambda c: c[-1]
+)
+def test_commands_that_need_the_model_say_so(run, capsys, command):
+    assert main([*command, str(run), "--quiet"]) == 2
+    error = capsys.readouterr().err
+    assert "error: this needs the original model, and the run was made of a table" in error
+
+
+def test_study_of_a_table_without_pressures_says_so(bare_run, tmp_path, capsys):
+    study = tmp_path / "study.toml"
+    study.write_text(
+        f'[study]\nname = "s"\nrun = "{bare_run}"\nruns = 4\n'
+        '[[study.factor]]\nname = "axial_scale"\nmean = 1.0\nsd = 0.1\n'
+    )
+    if main(["study", str(study), "--out", str(tmp_path / "s"), "--quiet"]) != 2:
+        pytest.fail("a study without pressures went on")
+    assert "was made of a table without area_m2" in capsys.readouterr().err
+
+
+def test_simulate_validate_and_report_again(run, tmp_path):
+    folder = shutil.copytree(run, tmp_path / "run")
+    before = read_table(folder / "simulation.parquet")
+    for command in ("validate", "simulate"):
+        assert main([command, str(folder), "--quiet"]) == 0
+    again = read_table(folder / "simulation.parquet")
+    pd.testing.assert_frame_equal(before, again, rtol=0, atol=0)
+
+
+def test_resumed_run_sees_that_its_table_has_changed(run, noisy, tmp_path, capsys):
+    folder = shutil.copytree(run, tmp_path / "run")
+    study = write_study(tmp_path, noisy, quantities=True, **QUICK)
+    text = study.read_text()
+    shutil.copy(run.parent / "poses_and_loads.csv", tmp_path / "poses_and_loads.csv")
+    stored = tomllib.loads((folder / "config.toml").read_text())["original"]["file"]
+    # The stored file is another folder's: the same study, said so.
+    study.write_text(text.replace('"poses_and_loads.csv"', json.dumps(stored)))
+    arguments = ["run", str(study), "--out", str(folder), "--quiet", "--resume"]
+    original = (run.parent / "poses_and_loads.csv").read_text()
+    try:
+        lines = original.splitlines(keepends=True)
+        number = lines[5].split(",")
+        number[-1] = f"{float(number[-1]) + 0.1}\n"
+        lines[5] = ",".join(number)
+        (run.parent / "poses_and_loads.csv").write_text("".join(lines))
+        assert main(arguments) == 2
+    finally:
+        (run.parent / "poses_and_loads.csv").write_text(original)
+    assert "begun with another table: its rows have changed" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("sections", "told"),
+    [
+        ({"original": {"kind": "table"}}, 'kind = "table" needs file'),
+        ({"original": {"file": "a.csv"}}, 'file and side need kind = "table"'),
+        ({"contact": {"law": "logarithmic"}}, "knee and contact: expected none"),
+        ({"design": {"gait_samples": 10}}, "design.gait_samples: expected 0"),
+        ({"surrogate": {"formulation": "energy"}}, "found energy, which needs samples of its own"),
+        ({"surrogate": {"touch_points": True}}, "surrogate.touch_points: expected false"),
+    ],
+)
+def test_what_cannot_be_with_a_table_is_refused(noisy, tmp_path, sections, told):
+    study = write_study(tmp_path, noisy.iloc[:3], quantities=True)
+    if "original" in sections:
+        study.write_text("")
+    text = study.read_text()
+    study.write_text(text + "\n" + tomli_w.dumps(sections))
+    with pytest.raises(ConfigError) as caught:
+        load_config(study)
+    assert told in str(caught.value)
+    assert "\n" not in str(caught.value)
