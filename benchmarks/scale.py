@@ -177,9 +177,9 @@ def units(costs: Costs) -> str:
         "original model, one sample at a given load": f"{1e3 * costs.evaluation:.2f} ms",
         "stored sample, in its table": f"{costs.stored:.0f} bytes",
         **chunks,
-        "command, for a task of loky with 50 rows and the model": f"{1e3 * costs.task['loky']:.1f} ms",
-        "command and scheduler, for a task of Dask with 50 rows": f"{1e3 * costs.task['dask']:.1f} ms",
-        "command and scheduler, for a task of Dask without rows": f"{1e3 * costs.bare:.2f} ms",
+        "command, a task of loky: 50 rows and the model": f"{1e3 * costs.task['loky']:.1f} ms",
+        "command and scheduler, a task of Dask: 50 rows": f"{1e3 * costs.task['dask']:.1f} ms",
+        "command and scheduler, a task of Dask without rows": f"{1e3 * costs.bare:.2f} ms",
         **fits,
         "gait cycle by the surrogate (Kriging, 1000 samples)": f"{1e3 * costs.cycle:.0f} ms",
     }
@@ -207,7 +207,7 @@ def estimate(costs: Costs) -> str:
             [f"chunk = {chunk}: work of a task", f"{work:.2g} s"],
             [f"chunk = {chunk}: cores that a command keeps busy, loky", f"{busy[0]:,.0f}"],
             [f"chunk = {chunk}: cores that a command keeps busy, Dask", f"{busy[1]:,.0f}"],
-            [f"chunk = {chunk}: at most, by the scheduler alone", f"{work / costs.bare:,.0f}"],
+            [f"chunk = {chunk}: at most, were tasks without rows", f"{work / costs.bare:,.0f}"],
         ]
     return table(f"{PATIENTS:,} patients of {POSES:,} samples", ["what", "how much"], rows)
 

@@ -36,7 +36,7 @@ from pipeline.simulation import (
     simulate_gait,
     simulation_table,
 )
-from pipeline.table_original import build_original
+from pipeline.table_original import build_original, errors_found
 from surrogates.space import SampleSpace
 
 #: Errors of a table: of the loads, a part of each; of positions [m] and angles [rad].
@@ -70,6 +70,20 @@ def with_errors(table: pd.DataFrame, part: float, seed: int) -> pd.DataFrame:
     changed[list(LOAD_COLUMNS)] *= factor
     changed[list(LOAD_COLUMNS[9:])] += part * 1e-4 * rng.standard_normal((len(table), 3))
     return changed
+
+
+def errors_in(table: pd.DataFrame, knee: Knee, count: int = 100) -> dict[str, float]:
+    """Return the errors of some rows of each compartment: against the model at pose and load."""
+    rows = table.groupby("compartment").head(count).reset_index(drop=True)
+    asked = rows[list(CANDIDATE_COLUMNS)].assign(load_N=rows["force_y_N"])
+    true = evaluate_rows(knee.model, asked, "load")
+    feasible = (true["force_x_N"] / true["load_N"]).abs() < 0.3
+    apart = {
+        "height_um": 1e6 * (rows["superior_m"] - true["superior_m"]),
+        "ap_ratio_percent": 100 * (rows["force_x_N"] - true["force_x_N"]) / true["load_N"],
+        "ml_ratio_percent": 100 * (rows["force_z_N"] - true["force_z_N"]) / true["load_N"],
+    }
+    return {key: float(np.sqrt((v[feasible] ** 2).mean())) for key, v in apart.items()}
 
 
 def write_study(folder: Path, table: pd.DataFrame, *, quantities: bool, **sections: Any) -> Path:
@@ -135,6 +149,8 @@ def main(arguments: list[str] | None = None) -> int:
             run_study(config, folder / "run", quiet=True)
             config = load_config(folder / "run" / "config.toml")
             found = errors_of(config, folder / "run", knee, truth)
+            found["found_in_rows"] = errors_found(surrogates.load(folder / "run" / "knee.npz"))
+            found["true_of_rows"] = errors_in(with_errors(table, part, 3), knee)
             sys.stdout.write(f"{name}: {json.dumps(found, indent=1)}\n")
     return 0
 

@@ -70,7 +70,8 @@ def _check_keys(tree: dict[str, Any], file: Path, overrides: tuple[str, ...]) ->
     try:
         Config.model_validate(tuples_of(tree))
     except ValidationError as error:
-        return [Remark("error", key, text) for key, text in explanations(error).items()]
+        told = explanations(error).items()
+        return [Remark("error", key, text.removeprefix(f"{key}: ")) for key, text in told]
     # What the schema allows may still be refused.
     try:
         load_config(file, overrides)

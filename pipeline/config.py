@@ -87,13 +87,22 @@ def find_config(text: str | Path) -> Path:
     Raises
     ------
     ConfigError
-        If it is the name of no shipped configuration and of no file.
+        If there is no such file, it is empty, or it is no file.
     """
     path = Path(text)
     is_name = path.name == str(path) and not path.suffix
-    if not is_name or path.is_file() or (path.is_dir() and str(path) not in shipped_configs()):
-        return path
-    return shipped_config(str(path))
+    own = path.is_file() or (path.is_dir() and str(path) not in shipped_configs())
+    if is_name and not own:
+        return shipped_config(str(path))
+    what = "a TOML file, or the name of a shipped one: `python -m pipeline run implant`"
+    try:
+        empty = path.stat().st_size == 0
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror}; expected {what}") from error
+    if empty or path.is_dir():
+        found = "an empty file" if empty else "a folder"
+        raise ConfigError(f"{path}: expected {what}; found {found}")
+    return path
 
 
 def _near(name: str, known: Iterable[str]) -> str:
@@ -115,17 +124,9 @@ def read_tree(path: str | Path, overrides: tuple[str, ...] = ()) -> dict[str, An
     try:
         tree = tomllib.loads(file.read_text(encoding="utf-8"))
     except OSError as error:
-        raise ConfigError(
-            f"{file}: cannot be read ({error.strerror}); expected a TOML file, or the name of a "
-            f"shipped one ({', '.join(shipped_configs())})"
-        ) from error
+        raise ConfigError(f"{file}: cannot be read ({error.strerror})") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise ConfigError(f"{file}: expected a TOML file, found: {error}") from error
-    if not tree and not overrides:
-        raise ConfigError(
-            f"{file}: expected at least one key, found none; `python -m pipeline init` writes a "
-            "configuration"
-        )
     for override in overrides:
         _override(tree, override)
     return tree
@@ -281,7 +282,7 @@ def _expectation(item: ErrorDetails, parts: list[str], schema: type[BaseModel]) 
         for name in (part for part in parts[:-1] if not part.isdecimal()):
             section = section_of(section.model_fields[name].annotation) or section
         known = section.model_fields
-        return f"unknown key{_near(parts[-1], known)}, expected one of {', '.join(known)}"
+        return f"unknown key, expected one of {', '.join(known)}{_near(parts[-1], known)}"
     message = item["msg"].removeprefix("Value error, ")
     if item["type"] in _EXPECTED:
         return f"expected {_EXPECTED[item['type']]}"

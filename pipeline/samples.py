@@ -221,7 +221,7 @@ class ChunkStore:
         starts, missing = _missing(table, done, size)
         for position, result in compute(missing):
             start = starts[position]
-            part = self.folder / f"{_part_name(key, start)}.parquet"
+            part = self.folder / f"{key}-{start:07d}.parquet"
             write_table(result, part, {"table": key, "first_row": str(start)})
             done[start] = result
             advance(len(result))
@@ -230,8 +230,8 @@ class ChunkStore:
     def _stored(self, key: str, rows: int) -> dict[int, pd.DataFrame]:
         """Return the usable chunks of a table of so many rows by their first row.
 
-        Left out, and so computed again, is what is damaged, was put under another name, or holds
-        rows that another chunk holds as well.
+        Left out, and so computed again, is what is damaged, of another table, or holds rows that
+        another chunk holds as well. What a chunk is it says itself, whatever its name.
         """
         done: dict[int, pd.DataFrame] = {}
         end = 0
@@ -241,8 +241,8 @@ class ChunkStore:
                 told = notes_of(part)
                 first = told.get("first_row", "")
                 start = int(first) if first.isdecimal() else rows
-                own = told.get("table") == key and path.stem == _part_name(key, start)
-                if own and end <= start and start + len(part) <= rows:
+                within = end <= start and start + len(part) <= rows
+                if told.get("table") == key and within:
                     done[start] = part.to_pandas()
                     end = start + len(part)
         return done
@@ -253,10 +253,6 @@ class ChunkStore:
             for file in self.folder.iterdir():
                 file.unlink()
             self.folder.rmdir()
-
-
-def _part_name(key: str, start: int) -> str:
-    return f"{key}-{start:07d}"
 
 
 def _missing(

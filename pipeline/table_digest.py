@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 def arrow_table(table: pd.DataFrame) -> pa.Table:
     """Return a table of types that every reader of Parquet knows, without pandas' own metadata."""
-    content = pa.Table.from_pandas(table, preserve_index=False).replace_schema_metadata()
+    content = pa.Table.from_pandas(table, preserve_index=False)
     fields = [
         field.with_type(pa.string()) if pa.types.is_large_string(field.type) else field
         for field in content.schema

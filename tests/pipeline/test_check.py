@@ -85,7 +85,8 @@ def test_everything_is_said_at_once(study, tmp_path, capsys):
     captured = capsys.readouterr()
     assert captured.err == ""
     for words in (
-        "run.sede: unknown key (did you mean seed?)",
+        "error: run.sede: unknown key, expected one of",
+        "(did you mean seed?)",
         "none.stl: no such file",
         "unit='m'",
         "poissons_ratio: expected less than 0.5",

@@ -261,9 +261,10 @@ def test_shipped_configurations_are_found_by_name(tmp_path, monkeypatch):
     (tmp_path / "smoke").mkdir()  # a folder of that name does not hide it
     assert find_config("smoke") == ROOT / "configs" / "smoke.toml"
     (tmp_path / "smoke").rmdir()
-    (tmp_path / "smoke").write_text("")
+    (tmp_path / "smoke").write_text("[run]")
     assert find_config("smoke") == Path("smoke")
-    assert find_config("a/smoke") == Path("a/smoke")
+    with pytest.raises(ConfigError, match="a/smoke: No such file or directory; expected a TOML"):
+        find_config("a/smoke")
     with pytest.raises(ConfigError, match=r"did you mean implant\?.* shipped are .*smoke"):
         find_config("implnt")
 

@@ -358,6 +358,17 @@ def test_part_under_another_part_s_name_is_computed_again(tmp_path):
     assert result.equals(whole)
 
 
+def test_part_of_another_table_is_told_apart_even_under_its_name(tmp_path):
+    table, store = rows(20), ChunkStore(tmp_path / "chunks")
+    whole, _ = evaluate(store, table, 5, Evaluator())
+    foreign = ChunkStore(tmp_path / "foreign")
+    evaluate(foreign, rows(20, seed=1), 5, Evaluator())
+    shutil.copy(sorted(foreign.folder.iterdir())[2], sorted(store.folder.iterdir())[2])
+    result, seen = resumed(store, table)
+    assert seen == [10, 11, 12, 13, 14]
+    assert result.equals(whole)
+
+
 def test_parts_that_overlap_are_taken_once(tmp_path):
     """Two runs of different chunk sizes that wrote into one folder."""
     table, store = rows(20), ChunkStore(tmp_path / "chunks")
