@@ -18,7 +18,7 @@ from benchmarks.timing import seconds, table
 from foundation import ElasticFoundation, LinearLaw, Pose
 from foundation.loads import COMPARTMENTS
 from foundation.statics import pose_at_load
-from pipeline.original import build_implant
+from pipeline.originals.original import build_implant
 from pipeline.schema import ImplantConfig
 from surrogates import CompartmentSurrogate, KneeSurrogate, ReferencePath, SampleSpace, compiled
 from surrogates.compiled.layout import new_work

@@ -25,7 +25,7 @@ from dynamics.simulator import REDUCED
 from foundation.checks import FloatArray
 from foundation.pose import Pose
 from pipeline.config import load_config
-from pipeline.original import Knee, build_knee
+from pipeline.originals.original import Knee, build_knee
 from pipeline.run_folder import read_path
 from pipeline.runner import run_study
 from pipeline.simulation import gait_cycle, gait_simulator

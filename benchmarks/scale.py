@@ -23,11 +23,11 @@ from foundation.pose import Pose
 from pipeline import stages
 from pipeline.config import load_config
 from pipeline.execution import Execution
-from pipeline.original import Knee, build_knee, evaluate_rows
+from pipeline.originals.original import Knee, build_knee, evaluate_rows
 from pipeline.runner import sample_space
-from pipeline.samples import read_table, write_table
 from pipeline.schema import Config, DesignConfig
 from pipeline.simulation import gait_cycle, gait_simulator, reference_path, simulate_gait
+from pipeline.store.samples import read_table, write_table
 from surrogates.space import SampleSpace
 
 PATIENTS, POSES = 10_000, 10_000

@@ -23,11 +23,10 @@ from foundation.loads import COMPARTMENTS, LOAD_COLUMNS, QUANTITY_COLUMNS
 from foundation.pose import Pose
 from pipeline.assessment import assess
 from pipeline.config import load_config
-from pipeline.original import Knee, build_knee, evaluate_rows
+from pipeline.originals.original import Knee, build_knee, evaluate_rows
+from pipeline.originals.table_original import build_original, errors_found
 from pipeline.run_folder import read_path
 from pipeline.runner import run_study, sample_space
-from pipeline.sample_tables import in_people_units
-from pipeline.samples import CANDIDATE_COLUMNS, OK, POSE_COLUMNS
 from pipeline.schema import Config
 from pipeline.simulation import (
     compare_cycles,
@@ -36,7 +35,8 @@ from pipeline.simulation import (
     simulate_gait,
     simulation_table,
 )
-from pipeline.table_original import build_original, errors_found
+from pipeline.store.sample_tables import in_people_units
+from pipeline.store.samples import CANDIDATE_COLUMNS, OK, POSE_COLUMNS
 from surrogates.space import SampleSpace
 
 #: Errors of a table: of the loads, a part of each; of positions [m] and angles [rad].

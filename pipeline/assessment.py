@@ -14,9 +14,9 @@ from dynamics.protocol import ContactModel
 from foundation.checks import FloatArray
 from foundation.loads import COMPARTMENTS, LOAD_COLUMNS, WRENCH_COLUMNS
 from foundation.pose import Pose
-from pipeline.samples import loads_of, poses_of, usable
 from pipeline.schema import FeasibilityConfig
 from pipeline.stages import StageError, infeasibility
+from pipeline.store.samples import loads_of, poses_of, usable
 from surrogates.compartment import CompartmentSurrogate
 from surrogates.cross_validation import NORMAL_95, CrossCheck, coverage
 from surrogates.space import VARIABLES

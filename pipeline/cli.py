@@ -21,8 +21,8 @@ from pipeline.config import ConfigError
 from pipeline.execution import ExecutionError
 from pipeline.progress import silenced, telling_of_compilation
 from pipeline.run_folder import RunError
-from pipeline.samples import StoreError
 from pipeline.stages import StageError
+from pipeline.store.samples import StoreError
 from surrogates.persistence import SurrogateFileError
 
 PROGRAM = "python -m pipeline"

@@ -25,9 +25,9 @@ from dynamics.wear_law import WearLaw
 from dynamics.wear_map import Patch, measured_patch
 from foundation.checks import FloatArray
 from foundation.loads import COMPARTMENTS, WRENCH_COLUMNS
-from pipeline.original import Knee
-from pipeline.samples import POSE_COLUMNS
+from pipeline.originals.original import Knee
 from pipeline.simulation import simulation_table
+from pipeline.store.samples import POSE_COLUMNS
 
 #: Loads compared: the wrench of the knee, and how the compartments share the axial force.
 LOADS = (

@@ -7,9 +7,9 @@ import pandas as pd
 from foundation.elastic_foundation import ElasticFoundation
 from foundation.pose import Pose
 from pipeline import stages
-from pipeline.original import Knee
+from pipeline.originals.original import Knee
 from pipeline.run_folder import Run
-from pipeline.samples import CANDIDATE_COLUMNS, poses_of
+from pipeline.store.samples import CANDIDATE_COLUMNS, poses_of
 
 #: Axial load at which a compartment is taken to touch [N]: some 0.1 um deep on an implant.
 TOUCH_LOAD = 1e-3

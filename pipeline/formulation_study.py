@@ -22,9 +22,9 @@ from foundation.loads import COMPARTMENTS, WRENCH_COLUMNS
 from pipeline import knee_samples, stages
 from pipeline.assessment import feasible
 from pipeline.extra_samples import reference_kind, reference_samples, with_energies
-from pipeline.original import Knee
+from pipeline.originals.original import Knee
 from pipeline.run_folder import Run
-from pipeline.samples import loads_of, poses_of, usable
+from pipeline.store.samples import loads_of, poses_of, usable
 from surrogates.compartment import CompartmentSurrogate
 from surrogates.space import SampleSpace
 from surrogates.validation import errors_at_load

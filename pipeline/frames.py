@@ -24,7 +24,7 @@ from foundation.loads import LOAD_COLUMNS
 from foundation.pose import Pose
 from foundation.triangle_mesh import TriangleMesh
 from pipeline.files import replacing
-from pipeline.original import Knee
+from pipeline.originals.original import Knee
 
 #: Instants of the frames [% of the cycle].
 FRAME_INSTANTS = tuple(np.linspace(0.0, 100.0, 51).tolist())

@@ -22,10 +22,10 @@ from pipeline.assessment import speed
 from pipeline.combinations import COMBINATIONS, Drive, compare_combinations, told
 from pipeline.files import replacing
 from pipeline.frames import frames_of, wear_of_cycle, write_arrays
-from pipeline.original import Knee
+from pipeline.originals.original import Knee
+from pipeline.originals.table_original import Original, TableOriginal, mask_predictions
 from pipeline.progress import bar
 from pipeline.run_folder import Run
-from pipeline.samples import write_table
 from pipeline.simulation import (
     compare_cycles,
     gait_cycle,
@@ -35,7 +35,7 @@ from pipeline.simulation import (
 )
 from pipeline.simulation_schema import SimulationConfig
 from pipeline.stages import StageError
-from pipeline.table_original import Original, TableOriginal, mask_predictions
+from pipeline.store.samples import write_table
 from surrogates.space import ReferencePath
 from surrogates.whole_knee import AnyKnee
 

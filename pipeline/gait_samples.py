@@ -20,11 +20,11 @@ from foundation.checks import FloatArray
 from foundation.loads import COMPARTMENTS
 from foundation.pose import Pose
 from pipeline import stages
-from pipeline.original import Knee
+from pipeline.originals.original import Knee
 from pipeline.run_folder import Run
-from pipeline.samples import CANDIDATE_COLUMNS, POSE_COLUMNS
 from pipeline.simulation import gait_cycle, gait_simulator, simulate_gait
 from pipeline.simulation_schema import SimulationConfig
+from pipeline.store.samples import CANDIDATE_COLUMNS, POSE_COLUMNS
 from surrogates.knee import KneeSurrogate
 from surrogates.space import SampleSpace
 

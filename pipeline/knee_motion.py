@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from dynamics.walking.motion_tables import MotionTable, read_motion_columns, read_motion_table
 from foundation.checks import FloatArray, check_array, check_in
 from foundation.pose import COORDINATES, Pose
-from pipeline.samples import POSE_COLUMNS
+from pipeline.store.samples import POSE_COLUMNS
 from pipeline.walking import KNEE_COORDINATES
 
 #: Coordinates of a pose of the tibia in the femur; the angles are those of `COORDINATES`.

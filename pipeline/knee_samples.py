@@ -24,10 +24,18 @@ from foundation.pose import Pose
 from foundation.statics import StaticPose, StaticsError, pose_at_load
 from pipeline import stages
 from pipeline.execution import IN_THIS_PROCESS, Execution
-from pipeline.original import Knee, in_parallel
+from pipeline.originals.original import Knee, in_parallel
 from pipeline.run_folder import Run
-from pipeline.samples import CANDIDATE_COLUMNS, FAILED, OK, POSE_COLUMNS, loads_of, poses_of, usable
 from pipeline.schema import FeasibilityConfig, SurrogateConfig
+from pipeline.store.samples import (
+    CANDIDATE_COLUMNS,
+    FAILED,
+    OK,
+    POSE_COLUMNS,
+    loads_of,
+    poses_of,
+    usable,
+)
 from surrogates.designs import PREFIX_KINDS, unit_design
 from surrogates.formulations import FormulationSettings
 from surrogates.space import SampleSpace
@@ -128,8 +136,8 @@ def evaluate_samples(model: ElasticFoundation, table: pd.DataFrame, reach: float
     Returns
     -------
     DataFrame
-        The table with the poses found and `pipeline.samples.RESULT_COLUMNS` added. A sample that
-        has no answer keeps the status "failed", the reason, and NaN loads; none is lost.
+        The table with the poses found and `pipeline.store.samples.RESULT_COLUMNS` added. A sample
+        that has no answer keeps the status "failed", the reason, and NaN loads; none is lost.
     """
     found = []
     for pose, loads in zip(

@@ -12,7 +12,7 @@ from foundation.elastic_foundation import ElasticFoundation
 from foundation.pose import Pose
 from pipeline.files import replacing
 from pipeline.gait import wear_law
-from pipeline.original import build_knee
+from pipeline.originals.original import build_knee
 from pipeline.own_folder import alone_in_folder
 from pipeline.progress import bar, say
 from pipeline.rerun import finished_run

@@ -17,10 +17,10 @@ from foundation.loads import COMPARTMENTS, LOAD_COLUMNS
 from foundation.pose import Pose
 from pipeline.files import replacing, write_text
 from pipeline.knee_motion import KneeColumns, knee_motion_table
-from pipeline.original import build_knee
+from pipeline.originals.original import build_knee
 from pipeline.rerun import finished_run
 from pipeline.run_folder import RunError, read_path
-from pipeline.samples import POSE_COLUMNS, poses_of, read_table, write_table
+from pipeline.store.samples import POSE_COLUMNS, poses_of, read_table, write_table
 
 #: Endings of the files that loads are written to.
 LOAD_ENDINGS = (*OPENSIM_ENDINGS, ".csv", ".parquet")

@@ -13,20 +13,20 @@ from pipeline.assessment import assess, speed
 from pipeline.config import load_config
 from pipeline.formulation_study import compare_formulations
 from pipeline.gait import simulate_cycle
-from pipeline.original import build_knee
+from pipeline.originals.original import build_knee
+from pipeline.originals.table_original import build_original
 from pipeline.own_folder import RunError, alone_in_folder
-from pipeline.report import write_report
-from pipeline.report_inputs import content_of
+from pipeline.reports.inputs import content_of
+from pipeline.reports.report import write_report
 from pipeline.run_folder import Run, read_path
 from pipeline.runner import sample_space
-from pipeline.samples import (
+from pipeline.store.samples import (
     CANDIDATE_COLUMNS,
     POSE_COLUMNS,
     RESULT_COLUMNS,
     poses_of,
     read_table,
 )
-from pipeline.table_original import build_original
 from surrogates.whole_knee import AnyKnee
 
 

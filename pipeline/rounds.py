@@ -13,10 +13,10 @@ import pandas as pd
 from foundation.loads import COMPARTMENTS
 from pipeline import stages
 from pipeline.gait_samples import gait_samples
+from pipeline.originals.table_original import Original, TableOriginal, mask_predictions
 from pipeline.run_folder import Run
-from pipeline.samples import CANDIDATE_COLUMNS, poses_of, usable
 from pipeline.schema import DesignConfig
-from pipeline.table_original import Original, TableOriginal, mask_predictions
+from pipeline.store.samples import CANDIDATE_COLUMNS, poses_of, usable
 from surrogates.infill import load_error
 from surrogates.space import SampleSpace
 

@@ -16,20 +16,20 @@ from tqdm import tqdm
 from pipeline.config import dump_config, write_config
 from pipeline.execution import Compute, Execution, ExecutionError
 from pipeline.files import write_document, write_json, writing
-from pipeline.original import Knee, parallel_evaluation
+from pipeline.originals.original import Knee, parallel_evaluation
+from pipeline.originals.table_original import Original
 from pipeline.own_folder import RunError as RunError
 from pipeline.own_folder import changed_keys, check_own_folder, locked
 from pipeline.progress import StageCounter, bar, say
-from pipeline.report_inputs import content_of
-from pipeline.samples import (
+from pipeline.reports.inputs import content_of
+from pipeline.schema import Config
+from pipeline.simulation import reference_path, tabulated_path
+from pipeline.store.samples import (
     ChunkStore,
     chunk_size,
     read_table,
     write_table,
 )
-from pipeline.schema import Config
-from pipeline.simulation import reference_path, tabulated_path
-from pipeline.table_original import Original
 from surrogates.space import ReferencePath
 
 
@@ -150,7 +150,7 @@ class Run:
     ) -> Callable[[pd.DataFrame], pd.DataFrame]:
         """Return the evaluation of a stage: parallel, in stored chunks, with progress.
 
-        `follow` as in `pipeline.original.evaluate_rows`.
+        `follow` as in `pipeline.originals.original.evaluate_rows`.
         """
         return self.stored(name, parallel_evaluation(knee.model, self.execution, follow))
 

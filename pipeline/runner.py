@@ -15,28 +15,28 @@ import pandas as pd
 import surrogates
 from pipeline import knee_samples, stages
 from pipeline.assessment import assess, prediction_table
-from pipeline.expected_time import seconds_per_evaluation, stages_of
 from pipeline.extra_samples import reference_kind, samples_for
 from pipeline.files import writing
 from pipeline.gait import simulate_cycle
-from pipeline.original import Knee
-from pipeline.progress import StageCounter
-from pipeline.report import write_report
-from pipeline.rounds import Sampled, evaluation, learning_point, sample_knee
-from pipeline.run_folder import Run, stored_path
-from pipeline.samples import (
-    digest,
-    write_table,
-)
-from pipeline.schema import Config
-from pipeline.simulation import gait_cycle, gait_ligaments
-from pipeline.table_original import (
+from pipeline.originals.original import Knee
+from pipeline.originals.table_original import (
     Original,
     TableOriginal,
     build_original,
     completed,
     errors_found,
     mask_predictions,
+)
+from pipeline.preparation.expected_time import seconds_per_evaluation, stages_of
+from pipeline.progress import StageCounter
+from pipeline.reports.report import write_report
+from pipeline.rounds import Sampled, evaluation, learning_point, sample_knee
+from pipeline.run_folder import Run, stored_path
+from pipeline.schema import Config
+from pipeline.simulation import gait_cycle, gait_ligaments
+from pipeline.store.samples import (
+    digest,
+    write_table,
 )
 from surrogates.space import ReferencePath, SampleSpace
 from surrogates.whole_knee import AnyKnee

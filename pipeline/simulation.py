@@ -21,7 +21,7 @@ from dynamics.waveforms import GaitCycle
 from foundation.checks import FloatArray
 from foundation.pose import Pose
 from pipeline.config import ConfigError, data_path
-from pipeline.original import Knee
+from pipeline.originals.original import Knee
 from pipeline.schema import Config, PathConfig
 from pipeline.simulation_schema import SimulationConfig
 from surrogates.space import ReferencePath

@@ -19,8 +19,8 @@ from threadpoolctl import threadpool_limits
 from foundation.checks import FloatArray
 from foundation.loads import COMPARTMENTS, LOAD_COLUMNS
 from pipeline.execution import IN_THIS_PROCESS, Execution
-from pipeline.samples import CANDIDATE_COLUMNS, OK, POSE_COLUMNS, loads_of, poses_of, usable
 from pipeline.schema import DesignConfig, FeasibilityConfig, SurrogateConfig, ValidationConfig
+from pipeline.store.samples import CANDIDATE_COLUMNS, OK, POSE_COLUMNS, loads_of, poses_of, usable
 from surrogates.cross_validation import CrossCheck, Fitted
 from surrogates.designs import first_subset, unit_design
 from surrogates.families import FAMILIES, fit_family
@@ -55,7 +55,7 @@ class StageError(RuntimeError):
 def choose_samples(space: SampleSpace, design: DesignConfig, seed: int) -> pd.DataFrame:
     """Stage a: draw m candidates per compartment and mark the n that are evaluated first.
 
-    Returns a table with `pipeline.samples.CANDIDATE_COLUMNS` and `first` (bool).
+    Returns a table with `pipeline.store.samples.CANDIDATE_COLUMNS` and `first` (bool).
     """
     parts = []
     for name, sequence in zip(COMPARTMENTS, np.random.SeedSequence(seed).spawn(2), strict=True):

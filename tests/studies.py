@@ -11,7 +11,7 @@ import trimesh
 
 from foundation.implant import CondylarImplant
 from foundation.triangle_mesh import TriangleMesh
-from pipeline.samples import read_table
+from pipeline.store.samples import read_table
 
 ROOT = Path(__file__).resolve().parents[1]
 SMOKE = ROOT / "configs" / "smoke.toml"

@@ -6,7 +6,7 @@ import argparse
 
 from pipeline.commands.command import Answer, Command, add_folder, run_answer
 from pipeline.formulation_study import markdown_table
-from pipeline.report import write_report
+from pipeline.reports.report import write_report
 from pipeline.rerun import bench, compare_again, simulate_again, validate_again
 
 

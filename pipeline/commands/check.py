@@ -5,9 +5,9 @@ from __future__ import annotations
 import argparse
 from dataclasses import asdict
 
-from pipeline.checkup import LEVELS, check_study
 from pipeline.commands.command import Answer, Command, add_config, add_set
 from pipeline.config import find_config
+from pipeline.preparation.checkup import LEVELS, check_study
 
 
 def _add(command: argparse.ArgumentParser) -> None:

@@ -16,9 +16,15 @@ from foundation.triangle_mesh import TriangleMesh
 from pipeline.commands.command import Answer, Command
 from pipeline.config import checked_section
 from pipeline.files import write_text
-from pipeline.mesh_guess import AxesGuess, guess_axes, guess_unit, read_raw, side_in_name
+from pipeline.preparation.mesh_guess import (
+    AxesGuess,
+    guess_axes,
+    guess_unit,
+    read_raw,
+    side_in_name,
+)
+from pipeline.preparation.starter import PRESETS, Starter, missing_split, path_beside, starter_text
 from pipeline.schema import Config
-from pipeline.starter import PRESETS, Starter, missing_split, path_beside, starter_text
 
 BODIES = ("femur", "tibia")
 _LAWS = ("linear", "logarithmic", "modified")

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from pipeline.commands.command import Answer, Command
-from pipeline.sample_tables import FORMATS, export_tables, summary, summary_text
+from pipeline.store.sample_tables import FORMATS, export_tables, summary, summary_text
 
 
 def _add(command: argparse.ArgumentParser) -> None:

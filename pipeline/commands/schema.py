@@ -6,8 +6,8 @@ import argparse
 
 from pipeline.commands.command import Answer, Command
 from pipeline.schema import describe_schema
-from pipeline.study_schema import describe_study
-from pipeline.walk_schema import describe_walk
+from pipeline.studies.schema import describe_study
+from pipeline.walks.schema import describe_walk
 
 
 def _add(command: argparse.ArgumentParser) -> None:

@@ -14,8 +14,8 @@ from pipeline.commands.command import (
     complete_with,
 )
 from pipeline.config import find_config
-from pipeline.study import carry_out, load_study, told
-from pipeline.study_factors import describe_factors
+from pipeline.studies.factors import describe_factors
+from pipeline.studies.study import carry_out, load_study, told
 
 
 def _add(command: argparse.ArgumentParser) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pipeline.commands.command import Answer, Command, add_config, add_overrides
 from pipeline.config import find_config
-from pipeline.walk import carry_out, load_walk, told
+from pipeline.walks.walk import carry_out, load_walk, told
 
 
 def _add(command: argparse.ArgumentParser) -> None:

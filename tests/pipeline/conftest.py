@@ -15,9 +15,9 @@ import tomli_w
 from studies import TINY, run_command
 
 from foundation.loads import COMPARTMENTS, LOAD_COLUMNS, WRENCH_COLUMNS
-from pipeline import figures as drawings
 from pipeline.cli import main
-from pipeline.samples import POSE_COLUMNS, write_table
+from pipeline.reports import figures as drawings
+from pipeline.store.samples import POSE_COLUMNS, write_table
 
 HELD_OUT = 60
 INSTANTS = 41

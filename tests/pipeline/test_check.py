@@ -7,11 +7,11 @@ import pytest
 import tomli_w
 from studies import TINY, WAVEFORMS, export, implant_meshes
 
-from pipeline import domain_checkup
-from pipeline.checkup import check_study
 from pipeline.cli import main
 from pipeline.config import load_config
-from pipeline.expected_time import stages_of
+from pipeline.preparation import domain_checkup
+from pipeline.preparation.checkup import check_study
+from pipeline.preparation.expected_time import stages_of
 
 
 @pytest.fixture(scope="module")

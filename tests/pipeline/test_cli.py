@@ -29,8 +29,8 @@ from pipeline.progress import (
     silenced,
     telling_of_compilation,
 )
-from pipeline.samples import read_table
 from pipeline.stages import StageError
+from pipeline.store.samples import read_table
 
 COMMANDS = tuple(command.name for command in cli.COMMANDS)
 

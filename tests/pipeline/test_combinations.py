@@ -21,19 +21,20 @@ from dynamics.waveform_tables import LEVEL_WALKING, load_gait_cycle
 from dynamics.wear_law import Wear, WearLaw
 from dynamics.wear_map import Patch
 from foundation.triangle_mesh import TriangleMesh
-from pipeline import combinations, cycle_figures, frames
+from pipeline import combinations, frames
 from pipeline.combinations import COMBINATIONS, LOADS, TABLE_COLUMNS, compare_combinations
 from pipeline.frames import Frames, WearOfCycle, thinned, write_arrays
-from pipeline.report import write_report
-from pipeline.report_combinations import (
+from pipeline.reports import cycle_figures
+from pipeline.reports.combinations import (
     combinations_content,
     load_rows,
     met,
     wear_content,
     wear_rows,
 )
-from pipeline.report_inputs import ReportError, read_run
-from pipeline.samples import write_table
+from pipeline.reports.inputs import ReportError, read_run
+from pipeline.reports.report import write_report
+from pipeline.store.samples import write_table
 
 INSTANTS = 21
 STATISTICS = Statistics(**{each.name: 7 for each in fields(Statistics)})

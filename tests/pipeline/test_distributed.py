@@ -18,10 +18,10 @@ from pipeline import execution as module
 from pipeline.cli import main
 from pipeline.config import load_config
 from pipeline.execution import Execution, ExecutionError
-from pipeline.original import Knee, build_knee
+from pipeline.originals.original import Knee, build_knee
 from pipeline.run_folder import Run
-from pipeline.samples import read_table
 from pipeline.stages import evaluate_first
+from pipeline.store.samples import read_table
 
 psutil = pytest.importorskip("psutil", reason="needs the extra dask")
 pytest.importorskip("distributed", reason="needs the extra dask")

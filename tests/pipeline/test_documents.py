@@ -22,8 +22,8 @@ import pytest
 
 from pipeline.cli import build_parser, main
 from pipeline.config import load_config
-from pipeline.study import load_study
-from pipeline.walk import load_walk
+from pipeline.studies.study import load_study
+from pipeline.walks.walk import load_walk
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ("README.md", *sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("docs/**/*.md")))

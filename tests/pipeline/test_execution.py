@@ -23,9 +23,9 @@ from pipeline.execution import Execution, ExecutionError
 from pipeline.files import replacing, write_text
 from pipeline.own_folder import RunError, alone_in_folder, locked
 from pipeline.run_folder import Run
-from pipeline.samples import RESULT_COLUMNS
 from pipeline.schema import RunConfig
-from pipeline.study_schema import FactorConfig, StudyConfig
+from pipeline.store.samples import RESULT_COLUMNS
+from pipeline.studies.schema import FactorConfig, StudyConfig
 
 JOBS = [(number,) for number in range(6)]
 STUDY = partial(StudyConfig, factor=(FactorConfig(name="axial_scale", mean=1.0, sd=0.1),))

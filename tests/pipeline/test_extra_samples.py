@@ -11,9 +11,9 @@ from foundation.pose import Pose
 from pipeline import stages
 from pipeline.config import load_config
 from pipeline.extra_samples import TOUCH_LOAD, reference_kind, samples_for, with_energies
-from pipeline.original import build_knee, evaluate_rows
+from pipeline.originals.original import build_knee, evaluate_rows
 from pipeline.run_folder import Run
-from pipeline.samples import poses_of
+from pipeline.store.samples import poses_of
 from surrogates.space import ReferencePath, SampleSpace
 
 COUNT = 6

@@ -11,11 +11,11 @@ from studies import TINY, run_command
 from dynamics import SimulationError
 from pipeline.cli import main
 from pipeline.gait_samples import gait_samples
-from pipeline.original import build_knee
+from pipeline.originals.original import build_knee
 from pipeline.rerun import finished_run
 from pipeline.run_folder import Run
-from pipeline.samples import POSE_COLUMNS, poses_of
 from pipeline.stages import StageError
+from pipeline.store.samples import POSE_COLUMNS, poses_of
 from surrogates.knee import KneeSurrogate
 
 COUNT = 40

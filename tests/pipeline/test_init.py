@@ -14,7 +14,7 @@ from studies import export, implant_meshes
 from foundation.mesh import load_mesh
 from pipeline.cli import main
 from pipeline.config import load_config
-from pipeline.mesh_guess import (
+from pipeline.preparation.mesh_guess import (
     faces_backwards,
     guess_axes,
     guess_unit,
@@ -22,7 +22,7 @@ from pipeline.mesh_guess import (
     read_raw,
     side_in_name,
 )
-from pipeline.starter import PRESETS
+from pipeline.preparation.starter import PRESETS
 
 DATA = Path(os.environ.get("KNEE_DATA", "none"))
 LENHART = DATA / "jam_lenhart2015_knee"

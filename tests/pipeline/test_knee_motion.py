@@ -16,7 +16,7 @@ from pipeline.knee_motion import (
     parse_columns,
     read_knee_poses,
 )
-from pipeline.samples import POSE_COLUMNS
+from pipeline.store.samples import POSE_COLUMNS
 from pipeline.walking import KNEE_COORDINATES, read_knee_motion
 
 TIME = np.array([0.0, 0.1, 0.25])

@@ -17,11 +17,11 @@ from foundation.statics import StaticsError
 from pipeline import formulation_study, knee_samples, stages
 from pipeline.cli import main
 from pipeline.config import load_config
-from pipeline.original import Knee, build_knee
+from pipeline.originals.original import Knee, build_knee
 from pipeline.rerun import compare_again
 from pipeline.run_folder import Run
-from pipeline.samples import FAILED, OK, POSE_COLUMNS, loads_of, poses_of, read_table
 from pipeline.schema import FeasibilityConfig
+from pipeline.store.samples import FAILED, OK, POSE_COLUMNS, loads_of, poses_of, read_table
 from surrogates.space import ReferencePath, SampleSpace
 
 REACH = np.radians(0.7)

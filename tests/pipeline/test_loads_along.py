@@ -16,8 +16,8 @@ from pipeline.cli import main
 from pipeline.config import load_config
 from pipeline.knee_motion import read_knee_poses
 from pipeline.loads_along import contact_of, external_loads, loads_along, write_loads
-from pipeline.original import build_knee
-from pipeline.samples import POSE_COLUMNS, poses_of, read_table
+from pipeline.originals.original import build_knee
+from pipeline.store.samples import POSE_COLUMNS, poses_of, read_table
 
 AXES = "xyz"
 

@@ -16,7 +16,7 @@ from dynamics.simulator import KneeSimulator
 from foundation.elastic_foundation import ElasticFoundation
 from foundation.pose import Pose
 from pipeline.config import load_config
-from pipeline.original import build_knee
+from pipeline.originals.original import build_knee
 from pipeline.simulation import gait_cycle, gait_simulator, reference_path
 from pipeline.simulation_schema import SimulationConfig
 from pipeline.walking import cut_stride, read_knee_motion, walking_cycle

@@ -17,7 +17,7 @@ from foundation.loads import LOAD_COLUMNS
 from foundation.triangle_mesh import TriangleMesh
 from pipeline.config import ConfigError, load_config, write_config
 from pipeline.execution import IN_THIS_PROCESS
-from pipeline.original import (
+from pipeline.originals.original import (
     Knee,
     build_implant,
     build_knee,
@@ -25,8 +25,8 @@ from pipeline.original import (
     evaluate_rows,
     parallel_evaluation,
 )
-from pipeline.samples import CANDIDATE_COLUMNS, FAILED, OK, RESULT_COLUMNS
 from pipeline.schema import ContactConfig, LayerConfig
+from pipeline.store.samples import CANDIDATE_COLUMNS, FAILED, OK, RESULT_COLUMNS
 
 
 @pytest.fixture(scope="module")

@@ -5,10 +5,10 @@ import pandas as pd
 import pytest
 
 from foundation.loads import COMPARTMENTS, LOAD_COLUMNS, QUANTITY_COLUMNS, WRENCH_COLUMNS
-from pipeline.pose_load_checks import TableError
-from pipeline.pose_load_table import read_pose_loads
-from pipeline.sample_tables import in_people_units
-from pipeline.samples import POSE_COLUMNS, line_of_action, loads_of, write_table
+from pipeline.originals.pose_load_checks import TableError
+from pipeline.originals.pose_load_table import read_pose_loads
+from pipeline.store.sample_tables import in_people_units
+from pipeline.store.samples import POSE_COLUMNS, line_of_action, loads_of, write_table
 
 LONG = ["compartment", *POSE_COLUMNS, *LOAD_COLUMNS]
 

@@ -14,9 +14,9 @@ from numpy.testing import assert_allclose
 
 from foundation.pose import Pose
 from pipeline.frames import Frames
-from pipeline.pressure_view import colour_stops, view_data, view_json
-from pipeline.report_inputs import RunFiles, read_run
-from pipeline.report_tables import cycles
+from pipeline.reports.inputs import RunFiles, read_run
+from pipeline.reports.pressure_view import colour_stops, view_data, view_json
+from pipeline.reports.tables import cycles
 
 
 @pytest.fixture(scope="module")

@@ -18,12 +18,12 @@ import pytest
 from numpy.testing import assert_allclose
 
 from foundation.loads import COMPARTMENTS, LOAD_COLUMNS, WRENCH_COLUMNS
-from pipeline import accuracy_figures
-from pipeline.report import report_content, write_report
-from pipeline.report_inputs import ReportError, read_run
-from pipeline.report_trust import covered_part
-from pipeline.report_units import given, kind_of, number, outputs_of, plain
-from pipeline.samples import read_table, write_table
+from pipeline.reports import accuracy_figures
+from pipeline.reports.inputs import ReportError, read_run
+from pipeline.reports.report import report_content, write_report
+from pipeline.reports.trust import covered_part
+from pipeline.reports.units import given, kind_of, number, outputs_of, plain
+from pipeline.store.samples import read_table, write_table
 
 VOID = {"meta", "link", "img", "br"}
 MakeRun = Callable[[Path], Path]

@@ -11,8 +11,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 import surrogates
-from pipeline.report_sensitivity import INPUTS, sensitivity_content, sobol_rows
-from pipeline.samples import poses_of, read_table
+from pipeline.reports.sensitivity import INPUTS, sensitivity_content, sobol_rows
+from pipeline.store.samples import poses_of, read_table
 
 
 def shares(row: dict[str, Any], kind: str = "total") -> list[float]:

@@ -11,7 +11,6 @@ from foundation.loads import COMPARTMENTS, LOAD_COLUMNS
 from pipeline import stages
 from pipeline.execution import IN_THIS_PROCESS
 from pipeline.rounds import learning_point, round_size, sample_knee
-from pipeline.samples import POSE_COLUMNS, digest, poses_of
 from pipeline.schema import (
     Config,
     DesignConfig,
@@ -20,6 +19,7 @@ from pipeline.schema import (
     PolynomialConfig,
     SurrogateConfig,
 )
+from pipeline.store.samples import POSE_COLUMNS, digest, poses_of
 from surrogates.space import ReferencePath, SampleSpace
 
 FIRST, CANDIDATES = 40, 160

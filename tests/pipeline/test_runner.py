@@ -17,7 +17,7 @@ from pipeline.cli import main
 from pipeline.config import load_config
 from pipeline.files import write_json
 from pipeline.run_folder import Run, RunError
-from pipeline.samples import read_table, write_table
+from pipeline.store.samples import read_table, write_table
 
 FILES = {
     "combinations.json",

@@ -8,10 +8,10 @@ import pytest
 from scipy.io import loadmat
 
 from pipeline.cli import main
-from pipeline.pose_load_table import read_pose_loads
-from pipeline.sample_schema import described, unit_of
-from pipeline.sample_tables import export_tables, in_people_units, matlab_name, summary
-from pipeline.samples import LOAD_COLUMNS, POSE_COLUMNS, StoreError, read_table
+from pipeline.originals.pose_load_table import read_pose_loads
+from pipeline.store.sample_schema import described, unit_of
+from pipeline.store.sample_tables import export_tables, in_people_units, matlab_name, summary
+from pipeline.store.samples import LOAD_COLUMNS, POSE_COLUMNS, StoreError, read_table
 
 
 @pytest.mark.parametrize(

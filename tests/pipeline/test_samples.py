@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
-from pipeline.samples import (
+from pipeline.store.samples import (
     CANDIDATE_COLUMNS,
     RESULT_COLUMNS,
     ChunkStore,
@@ -78,7 +78,7 @@ def test_failed_write_leaves_the_old_table(tmp_path, monkeypatch):
         file.write_bytes(b"PAR1")
         raise OSError("disk full")
 
-    monkeypatch.setattr("pipeline.samples.pq.write_table", half_written)
+    monkeypatch.setattr("pipeline.store.samples.pq.write_table", half_written)
     with pytest.raises(OSError, match="disk full"):
         write_table(rows(6), path)
     assert len(read_table(path)) == 5

@@ -7,8 +7,7 @@ from studies import SMOKE, TINY, WAVEFORMS
 
 from foundation.pose import Pose
 from pipeline.config import load_config
-from pipeline.original import build_knee
-from pipeline.samples import POSE_COLUMNS, read_table
+from pipeline.originals.original import build_knee
 from pipeline.simulation import (
     COMPARED,
     build_simulator,
@@ -17,6 +16,7 @@ from pipeline.simulation import (
     reference_path,
 )
 from pipeline.simulation_schema import SimulationConfig
+from pipeline.store.samples import POSE_COLUMNS, read_table
 
 TABLE = (
     "space.path.kind='table'",

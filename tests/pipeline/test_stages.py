@@ -9,7 +9,6 @@ import pytest
 from foundation.loads import LOAD_COLUMNS
 from pipeline import stages
 from pipeline.execution import Execution
-from pipeline.samples import CANDIDATE_COLUMNS, POSE_COLUMNS, digest, loads_of, poses_of
 from pipeline.schema import (
     DesignConfig,
     FeasibilityConfig,
@@ -19,6 +18,7 @@ from pipeline.schema import (
     ValidationConfig,
 )
 from pipeline.stages import StageError
+from pipeline.store.samples import CANDIDATE_COLUMNS, POSE_COLUMNS, digest, loads_of, poses_of
 from surrogates.space import ReferencePath, SampleSpace
 
 SETTINGS = SurrogateConfig(

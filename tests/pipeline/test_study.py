@@ -15,14 +15,14 @@ import tomli_w
 from numpy.testing import assert_allclose
 from studies import ROOT
 
-from pipeline import study as studies_of_cycles
 from pipeline.cli import main
 from pipeline.config import ConfigError
 from pipeline.run_folder import RunError
-from pipeline.samples import read_table
-from pipeline.study import carry_out, load_study, task_of
-from pipeline.study_runs import OUTPUTS, WAVES, run_once, setting_of
-from pipeline.study_schema import StudyFile, describe_study
+from pipeline.store.samples import read_table
+from pipeline.studies import study as studies_of_cycles
+from pipeline.studies.runs import OUTPUTS, WAVES, run_once, setting_of
+from pipeline.studies.schema import StudyFile, describe_study
+from pipeline.studies.study import carry_out, load_study, task_of
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 FACTORS = [

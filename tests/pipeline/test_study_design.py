@@ -6,15 +6,15 @@ from numpy.testing import assert_allclose
 from scipy import stats
 
 from pipeline.config import ConfigError
-from pipeline.study_design import (
+from pipeline.studies.design import (
     independent,
     quantile,
     sobol_indices,
     study_table,
     unit_design,
 )
-from pipeline.study_schema import FactorConfig, StudyConfig
-from pipeline.study_summary import convergence, distribution_of, rank_correlations
+from pipeline.studies.schema import FactorConfig, StudyConfig
+from pipeline.studies.summary import convergence, distribution_of, rank_correlations
 
 SHARES = np.array([0.025, 0.16, 0.5, 0.84, 0.975])
 

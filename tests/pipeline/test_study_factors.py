@@ -8,14 +8,14 @@ from dynamics.simulator import KneeSimulator
 from dynamics.waveform_tables import LEVEL_WALKING, load_gait_cycle
 from dynamics.waveforms import GaitCycle
 from foundation.pose import COORDINATES, Pose
-from pipeline.study_factors import (
+from pipeline.studies.factors import (
     FACTORS,
     check_applicable,
     check_factor,
     describe_factors,
     varied,
 )
-from pipeline.study_inputs import Inputs
+from pipeline.studies.inputs import Inputs
 from surrogates.space import ReferencePath
 
 DEGREE = np.pi / 180.0

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from pipeline.files import DOCUMENT_VERSION, check_version, write_document
-from pipeline.report import write_report
-from pipeline.report_inputs import ReportError
+from pipeline.reports.inputs import ReportError
+from pipeline.reports.report import write_report
 
 DOCUMENTS = ("run", "path", "validation", "simulation", "combinations", "report")
 

@@ -14,10 +14,10 @@ from dynamics.waveform_tables import load_gait_cycle
 from pipeline.cli import main
 from pipeline.config import ConfigError
 from pipeline.run_folder import RunError
-from pipeline.walk import carry_out, load_walk
-from pipeline.walk_loads import loads_table, measure
-from pipeline.walk_schema import describe_walk
-from pipeline.walk_summary import moment_peaks
+from pipeline.walks.loads import loads_table, measure
+from pipeline.walks.schema import describe_walk
+from pipeline.walks.summary import moment_peaks
+from pipeline.walks.walk import carry_out, load_walk
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 FILES = {

@@ -8,7 +8,7 @@ from dynamics.equilibrium import height_at_load
 from dynamics.simulator import AppliedLoads, KneeSimulator
 from foundation.pose import Pose
 from pipeline.config import load_config
-from pipeline.original import build_knee
+from pipeline.originals.original import build_knee
 from pipeline.walking import (
     KNEE_COORDINATES,
     balancing_loads,

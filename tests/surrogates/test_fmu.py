@@ -23,7 +23,7 @@ from foundation.pose import (
     generalised_force_jacobian,
 )
 from pipeline.cli import main
-from pipeline.samples import POSE_COLUMNS
+from pipeline.store.samples import POSE_COLUMNS
 from surrogates import fmu
 from surrogates.c_export import code
 from surrogates.fmu_description import VARIABLES

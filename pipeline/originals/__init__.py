@@ -1,0 +1,1 @@
+"""Original models of a study: elastic foundation over meshes, or a table of poses and loads."""

@@ -1,0 +1,341 @@
+"""The original model of a study, and its evaluation over tables of samples."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from foundation.checks import FloatArray
+from foundation.compartments import find_compartments
+from foundation.dish import Dish
+from foundation.elastic_foundation import ElasticFoundation
+from foundation.implant import CondylarImplant
+from foundation.kernels import STRAIN_LIMIT
+from foundation.laws import LinearLaw, LogarithmicLaw, ModifiedLaw, SeriesLaw, SpringLaw
+from foundation.loads import LOAD_COLUMNS
+from foundation.mesh import TriangleMesh, load_mesh
+from foundation.mesh_checks import check_orientation
+from foundation.pose import Pose
+from foundation.statics import StaticsError, pose_at_load
+from foundation.thickness import measured_thickness, spring_normals
+from pipeline.config import data_path
+from pipeline.execution import Compute, Execution
+from pipeline.schema import (
+    THICKNESS_RANGE,
+    Config,
+    ContactConfig,
+    ImplantConfig,
+    LayerConfig,
+    MeshConfig,
+)
+from pipeline.store.samples import FAILED, OK, poses_of
+
+
+@dataclass(frozen=True, eq=False)
+class Knee:
+    """A knee ready for contact: the original model and where it comes from.
+
+    Parameters
+    ----------
+    model : ElasticFoundation
+        The original model.
+    start : Pose
+        An unturned pose near contact, where settling the reference path begins.
+    digest : str
+        SHA-256 over the surfaces, the spring law and how the springs stand and act.
+    """
+
+    model: ElasticFoundation
+    start: Pose
+    digest: str
+
+
+def build_knee(config: Config) -> Knee:
+    """Load or build the surfaces of a study and put the original model on them.
+
+    Raises
+    ------
+    ValueError
+        If a mesh or a parameter cannot be used; the message names it. If the study has a table of
+        poses and loads in place of an original model.
+    """
+    if config.original.kind == "table":
+        raise ValueError(
+            "this needs the original model, and the run was made of a table of poses and loads "
+            f"({config.original.file}), which knows no other poses; make a run of a model for it"
+        )
+    knee = config.knee
+    contact = config.contact
+    if knee.source == "builtin":
+        implant = build_implant(knee.implant)
+        femur, _, _ = implant.tessellate(1e-3 * knee.implant.femur_edge_mm)
+        _, tibia, labels = implant.tessellate(1e-3 * knee.implant.edge_mm)
+        measured: FloatArray | None = implant.thickness(tibia.vertices, spring_normals(tibia))
+    else:
+        femur = _load(knee.femur, knee.side, "femur", "femur")
+        tibia = _load(knee.tibia, knee.side, "tibia", "tibia")
+        split = knee.split_lateral_mm
+        labels = find_compartments(tibia, None if split is None else 1e-3 * split)
+        measured = _measured(config, tibia)
+    law = build_law(contact, len(tibia.vertices), measured)
+    model = ElasticFoundation(
+        femur,
+        tibia,
+        law,
+        surface=contact.surface,
+        conservative=contact.conservative,
+        compartments=labels,
+        search_depth=1e-3 * contact.search_depth_mm,
+    )
+    return Knee(model, _start(model), _digest(model))
+
+
+def build_implant(config: ImplantConfig) -> CondylarImplant:
+    """Return the built-in implant of a configuration."""
+    dish = Dish(
+        sagittal_radius=1e-3 * config.dish_sagittal_radius_mm,
+        coronal_radius=1e-3 * config.dish_coronal_radius_mm,
+        half_length=1e-3 * config.dish_half_length_mm,
+    )
+    if config.condyles == "single_radius":
+        return CondylarImplant.single_radius(
+            1e-3 * config.radius_mm, medial_dish=dish, lateral_dish=dish
+        )
+    return CondylarImplant(medial_dish=dish, lateral_dish=dish)
+
+
+def _load(mesh: MeshConfig | None, side: str, section: str, body: str) -> TriangleMesh:
+    if mesh is None:
+        raise ValueError(f"[knee.{section}] is needed")
+    path = data_path(mesh.file, Path())
+    try:
+        loaded = load_mesh(path, unit=mesh.unit, axes=mesh.axes, side=side)
+        check_orientation(loaded, body)
+    except ValueError as error:
+        raise ValueError(f"[knee.{section}] {error}") from error
+    return loaded
+
+
+def _measured(config: Config, tibia: TriangleMesh) -> FloatArray | None:
+    """Return the thickness under each tibial vertex (V,) [m], None where it is not asked for."""
+    if not config.contact.measured:
+        return None
+    solid = _load(config.knee.tibia_solid, config.knee.side, "tibia_solid", "tibia")
+    try:
+        return measured_thickness(tibia, solid)
+    except ValueError as error:
+        raise ValueError(f"[knee.tibia_solid] {error}") from error
+
+
+def build_law(
+    contact: ContactConfig, vertices: int, measured: FloatArray | None = None
+) -> SpringLaw:
+    """Return the spring law of a configuration.
+
+    Parameters
+    ----------
+    contact : ContactConfig
+        The law and its parameters.
+    vertices : int
+        Number of vertices V of the tibial mesh; a thickness table has one row for each.
+    measured : (V,) float64, optional
+        Thickness under each tibial vertex [m], for `thickness_mm = "underside"`.
+
+    Returns
+    -------
+    SpringLaw
+        With a number or, per tibial vertex, (V,) as the thickness of each layer [m].
+
+    Raises
+    ------
+    ValueError
+        If a thickness is missing or its table cannot be used.
+    """
+    tibial = _layer(contact, _thickness(contact, vertices, measured))
+    if contact.femur_layer is None:
+        return tibial
+    femoral = contact.femur_layer
+    return SeriesLaw(tibial, _layer(femoral, _thickness(femoral, vertices, None)))
+
+
+def _thickness(
+    layer: LayerConfig, vertices: int, measured: FloatArray | None
+) -> float | FloatArray:
+    if layer.thickness_file is not None:
+        return _read_thickness(data_path(layer.thickness_file, Path()), vertices)
+    if layer.thickness_mm != "underside":
+        return 1e-3 * layer.thickness_mm
+    if measured is None:
+        raise ValueError(
+            'thickness_mm = "underside": only the built-in insert and [knee.tibia_solid] have one'
+        )
+    return measured
+
+
+def _read_thickness(path: Path, vertices: int) -> FloatArray:
+    """Return the thicknesses of a table, (V,) [m]."""
+    try:
+        # Without the option a first column with too many cells would become the index.
+        table = pd.read_csv(path, skipinitialspace=True, index_col=False)
+    except (OSError, ValueError) as error:
+        raise ValueError(f"thickness_file {path}: cannot be read as CSV ({error})") from error
+    if "thickness_mm" not in table.columns:
+        raise ValueError(
+            f"thickness_file {path}: expected a column thickness_mm, found {list(table.columns)}"
+        )
+    if len(table) != vertices:
+        raise ValueError(
+            f"thickness_file {path}: expected {vertices} rows, one per vertex of the tibial mesh "
+            f"as loaded, found {len(table)}"
+        )
+    values = pd.to_numeric(table["thickness_mm"], errors="coerce").to_numpy(dtype=np.float64)
+    low, high = THICKNESS_RANGE
+    # Written so that NaN counts as wrong.
+    wrong = np.flatnonzero(~((values >= low) & (values <= high)))
+    if len(wrong):
+        raise ValueError(
+            f"thickness_file {path}: expected thickness_mm from {low:g} to {high:g} mm, found "
+            f"{table['thickness_mm'].iloc[wrong[0]]!r} in row {wrong[0] + 1} "
+            f"({len(wrong)} such rows)"
+        )
+    return 1e-3 * values
+
+
+def _layer(layer: LayerConfig, thickness: float | FloatArray) -> SpringLaw:
+    modulus = 1e6 * layer.youngs_modulus_MPa
+    if layer.law == "linear":
+        return LinearLaw(modulus, layer.poissons_ratio, thickness)
+    if layer.law == "logarithmic":
+        return LogarithmicLaw(modulus, layer.poissons_ratio, thickness)
+    return ModifiedLaw(
+        modulus,
+        layer.poissons_ratio,
+        thickness,
+        f=layer.f,
+        m=layer.m,
+        reference_indentation=1e-3 * layer.reference_indentation_mm,
+    )
+
+
+def _start(model: ElasticFoundation) -> Pose:
+    """Return the zero pose with the femur's lowest point at the plateau's median height.
+
+    Sideways and along, the middles of both boxes are laid over each other; settling does the rest.
+    """
+    femur, tibia = model.femur.vertices, model.tibia.vertices
+    middle = 0.5 * (tibia.min(axis=0) + tibia.max(axis=0) - femur.min(axis=0) - femur.max(axis=0))
+    superior = np.median(tibia[:, 1]) - femur[:, 1].min()
+    return Pose(anterior=float(middle[0]), superior=float(superior), lateral=float(middle[2]))
+
+
+def _digest(model: ElasticFoundation) -> str:
+    content = hashlib.sha256()
+    for mesh in (model.femur, model.tibia):
+        content.update(mesh.vertices.tobytes())
+        content.update(mesh.faces.tobytes())
+        content.update(b"" if mesh.vertex_normals is None else mesh.vertex_normals.tobytes())
+    content.update(model.compartments.tobytes())
+    settings = f"{model.surface} {model.conservative} {model.search_depth!r}"
+    content.update(settings.encode())
+    for part in _law_parts(model.law):
+        content.update(part)
+    return content.hexdigest()
+
+
+def _law_parts(law: SpringLaw) -> Iterator[bytes]:
+    """Return the kinds and parameters of a law's layers as bytes, in a fixed order."""
+    yield type(law).__name__.encode()
+    for name in (field.name for field in fields(law)):  # type: ignore[arg-type]
+        value = getattr(law, name)
+        if isinstance(value, SpringLaw):
+            yield from _law_parts(value)
+        else:
+            yield np.asarray(value, dtype=np.float64).tobytes()
+
+
+def evaluate_rows(model: ElasticFoundation, table: pd.DataFrame, follow: str) -> pd.DataFrame:
+    """Evaluate the original model at each row.
+
+    Parameters
+    ----------
+    model : ElasticFoundation
+        The original model.
+    table : DataFrame
+        With `pipeline.store.samples.CANDIDATE_COLUMNS`.
+    follow : {"load", "pose"}
+        Whether the height that carries the row's load is found, or the row's height is taken and
+        its load found.
+
+    Returns
+    -------
+    DataFrame
+        The table with the height found and `pipeline.store.samples.RESULT_COLUMNS` added. A row
+        that has no answer keeps the status "failed", the reason, and NaN loads; no row is lost.
+    """
+    answer = _at_load if follow == "load" else _at_pose
+    rows = [
+        answer(model, Pose.from_array(coordinates), compartment, load)
+        for coordinates, compartment, load in zip(
+            poses_of(table), table["compartment"], table["load_N"], strict=True
+        )
+    ]
+    columns = ("superior_m", "status", "reason", "evaluations", *LOAD_COLUMNS)
+    results = pd.DataFrame(rows, columns=pd.Index(columns), index=table.index)
+    kept = table.drop(columns=[c for c in columns if c in table.columns and c != "superior_m"])
+    return kept.assign(**{name: results[name] for name in columns})
+
+
+def _at_load(
+    model: ElasticFoundation, pose: Pose, compartment: str, load: float
+) -> tuple[Any, ...]:
+    try:
+        found = pose_at_load(model, pose, compartment, load)
+    except StaticsError as error:
+        return (pose.superior, FAILED, str(error), 0, *np.full(12, np.nan))
+    return (found.pose.superior, OK, "", found.evaluations, *found.loads)
+
+
+def _at_pose(
+    model: ElasticFoundation, pose: Pose, compartment: str, load: float
+) -> tuple[Any, ...]:
+    del load  # whatever the height carries is the sample's
+    loads, _, depth = model.compartment_loads(pose, compartment)
+    if loads[1] <= 0.0:
+        return (pose.superior, FAILED, "no contact at this height", 1, *np.full(12, np.nan))
+    if depth[1] > STRAIN_LIMIT:
+        reason = f"the layer is pressed through (strain {depth[1]:.2f})"
+        return (pose.superior, FAILED, reason, 1, *np.full(12, np.nan))
+    return (pose.superior, OK, "", 1, *loads)
+
+
+def parallel_evaluation(
+    model: ElasticFoundation, execution: Execution, follow: str = "load"
+) -> Compute:
+    """Return a function that evaluates chunks of rows by `evaluate_rows` in parallel."""
+    return in_parallel(model, execution, partial(evaluate_rows, follow=follow))
+
+
+def in_parallel(
+    model: ElasticFoundation,
+    execution: Execution,
+    evaluate: Callable[[ElasticFoundation, pd.DataFrame], pd.DataFrame],
+) -> Compute:
+    """Return a function that evaluates chunks of rows in parallel.
+
+    Each chunk is computed by itself: where `evaluate` takes its rows one by one, the numbers depend
+    neither on the chunks nor on the number of workers.
+    """
+
+    def compute(chunks: list[pd.DataFrame]) -> Iterator[tuple[int, pd.DataFrame]]:
+        # Compile before the workers start, so that they find the kernels in the cache.
+        model.compartment_loads(Pose(), "medial")
+        yield from execution.chunks(evaluate, model)(chunks)
+
+    return compute

@@ -1,0 +1,146 @@
+"""What a table of poses and loads from elsewhere must hold, and the mistakes that are found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from foundation.loads import COMPARTMENTS, QUANTITY_COLUMNS, WRENCH_COLUMNS
+from foundation.pose import COORDINATES
+from pipeline.store.samples import POSE_COLUMNS, line_of_action
+
+#: Rows of a compartment in contact that a surrogate of six variables is fitted to at least.
+LEAST_ROWS = 50
+#: Least axial force that is contact, as a part of the largest one.
+CONTACT_PART = 1e-4
+#: Columns that stand together: a centre of pressure has three coordinates.
+_TOGETHER = QUANTITY_COLUMNS[3:]
+#: Between these a knee's largest magnitudes lie: beyond, the unit is another than the name says.
+_LIMITS = {
+    **{"flexion_rad": (0.0, 3.2), "adduction_rad": (0.0, 0.8), "rotation_rad": (0.0, 1.6)},
+    **dict.fromkeys(("anterior_m", "superior_m", "lateral_m", *_TOGETHER), (0.0, 0.5)),
+    **{"force_y_N": (1.0, 5e4), "area_m2": (1e-8, 0.05)},
+    **dict.fromkeys(("peak_pressure_Pa", "mean_pressure_Pa"), (1e3, 1e10)),
+}
+#: The same of the arm of the moments: moment over force [m].
+_ARMS = (1e-4, 0.5)
+
+
+class TableError(ValueError):
+    """A table of poses and loads that cannot be used; the message names it, row and remedy."""
+
+
+def check_columns(path: Path, part: pd.DataFrame, head: str) -> None:
+    """See that a compartment's table has the pose, six loads, and a whole centre or none."""
+    missing = [name for name in POSE_COLUMNS if name not in part.columns]
+    missing += [f"{head}{name}" for name in WRENCH_COLUMNS if name not in part.columns]
+    if missing:
+        raise TableError(
+            f"{path}: lacks {', '.join(missing)}; expected the pose ({', '.join(COORDINATES)}) and "
+            "three forces and three moments on the femur about the tibial origin (other units are "
+            "told by the names: flexion_deg, anterior_mm, moment_x_Nmm)"
+        )
+    centre = [name for name in _TOGETHER if name in part.columns]
+    if centre and len(centre) < len(_TOGETHER):
+        raise TableError(
+            f"{path}: expected the whole centre of pressure ({', '.join(_TOGETHER)}) or none of "
+            f"it, found {', '.join(centre)}"
+        )
+
+
+def check_numbers(path: Path, table: pd.DataFrame, names: Sequence[str]) -> None:
+    """See that columns are finite."""
+    bad = ~np.isfinite(table[list(names)].to_numpy(dtype=np.float64))
+    if bad.any():
+        row, column = np.argwhere(bad)[0]
+        raise TableError(
+            f"{path}: row {table['index'].iloc[row] + 1}, {table['compartment'].iloc[row]}: "
+            f"expected a finite {names[column]}, found {table[names[column]].iloc[row]} "
+            f"({int(bad.any(axis=1).sum())} such rows); leave these rows out, or mark them by a "
+            "column status with failed"
+        )
+
+
+def check_units(path: Path, table: pd.DataFrame) -> None:
+    """See that the largest values are those of a knee in the units that the names say."""
+    found = {
+        name: float(np.nanmax(np.abs(table[name]))) if table[name].notna().any() else 0.0
+        for name in _LIMITS
+        if name in table.columns
+    }
+    if not (table["force_y_N"] != 0.0).any():
+        raise TableError(f"{path}: expected axial forces other than 0, found none")
+    for name, (low, high) in _LIMITS.items():
+        if name in found and not low <= found[name] <= high:
+            raise TableError(
+                f"{path}: {name}: expected a largest value from {low:g} to {high:g} in SI units, "
+                f"found {found[name]:.4g}; the unit is another one than the column's name says"
+            )
+    loaded = table[table["force_y_N"].abs() > CONTACT_PART * found["force_y_N"]]
+    forces, moments = (
+        np.linalg.norm(loaded[list(c)], axis=1) for c in (WRENCH_COLUMNS[:3], WRENCH_COLUMNS[3:])
+    )
+    arm = float(np.median(moments / forces))
+    if not _ARMS[0] <= arm <= _ARMS[1]:
+        raise TableError(
+            f"{path}: moments over forces: expected arms of {_ARMS[0]:g} to {_ARMS[1]:g} m, found "
+            f"{arm:.3g} m in the median; the moments are in another unit than their columns' names "
+            "say"
+        )
+
+
+def check_signs(path: Path, table: pd.DataFrame, largest: float) -> None:
+    """See that the loads are those on the femur, which contact presses."""
+    axial = table["force_y_N"]
+    pulling = axial < -CONTACT_PART * max(largest, 0.0)
+    if pulling.sum() > 0.5 * (axial != 0.0).sum():
+        raise TableError(
+            f"{path}: force_y_N: expected the forces on the femur, whose axial component is "
+            f"positive where the knee is pressed together, found {int(pulling.sum())} of "
+            f"{len(axial)} negative: these are the loads on the tibia; change the sign of all "
+            "forces and moments"
+        )
+    if pulling.any():
+        row = int(np.flatnonzero(pulling)[0])
+        raise TableError(
+            f"{path}: row {table['index'].iloc[row] + 1}, {table['compartment'].iloc[row]}: "
+            f"expected an axial force >= 0, found {axial.iloc[row]:.4g} N ({int(pulling.sum())} "
+            "such rows); a contact does not pull: leave these rows out"
+        )
+
+
+def check_rows(path: Path, rows: pd.DataFrame, side: str) -> None:
+    """See that rows in contact are enough, differ, and lie on the side of their compartment."""
+    keys = ["compartment", *POSE_COLUMNS]
+    again = rows.duplicated(keys).to_numpy()
+    if again.any():
+        row = int(np.flatnonzero(again)[0])
+        same = (rows[keys] == rows[keys].iloc[row]).all(axis=1)
+        first, second = (rows.loc[same, "index"] + 1)[:2]
+        raise TableError(
+            f"{path}: rows {first} and {second} are the same pose of the "
+            f"{rows['compartment'].iloc[row]} compartment ({int(again.sum())} such rows); leave "
+            "one, or their mean"
+        )
+    sideways = {}
+    for name in COMPARTMENTS:
+        own = rows[rows["compartment"] == name]
+        if len(own) < LEAST_ROWS:
+            raise TableError(
+                f"{path}: expected at least {LEAST_ROWS} poses of the {name} compartment in "
+                f"contact, found {len(own)}; a surrogate of six variables needs hundreds"
+            )
+        sideways[name] = float(
+            np.median(line_of_action(own[list(WRENCH_COLUMNS)].to_numpy())[:, 2])
+        )
+    if sideways["medial"] > sideways["lateral"]:
+        other = "right" if side == "left" else "left"
+        raise TableError(
+            f"{path}: expected the medial loads to act medially of the lateral ones (z lateral), "
+            f"found them at z = {1e3 * sideways['medial']:.3g} and "
+            f"{1e3 * sideways['lateral']:.3g} mm; exchange the compartments, or set original.side "
+            f'= "{other}"'
+        )

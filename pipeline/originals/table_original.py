@@ -1,0 +1,290 @@
+"""A table of poses and loads in the place of the original model: `[original] kind = "table"`.
+
+Its rows are the candidates of stage a, but for some that are held out; what stages b and f would
+compute is looked up. Where the configuration leaves sample space and numbers open, they follow from
+the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import pandas as pd
+
+from foundation.checks import FloatArray
+from foundation.loads import COMPARTMENTS
+from pipeline.config import data_path
+from pipeline.originals.original import Knee, build_knee
+from pipeline.originals.pose_load_checks import TableError
+from pipeline.originals.pose_load_table import PoseLoads, read_pose_loads
+from pipeline.schema import Config, DesignConfig, PathConfig, SpaceConfig
+from pipeline.section import Section
+from pipeline.simulation import tabulated_path
+from pipeline.store.samples import CANDIDATE_COLUMNS, poses_of
+from surrogates.compartment import CompartmentSurrogate
+from surrogates.kriging import KrigingSettings
+from surrogates.space import OFFSET_COORDINATES, SampleSpace
+from surrogates.whole_knee import AnyKnee
+
+#: Part of the rows that is held out if the configuration does not say how many.
+_HELD_OUT_PART = 0.2
+#: Most samples of a compartment that Kriging is fitted to if the configuration does not say.
+_MOST_FOR_KRIGING = 2500
+#: Bounds of the nugget: rows with errors of their own are smoothed. From a smaller one the search
+#: for outputs that are hardly more than errors ends where it interpolates.
+_NUGGET = (1e-4, 1.0)
+#: Starts of the likelihood search: of few rows one alone may end where it interpolates.
+_STARTS = 4
+#: The path over flexion is a cubic; so many knots hold it.
+_KNOTS = 4
+#: Least half width of a box that is derived from rows [deg, mm].
+_LEAST_WIDTH = 0.01
+_ERRORS = ("height_m", "force_x_over_axial", "force_z_over_axial")
+_SPLIT = 1
+_TOLERANCE = 1e-9
+
+AnySection = TypeVar("AnySection", bound=Section)
+
+
+@dataclass(frozen=True, eq=False)
+class TableOriginal:
+    """A table of poses and loads that stands for the original model.
+
+    Parameters
+    ----------
+    table : PoseLoads
+        The table, checked.
+    """
+
+    table: PoseLoads
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the rows."""
+        return self.table.digest
+
+    def look_up(self, asked: pd.DataFrame) -> pd.DataFrame:
+        """Return the rows of the table that candidates stand for, as an evaluation returns them."""
+        known = self.table.rows.set_index(["compartment", "index"], drop=False)
+        wanted = pd.MultiIndex.from_frame(asked[["compartment", "index"]])
+        return known.loc[wanted].reset_index(drop=True)
+
+    def inside(self, space: SampleSpace) -> pd.DataFrame:
+        """Return the rows inside a sample space."""
+        rows = self.table.rows
+        axial = rows["load_N"].to_numpy()
+        x, _ = space.scaled(poses_of(rows), axial)
+        within = (np.abs(x) <= 1.0 + _TOLERANCE).all(axis=1) & (axial >= space.load[0])
+        return rows[within]
+
+    def split(self, space: SampleSpace, config: Config) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """Return the candidates of stage a, with `first`, and the rows that are held out.
+
+        Raises
+        ------
+        TableError
+            If the space holds too few rows for the numbers that the configuration asks for.
+        """
+        rows, design, validation = self.inside(space), config.design, config.validation
+        seeds = zip(
+            COMPARTMENTS,
+            np.random.SeedSequence([validation.seed, _SPLIT]).spawn(2),
+            np.random.SeedSequence(config.run.seed).spawn(2),
+            strict=True,
+        )
+        candidates, held_out = [], []
+        for name, of_split, of_first in seeds:
+            own = rows[rows["compartment"] == name][list(CANDIDATE_COLUMNS)]
+            if len(own) <= validation.points + design.first:
+                raise TableError(
+                    f"{self.table.name}: expected more {name} rows in the sample "
+                    f"space than validation.points and design.first, {validation.points} and "
+                    f"{design.first}, found {len(own)}; lower these, or widen [space]"
+                )
+            order = np.random.default_rng(of_split).permutation(len(own))
+            held_out.append(own.iloc[np.sort(order[: validation.points])])
+            kept = own.iloc[np.sort(order[validation.points :])]
+            first = np.zeros(len(kept), dtype=bool)
+            chosen = np.random.default_rng(of_first).permutation(len(kept))[: design.first]
+            first[chosen] = True
+            candidates.append(kept.assign(first=first))
+        return pd.concat(candidates, ignore_index=True), pd.concat(held_out, ignore_index=True)
+
+    def told(self, space: SampleSpace) -> dict[str, Any]:
+        """Return what `run.json` says of the table."""
+        table = self.table
+        return {
+            "kind": "table",
+            "file": table.name,
+            "rows": table.count,
+            "in_contact": {
+                name: int((table.rows["compartment"] == name).sum()) for name in COMPARTMENTS
+            },
+            "out_of_contact": table.out_of_contact,
+            "no_answer": table.no_answer,
+            "outside_space": len(table.rows) - len(self.inside(space)),
+            "not_given": list(table.not_given),
+            "ignored_columns": list(table.ignored),
+        }
+
+
+def mask_predictions(
+    table: pd.DataFrame, original: Knee | TableOriginal, heads: Sequence[str]
+) -> pd.DataFrame:
+    """Return a table in which NaN stands for predictions of what a table original does not give.
+
+    Parameters
+    ----------
+    table : DataFrame
+        With predictions of a surrogate.
+    original : Knee or TableOriginal
+        What the surrogate was made of.
+    heads : sequence of str
+        What the names of the predicted columns begin with, before those of the loads.
+    """
+    if not isinstance(original, TableOriginal):
+        return table
+    names = (f"{head}{name}" for head in heads for name in original.table.not_given)
+    return table.assign(**dict.fromkeys((n for n in names if n in table.columns), np.nan))
+
+
+def errors_found(knee: AnyKnee) -> dict[str, dict[str, float]] | None:
+    """Return the errors of a table's rows that a Kriging surrogate found, standard deviations.
+
+    Returns
+    -------
+    dict, optional
+        Of each compartment `height_m`, at a given load, and of the shear forces over the axial one
+        `force_x_over_axial` and `force_z_over_axial`; None for what is not Kriging by load.
+    """
+    found = {}
+    for name in COMPARTMENTS:
+        part = knee.compartment(name)
+        if not isinstance(part, CompartmentSurrogate) or part.formulation != "inverted":
+            return None
+        _, height, ratios, _ = part.regressors
+        if not len(height.points):
+            return None
+        # The nugget is the errors' part of the variance, which is calibrated with some safety.
+        values = [
+            float(np.sqrt(part.nugget * part.variance[k])) / KrigingSettings.safety
+            for part, k in ((height, 0), (ratios, 0), (ratios, 1))
+        ]
+        found[name] = dict(zip(_ERRORS, values, strict=True))
+    return found
+
+
+#: What gives the loads that a surrogate is fitted to.
+Original = Knee | TableOriginal
+
+
+def build_original(config: Config) -> Original:
+    """Build the original model of a study, or read the table in its place.
+
+    Raises
+    ------
+    ValueError
+        If a mesh, a parameter or the table cannot be used; the message names it.
+    """
+    return build_knee(config) if config.original.kind == "model" else _read(config)
+
+
+def _read(config: Config) -> TableOriginal:
+    assert config.original.file is not None  # the schema asks for it
+    path = data_path(config.original.file, Path())
+    return TableOriginal(read_pose_loads(path, config.original.side))
+
+
+def completed(config: Config) -> Config:
+    """Return a configuration with what it leaves open taken from its table, if it has one.
+
+    Of [space] the path, ranges and half widths that hold all rows; how many rows are held out and
+    evaluated first; all rows as budget, or as many as Kriging takes; bounds of the nugget and
+    starts of its search that allow for errors of the rows.
+
+    Raises
+    ------
+    ValueError
+        If the table cannot be used.
+    """
+    if config.original.kind == "model":
+        return config
+    rows = _read(config).table.rows
+    count = int(rows.groupby("compartment").size().min())
+    held_out = max(20, round(_HELD_OUT_PART * count))
+    validation = _filled(config.validation, {"points": min(config.validation.points, held_out)})
+    left = int(rows.groupby("compartment").size().max()) - validation.points
+    design, settings = config.design, config.surrogate
+    first = min(design.first, max(10, (count - validation.points) // 2))
+    few = left <= _MOST_FOR_KRIGING or settings.family != "kriging"
+    numbers = {"candidates": left, "first": first, "budget": 0 if few else _MOST_FOR_KRIGING}
+    kriging = _filled(settings.kriging, {"nugget": _NUGGET, "starts": _STARTS})
+    return config.model_copy(
+        update={
+            "space": _space(config.space, rows),
+            "design": DesignConfig.model_validate(_filled(design, numbers).model_dump()),
+            "validation": validation,
+            "surrogate": settings.model_copy(update={"kriging": kriging}),
+        }
+    )
+
+
+def _filled(section: AnySection, values: Mapping[str, Any]) -> AnySection:
+    """Return a section with values for the keys that its file did not give."""
+    left_open = {k: v for k, v in values.items() if k not in section.model_fields_set}
+    return section.model_copy(update=left_open)
+
+
+def _space(given: SpaceConfig, rows: pd.DataFrame) -> SpaceConfig:
+    """Return the sample space about a path through the rows that holds all of them."""
+    poses, load = poses_of(rows), rows["load_N"].to_numpy()
+    flexion = np.degrees(poses[:, 0])
+    low, high = _down(flexion.min(), 0.01), _up(flexion.max(), 0.01)
+    space = _filled(given, {"flexion_deg": (low, max(high, low + _LEAST_WIDTH))})
+    if space.path.kind != "table":
+        space = space.model_copy(update={"path": _path_through(poses, space.flexion_deg)})
+    offsets = (poses - tabulated_path(space.path).poses(poses[:, 0]))[:, OFFSET_COORDINATES]
+    widths = np.abs(offsets).max(axis=0) * [180.0 / np.pi, 180.0 / np.pi, 1e3, 1e3]
+    adduction, rotation, anterior, lateral = (_up(max(w, _LEAST_WIDTH), 0.001) for w in widths)
+    return _filled(
+        space,
+        {
+            "adduction_deg": adduction,
+            "rotation_deg": rotation,
+            "anterior_mm": anterior,
+            "lateral_mm": lateral,
+            "load_N": (_down(load.min(), 1e-3), _up(load.max(), 1.0)),
+        },
+    )
+
+
+def _path_through(poses: FloatArray, flexion_deg: tuple[float, float]) -> PathConfig:
+    """Return the cubic over flexion that comes closest to poses (N, 6), by its knots."""
+    low, high = flexion_deg
+    t = (np.degrees(poses[:, 0]) - low) / (high - low)
+    degree = min(_KNOTS - 1, len(np.unique(t.round(6))) - 1)
+    found = np.polynomial.polynomial.polyfit(t, poses[:, 1:], degree)
+    at = np.polynomial.polynomial.polyval(np.linspace(0.0, 1.0, _KNOTS), found)
+    adduction, rotation = (tuple(np.degrees(at[k]).round(6).tolist()) for k in (0, 1))
+    anterior, superior, lateral = (tuple((1e3 * at[k]).round(6).tolist()) for k in (2, 3, 4))
+    return PathConfig(
+        kind="table",
+        flexion_deg=tuple(np.linspace(low, high, _KNOTS).round(9).tolist()),
+        adduction_deg=adduction,
+        rotation_deg=rotation,
+        anterior_mm=anterior,
+        superior_mm=superior,
+        lateral_mm=lateral,
+    )
+
+
+def _down(value: float, step: float) -> float:
+    return float(round(np.floor(value / step) * step, 9)) or step
+
+
+def _up(value: float, step: float) -> float:
+    return float(round(np.ceil(value / step) * step, 9))

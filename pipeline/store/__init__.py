@@ -1,0 +1,1 @@
+"""Tables of samples: their columns and units, their files, and finished chunks of an evaluation."""

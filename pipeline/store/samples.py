@@ -1,0 +1,270 @@
+"""Sample tables and their store: one row per sample, columns with units, written atomically."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from foundation.checks import FloatArray
+from foundation.loads import LOAD_COLUMNS
+from pipeline.files import replacing
+from pipeline.store.sample_schema import described
+from pipeline.store.table_digest import arrow_table, content_digest
+
+POSE_COLUMNS = (
+    "flexion_rad",
+    "adduction_rad",
+    "rotation_rad",
+    "anterior_m",
+    "superior_m",
+    "lateral_m",
+)
+#: Columns of a candidate: who it is, where, and the axial load of its compartment.
+CANDIDATE_COLUMNS = ("compartment", "index", *POSE_COLUMNS, "load_N")
+#: Columns that an evaluation adds. Status is "ok" or "failed"; the reason names the failure.
+RESULT_COLUMNS = ("status", "reason", "evaluations", *LOAD_COLUMNS)
+OK = "ok"
+FAILED = "failed"
+#: Name and version of the tables' format, as their metadata tell it; version 1 had none.
+FORMAT, VERSION = "knee-contact samples", 2
+#: Files that the finished chunks of a table are spread over at most.
+_MOST_CHUNKS = 400
+
+
+class StoreError(RuntimeError):
+    """A sample file that cannot be used."""
+
+
+def poses_of(table: pd.DataFrame) -> FloatArray:
+    """Return the poses of a table, (N, 6) [rad, m]."""
+    return np.ascontiguousarray(table[list(POSE_COLUMNS)].to_numpy(dtype=np.float64))
+
+
+def loads_of(table: pd.DataFrame) -> FloatArray:
+    """Return the loads of a table, (N, 12), in the order of `foundation.loads.LOAD_COLUMNS`.
+
+    What a table original does not give of a row in contact is NaN in the table and something that
+    can be learnt here: 0 for area and pressures, and as the centre of pressure the point where the
+    line of action crosses the plane y = 0.
+    """
+    loads = np.ascontiguousarray(table[list(LOAD_COLUMNS)].to_numpy(dtype=np.float64))
+    lacking = np.isnan(loads).any(axis=1) & (loads[:, 1] > 0.0)
+    if lacking.any():
+        rows = loads[lacking]
+        filled = np.column_stack([rows[:, :6], np.zeros((len(rows), 3)), line_of_action(rows)])
+        loads[lacking] = np.where(np.isnan(rows), filled, rows)
+    return loads
+
+
+def line_of_action(loads: FloatArray) -> FloatArray:
+    """Return where the lines of action of loads (N, 6 or more) cross the plane y = 0, (N, 3) [m].
+
+    The line along a force F about which its moment M is parallel to F goes through F x M / |F|^2.
+    """
+    force, moment = loads[:, :3], loads[:, 3:6]
+    point = np.cross(force, moment) / (force**2).sum(axis=1)[:, None]
+    return np.asarray(point - (point[:, 1] / force[:, 1])[:, None] * force)
+
+
+def usable(table: pd.DataFrame, compartment: str) -> pd.DataFrame:
+    """Return the rows of one compartment that the original model answered."""
+    return table[(table["status"] == OK) & (table["compartment"] == compartment)]
+
+
+def write_table(table: pd.DataFrame, path: Path, notes: Mapping[str, str] | None = None) -> None:
+    """Write a table as Parquet; a reader sees the old file or the whole new one.
+
+    Each column carries its unit and a description; the file carries the format's name and version
+    and a SHA-256 of its content.
+
+    Parameters
+    ----------
+    table : DataFrame
+        What to write.
+    path : Path
+        Where.
+    notes : mapping, optional
+        Further metadata of the file.
+    """
+    content = arrow_table(table)
+    columns, shown = [], {}
+    for field in content.schema:
+        unit, description = described(field.name)
+        shown[field.name] = {"unit": unit, "description": description}
+        columns.append(field.with_metadata(shown[field.name]))
+    told = {
+        **{"format": FORMAT, "version": str(VERSION), "sha256": content_digest(content)},
+        # Once more for readers to which the columns' own metadata are out of reach.
+        "columns": json.dumps(shown),
+        **(notes or {}),
+    }
+    described_table = content.cast(pa.schema(columns, metadata=told))
+    with replacing(path) as partial:
+        pq.write_table(described_table, partial, write_page_checksum=True)
+
+
+def read_table(path: Path, columns: Collection[str] = ()) -> pd.DataFrame:
+    """Read a table; `columns` are those that it must have.
+
+    Tables of version 1, without metadata, are read as well.
+
+    Raises
+    ------
+    StoreError
+        If the file is missing, truncated, altered, no Parquet file, of a later version or lacks a
+        column.
+    """
+    return _read(path, columns).to_pandas()
+
+
+def _read(path: Path, columns: Collection[str]) -> pa.Table:
+    """Return a table as it is stored, checked."""
+    if not path.is_file():
+        raise StoreError(f"{path}: no such file; make it with `run ... --resume`")
+    try:
+        table = pq.read_table(path, page_checksum_verification=True)
+    except (OSError, pa.ArrowException) as error:
+        raise _damaged(path, " ".join(str(error).split())) from error
+    told = notes_of(table)
+    if told.get("format", FORMAT) != FORMAT:
+        raise _damaged(path, f"expected the format {FORMAT!r}, found {told['format']!r}")
+    if not told.get("version", "1").isdecimal() or int(told.get("version", "1")) > VERSION:
+        raise StoreError(
+            f"{path}: expected a table of version {VERSION} or before, found {told['version']!r}; "
+            "read it with the version of knee-contact that wrote it"
+        )
+    missing = [name for name in columns if name not in table.column_names]
+    if missing:
+        raise _damaged(path, f"lacks the columns {', '.join(missing)}")
+    if "sha256" in told and content_digest(table) != told["sha256"]:
+        raise _damaged(path, "its content does not match its checksum")
+    return table
+
+
+def state_of(path: Path) -> str:
+    """Return "matches" for the checksum of a table that `read_table` read, "none" without one."""
+    return "matches" if b"sha256" in (pq.read_schema(path).metadata or {}) else "none"
+
+
+def notes_of(table: pa.Table) -> dict[str, str]:
+    """Return the metadata of a stored table as text."""
+    return {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
+
+
+def _damaged(path: Path, what: str) -> StoreError:
+    return StoreError(
+        f"{path}: expected a whole table of samples, found it damaged ({what}); delete it and go "
+        "on with `run ... --resume`, which computes it again"
+    )
+
+
+def digest(table: pd.DataFrame) -> str:
+    """Return a SHA-256 over a table's names, types and values."""
+    return content_digest(arrow_table(table))
+
+
+def chunk_size(rows: int, wanted: int) -> int:
+    """Return how many rows a chunk has: as many as wanted, or more, lest there be many files."""
+    return max(wanted, rows // _MOST_CHUNKS)
+
+
+class ChunkStore:
+    """Finished chunks of a running evaluation, so that a killed run loses at most one chunk.
+
+    Parameters
+    ----------
+    folder : Path
+        Where the chunks are kept until the stage ends.
+    columns : collection of str
+        Columns that the results of an evaluation have.
+    """
+
+    def __init__(self, folder: Path, columns: Collection[str] = RESULT_COLUMNS) -> None:
+        self.folder = folder
+        self.columns = columns
+
+    def evaluate(
+        self,
+        table: pd.DataFrame,
+        size: int,
+        compute: Callable[[list[pd.DataFrame]], Iterator[tuple[int, pd.DataFrame]]],
+        advance: Callable[[int], None],
+    ) -> pd.DataFrame:
+        """Return the results of all rows, computing only those that are not stored yet.
+
+        A chunk's file is named after a digest of the whole table and its first row, and says so
+        inside: what belongs to other samples is never taken, and chunks of another size are.
+
+        Parameters
+        ----------
+        table : DataFrame
+            What to evaluate.
+        size : int
+            Rows of a chunk.
+        compute : callable
+            Takes the missing chunks and yields (position in that list, result) as they end.
+        advance : callable
+            Told how many rows have ended.
+        """
+        if table.empty:
+            return table.assign(**{name: [] for name in self.columns})
+        key = digest(table)[:16]
+        done = self._stored(key, len(table))
+        advance(sum(map(len, done.values())))
+        starts, missing = _missing(table, done, size)
+        for position, result in compute(missing):
+            start = starts[position]
+            part = self.folder / f"{key}-{start:07d}.parquet"
+            write_table(result, part, {"table": key, "first_row": str(start)})
+            done[start] = result
+            advance(len(result))
+        return pd.concat([done[start] for start in sorted(done)], ignore_index=True)
+
+    def _stored(self, key: str, rows: int) -> dict[int, pd.DataFrame]:
+        """Return the usable chunks of a table of so many rows by their first row.
+
+        Left out, and so computed again, is what is damaged, of another table, or holds rows that
+        another chunk holds as well. What a chunk is it says itself, whatever its name.
+        """
+        done: dict[int, pd.DataFrame] = {}
+        end = 0
+        for path in sorted(self.folder.glob(f"{key}-*.parquet")):
+            with suppress(StoreError):
+                part = _read(path, self.columns)
+                told = notes_of(part)
+                first = told.get("first_row", "")
+                start = int(first) if first.isdecimal() else rows
+                within = end <= start and start + len(part) <= rows
+                if told.get("table") == key and within:
+                    done[start] = part.to_pandas()
+                    end = start + len(part)
+        return done
+
+    def clear(self) -> None:
+        """Remove the chunks, once their stage's table is written."""
+        if self.folder.is_dir():
+            for file in self.folder.iterdir():
+                file.unlink()
+            self.folder.rmdir()
+
+
+def _missing(
+    table: pd.DataFrame, done: dict[int, pd.DataFrame], size: int
+) -> tuple[list[int], list[pd.DataFrame]]:
+    """Return the first rows of the chunks that are not done, and those chunks."""
+    limits = [(start, start + len(rows)) for start, rows in sorted(done.items())]
+    ends = [0, *(stop for _, stop in limits)]
+    begins = [*(start for start, _ in limits), len(table)]
+    starts, chunks = [], []
+    for low, high in zip(ends, begins, strict=True):
+        for start in range(low, high, size):
+            starts.append(start)
+            chunks.append(table.iloc[start : min(start + size, high)])
+    return starts, chunks

@@ -1,0 +1,1 @@
+"""From measured walking to the loads of the knee, and its simulated stride."""
