@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -13,8 +15,10 @@ from dynamics.kernels.knee import report_knee
 from dynamics.result import Flag
 from dynamics.variation import scaled_loads
 from foundation.checks import FloatArray
-from foundation.loads import ContactLoads, total_loads
+from foundation.loads import total_loads
 from foundation.pose import COORDINATES
+
+_NUMBER = re.compile(r"[-+]?\d[\d.]*(?:e[-+]?\d+)?")
 
 
 class Motion(NamedTuple):
@@ -68,10 +72,12 @@ def _compiled(
     loads, rates = np.empty((len(times), 2, 12)), np.empty_like(states)
     outside = np.empty(len(times), dtype=np.bool_)
     report_knee(equations.compiled, equations.mass, times, states, loads, rates, outside)
-    flags: dict[str, Flag] = {}
-    for k in np.flatnonzero(outside):
-        _collect(flags, equations.contact(times[k], states[k]), float(times[k]))
-    return loads, rates, tuple(flags.values())
+    said = [
+        (float(times[k]), message)
+        for k in np.flatnonzero(outside)
+        for message in equations.contact(times[k], states[k]).flags
+    ]
+    return loads, rates, counted_flags(said)
 
 
 def _called(
@@ -79,21 +85,20 @@ def _called(
 ) -> tuple[FloatArray, FloatArray, tuple[Flag, ...]]:
     """As `_compiled`, of a model of Python."""
     values, rates = np.empty((len(times), 2, 12)), np.empty_like(states)
-    flags: dict[str, Flag] = {}
+    said: list[tuple[float, str]] = []
     for k, (now, state) in enumerate(zip(times.tolist(), states, strict=True)):
         loads = equations.contact(now, state)
         rates[k] = equations.rates(now, state)
         values[k] = loads.medial.array, loads.lateral.array
-        _collect(flags, loads, now)
-    return values, rates, tuple(flags.values())
+        said += [(now, message) for message in loads.flags]
+    return values, rates, counted_flags(said)
 
 
-def _collect(flags: dict[str, Flag], loads: ContactLoads, now: float) -> None:
-    """Count flags whose words are the same but for figures as one."""
-    for message in loads.flags:
-        kind = re.sub(r"[-+]?\d[\d.]*(?:e[-+]?\d+)?", "#", message)
-        known = flags.get(kind)
-        if known is None:
-            flags[kind] = Flag(message, now, 1)
-        else:
-            flags[kind] = Flag(known.message, known.time, known.samples + 1)
+def counted_flags(said: Iterable[tuple[float, str]]) -> tuple[Flag, ...]:
+    """Return flags of (time [s], message), those that differ in figures only counted as one."""
+    flags: dict[str, Flag] = {}
+    for time, message in said:
+        kind = _NUMBER.sub("#", message)
+        known = flags.get(kind, Flag(message, time, 0))
+        flags[kind] = replace(known, samples=known.samples + 1)
+    return tuple(flags.values())

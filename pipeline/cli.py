@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 import io
 import json
-import math
 import os
 import sys
 import warnings
 from collections.abc import Generator, Sequence
 from importlib.metadata import version
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 from dynamics.equations import SimulationError
 from dynamics.equilibrium import EquilibriumError
@@ -19,6 +18,7 @@ from pipeline.commands import COMMANDS, GROUPS
 from pipeline.commands.command import Command
 from pipeline.config import ConfigError
 from pipeline.execution import ExecutionError
+from pipeline.files import plain
 from pipeline.progress import silenced, telling_of_compilation
 from pipeline.run_folder import RunError
 from pipeline.stages import StageError
@@ -54,11 +54,14 @@ class _Overview(argparse.RawDescriptionHelpFormatter):
 class _Parser(argparse.ArgumentParser):
     """A parser whose complaints are as short as other errors, and JSON where that is asked for."""
 
+    #: The arguments that are parsed.
+    given: ClassVar[Sequence[str]] = ()
+
     def error(self, message: str) -> NoReturn:
         """Tell what is wrong with the arguments and end with status 2."""
         self.print_usage(sys.stderr)
-        as_json = "--json" in getattr(self, "given", ()) or "--json" in sys.argv
-        sys.exit(_fail(f"{message}; see `{self.prog} --help`", 2, as_json=as_json))
+        text = f"{message}; see `{self.prog} --help`"
+        sys.exit(_fail(text, 2, as_json="--json" in self.given))
 
 
 def build_parser(program: str = PROGRAM) -> argparse.ArgumentParser:
@@ -109,7 +112,7 @@ def _add(parser: argparse.ArgumentParser, command: Command) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Carry out a command; return the exit status (0 done, 1 a stage failed, 2 bad input)."""
-    _Parser.given = tuple(sys.argv[1:] if arguments is None else arguments)  # type: ignore[attr-defined]
+    _Parser.given = sys.argv[1:] if arguments is None else arguments
     options = build_parser().parse_args(arguments)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
@@ -148,18 +151,7 @@ def _say(text: str, status: int) -> int:
 
 
 def _json(content: Any) -> str:
-    return json.dumps(_strict(content), indent=1, ensure_ascii=False, allow_nan=False)
-
-
-def _strict(content: Any) -> Any:
-    """Return content that JSON can hold: None for numbers that it does not know."""
-    if isinstance(content, dict):
-        return {str(key): _strict(value) for key, value in content.items()}
-    if isinstance(content, list | tuple):
-        return [_strict(value) for value in content]
-    if isinstance(content, float) and not math.isfinite(content):
-        return None
-    return content
+    return json.dumps(plain(content), indent=1, ensure_ascii=False, allow_nan=False)
 
 
 def _fail(error: BaseException | str, status: int, *, as_json: bool = False) -> int:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import errno
 import json
+import math
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 #: Version of the JSON documents; those without one are read as of the first.
 DOCUMENT_VERSION = 1
@@ -74,6 +77,19 @@ def write_text(path: Path, text: str) -> None:
     """Write a text file (UTF-8)."""
     with replacing(path) as partial:
         partial.write_text(text, encoding="utf-8")
+
+
+def plain(value: Any) -> Any:
+    """Return a value as strict JSON can hold it; what is not finite becomes None."""
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple | np.ndarray):
+        return [plain(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value
 
 
 def write_json(path: Path, content: Any) -> None:

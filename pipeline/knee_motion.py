@@ -18,12 +18,20 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from dynamics.walking.motion_tables import MotionTable, read_motion_columns, read_motion_table
+from dynamics.walking.motion_tables import (
+    TIME_COLUMNS,
+    MotionTable,
+    read_motion_columns,
+    read_motion_table,
+)
 from foundation.checks import FloatArray, check_array, check_in
 from foundation.pose import COORDINATES, Pose
 from pipeline.store.samples import POSE_COLUMNS
-from pipeline.walking import KNEE_COORDINATES
 
+#: Columns of the tibia in the femur as OpenSim-JAM's models name them; `Pose.from_opensim`.
+KNEE_COORDINATES = (
+    "knee_flex_r", "knee_add_r", "knee_rot_r", "knee_tx_r", "knee_ty_r", "knee_tz_r",
+)  # fmt: skip
 #: Coordinates of a pose of the tibia in the femur; the angles are those of `COORDINATES`.
 OPENSIM_COORDINATES = (*COORDINATES[:3], "tx", "ty", "tz")
 ANGLE_UNITS = ("deg", "rad")
@@ -223,7 +231,7 @@ def _schema(source: Path) -> list[str]:
 def _read_parquet(
     source: Path, found: tuple[str, ...], wanted: set[str], in_degrees: bool | None
 ) -> MotionTable:
-    clock = next((name for name in ("time", "time_s") if name in found), None)
+    clock = next((name for name in TIME_COLUMNS if name in found), None)
     if clock is None:
         raise ValueError(f"{source}: expected a column time_s, found {', '.join(found)}")
     names = tuple(name for name in found if name in wanted)

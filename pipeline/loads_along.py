@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import pandas as pd
 
 import surrogates
 from dynamics.protocol import ContactModel
+from dynamics.reporting import counted_flags
 from dynamics.walking.motion_tables import OPENSIM_ENDINGS, MotionTable, motion_text
 from foundation.checks import FloatArray, check_array, check_in
 from foundation.loads import COMPARTMENTS, LOAD_COLUMNS
@@ -20,13 +20,12 @@ from pipeline.knee_motion import KneeColumns, knee_motion_table
 from pipeline.originals.original import build_knee
 from pipeline.rerun import finished_run
 from pipeline.run_folder import RunError, read_path
-from pipeline.store.samples import POSE_COLUMNS, poses_of, read_table, write_table
+from pipeline.store.samples import POSE_COLUMNS, poses_of, read_table, without, write_table
 
 #: Endings of the files that loads are written to.
 LOAD_ENDINGS = (*OPENSIM_ENDINGS, ".csv", ".parquet")
 #: Bodies that the loads of `external_loads` act on, and their sign there.
 _BODIES = (("femur", 1.0), ("tibia", -1.0))
-_NUMBER = re.compile(r"[-+]?\d[\d.]*(?:e[-+]?\d+)?")
 
 
 def contact_of(source: Path, *, original: bool = False) -> ContactModel:
@@ -77,7 +76,7 @@ def loads_along(
     table : DataFrame
         A row per instant: `time_s`, the pose, `flagged` (1 where the loads are not to be trusted,
         as outside the trained domain), and the loads of `medial`, `lateral` and `total` on the
-        femur, in the tibial frame, about the tibial origin.
+        femur, in the tibial frame, about the tibial origin; NaN where the model has none.
     flags : list of dict
         What the model had to say: `message` of the first time, `time_s` of it, `rows`.
     """
@@ -86,20 +85,18 @@ def loads_along(
     columns: dict[str, FloatArray] = {"time_s": check_array("time", time, (len(rows),))}
     columns |= dict(zip(POSE_COLUMNS, rows.T, strict=True))
     columns["flagged"] = np.array([float(bool(answer.flags)) for answer in answers])
-    for part in (*COMPARTMENTS, "total"):
+    parts = (*COMPARTMENTS, "total")
+    for part in parts:
         loads = np.array([getattr(answer, part).array for answer in answers])
         columns |= {f"{part}_{name}": loads[:, k] for k, name in enumerate(LOAD_COLUMNS)}
     said = [(t, words) for t, a in zip(time.tolist(), answers, strict=True) for words in a.flags]
-    return pd.DataFrame(columns), _counted(said)
-
-
-def _counted(said: list[tuple[float, str]]) -> list[dict[str, Any]]:
-    """Return flags, those that differ in figures only counted as one."""
-    kinds: dict[str, dict[str, Any]] = {}
-    for time, words in said:
-        first = {"message": words, "time_s": time, "rows": 0}
-        kinds.setdefault(_NUMBER.sub("#", words), first)["rows"] += 1
-    return list(kinds.values())
+    flags = [
+        {"message": flag.message, "time_s": flag.time, "rows": flag.samples}
+        for flag in counted_flags(said)
+    ]
+    # A surrogate of a table without areas, pressures or centres says nothing of these.
+    lacking = getattr(model, "header", {}).get("not_given", ())
+    return without(pd.DataFrame(columns), lacking, [f"{part}_" for part in parts]), flags
 
 
 def external_loads(table: pd.DataFrame) -> MotionTable:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 import pandas as pd
 from tqdm import tqdm
@@ -24,16 +23,11 @@ from pipeline.progress import StageCounter, bar, say
 from pipeline.reports.inputs import content_of
 from pipeline.schema import Config
 from pipeline.simulation import reference_path, tabulated_path
-from pipeline.store.samples import (
-    ChunkStore,
-    chunk_size,
-    read_table,
-    write_table,
-)
+from pipeline.store.samples import ChunkStore, chunk_size, read_table, write_table
 from surrogates.space import ReferencePath
 
 
-class Run:
+class Run(AbstractContextManager["Run"]):
     """A run directory and the study that fills it; `with` it, what it holds is let go at the end.
 
     Parameters
@@ -57,16 +51,7 @@ class Run:
         self._held = ExitStack()
         self.stages = StageCounter([], self.workers)
 
-    def __enter__(self) -> Self:
-        """Return the run."""
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Close it."""
         self.close()
 

@@ -34,10 +34,7 @@ from pipeline.rounds import Sampled, evaluation, learning_point, sample_knee
 from pipeline.run_folder import Run, stored_path
 from pipeline.schema import Config
 from pipeline.simulation import gait_cycle, gait_ligaments
-from pipeline.store.samples import (
-    digest,
-    write_table,
-)
+from pipeline.store.samples import digest, write_table
 from surrogates.space import ReferencePath, SampleSpace
 from surrogates.whole_knee import AnyKnee
 

@@ -336,8 +336,8 @@ class DesignConfig(Section):
 class FeasibilityConfig(Section):
     """Stage e: bounds of what gait can produce, as predicted by the first surrogates."""
 
-    ap_ratio: Positive = Field(0.3, description="largest |AP force| over axial load")
-    ml_ratio: Positive = Field(0.15, description="largest |ML force| over axial load")
+    ap_ratio: Positive = Field(0.3, description="largest size of the AP force over the axial load")
+    ml_ratio: Positive = Field(0.15, description="largest size of the ML force over the axial load")
     peak_pressure_MPa: Positive = Field(60.0, description="largest peak pressure")
     load_N: Range = Field((0.0, 1e9), description="axial load of one compartment")
     margin: NonNegative = Field(

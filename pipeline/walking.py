@@ -2,55 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from dynamics.protocol import ContactModel
 from dynamics.simulator import AppliedLoads, KneeSimulator
-from dynamics.walking.motion_tables import read_motion_table
 from dynamics.waveforms import GaitCycle, lead_back
 from foundation.checks import FloatArray, check_array, check_number
 from foundation.pose import Pose
 
-#: Coordinates of the tibia in the femur as OpenSim-JAM's models name them; `Pose.from_opensim`.
-KNEE_COORDINATES = (
-    "knee_flex_r", "knee_add_r", "knee_rot_r", "knee_tx_r", "knee_ty_r", "knee_tz_r",
-)  # fmt: skip
 #: Stride of the walking solution of Lenhart's knee, before one heel strike to before the next [s]:
 #: that of the cycle of Smith et al. (2019, J Biomech 82:124-133), which the same trial gave.
 STRIDE = (1.26, 2.32)
-
-
-def read_knee_motion(path: str | Path) -> tuple[FloatArray, FloatArray]:
-    """Read the motion of a right knee from an OpenSim table (`.sto`).
-
-    Parameters
-    ----------
-    path : path
-        Table with a header that ends with `endheader`, a column `time` and `KNEE_COORDINATES`;
-        angles in degrees if the header says `inDegrees=yes`, else in radians; metres.
-
-    Returns
-    -------
-    time : (N,) float64
-        [s], increasing.
-    poses : (N, 6) float64
-        Pose coordinates [rad, m].
-
-    Raises
-    ------
-    ValueError
-        As `dynamics.walking.read_motion_table`, or if a column is missing.
-    FileNotFoundError
-        If there is no such file.
-    """
-    table = read_motion_table(path)
-    coordinates = np.column_stack([table.column(name) for name in KNEE_COORDINATES])
-    if table.in_degrees:
-        coordinates[:, :3] = np.radians(coordinates[:, :3])
-    return table.time, np.array([Pose.from_opensim(*row).array for row in coordinates.tolist()])
 
 
 def cut_stride(

@@ -46,6 +46,13 @@ _SYSTEMS = {
     "darwin": ("darwin", "darwin", ".dylib"),
     "win32": ("win", "windows", ".dll"),
 }
+#: How 2.0 spells what both versions have, where that is not as 3.0 does.
+_SPELLED_2 = {
+    "fmiXInstance": "fmiXComponent",
+    "fmiXFloat64": "fmiXReal",
+    "FMUState": "FMUstate",
+    "Deserialize": "DeSerialize",
+}
 _MACHINES = {"amd64": "x86_64", "arm64": "aarch64", "i386": "x86", "i686": "x86"}
 
 
@@ -179,10 +186,11 @@ def _wrapper(version: str, content: Content) -> str:
     head = [f'#include "{prefix}.h"', "", *(f"#include <{name}>" for name in includes), ""]
     head.append(f'#define {prefix.upper()}_TOKEN "{content.token}"')
     head.append(array(f"{prefix}_start", content.start))
-    names = code(prefix, ["fmi/names"], ()).replace("FMIX", f"FMI{number}")
-    parts = (f"fmi/fmi{number}_types", "fmi/model", f"fmi/fmi{number}")
-    types, *rest = (code(prefix, [part], ()) for part in parts)
-    return "\n".join([*head, names.replace("fmiX", f"fmi{number}"), types, *rest])
+    parts = ("names", f"fmi{number}_types", "model", "common", f"fmi{number}")
+    text = "\n".join([*head, *(code(prefix, [f"fmi/{part}"], ()) for part in parts)])
+    for word, other in _SPELLED_2.items() if version == "2.0" else ():
+        text = text.replace(word, other)
+    return text.replace("FMIX", f"FMI{number}").replace("fmiX", f"fmi{number}")
 
 
 def _start(knee: KneeSurrogate) -> FloatArray:

@@ -21,7 +21,7 @@ from foundation.checks import FloatArray, check_array, check_in, frozen
 #: Endings of OpenSim's tables.
 OPENSIM_ENDINGS = (".mot", ".sto")
 #: Names that the column of the time may have.
-_TIME = ("time", "time_s")
+TIME_COLUMNS = ("time", "time_s")
 _HEADER_KEY = re.compile(r"\s*(nrows|datarows|ncolumns|datacolumns|indegrees)[\s=]+(\S+)\s*", re.I)
 _DEGREES = {"yes": True, "no": False}
 
@@ -101,7 +101,7 @@ class MotionTable:
 def read_motion_columns(path: str | Path) -> tuple[str, ...]:
     """Return the names of a table's columns but the time; see `read_motion_table`."""
     _, names, _ = _read_lines(Path(path))
-    return tuple(name for name in names[1] if name not in _TIME)
+    return tuple(name for name in names[1] if name not in TIME_COLUMNS)
 
 
 def read_motion_table(
@@ -136,7 +136,7 @@ def read_motion_table(
     """
     source = Path(path)
     header, (first, names), rows = _read_lines(source)
-    clock = next((name for name in _TIME if name in names), None)
+    clock = next((name for name in TIME_COLUMNS if name in names), None)
     if clock is None:
         raise ValueError(
             f"{source}, line {first}: expected a column time, found {', '.join(names)}"

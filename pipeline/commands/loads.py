@@ -6,6 +6,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from pipeline.commands.command import Answer, Command, add_folder
 from pipeline.knee_motion import (
     ANGLE_UNITS,
@@ -58,15 +60,22 @@ def _loads(options: argparse.Namespace) -> Answer:
         "flagged": int(table["flagged"].sum()),
         "flags": flags,
         "largest_axial_force_N": float(table["total_force_y_N"].max()),
-        "largest_pressure_Pa": float(table["total_peak_pressure_Pa"].max()),
+        "largest_pressure_Pa": _largest(table["total_peak_pressure_Pa"]),
     }
     return Answer(_loads_text(content), content)
 
 
+def _largest(values: pd.Series) -> float | None:
+    """Return the largest of what is known, None if nothing is."""
+    return float(values.max()) if values.notna().any() else None
+
+
 def _loads_text(content: dict[str, Any]) -> str:
+    pressure = content["largest_pressure_Pa"]
+    told = "" if pressure is None else f", pressure up to {1e-6 * pressure:.1f} MPa"
     lines = [
-        f"{content['rows']} instants: axial force up to {content['largest_axial_force_N']:.0f} N, "
-        f"pressure up to {1e-6 * content['largest_pressure_Pa']:.1f} MPa",
+        f"{content['rows']} instants: axial force up to {content['largest_axial_force_N']:.0f} N"
+        f"{told}",
         f"flagged instants: {content['flagged']} of {content['rows']}",
     ]
     lines += [

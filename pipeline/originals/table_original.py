@@ -24,7 +24,7 @@ from pipeline.originals.pose_load_table import PoseLoads, read_pose_loads
 from pipeline.schema import Config, DesignConfig, PathConfig, SpaceConfig
 from pipeline.section import Section
 from pipeline.simulation import tabulated_path
-from pipeline.store.samples import CANDIDATE_COLUMNS, poses_of
+from pipeline.store.samples import CANDIDATE_COLUMNS, poses_of, without
 from surrogates.compartment import CompartmentSurrogate
 from surrogates.kriging import KrigingSettings
 from surrogates.space import OFFSET_COORDINATES, SampleSpace
@@ -148,8 +148,7 @@ def mask_predictions(
     """
     if not isinstance(original, TableOriginal):
         return table
-    names = (f"{head}{name}" for head in heads for name in original.table.not_given)
-    return table.assign(**dict.fromkeys((n for n in names if n in table.columns), np.nan))
+    return without(table, original.table.not_given, heads)
 
 
 def errors_found(knee: AnyKnee) -> dict[str, dict[str, float]] | None:
@@ -257,7 +256,7 @@ def _space(given: SpaceConfig, rows: pd.DataFrame) -> SpaceConfig:
             "rotation_deg": rotation,
             "anterior_mm": anterior,
             "lateral_mm": lateral,
-            "load_N": (_down(load.min(), 1e-3), _up(load.max(), 1.0)),
+            "load_N": (max(_down(load.min(), 1e-3), 1e-3), _up(load.max(), 1.0)),
         },
     )
 
@@ -283,7 +282,7 @@ def _path_through(poses: FloatArray, flexion_deg: tuple[float, float]) -> PathCo
 
 
 def _down(value: float, step: float) -> float:
-    return float(round(np.floor(value / step) * step, 9)) or step
+    return float(round(np.floor(value / step) * step, 9))
 
 
 def _up(value: float, step: float) -> float:

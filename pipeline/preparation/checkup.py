@@ -53,7 +53,7 @@ def check_study(
     figures: dict[str, Any] = {}
     section = tree.get("knee", {})
     if isinstance(section, dict):
-        remarks += check_meshes(section, file.parent)[0]
+        remarks += check_meshes(section, file.parent)
     with suppress(ConfigError):
         config = load_config(file, overrides)
         remarks += _check_inputs(config)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from foundation.checks import FloatArray
 from foundation.loads import COMPARTMENTS
 from foundation.mesh_topology import find_edges
 from foundation.pose import Pose
+from pipeline.execution import Execution
 from pipeline.originals.original import Knee, evaluate_rows
 from pipeline.preparation.expected_time import expected_bytes, seconds_per_evaluation, stages_of
 from pipeline.preparation.mesh_checkup import Remark, edge_length
@@ -51,7 +51,7 @@ def check_domain(config: Config, knee: Knee, *, deep: bool) -> tuple[list[Remark
     except ValueError as error:
         return [Remark("error", "[space.path], [simulation]", str(error))], {}
     space = sample_space(config, path)
-    remarks = _check_path(config, knee, space)
+    remarks = _check_path(knee, space)
     if remarks:
         return remarks, {}
     table = _draws(config, knee, space, _DEEP_DRAWS if deep else _DRAWS)
@@ -77,7 +77,7 @@ def _evaluated(knee: Knee, poses: FloatArray, load: FloatArray, compartment: str
     return evaluate_rows(knee.model, table[list(CANDIDATE_COLUMNS)], "load")
 
 
-def _check_path(config: Config, knee: Knee, space: SampleSpace) -> list[Remark]:
+def _check_path(knee: Knee, space: SampleSpace) -> list[Remark]:
     """Return whether each compartment can carry the largest load on the path itself."""
     flexion = np.linspace(space.flexion[0], space.flexion[1], 3)
     remarks = []
@@ -216,7 +216,7 @@ def _check_gait(config: Config, knee: Knee, space: SampleSpace) -> list[Remark]:
 def _expected(config: Config, table: pd.DataFrame, per_evaluation: float) -> dict[str, Any]:
     """Return the time of an evaluation, of a run, and its disk space."""
     per_load = float(table["evaluations"].sum()) / len(table)
-    workers = config.run.workers or os.cpu_count() or 1
+    workers = Execution.of(config.run).workers
     stages = stages_of(config, per_load)
     return {
         "evaluation_s": per_evaluation,

@@ -30,8 +30,8 @@ _CYCLE, _CYCLES = 1300, 2
 _COMBINATIONS = 11
 #: Of a whole evaluation with its Jacobian over one of a compartment's loads.
 _WHOLE = 2.0
-#: Bytes of a candidate and of an evaluated sample, in all tables of a run.
-_CANDIDATE_BYTES, _SAMPLE_BYTES = 900, 250
+#: Bytes of a candidate in the tables of a round, of an evaluated sample, and of all else.
+_CANDIDATE_BYTES, _SAMPLE_BYTES = 300, 250
 _RUN_BYTES = 8e6
 
 
@@ -107,4 +107,4 @@ def expected_bytes(config: Config) -> float:
     stages = stages_of(config)
     evaluated = sum(stage.samples for stage in stages if not stage.name.startswith("h"))
     candidates = 2 * config.design.candidates * config.design.rounds
-    return _RUN_BYTES + _CANDIDATE_BYTES / 3 * candidates + _SAMPLE_BYTES * evaluated
+    return _RUN_BYTES + _CANDIDATE_BYTES * candidates + _SAMPLE_BYTES * evaluated

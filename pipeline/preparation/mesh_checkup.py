@@ -46,10 +46,8 @@ class Remark:
     text: str
 
 
-def check_meshes(
-    knee: Mapping[str, Any], base: Path
-) -> tuple[list[Remark], dict[str, TriangleMesh]]:
-    """Return what is wrong with the meshes of [knee] and those that could be read.
+def check_meshes(knee: Mapping[str, Any], base: Path) -> list[Remark]:
+    """Return what is wrong with the meshes of [knee].
 
     Parameters
     ----------
@@ -82,7 +80,7 @@ def check_meshes(
             meshes[section] = found
     if {"femur", "tibia"} <= meshes.keys():
         remarks += _check_pair(meshes["femur"], meshes["tibia"], knee.get("split_lateral_mm"))
-    return remarks, meshes
+    return remarks
 
 
 def _read(

@@ -46,11 +46,11 @@ class AxesGuess(NamedTuple):
     reason: str
 
 
-def read_raw(path: Path, unit: str = "m") -> TriangleMesh:
-    """Return a mesh in its file's axes [m], unchecked; raises MeshError if it cannot be read."""
+def read_raw(path: Path) -> TriangleMesh:
+    """Return a mesh as it stands in its file, unchecked; a MeshError tells if it is none."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MeshWarning)
-        return load_mesh(path, unit=unit, check=False)
+        return load_mesh(path, check=False)
 
 
 def box_diagonal(mesh: TriangleMesh) -> float:

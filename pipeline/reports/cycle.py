@@ -23,8 +23,6 @@ _DRAWN = (
     ("medial_peak_pressure_Pa", "medial peak pressure", "MPa", 1e-6, 1.0, "MPa"),
     ("lateral_peak_pressure_Pa", "lateral peak pressure", "MPa", 1e-6, 1.0, "MPa"),
 )
-
-
 #: Instants that are drawn [% of the cycle]: both peaks of the axial force, the dwells between and
 #: after them, and the swing.
 DRAWN_INSTANTS = (0.0, 12.0, 26.0, 46.0, 56.0, 66.0, 76.0, 90.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from pipeline.reports.units import QUANTITIES, number
@@ -75,8 +76,9 @@ def original_notes(original: dict[str, Any]) -> list[dict[str, str]]:
         "surrogate's alone, with nothing to compare it with"
     ]
     if original["not_given"]:
+        # A centre of pressure is one thing, whatever its axes.
         labels = dict.fromkeys(
-            QUANTITIES[name].label[:18].strip() for name in original["not_given"]
+            re.sub(r" [xyz]$", "", QUANTITIES[name].label) for name in original["not_given"]
         )
         told.append(f"not given: {', '.join(labels)}; not shown, and no wear follows")
     for key, words in (

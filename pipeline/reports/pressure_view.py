@@ -19,10 +19,10 @@ from numpy.typing import ArrayLike, NDArray
 from foundation.checks import FloatArray
 from foundation.loads import COMPARTMENTS
 from foundation.pose import Pose
+from pipeline.files import plain
 from pipeline.frames import Frames
 from pipeline.reports.cycle_figures import walls_of
 from pipeline.reports.figures import SHADES
-from pipeline.reports.units import plain
 
 #: Columns of the cycle that stand beside the view: key, column, factor from SI.
 _BESIDE = (("peak_MPa", "peak_pressure_Pa", 1e-6), ("force_N", "force_y_N", 1.0))

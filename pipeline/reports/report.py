@@ -10,7 +10,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from pipeline.files import write_document, write_text
+from pipeline.files import plain, write_document, write_text
 from pipeline.reports import tables
 from pipeline.reports.combinations import combinations_content, frames_content, wear_content
 from pipeline.reports.inputs import RunFiles, content_of, read_run
@@ -22,7 +22,7 @@ from pipeline.reports.original import (
 )
 from pipeline.reports.page import render
 from pipeline.reports.sensitivity import sensitivity_content
-from pipeline.reports.units import number, plain
+from pipeline.reports.units import number
 
 #: Columns of the headline's differences over the gait cycle.
 _SHARE = "medial_force_y_N"

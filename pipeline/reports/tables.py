@@ -10,9 +10,10 @@ import numpy as np
 import pandas as pd
 
 from foundation.loads import COMPARTMENTS, WRENCH_COLUMNS
+from pipeline.files import plain
 from pipeline.reports import trust
 from pipeline.reports.inputs import MODELS, PressureMaps, RunFiles
-from pipeline.reports.units import QUANTITIES, kind_of, plain, scaled, unit_token
+from pipeline.reports.units import QUANTITIES, kind_of, scaled, unit_token
 from pipeline.store.samples import FAILED
 
 _PATH_KEYS = (

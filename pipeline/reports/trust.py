@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from foundation.loads import COMPARTMENTS, LOAD_COLUMNS, WRENCH_COLUMNS
-from pipeline.reports.units import QUANTITIES, outputs_of, plain, scaled
+from pipeline.files import plain
+from pipeline.reports.units import QUANTITIES, outputs_of, scaled
 
 #: What 95 % intervals must cover of the held-out loads [%].
 COVERAGE_RANGE = (90.0, 99.0)

@@ -7,8 +7,6 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from foundation.loads import LOAD_COLUMNS
 
 
@@ -136,19 +134,6 @@ def kind_of(reason: str) -> str:
     """Return the kind of a reason: its words before the first number."""
     words = _FIRST_NUMBER.split(reason, maxsplit=1)[0]
     return _OPEN_BRACKET.sub("", words).strip(" :,;") or reason
-
-
-def plain(value: Any) -> Any:
-    """Return a value as strict JSON can hold it; what is not finite becomes None."""
-    if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple | np.ndarray):
-        return [plain(item) for item in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value
 
 
 def scaled(value: float | None, factor: float) -> float | None:

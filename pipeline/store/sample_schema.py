@@ -90,8 +90,10 @@ class Unit(NamedTuple):
 def unit_of(column: str) -> Unit | None:
     """Return what a column measures, None if its name ends with none of `UNITS`."""
     quantity, _, token = column.rpartition("_")
+    if not quantity or quantity.endswith("_per"):
+        return None
     for si, units in UNITS.items():
-        if quantity and token in units:
+        if token in units:
             return Unit(quantity, si, units[token])
     return None
 
@@ -100,7 +102,14 @@ def described(column: str) -> tuple[str, str]:
     """Return the unit of a column and what it holds, "" where its name does not tell."""
     if column in _PLAIN:
         return "", _PLAIN[column]
-    unit = next((token for token in _TOKENS if column.endswith(f"_{token}")), "")
+    unit = next(
+        (
+            token
+            for token in _TOKENS
+            if column.endswith(f"_{token}") and not column.endswith(f"_per_{token}")
+        ),
+        "",
+    )
     quantity = column.removesuffix(f"_{unit}") if unit else column
     return _WORDS.get(unit, unit), _meaning(quantity)
 

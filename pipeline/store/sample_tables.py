@@ -12,8 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy.io import savemat
 
-from pipeline.files import replacing
-from pipeline.reports.units import plain
+from pipeline.files import plain, replacing
 from pipeline.store.sample_schema import PEOPLE, UNITS, described, unit_of
 from pipeline.store.samples import FAILED, OK, StoreError, read_table, state_of, write_table
 

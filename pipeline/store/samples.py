@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -61,6 +61,22 @@ def loads_of(table: pd.DataFrame) -> FloatArray:
         filled = np.column_stack([rows[:, :6], np.zeros((len(rows), 3)), line_of_action(rows)])
         loads[lacking] = np.where(np.isnan(rows), filled, rows)
     return loads
+
+
+def without(table: pd.DataFrame, names: Collection[str], heads: Sequence[str]) -> pd.DataFrame:
+    """Return a table in which NaN stands for what is not known.
+
+    Parameters
+    ----------
+    table : DataFrame
+        With loads.
+    names : collection of str
+        Columns of `foundation.loads.LOAD_COLUMNS` that are not known.
+    heads : sequence of str
+        What the names of the table's columns begin with, before those of the loads.
+    """
+    columns = (f"{head}{name}" for head in heads for name in names)
+    return table.assign(**dict.fromkeys((c for c in columns if c in table.columns), np.nan))
 
 
 def line_of_action(loads: FloatArray) -> FloatArray:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from dynamics.result import SimulationResult
-from pipeline.reports.units import plain
+from pipeline.files import plain
 from pipeline.simulation import compare_cycles
 from pipeline.walks.loads import Walk
 from pipeline.walks.schema import WalkFile

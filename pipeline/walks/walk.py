@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 import warnings
 from pathlib import Path
@@ -14,14 +13,15 @@ import tomli_w
 from dynamics.result import SimulationResult
 from pipeline.config import independent_path, load_config, load_section
 from pipeline.files import replacing, write_document, write_text
-from pipeline.run_folder import check_own_folder
+from pipeline.own_folder import check_own_folder, locked
+from pipeline.progress import say
 from pipeline.runner import run_study
 from pipeline.simulation import simulation_table
 from pipeline.simulation_schema import SimulationConfig
 from pipeline.store.samples import write_table
 from pipeline.studies.runs import outputs_of, setting_of, simulate_inputs, wear_of
 from pipeline.studies.study import replaced, task_at
-from pipeline.walks.loads import loads_table, measure, waveform_table
+from pipeline.walks.loads import Walk, loads_table, measure, waveform_table
 from pipeline.walks.report import write_page
 from pipeline.walks.schema import WalkFile
 from pipeline.walks.summary import PATTERN, summarise
@@ -79,7 +79,18 @@ def carry_out(file: WalkFile, folder: Path, *, quiet: bool = False) -> dict[str,
     walk = measure(file)  # What cannot be used is told before a run is made.
     for text in walk.warnings:
         warnings.warn(text, stacklevel=2)
-    _prepare(folder)
+    check_own_folder(folder, _LOADS, "walk")
+    with locked(folder, make=True):
+        return _written(file, walk, folder, begun, quiet=quiet)
+
+
+def _written(
+    file: WalkFile, walk: Walk, folder: Path, begun: float, *, quiet: bool
+) -> dict[str, Any]:
+    """Simulate a walk and write its folder; `begun` is when it began [s]."""
+    # What an earlier walk wrote of its simulation there.
+    for name in ("simulation.parquet", "walk.json", "walk.html", "config.toml"):
+        (folder / name).unlink(missing_ok=True)
     _write_csv(loads_table(walk), folder / _LOADS)
     _write_csv(waveform_table(walk.cycle), folder / _WAVEFORMS)
     _ensure_run(file, quiet=quiet)
@@ -121,14 +132,6 @@ def told(summary: dict[str, Any], folder: Path) -> str:
     )
 
 
-def _prepare(folder: Path) -> None:
-    """Make the folder, and remove what an earlier walk wrote of its simulation there."""
-    check_own_folder(folder, _LOADS, "walk")
-    folder.mkdir(parents=True, exist_ok=True)
-    for name in ("simulation.parquet", "walk.json", "walk.html", "config.toml"):
-        (folder / name).unlink(missing_ok=True)
-
-
 def _write_csv(table: pd.DataFrame, path: Path) -> None:
     with replacing(path) as partial:
         table.to_csv(partial, index=False, float_format="%.9g")
@@ -139,7 +142,7 @@ def _ensure_run(file: WalkFile, *, quiet: bool) -> None:
     run, config = Path(file.walk.run), file.walk.run_config
     if run.exists() or config is None:
         return
-    sys.stderr.write(f"no run {run} yet: making it from {config}\n")
+    say(f"no run {run} yet: making it from {config}", quiet=quiet)
     run_study(load_config(config), run, quiet=quiet)
 
 

@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
-from dynamics.walking import write_motion_table
+from dynamics.walking import read_motion_table, write_motion_table
 from foundation.pose import COORDINATES, Pose
 from pipeline.knee_motion import (
+    KNEE_COORDINATES,
     OPENSIM_COORDINATES,
     KneeColumns,
     knee_motion_table,
@@ -17,7 +18,6 @@ from pipeline.knee_motion import (
     read_knee_poses,
 )
 from pipeline.store.samples import POSE_COLUMNS
-from pipeline.walking import KNEE_COORDINATES, read_knee_motion
 
 TIME = np.array([0.0, 0.1, 0.25])
 POSES = np.array(
@@ -87,13 +87,33 @@ def test_our_own_table_is_read_and_of_a_simulation_the_surrogate(tmp_path):
         assert_allclose(poses, POSES, rtol=1e-15)
 
 
+@pytest.mark.parametrize(("said", "angles"), [("yes", "30\t2\t-4"), ("no", "0.5\t0.1\t0.2")])
+def test_header_tells_the_unit_of_the_angles(tmp_path, said, angles):
+    names = "\t".join(KNEE_COORDINATES)
+    path = write(
+        tmp_path / "a.sto",
+        f"motion\ninDegrees={said}\nendheader\ntime\tpelvis\t{names}\n"
+        f"0.1\t7\t{angles}\t0.001\t0.002\t0.003\n",
+    )
+    time, poses = read_knee_poses(path)
+    scale = np.pi / 180.0 if said == "yes" else 1.0
+    expected = Pose.from_opensim(
+        *(scale * float(angle) for angle in angles.split()), 0.001, 0.002, 0.003
+    )
+    assert_array_equal(time, [0.1])
+    assert_allclose(poses, [expected.array], rtol=1e-13, atol=1e-16)
+
+
 @pytest.mark.data
-def test_reads_a_published_solution_as_the_walking_cycle_does(knee_data):
+def test_reads_a_published_solution(knee_data):
     path = knee_data / "jam_lenhart2015_knee" / "walking_values.sto"
     time, poses = read_knee_poses(path)
-    expected_time, expected = read_knee_motion(path)
+    table = read_motion_table(path)
     assert len(time) == 112
-    assert_array_equal(time, expected_time)
+    assert_array_equal(time, table.time)
+    columns = [table.angle(name) for name in KNEE_COORDINATES[:3]]
+    columns += [table.column(name) for name in KNEE_COORDINATES[3:]]
+    expected = [Pose.from_opensim(*row).array for row in np.column_stack(columns).tolist()]
     assert_allclose(poses, expected, rtol=1e-15, atol=1e-17)
     named = KneeColumns(dict(zip(OPENSIM_COORDINATES, KNEE_COORDINATES, strict=True)))
     assert_array_equal(read_knee_poses(path, named)[1], poses)

@@ -16,10 +16,11 @@ from dynamics.simulator import KneeSimulator
 from foundation.elastic_foundation import ElasticFoundation
 from foundation.pose import Pose
 from pipeline.config import load_config
+from pipeline.knee_motion import read_knee_poses
 from pipeline.originals.original import build_knee
 from pipeline.simulation import gait_cycle, gait_simulator, reference_path
 from pipeline.simulation_schema import SimulationConfig
-from pipeline.walking import cut_stride, read_knee_motion, walking_cycle
+from pipeline.walking import cut_stride, walking_cycle
 from surrogates.space import ReferencePath
 
 pytestmark = pytest.mark.data
@@ -83,7 +84,7 @@ def natural(knee_data) -> Natural:
 
 
 def walk(natural: Natural, knee_data, **options) -> Walk:
-    motion = read_knee_motion(knee_data / "jam_lenhart2015_knee" / "walking_values.sto")
+    motion = read_knee_poses(knee_data / "jam_lenhart2015_knee" / "walking_values.sto")
     time, poses = cut_stride(*motion)
     cycle = walking_cycle(natural.model, natural.simulator, time, poses, **options)
     result = simulate(natural.model, natural.simulator, cycle, samples=len(time), rtol=1e-3)
@@ -93,7 +94,7 @@ def walk(natural: Natural, knee_data, **options) -> Walk:
 
 def test_prescribed_poses_carry_what_the_readme_says(natural, knee_data):
     """1929 N at 1.29 s, a peak of 3100 N, area up to 623 mm², pressure up to 10.9 MPa."""
-    time, poses = read_knee_motion(knee_data / "jam_lenhart2015_knee" / "walking_values.sto")
+    time, poses = read_knee_poses(knee_data / "jam_lenhart2015_knee" / "walking_values.sto")
     loads = np.array([natural.model.loads(Pose.from_array(row)).total.array for row in poses])
     force = np.linalg.norm(loads[:, :3], axis=1)
     assert force[np.argmin(np.abs(time - 1.29))] == pytest.approx(1929.0, rel=0.01)

@@ -25,6 +25,7 @@ from pipeline.store.samples import LOAD_COLUMNS, POSE_COLUMNS, StoreError, read_
         ("error_cop_z_m", "m", "predicted standard error: centre"),
         ("total_wear_mm3_per_million_cycles", "mm^3 per million cycles", ""),
         ("compartment", "", "medial or lateral"),
+        ("stiffness_N_per_m", "", ""),
         ("unheard_of", "", ""),
     ],
 )
@@ -44,6 +45,7 @@ def test_units_of_people_and_back():
     assert unit_of("anterior_mm") == ("anterior", "m", 1e-3)
     assert unit_of("force_x_N") == ("force_x", "N", 1.0)
     assert unit_of("status") is None
+    assert unit_of("wear_per_Pa") is None
     table = pd.DataFrame({"flexion_rad": [np.pi], "area_m2": [2e-4], "load_N": [3.0], "n": [1]})
     shown = in_people_units(table)
     assert list(shown) == ["flexion_deg", "area_mm2", "load_N", "n"]

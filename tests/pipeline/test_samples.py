@@ -330,42 +330,43 @@ def resumed(store, table):
     return result, sorted(evaluator.seen)
 
 
-def test_altered_part_is_computed_again(tmp_path):
-    table, store = rows(20), ChunkStore(tmp_path / "chunks")
-    whole, _ = evaluate(store, table, 5, Evaluator())
-    part = sorted(store.folder.iterdir())[2]
-    column = pq.read_schema(part).get_field_index("force_y_N")
+def falsify(parts):
+    column = pq.read_schema(parts[2]).get_field_index("force_y_N")
 
     def falsified(content):
         values = [0.0] * len(content)
         return content.set_column(column, content.schema.field(column), [values])
 
-    rewritten(part, falsified)
-    result, seen = resumed(store, table)
-    assert seen == [10, 11, 12, 13, 14]
-    assert result.equals(whole)
+    rewritten(parts[2], falsified)
 
 
-def test_part_under_another_part_s_name_is_computed_again(tmp_path):
-    table, store = rows(20), ChunkStore(tmp_path / "chunks")
-    whole, _ = evaluate(store, table, 5, Evaluator())
-    parts = sorted(store.folder.iterdir())
+def confuse_names(parts):
     shutil.copy(parts[0], parts[3])
-    shutil.copy(parts[1], store.folder / f"{parts[1].stem[:-7]}0000099.parquet")
-    shutil.copy(parts[1], store.folder / f"{parts[1].stem[:-7]}copy.parquet")
-    result, seen = resumed(store, table)
-    assert seen == [15, 16, 17, 18, 19]
-    assert result.equals(whole)
+    for name in ("0000099", "copy"):
+        shutil.copy(parts[1], parts[1].with_stem(parts[1].stem[:-7] + name))
 
 
-def test_part_of_another_table_is_told_apart_even_under_its_name(tmp_path):
+def put_in_another_table(parts):
+    """Under the name of one of this table."""
+    foreign = ChunkStore(parts[0].parents[1] / "foreign")
+    evaluate(foreign, rows(20, seed=1), 5, Evaluator())
+    shutil.copy(sorted(foreign.folder.iterdir())[2], parts[2])
+
+
+def end_within_writing(parts):
+    parts[1].rename(parts[1].with_suffix(".partial"))
+
+
+@pytest.mark.parametrize(
+    ("change", "missing"),
+    [(falsify, 2), (confuse_names, 3), (put_in_another_table, 2), (end_within_writing, 1)],
+)
+def test_part_that_is_not_what_it_should_be_is_computed_again(tmp_path, change, missing):
     table, store = rows(20), ChunkStore(tmp_path / "chunks")
     whole, _ = evaluate(store, table, 5, Evaluator())
-    foreign = ChunkStore(tmp_path / "foreign")
-    evaluate(foreign, rows(20, seed=1), 5, Evaluator())
-    shutil.copy(sorted(foreign.folder.iterdir())[2], sorted(store.folder.iterdir())[2])
+    change(sorted(store.folder.iterdir()))
     result, seen = resumed(store, table)
-    assert seen == [10, 11, 12, 13, 14]
+    assert seen == list(range(5 * missing, 5 * missing + 5))
     assert result.equals(whole)
 
 
@@ -383,14 +384,4 @@ def test_parts_that_overlap_are_taken_once(tmp_path):
     assert result.equals(whole)
     (store.folder / sorted(p.name for p in store.folder.iterdir())[0]).unlink()
     result, _ = resumed(store, table)
-    assert result.equals(whole)
-
-
-def test_half_written_part_of_a_killed_run_is_no_part(tmp_path):
-    table, store = rows(20), ChunkStore(tmp_path / "chunks")
-    whole, _ = evaluate(store, table, 5, Evaluator())
-    part = sorted(store.folder.iterdir())[1]
-    part.rename(part.with_suffix(".partial"))
-    result, seen = resumed(store, table)
-    assert seen == [5, 6, 7, 8, 9]
     assert result.equals(whole)

@@ -200,6 +200,17 @@ def test_given_keys_are_kept_and_a_smaller_space_leaves_rows_out(noisy, tmp_path
         original.split(space, completed(many))
 
 
+@pytest.mark.parametrize("degrees", [[0.0], [0.0, 30.0]])
+def test_space_holds_rows_of_few_flexions(noisy, tmp_path, degrees):
+    """As a finite-element sweep has them, the first one at full extension."""
+    levels = np.radians(np.resize(degrees, len(noisy)))
+    rows = noisy.assign(flexion_rad=levels, adduction_rad=0.0, lateral_m=0.0)
+    config = completed(load_config(write_study(tmp_path, rows, quantities=True)))
+    space = sample_space(config, tabulated_path(config.space.path))
+    assert config.space.flexion_deg[0] == 0.0
+    assert len(build_original(config).inside(space)) == len(rows)
+
+
 def test_table_without_areas_and_pressures_shows_none(bare_run):
     lacking = list(QUANTITY_COLUMNS)
     assert content(bare_run, "run")["original"]["not_given"] == lacking
@@ -217,6 +228,20 @@ def test_table_without_areas_and_pressures_shows_none(bare_run):
     assert "AP force" in told
     notes = [note["text"] for note in content(bare_run, "report")["overview"]["notes"]]
     assert any(text.startswith("not given: contact area") for text in notes)
+
+
+def test_loads_along_a_motion_tell_nothing_of_what_is_not_given(run, bare_run, tmp_path, capsys):
+    motion = bare_run / "simulation.parquet"
+    found = []
+    for folder in (run, bare_run):
+        out = tmp_path / f"{folder.parent.name}.csv"
+        assert main(["loads", str(folder), str(motion), "--out", str(out)]) == 0
+        assert ("pressure" in capsys.readouterr().out) is (folder is run)
+        found.append(pd.read_csv(out))
+    lacking = [f"{part}_{c}" for part in (*COMPARTMENTS, "total") for c in QUANTITY_COLUMNS]
+    assert found[1][lacking].isna().all().all()
+    assert found[0]["total_peak_pressure_Pa"].max() > 0.0
+    assert (found[1]["total_force_y_N"] > 0.0).any()
 
 
 def test_loads_do_not_depend_on_what_is_not_given(run, bare_run):

@@ -9,22 +9,7 @@ from dynamics.simulator import AppliedLoads, KneeSimulator
 from foundation.pose import Pose
 from pipeline.config import load_config
 from pipeline.originals.original import build_knee
-from pipeline.walking import (
-    KNEE_COORDINATES,
-    balancing_loads,
-    cut_stride,
-    read_knee_motion,
-    walking_cycle,
-)
-
-HEAD = "some motion\ninDegrees={answer}\nendheader\n"
-
-
-def write(path, *, answer="yes", columns=("time", "pelvis", *KNEE_COORDINATES), rows=None):
-    rows = rows or ["0.1 7 30 2 -4 0.001 0.002 0.003", "0.2 7 31 2 -4 0.001 0.002 0.003"]
-    text = HEAD.format(answer=answer) + "\t".join(columns) + "\n" + "\n".join(rows) + "\n"
-    path.write_text(text, encoding="utf-8")
-    return path
+from pipeline.walking import balancing_loads, cut_stride, walking_cycle
 
 
 @pytest.fixture(scope="module")
@@ -43,47 +28,6 @@ def stride(knee):
     for row, load in zip(poses, 800.0 + 300.0 * np.sin(2.0 * np.pi * part), strict=True):
         row[4] = height_at_load(knee.model, Pose.from_array(row), load)
     return time, poses
-
-
-def test_reads_degrees_and_metres(tmp_path):
-    time, poses = read_knee_motion(write(tmp_path / "a.sto"))
-    np.testing.assert_allclose(time, [0.1, 0.2], rtol=1e-15, atol=0)
-    expected = Pose.from_opensim(*np.radians([30.0, 2.0, -4.0]), 0.001, 0.002, 0.003)
-    np.testing.assert_allclose(poses[0], expected.array, rtol=1e-13, atol=1e-16)
-
-
-def test_reads_radians(tmp_path):
-    path = write(tmp_path / "a.sto", answer="no", rows=["0 7 0.5 0.1 0.2 0 0 0"])
-    np.testing.assert_allclose(read_knee_motion(path)[1][0, :3], [0.5, 0.1, 0.2], rtol=1e-13)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (
-            {"columns": ("time", "a", "b", *KNEE_COORDINATES[1:])},
-            r"a\.sto: expected a column 'knee_flex_r', found a, b, knee_add_r",
-        ),
-        (
-            {"rows": ["0.1 7 nan 2 -4 0 0 0"]},
-            r"a\.sto, line \d+, column knee_flex_r: expected a finite number, found nan",
-        ),
-        (
-            {"rows": ["0.1 7 x 2 -4 0 0 0"]},
-            r"a\.sto, line \d+, column knee_flex_r: expected a finite number, found x",
-        ),
-        ({"rows": ["0.1 7 1 2 -4 0 0"]}, r"a\.sto, line \d+: expected 8 cells"),
-    ],
-)
-def test_tables_that_cannot_be_read_are_named(tmp_path, change, message):
-    with pytest.raises(ValueError, match=message):
-        read_knee_motion(write(tmp_path / "a.sto", **change))
-
-
-def test_a_table_without_end_of_its_header(tmp_path):
-    (tmp_path / "a.sto").write_text("time\n0.1\n", encoding="utf-8")
-    with pytest.raises(ValueError, match="expected a header that ends with endheader, found none"):
-        read_knee_motion(tmp_path / "a.sto")
 
 
 def test_cut_stride(stride):

@@ -1,30 +1,5 @@
-static fmi2Status surrogate_report(const surrogate_log *log, int what)
-{
-    const fmi2Status status = what == SURROGATE_NOT_FINITE ? fmi2Discard : fmi2Error;
-    const char *category = status == fmi2Discard ? "logStatusDiscard" : "logStatusError";
-    if (what == SURROGATE_DONE)
-        return fmi2OK;
-    if (log->logger)
-        log->logger(log->environment, log->name, status, category, "%s", surrogate_messages[what]);
-    return status;
-}
-
-static fmi2Status surrogate_answer(const surrogate_instance *m, int what)
-{
-    return surrogate_report(&m->log, what);
-}
-
-/* Answer to a call that has nothing to do but with `count` things that this model has none of. */
-static fmi2Status surrogate_without(fmi2Component c, size_t count)
-{
-    return surrogate_answer(c, count ? SURROGATE_NOT_OFFERED : SURROGATE_DONE);
-}
-
 SURROGATE_FMI(const char *, GetTypesPlatform)(void) { return "default"; }
 SURROGATE_FMI(const char *, GetVersion)(void) { return "2.0"; }
-
-SURROGATE_FMI(fmi2Status, SetDebugLogging)
-(fmi2Component c, fmi2Boolean on, size_t count, const fmi2String categories[]) { return fmi2OK; }
 
 SURROGATE_FMI(fmi2Component, Instantiate)
 (fmi2String name, fmi2Type type, fmi2String token, fmi2String resources,
@@ -68,15 +43,6 @@ SURROGATE_FMI(fmi2Status, SetupExperiment)
 }
 
 SURROGATE_FMI(fmi2Status, EnterInitializationMode)(fmi2Component c) { return fmi2OK; }
-SURROGATE_FMI(fmi2Status, ExitInitializationMode)(fmi2Component c) { return fmi2OK; }
-SURROGATE_FMI(fmi2Status, Terminate)(fmi2Component c) { return fmi2OK; }
-
-SURROGATE_FMI(fmi2Status, Reset)(fmi2Component c)
-{
-    surrogate_restart(c);
-    return fmi2OK;
-}
-
 SURROGATE_FMI(fmi2Status, GetReal)
 (fmi2Component c, const fmi2ValueReference which[], size_t count, fmi2Real values[])
 {
@@ -113,44 +79,6 @@ SURROGATE_NONE_OF(SetInteger, const fmi2Integer)
 SURROGATE_NONE_OF(SetBoolean, const fmi2Boolean)
 SURROGATE_NONE_OF(SetString, const fmi2String)
 
-SURROGATE_FMI(fmi2Status, GetFMUstate)(fmi2Component c, fmi2FMUstate *state)
-{
-    return surrogate_answer(c, surrogate_remember(&((surrogate_instance *)c)->now, state));
-}
-
-SURROGATE_FMI(fmi2Status, SetFMUstate)(fmi2Component c, fmi2FMUstate state)
-{
-    return surrogate_answer(c, surrogate_recall(c, state));
-}
-
-SURROGATE_FMI(fmi2Status, FreeFMUstate)(fmi2Component c, fmi2FMUstate *state)
-{
-    if (state) {
-        free(*state);
-        *state = 0;
-    }
-    return fmi2OK;
-}
-
-SURROGATE_FMI(fmi2Status, SerializedFMUstateSize)
-(fmi2Component c, fmi2FMUstate state, size_t *size)
-{
-    *size = sizeof(surrogate_memory);
-    return fmi2OK;
-}
-
-SURROGATE_FMI(fmi2Status, SerializeFMUstate)
-(fmi2Component c, fmi2FMUstate state, fmi2Byte bytes[], size_t size)
-{
-    return surrogate_answer(c, surrogate_serialise(state, bytes, size));
-}
-
-SURROGATE_FMI(fmi2Status, DeSerializeFMUstate)
-(fmi2Component c, const fmi2Byte bytes[], size_t size, fmi2FMUstate *state)
-{
-    return surrogate_answer(c, surrogate_deserialise(bytes, size, state));
-}
-
 SURROGATE_FMI(fmi2Status, GetDirectionalDerivative)
 (fmi2Component c, const fmi2ValueReference unknowns[], size_t unknown_count,
  const fmi2ValueReference knowns[], size_t known_count, const fmi2Real seed[], fmi2Real values[])
@@ -160,51 +88,13 @@ SURROGATE_FMI(fmi2Status, GetDirectionalDerivative)
 }
 
 /* Model exchange: no states, no event indicators. */
-SURROGATE_FMI(fmi2Status, EnterEventMode)(fmi2Component c)
-{
-    surrogate_enter(c, 0);
-    return fmi2OK;
-}
-
 SURROGATE_FMI(fmi2Status, NewDiscreteStates)(fmi2Component c, fmi2EventInfo *info)
 {
     memset(info, 0, sizeof *info);
     return fmi2OK;
 }
 
-SURROGATE_FMI(fmi2Status, EnterContinuousTimeMode)(fmi2Component c)
-{
-    surrogate_enter(c, 1);
-    return fmi2OK;
-}
-
-SURROGATE_FMI(fmi2Status, CompletedIntegratorStep)
-(fmi2Component c, fmi2Boolean kept, fmi2Boolean *event, fmi2Boolean *terminate)
-{
-    *event = surrogate_flags_changed(c);
-    *terminate = 0;
-    return fmi2OK;
-}
-
-SURROGATE_FMI(fmi2Status, SetTime)(fmi2Component c, fmi2Real time)
-{
-    return surrogate_answer(c, surrogate_step(c, time, 0.0));
-}
-
-SURROGATE_FMI(fmi2Status, SetContinuousStates)(fmi2Component c, const fmi2Real x[], size_t count)
-{
-    return surrogate_without(c, count);
-}
-
-#define SURROGATE_NO_STATES(function)                                                             \
-    SURROGATE_FMI(fmi2Status, function)(fmi2Component c, fmi2Real values[], size_t count)         \
-    {                                                                                             \
-        return surrogate_without(c, count);                                                       \
-    }
 SURROGATE_NO_STATES(GetDerivatives)
-SURROGATE_NO_STATES(GetEventIndicators)
-SURROGATE_NO_STATES(GetContinuousStates)
-SURROGATE_NO_STATES(GetNominalsOfContinuousStates)
 
 /* Co-simulation. */
 SURROGATE_FMI(fmi2Status, SetRealInputDerivatives)

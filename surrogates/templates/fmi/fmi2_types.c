@@ -33,3 +33,5 @@ typedef struct {
     fmi2ComponentEnvironment environment;
     char *name;
 } surrogate_log;
+#define SURROGATE_TELL(log, status, category, text)                                               \
+    (log)->logger((log)->environment, (log)->name, status, category, "%s", text)

@@ -1,25 +1,3 @@
-static fmi3Status surrogate_report(const surrogate_log *log, int what)
-{
-    const fmi3Status status = what == SURROGATE_NOT_FINITE ? fmi3Discard : fmi3Error;
-    const char *category = status == fmi3Discard ? "logStatusDiscard" : "logStatusError";
-    if (what == SURROGATE_DONE)
-        return fmi3OK;
-    if (log->logger)
-        log->logger(log->environment, status, category, surrogate_messages[what]);
-    return status;
-}
-
-static fmi3Status surrogate_answer(const surrogate_instance *m, int what)
-{
-    return surrogate_report(&m->log, what);
-}
-
-/* Answer to a call that has nothing to do but with `count` things that this model has none of. */
-static fmi3Status surrogate_without(fmi3Instance m, size_t count)
-{
-    return surrogate_answer(m, count ? SURROGATE_NOT_OFFERED : SURROGATE_DONE);
-}
-
 static fmi3Instance surrogate_instantiate(fmi3String token, fmi3InstanceEnvironment environment,
                                           fmi3LogMessageCallback logger)
 {
@@ -38,9 +16,6 @@ static fmi3Instance surrogate_instantiate(fmi3String token, fmi3InstanceEnvironm
 }
 
 SURROGATE_FMI(const char *, GetVersion)(void) { return "3.0"; }
-
-SURROGATE_FMI(fmi3Status, SetDebugLogging)
-(fmi3Instance m, fmi3Boolean on, size_t count, const fmi3String categories[]) { return fmi3OK; }
 
 SURROGATE_FMI(fmi3Instance, InstantiateModelExchange)
 (fmi3String name, fmi3String token, fmi3String resources, fmi3Boolean visible, fmi3Boolean logging,
@@ -75,15 +50,6 @@ SURROGATE_FMI(fmi3Status, EnterInitializationMode)
  fmi3Boolean has_stop, fmi3Float64 stop)
 {
     ((surrogate_instance *)m)->now.time = start;
-    return fmi3OK;
-}
-
-SURROGATE_FMI(fmi3Status, ExitInitializationMode)(fmi3Instance m) { return fmi3OK; }
-SURROGATE_FMI(fmi3Status, Terminate)(fmi3Instance m) { return fmi3OK; }
-
-SURROGATE_FMI(fmi3Status, Reset)(fmi3Instance m)
-{
-    surrogate_restart(m);
     return fmi3OK;
 }
 
@@ -185,44 +151,6 @@ SURROGATE_FMI(fmi3Status, EnterConfigurationMode)(fmi3Instance m) { return surro
 SURROGATE_FMI(fmi3Status, ExitConfigurationMode)(fmi3Instance m) { return surrogate_without(m, 1); }
 SURROGATE_FMI(fmi3Status, EvaluateDiscreteStates)(fmi3Instance m) { return fmi3OK; }
 
-SURROGATE_FMI(fmi3Status, GetFMUState)(fmi3Instance m, fmi3FMUState *state)
-{
-    return surrogate_answer(m, surrogate_remember(&((surrogate_instance *)m)->now, state));
-}
-
-SURROGATE_FMI(fmi3Status, SetFMUState)(fmi3Instance m, fmi3FMUState state)
-{
-    return surrogate_answer(m, surrogate_recall(m, state));
-}
-
-SURROGATE_FMI(fmi3Status, FreeFMUState)(fmi3Instance m, fmi3FMUState *state)
-{
-    if (state) {
-        free(*state);
-        *state = 0;
-    }
-    return fmi3OK;
-}
-
-SURROGATE_FMI(fmi3Status, SerializedFMUStateSize)
-(fmi3Instance m, fmi3FMUState state, size_t *size)
-{
-    *size = sizeof(surrogate_memory);
-    return fmi3OK;
-}
-
-SURROGATE_FMI(fmi3Status, SerializeFMUState)
-(fmi3Instance m, fmi3FMUState state, fmi3Byte bytes[], size_t size)
-{
-    return surrogate_answer(m, surrogate_serialise(state, bytes, size));
-}
-
-SURROGATE_FMI(fmi3Status, DeserializeFMUState)
-(fmi3Instance m, const fmi3Byte bytes[], size_t size, fmi3FMUState *state)
-{
-    return surrogate_answer(m, surrogate_deserialise(bytes, size, state));
-}
-
 SURROGATE_FMI(fmi3Status, GetDirectionalDerivative)
 (fmi3Instance m, const fmi3ValueReference unknowns[], size_t unknown_count,
  const fmi3ValueReference knowns[], size_t known_count, const fmi3Float64 seed[], size_t seeds,
@@ -234,13 +162,6 @@ SURROGATE_FMI(fmi3Status, GetDirectionalDerivative)
         m, surrogate_derivative(m, unknowns, unknown_count, knowns, known_count, seed, values));
 }
 
-/* Model exchange: no states, no event indicators. */
-SURROGATE_FMI(fmi3Status, EnterEventMode)(fmi3Instance m)
-{
-    surrogate_enter(m, 0);
-    return fmi3OK;
-}
-
 SURROGATE_FMI(fmi3Status, UpdateDiscreteStates)
 (fmi3Instance m, fmi3Boolean *again, fmi3Boolean *terminate, fmi3Boolean *nominals,
  fmi3Boolean *states, fmi3Boolean *timed, fmi3Float64 *time)
@@ -250,37 +171,7 @@ SURROGATE_FMI(fmi3Status, UpdateDiscreteStates)
     return fmi3OK;
 }
 
-SURROGATE_FMI(fmi3Status, EnterContinuousTimeMode)(fmi3Instance m)
-{
-    surrogate_enter(m, 1);
-    return fmi3OK;
-}
-
-SURROGATE_FMI(fmi3Status, CompletedIntegratorStep)
-(fmi3Instance m, fmi3Boolean kept, fmi3Boolean *event, fmi3Boolean *terminate)
-{
-    *event = surrogate_flags_changed(m);
-    *terminate = false;
-    return fmi3OK;
-}
-
-SURROGATE_FMI(fmi3Status, SetTime)(fmi3Instance m, fmi3Float64 time)
-{
-    return surrogate_answer(m, surrogate_step(m, time, 0.0));
-}
-
-SURROGATE_FMI(fmi3Status, SetContinuousStates)
-(fmi3Instance m, const fmi3Float64 values[], size_t count) { return surrogate_without(m, count); }
-
-#define SURROGATE_NO_STATES(function)                                                             \
-    SURROGATE_FMI(fmi3Status, function)(fmi3Instance m, fmi3Float64 values[], size_t count)       \
-    {                                                                                             \
-        return surrogate_without(m, count);                                                       \
-    }
 SURROGATE_NO_STATES(GetContinuousStateDerivatives)
-SURROGATE_NO_STATES(GetEventIndicators)
-SURROGATE_NO_STATES(GetContinuousStates)
-SURROGATE_NO_STATES(GetNominalsOfContinuousStates)
 
 #define SURROGATE_NO_NUMBER(function)                                                             \
     SURROGATE_FMI(fmi3Status, function)(fmi3Instance m, size_t *count)                            \

@@ -40,3 +40,5 @@ typedef struct {
     fmi3LogMessageCallback logger;
     fmi3InstanceEnvironment environment;
 } surrogate_log;
+#define SURROGATE_TELL(log, status, category, text)                                               \
+    (log)->logger((log)->environment, status, category, text)
