@@ -175,7 +175,9 @@ class Execution:
         missing = dict(enumerate(jobs))
         for repeat in range(_REPEATS + 1):
             try:
-                for position, result in self._started(function, list(missing.items()), shared):
+                for position, result in self._started(
+                    function, list(missing.items()), shared, fewest=2 if repeat else 1
+                ):
                     del missing[position]
                     yield position, result
                 return
@@ -200,15 +202,18 @@ class Execution:
         function: Callable[..., Any],
         jobs: list[tuple[int, tuple[Any, ...]]],
         shared: tuple[Any, ...],
+        *,
+        fewest: int,
     ) -> Iterator[tuple[int, Any]]:
-        """Start jobs and return their results as they end."""
+        """Start jobs, with loky in `fewest` processes or more; return their results as they end."""
         self.open()
         if self._client is not None:
             return _in_workers(self._client, function, jobs, shared)
         # Memory maps would reach the kernels as another array type and be compiled for again.
-        # A job is stored when it ends, and so does not wait for others in one batch.
+        # A job is stored when it ends, and so does not wait for others in one batch. A single one
+        # is done in this process, unless it may be what its worker was lost of.
         pool = Parallel(
-            n_jobs=max(1, min(self._workers, len(jobs))),
+            n_jobs=min(self._workers, max(fewest, len(jobs))),
             return_as="generator_unordered",
             max_nbytes=None,
             batch_size=1,

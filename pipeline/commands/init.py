@@ -6,9 +6,9 @@ import argparse
 import re
 import sys
 import tomllib
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from foundation.mesh import SIDES, UNITS
 from foundation.mesh_io import EXTENSIONS
@@ -27,6 +27,7 @@ from pipeline.preparation.starter import PRESETS, Starter, missing_split, path_b
 from pipeline.schema import Config
 
 BODIES = ("femur", "tibia")
+_T = TypeVar("_T")
 _LAWS = ("linear", "logarithmic", "modified")
 #: Flags that replace a key of [contact].
 _CONTACT = {
@@ -116,6 +117,19 @@ class _Asker(NamedTuple):
             if answer and (not allowed or answer in allowed):
                 return answer
 
+    def read(
+        self, question: str, flag: str, default: str | None, reader: Callable[[str], _T]
+    ) -> _T:
+        """Return what a reader makes of an answer; one that it refuses is asked for again."""
+        while True:
+            answer = self(question, flag, default)
+            try:
+                return reader(answer)
+            except ValueError as error:
+                if not self.asks:
+                    raise
+                sys.stderr.write(f"{error}\n")
+
 
 class _Guessed(NamedTuple):
     """What the meshes tell."""
@@ -133,13 +147,18 @@ def _read_meshes(
     found = {}
     for body in BODIES:
         given = getattr(options, body)
-        if given is None:
-            # A file named after the body is the likely one.
-            beside = [Path(body + extension) for extension in EXTENSIONS]
-            likely = next((str(file) for file in beside if file.is_file()), None)
-            given = Path(asker(f"Mesh file of the {body}", f"--{body}", likely))
-        found[body] = given, read_raw(given)
+        if given is not None:
+            found[body] = given, read_raw(given)
+            continue
+        # A file named after the body is the likely one.
+        beside = [Path(body + extension) for extension in EXTENSIONS]
+        likely = next((str(file) for file in beside if file.is_file()), None)
+        found[body] = asker.read(f"Mesh file of the {body}", f"--{body}", likely, _mesh_of)
     return found
+
+
+def _mesh_of(answer: str) -> tuple[Path, TriangleMesh]:
+    return Path(answer), read_raw(Path(answer))
 
 
 def _guessed(options: argparse.Namespace, meshes: dict[str, tuple[Path, TriangleMesh]]) -> _Guessed:
@@ -161,6 +180,8 @@ def _guessed(options: argparse.Namespace, meshes: dict[str, tuple[Path, Triangle
         axes = dict.fromkeys(BODIES, AxesGuess(_three(given), True, "given as --axes"))
     sides = {side for file, _ in meshes.values() if (side := side_in_name(file))}
     named = sides.pop() if len(sides) == 1 else None
+    if named is not None and options.side is None:
+        remarks.append(f"side: {named}, as the files are named")
     return _Guessed({b: f for b, (f, _) in meshes.items()}, units, axes, named, remarks)
 
 
@@ -178,8 +199,8 @@ def _starter(options: argparse.Namespace, asker: _Asker, guessed: _Guessed) -> S
     contact = {key: value for key, value in given.items() if value is not None}
     if asker.asks and options.thickness_mm is None:
         usual = str(PRESETS[material]["contact"]["thickness_mm"])
-        answer = asker("Thickness of the layer in mm", "--thickness-mm", usual)
-        contact["thickness_mm"] = _number(answer)
+        question = "Thickness of the layer in mm"
+        contact["thickness_mm"] = asker.read(question, "--thickness-mm", usual, _thickness)
     split = missing_split(meshes["tibia"], options.config.parent, side)
     return Starter(name, meshes, side, material, contact, split, _notes(guessed, side))
 
@@ -188,28 +209,33 @@ def _mesh(
     options: argparse.Namespace, asker: _Asker, guessed: _Guessed, body: str
 ) -> dict[str, Any]:
     """Return the section of a mesh."""
-    unit, axes = guessed.units[body], ",".join(guessed.axes[body].axes)
+    unit, axes = guessed.units[body], guessed.axes[body].axes
     if options.unit is None:
         unit = asker(f"Unit of the {body}'s file", "--unit", unit, UNITS)
     if options.axes is None:
         question = f"File axes of anterior, superior, right, of the {body}"
-        axes = asker(question, "--axes", axes)
+        axes = asker.read(question, "--axes", ",".join(axes), _three)
     file = path_beside(guessed.files[body], options.config)
-    return {"file": file, "unit": unit, "axes": list(_three(axes))}
+    return {"file": file, "unit": unit, "axes": list(axes)}
 
 
 def _three(text: str) -> tuple[str, str, str]:
     parts = [part.strip() for part in text.split(",")]
-    if len(parts) != 3:
-        raise ValueError(f"--axes: expected three axes such as -x,y,-z, found {text!r}")
+    if sorted(part.removeprefix("-") for part in parts) != ["x", "y", "z"]:
+        raise ValueError(
+            f"--axes: expected three axes such as -x,y,-z, x, y and z once each, found {text!r}"
+        )
     return parts[0], parts[1], parts[2]
 
 
-def _number(text: str) -> float:
+def _thickness(text: str) -> float:
     try:
-        return float(text)
+        found = float(text)
     except ValueError:
-        raise ValueError(f"expected a number, found {text!r}") from None
+        found = 0.0
+    if not found > 0.0:
+        raise ValueError(f"expected a thickness in mm above 0 such as 6.5, found {text!r}")
+    return found
 
 
 def _plain(text: str) -> str:

@@ -38,7 +38,8 @@ def _add(command: argparse.ArgumentParser) -> None:
 def _samples(options: argparse.Namespace) -> Answer:
     if options.what == "summary":
         rows = summary(options.source)
-        return Answer(summary_text(rows), rows)
+        damaged = any("rows" not in row for row in rows)
+        return Answer(summary_text(rows), rows, 2 if damaged else 0)
     files = export_tables(
         options.source,
         options.format,

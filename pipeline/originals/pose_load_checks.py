@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from foundation.checks import FloatArray
 from foundation.loads import COMPARTMENTS, QUANTITY_COLUMNS, WRENCH_COLUMNS
 from foundation.pose import COORDINATES
 from pipeline.store.samples import POSE_COLUMNS, line_of_action
@@ -27,6 +28,10 @@ _LIMITS = {
 }
 #: The same of the arm of the moments: moment over force [m].
 _ARMS = (1e-4, 0.5)
+#: Heights that scatter by less [m] about a function of the other coordinates may not vary at all
+#: (2000 N are some 100 µm of polyethylene, 1000 µm of cartilage); they do if the load explains the
+#: scatter, all but this part.
+_SCATTER, _UNEXPLAINED = 1e-4, 0.9
 
 
 class TableError(ValueError):
@@ -144,3 +149,36 @@ def check_rows(path: Path, rows: pd.DataFrame, side: str) -> None:
             f"{1e3 * sideways['lateral']:.3g} mm; exchange the compartments, or set original.side "
             f'= "{other}"'
         )
+
+
+def check_heights(path: Path, rows: pd.DataFrame) -> None:
+    """See that heights are varied by themselves, and do not follow from the other coordinates.
+
+    At one height for each set of the others, a fit of the height has no use for the load, and the
+    load cannot be told from the height.
+    """
+    others = [name for name in POSE_COLUMNS if name != "superior_m"]
+    for name in COMPARTMENTS:
+        own = rows[rows["compartment"] == name]
+        values = own[others].to_numpy(dtype=np.float64)
+        z = (values - values.mean(axis=0)) / np.maximum(np.ptp(values, axis=0), 1e-12)
+        pairs = [z[:, i] * z[:, j] for i in range(z.shape[1]) for j in range(i + 1)]
+        # The path over flexion, along which poses are often prescribed, is no parabola.
+        terms = np.column_stack([np.ones(len(z)), z, *pairs, z[:, 0] ** 3, z[:, 0] ** 4])
+        load = own["force_y_N"].to_numpy() / own["force_y_N"].max()
+        height = own["superior_m"].to_numpy(dtype=np.float64)
+        without = _scatter(terms, height)
+        if without < _SCATTER and (
+            _scatter(np.column_stack([terms, load, np.sqrt(load)]), height) > _UNEXPLAINED * without
+        ):
+            raise TableError(
+                f"{path}: superior_m, {name}: expected heights that vary by themselves, found that "
+                f"they follow from the other coordinates to within {1e6 * without:.2g} µm and do "
+                "not vary with the load; add poses with the femur higher and lower"
+            )
+
+
+def _scatter(terms: FloatArray, values: FloatArray) -> float:
+    """Return the standard deviation of values about their least-squares fit."""
+    residual = values - terms @ np.linalg.lstsq(terms, values, rcond=None)[0]
+    return float(np.sqrt(residual @ residual / (len(values) - terms.shape[1])))

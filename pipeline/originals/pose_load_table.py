@@ -7,6 +7,8 @@ the tibial frame (x anterior, y superior, z lateral).
 
 from __future__ import annotations
 
+import re
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +20,7 @@ from pipeline.originals.pose_load_checks import (
     CONTACT_PART,
     TableError,
     check_columns,
+    check_heights,
     check_numbers,
     check_rows,
     check_signs,
@@ -107,6 +110,7 @@ def read_pose_loads(path: Path, side: str = "right") -> PoseLoads:
     if side == "left":
         rows = rows.assign(**{c: -rows[c] for c in _MIRRORED if c in rows.columns})
     check_rows(path, rows, side)
+    check_heights(path, rows)
     missing = tuple(name for name in QUANTITY_COLUMNS if name not in given)
     rows = rows.assign(
         **dict.fromkeys(missing, np.nan), load_N=rows["force_y_N"], status=OK, reason="",
@@ -125,15 +129,29 @@ def _read(path: Path) -> pd.DataFrame:
         if path.suffix == ".parquet":
             table = read_table(path)
         else:
-            table = pd.read_csv(path, comment="#", skipinitialspace=True, index_col=False)
+            with warnings.catch_warnings():
+                # Cells without a name would else be left out, and the others read as they come.
+                warnings.simplefilter("error", pd.errors.ParserWarning)
+                table = pd.read_csv(path, comment="#", skipinitialspace=True, index_col=False)
     except OSError as error:
         raise TableError(f"{path}: cannot be read ({error.strerror}); correct its name") from error
+    except pd.errors.ParserWarning as error:
+        raise TableError(
+            f"{path}: expected as many cells in a row as names, found more; save the table with "
+            "commas between cells, and decimal points"
+        ) from error
     except (StoreError, ValueError) as error:
         told = " ".join(str(error).split())
         raise TableError(f"{path}: expected a table (CSV or .parquet), found: {told}") from error
     if table.empty:
         raise TableError(f"{path}: expected rows of poses and loads, found none")
-    return table.rename(columns=lambda name: str(name).strip())
+    table = table.rename(columns=lambda name: str(name).strip())
+    if len(table.columns) == 1 and (found := re.search("[;\t]", table.columns[0])):
+        raise TableError(
+            f"{path}: expected columns parted by commas, found {found[0]!r} between them; save the "
+            "table with commas, and decimal points"
+        )
+    return table
 
 
 def _in_si(path: Path, raw: pd.DataFrame) -> tuple[dict[str, pd.Series], tuple[str, ...]]:
@@ -177,7 +195,8 @@ def _numbers(path: Path, column: pd.Series) -> pd.Series:
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0])
         raise TableError(
-            f"{path}: row {row + 1}, {column.name}: expected a number, found {column.iloc[row]!r}"
+            f"{path}: row {row + 1}, {column.name}: expected a number with a decimal point, found "
+            f"{column.iloc[row]!r}"
         )
     return found
 

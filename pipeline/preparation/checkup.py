@@ -17,10 +17,11 @@ from pydantic import ValidationError
 from pipeline.config import ConfigError, explanations, load_config, read_tree, tuples_of
 from pipeline.originals.original import Knee
 from pipeline.originals.table_original import build_original, completed
-from pipeline.preparation.domain_checkup import check_domain
+from pipeline.preparation.domain_checkup import check_bounds, check_domain
 from pipeline.preparation.mesh_checkup import Remark, check_meshes
 from pipeline.schema import Config
 from pipeline.simulation import gait_cycle, gait_ligaments
+from pipeline.store.samples import loads_of
 
 #: Poisson's ratio beyond which the layer is stiffened by confinement more than twelvefold.
 _CONFINED = 0.485
@@ -126,7 +127,10 @@ def _check_knee(config: Config, *, deep: bool) -> tuple[list[Remark], dict[str, 
     # What is doubtful about the meshes has been said; the rest is about thickness or table.
     remarks = [Remark("warning", about, str(one.message)) for one in caught]
     if not isinstance(original, Knee):
-        text = f"{complete.original.file}: {len(original.table.rows)} rows can be used"
+        rows = original.table.rows
+        for name, own in rows.groupby("compartment"):
+            remarks += check_bounds(complete, loads_of(own), str(name))
+        text = f"{complete.original.file}: {len(rows)} rows can be used"
         return [*remarks, Remark("note", about, text)], {}
     more, figures = check_domain(config, original, deep=deep)
     return remarks + more, figures

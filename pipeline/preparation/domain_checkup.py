@@ -124,15 +124,7 @@ def _check_draws(config: Config, knee: Knee, table: pd.DataFrame) -> list[Remark
         if answered.empty:
             continue
         loads = loads_of(answered)
-        reasons = infeasibility(loads, config.feasibility, config.feasibility.margin)
-        outside = [reason for reason in reasons if reason]
-        if len(outside) > _MOST * len(answered):
-            text = (
-                f"{len(outside)} of {len(answered)} poses within the domain break the bounds for "
-                f"the {name} compartment, for example: {outside[0]}; widen [feasibility], or "
-                "narrow [space]"
-            )
-            remarks.append(Remark("warning", "[feasibility]", text))
+        remarks += check_bounds(config, loads, name)
         over = _over_rim(knee, loads)
         if over > _MANY * len(answered):
             text = (
@@ -142,6 +134,19 @@ def _check_draws(config: Config, knee: Knee, table: pd.DataFrame) -> list[Remark
             )
             remarks.append(Remark("warning", "[space]", text))
     return remarks
+
+
+def check_bounds(config: Config, loads: FloatArray, name: str) -> list[Remark]:
+    """Return a warning if most loads (N, 12) of a compartment would not be learnt from."""
+    reasons = infeasibility(loads, config.feasibility, config.feasibility.margin)
+    outside = [reason for reason in reasons if reason]
+    if len(outside) <= _MOST * len(loads):
+        return []
+    text = (
+        f"{len(outside)} of {len(loads)} poses within the domain break the bounds for the {name} "
+        f"compartment, for example: {outside[0]}; widen [feasibility], or narrow [space]"
+    )
+    return [Remark("warning", "[feasibility]", text)]
 
 
 def _over_rim(knee: Knee, loads: FloatArray) -> int:

@@ -125,6 +125,13 @@ def _check_pair(femur: TriangleMesh, tibia: TriangleMesh, split: Any) -> list[Re
             "check unit and axes of both, and that they are of one knee"
         )
         remarks.append(Remark("warning", "[knee]", text))
+    heights = [1e3 * float(np.ptp(mesh.vertices[:, 1])) for mesh in (femur, tibia)]
+    if heights[0] < heights[1]:
+        text = (
+            f"the femur is {heights[0]:.0f} mm high, the tibia {heights[1]:.0f} mm, and a "
+            "plateau is lower than its condyles: check that the files are not exchanged, and axes"
+        )
+        remarks.append(Remark("warning", "[knee]", text))
     if faces_backwards(femur):
         text = (
             "the femur seems to face backwards: its trochlea is posterior; turn it by half about "

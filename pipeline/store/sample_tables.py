@@ -39,7 +39,7 @@ def tables_of(source: Path, wanted: Sequence[str] = ()) -> dict[str, Path]:
     if source.is_dir():
         files = [*sorted((source / "samples").glob("*.parquet")), *sorted(source.glob("*.parquet"))]
     else:
-        files = [source]
+        files = [source] if source.is_file() and source.suffix == ".parquet" else []
     found = {file.stem: file for file in files}
     if not found:
         raise StoreError(

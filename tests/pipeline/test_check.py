@@ -12,6 +12,7 @@ from pipeline.config import load_config
 from pipeline.preparation import domain_checkup
 from pipeline.preparation.checkup import check_study
 from pipeline.preparation.expected_time import stages_of
+from pipeline.store.sample_tables import export_tables
 
 
 @pytest.fixture(scope="module")
@@ -124,6 +125,26 @@ def test_femur_of_another_size(study, tmp_path, shapes):
     path = study()
     export(shapes["femur"], tmp_path / "femur.ply", scale=1.8)
     assert any("mm wide, the tibia" in text for text in told(path, "warning"))
+
+
+def test_exchanged_files(study, tmp_path, shapes):
+    """The tibia's file as the femur, turned as its facing asks, and the reverse."""
+    path = study()
+    export(shapes["tibia"], tmp_path / "femur.ply", turn=(1, -1, -1))
+    export(shapes["femur"], tmp_path / "tibia.ply", turn=(1, -1, -1))
+    assert any("the files are not exchanged" in text for text in told(path, "warning"))
+
+
+def test_table_whose_rows_break_the_bounds(tiny_run, tmp_path):
+    export_tables(tiny_run, "csv", tmp_path / "table.csv", wanted=["first"])
+    path = tmp_path / "study.toml"
+    original = {"kind": "table", "file": "table.csv"}
+    for bound, count in ((10.0, 0), (1e-6, 2)):
+        tree = {"original": original, "feasibility": {"ap_ratio": bound, "ml_ratio": 10.0}}
+        path.write_text(tomli_w.dumps(tree), encoding="utf-8")
+        found = [text for text in told(path, "warning") if text.startswith("[feasibility]")]
+        assert len(found) == count
+        assert all("AP force over axial load" in text for text in found)
 
 
 def test_side_against_the_file_name(study, tmp_path):

@@ -56,6 +56,15 @@ def test_a_killed_process_costs_only_what_it_had_begun(tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore:workers were lost")
+def test_what_killed_its_process_is_not_begun_again_in_this_one(tmp_path):
+    """Also if it is the only job that is left."""
+    execution = Execution(2)
+    execution.map(jobs.double, JOBS)  # starts the processes
+    job = partial(jobs.process_after_a_death, str(tmp_path / "mark"))
+    assert os.getpid() not in execution.map(job, [(0,), (2,)])
+
+
+@pytest.mark.filterwarnings("ignore:workers were lost")
 def test_processes_that_die_again_and_again_end_the_work(monkeypatch):
     monkeypatch.setattr(module, "_REPEATS", 1)
     with pytest.raises(ExecutionError, match=r"lost 2 times .*run out of memory"):

@@ -267,6 +267,28 @@ def test_questions_have_defaults(folder, monkeypatch, capsys):
     assert captured.err.count("Which knee (right, left) [right]: ") == 2
 
 
+def test_answers_of_no_use_are_asked_for_again(folder, monkeypatch, capsys):
+    answer(
+        monkeypatch,
+        *("none.stl", "femur.stl", ""),
+        *("", "x,x,z", "x,y,z", "", "front,up,right", ""),
+        *("", "cartilage", "", "six", "-2", "6,5", "6.5"),
+    )
+    assert main(["init"]) == 0
+    assert load_config(folder / "mine.toml").contact.thickness_mm == 6.5
+    told = capsys.readouterr().err
+    assert "none.stl: no such file" in told
+    for wrong in ("'x,x,z'", "'front,up,right'", "'six'", "'-2'", "'6,5'"):
+        assert f"found {wrong}\n" in told
+
+
+def test_a_side_taken_from_the_names_is_told(folder, capsys):
+    (folder / "femur.stl").rename(folder / "femur-L.stl")
+    flags = ["--femur", "femur-L.stl", "--tibia", "tibia.stl", "--material", "cartilage", "--yes"]
+    assert main(["init", *flags]) == 0
+    assert "side: left, as the files are named" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("answers", [(), ("", ""), ("", "", "", "", "", "", "right")])
 def test_answers_that_end_leave_nothing(folder, monkeypatch, capsys, answers):
     answer(monkeypatch, *answers)

@@ -189,6 +189,38 @@ def test_mistake_is_named_in_a_sentence(tmp_path, name):
     assert told in refused(tmp_path, change(table()))
 
 
+@pytest.mark.parametrize(
+    ("form", "told"),
+    [
+        ({"sep": ";"}, "expected columns parted by commas, found ';'"),
+        ({"sep": ";", "decimal": ","}, "expected as many cells in a row as names, found more"),
+        ({"sep": "\t"}, "expected columns parted by commas, found '\\t'"),
+        ({"decimal": ","}, "expected a number with a decimal point, found '0,"),
+    ],
+)
+def test_tables_of_other_countries(tmp_path, form, told):
+    path = tmp_path / "t.csv"
+    table().to_csv(path, index=False, **form)
+    with pytest.raises(TableError) as caught:
+        read_pose_loads(path)
+    assert told in str(caught.value)
+
+
+@pytest.mark.parametrize("stiffness", [np.inf, 5e7, 1e6])  # N/m; none, polyethylene, soft
+def test_heights_that_do_not_vary_with_the_load(tmp_path, stiffness):
+    """Poses along a path with heights of their own, or none but errors of 5 µm."""
+    rows = table(200)
+    errors = 5e-6 * np.random.default_rng(1).standard_normal(len(rows))
+    path = 0.03 + 2e-3 * np.sin(2.0 * rows["flexion_rad"]) + errors
+    rows["superior_m"] = path - rows["force_y_N"] / stiffness
+    if np.isfinite(stiffness):
+        assert len(read_pose_loads(write(tmp_path, rows)).rows) == 400
+    else:
+        assert "superior_m, medial: expected heights that vary by themselves" in refused(
+            tmp_path, rows
+        )
+
+
 def test_files_that_are_no_tables(tmp_path):
     with pytest.raises(TableError, match=r"none\.csv: cannot be read \(No such file"):
         read_pose_loads(tmp_path / "none.csv")

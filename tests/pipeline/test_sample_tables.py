@@ -67,7 +67,7 @@ def test_summary_of_a_run(tiny_run):
 def test_summary_on_the_command_line(run_copy, capsys):
     damaged = run_copy / "samples" / "kept.parquet"
     damaged.write_bytes(damaged.read_bytes()[:-9])
-    assert main(["samples", "summary", str(run_copy)]) == 0
+    assert main(["samples", "summary", str(run_copy)]) == 2
     text = capsys.readouterr().out
     assert "first: 120 rows, 120 ok, 0 failed; checksum: matches" in text
     assert "kept: damaged: " in text
@@ -119,5 +119,8 @@ def test_what_is_not_there_is_named(tiny_run, tmp_path):
     with pytest.raises(StoreError, match="expected a run directory with tables in samples/"):
         summary(tmp_path)
     (tmp_path / "a.csv").write_text("")
+    for source in ("none.parquet", "a.csv"):
+        with pytest.raises(StoreError, match=r"expected a run directory .* or a Parquet file"):
+            summary(tmp_path / source)
     with pytest.raises(ValueError, match=r"a\.csv: expected a folder for \d+ tables, found a file"):
         export_tables(tiny_run, "csv", tmp_path / "a.csv")
