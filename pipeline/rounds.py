@@ -33,6 +33,8 @@ class Sampled:
         The design.
     training : DataFrame
         Evaluated samples for stage g.
+    evaluated : DataFrame
+        All samples that were evaluated over the box, feasible or not.
     early : TrainedKnee
         Surrogates of the last round's stage c.
     counts : dict
@@ -43,6 +45,7 @@ class Sampled:
 
     candidates: pd.DataFrame
     training: pd.DataFrame
+    evaluated: pd.DataFrame
     early: stages.TrainedKnee
     counts: dict[str, Any]
     curve: list[dict[str, Any]]
@@ -97,7 +100,8 @@ def sample_knee(run: Run, knee: Original, space: SampleSpace) -> Sampled:
                 (full & (along["compartment"].isin((name,)) | (name == "total"))).sum()
             )
         training = pd.concat([training, along], ignore_index=True)
-    return Sampled(candidates, training, early, counts, curve)
+    everywhere = pd.concat([first, evaluated], ignore_index=True)
+    return Sampled(candidates, training, everywhere, early, counts, curve)
 
 
 def _evaluate_kept(

@@ -15,6 +15,7 @@ import pandas as pd
 import surrogates
 from pipeline import knee_samples, stages
 from pipeline.assessment import assess, prediction_table
+from pipeline.domains import learn_domains
 from pipeline.extra_samples import reference_kind, samples_for
 from pipeline.files import writing
 from pipeline.gait import simulate_cycle
@@ -83,6 +84,8 @@ def _carry_out(run: Run, *, resume: bool) -> dict[str, Any]:
     sampled = sample_knee(run, knee, space)
     with run.timed("g: final surrogates"):
         trained, fitted_to = _fit_all(run, knee, sampled.training, space)
+    with run.timed("g: domains"):
+        trained = learn_domains(run, knee, space, trained, sampled)
     with run.timed("held-out samples"):
         held_out = run.table(
             "heldout",

@@ -309,6 +309,12 @@ class DesignConfig(Section):
         description="further samples along gait cycles with varied inputs, simulated with the last "
         "round's surrogates",
     )
+    domain_samples: int = Field(
+        1000,
+        ge=0,
+        description="samples of the whole box per compartment that no surrogate is fitted to: they "
+        "tell where it can be trusted; without, the bounds of [feasibility] alone do",
+    )
     load_spread: Positive = Field(
         1.0,
         description="the load's root of this degree is spread evenly: 1 the load itself, 2 its "

@@ -45,7 +45,9 @@ KEPT, DROPPED, EVALUATED = "kept", "dropped", "evaluated"
 ERROR_COLUMNS = tuple(f"error_{name}" for name in LOAD_COLUMNS)
 #: Role of a sample at the reference load, which only some formulations learn.
 REFERENCE = "reference"
-_HELD_OUT = 1
+_HELD_OUT, _DOMAIN = 1, 4
+#: The load's root of this degree is spread evenly over the samples of `domain_candidates`.
+_DOMAIN_SPREAD = 2.0
 
 
 class StageError(RuntimeError):
@@ -104,6 +106,20 @@ def held_out_samples(
                 f"candidates of the training design; choose another validation.kind"
             )
         parts.append(drawn[new])
+    return pd.concat(parts, ignore_index=True)
+
+
+def domain_candidates(space: SampleSpace, design: DesignConfig, seed: int) -> pd.DataFrame:
+    """Draw the samples of the whole box that tell where the surrogates hold.
+
+    A Sobol sequence of their own seed, the root of the load evenly: some are near first contact.
+    """
+    parts = []
+    sequences = np.random.SeedSequence([seed, _DOMAIN]).spawn(2)
+    for name, sequence in zip(COMPARTMENTS, sequences, strict=True):
+        generator = np.random.default_rng(sequence)
+        unit = unit_design("sobol", design.domain_samples, 6, generator)
+        parts.append(_candidates(space, unit, name, _DOMAIN_SPREAD))
     return pd.concat(parts, ignore_index=True)
 
 

@@ -6,7 +6,7 @@ What is learnt, and how, is in `formulations`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple, Self
 
@@ -19,7 +19,9 @@ from surrogates.compiled.compartments import ENERGY, INVERTED, POWER, ROOT, STIF
 from surrogates.compiled.knee import CompartmentArguments
 from surrogates.compiled.layout import new_work
 from surrogates.condyle_coordinates import CondyleCoordinates
-from surrogates.regressor import Regressor, linear_in
+from surrogates.domain import Domain
+from surrogates.regressor import Regressor
+from surrogates.regressor_arrays import arrays_of, part_of, regressors_of, under
 from surrogates.space import SampleSpace
 
 #: Formulations and their codes in the compiled evaluation.
@@ -36,6 +38,10 @@ FORMULATIONS = {
 PARTS = ("reference", "first", "second", "third")
 #: Outputs of each formulation, the regressors' one after the other.
 _OUTPUTS = {INVERTED: 12, ENERGY: 7, ROOT: 12, STIFFNESS: 12, POWER: 12}
+
+#: Part of the largest load by which the depth below first contact is measured, and the least fall
+#: of the height there [m].
+_SMALL_LOAD, _LEAST_FALL = 1e-3, 1e-9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -60,6 +66,8 @@ class CompartmentSurrogate:
         Middle and half range of the height or depth that is an input [m].
     regressors : tuple of Regressor
         `PARTS`; those that a formulation does not need have no outputs.
+    domain : Domain
+        What of the space the samples taught.
     """
 
     formulation: str
@@ -70,6 +78,7 @@ class CompartmentSurrogate:
     reference_root: float
     depth: FloatArray
     regressors: tuple[Regressor, Regressor, Regressor, Regressor]
+    domain: Domain = field(default_factory=Domain.whole_box)
 
     def __post_init__(self) -> None:
         code = FORMULATIONS[check_in("formulation", self.formulation, FORMULATIONS)]
@@ -107,10 +116,11 @@ class CompartmentSurrogate:
         constants = np.array(
             [self.code, self.largest, self.degree, self.reference_root, *self.depth]
         )
-        regressors = [regressor.arguments for regressor in self.regressors]
+        regressors = [r.arguments for r in (*self.regressors, self.domain.regressor)]
         return compiled.pack_compartment(
-            self.space.arguments, self.coordinates.arguments, constants, regressors
-        )
+            self.space.arguments, self.coordinates.arguments, constants, self.domain.limits,
+            regressors,
+        )  # fmt: skip
 
     @cached_property
     def workspace(self) -> int:
@@ -118,22 +128,26 @@ class CompartmentSurrogate:
         return int(compiled.workspace(self.arguments))
 
     def evaluate(self, coordinates: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return loads (12,), d(wrench)/d(pose) (6, 6) and scaled variables (6,) at a pose (6,).
+        """Return loads (12,), d(wrench)/d(pose) (6, 6) and variables (7,) at a pose (6,).
 
-        Outside the box the pose is held at its border, with its height over the path. Beyond the
+        The variables are those of `evaluate_batch`. Outside the box the pose is held at its border, with its height over the path. Beyond the
         largest load the height goes on along its tangent, whose turning with the other coordinates
         the jacobian leaves out. Out of contact the loads are zero, the centre of pressure is NaN
         and the last variable is -1.
         """
-        loads, jacobian, x = np.empty((1, 12)), np.empty((1, 6, 6)), np.empty((1, 6))
+        loads, jacobian, x = np.empty((1, 12)), np.empty((1, 6, 6)), np.empty((1, 7))
         self._fill(np.array(coordinates, dtype=np.float64)[None], loads, jacobian, x)
         return loads[0], jacobian[0], x[0]
 
     def evaluate_batch(self, poses: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return loads (N, 12), jacobians (N, 6, 6) and variables (N, 6) at poses (N, 6)."""
+        """Return loads (N, 12), jacobians (N, 6, 6) and variables (N, 7) at poses (N, 6).
+
+        The variables are the scaled ones of the box, `surrogates.space.VARIABLES`, and the
+        extrapolation (`surrogates.domain`): beyond 1 in size outside the trained domain.
+        """
         points = check_array("poses", poses, (None, 6))
         n = len(points)
-        filled = np.empty((n, 12)), np.empty((n, 6, 6)), np.empty((n, 6))
+        filled = np.empty((n, 12)), np.empty((n, 6, 6)), np.empty((n, 7))
         self._fill(points, *filled)
         return filled
 
@@ -189,23 +203,32 @@ class CompartmentSurrogate:
         """Return the predicted standard errors of the loads at poses (N, 6): (N, 12).
 
         An error of the height at a given load is one of the loads at a given height, by their
-        change with it. Zero out of contact; NaN for formulations that predict none ("energy",
-        "root" and the stiffnesses).
+        change with it. Where a femur is expected to be lifted by less than the error of the height
+        of first contact, the loads of the remaining depth are the errors; zero where it is lifted
+        farther. Of the formulations that predict none ("energy", "root" and the stiffnesses) the
+        domain tells what is expected, and NaN if it does not know.
         """
         points = check_array("poses", poses, (None, 6))
-        loads, jacobian, _ = self.evaluate_batch(points)
+        loads, jacobian, x = self.evaluate_batch(points)
         if self.code == POWER:
-            return self._loads_error(points, loads)
+            return self._loads_error(points, loads) * self.domain.inflation
         if self.formulation != "inverted":
-            return np.full(loads.shape, np.nan)
+            return self.domain.standard_error(x)
         errors = np.zeros(loads.shape)
-        touching = np.flatnonzero(loads[:, 1] > 0.0)
-        if not len(touching):
-            return errors
-        points, loads, jacobian = points[touching], loads[touching], jacobian[touching]
+        touching = loads[:, 1] > 0.0
+        if touching.any():
+            chosen = points[touching], loads[touching], jacobian[touching]
+            errors[touching] = self._errors_in_contact(*chosen)
+        if not touching.all():
+            errors[~touching] = self._errors_out_of_contact(points[~touching])
+        return errors * self.domain.inflation
+
+    def _errors_in_contact(
+        self, points: FloatArray, loads: FloatArray, jacobian: FloatArray
+    ) -> FloatArray:
         axial = np.minimum(loads[:, 1], self.largest)
         height, beside = self._errors_beside_height(self._at_load(points, axial))
-        by_height = np.empty((len(touching), 12))
+        by_height = np.empty((len(points), 12))
         by_height[:, :6] = jacobian[:, :, 4]
         # Smaller steps are lost in the rounding of sums of large Kriging weights.
         step = 1e-3 * axial
@@ -213,7 +236,20 @@ class CompartmentSurrogate:
         by_height[:, 6:] = change[:, 6:] / (2.0 * step)[:, None] * by_height[:, 1:2]
         # The point is where the pose says, whatever the error of the learnt height.
         by_height -= self._by_lever(loads)
-        errors[touching] = np.hypot(beside, by_height * height[:, None])
+        return np.hypot(beside, by_height * height[:, None])
+
+    def _errors_out_of_contact(self, points: FloatArray) -> FloatArray:
+        """Return the loads of the depth by which the height of first contact may be too low."""
+        none = np.zeros(len(points))
+        touch, small = none, np.full(len(points), _SMALL_LOAD * self.largest)
+        heights = [self.at_load(points, load)[0][:, 4] for load in (touch, small)]
+        error, _ = self._errors_beside_height(self._at_load(points, touch))
+        depth = np.maximum(error - (points[:, 4] - heights[0]), 0.0)
+        fall = np.maximum(heights[0] - heights[1], _LEAST_FALL)
+        # The depth grows with the root of the load.
+        axial = np.minimum(_SMALL_LOAD * (depth / fall) ** self.degree, 1.0) * self.largest
+        errors = np.abs(self.at_load(points, axial)[1])
+        errors[:, 9:] = 0.0
         return errors
 
     def _errors_beside_height(self, level: _Level) -> tuple[FloatArray, FloatArray]:
@@ -285,6 +321,7 @@ class CompartmentSurrogate:
         constants = [self.largest, self.degree, self.reference_root, *self.depth]
         named: dict[str, NDArray[Any]] = {"constants": np.array(constants)}
         named |= under("coordinates", self.coordinates.to_arrays())
+        named |= under("domain", self.domain.to_arrays())
         return named | arrays_of(PARTS, self.regressors)
 
     @classmethod
@@ -308,6 +345,7 @@ class CompartmentSurrogate:
         return cls(
             formulation, space, coordinates, float(largest), float(degree), float(root),
             np.array(depth), (reference, first, second, third),
+            Domain.from_arrays(part_of(arrays, "domain")),
         )  # fmt: skip
 
 
@@ -323,39 +361,6 @@ class _Level(NamedTuple):
     lever: FloatArray
 
 
-def arrays_of(parts: Sequence[str], regressors: Sequence[Regressor]) -> dict[str, NDArray[Any]]:
-    """Return the arrays of the regressors that have outputs, under the names of their parts."""
-    named: dict[str, NDArray[Any]] = {}
-    for part, regressor in zip(parts, regressors, strict=True):
-        if regressor.outputs:
-            named |= under(part, regressor.to_arrays())
-    return named
-
-
-def regressors_of(arrays: Mapping[str, NDArray[Any]], inputs: Mapping[str, int]) -> list[Regressor]:
-    """Return the regressors of which `arrays_of` made arrays; `inputs`: of each part, how many."""
-    own = {part: part_of(arrays, part) for part in inputs}
-    return [Regressor.from_arrays(a) if a else no_outputs(inputs[p]) for p, a in own.items()]
-
-
 def writeable(arrays: Sequence[Any]) -> tuple[Any, ...]:
     """Return copies that compiled code takes for the same type as any other array."""
     return tuple(np.array(a) if isinstance(a, np.ndarray) else a for a in arrays)
-
-
-def no_outputs(inputs: int) -> Regressor:
-    """Return a regressor of `inputs` inputs and no outputs."""
-    none = np.empty(0)
-    scalings = np.zeros(inputs), np.ones(inputs), none, none
-    return linear_in("polynomial", scalings, np.zeros((1, inputs), np.int64), np.empty((0, 1)))
-
-
-def under(head: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """Return arrays under names that begin with `head`."""
-    return {f"{head}/{name}": array for name, array in arrays.items()}
-
-
-def part_of(arrays: Mapping[str, NDArray[Any]], part: str) -> dict[str, NDArray[Any]]:
-    """Return the arrays whose names begin with `part`, without it."""
-    head = part + "/"
-    return {name[len(head) :]: a for name, a in arrays.items() if name.startswith(head)}

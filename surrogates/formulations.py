@@ -29,10 +29,11 @@ from typing import NamedTuple
 import numpy as np
 
 from foundation.checks import FloatArray, check_array, check_in, check_number
-from surrogates.compartment import FORMULATIONS, CompartmentSurrogate, no_outputs
+from surrogates.compartment import FORMULATIONS, CompartmentSurrogate
 from surrogates.condyle_coordinates import CondyleCoordinates
 from surrogates.cross_validation import CrossCheck, Fitted, k_fold
 from surrogates.regressor import Regressor
+from surrogates.regressor_arrays import no_outputs
 from surrogates.space import SampleSpace
 
 #: Depths smaller than this part of the largest one say nothing of the secant stiffness.

@@ -17,6 +17,7 @@ from foundation.pose import Pose
 from surrogates.compartment import CompartmentSurrogate
 from surrogates.compiled import knee as compiled
 from surrogates.compiled.layout import new_work
+from surrogates.domain import Domain
 from surrogates.space import VARIABLES, SampleSpace
 
 #: What is done with a pose outside the trained domain. Its loads are always those of the nearest
@@ -84,14 +85,14 @@ class KneeSurrogate:
         return self._evaluate(pose)
 
     def _evaluate(self, pose: Pose) -> tuple[ContactLoads, FloatArray]:
-        loads, jacobian, x = np.empty((2, 12)), np.empty((2, 6, 6)), np.empty((2, 6))
+        loads, jacobian, x = np.empty((2, 12)), np.empty((2, 6, 6)), np.empty((2, 7))
         medial, lateral = self.arguments
         outside = compiled.knee_loads(pose.array, medial, lateral, loads, jacobian, x, self._work)
-        flags = flags_outside(self, x, calls=2) if outside else ()
+        flags = flags_outside(self, x, loads, calls=2) if outside else ()
         return ContactLoads.trusted(loads[0], loads[1], flags), jacobian[0] + jacobian[1]
 
     def evaluate_batch(self, poses: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return loads (N, 2, 12), jacobians (N, 2, 6, 6) and scaled variables (N, 2, 6) at poses.
+        """Return loads (N, 2, 12), jacobians (N, 2, 6, 6) and scaled variables (N, 2, 7) at poses.
 
         Parameters
         ----------
@@ -104,8 +105,9 @@ class KneeSurrogate:
             Of each compartment, in the order of `foundation.loads.LOAD_COLUMNS`.
         jacobian : (N, 2, 6, 6) float64
             d(wrench of the compartment)/d(pose coordinates).
-        variables : (N, 2, 6) float64
-            `surrogates.space.VARIABLES`, scaled: beyond 1 in size outside the trained domain.
+        variables : (N, 2, 7) float64
+            `surrogates.space.VARIABLES`, scaled, and the extrapolation (`surrogates.domain`):
+            beyond 1 in size outside the trained domain.
 
         Raises
         ------
@@ -116,11 +118,11 @@ class KneeSurrogate:
         """
         points = check_array("poses", poses, (None, 6))
         n = len(points)
-        loads, jacobian, x = np.empty((n, 2, 12)), np.empty((n, 2, 6, 6)), np.empty((n, 2, 6))
+        loads, jacobian, x = np.empty((n, 2, 12)), np.empty((n, 2, 6, 6)), np.empty((n, 2, 7))
         compiled.knee_loads_of_all(points, *self.arguments, loads, jacobian, x, self._work)
         if self.outside != "clamp":
             for row in np.flatnonzero((np.abs(x) > 1.0 + _TOLERANCE).any(axis=(1, 2))):
-                flags_outside(self, x[row])
+                flags_outside(self, x[row], loads[row])
         return loads, jacobian, x
 
     def standard_error(self, pose: Pose) -> FloatArray:
@@ -137,8 +139,9 @@ class KneeSurrogate:
         """
         poses = pose.array[None]
         errors = np.concatenate([self.compartment(n).standard_error(poses) for n in COMPARTMENTS])
-        x = np.concatenate([self.compartment(n).evaluate_batch(poses)[2] for n in COMPARTMENTS])
-        flags_outside(self, x)
+        found = [self.compartment(n).evaluate_batch(poses) for n in COMPARTMENTS]
+        x = np.concatenate([variables for _, _, variables in found])
+        flags_outside(self, x, np.concatenate([loads for loads, _, _ in found]))
         errors[(np.abs(x) > 1.0 + _TOLERANCE).any(axis=1)] = np.nan
         return errors
 
@@ -166,13 +169,18 @@ class KneeSurrogate:
         """Sample space of each compartment."""
         return self.medial.space, self.lateral.space
 
+    @property
+    def domains(self) -> tuple[Domain, Domain]:
+        """What of its space each compartment's samples taught."""
+        return self.medial.domain, self.lateral.domain
+
     def compartment(self, name: str) -> CompartmentSurrogate:
         """Return the surrogate of one compartment, "medial" or "lateral"."""
         surrogate: CompartmentSurrogate = getattr(self, check_in("name", name, COMPARTMENTS))
         return surrogate
 
 
-class _Domain(Protocol):
+class _Trained(Protocol):
     """What a knee's surrogate says of its domain."""
 
     @property
@@ -181,23 +189,39 @@ class _Domain(Protocol):
     @property
     def spaces(self) -> tuple[SampleSpace, SampleSpace]: ...
 
+    @property
+    def domains(self) -> tuple[Domain, Domain]: ...
 
-def flags_outside(knee: _Domain, x: FloatArray, calls: int = 1) -> tuple[str, ...]:
-    """Say by how much the scaled variables (2, 6) leave the box that a knee was trained in.
 
-    A warning names the user's line, `calls` calls above this one's caller.
+def flags_outside(
+    knee: _Trained, x: FloatArray, loads: FloatArray, calls: int = 1
+) -> tuple[str, ...]:
+    """Say how a pose leaves the domain that a knee was trained in.
+
+    Parameters
+    ----------
+    knee : KneeSurrogate or WholeKneeSurrogate
+        Who was asked.
+    x : (2, 7) float64
+        Scaled variables and extrapolation of both compartments.
+    loads : (2, 12) float64
+        Loads of both compartments.
+    calls : int
+        A warning names the user's line, `calls` calls above this one's caller.
 
     Raises
     ------
     OutsideDomainError
-        If they do and the knee's `outside` is "error".
+        If the pose is outside and the knee's `outside` is "error".
     """
     if np.abs(x).max() <= 1.0 + _TOLERANCE:
         return ()
     flags = tuple(
-        f"{name}: outside the trained domain, {text} beyond"
-        for name, space, row in zip(COMPARTMENTS, knee.spaces, x, strict=True)
-        for text in _excesses(space, row)
+        f"{name}: outside the trained domain, {text}"
+        for name, space, domain, row, own in zip(
+            COMPARTMENTS, knee.spaces, knee.domains, x, loads, strict=True
+        )
+        for text in _excesses(space, domain, row, own)
     )
     if knee.outside == "error":
         raise OutsideDomainError("pose: " + "; ".join(flags))
@@ -206,15 +230,17 @@ def flags_outside(knee: _Domain, x: FloatArray, calls: int = 1) -> tuple[str, ..
     return flags
 
 
-def _excesses(space: SampleSpace, x: FloatArray) -> list[str]:
+def _excesses(space: SampleSpace, domain: Domain, x: FloatArray, loads: FloatArray) -> list[str]:
     centre, half = space.centre_and_half
     found = []
-    for k in np.flatnonzero(np.abs(x) > 1.0 + _TOLERANCE):
+    for k in np.flatnonzero(np.abs(x[:6]) > 1.0 + _TOLERANCE):
         name = VARIABLES[k]
         if name == "root_load":
             load = (centre[k] + half[k] * x[k]) ** 2
-            found.append(f"axial load of {load:.0f} N, {load - space.load[1]:.0f} N")
+            found.append(f"axial load of {load:.0f} N, {load - space.load[1]:.0f} N beyond")
         else:
             factor, unit = _TO_PEOPLE[name]
-            found.append(f"{name} by {(abs(x[k]) - 1.0) * half[k] * factor:.3g} {unit}")
+            found.append(f"{name} by {(abs(x[k]) - 1.0) * half[k] * factor:.3g} {unit} beyond")
+    if x[6] > 1.0 + _TOLERANCE:
+        found.append(domain.reason(x, loads))
     return found

@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foundation.checks import FloatArray, check_array, check_in
-from surrogates.compartment import CompartmentSurrogate, no_outputs
+from surrogates.compartment import CompartmentSurrogate
 from surrogates.condyle_coordinates import CondyleCoordinates
 from surrogates.regressor import CORRELATIONS, Regressor, linear_in
+from surrogates.regressor_arrays import no_outputs
 from surrogates.space import SampleSpace
 from surrogates.training import polynomial_exponents
 

@@ -31,17 +31,14 @@ from numpy.typing import ArrayLike, NDArray
 from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
 from foundation.loads import COMPARTMENTS, ContactLoads
 from foundation.pose import Pose
-from surrogates.compartment import (
-    CompartmentSurrogate,
-    arrays_of,
-    regressors_of,
-    writeable,
-)
+from surrogates.compartment import CompartmentSurrogate, writeable
 from surrogates.compiled import whole_knee as compiled
 from surrogates.compiled.layout import new_work
 from surrogates.condyle_coordinates import CondyleCoordinates
+from surrogates.domain import Domain
 from surrogates.knee import OUTSIDE, KneeSurrogate, flags_outside
 from surrogates.regressor import Regressor
+from surrogates.regressor_arrays import arrays_of, part_of, regressors_of, under
 from surrogates.space import SampleSpace
 
 #: Formulations and their codes in the compiled evaluation.
@@ -84,6 +81,8 @@ class WholeKneeSurrogate:
         Middle and half range of the heights of the samples over the path [m].
     regressors : tuple of Regressor
         `PARTS`; those that a formulation does not need have no outputs.
+    domains : tuple of Domain
+        What of the space the samples taught of each compartment.
     header : mapping
         What the file of the surrogate tells of it: names, family, errors, provenance.
     outside : {"clamp", "warning", "error"}
@@ -96,6 +95,9 @@ class WholeKneeSurrogate:
     degree: float
     depth: FloatArray
     regressors: tuple[Regressor, Regressor, Regressor]
+    domains: tuple[Domain, Domain] = field(
+        default_factory=lambda: (Domain.whole_box(), Domain.whole_box())
+    )
     header: Mapping[str, Any] = field(default_factory=dict)
     outside: str = "clamp"
 
@@ -143,11 +145,11 @@ class WholeKneeSurrogate:
             If the pose is outside the trained domain and `outside` is "error".
         """
         loads, jacobian, x = self.fill(pose.array[None])
-        flags = flags_outside(self, x[0])
+        flags = flags_outside(self, x[0], loads[0])
         return ContactLoads.trusted(loads[0, 0], loads[0, 1], flags), jacobian[0].sum(axis=0)
 
     def evaluate_batch(self, poses: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return loads (N, 2, 12), jacobians (N, 2, 6, 6) and scaled variables (N, 2, 6) at poses.
+        """Return loads (N, 2, 12), jacobians (N, 2, 6, 6) and scaled variables (N, 2, 7) at poses.
 
         As `KneeSurrogate.evaluate_batch`.
 
@@ -160,14 +162,14 @@ class WholeKneeSurrogate:
         """
         filled = self.fill(check_array("poses", poses, (None, 6)))
         if self.outside != "clamp":
-            for x in filled[2]:
-                flags_outside(self, x)
+            for loads, _, x in zip(*filled, strict=True):
+                flags_outside(self, x, loads)
         return filled
 
     def fill(self, poses: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return what `evaluate_batch` does, whatever the domain."""
         n = len(poses)
-        filled = np.empty((n, 2, 12)), np.empty((n, 2, 6, 6)), np.empty((n, 2, 6))
+        filled = np.empty((n, 2, 12)), np.empty((n, 2, 6, 6)), np.empty((n, 2, 7))
         compiled.whole_knee_loads_of_all(poses, self.arguments, *filled, self._work)
         return filled
 
@@ -178,17 +180,19 @@ class WholeKneeSurrogate:
     def standard_errors(self, poses: ArrayLike) -> FloatArray:
         """Return the predicted standard errors of the loads at poses (N, 6): (N, 2, 12).
 
-        NaN of the inverted formulations, which predict none.
+        Those of the inverted formulations are what the domains expect; NaN without these.
         """
         points = check_array("poses", poses, (None, 6))
         if self.code != compiled.PLAIN:
-            return np.full((len(points), 2, 12), np.nan)
+            x = self.fill(points)[2]
+            parts = [domain.standard_error(x[:, c]) for c, domain in enumerate(self.domains)]
+            return np.stack(parts, axis=1)
         u, height, _ = self.coordinates.variables(self.space.held(points))
         inputs = np.column_stack([u, (height - self.depth[0]) / self.depth[1]])
         errors = self.regressors[0].standard_error(inputs).reshape(-1, 2, 12)
         size = np.abs(self.fill(points)[0][:, :, :9])
         errors[:, :, :9] *= self.degree * size ** (1.0 - 1.0 / self.degree)
-        return errors
+        return errors * np.stack([domain.inflation for domain in self.domains])
 
     def compartment(self, name: str) -> CompartmentView:
         """Return what concerns one compartment, "medial" or "lateral"."""
@@ -224,11 +228,15 @@ class WholeKneeSurrogate:
         """What `compiled.whole_knee.whole_knee_loads` takes between pose and loads."""
         constants = np.array([self.code, self.largest, self.degree, *self.depth])
         regressors = tuple(regressor.arguments for regressor in self.regressors)
+        domains = tuple(
+            (np.array(domain.limits), domain.regressor.arguments) for domain in self.domains
+        )
         return (
             writeable(self.space.arguments),
             writeable(self.coordinates.arguments),
             constants,
             *regressors,
+            domains,
         )
 
     @cached_property
@@ -243,7 +251,10 @@ class WholeKneeSurrogate:
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return all but space and header as plain arrays; the inverse of `from_arrays`."""
         constants = np.array([self.largest, self.degree, *self.depth])
-        return {"constants": constants} | arrays_of(PARTS, self.regressors)
+        named = {"constants": constants} | arrays_of(PARTS, self.regressors)
+        for name, domain in zip(COMPARTMENTS, self.domains, strict=True):
+            named |= under(f"domain/{name}", domain.to_arrays())
+        return named
 
     @classmethod
     def from_arrays(
@@ -263,7 +274,13 @@ class WholeKneeSurrogate:
         return cls(
             formulation, space, float(largest), float(degree), np.array(depth),
             (first, second, third),
+            (_domain(arrays, "medial"), _domain(arrays, "lateral")),
         )  # fmt: skip
+
+
+def _domain(arrays: Mapping[str, NDArray[Any]], name: str) -> Domain:
+    """Return the domain of a compartment from the arrays of a whole knee."""
+    return Domain.from_arrays(part_of(arrays, f"domain/{name}"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -291,13 +308,18 @@ class CompartmentView:
         """Where the knee's samples were drawn."""
         return self.knee.space
 
+    @property
+    def domain(self) -> Domain:
+        """What of the space the samples taught of the compartment."""
+        return self.knee.domains[self.place]
+
     def evaluate(self, coordinates: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return loads (12,), d(wrench)/d(pose) (6, 6) and scaled variables (6,) at a pose (6,)."""
+        """Return loads (12,), d(wrench)/d(pose) (6, 6) and scaled variables (7,) at a pose."""
         loads, jacobian, x = self.evaluate_batch(np.asarray(coordinates)[None])
         return loads[0], jacobian[0], x[0]
 
     def evaluate_batch(self, poses: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return loads (N, 12), jacobians (N, 6, 6) and variables (N, 6) at poses (N, 6)."""
+        """Return loads (N, 12), jacobians (N, 6, 6) and variables (N, 7) at poses (N, 6)."""
         loads, jacobian, x = self.knee.fill(check_array("poses", poses, (None, 6)))
         return loads[:, self.place], jacobian[:, self.place], x[:, self.place]
 

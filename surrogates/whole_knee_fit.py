@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from foundation.checks import FloatArray, check_array, check_in
 from foundation.loads import COMPARTMENTS
-from surrogates.compartment import no_outputs
+
 from surrogates.condyle_coordinates import CondyleCoordinates
 from surrogates.cross_validation import CrossCheck
 from surrogates.formulations import (
@@ -21,6 +21,7 @@ from surrogates.formulations import (
     quantities_of,
     ratios_of,
 )
+from surrogates.regressor_arrays import no_outputs
 from surrogates.space import SampleSpace
 from surrogates.whole_knee import (
     KNEE_FORMULATIONS,

@@ -65,7 +65,7 @@ def knee_arguments(
     """Return the arguments of `knee_derivative`; `work` is the surrogate's scratch."""
     return KneeArguments(
         medial, lateral, problem, stop_outside, bool(has_wrench(medial, lateral)), np.empty(6),
-        np.empty((2, 12)), np.empty((2, 6, 6)), np.empty((2, 6)), np.empty(6), np.empty((6, 6)),
+        np.empty((2, 12)), np.empty((2, 6, 6)), np.empty((2, 7)), np.empty(6), np.empty((6, 6)),
         np.empty(SCRATCH), work,
     )  # fmt: skip
 

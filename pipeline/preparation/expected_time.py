@@ -73,6 +73,7 @@ def stages_of(config: Config, per_load: float = 12.0) -> list[Stage]:
     return [
         *stages,
         Stage("g: final surrogates", seconds=sum(2 * _fit(config, f, known) for f in families)),
+        Stage("g: domains", 2 * design.domain_samples, per_load, 2.0 * len(families)),
         Stage("held-out samples", 2 * validation.points, per_load),
         Stage("validation", seconds=1.0),
         Stage("h: gait simulation", cycles, cycle, 10.0),

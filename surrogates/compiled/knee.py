@@ -15,13 +15,15 @@ from numpy.typing import NDArray
 from foundation.checks import FloatArray
 from surrogates.compiled.compartments import INVERTED, compartment_loads, compartment_workspace
 from surrogates.compiled.compiling import entry, kernel
+from surrogates.compiled.domain import DOMAIN_SCRATCH, extrapolation
 from surrogates.compiled.lanes import LANES
-from surrogates.compiled.layout import Arguments, new_work
+from surrogates.compiled.layout import Arguments, new_work, workspace_size
 from surrogates.compiled.wrenches import compartment_wrench
 
-_PARTS = 4
-#: Places in `geometry`: knots of both paths, constants, lever, centre, middle, half, box.
-_KNOTS, _CONSTANTS, _LEVER, _CENTRE, _MIDDLE, _HALF, _BOX, _PATHS = 0, 2, 8, 9, 12, 17, 22, 34
+_PARTS = 5
+#: Places in `geometry`: knots of both paths, constants, lever, centre, middle, half, box, limits.
+_KNOTS, _CONSTANTS, _LEVER, _CENTRE, _MIDDLE, _HALF, _BOX = 0, 2, 8, 9, 12, 17, 22
+_LIMITS, _PATHS = 34, 37
 #: Places in `layouts`: first places of each regressor's layout, first rows of its numbers, layouts.
 _ROWS, _LAYOUTS = _PARTS + 1, 2 * (_PARTS + 1)
 _TOLERANCE = 1e-9
@@ -33,11 +35,12 @@ class CompartmentArguments(NamedTuple):
     Parameters
     ----------
     geometry : (G,) float64
-        Box, condyle's coordinates and constants of `compartments.compartment_loads`.
+        Box, condyle's coordinates and constants of `compartments.compartment_loads`, limits of
+        `domain.extrapolation`.
     layouts : (L,) int64
-        `Arguments.layout` of the four regressors.
+        `Arguments.layout` of the five regressors, the last that of the domain.
     numbers : (R, 8) float64
-        `Arguments.numbers` of the four regressors.
+        `Arguments.numbers` of the same.
     """
 
     geometry: FloatArray
@@ -49,13 +52,14 @@ def pack_compartment(
     space: Sequence[FloatArray],
     coordinates: Sequence[FloatArray | float],
     constants: FloatArray,
+    limits: FloatArray,
     regressors: Sequence[Arguments],
 ) -> CompartmentArguments:
     """Return the arguments of a compartment; see `compartments` for what they are made of."""
     box_knots, box_pieces, *box = space
     centre, knots, pieces, middle, half, lever = coordinates
     parts = (
-        [len(box_knots), np.size(knots)], constants, lever, centre, middle, half, *box,
+        [len(box_knots), np.size(knots)], constants, lever, centre, middle, half, *box, limits,
         box_knots, box_pieces, knots, pieces,
     )  # fmt: skip
     geometry = np.concatenate([np.ravel(np.asarray(part, dtype=np.float64)) for part in parts])
@@ -104,16 +108,24 @@ def _unpacked(packed):
 
 @kernel
 def _packed_loads(pose, packed, loads, jacobian, x, work):
-    """Unpack the arguments of `compartment_loads` and call it."""
+    """Unpack the arguments of `compartment_loads`, call it and return the extrapolation.
+
+    Where x has a seventh number, this is filled with the extrapolation.
+    """
     compartment_loads(pose, *_unpacked(packed), loads, jacobian, x, work)
+    limits = packed.geometry[_LIMITS:_PATHS]
+    found = extrapolation(x, loads, limits, _regressor(_PARTS - 1, packed), work)
+    if x.size > 6:
+        x[6] = found
+    return found
 
 
 @kernel
 def is_outside(x):
-    """Return whether scaled variables (2, 6) leave the trained domain."""
+    """Return whether scaled variables (2, 6 or more) leave the box that a knee was trained in."""
     outside = False
     for c in range(2):
-        for k in range(6):
+        for k in range(x.shape[1]):
             # written so that NaN counts as outside
             outside = outside or not (abs(x[c, k]) <= 1.0 + _TOLERANCE)
     return outside
@@ -122,28 +134,31 @@ def is_outside(x):
 @entry
 def workspace(packed):
     """Return the size of the scratch that `knee_loads` needs for a compartment."""
-    return compartment_workspace(
+    parts = compartment_workspace(
         _regressor(0, packed), _regressor(1, packed), _regressor(2, packed), _regressor(3, packed)
     )
+    return max(parts, DOMAIN_SCRATCH + workspace_size(_regressor(_PARTS - 1, packed)))
 
 
 @entry
 def loads_of_compartment(poses, packed, loads, jacobian, x, work):
-    """Fill loads (N, 12), jacobian (N, 6, 6) and x (N, 6) of one compartment at poses (N, 6)."""
+    """Fill loads (N, 12), jacobian (N, 6, 6) and x (N, 7) of one compartment at poses (N, 6)."""
     for i in range(poses.shape[0]):
         _packed_loads(poses[i], packed, loads[i], jacobian[i], x[i], work)
 
 
 @entry
 def knee_loads(pose, medial, lateral, loads, jacobian, x, work):
-    """Fill loads (2, 12), jacobian (2, 6, 6) and x (2, 6) of both compartments at a pose (6,).
+    """Fill loads (2, 12), jacobian (2, 6, 6) and x (2, 7) of both compartments at a pose (6,).
 
-    `medial` and `lateral` are `CompartmentArguments`; all else is as in
-    `compartments.compartment_loads`. Returns whether the pose is outside the trained domain.
+    `medial` and `lateral` are `CompartmentArguments`; the last of x is the extrapolation (which an
+    x of (2, 6) goes without); all else is as in `compartments.compartment_loads`. Returns whether
+    the pose is outside the trained domain.
     """
-    _packed_loads(pose, medial, loads[0], jacobian[0], x[0], work)
-    _packed_loads(pose, lateral, loads[1], jacobian[1], x[1], work)
-    return is_outside(x)
+    first = _packed_loads(pose, medial, loads[0], jacobian[0], x[0], work)
+    second = _packed_loads(pose, lateral, loads[1], jacobian[1], x[1], work)
+    # written so that NaN counts as outside
+    return is_outside(x) or not max(first, second) <= 1.0 + _TOLERANCE
 
 
 @entry
@@ -160,17 +175,17 @@ def _packed_wrench(pose, packed, loads, x, work):
 
 @entry
 def knee_wrench(pose, medial, lateral, loads, x, work):
-    """Fill loads[:, :6] and x (2, 6) alone of a knee that `has_wrench`; see `knee_loads`.
+    """Fill loads[:, :6] and x[:, :6] alone of a knee that `has_wrench`; see `knee_loads`.
 
-    It takes about half the time.
+    It takes about half the time, and returns whether the pose is outside the box alone.
     """
     _packed_wrench(pose, medial, loads[0], x[0], work)
     _packed_wrench(pose, lateral, loads[1], x[1], work)
-    return is_outside(x)
+    return is_outside(x[:, :6])
 
 
 @entry
 def knee_loads_of_all(poses, medial, lateral, loads, jacobian, x, work):
-    """As `knee_loads` for poses (N, 6): loads (N, 2, 12), jacobian (N, 2, 6, 6), x (N, 2, 6)."""
+    """As `knee_loads` for poses (N, 6): loads (N, 2, 12), jacobian (N, 2, 6, 6), x (N, 2, 7)."""
     for i in range(poses.shape[0]):
         knee_loads(poses[i], medial, lateral, loads[i], jacobian[i], x[i], work)

@@ -8,6 +8,7 @@ coordinates  as of a compartment (`surrogates.compiled.compartments`), its point
 constants    (5,): code of the formulation, largest load, degree p, middle and half range of the
              height
 regressors   first, second, third: `Regressor.arguments`, of six inputs each
+domains      of each compartment: limits (3,) and regressor of `domain.extrapolation`
 ===========  =======================================================================================
 
 Kernels neither check, raise nor allocate; scratch comes with the call (`whole_knee_workspace`).
@@ -31,6 +32,7 @@ from surrogates.compiled.compartments import (
     power,
 )
 from surrogates.compiled.compiling import entry, kernel
+from surrogates.compiled.domain import extrapolation
 from surrogates.compiled.evaluation import evaluate, workspace_size
 from surrogates.compiled.layout import OUTPUTS
 from surrogates.compiled.line import find_on_line
@@ -46,7 +48,7 @@ _LAST_STEP = 1e-10
 
 
 @kernel
-def whole_knee_loads(pose, space, coordinates, constants, first, second, third,
+def whole_knee_loads(pose, space, coordinates, constants, first, second, third, domains,
                      loads, jacobian, x, work):  # fmt: skip
     """Fill the loads of both compartments at a pose.
 
@@ -54,16 +56,16 @@ def whole_knee_loads(pose, space, coordinates, constants, first, second, third,
     ----------
     pose : (6,) float64
         Pose coordinates [rad, m].
-    space, ..., third
+    space, ..., domains
         See the module.
     loads : (2, 12) float64
         Filled, in the order of `foundation.loads.LOAD_COLUMNS`; zero out of contact, the centre
         of pressure NaN.
     jacobian : (2, 6, 6) float64
         Filled with d(wrench of the compartment)/d(pose).
-    x : (2, 6) float64
-        Filled with the scaled variables of the box, the last that of the root of the compartment's
-        axial load.
+    x : (2, 7) float64
+        Filled with the scaled variables of the box, the sixth that of the root of the compartment's
+        axial load, and with the extrapolation.
     work : (W,) float64
         Scratch, W at least `whole_knee_workspace`.
     """
@@ -96,6 +98,9 @@ def whole_knee_loads(pose, space, coordinates, constants, first, second, third,
         x[c, 5] = math.sqrt(max(loads[c, 1], 0.0)) / space[3][5] - 1.0
         if not inside:
             _times(jacobian[c], turn, row)
+    for c in range(2):
+        limits, regressor = domains[c]
+        x[c, 6] = extrapolation(x[c], loads[c], limits, regressor, work)
 
 
 @kernel
@@ -258,9 +263,11 @@ def _miss(height, adduction, apart, turn_apart, roots, first, inputs, value, slo
 
 
 @kernel
-def whole_knee_workspace(first, second, third):
+def whole_knee_workspace(first, second, third, domains):
     """Return the size of the scratch that `whole_knee_loads` needs."""
     largest = max(workspace_size(first), max(workspace_size(second), workspace_size(third)))
+    for c in range(2):
+        largest = max(largest, workspace_size(domains[c][1]))
     return _SCRATCH + 64 + largest
 
 

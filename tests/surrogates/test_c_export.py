@@ -16,7 +16,7 @@ from surrogates import c_export
 from surrogates.compiled import find_on_line
 from surrogates.compiled.coordinates import condyle_point
 from surrogates.condyle_coordinates import CondyleCoordinates, condyle_poses
-from surrogates.formulations import FORMULATIONS, CompartmentSurrogate, no_outputs
+from surrogates.formulations import FORMULATIONS, CompartmentSurrogate
 from surrogates.knee import KneeSurrogate
 from surrogates.space import ReferencePath, SampleSpace
 

@@ -17,8 +17,8 @@ from surrogates.formulations import (
     FormulationSettings,
     Samples,
     fit_compartment,
-    no_outputs,
 )
+from surrogates.regressor_arrays import no_outputs
 
 FORMULATIONS = manufactured.ALL
 FAMILIES = tuple(manufactured.FAMILIES)

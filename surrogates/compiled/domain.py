@@ -1,0 +1,44 @@
+"""How far a pose is from what a compartment's samples taught."""
+
+from __future__ import annotations
+
+from surrogates.compiled.compiling import kernel
+from surrogates.compiled.evaluation import evaluate_value
+from surrogates.compiled.layout import OUTPUTS
+
+#: Numbers of `work` that `extrapolation` needs before the regressor's.
+DOMAIN_SCRATCH = 16
+
+
+@kernel
+def extrapolation(x, loads, limits, regressor, work):
+    """Return the extrapolation of a compartment's answer: at most 1 where its samples taught it.
+
+    Parameters
+    ----------
+    x : (6,) float64
+        Scaled variables of the box, as the evaluation of the loads has filled them.
+    loads : (12,) float64
+        Predicted loads, in the order of `foundation.loads.LOAD_COLUMNS`.
+    limits : (3,) float64
+        Largest size of F_x / F_y and of F_z / F_y, and largest peak pressure [Pa].
+    regressor : Arguments
+        Of x: shares of the first two limits, and the logarithm of the expected error over the
+        largest that is accepted. Without outputs the predicted loads alone decide.
+    work : (W,) float64
+        Scratch, W at least `DOMAIN_SCRATCH` and the regressor's.
+    """
+    found, axial = 0.0, loads[1]
+    if axial > 0.0:
+        found = max(abs(loads[0]) / (limits[0] * axial), abs(loads[2]) / (limits[1] * axial))
+        found = max(found, loads[7] / limits[2])
+    count = regressor.layout[OUTPUTS]
+    if count == 0:
+        return found
+    inputs, out, scratch = work[0:6], work[8 : 8 + count], work[DOMAIN_SCRATCH:]
+    for k in range(6):
+        inputs[k] = min(max(x[k], -1.0), 1.0)
+    evaluate_value(inputs, regressor, out, scratch)
+    for k in range(count - 1):
+        found = max(found, abs(out[k]))
+    return max(found, 1.0 + out[count - 1])
