@@ -51,10 +51,11 @@ jacobian   Filled with the derivatives of each compartment's force and moment (r
            coordinates of the pose (columns).
 variables  Filled, for each compartment, with flexion, the offsets of adduction, rotation,
            anterior and lateral from a path over flexion, and the root of the axial load,
-           scaled: from -1 to 1 in the trained domain.
+           scaled: from -1 to 1 in the box that the samples were drawn in.
 
-Returns 0 inside the trained domain and 1 outside, where the pose is held at the border of the
-domain, its height over the path kept, and a load beyond the largest one is extrapolated. A pose
+Returns 0 inside the trained domain and 1 outside: beyond the box, where the pose is held at the
+border, its height over the path kept, and a load beyond the largest one is extrapolated; and where
+the samples of the box did not teach the loads, which then are not to be trusted. A pose
 that is not finite gives 1, and loads without meaning.
 
 Threads may call it at the same time: there is no state but constants, and nothing is allocated.
@@ -134,7 +135,9 @@ def export_knee(knee: KneeSurrogate, prefix: str = "knee") -> CFiles:
     """
     check_prefix(prefix)
     compartments = {name: knee.compartment(name) for name in COMPARTMENTS}
-    regressors = [r for c in compartments.values() for r in c.regressors if r.outputs]
+    regressors = [
+        r for c in compartments.values() for r in (*c.regressors, c.domain.regressor) if r.outputs
+    ]
     wanted = features(regressors) | {
         FORMULATION_FEATURES[c.code] for c in compartments.values()
     }  # fmt: skip
@@ -280,6 +283,10 @@ def _compartment_tables(
             texts.append(tables(prefix, f"{name}_{part}", regressor, wanted))
             parts.append(f"&{stem}_{part}")
     reference = parts.pop(0) if surrogate.regressors[0].outputs else "0"
+    domain = "0"
+    if surrogate.domain.regressor.outputs:
+        texts.append(tables(prefix, f"{name}_domain", surrogate.domain.regressor, wanted))
+        domain = f"&{stem}_domain"
     centre, half = space.centre_and_half
     fields = []
     for path, key in ((space.path, "box"), (coordinates.path, "path")):
@@ -290,7 +297,8 @@ def _compartment_tables(
     fields += [f"{{{', '.join(map(number, values))}}}" for values in vectors]
     scalars = float(coordinates.about_point), surrogate.largest, surrogate.degree
     fields += map(number, (*scalars, surrogate.reference_root, *surrogate.depth))
-    fields += [reference, f"{{{', '.join([*parts, '0', '0'][:3])}}}"]
+    fields.append(f"{{{', '.join(map(number, surrogate.domain.limits))}}}")
+    fields += [reference, f"{{{', '.join([*parts, '0', '0'][:3])}}}", domain]
     fields.append(f"{prefix}_{FORMULATION_FEATURES[surrogate.code]}")
     listed = ",\n    ".join(fields)
     return [*texts, f"static const {prefix}_compartment {stem} = {{\n    {listed}\n}};\n"]

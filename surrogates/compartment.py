@@ -130,10 +130,10 @@ class CompartmentSurrogate:
     def evaluate(self, coordinates: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return loads (12,), d(wrench)/d(pose) (6, 6) and variables (7,) at a pose (6,).
 
-        The variables are those of `evaluate_batch`. Outside the box the pose is held at its border, with its height over the path. Beyond the
-        largest load the height goes on along its tangent, whose turning with the other coordinates
-        the jacobian leaves out. Out of contact the loads are zero, the centre of pressure is NaN
-        and the last variable is -1.
+        The variables are those of `evaluate_batch`. Outside the box the pose is held at its
+        border, with its height over the path. Beyond the largest load the height goes on along its
+        tangent, whose turning with the other coordinates the jacobian leaves out. Out of contact
+        the loads are zero, the centre of pressure is NaN and the sixth variable is -1.
         """
         loads, jacobian, x = np.empty((1, 12)), np.empty((1, 6, 6)), np.empty((1, 7))
         self._fill(np.array(coordinates, dtype=np.float64)[None], loads, jacobian, x)

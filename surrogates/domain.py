@@ -102,7 +102,7 @@ class Domain:
         return self._criteria(variables, loads).max(axis=1)
 
     def _criteria(self, variables: FloatArray, loads: FloatArray) -> FloatArray:
-        """Return the three shares of the predicted loads, then the three learnt criteria, (N, 6)."""
+        """Return three shares of the predicted loads and the three learnt criteria, (N, 6)."""
         found = np.zeros((len(variables), 6))
         touching = loads[:, 1] > 0.0
         shares = np.abs(loads[touching][:, [0, 2]]) / loads[touching, 1:2]

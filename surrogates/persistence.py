@@ -30,11 +30,14 @@ from surrogates.whole_knee import AnyKnee, WholeKneeSurrogate
 
 FORMAT = "knee-contact surrogate"
 #: Version that is written; older ones are read.
-VERSION = 2
+VERSION = 3
 #: Largest file that is read [bytes].
 SIZE_LIMIT = 2**30
 #: Reader of one compartment for each version.
-_READERS = {1: version_1.compartment, 2: CompartmentSurrogate.from_arrays}
+_READERS = {
+    1: version_1.compartment,
+    **dict.fromkeys((2, VERSION), CompartmentSurrogate.from_arrays),
+}
 _HEADER = "header"
 #: Part of a file whose formulation is the whole knee's.
 _KNEE = "knee"
@@ -133,7 +136,7 @@ def _parts_of(knee: AnyKnee) -> dict[str, CompartmentSurrogate | WholeKneeSurrog
 
 
 def _knee(header: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> AnyKnee:
-    if header["version"] == VERSION and _KNEE in header["formulation"]:
+    if header["version"] > 1 and _KNEE in header["formulation"]:
         whole: WholeKneeSurrogate = _part(_KNEE, WholeKneeSurrogate.from_arrays, header, arrays)
         return replace(whole, header=header)
     read = _READERS[header["version"]]

@@ -10,7 +10,6 @@ from numpy.typing import ArrayLike
 
 from foundation.checks import FloatArray, check_array, check_in
 from foundation.loads import COMPARTMENTS
-
 from surrogates.condyle_coordinates import CondyleCoordinates
 from surrogates.cross_validation import CrossCheck
 from surrogates.formulations import (

@@ -21,7 +21,8 @@ struct surrogate_compartment {
     double box_centre[6], box_half[6];
     double condyle[3], middle[5], half[5], lever;
     double largest, degree, reference_root, depth_middle, depth_half;
-    const surrogate_regressor *reference, *parts[3];
+    double limits[3]; /* of F_x / F_y, F_z / F_y and the peak pressure */
+    const surrogate_regressor *reference, *parts[3], *domain;
     int (*fill)(const surrogate_compartment *, surrogate_state *, double *, double (*)[6]);
 };
 
@@ -155,6 +156,27 @@ static void surrogate_chain(surrogate_state *s, const double *last, int along)
 }
 
 /* end */
+/* Return how far an answer extrapolates: at most 1 where the samples taught it. */
+static double surrogate_extrapolation(const surrogate_compartment *c, const double *x,
+                                      const double *loads)
+{
+    double found = 0.0, inputs[6], out[3], unused[18];
+    const double axial = loads[1];
+    int k;
+    if (axial > 0.0) {
+        found = fmax(fabs(loads[0]) / (c->limits[0] * axial),
+                     fabs(loads[2]) / (c->limits[1] * axial));
+        found = fmax(found, loads[7] / c->limits[2]);
+    }
+    if (!c->domain)
+        return found;
+    for (k = 0; k < 6; k++)
+        inputs[k] = surrogate_clip(x[k], 1.0);
+    surrogate_evaluate_regressor(c->domain, 3, inputs, out, unused);
+    found = fmax(found, fmax(fabs(out[0]), fabs(out[1])));
+    return fmax(found, 1.0 + out[2]);
+}
+
 /* Fill loads, jacobian and scaled variables; return whether these are in the trained domain. */
 static int surrogate_compartment_loads(const surrogate_compartment *c, const double *pose,
                                        double *loads, double (*jacobian)[6], double *x)
@@ -182,5 +204,5 @@ static int surrogate_compartment_loads(const surrogate_compartment *c, const dou
     }
     for (k = 0, inside = isfinite(s.height); k < 6; k++)
         inside = inside && fabs(x[k]) <= 1.0 + 1e-9;
-    return inside;
+    return inside && surrogate_extrapolation(c, x, loads) <= 1.0 + 1e-9;
 }

@@ -1,7 +1,5 @@
 import ctypes
 import re
-import shutil
-import subprocess
 from dataclasses import replace
 from functools import cache
 from types import SimpleNamespace
@@ -9,6 +7,7 @@ from types import SimpleNamespace
 import made
 import numpy as np
 import pytest
+from c_library import COMPILER, compile_c, needs_compiler, pointer
 
 import surrogates
 from pipeline.cli import main
@@ -18,13 +17,9 @@ from surrogates.compiled.coordinates import condyle_point
 from surrogates.condyle_coordinates import CondyleCoordinates, condyle_poses
 from surrogates.formulations import FORMULATIONS, CompartmentSurrogate
 from surrogates.knee import KneeSurrogate
+from surrogates.regressor_arrays import no_outputs
 from surrogates.space import ReferencePath, SampleSpace
 
-_COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
-needs_compiler = pytest.mark.skipif(
-    _COMPILER is None, reason="no C compiler (cc, gcc or clang) on the path"
-)
-_STRICT = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-pedantic", "-O2"]
 _EXTRA = """
 void knee_hessian(const double *x, double *out) { knee_hessian_of(&knee_it, x, out); }
 int knee_find(double y, double *x) { return knee_find_on_line(&knee_it, y, -1.0, 1.0, x); }
@@ -45,19 +40,6 @@ _DECLARED = [
 ]
 
 
-def compile_c(folder, **files):
-    """A library of several exports, each under the prefix it was made for."""
-    sources = [text.write(folder, prefix)[1] for prefix, text in files.items()]
-    library = folder / "library.so"
-    command = [_COMPILER, *_STRICT, "-shared", "-fPIC", "-o", library, *sources, "-lm"]
-    subprocess.run(command, check=True)
-    return ctypes.CDLL(str(library))
-
-
-def pointer(values):
-    return values.ctypes.data_as(ctypes.POINTER(ctypes.c_double))
-
-
 @needs_compiler
 def test_regressors_give_the_same_numbers(tmp_path):
     named = {f"one_{i}": regressor for i, regressor in enumerate(made.MADE.values())}
@@ -76,7 +58,7 @@ def test_regressors_give_the_same_numbers(tmp_path):
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
     """What the template knows of a regressor, around the one that has every feature."""
-    if _COMPILER is None:
+    if COMPILER is None:
         pytest.skip("no C compiler (cc, gcc or clang) on the path")
     regressor = made.MADE["everything"]
     wanted = c_export.features([regressor])
@@ -265,7 +247,7 @@ KNEES = every_knee()
 @pytest.fixture(scope="module")
 def library(tmp_path_factory):
     """All knees, compiled without a warning: none holds a function that it does not use."""
-    if _COMPILER is None:
+    if COMPILER is None:
         pytest.skip("no C compiler (cc, gcc or clang) on the path")
     files = {prefix: c_export.export_knee(knee, prefix) for prefix, knee in KNEES.items()}
     return compile_c(tmp_path_factory.mktemp("knees"), **files)
@@ -279,7 +261,8 @@ def test_knees_give_the_same_numbers(prefix, library):
     )
     wanted = knee.evaluate_batch(poses)
     *found, status = c_loads(library, prefix, poses)
-    for name, a, b in zip(("loads", "jacobian", "variables"), found, wanted, strict=True):
+    given = (*wanted[:2], wanted[2][..., :6])
+    for name, a, b in zip(("loads", "jacobian", "variables"), found, given, strict=True):
         assert np.array_equal(np.isnan(a), np.isnan(b)), name
         assert np.array_equal(a == 0.0, b == 0.0), name
         largest = np.nanmax(np.abs(b), axis=0)

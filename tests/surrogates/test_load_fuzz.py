@@ -348,7 +348,7 @@ def check_signed(original, file, rng):
         loads, jacobians, variables = knee.evaluate_batch(POSES)
         assert loads.shape == (3, 2, 12)
         assert jacobians.shape == (3, 2, 6, 6)
-        assert variables.shape == (3, 2, 6)
+        assert variables.shape == (3, 2, 7)
         knee.loads_and_jacobian(Pose.from_array(POSES[2]))
         assert knee.standard_error(Pose.from_array(POSES[2])).shape == (2, 12)
     return False

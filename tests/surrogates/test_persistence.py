@@ -155,7 +155,7 @@ def test_saving_a_loaded_knee_gives_the_same_arrays_and_header(file, tmp_path):
 def test_the_header_is_json_that_tells_what_the_file_is(file, knee):
     with np.load(file, allow_pickle=False) as data:
         header = json.loads(data["header"].tobytes().decode("utf-8"))
-    assert (header["format"], header["version"]) == ("knee-contact surrogate", 2)
+    assert (header["format"], header["version"]) == ("knee-contact surrogate", 3)
     assert header["formulation"] == {"medial": "inverted", "lateral": "inverted"}
     assert header["conventions"]["units"].startswith("SI")
     assert header["space"]["lateral"]["load_N"] == [25.0, 1600.0]
@@ -222,12 +222,15 @@ def test_an_altered_header_is_refused(file):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"version": 3}, "expected version 1 or 2, found 3; train the surrogate again or update"),
-        ({"version": None}, "expected version 1 or 2, found None"),
-        ({"version": True}, "expected version 1 or 2, found True"),
-        ({"version": 2.0}, "expected version 1 or 2, found 2.0"),
-        ({"version": "2"}, "expected version 1 or 2, found '2'"),
-        ({"version": [2]}, "expected version 1 or 2, found"),
+        (
+            {"version": 4},
+            "expected version 1 or 2 or 3, found 4; train the surrogate again or update",
+        ),
+        ({"version": None}, "expected version 1 or 2 or 3, found None"),
+        ({"version": True}, "expected version 1 or 2 or 3, found True"),
+        ({"version": 2.0}, "expected version 1 or 2 or 3, found 2.0"),
+        ({"version": "2"}, "expected version 1 or 2 or 3, found '2'"),
+        ({"version": [2]}, "expected version 1 or 2 or 3, found"),
         ({"version": 1}, "not a usable surrogate"),
         ({"format": "another"}, "expected a header of format 'knee-contact surrogate'"),
         ({"formulation": {"medial": "inverted"}}, "not a usable surrogate: 'lateral'"),

@@ -11,10 +11,12 @@ import pytest
 
 from dynamics.protocol import ContactModel
 from foundation.pose import Pose
+from surrogates.domain import Domain
 from surrogates.families import fit_family
 from surrogates.formulations import Fitter, FormulationSettings
 from surrogates.knee import OutsideDomainError, OutsideDomainWarning
 from surrogates.persistence import SurrogateFileError, load, save
+from surrogates.regressor_arrays import no_outputs
 from surrogates.space import ReferencePath, SampleSpace
 from surrogates.whole_knee import KNEE_FORMULATIONS, PARTS, WholeKneeSurrogate
 from surrogates.whole_knee_fit import fit_whole_knee
@@ -333,3 +335,32 @@ def test_what_cannot_be_used_is_named():
     with pytest.raises(ValueError, match="name: expected one of"):
         surrogate.compartment("patellar")
     assert len(PARTS) == len(surrogate.regressors)
+
+
+@pytest.mark.parametrize("formulation", KNEE_FORMULATIONS)
+def test_each_compartment_has_a_domain_of_its_own(formulation, tmp_path):
+    model = knee(formulation)
+    x = draw(200, 5)
+    parts = [
+        fitter().fit(x, manufactured.quadratic(x, seed, 3) * [3.0, 3.0, 4.0], None).regressor
+        for seed in (6, 7)
+    ]
+    limits = np.array([0.2, 0.2, 2e7])
+    told = replace(
+        model,
+        domains=tuple(Domain(limits, part, np.ones(12), no_outputs(6)) for part in parts),
+    )
+    save(told, tmp_path / "knee.npz")
+    poses = truth(formulation, draw(60, 3, 1.05))[0]
+    plain = model.evaluate_batch(poses)
+    for tried in (told, load(tmp_path / "knee.npz")):
+        loads, jacobians, variables = tried.evaluate_batch(poses)
+        np.testing.assert_array_equal(loads, plain[0])
+        np.testing.assert_array_equal(jacobians, plain[1])
+        for c, own in enumerate(told.domains):
+            expected = own.extrapolation(variables[:, c], loads[:, c])
+            np.testing.assert_allclose(variables[:, c, 6], expected, rtol=1e-12, atol=1e-12)
+    assert 10 < (variables[..., 6] > 1.0).sum() < 110
+    outside = (np.abs(variables) > 1.0 + 1e-9).any(axis=(1, 2))
+    for pose, beyond in zip(poses, outside, strict=True):
+        assert (told.loads(Pose.from_array(pose)).flags != ()) == beyond

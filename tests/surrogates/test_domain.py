@@ -1,0 +1,308 @@
+"""Domains: the compiled measure and its plain twin, what is learnt of a box, files, flags, C."""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import replace
+
+import manufactured
+import numpy as np
+import pytest
+from c_library import compile_c, needs_compiler, pointer
+
+from foundation.pose import Pose
+from surrogates import c_export, compiled, load, save
+from surrogates.compiled import new_work
+from surrogates.domain import NO_LIMIT, Domain
+from surrogates.domain_fit import ACCEPTED_ERROR, DomainSamples, fit_domain
+from surrogates.knee import KneeSurrogate, OutsideDomainError
+from surrogates.regressor_arrays import no_outputs
+
+LIMITS = np.array([0.2, 0.25, 1.9e7])
+FORMULATIONS = manufactured.ALL
+
+
+def box_samples(true, count, seed=3):
+    """Samples over the box of a truth, as a study has them."""
+    samples = true.samples(manufactured.draw(count, seed))
+    ratios = np.abs(samples.loads[:, [0, 2]]) / samples.loads[:, 1:2]
+    shares = np.column_stack([ratios, samples.loads[:, 7]]) / LIMITS
+    return DomainSamples(samples.poses, samples.loads, (shares <= 1.0).all(axis=1))
+
+
+@pytest.fixture(scope="module")
+def domain():
+    return Domain(LIMITS, learnt(), np.ones(12), no_outputs(6))
+
+
+def learnt(seed=5):
+    """Polynomial of the box's variables with three outputs of about 1 in size."""
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(-1.0, 1.0, (200, 6))
+    targets = manufactured.quadratic(x, seed, 3) * [3.0, 3.0, 4.0]
+    return manufactured.fitter().fit(x, targets, None).regressor
+
+
+@pytest.fixture(scope="module")
+def knee(domain):
+    other = replace(domain, regressor=learnt(6))
+    plain = manufactured.knee()
+    return replace(
+        plain,
+        medial=replace(plain.medial, domain=domain),
+        lateral=replace(plain.lateral, domain=other),
+    )
+
+
+@pytest.fixture(scope="module")
+def poses(knee):
+    """In and out of contact, in and out of the box, at and beyond the limits."""
+    true = manufactured.truth()
+    inside = true.samples(manufactured.draw(150, 8, within=1.1)).poses
+    lifted = inside[:40] + np.eye(6)[4] * 1e-3
+    return np.concatenate([inside, lifted])
+
+
+def criteria(domain, variables, loads):
+    """Shares of limits (N, 6): of predicted loads, then of what was learnt, one by one."""
+    found = np.zeros((len(variables), 6))
+    for row, x, load in zip(found, variables, loads, strict=True):
+        if load[1] > 0.0:
+            row[0] = abs(load[0]) / load[1] / domain.limits[0]
+            row[1] = abs(load[2]) / load[1] / domain.limits[1]
+            row[2] = load[7] / domain.limits[2]
+        ap, ml, error = domain.regressor.predict(np.clip(x[None, :6], -1.0, 1.0))[0]
+        row[3:] = abs(ap), abs(ml), 1.0 + error
+    return found
+
+
+def test_compiled_is_its_plain_twin(knee, poses):
+    loads, _, variables = knee.evaluate_batch(poses)
+    decisive = set()
+    for c, domain in enumerate(knee.domains):
+        shares = criteria(domain, variables[:, c], loads[:, c])
+        decisive |= set(np.argmax(shares, axis=1).tolist())
+        for found in (variables[:, c, 6], domain.extrapolation(variables[:, c], loads[:, c])):
+            np.testing.assert_allclose(found, shares.max(axis=1), rtol=1e-12, atol=1e-12)
+    assert decisive >= {0, 2, 3, 4, 5}
+
+
+def test_a_pose_is_flagged_where_the_extrapolation_is_beyond_1(knee, poses):
+    _, _, variables = knee.evaluate_batch(poses)
+    outside = (np.abs(variables) > 1.0 + 1e-9).any(axis=(1, 2))
+    learnt_alone = outside & (np.abs(variables[..., :6]) <= 1.0).all(axis=(1, 2))
+    assert learnt_alone.sum() > 20
+    assert (~outside).sum() > 10
+    for pose, beyond in zip(poses, outside, strict=True):
+        assert (knee.loads(Pose.from_array(pose)).flags != ()) == beyond
+
+
+def test_flags_say_which_limit(knee, poses):
+    texts = (
+        "AP force over axial load of",
+        "ML force over axial load of",
+        "peak pressure of",
+        "the largest AP force learnt",
+        "the largest ML force learnt",
+        "the accepted ones",
+    )
+    loads, _, variables = knee.evaluate_batch(poses)
+    told = set()
+    for c, name in enumerate(("medial", "lateral")):
+        shares = criteria(knee.domains[c], variables[:, c], loads[:, c])
+        within = (np.abs(variables[..., :6]) <= 1.0).all(axis=(1, 2))
+        for pose, row in zip(poses[within], shares[within], strict=True):
+            flags = [f for f in knee.loads(Pose.from_array(pose)).flags if f.startswith(name)]
+            assert len(flags) == (row.max() > 1.0 + 1e-9)
+            for flag in flags:
+                assert flag.startswith(f"{name}: outside the trained domain, ")
+                assert texts[np.argmax(row)] in flag
+                told.add(int(np.argmax(row)))
+    assert len(told) >= 4
+
+
+def test_an_error_is_raised_where_one_is_asked_for(knee, poses):
+    _, _, variables = knee.evaluate_batch(poses)
+    beyond = (variables[:, 0, 6] > 1.0) & (np.abs(variables[:, :, :6]) <= 1.0).all(axis=(1, 2))
+    strict = knee.on_leaving("error")
+    with pytest.raises(OutsideDomainError, match="medial: outside the trained domain"):
+        strict.loads(Pose.from_array(poses[np.argmax(beyond)]))
+    assert np.isnan(knee.standard_error(Pose.from_array(poses[np.argmax(beyond)]))[0]).all()
+
+
+def test_compiled_callers_without_room_for_it_still_get_the_flag(knee, poses):
+    _, _, variables = knee.evaluate_batch(poses)
+    loads, jacobian, x = np.empty((2, 12)), np.empty((2, 6, 6)), np.full((3, 6), 7.0)
+    work = new_work(knee.workspace)
+    for pose, row in zip(poses, variables, strict=True):
+        outside = compiled.knee_loads(pose, *knee.arguments, loads, jacobian, x[:2], work)
+        assert outside == (np.abs(row) > 1.0 + 1e-9).any()
+        np.testing.assert_array_equal(x[:2], row[:, :6])
+    assert (x[2] == 7.0).all()
+
+
+def test_without_a_domain_the_box_decides(poses):
+    knee = manufactured.knee()
+    assert (knee.evaluate_batch(poses)[2][..., 6] < 1e-6).all()
+    assert (knee.medial.domain.limits == NO_LIMIT).all()
+
+
+@needs_compiler
+def test_c_flags_the_same_poses(knee, poses, tmp_path):
+    library = compile_c(tmp_path, knee=c_export.export_knee(knee))
+    loads, jacobian, x = np.empty((2, 12)), np.empty((2, 6, 6)), np.empty((2, 6))
+    _, _, variables = knee.evaluate_batch(poses)
+    library.knee_loads.restype = ctypes.c_int
+    for pose, row in zip(poses, variables, strict=True):
+        found = library.knee_loads(*map(pointer, (pose.copy(), loads, jacobian, x)))
+        assert bool(found) == (np.abs(row) > 1.0 + 1e-9).any()
+
+
+def test_files_keep_it(knee, poses, tmp_path):
+    save(knee, tmp_path / "knee.npz")
+    again = load(tmp_path / "knee.npz")
+    for before, after in zip(knee.evaluate_batch(poses), again.evaluate_batch(poses), strict=True):
+        np.testing.assert_array_equal(before, after)
+    np.testing.assert_array_equal(again.medial.domain.inflation, knee.medial.domain.inflation)
+
+
+@pytest.mark.parametrize(("limits", "text"), [([0.1, 0.2, 0.0], "above 0"), ([0.1, 0.2], "shape")])
+def test_bad_limits_are_named(limits, text):
+    with pytest.raises(ValueError, match=f"limits.*{text}"):
+        Domain(np.array(limits), no_outputs(6), np.ones(12), no_outputs(6))
+
+
+# ---- what is learnt ------------------------------------------------------------------------------
+
+
+def with_a_rim(samples, limit=0.3):
+    """Samples whose femur stands on a rim where the second variable of the box is large."""
+    space = manufactured.truth().space
+    x, _ = space.scaled(samples.poses, samples.loads[:, 1])
+    rim = x[:, 3] > limit
+    loads = samples.loads.copy()
+    loads[rim, 0] = 0.8 * loads[rim, 1]
+    return DomainSamples(samples.poses, loads, samples.feasible & ~rim), rim
+
+
+def test_a_rim_that_the_surrogate_knows_nothing_of_is_outside():
+    model = manufactured.compartment()
+    samples, _ = with_a_rim(box_samples(model_truth(), 1500))
+    domain = fit_domain(model, samples, LIMITS, 0.1)
+    fresh, rim = with_a_rim(box_samples(model_truth(), 1500, seed=4))
+    told = replace(model, domain=domain)
+    outside = told.evaluate_batch(fresh.poses)[2][:, 6] > 1.0
+    space = model.space
+    x, _ = space.scaled(fresh.poses, fresh.loads[:, 1])
+    clear = np.abs(x[:, 3] - 0.3) > 0.15
+    assert outside[rim & clear].mean() > 0.99
+    assert outside[fresh.feasible & clear].mean() < 0.02
+    # Of its own loads the surrogate would have trusted most of the rim.
+    own = Domain.within(1.05 * LIMITS)
+    found = replace(model, domain=own).evaluate_batch(fresh.poses)[2][:, 6] > 1.0
+    assert found[rim].mean() < 0.5
+
+
+def model_truth():
+    return manufactured.truth()
+
+
+def test_a_region_of_large_errors_is_outside_though_it_is_feasible():
+    model = manufactured.compartment()
+    wide = np.array([10.0, 10.0, 1e9])
+
+    def wrong_in_a_corner(seed):
+        samples = box_samples(model_truth(), 1500, seed)
+        x, _ = model.space.scaled(samples.poses, samples.loads[:, 1])
+        amount = 0.2 * np.maximum(x[:, 0], 0.0) ** 2 * model.largest
+        loads = samples.loads.copy()
+        loads[:, 0] += amount
+        return DomainSamples(samples.poses, loads, amount < ACCEPTED_ERROR * model.largest), amount
+
+    samples, _ = wrong_in_a_corner(3)
+    domain = fit_domain(model, samples, wide, 0.1)
+    fresh, amount = wrong_in_a_corner(4)
+    outside = replace(model, domain=domain).evaluate_batch(fresh.poses)[2][:, 6] > 1.0
+    assert outside[amount > 0.1 * model.largest].all()
+    assert outside[amount == 0.0].mean() < 0.02
+
+
+def test_intervals_are_widened_to_hold_what_they_promise():
+    model = manufactured.compartment("inverted", "kriging")
+    rng = np.random.default_rng(0)
+    wide = np.array([10.0, 10.0, 1e9])
+
+    def noisy(seed):
+        samples = box_samples(model_truth(), 800, seed)
+        noise = 0.004 * rng.standard_normal(len(samples.loads)) * model.largest
+        loads = samples.loads + np.eye(12)[0] * noise[:, None]
+        return DomainSamples(samples.poses, loads, np.ones(len(loads), dtype=bool))
+
+    domain = fit_domain(model, noisy(3), wide, 0.1)
+    fresh = noisy(4)
+    covered = []
+    for tried in (model, replace(model, domain=domain)):
+        error = np.abs(tried.evaluate_batch(fresh.poses)[0] - fresh.loads)
+        covered.append((error <= 1.96 * tried.standard_error(fresh.poses))[:, 0].mean())
+    assert covered[0] < 0.8
+    assert covered[1] > 0.93
+    assert (domain.inflation >= 1.0).all()
+
+
+@pytest.mark.parametrize("formulation", ["energy", "root", "touch_stiffness", "load_stiffness"])
+def test_formulations_without_errors_of_their_own_are_told_those_of_the_samples(formulation):
+    true, model = manufactured.truth(formulation), manufactured.compartment(formulation)
+    rng = np.random.default_rng(1)
+
+    def noisy(seed):
+        samples = true.samples(manufactured.draw(600, seed))
+        noise = 1.0 + 0.01 * rng.standard_normal(samples.loads.shape)
+        return DomainSamples(samples.poses, samples.loads * noise, np.ones(600, dtype=bool))
+
+    domain = fit_domain(model, noisy(3), np.array([10.0, 10.0, 1e9]), 0.1)
+    told, fresh = replace(model, domain=domain), noisy(4)
+    assert np.isnan(model.standard_error(fresh.poses)).all()
+    error = np.abs(told.evaluate_batch(fresh.poses)[0] - fresh.loads)
+    covered = (error <= 1.96 * told.standard_error(fresh.poses)).mean(axis=0)
+    assert (covered[:9] > 0.9).all()
+    assert (covered[:9] < 1.0).all()
+
+
+def test_few_samples_leave_the_predicted_loads_to_decide():
+    model = manufactured.compartment()
+    few = box_samples(model_truth(), 50)
+    domain = fit_domain(model, few, LIMITS, 0.2)
+    np.testing.assert_allclose(domain.limits, 1.1 * LIMITS, rtol=1e-14, atol=0)
+    assert domain.regressor.outputs == domain.errors.outputs == 0
+
+
+def test_samples_of_the_fit_tell_nothing_of_errors():
+    model = manufactured.compartment()
+    samples = box_samples(model_truth(), 400)
+    domain = fit_domain(model, samples._replace(fitted=True), LIMITS, 0.1)
+    x = np.random.default_rng(0).uniform(-1.0, 1.0, (50, 6))
+    assert (domain.regressor.predict(x)[:, 2] < -1.0).all()
+    assert (domain.inflation == 1.0).all()
+
+
+def test_lifted_by_less_than_the_error_of_the_height_it_may_touch():
+    model = manufactured.compartment("inverted", "kriging")
+    touch = model.at_load(model.space.path.poses([0.5]), np.zeros(1))[0]
+    error = model.errors_at_load(touch, np.zeros(1))[0][0]
+    gaps = error * np.array([0.01, 0.5, 2.0])
+    poses = touch + gaps[:, None] * np.eye(6)[4]
+    found = model.standard_error(poses)
+    assert (model.evaluate_batch(poses)[0][:, 1] == 0.0).all()
+    assert found[0, 1] > found[1, 1] > 0.0
+    assert (found[2] == 0.0).all()
+    # The load of the depth that is missing: that of a femur lower by as much.
+    lower = touch - (error - gaps[0]) * np.eye(6)[4]
+    assert found[0, 1] == pytest.approx(model.evaluate_batch(lower)[0][0, 1], rel=0.3)
+
+
+def test_a_knee_of_two_is_what_its_compartments_are(knee, poses):
+    assert isinstance(knee, KneeSurrogate)
+    for c, name in enumerate(("medial", "lateral")):
+        np.testing.assert_array_equal(
+            knee.compartment(name).evaluate_batch(poses)[2], knee.evaluate_batch(poses)[2][:, c]
+        )
