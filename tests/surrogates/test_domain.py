@@ -66,11 +66,11 @@ def poses(knee):
 def criteria(domain, variables, loads):
     """Shares of limits (N, 6): of predicted loads, then of what was learnt, one by one."""
     found = np.zeros((len(variables), 6))
-    for row, x, load in zip(found, variables, loads, strict=True):
-        if load[1] > 0.0:
-            row[0] = abs(load[0]) / load[1] / domain.limits[0]
-            row[1] = abs(load[2]) / load[1] / domain.limits[1]
-            row[2] = load[7] / domain.limits[2]
+    for row, x, own in zip(found, variables, loads, strict=True):
+        if own[1] > 0.0:
+            row[0] = abs(own[0]) / own[1] / domain.limits[0]
+            row[1] = abs(own[2]) / own[1] / domain.limits[1]
+            row[2] = own[7] / domain.limits[2]
         ap, ml, error = domain.regressor.predict(np.clip(x[None, :6], -1.0, 1.0))[0]
         row[3:] = abs(ap), abs(ml), 1.0 + error
     return found
