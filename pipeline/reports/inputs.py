@@ -16,6 +16,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 import surrogates
+from foundation.errors import InputError
 from foundation.loads import COMPARTMENTS, LOAD_COLUMNS
 from pipeline.combinations import TABLE_COLUMNS
 from pipeline.files import check_version
@@ -44,7 +45,7 @@ _SECTIONS = (
 _RESULT = ("compartment", "status", "reason")
 
 
-class ReportError(ValueError):
+class ReportError(InputError):
     """A run directory that no report can be made of; the message names the file and the remedy."""
 
 

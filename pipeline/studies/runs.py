@@ -23,6 +23,7 @@ from dynamics.variation import VariedContact
 from dynamics.wear import SpringContact, Wear, WearLaw, bed_wear, surrogate_wear
 from dynamics.wear_map import Patch
 from foundation.checks import FloatArray
+from foundation.errors import InputError
 from foundation.pose import Pose
 from pipeline.config import load_config
 from pipeline.originals.original import build_knee
@@ -35,7 +36,10 @@ from pipeline.studies.inputs import Inputs
 from surrogates.space import ReferencePath
 
 #: What a run may fail of; anything else is a fault of the program.
-FAILURES = (SimulationError, EquilibriumError, ValueError, ArithmeticError)
+FAILURES = (
+    *(SimulationError, EquilibriumError, InputError),
+    *(ArithmeticError, np.linalg.LinAlgError),
+)
 _DEGREES = 180.0 / np.pi
 _MILLIONS = 1e6
 
@@ -169,7 +173,7 @@ def setting_of(task: Task) -> Setting:
     trained = surrogates.load(folder / "knee.npz")
     lacking = trained.header.get("not_given", [])
     if {"area_m2", "peak_pressure_Pa", "mean_pressure_Pa", "cop_x_m"}.intersection(lacking):
-        raise ValueError(
+        raise InputError(
             f"{folder}: a study tells areas, pressures and wear, and the run was made of a table "
             f"without {', '.join(lacking)}; give them in the table"
         )
