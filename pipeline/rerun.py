@@ -16,8 +16,8 @@ from pipeline.gait import simulate_cycle
 from pipeline.originals.original import build_knee
 from pipeline.originals.table_original import build_original
 from pipeline.own_folder import RunError, alone_in_folder
-from pipeline.reports.documents import Validation
 from pipeline.reports.report import write_report
+from pipeline.reports.validation_document import Validation
 from pipeline.run_folder import Run, read_path
 from pipeline.runner import sample_space
 from pipeline.store.samples import (

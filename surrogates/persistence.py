@@ -114,14 +114,13 @@ def load(path: str | Path) -> AnyKnee:
     file = Path(path)
     arrays = _read_arrays(file)
     header = _read_header(file, arrays.pop(_HEADER, None))
+    if header.get("sha256") != _digest(header, arrays):
+        raise SurrogateFileError(f"{file}: its checksum does not fit, the file was altered")
     try:
-        if header.get("sha256") != _digest(header, arrays):
-            raise SurrogateFileError(f"{file}: its checksum does not fit, the file was altered")
         # Numbers that do not fit where they belong raise instead of becoming others.
         with np.errstate(divide="raise", over="raise", invalid="raise"):
             return _knee(header, arrays)
-    except SurrogateFileError:
-        raise
+    # A file that was altered and signed anew may lack anything, or hold it in any form.
     except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
         raise SurrogateFileError(f"{file}: not a usable surrogate: {error}") from error
 
@@ -203,16 +202,15 @@ def _read_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[An
 
 
 def _read_header(file: Path, raw: NDArray[Any] | None) -> dict[str, Any]:
+    expected = f"{file}: expected a header of format {FORMAT!r}, found"
+    if raw is None or raw.dtype != np.uint8:
+        raise SurrogateFileError(f"{expected} no header")
     try:
-        if raw is None or raw.dtype != np.uint8:
-            raise InputError("no header")
         header = json.loads(raw.tobytes().decode())
-        if not isinstance(header, dict) or header.get("format") != FORMAT:
-            raise InputError("another format")
     except (RecursionError, ValueError) as error:
-        raise SurrogateFileError(
-            f"{file}: expected a header of format {FORMAT!r}, found {error}"
-        ) from error
+        raise SurrogateFileError(f"{expected} {error}") from error
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        raise SurrogateFileError(f"{expected} another format")
     found = header.get("version")
     if not isinstance(found, int) or isinstance(found, bool) or found not in _READERS:
         raise SurrogateFileError(

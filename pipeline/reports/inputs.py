@@ -28,14 +28,14 @@ from pipeline.documents import (
     read_document,
 )
 from pipeline.frames import Frames, WearOfCycle
+from pipeline.reports.combinations_document import Combinations
 from pipeline.reports.documents import (
     MODELS,
-    Combinations,
     PathKnots,
     RunRecord,
     Simulation,
-    Validation,
 )
+from pipeline.reports.validation_document import Validation
 from pipeline.schema import Config
 from pipeline.store.sample_schema import unit_of
 from pipeline.store.samples import POSE_COLUMNS, StoreError, read_table
