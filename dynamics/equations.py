@@ -24,6 +24,7 @@ from dynamics.simulator import KneeSimulator
 from dynamics.variation import without_variation
 from dynamics.waveforms import GaitCycle
 from foundation.checks import FloatArray
+from foundation.errors import InputError
 from foundation.loads import ContactLoads
 from foundation.pose import COORDINATES, Pose
 from surrogates.compiled.layout import new_work
@@ -203,7 +204,7 @@ class KneeEquations:
                 loads, jacobian = self.model.loads_and_jacobian(pose)
             else:
                 loads, jacobian = self.model.loads(pose), np.zeros((6, 6))
-        except Exception as error:
+        except (InputError, ArithmeticError) as error:
             raise SimulationError(
                 f"the contact model failed at {time:.6g} s, {describe_pose(pose)}: {error}"
             ) from error

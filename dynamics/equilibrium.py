@@ -13,6 +13,7 @@ from dynamics.protocol import ContactModel, describe_pose
 from dynamics.simulator import FREE, FREE_COORDINATES, AppliedLoads, KneeSimulator
 from dynamics.variation import without_variation
 from foundation.checks import FloatArray, check_in, check_number
+from foundation.errors import InputError
 from foundation.pose import Pose
 
 #: How far above and below the start `height_at_load` looks for the load [m].
@@ -188,7 +189,7 @@ class _Balance:
         """Return the residual (5,) and its Jacobian (5, 5); what is held has none."""
         try:
             loads, by_pose = self.model.loads_and_jacobian(_moved_by(pose, self.offset))
-        except Exception as error:
+        except (InputError, ArithmeticError) as error:
             raise _failed(pose, error) from error
         force, jacobian = self.simulator.forces(
             pose, loads.wrench, by_pose, self.applied, offset=self.offset, factor=self.factor
@@ -297,7 +298,7 @@ def _bracket(missing: Callable[[float], float], pose: Pose, target: float) -> tu
 def _loads(model: ContactModel, pose: Pose) -> float:
     try:
         return float(model.loads(pose).force[1])
-    except Exception as error:
+    except (InputError, ArithmeticError) as error:
         raise _failed(pose, error) from error
 
 

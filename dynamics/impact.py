@@ -17,6 +17,7 @@ from scipy.integrate import solve_ivp
 from dynamics.equations import SimulationError
 from foundation.checks import FloatArray, check_number
 from foundation.contact_laws import ContactLaw
+from foundation.errors import InputError
 
 #: Pull, as a part of the largest elastic force, that is a sign of separation and not rounding.
 _PULL = 1e-10
@@ -68,14 +69,14 @@ def coefficient_of_restitution(
 
     Raises
     ------
-    ValueError
+    InputError
         If an argument is out of its range.
     SimulationError
         If the integration fails or the contact does not end within 1e6 L/v, as it may not where
         the restitution is below 1e-6.
     """
     if not isinstance(law, ContactLaw):
-        raise ValueError(f"law: expected a ContactLaw, found {law!r}")
+        raise InputError(f"law: expected a ContactLaw, found {law!r}")
     m = check_number("mass", mass, above=0.0, unit="kg")
     v = check_number("speed", speed, above=0.0, unit="m/s")
     tolerance = check_number("rtol", rtol, at_least=1e-13, at_most=1e-3)

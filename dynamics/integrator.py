@@ -22,6 +22,7 @@ from dynamics.result import SimulationResult, Statistics
 from dynamics.simulator import FREE_COORDINATES, KneeSimulator
 from dynamics.waveforms import GaitCycle
 from foundation.checks import FloatArray, check_array, check_in, check_number
+from foundation.errors import InputError
 from foundation.pose import Pose
 
 #: Rosenbrock methods, compiled; then scipy's, as oracles.
@@ -113,7 +114,7 @@ def simulate(
 
     Raises
     ------
-    ValueError
+    InputError
         If an argument is out of its range.
     EquilibriumError
         If the knee cannot rest under the loads at the start.
@@ -160,7 +161,7 @@ def _check_arguments(method: str, cycles: int, samples: int, rtol: float, max_st
     check_in("method", method, METHODS)
     for name, count, least in (("cycles", cycles, 1), ("samples", samples, 2)):
         if int(count) != count or count < least:
-            raise ValueError(f"{name}: expected a whole number >= {least}, found {count!r}")
+            raise InputError(f"{name}: expected a whole number >= {least}, found {count!r}")
     check_number("rtol", rtol, at_least=1e-13, at_most=0.1)
     check_number("max_step", max_step, above=0.0, unit="s")
 
@@ -179,7 +180,7 @@ def _limits(
         atol = np.array(usual) * rtol / DEFAULT_RTOL
     tolerances = check_array("atol", atol, (equations.size,))
     if (tolerances <= 0.0).any():
-        raise ValueError(f"atol: expected positive tolerances, found {tolerances.min():g}")
+        raise InputError(f"atol: expected positive tolerances, found {tolerances.min():g}")
     size = np.array(chosen(_DISLOCATED, equations.free))
     return rosenbrock.Limits(float(rtol), tolerances, size, float(max_step), _MOST_STEPS * cycles)
 
@@ -202,7 +203,7 @@ def _initial_pose(
     if initial is not None:
         for name, value in wanted.items():
             if abs(getattr(initial, name) - value) > 1e-9:
-                raise ValueError(
+                raise InputError(
                     f"initial: expected the {name} that the cycle prescribes at its start, "
                     f"{value:.9g} (rad or m), found {getattr(initial, name):.9g}"
                 )
@@ -270,7 +271,7 @@ def _scipy(
 ) -> tuple[FloatArray, Counts]:
     """As `_rosenbrock`, by `scipy.integrate.solve_ivp`."""
     if not equations.mass.all():
-        raise ValueError(
+        raise InputError(
             f"method: {method} cannot take quasi-static coordinates without damping, expected "
             f"{' or '.join(TABLEAUS)}"
         )

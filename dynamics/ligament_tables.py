@@ -10,6 +10,7 @@ import numpy as np
 from dynamics.csv_table import check_once, read_number, read_rows
 from dynamics.ligaments import TRANSITION_STRAIN, Ligament
 from foundation.checks import check_in
+from foundation.errors import InputError
 
 #: The shipped bundles of the knee of Lenhart et al. (2015).
 LENHART_LIGAMENTS = Path(__file__).with_name("tables") / "lenhart2015_ligaments.csv"
@@ -49,7 +50,7 @@ def load_ligaments(path: str | Path) -> tuple[Ligament, ...]:
 
     Raises
     ------
-    ValueError
+    InputError
         If a column is missing, unknown or there twice, a cell is empty, not a number, out of its
         range or of no meaning to its row, or a name comes twice; the message names the file, and
         the line and column.
@@ -62,7 +63,7 @@ def load_ligaments(path: str | Path) -> tuple[Ligament, ...]:
         where = f"{source}, line {line}"
         name = _text(where, row, "name")
         if name in ligaments:
-            raise ValueError(f"{where}, column name: {name} is there already; names are unique")
+            raise InputError(f"{where}, column name: {name} is there already; names are unique")
         ligaments[name] = _read_ligament(where, name, row)
     return tuple(ligaments.values())
 
@@ -76,7 +77,7 @@ def _read_ligament(where: str, name: str, row: Mapping[str, str]) -> Ligament:
         meaningless.add("transition_strain")
     for other in sorted(meaningless):
         if row.get(other):
-            raise ValueError(
+            raise InputError(
                 f"{where}, column {other}: expected nothing in a row of kind {kind}, "
                 f"found {row[other]}"
             )
@@ -87,7 +88,7 @@ def _read_ligament(where: str, name: str, row: Mapping[str, str]) -> Ligament:
         toe = _number(where, row, "transition_strain")
     given = [column for column in _LENGTHS if row.get(column)]
     if len(given) != 1:
-        raise ValueError(
+        raise InputError(
             f"{where}, columns {' and '.join(_LENGTHS)}: expected one of them, found {len(given)}"
         )
     length = _number(where, row, given[0])
@@ -97,8 +98,8 @@ def _read_ligament(where: str, name: str, row: Mapping[str, str]) -> Ligament:
                 name, femoral, tibial, length, stiffness, kind, transition_strain=toe
             )
         return Ligament(name, femoral, tibial, 1e-3 * length, stiffness, kind, toe)
-    except ValueError as error:
-        raise ValueError(f"{where}: {error}") from error
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from error
 
 
 def _read_rows(source: Path) -> list[tuple[int, dict[str, str]]]:
@@ -112,7 +113,7 @@ def _read_rows(source: Path) -> list[tuple[int, dict[str, str]]]:
             check_once(source, header, name)
     for number, cells in lines[1:]:
         if len(cells) != len(header):
-            raise ValueError(
+            raise InputError(
                 f"{source}, line {number}: expected {len(header)} cells, found {len(cells)}"
             )
     return [(number, dict(zip(header, cells, strict=True))) for number, cells in lines[1:]]
@@ -120,7 +121,7 @@ def _read_rows(source: Path) -> list[tuple[int, dict[str, str]]]:
 
 def _text(where: str, row: Mapping[str, str], column: str) -> str:
     if not row[column]:
-        raise ValueError(f"{where}, column {column}: expected a text, found nothing")
+        raise InputError(f"{where}, column {column}: expected a text, found nothing")
     return row[column]
 
 

@@ -66,7 +66,7 @@ class Ligament:
 
     Raises
     ------
-    ValueError
+    InputError
         If a value is out of its range; the message names the bundle.
     """
 
@@ -125,7 +125,7 @@ class Ligament:
 
         Raises
         ------
-        ValueError
+        InputError
             If a value is out of its range, or the two attachments coincide at that pose.
         """
         of = f"ligament {name}:"

@@ -35,6 +35,7 @@ from dynamics.kernels.equations import (
 )
 from dynamics.ligaments import Ligament, pack
 from foundation.checks import FloatArray, check_number
+from foundation.errors import InputError
 from foundation.pose import COORDINATES, Pose
 from surrogates.space import ReferencePath
 
@@ -119,7 +120,7 @@ class KneeSimulator:
 
     Raises
     ------
-    ValueError
+    InputError
         If a parameter is out of its range.
     """
 
@@ -155,13 +156,13 @@ class KneeSimulator:
                 check_number(name, value, at_least=0.0)
         unknown = [name for name in self.quasi_static if name not in FREE_COORDINATES]
         if unknown:
-            raise ValueError(
+            raise InputError(
                 f"quasi_static: expected free coordinates, {', '.join(FREE_COORDINATES)}, found "
                 f"{unknown[0]!r}"
             )
         for each in self.ligaments:
             if not isinstance(each, Ligament):
-                raise ValueError(f"ligaments: expected Ligament values, found {each!r}")
+                raise InputError(f"ligaments: expected Ligament values, found {each!r}")
 
     @property
     def inertia(self) -> FloatArray:

@@ -40,7 +40,7 @@ class VariedContact:
 
     Raises
     ------
-    ValueError
+    InputError
         If an argument is out of its range.
     """
 

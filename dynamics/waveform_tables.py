@@ -10,6 +10,7 @@ import numpy as np
 from dynamics.csv_table import check_once, read_rows
 from dynamics.waveforms import GaitCycle
 from foundation.checks import FloatArray
+from foundation.errors import InputError
 
 #: Columns of every waveform table; the units are part of the names.
 WAVEFORM_COLUMNS = ("gait_percent", "flexion_deg", "axial_force_N")
@@ -38,7 +39,7 @@ def load_gait_cycle(path: str | Path, period_s: float) -> GaitCycle:
 
     Raises
     ------
-    ValueError
+    InputError
         If a column is missing, a cell is not a finite number, the flexion seems to be in
         radians, or `GaitCycle` refuses the rows; the message names the file and the column.
     FileNotFoundError
@@ -49,12 +50,12 @@ def load_gait_cycle(path: str | Path, period_s: float) -> GaitCycle:
     flexion = table["flexion_deg"]
     largest = np.abs(flexion).max()
     if 0.0 < largest < 0.5 * np.pi and np.ptp(flexion) > 0.0:
-        raise ValueError(
+        raise InputError(
             f"{source}, column flexion_deg: expected degrees, found values of at most "
             f"{largest:g}, which look like radians; convert the column"
         )
     if largest > 180.0:
-        raise ValueError(
+        raise InputError(
             f"{source}, column flexion_deg: expected at most 180 degrees, found {largest:g}"
         )
     signals = {}
@@ -63,8 +64,8 @@ def load_gait_cycle(path: str | Path, period_s: float) -> GaitCycle:
         signals[name] = _SI[unit] * values
     try:
         return GaitCycle(signals.pop("gait"), period=period_s, **signals)
-    except ValueError as error:
-        raise ValueError(f"{source}, column {_column_of(str(error), table)}: {error}") from error
+    except InputError as error:
+        raise InputError(f"{source}, column {_column_of(str(error), table)}: {error}") from error
 
 
 def _column_of(message: str, columns: Iterable[str]) -> str:
@@ -87,7 +88,7 @@ def _drive_column(source: Path, header: Sequence[str], pair: tuple[str, str]) ->
     """Return which of a pair of columns the table has."""
     found = [name for name in pair if name in header]
     if len(found) != 1:
-        raise ValueError(
+        raise InputError(
             f"{source}, column {pair[0]}: expected it (driven by the load) or {pair[1]} (moved), "
             f"found {' and '.join(found) or 'neither'} in {', '.join(header)}"
         )
@@ -105,7 +106,7 @@ def _read_column(
         except ValueError:
             value = np.nan
         if not np.isfinite(value):
-            raise ValueError(
+            raise InputError(
                 f"{source}, column {name}: expected a finite number in line {number}, found {cell}"
             )
         values.append(value)

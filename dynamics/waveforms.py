@@ -12,6 +12,7 @@ from scipy.interpolate import CubicSpline
 from dynamics.kernels.equations import AP, AXIAL, INPUTS, TORQUE
 from dynamics.simulator import AppliedLoads
 from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
+from foundation.errors import InputError
 from foundation.pose import Pose
 
 #: Signals of a cycle, and where they stand among the inputs of the equations of motion.
@@ -71,7 +72,7 @@ class GaitCycle:
 
     Raises
     ------
-    ValueError
+    InputError
         If the rows do not increase from 0 to 100, a signal does not end where it began (within
         1 % of its range; the two ends are then averaged), the axial force is negative, or the
         rows are too few for the spline; or if a motion is prescribed and its load given, too.
@@ -94,13 +95,13 @@ class GaitCycle:
         object.__setattr__(self, "period", period)
         for load, motion in (("ap_force", "anterior"), ("internal_torque", "rotation")):
             if getattr(self, load) is not None and getattr(self, motion) is not None:
-                raise ValueError(f"{motion}: expected it or {load}, found both")
+                raise InputError(f"{motion}: expected it or {load}, found both")
         for name in self.signals:
             signal = check_array(name, getattr(self, name), (len(percent),))
             object.__setattr__(self, name, frozen(_close(name, signal)))
         if self.axial_force.min() < 0.0:
             row = int(self.axial_force.argmin())
-            raise ValueError(
+            raise InputError(
                 f"axial_force: expected >= 0 (it presses the femur onto the tibia), "
                 f"found {self.axial_force[row]:g} N at {percent[row]:g} %"
             )
@@ -108,7 +109,7 @@ class GaitCycle:
             unit, most, other = _MOTION_UNITS[name]
             largest = np.abs(getattr(self, name)).max()
             if largest > most:
-                raise ValueError(f"{name}: expected {unit}, found {largest:g}; convert {other}")
+                raise InputError(f"{name}: expected {unit}, found {largest:g}; convert {other}")
         signals = np.zeros((len(percent), INPUTS))
         for name in self.signals:
             signals[:, SIGNALS[name]] = getattr(self, name)
@@ -206,15 +207,15 @@ def lead_back(part: FloatArray, signal: FloatArray) -> FloatArray:
 def _check_percent(percent: ArrayLike) -> FloatArray:
     checked = check_array("gait_percent", percent, (None,))
     if len(checked) < 5:
-        raise ValueError(f"gait_percent: expected at least 5 rows, found {len(checked)}")
+        raise InputError(f"gait_percent: expected at least 5 rows, found {len(checked)}")
     if (np.diff(checked) <= 0.0).any():
         row = int(np.argmax(np.diff(checked) <= 0.0))
-        raise ValueError(
+        raise InputError(
             f"gait_percent: expected increasing values, found {checked[row + 1]:g} "
             f"after {checked[row]:g}"
         )
     if abs(checked[0]) > 1e-6 or abs(checked[-1] - 100.0) > 1e-6:
-        raise ValueError(
+        raise InputError(
             f"gait_percent: expected to cover 0 to 100, found {checked[0]:g} to {checked[-1]:g}; "
             "repeat the first row at 100"
         )
@@ -226,7 +227,7 @@ def _close(name: str, signal: FloatArray) -> FloatArray:
     """Average the two ends of a signal, which must all but meet."""
     span = np.ptp(signal)
     if abs(signal[-1] - signal[0]) > _PERIODIC * span:
-        raise ValueError(
+        raise InputError(
             f"{name}: expected to end where it began, found {signal[0]:g} at 0 % and "
             f"{signal[-1]:g} at 100 % (range {span:g})"
         )
@@ -246,7 +247,7 @@ def _check_overshoot(spline: CubicSpline, signals: FloatArray) -> None:
     for name, k in SIGNALS.items():
         row = int(beyond[:, k].argmax())
         if beyond[row, k] > _OVERSHOOT * span[k] + 1e-12 or (k == AXIAL and pull > 0.0):
-            raise ValueError(
+            raise InputError(
                 f"{name}: expected rows smooth enough for a cubic spline, found it "
                 f"{beyond[row, k]:.3g} outside the table (range {span[k]:g}) at "
                 f"{100.0 * fine[row] / knots[-1]:.1f} %; add rows where it changes fast"

@@ -23,6 +23,7 @@ from dynamics.result import SimulationResult
 from dynamics.sliding import femoral_twists, sliding_speed
 from dynamics.wear_law import Wear, WearLaw
 from foundation.checks import FloatArray, check_array, check_in, check_number
+from foundation.errors import InputError
 from foundation.loads import COMPARTMENTS
 from foundation.pose import Pose
 
@@ -136,7 +137,7 @@ def surrogate_wear(
 
     Raises
     ------
-    ValueError
+    InputError
         If `field` is unknown, an aspect or a ratio is not positive, or a compartment carries load
         at an instant without a centre of pressure.
     """
@@ -195,14 +196,14 @@ def load_carried(result: SimulationResult, ratio: ArrayLike | None = None) -> Fl
 
     Raises
     ------
-    ValueError
+    InputError
         If there is force at an instant without a centre of pressure, or a ratio is not positive.
     """
     force = _force(result)
     lost = (force > 0.0) & ~np.isfinite(result.compartment_loads[..., 9:]).all(axis=-1)
     if lost.any():
         side, instant = (int(k) for k in np.argwhere(lost)[0])
-        raise ValueError(
+        raise InputError(
             f"compartment_loads: expected a centre of pressure where there is force, found none in "
             f"the {COMPARTMENTS[side]} compartment at instant {instant}"
         )
@@ -215,7 +216,7 @@ def check_sides(name: str, values: ArrayLike) -> FloatArray:
 
     Raises
     ------
-    ValueError
+    InputError
         If they are not two positive numbers.
     """
     array = check_array(name, values, (2,))

@@ -22,7 +22,7 @@ class WearLaw:
 
     Raises
     ------
-    ValueError
+    InputError
         If a value is out of its range.
     """
 
@@ -72,7 +72,7 @@ class Wear:
 
         Raises
         ------
-        ValueError
+        InputError
             If `cycles` is negative.
         """
         factor = check_number("cycles", cycles, at_least=0.0)

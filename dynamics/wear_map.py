@@ -61,7 +61,7 @@ def wear_map(
 
     Raises
     ------
-    ValueError
+    InputError
         As in `dynamics.wear.surrogate_wear`.
     """
     aspects = check_sides("aspect", aspect)

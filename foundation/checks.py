@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from foundation.errors import InputError
+
 FloatArray = NDArray[np.float64]
 
 
@@ -33,13 +35,13 @@ def check_array(
 
     Raises
     ------
-    ValueError
+    InputError
         If the value is not numeric, has another shape, or is not finite.
     """
     try:
         array = np.array(value, dtype=np.float64, order="C")
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{name}: expected numbers, found {value!r}") from error
+        raise InputError(f"{name}: expected numbers, found {value!r}") from error
     if shape is not None:
         fits = array.ndim == len(shape) and all(
             wanted is None or wanted == found
@@ -47,11 +49,11 @@ def check_array(
         )
         if not fits:
             wanted_text = "(" + ", ".join("any" if s is None else str(s) for s in shape) + ")"
-            raise ValueError(f"{name}: expected shape {wanted_text}, found {array.shape}")
+            raise InputError(f"{name}: expected shape {wanted_text}, found {array.shape}")
     bad = np.isinf(array) if allow_nan else ~np.isfinite(array)
     if bad.any():
         where = tuple(int(i) for i in np.argwhere(bad)[0])
-        raise ValueError(
+        raise InputError(
             f"{name}: expected finite numbers, found {array[where]} at index {where} "
             f"({int(bad.sum())} of {array.size} are not finite)"
         )
@@ -72,7 +74,7 @@ def check_number(
 
     Raises
     ------
-    ValueError
+    InputError
         If the value is not a finite number or lies outside the bounds.
     """
     try:
@@ -81,7 +83,7 @@ def check_number(
             raise TypeError
         number = float(value)
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{name}: expected a number, found {value!r}") from error
+        raise InputError(f"{name}: expected a number, found {value!r}") from error
     wanted = [
         f"{sign} {bound:g}{' ' + unit if unit else ''}"
         for sign, bound in ((">", above), ("<", below), (">=", at_least), ("<=", at_most))
@@ -96,7 +98,7 @@ def check_number(
     )
     if not inside:
         text = " and ".join(wanted) if wanted else "a finite number"
-        raise ValueError(f"{name}: expected {text}, found {number!r}")
+        raise InputError(f"{name}: expected {text}, found {number!r}")
     return number
 
 
@@ -105,11 +107,11 @@ def check_in(name: str, value: str, allowed: Collection[str]) -> str:
 
     Raises
     ------
-    ValueError
+    InputError
         If it is not; the message lists what is allowed.
     """
     if value not in allowed:
-        raise ValueError(f"{name}: expected one of {sorted(allowed)}, found {value!r}")
+        raise InputError(f"{name}: expected one of {sorted(allowed)}, found {value!r}")
     return value
 
 

@@ -45,7 +45,7 @@ def find_compartments(mesh: TriangleMesh, split_z: float | None = None) -> NDArr
     ------
     MeshError
         If no ridge is found, or one compartment would have no triangle.
-    ValueError
+    InputError
         If `split_z` is not a finite number.
     """
     across = mesh.centroids[:, 2]

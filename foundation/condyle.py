@@ -19,6 +19,7 @@ from functools import cached_property
 import numpy as np
 
 from foundation.checks import FloatArray, check_number
+from foundation.errors import InputError
 
 _NEWTON_STEPS = 60
 _NEWTON_TOLERANCE = 1e-14  # m, below the rounding of any coordinate of a knee
@@ -45,7 +46,7 @@ class Condyle:
 
     Raises
     ------
-    ValueError
+    InputError
         If a radius or width is not positive, the condyle is wider than its coronal circle, the
         coronal radius exceeds a sagittal one, or the angles do not increase.
     """
@@ -67,18 +68,18 @@ class Condyle:
             "condyle half_width", self.half_width, above=0.0, below=self.coronal_radius, unit="m"
         )
         if self.coronal_radius > self.radii.min():
-            raise ValueError(
+            raise InputError(
                 f"condyle coronal_radius: expected at most the smallest sagittal radius, "
                 f"{self.radii.min():g} m, found {self.coronal_radius:g} m; "
                 "the swept surface would cut itself"
             )
         if not np.isfinite(self.limits).all() or np.diff(self.limits).min() <= 0.0:
-            raise ValueError(
+            raise InputError(
                 "condyle angles: expected posterior_end < posterior_to_distal < "
                 f"distal_to_anterior < anterior_end, found {self.limits.tolist()} rad"
             )
         if self.limits[-1] - self.limits[0] > np.pi:
-            raise ValueError(
+            raise InputError(
                 f"condyle angles: expected at most pi rad from posterior_end to anterior_end, "
                 f"found {self.limits[-1] - self.limits[0]:g} rad"
             )
@@ -205,7 +206,7 @@ class Condyle:
 
         Raises
         ------
-        ValueError
+        InputError
             If a ray is so nearly tangent that no exit is found.
         """
         travelled = np.zeros(len(points))
@@ -224,7 +225,7 @@ class Condyle:
             travelled[active] += step
             active = active[np.abs(step) > _NEWTON_TOLERANCE]
         if len(active):
-            raise ValueError(
+            raise InputError(
                 f"condyle: {len(active)} rays are tangent to the condyle, the first starts at "
                 f"{points[active[0]].tolist()} m; expected rays that leave it"
             )

@@ -10,6 +10,7 @@ from scipy.optimize import brentq
 from foundation.checks import FloatArray
 from foundation.condyle import Condyle
 from foundation.dish import Dish
+from foundation.errors import InputError
 from foundation.pose import rotation_matrix
 
 
@@ -25,7 +26,7 @@ def check_conformity(side: str, condyle: Condyle, dish: Dish) -> None:
 
     Raises
     ------
-    ValueError
+    InputError
         If a conformity (femoral over tibial radius) is 1 or more.
     """
     pairs = (
@@ -34,7 +35,7 @@ def check_conformity(side: str, condyle: Condyle, dish: Dish) -> None:
     )
     for plane, femoral, tibial in pairs:
         if femoral >= tibial:
-            raise ValueError(
+            raise InputError(
                 f"implant {side} {plane} conformity: expected below 1, found {femoral / tibial:g} "
                 f"(femoral radius {femoral:g} m, dish radius {tibial:g} m); the condyle would rest "
                 "on the rim: enlarge the dish radius or reduce the femoral one"

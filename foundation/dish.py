@@ -8,6 +8,7 @@ import numpy as np
 
 from foundation.checks import FloatArray, check_number
 from foundation.condyle import sagittal_normal
+from foundation.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Dish:
 
     Raises
     ------
-    ValueError
+    InputError
         If a radius or size is not positive, or the plateau is larger than its circles.
     """
 
@@ -105,7 +106,7 @@ class Dish:
 
         Raises
         ------
-        ValueError
+        InputError
             If a position lies beyond the edge of the plateau.
         """
         arm = self._arm(np.clip(np.abs(across), 0.0, self.half_width))
@@ -117,7 +118,7 @@ class Dish:
         beyond |= sine > high + slack
         if beyond.any():
             first = int(np.flatnonzero(beyond)[0])
-            raise ValueError(
+            raise InputError(
                 f"insert height: expected positions on the plateau (|x| up to about "
                 f"{self.half_length:g} m, within {self.half_width:g} m of its middle), found "
                 f"x = {x[first]:g} m, {across[first]:g} m from its middle"

@@ -16,6 +16,7 @@ from foundation import kernels
 from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
 from foundation.compartments import find_compartments
 from foundation.edge_smoothing import edge_table
+from foundation.errors import InputError
 from foundation.femur_patches import femur_patches
 from foundation.laws import LayerArrays, SpringLaw
 from foundation.loads import COMPARTMENTS, ContactLoads
@@ -50,7 +51,7 @@ class Dissipation:
 
     Raises
     ------
-    ValueError
+    InputError
         If a value is negative, or the transition speed not positive.
     """
 
@@ -112,7 +113,7 @@ class ElasticFoundation:
 
     Raises
     ------
-    ValueError
+    InputError
         If an argument is out of its range, the sizes do not fit, or `conservative` is asked of a
         law without an energy (the modified law: its pressures depend on the patch's deepest point).
     """
@@ -149,7 +150,7 @@ class ElasticFoundation:
         )
         self._law = _law_arrays(law, tibia, self._bed)
         if conservative and self._law.offsets.any():
-            raise ValueError(
+            raise InputError(
                 "conservative: this law has no stored energy, its pressures depend on the deepest "
                 "point of the patch (f is finite); use f = inf or conservative = False"
             )
@@ -183,7 +184,7 @@ class ElasticFoundation:
 
         Raises
         ------
-        ValueError
+        InputError
             If the rates are not six finite numbers.
         """
         sums, _ = self._run(pose, jacobian=False, rates=rates)
@@ -249,7 +250,7 @@ class ElasticFoundation:
 
         Raises
         ------
-        ValueError
+        InputError
             If a pose is not finite or `threads` is below 1.
         """
         rows = check_array("poses", poses, (None, 6))
@@ -389,7 +390,7 @@ def _law_arrays(law: SpringLaw, tibia: TriangleMesh, bed: SpringBed) -> kernels.
             return values[bed.triangle]
         if len(values) == vertices:
             return values[tibia.faces].mean(axis=1)[bed.triangle]
-        raise ValueError(
+        raise InputError(
             f"thickness: expected one per tibial triangle ({triangles}) or vertex ({vertices}), "
             f"found {len(values)}"
         )
@@ -430,10 +431,10 @@ def _check_labels(tibia: TriangleMesh, labels: ArrayLike | None) -> NDArray[np.i
         return find_compartments(tibia)
     array = check_array("compartments", labels, (len(tibia.faces),))
     if not np.isin(array, (0.0, 1.0)).all():
-        raise ValueError("compartments: expected only 0 (medial) and 1 (lateral)")
+        raise InputError("compartments: expected only 0 (medial) and 1 (lateral)")
     for value, name in enumerate(COMPARTMENTS):
         if not (array == value).any():
-            raise ValueError(f"compartments: no triangle is {name} ({value})")
+            raise InputError(f"compartments: no triangle is {name} ({value})")
     return array.astype(np.int8)
 
 

@@ -21,6 +21,7 @@ from foundation.checks import FloatArray, check_array, check_in, check_number
 from foundation.condyle import Condyle
 from foundation.conformity import check_conformity, first_touch
 from foundation.dish import Dish
+from foundation.errors import InputError
 from foundation.loads import COMPARTMENTS
 from foundation.patches import joined_patches, patch
 from foundation.pose import Pose
@@ -47,7 +48,7 @@ class CondylarImplant:
 
     Raises
     ------
-    ValueError
+    InputError
         If a condyle does not fit its dish (conformity, the ratio of the radii, must be below 1),
         or the two sides overlap.
     """
@@ -69,7 +70,7 @@ class CondylarImplant:
             check_conformity(side, condyle, dish)
             widest = max(condyle.half_width, dish.half_width)
             if widest > 0.5 * self.spacing:
-                raise ValueError(
+                raise InputError(
                     f"implant spacing: expected at least twice the {side} half-width, "
                     f"{2 * widest:g} m, found {self.spacing:g} m; the two sides overlap"
                 )
@@ -134,7 +135,7 @@ class CondylarImplant:
 
         Raises
         ------
-        ValueError
+        InputError
             If a position lies off the plateaus.
         """
         forward, sideways = check_array("x", x, (None,)), check_array("z", z, (None,))
@@ -162,7 +163,7 @@ class CondylarImplant:
 
         Raises
         ------
-        ValueError
+        InputError
             If a point lies below the underside or a normal does not point up.
         """
         at, up = (
@@ -170,7 +171,7 @@ class CondylarImplant:
             check_array("normals", normals, (None, 3)),
         )
         if (at[:, 1] <= 0.0).any() or (up[:, 1] <= 0.0).any():
-            raise ValueError(
+            raise InputError(
                 "thickness: expected points above the underside (y > 0) with normals that point "
                 f"up, found y down to {at[:, 1].min():g} m, normal y down to {up[:, 1].min():g}"
             )
@@ -219,7 +220,7 @@ class CondylarImplant:
 
         Raises
         ------
-        ValueError
+        InputError
             If the arguments do not fit, or a line is tangent to a condyle.
         """
         at = check_array("points", points, (None, 3))
@@ -253,7 +254,7 @@ class CondylarImplant:
 
         Raises
         ------
-        ValueError
+        InputError
             If `edge_length` is not positive or coarser than the condyles.
         """
         smallest = min(min(c.half_width, d.half_width) for c, d in map(self._side, COMPARTMENTS))
@@ -282,7 +283,7 @@ class CondylarImplant:
 
         Raises
         ------
-        ValueError
+        InputError
             If the condyles do not reach that flexion.
         """
         for condyle in (self.medial, self.lateral):

@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from foundation import kernels
 from foundation.checks import FloatArray, check_array, check_number, frozen
+from foundation.errors import InputError
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +59,7 @@ class SpringLaw(ABC):
 
         Raises
         ------
-        ValueError
+        InputError
             If the law has a thickness per spring and their number differs.
         """
 
@@ -74,7 +75,7 @@ class SpringLaw(ABC):
 
         Raises
         ------
-        ValueError
+        InputError
             If a new thickness is not one-dimensional, finite and > 0.
         """
 
@@ -129,7 +130,7 @@ class _Layer(SpringLaw):
 
     Raises
     ------
-    ValueError
+    InputError
         If a parameter is out of its range.
     """
 
@@ -142,15 +143,15 @@ class _Layer(SpringLaw):
         check_number("poissons_ratio", self.poissons_ratio, above=-1.0, below=0.5)
         thickness = check_array("thickness", self.thickness)
         if thickness.ndim > 1:
-            raise ValueError(
+            raise InputError(
                 f"thickness: expected a number or one per spring, found shape {thickness.shape}"
             )
         if thickness.size == 0 or thickness.min() <= 0.0:
-            raise ValueError(
+            raise InputError(
                 f"thickness: expected > 0 m everywhere, found {thickness.min(initial=np.inf):g} m"
             )
         if thickness.max() > 0.1:
-            raise ValueError(
+            raise InputError(
                 f"thickness: expected metres (a layer of the knee is below 0.1 m), found "
                 f"{thickness.max():g}; was it given in millimetres?"
             )
@@ -173,7 +174,7 @@ class _Layer(SpringLaw):
     def _thicknesses(self, springs: int) -> FloatArray:
         thickness = np.asarray(self.thickness, dtype=np.float64)
         if thickness.ndim == 1 and len(thickness) != springs:
-            raise ValueError(
+            raise InputError(
                 f"thickness: expected one per spring ({springs}), found {len(thickness)}"
             )
         return np.ascontiguousarray(np.broadcast_to(thickness, (springs,)))
@@ -239,7 +240,7 @@ class ModifiedLaw(_Layer):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.f > 1.0:
-            raise ValueError(f"f: expected > 1 (or inf), found {self.f!r}")
+            raise InputError(f"f: expected > 1 (or inf), found {self.f!r}")
         check_number("m", self.m, above=0.0)
         check_number("reference_indentation", self.reference_indentation, above=0.0, unit="m")
 
@@ -295,7 +296,7 @@ class SeriesLaw(SpringLaw):
 
     Raises
     ------
-    ValueError
+    InputError
         If one of them is itself a series.
     """
 
@@ -305,7 +306,7 @@ class SeriesLaw(SpringLaw):
     def __post_init__(self) -> None:
         for name in ("first", "second"):
             if not isinstance(getattr(self, name), _Layer):
-                raise ValueError(
+                raise InputError(
                     f"{name}: expected a law of one layer, found {getattr(self, name)!r}"
                 )
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from foundation.checks import FloatArray, check_in
+from foundation.errors import InputError
 from foundation.mesh_checks import check_mesh, report_findings
 from foundation.mesh_io import read_triangles
 from foundation.triangle_mesh import (
@@ -66,7 +67,7 @@ def load_mesh(
     ------
     MeshError
         If the file cannot be read or a check fails; the message names file, finding and remedy.
-    ValueError
+    InputError
         If `unit`, `axes` or `side` is not as above.
 
     Warns
@@ -93,17 +94,17 @@ def _rotation_from_axes(axes: Sequence[str]) -> FloatArray:
     """Return the rotation from file axes to ours, (3, 3)."""
     rotation = np.zeros((3, 3))
     if isinstance(axes, str) or len(axes) != 3:
-        raise ValueError(
+        raise InputError(
             f"axes: expected three file axes such as ('-x', 'y', '-z'), found {axes!r}"
         )
     for row, axis in enumerate(axes):
         if not isinstance(axis, str) or axis.lstrip("+-") not in tuple("xyz") or len(axis) > 2:
-            raise ValueError(f"axes: expected x, y or z with an optional sign, found {axis!r}")
+            raise InputError(f"axes: expected x, y or z with an optional sign, found {axis!r}")
         rotation[row, "xyz".index(axis[-1])] = -1.0 if axis[0] == "-" else 1.0
     if np.abs(rotation).sum(axis=0).min() < 1.0:
-        raise ValueError(f"axes: expected x, y and z once each, found {tuple(axes)}")
+        raise InputError(f"axes: expected x, y and z once each, found {tuple(axes)}")
     if np.linalg.det(rotation) < 0.0:
-        raise ValueError(
+        raise InputError(
             f"axes: {tuple(axes)} is a mirror image, expected a right-handed frame (anterior, "
             "superior, right of the body); change one sign, and for a left knee give side='left'"
         )

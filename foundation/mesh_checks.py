@@ -77,7 +77,7 @@ def check_mesh(mesh: TriangleMesh, body: str | None = None) -> list[Finding]:
 
     Raises
     ------
-    ValueError
+    InputError
         If `body` is something else.
     """
     edges = find_edges(mesh.faces, len(mesh.vertices))
@@ -134,7 +134,7 @@ def check_orientation(mesh: TriangleMesh, body: str) -> None:
     ------
     MeshError
         If it faces the wrong way or sideways.
-    ValueError
+    InputError
         If `body` is something else.
     """
     finding = _orientation(mesh, body)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foundation.checks import FloatArray
+from foundation.errors import InputError
 from foundation.triangle_mesh import IntArray, MeshError
 
 #: Largest number of a vertex that a file may name.
@@ -148,9 +149,9 @@ def _obj_fan(corners: list[str], known: int) -> list[tuple[int, int, int]]:
     # OBJ counts from 1, and backwards from the latest vertex with negative numbers.
     vertex = [i - 1 if i > 0 else known + i for i in index]
     if len(vertex) < 3:
-        raise ValueError(f"a face of {len(vertex)} corners")
+        raise InputError(f"a face of {len(vertex)} corners")
     if max(map(abs, index)) > _MOST_VERTICES:
-        raise ValueError(f"expected vertex numbers up to {_MOST_VERTICES}, found a larger one")
+        raise InputError(f"expected vertex numbers up to {_MOST_VERTICES}, found a larger one")
     return [(vertex[0], vertex[k], vertex[k + 1]) for k in range(1, len(vertex) - 1)]
 
 

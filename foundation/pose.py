@@ -45,7 +45,7 @@ class Pose:
 
     Raises
     ------
-    ValueError
+    InputError
         If a coordinate is not a finite number.
     """
 

@@ -84,7 +84,7 @@ def smooth_surface(mesh: TriangleMesh, *, crease_angle: float = CREASE_ANGLE) ->
 
     Raises
     ------
-    ValueError
+    InputError
         If the angle is not between 0 and a right angle.
     """
     check_number("crease_angle", crease_angle, above=0.0, below=0.5 * np.pi, unit="rad")

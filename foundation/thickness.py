@@ -71,7 +71,7 @@ def measured_thickness(
         If the solid is not closed or inside out, differs in size as one in another unit does, more
         than 5 % of the inner vertices of the surface lie farther than `tolerance` from it, or half
         of all have no underside below them.
-    ValueError
+    InputError
         If `tolerance` is not positive.
 
     Warns

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from foundation.checks import FloatArray, frozen
+from foundation.errors import InputError
 
 IntArray = NDArray[np.int64]
 
@@ -19,7 +20,7 @@ DEGENERATE = 1e-12
 UNIT_NORMAL = 1e-6
 
 
-class MeshError(ValueError):
+class MeshError(InputError):
     """A mesh that cannot be used; the message names the mesh, the finding and the remedy."""
 
 

@@ -7,6 +7,7 @@ import io
 import json
 import os
 import sys
+import traceback
 import warnings
 from collections.abc import Generator, Sequence
 from importlib.metadata import version
@@ -14,22 +15,23 @@ from typing import Any, ClassVar, NoReturn
 
 from dynamics.equations import SimulationError
 from dynamics.equilibrium import EquilibriumError
+from foundation.errors import InputError
 from pipeline.commands import COMMANDS, GROUPS
 from pipeline.commands.command import Command
-from pipeline.config import ConfigError
 from pipeline.execution import ExecutionError
 from pipeline.files import plain
 from pipeline.progress import silenced, telling_of_compilation
-from pipeline.run_folder import RunError
 from pipeline.stages import StageError
-from pipeline.store.samples import StoreError
-from surrogates.persistence import SurrogateFileError
 
 PROGRAM = "python -m pipeline"
-#: Errors of what the user gave: one message, exit status 2.
-BAD_INPUT = (ConfigError, RunError, StoreError, SurrogateFileError, ValueError)
 #: Errors of a stage that could not end: one message, exit status 1.
 FAILED_STAGE = (StageError, ExecutionError, SimulationError, EquilibriumError)
+#: Exit status of a fault of the program (EX_SOFTWARE of sysexits.h).
+FAULT = 70
+_REPORT = (
+    "this is a fault of knee-contact, not of your input; please report it to the project's issue "
+    f"tracker with the traceback above, the command, and what `{PROGRAM} --version` prints"
+)
 _DESCRIPTION = """\
 Knee-contact surrogates: from two meshes to a gait simulation.
 
@@ -111,7 +113,14 @@ def _add(parser: argparse.ArgumentParser, command: Command) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Carry out a command; return the exit status (0 done, 1 a stage failed, 2 bad input)."""
+    """Carry out a command.
+
+    Returns
+    -------
+    int
+        Exit status: 0 done, 1 a stage failed, 2 bad input, 70 a fault of the program, 130
+        interrupted.
+    """
     _Parser.given = sys.argv[1:] if arguments is None else arguments
     options = build_parser().parse_args(arguments)
     for stream in (sys.stdout, sys.stderr):
@@ -132,11 +141,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         text = f"{error.filename}: {error.strerror}" if error.filename else str(error)
         return _fail(text, 2, as_json=options.json)
-    except BAD_INPUT as error:
+    except InputError as error:
         return _fail(error, 2, as_json=options.json)
     except KeyboardInterrupt:
         goes_on = "; go on with --resume" if hasattr(options, "resume") else ""
         return _fail(f"interrupted{goes_on}", 130, as_json=options.json)
+    except Exception:  # whatever else is raised is a fault of the program
+        return _fail_of_fault(as_json=options.json)
 
 
 def _say(text: str, status: int) -> int:
@@ -159,6 +170,16 @@ def _fail(error: BaseException | str, status: int, *, as_json: bool = False) -> 
     if as_json:
         _say(_json({"error": str(error), "status": status}), status)
     return status
+
+
+def _fail_of_fault(*, as_json: bool) -> int:
+    """Tell the fault that is being handled, with its traceback."""
+    told = traceback.format_exc()
+    sys.stderr.write(f"{told}error: {_REPORT}\n")
+    if as_json:
+        content = {"error": _REPORT, "status": FAULT, "kind": "fault", "traceback": told}
+        _say(_json(content), FAULT)
+    return FAULT
 
 
 def _show_warning(message: Any, category: Any, *_: Any, **__: Any) -> None:

@@ -15,6 +15,7 @@ from pydantic_core import ErrorDetails
 
 from dynamics.ligament_tables import SHIPPED_LIGAMENTS
 from dynamics.waveform_tables import LEVEL_WALKING
+from foundation.errors import InputError
 from pipeline.files import write_text
 from pipeline.schema import Config, LayerConfig, section_of
 from pipeline.section import Section
@@ -30,7 +31,7 @@ AnySection = TypeVar("AnySection", bound=Section)
 Layer = TypeVar("Layer", bound=LayerConfig)
 
 
-class ConfigError(ValueError):
+class ConfigError(InputError):
     """A configuration that cannot be used, with every reason in its message."""
 
 

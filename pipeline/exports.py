@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import surrogates
+from foundation.errors import InputError
 from pipeline.files import replacing
 from surrogates.c_export import export_knee
 from surrogates.fmu import export_fmu
@@ -27,7 +28,7 @@ def export_c(source: Path, out: Path | None = None, prefix: str = "knee") -> tup
     ------
     SurrogateFileError
         If there is no usable surrogate.
-    ValueError
+    InputError
         If the prefix is no C identifier, or the formulation one of the whole knee.
     """
     file, knee = _knee_of(source)
@@ -63,7 +64,7 @@ def write_fmu(
     ------
     SurrogateFileError
         If there is no usable surrogate.
-    ValueError
+    InputError
         If the version is not known, the prefix is no C identifier, the formulation is one of the
         whole knee, or the sources do not compile.
     """
@@ -80,7 +81,7 @@ def _knee_of(source: Path) -> tuple[Path, KneeSurrogate]:
     file = source / "knee.npz" if source.is_dir() else source
     knee = surrogates.load(file)
     if not isinstance(knee, KneeSurrogate):
-        raise ValueError(
+        raise InputError(
             f"{file}: expected a formulation of the compartments, found {knee.formulation!r}; "
             "those of the whole knee are not exported"
         )

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from foundation.errors import InputError
+
 #: Version of the JSON documents; those without one are read as of the first.
 DOCUMENT_VERSION = 1
 _NO_ROOM = "make room, then go on with --resume"
@@ -104,10 +106,10 @@ def write_document(path: Path, content: Mapping[str, Any]) -> None:
 
 
 def check_version(content: Mapping[str, Any]) -> None:
-    """Raise a ValueError if a JSON document is of a later version than this program knows."""
+    """Raise an InputError if a JSON document is of a later version than this program knows."""
     version = content.get("version", DOCUMENT_VERSION)
     if version not in range(1, DOCUMENT_VERSION + 1):
-        raise ValueError(
+        raise InputError(
             f"expected version {DOCUMENT_VERSION} or before, found {version!r}; read it with the "
             "version of knee-contact that wrote it"
         )

@@ -25,6 +25,7 @@ from dynamics.walking.motion_tables import (
     read_motion_table,
 )
 from foundation.checks import FloatArray, check_array, check_in
+from foundation.errors import InputError
 from foundation.pose import COORDINATES, Pose
 from pipeline.store.samples import POSE_COLUMNS
 
@@ -62,7 +63,7 @@ class KneeColumns:
 
     Raises
     ------
-    ValueError
+    InputError
         If the coordinates are neither of both sets, or a unit is unknown.
     """
 
@@ -73,7 +74,7 @@ class KneeColumns:
     def __post_init__(self) -> None:
         sets = [set(known) for known in KNOWN_COLUMNS]
         if self.names and set(self.names) not in sets:
-            raise ValueError(
+            raise InputError(
                 f"columns: expected {', '.join(COORDINATES)}, or tx, ty, tz in place of the last "
                 f"three, found {', '.join(self.names)}"
             )
@@ -92,16 +93,16 @@ def parse_columns(text: str) -> dict[str, str]:
 
     Raises
     ------
-    ValueError
+    InputError
         If a part is no coordinate=column, or a coordinate comes twice.
     """
     found: dict[str, str] = {}
     for part in text.split(","):
         name, _, column = (side.strip() for side in part.partition("="))
         if not name or not column.removeprefix("-"):
-            raise ValueError(f"columns: expected coordinate=column, found {part.strip()!r}")
+            raise InputError(f"columns: expected coordinate=column, found {part.strip()!r}")
         if name in found:
-            raise ValueError(f"columns: expected {name} once, found {found[name]} and {column}")
+            raise InputError(f"columns: expected {name} once, found {found[name]} and {column}")
         found[name] = column
     return found
 
@@ -128,7 +129,7 @@ def read_knee_poses(
 
     Raises
     ------
-    ValueError
+    InputError
         If the table cannot be used; the message names the file and what is wrong.
     FileNotFoundError
         If there is no such file.
@@ -144,7 +145,7 @@ def read_knee_poses(
     else:
         table = read_motion_table(source, in_degrees=chosen.in_degrees, columns=wanted)
     for column in sorted(wanted - set(table.names)):
-        raise ValueError(f"{source}: expected a column {column!r}, found {', '.join(found)}")
+        raise InputError(f"{source}: expected a column {column!r}, found {', '.join(found)}")
     opensim = "tx" in names
     order = OPENSIM_COORDINATES if opensim else COORDINATES
     values = np.column_stack([_signed(table, names[name], name, chosen) for name in order])
@@ -188,7 +189,7 @@ def _known(source: Path, found: tuple[str, ...]) -> Mapping[str, str]:
         if set(known.values()) <= set(found):
             return known
     wanted = " or ".join(", ".join(known.values()) for known in KNOWN_COLUMNS)
-    raise ValueError(
+    raise InputError(
         f"{source}: expected the columns {wanted}, found {', '.join(found)}; say which columns "
         "hold the pose (--columns flexion=NAME,...)"
     )
@@ -206,7 +207,7 @@ def _signed(table: MotionTable, column: str, coordinate: str, columns: KneeColum
         values = table.angle(name)
     largest = float(np.abs(values).max())
     if largest > _LARGEST[length]:
-        raise ValueError(
+        raise InputError(
             f"{table.source}, column {name}: expected {'metres' if length else 'radians'}, found "
             f"{largest:g}; if it is another unit, say so ({_OTHER_UNITS[length]})"
         )
@@ -222,7 +223,7 @@ def _schema(source: Path) -> list[str]:
         with source.open("rb") as file:
             names: list[str] = pq.read_schema(file).names
     except pa.ArrowException as error:
-        raise ValueError(
+        raise InputError(
             f"{source}: expected a Parquet table, found {' '.join(str(error).split())}"
         ) from error
     return names
@@ -233,12 +234,12 @@ def _read_parquet(
 ) -> MotionTable:
     clock = next((name for name in TIME_COLUMNS if name in found), None)
     if clock is None:
-        raise ValueError(f"{source}: expected a column time_s, found {', '.join(found)}")
+        raise InputError(f"{source}: expected a column time_s, found {', '.join(found)}")
     names = tuple(name for name in found if name in wanted)
     try:
         table = pd.read_parquet(source, columns=[*names, clock, *({"model"} & {*found})])
     except (OSError, pa.ArrowException) as error:
-        raise ValueError(f"{source}: expected a whole table, found it damaged") from error
+        raise InputError(f"{source}: expected a whole table, found it damaged") from error
     if "model" in table:
         table = table[table["model"] == "surrogate"]
     rows = table[[*names, clock]].to_numpy(dtype=np.float64)

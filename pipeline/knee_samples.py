@@ -19,6 +19,7 @@ from threadpoolctl import threadpool_limits
 
 from foundation.checks import FloatArray
 from foundation.elastic_foundation import ElasticFoundation
+from foundation.errors import InputError
 from foundation.loads import COMPARTMENTS, LOAD_COLUMNS
 from foundation.pose import Pose
 from foundation.statics import StaticPose, StaticsError, pose_at_load
@@ -286,7 +287,7 @@ def _fit(
         with threadpool_limits(1):
             fitter = stages.family_fitter(settings, family, seed)._replace(folds=folds)
             found = fit_whole_knee(what, space, *paired(samples), fitter, told)
-    except ValueError as error:
+    except (InputError, np.linalg.LinAlgError) as error:
         raise stages.StageError(
             f"fitting {what}/{family} to {len(samples) // 2} whole-knee samples that have an "
             f"answer and keep to [feasibility]: {error}"

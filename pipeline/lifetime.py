@@ -47,7 +47,7 @@ def wear_insert(folder: Path, cycles: float, blocks: int, *, quiet: bool = False
     ------
     RunError
         If the directory holds no finished run.
-    ValueError
+    InputError
         If an argument is out of its range, or the insert wears through.
     """
     run, _ = finished_run(folder)

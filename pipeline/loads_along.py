@@ -145,7 +145,7 @@ def write_loads(table: pd.DataFrame, path: Path) -> None:
 
     Raises
     ------
-    ValueError
+    InputError
         If the path ends in none of these.
     """
     ending = check_in(f"{path}: ending", path.suffix.lower(), LOAD_ENDINGS)
@@ -189,6 +189,6 @@ def run_motion(
 
 
 def write_motion(table: MotionTable, path: Path) -> None:
-    """Write a motion as `.mot` or `.sto`; a ValueError says so if the path ends in neither."""
+    """Write a motion as `.mot` or `.sto`; an InputError says so if the path ends in neither."""
     check_in(f"{path}: ending", path.suffix.lower(), OPENSIM_ENDINGS)
     write_text(path, motion_text(table, title=table.source))

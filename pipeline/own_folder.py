@@ -11,6 +11,7 @@ from functools import wraps
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
+from foundation.errors import InputError
 from pipeline.files import writing
 
 if sys.platform != "win32":
@@ -23,7 +24,7 @@ Given = ParamSpec("Given")
 Answer = TypeVar("Answer")
 
 
-class RunError(RuntimeError):
+class RunError(InputError):
     """A run that cannot start or go on; the message says why and what to do."""
 
 
@@ -91,7 +92,7 @@ def changed_keys(stored: Path, current: str, section: str) -> list[str]:
     """
     try:
         begun = tomllib.loads(stored.read_text(encoding="utf-8"))
-    except ValueError as error:
+    except (RecursionError, ValueError) as error:
         raise RunError(
             f"{stored}: expected the configuration that the run was begun with, found it damaged "
             f"({error}); begin anew with another --out"

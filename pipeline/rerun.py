@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,13 +10,14 @@ import surrogates
 from pipeline import stages
 from pipeline.assessment import assess, speed
 from pipeline.config import load_config
+from pipeline.documents import read_document
 from pipeline.formulation_study import compare_formulations
 from pipeline.gait import simulate_cycle
 from pipeline.originals.original import build_knee
 from pipeline.originals.table_original import build_original
 from pipeline.own_folder import RunError, alone_in_folder
-from pipeline.reports.inputs import content_of
 from pipeline.reports.report import write_report
+from pipeline.reports.validation_document import Validation
 from pipeline.run_folder import Run, read_path
 from pipeline.runner import sample_space
 from pipeline.store.samples import (
@@ -56,15 +56,14 @@ def validate_again(folder: Path) -> dict[str, Any]:
     run, knee = finished_run(folder)
     columns = (*CANDIDATE_COLUMNS, *RESULT_COLUMNS)
     held_out = read_table(folder / "samples" / "heldout.parquet", columns)
-    with content_of(folder / "validation.json"):
-        stored = json.loads((folder / "validation.json").read_text(encoding="utf-8"))
-        before = stored["models"][0]
-        header = {**knee.header, "fit_seconds": before["fit_seconds"]}
-        judged = assess(replace(knee, header=header), held_out, run.config.feasibility)
-        for name, part in judged["compartments"].items():
-            # Of the fit, which is not repeated.
-            part["cross_validation"] = before["compartments"][name]["cross_validation"]
-        stored["models"][0] = judged
+    stored = read_document(folder / "validation.json", Validation)
+    before = stored["models"][0]
+    header = {**knee.header, "fit_seconds": before["fit_seconds"]}
+    judged = assess(replace(knee, header=header), held_out, run.config.feasibility)
+    for name, part in judged["compartments"].items():
+        # Of the fit, which is not repeated.
+        part["cross_validation"] = before["compartments"][name]["cross_validation"]
+    stored["models"][0] = judged
     run.write_json("validation.json", stored)
     return write_report(folder)
 
@@ -88,8 +87,7 @@ def compare_again(folder: Path) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     )
     training = stages.training_samples([first, kept], run.config.feasibility)
     rows = compare_formulations(run, knee, space, training, held_out)
-    with content_of(folder / "validation.json"):
-        stored = json.loads((folder / "validation.json").read_text(encoding="utf-8"))
+    stored = read_document(folder / "validation.json", Validation)
     run.write_json("validation.json", stored | {"formulations": rows})
     return rows, write_report(folder)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -13,6 +12,7 @@ import pandas as pd
 from tqdm import tqdm
 
 from pipeline.config import dump_config, write_config
+from pipeline.documents import read_document
 from pipeline.execution import Compute, Execution, ExecutionError
 from pipeline.files import write_document, write_json, writing
 from pipeline.originals.original import Knee, parallel_evaluation
@@ -20,7 +20,7 @@ from pipeline.originals.table_original import Original
 from pipeline.own_folder import RunError as RunError
 from pipeline.own_folder import changed_keys, check_own_folder, locked
 from pipeline.progress import StageCounter, bar, say
-from pipeline.reports.inputs import content_of
+from pipeline.reports.documents import PathKnots, StageTimes
 from pipeline.schema import Config
 from pipeline.simulation import reference_path, tabulated_path
 from pipeline.store.samples import ChunkStore, chunk_size, read_table, write_table
@@ -99,9 +99,8 @@ class Run(AbstractContextManager["Run"]):
         """Take up the times of the interrupted run's stages."""
         file = self.folder / "times.json"
         if file.exists():
-            with content_of(file):
-                for stage, seconds in json.loads(file.read_text(encoding="utf-8")).items():
-                    self.seconds[stage] = self.seconds.get(stage, 0.0) + float(seconds)
+            for stage, seconds in read_document(file, StageTimes).items():
+                self.seconds[stage] = self.seconds.get(stage, 0.0) + float(seconds)
 
     def _clear(self) -> None:
         """Remove the files of an earlier run, and only those."""
@@ -221,10 +220,9 @@ def stored_path(run: Run, knee: Original) -> ReferencePath:
 
 def read_path(file: Path, knee: Original) -> ReferencePath:
     """Read a stored path, and see that what was begun with one knee is not ended with another."""
-    with content_of(file):
-        stored = json.loads(file.read_text(encoding="utf-8"))
-        begun = stored.get("original", knee.digest)
-        path = ReferencePath.through(stored["flexion_rad"], stored["coordinates_rad_m"])
+    stored = read_document(file, PathKnots)
+    begun = stored.get("original", knee.digest)
+    path = ReferencePath.through(stored["flexion_rad"], stored["coordinates_rad_m"])
     if begun != knee.digest:
         what = "knee: the surfaces have" if isinstance(knee, Knee) else "table: its rows have"
         raise RunError(

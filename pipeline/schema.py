@@ -13,13 +13,14 @@ from typing import Annotated, Any, Literal, Self, get_args
 from pydantic import AfterValidator, BaseModel, Field, model_validator
 from pydantic.fields import FieldInfo
 
+from foundation.errors import InputError
 from pipeline.section import Finite, NonNegative, Positive, Section
 from pipeline.simulation_schema import SimulationConfig
 
 
 def _ascending(limits: tuple[float, float]) -> tuple[float, float]:
     if not limits[0] < limits[1]:
-        raise ValueError("expected [low, high] with low < high")
+        raise InputError("expected [low, high] with low < high")
     return limits
 
 
@@ -51,7 +52,7 @@ class ExecutionConfig(Section):
     @model_validator(mode="after")
     def _scheduler_is_of_dask(self) -> Self:
         if self.scheduler and self.backend != "dask":
-            raise ValueError(
+            raise InputError(
                 f'scheduler: expected backend = "dask" with an address, found "{self.backend}"'
             )
         return self
@@ -101,9 +102,9 @@ class OriginalConfig(Section):
     @model_validator(mode="after")
     def _file_of_a_table(self) -> Self:
         if self.kind == "table" and self.file is None:
-            raise ValueError('kind = "table" needs file, a table of poses and loads')
+            raise InputError('kind = "table" needs file, a table of poses and loads')
         if self.kind == "model" and (self.file is not None or self.side != "right"):
-            raise ValueError('file and side need kind = "table"')
+            raise InputError('file and side need kind = "table"')
         return self
 
 
@@ -141,13 +142,13 @@ class KneeConfig(Section):
     @model_validator(mode="after")
     def _meshes_given(self) -> Self:
         if self.source == "meshes" and (self.femur is None or self.tibia is None):
-            raise ValueError('source = "meshes" needs [knee.femur] and [knee.tibia]')
+            raise InputError('source = "meshes" needs [knee.femur] and [knee.tibia]')
         if self.source == "builtin" and (self.femur or self.tibia or self.tibia_solid):
-            raise ValueError(
+            raise InputError(
                 '[knee.femur], [knee.tibia] and [knee.tibia_solid] need source = "meshes"'
             )
         if self.source == "builtin" and (self.side, self.split_lateral_mm) != ("right", None):
-            raise ValueError(
+            raise InputError(
                 'side and split_lateral_mm need source = "meshes"; the built-in implant is a right '
                 "one and knows its compartments"
             )
@@ -193,7 +194,7 @@ class LayerConfig(Section):
     @model_validator(mode="after")
     def _one_thickness(self) -> Self:
         if self.thickness_file is not None and self.thickness_mm != "underside":
-            raise ValueError(
+            raise InputError(
                 "thickness_mm and thickness_file: expected one of them, found "
                 f"{self.thickness_mm!r} and {self.thickness_file!r}"
             )
@@ -238,17 +239,17 @@ class PathConfig(Section):
         if self.kind == "table":
             for name in columns:
                 if len(getattr(self, name)) != len(self.flexion_deg):
-                    raise ValueError(
+                    raise InputError(
                         f"{name}: expected one value per flexion_deg ({len(self.flexion_deg)}), "
                         f"found {len(getattr(self, name))}"
                     )
             knots = self.flexion_deg
             if not knots or any(b <= a for a, b in pairwise(knots)):
-                raise ValueError(
+                raise InputError(
                     f"flexion_deg: expected increasing knots for a table, found {list(knots)}"
                 )
         elif any(getattr(self, name) for name in ("flexion_deg", *columns)):
-            raise ValueError('the columns of a path need kind = "table"')
+            raise InputError('the columns of a path need kind = "table"')
         return self
 
 
@@ -266,7 +267,7 @@ class SpaceConfig(Section):
     @model_validator(mode="after")
     def _load_positive(self) -> Self:
         if self.load_N[0] <= 0.0:
-            raise ValueError(f"load_N: expected 0 < low < high, found {list(self.load_N)}")
+            raise InputError(f"load_N: expected 0 < low < high, found {list(self.load_N)}")
         return self
 
 
@@ -329,13 +330,13 @@ class DesignConfig(Section):
     @model_validator(mode="after")
     def _first_below(self) -> Self:
         if self.first >= self.candidates:
-            raise ValueError(
+            raise InputError(
                 f"first: expected fewer than candidates ({self.candidates}), found {self.first}"
             )
         if 0 < self.budget < self.first:
-            raise ValueError(f"budget: expected at least first ({self.first}), found {self.budget}")
+            raise InputError(f"budget: expected at least first ({self.first}), found {self.budget}")
         if self.infill == "error" and self.family != "kriging":
-            raise ValueError('infill = "error" needs family = "kriging"')
+            raise InputError('infill = "error" needs family = "kriging"')
         return self
 
 
@@ -466,7 +467,7 @@ class ValidationConfig(Section):
     @model_validator(mode="after")
     def _folds_enough(self) -> Self:
         if self.folds == 1:
-            raise ValueError("folds: expected 0 or at least 2, found 1")
+            raise InputError("folds: expected 0 or at least 2, found 1")
         return self
 
 
@@ -493,12 +494,12 @@ class Config(Section):
         femoral = self.contact.femur_layer
         no_solid = self.knee.source == "meshes" and self.knee.tibia_solid is None
         if self.contact.measured and no_solid:
-            raise ValueError(
+            raise InputError(
                 'contact.thickness_mm: "underside" needs the closed solid [knee.tibia_solid] or '
                 "the built-in implant, expected a thickness in mm or a thickness_file"
             )
         if femoral is not None and femoral.measured:
-            raise ValueError(
+            raise InputError(
                 'contact.femur_layer.thickness_mm: "underside" is that of the tibia or the '
                 "built-in insert, expected a thickness in mm or a thickness_file"
             )
@@ -531,7 +532,7 @@ class Config(Section):
             ),
         ):
             if wrong:
-                raise ValueError(f'{told}; original.kind is "table"')
+                raise InputError(f'{told}; original.kind is "table"')
         return self
 
 

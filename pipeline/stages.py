@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from foundation.checks import FloatArray
+from foundation.errors import InputError
 from foundation.loads import COMPARTMENTS, LOAD_COLUMNS
 from pipeline.execution import IN_THIS_PROCESS, Execution
 from pipeline.schema import DesignConfig, FeasibilityConfig, SurrogateConfig, ValidationConfig
@@ -228,7 +229,7 @@ def _fit_compartment(
         with threadpool_limits(1):
             fitter = family_fitter(settings, family, seed)._replace(folds=folds)
             found = fit_compartment(what, space, compartment_samples(rows), fitter, told)
-    except ValueError as error:
+    except (InputError, np.linalg.LinAlgError) as error:
         raise StageError(
             f"fitting {what}/{family}, {name}, to {len(rows)} samples that have an answer and "
             f"keep to [feasibility]: {error}"

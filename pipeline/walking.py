@@ -9,6 +9,7 @@ from dynamics.protocol import ContactModel
 from dynamics.simulator import AppliedLoads, KneeSimulator
 from dynamics.waveforms import GaitCycle, lead_back
 from foundation.checks import FloatArray, check_array, check_number
+from foundation.errors import InputError
 from foundation.pose import Pose
 
 #: Stride of the walking solution of Lenhart's knee, before one heel strike to before the next [s]:
@@ -23,14 +24,14 @@ def cut_stride(
 
     Raises
     ------
-    ValueError
+    InputError
         If fewer than five instants are between them, or the motion does not reach them.
     """
     begin, end = (check_number("stride", t, unit="s") for t in stride)
     chosen = (time > begin - 1e-9) & (time < end + 1e-9)
     found = time[chosen]
     if len(found) < 5 or abs(found[0] - begin) > 1e-6 or abs(found[-1] - end) > 1e-6:
-        raise ValueError(
+        raise InputError(
             f"stride: expected rows at {begin:g} s, {end:g} s and at least three between, found "
             f"{len(found)} rows in a motion from {time[0]:g} to {time[-1]:g} s"
         )
@@ -102,7 +103,7 @@ def walking_cycle(
 
     Raises
     ------
-    ValueError
+    InputError
         If the shapes do not match, or the signals are none that `GaitCycle` takes.
     """
     instants = check_array("time", time, (None,))

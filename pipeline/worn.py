@@ -12,6 +12,7 @@ from dynamics.result import SimulationResult
 from dynamics.wear import Wear, WearLaw, bed_wear
 from foundation.checks import FloatArray, check_array, check_number, frozen
 from foundation.elastic_foundation import ElasticFoundation
+from foundation.errors import InputError
 from foundation.laws import SeriesLaw, SpringLaw
 from foundation.mesh import TriangleMesh
 from foundation.thickness import spring_normals
@@ -56,12 +57,12 @@ def vertex_depths(tibia: TriangleMesh, depth: ArrayLike) -> FloatArray:
 
     Raises
     ------
-    ValueError
+    InputError
         If there is not one depth for each triangle, or one is negative.
     """
     depths = check_array("depth", depth, (len(tibia.faces),))
     if depths.min() < 0.0:
-        raise ValueError(f"depth: expected >= 0 m everywhere, found {depths.min():g} m")
+        raise InputError(f"depth: expected >= 0 m everywhere, found {depths.min():g} m")
     corners, count = tibia.faces.reshape(-1), len(tibia.vertices)
     areas = np.bincount(corners, np.repeat(tibia.areas, 3), count)
     worn = np.bincount(corners, np.repeat(tibia.areas * depths, 3), count)
@@ -83,7 +84,7 @@ def worn_model(model: ElasticFoundation, depth: ArrayLike) -> ElasticFoundation:
 
     Raises
     ------
-    ValueError
+    InputError
         If the depths do not fit the mesh or wear through the insert, or the surface folds.
     """
     tibia = model.tibia
@@ -135,7 +136,7 @@ def extrapolate(
 
     Raises
     ------
-    ValueError
+    InputError
         If an argument is out of its range, or a block wears through the insert; the message names
         the block.
     """
@@ -151,8 +152,8 @@ def extrapolate(
         try:
             # Always from the unworn surface, so that no error adds up.
             worn = worn_model(model, depth)
-        except ValueError as error:
-            raise ValueError(
+        except InputError as error:
+            raise InputError(
                 f"block {block + 1} of {count}, {each:g} cycles each: {error}; take more blocks or "
                 "fewer cycles"
             ) from error
@@ -172,7 +173,7 @@ def _thinned(law: SpringLaw, by_triangle: FloatArray, by_vertex: FloatArray) -> 
     depths = by_triangle if len(by_triangle) == thickness.size else by_vertex
     if (depths >= thickness).any():
         k = int(np.argmax(depths - thickness))
-        raise ValueError(
+        raise InputError(
             f"depth: expected less than the thickness, found {1e3 * depths[k]:.3g} mm of "
             f"{1e3 * float(np.broadcast_to(thickness, depths.shape)[k]):.3g} mm"
         )

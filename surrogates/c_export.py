@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foundation.checks import FloatArray
+from foundation.errors import InputError
 from foundation.loads import COMPARTMENTS
 from surrogates.compartment import PARTS as REGRESSORS
 from surrogates.compartment import CompartmentSurrogate
@@ -91,12 +92,12 @@ def export_regressor(regressor: Regressor, prefix: str) -> CFiles:
 
     Raises
     ------
-    ValueError
+    InputError
         If the prefix is no C identifier or the regressor has no outputs.
     """
     check_prefix(prefix)
     if not regressor.outputs:
-        raise ValueError("regressor: expected at least one output, found none")
+        raise InputError("regressor: expected at least one output, found none")
     d, k = regressor.inputs, regressor.outputs
     arguments = f"const double x[{d}], double value[{k}], double jacobian[{k * d}]"
     declaration = f"void {prefix}_evaluate({arguments})"
@@ -130,7 +131,7 @@ def export_knee(knee: KneeSurrogate, prefix: str = "knee") -> CFiles:
 
     Raises
     ------
-    ValueError
+    InputError
         If the prefix is no C identifier.
     """
     check_prefix(prefix)
@@ -160,9 +161,9 @@ def export_knee(knee: KneeSurrogate, prefix: str = "knee") -> CFiles:
 
 
 def check_prefix(prefix: str) -> None:
-    """Raise ValueError unless the prefix can begin the names of a C library."""
+    """Raise an InputError unless the prefix can begin the names of a C library."""
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", prefix):
-        raise ValueError(f"prefix: expected letters, digits and _, found {prefix!r}")
+        raise InputError(f"prefix: expected letters, digits and _, found {prefix!r}")
 
 
 def features(regressors: Iterable[Regressor]) -> set[str]:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
+from foundation.errors import InputError
 from surrogates.compiled import knee as compiled
 from surrogates.compiled.compartments import ENERGY, INVERTED, POWER, ROOT, STIFFNESS
 from surrogates.compiled.knee import CompartmentArguments
@@ -87,23 +88,23 @@ class CompartmentSurrogate:
         check_number("reference_root", self.reference_root, at_least=0.0, at_most=1.0)
         depth = check_array("depth", self.depth, (2,))
         if depth[1] <= 0.0:
-            raise ValueError(f"depth: expected a half range > 0 m, found {depth[1]:g}")
+            raise InputError(f"depth: expected a half range > 0 m, found {depth[1]:g}")
         object.__setattr__(self, "depth", frozen(depth))
         reference, *parts = self.regressors
         inputs = [part.inputs for part in parts]
         if inputs != [6, 6, 6] or reference.inputs != 5:
-            raise ValueError(
+            raise InputError(
                 f"regressors: expected 5 and 6 inputs, found {reference.inputs} and {inputs}"
             )
         outputs = sum(part.outputs for part in parts)
         wanted = (1 if code == STIFFNESS else 0), _OUTPUTS[code]
         if (reference.outputs, outputs) != wanted:
-            raise ValueError(
+            raise InputError(
                 f"regressors: expected {wanted} outputs for {self.formulation!r}, found "
                 f"{(reference.outputs, outputs)}"
             )
         if code in (INVERTED, ENERGY) and parts[0].outputs < 1:
-            raise ValueError("regressors: expected the height in the first one, found no output")
+            raise InputError("regressors: expected the height in the first one, found no output")
 
     @property
     def code(self) -> int:
@@ -170,7 +171,7 @@ class CompartmentSurrogate:
 
         Raises
         ------
-        ValueError
+        InputError
             If the formulation does not give heights at loads, or the arguments are malformed.
         """
         level = self._at_load(poses, load)
@@ -305,7 +306,7 @@ class CompartmentSurrogate:
     ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
         """Return loads, held poses, inputs, heights over the path at height 0, and points."""
         if self.formulation != "inverted":
-            raise ValueError(
+            raise InputError(
                 f"formulation: expected 'inverted' to give heights at loads, found "
                 f"{self.formulation!r}"
             )
@@ -332,11 +333,11 @@ class CompartmentSurrogate:
 
         Raises
         ------
-        ValueError
+        InputError
             If an array is missing or malformed.
         """
         if "constants" not in arrays:
-            raise ValueError("arrays: expected a compartment's arrays, missing constants")
+            raise InputError("arrays: expected a compartment's arrays, missing constants")
         largest, degree, root, *depth = check_array("constants", arrays["constants"], (5,))
         coordinates = CondyleCoordinates.from_arrays(part_of(arrays, "coordinates"))
         reference, first, second, third = regressors_of(

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from foundation.checks import FloatArray, check_array, frozen
+from foundation.errors import InputError
 from foundation.pose import rotation_matrix
 from surrogates.space import ReferencePath, SampleSpace
 
@@ -50,7 +51,7 @@ class CondyleCoordinates:
         for name, shape in (("centre", (3,)), ("middle", (5,)), ("half", (5,))):
             object.__setattr__(self, name, frozen(check_array(name, getattr(self, name), shape)))
         if self.half.min() <= 0.0:
-            raise ValueError(f"half: expected positive half widths, found {self.half.tolist()}")
+            raise InputError(f"half: expected positive half widths, found {self.half.tolist()}")
         object.__setattr__(self, "about_point", bool(self.about_point))
 
     @classmethod
@@ -69,13 +70,13 @@ class CondyleCoordinates:
 
         Raises
         ------
-        ValueError
+        InputError
             If the samples are malformed.
         """
         points = check_array("poses", poses, (None, 6))
         values = check_array("loads", loads, (len(points), 12))
         if not len(points):
-            raise ValueError("poses: expected at least one sample, found none")
+            raise InputError("poses: expected at least one sample, found none")
         centre = closest_point(points, values) if at_centre else np.zeros(3)
         found = condyle_poses(points, centre)
         path = _cubic_path(found)
@@ -128,18 +129,18 @@ class CondyleCoordinates:
 
         Raises
         ------
-        ValueError
+        InputError
             If an array is missing or malformed.
         """
         names = ("centre", "path_flexion", "path_pieces", "middle", "half", "about_point")
         missing = [name for name in names if name not in arrays]
         if missing:
-            raise ValueError(f"arrays: expected a condyle's coordinates, missing {missing}")
+            raise InputError(f"arrays: expected a condyle's coordinates, missing {missing}")
         found = {name: np.asarray(arrays[name]) for name in names}
         path = ReferencePath(found["path_flexion"], found["path_pieces"])
         about = found["about_point"]
         if about.shape != () or about.dtype.kind not in "iub" or about not in (0, 1):
-            raise ValueError(f"about_point: expected 0 or 1, found {about}")
+            raise InputError(f"about_point: expected 0 or 1, found {about}")
         return cls(found["centre"], path, found["middle"], found["half"], bool(about))
 
 

@@ -86,7 +86,7 @@ def k_fold(
 
     Raises
     ------
-    ValueError
+    InputError
         If the data are malformed or there are fewer rows than folds.
     """
     x, y = check_training(X, Y)

@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import qmc
 
 from foundation.checks import check_array, check_in
+from foundation.errors import InputError
 
 FloatArray = NDArray[np.float64]
 
@@ -53,7 +54,7 @@ def unit_design(kind: str, n: int, d: int, rng: np.random.Generator | int) -> Fl
 
     Raises
     ------
-    ValueError
+    InputError
         If the kind is unknown, n or d is not a positive whole number, or the seed is neither.
     """
     check_in("kind", kind, KINDS)
@@ -103,13 +104,13 @@ def first_subset(
 
     Raises
     ------
-    ValueError
+    InputError
         If the design is malformed, n exceeds its rows, or the kind is unknown.
     """
     points = check_array("design", design, (None, None))
     count = _positive_whole("n", n)
     if count > len(points):
-        raise ValueError(
+        raise InputError(
             f"n: expected at most the design's {len(points)} rows, found {count}; "
             "draw more candidates"
         )
@@ -137,7 +138,7 @@ def _farthest_first(points: FloatArray, count: int, first: int) -> NDArray[np.in
 
 def _positive_whole(name: str, value: int) -> int:
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer) or value <= 0:
-        raise ValueError(
+        raise InputError(
             f"{name}: expected a positive whole number, found {value!r} "
             f"(kinds of design: {', '.join(KINDS)})"
         )
@@ -149,7 +150,7 @@ def _generator(rng: np.random.Generator | int) -> np.random.Generator:
         return rng
     if isinstance(rng, int | np.integer) and not isinstance(rng, bool) and rng >= 0:
         return np.random.default_rng(int(rng))
-    raise ValueError(f"rng: expected a numpy Generator or a seed of at least 0, found {rng!r}")
+    raise InputError(f"rng: expected a numpy Generator or a seed of at least 0, found {rng!r}")
 
 
 def _sobol(n: int, d: int, rng: np.random.Generator) -> FloatArray:

@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foundation.checks import FloatArray, check_array, frozen
+from foundation.errors import InputError
 from surrogates.regressor import Regressor
 from surrogates.regressor_arrays import arrays_of, no_outputs, regressors_of
 
@@ -54,7 +55,7 @@ class Domain:
 
     Raises
     ------
-    ValueError
+    InputError
         If a limit is not positive or a regressor has another number of inputs or outputs.
     """
 
@@ -66,16 +67,16 @@ class Domain:
     def __post_init__(self) -> None:
         limits = check_array("limits", self.limits, (3,))
         if limits.min() <= 0.0:
-            raise ValueError(f"limits: expected three numbers above 0, found {limits.tolist()}")
+            raise InputError(f"limits: expected three numbers above 0, found {limits.tolist()}")
         inflation = check_array("inflation", self.inflation, (_LOADS,))
         if inflation.min() <= 0.0:
-            raise ValueError(f"inflation: expected numbers above 0, found {inflation.tolist()}")
+            raise InputError(f"inflation: expected numbers above 0, found {inflation.tolist()}")
         object.__setattr__(self, "limits", frozen(limits))
         object.__setattr__(self, "inflation", frozen(inflation))
         for name, outputs in (("regressor", OUTPUTS), ("errors", _LOADS)):
             part = getattr(self, name)
             if part.inputs != 6 or part.outputs not in (0, outputs):
-                raise ValueError(
+                raise InputError(
                     f"{name}: expected 6 inputs and 0 or {outputs} outputs, found {part.inputs} "
                     f"and {part.outputs}"
                 )
@@ -149,6 +150,6 @@ class Domain:
             return cls.whole_box()
         for name in ("limits", "inflation"):
             if name not in arrays:
-                raise ValueError(f"arrays: expected a domain's arrays, missing {name}")
+                raise InputError(f"arrays: expected a domain's arrays, missing {name}")
         regressor, errors = regressors_of(arrays, {"regressor": 6, "errors": 6})
         return cls(arrays["limits"], regressor, arrays["inflation"], errors)

@@ -72,7 +72,7 @@ def fit_domain(
 
     Raises
     ------
-    ValueError
+    InputError
         If the samples are malformed.
     """
     slack = 1.0 + 0.5 * margin

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from foundation.checks import check_in
+from foundation.errors import InputError
 from surrogates.cross_validation import CrossCheck, Fitted
 
 __all__ = ["FAMILIES", "CrossCheck", "Family", "Fitted", "fit_family"]
@@ -80,7 +81,7 @@ def fit_family(
 
     Raises
     ------
-    ValueError
+    InputError
         If the name is unknown, the settings are of another family, the family cannot weigh samples,
         or the data do not allow a fit.
     """
@@ -88,12 +89,12 @@ def fit_family(
     expected = family.settings
     chosen = expected() if settings is None else settings
     if type(chosen) is not expected:
-        raise ValueError(
+        raise InputError(
             f"settings: expected {family.settings_name} for {name!r}, found {type(chosen).__name__}"
         )
     draw = rng or np.random.default_rng(0)
     if weights is None:
         return family.fit(X, Y, chosen, draw)
     if not family.weighted:
-        raise ValueError(f"weights: expected none for {name!r}, which trusts all samples alike")
+        raise InputError(f"weights: expected none for {name!r}, which trusts all samples alike")
     return family.fit(X, Y, chosen, draw, weights)

@@ -24,6 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from foundation.checks import FloatArray, check_in
+from foundation.errors import InputError
 from surrogates.c_export import array, check_prefix, code, export_knee
 from surrogates.fmu_description import (
     VERSIONS,
@@ -56,7 +57,7 @@ _SPELLED_2 = {
 _MACHINES = {"amd64": "x86_64", "arm64": "aarch64", "i386": "x86", "i686": "x86"}
 
 
-class FmuError(ValueError):
+class FmuError(InputError):
     """An FMU that cannot be built; the message tells why, and what to do."""
 
 
@@ -88,7 +89,7 @@ def export_fmu(
 
     Raises
     ------
-    ValueError
+    InputError
         If the version is not known or the prefix is no C identifier.
     FmuError
         If there is no C compiler, or it fails.

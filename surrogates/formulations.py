@@ -29,6 +29,7 @@ from typing import NamedTuple
 import numpy as np
 
 from foundation.checks import FloatArray, check_array, check_in, check_number
+from foundation.errors import InputError
 from surrogates.compartment import FORMULATIONS, CompartmentSurrogate
 from surrogates.condyle_coordinates import CondyleCoordinates
 from surrogates.cross_validation import CrossCheck, Fitted, k_fold
@@ -86,9 +87,9 @@ class Samples:
         poses = check_array("poses", self.poses, (None, 6))
         loads = check_array("loads", self.loads, (len(poses), 12))
         if not len(loads):
-            raise ValueError("poses: expected at least one sample, found none")
+            raise InputError("poses: expected at least one sample, found none")
         if loads[:, 1].min() <= 0.0:
-            raise ValueError(
+            raise InputError(
                 f"loads: expected an axial load > 0 in every sample, found {loads[:, 1].min():g} N"
             )
         object.__setattr__(self, "poses", poses)
@@ -96,7 +97,7 @@ class Samples:
         if self.energy is not None:
             energy = check_array("energy", self.energy, (len(poses),))
             if energy.min() <= 0.0:
-                raise ValueError(f"energy: expected > 0 J in every sample, found {energy.min():g}")
+                raise InputError(f"energy: expected > 0 J in every sample, found {energy.min():g}")
             object.__setattr__(self, "energy", energy)
         if self.reference is not None:
             checked = check_array("reference", self.reference, (None, 6))
@@ -159,7 +160,7 @@ def fit_compartment(
 
     Raises
     ------
-    ValueError
+    InputError
         If the formulation is unknown, lacks samples that it needs, or cannot be fitted.
     """
     check_in("formulation", formulation, FORMULATIONS)
@@ -200,7 +201,7 @@ def k_fold_check(fitter: Fitter, inputs: FloatArray, outputs: FloatArray) -> Cro
 
 def _fit_reference(coordinates: CondyleCoordinates, samples: Samples, fitter: Fitter) -> Fitted:
     if samples.reference is None or len(samples.reference) < 2:
-        raise ValueError(
+        raise InputError(
             "samples: touch and load stiffness need poses at the reference load, found none"
         )
     u, height, _ = coordinates.variables(samples.reference)
@@ -260,7 +261,7 @@ def _height_over_energy(
 ) -> _Lesson:
     """Energy: (u, s of the energy) -> height; the energy grows with the depth to the p + 1."""
     if samples.energy is None:
-        raise ValueError("samples: the formulation 'energy' needs their stored energy, found none")
+        raise InputError("samples: the formulation 'energy' needs their stored energy, found none")
     u, height, points = coordinates.variables(samples.poses)
     largest, degree = float(samples.energy.max()), settings.load_degree + 1.0
     root = (samples.energy / largest) ** (1.0 / degree)
@@ -315,7 +316,7 @@ def _stiffness_over_depth(
     known = np.abs(fall) > _LEAST_DEPTH * np.abs(fall).max()
     known &= (root - start) * fall > 0.0
     if known.sum() < 2:
-        raise ValueError("samples: expected loads other than the reference load, found none")
+        raise InputError("samples: expected loads other than the reference load, found none")
     u, fall, root = u[known], fall[known], root[known]
     inputs = np.column_stack([u, (fall - depth[0]) / depth[1]])
     secant = np.log((root - start) * depth[1] / fall)[:, None]
@@ -375,7 +376,7 @@ def middle_and_half(values: FloatArray) -> FloatArray:
     """Return middle and half range (2,) of the samples' heights or depths (N,) [m]."""
     low, high = values.min(), values.max()
     if not low < high:
-        raise ValueError("poses: expected samples of different heights")
+        raise InputError("poses: expected samples of different heights")
     return np.array([0.5 * (low + high), 0.5 * (high - low)])
 
 

@@ -47,7 +47,7 @@ def largest_errors(
 
     Raises
     ------
-    ValueError
+    InputError
         If the surrogate is of another formulation or family, or an argument is malformed.
     """
     check_in("formulation", surrogate.formulation, ("inverted",))

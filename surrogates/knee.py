@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from foundation.checks import FloatArray, check_array, check_in
+from foundation.errors import InputError
 from foundation.loads import COMPARTMENTS, ContactLoads
 from foundation.pose import Pose
 from surrogates.compartment import CompartmentSurrogate
@@ -33,7 +34,7 @@ _TO_PEOPLE = {
 _TOLERANCE = 1e-9
 
 
-class OutsideDomainError(ValueError):
+class OutsideDomainError(InputError):
     """A pose outside the trained domain; the message says which coordinate, and how far."""
 
 
@@ -111,7 +112,7 @@ class KneeSurrogate:
 
         Raises
         ------
-        ValueError
+        InputError
             If the shape is wrong or a number is not finite.
         OutsideDomainError
             If a pose is outside the trained domain and `outside` is "error".

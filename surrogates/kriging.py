@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import linalg
 
 from foundation.checks import FloatArray, check_array, check_in, check_number
+from foundation.errors import InputError
 from surrogates.basis import basis_matrix
 from surrogates.cross_validation import CrossCheck, Fitted, standardised
 from surrogates.kriging_likelihood import (
@@ -103,13 +104,13 @@ class KrigingSettings:
         check_in("trend", self.trend, (*TRENDS, AUTO))
         check_in("search", self.search, SEARCHES)
         if self.search != "likelihood" and self.correlation not in CORRELATIONS:
-            raise ValueError(
+            raise InputError(
                 f"correlation: expected one of {sorted(CORRELATIONS)} for the search of "
                 f"{self.search}, found {self.correlation!r}"
             )
         inputs = tuple(int(j) for j in self.shear_inputs)
         if len(set(inputs)) < len(inputs) or any(j < 1 for j in inputs):
-            raise ValueError(f"shear_inputs: expected different inputs from 1 on, found {inputs}")
+            raise InputError(f"shear_inputs: expected different inputs from 1 on, found {inputs}")
         object.__setattr__(self, "shear_inputs", inputs)
         low, high = self.nugget
         check_number("nugget", low, at_least=1e-15)
@@ -143,7 +144,7 @@ def fit_kriging(
 
     Raises
     ------
-    ValueError
+    InputError
         If the data are malformed, too few for the trend, or a row fixes a trend term alone.
     """
     chosen = settings or KrigingSettings()
@@ -172,7 +173,7 @@ def _trend_exponents(z: FloatArray, trend: str) -> NDArray[np.int64]:
 
     Raises
     ------
-    ValueError
+    InputError
         If the samples do not determine them.
     """
     n, d = z.shape
@@ -185,14 +186,14 @@ def _trend_exponents(z: FloatArray, trend: str) -> NDArray[np.int64]:
         if trend == AUTO and n < needed.get(name, 2):
             continue
         if n <= terms + 1:
-            raise ValueError(
+            raise InputError(
                 f"X: expected more than {terms + 1} rows for a {name} trend of {d} inputs, found "
                 f"{n}; add samples or simplify the trend"
             )
         basis = basis_matrix(z, exponents)
         if np.linalg.matrix_rank(basis, tol=1e-10 * np.linalg.norm(basis)) == terms:
             return exponents
-    raise ValueError(
+    raise InputError(
         f"X: expected samples that determine a {trend} trend, found {n} rows that are too alike or "
         "have dependent columns; add samples, drop such columns or simplify the trend"
     )
@@ -262,7 +263,7 @@ class Posterior:
 
     Raises
     ------
-    ValueError
+    InputError
         If the regressor has no correlations or the candidates' shape is wrong.
     """
 
@@ -294,7 +295,7 @@ def _with_samples(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return candidates (m, d), scaled and placed, and their correlations (m, n) with samples."""
     if not len(regressor.points):
-        raise ValueError(f"regressor: expected a Kriging model, found {regressor.family!r}")
+        raise InputError(f"regressor: expected a Kriging model, found {regressor.family!r}")
     x = check_array("candidates", candidates, (None, regressor.inputs))
     z = (x - regressor.x_offset) / regressor.x_scale
     parameters = Parameters(regressor.lengths, regressor.nugget, regressor.shear)
@@ -323,7 +324,7 @@ def spread_picks(
 
     Raises
     ------
-    ValueError
+    InputError
         If a shape or the count is wrong or a weight negative.
     """
     posterior = Posterior(regressor, X_candidates)

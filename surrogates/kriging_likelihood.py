@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from scipy import linalg
 
 from foundation.checks import FloatArray
+from foundation.errors import InputError
 from surrogates.optimisation import minimise
 
 #: Bounds of the correlation lengths; the inputs span [-1, 1].
@@ -246,7 +247,7 @@ def factorise_safely(
 
     Raises
     ------
-    ValueError
+    InputError
         If the correlation matrix cannot be factorised with a nugget of 0.01.
     """
     matrix = lower_correlations(parameters.place(z), kinds)
@@ -257,7 +258,7 @@ def factorise_safely(
         if factors is not None:
             return factors, nugget
         if nugget >= _LARGEST_NUGGET:
-            raise ValueError(
+            raise InputError(
                 f"X: expected samples whose correlation matrix can be factorised, found none of "
                 f"{len(z)} rows with a nugget of {nugget:g}; drop repeated rows"
             )
@@ -278,7 +279,7 @@ def solve(factors: Factors, y: FloatArray) -> tuple[FloatArray, FloatArray, Floa
 
     Raises
     ------
-    ValueError
+    InputError
         If a row fixes a trend coefficient alone, so that the model without it does not exist.
     """
     lower, orthogonal, upper = factors
@@ -292,7 +293,7 @@ def solve(factors: Factors, y: FloatArray) -> tuple[FloatArray, FloatArray, Floa
     diagonal = (inverse**2).sum(axis=0)
     precision = diagonal - ((orthogonal.T @ inverse) ** 2).sum(axis=0)
     if (precision <= 1e-10 * diagonal).any():
-        raise ValueError(
+        raise InputError(
             f"X: expected a trend that every row can be left out of, found row "
             f"{int((precision / diagonal).argmin())} to be indispensable; add samples or simplify "
             "the trend"

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from foundation.checks import FloatArray, check_number
+from foundation.errors import InputError
 from surrogates.basis import basis_matrix, row_blocks
 from surrogates.cross_validation import CrossCheck, Fitted, fit_spread, spread_at
 from surrogates.polynomial import check_weights
@@ -117,14 +118,14 @@ def fit_network(
 
     Raises
     ------
-    ValueError
+    InputError
         If the data are malformed or there are fewer than 20 rows.
     """
     chosen = settings or NetworkSettings()
     draw = rng or np.random.default_rng(0)
     x, y = check_training(X, Y)
     if len(x) < 20:
-        raise ValueError(f"X: expected at least 20 rows for a network, found {len(x)}")
+        raise InputError(f"X: expected at least 20 rows for a network, found {len(x)}")
     w = check_weights(weights, len(x))
     (x_offset, x_scale), (y_offset, y_scale) = middle_and_half_range(x), mean_and_deviation(y)
     z, target = (x - x_offset) / x_scale, (y - y_offset) / y_scale

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
+from foundation.errors import InputError
 from foundation.loads import COMPARTMENTS
 from surrogates import version_1
 from surrogates.compartment import CompartmentSurrogate
@@ -53,7 +54,7 @@ _CONVENTIONS = {
 }
 
 
-class SurrogateFileError(ValueError):
+class SurrogateFileError(InputError):
     """A surrogate file that cannot be used; the message names the file and what is wrong."""
 
 
@@ -116,14 +117,13 @@ def load(path: str | Path) -> AnyKnee:
     file = Path(path)
     arrays = _read_arrays(file)
     header = _read_header(file, arrays.pop(_HEADER, None))
+    if header.get("sha256") != _digest(header, arrays):
+        raise SurrogateFileError(f"{file}: its checksum does not fit, the file was altered")
     try:
-        if header.get("sha256") != _digest(header, arrays):
-            raise SurrogateFileError(f"{file}: its checksum does not fit, the file was altered")
         # Numbers that do not fit where they belong raise instead of becoming others.
         with np.errstate(divide="raise", over="raise", invalid="raise"):
             return _knee(header, arrays)
-    except SurrogateFileError:
-        raise
+    # A file that was altered and signed anew may lack anything, or hold it in any form.
     except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
         raise SurrogateFileError(f"{file}: not a usable surrogate: {error}") from error
 
@@ -180,11 +180,11 @@ def _check_members(members: list[zipfile.ZipInfo], size: int) -> None:
     """Refuse what `save` never writes, before any of it is read: nothing outgrows the file."""
     names = {member.filename for member in members}
     if len(names) < len(members) or not all(name.endswith(".npy") for name in names):
-        raise ValueError("expected members of distinct names that end in .npy")
+        raise InputError("expected members of distinct names that end in .npy")
     if any(member.compress_type != zipfile.ZIP_STORED for member in members):
-        raise ValueError("expected uncompressed members")
+        raise InputError("expected uncompressed members")
     if sum(member.file_size for member in members) > size:
-        raise ValueError("its members claim to be larger than the file")
+        raise InputError("its members claim to be larger than the file")
 
 
 def _read_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
@@ -192,29 +192,28 @@ def _read_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[An
     with archive.open(member) as stream:
         version = npy.read_magic(stream)
         if version not in _NPY_HEADERS:
-            raise ValueError(f"{member.filename}: unknown .npy version {version}")
+            raise InputError(f"{member.filename}: unknown .npy version {version}")
         shape, by_column, dtype = _NPY_HEADERS[version](stream)
         if dtype.kind not in _KINDS:
-            raise ValueError(f"{member.filename}: expected numbers or a name, found {dtype}")
+            raise InputError(f"{member.filename}: expected numbers or a name, found {dtype}")
         data = stream.read()
     if math.prod(shape) * dtype.itemsize != len(data):
-        raise ValueError(f"{member.filename}: shape {shape} does not fit {len(data)} bytes")
+        raise InputError(f"{member.filename}: shape {shape} does not fit {len(data)} bytes")
     if not data and max(shape) > _LONGEST_EMPTY:  # what is built from it need not be empty
-        raise ValueError(f"{member.filename}: expected an empty array, found the shape {shape}")
+        raise InputError(f"{member.filename}: expected an empty array, found the shape {shape}")
     return np.frombuffer(data, dtype).reshape(shape, order="F" if by_column else "C")
 
 
 def _read_header(file: Path, raw: NDArray[Any] | None) -> dict[str, Any]:
+    expected = f"{file}: expected a header of format {FORMAT!r}, found"
+    if raw is None or raw.dtype != np.uint8:
+        raise SurrogateFileError(f"{expected} no header")
     try:
-        if raw is None or raw.dtype != np.uint8:
-            raise ValueError("no header")
         header = json.loads(raw.tobytes().decode())
-        if not isinstance(header, dict) or header.get("format") != FORMAT:
-            raise ValueError("another format")
     except (RecursionError, ValueError) as error:
-        raise SurrogateFileError(
-            f"{file}: expected a header of format {FORMAT!r}, found {error}"
-        ) from error
+        raise SurrogateFileError(f"{expected} {error}") from error
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        raise SurrogateFileError(f"{expected} another format")
     found = header.get("version")
     if not isinstance(found, int) or isinstance(found, bool) or found not in _READERS:
         raise SurrogateFileError(

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from foundation.checks import FloatArray, check_array, check_in, check_number
+from foundation.errors import InputError
 from surrogates.cross_validation import CrossCheck, Fitted, fit_spread, spread_at
 from surrogates.polynomial_evidence import (
     CONSTANT_VARIANCE,
@@ -94,7 +95,7 @@ class PolynomialSettings:
         for name in ("first_degree", "other_degree"):
             check_number(name, getattr(self, name), at_least=0, at_most=most)
         if not self.degree or not self.ridge:
-            raise ValueError("degree, ridge: expected at least one value, found an empty list")
+            raise InputError("degree, ridge: expected at least one value, found an empty list")
         for degree in self.degree:
             check_number("degree", degree, at_least=0, at_most=most)
         for ridge in self.ridge:
@@ -152,7 +153,7 @@ def fit_polynomial(
 
     Raises
     ------
-    ValueError
+    InputError
         If the data are malformed, or too few for every degree asked for.
     """
     chosen = settings or PolynomialSettings()
@@ -162,7 +163,7 @@ def fit_polynomial(
     (x_offset, x_scale), (y_offset, y_scale) = middle_and_half_range(x), mean_and_deviation(y)
     z, target = (x - x_offset) / x_scale, (y - y_offset) / y_scale
     if len(z) < 3:
-        raise ValueError(f"X: expected at least 3 rows, found {len(z)}")
+        raise InputError(f"X: expected at least 3 rows, found {len(z)}")
     rows = np.arange(len(z))
     if len(rows) > _CHECK_ROWS:
         rows = np.sort(draw.choice(rows, _CHECK_ROWS, replace=False))
@@ -190,14 +191,14 @@ def check_weights(weights: ArrayLike | None, rows: int) -> FloatArray:
 
     Raises
     ------
-    ValueError
+    InputError
         If there is not one positive weight for each row.
     """
     if weights is None:
         return np.ones(rows)
     checked = check_array("weights", weights, (rows,))
     if checked.min() <= 0.0:
-        raise ValueError(f"weights: expected numbers above 0, found {checked.min()}")
+        raise InputError(f"weights: expected numbers above 0, found {checked.min()}")
     return checked
 
 
@@ -288,7 +289,7 @@ def _total_degree(
         if error < least:
             best, least = prior, error
     if best is None:
-        raise ValueError(
+        raise InputError(
             f"X: expected rows enough for a degree of {sorted(settings.degree)} in "
             f"{z.shape[1]} inputs, found {n}; add samples, lower the degree or use the "
             "anisotropic basis"

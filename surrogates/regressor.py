@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
+from foundation.errors import InputError
 from surrogates.compiled import (
     Arguments,
     Posterior,
@@ -87,7 +88,7 @@ class Regressor:
 
     Raises
     ------
-    ValueError
+    InputError
         If a shape does not fit, a value is not finite or a term lacks its parent.
     """
 
@@ -138,29 +139,29 @@ class Regressor:
         exponents, kinds = (_whole(name, getattr(self, name)) for name in ("exponents", "kinds"))
         d = np.size(self.x_offset)
         if not 1 <= d <= MOST_INPUTS:
-            raise ValueError(f"x_offset: expected 1 to {MOST_INPUTS} inputs, found {d}")
+            raise InputError(f"x_offset: expected 1 to {MOST_INPUTS} inputs, found {d}")
         if exponents.ndim != 2 or exponents.shape[1] != d or not len(exponents):
-            raise ValueError(f"exponents: expected (T, {d}), T >= 1, found {exponents.shape}")
+            raise InputError(f"exponents: expected (T, {d}), T >= 1, found {exponents.shape}")
         if exponents.min() < 0 or exponents.max() > HIGHEST_DEGREE or exponents[0].any():
-            raise ValueError(
+            raise InputError(
                 f"exponents: expected degrees from 0 to {HIGHEST_DEGREE} and the constant first, "
                 f"found {exponents.min()} to {exponents.max()} and {exponents[0]} first"
             )
         if kinds.shape != (d,) or not set(kinds.tolist()) <= set(CORRELATIONS.values()):
-            raise ValueError(f"kinds: expected {d} codes of {CORRELATIONS}, found {kinds}")
+            raise InputError(f"kinds: expected {d} codes of {CORRELATIONS}, found {kinds}")
         object.__setattr__(self, "exponents", frozen(exponents))
         object.__setattr__(self, "kinds", frozen(kinds))
 
     def _check_values(self) -> None:
         if self.lengths.min() <= 0.0:
-            raise ValueError(f"lengths: expected positive numbers, found {self.lengths.tolist()}")
+            raise InputError(f"lengths: expected positive numbers, found {self.lengths.tolist()}")
         if self.variance.size and self.variance.min() < 0.0:
-            raise ValueError(f"variance: expected at least 0, found {self.variance.tolist()}")
+            raise InputError(f"variance: expected at least 0, found {self.variance.tolist()}")
         if self.shear[0] != 0.0:
-            raise ValueError(f"shear: expected 0 for the first input, found {self.shear[0]}")
+            raise InputError(f"shear: expected 0 for the first input, found {self.shear[0]}")
         sizes = (0, len(polynomial_exponents(self.inputs, 2)))
         if self.spread.shape[1] not in sizes:
-            raise ValueError(f"spread: expected {sizes} columns, found {self.spread.shape[1]}")
+            raise InputError(f"spread: expected {sizes} columns, found {self.spread.shape[1]}")
 
     @property
     def inputs(self) -> int:
@@ -188,7 +189,7 @@ class Regressor:
 
         Raises
         ------
-        ValueError
+        InputError
             If the correlations of the points are not positive definite.
         """
         return pack_posterior(self)
@@ -203,7 +204,7 @@ class Regressor:
 
         Raises
         ------
-        ValueError
+        InputError
             If X is malformed.
         """
         inputs = check_array("X", X, (None, self.inputs))
@@ -216,7 +217,7 @@ class Regressor:
 
         Raises
         ------
-        ValueError
+        InputError
             If x is malformed.
         """
         here = check_array("x", x, (self.inputs,))
@@ -229,12 +230,12 @@ class Regressor:
 
         Raises
         ------
-        ValueError
+        InputError
             If x is malformed or there is no output.
         """
         here = check_array("x", x, (self.inputs,))
         if not self.outputs:
-            raise ValueError("hessian: expected a regressor with an output, found none")
+            raise InputError("hessian: expected a regressor with an output, found none")
         second = np.empty((self.inputs, self.inputs))
         evaluate_hessian(here, self.arguments, second, new_work(self.workspace_size))
         return second
@@ -246,7 +247,7 @@ class Regressor:
 
         Raises
         ------
-        ValueError
+        InputError
             If X is malformed, or see `posterior`.
         """
         inputs = check_array("X", X, (None, self.inputs))
@@ -265,12 +266,12 @@ class Regressor:
 
         Raises
         ------
-        ValueError
+        InputError
             If an array is missing or malformed.
         """
         missing = [name for name in _FIELDS if name not in arrays]
         if missing:
-            raise ValueError(f"arrays: expected a regressor's arrays, missing {missing}")
+            raise InputError(f"arrays: expected a regressor's arrays, missing {missing}")
         named: dict[str, Any] = {name: np.asarray(arrays[name]) for name in _FIELDS}
         named["family"] = str(named["family"])
         for name in ("wave", "nugget"):
@@ -282,7 +283,7 @@ def _whole(name: str, value: ArrayLike) -> NDArray[np.int64]:
     """Return whole numbers as a new array; others are not rounded to them."""
     found = np.asarray(value)
     if found.dtype.kind not in "iu":
-        raise ValueError(f"{name}: expected whole numbers, found {found.dtype}")
+        raise InputError(f"{name}: expected whole numbers, found {found.dtype}")
     return np.array(found, dtype=np.int64, order="C")
 
 

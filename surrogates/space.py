@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from foundation.checks import FloatArray, check_array, check_number, frozen
+from foundation.errors import InputError
 
 #: Variables of the sample space; the offsets count from the reference path.
 VARIABLES = ("flexion", "adduction", "rotation", "anterior", "lateral", "root_load")
@@ -37,7 +38,7 @@ class ReferencePath:
 
     Raises
     ------
-    ValueError
+    InputError
         If the shapes do not fit or the knots do not increase.
     """
 
@@ -47,7 +48,7 @@ class ReferencePath:
     def __post_init__(self) -> None:
         knots = check_array("path flexion", self.flexion, (None,))
         if len(knots) < 2 or np.any(np.diff(knots) <= 0.0):
-            raise ValueError("path flexion: expected at least two knots, strictly increasing")
+            raise InputError("path flexion: expected at least two knots, strictly increasing")
         pieces = check_array("path pieces", self.pieces, (4, len(knots) - 1, 5))
         object.__setattr__(self, "flexion", frozen(knots))
         object.__setattr__(self, "pieces", frozen(pieces))
@@ -65,13 +66,13 @@ class ReferencePath:
 
         Raises
         ------
-        ValueError
+        InputError
             If the shapes do not fit or the flexion does not increase.
         """
         knots = check_array("path flexion", flexion, (None,))
         values = check_array("path coordinates", coordinates, (len(knots), 5))
         if len(knots) == 0 or np.any(np.diff(knots) <= 0.0):
-            raise ValueError("path flexion: expected at least one pose, strictly increasing")
+            raise InputError("path flexion: expected at least one pose, strictly increasing")
         if len(knots) == 1:
             return cls.constant(float(knots[0]), values[0])
         from scipy.interpolate import CubicSpline  # fitting alone needs it, not a trained surrogate
@@ -114,7 +115,7 @@ class SampleSpace:
 
     Raises
     ------
-    ValueError
+    InputError
         If a range is empty or a half width is not positive.
     """
 
@@ -128,11 +129,11 @@ class SampleSpace:
         offsets = check_array("offset half widths", self.offsets, (4,))
         load = check_array("load range", self.load, (2,))
         if not flexion[0] < flexion[1]:
-            raise ValueError(f"flexion range: expected low < high, found {flexion} rad")
+            raise InputError(f"flexion range: expected low < high, found {flexion} rad")
         if np.any(offsets <= 0.0):
-            raise ValueError(f"offset half widths: expected > 0, found {offsets}")
+            raise InputError(f"offset half widths: expected > 0, found {offsets}")
         if not 0.0 < load[0] < load[1]:
-            raise ValueError(f"load range: expected 0 < low < high, found {load} N")
+            raise InputError(f"load range: expected 0 < low < high, found {load} N")
         for name, array in (("flexion", flexion), ("offsets", offsets), ("load", load)):
             object.__setattr__(self, name, frozen(array))
 
@@ -172,7 +173,7 @@ class SampleSpace:
         """
         cube = check_array("unit", unit, (None, 6))
         if cube.size and (cube.min() < 0.0 or cube.max() > 1.0):
-            raise ValueError("unit: expected values in [0, 1]")
+            raise InputError("unit: expected values in [0, 1]")
         flexion = self.flexion[0] + np.ptp(self.flexion) * cube[:, 0]
         poses = self.path.poses(flexion)
         poses[:, OFFSET_COORDINATES] += self.offsets * (2.0 * cube[:, 1:5] - 1.0)
@@ -199,13 +200,13 @@ class SampleSpace:
 
         Raises
         ------
-        ValueError
+        InputError
             If the shapes do not fit or a load is negative.
         """
         points = check_array("poses", poses, (None, 6))
         loads = check_array("load", load, (len(points),))
         if loads.size and loads.min() < 0.0:
-            raise ValueError(f"load: expected >= 0 N, found {loads.min():g} N")
+            raise InputError(f"load: expected >= 0 N, found {loads.min():g} N")
         path = self.path.poses(points[:, 0])
         centre, half = self.centre_and_half
         variables = np.empty_like(points)
@@ -244,17 +245,17 @@ class SampleSpace:
 
         Raises
         ------
-        ValueError
+        InputError
             If a field is missing or not valid.
         """
         missing = {"path_flexion_rad", "flexion_rad", "offsets_rad_m", "load_N"} - set(header)
         if missing:
-            raise ValueError(f"sample space: missing {sorted(missing)}")
+            raise InputError(f"sample space: missing {sorted(missing)}")
         knots = header["path_flexion_rad"]
         if "path_pieces_rad_m" in header:
             path = ReferencePath(knots, header["path_pieces_rad_m"])
         elif "path_coordinates_rad_m" in header:
             path = ReferencePath.through(knots, header["path_coordinates_rad_m"])
         else:
-            raise ValueError("sample space: missing path_pieces_rad_m")
+            raise InputError("sample space: missing path_pieces_rad_m")
         return cls(path, header["flexion_rad"], header["offsets_rad_m"], header["load_N"])

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from foundation.checks import check_array
+from foundation.errors import InputError
 
 FloatArray = NDArray[np.float64]
 
@@ -17,27 +18,27 @@ def check_training(inputs: ArrayLike, outputs: ArrayLike) -> tuple[FloatArray, F
 
     Raises
     ------
-    ValueError
+    InputError
         If a shape is wrong, a number is not finite, or there are no samples.
     """
     x = check_array("X", inputs, (None, None))
     y = check_array("Y", outputs, (None, None))
     if len(x) != len(y):
-        raise ValueError(
+        raise InputError(
             f"Y: expected one row for each of the {len(x)} rows of X, found {len(y)} rows"
         )
     if x.size == 0 or y.size == 0:
-        raise ValueError(
+        raise InputError(
             f"X, Y: expected at least one row and column, found shapes {x.shape} and {y.shape}"
         )
     return x, y
 
 
 def check_scales(x_scale: FloatArray, y_scale: FloatArray) -> None:
-    """Raise ValueError unless all scales are positive."""
+    """Raise an InputError unless all scales are positive."""
     for name, scale in (("x_scale", x_scale), ("y_scale", y_scale)):
         if scale.size and scale.min() <= 0.0:
-            raise ValueError(f"{name}: expected positive numbers, found {scale.tolist()}")
+            raise InputError(f"{name}: expected positive numbers, found {scale.tolist()}")
 
 
 def positive_or_one(scale: FloatArray, level: FloatArray) -> FloatArray:
@@ -80,7 +81,7 @@ def polynomial_terms(exponents: NDArray[np.int64]) -> NDArray[np.int64]:
 
     Raises
     ------
-    ValueError
+    InputError
         If a term's parent is not among the terms before it.
     """
     index: dict[tuple[int, ...], int] = {}
@@ -94,7 +95,7 @@ def polynomial_terms(exponents: NDArray[np.int64]) -> NDArray[np.int64]:
         parent = row.copy()
         parent[variable] = 0
         if tuple(parent) not in index:
-            raise ValueError(
+            raise InputError(
                 f"exponents: expected the term {tuple(parent)} before {tuple(row)}, found none; "
                 "use the order of polynomial_exponents"
             )

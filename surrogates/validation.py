@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from foundation.checks import FloatArray, check_array
+from foundation.errors import InputError
 from foundation.loads import LOAD_COLUMNS
 from surrogates.compartment import CompartmentSurrogate
 from surrogates.whole_knee import AnyCompartment
@@ -62,7 +63,7 @@ def error_figures(
 
     Raises
     ------
-    ValueError
+    InputError
         If fewer than two values can be compared.
     """
     true = check_array("truth", truth, (None,))
@@ -81,7 +82,7 @@ def distance_figures(truth: ArrayLike, prediction: ArrayLike) -> ErrorFigures:
 
     Raises
     ------
-    ValueError
+    InputError
         If fewer than two points can be compared.
     """
     true = check_array("truth", truth, (None, 3))
@@ -94,7 +95,7 @@ def _figures_of(true: FloatArray, guess: FloatArray, by_range: bool) -> ErrorFig
     known = ~np.isnan(guess).any(axis=1)
     true, guess = true[known], guess[known]
     if len(true) < 2:
-        raise ValueError(f"prediction: expected at least 2 known values, found {len(true)}")
+        raise InputError(f"prediction: expected at least 2 known values, found {len(true)}")
     error = np.linalg.norm(guess - true, axis=1)
     scale = np.linalg.norm(np.ptp(true, axis=0)) if by_range else np.abs(true).max()
     about_mean = float(np.sum((true - true.mean(axis=0)) ** 2))

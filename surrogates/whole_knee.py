@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
+from foundation.errors import InputError
 from foundation.loads import COMPARTMENTS, ContactLoads
 from foundation.pose import Pose
 from surrogates.compartment import CompartmentSurrogate, writeable
@@ -108,19 +109,19 @@ class WholeKneeSurrogate:
         check_number("degree", self.degree, at_least=1.0)
         depth = check_array("depth", self.depth, (2,))
         if depth[1] <= 0.0:
-            raise ValueError(f"depth: expected a half range > 0 m, found {depth[1]:g}")
+            raise InputError(f"depth: expected a half range > 0 m, found {depth[1]:g}")
         object.__setattr__(self, "depth", frozen(depth))
         self._check_regressors()
 
     def _check_regressors(self) -> None:
         inputs = [part.inputs for part in self.regressors]
         if inputs != [6, 6, 6]:
-            raise ValueError(f"regressors: expected 6 inputs each, found {inputs}")
+            raise InputError(f"regressors: expected 6 inputs each, found {inputs}")
         wanted = sum(width * (1 + own) for _, width, own in OUTPUTS[self.code])
         found = [part.outputs for part in self.regressors]
         sensitive = self.code  # of one direction, or of two, which the first one has to have
         if sum(found) != wanted or found[0] < sensitive:
-            raise ValueError(
+            raise InputError(
                 f"regressors: expected {wanted} outputs for {self.formulation!r}, at least "
                 f"{sensitive} of them the first one's, found {found}"
             )
@@ -155,7 +156,7 @@ class WholeKneeSurrogate:
 
         Raises
         ------
-        ValueError
+        InputError
             If the shape is wrong or a number is not finite.
         OutsideDomainError
             If a pose is outside the trained domain and `outside` is "error".
@@ -264,11 +265,11 @@ class WholeKneeSurrogate:
 
         Raises
         ------
-        ValueError
+        InputError
             If an array is missing or malformed.
         """
         if "constants" not in arrays:
-            raise ValueError("arrays: expected a whole knee's arrays, missing constants")
+            raise InputError("arrays: expected a whole knee's arrays, missing constants")
         largest, degree, *depth = check_array("constants", arrays["constants"], (4,))
         first, second, third = regressors_of(arrays, dict.fromkeys(PARTS, 6))
         return cls(

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from foundation.checks import FloatArray, check_array, check_in
+from foundation.errors import InputError
 from foundation.loads import COMPARTMENTS
 from surrogates.condyle_coordinates import CondyleCoordinates
 from surrogates.cross_validation import CrossCheck
@@ -66,14 +67,14 @@ def fit_whole_knee(
 
     Raises
     ------
-    ValueError
+    InputError
         If the formulation is unknown, a condyle carries nothing, or no fit is possible.
     """
     check_in("formulation", formulation, KNEE_FORMULATIONS)
     points = check_array("poses", poses, (None, 6))
     values = check_array("loads", loads, (len(points), 2, 12))
     if not len(values) or values[:, :, 1].min() <= 0.0:
-        raise ValueError("loads: expected samples in which both compartments carry axial load")
+        raise InputError("loads: expected samples in which both compartments carry axial load")
     plain = formulation == "knee_direct"
     degree = 1.0 if plain else (settings or FormulationSettings()).load_degree
     lesson = _LEARN[formulation](space, points, values, degree)

@@ -7,6 +7,8 @@ import signal
 import time
 from pathlib import Path
 
+from foundation.errors import InputError
+
 
 def double(number: int) -> int:
     """Return twice a number."""
@@ -50,3 +52,8 @@ def die(number: int) -> int:
 def refuse(number: int) -> int:
     """Raise an error of the job itself."""
     raise ValueError(f"no answer to {number}")
+
+
+def refuse_input(number: int) -> int:
+    """Raise an error of what the job was given."""
+    raise InputError(f"no answer to {number}")

@@ -20,6 +20,7 @@ from dynamics.chains.chain import Chain
 from dynamics.chains.equations import Equations, Geometry
 from dynamics.chains.links import Link
 from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
+from foundation.errors import InputError
 
 
 class Instant(NamedTuple):
@@ -64,7 +65,7 @@ class Assembly:
 
     Raises
     ------
-    ValueError
+    InputError
         If names are not unique, or a link refers to a chain or segment that is not there.
     """
 
@@ -74,12 +75,12 @@ class Assembly:
 
     def __post_init__(self) -> None:
         if not self.chains:
-            raise ValueError("chains: expected one or more, found none")
+            raise InputError("chains: expected one or more, found none")
         groups: dict[str, Sequence[Chain | Link]] = {"chains": self.chains, "links": self.links}
         for kind, members in groups.items():
             names = [each.name for each in members]
             if len(set(names)) != len(names):
-                raise ValueError(f"{kind}: expected different names, found {', '.join(names)}")
+                raise InputError(f"{kind}: expected different names, found {', '.join(names)}")
         object.__setattr__(self, "gravity", frozen(check_array("gravity", self.gravity, (2,))))
         segments = {chain.name: chain.segment_names for chain in self.chains}
         for link in self.links:
@@ -120,7 +121,7 @@ class Assembly:
 
         Raises
         ------
-        ValueError
+        InputError
             If a shape is wrong, a number not finite, or a prescribed motion does not cover the
             time.
         """
@@ -156,7 +157,7 @@ class Assembly:
 
         Raises
         ------
-        ValueError
+        InputError
             As of `complete`.
         SimulationError
             If the points of a link of the kind "line" coincide.

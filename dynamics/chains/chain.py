@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dynamics.chains.motion import Motion
 from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
+from foundation.errors import InputError
 
 ComplexArray: TypeAlias = NDArray[np.complex128]
 #: (time [s], angles (n,) [rad], rates (n,) [rad/s]) of a chain -> torques at its joints (n,) [N m].
@@ -54,7 +55,7 @@ class Segment:
 
     Raises
     ------
-    ValueError
+    InputError
         If a value is out of its range; the message names the segment.
     """
 
@@ -73,7 +74,7 @@ class Segment:
         }
         centre = check_array(f"{of} centre", self.centre, (2,))
         if numbers["inertia"] == 0.0 and not centre.any():
-            raise ValueError(f"{of} inertia: expected > 0 kg m² about the proximal joint, found 0")
+            raise InputError(f"{of} inertia: expected > 0 kg m² about the proximal joint, found 0")
         for name, value in numbers.items():
             object.__setattr__(self, name, value)
         object.__setattr__(self, "centre", frozen(centre))
@@ -96,7 +97,7 @@ class Joint:
 
     Raises
     ------
-    ValueError
+    InputError
         If a value is out of its range.
     """
 
@@ -132,7 +133,7 @@ class Chain:
 
     Raises
     ------
-    ValueError
+    InputError
         If counts do not agree, names are not unique, or angles and drive are both given.
     """
 
@@ -147,19 +148,19 @@ class Chain:
         of = f"chain {self.name}:"
         count = len(self.segments)
         if count == 0 or len(set(self.segment_names)) != count:
-            raise ValueError(
+            raise InputError(
                 f"{of} segments: expected one or more of different names, found "
                 f"{', '.join(self.segment_names) or 'none'}"
             )
         if self.joints and len(self.joints) != count:
-            raise ValueError(f"{of} joints: expected {count}, found {len(self.joints)}")
+            raise InputError(f"{of} joints: expected {count}, found {len(self.joints)}")
         if self.angles is not None and self.angles.columns != count:
-            raise ValueError(f"{of} angles: expected {count} columns, found {self.angles.columns}")
+            raise InputError(f"{of} angles: expected {count} columns, found {self.angles.columns}")
         if self.angles is not None and self.drive is not None:
-            raise ValueError(f"{of} drive: expected none as its angles are prescribed, found one")
+            raise InputError(f"{of} drive: expected none as its angles are prescribed, found one")
         if isinstance(self.base, Motion):
             if self.base.columns != 2:
-                raise ValueError(f"{of} base: expected 2 columns, found {self.base.columns}")
+                raise InputError(f"{of} base: expected 2 columns, found {self.base.columns}")
         else:
             base = check_array(f"{of} base", self.base, (2,))
             object.__setattr__(self, "base", frozen(base))
@@ -186,7 +187,7 @@ class Chain:
 
         Raises
         ------
-        ValueError
+        InputError
             If there is no such segment.
         """
         of = f"chain {self.name}:"

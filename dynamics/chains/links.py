@@ -22,6 +22,7 @@ import numpy as np
 from dynamics.chains.chain import ComplexArray
 from dynamics.equations import SimulationError
 from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
+from foundation.errors import InputError
 
 #: Laws of a link.
 LINK_KINDS = ("line", "bushing")
@@ -52,7 +53,7 @@ class Link:
 
     Raises
     ------
-    ValueError
+    InputError
         If a value is out of its range; the message names the link.
     """
 
@@ -71,11 +72,11 @@ class Link:
         for end in ("first", "second"):
             where = getattr(self, end)
             if not (isinstance(where, tuple) and [type(each) for each in where] == [str, str]):
-                raise ValueError(f"{of} {end}: expected (chain, segment), found {where!r}")
+                raise InputError(f"{of} {end}: expected (chain, segment), found {where!r}")
             point = check_array(f"{of} {end}_point", getattr(self, f"{end}_point"), (2,))
             object.__setattr__(self, f"{end}_point", frozen(point))
         if self.first == self.second:
-            raise ValueError(f"{of} second: expected another segment than {self.first}")
+            raise InputError(f"{of} second: expected another segment than {self.first}")
         check_in(f"{of} kind", self.kind, LINK_KINDS)
         longest = 0.0 if self.kind == "bushing" else None
         numbers = {

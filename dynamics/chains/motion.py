@@ -12,6 +12,7 @@ from scipy.interpolate import BSpline, make_interp_spline
 
 from dynamics.csv_table import check_once, read_number, read_rows
 from foundation.checks import FloatArray, check_array, frozen
+from foundation.errors import InputError
 
 #: Degree of the spline; its second derivative is then a cubic spline, accurate to fourth order.
 DEGREE = 5
@@ -36,7 +37,7 @@ class Motion:
 
     Raises
     ------
-    ValueError
+    InputError
         If a number is not finite, the shapes do not agree, or the times do not increase.
     """
 
@@ -46,13 +47,13 @@ class Motion:
     def __post_init__(self) -> None:
         time = check_array("motion: time", self.time, (None,))
         if len(time) <= DEGREE:
-            raise ValueError(
+            raise InputError(
                 f"motion: time: expected at least {DEGREE + 1} rows, found {len(time)}"
             )
         steps = np.diff(time)
         if steps.min() <= 0.0:
             row = int(np.argmin(steps > 0.0)) + 1
-            raise ValueError(
+            raise InputError(
                 f"motion: time: expected increasing times, found {time[row]:g} s in row {row} "
                 f"after {time[row - 1]:g} s"
             )
@@ -80,7 +81,7 @@ class Motion:
 
         Raises
         ------
-        ValueError
+        InputError
             If the time is not inside the table.
         """
         self.check_covers("time", time)
@@ -88,11 +89,11 @@ class Motion:
         return value, rate, acceleration
 
     def check_covers(self, name: str, time: float) -> None:
-        """Raise a ValueError that calls the time by a name unless it is inside the table."""
+        """Raise an InputError that calls the time by a name unless it is inside the table."""
         start, end = self.time[0], self.time[-1]
         slack = _SLACK * (end - start)
         if not start - slack <= time <= end + slack:
-            raise ValueError(
+            raise InputError(
                 f"{name}: expected {start:g} to {end:g} s, which the table covers, found {time:g}"
             )
 
@@ -122,7 +123,7 @@ def load_motion(path: str | Path, names: Sequence[str]) -> Motion:
 
     Raises
     ------
-    ValueError
+    InputError
         If a column is missing, a cell is not a finite number, or `Motion` refuses the rows; the
         message names the file.
     FileNotFoundError
@@ -138,15 +139,15 @@ def load_motion(path: str | Path, names: Sequence[str]) -> Motion:
         values.append(_SI[unit] * _read_column(source, header, f"{name}_{unit}", rows))
     try:
         return Motion(time, np.array(values).reshape(len(values), -1).T)
-    except ValueError as error:
-        raise ValueError(f"{source}: {error}") from error
+    except InputError as error:
+        raise InputError(f"{source}: {error}") from error
 
 
 def _unit_of(source: Path, header: Sequence[str], name: str) -> str:
     """Return the unit that the header gives to a quantity."""
     found = [unit for unit in _SI for cell in header if cell == f"{name}_{unit}"]
     if len(found) != 1:
-        raise ValueError(
+        raise InputError(
             f"{source}: expected one column of {', '.join(f'{name}_{unit}' for unit in _SI)}, "
             f"found {len(found)} in {', '.join(header)}"
         )

@@ -16,6 +16,7 @@ from dynamics.chains.assembly import Assembly
 from dynamics.chains.motion import Motion
 from dynamics.equations import SimulationError
 from foundation.checks import FloatArray, check_array, check_in, check_number
+from foundation.errors import InputError
 
 #: Fixed step, then scipy's adaptive ones: explicit of order 8, and implicit for stiff links.
 METHODS = ("RK4", "DOP853", "Radau")
@@ -142,14 +143,14 @@ def simulate(
 
     Raises
     ------
-    ValueError
+    InputError
         If an argument is out of its range, or a prescribed motion does not cover the times.
     SimulationError
         If the integration breaks down.
     """
     instants = check_array("times", times, (None,))
     if len(instants) < 2 or np.diff(instants).min() <= 0.0:
-        raise ValueError(f"times: expected two or more, increasing, found {times!r}")
+        raise InputError(f"times: expected two or more, increasing, found {times!r}")
     check_in("method", method, METHODS)
     check_number("step", step, above=0.0, unit="s")
     check_number("rtol", rtol, above=0.0)
@@ -169,7 +170,7 @@ def simulate(
 
 
 def _check_tables(assembly: Assembly, instants: FloatArray) -> None:
-    """Raise a ValueError unless every prescribed motion covers the instants."""
+    """Raise an InputError unless every prescribed motion covers the instants."""
     for chain in assembly.chains:
         for name, motion in (("angles", chain.angles), ("base", chain.base)):
             if isinstance(motion, Motion):

@@ -49,7 +49,7 @@ def striking_leg(
 
     Raises
     ------
-    ValueError
+    InputError
         If an argument is out of its range.
     """
     check_in("ankle", ankle, ANKLES)

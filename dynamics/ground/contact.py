@@ -31,6 +31,7 @@ from numpy.typing import ArrayLike
 from dynamics.ground.leg import Leg
 from foundation.checks import FloatArray, check_array, check_number, frozen
 from foundation.contact_laws import CompliantFriction
+from foundation.errors import InputError
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +49,7 @@ class ContactPoint:
 
     Raises
     ------
-    ValueError
+    InputError
         If the position is not two finite numbers.
     """
 
@@ -66,12 +67,12 @@ def contact_arms(leg: Leg, points: Sequence[ContactPoint]) -> FloatArray:
 
     Raises
     ------
-    ValueError
+    InputError
         If there is none, two have one name, or one belongs to a segment the leg does not have.
     """
     names = [each.name for each in points]
     if not names or len(set(names)) != len(names):
-        raise ValueError(f"contact points: expected one or more, named apart, found {names}")
+        raise InputError(f"contact points: expected one or more, named apart, found {names}")
     segments = [leg.index(each.segment) for each in points]
     return leg.arms(segments, np.array([np.asarray(each.position) for each in points]))
 
@@ -93,7 +94,7 @@ class PenaltyGround:
 
     Raises
     ------
-    ValueError
+    InputError
         If a parameter is out of its range.
     """
 
@@ -105,7 +106,7 @@ class PenaltyGround:
         check_number("compliance", self.compliance, above=0.0, unit="m/N")
         check_number("damping", self.damping, at_least=0.0, unit="N s/m")
         if not isinstance(self.friction, CompliantFriction):
-            raise ValueError(f"friction: expected a CompliantFriction, found {self.friction!r}")
+            raise InputError(f"friction: expected a CompliantFriction, found {self.friction!r}")
 
     def normal_force(self, gap: FloatArray, gap_rate: FloatArray) -> FloatArray:
         """Return Fn of points in contact (P,) [N]; the caller knows which are.

@@ -33,6 +33,7 @@ from dynamics.equations import SimulationError
 from dynamics.ground.contact import ContactPoint, contact_arms
 from dynamics.ground.leg import Leg
 from foundation.checks import FloatArray, check_array, check_number
+from foundation.errors import InputError
 
 #: Ways a point can go, in the order of trial.
 _STICK, _FORWARD, _BACK, _OPEN = 0, 1, -1, 2
@@ -92,7 +93,7 @@ def newton_impact(
 
     Raises
     ------
-    ValueError
+    InputError
         If an argument is out of its range.
     SimulationError
         If no combination of sticking, sliding and opening satisfies the law.
@@ -155,14 +156,14 @@ def contact_impulse(
 
     Raises
     ------
-    ValueError
+    InputError
         If there are more than `MOST_POINTS` points.
     SimulationError
         If no combination of modes satisfies the law.
     """
     count = len(approach)
     if count > MOST_POINTS:
-        raise ValueError(f"points in contact: expected at most {MOST_POINTS}, found {count}")
+        raise InputError(f"points in contact: expected at most {MOST_POINTS}, found {count}")
     rebound = -restitution * approach
     for modes in product(_MODES, repeat=count):
         impulse = _impulse_of(modes, compliance, free, rebound, friction)

@@ -74,7 +74,7 @@ def path_impact(
 
     Raises
     ------
-    ValueError
+    InputError
         If an argument is out of its range, or the point does not approach the ground.
     """
     check_number("restitution", restitution, at_least=0.0, at_most=1.0)

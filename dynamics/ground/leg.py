@@ -24,6 +24,7 @@ from numpy.typing import ArrayLike
 
 from dynamics.walking.segments import Segment
 from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
+from foundation.errors import InputError
 
 #: Standard acceleration of free fall, rounded [m/s²].
 GRAVITY = 9.81
@@ -56,7 +57,7 @@ class Leg:
 
     Raises
     ------
-    ValueError
+    InputError
         If a parameter is out of its range.
     """
 
@@ -71,7 +72,7 @@ class Leg:
     def __post_init__(self) -> None:
         object.__setattr__(self, "segments", dict(self.segments))
         if not self.segments:
-            raise ValueError("segments: expected one or more, found none")
+            raise InputError("segments: expected one or more, found none")
         check_number("hip_mass", self.hip_mass, at_least=0.0, unit="kg")
         check_number("gravity", self.gravity, at_least=0.0, unit="m/s²")
         if self.anchor is not None:
@@ -84,7 +85,7 @@ class Leg:
                 else check_array(name, given, (len(self.segments),))
             )
             if name != "joint_rest" and (value < 0.0).any():
-                raise ValueError(f"{name}: expected >= 0, found {value.min()}")
+                raise InputError(f"{name}: expected >= 0, found {value.min()}")
             object.__setattr__(self, name, frozen(value))
 
     @property
@@ -112,7 +113,7 @@ class Leg:
 
         Raises
         ------
-        ValueError
+        InputError
             If there is no segment of that name.
         """
         check_in("segment", name, self.segments)

@@ -92,7 +92,7 @@ class StrikeResult:
 
         Raises
         ------
-        ValueError
+        InputError
             If nothing has weight, without gravity.
         """
         check_number("weight", self.weight, above=0.0, unit="N")
@@ -103,7 +103,7 @@ class StrikeResult:
 
         Raises
         ------
-        ValueError
+        InputError
             If there is no such point.
         """
         check_in("point", point, self.points)

@@ -22,6 +22,7 @@ from dynamics.ground.contact import ContactPoint, PenaltyGround, contact_arms
 from dynamics.ground.leg import Leg
 from dynamics.ground.result import ContactChange, StrikeResult
 from foundation.checks import FloatArray, check_array, check_in, check_number
+from foundation.errors import InputError
 
 BoolArray = NDArray[np.bool_]
 
@@ -72,7 +73,7 @@ def simulate_strike(
 
     Raises
     ------
-    ValueError
+    InputError
         If an argument is out of its range.
     SimulationError
         If the integrator gives up.
@@ -83,7 +84,7 @@ def simulate_strike(
     check_number("rtol", rtol, above=0.0)
     check_number("atol", atol, above=0.0)
     if not isinstance(ground, PenaltyGround):
-        raise ValueError(f"ground: expected a PenaltyGround, found {ground!r}")
+        raise InputError(f"ground: expected a PenaltyGround, found {ground!r}")
     problem = _Problem(leg, ground, contact_arms(leg, points))
     state = problem.start(position, velocity)
     options = {"rtol": rtol, "atol": atol, "method": method}

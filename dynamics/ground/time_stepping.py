@@ -57,7 +57,7 @@ def simulate_rigid_strike(
 
     Raises
     ------
-    ValueError
+    InputError
         If an argument is out of its range.
     dynamics.equations.SimulationError
         If no combination of sticking, sliding and opening satisfies the law.

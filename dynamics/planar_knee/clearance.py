@@ -34,7 +34,7 @@ class ClearanceJoint:
 
     Raises
     ------
-    ValueError
+    InputError
         If a value is not finite or out of its range.
     """
 

@@ -27,6 +27,7 @@ from dynamics.planar_knee.contact_point import Angles, ContactGeometry, ContactP
 from dynamics.planar_knee.ligaments import PlanarLigament
 from foundation.checks import FloatArray, check_array, check_number, frozen
 from foundation.contact_laws import ContactLaw
+from foundation.errors import InputError
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +45,7 @@ class Pull:
 
     Raises
     ------
-    ValueError
+    InputError
         If a value is not finite or out of its range.
     """
 
@@ -58,7 +59,7 @@ class Pull:
         direction = check_array("pull direction", self.direction, (2,))
         length = math.hypot(*direction)
         if length == 0.0:
-            raise ValueError("pull direction: expected another vector than zero, found (0, 0)")
+            raise InputError("pull direction: expected another vector than zero, found (0, 0)")
         object.__setattr__(self, "direction", frozen(direction / length))
 
     def magnitude(self, time: float) -> float:
@@ -117,7 +118,7 @@ class PlanarKnee:
 
     Raises
     ------
-    ValueError
+    InputError
         If a value is not finite or out of its range, law or pull is of another type, or two
         ligaments have one name.
     """
@@ -136,14 +137,14 @@ class PlanarKnee:
         check_number("inertia", self.inertia, above=0.0, unit="kg m²")
         check_number("gravity", self.gravity, at_least=0.0, unit="m/s²")
         if not isinstance(self.law, ContactLaw):
-            raise ValueError(f"law: expected a ContactLaw, found {self.law!r}")
+            raise InputError(f"law: expected a ContactLaw, found {self.law!r}")
         if not isinstance(self.pull, Pull | None):
-            raise ValueError(f"pull: expected a Pull or None, found {self.pull!r}")
+            raise InputError(f"pull: expected a Pull or None, found {self.pull!r}")
         check_number("least_impact_rate", self.least_impact_rate, above=0.0, unit="m/s")
         object.__setattr__(self, "ligaments", tuple(self.ligaments))
         names = [each.name for each in self.ligaments]
         if len(set(names)) < len(names):
-            raise ValueError(f"ligaments: expected unique names, found {', '.join(names)}")
+            raise InputError(f"ligaments: expected unique names, found {', '.join(names)}")
 
     def contact_state(self, state: FloatArray, start: Angles | None = None) -> ContactState:
         """Return the contact for a state (x, y, φ, v_x, v_y, ω) [m, rad, s]."""

@@ -32,7 +32,7 @@ class PlanarLigament:
 
     Raises
     ------
-    ValueError
+    InputError
         If a value is not finite or out of its range; the message names the ligament.
     """
 

@@ -75,7 +75,7 @@ def machado_knee(
 
     Raises
     ------
-    ValueError
+    InputError
         If an argument is unknown or not finite.
     """
     radius = machado_data()["femur_radius_m"]
@@ -110,7 +110,7 @@ def machado_clearance_knee(
 
     Raises
     ------
-    ValueError
+    InputError
         If an argument is unknown, not finite or out of its range.
     """
     radius = machado_data()["femur_radius_m"]

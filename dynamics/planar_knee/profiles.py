@@ -30,6 +30,7 @@ from numpy.typing import ArrayLike
 from scipy.interpolate import Akima1DInterpolator, CubicSpline, PchipInterpolator, PPoly
 
 from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
+from foundation.errors import InputError
 
 #: Kinds of splines.
 PROFILE_KINDS = ("cubic", "akima", "pchip")
@@ -60,7 +61,7 @@ class PolarProfile:
 
     Raises
     ------
-    ValueError
+    InputError
         If the samples are not those of a star-shaped profile, or an argument is out of its range.
     """
 
@@ -74,12 +75,12 @@ class PolarProfile:
         radius = check_array("profile radius", self.radius, (len(angle),))
         check_in("profile kind", self.kind, PROFILE_KINDS)
         if len(angle) < _LEAST_SAMPLES:
-            raise ValueError(f"profile: expected >= {_LEAST_SAMPLES} samples, found {len(angle)}")
+            raise InputError(f"profile: expected >= {_LEAST_SAMPLES} samples, found {len(angle)}")
         if radius.min() <= 0.0:
-            raise ValueError(f"profile radius: expected > 0 m, found {radius.min():g}")
+            raise InputError(f"profile radius: expected > 0 m, found {radius.min():g}")
         steps = np.diff(angle)
         if steps.min() <= 0.0 or angle[-1] - angle[0] >= 2.0 * np.pi:
-            raise ValueError(
+            raise InputError(
                 "profile angle: expected strictly increasing angles over less than 2 pi (samples "
                 "counterclockwise, star-shaped about the origin), found steps from "
                 f"{steps.min():g} rad and {angle[-1] - angle[0]:g} rad in all"
@@ -88,7 +89,7 @@ class PolarProfile:
         object.__setattr__(self, "radius", frozen(radius))
         low = self._minimum()
         if low <= 0.0:
-            raise ValueError(f"profile radius: expected > 0 m, found {low:g} between the samples")
+            raise InputError(f"profile radius: expected > 0 m, found {low:g} between the samples")
 
     def _minimum(self) -> float:
         """Return the least radius of the spline."""
@@ -109,7 +110,7 @@ class PolarProfile:
 
         Raises
         ------
-        ValueError
+        InputError
             If they do not go round the origin counterclockwise.
         """
         x, y = check_array("profile points", points, (None, 2)).T
@@ -202,13 +203,13 @@ class PolarProfile:
 
         Raises
         ------
-        ValueError
+        InputError
             If an angle is not finite or lies beyond the ends.
         """
         wanted = check_array("angles", angles, (None,))
         for each in wanted:
             if not self.contains(each):
-                raise ValueError(
+                raise InputError(
                     f"angles: expected within {self.angle[0]:g} to {self.angle[-1]:g} rad, "
                     f"found {each:g}"
                 )

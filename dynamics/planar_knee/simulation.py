@@ -113,7 +113,7 @@ def simulate(
 
     Raises
     ------
-    ValueError
+    InputError
         If an argument is not finite or out of its range.
     SimulationError
         If the integrator fails, or the tibia leaves the profile.

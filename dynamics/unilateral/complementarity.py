@@ -99,7 +99,7 @@ def solve_complementarity(
 
     Raises
     ------
-    ValueError
+    InputError
         If an argument is not as described.
     ComplementarityError
         If no solution was found.

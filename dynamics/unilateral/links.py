@@ -31,6 +31,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 from dynamics.unilateral.complementarity import ComplementarityError, solve_complementarity
 from foundation.checks import FloatArray, check_array, check_number, frozen
+from foundation.errors import InputError
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +71,7 @@ class Link:
         check_number("link: gap", self.gap)
         if check_number("link: friction", self.friction, at_least=0.0) > 0.0:
             if self.tangent is None:
-                raise ValueError("link: tangent: expected one where there is friction, found none")
+                raise InputError("link: tangent: expected one where there is friction, found none")
             tangent = check_array("link: tangent", self.tangent, direction.shape)
             object.__setattr__(self, "tangent", frozen(tangent))
 
@@ -129,7 +130,7 @@ def simulate_links(
 
     Raises
     ------
-    ValueError
+    InputError
         If an argument is not as described.
     ComplementarityError
         If no solution of a step was found; the message has its time.
@@ -177,7 +178,7 @@ class _Stepper:
             np.linalg.cholesky(m)
             self._factor = cho_factor(m + h * c + h * h * k)
         except np.linalg.LinAlgError as error:
-            raise ValueError(
+            raise InputError(
                 f"mass, damping, stiffness: expected positive definite sums, found {error}"
             ) from error
         self.directions = np.array([link.direction for link in links]).reshape(-1, size)

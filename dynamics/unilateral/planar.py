@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
+from foundation.errors import InputError
 
 #: The body that does not move.
 GROUND = "ground"
@@ -74,7 +75,7 @@ class PlanarStructure:
 
     Raises
     ------
-    ValueError
+    InputError
         If a name is there twice, or a parent or body is unknown.
     """
 
@@ -88,7 +89,7 @@ class PlanarStructure:
             known.append(segment.name)
         known += self.nodes
         if len(set(known)) < len(known):
-            raise ValueError(f"bodies: expected names that differ, found {known}")
+            raise InputError(f"bodies: expected names that differ, found {known}")
         for member in self.members:
             for body in (member.start_body, member.end_body):
                 check_in("member: body", body, known)

@@ -30,6 +30,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dynamics.unilateral.complementarity import solve_complementarity
 from foundation.checks import FloatArray, check_array, check_number, frozen
+from foundation.errors import InputError
 
 _RANK = 1e-10
 #: ε of the module's docstring.
@@ -38,7 +39,7 @@ _COMPLIANCE = 1e-9
 _BALANCED = 1e-9
 
 
-class InfeasibleLoadError(ValueError):
+class InfeasibleLoadError(InputError):
     """No tension of the members balances the load."""
 
 
@@ -86,7 +87,7 @@ def solve_structure(balance: ArrayLike, stiffness: ArrayLike, load: ArrayLike) -
 
     Raises
     ------
-    ValueError
+    InputError
         If an argument is not as described.
     InfeasibleLoadError
         If no tensions balance the load; the message names it.
@@ -95,7 +96,7 @@ def solve_structure(balance: ArrayLike, stiffness: ArrayLike, load: ArrayLike) -
     k = check_array("stiffness", stiffness, (b.shape[1],))
     q = check_array("load", load, (b.shape[0],))
     if k.size == 0:
-        raise ValueError("stiffness: expected at least one member, found none")
+        raise InputError("stiffness: expected at least one member, found none")
     check_number("stiffness: the least", k.min(), above=0.0, unit="N/m")
     root = np.sqrt(k)
     # Rows of one size: moments and forces then count alike for the rank.

@@ -133,7 +133,7 @@ def inverse_dynamics(
 
     Raises
     ------
-    ValueError
+    InputError
         If gravity is out of its range.
     """
     lift = np.array([0.0, check_number("gravity", gravity, at_least=0.0, unit="m/s²"), 0.0])

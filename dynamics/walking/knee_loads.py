@@ -22,6 +22,7 @@ from dynamics.walking.muscle_loads import MuscleLoads
 from dynamics.walking.trial import GaitTrial
 from dynamics.waveforms import GaitCycle, lead_back
 from foundation.checks import FloatArray, check_number
+from foundation.errors import InputError
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,12 +98,12 @@ def knee_loads(trial: GaitTrial, leg: LegLoads, muscles: MuscleLoads) -> KneeLoa
 
     Raises
     ------
-    ValueError
+    InputError
         If the three are not of the same instants.
     """
     counts = len(trial.time), len(leg.time), len(muscles.forces)
     if len(set(counts)) > 1:
-        raise ValueError(f"muscles: expected as many instants as the trial, found {counts}")
+        raise InputError(f"muscles: expected as many instants as the trial, found {counts}")
     # Of the femur on the tibia by contact and ligaments; what loads them is the opposite.
     force = leg.knee_force - muscles.knee_force
     moment = leg.knee_moment - muscles.knee_moment

@@ -17,6 +17,7 @@ import numpy as np
 
 from dynamics.csv_table import read_number, read_rows
 from foundation.checks import FloatArray, check_array, check_in, frozen
+from foundation.errors import InputError
 
 #: Endings of OpenSim's tables.
 OPENSIM_ENDINGS = (".mot", ".sto")
@@ -45,7 +46,7 @@ class MotionTable:
 
     Raises
     ------
-    ValueError
+    InputError
         If the shapes do not match, a value is not finite, the time does not increase or a name
         comes twice.
     """
@@ -61,18 +62,18 @@ class MotionTable:
         object.__setattr__(self, "names", names)
         twice = [name for name in (*names, "time") if (*names, "time").count(name) > 1]
         if twice:
-            raise ValueError(f"{self.source}: expected each column once, found {twice[0]!r} twice")
+            raise InputError(f"{self.source}: expected each column once, found {twice[0]!r} twice")
         time = check_array(f"{self.source}, time", self.time, (None,))
         values = check_array(f"{self.source}, values", self.values, (len(time), len(names)))
         if len(time) < 1 or (np.diff(time) <= 0.0).any():
-            raise ValueError(f"{self.source}, time: expected increasing instants, found {time}")
+            raise InputError(f"{self.source}, time: expected increasing instants, found {time}")
         object.__setattr__(self, "time", frozen(time))
         object.__setattr__(self, "values", frozen(values))
 
     def column(self, name: str) -> FloatArray:
-        """Return one column (N,) in the file's unit; a ValueError names the column if absent."""
+        """Return one column (N,) in the file's unit; an InputError names the column if absent."""
         if name not in self.names:
-            raise ValueError(
+            raise InputError(
                 f"{self.source}: expected a column {name!r}, found {', '.join(self.names)}"
             )
         return self.values[:, self.names.index(name)].copy()
@@ -84,14 +85,14 @@ class MotionTable:
 
         Raises
         ------
-        ValueError
+        InputError
             If there is no such column, or neither its name nor the table states the unit.
         """
         values = self.column(name)
         suffix = name.rpartition("_")[2]
         degrees = {"deg": True, "rad": False}.get(suffix, self.in_degrees)
         if degrees is None:
-            raise ValueError(
+            raise InputError(
                 f"{self.source}, column {name}: expected a unit of the angle, from inDegrees in "
                 f"the header, in_degrees or a name that ends in _deg or _rad, found none"
             )
@@ -127,7 +128,7 @@ def read_motion_table(
 
     Raises
     ------
-    ValueError
+    InputError
         If the header does not end, does not fit the table or names a column twice, a row is too
         short or too long, a cell is not a finite number, or the time does not increase; the
         message names the file, and line and column.
@@ -138,7 +139,7 @@ def read_motion_table(
     header, (first, names), rows = _read_lines(source)
     clock = next((name for name in TIME_COLUMNS if name in names), None)
     if clock is None:
-        raise ValueError(
+        raise InputError(
             f"{source}, line {first}: expected a column time, found {', '.join(names)}"
         )
     others = [n for n in names if n != clock and (columns is None or n in columns)]
@@ -148,7 +149,7 @@ def read_motion_table(
     _check_count(source, header, ("nrows", "datarows"), len(table), "rows")
     time = table[:, 0]
     for k in np.flatnonzero(np.diff(time) <= 0.0)[:1]:
-        raise ValueError(
+        raise InputError(
             f"{source}, line {rows[k + 1][0]}, column {clock}: expected more than "
             f"{time[k]:g} s of the row before, found {time[k + 1]:g}"
         )
@@ -171,7 +172,7 @@ def write_motion_table(path: str | Path, table: MotionTable, *, title: str = "mo
 
     Raises
     ------
-    ValueError
+    InputError
         If the path ends in neither, or as `motion_text`.
     """
     target = Path(path)
@@ -184,15 +185,15 @@ def motion_text(table: MotionTable, *, title: str = "motion") -> str:
 
     Raises
     ------
-    ValueError
+    InputError
         If the table does not say whether angles are in degrees, or a name cannot stand in a line
         whose columns tabs separate.
     """
     if table.in_degrees is None:
-        raise ValueError(f"{table.source}: expected in_degrees to be True or False, found None")
+        raise InputError(f"{table.source}: expected in_degrees to be True or False, found None")
     for name in table.names:
         if not name or name != " ".join(name.split()):
-            raise ValueError(
+            raise InputError(
                 f"{table.source}: expected names without tabs, line ends and blanks at their "
                 f"ends, found {name!r}"
             )
@@ -222,7 +223,7 @@ def _read_lines(
     for name in names:
         if not name or names.count(name) > 1:
             found = f"{name!r} {names.count(name)} times" if name else "an empty name"
-            raise ValueError(f"{source}, line {first}: expected each column once, found {found}")
+            raise InputError(f"{source}, line {first}: expected each column once, found {found}")
     return header, (first, names), rows
 
 
@@ -231,11 +232,11 @@ def _read_opensim(source: Path) -> tuple[dict[str, str], list[tuple[int, list[st
     try:
         text = source.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ValueError(f"{source}: expected a table as text, found: {error}") from error
+        raise InputError(f"{source}: expected a table as text, found: {error}") from error
     lines = text.splitlines()
     ends = [i for i, line in enumerate(lines) if line.strip().lower() == "endheader"]
     if not ends:
-        raise ValueError(
+        raise InputError(
             f"{source}: expected a header that ends with endheader, found none; add it, or let the "
             "file end in .csv if its first line holds the names and commas separate them"
         )
@@ -247,7 +248,7 @@ def _read_opensim(source: Path) -> tuple[dict[str, str], list[tuple[int, list[st
         if line.strip()
     ]
     if len(body) < 2:
-        raise ValueError(
+        raise InputError(
             f"{source}: expected column names and rows after endheader, found {len(body)} lines"
         )
     return header, body
@@ -267,7 +268,7 @@ def _numbers(
     chosen: Sequence[tuple[int, str]],
 ) -> list[float]:
     if len(cells) != len(names):
-        raise ValueError(
+        raise InputError(
             f"{source}, line {line}: expected {len(names)} cells, {names[0]} to {names[-1]}, "
             f"found {len(cells)}"
         )
@@ -281,7 +282,7 @@ def _check_count(
 ) -> None:
     for key in keys:
         if key in header and header[key] != str(found):
-            raise ValueError(
+            raise InputError(
                 f"{source}: expected {header[key]} as the header says ({key}), found {found} "
                 f"{what}; the file is cut off or was changed: correct it or the header"
             )

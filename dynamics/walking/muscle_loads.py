@@ -28,6 +28,7 @@ from dynamics.unilateral.structures import InfeasibleLoadError, solve_structure
 from dynamics.walking.muscle_paths import JOINTS, MuscleGeometry, muscle_geometry
 from dynamics.walking.muscles import LegMuscles, Muscle
 from foundation.checks import FloatArray, check_array, check_in, check_number
+from foundation.errors import InputError
 
 #: Stiffness by which the muscles share the moments.
 SHARINGS = ("stress", "elastic")
@@ -93,7 +94,7 @@ def knee_muscle_loads(
 
     Raises
     ------
-    ValueError
+    InputError
         If an argument is not as expected, or no tensions balance the moments of an instant; the
         message names instant and joint.
     """
@@ -129,7 +130,7 @@ def _balance(
         joint = int(np.argmax(np.abs(missing)))
         if abs(missing[joint]) <= 1e-9 * np.abs(moments).max():
             raise
-        raise ValueError(
+        raise InputError(
             f"moments: expected moments that muscles can balance, found {moments[joint]:g} N m at "
             f"the {JOINTS[joint]} at instant {instant}, {abs(missing[joint]):g} N m out of reach"
         ) from error

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 from dynamics.walking.knee_mechanism import FLEXION_RANGE, QUARTER, rotated
 from dynamics.walking.muscles import LegMuscles, Muscle
 from foundation.checks import FloatArray, check_array
+from foundation.errors import InputError
 
 #: Joints whose moments the muscles balance: extension of hip and knee, plantarflexion of the ankle.
 JOINTS = ("hip", "knee", "ankle")
@@ -71,7 +72,7 @@ def muscle_geometry(
 
     Raises
     ------
-    ValueError
+    InputError
         If an angle is not finite, their numbers differ or the knee is outside `FLEXION_RANGE`.
     """
     posture = _check_posture(hip, knee, ankle)
@@ -104,7 +105,7 @@ def _check_posture(hip: ArrayLike, knee: ArrayLike, ankle: ArrayLike) -> _Postur
     outside = np.flatnonzero((flexion < FLEXION_RANGE[0]) | (flexion > FLEXION_RANGE[1]))
     if outside.size:
         low, high = np.degrees(FLEXION_RANGE)
-        raise ValueError(
+        raise InputError(
             f"knee: expected a flexion of {low:g} to {high:g} deg, found "
             f"{np.degrees(flexion[outside[0]]):g} deg at instant {outside[0]}"
         )

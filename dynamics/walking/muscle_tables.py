@@ -13,6 +13,7 @@ from dynamics.csv_table import check_once, read_number, read_rows
 from dynamics.walking.knee_mechanism import KneeMechanism
 from dynamics.walking.muscles import BODIES, PASSAGES, REFERENCE_HEIGHT, LegMuscles, Muscle
 from foundation.checks import FloatArray, check_in
+from foundation.errors import InputError
 
 _TABLES = Path(__file__).with_name("tables")
 #: The shipped tables: cross-sections, paths, joint centres and the motion of tibia and patella.
@@ -62,7 +63,7 @@ def load_leg_muscles(
 
     Raises
     ------
-    ValueError
+    InputError
         If a cell, a column or a value is not as expected or a muscle has no path; the message names
         the file, and the line and column.
     FileNotFoundError
@@ -91,14 +92,14 @@ def _read_muscles(
     for where, row in _read_table(source, columns):
         name = row["muscle"]
         if name not in paths:
-            raise ValueError(f"{where}, column muscle: expected one with a path, found {name!r}")
+            raise InputError(f"{where}, column muscle: expected one with a path, found {name!r}")
         bodies, points, passages = zip(*paths[name], strict=True)
         area = 1e-4 * _number(where, row, "cross_section_cm2")
         fibre = 1e-2 * _number(where, row, "fibre_length_cm")
         try:
             made.append(Muscle(name, area, fibre, bodies, np.array(points), passages))
-        except ValueError as error:
-            raise ValueError(f"{where}: {error}") from error
+        except InputError as error:
+            raise InputError(f"{where}: {error}") from error
     return tuple(made)
 
 
@@ -129,7 +130,7 @@ def _read_joints(source: Path) -> dict[tuple[str, str], FloatArray]:
     }
     for point, body in _JOINTS:
         if (point, body) not in joints:
-            raise ValueError(f"{source}: expected the point {point} of the {body}, found none")
+            raise InputError(f"{source}: expected the point {point} of the {body}, found none")
     return joints
 
 
@@ -157,7 +158,7 @@ def _read_table(source: Path, columns: Sequence[str]) -> list[tuple[str, dict[st
     for number, cells in lines[1:]:
         where = f"{source}, line {number}"
         if len(cells) != len(header):
-            raise ValueError(f"{where}: expected {len(header)} cells, found {len(cells)}")
+            raise InputError(f"{where}: expected {len(header)} cells, found {len(cells)}")
         rows.append((where, dict(zip(header, cells, strict=True))))
     return rows
 

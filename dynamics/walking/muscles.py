@@ -15,6 +15,7 @@ from typing import Self
 
 from dynamics.walking.knee_mechanism import KneeMechanism
 from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
+from foundation.errors import InputError
 
 #: Bones that a muscle passes, from its origin on.
 BODIES = ("pelvis", "femur", "patella", "tibia", "foot")
@@ -45,7 +46,7 @@ class Muscle:
 
     Raises
     ------
-    ValueError
+    InputError
         If a value is out of its range or the lengths differ; the message names the muscle.
     """
 
@@ -64,19 +65,19 @@ class Muscle:
         points = check_array(f"{of} points", self.points, (None, 3))
         object.__setattr__(self, "points", frozen(points))
         if not len(points) == len(self.bodies) == len(self.passages) >= 2:
-            raise ValueError(
+            raise InputError(
                 f"{of} expected a body and a passage for each of 2 points or more, found "
                 f"{len(points)} points, {len(self.bodies)} bodies, {len(self.passages)} passages"
             )
         order = [BODIES.index(check_in(f"{of} body", body, BODIES)) for body in self.bodies]
         if order != sorted(order):
-            raise ValueError(f"{of} expected bodies in the order {BODIES}, found {self.bodies}")
+            raise InputError(f"{of} expected bodies in the order {BODIES}, found {self.bodies}")
         for passage in self.passages:
             check_in(f"{of} passage", passage, PASSAGES)
         if self.passages[0] != "fixed" or self.passages[-1] != "fixed":
-            raise ValueError(f"{of} expected a fixed origin and insertion, found {self.passages}")
+            raise InputError(f"{of} expected a fixed origin and insertion, found {self.passages}")
         if "patella" in self.bodies[:-1]:
-            raise ValueError(f"{of} expected it to end on the patella, found {self.bodies}")
+            raise InputError(f"{of} expected it to end on the patella, found {self.bodies}")
 
     def scaled(self, factor: float) -> Self:
         """Return the muscle of a body `factor` times as large."""
@@ -111,7 +112,7 @@ class LegMuscles:
 
     Raises
     ------
-    ValueError
+    InputError
         If a name comes twice, there is no muscle or a point is not finite.
     """
 
@@ -125,10 +126,10 @@ class LegMuscles:
 
     def __post_init__(self) -> None:
         if not self.muscles:
-            raise ValueError("muscles: expected one or more, found none")
+            raise InputError("muscles: expected one or more, found none")
         for name in self.names:
             if self.names.count(name) != 1:
-                raise ValueError(f"muscles: expected names that differ, found {name} twice")
+                raise InputError(f"muscles: expected names that differ, found {name} twice")
         for name, size in (("knee", 2), ("ankle", 2), ("tuberosity", 3), ("mechanism_knee", 2)):
             object.__setattr__(self, name, frozen(check_array(name, getattr(self, name), (size,))))
         object.__setattr__(self, "pole_z", check_number("pole_z", self.pole_z))
@@ -145,7 +146,7 @@ class LegMuscles:
 
         Raises
         ------
-        ValueError
+        InputError
             If the height [m] is not positive.
         """
         tall = check_number("height", height, above=0.0, unit="m")
@@ -166,7 +167,7 @@ class LegMuscles:
 
         Raises
         ------
-        ValueError
+        InputError
             If a name is unknown.
         """
         known = dict(zip(self.names, self.muscles, strict=True))

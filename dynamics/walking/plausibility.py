@@ -21,6 +21,7 @@ from dynamics.walking.knee_mechanism import FLEXION_RANGE
 from dynamics.walking.strikes import foot_events
 from dynamics.walking.trial import TRIAL_COORDINATES, GaitTrial
 from foundation.checks import FloatArray, check_number
+from foundation.errors import InputError
 
 #: Ranges of angles [deg].
 ANGLE_RANGES = {
@@ -58,7 +59,7 @@ def check_walk(trial: GaitTrial, leg: LegLoads, mass: float) -> tuple[str, ...]:
 
     Raises
     ------
-    ValueError
+    InputError
         If an angle is out of reach, hip and knee hardly move, or the ground force is not one
         of this foot and this body.
     """
@@ -101,7 +102,7 @@ def _judged(
         return []
     text = f"{expected}, found {found}"
     if not possible[0] <= value <= possible[1]:
-        raise ValueError(text)
+        raise InputError(text)
     return [text]
 
 
@@ -110,7 +111,7 @@ def _check_angles(trial: GaitTrial) -> None:
         angle = np.degrees(trial.coordinate(name))
         worst = int(np.argmax(np.maximum(low - angle, angle - high)))
         if not low <= angle[worst] <= high:
-            raise ValueError(
+            raise InputError(
                 f"{name}: expected {low:g} to {high:g} deg, found {angle[worst]:.1f} deg at "
                 f"{trial.time[worst]:.3f} s; check unit and sign of its column"
             )
@@ -119,7 +120,7 @@ def _check_angles(trial: GaitTrial) -> None:
         for name in ("hip_flexion", "knee_flexion")
     )
     if max(hip, knee) < _LEAST_MOTION:
-        raise ValueError(
+        raise InputError(
             f"hip_flexion, knee_flexion: expected the leg to move by {_LEAST_MOTION:g} deg or "
             f"more, found {hip:.1f} and {knee:.1f} deg; check that angles are no radians read as "
             "degrees, and the stride"

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 
 from dynamics.csv_table import read_rows
 from foundation.checks import FloatArray, check_array, check_number, frozen
+from foundation.errors import InputError
 
 #: The shipped shares.
 SEGMENTS = Path(__file__).with_name("tables") / "segments.csv"
@@ -47,7 +48,7 @@ class Segment:
 
     Raises
     ------
-    ValueError
+    InputError
         If a value is out of its range.
     """
 
@@ -85,7 +86,7 @@ class LegSegments:
 
     Raises
     ------
-    ValueError
+    InputError
         If a point is not finite or has another shape, or the shank's frame is not along its axis.
     """
 
@@ -100,7 +101,7 @@ class LegSegments:
             point = check_array(f"leg {name}", getattr(self, name), shape)
             object.__setattr__(self, name, frozen(point))
         if self.shank.end[0] != 0.0:
-            raise ValueError(
+            raise InputError(
                 "leg shank: expected its axis from ankle to knee along y, found an end at "
                 f"{self.shank.end[0]:g} m anterior"
             )
@@ -133,7 +134,7 @@ def leg_segments(
 
     Raises
     ------
-    ValueError
+    InputError
         If a value is out of its range.
     """
     body = check_number("mass", mass, above=0.0, unit="kg")

@@ -14,6 +14,7 @@ from scipy.signal import butter, sosfiltfilt
 
 from dynamics.walking.motion_tables import MotionTable
 from foundation.checks import FloatArray, check_number
+from foundation.errors import InputError
 
 _ORDER = 2
 
@@ -34,13 +35,13 @@ def smoothed(table: MotionTable, signals: FloatArray, name: str, cutoff: float |
 
     Raises
     ------
-    ValueError
+    InputError
         If the table has less than 6 rows, the cut-off is not below 0.4 of its rate, or rows are
         missing for half a period of the cut-off or more.
     """
     time = table.time
     if len(time) < 6:
-        raise ValueError(f"{table.source}: expected at least 6 rows, found {len(time)}")
+        raise InputError(f"{table.source}: expected at least 6 rows, found {len(time)}")
     if cutoff is None:
         return make_interp_spline(time, signals, k=5)
     # A filter needs equal steps, which time stamps of few decimals are not quite.
@@ -52,7 +53,7 @@ def smoothed(table: MotionTable, signals: FloatArray, name: str, cutoff: float |
     checked = check_number(label, cutoff, above=0.0, below=0.4 * rate, unit="Hz")
     longest = int(steps.argmax())
     if steps[longest] > 0.5 / checked:
-        raise ValueError(
+        raise InputError(
             f"{table.source}: expected rows at most {0.5 / checked:.3g} s apart for a cut-off of "
             f"{checked:g} Hz, found none between {time[longest]:g} and {time[longest + 1]:g} s"
         )

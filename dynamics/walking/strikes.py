@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from foundation.checks import FloatArray, check_array, check_number
+from foundation.errors import InputError
 
 #: Vertical force above which a foot is on the ground [N].
 CONTACT_THRESHOLD = 20.0
@@ -70,7 +71,7 @@ def find_stride(
 
     Raises
     ------
-    ValueError
+    InputError
         If the record has neither two strikes nor a strike with room for a stride.
     """
     strikes, offs = foot_events(time, vertical, threshold=threshold)
@@ -82,7 +83,7 @@ def find_stride(
         for start in (strike, strike - period):
             if start >= instants[0] and start + period <= instants[-1]:
                 return start, start + period
-    raise ValueError(
+    raise InputError(
         f"{name}: expected two heel strikes (or one, and two toe-offs) between "
         f"{instants[0]:g} and {instants[-1]:g} s, found {len(strikes)} strikes and {len(offs)} "
         f"toe-offs at {threshold:g} N in a force of {np.min(vertical):g} to {np.max(vertical):g} "

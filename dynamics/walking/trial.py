@@ -18,6 +18,7 @@ from dynamics.walking.motion_tables import MotionTable
 from dynamics.walking.smoothing import smoothed
 from dynamics.walking.strikes import find_stride
 from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
+from foundation.errors import InputError
 
 #: Coordinates of a stride, with their units.
 TRIAL_COORDINATES = (
@@ -76,7 +77,7 @@ class GaitTrial:
 
     Raises
     ------
-    ValueError
+    InputError
         If the shapes do not match, a value is not finite, or the time does not increase.
     """
 
@@ -93,7 +94,7 @@ class GaitTrial:
         check_in("side", self.side, OPENSIM_COLUMNS)
         time = check_array("time", self.time, (None,))
         if len(time) < 2 or (np.diff(time) <= 0.0).any():
-            raise ValueError(f"time: expected at least two increasing instants, found {time}")
+            raise InputError(f"time: expected at least two increasing instants, found {time}")
         object.__setattr__(self, "time", frozen(time))
         widths = dict.fromkeys(("coordinates", "rates", "accelerations"), len(TRIAL_COORDINATES))
         widths |= dict.fromkeys(("force", "centre_of_pressure", "torque"), 3)
@@ -148,7 +149,7 @@ def gait_trial(
 
     Raises
     ------
-    ValueError
+    InputError
         If a side, quantity or column is not known, the stride cannot be found or is not inside
         both tables, a cut-off is not below 0.4 of the rate of its table, or rows are missing.
     """
@@ -214,13 +215,13 @@ def _instants(
     first = max(motion.time[0], ground.time[0])
     last = min(motion.time[-1], ground.time[-1])
     if first >= last:
-        raise ValueError(
+        raise InputError(
             f"{motion.source} and {ground.source}: expected tables over the same time, found "
             f"{motion.time[0]:g} to {motion.time[-1]:g} s and {ground.time[0]:g} to "
             f"{ground.time[-1]:g} s"
         )
     if begin < first - 1e-9 or finish > last + 1e-9:
-        raise ValueError(
+        raise InputError(
             f"stride: expected instants between {first:g} and {last:g} s, which both tables "
             f"cover, found {begin:g} to {finish:g} s"
         )

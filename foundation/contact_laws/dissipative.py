@@ -26,6 +26,7 @@ from scipy.optimize import brentq
 
 from foundation.checks import FloatArray, check_number
 from foundation.contact_laws.normal import ContactLaw
+from foundation.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -143,9 +144,9 @@ class HysteresisLaw(ContactLaw):
     def _bonded(self, depth: FloatArray, rate: FloatArray, start: FloatArray | None) -> FloatArray:
         name = type(self).__name__
         if start is None:
-            raise ValueError(f"impact_rate: expected the rate at first touch in {name}, found None")
+            raise InputError(f"impact_rate: expected the rate at first touch in {name}, found None")
         if start.size and start.min() <= 0.0:
-            raise ValueError(f"impact_rate: expected > 0 m/s in {name}, found {start.min():g}")
+            raise InputError(f"impact_rate: expected > 0 m/s in {name}, found {start.min():g}")
         return self._elastic(depth) * (1.0 + self.hysteresis_factor * rate / start)
 
 

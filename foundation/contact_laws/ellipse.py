@@ -37,6 +37,7 @@ from scipy.optimize import brentq
 from scipy.special import elliprd, elliprf
 
 from foundation.checks import FloatArray, check_array, check_number
+from foundation.errors import InputError
 
 #: c₁, c₂, c₃ of the cubics of F₁, F₂ and F₄ in log₁₀ q.
 _CUBICS = (
@@ -69,7 +70,7 @@ def exact_factors(ratio: float) -> EllipseFactors:
 
     Raises
     ------
-    ValueError
+    InputError
         If the ratio is out of its range.
     """
     q = check_number("ratio", ratio, at_least=1.0, at_most=1e6)
@@ -98,7 +99,7 @@ def approximate_factors(ratio: float) -> EllipseFactors:
 
     Raises
     ------
-    ValueError
+    InputError
         If the ratio is out of its range.
     """
     q = check_number("ratio", ratio, at_least=1.0, at_most=LARGEST_APPROXIMATE_RATIO)
@@ -127,7 +128,7 @@ def relative_radii(
 
     Raises
     ------
-    ValueError
+    InputError
         If a value is not finite or the gap does not widen in every direction (then the bodies do
         not touch in a point alone: a line contact or a socket too narrow).
     """
@@ -140,7 +141,7 @@ def relative_radii(
     spread = math.hypot(d1 + d2 * math.cos(2.0 * turn), d2 * math.sin(2.0 * turn))
     least, most = 0.5 * (total - spread), 0.5 * (total + spread)
     if least <= 1e-12 * abs(most):
-        raise ValueError(
+        raise InputError(
             f"curvatures_1, curvatures_2: expected a gap that widens in every direction, found "
             f"relative curvatures {least:g} and {most:g} 1/m"
         )
@@ -162,7 +163,7 @@ class EllipticContact:
 
     Raises
     ------
-    ValueError
+    InputError
         If a value is out of its range.
     """
 
@@ -232,5 +233,5 @@ class EllipticContact:
 def _checked(force: ArrayLike) -> FloatArray:
     loads = check_array("force", force)
     if loads.size and loads.min() < 0.0:
-        raise ValueError(f"force: expected >= 0 N, found {loads.min():g} N")
+        raise InputError(f"force: expected >= 0 N, found {loads.min():g} N")
     return loads

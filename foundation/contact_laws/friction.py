@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from foundation.checks import FloatArray, check_array, check_number
+from foundation.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ class CompliantFriction:
 
     Raises
     ------
-    ValueError
+    InputError
         If a parameter is out of its range.
     """
 
@@ -82,7 +83,7 @@ class CompliantFriction:
 
         Raises
         ------
-        ValueError
+        InputError
             If a value is not finite, the shapes do not fit or a normal force is negative.
         """
         s, v, normal = self._checked(deflection, velocity, normal_force)
@@ -108,10 +109,10 @@ class CompliantFriction:
         v = check_array("velocity", velocity)
         normal = check_array("normal_force", normal_force)
         if s.ndim == 0 or s.shape != v.shape or s.shape[:-1] != normal.shape:
-            raise ValueError(
+            raise InputError(
                 f"deflection, velocity, normal_force: expected shapes (..., D), (..., D) and "
                 f"(...), found {s.shape}, {v.shape} and {normal.shape}"
             )
         if normal.size and normal.min() < 0.0:
-            raise ValueError(f"normal_force: expected >= 0 N, found {normal.min():g} N")
+            raise InputError(f"normal_force: expected >= 0 N, found {normal.min():g} N")
         return s, v, normal[..., None]

@@ -13,6 +13,7 @@ from __future__ import annotations
 import math
 
 from foundation.checks import check_number
+from foundation.errors import InputError
 
 
 def effective_modulus(
@@ -29,13 +30,13 @@ def effective_modulus(
 
     Raises
     ------
-    ValueError
+    InputError
         If a value is out of its range or both bodies are rigid.
     """
     first = _compliance("1", modulus_1, poisson_1)
     second = _compliance("2", modulus_2, poisson_2)
     if first + second == 0.0:
-        raise ValueError("modulus_1, modulus_2: expected one finite, found two rigid bodies")
+        raise InputError("modulus_1, modulus_2: expected one finite, found two rigid bodies")
     return 1.0 / (first + second)
 
 
@@ -58,7 +59,7 @@ def effective_radius(radius_1: float, radius_2: float | None = None) -> float:
 
     Raises
     ------
-    ValueError
+    InputError
         If a radius is zero or not finite, or the sum of the curvatures is not positive: a socket
         no wider than its ball does not touch it in a point.
     """
@@ -67,10 +68,10 @@ def effective_radius(radius_1: float, radius_2: float | None = None) -> float:
         if radius is not None:
             number = check_number(name, radius, unit="m")
             if number == 0.0:
-                raise ValueError(f"{name}: expected a radius other than 0 m, found 0")
+                raise InputError(f"{name}: expected a radius other than 0 m, found 0")
             curvature += 1.0 / number
     if curvature <= 0.0:
-        raise ValueError(
+        raise InputError(
             f"radius_1, radius_2: expected 1/R1 + 1/R2 > 0 1/m, found {curvature:g} of "
             f"{radius_1} m and {radius_2} m"
         )

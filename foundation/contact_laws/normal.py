@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from foundation.checks import FloatArray, check_array, check_number
+from foundation.errors import InputError
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class ContactLaw(ABC):
 
     Raises
     ------
-    ValueError
+    InputError
         If a parameter is out of its range.
     """
 
@@ -66,7 +67,7 @@ class ContactLaw(ABC):
 
         Raises
         ------
-        ValueError
+        InputError
             If an argument is not finite, the shapes do not broadcast, or the impact rate is
             needed and missing or not positive.
         """
@@ -100,7 +101,7 @@ class ContactLaw(ABC):
 
         Raises
         ------
-        ValueError
+        InputError
             If an indentation is not finite.
         """
         depth = np.maximum(check_array("indentation", indentation), 0.0)
@@ -148,7 +149,7 @@ def _checked(
     try:
         same = np.broadcast_arrays(*given)
     except ValueError as error:
-        raise ValueError(
+        raise InputError(
             f"indentation, rate, impact_rate: expected shapes that broadcast, found "
             f"{', '.join(str(each.shape) for each in given)}"
         ) from error

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from foundation.errors import InputError
 from pipeline.commands.command import Answer, Command
 from pipeline.exports import export_c, write_fmu
 from surrogates.fmu_description import VERSIONS
@@ -32,7 +33,7 @@ def _export(options: argparse.Namespace) -> Answer:
     if options.fmu:
         written = [write_fmu(source, options.fmu, out, prefix, not options.sources_only)]
     elif options.sources_only:
-        raise ValueError("--sources-only: expected --fmu beside it, found none; name a version")
+        raise InputError("--sources-only: expected --fmu beside it, found none; name a version")
     else:
         written = list(export_c(source, out, prefix))
     paths = [str(path) for path in written]

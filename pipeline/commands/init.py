@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
+from foundation.errors import InputError
 from foundation.mesh import SIDES, UNITS
 from foundation.mesh_io import EXTENSIONS
 from foundation.triangle_mesh import TriangleMesh
@@ -73,7 +74,7 @@ def _add(command: argparse.ArgumentParser) -> None:
 
 def _init(options: argparse.Namespace) -> Answer:
     if options.config.exists() and not options.force:
-        raise ValueError(
+        raise InputError(
             f"{options.config}: exists already; name another file, or give --force to replace it"
         )
     asker = _Asker(asks=sys.stdin.isatty() and not options.yes)
@@ -99,12 +100,12 @@ class _Asker(NamedTuple):
 
         Raises
         ------
-        ValueError
+        InputError
             If there is neither an answer nor a default.
         """
         if not self.asks:
             if default is None:
-                raise ValueError(f"{flag} is needed: {question.lower()}")
+                raise InputError(f"{flag} is needed: {question.lower()}")
             return default
         choices = f" ({', '.join(allowed)})" if allowed else ""
         while True:
@@ -112,7 +113,7 @@ class _Asker(NamedTuple):
             sys.stderr.flush()
             line = sys.stdin.readline()
             if not line:
-                raise ValueError("the answers ended early, so nothing was written; give flags")
+                raise InputError("the answers ended early, so nothing was written; give flags")
             answer = line.strip() or (default or "")
             if answer and (not allowed or answer in allowed):
                 return answer
@@ -125,7 +126,7 @@ class _Asker(NamedTuple):
             answer = self(question, flag, default)
             try:
                 return reader(answer)
-            except ValueError as error:
+            except InputError as error:
                 if not self.asks:
                     raise
                 sys.stderr.write(f"{error}\n")
@@ -222,7 +223,7 @@ def _mesh(
 def _three(text: str) -> tuple[str, str, str]:
     parts = [part.strip() for part in text.split(",")]
     if sorted(part.removeprefix("-") for part in parts) != ["x", "y", "z"]:
-        raise ValueError(
+        raise InputError(
             f"--axes: expected three axes such as -x,y,-z, x, y and z once each, found {text!r}"
         )
     return parts[0], parts[1], parts[2]
@@ -234,7 +235,7 @@ def _thickness(text: str) -> float:
     except ValueError:
         found = 0.0
     if not found > 0.0:
-        raise ValueError(f"expected a thickness in mm above 0 such as 6.5, found {text!r}")
+        raise InputError(f"expected a thickness in mm above 0 such as 6.5, found {text!r}")
     return found
 
 

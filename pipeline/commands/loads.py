@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from foundation.errors import InputError
 from pipeline.commands.command import Answer, Command, add_folder
 from pipeline.knee_motion import (
     ANGLE_UNITS,
@@ -49,7 +50,7 @@ def _add_loads(command: argparse.ArgumentParser) -> None:
 
 def _loads(options: argparse.Namespace) -> Answer:
     if options.out.resolve() == options.motion.resolve():
-        raise ValueError(f"{options.out}: expected another file than the motion, found the same")
+        raise InputError(f"{options.out}: expected another file than the motion, found the same")
     time, poses = read_knee_poses(options.motion, _columns(options))
     model = contact_of(options.source, original=options.original)
     table, flags = loads_along(model, time, poses)

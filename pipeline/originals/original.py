@@ -16,6 +16,7 @@ from foundation.checks import FloatArray
 from foundation.compartments import find_compartments
 from foundation.dish import Dish
 from foundation.elastic_foundation import ElasticFoundation
+from foundation.errors import InputError
 from foundation.implant import CondylarImplant
 from foundation.kernels import STRAIN_LIMIT
 from foundation.laws import LinearLaw, LogarithmicLaw, ModifiedLaw, SeriesLaw, SpringLaw
@@ -62,12 +63,12 @@ def build_knee(config: Config) -> Knee:
 
     Raises
     ------
-    ValueError
+    InputError
         If a mesh or a parameter cannot be used; the message names it. If the study has a table of
         poses and loads in place of an original model.
     """
     if config.original.kind == "table":
-        raise ValueError(
+        raise InputError(
             "this needs the original model, and the run was made of a table of poses and loads "
             f"({config.original.file}), which knows no other poses; make a run of a model for it"
         )
@@ -113,13 +114,13 @@ def build_implant(config: ImplantConfig) -> CondylarImplant:
 
 def _load(mesh: MeshConfig | None, side: str, section: str, body: str) -> TriangleMesh:
     if mesh is None:
-        raise ValueError(f"[knee.{section}] is needed")
+        raise InputError(f"[knee.{section}] is needed")
     path = data_path(mesh.file, Path())
     try:
         loaded = load_mesh(path, unit=mesh.unit, axes=mesh.axes, side=side)
         check_orientation(loaded, body)
-    except ValueError as error:
-        raise ValueError(f"[knee.{section}] {error}") from error
+    except InputError as error:
+        raise InputError(f"[knee.{section}] {error}") from error
     return loaded
 
 
@@ -130,8 +131,8 @@ def _measured(config: Config, tibia: TriangleMesh) -> FloatArray | None:
     solid = _load(config.knee.tibia_solid, config.knee.side, "tibia_solid", "tibia")
     try:
         return measured_thickness(tibia, solid)
-    except ValueError as error:
-        raise ValueError(f"[knee.tibia_solid] {error}") from error
+    except InputError as error:
+        raise InputError(f"[knee.tibia_solid] {error}") from error
 
 
 def build_law(
@@ -155,7 +156,7 @@ def build_law(
 
     Raises
     ------
-    ValueError
+    InputError
         If a thickness is missing or its table cannot be used.
     """
     tibial = _layer(contact, _thickness(contact, vertices, measured))
@@ -173,7 +174,7 @@ def _thickness(
     if layer.thickness_mm != "underside":
         return 1e-3 * layer.thickness_mm
     if measured is None:
-        raise ValueError(
+        raise InputError(
             'thickness_mm = "underside": only the built-in insert and [knee.tibia_solid] have one'
         )
     return measured
@@ -185,13 +186,13 @@ def _read_thickness(path: Path, vertices: int) -> FloatArray:
         # Without the option a first column with too many cells would become the index.
         table = pd.read_csv(path, skipinitialspace=True, index_col=False)
     except (OSError, ValueError) as error:
-        raise ValueError(f"thickness_file {path}: cannot be read as CSV ({error})") from error
+        raise InputError(f"thickness_file {path}: cannot be read as CSV ({error})") from error
     if "thickness_mm" not in table.columns:
-        raise ValueError(
+        raise InputError(
             f"thickness_file {path}: expected a column thickness_mm, found {list(table.columns)}"
         )
     if len(table) != vertices:
-        raise ValueError(
+        raise InputError(
             f"thickness_file {path}: expected {vertices} rows, one per vertex of the tibial mesh "
             f"as loaded, found {len(table)}"
         )
@@ -200,7 +201,7 @@ def _read_thickness(path: Path, vertices: int) -> FloatArray:
     # Written so that NaN counts as wrong.
     wrong = np.flatnonzero(~((values >= low) & (values <= high)))
     if len(wrong):
-        raise ValueError(
+        raise InputError(
             f"thickness_file {path}: expected thickness_mm from {low:g} to {high:g} mm, found "
             f"{table['thickness_mm'].iloc[wrong[0]]!r} in row {wrong[0] + 1} "
             f"({len(wrong)} such rows)"

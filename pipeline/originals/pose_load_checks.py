@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from foundation.checks import FloatArray
+from foundation.errors import InputError
 from foundation.loads import COMPARTMENTS, QUANTITY_COLUMNS, WRENCH_COLUMNS
 from foundation.pose import COORDINATES
 from pipeline.store.samples import POSE_COLUMNS, line_of_action
@@ -34,7 +35,7 @@ _ARMS = (1e-4, 0.5)
 _SCATTER, _UNEXPLAINED = 1e-4, 0.9
 
 
-class TableError(ValueError):
+class TableError(InputError):
     """A table of poses and loads that cannot be used; the message names it, row and remedy."""
 
 

@@ -126,13 +126,7 @@ def read_pose_loads(path: Path, side: str = "right") -> PoseLoads:
 def _read(path: Path) -> pd.DataFrame:
     """Return the table as it stands in the file, its names without blanks around them."""
     try:
-        if path.suffix == ".parquet":
-            table = read_table(path)
-        else:
-            with warnings.catch_warnings():
-                # Cells without a name would else be left out, and the others read as they come.
-                warnings.simplefilter("error", pd.errors.ParserWarning)
-                table = pd.read_csv(path, comment="#", skipinitialspace=True, index_col=False)
+        table = read_table(path) if path.suffix == ".parquet" else _read_csv(path)
     except OSError as error:
         raise TableError(f"{path}: cannot be read ({error.strerror}); correct its name") from error
     except pd.errors.ParserWarning as error:
@@ -140,9 +134,8 @@ def _read(path: Path) -> pd.DataFrame:
             f"{path}: expected as many cells in a row as names, found more; save the table with "
             "commas between cells, and decimal points"
         ) from error
-    except (StoreError, ValueError) as error:
-        told = " ".join(str(error).split())
-        raise TableError(f"{path}: expected a table (CSV or .parquet), found: {told}") from error
+    except StoreError as error:
+        raise _no_table(path, error) from error
     if table.empty:
         raise TableError(f"{path}: expected rows of poses and loads, found none")
     table = table.rename(columns=lambda name: str(name).strip())
@@ -152,6 +145,21 @@ def _read(path: Path) -> pd.DataFrame:
             "table with commas, and decimal points"
         )
     return table
+
+
+def _read_csv(path: Path) -> pd.DataFrame:
+    with warnings.catch_warnings():
+        # Cells without a name would else be left out, and the others read as they come.
+        warnings.simplefilter("error", pd.errors.ParserWarning)
+        try:
+            return pd.read_csv(path, comment="#", skipinitialspace=True, index_col=False)
+        except ValueError as error:
+            raise _no_table(path, error) from error
+
+
+def _no_table(path: Path, error: Exception) -> TableError:
+    told = " ".join(str(error).split())
+    return TableError(f"{path}: expected a table (CSV or .parquet), found: {told}")
 
 
 def _in_si(path: Path, raw: pd.DataFrame) -> tuple[dict[str, pd.Series], tuple[str, ...]]:

@@ -186,7 +186,7 @@ def build_original(config: Config) -> Original:
 
     Raises
     ------
-    ValueError
+    InputError
         If a mesh, a parameter or the table cannot be used; the message names it.
     """
     return build_knee(config) if config.original.kind == "model" else _read(config)
@@ -207,7 +207,7 @@ def completed(config: Config) -> Config:
 
     Raises
     ------
-    ValueError
+    InputError
         If the table cannot be used.
     """
     if config.original.kind == "model":

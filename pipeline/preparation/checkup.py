@@ -14,6 +14,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from foundation.errors import InputError
 from pipeline.config import ConfigError, explanations, load_config, read_tree, tuples_of
 from pipeline.originals.original import Knee
 from pipeline.originals.table_original import build_original, completed
@@ -87,7 +88,7 @@ def _check_inputs(config: Config) -> list[Remark]:
     for key, read in (("waveforms", gait_cycle), ("ligaments", gait_ligaments)):
         try:
             read(config.simulation)
-        except ValueError as error:
+        except InputError as error:
             remarks.append(Remark("error", f"simulation.{key}", str(error)))
     return remarks
 
@@ -122,7 +123,7 @@ def _check_knee(config: Config, *, deep: bool) -> tuple[list[Remark], dict[str, 
         try:
             original = build_original(config)
             complete = completed(config)
-        except (OSError, ValueError) as error:
+        except (OSError, InputError) as error:
             return [Remark("error", about, str(error))], {}
     # What is doubtful about the meshes has been said; the rest is about thickness or table.
     remarks = [Remark("warning", about, str(one.message)) for one in caught]

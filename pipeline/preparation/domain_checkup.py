@@ -10,6 +10,7 @@ import pandas as pd
 from dynamics.equations import SimulationError
 from dynamics.equilibrium import EquilibriumError
 from foundation.checks import FloatArray
+from foundation.errors import InputError
 from foundation.loads import COMPARTMENTS
 from foundation.mesh_topology import find_edges
 from foundation.pose import Pose
@@ -48,7 +49,7 @@ def check_domain(config: Config, knee: Knee, *, deep: bool) -> tuple[list[Remark
             'the split, or give the path as a table (space.path.kind = "table")'
         )
         return [Remark("error", "space.path", text)], {}
-    except ValueError as error:
+    except InputError as error:
         return [Remark("error", "[space.path], [simulation]", str(error))], {}
     space = sample_space(config, path)
     remarks = _check_path(knee, space)

@@ -11,11 +11,13 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import ValidationError
 
+from foundation.checks import check_number
 from foundation.compartments import LATERAL, MEDIAL, find_compartments
+from foundation.errors import InputError
 from foundation.mesh import SIDES, load_mesh
 from foundation.mesh_checks import check_mesh
 from foundation.triangle_mesh import MeshError, TriangleMesh
-from pipeline.config import data_path
+from pipeline.config import data_path, tuples_of
 from pipeline.preparation.mesh_guess import faces_backwards, lateral_is_longer, side_in_name
 from pipeline.schema import MeshConfig
 
@@ -64,10 +66,8 @@ def check_meshes(knee: Mapping[str, Any], base: Path) -> list[Remark]:
         if given is None:
             continue
         try:
-            # Lists are tuples for the schema; a wrong key is told with those of the others.
-            axes = {"axes": tuple(given["axes"])} if "axes" in given else {}
-            mesh = MeshConfig.model_validate({**given, **axes})
-        except (TypeError, ValidationError):
+            mesh = MeshConfig.model_validate(tuples_of(given))
+        except ValidationError:  # a wrong key is told with those of the others
             continue
         about = f"[knee.{section}]"
         file = data_path(mesh.file, base)
@@ -91,7 +91,7 @@ def _read(
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             found = load_mesh(file, unit=mesh.unit, axes=mesh.axes, side=side, check=False)
-    except ValueError as error:
+    except InputError as error:
         remarks.append(Remark("error", about, str(error)))
         return None
     remarks += [Remark("warning", about, str(one.message)) for one in caught]
@@ -144,8 +144,9 @@ def _check_pair(femur: TriangleMesh, tibia: TriangleMesh, split: Any) -> list[Re
 def _check_compartments(tibia: TriangleMesh, split: Any) -> list[Remark]:
     remarks: list[Remark] = []
     try:
-        labels = find_compartments(tibia, None if split is None else 1e-3 * split)
-    except (ValueError, TypeError) as error:
+        middle = None if split is None else 1e-3 * check_number("split_lateral_mm", split)
+        labels = find_compartments(tibia, middle)
+    except InputError as error:
         unsplit = isinstance(error, MeshError) and split is None
         text = f"{error}" + "; the key is split_lateral_mm, in mm" * unsplit
         return [*remarks, Remark("error", "knee.split_lateral_mm", text)]

@@ -2,50 +2,92 @@
 
 from __future__ import annotations
 
-import json
 import tomllib
-import zipfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import MISSING, dataclass, fields
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from pandas.api.types import is_numeric_dtype
 
 import surrogates
 from foundation.loads import COMPARTMENTS, LOAD_COLUMNS
 from pipeline.combinations import TABLE_COLUMNS
-from pipeline.files import check_version
+from pipeline.config import ConfigError, checked_section, dump_config
+from pipeline.documents import (
+    ReportError,
+    Shape,
+    check_faces,
+    damaged,
+    make_again,
+    read_arrays,
+    read_bytes,
+    read_document,
+)
 from pipeline.frames import Frames, WearOfCycle
+from pipeline.reports.combinations_document import Combinations
+from pipeline.reports.documents import (
+    MODELS,
+    PathKnots,
+    RunRecord,
+    Simulation,
+)
+from pipeline.reports.validation_document import Validation
+from pipeline.schema import Config
+from pipeline.store.sample_schema import unit_of
 from pipeline.store.samples import POSE_COLUMNS, StoreError, read_table
 from surrogates.persistence import SurrogateFileError
 from surrogates.whole_knee import AnyKnee
-
-_RUN_AGAIN = "python -m pipeline run CONFIG --out {folder} --resume"
-_SIMULATE_AGAIN = "python -m pipeline simulate {folder}"
-# Files of stage h, by their stems.
-_SIMULATED = ("simulation", "pressure_maps", "frames", "wear", "combinations")
-#: Models in the order of the report.
-MODELS = ("original", "surrogate")
 
 _CYCLE_COLUMNS = (
     *("model", "time_s", "gait_percent"),
     *POSE_COLUMNS,
     *(f"{where}_{c}" for where in (*COMPARTMENTS, "total") for c in LOAD_COLUMNS),
 )
-_PREDICTED_COLUMNS = ("compartment", *LOAD_COLUMNS, *(f"predicted_{c}" for c in LOAD_COLUMNS))
+_PREDICTED_COLUMNS = (
+    *("compartment", *POSE_COLUMNS, *LOAD_COLUMNS),
+    *(f"predicted_{c}" for c in LOAD_COLUMNS),
+)
 _SECTIONS = (
     *("knee", "contact", "space", "design", "feasibility"),
     *("surrogate", "validation"),
 )
+#: Columns whose differences over the cycle are in the headline of the report.
+HEADLINE_COLUMNS = (
+    *("medial_force_y_N", "anterior_m"),
+    *("medial_peak_pressure_Pa", "lateral_peak_pressure_Pa"),
+)
+_MAPS: dict[str, Shape] = {
+    "vertices": ("V", 3),
+    "faces": ("F", 3),
+    "gait_percent": ("K",),
+    "pressure_Pa": (2, "K", "F"),
+}
+_FRAMES: dict[str, Shape] = {
+    "gait_percent": ("K",),
+    "poses": ("K", 6),
+    "femur_vertices": ("V", 3),
+    "femur_faces": ("G", 3),
+    "tibia_vertices": ("U", 3),
+    "tibia_faces": ("F", 3),
+    "pressure_Pa": ("K", "F"),
+    "peak_Pa": (2, "K"),
+    "centre_m": (2, "K", 2, 3),
+    "surrogate_poses": ("K", 6),
+    "surrogate_pressure_Pa": ("K", "F"),
+}
+_WEAR: dict[str, Shape] = {
+    "factor_per_Pa": (),
+    "density_kg_per_m3": (),
+    "volume_m3": (2, 2),
+    "depth_m": (2, "F"),
+    "aspect": (2,),
+    "ratio": (2,),
+}
 _RESULT = ("compartment", "status", "reason")
-
-
-class ReportError(ValueError):
-    """A run directory that no report can be made of; the message names the file and the remedy."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,37 +153,35 @@ def read_run(folder: Path) -> RunFiles:
         If a file is missing or damaged; the message names it and says what to do.
     """
     if not folder.is_dir():
-        raise ReportError(f"{folder}: no such run directory; make it with `{_again(folder)}`")
+        raise ReportError(f"{folder}: no such run directory; make it with `{make_again(folder)}`")
     samples = folder / "samples"
-    config = _toml(folder / "config.toml", _SECTIONS)
-    modelled = config.get("original", {}).get("kind", "model") == "model"
-    return RunFiles(
+    config = _config(folder / "config.toml")
+    modelled = config["original"]["kind"] == "model"
+    files = RunFiles(
         config=config,
-        run=_json(folder / "run.json", ("name", "seed", "triangles", "counts", "seconds")),
-        path=_json(folder / "path.json", ("flexion_rad", "coordinates_rad_m")),
-        validation=_json(folder / "validation.json", ("models", "first", "learning_curve")),
-        simulation=_json(folder / "simulation.json", ("statistics", "differences", "speed")),
+        run=read_document(folder / "run.json", RunRecord),
+        path=read_document(folder / "path.json", PathKnots),
+        validation=read_document(folder / "validation.json", Validation),
+        simulation=read_document(folder / "simulation.json", Simulation),
         first=_table(samples / "first.parquet", _RESULT),
         screened=_table(samples / "screened.parquet", ("screening", "drop_reason")),
         kept=_table(samples / "kept.parquet", _RESULT),
         held_out=_table(samples / "heldout.parquet", _RESULT),
-        predictions=_table(samples / "heldout_prediction.parquet", _PREDICTED_COLUMNS),
+        predictions=_predictions(samples / "heldout_prediction.parquet"),
         cycle=_cycle(folder / "simulation.parquet", MODELS if modelled else MODELS[1:]),
         maps=_maps(folder / "pressure_maps.npz") if modelled else None,
         **_of_the_cycle(folder),
     )
+    return _check_together(folder, files, modelled=modelled)
 
 
 def _of_the_cycle(folder: Path) -> dict[str, Any]:
     """Read what a run may be without: frames, wear, combinations, its surrogate."""
     read: dict[str, tuple[str, Callable[[Path], Any]]] = {
-        "frames": ("frames.npz", lambda path: _arrays(path, Frames)),
-        "wear": ("wear.npz", lambda path: _arrays(path, WearOfCycle)),
-        "combinations": (
-            "combinations.json",
-            lambda path: _json(path, ("wear_factor_per_Pa", "combinations")),
-        ),
-        "combination_cycles": ("combinations.parquet", lambda path: _table(path, TABLE_COLUMNS)),
+        "frames": ("frames.npz", _frames),
+        "wear": ("wear.npz", _wear),
+        "combinations": ("combinations.json", lambda path: read_document(path, Combinations)),
+        "combination_cycles": ("combinations.parquet", _varied),
         "knee": ("knee.npz", _surrogate),
     }
     paths = {name: folder / file for name, (file, _) in read.items()}
@@ -152,89 +192,37 @@ def _surrogate(path: Path) -> AnyKnee:
     try:
         return surrogates.load(path)
     except SurrogateFileError as error:
-        raise ReportError(f"{error}; make it again with `{_again(path)}`") from error
+        raise ReportError(f"{error}; make it again with `{make_again(path)}`") from error
 
 
-@contextmanager
-def content_of(path: Path) -> Iterator[None]:
-    """Turn what goes wrong while a file's content is used into an error that names the file."""
+def _config(path: Path) -> dict[str, Any]:
+    """Read the configuration of a run, every default included."""
     try:
-        yield
-    except (KeyError, IndexError, TypeError, AttributeError, ValueError) as error:
-        if isinstance(error, ReportError):
-            raise
-        what = f"lacks {error}" if isinstance(error, KeyError) else str(error)
-        raise _damaged(path, what) from error
-
-
-def _again(path: Path) -> str:
-    """Return the command that makes a file of a run directory again."""
-    simulated = path.stem in _SIMULATED
-    folder = path.parent if path.suffix else path
-    if folder.name == "samples":
-        folder = folder.parent
-    return (_SIMULATE_AGAIN if simulated else _RUN_AGAIN).format(folder=folder)
-
-
-def _damaged(path: Path, what: str) -> ReportError:
-    return ReportError(
-        f"{path}: damaged ({what}); delete it and make it again with `{_again(path)}`"
-    )
-
-
-def _read_bytes(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except FileNotFoundError as error:
-        message = f"{path}: missing; the run did not end: go on with `{_again(path)}`"
-        raise ReportError(message) from error
-    except OSError as error:
-        raise ReportError(f"{path}: cannot be read ({error.strerror})") from error
-
-
-def _toml(path: Path, sections: tuple[str, ...]) -> dict[str, Any]:
-    try:
-        content = tomllib.loads(_read_bytes(path).decode("utf-8"))
-    except ValueError as error:
-        if isinstance(error, ReportError):
-            raise
-        raise _damaged(path, f"no TOML: {error}") from error
-    _check_keys(path, content, sections)
-    return content
-
-
-def _json(path: Path, keys: tuple[str, ...]) -> dict[str, Any]:
-    try:
-        content = json.loads(_read_bytes(path).decode("utf-8"))
-    except ValueError as error:
-        if isinstance(error, ReportError):
-            raise
-        raise _damaged(path, f"no JSON: {error}") from error
-    if not isinstance(content, dict):
-        raise _damaged(path, f"expected an object, found {type(content).__name__}")
-    try:
-        check_version(content)
-    except ValueError as error:
-        raise ReportError(f"{path}: {error}") from error
-    _check_keys(path, content, keys)
-    return content
-
-
-def _check_keys(path: Path, content: dict[str, Any], keys: tuple[str, ...]) -> None:
-    missing = [key for key in keys if key not in content]
+        content = tomllib.loads(read_bytes(path).decode("utf-8"))
+    except (RecursionError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise damaged(path, f"no TOML: {error}") from error
+    missing = [name for name in _SECTIONS if name not in content]
     if missing:
-        raise _damaged(path, f"lacks {', '.join(missing)}")
+        raise damaged(path, f"lacks {', '.join(missing)}")
+    try:
+        config = checked_section(content, Config, "")
+    except ConfigError as error:
+        raise damaged(path, str(error).removeprefix(": ")) from error
+    return tomllib.loads(dump_config(config))
 
 
 def _table(path: Path, columns: tuple[str, ...]) -> pd.DataFrame:
-    _read_bytes(path)
+    read_bytes(path)
     try:
         table = read_table(path)
     except StoreError as error:
-        raise _damaged(path, "no Parquet table") from error
+        raise damaged(path, "no Parquet table") from error
     missing = [name for name in columns if name not in table.columns]
     if missing:
-        raise _damaged(path, f"lacks the columns {', '.join(missing)}")
+        raise damaged(path, f"lacks the columns {', '.join(missing)}")
+    words = [name for name in columns if unit_of(name) and not is_numeric_dtype(table[name])]
+    if words:
+        raise damaged(path, f"{words[0]}: expected numbers, found others")
     return table
 
 
@@ -242,32 +230,71 @@ def _cycle(path: Path, models: tuple[str, ...]) -> pd.DataFrame:
     table = _table(path, _CYCLE_COLUMNS)
     missing = [name for name in models if name not in set(table["model"])]
     if missing:
-        raise _damaged(path, f"lacks the rows of the {' and the '.join(missing)} model")
+        raise damaged(path, f"lacks the rows of the {' and the '.join(missing)} model")
+    _check_finite(path, table, ("gait_percent", *POSE_COLUMNS))
     return table
 
 
+def _predictions(path: Path) -> pd.DataFrame:
+    table = _table(path, _PREDICTED_COLUMNS)
+    missing = [name for name in COMPARTMENTS if name not in set(table["compartment"])]
+    if missing:
+        raise damaged(path, f"lacks the rows of the {' and the '.join(missing)} compartment")
+    _check_finite(path, table, POSE_COLUMNS)
+    return table
+
+
+def _varied(path: Path) -> pd.DataFrame:
+    table = _table(path, TABLE_COLUMNS)
+    rows = table.groupby(["model", "combination"]).size()
+    if rows.nunique() > 1:
+        raise damaged(path, f"expected as many rows of every cycle, found {sorted(set(rows))}")
+    return table
+
+
+def _check_finite(path: Path, table: pd.DataFrame, columns: tuple[str, ...]) -> None:
+    for name in columns:
+        if not np.isfinite(table[name]).all():
+            raise damaged(path, f"{name}: expected finite numbers, found others")
+
+
 def _maps(path: Path) -> PressureMaps:
-    _read_bytes(path)
-    try:
-        with np.load(path, allow_pickle=False) as stored:
-            names = ("vertices", "faces", "gait_percent", "pressure_Pa")
-            maps = PressureMaps(*(stored[name] for name in names))
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-        raise _damaged(path, str(error)) from error
-    expected = (len(MODELS), len(maps.gait_percent), len(maps.faces))
-    if maps.pressure.shape != expected or not np.isfinite(maps.pressure).all():
-        shape = maps.pressure.shape
-        raise _damaged(path, f"expected finite pressures of shape {expected}, found {shape}")
-    return maps
+    stored = read_arrays(path, _MAPS)
+    check_faces(path, "faces", stored["faces"], stored["vertices"])
+    return PressureMaps(*(stored[name] for name in _MAPS))
 
 
-def _arrays(path: Path, kind: type[Any]) -> Any:
-    """Read a dataclass of arrays from a file that holds them by name."""
-    _read_bytes(path)
-    try:
-        with np.load(path, allow_pickle=False) as stored:
-            # What has a default may be missing: earlier versions did not write it.
-            names = [f.name for f in fields(kind) if f.default is MISSING or f.name in stored.files]
-            return kind(**{name: stored[name] for name in names})
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-        raise _damaged(path, str(error)) from error
+def _frames(path: Path) -> Frames:
+    later = ("surrogate_poses", "surrogate_pressure_Pa")  # earlier versions did not write them
+    stored = read_arrays(path, _FRAMES, optional=later, undefined=("centre_m",))
+    for body in ("femur", "tibia"):
+        name = f"{body}_faces"
+        check_faces(path, name, stored[name], stored[f"{body}_vertices"])
+    return Frames(**stored)
+
+
+def _wear(path: Path) -> WearOfCycle:
+    return WearOfCycle(**read_arrays(path, _WEAR))
+
+
+def _check_together(folder: Path, files: RunFiles, *, modelled: bool) -> RunFiles:
+    """Compare what the files of a run say of each other."""
+    kind = "model" if modelled else "table"
+    original = files.run.get("original", {"kind": "model"})
+    if original["kind"] != kind or (files.run["triangles"] is not None) != modelled:
+        raise damaged(folder / "run.json", f"expected a run of a {kind}, as config.toml says")
+    simulation, path = files.simulation, folder / "simulation.json"
+    wanted = MODELS if modelled else MODELS[1:]
+    if set(simulation["statistics"]) != set(wanted):
+        raise damaged(path, f"statistics: expected those of {' and '.join(wanted)}")
+    if (simulation["speed"] is not None) != modelled:
+        raise damaged(path, f"speed: expected it {'' if modelled else 'not '}to be known")
+    found = {row["column"] for row in simulation["differences"]}
+    lacking = [name for name in HEADLINE_COLUMNS if (name in found) != modelled]
+    if lacking or bool(found) != modelled:
+        raise damaged(path, f"differences: expected {'those' if modelled else 'none'} of {lacking}")
+    if files.maps is not None and files.wear is not None:
+        expected, depths = len(files.maps.faces), files.wear.depth_m.shape[1]
+        if depths != expected:
+            raise damaged(folder / "wear.npz", f"expected {expected} depths, found {depths}")
+    return files

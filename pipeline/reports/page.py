@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import tomli_w
 
 from pipeline.reports import cycle, pictures
-from pipeline.reports.inputs import RunFiles, content_of
+from pipeline.reports.inputs import RunFiles
 from pipeline.reports.pages import page_template
 from pipeline.reports.pressure_view import colour_stops, view_data, view_json
 from pipeline.reports.sensitivity import COORDINATES, INPUTS
@@ -16,7 +15,7 @@ from pipeline.reports.tables import cycles
 from pipeline.reports.units import given, number, shown_name, unit_token
 
 
-def render(files: RunFiles, content: dict[str, Any], folder: Path) -> str:
+def render(files: RunFiles, content: dict[str, Any]) -> str:
     """Return the page.
 
     Parameters
@@ -25,39 +24,30 @@ def render(files: RunFiles, content: dict[str, Any], folder: Path) -> str:
         What the pictures are made of.
     content : dict
         What `report_content` returned: every number of the page.
-    folder : Path
-        Where the files were read, for messages.
     """
     template = page_template(
         "report.html", num=number, given=given, token=unit_token, q2=_q2, named=shown_name
     )
     not_given = content["overview"]["original"].get("not_given", ())
-    with content_of(folder / "path.json"):
-        path = pictures.path_pictures(files)
-    with content_of(folder / "samples" / "heldout_prediction.parquet"):
-        held_out = {
-            "parity": pictures.parity_pictures(files, not_given),
-            "residuals": pictures.residual_pictures(files, not_given),
-        }
-    with content_of(folder / "validation.json"):
-        trust = {
-            "learning": pictures.learning_pictures(content["validation"]["learning_curve"]),
-            "quantiles": pictures.quantile_pictures(content["validation"]["compartments"]),
-        }
-    with content_of(folder / "simulation.parquet"):
-        shown: dict[str, Any] = {
-            "inputs": pictures.input_pictures(files),
-            "kinematics": pictures.kinematics_pictures(files),
-            "loads": pictures.load_pictures(files, not_given),
-            "pressure": pictures.pressure_pictures(files),
-        }
-    with content_of(folder / "frames.npz"):
-        scale, frames = cycle.frame_pictures(files.frames, content["gait"]["frames"])
-        view = view_data(files.frames, cycles(files))
-    with content_of(folder / "wear.npz"):
-        worn = cycle.wear_pictures(files.wear, files.maps)
-    with content_of(folder / "combinations.parquet"):
-        varied = cycle.combination_pictures(files.combination_cycles)
+    path = pictures.path_pictures(files)
+    held_out = {
+        "parity": pictures.parity_pictures(files, not_given),
+        "residuals": pictures.residual_pictures(files, not_given),
+    }
+    trust = {
+        "learning": pictures.learning_pictures(content["validation"]["learning_curve"]),
+        "quantiles": pictures.quantile_pictures(content["validation"]["compartments"]),
+    }
+    shown: dict[str, Any] = {
+        "inputs": pictures.input_pictures(files),
+        "kinematics": pictures.kinematics_pictures(files),
+        "loads": pictures.load_pictures(files, not_given),
+        "pressure": pictures.pressure_pictures(files),
+    }
+    scale, frames = cycle.frame_pictures(files.frames, content["gait"]["frames"])
+    view = view_data(files.frames, cycles(files))
+    worn = cycle.wear_pictures(files.wear, files.maps)
+    varied = cycle.combination_pictures(files.combination_cycles)
     shown |= {"frames": frames, "wear": worn, "combinations": varied}
     return template.render(
         **content,

@@ -13,7 +13,7 @@ from typing import Any
 from pipeline.files import plain, write_document, write_text
 from pipeline.reports import tables
 from pipeline.reports.combinations import combinations_content, frames_content, wear_content
-from pipeline.reports.inputs import RunFiles, content_of, read_run
+from pipeline.reports.inputs import HEADLINE_COLUMNS, RunFiles, read_run
 from pipeline.reports.original import (
     original_content,
     original_line,
@@ -24,10 +24,7 @@ from pipeline.reports.page import render
 from pipeline.reports.sensitivity import sensitivity_content
 from pipeline.reports.units import number
 
-#: Columns of the headline's differences over the gait cycle.
-_SHARE = "medial_force_y_N"
-_ANTERIOR = "anterior_m"
-_PRESSURES = ("medial_peak_pressure_Pa", "lateral_peak_pressure_Pa")
+_SHARE, _ANTERIOR, *_PRESSURES = HEADLINE_COLUMNS
 _LAYER_KEYS = ("law", "youngs_modulus_MPa", "poissons_ratio", "thickness_mm", "thickness_file")
 _MODIFIED_KEYS = ("f", "m", "reference_indentation_mm")
 
@@ -53,47 +50,30 @@ def write_report(folder: Path) -> dict[str, Any]:
     """
     folder = Path(folder)
     files = read_run(folder)
-    content = report_content(files, folder)
-    page = render(files, content, folder)
+    content = report_content(files)
+    page = render(files, content)
     write_text(folder / "report.html", page)
     write_document(folder / "report.json", content)
     return content
 
 
-def report_content(files: RunFiles, folder: Path) -> dict[str, Any]:
+def report_content(files: RunFiles) -> dict[str, Any]:
     """Return the content of `report.json`.
 
     Parameters
     ----------
     files : RunFiles
-        What `read_run` returned of `folder`, which messages name.
-
-    Raises
-    ------
-    ReportError
-        If a file lacks what the report needs of it.
+        What `read_run` returned.
     """
-    with content_of(folder / "validation.json"):
-        original = original_content(files.run)
-        validation = without_what_is_not_given(tables.validation_content(files), original)
-        height = tables.height_error(files.validation["models"][0])
-    with content_of(folder / "samples" / "heldout_prediction.parquet"):
-        sensitivity = sensitivity_content(
-            files.knee, files.predictions, original.get("not_given", ())
-        )
-    with content_of(folder / "simulation.json"):
-        gait = tables.gait_content(files)
-    gait |= _cycle_content(files, folder)
-    with content_of(folder / "path.json"):
-        path = tables.path_content(files.path)
-    with content_of(folder / "run.json"):
-        stages = {**tables.stage_content(files), "path": path}
-        provenance = _provenance(files)
-        samples = _sample_counts(files)
-    with content_of(folder / "simulation.json"):
-        headline = {"headline": _headline(validation, height, gait) | samples}
-    with content_of(folder / "config.toml"):
-        overview = _overview(files) | headline
+    original = original_content(files.run)
+    validation = without_what_is_not_given(tables.validation_content(files), original)
+    height = tables.height_error(files.validation["models"][0])
+    sensitivity = sensitivity_content(files.knee, files.predictions, original.get("not_given", ()))
+    gait = tables.gait_content(files)
+    gait |= _cycle_content(files)
+    stages = {**tables.stage_content(files), "path": tables.path_content(files.path)}
+    headline = _headline(validation, height, gait) | _sample_counts(files)
+    overview = _overview(files) | {"headline": headline}
     overview["original"] = original
     overview["notes"] = original_notes(original) + _notes(stages, validation, gait)
     content = {
@@ -103,20 +83,18 @@ def report_content(files: RunFiles, folder: Path) -> dict[str, Any]:
         "validation": validation,
         "sensitivity": sensitivity,
         "gait": gait,
-        "provenance": provenance,
+        "provenance": _provenance(files),
     }
     return dict(plain(content))
 
 
-def _cycle_content(files: RunFiles, folder: Path) -> dict[str, Any]:
+def _cycle_content(files: RunFiles) -> dict[str, Any]:
     """Return frames, wear and combinations of inputs; None for what the run has not."""
-    with content_of(folder / "frames.npz"):
-        frames = frames_content(files.frames)
-    with content_of(folder / "wear.npz"):
-        wear = wear_content(files.wear)
-    with content_of(folder / "combinations.json"):
-        combinations = combinations_content(files.combinations)
-    return {"frames": frames, "wear": wear, "combinations": combinations}
+    return {
+        "frames": frames_content(files.frames),
+        "wear": wear_content(files.wear),
+        "combinations": combinations_content(files.combinations),
+    }
 
 
 def _overview(files: RunFiles) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from foundation.errors import InputError
 from foundation.loads import COMPARTMENTS, WRENCH_COLUMNS
 from pipeline.files import plain
 from pipeline.reports import trust
@@ -81,7 +82,7 @@ def path_content(path: dict[str, Any]) -> dict[str, list[float]]:
     """Return the knots of the reference path in degrees and mm."""
     coordinates = np.asarray(path["coordinates_rad_m"], dtype=np.float64)
     if coordinates.shape != (len(path["flexion_rad"]), len(_PATH_KEYS)):
-        raise ValueError(f"coordinates_rad_m: expected 5 columns, found {coordinates.shape}")
+        raise InputError(f"coordinates_rad_m: expected 5 columns, found {coordinates.shape}")
     columns = {
         key: (factor * coordinates[:, k]).tolist() for k, (key, factor) in enumerate(_PATH_KEYS)
     }

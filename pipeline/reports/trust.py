@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from foundation.errors import InputError
 from foundation.loads import COMPARTMENTS, LOAD_COLUMNS, WRENCH_COLUMNS
 from pipeline.files import plain
 from pipeline.reports.units import QUANTITIES, outputs_of, scaled
@@ -118,7 +119,7 @@ def quantiles(part: dict[str, Any]) -> dict[str, list[float]]:
     """Return a compartment's quantiles of the standardised residuals beside the normal ones."""
     found = part["standardised"]
     if len(found["normal"]) != len(found["held_out"]):
-        raise ValueError("standardised: expected as many held-out quantiles as normal ones")
+        raise InputError("standardised: expected as many held-out quantiles as normal ones")
     return {f"{name}_ratio": plain(found[name]) for name in ("normal", "held_out")}
 
 

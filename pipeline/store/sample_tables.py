@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy.io import savemat
 
+from foundation.errors import InputError
 from pipeline.files import plain, replacing
 from pipeline.store.sample_schema import PEOPLE, UNITS, described, unit_of
 from pipeline.store.samples import FAILED, OK, StoreError, read_table, state_of, write_table
@@ -177,7 +178,7 @@ def export_tables(
     ------
     StoreError
         If a table is missing or damaged.
-    ValueError
+    InputError
         If several tables are to go into one file that is no folder.
     """
     tables = {name: read_table(file) for name, file in tables_of(source, wanted).items()}
@@ -188,7 +189,7 @@ def export_tables(
     if len(tables) == 1:
         targets = [out]
     elif out.is_file():
-        raise ValueError(
+        raise InputError(
             f"{out}: expected a folder for {len(tables)} tables, found a file; choose another "
             "--out, or one table with --table"
         )

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from foundation.checks import FloatArray
+from foundation.errors import InputError
 from foundation.loads import LOAD_COLUMNS
 from pipeline.files import replacing
 from pipeline.store.sample_schema import described
@@ -38,7 +39,7 @@ FORMAT, VERSION = "knee-contact samples", 2
 _MOST_CHUNKS = 400
 
 
-class StoreError(RuntimeError):
+class StoreError(InputError):
     """A sample file that cannot be used."""
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from foundation.checks import FloatArray
+from foundation.errors import InputError
 from foundation.pose import COORDINATES
 from pipeline.studies.inputs import Draft, Inputs
 
@@ -227,14 +228,14 @@ def check_factor(name: str) -> str:
 
     Raises
     ------
-    ValueError
+    InputError
         If there is none of that name; the message lists what is near.
     """
     if name in FACTORS:
         return name
     near = difflib.get_close_matches(name, FACTORS, n=4, cutoff=0.5)
     hint = f"; near are {', '.join(near)}" if near else ""
-    raise ValueError(
+    raise InputError(
         f"expected a named input (`python -m pipeline study --factors` lists them){hint}"
     )
 
@@ -251,7 +252,7 @@ def varied(nominal: Inputs, values: Mapping[str, float]) -> Inputs:
 
     Raises
     ------
-    ValueError
+    InputError
         If the cycle or the simulator refuses what they amount to.
     """
     draft = Draft(nominal)
@@ -265,14 +266,14 @@ def check_applicable(nominal: Inputs, names: Iterable[str]) -> None:
 
     Raises
     ------
-    ValueError
+    InputError
         If one would not, such as the scale of a load where a motion is prescribed.
     """
     for name in names:
         try:
             varied(nominal, {name: 1.0 if FACTORS[name].positive else 0.0})
-        except ValueError as error:
-            raise ValueError(f"study.factor: {name}: {error}") from error
+        except InputError as error:
+            raise InputError(f"study.factor: {name}: {error}") from error
 
 
 def describe_factors() -> str:

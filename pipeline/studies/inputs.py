@@ -14,6 +14,7 @@ from scipy.interpolate import CubicSpline
 from dynamics.simulator import KneeSimulator
 from dynamics.waveforms import GaitCycle
 from foundation.checks import FloatArray
+from foundation.errors import InputError
 from foundation.pose import Pose
 
 
@@ -87,7 +88,7 @@ class Draft:
             cycle = replace(cycle, period=self.period, **changed)
         if self.neutral:
             if not isinstance(simulator.neutral, Pose):
-                raise ValueError(
+                raise InputError(
                     f"neutral_{next(iter(self.neutral))}: the springs of this run are slack along "
                     'its path, expected simulation.restraint_about = "pose"'
                 )
@@ -100,7 +101,7 @@ class Draft:
 def _signal(cycle: GaitCycle, name: str) -> FloatArray:
     signal: FloatArray | None = getattr(cycle, name)
     if signal is None:
-        raise ValueError(
+        raise InputError(
             f"{name}: expected a signal of the cycle to vary, found a cycle without; it is driven "
             f"by {', '.join(cycle.signals)}"
         )

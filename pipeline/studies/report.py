@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from foundation.checks import FloatArray
+from pipeline.documents import Shape, read_arrays
 from pipeline.files import write_text
-from pipeline.reports.inputs import content_of
 from pipeline.reports.pages import page_template
 from pipeline.reports.units import number
 from pipeline.store.samples import OK
@@ -39,8 +39,6 @@ def write_page(folder: Path, summary: dict[str, Any], table: pd.DataFrame, confi
         The resolved study as TOML.
     """
     good = table[table["status"] == OK]
-    with content_of(folder / "waveforms.npz"):
-        bands = _bands(folder / "waveforms.npz")
     page = page_template("study.html", num=number).render(
         summary=summary,
         factors=[_factor_row(factor) for factor in summary["factors"]],
@@ -49,7 +47,7 @@ def write_page(folder: Path, summary: dict[str, Any], table: pd.DataFrame, confi
         tiles=[_tile(name, summary) for name in KEY_OUTPUTS if summary["outputs"][name]],
         pictures={
             "histograms": _histograms(good, summary),
-            "bands": bands,
+            "bands": _bands(folder / "waveforms.npz"),
             "sensitivity": _tornados(summary["sensitivity"]),
             "convergence": _convergence(summary["convergence"]),
         },
@@ -98,9 +96,9 @@ def _histograms(good: pd.DataFrame, summary: dict[str, Any]) -> list[dict[str, s
 
 
 def _bands(path: Path) -> list[dict[str, str]]:
-    with np.load(path, allow_pickle=False) as stored:
-        percent = stored["gait_percent"]
-        waves = {name: stored[name] for name in WAVES}
+    shapes: dict[str, Shape] = {"gait_percent": ("K",), **dict.fromkeys(WAVES, ("N", "K"))}
+    waves = read_arrays(path, shapes, undefined=WAVES)
+    percent = waves["gait_percent"]
     shown = []
     for name, (label, unit) in WAVES.items():
         whole: FloatArray = waves[name][np.isfinite(waves[name]).all(axis=1)]

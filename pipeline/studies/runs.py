@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -23,10 +22,12 @@ from dynamics.variation import VariedContact
 from dynamics.wear import SpringContact, Wear, WearLaw, bed_wear, surrogate_wear
 from dynamics.wear_map import Patch
 from foundation.checks import FloatArray
+from foundation.errors import InputError
 from foundation.pose import Pose
 from pipeline.config import load_config
+from pipeline.documents import read_arrays, read_document
 from pipeline.originals.original import build_knee
-from pipeline.reports.inputs import content_of
+from pipeline.reports.documents import PathKnots
 from pipeline.simulation import gait_cycle, gait_simulator, simulate_gait
 from pipeline.simulation_schema import SimulationConfig
 from pipeline.store.samples import FAILED, OK
@@ -35,7 +36,10 @@ from pipeline.studies.inputs import Inputs
 from surrogates.space import ReferencePath
 
 #: What a run may fail of; anything else is a fault of the program.
-FAILURES = (SimulationError, EquilibriumError, ValueError, ArithmeticError)
+FAILURES = (
+    *(SimulationError, EquilibriumError, InputError),
+    *(ArithmeticError, np.linalg.LinAlgError),
+)
 _DEGREES = 180.0 / np.pi
 _MILLIONS = 1e6
 
@@ -162,14 +166,13 @@ def setting_of(task: Task) -> Setting:
     """
     folder = Path(task.folder)
     config = SimulationConfig.model_validate_json(task.simulation)
-    with content_of(folder / "path.json"):
-        stored = json.loads((folder / "path.json").read_text(encoding="utf-8"))
-        path = ReferencePath.through(stored["flexion_rad"], stored["coordinates_rad_m"])
+    stored = read_document(folder / "path.json", PathKnots)
+    path = ReferencePath.through(stored["flexion_rad"], stored["coordinates_rad_m"])
     springs: SpringContact | None = None
     trained = surrogates.load(folder / "knee.npz")
     lacking = trained.header.get("not_given", [])
     if {"area_m2", "peak_pressure_Pa", "mean_pressure_Pa", "cop_x_m"}.intersection(lacking):
-        raise ValueError(
+        raise InputError(
             f"{folder}: a study tells areas, pressures and wear, and the run was made of a table "
             f"without {', '.join(lacking)}; give them in the table"
         )
@@ -189,8 +192,7 @@ def _patch(file: Path) -> Patch:
     """Return the contact patches of the run's own cycle; round ones if it has none."""
     if not file.exists():
         return Patch(np.ones(2), None)
-    with content_of(file), np.load(file, allow_pickle=False) as stored:
-        return Patch(stored["aspect"], stored["ratio"])
+    return Patch(**read_arrays(file, {"aspect": (2,), "ratio": (2,)}))
 
 
 def simulate_inputs(setting: Setting, inputs: Inputs) -> SimulationResult:

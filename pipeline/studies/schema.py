@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
+from foundation.errors import InputError
 from pipeline.schema import ExecutionConfig, describe_schema
 from pipeline.section import Finite, Positive, Section
 from pipeline.studies.factors import check_factor
@@ -44,16 +45,16 @@ class FactorConfig(Section):
         needed = PARAMETERS[self.distribution]
         given = {k for k in ("mean", "sd", "low", "high", "value") if getattr(self, k) is not None}
         if given != set(needed):
-            raise ValueError(
+            raise InputError(
                 f"{self.name}: expected {', '.join(needed)} for a {self.distribution} "
                 f"distribution, found {', '.join(sorted(given)) or 'none'}"
             )
         if self.low is not None and self.high is not None and not self.low < self.high:
-            raise ValueError(
+            raise InputError(
                 f"{self.name}: expected low < high, found {self.low:g} and {self.high:g}"
             )
         if self.distribution == "lognormal" and self.mean is not None and self.mean <= 0.0:
-            raise ValueError(
+            raise InputError(
                 f"{self.name}: expected a mean > 0 of a lognormal distribution, found {self.mean:g}"
             )
         return self
@@ -91,11 +92,11 @@ class StudyConfig(ExecutionConfig):
         names = [factor.name for factor in self.factor]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
-            raise ValueError(f"factor: expected each input once, found {', '.join(twice)} again")
+            raise InputError(f"factor: expected each input once, found {', '.join(twice)} again")
         if all(factor.distribution == "fixed" for factor in self.factor):
-            raise ValueError("factor: expected an input that varies, found fixed ones only")
+            raise InputError("factor: expected an input that varies, found fixed ones only")
         if self.kind == "sobol" and self.runs & (self.runs - 1):
-            raise ValueError(f'runs: expected a power of two for kind = "sobol", found {self.runs}')
+            raise InputError(f'runs: expected a power of two for kind = "sobol", found {self.runs}')
         return self
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Mapping
 from functools import partial
@@ -17,11 +16,12 @@ from pydantic import ValidationError
 from dynamics.waveform_tables import LEVEL_WALKING
 from foundation.checks import FloatArray
 from pipeline.config import ConfigError, explain, load_config, load_section
+from pipeline.documents import read_document
 from pipeline.execution import Execution
 from pipeline.files import replacing, write_document, write_json, write_text
 from pipeline.own_folder import RunError, changed_keys, check_own_folder, locked
 from pipeline.progress import bar, say
-from pipeline.reports.inputs import content_of
+from pipeline.reports.documents import StudyInputs
 from pipeline.run_folder import evaluate_stored
 from pipeline.simulation_schema import SimulationConfig
 from pipeline.store.samples import ChunkStore, chunk_size, read_table, write_table
@@ -173,8 +173,7 @@ def _prepare(file: StudyFile, folder: Path, task: Task, *, resume: bool) -> None
     stored, text = folder / "config.toml", tomli_w.dumps(_dumped(file))
     if resume and stored.exists():
         changed = changed_keys(stored, text, "study")
-        with content_of(folder / "inputs.json"):
-            before = json.loads((folder / "inputs.json").read_text(encoding="utf-8"))["source"]
+        before = read_document(folder / "inputs.json", StudyInputs)["source"]
         if changed or before != task.source:
             what = f"which differs in {', '.join(changed)}" if changed else "or of another run"
             raise RunError(

@@ -60,7 +60,7 @@ def measure(file: WalkFile) -> Walk:
     ------
     ConfigError
         If a file of the measured walking is missing.
-    ValueError
+    InputError
         If the tables, or the loads that follow from them, cannot be used.
     """
     subject, measured, muscles = file.subject, file.measured, file.muscles

@@ -7,6 +7,7 @@ from typing import Any, Literal, Self
 from pydantic import Field, model_validator
 
 from dynamics.walking.trial import OPENSIM_COLUMNS
+from foundation.errors import InputError
 from pipeline.schema import describe_schema
 from pipeline.section import Finite, NonNegative, Positive, Section
 
@@ -78,7 +79,7 @@ class MeasuredConfig(Section):
     def _known_quantities(self) -> Self:
         unknown = sorted(set(self.columns) - set(QUANTITIES))
         if unknown:
-            raise ValueError(
+            raise InputError(
                 f"columns: expected quantities of {', '.join(QUANTITIES)}, "
                 f"found {', '.join(unknown)}"
             )
@@ -115,7 +116,7 @@ class WalkFile(Section):
     def _cycle_is_measured(self) -> Self:
         given = sorted({"waveforms", "period_s"} & set(self.simulation))
         if given:
-            raise ValueError(
+            raise InputError(
                 "simulation: expected no waveforms and no period_s, which come from the measured "
                 f"walking, found {', '.join(given)}"
             )

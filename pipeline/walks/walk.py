@@ -70,7 +70,7 @@ def carry_out(file: WalkFile, folder: Path, *, quiet: bool = False) -> dict[str,
 
     Raises
     ------
-    RunError, ConfigError, ValueError
+    InputError
         If the walk, its tables or the run that it drives cannot be used.
     SimulationError, EquilibriumError
         If the cycle cannot be simulated; the loads of the walk are written all the same.

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foundation.checks import FloatArray, frozen
+from foundation.errors import InputError
 from surrogates.compiled.compiling import kernel
 from surrogates.compiled.features import correlate, fill_table, scale_input, term_values
 from surrogates.compiled.lanes import LANES, fma, load, store
@@ -58,7 +59,7 @@ def pack_posterior(regressor: Regressor) -> Posterior:
 
     Raises
     ------
-    ValueError
+    InputError
         If the correlations of the points are not positive definite, or there are more terms than
         points.
     """
@@ -87,7 +88,7 @@ def pack_posterior(regressor: Regressor) -> Posterior:
 def _factors(regressor: Regressor) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return L (n, n), Q (n, T) and Rq (T, T)."""
     if len(regressor.exponents) > len(regressor.points):
-        raise ValueError(
+        raise InputError(
             f"exponents: expected no more terms than the {len(regressor.points)} points, for the "
             f"standard error, found {len(regressor.exponents)}"
         )
@@ -96,7 +97,7 @@ def _factors(regressor: Regressor) -> tuple[FloatArray, FloatArray, FloatArray]:
     try:
         factor: FloatArray = np.linalg.cholesky(matrix).astype(np.float64, copy=False)
     except np.linalg.LinAlgError as error:
-        raise ValueError(
+        raise InputError(
             f"points: expected a positive definite correlation matrix of the {len(matrix)} points "
             f"with the nugget {regressor.nugget:g}, found none"
         ) from error

@@ -49,7 +49,8 @@ CONFIG: dict[str, Any] = {
         "load_N": [2.0, 3000.0],
     },
     "design": {
-        **{"rounds": 3, "budget": 180, "infill": "error", "follow": "load"},
+        **{"candidates": 200, "first": 80, "rounds": 3, "budget": 180},
+        **{"infill": "error", "follow": "load"},
         "wanted_error_percent": 0.0,
     },
     "feasibility": {"margin": 0.1, "outside_weight": 0.0},

@@ -96,7 +96,7 @@ def change(folder: Path, name: str, edit: Callable[[Any], None]) -> None:
 
 def content_of_run(folder: Path) -> dict[str, Any]:
     """Return the content of report.json without drawing the page."""
-    return report_content(read_run(folder), folder)
+    return report_content(read_run(folder))
 
 
 def leaves(tree: Any, head: str = "") -> Iterator[tuple[str, Any]]:

@@ -1,0 +1,202 @@
+"""Faults of the program are told as such, and what users give never looks like one."""
+
+from __future__ import annotations
+
+import copy
+import json
+import traceback
+
+import jobs
+import pytest
+from damage import damaged
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from studies import TINY, run_command
+
+from foundation.errors import InputError
+from pipeline.cli import FAULT, main
+from pipeline.execution import Execution
+
+DOCUMENTS = ("path", "run", "simulation", "validation", "combinations")
+#: What an edit or another program may leave in place of a value.
+ODD_VALUES = (
+    *(None, True, -1, 0, 1, 2**70, 0.5, -1e-320, 1e300, "", "medial", "nan", "\ud800\u2028"),
+    *([], {}, [[]], [None], {"medial": 1}, [1.0, 2.0], {"kind": "table"}),
+)
+
+
+def fault(*_, **__):
+    """Fail as a slip in the code does."""
+    return {}["no such key"]
+
+
+def wrong_value(*_, **__):
+    """Fail as a library does that is called with a value it does not take."""
+    raise ValueError("the truth value of an array is ambiguous")
+
+
+def wrong_type(*_, **__):
+    """Fail as a slip in the code does."""
+    return "" + 1
+
+
+@pytest.mark.parametrize("slip", [fault, wrong_value, wrong_type])
+@pytest.mark.parametrize(
+    ("command", "place"),
+    [
+        ("run", "pipeline.runner.sample_space"),
+        ("report", "pipeline.reports.report.summary_lines"),
+        ("report", "pipeline.reports.tables.path_content"),
+        ("report", "pipeline.reports.pictures.path_pictures"),
+        ("validate", "pipeline.rerun.assess"),
+        ("bench", "pipeline.rerun.speed"),
+    ],
+)
+@pytest.mark.usefixtures("undrawn")
+def test_fault_has_a_traceback_a_line_and_a_status(
+    run_copy, tmp_path, monkeypatch, capsys, slip, command, place
+):
+    monkeypatch.setattr(place, slip)
+    new = run_command(tmp_path / "new", *TINY)
+    assert main(new if command == "run" else [command, str(run_copy)]) == FAULT == 70
+    told = capsys.readouterr().err
+    assert "Traceback (most recent call last)" in told
+    assert f"in {slip.__name__}" in told
+    last = told.splitlines()[-1]
+    assert last.startswith("error: this is a fault of knee-contact, not of your input; please")
+    assert "--version" in last
+
+
+def test_fault_as_json(run_copy, monkeypatch, capsys):
+    monkeypatch.setattr("pipeline.rerun.speed", fault)
+    assert main(["bench", str(run_copy), "--json"]) == FAULT
+    found = json.loads(capsys.readouterr().out)
+    assert (found["kind"], found["status"]) == ("fault", FAULT)
+    assert "KeyError: 'no such key'" in found["traceback"]
+
+
+def test_fault_of_the_contact_model_is_no_failed_simulation(run_copy, monkeypatch, capsys):
+    monkeypatch.setattr("surrogates.knee.KneeSurrogate.loads_and_jacobian", fault)
+    assert main(["simulate", str(run_copy)]) == FAULT
+    assert "in fault" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["run", "nowhere.toml"], "nowhere.toml: No such file"),
+        (["run", "smoke", "--set", "design.first=-1"], "design.first: expected"),
+        (["check", "smoke", "--set", "knee.implant.radius_mm=1"], "knee.implant"),
+        (["report", "nowhere"], "nowhere: no such run directory"),
+        (["loads", "nowhere.npz", "none.mot"], "nowhere.npz"),
+        (["export", "nowhere"], "nowhere"),
+        (["samples", "summary", "nowhere"], "nowhere: expected a run directory"),
+        (["study", "nowhere.toml"], "nowhere.toml: No such file"),
+        (["walk", "nowhere.toml"], "nowhere.toml: No such file"),
+    ],
+)
+def test_bad_input_is_one_sentence(tmp_path, monkeypatch, capsys, arguments, words):
+    monkeypatch.chdir(tmp_path)
+    assert main([*arguments, "--quiet"]) == 2
+    captured = capsys.readouterr()
+    assert words in captured.err + captured.out
+    assert "Traceback" not in captured.err
+
+
+def test_input_error_of_a_worker_arrives_as_one():
+    with pytest.raises(InputError, match="no answer to 1"), Execution(workers=2) as execution:
+        execution.map(jobs.refuse_input, [(1,), (1,)])
+
+
+def test_fault_of_a_worker_keeps_its_traceback():
+    with pytest.raises(ValueError, match="no answer") as caught, Execution(workers=2) as execution:
+        execution.map(jobs.refuse, [(1,), (1,)])
+    assert not isinstance(caught.value, InputError)
+    assert "in refuse" in "".join(traceback.format_exception(caught.value))
+
+
+# ---- Damaged documents ---------------------------------------------------------------------------
+
+
+def places(tree, head=()):
+    """Return the ways to all values of a document, its outermost one left out."""
+    found = []
+    for key, value in tree.items() if isinstance(tree, dict) else enumerate(tree):
+        found.append((*head, key))
+        if isinstance(value, dict | list):
+            found += places(value, (*head, key))
+    return found
+
+
+@st.composite
+def changed(draw, content):
+    """Draw a document with one to three values replaced, left out, repeated or exchanged."""
+    tree = copy.deepcopy(content)
+    for _ in range(draw(st.integers(1, 3))):
+        *way, last = draw(st.sampled_from(places(tree)))
+        part = tree
+        for key in way:
+            part = part[key]
+        what = draw(st.sampled_from(("replace", "replace", "remove", "repeat", "move")))
+        if what == "replace":
+            part[last] = draw(st.sampled_from(ODD_VALUES))
+        elif what == "remove":
+            del part[last]
+        elif isinstance(part, list):
+            part.insert(0, copy.deepcopy(part[last]))
+        else:
+            part["moved"] = part.pop(last)
+        if not tree:
+            return b"{}"
+    return json.dumps(tree).encode()
+
+
+#: One folder for all examples, which overwrite the same file.
+trying = settings(
+    max_examples=40,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+
+
+def try_damaged(data, file, commands):
+    """Give damaged content to commands, none of which may show a fault."""
+    whole = file.read_bytes()
+    content = data.draw(changed(json.loads(whole)) | damaged(whole))
+    try:
+        for command in commands:
+            file.write_bytes(content)
+            assert main(command) in (0, 1, 2), content
+    finally:
+        file.write_bytes(whole)
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+@pytest.mark.usefixtures("undrawn")
+def test_damaged_document_is_no_fault_of_the_report(run_copy, name):
+    @trying
+    @given(data=st.data())
+    def example(data):
+        try_damaged(data, run_copy / f"{name}.json", [["report", str(run_copy)]])
+
+    example()
+
+
+@pytest.mark.parametrize(
+    ("name", "commands"),
+    [
+        ("path", ["bench"]),
+        ("validation", ["validate"]),
+        ("run", ["validate"]),
+    ],
+)
+def test_damaged_document_is_no_fault_of_what_goes_on(run_copy, monkeypatch, name, commands):
+    monkeypatch.setattr("pipeline.rerun.write_report", lambda folder: {"summary": []})
+
+    @trying
+    @given(data=st.data())
+    def example(data):
+        lines = [[command, str(run_copy), "--quiet"] for command in commands]
+        try_damaged(data, run_copy / f"{name}.json", lines)
+
+    example()
