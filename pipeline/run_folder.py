@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
@@ -15,10 +16,11 @@ from tqdm import tqdm
 from pipeline.config import dump_config, write_config
 from pipeline.execution import Compute, Execution, ExecutionError
 from pipeline.files import write_document, write_json, writing
+from pipeline.made_with import MADE_WITH, read_made_with, write_made_with
 from pipeline.originals.original import Knee, parallel_evaluation
 from pipeline.originals.table_original import Original
 from pipeline.own_folder import RunError as RunError
-from pipeline.own_folder import changed_keys, check_own_folder, locked
+from pipeline.own_folder import changed_keys, check_own_folder, differing_keys, locked
 from pipeline.progress import StageCounter, bar, say
 from pipeline.reports.inputs import content_of
 from pipeline.schema import Config
@@ -82,8 +84,13 @@ class Run(AbstractContextManager["Run"]):
         self._held.enter_context(locked(self.folder, make=True))
         with writing(self.folder / "samples"):
             (self.folder / "samples").mkdir(exist_ok=True)
+        text = dump_config(self.config)
         if resume and stored.exists():
-            changed = changed_keys(stored, dump_config(self.config), "run")
+            changed = changed_keys(stored, text, "run")
+            made = read_made_with(self.folder)
+            if made is not None:
+                # config.toml may have been edited; what the run was begun with was not.
+                changed = differing_keys(made, tomllib.loads(text), "run")
             if changed:
                 raise RunError(
                     f"{self.folder}: begun with another configuration, which differs in "
@@ -93,6 +100,7 @@ class Run(AbstractContextManager["Run"]):
         elif stored.exists():
             self._clear()
         write_config(self.config, stored)
+        write_made_with(self.folder, text)
         self._prepared = True
 
     def _recall_times(self) -> None:
@@ -109,7 +117,7 @@ class Run(AbstractContextManager["Run"]):
             "knee.npz", "path.json", "validation.json", "simulation.parquet", "simulation.json",
             "report.html", "report.json", "run.json", "pressure_maps.npz", "times.json",
             "frames.npz", "wear.npz", "combinations.json", "combinations.parquet",
-            "worn.json", "worn.npz",
+            "worn.json", "worn.npz", MADE_WITH,
         )  # fmt: skip
         for name in names:
             (self.folder / name).unlink(missing_ok=True)
@@ -226,7 +234,11 @@ def read_path(file: Path, knee: Original) -> ReferencePath:
         begun = stored.get("original", knee.digest)
         path = ReferencePath.through(stored["flexion_rad"], stored["coordinates_rad_m"])
     if begun != knee.digest:
-        what = "knee: the surfaces have" if isinstance(knee, Knee) else "table: its rows have"
+        what = (
+            "knee: the surfaces, or thickness_file, have"
+            if isinstance(knee, Knee)
+            else "table: its rows have"
+        )
         raise RunError(
             f"{file.parent}: begun with another {what} changed since under the same names; run it "
             "without --resume or with another --out"

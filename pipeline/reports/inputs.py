@@ -20,6 +20,7 @@ from foundation.loads import COMPARTMENTS, LOAD_COLUMNS
 from pipeline.combinations import TABLE_COLUMNS
 from pipeline.files import check_version
 from pipeline.frames import Frames, WearOfCycle
+from pipeline.made_with import check_configuration
 from pipeline.store.samples import POSE_COLUMNS, StoreError, read_table
 from surrogates.persistence import SurrogateFileError
 from surrogates.whole_knee import AnyKnee
@@ -109,11 +110,15 @@ def read_run(folder: Path) -> RunFiles:
     ------
     ReportError
         If a file is missing or damaged; the message names it and says what to do.
+    RunError
+        If `config.toml` was changed since the run was made.
     """
     if not folder.is_dir():
         raise ReportError(f"{folder}: no such run directory; make it with `{_again(folder)}`")
     samples = folder / "samples"
     config = _toml(folder / "config.toml", _SECTIONS)
+    # Of keys that change no number, too, the page tells those that the run was made with.
+    config = check_configuration(folder) or config
     modelled = config.get("original", {}).get("kind", "model") == "model"
     return RunFiles(
         config=config,

@@ -13,6 +13,7 @@ import pandas as pd
 from scipy.io import savemat
 
 from pipeline.files import plain, replacing
+from pipeline.made_with import check_configuration
 from pipeline.store.sample_schema import PEOPLE, UNITS, described, unit_of
 from pipeline.store.samples import FAILED, OK, StoreError, read_table, state_of, write_table
 
@@ -35,8 +36,11 @@ def tables_of(source: Path, wanted: Sequence[str] = ()) -> dict[str, Path]:
     ------
     StoreError
         If there is no table, or none of a wanted name.
+    RunError
+        If `config.toml` of the run directory was changed since the run was made.
     """
     if source.is_dir():
+        check_configuration(source)
         files = [*sorted((source / "samples").glob("*.parquet")), *sorted(source.glob("*.parquet"))]
     else:
         files = [source] if source.is_file() and source.suffix == ".parquet" else []

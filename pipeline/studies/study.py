@@ -19,6 +19,7 @@ from foundation.checks import FloatArray
 from pipeline.config import ConfigError, explain, load_config, load_section
 from pipeline.execution import Execution
 from pipeline.files import replacing, write_document, write_json, write_text
+from pipeline.made_with import check_configuration
 from pipeline.own_folder import RunError, changed_keys, check_own_folder, locked
 from pipeline.progress import bar, say
 from pipeline.reports.inputs import content_of
@@ -91,7 +92,8 @@ def task_at(
     Raises
     ------
     RunError
-        If the run directory is missing or its run has not ended.
+        If the run directory is missing, its run has not ended, or its `config.toml` was changed
+        since the run was made.
     ConfigError
         If a replaced key of [simulation] cannot be used.
     """
@@ -107,6 +109,7 @@ def task_at(
             "`python -m pipeline run CONFIG --resume`"
         )
     simulation = load_config(folder / "config.toml").simulation
+    check_configuration(folder)
     return Task.of(folder, model, replaced(simulation, changes), outside)
 
 

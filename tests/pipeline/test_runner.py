@@ -25,6 +25,7 @@ FILES = {
     "config.toml",
     "frames.npz",
     "knee.npz",
+    "made_with.json",
     "path.json",
     "pressure_maps.npz",
     "report.html",
@@ -170,7 +171,12 @@ def test_resume_with_other_surfaces_is_refused(run_copy, capsys):
 def test_new_run_replaces_the_files_of_an_earlier_one_and_no_others(run_copy):
     (run_copy / "notes.txt").write_text("mine")
     Run(load_config(SMOKE, TINY), run_copy).prepare(resume=False)
-    assert {p.name for p in run_copy.iterdir()} == {"config.toml", "notes.txt", "samples"}
+    assert {p.name for p in run_copy.iterdir()} == {
+        "config.toml",
+        "made_with.json",
+        "notes.txt",
+        "samples",
+    }
     assert not list((run_copy / "samples").iterdir())
 
 
@@ -182,7 +188,7 @@ def test_foreign_folder_is_refused(tmp_path):
 
 def test_empty_folder_is_taken(tmp_path):
     Run(load_config(SMOKE, TINY), tmp_path).prepare(resume=True)
-    assert {p.name for p in tmp_path.iterdir()} == {"config.toml", "samples"}
+    assert {p.name for p in tmp_path.iterdir()} == {"config.toml", "made_with.json", "samples"}
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
