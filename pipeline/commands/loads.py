@@ -17,6 +17,7 @@ from pipeline.knee_motion import (
     read_knee_poses,
 )
 from pipeline.loads_along import contact_of, loads_along, run_motion, write_loads, write_motion
+from pipeline.unit_hints import check_some_trusted
 
 
 def _add_columns(command: argparse.ArgumentParser) -> None:
@@ -50,9 +51,11 @@ def _add_loads(command: argparse.ArgumentParser) -> None:
 def _loads(options: argparse.Namespace) -> Answer:
     if options.out.resolve() == options.motion.resolve():
         raise ValueError(f"{options.out}: expected another file than the motion, found the same")
-    time, poses = read_knee_poses(options.motion, _columns(options))
+    columns = _columns(options)
+    time, poses = read_knee_poses(options.motion, columns)
     model = contact_of(options.source, original=options.original)
     table, flags = loads_along(model, time, poses)
+    check_some_trusted(model, table, flags, options.motion, columns)
     write_loads(table, options.out)
     content = {
         "file": str(options.out),
