@@ -13,6 +13,8 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from foundation.wording import counted
+from pipeline.advice import command_line
 from pipeline.files import write_document
 from pipeline.own_folder import RunError, differing_keys, flat_keys, free_keys
 
@@ -65,8 +67,8 @@ def read_made_with(folder: Path) -> dict[str, Any] | None:
         what = f"lacks {error}" if isinstance(error, KeyError) else str(error)
         raise RunError(
             f"{file}: expected the configuration that the run was made with, found the file "
-            f"damaged ({what}); make the run again with `python -m pipeline run CONFIG --out "
-            "FOLDER`"
+            f"damaged ({what}); make the run again with "
+            f"`{command_line('run', 'CONFIG', '--out', folder)}`"
         ) from error
 
 
@@ -110,7 +112,8 @@ def _told(file: Path, changed: list[str], made: dict[str, Any], found: dict[str,
         for key in changed[:_SHOWN]
     ]
     if len(changed) > _SHOWN:
-        parts.append(f"{len(changed) - _SHOWN} further keys differ")
+        further = len(changed) - _SHOWN
+        parts.append(counted(further, "further key differs", "further keys differ"))
     return (
         f"{file}: changed since the run was made: {'; '.join(parts)}. Restore the file, or make "
         "another run with the changed file: `python -m pipeline run CONFIG --out FOLDER`"

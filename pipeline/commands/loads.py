@@ -8,6 +8,7 @@ from typing import Any
 
 import pandas as pd
 
+from foundation.wording import counted
 from pipeline.commands.command import Answer, Command, add_folder
 from pipeline.knee_motion import (
     ANGLE_UNITS,
@@ -77,7 +78,7 @@ def _loads_text(content: dict[str, Any]) -> str:
     pressure = content["largest_pressure_Pa"]
     told = "" if pressure is None else f", pressure up to {1e-6 * pressure:.1f} MPa"
     lines = [
-        f"{content['rows']} instants: axial force up to {content['largest_axial_force_N']:.0f} N"
+        f"{counted(content['rows'], 'instant')}: axial force up to {content['largest_axial_force_N']:.0f} N"
         f"{told}",
         f"flagged instants: {content['flagged']} of {content['rows']}",
     ]
@@ -102,7 +103,7 @@ def _motion(options: argparse.Namespace) -> Answer:
     table = run_motion(options.folder, options.model, _columns(options))
     write_motion(table, options.out)
     content = {"file": str(options.out), "rows": len(table.time), "columns": list(table.names)}
-    return Answer(f"{content['rows']} instants\nmotion: {options.out}", content)
+    return Answer(f"{counted(content['rows'], 'instant')}\nmotion: {options.out}", content)
 
 
 LOADS = Command(

@@ -15,7 +15,8 @@ from foundation.compartments import LATERAL, MEDIAL, find_compartments
 from foundation.mesh import SIDES, load_mesh
 from foundation.mesh_checks import check_mesh
 from foundation.triangle_mesh import MeshError, TriangleMesh
-from pipeline.config import data_path
+from foundation.wording import counted
+from pipeline.config import data_path, independent_path
 from pipeline.preparation.mesh_guess import faces_backwards, lateral_is_longer, side_in_name
 from pipeline.schema import MeshConfig
 
@@ -70,7 +71,8 @@ def check_meshes(knee: Mapping[str, Any], base: Path) -> list[Remark]:
         except (TypeError, ValidationError):
             continue
         about = f"[knee.{section}]"
-        file = data_path(mesh.file, base)
+        # Named as a run names it, so that what both say of it is known to be the same.
+        file = data_path(independent_path(mesh.file, base), Path())
         named = side_in_name(file)
         if named is not None and side in SIDES and named != side:
             text = f'{file}: its name tells a {named} knee, side says {side}; give side = "{named}"'
@@ -103,7 +105,7 @@ def _read(
         return None
     size = 1e3 * np.ptp(found.vertices, axis=0)
     text = (
-        f"{file}: {len(found.faces)} triangles with edges of {1e3 * edge_length(found):.2g} mm, "
+        f"{file}: {counted(len(found.faces), 'triangle')} with edges of {1e3 * edge_length(found):.2g} mm, "
         f"{size[0]:.0f} mm long, {size[2]:.0f} mm wide, {size[1]:.0f} mm high"
     )
     remarks.append(Remark("note", about, text))

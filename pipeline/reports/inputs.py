@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 import surrogates
 from foundation.loads import COMPARTMENTS, LOAD_COLUMNS
+from pipeline.advice import command_line
 from pipeline.combinations import TABLE_COLUMNS
 from pipeline.files import check_version
 from pipeline.frames import Frames, WearOfCycle
@@ -25,8 +26,6 @@ from pipeline.store.samples import POSE_COLUMNS, StoreError, read_table
 from surrogates.persistence import SurrogateFileError
 from surrogates.whole_knee import AnyKnee
 
-_RUN_AGAIN = "python -m pipeline run CONFIG --out {folder} --resume"
-_SIMULATE_AGAIN = "python -m pipeline simulate {folder}"
 # Files of stage h, by their stems.
 _SIMULATED = ("simulation", "pressure_maps", "frames", "wear", "combinations")
 #: Models in the order of the report.
@@ -178,7 +177,9 @@ def _again(path: Path) -> str:
     folder = path.parent if path.suffix else path
     if folder.name == "samples":
         folder = folder.parent
-    return (_SIMULATE_AGAIN if simulated else _RUN_AGAIN).format(folder=folder)
+    if simulated:
+        return command_line("simulate", folder)
+    return command_line("run", "CONFIG", "--out", folder, "--resume")
 
 
 def _damaged(path: Path, what: str) -> ReportError:

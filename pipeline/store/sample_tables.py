@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy.io import savemat
 
+from foundation.wording import counted
 from pipeline.files import plain, replacing
 from pipeline.made_with import check_configuration
 from pipeline.store.sample_schema import PEOPLE, UNITS, described, unit_of
@@ -122,7 +123,7 @@ def summary_text(rows: Sequence[dict[str, Any]]) -> str:
             lines.append(f"{head}{row['checksum']}")
             continue
         counts = "" if row["ok"] is None else f", {row['ok']} ok, {row['failed']} failed"
-        lines.append(f"{head}{row['rows']} rows{counts}; checksum: {row['checksum']}")
+        lines.append(f"{head}{counted(row['rows'], 'row')}{counts}; checksum: {row['checksum']}")
         lines += [f"  {count} x {reason}" for reason, count in row["reasons"].items()]
         for column in row["columns"]:
             span = (

@@ -16,6 +16,8 @@ from pydantic import ValidationError
 
 from dynamics.waveform_tables import LEVEL_WALKING
 from foundation.checks import FloatArray
+from foundation.wording import counted
+from pipeline.advice import command_line
 from pipeline.config import ConfigError, explain, load_config, load_section
 from pipeline.execution import Execution
 from pipeline.files import replacing, write_document, write_json, write_text
@@ -100,13 +102,13 @@ def task_at(
     if not folder.is_dir():
         raise RunError(
             f"{key}: {folder}: no such run directory; make it with "
-            "`python -m pipeline run CONFIG` or name another"
+            f"`{command_line('run', 'CONFIG', '--out', folder)}` or name another"
         )
     missing = [name for name in _NEEDED if not (folder / name).is_file()]
     if missing:
         raise RunError(
             f"{key}: {folder}: the run has not ended, {missing[0]} is missing; go on with "
-            "`python -m pipeline run CONFIG --resume`"
+            f"`{command_line('run', 'CONFIG', '--out', folder, '--resume')}`"
         )
     simulation = load_config(folder / "config.toml").simulation
     check_configuration(folder)
@@ -210,7 +212,7 @@ def _runs(
         compute = execution.chunks(partial(run_rows, task))
         # Chunks are known by a digest of the table: the source keeps those of others apart.
         marked = table.assign(source=task.source)
-        say(f"{study.name}: {len(table)} runs", quiet=quiet)
+        say(f"{study.name}: {counted(len(table), 'run')}", quiet=quiet)
         with bar(len(table), "run", study.name, quiet=quiet) as shown:
             done = evaluate_stored(store, marked, size, compute, shown)
         _write_waves(folder / "waveforms.npz", done, percent)
@@ -231,7 +233,7 @@ def _write_waves(path: Path, table: pd.DataFrame, percent: FloatArray) -> None:
 def told(summary: dict[str, Any], folder: Path) -> str:
     """Return a study in a few lines."""
     lines = [
-        f"{summary['runs']} runs, {summary['failed']} failed, {summary['flagged']} left the "
+        f"{counted(summary['runs'], 'run')}, {summary['failed']} failed, {summary['flagged']} left the "
         f"trained domain; {summary['seconds']:.1f} s"
     ]
     for name in KEY_OUTPUTS:
