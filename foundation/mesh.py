@@ -116,10 +116,11 @@ def _without_degenerate(file: Path, points: FloatArray, faces: IntArray) -> IntA
     if flat.all():
         raise MeshError(f"{file}: all {len(faces)} triangles have no area; export the file again")
     if flat.any():
-        one, several = (
-            f"degenerate triangle{end}" for end in (" (no area) was", "s (no area) were")
+        dropped = counted(
+            int(flat.sum()),
+            "degenerate triangle (no area) was",
+            "degenerate triangles (no area) were",
         )
-        dropped = counted(int(flat.sum()), one, several)
         text = (
             f"{file}: {dropped} dropped, the first is "
             f"number {np.flatnonzero(flat)[0]}; the surface is the same, but triangle numbers "

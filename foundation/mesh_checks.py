@@ -175,8 +175,8 @@ def _duplicates(mesh: TriangleMesh) -> Finding | None:
     if len(repeated) == 0:
         return None
     text = (
-        f"{mesh.name}: {counted(len(repeated), 'duplicate triangle')}, the first is number {repeated[0]}; "
-        "each would carry load twice: remove the duplicates"
+        f"{mesh.name}: {counted(len(repeated), 'duplicate triangle')}, the first is number "
+        f"{repeated[0]}; each would carry load twice: remove the duplicates"
     )
     return Finding("duplicate", True, text)
 
@@ -186,8 +186,8 @@ def _winding(mesh: TriangleMesh, edges: Edges) -> Finding | None:
     if wrong == 0:
         return None
     text = (
-        f"{mesh.name}: inconsistent winding at {counted(wrong, 'edge')}: neighbours disagree on which side "
-        "is out; unify the normals in a mesh editor"
+        f"{mesh.name}: inconsistent winding at {counted(wrong, 'edge')}: neighbours disagree on "
+        "which side is out; unify the normals in a mesh editor"
     )
     return Finding("winding", True, text)
 
@@ -197,8 +197,8 @@ def _non_manifold(mesh: TriangleMesh, edges: Edges) -> Finding | None:
     if shared == 0:
         return None
     text = (
-        f"{mesh.name}: {counted(shared, 'non-manifold edge')} (more than two triangles meet); an articular "
-        "surface has one sheet: delete inner faces in a mesh editor"
+        f"{mesh.name}: {counted(shared, 'non-manifold edge')} (more than two triangles meet); an "
+        "articular surface has one sheet: delete inner faces in a mesh editor"
     )
     return Finding("non-manifold", False, text)
 
@@ -222,8 +222,8 @@ def _pieces_and_holes(mesh: TriangleMesh, edges: Edges) -> list[Finding]:
     found = []
     if fragments:
         text = (
-            f"{mesh.name}: {counted(fragments, 'loose fragment')}, each below {FRAGMENT:.0%} of the "
-            "largest piece; a fragment carries load like the rest: delete it in a mesh editor"
+            f"{mesh.name}: {counted(fragments, 'loose fragment')}, each below {FRAGMENT:.0%} of "
+            "the largest piece; a fragment carries load like the rest: delete it in a mesh editor"
         )
         found.append(Finding("fragments", False, text))
     if large > 2:

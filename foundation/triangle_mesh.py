@@ -62,8 +62,8 @@ class TriangleMesh:
         flat = np.flatnonzero(degenerate_triangles(vertices, faces))
         if len(flat):
             raise MeshError(
-                f"{self.name}: {counted(len(flat), 'degenerate triangle')} (no area, so no normal), the first "
-                f"is number {flat[0]}; remove every one, as load_mesh does"
+                f"{self.name}: {counted(len(flat), 'degenerate triangle')} (no area, so no "
+                f"normal), the first is number {flat[0]}; remove every one, as load_mesh does"
             )
         object.__setattr__(self, "vertices", frozen(vertices))
         object.__setattr__(self, "faces", frozen(faces))
@@ -125,9 +125,9 @@ def _checked_normals(
     against = np.flatnonzero((outward <= 0.0).any(axis=1))
     if len(against):
         raise MeshError(
-            f"{name}: vertex normals point to the inner side of {counted(len(against), 'triangle')}, the "
-            f"first is number {against[0]}; the normals or the winding are inverted, or the "
-            "normals are those of another mesh"
+            f"{name}: vertex normals point to the inner side of "
+            f"{counted(len(against), 'triangle')}, the first is number {against[0]}; the normals "
+            "or the winding are inverted, or the normals are those of another mesh"
         )
     return normals
 

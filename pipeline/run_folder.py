@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 import tomllib
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
@@ -25,7 +26,13 @@ from pipeline.progress import StageCounter, bar, say
 from pipeline.reports.inputs import content_of
 from pipeline.schema import Config
 from pipeline.simulation import reference_path, tabulated_path
-from pipeline.store.samples import ChunkStore, chunk_size, read_table, write_table
+from pipeline.store.samples import (
+    ChunkStore,
+    DamagedTableError,
+    chunk_size,
+    read_table,
+    write_table,
+)
 from surrogates.space import ReferencePath
 
 
@@ -170,10 +177,27 @@ class Run(AbstractContextManager["Run"]):
 
         return evaluate
 
-    def table(self, name: str, make: Callable[[], pd.DataFrame]) -> pd.DataFrame:
-        """Return a table of the run: the stored one, or made now and stored."""
+    def table(
+        self, name: str, make: Callable[[], pd.DataFrame], *, derived: bool = False
+    ) -> pd.DataFrame:
+        """Return a table of the run: the stored one, or made now and stored.
+
+        Parameters
+        ----------
+        name : str
+            Name of the table.
+        make : callable
+            Makes it.
+        derived : bool
+            Whether making it takes no evaluation, so that a damaged one is made again unasked.
+
+        Raises
+        ------
+        StoreError
+            If the stored table cannot be used.
+        """
         path = self.folder / "samples" / f"{name}.parquet"
-        if not path.exists():
+        if not path.exists() or (derived and _damaged(path)):
             write_table(make(), path)
         ChunkStore(self.folder / "samples" / f"chunks-{name}").clear()
         # What was just made and what a resumed run reads must be the same, types included.
@@ -182,6 +206,17 @@ class Run(AbstractContextManager["Run"]):
     def write_json(self, name: str, content: dict[str, Any]) -> None:
         """Write a JSON document; a reader sees the old file or the whole new one."""
         write_document(self.folder / name, content)
+
+
+def _damaged(path: Path) -> bool:
+    """Return whether a stored table is damaged, and say that it is made again."""
+    try:
+        read_table(path)
+    except DamagedTableError:
+        text = f"{path}: damaged; made again from the other files of the run"
+        warnings.warn(text, stacklevel=2)
+        return True
+    return False
 
 
 def evaluate_stored(

@@ -78,7 +78,8 @@ def _loads_text(content: dict[str, Any]) -> str:
     pressure = content["largest_pressure_Pa"]
     told = "" if pressure is None else f", pressure up to {1e-6 * pressure:.1f} MPa"
     lines = [
-        f"{counted(content['rows'], 'instant')}: axial force up to {content['largest_axial_force_N']:.0f} N"
+        f"{counted(content['rows'], 'instant')}: axial force up to "
+        f"{content['largest_axial_force_N']:.0f} N"
         f"{told}",
         f"flagged instants: {content['flagged']} of {content['rows']}",
     ]

@@ -233,8 +233,8 @@ def _write_waves(path: Path, table: pd.DataFrame, percent: FloatArray) -> None:
 def told(summary: dict[str, Any], folder: Path) -> str:
     """Return a study in a few lines."""
     lines = [
-        f"{counted(summary['runs'], 'run')}, {summary['failed']} failed, {summary['flagged']} left the "
-        f"trained domain; {summary['seconds']:.1f} s"
+        f"{counted(summary['runs'], 'run')}, {summary['failed']} failed, "
+        f"{summary['flagged']} left the trained domain; {summary['seconds']:.1f} s"
     ]
     for name in KEY_OUTPUTS:
         found = summary["outputs"][name]
