@@ -53,7 +53,7 @@ bench: $(STAMP) ## measure speed and accuracy, as ratios [ARGS=...]
 	@$(BIN)/python -m benchmarks $(ARGS)
 
 # An environment of its own: the other engines are large, and no part of the project needs them.
-bench-peers: $(PEERS)/.installed ## time and error beside other contact engines; writes docs/peers.*
+bench-peers: $(PEERS)/.installed ## time and error beside other contact engines; ARGS=--docs writes docs/peers.*
 	@OMP_NUM_THREADS=1 NUMBA_NUM_THREADS=1 MPLBACKEND=Agg $(PEERS)/bin/python -m benchmarks.peers $(ARGS)
 
 lint: $(STAMP) ## check style, format and the direction of imports

@@ -1,6 +1,7 @@
 """One gait cycle of the built-in implant: surrogate against original, and integrators.
 
-`python -m benchmarks.gait` writes the work-precision plot, docs/integrators.png.
+`python -m benchmarks.gait` prints the tables and draws the work-precision plot; with `--docs` it
+replaces docs/integrators.png.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from matplotlib.figure import Figure
 
 import surrogates
 from benchmarks import integrators
+from benchmarks.pictures import target
 from benchmarks.timing import table
 from dynamics import GaitCycle, KneeSimulator, SimulationResult, settle, simulate
 from dynamics.equations import KneeEquations
@@ -231,7 +233,7 @@ def work_precision() -> str:
     )
 
 
-def draw(target: Path) -> None:
+def draw(file: Path) -> None:
     """Write the work-precision plot."""
     figure = Figure(figsize=(9.0, 4.0), layout="constrained", dpi=110)
     by_count, by_time = figure.subplots(1, 2, sharey=True)
@@ -247,10 +249,12 @@ def draw(target: Path) -> None:
     by_count.legend(fontsize="small")
     for axes in (by_count, by_time):
         axes.grid(visible=True, which="major", alpha=0.3)
-    figure.savefig(target)
+    figure.savefig(file)
 
 
 if __name__ == "__main__":
+    picture = target("integrators.png", __doc__)
     for make in (cycles, reduced, work_precision):
         print(make(), end="\n\n", flush=True)
-    draw(ROOT / "docs" / "integrators.png")
+    draw(picture)
+    print(f"written: {picture}")

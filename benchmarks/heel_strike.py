@@ -1,7 +1,8 @@
 """Heel strike of a leg on compliant and on rigid ground: reaction and energy.
 
-`python -m benchmarks.heel_strike` prints the tables and writes docs/heel_strike.png. The postures
-and speeds at the start are chosen, in the range of walking, and not measured.
+`python -m benchmarks.heel_strike` prints the tables and draws them; with `--docs` it replaces
+docs/heel_strike.png. The postures and speeds at the start are chosen, in the range of walking, and
+not measured.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from benchmarks.pictures import target
 from benchmarks.timing import table
 from dynamics.ground import (
     ContactPoint,
@@ -30,7 +32,6 @@ from dynamics.ground.contact import contact_arms
 from foundation.checks import FloatArray
 from foundation.contact_laws import CompliantFriction
 
-ROOT = Path(__file__).parent.parent
 #: Of the reversing impact, as in Newton's law.
 FRICTION, RESTITUTION = 0.5, 0.5
 
@@ -185,7 +186,7 @@ def _errors(found: StrikeResult, best: StrikeResult) -> list[str]:
     return [f"{position:.1e}", f"{balance:.1e}"]
 
 
-def draw(target: Path) -> None:
+def draw(file: Path) -> None:
     """Write reaction and energy over time."""
     figure = Figure(figsize=(11.0, 3.8), layout="constrained", dpi=110)
     reaction, energy, reversing = figure.subplots(1, 3)
@@ -206,7 +207,7 @@ def draw(target: Path) -> None:
     for axes in (reaction, energy, reversing):
         axes.legend(fontsize="small")
         axes.grid(visible=True, alpha=0.3)
-    figure.savefig(target)
+    figure.savefig(file)
 
 
 def _energies(axes: Axes, results: dict[str, StrikeResult]) -> None:
@@ -216,6 +217,8 @@ def _energies(axes: Axes, results: dict[str, StrikeResult]) -> None:
 
 
 if __name__ == "__main__":
+    picture = target("heel_strike.png", __doc__)
     for make in (strikes, impacts, convergence):
         print(make(), end="\n\n", flush=True)
-    draw(ROOT / "docs" / "heel_strike.png")
+    draw(picture)
+    print(f"written: {picture}")

@@ -1,4 +1,7 @@
-"""Draw docs/planar_knee.png and print its figures: `python -m benchmarks.planar_knee`."""
+"""The planar knee: `python -m benchmarks.planar_knee` prints its figures and draws them.
+
+With `--docs` it replaces docs/planar_knee.png.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from benchmarks.pictures import target
 from dynamics.planar_knee import (
     PROFILE_KINDS,
     PlanarMotion,
@@ -18,7 +22,6 @@ from dynamics.planar_knee import (
     simulate,
 )
 
-TARGET = Path(__file__).parents[1] / "docs" / "planar_knee.png"
 DURATION = 0.3
 PULLS = (50.0, 150.0)
 STYLES = {50.0: "-", 150.0: "--"}
@@ -71,7 +74,12 @@ def _forces(axes: Axes, pulls: dict[float, PlanarMotion]) -> None:
             axes.plot(1e3 * motion.time, force, STYLES[pull], color=f"C{k}", label=label)
 
 
-def draw(pulls: dict[float, PlanarMotion], kinds: dict[str, PlanarMotion], joint: PlanarMotion):
+def draw(
+    pulls: dict[float, PlanarMotion],
+    kinds: dict[str, PlanarMotion],
+    joint: PlanarMotion,
+    file: Path,
+) -> None:
     figure = Figure(figsize=(10.0, 6.4), layout="constrained", dpi=110)
     (flexion, centre), (tension, contact) = figure.subplots(2, 2, sharex=True)
     _histories((flexion, centre), pulls)
@@ -87,11 +95,11 @@ def draw(pulls: dict[float, PlanarMotion], kinds: dict[str, PlanarMotion], joint
     contact.set(ylabel="contact force [N]", xlabel="time [ms]")
     for axes in (flexion, centre, tension, contact):
         axes.legend(fontsize="x-small")
-    figure.savefig(TARGET)
+    figure.savefig(file)
 
 
-def planar_knee(*, drawn: bool = False) -> str:
-    """Return the table of the runs; draw them as well if asked for."""
+def planar_knee(picture: Path | None = None) -> str:
+    """Return the table of the runs; draw them as well if a file is given."""
     pulls = {pull: free(pull) for pull in PULLS}
     kinds = {kind: free(PULLS[0], kind=kind) for kind in PROFILE_KINDS}
     joints = {pull: jointed(pull) for pull in PULLS}
@@ -99,10 +107,12 @@ def planar_knee(*, drawn: bool = False) -> str:
     rows |= {f"free, Hertz, {pull:g} N": free(pull, "hertz") for pull in PULLS}
     rows |= {f"free, L-N, 50 N, {kind}": motion for kind, motion in kinds.items()}
     rows |= {f"clearance 1 mm, L-N, {pull:g} N": motion for pull, motion in joints.items()}
-    if drawn:
-        draw(pulls, kinds, joints[PULLS[0]])
+    if picture is not None:
+        draw(pulls, kinds, joints[PULLS[0]], picture)
     return table(rows)
 
 
 if __name__ == "__main__":
-    print(planar_knee(drawn=True))
+    chosen = target("planar_knee.png", __doc__)
+    print(planar_knee(chosen))
+    print(f"written: {chosen}")

@@ -1,8 +1,9 @@
 """Restitution that the contact laws return against the one they are given.
 
-`python -m benchmarks.restitution` prints the table and writes docs/restitution.png. A sphere of the
-size of a femoral condyle falls on a plane of the same cartilage. Given the mass, as the
-Kelvin-Voigt law is, no restitution here depends on the sphere or on the height of its fall.
+`python -m benchmarks.restitution` prints the table and draws it; with `--docs` it replaces
+docs/restitution.png. A sphere of the size of a femoral condyle falls on a plane of the same
+cartilage. Given the mass, as the Kelvin-Voigt law is, no restitution here depends on the sphere or
+on the height of its fall.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
+from benchmarks.pictures import target
 from benchmarks.timing import table
 from dynamics.impact import coefficient_of_restitution
 from foundation.checks import FloatArray
@@ -28,7 +30,6 @@ from foundation.contact_laws import (
     sphere_stiffness,
 )
 
-ROOT = Path(__file__).parent.parent
 #: Mass of the sphere [kg], height of the fall [m], acceleration of gravity [m/s²].
 MASS, HEIGHT, GRAVITY = 0.3, 0.05, 9.81
 GIVEN = np.round(np.arange(0.05, 0.96, 0.05), 2)
@@ -72,7 +73,7 @@ def restitution(returned: dict[str, FloatArray] | None = None) -> str:
     return table(title, ["given", *returned], [*rows, last])
 
 
-def draw(returned: dict[str, FloatArray], target: Path) -> None:
+def draw(returned: dict[str, FloatArray], file: Path) -> None:
     """Draw returned over given restitution."""
     figure = Figure(figsize=(6.4, 5.4), layout="constrained", dpi=110)
     axes = figure.subplots()
@@ -82,10 +83,12 @@ def draw(returned: dict[str, FloatArray], target: Path) -> None:
     axes.set(xlabel="restitution given [-]", ylabel="restitution returned [-]")
     axes.set(xlim=(0.0, 1.0), ylim=(0.0, 1.05))
     axes.legend(loc="lower right")
-    figure.savefig(target)
+    figure.savefig(file)
 
 
 if __name__ == "__main__":
+    picture = target("restitution.png", __doc__)
     found = measured()
     print(restitution(found))
-    draw(found, ROOT / "docs" / "restitution.png")
+    draw(found, picture)
+    print(f"written: {picture}")

@@ -20,6 +20,7 @@ from foundation.triangle_mesh import (
     checked_triangles,
     degenerate_triangles,
 )
+from foundation.wording import counted
 
 __all__ = ["SIDES", "UNITS", "MeshError", "MeshWarning", "TriangleMesh", "load_mesh"]
 
@@ -116,8 +117,13 @@ def _without_degenerate(file: Path, points: FloatArray, faces: IntArray) -> IntA
     if flat.all():
         raise MeshError(f"{file}: all {len(faces)} triangles have no area; export the file again")
     if flat.any():
+        dropped = counted(
+            int(flat.sum()),
+            "degenerate triangle (no area) was",
+            "degenerate triangles (no area) were",
+        )
         text = (
-            f"{file}: {int(flat.sum())} degenerate triangles (no area) were dropped, the first is "
+            f"{file}: {dropped} dropped, the first is "
             f"number {np.flatnonzero(flat)[0]}; the surface is the same, but triangle numbers "
             "after it have moved: clean the file if they matter"
         )

@@ -15,6 +15,7 @@ import numpy as np
 from foundation.checks import FloatArray, check_in
 from foundation.mesh_topology import Edges, boundary_loops, find_edges, label_pieces
 from foundation.triangle_mesh import MeshError, MeshWarning, TriangleMesh
+from foundation.wording import counted
 
 BODIES = ("femur", "tibia")
 #: Diagonal of the bounding box of a knee's bearing surface [m], from one condyle to a whole distal
@@ -174,8 +175,8 @@ def _duplicates(mesh: TriangleMesh) -> Finding | None:
     if len(repeated) == 0:
         return None
     text = (
-        f"{mesh.name}: {len(repeated)} duplicate triangles, the first is number {repeated[0]}; "
-        "each would carry load twice: remove the duplicates"
+        f"{mesh.name}: {counted(len(repeated), 'duplicate triangle')}, the first is number "
+        f"{repeated[0]}; each would carry load twice: remove the duplicates"
     )
     return Finding("duplicate", True, text)
 
@@ -185,8 +186,8 @@ def _winding(mesh: TriangleMesh, edges: Edges) -> Finding | None:
     if wrong == 0:
         return None
     text = (
-        f"{mesh.name}: inconsistent winding at {wrong} edges: neighbours disagree on which side "
-        "is out; unify the normals in a mesh editor"
+        f"{mesh.name}: inconsistent winding at {counted(wrong, 'edge')}: neighbours disagree on "
+        "which side is out; unify the normals in a mesh editor"
     )
     return Finding("winding", True, text)
 
@@ -196,8 +197,8 @@ def _non_manifold(mesh: TriangleMesh, edges: Edges) -> Finding | None:
     if shared == 0:
         return None
     text = (
-        f"{mesh.name}: {shared} non-manifold edges (more than two triangles meet); an articular "
-        "surface has one sheet: delete inner faces in a mesh editor"
+        f"{mesh.name}: {counted(shared, 'non-manifold edge')} (more than two triangles meet); an "
+        "articular surface has one sheet: delete inner faces in a mesh editor"
     )
     return Finding("non-manifold", False, text)
 
@@ -206,8 +207,9 @@ def _unreferenced(mesh: TriangleMesh) -> Finding | None:
     count = len(mesh.vertices) - len(np.unique(mesh.faces))
     if count == 0:
         return None
+    stray = counted(count, "unreferenced vertex belongs", "unreferenced vertices belong")
     text = (
-        f"{mesh.name}: {count} unreferenced vertices belong to no triangle; load_mesh drops them, "
+        f"{mesh.name}: {stray} to no triangle; load_mesh drops what belongs to none, "
         "the surface is the same: clean the file if they were meant to be surface"
     )
     return Finding("unreferenced", False, text)
@@ -220,8 +222,8 @@ def _pieces_and_holes(mesh: TriangleMesh, edges: Edges) -> list[Finding]:
     found = []
     if fragments:
         text = (
-            f"{mesh.name}: {fragments} loose fragments, each below {FRAGMENT:.0%} of the largest "
-            "piece; they carry load like the rest: delete them in a mesh editor"
+            f"{mesh.name}: {counted(fragments, 'loose fragment')}, each below {FRAGMENT:.0%} of "
+            "the largest piece; a fragment carries load like the rest: delete it in a mesh editor"
         )
         found.append(Finding("fragments", False, text))
     if large > 2:
@@ -240,9 +242,9 @@ def _pieces_and_holes(mesh: TriangleMesh, edges: Edges) -> list[Finding]:
     if is_hole.any():
         where = 1e3 * loops.centre[np.flatnonzero(is_hole)[0]]
         text = (
-            f"{mesh.name}: {int(is_hole.sum())} holes in the surface, the first about "
+            f"{mesh.name}: {counted(int(is_hole.sum()), 'hole')} in the surface, the first about "
             f"({where[0]:.1f}, {where[1]:.1f}, {where[2]:.1f}) mm; contact there is missed: "
-            "fill them in a mesh editor"
+            "fill every hole in a mesh editor"
         )
         found.append(Finding("hole", False, text))
     return found

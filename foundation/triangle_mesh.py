@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from foundation.checks import FloatArray, frozen
 from foundation.errors import InputError
+from foundation.wording import counted
 
 IntArray = NDArray[np.int64]
 
@@ -62,8 +63,8 @@ class TriangleMesh:
         flat = np.flatnonzero(degenerate_triangles(vertices, faces))
         if len(flat):
             raise MeshError(
-                f"{self.name}: {len(flat)} degenerate triangles (no area, so no normal), the first "
-                f"is number {flat[0]}; remove them, as load_mesh does"
+                f"{self.name}: {counted(len(flat), 'degenerate triangle')} (no area, so no "
+                f"normal), the first is number {flat[0]}; remove every one, as load_mesh does"
             )
         object.__setattr__(self, "vertices", frozen(vertices))
         object.__setattr__(self, "faces", frozen(faces))
@@ -116,17 +117,18 @@ def _checked_normals(
     # Written so that NaN counts as wrong.
     wrong = np.flatnonzero(used & ~(np.abs(np.linalg.norm(normals, axis=1) - 1.0) < UNIT_NORMAL))
     if len(wrong):
+        count = counted(len(wrong), "vertex normal is not", "vertex normals are not")
         raise MeshError(
-            f"{name}: {len(wrong)} vertex normals are not unit vectors, the first is number "
+            f"{name}: {count} of length 1, the first is number "
             f"{wrong[0]}, {normals[wrong[0]].tolist()}; normalise them"
         )
     outward = np.einsum("fij,fj->fi", normals[faces], area_vectors(vertices, faces))
     against = np.flatnonzero((outward <= 0.0).any(axis=1))
     if len(against):
         raise MeshError(
-            f"{name}: vertex normals point to the inner side of {len(against)} triangles, the "
-            f"first is number {against[0]}; the normals or the winding are inverted, or the "
-            "normals are those of another mesh"
+            f"{name}: vertex normals point to the inner side of "
+            f"{counted(len(against), 'triangle')}, the first is number {against[0]}; the normals "
+            "or the winding are inverted, or the normals are those of another mesh"
         )
     return normals
 

@@ -2,7 +2,12 @@
 
 import sys
 
-from pipeline.cli import main
-
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        from pipeline.cli import main
+
+        sys.exit(main())
+    except KeyboardInterrupt:
+        # While the program is still being loaded; the command itself tells more.
+        sys.stderr.write("error: interrupted\n")
+        sys.exit(130)

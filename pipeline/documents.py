@@ -18,10 +18,9 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
 
 from foundation.errors import InputError
+from pipeline.advice import command_line
 from pipeline.files import check_version
 
-_RUN_AGAIN = "python -m pipeline run CONFIG --out {folder} --resume"
-_SIMULATE_AGAIN = "python -m pipeline simulate {folder}"
 # Files of stage h, by their stems.
 _SIMULATED = ("simulation", "pressure_maps", "frames", "wear", "combinations")
 
@@ -39,7 +38,9 @@ def make_again(path: Path) -> str:
     folder = path.parent if path.suffix else path
     if folder.name == "samples":
         folder = folder.parent
-    return (_SIMULATE_AGAIN if simulated else _RUN_AGAIN).format(folder=folder)
+    if simulated:
+        return command_line("simulate", folder)
+    return command_line("run", "CONFIG", "--out", folder, "--resume")
 
 
 def damaged(path: Path, what: str) -> ReportError:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import warnings
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
+from multiprocessing import resource_tracker
 from typing import Any, Self
 
 import pandas as pd
@@ -116,14 +118,15 @@ class Execution:
         dask.config.set({"distributed.admin.large-graph-warning-threshold": "2 GB"})
         address = self._scheduler
         if not address:
-            cluster = LocalCluster(
-                n_workers=self._workers,
-                threads_per_worker=1,
-                processes=True,
-                memory_limit=0,
-                dashboard_address=None,
-                silence_logs=logging.CRITICAL,
-            )
+            with deaf_to_interrupts():
+                cluster = LocalCluster(
+                    n_workers=self._workers,
+                    threads_per_worker=1,
+                    processes=True,
+                    memory_limit=0,
+                    dashboard_address=None,
+                    silence_logs=logging.CRITICAL,
+                )
             opened.callback(_quietly, cluster.close)
             address = cluster.scheduler_address
         try:
@@ -219,7 +222,28 @@ class Execution:
             batch_size=1,
         )
         carry_out = delayed(partial(in_process, os.getpid(), function))
-        return iter(pool(carry_out(job, *shared) for job in jobs))
+        with deaf_to_interrupts():
+            return iter(pool(carry_out(job, *shared) for job in jobs))
+
+
+@contextmanager
+def deaf_to_interrupts() -> Iterator[None]:
+    """Let the processes and threads that are started meanwhile never be told of Ctrl-C.
+
+    A terminal sends the interrupt to all processes of a command. Its first one ends the others; of
+    them each would tell its own traceback. An interrupt in the meantime comes at the end.
+    """
+    if not hasattr(signal, "pthread_sigmask"):
+        yield
+        return
+    # Starting Python's own tracker of resources would end the block; a second time does nothing.
+    resource_tracker.ensure_running()
+    # What is blocked is so in all that a thread starts, from their first instruction.
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _in_workers(

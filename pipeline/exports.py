@@ -7,6 +7,7 @@ from pathlib import Path
 import surrogates
 from foundation.errors import InputError
 from pipeline.files import replacing
+from pipeline.made_with import check_configuration
 from surrogates.c_export import export_knee
 from surrogates.fmu import export_fmu
 from surrogates.knee import KneeSurrogate
@@ -79,6 +80,7 @@ def write_fmu(
 def _knee_of(source: Path) -> tuple[Path, KneeSurrogate]:
     """Return the file of a surrogate and the surrogate, which has compartments."""
     file = source / "knee.npz" if source.is_dir() else source
+    check_configuration(file.parent if source.is_dir() else source)
     knee = surrogates.load(file)
     if not isinstance(knee, KneeSurrogate):
         raise InputError(

@@ -136,8 +136,8 @@ def read_knee_poses(
     """
     chosen = columns or KneeColumns()
     source = Path(path)
-    parquet = source.suffix.lower() == ".parquet"
-    found = tuple(_schema(source)) if parquet else read_motion_columns(source)
+    parquet = _is_parquet(source)
+    found = _columns_of(source)
     names = chosen.names or _known(source, found)
     wanted = {column.removeprefix("-") for column in names.values()}
     if parquet:
@@ -152,6 +152,13 @@ def read_knee_poses(
     if opensim:
         values = np.array([Pose.from_opensim(*row).array for row in values.tolist()])
     return table.time, values
+
+
+def pose_columns(path: str | Path, columns: KneeColumns | None = None) -> dict[str, str]:
+    """Return by coordinate the columns that `read_knee_poses` takes, without their signs."""
+    source = Path(path)
+    names = (columns or KneeColumns()).names or _known(source, _columns_of(source))
+    return {name: column.removeprefix("-") for name, column in names.items()}
 
 
 def knee_motion_table(
@@ -181,6 +188,14 @@ def knee_motion_table(
     signs = [-1.0 if target.startswith("-") else 1.0 for target in targets]
     names = tuple(target.removeprefix("-") for target in targets)
     return MotionTable(names, time, values * scale * signs, degrees, "motion of the knee")
+
+
+def _is_parquet(source: Path) -> bool:
+    return source.suffix.lower() == ".parquet"
+
+
+def _columns_of(source: Path) -> tuple[str, ...]:
+    return tuple(_schema(source)) if _is_parquet(source) else read_motion_columns(source)
 
 
 def _known(source: Path, found: tuple[str, ...]) -> Mapping[str, str]:

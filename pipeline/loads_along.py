@@ -17,6 +17,7 @@ from foundation.loads import COMPARTMENTS, LOAD_COLUMNS
 from foundation.pose import Pose
 from pipeline.files import replacing, write_text
 from pipeline.knee_motion import KneeColumns, knee_motion_table
+from pipeline.made_with import check_configuration
 from pipeline.originals.original import build_knee
 from pipeline.rerun import finished_run
 from pipeline.run_folder import RunError, read_path
@@ -175,11 +176,12 @@ def run_motion(
     Raises
     ------
     RunError
-        If the folder holds no such simulation.
+        If the folder holds no such simulation, or its `config.toml` was changed since.
     """
     stored = folder / "simulation.parquet"
     if not stored.is_file():
         raise RunError(f"{folder}: no simulated cycle, {stored.name} is missing; start with `run`")
+    check_configuration(folder)
     table = read_table(stored, ("model", "time_s", *POSE_COLUMNS))
     rows = table[table["model"] == model]
     if rows.empty:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tomllib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
@@ -17,8 +17,8 @@ from pipeline.files import writing
 if sys.platform != "win32":
     import fcntl
 
-#: Keys of a configuration that change how a run is carried out but no number of it.
-_FREE_KEYS = ("workers", "backend", "scheduler", "chunk")
+#: Keys of a configuration that change how a run is carried out or called but no number of it.
+_FREE_KEYS = ("name", "workers", "backend", "scheduler", "chunk")
 
 Given = ParamSpec("Given")
 Answer = TypeVar("Answer")
@@ -97,15 +97,26 @@ def changed_keys(stored: Path, current: str, section: str) -> list[str]:
             f"{stored}: expected the configuration that the run was begun with, found it damaged "
             f"({error}); begin anew with another --out"
         ) from error
+    return differing_keys(begun, tomllib.loads(current), section)
 
-    def flat(tree: Any, head: str = "") -> dict[str, Any]:
-        if not isinstance(tree, dict):
-            return {head: tree}
-        found: dict[str, Any] = {}
-        for key, value in tree.items():
-            found |= flat(value, f"{head}.{key}" if head else key)
-        return found
 
-    before, after = flat(begun), flat(tomllib.loads(current))
+def differing_keys(one: Mapping[str, Any], other: Mapping[str, Any], section: str) -> list[str]:
+    """Return the dotted keys in which two configurations differ, but for those of `free_keys`."""
+    before, after = flat_keys(one), flat_keys(other)
     differing = {k for k in before.keys() | after.keys() if before.get(k) != after.get(k)}
-    return sorted(differing - {f"{section}.{key}" for key in _FREE_KEYS})
+    return sorted(differing - free_keys(section))
+
+
+def free_keys(section: str) -> frozenset[str]:
+    """Return the dotted keys of a section that change no number of what is carried out."""
+    return frozenset(f"{section}.{key}" for key in _FREE_KEYS)
+
+
+def flat_keys(tree: Any, head: str = "") -> dict[str, Any]:
+    """Return the values of a nested configuration by their dotted keys."""
+    if not isinstance(tree, Mapping):
+        return {head: tree}
+    found: dict[str, Any] = {}
+    for key, value in tree.items():
+        found |= flat_keys(value, f"{head}.{key}" if head else key)
+    return found

@@ -13,6 +13,7 @@ from pipeline.config import load_config
 from pipeline.documents import read_document
 from pipeline.formulation_study import compare_formulations
 from pipeline.gait import simulate_cycle
+from pipeline.made_with import check_configuration
 from pipeline.originals.original import build_knee
 from pipeline.originals.table_original import build_original
 from pipeline.own_folder import RunError, alone_in_folder
@@ -36,12 +37,14 @@ def finished_run(folder: Path) -> tuple[Run, AnyKnee]:
     Raises
     ------
     RunError
-        If it holds none.
+        If it holds none, or `config.toml` was changed since the run was made.
     """
     for name in ("config.toml", "path.json", "run.json", "knee.npz"):
         if not (folder / name).is_file():
             raise RunError(f"{folder}: no finished run, {name} is missing; start with `run`")
-    return Run(load_config(folder / "config.toml"), folder), surrogates.load(folder / "knee.npz")
+    config = load_config(folder / "config.toml")
+    check_configuration(folder)
+    return Run(config, folder), surrogates.load(folder / "knee.npz")
 
 
 @alone_in_folder

@@ -56,7 +56,7 @@ def sample_knee(run: Run, knee: Original, space: SampleSpace) -> Sampled:
     config = run.config
     design, feasibility = config.design, config.feasibility
     with run.timed("a: candidates"):
-        candidates = run.table("candidates", lambda: _candidates(run, knee, space))
+        candidates = run.table("candidates", lambda: _candidates(run, knee, space), derived=True)
     with run.timed("b: first evaluations"):
         first = run.table(
             "first", lambda: stages.evaluate_first(candidates, evaluation(run, knee, "first"))
@@ -80,7 +80,7 @@ def sample_knee(run: Run, knee: Original, space: SampleSpace) -> Sampled:
             predicted = mask_predictions(predicted, knee, ("", "error_"))
         with run.timed("e: feasibility"):
             screen = partial(stages.screen_candidates, predicted, feasibility)
-            screened = run.table(f"screened-{number}", screen)
+            screened = run.table(f"screened-{number}", screen, derived=True)
         with run.timed("f: kept evaluations"):
             evaluate = partial(_evaluate_kept, run, knee, early, screened, number)
             kept.append(run.table(f"kept-{number}", evaluate))
@@ -88,8 +88,8 @@ def sample_knee(run: Run, knee: Original, space: SampleSpace) -> Sampled:
         if not to_come or stages.KEPT not in set(screened["screening"]):
             break
     training = stages.training_samples([first, *kept], feasibility)
-    evaluated = run.table("kept", lambda: pd.concat(kept, ignore_index=True))
-    last_word = run.table("screened", lambda: _last_word(screened, kept))
+    evaluated = run.table("kept", lambda: pd.concat(kept, ignore_index=True), derived=True)
+    last_word = run.table("screened", lambda: _last_word(screened, kept), derived=True)
     counts = stages.bookkeeping(candidates, first, last_word, evaluated, training)
     if design.gait_samples and not isinstance(knee, TableOriginal):
         with run.timed("f: samples along gait"):

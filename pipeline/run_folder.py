@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+import tomllib
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
@@ -15,15 +17,22 @@ from pipeline.config import dump_config, write_config
 from pipeline.documents import read_document
 from pipeline.execution import Compute, Execution, ExecutionError
 from pipeline.files import write_document, write_json, writing
+from pipeline.made_with import MADE_WITH, read_made_with, write_made_with
 from pipeline.originals.original import Knee, parallel_evaluation
 from pipeline.originals.table_original import Original
 from pipeline.own_folder import RunError as RunError
-from pipeline.own_folder import changed_keys, check_own_folder, locked
+from pipeline.own_folder import changed_keys, check_own_folder, differing_keys, locked
 from pipeline.progress import StageCounter, bar, say
 from pipeline.reports.documents import PathKnots, StageTimes
 from pipeline.schema import Config
 from pipeline.simulation import reference_path, tabulated_path
-from pipeline.store.samples import ChunkStore, chunk_size, read_table, write_table
+from pipeline.store.samples import (
+    ChunkStore,
+    DamagedTableError,
+    chunk_size,
+    read_table,
+    write_table,
+)
 from surrogates.space import ReferencePath
 
 
@@ -82,8 +91,13 @@ class Run(AbstractContextManager["Run"]):
         self._held.enter_context(locked(self.folder, make=True))
         with writing(self.folder / "samples"):
             (self.folder / "samples").mkdir(exist_ok=True)
+        text = dump_config(self.config)
         if resume and stored.exists():
-            changed = changed_keys(stored, dump_config(self.config), "run")
+            changed = changed_keys(stored, text, "run")
+            made = read_made_with(self.folder)
+            if made is not None:
+                # config.toml may have been edited; what the run was begun with was not.
+                changed = differing_keys(made, tomllib.loads(text), "run")
             if changed:
                 raise RunError(
                     f"{self.folder}: begun with another configuration, which differs in "
@@ -93,6 +107,7 @@ class Run(AbstractContextManager["Run"]):
         elif stored.exists():
             self._clear()
         write_config(self.config, stored)
+        write_made_with(self.folder, text)
         self._prepared = True
 
     def _recall_times(self) -> None:
@@ -108,7 +123,7 @@ class Run(AbstractContextManager["Run"]):
             "knee.npz", "path.json", "validation.json", "simulation.parquet", "simulation.json",
             "report.html", "report.json", "run.json", "pressure_maps.npz", "times.json",
             "frames.npz", "wear.npz", "combinations.json", "combinations.parquet",
-            "worn.json", "worn.npz",
+            "worn.json", "worn.npz", MADE_WITH,
         )  # fmt: skip
         for name in names:
             (self.folder / name).unlink(missing_ok=True)
@@ -161,10 +176,27 @@ class Run(AbstractContextManager["Run"]):
 
         return evaluate
 
-    def table(self, name: str, make: Callable[[], pd.DataFrame]) -> pd.DataFrame:
-        """Return a table of the run: the stored one, or made now and stored."""
+    def table(
+        self, name: str, make: Callable[[], pd.DataFrame], *, derived: bool = False
+    ) -> pd.DataFrame:
+        """Return a table of the run: the stored one, or made now and stored.
+
+        Parameters
+        ----------
+        name : str
+            Name of the table.
+        make : callable
+            Makes it.
+        derived : bool
+            Whether making it takes no evaluation, so that a damaged one is made again unasked.
+
+        Raises
+        ------
+        StoreError
+            If the stored table cannot be used.
+        """
         path = self.folder / "samples" / f"{name}.parquet"
-        if not path.exists():
+        if not path.exists() or (derived and _damaged(path)):
             write_table(make(), path)
         ChunkStore(self.folder / "samples" / f"chunks-{name}").clear()
         # What was just made and what a resumed run reads must be the same, types included.
@@ -173,6 +205,17 @@ class Run(AbstractContextManager["Run"]):
     def write_json(self, name: str, content: dict[str, Any]) -> None:
         """Write a JSON document; a reader sees the old file or the whole new one."""
         write_document(self.folder / name, content)
+
+
+def _damaged(path: Path) -> bool:
+    """Return whether a stored table is damaged, and say that it is made again."""
+    try:
+        read_table(path)
+    except DamagedTableError:
+        text = f"{path}: damaged; made again from the other files of the run"
+        warnings.warn(text, stacklevel=2)
+        return True
+    return False
 
 
 def evaluate_stored(
@@ -224,7 +267,11 @@ def read_path(file: Path, knee: Original) -> ReferencePath:
     begun = stored.get("original", knee.digest)
     path = ReferencePath.through(stored["flexion_rad"], stored["coordinates_rad_m"])
     if begun != knee.digest:
-        what = "knee: the surfaces have" if isinstance(knee, Knee) else "table: its rows have"
+        what = (
+            "knee: the surfaces, or thickness_file, have"
+            if isinstance(knee, Knee)
+            else "table: its rows have"
+        )
         raise RunError(
             f"{file.parent}: begun with another {what} changed since under the same names; run it "
             "without --resume or with another --out"

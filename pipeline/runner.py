@@ -15,10 +15,12 @@ import pandas as pd
 import surrogates
 from pipeline import knee_samples, stages
 from pipeline.assessment import assess, prediction_table
+from pipeline.config import dump_config
 from pipeline.domains import learn_domains
 from pipeline.extra_samples import reference_kind, samples_for
 from pipeline.files import writing
 from pipeline.gait import simulate_cycle
+from pipeline.made_with import configuration_digest
 from pipeline.originals.original import Knee
 from pipeline.originals.table_original import (
     Original,
@@ -236,6 +238,7 @@ def _provenance(
             "original": knee.digest,
             "samples": digest(fitted_to),
             "held_out": digest(held_out),
+            "configuration": configuration_digest(dump_config(run.config)),
         },
         "triangles": None
         if isinstance(knee, TableOriginal)

@@ -21,6 +21,7 @@ from dynamics.waveforms import GaitCycle
 from foundation.checks import FloatArray
 from foundation.pose import Pose
 from pipeline.config import ConfigError, data_path
+from pipeline.key_names import in_words_of
 from pipeline.originals.original import Knee
 from pipeline.schema import Config, PathConfig
 from pipeline.simulation_schema import SimulationConfig
@@ -48,6 +49,13 @@ COMPARED = (
 )
 
 
+#: Keys that give what the knee simulator calls otherwise and has limits for.
+_SIMULATOR_KEYS = {
+    "medial_offset": "simulation.medial_offset_mm",
+    "anterior_offset": "simulation.anterior_offset_mm",
+}
+
+
 def build_simulator(config: SimulationConfig, neutral: Pose | ReferencePath) -> KneeSimulator:
     """Return the knee simulator of a configuration.
 
@@ -58,6 +66,11 @@ def build_simulator(config: SimulationConfig, neutral: Pose | ReferencePath) -> 
     neutral : Pose or ReferencePath
         Where the restraint springs are slack.
     """
+    with in_words_of(_SIMULATOR_KEYS):
+        return _simulator(config, neutral)
+
+
+def _simulator(config: SimulationConfig, neutral: Pose | ReferencePath) -> KneeSimulator:
     per_degree = 180.0 / np.pi
     adduction, rotation = config.inertia_kg_m2
     anterior, superior, lateral = config.mass_kg

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
@@ -67,7 +69,12 @@ def in_process(
 
 @cache
 def _end_with(owner: int) -> None:
-    """Let this worker process end when its owner does, even if that was killed."""
+    """Let this worker process end when its owner does, even if that was killed.
+
+    An interrupt, which a terminal sends to all processes, is left to the owner.
+    """
+    with suppress(ValueError):  # not in the main thread
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def watch() -> None:
         while os.getppid() == owner:

@@ -1,22 +1,24 @@
-"""Measure all engines and write docs/peers.md and docs/peers.png: `python -m benchmarks.peers`."""
+"""Measure all engines and write a page and its picture: `python -m benchmarks.peers`.
+
+With `--docs` it replaces docs/peers.md and docs/peers.png.
+"""
 
 from __future__ import annotations
 
 import argparse
-from pathlib import Path
 
 from benchmarks.peers import report, study
-
-_DOCS = Path(__file__).resolve().parents[2] / "docs"
+from benchmarks.pictures import add_target
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="benchmarks.peers", description=__doc__)
-    parser.add_argument("--out", type=Path, default=_DOCS / "peers.md", help="page to write")
+    add_target(parser, "peers.md")
     parser.add_argument(
         "--coarse", action="store_true", help="only the three coarsest meshes, for a quick look"
     )
     arguments = parser.parse_args()
+    arguments.out.parent.mkdir(parents=True, exist_ok=True)
     print("built-in implant")
     implant, apart = study.implant_study(study.EDGES[:3] if arguments.coarse else study.EDGES)
     print("sphere on a plane")

@@ -21,8 +21,8 @@ _MARKS = "os^Dv"
 
 _TEXT = """# Contact engines side by side
 
-Written by `make bench-peers` (its own environment `.venv-peers`; some minutes). One thread;
-{packages}; Python {python}.
+Written by `make bench-peers ARGS=--docs` (its own environment `.venv-peers`; some minutes).
+One thread; {packages}; Python {python}.
 Times differ between machines; the ratios beside them much less.
 
 ![Error over time]({picture})

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from dataclasses import asdict
 
+from foundation.wording import counted
+from pipeline.advice import command_line
 from pipeline.commands.command import Answer, Command, add_config, add_set
 from pipeline.config import find_config
 from pipeline.preparation.checkup import LEVELS, check_study
@@ -24,10 +26,12 @@ def _check(options: argparse.Namespace) -> Answer:
     remarks, figures = check_study(file, tuple(options.overrides), deep=options.deep)
     counts = {level: sum(r.level == level for r in remarks) for level in LEVELS}
     lines = [f"{remark.level}: {remark.about}: {remark.text}" for remark in remarks]
+    doubts = counted(counts["warning"], "warning")
     if counts["error"]:
-        verdict = f"not ready: {counts['error']} errors, {counts['warning']} warnings"
+        verdict = f"not ready: {counted(counts['error'], 'error')}, {doubts}"
     else:
-        verdict = f"ready: {counts['warning']} warnings; next: python -m pipeline run {file}"
+        given = [word for text in options.overrides for word in ("--set", text)]
+        verdict = f"ready: {doubts}; next: {command_line('run', file, *given)}"
     content = {
         "file": str(file),
         "ready": not counts["error"],

@@ -14,6 +14,7 @@ from foundation.errors import InputError
 from foundation.mesh import SIDES, UNITS
 from foundation.mesh_io import EXTENSIONS
 from foundation.triangle_mesh import TriangleMesh
+from pipeline.advice import command_line
 from pipeline.commands.command import Answer, Command
 from pipeline.config import checked_section
 from pipeline.files import write_text
@@ -266,7 +267,7 @@ def _told(config: Path, starter: Starter, guessed: _Guessed) -> Answer:
         lines.append('side: taken as right; a left knee needs side = "left"')
     lines += [
         f"written: {config} ({starter.material}; every key is explained in it)",
-        f"next: python -m pipeline check {config}",
+        f"next: {command_line('check', config)}",
     ]
     content = {
         "file": str(config),

@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from foundation.errors import InputError
+from foundation.wording import counted
 from pipeline.commands.command import Answer, Command, add_folder
 from pipeline.knee_motion import (
     ANGLE_UNITS,
@@ -18,6 +19,7 @@ from pipeline.knee_motion import (
     read_knee_poses,
 )
 from pipeline.loads_along import contact_of, loads_along, run_motion, write_loads, write_motion
+from pipeline.unit_hints import check_some_trusted
 
 
 def _add_columns(command: argparse.ArgumentParser) -> None:
@@ -51,9 +53,11 @@ def _add_loads(command: argparse.ArgumentParser) -> None:
 def _loads(options: argparse.Namespace) -> Answer:
     if options.out.resolve() == options.motion.resolve():
         raise InputError(f"{options.out}: expected another file than the motion, found the same")
-    time, poses = read_knee_poses(options.motion, _columns(options))
+    columns = _columns(options)
+    time, poses = read_knee_poses(options.motion, columns)
     model = contact_of(options.source, original=options.original)
     table, flags = loads_along(model, time, poses)
+    check_some_trusted(model, table, flags, options.motion, columns)
     write_loads(table, options.out)
     content = {
         "file": str(options.out),
@@ -75,7 +79,8 @@ def _loads_text(content: dict[str, Any]) -> str:
     pressure = content["largest_pressure_Pa"]
     told = "" if pressure is None else f", pressure up to {1e-6 * pressure:.1f} MPa"
     lines = [
-        f"{content['rows']} instants: axial force up to {content['largest_axial_force_N']:.0f} N"
+        f"{counted(content['rows'], 'instant')}: axial force up to "
+        f"{content['largest_axial_force_N']:.0f} N"
         f"{told}",
         f"flagged instants: {content['flagged']} of {content['rows']}",
     ]
@@ -100,7 +105,7 @@ def _motion(options: argparse.Namespace) -> Answer:
     table = run_motion(options.folder, options.model, _columns(options))
     write_motion(table, options.out)
     content = {"file": str(options.out), "rows": len(table.time), "columns": list(table.names)}
-    return Answer(f"{content['rows']} instants\nmotion: {options.out}", content)
+    return Answer(f"{counted(content['rows'], 'instant')}\nmotion: {options.out}", content)
 
 
 LOADS = Command(

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from foundation.checks import FloatArray
 from foundation.compartments import find_compartments
@@ -28,6 +29,8 @@ from foundation.statics import StaticsError, pose_at_load
 from foundation.thickness import measured_thickness, spring_normals
 from pipeline.config import data_path
 from pipeline.execution import Compute, Execution
+from pipeline.key_names import in_words_of
+from pipeline.originals.mesh_files import same_mesh, told_same
 from pipeline.schema import (
     THICKNESS_RANGE,
     Config,
@@ -37,6 +40,15 @@ from pipeline.schema import (
     MeshConfig,
 )
 from pipeline.store.samples import FAILED, OK, poses_of
+
+#: Keys that give what the classes of the implant call otherwise.
+_IMPLANT_KEYS = {
+    "dish sagittal_radius": "knee.implant.dish_sagittal_radius_mm",
+    "dish coronal_radius": "knee.implant.dish_coronal_radius_mm",
+    "dish half_length": "knee.implant.dish_half_length_mm",
+    **{f"condyle {arc}_radius": "knee.implant.radius_mm" for arc in ("posterior", "distal")},
+    "condyle anterior_radius": "knee.implant.radius_mm",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,40 +88,58 @@ def build_knee(config: Config) -> Knee:
     contact = config.contact
     if knee.source == "builtin":
         implant = build_implant(knee.implant)
-        femur, _, _ = implant.tessellate(1e-3 * knee.implant.femur_edge_mm)
-        _, tibia, labels = implant.tessellate(1e-3 * knee.implant.edge_mm)
+        with in_words_of({"edge_length": "knee.implant.femur_edge_mm"}):
+            femur, _, _ = implant.tessellate(1e-3 * knee.implant.femur_edge_mm)
+        with in_words_of({"edge_length": "knee.implant.edge_mm"}):
+            _, tibia, labels = implant.tessellate(1e-3 * knee.implant.edge_mm)
         measured: FloatArray | None = implant.thickness(tibia.vertices, spring_normals(tibia))
     else:
         femur = _load(knee.femur, knee.side, "femur", "femur")
         tibia = _load(knee.tibia, knee.side, "tibia", "tibia")
-        split = knee.split_lateral_mm
-        labels = find_compartments(tibia, None if split is None else 1e-3 * split)
+        if same_mesh(femur, tibia):
+            raise InputError(f"[knee] {told_same(femur, tibia)}")
+        labels = compartments_of(tibia, knee.split_lateral_mm)
         measured = _measured(config, tibia)
     law = build_law(contact, len(tibia.vertices), measured)
-    model = ElasticFoundation(
-        femur,
-        tibia,
-        law,
-        surface=contact.surface,
-        conservative=contact.conservative,
-        compartments=labels,
-        search_depth=1e-3 * contact.search_depth_mm,
-    )
+    with in_words_of({"search_depth": "contact.search_depth_mm"}):
+        model = ElasticFoundation(
+            femur,
+            tibia,
+            law,
+            surface=contact.surface,
+            conservative=contact.conservative,
+            compartments=labels,
+            search_depth=1e-3 * contact.search_depth_mm,
+        )
     return Knee(model, _start(model), _digest(model))
 
 
 def build_implant(config: ImplantConfig) -> CondylarImplant:
     """Return the built-in implant of a configuration."""
-    dish = Dish(
-        sagittal_radius=1e-3 * config.dish_sagittal_radius_mm,
-        coronal_radius=1e-3 * config.dish_coronal_radius_mm,
-        half_length=1e-3 * config.dish_half_length_mm,
-    )
-    if config.condyles == "single_radius":
-        return CondylarImplant.single_radius(
-            1e-3 * config.radius_mm, medial_dish=dish, lateral_dish=dish
+    with in_words_of(_IMPLANT_KEYS):
+        dish = Dish(
+            sagittal_radius=1e-3 * config.dish_sagittal_radius_mm,
+            coronal_radius=1e-3 * config.dish_coronal_radius_mm,
+            half_length=1e-3 * config.dish_half_length_mm,
         )
-    return CondylarImplant(medial_dish=dish, lateral_dish=dish)
+        if config.condyles == "single_radius":
+            return CondylarImplant.single_radius(
+                1e-3 * config.radius_mm, medial_dish=dish, lateral_dish=dish
+            )
+        return CondylarImplant(medial_dish=dish, lateral_dish=dish)
+
+
+def compartments_of(tibia: TriangleMesh, split_lateral_mm: float | None) -> NDArray[np.int8]:
+    """Return the compartment of each tibial triangle, given where they part [mm] or finding it.
+
+    Raises
+    ------
+    InputError
+        If a compartment has no triangle, or none is found; the message names the key.
+    """
+    split = None if split_lateral_mm is None else 1e-3 * split_lateral_mm
+    with in_words_of({"split_z": "knee.split_lateral_mm"}):
+        return find_compartments(tibia, split)
 
 
 def _load(mesh: MeshConfig | None, side: str, section: str, body: str) -> TriangleMesh:

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 
 from foundation.loads import COMPARTMENTS, LOAD_COLUMNS, QUANTITY_COLUMNS, WRENCH_COLUMNS
+from pipeline.key_names import renamed
 from pipeline.originals.pose_load_checks import (
     CONTACT_PART,
     TableError,
@@ -94,7 +95,18 @@ def read_pose_loads(path: Path, side: str = "right") -> PoseLoads:
         If it cannot be read, lacks a column, or holds what no knee's table can.
     """
     raw = _read(path)
-    values, ignored = _in_si(path, raw)
+    values, ignored, given_as = _in_si(path, raw)
+    try:
+        return _checked(path, raw, values, ignored, side)
+    except TableError as error:
+        # Not as they are called inside, but as in the file.
+        raise TableError(renamed(str(error), given_as)) from error
+
+
+def _checked(
+    path: Path, raw: pd.DataFrame, values: dict[str, pd.Series], ignored: tuple[str, ...], side: str
+) -> PoseLoads:
+    """Return the usable rows of a table whose known columns are in SI units."""
     parts = _by_compartment(path, raw, values)
     table = pd.concat(parts, ignore_index=True)
     answered = table["status"] != FAILED
@@ -162,13 +174,15 @@ def _no_table(path: Path, error: Exception) -> TableError:
     return TableError(f"{path}: expected a table (CSV or .parquet), found: {told}")
 
 
-def _in_si(path: Path, raw: pd.DataFrame) -> tuple[dict[str, pd.Series], tuple[str, ...]]:
-    """Return the known columns by their names in SI units, and the names of the others."""
+def _in_si(
+    path: Path, raw: pd.DataFrame
+) -> tuple[dict[str, pd.Series], tuple[str, ...], dict[str, str]]:
+    """Return the known columns by their names in SI units, the names of the others, and theirs."""
     known = {name.rpartition("_")[0]: name for name in (*POSE_COLUMNS, *LOAD_COLUMNS)}
     for part in COMPARTMENTS:
         known |= {f"{part}_{q}": f"{part}_{known[q]}" for q in list(known) if known[q] in _LOADS}
     values: dict[str, pd.Series] = {}
-    ignored = []
+    ignored, given_as = [], {}
     for column in raw.columns:
         unit = unit_of(column)
         quantity = column if unit is None else unit.quantity
@@ -188,8 +202,9 @@ def _in_si(path: Path, raw: pd.DataFrame) -> tuple[dict[str, pd.Series], tuple[s
             )
         if name in values:
             raise TableError(f"{path}: expected {name} once, found it twice, at last as {column!r}")
+        given_as[name] = str(column)
         values[name] = unit.factor * _numbers(path, raw[column])
-    return values, tuple(name for name in ignored if name not in _OWN)
+    return values, tuple(name for name in ignored if name not in _OWN), given_as
 
 
 _LOADS = frozenset(LOAD_COLUMNS)

@@ -15,6 +15,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from foundation.errors import InputError
+from foundation.wording import counted
 from pipeline.config import ConfigError, explanations, load_config, read_tree, tuples_of
 from pipeline.originals.original import Knee
 from pipeline.originals.table_original import build_original, completed
@@ -131,7 +132,7 @@ def _check_knee(config: Config, *, deep: bool) -> tuple[list[Remark], dict[str, 
         rows = original.table.rows
         for name, own in rows.groupby("compartment"):
             remarks += check_bounds(complete, loads_of(own), str(name))
-        text = f"{complete.original.file}: {len(rows)} rows can be used"
+        text = f"{complete.original.file}: {counted(len(rows), 'row')} can be used"
         return [*remarks, Remark("note", about, text)], {}
     more, figures = check_domain(config, original, deep=deep)
     return remarks + more, figures

@@ -11,13 +11,15 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import ValidationError
 
-from foundation.checks import check_number
-from foundation.compartments import LATERAL, MEDIAL, find_compartments
+from foundation.compartments import LATERAL, MEDIAL
 from foundation.errors import InputError
 from foundation.mesh import SIDES, load_mesh
 from foundation.mesh_checks import check_mesh
-from foundation.triangle_mesh import MeshError, TriangleMesh
-from pipeline.config import data_path, tuples_of
+from foundation.triangle_mesh import TriangleMesh
+from foundation.wording import counted
+from pipeline.config import data_path, independent_path, tuples_of
+from pipeline.originals.mesh_files import same_mesh, told_same
+from pipeline.originals.original import compartments_of
 from pipeline.preparation.mesh_guess import faces_backwards, lateral_is_longer, side_in_name
 from pipeline.schema import MeshConfig
 
@@ -70,7 +72,8 @@ def check_meshes(knee: Mapping[str, Any], base: Path) -> list[Remark]:
         except ValidationError:  # a wrong key is told with those of the others
             continue
         about = f"[knee.{section}]"
-        file = data_path(mesh.file, base)
+        # Named as a run names it, so that what both say of it is known to be the same.
+        file = data_path(independent_path(mesh.file, base), Path())
         named = side_in_name(file)
         if named is not None and side in SIDES and named != side:
             text = f'{file}: its name tells a {named} knee, side says {side}; give side = "{named}"'
@@ -79,6 +82,9 @@ def check_meshes(knee: Mapping[str, Any], base: Path) -> list[Remark]:
         if found is not None:
             meshes[section] = found
     if {"femur", "tibia"} <= meshes.keys():
+        if same_mesh(meshes["femur"], meshes["tibia"]):
+            text = told_same(meshes["femur"], meshes["tibia"])
+            return [*remarks, Remark("error", "[knee]", text)]
         remarks += _check_pair(meshes["femur"], meshes["tibia"], knee.get("split_lateral_mm"))
     return remarks
 
@@ -103,7 +109,8 @@ def _read(
         return None
     size = 1e3 * np.ptp(found.vertices, axis=0)
     text = (
-        f"{file}: {len(found.faces)} triangles with edges of {1e3 * edge_length(found):.2g} mm, "
+        f"{file}: {counted(len(found.faces), 'triangle')} with edges of "
+        f"{1e3 * edge_length(found):.2g} mm, "
         f"{size[0]:.0f} mm long, {size[2]:.0f} mm wide, {size[1]:.0f} mm high"
     )
     remarks.append(Remark("note", about, text))
@@ -144,12 +151,9 @@ def _check_pair(femur: TriangleMesh, tibia: TriangleMesh, split: Any) -> list[Re
 def _check_compartments(tibia: TriangleMesh, split: Any) -> list[Remark]:
     remarks: list[Remark] = []
     try:
-        middle = None if split is None else 1e-3 * check_number("split_lateral_mm", split)
-        labels = find_compartments(tibia, middle)
+        labels = compartments_of(tibia, split)
     except InputError as error:
-        unsplit = isinstance(error, MeshError) and split is None
-        text = f"{error}" + "; the key is split_lateral_mm, in mm" * unsplit
-        return [*remarks, Remark("error", "knee.split_lateral_mm", text)]
+        return [*remarks, Remark("error", "knee.split_lateral_mm", str(error))]
     areas = [1e6 * float(tibia.areas[labels == part].sum()) for part in (MEDIAL, LATERAL)]
     border = 0.5e3 * (
         float(tibia.centroids[labels == MEDIAL, 2].max())

@@ -114,6 +114,7 @@ def _row(row: dict[str, Any]) -> dict[str, Any]:
         **head,
         **figures,
         "met": met(figures),
+        "above": above(figures),
         "loads": loads,
         "wear": wear,
         "cost": _cost(row["statistics"]),
@@ -168,6 +169,25 @@ def met(figures: dict[str, Any]) -> dict[str, bool]:
         <= BARS["peak_pressure_percent"],
         "wear": wear is None or abs(wear) <= BARS["wear_percent"],
     }
+
+
+def above(figures: dict[str, Any]) -> list[str]:
+    """Return the columns of the accuracy table whose own figure misses its bar.
+
+    A position has two figures, of which one has to keep its bar: both are above or neither is.
+    """
+    kept = met(figures)
+    pressures = ("peak_difference_percent", "peak_pressure_percent")
+    limit = BARS["peak_pressure_percent"]
+    missed = [name for name in pressures if abs(figures[name]) > limit]
+    for bar, columns in (
+        ("loads", ("load_percent",)),
+        ("anterior", ("anterior_um", "anterior_percent")),
+        ("rotation", ("rotation_deg", "rotation_percent")),
+        ("wear", ("wear_percent",)),
+    ):
+        missed += [name for name in columns if not kept[bar] and figures[name] is not None]
+    return missed
 
 
 def wear_rows(volumes: dict[str, list[float]], density: float | None = None) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from pipeline.documents import (
     read_document,
 )
 from pipeline.frames import Frames, WearOfCycle
+from pipeline.made_with import check_configuration
 from pipeline.reports.combinations_document import Combinations
 from pipeline.reports.documents import (
     MODELS,
@@ -151,11 +152,14 @@ def read_run(folder: Path) -> RunFiles:
     ------
     ReportError
         If a file is missing or damaged; the message names it and says what to do.
+    RunError
+        If `config.toml` was changed since the run was made.
     """
     if not folder.is_dir():
         raise ReportError(f"{folder}: no such run directory; make it with `{make_again(folder)}`")
     samples = folder / "samples"
-    config = _config(folder / "config.toml")
+    # Of keys that change no number, too, the page tells those that the run was made with.
+    config = check_configuration(folder) or _config(folder / "config.toml")
     modelled = config["original"]["kind"] == "model"
     files = RunFiles(
         config=config,

@@ -10,6 +10,7 @@ import math
 from pathlib import Path
 from typing import Any
 
+from foundation.wording import counted
 from pipeline.files import plain, write_document, write_text
 from pipeline.reports import tables
 from pipeline.reports.combinations import combinations_content, frames_content, wear_content
@@ -199,7 +200,11 @@ def _notes(
         text = f"{failed} of {total['first'] + total['evaluated']} evaluations have no answer"
         notes.append({"where": "training samples", "text": text})
     if validation["failed"]:
-        text = f"{validation['failed']} held-out evaluations have no answer"
+        text = counted(
+            validation["failed"],
+            "held-out evaluation has no answer",
+            "held-out evaluations have no answer",
+        )
         notes.append({"where": "held-out samples", "text": text})
     if validation["too_narrow"]:
         text = f"too narrow, covering less than 90 %: {', '.join(validation['too_narrow'])}"

@@ -13,7 +13,9 @@ import pandas as pd
 from scipy.io import savemat
 
 from foundation.errors import InputError
+from foundation.wording import counted
 from pipeline.files import plain, replacing
+from pipeline.made_with import check_configuration
 from pipeline.store.sample_schema import PEOPLE, UNITS, described, unit_of
 from pipeline.store.samples import FAILED, OK, StoreError, read_table, state_of, write_table
 
@@ -36,8 +38,11 @@ def tables_of(source: Path, wanted: Sequence[str] = ()) -> dict[str, Path]:
     ------
     StoreError
         If there is no table, or none of a wanted name.
+    RunError
+        If `config.toml` of the run directory was changed since the run was made.
     """
     if source.is_dir():
+        check_configuration(source)
         files = [*sorted((source / "samples").glob("*.parquet")), *sorted(source.glob("*.parquet"))]
     else:
         files = [source] if source.is_file() and source.suffix == ".parquet" else []
@@ -119,7 +124,7 @@ def summary_text(rows: Sequence[dict[str, Any]]) -> str:
             lines.append(f"{head}{row['checksum']}")
             continue
         counts = "" if row["ok"] is None else f", {row['ok']} ok, {row['failed']} failed"
-        lines.append(f"{head}{row['rows']} rows{counts}; checksum: {row['checksum']}")
+        lines.append(f"{head}{counted(row['rows'], 'row')}{counts}; checksum: {row['checksum']}")
         lines += [f"  {count} x {reason}" for reason, count in row["reasons"].items()]
         for column in row["columns"]:
             span = (

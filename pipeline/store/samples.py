@@ -43,6 +43,10 @@ class StoreError(InputError):
     """A sample file that cannot be used."""
 
 
+class DamagedTableError(StoreError):
+    """A sample file whose content is not what was written."""
+
+
 def poses_of(table: pd.DataFrame) -> FloatArray:
     """Return the poses of a table, (N, 6) [rad, m]."""
     return np.ascontiguousarray(table[list(POSE_COLUMNS)].to_numpy(dtype=np.float64))
@@ -175,8 +179,8 @@ def notes_of(table: pa.Table) -> dict[str, str]:
     return {key.decode(): value.decode() for key, value in (table.schema.metadata or {}).items()}
 
 
-def _damaged(path: Path, what: str) -> StoreError:
-    return StoreError(
+def _damaged(path: Path, what: str) -> DamagedTableError:
+    return DamagedTableError(
         f"{path}: expected a whole table of samples, found it damaged ({what}); delete it and go "
         "on with `run ... --resume`, which computes it again"
     )

@@ -15,10 +15,13 @@ from pydantic import ValidationError
 
 from dynamics.waveform_tables import LEVEL_WALKING
 from foundation.checks import FloatArray
+from foundation.wording import counted
+from pipeline.advice import command_line
 from pipeline.config import ConfigError, explain, load_config, load_section
 from pipeline.documents import read_document
 from pipeline.execution import Execution
 from pipeline.files import replacing, write_document, write_json, write_text
+from pipeline.made_with import check_configuration
 from pipeline.own_folder import RunError, changed_keys, check_own_folder, locked
 from pipeline.progress import bar, say
 from pipeline.reports.documents import StudyInputs
@@ -91,22 +94,24 @@ def task_at(
     Raises
     ------
     RunError
-        If the run directory is missing or its run has not ended.
+        If the run directory is missing, its run has not ended, or its `config.toml` was changed
+        since the run was made.
     ConfigError
         If a replaced key of [simulation] cannot be used.
     """
     if not folder.is_dir():
         raise RunError(
             f"{key}: {folder}: no such run directory; make it with "
-            "`python -m pipeline run CONFIG` or name another"
+            f"`{command_line('run', 'CONFIG', '--out', folder)}` or name another"
         )
     missing = [name for name in _NEEDED if not (folder / name).is_file()]
     if missing:
         raise RunError(
             f"{key}: {folder}: the run has not ended, {missing[0]} is missing; go on with "
-            "`python -m pipeline run CONFIG --resume`"
+            f"`{command_line('run', 'CONFIG', '--out', folder, '--resume')}`"
         )
     simulation = load_config(folder / "config.toml").simulation
+    check_configuration(folder)
     return Task.of(folder, model, replaced(simulation, changes), outside)
 
 
@@ -206,7 +211,7 @@ def _runs(
         compute = execution.chunks(partial(run_rows, task))
         # Chunks are known by a digest of the table: the source keeps those of others apart.
         marked = table.assign(source=task.source)
-        say(f"{study.name}: {len(table)} runs", quiet=quiet)
+        say(f"{study.name}: {counted(len(table), 'run')}", quiet=quiet)
         with bar(len(table), "run", study.name, quiet=quiet) as shown:
             done = evaluate_stored(store, marked, size, compute, shown)
         _write_waves(folder / "waveforms.npz", done, percent)
@@ -227,8 +232,8 @@ def _write_waves(path: Path, table: pd.DataFrame, percent: FloatArray) -> None:
 def told(summary: dict[str, Any], folder: Path) -> str:
     """Return a study in a few lines."""
     lines = [
-        f"{summary['runs']} runs, {summary['failed']} failed, {summary['flagged']} left the "
-        f"trained domain; {summary['seconds']:.1f} s"
+        f"{counted(summary['runs'], 'run')}, {summary['failed']} failed, "
+        f"{summary['flagged']} left the trained domain; {summary['seconds']:.1f} s"
     ]
     for name in KEY_OUTPUTS:
         found = summary["outputs"][name]

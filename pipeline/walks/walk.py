@@ -11,6 +11,7 @@ import pandas as pd
 import tomli_w
 
 from dynamics.result import SimulationResult
+from foundation.wording import counted
 from pipeline.config import independent_path, load_config, load_section
 from pipeline.files import replacing, write_document, write_text
 from pipeline.own_folder import check_own_folder, locked
@@ -126,7 +127,7 @@ def told(summary: dict[str, Any], folder: Path) -> str:
             f"simulated: AP range {cycle['anterior_range_mm']:.2f} mm, rotation range "
             f"{cycle['rotation_range_deg']:.2f} deg, peak pressure "
             f"{max(cycle['medial_peak_pressure_MPa'], cycle['lateral_peak_pressure_MPa']):.1f} MPa"
-            f", {len(summary['flags'])} flags; {summary['seconds']:.1f} s",
+            f", {counted(len(summary['flags']), 'flag')}; {summary['seconds']:.1f} s",
             f"page: {folder / 'walk.html'}",
         ]
     )

@@ -26,6 +26,7 @@ from pipeline.combinations import COMBINATIONS, LOADS, TABLE_COLUMNS, compare_co
 from pipeline.frames import Frames, WearOfCycle, thinned, write_arrays
 from pipeline.reports import cycle_figures
 from pipeline.reports.combinations import (
+    above,
     combinations_content,
     load_rows,
     met,
@@ -252,6 +253,29 @@ class TestBars:
     )
     def test_share_of_the_range_is_enough(self, change: dict[str, float | None]) -> None:
         assert all(met(GOOD | change).values())
+
+    @pytest.mark.parametrize(
+        ("change", "columns"),
+        [
+            ({}, set()),
+            (
+                {"peak_difference_percent": -0.43, "peak_pressure_percent": 1.2},
+                {"peak_pressure_percent"},
+            ),
+            (
+                {"peak_difference_percent": -1.2, "peak_pressure_percent": 0.43},
+                {"peak_difference_percent"},
+            ),
+            ({"anterior_um": 90.0, "anterior_percent": 0.99}, set()),
+            ({"anterior_um": 90.0, "anterior_percent": 1.1}, {"anterior_um", "anterior_percent"}),
+            ({"rotation_deg": 0.9, "rotation_percent": None}, {"rotation_deg"}),
+            ({"load_percent": 0.6, "wear_percent": -0.6}, {"load_percent", "wear_percent"}),
+        ],
+    )
+    def test_each_cell_is_marked_by_its_own_figure(
+        self, change: dict[str, float | None], columns: set[str]
+    ) -> None:
+        assert set(above(GOOD | change)) == columns
 
     def test_small_load_is_shown_but_not_judged(self) -> None:
         loads = {name: {"rms": 1.0, "peak": 100.0} for name in LOADS}
@@ -546,6 +570,24 @@ class TestReport:
         last = table.rstrip().rsplit("<tr>", 1)[1]
         assert last.count("<b>") == 9
         assert "flexion +10 %: surrogate: beyond" in part
+
+    @pytest.mark.usefixtures("undrawn")
+    def test_only_the_pressure_above_its_bar_is_marked(
+        self, make_run: MakeRun, tmp_path: Path
+    ) -> None:
+        run = write_cycle(make_run(tmp_path))
+        stored = json.loads((run / "combinations.json").read_text())
+        for figures in stored["combinations"][0]["pressure"].values():
+            figures |= {"peak": 1e7, "surrogate_peak": 0.9957e7, "rms": 1.2e5}
+        (run / "combinations.json").write_text(json.dumps(stored))
+        write_report(run)
+        page = (run / "report.html").read_text(encoding="utf-8")
+        first = section(page, "combinations").split("<tbody>")[1].split("</tr>")[0]
+        cells = first.split("<td")[1:]
+        marked = [k for k, cell in enumerate(cells) if "above" in cell]
+        assert marked == [8]
+        assert "0.43" in cells[7]
+        assert "1.2" in cells[8]
 
     def test_bars_are_stated(self, html: str) -> None:
         part = section(html, "combinations")

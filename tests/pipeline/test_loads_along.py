@@ -129,6 +129,65 @@ def test_command_names_and_counts_what_is_flagged(tiny_run, cycle, tmp_path, cap
     assert np.flatnonzero(read_motion_table(out).column("flagged")).tolist() == [2, 5]
 
 
+@pytest.mark.parametrize("model", [(), ("--original",)])
+def test_motion_outside_at_every_instant_is_an_error_that_names_the_unit(
+    tiny_run, cycle, tmp_path, capsys, model
+):
+    """Metres that are said to be millimetres: the femur stands 30 mm deep in the insert."""
+    names = dict(zip(POSE_COLUMNS, "farxyz", strict=True))
+    cycle[["time_s", *POSE_COLUMNS]].rename(columns=names).to_csv(tmp_path / "a.csv", index=False)
+    out = tmp_path / "b.sto"
+    columns = "flexion=f,adduction=a,rotation=r,anterior=x,superior=y,lateral=z"
+    given = ["loads", str(tiny_run), str(tmp_path / "a.csv"), "--out", str(out), *model]
+    given += ["--columns", columns, "--angle-unit", "rad"]
+    assert main([*given, "--length-unit", "mm"]) == 2
+    error = capsys.readouterr().err
+    assert f"found all {len(cycle)} instants outside" in error
+    assert "check the unit of x, y, z: try `--length-unit m`" in error
+    assert not out.exists()
+    assert main([*given, "--length-unit", "m"]) == 0
+
+
+def test_degrees_that_are_read_as_radians_are_told(tiny_run, cycle, tmp_path, capsys):
+    """Few degrees of flexion, which could be radians."""
+    table = cycle[["time_s", *POSE_COLUMNS]].copy()
+    table["flexion_rad"] = np.radians(np.linspace(3.0, 6.0, len(table)))
+    names = dict(zip(POSE_COLUMNS, "farxyz", strict=True))
+    table = table.rename(columns=names)
+    path = surrogates.load(tiny_run / "knee.npz").spaces[0].path
+    table[["a", "r", "x", "y", "z"]] = path.poses(table["f"].to_numpy())[:, 1:]
+    table[["f", "a", "r"]] = np.degrees(table[["f", "a", "r"]])
+    table.to_csv(tmp_path / "a.csv", index=False)
+    columns = "flexion=f,adduction=a,rotation=r,anterior=x,superior=y,lateral=z"
+    given = ["loads", str(tiny_run), str(tmp_path / "a.csv"), "--out", str(tmp_path / "b.csv")]
+    assert main([*given, "--columns", columns, "--angle-unit", "rad"]) == 2
+    error = capsys.readouterr().err
+    assert "check the unit of f, a, r: try `--angle-unit deg`" in error
+
+
+def test_columns_whose_name_tells_a_wrong_unit_are_named(tiny_run, cycle, tmp_path, capsys):
+    table = cycle[["time_s", *POSE_COLUMNS]].rename(
+        columns={name: name.replace("_m", "_mm") for name in POSE_COLUMNS}
+    )
+    table.to_csv(tmp_path / "a.csv", index=False)
+    columns = ",".join(f"{name.rpartition('_')[0]}={name}" for name in table.columns[1:])
+    given = ["loads", str(tiny_run), str(tmp_path / "a.csv"), "--out", str(tmp_path / "b.csv")]
+    assert main([*given, "--columns", columns]) == 2
+    error = capsys.readouterr().err
+    assert "anterior_mm, superior_mm, lateral_mm seem to be in m, read as mm" in error
+
+
+def test_motion_of_another_knee_tells_what_was_read(tiny_run, cycle, tmp_path, capsys):
+    table = cycle[["time_s", *POSE_COLUMNS]].copy()
+    table["anterior_m"] += 0.3
+    table.to_csv(tmp_path / "a.csv", index=False)
+    given = ["loads", str(tiny_run), str(tmp_path / "a.csv"), "--out", str(tmp_path / "b.csv")]
+    assert main(given) == 2
+    error = capsys.readouterr().err
+    assert "check units, signs and frames" in error
+    assert "anterior 29" in error or "anterior 30" in error
+
+
 def test_original_model_answers_as_in_its_simulation(tiny_run, tmp_path):
     table = read_table(tiny_run / "simulation.parquet")
     original = table[table["model"] == "original"].iloc[::5]

@@ -10,6 +10,7 @@ import tomllib
 from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from studies import ROOT, SMOKE, TABLES, TINY, assert_same_run, run_command, surrogate_arrays
 
@@ -25,6 +26,7 @@ FILES = {
     "config.toml",
     "frames.npz",
     "knee.npz",
+    "made_with.json",
     "path.json",
     "pressure_maps.npz",
     "report.html",
@@ -140,6 +142,33 @@ def test_finished_run_resumes_to_itself(tiny_run, run_copy):
     assert not (run_copy / "samples" / "chunks-kept-2").exists()
 
 
+@pytest.mark.usefixtures("unsimulated")
+def test_damaged_tables_that_take_no_evaluation_are_made_again(tiny_run, run_copy, capsys):
+    names = ("candidates", "screened-1", "screened-2", "screened", "kept")
+    for name in names:
+        path = run_copy / "samples" / f"{name}.parquet"
+        path.write_bytes(path.read_bytes()[:200])
+    (run_copy / "knee.npz").write_bytes(b"no surrogate")
+    before = (run_copy / "samples" / "kept-2.parquet").read_bytes()
+    assert resume(run_copy) == 0
+    told = capsys.readouterr().err
+    for name in names:
+        assert f"{name}.parquet: damaged; made again" in told
+    assert (run_copy / "samples" / "kept-2.parquet").read_bytes() == before
+    assert_same_run(run_copy, tiny_run)
+
+
+def test_table_of_a_later_version_is_not_made_again(run_copy, capsys):
+    path = run_copy / "samples" / "kept.parquet"
+    table = pq.read_table(path)
+    later = table.replace_schema_metadata({**table.schema.metadata, b"version": b"99"})
+    pq.write_table(later, path)
+    before = path.read_bytes()
+    assert resume(run_copy) == 2
+    assert "kept.parquet" in capsys.readouterr().err
+    assert path.read_bytes() == before
+
+
 def test_resume_with_another_config_names_the_keys(run_copy, capsys):
     before = (run_copy / "config.toml").read_bytes()
     assert resume(run_copy, "contact.poissons_ratio=0.4", "design.first=50") == 2
@@ -170,7 +199,12 @@ def test_resume_with_other_surfaces_is_refused(run_copy, capsys):
 def test_new_run_replaces_the_files_of_an_earlier_one_and_no_others(run_copy):
     (run_copy / "notes.txt").write_text("mine")
     Run(load_config(SMOKE, TINY), run_copy).prepare(resume=False)
-    assert {p.name for p in run_copy.iterdir()} == {"config.toml", "notes.txt", "samples"}
+    assert {p.name for p in run_copy.iterdir()} == {
+        "config.toml",
+        "made_with.json",
+        "notes.txt",
+        "samples",
+    }
     assert not list((run_copy / "samples").iterdir())
 
 
@@ -182,7 +216,7 @@ def test_foreign_folder_is_refused(tmp_path):
 
 def test_empty_folder_is_taken(tmp_path):
     Run(load_config(SMOKE, TINY), tmp_path).prepare(resume=True)
-    assert {p.name for p in tmp_path.iterdir()} == {"config.toml", "samples"}
+    assert {p.name for p in tmp_path.iterdir()} == {"config.toml", "made_with.json", "samples"}
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])

@@ -10,7 +10,7 @@ from pipeline.files import DOCUMENT_VERSION, check_version, write_document
 from pipeline.reports.inputs import ReportError
 from pipeline.reports.report import write_report
 
-DOCUMENTS = ("run", "path", "validation", "simulation", "combinations", "report")
+DOCUMENTS = ("run", "made_with", "path", "validation", "simulation", "combinations", "report")
 
 
 def test_document_is_headed_by_format_and_version(tmp_path):

@@ -1,0 +1,73 @@
+"""Ctrl-C: one line and status 130, from the command alone and not from its workers."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from studies import ROOT, TINY, run_command
+
+LIMIT = 240.0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no process groups of a terminal")
+@pytest.mark.parametrize("after", [0.0, 0.3, 1.5])
+def test_interrupt_of_all_processes_is_one_line(tmp_path, after):
+    """A terminal sends the interrupt to the workers, too; here while they start and work."""
+    folder = tmp_path / "run"
+    command = run_command(folder, *TINY, "run.workers=2", "run.chunk=1")
+    command.remove("--quiet")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pipeline", *command],
+        cwd=ROOT,
+        env=os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        told = []
+        for line in process.stderr:
+            told.append(line)
+            if "b: first evaluations" in line:
+                break
+        assert "b: first evaluations" in told[-1], "".join(told)
+        time.sleep(after)
+        os.killpg(process.pid, signal.SIGINT)
+        _, rest = process.communicate(timeout=LIMIT)
+    finally:
+        process.kill()
+    assert process.returncode == 130
+    # Beside what tells of progress.
+    lines = [line for line in rest.splitlines() if not line.startswith(("[", "compil"))]
+    assert lines == ["error: interrupted; go on with --resume"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no process groups of a terminal")
+def test_interrupt_while_the_program_is_loaded_is_one_line():
+    process = subprocess.Popen(
+        [sys.executable, "-X", "importtime", "-m", "pipeline", "schema"],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        for line in process.stderr:
+            if line.split("|")[-1].strip() == "numpy":
+                break
+        os.killpg(process.pid, signal.SIGINT)
+        _, rest = process.communicate(timeout=LIMIT)
+    finally:
+        process.kill()
+    assert process.returncode == 130
+    assert [line for line in rest.splitlines() if not line.startswith("import time:")] == [
+        "error: interrupted"
+    ]
