@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from scipy.optimize import brentq
 
 from dynamics.waveform_tables import LEVEL_WALKING, load_gait_cycle
 from foundation import ElasticFoundation, Pose, TriangleMesh, load_mesh
+from pipeline.config import data_path
 
 _PLAIN = ("x", "y", "z")
 _TURNED = ("-x", "y", "-z")  # x posterior, z medial
@@ -32,7 +32,7 @@ _DWELL_DEG, _DWELL_MM = (0.0, 15.0, 30.0, 45.0, 60.0), (6.4, 5.7, 3.1, 0.3, -2.4
 
 def data_folder() -> Path:
     """Return the folder of the real knees, which may be missing."""
-    return Path(os.environ.get("KNEE_DATA", "../shared/data"))
+    return data_path("$KNEE_DATA", Path())
 
 
 def load_knee(name: str) -> tuple[TriangleMesh, TriangleMesh] | None:

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
+from benchmarks.knees import data_folder
 from benchmarks.surface_candidates import candidates, distance_to, points_of
 from benchmarks.surface_shapes import exact_shapes
 from benchmarks.timing import seconds, table
@@ -141,7 +141,7 @@ _FILES = (
 
 
 def _load(file: str) -> TriangleMesh | None:
-    path = Path(os.environ.get("KNEE_DATA", "../shared/data")) / file
+    path = data_folder() / file
     axes = ("-x", "y", "-z") if file.startswith(_IMPLANT) else ("x", "y", "z")
     return load_mesh(path, axes=axes) if path.is_file() else None
 

@@ -42,8 +42,13 @@ def check_scales(x_scale: FloatArray, y_scale: FloatArray) -> None:
 
 
 def positive_or_one(scale: FloatArray, level: FloatArray) -> FloatArray:
-    """Return `scale` with ones where it is no more than rounding of `level` (constant columns)."""
-    tiny = 8.0 * np.finfo(float).eps * np.abs(level)
+    """Return `scale` with ones where it is no more than rounding of `level` (constant columns).
+
+    What is constant in exact arithmetic scatters by some ten roundings when it has been computed,
+    and by how many depends on the machine: such a column must not count as varying on one machine
+    and as constant on another.
+    """
+    tiny = 64.0 * np.finfo(float).eps * np.abs(level)
     return np.where(scale > tiny, scale, 1.0)
 
 

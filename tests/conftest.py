@@ -1,6 +1,7 @@
 """Fixtures and settings of the whole suite."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,10 +16,22 @@ settings.register_profile("ci", deadline=None, derandomize=True, print_blob=True
 settings.load_profile("ci" if os.environ.get("CI") else "local")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def data_folder() -> Iterator[Path]:
+    """Return the folder of the third-party meshes and references, which may be missing.
+
+    `$KNEE_DATA` names that folder while the tests run: configurations and programs that a test
+    starts read the same files, whatever their working directory is.
+    """
+    folder = Path(os.environ.get("KNEE_DATA") or ROOT.parent / "shared" / "data").resolve()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("KNEE_DATA", str(folder))
+        yield folder
+
+
 @pytest.fixture(scope="session")
-def knee_data() -> Path:
+def knee_data(data_folder: Path) -> Path:
     """Return the folder of the third-party meshes and references; skip where there is none."""
-    folder = Path(os.environ.get("KNEE_DATA") or ROOT.parent / "shared" / "data")
-    if not folder.is_dir():
-        pytest.skip(f"no data folder {folder}: set KNEE_DATA to where the knee meshes are")
-    return folder
+    if not data_folder.is_dir():
+        pytest.skip(f"no data folder {data_folder}: set KNEE_DATA to where the knee meshes are")
+    return data_folder

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -13,6 +12,7 @@ import trimesh
 from scipy.optimize import brentq
 
 from benchmarks.exact import contact_poses, exact_loads, polyethylene
+from benchmarks.knees import data_folder
 from benchmarks.peers.engines import ENTRIES, Contact, Engine, Ours
 from foundation import CondylarImplant, Pose, TriangleMesh, load_mesh
 from foundation.checks import FloatArray
@@ -121,7 +121,7 @@ def real_study() -> list[Measured] | str:
     There is no exact answer there; the error is the RMS difference from ours with the curved
     surface.
     """
-    folder = Path(os.environ.get("KNEE_DATA") or Path("..") / "shared" / "data") / _FOLDER
+    folder = data_folder() / _FOLDER
     if not folder.is_dir():
         return f"no folder {_FOLDER} in $KNEE_DATA"
     contact = Contact(*_surfaces(folder, "contact"), None, polyethylene(10e-3))

@@ -8,6 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from dynamics import GaitCycle, KneeSimulator, Ligament, SimulationError, VariedContact, simulate
+from dynamics.kernels.knee import _RATE_TIME
 from dynamics.simulator import REDUCED
 from foundation.pose import Pose
 from surrogates.compiled.compiling import COMPILED
@@ -68,11 +69,18 @@ CASES = {
 }  # fmt: skip
 
 
-def same(one, other):
-    for k, size in enumerate([1e-9] * 3 + [1e-10] * 3):
-        assert_allclose(one.poses[:, k], other.poses[:, k], rtol=0.0, atol=size)
+#: How far rounding may part two runs [rad, m]: a ten-thousandth of the integrator's tolerance.
+APART = np.array([1e-11] * 3 + [1e-12] * 3)
+
+
+def same(one, other, period=0.5):
+    assert (np.abs(one.poses - other.poses).max(axis=0) <= APART).all()
+    # A quasi-static coordinate without damping has a rate of (M - w J)^-1 (f + w df/dt), w being
+    # `_RATE_TIME` of the period. M = 0 there, so that a pose off by dx, f by J dx, is a rate off by
+    # dx / w, whatever the size of the rate.
+    by_pose = APART / (_RATE_TIME * period)
     scale = np.abs(other.rates).max(axis=0)
-    assert (np.abs(one.rates - other.rates).max(axis=0) <= 1e-7 * scale).all()
+    assert (np.abs(one.rates - other.rates).max(axis=0) <= 1e-8 * scale + by_pose).all()
     for k in range(9):
         scale = np.abs(other.compartment_loads[..., k]).max()
         assert_allclose(
@@ -86,6 +94,7 @@ def same(one, other):
         assert getattr(one.statistics, count) == getattr(other.statistics, count)
 
 
+@pytest.mark.delicate
 @pytest.mark.parametrize("changes", CASES.values(), ids=CASES)
 @pytest.mark.parametrize("motions", [{}, {"anterior": 1e-3, "rotation": 0.02}],
                          ids=["loads", "motions"])  # fmt: skip

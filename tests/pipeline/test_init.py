@@ -2,7 +2,6 @@
 
 import io
 import json
-import os
 import sys
 import tomllib
 from pathlib import Path
@@ -24,13 +23,7 @@ from pipeline.preparation.mesh_guess import (
 )
 from pipeline.preparation.starter import PRESETS
 
-DATA = Path(os.environ.get("KNEE_DATA", "none"))
-LENHART = DATA / "jam_lenhart2015_knee"
-GRAND_CHALLENGE = DATA / "grand_challenge_DM_implant"
-needs_data = pytest.mark.skipif(
-    not LENHART.is_dir() or not GRAND_CHALLENGE.is_dir(),
-    reason="needs the meshes in $KNEE_DATA",
-)
+LENHART, GRAND_CHALLENGE = "jam_lenhart2015_knee", "grand_challenge_DM_implant"
 COARSE = ("ACLC01-R-femur-cart-coarse.stl", "ACLC01-R-tibia-cart-coarse.stl")
 #: A run of seconds, on the starter's own design.
 QUICK = (
@@ -84,7 +77,7 @@ def test_unit_of_something_else_is_not_certain(tmp_path, shapes):
     assert not guess_unit(read_raw(path)).certain
 
 
-@needs_data
+@pytest.mark.data
 @pytest.mark.parametrize(
     ("folder", "files", "axes"),
     [
@@ -97,9 +90,9 @@ def test_unit_of_something_else_is_not_certain(tmp_path, shapes):
     ],
 )
 @pytest.mark.parametrize("turned", [(0, 1, 2), (2, 0, 1)])
-def test_axes_of_real_knees(folder, files, axes, turned):
+def test_axes_of_real_knees(knee_data, folder, files, axes, turned):
     """Also where the file's axes are exchanged in turn: each axis has the other's name then."""
-    meshes = [read_raw(folder / name) for name in files]
+    meshes = [read_raw(knee_data / folder / name) for name in files]
     meshes = [type(m)(m.vertices[:, turned], m.faces, m.name) for m in meshes]
     names = {"xyz"[old]: "xyz"[new] for new, old in enumerate(turned)}
     wanted = tuple("-" * ("-" in axis) + names[axis[-1]] for axis in axes)
@@ -108,27 +101,27 @@ def test_axes_of_real_knees(folder, files, axes, turned):
         assert guess.certain
 
 
-@needs_data
-def test_closed_bodies_leave_doubt():
-    femur = read_raw(GRAND_CHALLENGE / "Femoral Component decimated.stl")
-    tibia = read_raw(GRAND_CHALLENGE / "Tibial Insert contact.stl")
+@pytest.mark.data
+def test_closed_bodies_leave_doubt(knee_data):
+    femur = read_raw(knee_data / GRAND_CHALLENGE / "Femoral Component decimated.stl")
+    tibia = read_raw(knee_data / GRAND_CHALLENGE / "Tibial Insert contact.stl")
     for guess in guess_axes(femur, tibia):
         assert guess.axes == ("-x", "y", "-z")
         assert not guess.certain
         assert "closed" in guess.reason
 
 
-@needs_data
-def test_a_knee_turned_about_is_noticed():
-    femur = load_mesh(LENHART / COARSE[0])
+@pytest.mark.data
+def test_a_knee_turned_about_is_noticed(knee_data):
+    femur = load_mesh(knee_data / LENHART / COARSE[0])
     about = type(femur)(femur.vertices * [-1, 1, -1], femur.faces, "about")
     assert not faces_backwards(femur)
     assert faces_backwards(about)
 
 
-@needs_data
-def test_a_left_knee_taken_for_a_right_one_is_noticed():
-    tibia = load_mesh(LENHART / COARSE[1])
+@pytest.mark.data
+def test_a_left_knee_taken_for_a_right_one_is_noticed(knee_data):
+    tibia = load_mesh(knee_data / LENHART / COARSE[1])
     labels = (tibia.centroids[:, 2] > 0.0).astype(np.int8)
     left = tibia.mirrored()
     assert not lateral_is_longer(tibia, labels)
@@ -315,13 +308,13 @@ def interrupted(*_):
 # ---- the whole way -------------------------------------------------------------------------------
 
 
-@needs_data
+@pytest.mark.data
 @pytest.mark.usefixtures("undrawn")
-def test_from_two_files_to_a_report(tmp_path, monkeypatch, capsys):
+def test_from_two_files_to_a_report(knee_data, tmp_path, monkeypatch, capsys):
     """docs/first_knee.md, with fewer samples."""
     monkeypatch.chdir(tmp_path)
     for name, body in zip(COARSE, ("femur", "tibia"), strict=True):
-        (tmp_path / f"{body}.stl").write_bytes((LENHART / name).read_bytes())
+        (tmp_path / f"{body}.stl").write_bytes((knee_data / LENHART / name).read_bytes())
     meshes = ["--femur", "femur.stl", "--tibia", "tibia.stl"]
     assert main(["init", "mine.toml", *meshes, "--material", "cartilage", "--yes"]) == 0
     assert main(["check", "mine.toml", "--json"]) == 0

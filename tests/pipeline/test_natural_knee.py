@@ -75,10 +75,8 @@ class Walk:
 
 @pytest.fixture(scope="module")
 def natural(knee_data) -> Natural:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("KNEE_DATA", str(knee_data))
-        config = load_config(ROOT / "configs" / "lenhart.toml")
-        knee = build_knee(config)
+    config = load_config(ROOT / "configs" / "lenhart.toml")
+    knee = build_knee(config)
     path = reference_path(config, knee)
     return Natural(knee.model, path, gait_simulator(config.simulation, path))
 

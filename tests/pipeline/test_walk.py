@@ -264,9 +264,9 @@ def test_every_key_is_described():
 
 
 @pytest.mark.data
+@pytest.mark.usefixtures("knee_data")
 @pytest.mark.parametrize("side", ["left", "right"])
-def test_measured_walking_loads_the_knee_in_two_peaks(knee_data, monkeypatch, side):
-    monkeypatch.setenv("KNEE_DATA", str(knee_data))
+def test_measured_walking_loads_the_knee_in_two_peaks(side):
     file = load_walk(SHIPPED, (f"subject.side={side}",))
     found = measure(file)
     early, late = found.knee.peaks(found.body_weight)

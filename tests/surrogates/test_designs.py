@@ -65,9 +65,9 @@ def test_optimised_hypercube_beats_plain():
 
 
 def test_optimised_hypercube_is_quick():
-    start = time.perf_counter()
+    start = time.process_time()
     unit_design("lhs_optimised", 2000, 6, 0)
-    assert time.perf_counter() - start < 30.0
+    assert time.process_time() - start < 30.0
 
 
 @pytest.mark.parametrize("kind", PREFIX_KINDS)

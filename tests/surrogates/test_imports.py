@@ -10,6 +10,7 @@ from pathlib import Path
 import manufactured
 import numpy as np
 import pytest
+from rounding import rounding
 
 from surrogates.knee import KneeSurrogate
 from surrogates.persistence import save
@@ -104,12 +105,13 @@ def test_a_file_answers_bit_for_bit_where_only_numpy_and_numba_are(name, tmp_pat
     assert (found["loads"][0, :, 1] == 0.0).all()
 
 
-@pytest.mark.parametrize(
-    ("name", "tolerance"), [("exact", 1e-12), ("inverted", 1e-11), ("others", 1e-11)]
-)
-def test_a_file_answers_alike_where_only_numpy_is(name, tolerance, tmp_path):
+@pytest.mark.delicate
+@pytest.mark.parametrize("name", ["exact", "inverted", "others"])
+def test_a_file_answers_alike_where_only_numpy_is(name, tmp_path):
     """Compiled sums fuse products with sums; those of large Kriging weights cancel."""
     knee = knees()[name]
+    tolerance = rounding(knee.medial, knee.lateral)
+    assert tolerance < {"exact": 1e-13, "inverted": 2e-9, "others": 2e-9}[name]
     save(knee, tmp_path / "knee.npz")
     found = answer_elsewhere(tmp_path, "knee.npz", poses(), (*PACKAGES, "numba", "llvmlite"))
     loads, jacobians, variables = knee.evaluate_batch(poses())
