@@ -15,8 +15,9 @@ from surrogates.polynomial import PolynomialSettings, fit_polynomial
 from surrogates.regressor import Regressor
 from surrogates.whole_knee import AnyCompartment
 
-#: Error of the force that is accepted where a smaller one cannot be had, over the largest load.
-ACCEPTED_ERROR = 0.02
+#: Expected error of the force that is accepted, over the largest load; and the most that is where
+#: feasible samples have larger ones.
+ACCEPTED_ERROR, MOST_ACCEPTED = 0.02, 0.05
 #: Least samples that a domain is learnt from; with fewer the predicted loads alone decide.
 LEAST_SAMPLES = 100
 #: A share of a limit beyond this counts as this: a femur on a rim is outside, however far.
@@ -128,7 +129,9 @@ def _borders(feasible: FloatArray, slack: float) -> FloatArray:
     if not len(feasible):
         return least
     values = np.column_stack([np.abs(feasible[:, :2]), feasible[:, 2]])
-    return np.maximum(np.quantile(values, 1.0 - _LEFT_OUT, axis=0), least)
+    found = np.maximum(np.quantile(values, 1.0 - _LEFT_OUT, axis=0), least)
+    found[2] = min(found[2], np.log(MOST_ACCEPTED / ACCEPTED_ERROR))
+    return found
 
 
 def _bordered(regressor: Regressor, borders: FloatArray) -> Regressor:

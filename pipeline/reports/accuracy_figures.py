@@ -5,17 +5,18 @@ As in `pipeline.reports.figures`, each function takes arrays and returns an imag
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from pipeline.reports.figures import (
     BLUE,
     COMPARTMENT_STYLE,
     GREY,
+    INK,
     VERMILLION,
     legend_above,
     panel,
@@ -154,4 +155,44 @@ def quantile_panel(compartment: str, normal: ArrayLike, held_out: ArrayLike) -> 
     axes.set_xlabel("normal quantile")
     axes.set_ylabel("residual over standard error")
     axes.locator_params(nbins=7)
+    return figure
+
+
+@picture("svg")
+def domain_panel(
+    points: NDArray[np.float64],
+    flagged: NDArray[np.bool_],
+    path: NDArray[np.float64],
+    title: str,
+    labels: Sequence[str],
+) -> Figure:
+    """Draw where in the box poses are trusted, over two of its variables.
+
+    Parameters
+    ----------
+    points : (N, 2) float64
+        Poses of the box.
+    flagged : (N,) bool
+        Which are outside the domain.
+    path : (K, 2) float64
+        A gait cycle.
+    title : str
+        Name of the compartment.
+    labels : two str
+        Names and units of the variables.
+    """
+    figure, axes = panel(_SQUARE)
+    for chosen, label, colour, marker in (
+        (flagged, "flagged", VERMILLION, "x"),
+        (~flagged, "trusted", BLUE, "o"),
+    ):
+        axes.scatter(
+            points[chosen, 0], points[chosen, 1], s=12, c=colour, marker=marker, lw=0.8, alpha=0.6,
+            label=label, rasterized=True,
+        )  # fmt: skip
+    axes.plot(*path.T, color=INK, lw=1.4, label="gait cycle")
+    axes.set_title(title, loc="left", pad=20)
+    axes.set_xlabel(labels[0])
+    axes.set_ylabel(labels[1])
+    legend_above(axes, 3)
     return figure

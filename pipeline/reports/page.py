@@ -7,6 +7,7 @@ from typing import Any
 import tomli_w
 
 from pipeline.reports import cycle, pictures
+from pipeline.reports.domain import domain_pictures
 from pipeline.reports.inputs import RunFiles
 from pipeline.reports.pages import page_template
 from pipeline.reports.pressure_view import colour_stops, view_data, view_json
@@ -37,6 +38,7 @@ def render(files: RunFiles, content: dict[str, Any]) -> str:
     trust = {
         "learning": pictures.learning_pictures(content["validation"]["learning_curve"]),
         "quantiles": pictures.quantile_pictures(content["validation"]["compartments"]),
+        "domain": domain_pictures(files),
     }
     shown: dict[str, Any] = {
         "inputs": pictures.input_pictures(files),

@@ -14,6 +14,7 @@ from foundation.wording import counted
 from pipeline.files import plain, write_document, write_text
 from pipeline.reports import tables
 from pipeline.reports.combinations import combinations_content, frames_content, wear_content
+from pipeline.reports.domain import domain_content
 from pipeline.reports.inputs import HEADLINE_COLUMNS, RunFiles, read_run
 from pipeline.reports.original import (
     original_content,
@@ -82,6 +83,7 @@ def report_content(files: RunFiles) -> dict[str, Any]:
         "overview": overview,
         "stages": stages,
         "validation": validation,
+        "domain": domain_content(files),
         "sensitivity": sensitivity,
         "gait": gait,
         "provenance": _provenance(files),
