@@ -4,11 +4,13 @@
 #   CONFIG   study that `make surrogate` runs
 #   ARGS     further arguments for the program a target runs, e.g. make test ARGS="-k pose"
 #   WORKERS  most test processes at once
+#   CORES    processors whose BLAS kernels `make test-kernels` asks OpenBLAS for
 
 PYTHON  ?=
 CONFIG  ?= configs/implant.toml
 ARGS    ?=
 WORKERS ?= 4
+CORES   ?= Haswell SkylakeX Zen Prescott
 
 VENV  := .venv
 BIN   := $(VENV)/bin
@@ -19,10 +21,10 @@ PIP   := $(BIN)/python -m pip --quiet --quiet --disable-pip-version-check --no-i
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: help install surrogate test test-slow coverage dist bench bench-peers lint type format docs lock clean distclean
+.PHONY: help install surrogate test test-slow test-kernels coverage dist bench bench-peers lint type format docs lock clean distclean
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 install: $(STAMP) ## install the locked packages and this project in .venv
 
@@ -41,6 +43,9 @@ test: $(STAMP) ## run the tests but the slow ones [ARGS="-k NAME"]
 
 test-slow: $(STAMP) ## run the slow tests [ARGS="-k NAME"]
 	@$(PYTEST) -m slow $(ARGS)
+
+test-kernels: $(STAMP) ## run the tests that depend on rounding under several BLAS kernels [ARGS="-k NAME"]
+	@CORES="$(CORES)" PYTHON=$(BIN)/python WORKERS=$(WORKERS) .ci/kernels $(ARGS)
 
 coverage: $(STAMP) ## run the tests and measure what they cover: htmlcov/index.html
 	@$(PYTEST) -m "not slow" --cov --cov-report=term:skip-covered --cov-report=html $(ARGS)
