@@ -248,9 +248,11 @@ class CompartmentSurrogate:
         depth = np.maximum(error - (points[:, 4] - heights[0]), 0.0)
         fall = np.maximum(heights[0] - heights[1], _LEAST_FALL)
         # The depth grows with the root of the load.
-        axial = np.minimum(_SMALL_LOAD * (depth / fall) ** self.degree, 1.0) * self.largest
-        errors = np.abs(self.at_load(points, axial)[1])
-        errors[:, 9:] = 0.0
+        part = np.minimum(_SMALL_LOAD * (depth / fall) ** self.degree, 1.0)
+        known = np.isfinite(part)
+        errors = np.full((len(points), 12), np.nan)
+        errors[known] = np.abs(self.at_load(points[known], part[known] * self.largest)[1])
+        errors[known, 9:] = 0.0
         return errors
 
     def _errors_beside_height(self, level: _Level) -> tuple[FloatArray, FloatArray]:

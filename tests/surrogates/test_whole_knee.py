@@ -301,7 +301,7 @@ def test_a_file_gives_back_the_same_bits(formulation, tmp_path):
     read = load(tmp_path / "knee.npz")
     assert isinstance(read, WholeKneeSurrogate)
     assert read.header["formulation"] == {"knee": formulation}
-    assert (read.header["version"], read.header["name"]) == (2, "knee")
+    assert (read.header["version"], read.header["name"]) == (3, "knee")
     poses, _ = truth(formulation, draw(20, 13))
     for ours, theirs in zip(
         read.evaluate_batch(poses), surrogate.evaluate_batch(poses), strict=True
