@@ -251,8 +251,9 @@ class CompartmentSurrogate:
         part = np.minimum(_SMALL_LOAD * (depth / fall) ** self.degree, 1.0)
         known = np.isfinite(part)
         errors = np.full((len(points), 12), np.nan)
-        errors[known] = np.abs(self.at_load(points[known], part[known] * self.largest)[1])
-        errors[known, 9:] = 0.0
+        if known.any():
+            errors[known] = np.abs(self.at_load(points[known], part[known] * self.largest)[1])
+            errors[known, 9:] = 0.0
         return errors
 
     def _errors_beside_height(self, level: _Level) -> tuple[FloatArray, FloatArray]:
