@@ -108,6 +108,7 @@ def _told(error: ValidationError) -> str:
     if item["type"] == "missing":
         return f"lacks {last!r}{within}"
     text = item["msg"].removeprefix("Value error, ").replace("Input should be", "expected")
+    text = text.replace("a valid integer", "an integer").replace("a valid ", "a ")
     found = item["input"]
     shown = "" if isinstance(found, dict | list | BaseModel) else f", found {found!r:.60}"
     return f"{last}{within}: {text}{shown}" if item["loc"] else text

@@ -23,9 +23,10 @@ class Change(Part):
     peak: Annotated[float, Field(ge=0.0, le=1e30)]
 
 
-class Ranged(Change):
+class Ranged(Part):
     """The same, of a coordinate."""
 
+    rms: Number
     range: Number
 
 

@@ -86,9 +86,9 @@ def test_fault_of_the_contact_model_is_no_failed_simulation(run_copy, monkeypatc
     [
         (["run", "nowhere.toml"], "nowhere.toml: No such file"),
         (["run", "smoke", "--set", "design.first=-1"], "design.first: expected"),
-        (["check", "smoke", "--set", "knee.implant.radius_mm=1"], "knee.implant"),
+        (["check", "smoke", "--set", "knee.implant.edge_mm=-1"], "edge_mm: expected"),
         (["report", "nowhere"], "nowhere: no such run directory"),
-        (["loads", "nowhere.npz", "none.mot"], "nowhere.npz"),
+        (["loads", "nowhere.npz", "none.mot", "--out", "new.csv"], "nowhere.npz"),
         (["export", "nowhere"], "nowhere"),
         (["samples", "summary", "nowhere"], "nowhere: expected a run directory"),
         (["study", "nowhere.toml"], "nowhere.toml: No such file"),
