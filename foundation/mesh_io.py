@@ -65,10 +65,17 @@ def read_triangles(path: Path) -> tuple[FloatArray, IntArray]:
 def weld(vertices: FloatArray, faces: IntArray) -> tuple[FloatArray, IntArray]:
     """Make vertices at exactly the same place one, in the order of their first appearance."""
     # Adding 0 turns -0.0 into 0.0: the same place, other bits.
-    _, first, inverse = np.unique(vertices + 0.0, axis=0, return_index=True, return_inverse=True)
+    places = vertices + 0.0
+    # Several times faster than `np.unique` of rows; stable, so that the first of a place is first.
+    order = np.lexsort(places.T[::-1])
+    there = places[order]
+    begins = np.concatenate([[True], (there[1:] != there[:-1]).any(axis=1)])
+    first = order[begins]
+    inverse = np.empty(len(order), dtype=np.int64)
+    inverse[order] = np.cumsum(begins) - 1
     rank = np.empty(len(first), dtype=np.int64)
     rank[np.argsort(first)] = np.arange(len(first))
-    return vertices[np.sort(first)], rank[inverse.reshape(-1)][faces]
+    return vertices[np.sort(first)], rank[inverse][faces]
 
 
 def _unreadable(path: Path, reason: object) -> MeshError:

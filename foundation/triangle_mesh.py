@@ -117,9 +117,11 @@ def _checked_normals(
     # Written so that NaN counts as wrong.
     wrong = np.flatnonzero(used & ~(np.abs(np.linalg.norm(normals, axis=1) - 1.0) < UNIT_NORMAL))
     if len(wrong):
-        count = counted(len(wrong), "vertex normal is not", "vertex normals are not")
+        count = counted(
+            len(wrong), "vertex normal is not a unit vector", "vertex normals are not unit vectors"
+        )
         raise MeshError(
-            f"{name}: {count} of length 1, the first is number "
+            f"{name}: {count}, the first is number "
             f"{wrong[0]}, {normals[wrong[0]].tolist()}; normalise them"
         )
     outward = np.einsum("fij,fj->fi", normals[faces], area_vectors(vertices, faces))

@@ -10,7 +10,7 @@ from foundation.errors import InputError
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?"
 #: A length in metres, and the number found at the end of a message about lengths.
-_METRES = re.compile(rf"({_NUMBER}) m(?![\w²³/·])")
+_METRES = re.compile(rf"(?:({_NUMBER}) to )?({_NUMBER}) m(?![\w²³/·])")
 _FOUND = re.compile(rf"(found )({_NUMBER})(?=$|;)")
 
 
@@ -39,7 +39,9 @@ def in_millimetres(text: str) -> str:
 
     if not _METRES.search(text):
         return text
-    text = _METRES.sub(lambda match: f"{scaled(match[1])} mm", text)
+    text = _METRES.sub(
+        lambda match: f"{f'{scaled(match[1])} to ' if match[1] else ''}{scaled(match[2])} mm", text
+    )
     return _FOUND.sub(lambda match: f"{match[1]}{scaled(match[2])} mm", text)
 
 

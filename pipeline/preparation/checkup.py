@@ -21,6 +21,7 @@ from pipeline.originals.original import Knee
 from pipeline.originals.table_original import build_original, completed
 from pipeline.preparation.domain_checkup import check_bounds, check_domain
 from pipeline.preparation.mesh_checkup import Remark, check_meshes
+from pipeline.progress import say
 from pipeline.schema import Config
 from pipeline.simulation import gait_cycle, gait_ligaments
 from pipeline.store.samples import loads_of
@@ -29,6 +30,10 @@ from pipeline.store.samples import loads_of
 _CONFINED = 0.485
 #: Moduli of polyethylene and cartilage, generously [MPa].
 _MODULI = (0.5, 2000.0)
+_NOT_EVALUATED = (
+    "the contact was not evaluated, which takes minutes with meshes as fine as these: decimate the "
+    "meshes and check again, or check with --deep"
+)
 LEVELS = ("error", "warning", "note")
 
 
@@ -54,15 +59,19 @@ def check_study(
     tree = read_tree(file, overrides)
     remarks = _check_keys(tree, file, overrides)
     figures: dict[str, Any] = {}
+    too_fine = False
     section = tree.get("knee", {})
     if isinstance(section, dict):
-        remarks += check_meshes(section, file.parent)
+        found, too_fine = check_meshes(section, file.parent)
+        remarks += found
     with suppress(ConfigError):
         config = load_config(file, overrides)
         remarks += _check_inputs(config)
         if config.original.kind == "model":
             remarks += _check_layer(config)
-        if not any(remark.level == "error" for remark in remarks):
+        if too_fine and not deep:
+            remarks.append(Remark("warning", "[knee]", _NOT_EVALUATED))
+        elif not any(remark.level == "error" for remark in remarks):
             more, figures = _check_knee(config, deep=deep)
             said = {remark.text for remark in remarks}
             remarks += [remark for remark in more if remark.text not in said]
@@ -121,6 +130,7 @@ def _check_knee(config: Config, *, deep: bool) -> tuple[list[Remark], dict[str, 
     about = "[original]" if config.original.kind == "table" else "[knee], [contact]"
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
+        say("building the contact model")
         try:
             original = build_original(config)
             complete = completed(config)

@@ -18,7 +18,7 @@ from pipeline.execution import Execution
 from pipeline.originals.original import Knee, evaluate_rows
 from pipeline.preparation.expected_time import expected_bytes, seconds_per_evaluation, stages_of
 from pipeline.preparation.mesh_checkup import Remark, edge_length
-from pipeline.progress import rounded
+from pipeline.progress import rounded, say
 from pipeline.runner import sample_space
 from pipeline.schema import Config
 from pipeline.simulation import gait_cycle, gait_simulator, reference_path, simulate_gait
@@ -40,6 +40,7 @@ _SHARE = 0.8
 
 def check_domain(config: Config, knee: Knee, *, deep: bool) -> tuple[list[Remark], dict[str, Any]]:
     """Return what evaluations in the domain of a study tell, and the figures found."""
+    say("settling the reference path")
     try:
         path = reference_path(config, knee)
     except EquilibriumError as error:
@@ -55,6 +56,7 @@ def check_domain(config: Config, knee: Knee, *, deep: bool) -> tuple[list[Remark
     remarks = _check_path(knee, space)
     if remarks:
         return remarks, {}
+    say("evaluating poses of the domain")
     table = _draws(config, knee, space, _DEEP_DRAWS if deep else _DRAWS)
     remarks = [
         *_check_draws(config, knee, table),
@@ -62,6 +64,7 @@ def check_domain(config: Config, knee: Knee, *, deep: bool) -> tuple[list[Remark
         *_check_waveforms(config),
     ]
     if deep:
+        say("simulating a gait cycle with the original model")
         remarks += _check_gait(config, knee, space)
     figures = _expected(config, table, seconds_per_evaluation(knee.model, path))
     text = (

@@ -178,7 +178,7 @@ def test_arrays_are_copied_and_read_only():
         (np.eye(3), [[0, 1, 3]], "expected 0 to 2"),
         (np.eye(3), [[0, 1, -1]], "expected 0 to 2"),
         (np.diag([1.0, np.nan, 1.0]), [[0, 1, 2]], "1 of 3 vertices are NaN.* number 1"),
-        (np.eye(3), [[0, 1, 2], [0, 1, 1]], "1 degenerate triangles .* number 1"),
+        (np.eye(3), [[0, 1, 2], [0, 1, 1]], "1 degenerate triangle .* number 1"),
     ],
 )
 def test_arrays_that_are_no_mesh_are_refused(vertices, faces, message):

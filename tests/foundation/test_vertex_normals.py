@@ -130,11 +130,11 @@ def test_mirror_image_carries_the_mirrored_normals():
     ("normals", "message"),
     [
         (UP[:2], r"one: expected one vertex normal per vertex, \(3, 3\), found \(2, 3\)"),
-        ([[0, 1, 0], [0, 2, 0], [0, 1, 0]], "one: 1 vertex normals are not unit .* number 1"),
-        ([[0, 1, 0], [0, 1, 0], [0, np.nan, 0]], "one: 1 vertex normals are not unit .* number 2"),
-        ([[0, 0, 0], *UP[1:]], "one: 1 vertex normals are not unit .* number 0"),
-        ([[0, -1, 0], *UP[1:]], "one: vertex normals point to the inner side of 1 triangles"),
-        ([[1, 0, 0], *UP[1:]], "one: vertex normals point to the inner side of 1 triangles"),
+        ([[0, 1, 0], [0, 2, 0], [0, 1, 0]], "one: 1 vertex normal is not a unit .* number 1"),
+        ([[0, 1, 0], [0, 1, 0], [0, np.nan, 0]], "one: 1 vertex normal is not a unit .* number 2"),
+        ([[0, 0, 0], *UP[1:]], "one: 1 vertex normal is not a unit .* number 0"),
+        ([[0, -1, 0], *UP[1:]], "one: vertex normals point to the inner side of 1 triangle,"),
+        ([[1, 0, 0], *UP[1:]], "one: vertex normals point to the inner side of 1 triangle,"),
     ],
 )
 def test_wrong_vertex_normals_are_refused(normals, message):

@@ -1,17 +1,21 @@
 """`check`: every fault of meshes and configuration is said, at once and before a run."""
 
 import json
+import shlex
 
 import numpy as np
 import pytest
 import tomli_w
 from studies import TINY, WAVEFORMS, export, implant_meshes
 
+from benchmarks.peers.solids import shell
 from pipeline.cli import main
+from pipeline.commands import check
 from pipeline.config import load_config
-from pipeline.preparation import domain_checkup
+from pipeline.preparation import checkup, domain_checkup, mesh_checkup
 from pipeline.preparation.checkup import check_study
 from pipeline.preparation.expected_time import stages_of
+from pipeline.preparation.mesh_checkup import Remark
 from pipeline.store.sample_tables import export_tables
 
 
@@ -118,7 +122,63 @@ def test_faults_of_a_mesh(study, tmp_path, shapes):
     holed = type(tibia)(tibia.vertices, np.concatenate([kept, kept[:2]]), "holed")
     export(holed, tmp_path / "tibia.ply")
     assert any("2 duplicate triangles" in text for text in told(path, "error"))
-    assert any("holes in the surface" in text for text in told(path, "warning"))
+    assert any("1 hole in the surface" in text for text in told(path, "warning"))
+
+
+@pytest.mark.parametrize("other", ["femur.ply", "./femur.ply", "copy.ply", "linked.ply"])
+def test_one_mesh_for_both_bodies_is_an_error(study, tmp_path, shapes, other, capsys):
+    """A closed body faces both ways, so that no other check tells."""
+    path = study(knee={"tibia": {"file": other}})
+    (tmp_path / "femur.ply").write_bytes(closed(shapes["tibia"], tmp_path).read_bytes())
+    (tmp_path / "copy.ply").write_bytes((tmp_path / "femur.ply").read_bytes())
+    (tmp_path / "linked.ply").symlink_to(tmp_path / "femur.ply")
+    errors = told(path, "error")
+    assert any("femur and tibia are the same mesh" in text for text in errors)
+    assert main(["run", str(path), "--out", str(tmp_path / "run"), "--quiet"]) == 2
+    assert "femur and tibia are the same mesh" in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()
+
+
+def closed(mesh, folder):
+    """Write a closed body between a surface and its copy 8 mm below; return its file."""
+    vertices, faces = shell(mesh, 8e-3)
+    return export(type(mesh)(vertices, faces, "closed"), folder / "closed.ply")
+
+
+def test_each_warning_of_a_mesh_is_said_once(study, tmp_path, shapes):
+    tibia = shapes["tibia"]
+    speck = tibia.vertices[tibia.faces[0]].mean(axis=0) + np.array(
+        [[0.0, -1e-3, 0.0], [0.0, -1e-3, 1e-4], [1e-4, -1e-3, 0.0]]
+    )
+    count = len(tibia.vertices)
+    vertices = np.concatenate([tibia.vertices, speck])
+    faces = np.concatenate([tibia.faces, [[count, count + 1, count + 2]]])
+    path = study()
+    export(type(tibia)(vertices, faces, "specked"), tmp_path / "tibia.ply")
+    texts = [text for text in told(path, "warning") if "loose fragment" in text]
+    assert len(texts) == 1
+    assert "1 loose fragment," in texts[0]
+
+
+def test_advice_is_a_command_that_a_shell_reads(study, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(check, "check_study", lambda *_, **__: ([], {}))
+    folder = tmp_path / "my knees"
+    folder.mkdir()
+    path = study().rename(folder / "a b.toml")
+    assert main(["check", str(path), "--set", "run.name=x y"]) == 0
+    advice = capsys.readouterr().out.splitlines()[-1]
+    told_words, command = advice.split("; next: ")
+    assert told_words == "ready: 0 warnings"
+    words = ["python", "-m", "pipeline", "run", str(path), "--set", "run.name=x y"]
+    assert shlex.split(command) == words
+
+
+@pytest.mark.parametrize(("count", "verdict"), [(1, "1 warning;"), (2, "2 warnings;")])
+def test_verdict_counts(study, capsys, monkeypatch, count, verdict):
+    remarks = [Remark("warning", "x", "y")] * count
+    monkeypatch.setattr(check, "check_study", lambda *_, **__: (remarks, {}))
+    assert main(["check", str(study())]) == 0
+    assert verdict in capsys.readouterr().out
 
 
 def test_femur_of_another_size(study, tmp_path, shapes):
@@ -237,3 +297,34 @@ def test_expected_time_counts_what_a_run_evaluates(tiny_run):
     assert evaluated == counts["first"] + counts["evaluated"]
     seconds = json.loads((tiny_run / "run.json").read_text())["seconds"]
     assert {s.name for s in stages} == seconds.keys()
+
+
+def test_progress_is_told_unless_it_is_quiet(study, capsys):
+    path = study()
+    assert main(["check", str(path)]) == 0
+    told_on_the_way = capsys.readouterr().err
+    parts = ("reading ", "femur.ply", "building the contact model", "settling", "evaluating poses")
+    for part in parts:
+        assert part in told_on_the_way
+    assert main(["check", str(path), "--quiet"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_mesh_of_very_many_triangles_is_told_and_not_evaluated(study, monkeypatch):
+    monkeypatch.setattr(mesh_checkup, "FINE", 2000)
+    path = study()
+    texts = told(path, "warning")
+    assert any("2304 triangles, more than 2000 are slow" in text for text in texts)
+    assert any("decimate the mesh, for example to edges of 0.5 mm" in text for text in texts)
+    assert any("the contact was not evaluated" in text for text in texts)
+    assert not told(path, "error")
+
+
+def test_fine_mesh_is_evaluated_when_asked_to(study, monkeypatch):
+    """Whatever that evaluation finds takes the place of the remark."""
+    monkeypatch.setattr(mesh_checkup, "FINE", 2000)
+    marked = [Remark("note", "run", "evaluated")]
+    monkeypatch.setattr(checkup, "_check_knee", lambda *_, **__: (marked, {}))
+    remarks, _ = check_study(study(), deep=True)
+    assert marked[0] in remarks
+    assert not any("was not evaluated" in remark.text for remark in remarks)

@@ -14,6 +14,11 @@ from studies import ROOT, TINY, run_command
 LIMIT = 240.0
 
 
+def hear_interrupts():
+    """Undo what a shell does to commands in the background, which ignore interrupts."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no process groups of a terminal")
 @pytest.mark.parametrize("after", [0.0, 0.3, 1.5])
 def test_interrupt_of_all_processes_is_one_line(tmp_path, after):
@@ -29,6 +34,7 @@ def test_interrupt_of_all_processes_is_one_line(tmp_path, after):
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        preexec_fn=hear_interrupts,
     )
     try:
         told = []
@@ -58,6 +64,7 @@ def test_interrupt_while_the_program_is_loaded_is_one_line():
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        preexec_fn=hear_interrupts,
     )
     try:
         for line in process.stderr:
