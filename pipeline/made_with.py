@@ -13,6 +13,8 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel, ValidationError
+
 from foundation.wording import counted
 from pipeline.advice import command_line
 from pipeline.files import write_document
@@ -24,6 +26,13 @@ _CONFIG = "config.toml"
 _NOT_GIVEN = "not given"
 #: Changed keys that a message shows with both values.
 _SHOWN = 3
+
+
+class _Stored(BaseModel):
+    """What the document holds, beside its format and version."""
+
+    sha256: str
+    configuration: str
 
 
 def configuration_digest(text: str) -> str:
@@ -57,19 +66,32 @@ def read_made_with(folder: Path) -> dict[str, Any] | None:
     file = folder / MADE_WITH
     if not file.is_file():
         return None
+    text, digest = _stored(file)
+    if configuration_digest(text) != digest:
+        raise _damaged(file, "sha256 is that of another configuration")
+    return tomllib.loads(text)
+
+
+def _stored(file: Path) -> tuple[str, str]:
+    """Return the configuration as TOML, and its digest."""
     try:
-        content = json.loads(file.read_text(encoding="utf-8"))
-        text = content["configuration"]
-        if configuration_digest(text) != content["sha256"]:
-            raise ValueError("sha256 is that of another configuration")
-        return tomllib.loads(text)
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        what = f"lacks {error}" if isinstance(error, KeyError) else str(error)
-        raise RunError(
-            f"{file}: expected the configuration that the run was made with, found the file "
-            f"damaged ({what}); make the run again with "
-            f"`{command_line('run', 'CONFIG', '--out', folder)}`"
-        ) from error
+        stored = _Stored.model_validate_json(file.read_bytes())
+        tomllib.loads(stored.configuration)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        raise _damaged(file, f"{where}: {first['msg']}".removeprefix(": ")) from error
+    except tomllib.TOMLDecodeError as error:
+        raise _damaged(file, f"configuration: {error}") from error
+    return stored.configuration, stored.sha256
+
+
+def _damaged(file: Path, what: str) -> RunError:
+    return RunError(
+        f"{file}: expected the configuration that the run was made with, found the file damaged "
+        f"({what}); make the run again with "
+        f"`{command_line('run', 'CONFIG', '--out', file.parent)}`"
+    )
 
 
 def check_configuration(folder: Path) -> dict[str, Any] | None:
@@ -94,7 +116,7 @@ def check_configuration(folder: Path) -> dict[str, Any] | None:
         return made
     try:
         found = tomllib.loads(file.read_text(encoding="utf-8"))
-    except ValueError as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise RunError(
             f"{file}: expected the configuration that the run was made with, found the file "
             f"damaged ({error}); restore {_CONFIG}, or make the run again"
