@@ -15,6 +15,7 @@ CORES   ?= Haswell SkylakeX Zen Prescott
 VENV  := .venv
 BIN   := $(VENV)/bin
 PEERS := .venv-peers
+READY := $(VENV)/.installed-to-run
 STAMP := $(VENV)/.installed
 PIP   := $(BIN)/python -m pip --quiet --quiet --disable-pip-version-check --no-input
 
@@ -28,7 +29,7 @@ help: ## list the targets
 
 install: $(STAMP) ## install the locked packages and this project in .venv
 
-surrogate: $(STAMP) ## run a study from meshes to report [CONFIG=configs/implant.toml] [ARGS="--out DIR"]
+surrogate: $(READY) ## run a study from meshes to report [CONFIG=configs/implant.toml] [ARGS="--out DIR"]
 	@$(BIN)/python -m pipeline run "$(CONFIG)" $(ARGS)
 
 # One BLAS thread a process, as the test processes share the cores; no result depends on it.
@@ -77,13 +78,17 @@ docs: $(STAMP) ## build the documentation site; it begins at site/index.html
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --quiet --strict
 
 # Needs no installed project: a lock that cannot be installed must not stand in its own way.
-lock: ## write requirements.lock anew from pyproject.toml [ARGS="--upgrade"]
+lock: ## write the files of locked packages anew from pyproject.toml [ARGS="--upgrade"]
 	@$(have_venv) || $(make_venv)
-	@$(BIN)/python -c 'import uv' 2>/dev/null || $(PIP) install uv
-	@$(BIN)/python -m uv pip compile pyproject.toml --quiet --extra all --universal \
-		--python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate \
-		--custom-compile-command "make lock" --output-file requirements.lock $(ARGS)
-	@echo "requirements.lock: $$(grep -c '==' requirements.lock) pins"
+	@$(have_uv) || $(PIP) install uv
+	@$(COMPILE) pyproject.toml --extra all --output-file requirements.lock $(ARGS)
+	@echo "setuptools>=77" | $(COMPILE) pyproject.toml - --constraint requirements.lock \
+		--output-file requirements-run.lock --upgrade
+	@for file in requirements.lock requirements-run.lock; do \
+		echo "$$file: $$(grep -c '==' $$file) pins"; done
+
+COMPILE = $(BIN)/python -m uv pip compile --quiet --universal --python-version 3.11 \
+	--generate-hashes --no-emit-index-url --no-annotate --custom-compile-command "make lock"
 
 clean: ## remove caches and build products (not .venv, not runs/)
 	@rm -rf build dist site *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis htmlcov .coverage
@@ -95,13 +100,20 @@ distclean: clean ## remove .venv as well
 
 # ---- set-up -------------------------------------------------------------------------------------
 
-# The stamp comes last, so that an interrupted installation is taken up again by the next target.
-$(STAMP): pyproject.toml requirements.lock
+# Two steps, since a study needs a third of the packages that tests and documentation need. A stamp
+# comes last, so that an interrupted installation is taken up again by the next target.
+$(READY): pyproject.toml requirements-run.lock
 	@rm -f $@
 	@$(have_venv) || $(make_venv)
-	@echo "installing the packages of requirements.lock in $(VENV) (a minute or two when new)"
-	@$(PIP) install --require-hashes --no-deps --requirement requirements.lock
+	@echo "installing the packages of requirements-run.lock in $(VENV) (half a minute when new)"
+	@$(call install_locked,requirements-run.lock)
 	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(STAMP): $(READY) requirements.lock
+	@rm -f $@
+	@echo "installing the packages of requirements.lock in $(VENV) (a minute when new)"
+	@$(call install_locked,requirements.lock)
 	@touch $@
 
 $(PEERS)/.installed: $(STAMP) pyproject.toml
@@ -110,6 +122,17 @@ $(PEERS)/.installed: $(STAMP) pyproject.toml
 	@echo "installing the other engines in $(PEERS) (some minutes when new)"
 	@$(PEERS)/bin/python -m pip --quiet --disable-pip-version-check --no-input install --editable ".[peers]"
 	@touch $@
+
+# By uv, which takes a fifth of pip's time; by pip where there is no uv, or no index that uv can use:
+# uv reads the settings of pip neither from its files nor from the environment.
+define install_locked
+{ $(have_uv) || $(PIP) install uv 2>/dev/null; } && \
+	$(BIN)/python -m uv pip install --quiet --python $(BIN)/python --require-hashes --no-deps \
+		--requirement $(1) 2>/dev/null || \
+	$(PIP) install --require-hashes --no-deps --requirement $(1)
+endef
+
+have_uv = $(BIN)/python -c 'import uv' 2>/dev/null
 
 have_venv = $(BIN)/python -c 'import sys, pip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dynamics.kernels.ligaments import LigamentArguments, add_ligaments
 from dynamics.kernels.virtual_work import add_wrench
 from foundation.checks import FloatArray
-from surrogates.compiled.compiling import kernel
+from surrogates.compiled.compiling import kernel, part
 
 #: How a coordinate moves.
 PRESCRIBED, INERTIAL, QUASI_STATIC = 0, 1, 2
@@ -91,7 +91,7 @@ def inputs_of_all(times, problem, values, rates):
         inputs_at(times[i], problem, values[i], rates[i])
 
 
-@kernel
+@part
 def coordinates_of(state, inputs, problem, pose):
     """Fill the pose (6,) of a state."""
     row = 0
@@ -103,7 +103,7 @@ def coordinates_of(state, inputs, problem, pose):
             row += 1
 
 
-@kernel
+@part
 def add_restraint(pose, problem, force, jacobian):
     """Add the springs' generalised forces and derivatives; return their stored energy."""
     breaks, pieces = problem.neutral_breaks, problem.neutral_pieces
@@ -126,7 +126,7 @@ def add_restraint(pose, problem, force, jacobian):
     return energy
 
 
-@kernel
+@part
 def add_applied(pose, inputs, problem, force, jacobian, scratch):
     """Add the applied loads' generalised forces (6,) and derivatives (6, 6).
 

@@ -19,7 +19,7 @@ from dynamics.kernels.equations import (
 from dynamics.kernels.linear import factorise, solve
 from dynamics.kernels.rosenbrock import integrate_inline
 from foundation.checks import FloatArray
-from surrogates.compiled.compiling import entry, kernel
+from surrogates.compiled.compiling import entry, kernel, part
 from surrogates.compiled.knee import (
     CompartmentArguments,
     has_wrench,
@@ -78,7 +78,7 @@ def pose_at(time, state, problem, pose, scratch):
     coordinates_of(state, inputs, problem, pose)
 
 
-@kernel
+@part
 def knee_derivative(arguments, time, state, wanted, f, by_state, by_time):
     """Fill f, J and df/dt of a state; return whether it may be gone on from there."""
     a = arguments
@@ -140,8 +140,9 @@ def report_knee(arguments, mass, times, states, loads, rates, outside):
     a, n = arguments, mass.size
     f, by_time, order = np.empty(n), np.empty(n), np.empty(n, dtype=np.int64)
     by_state, factors = np.empty((n, n)), np.empty((n, n))
+    wanted = np.bool_(True)  # see `integrate`
     for i in range(times.size):
-        knee_derivative(a, times[i], states[i], True, f, by_state, by_time)
+        knee_derivative(a, times[i], states[i], wanted, f, by_state, by_time)
         loads[i] = a.loads
         outside[i] = is_outside(a.variables)
         rates_of(

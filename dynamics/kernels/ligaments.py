@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foundation.checks import FloatArray
-from surrogates.compiled.compiling import kernel
+from surrogates.compiled.compiling import kernel, part, pasted
 
 #: Codes of the laws in `LigamentArguments.kind`.
 LINEAR, QUADRATIC, TOE = 0, 1, 2
@@ -102,7 +102,7 @@ def measure_ligaments(
         tensions[bundle] = _law(ligaments, bundle, lengths[bundle])[1]
 
 
-@kernel
+@part
 def _law(ligaments: LigamentArguments, bundle: int, length: float) -> tuple[float, float, float]:
     """Return energy [J], tension [N] and d(tension)/d(length) [N/m]; zeros when slack."""
     rest, stiffness = ligaments.rest_length[bundle], ligaments.stiffness[bundle]
@@ -123,7 +123,7 @@ def _law(ligaments: LigamentArguments, bundle: int, length: float) -> tuple[floa
     return stiffness * rest * energy, stiffness * (strain - 0.5 * transition), stiffness / rest
 
 
-@kernel
+@part
 def _set_frame(pose: FloatArray, work: FloatArray) -> None:
     """Set R = Ry(-rotation) Rx(-adduction) Rz(flexion) and the axes of the angles, one a row."""
     cf, sf = math.cos(pose[0]), math.sin(pose[0])
@@ -137,7 +137,7 @@ def _set_frame(pose: FloatArray, work: FloatArray) -> None:
     work[15], work[16], work[17] = 0.0, -1.0, 0.0
 
 
-@kernel
+@part
 def _set_line(
     pose: FloatArray, ligaments: LigamentArguments, bundle: int, work: FloatArray
 ) -> float:
@@ -158,7 +158,7 @@ def _set_line(
     return length
 
 
-@kernel
+@pasted
 def _set_cross(axis: int, vector: int, result: int, work: FloatArray) -> None:
     """Set work[result:] = work[axis:] x work[vector:]."""
     a, b, c = work[axis], work[axis + 1], work[axis + 2]
@@ -166,7 +166,7 @@ def _set_cross(axis: int, vector: int, result: int, work: FloatArray) -> None:
     work[result], work[result + 1], work[result + 2] = b * z - c * y, c * x - a * z, a * y - b * x
 
 
-@kernel
+@pasted
 def _dot(first: int, second: int, work: FloatArray) -> float:
     return (
         work[first] * work[second]
@@ -175,7 +175,7 @@ def _dot(first: int, second: int, work: FloatArray) -> float:
     )
 
 
-@kernel
+@part
 def _add_stiffness(
     tension: float, pull: float, slope: float, jacobian: FloatArray, work: FloatArray
 ) -> None:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dynamics.kernels.linear import factorise, solve
 from foundation.checks import FloatArray
-from surrogates.compiled.compiling import kernel, pasted
+from surrogates.compiled.compiling import kernel, part, pasted
 
 #: How an integration ended.
 DONE, STEP_TOO_SMALL, TOO_MANY_STEPS, DISLOCATED, OUTSIDE = range(5)
@@ -111,7 +111,7 @@ def scaled_error(state, after, error, rtol, atol):
     return size if size < np.inf else np.inf
 
 
-@kernel
+@part
 def between(part, state, after, increments, tableau, out):
     """Fill the state (n,) at a part of the step, 0 to 1."""
     for i in range(state.size):
@@ -202,6 +202,8 @@ def integrate(derivative, arguments, tableau, mass, state, times, limits, counts
     last = work.increments[tableau.nodes.size - 1]
     end, time, reported, before, rejected = times[-1], 0.0, 0, 1.0, False
     step = _FIRST_STEP * limits.max_step
+    # Not the literals, for each of which the derivative would be compiled anew.
+    wanted, unwanted = np.bool_(True), np.bool_(False)
     counts[:] = 0
     if times[0] <= 0.0:
         states[0] = state
@@ -210,7 +212,7 @@ def integrate(derivative, arguments, tableau, mass, state, times, limits, counts
         where[0], where[1] = time, step
         if furthest(state, limits.size) > 1.0:
             return DISLOCATED
-        if not derivative(arguments, time, state, True, work.begun, work.by_state, work.by_time):
+        if not derivative(arguments, time, state, wanted, work.begun, work.by_state, work.by_time):
             return OUTSIDE
         counts[EVALUATIONS] += 1
         counts[JACOBIANS] += 1
@@ -233,7 +235,7 @@ def integrate(derivative, arguments, tableau, mass, state, times, limits, counts
                     break
                 if stage > 0:
                     at = time + tableau.nodes[stage] * step
-                    derivative(arguments, at, work.trial, False, work.f, work.unused, work.right)
+                    derivative(arguments, at, work.trial, unwanted, work.f, work.unused, work.right)
                     counts[EVALUATIONS] += 1
                 stage_increment(stage, step, mass, tableau, work)
             error = np.inf

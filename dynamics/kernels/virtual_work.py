@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
-from surrogates.compiled.compiling import kernel
+from surrogates.compiled.compiling import part
 
 
-@kernel
+@part
 def add_wrench(pose, wrench, by_pose, factor, force, jacobian):
     """Add a wrench's generalised forces (6,) at a pose (6,), and their derivatives (6, 6).
 

@@ -4,9 +4,11 @@ They work on bare floats in SI units and C-contiguous arrays, neither raise nor 
 between calls but the scratch memory they are given, and sum in a fixed order.
 """
 
-from foundation.kernels.compiling import drop_stale
+from pathlib import Path
 
-drop_stale()
+from foundation.kernel_cache import drop_stale
+
+drop_stale(Path(__file__).parent)
 
 from foundation.kernels.arrays import Bed, Femur, Law, Motion, Work, handle, new_work  # noqa: E402
 from foundation.kernels.compiling import LANES  # noqa: E402

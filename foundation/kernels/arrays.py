@@ -13,7 +13,7 @@ from numba import types
 from numba.experimental import structref
 from numpy.typing import NDArray
 
-from foundation.kernels.compiling import BLOCK_ROWS, LANES
+from foundation.kernels.compiling import BLOCK_ROWS, LANES, kernel
 from foundation.kernels.search import MEET_ROWS
 
 
@@ -173,14 +173,42 @@ class _WorkHandle(structref.StructRefProxy):
     pass
 
 
-_HANDLES: dict[type, type] = {
-    Femur: _FemurHandle,
-    Bed: _BedHandle,
-    Law: _LawHandle,
-    Work: _WorkHandle,
+for _proxy, _type, _tuple in (
+    (_FemurHandle, _FemurType, Femur),
+    (_BedHandle, _BedType, Bed),
+    (_LawHandle, _LawType, Law),
+    (_WorkHandle, _WorkType, Work),
+):
+    structref.define_proxy(_proxy, _type, list(_tuple._fields))
+
+
+# `structref` would compile a function for each of these in every process: these are cached.
+@kernel
+def _femur_handle(values):
+    return _FemurHandle(*values)
+
+
+@kernel
+def _bed_handle(values):
+    return _BedHandle(*values)
+
+
+@kernel
+def _law_handle(values):
+    return _LawHandle(*values)
+
+
+@kernel
+def _work_handle(values):
+    return _WorkHandle(*values)
+
+
+_HANDLES: dict[type, Any] = {
+    Femur: _femur_handle,
+    Bed: _bed_handle,
+    Law: _law_handle,
+    Work: _work_handle,
 }
-for _tuple, _type in ((Femur, _FemurType), (Bed, _BedType), (Law, _LawType), (Work, _WorkType)):
-    structref.define_proxy(_HANDLES[_tuple], _type, list(_tuple._fields))
 
 
 def handle(values: Femur | Bed | Law | Work) -> Any:
@@ -189,11 +217,12 @@ def handle(values: Femur | Bed | Law | Work) -> Any:
     Read-only ones are copied: to numba they are of another type, for which all would be compiled
     again.
     """
+    kind = type(values)
     shared = (
         value.copy() if isinstance(value, np.ndarray) and not value.flags.writeable else value
         for value in values
     )
-    return structref.StructRefProxy.__new__(_HANDLES[type(values)], *shared)
+    return _HANDLES[kind](kind(*shared))
 
 
 def new_work(bed: Bed) -> Work:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from foundation.kernels.compiling import LANES, kernel
+from foundation.kernels.compiling import LANES, part
 from foundation.kernels.contact import LUMPED
 from foundation.kernels.edge import edge_part, edge_pressure, edge_ramp
 from foundation.kernels.fields import field_slope
@@ -30,13 +30,13 @@ _ARM, _GRADIENT, _ONE, _COLUMN = 119, 155, 191, 197
 _LOADS, _JACOBIAN = 203, 213
 
 
-@kernel
+@part
 def is_linear(law):
     """Whether the pressure is a coefficient times the bearing indentation."""
     return law.kinds.shape[0] == 1 and law.kinds[0] == POWER and law.exponents[0] == 1.0
 
 
-@kernel
+@part
 def fill_block(bed, law, motion, work, chosen, begin, count, cut):
     """Fill a block with the elements at positions ``chosen[begin:begin + count]`` of ``active``.
 
@@ -84,7 +84,7 @@ def fill_block(bed, law, motion, work, chosen, begin, count, cut):
             )
 
 
-@kernel
+@part
 def interpolate(rows, shape, q, weight, offset):
     """Write bearing indentation and local area, times the weight, at point ``q`` of the rule."""
     n = LANES
@@ -109,7 +109,7 @@ def interpolate(rows, shape, q, weight, offset):
         )
 
 
-@kernel
+@part
 def bear_linear(rows, radius, smoothed, cut):
     """Write pressure, derivatives and area in contact of a linear law at one point."""
     n = LANES
@@ -141,7 +141,7 @@ def bear_linear(rows, radius, smoothed, cut):
             rows[_BY_RISE * n + i] = 0.0
 
 
-@kernel
+@part
 def bear_any(law, rows, block_of, count, radius, smoothed, cut):
     """`bear_linear` for any law."""
     n = LANES
@@ -170,7 +170,7 @@ def bear_any(law, rows, block_of, count, radius, smoothed, cut):
         rows[_BY_RISE * n + i] = radius * by_rise
 
 
-@kernel
+@part
 def store_energy(law, rows, block_of, count, sums):
     """Add the energy at one point of the rule to ``sums[14]``."""
     n = LANES
@@ -182,7 +182,7 @@ def store_energy(law, rows, block_of, count, sums):
             )
 
 
-@kernel
+@part
 def dissipate(bed, motion, rows, block_of, count, shape, q, weight, sums):
     """Apply damping to the pressure at one point of the rule, and add its friction."""
     n = LANES
@@ -202,7 +202,7 @@ def dissipate(bed, motion, rows, block_of, count, shape, q, weight, sums):
             )  # fmt: skip
 
 
-@kernel
+@part
 def add_force(wrench, x, y, z, fx, fy, fz):
     """Add a force at a place, and its moment about the origin, to the first six of ``wrench``."""
     wrench[0] += fx
@@ -213,7 +213,7 @@ def add_force(wrench, x, y, z, fx, fy, fz):
     wrench[5] += x * fy - y * fx
 
 
-@kernel
+@part
 def friction_of_point(rows, i, shape, q, twist, limit, transition_speed, sums):
     """Add Coulomb friction of a point to the wrench, smoothed below the transition speed.
 
@@ -245,7 +245,7 @@ def friction_of_point(rows, i, shape, q, twist, limit, transition_speed, sums):
     add_force(sums, x, y, z, fx, fy, fz)
 
 
-@kernel
+@part
 def gather_bearing(rows, shape, q, weight, by_area, with_jacobian):
     """Add the pressure at one point of the rule to what the nodes bear, with its derivatives."""
     n = LANES
@@ -287,7 +287,7 @@ def gather_bearing(rows, shape, q, weight, by_area, with_jacobian):
             rows[first + 5 * n + i] += t5 * slope
 
 
-@kernel
+@part
 def bear_block(
     bed, law, motion, count, cut, offset, conservative, with_jacobian, with_energy, work, sums
 ):  # fmt: skip
@@ -326,14 +326,14 @@ def bear_block(
                     )
 
 
-@kernel
+@part
 def clear_sums(rows):
     """Begin the sums of `add_wrenches` and `add_stiffness`."""
     for i in range(_LOADS * LANES, (_JACOBIAN + 36) * LANES):
         rows[i] = 0.0
 
 
-@kernel
+@part
 def add_wrenches(rows):
     """Add a block's loads along its own normals: force a, moment r x a, load |a|, place r |a|.
 
@@ -363,7 +363,7 @@ def add_wrenches(rows):
             rows[out + 9 * n + i] += load * z
 
 
-@kernel
+@part
 def fill_arms(bed, work, chosen, begin, count, conservative):
     """Fill what `add_stiffness` takes; zero for lumped elements, which have no field."""
     n, rows, block_of = LANES, work.block, work.block_of
@@ -391,7 +391,7 @@ def fill_arms(bed, work, chosen, begin, count, conservative):
                     rows[(_ARM + 6 * j + k) * n + i] = -gradient[node, k]
 
 
-@kernel
+@part
 def add_stiffness(rows, nodes, offset_slope, centre_gradient):
     """Add a block's part of the Jacobian: arm of node j, times stiffness j k, times gradient k."""
     n = LANES
@@ -413,7 +413,7 @@ def add_stiffness(rows, nodes, offset_slope, centre_gradient):
         add_column(rows)
 
 
-@kernel
+@part
 def add_column(rows):
     """Add the arms times the stiffness by one value, times that value's gradient."""
     n = LANES
@@ -437,7 +437,7 @@ def add_column(rows):
             rows[out + 5 * n + i] += side * rows[one + 5 * n + i]
 
 
-@kernel
+@part
 def take_sums(rows, with_jacobian, sums, jacobian):
     """Add the sums of `add_wrenches` to ``sums`` and of `add_stiffness` to ``jacobian``."""
     n = LANES

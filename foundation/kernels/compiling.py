@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-from pathlib import Path
-
 from numba import njit
 
 #: Fused multiply-add is allowed, other reordering is not: the same machine gives the same bits.
@@ -12,25 +9,22 @@ from numba import njit
 #: its sums are then fused otherwise. Tests that compare workers with one process find such a one.)
 #: Division by zero gives infinity, since a test for it in a loop keeps the compiler from handling
 #: several turns of the loop at once.
+#:
+#: To numba a number or truth value that is written out, in a call or for a variable that a loop
+#: will change, is a type of its own, for which what is called is compiled once more; `np.int64(0)`
+#: is not.
 kernel = njit(cache=True, nogil=True, fastmath={"contract"}, error_model="numpy")
+#: For what kernels alone call. It has no way in from Python, which would take as long to compile as
+#: a short kernel itself: called from there, it ends the program. Call its `py_func`.
+part = njit(
+    cache=True, nogil=True, fastmath={"contract"}, error_model="numpy", no_cpython_wrapper=True,
+    no_cfunc_wrapper=True,
+)  # fmt: skip
+#: For what becomes part of its caller before that is compiled.
+pasted = njit(nogil=True, fastmath={"contract"}, error_model="numpy", inline="always")
 
 #: Lines or elements that are handled side by side. Loops over them have this constant length and
 #: run over neighbouring numbers, so that the compiler makes vector instructions of them.
 LANES = 16
 #: Rows of a block of elements, see `foundation.kernels.blocks`.
 BLOCK_ROWS = 249
-
-
-def drop_stale() -> None:
-    """Delete compiled kernels older than any of this package's sources.
-
-    Numba's cache of a function does not see a change in another file that it calls. (With
-    NUMBA_CACHE_DIR set, the cache lies elsewhere and is to be deleted by hand after a change.)
-    """
-    folder = Path(__file__).parent
-    newest = max(source.stat().st_mtime for source in folder.glob("*.py"))
-    for index in (folder / "__pycache__").glob("*.nbi"):
-        # Another process may delete it first, or the folder may be read-only.
-        with suppress(OSError):
-            if index.stat().st_mtime < newest:
-                index.unlink()

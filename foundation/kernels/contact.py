@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from foundation.kernels.compiling import LANES, kernel
+from foundation.kernels.compiling import LANES, part
 from foundation.kernels.fields import bound_of_field, highest_of_field
 from foundation.kernels.search import (
     HIT_ROWS,
@@ -36,7 +36,7 @@ _STEEP = 0.7
 _EDGE = 0.2
 
 
-@kernel
+@part
 def indent_nodes(rotation, translation, femur, bed, reach, listed, work):
     """Write the indentations of the first ``listed`` nodes of ``todo``, and where they are met.
 
@@ -45,7 +45,7 @@ def indent_nodes(rotation, translation, femur, bed, reach, listed, work):
     those in ``starts``, all of them one step at a time, find the sheet of surface next to each
     node; where that fails or goes deep, the tree has the last word.
     """
-    doubtful = 0
+    doubtful = np.int64(0)
     for turn in range(_TURNS):
         if listed == 0:
             break
@@ -56,7 +56,7 @@ def indent_nodes(rotation, translation, femur, bed, reach, listed, work):
     search_doubtful(rotation, translation, femur, bed, reach, doubtful, work)
 
 
-@kernel
+@part
 def meet_listed(rotation, translation, femur, bed, listed, doubtful, last, work):
     """Meet the lines of the first ``listed`` nodes of ``todo`` with the facets in ``starts``.
 
@@ -100,7 +100,7 @@ def meet_listed(rotation, translation, femur, bed, listed, doubtful, last, work)
     return left, doubtful
 
 
-@kernel
+@part
 def fill_lines(rotation, translation, points, normals, nodes, begin, count, rows):
     """Write the lines of the nodes ``nodes[begin:begin + count]``, in the femoral frame."""
     n = LANES
@@ -124,7 +124,7 @@ def fill_lines(rotation, translation, points, normals, nodes, begin, count, rows
         rows[5 * n + i] = -(r02 * x + r12 * y + r22 * z)
 
 
-@kernel
+@part
 def search_doubtful(rotation, translation, femur, bed, reach, count, work):
     """Look closer where the lines of the first ``count`` nodes of ``doubtful`` leave the femur."""
     nodes, rows = work.doubtful, work.rows
@@ -141,7 +141,7 @@ def search_doubtful(rotation, translation, femur, bed, reach, count, work):
             )  # fmt: skip
 
 
-@kernel
+@part
 def search_hit(femur, reach, facet, ox, oy, oz, dx, dy, dz):
     """Where a line leaves the femur: (facet, u, v, s), s NaN where it does not."""
     patch, curved = femur.patch, femur.curved
@@ -159,7 +159,7 @@ def search_hit(femur, reach, facet, ox, oy, oz, dx, dy, dz):
     return at, u, v, np.nan
 
 
-@kernel
+@part
 def bearing_of(elements, element, size, depth):
     """How an element bears, its nodes known; lowest of its nodes, bound of its indentation.
 
@@ -192,7 +192,7 @@ def bearing_of(elements, element, size, depth):
     return RESOLVED, lowest, bound
 
 
-@kernel
+@part
 def highest_of(elements, element, depth):
     """Largest indentation of a resolved element."""
     if elements.shape[1] == 1:
@@ -200,7 +200,7 @@ def highest_of(elements, element, depth):
     return highest_of_field(elements, element, depth)[0]
 
 
-@kernel
+@part
 def plane_in_tibia(rotation, translation, planes, plane):
     """Return how far the femur reaches along a plane's normal: (normal x, y, z, level), tibial."""
     px, py, pz = planes[plane, 0], planes[plane, 1], planes[plane, 2]
@@ -213,7 +213,7 @@ def plane_in_tibia(rotation, translation, planes, plane):
     return mx, my, mz, level
 
 
-@kernel
+@part
 def place_groups(rotation, translation, femur, bed, begin, count, rows):
     """Write middle, mean normal, cell of the grid and distance from it of a block of groups.
 
@@ -248,7 +248,7 @@ def place_groups(rotation, translation, femur, bed, begin, count, rows):
         rows[7 * n + i] = x * x + y * y + z * z
 
 
-@kernel
+@part
 def find_groups(rotation, translation, femur, bed, work, first, last):
     """List the groups ``first`` to ``last`` of the bed that the femur may reach.
 
@@ -299,7 +299,7 @@ def find_groups(rotation, translation, femur, bed, work, first, last):
     return listed
 
 
-@kernel
+@part
 def clearances(rotation, translation, femur, corners, group, plane, out):
     """Write how far each element of a group lies outside what the femur there can reach.
 
@@ -314,7 +314,7 @@ def clearances(rotation, translation, femur, corners, group, plane, out):
             out[i] = min(out[i], mx * x + my * y + mz * z - level)
 
 
-@kernel
+@part
 def find_candidates(rotation, translation, femur, bed, work, first, last):
     """List the elements in the groups ``first`` to ``last`` of the bed that may be in contact.
 
@@ -337,12 +337,12 @@ def find_candidates(rotation, translation, femur, bed, work, first, last):
         for i in range(group_count[t]):
             candidates[found] = group_first[t] + i
             found += 1 if clearance[i] <= bulge[t] else 0
-    listed = list_nodes(elements, 0, corners.shape[1], found, work)
+    listed = list_nodes(elements, np.int64(0), corners.shape[1], found, work)
     start_nearby(rotation, translation, femur, bed.points, listed, work.todo, work.starts)
     return found, listed
 
 
-@kernel
+@part
 def start_nearby(rotation, translation, femur, points, listed, todo, starts):
     """Write a facet near each of the first ``listed`` nodes of ``todo`` to ``starts``."""
     r, low, cell = rotation, femur.grid_low, femur.grid_cell
@@ -360,7 +360,7 @@ def start_nearby(rotation, translation, femur, points, listed, todo, starts):
         )  # fmt: skip
 
 
-@kernel
+@part
 def list_nodes(elements, first, last, found, work):
     """List nodes ``first`` to ``last`` of the candidates in ``todo``, each once; return how many.
 
@@ -379,7 +379,7 @@ def list_nodes(elements, first, last, found, work):
     return listed
 
 
-@kernel
+@part
 def keep_near(elements, sizes, found, work):
     """Drop the candidates whose corners all lie well outside; list the middles of the others.
 
@@ -402,13 +402,13 @@ def keep_near(elements, sizes, found, work):
         e = candidates[i]
         for k in range(3):
             met[elements[e, 3 + k]] = met[elements[e, k]]
-    listed = list_nodes(elements, 3, 6, kept, work)
+    listed = list_nodes(elements, np.int64(3), np.int64(6), kept, work)
     for i in range(listed):
         work.starts[i] = met[work.todo[i]]
     return kept, listed
 
 
-@kernel
+@part
 def find_contact(rotation, translation, femur, bed, work, first, last, reach, begin):
     """List the elements in contact in the groups ``first`` to ``last`` of the bed.
 
@@ -426,7 +426,7 @@ def find_contact(rotation, translation, femur, bed, work, first, last, reach, be
         found, listed = keep_near(elements, sizes, found, work)
         indent_nodes(rotation, translation, femur, bed, reach, listed, work)
     met, centroid_first = work.met, bed.centroid_first
-    end, deepest, largest, lumped = begin, -1, 0.0, 0
+    end, deepest, largest, lumped = begin, -1, 0.0, np.int64(0)
     for i in range(found):
         e = candidates[i]
         kind, low, bound = bearing_of(elements, e, sizes[e], depth)

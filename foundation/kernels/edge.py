@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from foundation.kernels.compiling import kernel
+from foundation.kernels.compiling import kernel, part
 from foundation.kernels.layers import POWER, spring_pressure
 
 #: Where the tables of `foundation.edge_smoothing` end.
@@ -52,7 +52,7 @@ def edge_power(table, exponent, t):
     return power * (1.0 + fourth), power / t * (m + (m - 4.0) * fourth)
 
 
-@kernel
+@part
 def edge_pressure(
     kinds, exponents, offsets, coefficients, thicknesses, lead, exponent, table, spring, height,
     rise,

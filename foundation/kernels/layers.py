@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from foundation.kernels.compiling import kernel
+from foundation.kernels.compiling import kernel, part
 
 POWER = 0
 LOGARITHMIC = 1
@@ -25,7 +25,7 @@ STRAIN_LIMIT = 0.99
 _NEWTON_STEPS = 60
 
 
-@kernel
+@part
 def layer_pressure(kind, coefficient, exponent, thickness, indentation):
     """Pressure and dp/dd of one layer at a bearing indentation d >= 0 [m]."""
     if indentation <= 0.0:
@@ -127,7 +127,7 @@ def series_pressure(
     return pressure, 1.0 / compliance, offset, offset_slope / compliance
 
 
-@kernel
+@part
 def layer_energy(kind, coefficient, exponent, thickness, indentation):
     """Return the energy per area of one layer, the integral of its pressure over d >= 0 [J/m²]."""
     if indentation <= 0.0:
@@ -146,7 +146,7 @@ def layer_energy(kind, coefficient, exponent, thickness, indentation):
     return coefficient * indentation ** (exponent + 1.0) / (exponent + 1.0)
 
 
-@kernel
+@part
 def spring_pressure(kinds, exponents, offsets, coefficients, thicknesses, spring, indentation):
     """Pressure and dp/dd of a spring at the bearing indentation d."""
     if kinds.shape[0] == 1:
@@ -159,7 +159,7 @@ def spring_pressure(kinds, exponents, offsets, coefficients, thicknesses, spring
     return pressure, slope
 
 
-@kernel
+@part
 def spring_strain(kinds, exponents, offsets, coefficients, thicknesses, spring, indentation):
     """Largest strain of a spring's layers at the bearing indentation d."""
     if kinds.shape[0] == 1 or indentation <= 0.0:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from foundation.kernels.blocks import (
     BEARS,
     BORNE,
@@ -16,7 +18,7 @@ from foundation.kernels.blocks import (
     is_linear,
     take_sums,
 )
-from foundation.kernels.compiling import LANES, kernel
+from foundation.kernels.compiling import LANES, kernel, part
 from foundation.kernels.contact import LUMPED, find_contact
 from foundation.kernels.fields import (
     LARGEST_SLOPE,
@@ -35,7 +37,7 @@ SUMS = 16
 _ROOT_MARGIN = 3.0
 
 
-@kernel
+@part
 def patch_offset(law, bed, work, deepest, largest, with_jacobian):
     """Offset d0/f of a contact patch, and its derivative by d0.
 
@@ -65,7 +67,7 @@ def patch_offset(law, bed, work, deepest, largest, with_jacobian):
     return offset, slope
 
 
-@kernel
+@part
 def take_column(rows, i, nodes, bears, by_offset):
     """Copy what the nodes of a block's element bear, and its derivatives by the offset."""
     for j in range(nodes):
@@ -73,7 +75,7 @@ def take_column(rows, i, nodes, bears, by_offset):
         by_offset[j] = rows[(BY_OFFSET + j) * LANES + i]
 
 
-@kernel
+@part
 def add_conservative(points, gradient, nodes, bears, with_jacobian, sums, force):
     """Add an element's loads as the gradient of its energy: -f dd/dx of each of its ``nodes``."""
     for j in range(nodes.shape[0]):
@@ -87,7 +89,7 @@ def add_conservative(points, gradient, nodes, bears, with_jacobian, sums, force)
             force[node] += bears[j]
 
 
-@kernel
+@part
 def add_block(
     bed, chosen, begin, count, offset_slope, conservative, with_jacobian, work, sums, jacobian
 ):  # fmt: skip
@@ -122,7 +124,7 @@ def add_block(
         add_stiffness(rows, elements.shape[1], offset_slope, centre_gradient)
 
 
-@kernel
+@part
 def add_extremes(bed, law, begin, end, offset, moving, work, sums):
     """Write peak pressure and largest strain of the active elements ``begin`` to ``end``."""
     elements, depth = bed.elements, work.depth
@@ -155,7 +157,7 @@ def add_extremes(bed, law, begin, end, offset, moving, work, sums):
     sums[13] = strain
 
 
-@kernel
+@part
 def choose_rules(bed, law, begin, end, offset, work):
     """List the active elements by rule: those that bear all over in front, the cut ones behind.
 
@@ -187,7 +189,7 @@ def choose_rules(bed, law, begin, end, offset, work):
     return whole, first_cut
 
 
-@kernel
+@part
 def integrate_contact(
     rotation, femur, bed, law, begin, end, deepest, largest, motion, conservative, with_jacobian,
     with_energy, work, sums, jacobian,
@@ -230,7 +232,7 @@ def integrate_contact(
         add_curvature(rotation, femur, bed, begin, end, work, jacobian)
 
 
-@kernel
+@part
 def add_lumped(
     vectors, elements, points, gradient, element, node, bears, by_offset, offset_slope,
     centre_gradient, conservative, with_jacobian, side, sums, jacobian, force,
@@ -278,7 +280,7 @@ def evaluate_contact(
     number of active elements, which the scratch memory lists.
     """
     work.generation[0] += 1
-    end = 0
+    end = np.int64(0)  # no literal, see `foundation.kernels.compiling.kernel`
     for c in range(2):
         sums[c, :] = 0.0
         jacobian[c, :, :] = 0.0

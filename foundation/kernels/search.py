@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from foundation.kernels.compiling import LANES, kernel
+from foundation.kernels.compiling import LANES, kernel, part
 
 _PATCH_STEPS = 12
 _WALK_STEPS = 60
@@ -32,7 +32,7 @@ _FOOT_STEPS = 2
 _STEPS = 3
 
 
-@kernel
+@part
 def directions_across(dx, dy, dz):
     """Two unit vectors across a unit vector (Duff et al. 2017, J Comput Graph Tech 6(1):1-8)."""
     sign = 1.0 if dz >= 0.0 else -1.0
@@ -111,7 +111,7 @@ def patch_normal(patch, curved, facet, u, v):
     return uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx
 
 
-@kernel
+@part
 def edge_crossed(u, v, worst):
     """Edge (c0 c1, c1 c2, c2 c0) over which a point lies whose smallest coordinate is ``worst``."""
     return 2 if worst == u else (0 if worst == v else 1)
@@ -181,7 +181,7 @@ def facet_towards(patch, neighbour, curved, facet, ox, oy, oz, dx, dy, dz):
     return facet
 
 
-@kernel
+@part
 def gather_patches(patch, terms, facets, count, rows):
     """Copy the first ``terms`` coefficients of the facets' patches, side by side."""
     for i in range(count):
@@ -191,13 +191,13 @@ def gather_patches(patch, terms, facets, count, rows):
                 rows[(_PATCH_ROWS + 3 * j + k) * LANES + i] = patch[facet, j, k]
 
 
-@kernel
+@part
 def meet_planes(patch, facets, count, rows):
     """`meet_patches` for plane facets."""
     n = LANES
     c = _PATCH_ROWS * n
     h = HIT_ROWS * n
-    gather_patches(patch, 3, facets, count, rows)
+    gather_patches(patch, np.int64(3), facets, count, rows)
     for i in range(n):
         dx, dy, dz = rows[3 * n + i], rows[4 * n + i], rows[5 * n + i]
         tx, ty, tz, wx, wy, wz = directions_across(dx, dy, dz)
@@ -239,7 +239,7 @@ def meet_patches(patch, curved, facets, count, rows):
     if not curved:
         meet_planes(patch, facets, count, rows)
         return
-    gather_patches(patch, 6, facets, count, rows)
+    gather_patches(patch, np.int64(6), facets, count, rows)
     for i in range(n):
         dx, dy, dz = rows[3 * n + i], rows[4 * n + i], rows[5 * n + i]
         tx, ty, tz, wx, wy, wz = directions_across(dx, dy, dz)
@@ -315,7 +315,7 @@ def tree_hit(patch, curved, low, high, following, first, count, reach, ox, oy, o
     return facet, best_u, best_v, best
 
 
-@kernel
+@part
 def part_index(low, per_part, cells, value):
     """Index along an axis of a part of the grid's cells, each of which has `PARTS` in a row."""
     return int(min(max((value - low) * per_part, 0.0), PARTS * cells - 1.0))

@@ -7,7 +7,7 @@ slowly.
 
 from pathlib import Path
 
-from surrogates.compiled.compiling import drop_stale
+from foundation.kernel_cache import drop_stale
 
 drop_stale(Path(__file__).parent)
 

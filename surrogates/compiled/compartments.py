@@ -19,7 +19,7 @@ import math
 
 import numpy as np
 
-from surrogates.compiled.compiling import kernel
+from surrogates.compiled.compiling import part, pasted
 from surrogates.compiled.coordinates import condyle_point
 from surrogates.compiled.evaluation import evaluate, evaluate_hessian, workspace_size
 from surrogates.compiled.layout import OUTPUTS
@@ -33,7 +33,7 @@ _LEAST_FALL = 0.1
 SCRATCH = 256  # the small arrays of one compartment; the rest of the workspace is the regressors'
 
 
-@kernel
+@part
 def _path_at(flexion, breaks, pieces, values, slopes):
     """Fill values (5,) of a piecewise cubic path and its slopes (5,) at a flexion."""
     piece = 0
@@ -46,7 +46,7 @@ def _path_at(flexion, breaks, pieces, values, slopes):
         slopes[k] = (3.0 * a * t + 2.0 * b) * t + c
 
 
-@kernel
+@pasted
 def _path_bend(flexion, breaks, pieces, k):
     """Return the second derivative of coordinate k of a path by flexion."""
     piece = 0
@@ -55,7 +55,7 @@ def _path_bend(flexion, breaks, pieces, k):
     return 6.0 * pieces[0, piece, k] * (flexion - breaks[piece]) + 2.0 * pieces[1, piece, k]
 
 
-@kernel
+@part
 def hold(coordinates, space, x, held, turn, work):
     """Fill `held` (6,), the nearest pose of the box; return whether that is the pose itself.
 
@@ -96,7 +96,7 @@ def hold(coordinates, space, x, held, turn, work):
     return False
 
 
-@kernel
+@part
 def condyle_variables(held, coordinates, u, slopes, point, point_slopes, work):
     """Fill the scaled variables u[:5], their slopes (6, 6) and the condyle's point; return height.
 
@@ -125,7 +125,7 @@ def condyle_variables(held, coordinates, u, slopes, point, point_slopes, work):
     return point[1] - value[3]
 
 
-@kernel
+@part
 def _times(matrix, turn, row):
     """Replace matrix (m, 6) by matrix @ turn; row (6,) is scratch."""
     for i in range(matrix.shape[0]):
@@ -138,7 +138,7 @@ def _times(matrix, turn, row):
             matrix[i, j] = row[j]
 
 
-@kernel
+@part
 def _evaluate_all(x, first, second, third, out, gradient, work):
     """Fill out (12,) and its gradient (12, 6) with the outputs of the three regressors."""
     a = first.layout[OUTPUTS]
@@ -151,7 +151,7 @@ def _evaluate_all(x, first, second, third, out, gradient, work):
         evaluate(x, third, out[b:c], gradient[b:c], work)
 
 
-@kernel
+@part
 def _chain(gradient, rows, slopes, last, along):
     """Turn gradient[:rows] by u and the last input into one by the pose; `last` (6,) is its slope.
 
@@ -169,7 +169,7 @@ def _chain(gradient, rows, slopes, last, along):
             )  # fmt: skip
 
 
-@kernel
+@part
 def _from_ratios(axial, axial_slope, out, gradient, point, point_slopes, lever, loads, jacobian):
     """Fill the wrench and its jacobian from the ratios in out[1:6], their gradient by the pose."""
     loads[0] = axial * out[1]
@@ -192,7 +192,7 @@ def _from_ratios(axial, axial_slope, out, gradient, point, point_slopes, lever, 
             )  # fmt: skip
 
 
-@kernel
+@part
 def _fill_quantities(root, degree, out, start, point, lever, loads):
     """Fill area, pressures and centre of pressure from out[start:start + 6]."""
     loads[6] = out[start] * root
@@ -203,13 +203,13 @@ def _fill_quantities(root, degree, out, start, point, lever, loads):
         loads[9 + k] = out[start + 3 + k] + lever * point[k]
 
 
-@kernel
+@part
 def power(base, degree):
     """Return base^degree; the square, the commonest, without a logarithm."""
     return base * base if degree == 2.0 else base**degree
 
 
-@kernel
+@part
 def _wrench_of(forces, held, wrench):
     """Fill the wrench (6,) about the tibial origin whose generalised forces (6,) these are."""
     ca, sa = math.cos(held[1]), math.sin(held[1])
@@ -226,7 +226,7 @@ def _wrench_of(forces, held, wrench):
     wrench[5] = m_z + held[3] * forces[4] - held[4] * forces[3]
 
 
-@kernel
+@part
 def _wrench_slope(forces, change, held, k, wrench, work):
     """Fill d(wrench)/d(coordinate k) (6,), `change` (6,) being that of the generalised forces."""
     base = work[0:6]
@@ -253,7 +253,7 @@ def _wrench_slope(forces, change, held, k, wrench, work):
             wrench[3 + i] += base[a] * forces[3 + b] - base[b] * forces[3 + a]
 
 
-@kernel
+@part
 def _turned(centre, held, orders, out):
     """Fill out (3,) with a derivative of R c; `orders` (3,): by flexion, adduction, rotation.
 
@@ -282,7 +282,7 @@ def _turned(centre, held, orders, out):
     out[0], out[1], out[2] = x, y, z
 
 
-@kernel
+@part
 def _add_bends(total, held, coordinates, weights, work):
     """Add sum_i weights[i] d2(variable i)/dq dq to total (6, 6); variable 5 is the height.
 
@@ -311,7 +311,7 @@ def _add_bends(total, held, coordinates, weights, work):
     total[0, 0] -= value
 
 
-@kernel
+@part
 def _energy_loads(root, largest, degree, held, coordinates, gradient, slopes, last, first,
                   x, loads, jacobian, work):  # fmt: skip
     """Fill wrench and jacobian as the gradient of the energy, largest * root^degree.
@@ -353,7 +353,7 @@ def _energy_loads(root, largest, degree, held, coordinates, gradient, slopes, la
             jacobian[i, j] = column[i]
 
 
-@kernel
+@part
 def compartment_loads(pose, space, coordinates, constants, reference, first, second, third,
                       loads, jacobian, x, work):  # fmt: skip
     """Fill the loads of one compartment at a pose.
@@ -453,7 +453,7 @@ def compartment_loads(pose, space, coordinates, constants, reference, first, sec
         _times(jacobian, turn, row)
 
 
-@kernel
+@part
 def _chord(inputs, s, height, value, first, work):
     """Return the slope of the chord of the height from first contact, in a fall that has paused."""
     end = inputs[5]
@@ -463,7 +463,7 @@ def _chord(inputs, s, height, value, first, work):
     return min((height - touch) / (s + 1.0), -1e-12)
 
 
-@kernel
+@part
 def _root_at(code, height, constants, inputs, slopes, reference, first, second, third,
              out, gradient, last, root_slope, work):  # fmt: skip
     """Return the root of the load where it is learnt over the height or the depth.
@@ -474,8 +474,9 @@ def _root_at(code, height, constants, inputs, slopes, reference, first, second, 
     for j in range(6):
         last[j] = slopes[5, j]
     if code == STIFFNESS:
-        value, along = out[0:1], gradient[0:1]
-        evaluate(inputs[:5], reference, value, along[:, :5], work)
+        # a row of its own: a part of a wider one is another type, compiled for once more
+        value, along = out[0:1], gradient.reshape(72)[:5].reshape(1, 5)
+        evaluate(inputs[:5], reference, value, along, work)
         level = value[0] - height
         for j in range(6):
             slope = -slopes[5, j]
@@ -503,7 +504,7 @@ def _root_at(code, height, constants, inputs, slopes, reference, first, second, 
     return constants[3] + stiffness * level
 
 
-@kernel
+@part
 def compartment_workspace(reference, first, second, third):
     """Return the size of the scratch that `compartment_loads` needs."""
     largest = max(workspace_size(reference), workspace_size(first))

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 try:
@@ -21,34 +19,21 @@ else:
 
 #: No reordering of sums: the same arguments give the same bits. Division by zero gives infinity
 #: instead of an exception.
+#:
+#: To numba a number or truth value written out in a call is a type of its own, for which the callee
+#: is compiled once more; where that is no gain, `np.int64(0)` or `np.bool_(True)` stands in a call.
 kernel: Callable[..., Any] = njit(cache=True, nogil=True, error_model="numpy")
+#: For what kernels alone call. It has no way in from Python, which would take as long to compile as
+#: a short kernel itself: called from there, it ends the program. Call its `py_func`.
+part: Callable[..., Any] = njit(
+    cache=True, nogil=True, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True
+)
 #: For what Python calls with scratch memory of its own: the interpreter's lock guards it.
 entry: Callable[..., Any] = njit(cache=True, error_model="numpy")
 #: For the few instructions on rows of `surrogates.compiled.lanes`.
 inlined: Callable[..., Any] = njit(nogil=True, error_model="numpy", forceinline=True)
 
-#: For what takes another kernel as an argument. It becomes part of its caller before that is
-#: compiled: numba does not cache a function that hands another one on.
+#: For what becomes part of its caller before that is compiled: short kernels with few callers or
+#: called with literals, since each compiled kernel holds all that it calls once more; and one that
+#: takes another as an argument, since numba does not cache a function that hands another one on.
 pasted: Callable[..., Any] = njit(nogil=True, error_model="numpy", inline="always")
-
-
-def drop_stale(folder: Path, *called: Path) -> None:
-    """Delete a package's compiled kernels that are older than any source they may have come from.
-
-    Numba's cache of a function does not see a change in another file that it calls. (With
-    NUMBA_CACHE_DIR set, the cache lies elsewhere and is to be deleted by hand after a change.)
-
-    Parameters
-    ----------
-    folder : Path
-        The package.
-    called : Path
-        Packages of kernels that its kernels call.
-    """
-    sources = [source for each in (folder, *called) for source in each.glob("*.py")]
-    newest = max(source.stat().st_mtime for source in sources)
-    for index in (folder / "__pycache__").glob("*.nbi"):
-        # Another process may delete it first, or the folder may be read-only.
-        with suppress(OSError):
-            if index.stat().st_mtime < newest:
-                index.unlink()

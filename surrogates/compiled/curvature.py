@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from surrogates.compiled.compiling import kernel
+from surrogates.compiled.compiling import kernel, part
 from surrogates.compiled.features import (
     correlate,
     curvature,
@@ -69,7 +69,7 @@ def evaluate_hessian(x, arguments, hessian, work):
             hessian[b, a] = hessian[a, b]
 
 
-@kernel
+@part
 def _bend_terms(j, layout, numbers, work):
     """Add the derivatives by input j of the gradients of all terms to row j of the sums."""
     rows, table, degrees = layout[ROWS], LANES * layout[TABLE], LANES * (layout[DEGREE] + 1)
@@ -92,7 +92,7 @@ def _bend_terms(j, layout, numbers, work):
     store(work, sums + j, total)
 
 
-@kernel
+@part
 def _add_squares(work, rows, count, weights, sums):
     """Add the outer products of `count` rows with themselves, times weights side by side."""
     s0 = load(work, sums)
@@ -121,7 +121,7 @@ def _add_squares(work, rows, count, weights, sums):
     store(work, sums + 6, s6)
 
 
-@kernel
+@part
 def _bend_correlations(layout, numbers, work):
     """Add the second derivatives of the correlations: r g g', with r rho''/rho on the diagonal."""
     d, n, rows = layout[INPUTS], layout[BLOCKS] * LANES, layout[ROWS]
@@ -153,7 +153,7 @@ def _bend_correlations(layout, numbers, work):
         store(work, sums + j, fma(load(work, sums), numbers[SHEAR, j], load(work, sums + j)))
 
 
-@kernel
+@part
 def _bend_network(net, layout, numbers, work):
     """Add the second derivatives of a network, first through the outer tanh, then the inner."""
     blocks = layout[UNIT_BLOCKS]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from surrogates.compiled.compiling import kernel
+from surrogates.compiled.compiling import part
 from surrogates.compiled.evaluation import evaluate_value
 from surrogates.compiled.layout import OUTPUTS
 
@@ -10,7 +10,7 @@ from surrogates.compiled.layout import OUTPUTS
 DOMAIN_SCRATCH = 16
 
 
-@kernel
+@part
 def extrapolation(x, loads, limits, regressor, work):
     """Return the extrapolation of a compartment's answer: at most 1 where its samples taught it.
 

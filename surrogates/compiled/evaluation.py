@@ -7,7 +7,7 @@ is nothing to do.
 
 from __future__ import annotations
 
-from surrogates.compiled.compiling import kernel
+from surrogates.compiled.compiling import kernel, part
 from surrogates.compiled.curvature import evaluate_hessian
 from surrogates.compiled.features import (
     correlate,
@@ -103,7 +103,7 @@ def evaluate(x, arguments, value, jacobian, work):
             jacobian[o, j] = work[sums + o, j] * numbers[INVERSE_SCALE, j]
 
 
-@kernel
+@part
 def _add_correlations(layout, numbers, work, outputs):
     n, sums = layout[BLOCKS] * LANES, layout[SUMS]
     correlate(0, layout[INPUTS], layout, numbers, work, layout[RADII])
@@ -128,7 +128,7 @@ def _add_correlations(layout, numbers, work, outputs):
         store(work, o, fma(load(numbers, SHEAR), by_first, row))
 
 
-@kernel
+@part
 def _add_networks(layout, numbers, work, outputs):
     count = layout[UNIT_BLOCKS] * LANES
     for net in range(layout[NETS]):

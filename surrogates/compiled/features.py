@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from surrogates.compiled.compiling import inlined, kernel
+from surrogates.compiled.compiling import inlined, kernel, part
 from surrogates.compiled.functions import decay, hyperbolic_tangent
 from surrogates.compiled.lanes import LANES, absolute, fma, load, peek, poke, spread, store
 from surrogates.compiled.layout import (
@@ -50,7 +50,7 @@ _SQUARED_EXPONENTIAL, _MATERN_52 = 0, 1
 _THIRD = 1.0 / 3.0
 
 
-@kernel
+@part
 def scale_input(x, inputs, layout, numbers, work):
     """Write z into row 0, inputs from `inputs` on being zero.
 
@@ -99,7 +99,7 @@ def fill_table(layout, numbers, work):
         _fill_fourier(degree, numbers[WAVE, 0], first, slope, bend, work)
 
 
-@kernel
+@part
 def _fill_fourier(degree, wave, first, slope, bend, work):
     sine, cosine = math.sin(wave * work[0, 0]), math.cos(wave * work[0, 0])
     s, c = 0.0, 1.0
@@ -113,7 +113,7 @@ def _fill_fourier(degree, wave, first, slope, bend, work):
         work[bend + m, 0] = -turns * turns * work[first + m, 0]
 
 
-@kernel
+@part
 def term_rows(layout, numbers, work):
     """Write the rows of the terms; a term is its parent times one more factor of a new input."""
     rows, table = layout[ROWS], LANES * layout[TABLE]
@@ -141,7 +141,7 @@ def term_values(terms, count, layout, work):
 # ---- correlations
 
 
-@kernel
+@part
 def correlate(first, last, layout, numbers, work, out):
     """Write the correlations with all points, side by side, over inputs `first` to `last` - 1.
 
@@ -169,7 +169,7 @@ def correlate(first, last, layout, numbers, work, out):
         store(work, out + b + 1, other_factor * decay(other_exponent))
 
 
-@kernel
+@part
 def steepen(layout, numbers, work):
     """Write what the rows of correlations lack for inputs in `ROUGH_LIST`, side by side.
 
@@ -207,7 +207,7 @@ def curvature(u, numbers):
     return upper / lower
 
 
-@kernel
+@part
 def point_rows(first, count, layout, numbers, work):
     """Write the rows of some correlations; derivatives are by the inputs over `STEEP_SCALE`.
 
@@ -232,7 +232,7 @@ def point_rows(first, count, layout, numbers, work):
 # ---- networks
 
 
-@kernel
+@part
 def inner_units(net, layout, numbers, work):
     """Write tanh of the first layer of a network and its derivative, side by side, at `UNITS`."""
     d, blocks = layout[INPUTS], layout[UNIT_BLOCKS]
@@ -246,7 +246,7 @@ def inner_units(net, layout, numbers, work):
         store(work, units + blocks + b, fma(t * -1.0, t, 1.0))
 
 
-@kernel
+@part
 def outer_values(net, layout, numbers, work):
     """Write the outer units of a network, side by side, behind the inner ones."""
     blocks = layout[UNIT_BLOCKS]
@@ -258,7 +258,7 @@ def outer_values(net, layout, numbers, work):
         store(work, units + 2 * blocks + b, hyperbolic_tangent(a))
 
 
-@kernel
+@part
 def unit_rows(net, layout, numbers, work):
     """Write the rows of the outer units of a network; returns the first."""
     blocks = layout[UNIT_BLOCKS]
@@ -282,7 +282,7 @@ def unit_rows(net, layout, numbers, work):
     return outer
 
 
-@kernel
+@part
 def _bend_rows(first, scratch, numbers, work):
     """Put eight rows through tanh."""
     for lane in range(LANES):

@@ -12,12 +12,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from foundation.checks import FloatArray
+from foundation.checks import FloatArray, frozen
 from surrogates.compiled.compartments import INVERTED, compartment_loads, compartment_workspace
-from surrogates.compiled.compiling import entry, kernel
+from surrogates.compiled.compiling import entry, part, pasted
 from surrogates.compiled.domain import DOMAIN_SCRATCH, extrapolation
 from surrogates.compiled.lanes import LANES
 from surrogates.compiled.layout import Arguments, new_work, workspace_size
+from surrogates.compiled.packing import read_only
 from surrogates.compiled.wrenches import compartment_wrench
 
 _PARTS = 5
@@ -68,10 +69,13 @@ def pack_compartment(
     layouts = np.concatenate([places + _LAYOUTS, rows, *(r.layout for r in regressors)])
     numbers = new_work(LANES * int(rows[-1])).reshape(-1, LANES)
     numbers[:] = np.concatenate([r.numbers for r in regressors])
-    return CompartmentArguments(geometry, layouts.astype(np.int64), numbers)
+    # Read-only as a regressor's own, for which the kernels are compiled as well.
+    return CompartmentArguments(
+        frozen(geometry), frozen(layouts.astype(np.int64)), read_only(numbers)
+    )
 
 
-@kernel
+@pasted
 def _regressor(k, packed):
     places = packed.layouts
     return Arguments(
@@ -80,7 +84,7 @@ def _regressor(k, packed):
     )
 
 
-@kernel
+@pasted
 def _path(start, knots, geometry):
     """Return breaks (K,) and pieces (4, K - 1, 5) of a path."""
     end = start + knots
@@ -88,7 +92,7 @@ def _path(start, knots, geometry):
     return geometry[start:end], pieces
 
 
-@kernel
+@pasted
 def _unpacked(packed):
     """Return the arguments of `compartments.compartment_loads` but for what it fills."""
     geometry = packed.geometry
@@ -106,7 +110,7 @@ def _unpacked(packed):
     )  # fmt: skip
 
 
-@kernel
+@pasted
 def _packed_loads(pose, packed, loads, jacobian, x, work):
     """Unpack the arguments of `compartment_loads`, call it and return the extrapolation.
 
@@ -120,7 +124,7 @@ def _packed_loads(pose, packed, loads, jacobian, x, work):
     return found
 
 
-@kernel
+@part
 def is_outside(x):
     """Return whether scaled variables (2, 6 or more) leave the box that a knee was trained in."""
     outside = False
@@ -167,7 +171,7 @@ def has_wrench(medial, lateral):
     return medial.geometry[_CONSTANTS] == INVERTED and lateral.geometry[_CONSTANTS] == INVERTED
 
 
-@kernel
+@pasted
 def _packed_wrench(pose, packed, loads, x, work):
     space, coordinates, constants, _, first, second, third = _unpacked(packed)
     compartment_wrench(pose, space, coordinates, constants, first, second, third, loads, x, work)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from surrogates.compiled.compiling import inlined, kernel
+from surrogates.compiled.compiling import inlined, kernel, part
 from surrogates.compiled.features import correlate, fill_table, scale_input, term_values
 from surrogates.compiled.functions import decay, hyperbolic_tangent
 from surrogates.compiled.lanes import LANES, absolute, fma, load, spread, store, total
@@ -82,7 +82,7 @@ def prepare_line(x, arguments, work):
         _fix_inputs(net, last, layout, numbers, work)
 
 
-@kernel
+@part
 def _fix_inputs(net, last, layout, numbers, work):
     blocks = layout[UNIT_BLOCKS]
     inner, out = layout[INNER] + net * (last + 2) * blocks, layout[LINE_UNITS] + net * blocks
@@ -103,7 +103,7 @@ def on_line(x_last, arguments, work):
     return _on_line(x_last, layout, numbers, rows_of(work))
 
 
-@kernel
+@part
 def _on_line(x_last, layout, numbers, work):
     last = layout[INPUTS] - 1
     inverse = numbers[INVERSE_SCALE, last]
@@ -120,7 +120,7 @@ def _on_line(x_last, layout, numbers, work):
     return value, slope * inverse
 
 
-@kernel
+@part
 def _polynomial(z, last, layout, numbers, work):
     line, wave = layout[LINE] + 1, numbers[WAVE, 0]
     value, slope = work[line, 0], 0.0
@@ -157,7 +157,7 @@ def _one_input(u, j, kind, numbers):
     return a, factor, u * -1.0 * upper / factor
 
 
-@kernel
+@part
 def _correlations(z, last, layout, numbers, work):
     blocks, points, base = layout[BLOCKS], layout[POINTS], layout[LINE_BASE]
     here, kind = z * numbers[SCALE, last], layout[KINDS + last]
@@ -181,7 +181,7 @@ def _correlations(z, last, layout, numbers, work):
     return total(value), total(slope)
 
 
-@kernel
+@part
 def _network(net, z, last, layout, numbers, work):
     blocks, units = layout[UNIT_BLOCKS], layout[UNITS]
     inner = layout[INNER] + (net * (last + 2) + last + 1) * blocks
@@ -268,7 +268,7 @@ def solve_line(target, low, high, arguments, work):
     return True, x
 
 
-@kernel
+@part
 def _fall(target, found, slope, touch, chord):
     """Return a negative slope with which to go on beyond the range."""
     if slope < 0.0:

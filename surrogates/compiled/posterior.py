@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from foundation.checks import FloatArray, frozen
 from foundation.errors import InputError
-from surrogates.compiled.compiling import kernel
+from surrogates.compiled.compiling import kernel, part
 from surrogates.compiled.features import correlate, fill_table, scale_input, term_values
 from surrogates.compiled.lanes import LANES, fma, load, store
 from surrogates.compiled.layout import (
@@ -180,7 +180,7 @@ def relative_variance(x, arguments, posterior, work):
     return max(1.0 + posterior.nugget - explained + inflated, 0.0)
 
 
-@kernel
+@part
 def _substitute(blocks, matrix, row, work, w):
     """Solve L w = r in place, eight unknowns at a time."""
     for b in range(blocks):
@@ -213,7 +213,7 @@ def standard_error(x, arguments, posterior, error, work):
         error[o] = math.sqrt(relative * posterior.variance[o])
 
 
-@kernel
+@part
 def _modelled_error(x, arguments, posterior, error):
     """Fill the exponentials of Legendre polynomials of total degree 2 of the clipped inputs."""
     layout, numbers, model = arguments.layout, arguments.numbers, posterior.numbers

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from surrogates.compiled.compiling import inlined, kernel
+from surrogates.compiled.compiling import inlined, part
 from surrogates.compiled.lanes import LANES, fma, load, peek, spread, store, total
 
 #: In the place of `places`: rows are as they stand in the scratch memory.
 STORED = -1
 
 
-@kernel
+@part
 def add_rows(work, rows, count, numbers, weights, step, line, sums, outputs, places):
     """Add `count` (whole eights) rows times their weights to the row of each output.
 
@@ -39,7 +39,7 @@ def _feature(m, rows, places, here, work, numbers):
     return (load(numbers, places + m) - here) * peek(work, LANES * rows + m)
 
 
-@kernel
+@part
 def _add_to_one(work, rows, count, numbers, line, sums, places):
     here = load(work, 1)
     s0 = load(work, sums)
@@ -68,7 +68,7 @@ def _add_to_one(work, rows, count, numbers, line, sums, places):
     store(work, sums, (s0 + s1) + (s2 + s3))
 
 
-@kernel
+@part
 def _add_to_six(work, rows, count, numbers, weights, sums, places):
     here = load(work, 1)
     s0 = load(work, sums)
@@ -94,7 +94,7 @@ def _add_to_six(work, rows, count, numbers, weights, sums, places):
     store(work, sums + 5, s5)
 
 
-@kernel
+@part
 def add_to_eight(work, rows, count, numbers, weights, sums, places):
     """Add `count` rows times their weights for eight outputs to eight rows of sums."""
     here = load(work, 1)
@@ -127,7 +127,7 @@ def add_to_eight(work, rows, count, numbers, weights, sums, places):
     store(work, sums + 7, s7)
 
 
-@kernel
+@part
 def combine(work, values, blocks, numbers, weights):
     """Return the row of eight sums of numbers, side by side, times their rows of weights."""
     s0 = spread(0.0)
@@ -148,7 +148,7 @@ def combine(work, values, blocks, numbers, weights):
     return (s0 + s1) + (s2 + s3)
 
 
-@kernel
+@part
 def dot(work, values, blocks, numbers, line):
     """Return the sum of numbers, side by side, times weights, side by side."""
     even = spread(0.0)
@@ -162,7 +162,7 @@ def dot(work, values, blocks, numbers, line):
     return total(even + odd)
 
 
-@kernel
+@part
 def add_values(work, values, blocks, numbers, weights, step, line, value):
     """Add numbers, side by side, times their weights to the outputs."""
     if value.size == 1:

@@ -31,7 +31,7 @@ from surrogates.compiled.compartments import (
     hold,
     power,
 )
-from surrogates.compiled.compiling import entry, kernel
+from surrogates.compiled.compiling import entry, kernel, part
 from surrogates.compiled.domain import extrapolation
 from surrogates.compiled.evaluation import evaluate, workspace_size
 from surrogates.compiled.layout import OUTPUTS
@@ -47,7 +47,7 @@ _ARM = 0.02
 _LAST_STEP = 1e-10
 
 
-@kernel
+@part
 def whole_knee_loads(pose, space, coordinates, constants, first, second, third, domains,
                      loads, jacobian, x, work):  # fmt: skip
     """Fill the loads of both compartments at a pose.
@@ -103,7 +103,7 @@ def whole_knee_loads(pose, space, coordinates, constants, first, second, third, 
         x[c, 6] = extrapolation(x[c], loads[c], limits, regressor, work)
 
 
-@kernel
+@part
 def _plain(height, constants, regressors, inputs, slopes, out, gradient, loads, jacobian, row,
            work):  # fmt: skip
     """Fill the loads where they, or their roots, are learnt over the pose."""
@@ -126,7 +126,7 @@ def _plain(height, constants, regressors, inputs, slopes, out, gradient, loads, 
         loads[c, 9:] = out[12 * c + 9 : 12 * c + 12]
 
 
-@kernel
+@part
 def _over_total(height, constants, regressors, inputs, slopes, point, out, gradient, loads,
                 jacobian, row, work):  # fmt: skip
     """Fill the loads where the height is learnt over the root of the total axial load."""
@@ -159,7 +159,7 @@ def _over_total(height, constants, regressors, inputs, slopes, point, out, gradi
         _fill_quantities(root, degree, out, 13 + 6 * c, point, 0.0, loads[c])
 
 
-@kernel
+@part
 def _over_both(height, adduction, constants, regressors, inputs, slopes, point, point_slopes,
                out, gradient, loads, jacobian, row, work):  # fmt: skip
     """Fill the loads where height and adduction are learnt over the roots of both axial loads.
@@ -205,7 +205,7 @@ def _over_both(height, adduction, constants, regressors, inputs, slopes, point, 
             _fill_quantities(root, degree, out, 12 + 6 * k, point, 0.0, loads[k])
 
 
-@kernel
+@part
 def _balance(height, adduction, constants, first, inputs, out, gradient, roots, work):
     """Find the roots (2,) of both loads, from -1 to 1, at which height and adduction are given.
 
@@ -247,7 +247,7 @@ def _balance(height, adduction, constants, first, inputs, out, gradient, roots, 
         inputs[4 + k] = min(max(roots[k], -1.0), 1.0)
 
 
-@kernel
+@part
 def _miss(height, adduction, apart, turn_apart, roots, first, inputs, value, slope, miss, work):
     """Fill by how much height and adduction are missed (2,) at two roots; return how far that is.
 

@@ -10,13 +10,13 @@ from surrogates.compiled.compartments import (
     hold,
     power,
 )
-from surrogates.compiled.compiling import kernel
+from surrogates.compiled.compiling import part
 from surrogates.compiled.evaluation import evaluate_value
 from surrogates.compiled.layout import OUTPUTS
 from surrogates.compiled.line import find_on_line
 
 
-@kernel
+@part
 def _ratios(x, first, second, third, out, work):
     """Fill out[1:6] with the values of the three regressors' outputs; out[0] is not needed."""
     a = first.layout[OUTPUTS]
@@ -30,7 +30,7 @@ def _ratios(x, first, second, third, out, work):
         evaluate_value(x, third, out[b:c], work)
 
 
-@kernel
+@part
 def compartment_wrench(pose, space, coordinates, constants, first, second, third, loads, x, work):
     """Fill loads[:6], the wrench of one compartment at a pose, and x.
 
