@@ -15,7 +15,9 @@ from studies import TINY, run_command
 
 from foundation.errors import InputError
 from pipeline.cli import FAULT, main
+from pipeline.config import load_config
 from pipeline.execution import Execution
+from pipeline.originals.original import build_knee
 
 DOCUMENTS = ("path", "run", "simulation", "validation", "combinations")
 #: What an edit or another program may leave in place of a value.
@@ -88,7 +90,7 @@ def test_fault_of_the_contact_model_is_no_failed_simulation(run_copy, monkeypatc
         (["run", "smoke", "--set", "design.first=-1"], "design.first: expected"),
         (["check", "smoke", "--set", "knee.implant.edge_mm=-1"], "edge_mm: expected"),
         (["report", "nowhere"], "nowhere: no such run directory"),
-        (["loads", "nowhere.npz", "none.mot", "--out", "new.csv"], "nowhere.npz"),
+        (["loads", "nowhere.npz", "none.mot", "--out", "new.csv"], "none.mot"),
         (["export", "nowhere"], "nowhere"),
         (["samples", "summary", "nowhere"], "nowhere: expected a run directory"),
         (["study", "nowhere.toml"], "nowhere.toml: No such file"),
@@ -153,20 +155,19 @@ def changed(draw, content):
 
 #: One folder for all examples, which overwrite the same file.
 trying = settings(
-    max_examples=40,
+    max_examples=25,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
 
-def try_damaged(data, file, commands):
-    """Give damaged content to commands, none of which may show a fault."""
+def try_damaged(data, file, command):
+    """Give damaged content to a command, which may not show a fault."""
     whole = file.read_bytes()
     content = data.draw(changed(json.loads(whole)) | damaged(whole))
     try:
-        for command in commands:
-            file.write_bytes(content)
-            assert main(command) in (0, 1, 2), content
+        file.write_bytes(content)
+        assert main([*command, "--quiet"]) in (0, 1, 2), content
     finally:
         file.write_bytes(whole)
 
@@ -174,29 +175,29 @@ def try_damaged(data, file, commands):
 @pytest.mark.parametrize("name", DOCUMENTS)
 @pytest.mark.usefixtures("undrawn")
 def test_damaged_document_is_no_fault_of_the_report(run_copy, name):
+    # What takes longest of a report, and what a run may be without.
+    for other in ("knee.npz", "frames.npz", "wear.npz", "combinations.parquet"):
+        (run_copy / other).unlink()
+
     @trying
     @given(data=st.data())
     def example(data):
-        try_damaged(data, run_copy / f"{name}.json", [["report", str(run_copy)]])
+        try_damaged(data, run_copy / f"{name}.json", ["report", str(run_copy)])
 
     example()
 
 
-@pytest.mark.parametrize(
-    ("name", "commands"),
-    [
-        ("path", ["bench"]),
-        ("validation", ["validate"]),
-        ("run", ["validate"]),
-    ],
-)
-def test_damaged_document_is_no_fault_of_what_goes_on(run_copy, monkeypatch, name, commands):
+@pytest.mark.parametrize(("name", "command"), [("path", "bench"), ("validation", "validate")])
+def test_damaged_document_is_no_fault_of_what_goes_on(run_copy, monkeypatch, name, command):
+    knee = build_knee(load_config(run_copy / "config.toml"))
+    times = {"original_us": 1.0, "surrogate_us": 1.0, "ratio": 1.0}
+    monkeypatch.setattr("pipeline.rerun.build_knee", lambda config: knee)
+    monkeypatch.setattr("pipeline.rerun.speed", lambda *_: times)
     monkeypatch.setattr("pipeline.rerun.write_report", lambda folder: {"summary": []})
 
     @trying
     @given(data=st.data())
     def example(data):
-        lines = [[command, str(run_copy), "--quiet"] for command in commands]
-        try_damaged(data, run_copy / f"{name}.json", lines)
+        try_damaged(data, run_copy / f"{name}.json", [command, str(run_copy)])
 
     example()
