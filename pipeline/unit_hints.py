@@ -90,7 +90,7 @@ def _by_options(motion: Path, columns: KneeColumns) -> Iterator[tuple[str, Float
     used = pose_columns(motion, columns)
     lengths = [column for name, column in used.items() if name not in COORDINATES[:3]]
     angles = [used[name] for name in COORDINATES[:3]]
-    changes: list[tuple[list[str], str, dict[str, str]]] = [
+    changes: list[tuple[list[str], str, dict[str, Any]]] = [
         (lengths, f"--length-unit {unit}", {"length_unit": unit}) for unit in LENGTH_UNITS
     ]
     changes += [(angles, f"--angle-unit {unit}", {"angle_unit": unit}) for unit in ANGLE_UNITS]

@@ -103,8 +103,9 @@ def _add_motion(command: argparse.ArgumentParser) -> None:
 def _motion(options: argparse.Namespace) -> Answer:
     table = run_motion(options.folder, options.model, _columns(options))
     write_motion(table, options.out)
-    content = {"file": str(options.out), "rows": len(table.time), "columns": list(table.names)}
-    return Answer(f"{counted(content['rows'], 'instant')}\nmotion: {options.out}", content)
+    instants = len(table.time)
+    content = {"file": str(options.out), "rows": instants, "columns": list(table.names)}
+    return Answer(f"{counted(instants, 'instant')}\nmotion: {options.out}", content)
 
 
 LOADS = Command(
