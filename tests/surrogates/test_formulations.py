@@ -17,6 +17,7 @@ from compartment_twin import (
     twin_variables,
 )
 from manufactured import truth
+from rounding import rounding
 
 from surrogates.formulations import fit_compartment
 from surrogates.regressor import linear_in
@@ -267,6 +268,15 @@ def test_beyond_the_largest_load_the_height_goes_on_along_its_tangent(formulatio
         np.testing.assert_allclose(loads[:, 1], [twin(model, p)[1] for p in deeper], rtol=1e-9)
 
 
+def whole_of(loads):
+    """Sizes (N, 12) of the vectors that the loads are components of: force, moment, centre."""
+    size = np.abs(loads)
+    for part in (slice(0, 3), slice(3, 6), slice(9, 12)):
+        size[:, part] = size[:, part].max(axis=1, keepdims=True)
+    return np.where(size > 0.0, size, 1.0)
+
+
+@pytest.mark.delicate
 @pytest.mark.parametrize("family", FAMILIES)
 @pytest.mark.parametrize("formulation", ["root", "touch_stiffness", "power", "direct"])
 def test_far_beyond_the_depth_the_input_is_held(formulation, family):
@@ -278,7 +288,11 @@ def test_far_beyond_the_depth_the_input_is_held(formulation, family):
     assert np.isfinite(loads[:, :9]).all()
     assert np.isfinite(jacobian).all()
     expected = np.array([twin(model, pose) for pose in poses])
-    np.testing.assert_allclose(loads, expected, rtol=1e-9, atol=1e-12)
+    # A vector is as good as the weights of the fit cancel, a small component of it no better; and
+    # just above first contact the root is a small difference.
+    size, tolerance = whole_of(expected), max(rounding(model), 1e-12)
+    assert tolerance < {"polynomial": 2e-12, "kriging": 2e-9}[family]
+    np.testing.assert_allclose(loads / size, expected / size, rtol=0, atol=tolerance)
     if formulation in manufactured.PLAIN:
         np.testing.assert_array_equal(loads[0, :9], loads[1, :9])
         assert (jacobian[[0, 1, -1], :, 4] == 0.0).all()
