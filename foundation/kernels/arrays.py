@@ -217,7 +217,7 @@ def handle(values: Femur | Bed | Law | Work) -> Any:
     Read-only ones are copied: to numba they are of another type, for which all would be compiled
     again.
     """
-    kind = type(values)
+    kind: Any = type(values)
     shared = (
         value.copy() if isinstance(value, np.ndarray) and not value.flags.writeable else value
         for value in values
