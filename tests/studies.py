@@ -18,7 +18,7 @@ SMOKE = ROOT / "configs" / "smoke.toml"
 WAVEFORMS = ROOT / "dynamics" / "tables" / "level_walking.csv"
 TABLES = (
     *("candidates", "first", "screened-1", "kept-1", "screened-2", "kept-2", "screened", "kept"),
-    *("heldout", "heldout_prediction"),
+    *("domain", "heldout", "heldout_prediction"),
 )
 #: What makes a run of the smoke study take few seconds; its figures mean nothing.
 TINY = (
@@ -29,6 +29,7 @@ TINY = (
     "design.candidates=90",
     "design.first=60",
     "design.budget=80",
+    "design.domain_samples=16",
     "surrogate.kriging.likelihood_points=40",
     "surrogate.polynomial.terms=28",
     "validation.points=20",

@@ -1,0 +1,155 @@
+"""Domains of a study: learnt from samples of the whole box, and right about poses nobody chose."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from studies import SMOKE, run_command
+
+from foundation.loads import COMPARTMENTS
+from pipeline import stages
+from pipeline.cli import main
+from pipeline.config import load_config
+from pipeline.domains import learn_domains, limits_of
+from pipeline.originals.original import build_knee, evaluate_rows
+from pipeline.originals.table_original import TableOriginal
+from pipeline.rounds import Sampled
+from pipeline.run_folder import Run, stored_path
+from pipeline.runner import sample_space
+from pipeline.store.samples import loads_of, poses_of, read_table, usable
+from surrogates.domain import NO_LIMIT
+
+#: Of the largest load: off by more is wrong, off by so much is far off.
+WRONG, FAR = 0.02, 0.1
+SETTINGS = {"first": 260, "budget": 260, "domain_samples": 400, "candidates": 512}
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    """What the stages before need: run, knee, space, samples, and the knee trained on them."""
+    config = load_config(SMOKE)
+    design = config.design.model_copy(update=SETTINGS)
+    config = config.model_copy(update={"design": design})
+    run = Run(config, tmp_path_factory.mktemp("domains"), quiet=True)
+    run.prepare(resume=False)
+    knee = build_knee(config)
+    space = sample_space(config, stored_path(run, knee))
+    candidates = stages.choose_samples(space, design, config.run.seed)
+    first = stages.evaluate_first(candidates, lambda rows: evaluate_rows(knee.model, rows, "load"))
+    training = stages.training_samples([first], config.feasibility)
+    pairs = [("inverted", "kriging"), ("energy", "polynomial")]
+    with_energy = training.assign(energy_J=1e-4 * training["force_y_N"] ** 1.5)
+    trained = [
+        *stages.fit_surrogates(training, space, config.surrogate, pairs[:1], 1),
+        *stages.fit_surrogates(with_energy, space, config.surrogate, pairs[1:], 1),
+    ]
+    sampled = Sampled(candidates, training, first, trained[0], {}, [])
+    told = learn_domains(run, knee, space, trained, sampled)
+    yield run, knee, space, sampled, trained, told
+    run.close()
+
+
+@pytest.fixture(scope="module")
+def fresh(study):
+    """Samples over the whole box that nothing was fitted to."""
+    run, knee, space, *_ = study
+    drawn = stages.domain_candidates(space, run.config.design, seed=77)
+    return evaluate_rows(knee.model, drawn, "load")
+
+
+def judged(surrogate, rows, feasibility):
+    """Return which rows are flagged, wrong, far off, feasible."""
+    loads, truth = surrogate.evaluate_batch(poses_of(rows)), loads_of(rows)
+    flagged = (np.abs(loads[2]) > 1.0).any(axis=1)
+    error = np.abs(loads[0] - truth)[:, :3] / surrogate.space.load[1]
+    expected = surrogate.standard_error(poses_of(rows))[:, :3] / surrogate.space.load[1]
+    wrong = ((error > WRONG) & (error > 3.0 * expected)).any(axis=1)
+    feasible = stages.infeasibility(truth, feasibility, 0.0) == ""
+    return flagged, wrong, (error > FAR).any(axis=1), feasible
+
+
+def test_nothing_far_off_goes_without_a_flag(study, fresh):
+    run, _, _, _, trained, told = study
+    totals = np.zeros(4)
+    for name in COMPARTMENTS:
+        rows = usable(fresh, name)
+        flagged, wrong, far, feasible = judged(
+            told[0].knee.compartment(name), rows, run.config.feasibility
+        )
+        assert feasible.sum() > 100
+        assert far.sum() > 5  # or the flags would have nothing to do
+        totals += [
+            (far & ~flagged).sum(), (wrong & ~flagged).sum(),
+            (feasible & flagged).sum(), feasible.sum(),
+        ]  # fmt: skip
+        without = judged(trained[0].knee.compartment(name), rows, run.config.feasibility)
+        assert (without[2] & ~without[0]).sum() > 3  # as the box alone would have it
+    assert totals[0] == 0
+    assert totals[1] <= 0.01 * len(fresh)
+    assert totals[2] <= 0.04 * totals[3]
+
+
+def test_formulations_without_errors_get_those_of_the_samples(study):
+    *_, trained, told = study
+    poses = trained[1].knee.medial.space.path.poses(np.radians([5.0, 20.0, 40.0]))
+    for name in COMPARTMENTS:
+        assert np.isnan(trained[1].knee.compartment(name).standard_error(poses)).all()
+        assert (told[1].knee.compartment(name).standard_error(poses)[:, :6] > 0.0).all()
+        assert trained[1].knee.compartment(name).domain.errors.outputs == 0
+
+
+def test_the_samples_are_those_of_no_other_stage(study, fresh):
+    run, _, _, sampled, *_ = study
+    table = read_table(run.folder / "samples" / "domain.parquet")
+    assert len(table) == 2 * SETTINGS["domain_samples"]
+    keys = ["compartment", "flexion_rad", "adduction_rad", "load_N"]
+    both = pd.concat([table[keys], fresh[keys], sampled.candidates[keys]])
+    assert not both.duplicated().any()
+
+
+def test_without_samples_the_bounds_alone_decide(study, tmp_path):
+    run, knee, space, sampled, trained, _ = study
+    design = run.config.design.model_copy(update={"domain_samples": 0})
+    with Run(run.config.model_copy(update={"design": design}), tmp_path, quiet=True) as other:
+        other.prepare(resume=False)
+        (told,) = learn_domains(other, knee, space, trained[:1], sampled)
+    feasibility = run.config.feasibility
+    expected = (1.0 + 0.5 * feasibility.margin) * limits_of(feasibility)
+    np.testing.assert_allclose(told.knee.medial.domain.limits, expected, rtol=1e-14, atol=0)
+    assert told.knee.medial.domain.regressor.outputs == 0
+
+
+def test_bounds_that_bound_nothing_stay_finite(study):
+    feasibility = study[0].config.feasibility.model_copy(update={"ap_ratio": 1e300})
+    assert limits_of(feasibility)[0] == NO_LIMIT
+
+
+def test_rows_of_a_table_tell_where_there_are_samples(study, tmp_path):
+    """A table original has no poses beside those that were given."""
+    run, _, space, sampled, trained, _ = study
+    table = object.__new__(TableOriginal)
+    with Run(run.config, tmp_path, quiet=True) as other:
+        other.prepare(resume=False)
+        (told,) = learn_domains(other, table, space, trained[:1], sampled)
+        assert not (tmp_path / "samples" / "domain.parquet").exists()
+    assert told.knee.medial.domain.regressor.outputs == 3
+    assert (told.knee.medial.domain.inflation == 1.0).all()
+
+
+def test_the_page_shows_where_the_surrogate_can_be_trusted(tmp_path, capsys):
+    more = ("design.domain_samples=120", "simulation.combinations=false", "validation.points=24")
+    assert main(run_command(tmp_path / "run", *more)) == 0
+    page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    assert "Where the surrogate can be trusted" in page
+    assert "Poses of the lateral compartment over lateral and adduction" in page
+    capsys.readouterr()
+    assert main(["report", str(tmp_path / "run"), "--json"]) == 0
+    domain = json.loads(capsys.readouterr().out)["domain"]
+    for part in domain["compartments"].values():
+        assert part["points"] == 24
+        assert 0 < part["flagged"] < 24
+        assert part["feasible_flagged"] <= part["flagged"]
+        assert part["far_off_without_flag"] <= part["far_off"]
