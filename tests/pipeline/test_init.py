@@ -326,8 +326,8 @@ def test_from_two_files_to_a_report(knee_data, tmp_path, monkeypatch, capsys):
     captured = capsys.readouterr()
     assert json.loads(captured.out)["summary"]
     lines = captured.err.splitlines()
-    assert lines[0] == "[1/12] knee"
-    assert any(line.startswith("[12/12] h: gait simulation") for line in lines)
+    assert lines[0] == "[1/13] knee"
+    assert any(line.startswith("[13/13] h: gait simulation") for line in lines)
     assert "\r" not in captured.err
     assert (tmp_path / "runs" / "mine" / "report.html").is_file()
     simulation = json.loads((tmp_path / "runs" / "mine" / "simulation.json").read_text())

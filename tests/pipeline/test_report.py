@@ -685,6 +685,7 @@ class TestUndefinedValues:
     def test_meshes_are_named_without_their_folder(self, fresh: Path) -> None:
         path = fresh / "config.toml"
         text = path.read_text(encoding="utf-8").replace('"builtin"', '"meshes"')
+        text = text.replace('thickness_mm = "underside"', "thickness_mm = 8.0")
         bodies = '[knee.femur]\nfile = "/a/b/femur.stl"\n[knee.tibia]\nfile = "/a/b/tibia.stl"\n'
         path.write_text(text + bodies, encoding="utf-8")
         knee = content_of_run(fresh)["overview"]["knee"]

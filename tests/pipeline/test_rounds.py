@@ -92,7 +92,7 @@ class Desk:
     def timed(self, stage):
         yield
 
-    def table(self, name, make):
+    def table(self, name, make, **_):
         if name not in self.tables:
             self.tables[name] = make()
         return self.tables[name]

@@ -226,7 +226,7 @@ def test_a_region_of_large_errors_is_outside_though_it_is_feasible():
     def wrong_in_a_corner(seed):
         samples = box_samples(model_truth(), 1500, seed)
         x, _ = model.space.scaled(samples.poses, samples.loads[:, 1])
-        amount = 0.2 * np.maximum(x[:, 0], 0.0) ** 2 * model.largest
+        amount = 0.5 * np.maximum(x[:, 0], 0.0) ** 2 * model.largest
         loads = samples.loads.copy()
         loads[:, 0] += amount
         return DomainSamples(samples.poses, loads, amount < ACCEPTED_ERROR * model.largest), amount
@@ -235,7 +235,7 @@ def test_a_region_of_large_errors_is_outside_though_it_is_feasible():
     domain = fit_domain(model, samples, wide, 0.1)
     fresh, amount = wrong_in_a_corner(4)
     outside = replace(model, domain=domain).evaluate_batch(fresh.poses)[2][:, 6] > 1.0
-    assert outside[amount > 0.1 * model.largest].all()
+    assert outside[amount > 0.2 * model.largest].all()
     assert outside[amount == 0.0].mean() < 0.02
 
 
