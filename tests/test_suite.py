@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
+import subprocess
 from pathlib import Path
+
+import pytest
 
 TESTS = Path(__file__).parent
 #: Readers of the variable: the fixture that finds the folder, and the tests of the variable.
@@ -37,3 +42,40 @@ def test_no_test_exchanges_a_compiled_function():
     """Numba would meet the other function only where it has not compiled the callers yet."""
     found = {name for name, text in sources().items() if re.search(r"setattr\(.*\bkernels\b", text)}
     assert found <= {Path(__file__).name}
+
+
+#: Stands for the interpreter: tells which kernels there are, and what it is asked to run.
+STAND_IN = """#!/bin/sh
+if [ "$1" = - ]; then
+    case $OPENBLAS_CORETYPE in
+        Old | Older) echo Old ;;
+        New) kill -ILL $$ ;;
+        Newer) echo Newer ;;
+    esac
+else
+    echo "ran $OPENBLAS_CORETYPE $NUMBA_CPU_NAME"
+    [ "$OPENBLAS_CORETYPE" != "$FAILING" ]
+fi
+"""
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+@pytest.mark.parametrize("failing", ["none", "Newer"])
+def test_delicate_tests_run_once_under_each_set_of_kernels(tmp_path, failing):
+    stand_in = tmp_path / "python"
+    stand_in.write_text(STAND_IN)
+    stand_in.chmod(0o755)
+    chosen = {"PYTHON": str(stand_in), "CORES": "Old New Older Newer", "FAILING": failing}
+    outer = {
+        k: v for k, v in os.environ.items() if k not in ("OPENBLAS_CORETYPE", "NUMBA_CPU_NAME")
+    }
+    done = subprocess.run(
+        ["bash", str(TESTS.parent / ".ci" / "kernels")],
+        env=outer | chosen, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    ran = [line.split() for line in done.stdout.splitlines() if line.startswith("ran")]
+    assert ran == [["ran", "Old"], ["ran", "Newer"], ["ran", "generic"]]
+    assert "skipped the BLAS kernels of New: this machine or its BLAS has none" in done.stdout
+    assert "skipped the BLAS kernels of Older: here they are those of Old" in done.stdout
+    assert done.returncode == (failing != "none")
+    assert ("failed under BLAS kernels of Newer" in done.stderr) == (failing != "none")
