@@ -11,12 +11,13 @@ import numpy as np
 
 from dynamics.equations import KneeEquations
 from dynamics.kernels.equations import INPUTS, inputs_of_all
-from dynamics.kernels.knee import report_knee
+from dynamics.kernels.knee import rates_of_all
 from dynamics.result import Flag
 from dynamics.variation import scaled_loads
 from foundation.checks import FloatArray
 from foundation.loads import total_loads
 from foundation.pose import COORDINATES
+from surrogates.compiled.knee import TOLERANCE, knee_loads_of_all
 
 _NUMBER = re.compile(r"[-+]?\d[\d.]*(?:e[-+]?\d+)?")
 
@@ -48,12 +49,14 @@ def reported(equations: KneeEquations, times: FloatArray, states: FloatArray) ->
     SimulationError
         If the contact model fails.
     """
-    factor = float(equations.problem.factor[0])
-    values, rates, flags = (_compiled if equations.compiled else _called)(equations, times, states)
-    parts = scaled_loads(values, factor)
     poses, prescribed = _prescribed(equations, times)
     columns = [COORDINATES.index(name) for name in equations.free]
     poses[:, columns] = equations.problem.reference[columns] + states[:, : len(columns)]
+    if equations.compiled is None:
+        values, rates, flags = _called(equations, times, states)
+    else:
+        values, rates, flags = _compiled(equations, times, states, poses)
+    parts = scaled_loads(values, float(equations.problem.factor[0]))
     prescribed[:, columns] = rates[:, : len(columns)]
     return Motion(poses, prescribed, np.moveaxis(parts, 1, 0), total_loads(parts), flags)
 
@@ -66,12 +69,21 @@ def _prescribed(equations: KneeEquations, times: FloatArray) -> tuple[FloatArray
 
 
 def _compiled(
-    equations: KneeEquations, times: FloatArray, states: FloatArray
+    equations: KneeEquations, times: FloatArray, states: FloatArray, poses: FloatArray
 ) -> tuple[FloatArray, FloatArray, tuple[Flag, ...]]:
-    """Return the loads (N, 2, 12) of a trained knee, rates (N, n), and flags."""
-    loads, rates = np.empty((len(times), 2, 12)), np.empty_like(states)
-    outside = np.empty(len(times), dtype=np.bool_)
-    report_knee(equations.compiled, equations.mass, times, states, loads, rates, outside)
+    """Return the loads (N, 2, 12) of a trained knee at poses (N, 6), rates (N, n), and flags."""
+    given = equations.compiled
+    n = len(times)
+    loads, jacobian, x = np.empty((n, 2, 12)), np.empty((n, 2, 6, 6)), np.empty((n, 2, 7))
+    at = poses + equations.problem.offset
+    knee_loads_of_all(at, given.medial, given.lateral, loads, jacobian, x, given.work)
+    # written so that NaN counts as outside
+    outside = ~(np.abs(x) <= 1.0 + TOLERANCE).all(axis=(1, 2))
+    rates = np.empty_like(states)
+    rates_of_all(
+        equations.problem, equations.mass, times, states, loads[:, 0, :6] + loads[:, 1, :6],
+        jacobian[:, 0] + jacobian[:, 1], rates,
+    )  # fmt: skip
     said = [
         (float(times[k]), message)
         for k in np.flatnonzero(outside)

@@ -47,9 +47,9 @@ def learn_domains(
         for fitted in trained
         for name in COMPARTMENTS
     ]
-    found = run.execution.map(_learn, jobs)
+    found = run.execution.map(learn_domain, jobs)
     return [
-        fitted._replace(knee=_with_domains(fitted.knee, *found[2 * k : 2 * k + 2]))
+        fitted._replace(knee=with_domains(fitted.knee, *found[2 * k : 2 * k + 2]))
         for k, fitted in enumerate(trained)
     ]
 
@@ -73,9 +73,25 @@ def limits_of(feasibility: FeasibilityConfig) -> FloatArray:
     return np.minimum(bounds, NO_LIMIT)
 
 
-def _learn(
-    surrogate: AnyCompartment, rows: pd.DataFrame, feasibility: FeasibilityConfig, known: bool
+def learn_domain(
+    surrogate: AnyCompartment,
+    rows: pd.DataFrame,
+    feasibility: FeasibilityConfig,
+    known: bool = False,
 ) -> Domain:
+    """Return where a surrogate can be trusted, told by evaluated samples of its compartment.
+
+    Parameters
+    ----------
+    surrogate : CompartmentSurrogate or WholeKneeCompartment
+        What has been fitted.
+    rows : DataFrame
+        Samples that the original model answered.
+    feasibility : FeasibilityConfig
+        Bounds of stage e.
+    known : bool
+        Whether the surrogate was fitted to these samples.
+    """
     limits, margin = limits_of(feasibility), feasibility.margin
     if rows.empty:
         return Domain.within((1.0 + 0.5 * margin) * limits)
@@ -87,7 +103,8 @@ def _learn(
         return fit_domain(surrogate, samples, limits, margin)
 
 
-def _with_domains(knee: AnyKnee, medial: Domain, lateral: Domain) -> AnyKnee:
+def with_domains(knee: AnyKnee, medial: Domain, lateral: Domain) -> AnyKnee:
+    """Return a knee with other domains of its compartments."""
     if isinstance(knee, WholeKneeSurrogate):
         return replace(knee, domains=(medial, lateral))
     return replace(

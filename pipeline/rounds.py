@@ -93,6 +93,7 @@ def sample_knee(run: Run, knee: Original, space: SampleSpace) -> Sampled:
     counts = stages.bookkeeping(candidates, first, last_word, evaluated, training)
     if design.gait_samples and not isinstance(knee, TableOriginal):
         with run.timed("f: samples along gait"):
+            run.kernels.wait()
             along = gait_samples(run, knee, space, early.knee, training)
         full = along["weight"] == 1.0
         for name, row in counts.items():

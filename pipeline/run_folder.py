@@ -13,6 +13,7 @@ from typing import Any
 import pandas as pd
 from tqdm import tqdm
 
+from pipeline.compilation import Beside, compiling_beside
 from pipeline.config import dump_config, write_config
 from pipeline.documents import read_document
 from pipeline.execution import Compute, Execution, ExecutionError
@@ -58,6 +59,7 @@ class Run(AbstractContextManager["Run"]):
         self.execution = Execution.of(config.run)
         self.execution.quiet = quiet
         self._held = ExitStack()
+        self.kernels = Beside(None)
         self.stages = StageCounter([], self.workers)
 
     def __exit__(self, *_: object) -> None:
@@ -68,6 +70,13 @@ class Run(AbstractContextManager["Run"]):
         """Let go the workers and the directory."""
         self.execution.close()
         self._held.close()
+
+    def compile_kernels(self) -> None:
+        """Begin to compile the surrogates' kernels beside the next stages, if they are not yet.
+
+        Those of the dynamics come last: `kernels.wait()` before their first use.
+        """
+        self.kernels = self._held.enter_context(compiling_beside(self.workers))
 
     @property
     def workers(self) -> int:

@@ -77,6 +77,7 @@ def _carry_out(run: Run, *, resume: bool) -> dict[str, Any]:
     with run.timed("knee"):
         gait_cycle(config.simulation)
         gait_ligaments(config.simulation)
+        run.compile_kernels()
         knee = build_original(config)
     run.prepare(resume=resume)
     with run.timed("reference path"):
@@ -102,6 +103,7 @@ def _carry_out(run: Run, *, resume: bool) -> dict[str, Any]:
     provenance["original"] = _told(knee, main, space)
     run.write_json("run.json", provenance)
     with run.timed("h: gait simulation"):
+        run.kernels.wait()
         simulate_cycle(run, knee, main, space.path)
     run.write_json("run.json", provenance | {"seconds": run.seconds})
     (folder / "times.json").unlink()

@@ -17,6 +17,7 @@ from foundation.loads import COMPARTMENTS, ContactLoads
 from foundation.pose import Pose
 from surrogates.compartment import CompartmentSurrogate
 from surrogates.compiled import knee as compiled
+from surrogates.compiled.knee import TOLERANCE
 from surrogates.compiled.layout import new_work
 from surrogates.domain import Domain
 from surrogates.space import VARIABLES, SampleSpace
@@ -31,7 +32,6 @@ _TO_PEOPLE = {
     "anterior": (1e3, "mm"),
     "lateral": (1e3, "mm"),
 }
-_TOLERANCE = 1e-9
 
 
 class OutsideDomainError(InputError):
@@ -86,11 +86,14 @@ class KneeSurrogate:
         return self._evaluate(pose)
 
     def _evaluate(self, pose: Pose) -> tuple[ContactLoads, FloatArray]:
-        loads, jacobian, x = np.empty((2, 12)), np.empty((2, 6, 6)), np.empty((2, 7))
-        medial, lateral = self.arguments
-        outside = compiled.knee_loads(pose.array, medial, lateral, loads, jacobian, x, self._work)
-        flags = flags_outside(self, x, loads, calls=2) if outside else ()
-        return ContactLoads.trusted(loads[0], loads[1], flags), jacobian[0] + jacobian[1]
+        loads, jacobian, x = np.empty((1, 2, 12)), np.empty((1, 2, 6, 6)), np.empty((1, 2, 7))
+        # Not `knee_loads`, which holds the same once more and would have to be compiled as well.
+        outside = compiled.knee_loads_of_all(
+            pose.array[None], *self.arguments, loads, jacobian, x, self._work
+        )
+        flags = flags_outside(self, x[0], loads[0], calls=2) if outside else ()
+        medial, lateral = loads[0]
+        return ContactLoads.trusted(medial, lateral, flags), jacobian[0, 0] + jacobian[0, 1]
 
     def evaluate_batch(self, poses: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return loads (N, 2, 12), jacobians (N, 2, 6, 6) and scaled variables (N, 2, 7) at poses.
@@ -122,7 +125,7 @@ class KneeSurrogate:
         loads, jacobian, x = np.empty((n, 2, 12)), np.empty((n, 2, 6, 6)), np.empty((n, 2, 7))
         compiled.knee_loads_of_all(points, *self.arguments, loads, jacobian, x, self._work)
         if self.outside != "clamp":
-            for row in np.flatnonzero((np.abs(x) > 1.0 + _TOLERANCE).any(axis=(1, 2))):
+            for row in np.flatnonzero((np.abs(x) > 1.0 + TOLERANCE).any(axis=(1, 2))):
                 flags_outside(self, x[row], loads[row])
         return loads, jacobian, x
 
@@ -143,7 +146,7 @@ class KneeSurrogate:
         found = [self.compartment(n).evaluate_batch(poses) for n in COMPARTMENTS]
         x = np.concatenate([variables for _, _, variables in found])
         flags_outside(self, x, np.concatenate([loads for loads, _, _ in found]))
-        errors[(np.abs(x) > 1.0 + _TOLERANCE).any(axis=1)] = np.nan
+        errors[(np.abs(x) > 1.0 + TOLERANCE).any(axis=1)] = np.nan
         return errors
 
     def __repr__(self) -> str:
@@ -215,7 +218,7 @@ def flags_outside(
     OutsideDomainError
         If the pose is outside and the knee's `outside` is "error".
     """
-    if np.abs(x).max() <= 1.0 + _TOLERANCE:
+    if np.abs(x).max() <= 1.0 + TOLERANCE:
         return ()
     flags = tuple(
         f"{name}: outside the trained domain, {text}"
@@ -234,7 +237,7 @@ def flags_outside(
 def _excesses(space: SampleSpace, domain: Domain, x: FloatArray, loads: FloatArray) -> list[str]:
     centre, half = space.centre_and_half
     found = []
-    for k in np.flatnonzero(np.abs(x[:6]) > 1.0 + _TOLERANCE):
+    for k in np.flatnonzero(np.abs(x[:6]) > 1.0 + TOLERANCE):
         name = VARIABLES[k]
         if name == "root_load":
             load = (centre[k] + half[k] * x[k]) ** 2
@@ -242,6 +245,6 @@ def _excesses(space: SampleSpace, domain: Domain, x: FloatArray, loads: FloatArr
         else:
             factor, unit = _TO_PEOPLE[name]
             found.append(f"{name} by {(abs(x[k]) - 1.0) * half[k] * factor:.3g} {unit} beyond")
-    if x[6] > 1.0 + _TOLERANCE:
+    if x[6] > 1.0 + TOLERANCE:
         found.append(domain.reason(x, loads))
     return found

@@ -22,10 +22,9 @@ from foundation.checks import FloatArray
 from surrogates.compiled.compiling import entry, kernel, part
 from surrogates.compiled.knee import (
     CompartmentArguments,
+    both_loads,
+    both_wrenches,
     has_wrench,
-    is_outside,
-    knee_loads,
-    knee_wrench,
 )
 
 #: Time over which the rates of quasi-static coordinates are taken, as a share of the period.
@@ -86,9 +85,9 @@ def knee_derivative(arguments, time, state, wanted, f, by_state, by_time):
     for k in range(6):
         a.pose[k] += a.problem.offset[k]
     if wanted or not a.quick:
-        outside = knee_loads(a.pose, a.medial, a.lateral, a.loads, a.jacobian, a.variables, a.work)
+        outside = both_loads(a.pose, a.medial, a.lateral, a.loads, a.jacobian, a.variables, a.work)
     else:
-        outside = knee_wrench(a.pose, a.medial, a.lateral, a.loads, a.variables, a.work)
+        outside = both_wrenches(a.pose, a.medial, a.lateral, a.loads, a.variables, a.work)
     for k in range(6):
         a.wrench[k] = a.loads[0, k] + a.loads[1, k]
         for j in range(6):
@@ -135,17 +134,12 @@ def integrate_knee(arguments, tableau, mass, state, times, limits, counts, where
 
 
 @entry
-def report_knee(arguments, mass, times, states, loads, rates, outside):
-    """Fill loads (N, 2, 12), rates (N, n) and whether outside the domain (N,) at states (N, n)."""
-    a, n = arguments, mass.size
+def rates_of_all(problem, mass, times, states, wrenches, by_pose, rates):
+    """Fill rates (N, n) at states (N, n), of wrenches (N, 6) and their derivatives (N, 6, 6)."""
+    n, period = mass.size, problem.breaks[-1]
     f, by_time, order = np.empty(n), np.empty(n), np.empty(n, dtype=np.int64)
-    by_state, factors = np.empty((n, n)), np.empty((n, n))
-    wanted = np.bool_(True)  # see `integrate`
+    by_state, factors, scratch = np.empty((n, n)), np.empty((n, n)), np.empty(SCRATCH)
     for i in range(times.size):
-        knee_derivative(a, times[i], states[i], wanted, f, by_state, by_time)
-        loads[i] = a.loads
-        outside[i] = is_outside(a.variables)
-        rates_of(
-            states[i], mass, a.problem, a.problem.breaks[-1], f, by_state, by_time, factors,
-            order, rates[i],
-        )  # fmt: skip
+        assemble(times[i], states[i], wrenches[i], by_pose[i], problem, f, by_state, by_time,
+                 scratch)  # fmt: skip
+        rates_of(states[i], mass, problem, period, f, by_state, by_time, factors, order, rates[i])

@@ -67,6 +67,14 @@ class Work(NamedTuple):
 
 
 @kernel
+def copy(values, out):
+    """Fill `out` (n,) with values (n,)."""
+    # `out[:] = values` compiles a kilobyte of error message in, and what makes text of numbers.
+    for i in range(values.size):
+        out[i] = values[i]
+
+
+@kernel
 def begin_step(step, mass, tableau, work):
     """Fill f of the first stage and the factors of M / (g h) - J; return whether they exist."""
     n = mass.size
@@ -206,7 +214,7 @@ def integrate(derivative, arguments, tableau, mass, state, times, limits, counts
     wanted, unwanted = np.bool_(True), np.bool_(False)
     counts[:] = 0
     if times[0] <= 0.0:
-        states[0] = state
+        copy(state, states[0])
         reported = 1
     while True:
         where[0], where[1] = time, step
@@ -240,7 +248,8 @@ def integrate(derivative, arguments, tableau, mass, state, times, limits, counts
                 stage_increment(stage, step, mass, tableau, work)
             error = np.inf
             if usable:
-                work.after[:] = work.trial + last
+                for i in range(state.size):
+                    work.after[i] = work.trial[i] + last[i]
                 error = scaled_error(state, work.after, last, limits.rtol, limits.atol)
             if not error <= 1.0:
                 counts[REJECTED] += 1
@@ -249,7 +258,7 @@ def integrate(derivative, arguments, tableau, mass, state, times, limits, counts
         after = end if step == end - time else time + step
         reported = report_between(reported, times, time, after, state, tableau, work, states)
         time = after
-        state[:] = work.after
+        copy(work.after, state)
         counts[STEPS] += 1
         factor = next_factor(error, before, tableau.order[1])
         step *= min(factor, 1.0) if rejected else factor

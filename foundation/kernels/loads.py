@@ -55,7 +55,8 @@ def patch_offset(law, bed, work, deepest, largest, with_jacobian):
     if not with_jacobian:
         return offset, slope
     if work.kind[deepest] == LUMPED:
-        work.centre_gradient[:] = work.gradient[bed.centroid_first + element]
+        for k in range(6):
+            work.centre_gradient[k] = work.gradient[bed.centroid_first + element, k]
         return offset, slope
     work.shape[0] = 1.0
     if bed.elements.shape[1] == 6:

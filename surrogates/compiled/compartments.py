@@ -73,7 +73,8 @@ def hold(coordinates, space, x, held, turn, work):
             row += 1
             x[row] = (coordinates[k + 1] - value[k] - centre[row]) / half[row]
             inside = inside and abs(x[row]) <= 1.0
-    held[:] = coordinates
+    for k in range(6):
+        held[k] = coordinates[k]
     if inside:
         return True
     held[0] = centre[0] + half[0] * min(max(x[0], -1.0), 1.0)
@@ -353,7 +354,7 @@ def _energy_loads(root, largest, degree, held, coordinates, gradient, slopes, la
             jacobian[i, j] = column[i]
 
 
-@part
+@pasted
 def compartment_loads(pose, space, coordinates, constants, reference, first, second, third,
                       loads, jacobian, x, work):  # fmt: skip
     """Fill the loads of one compartment at a pose.

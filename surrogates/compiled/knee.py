@@ -27,7 +27,8 @@ _KNOTS, _CONSTANTS, _LEVER, _CENTRE, _MIDDLE, _HALF, _BOX = 0, 2, 8, 9, 12, 17, 
 _LIMITS, _PATHS = 34, 37
 #: Places in `layouts`: first places of each regressor's layout, first rows of its numbers, layouts.
 _ROWS, _LAYOUTS = _PARTS + 1, 2 * (_PARTS + 1)
-_TOLERANCE = 1e-9
+#: How far beyond 1 a scaled variable or the extrapolation still counts as inside.
+TOLERANCE = 1e-9
 
 
 class CompartmentArguments(NamedTuple):
@@ -110,13 +111,15 @@ def _unpacked(packed):
     )  # fmt: skip
 
 
-@pasted
+@part
 def _packed_loads(pose, packed, loads, jacobian, x, work):
     """Unpack the arguments of `compartment_loads`, call it and return the extrapolation.
 
     Where x has a seventh number, this is filled with the extrapolation.
     """
-    compartment_loads(pose, *_unpacked(packed), loads, jacobian, x, work)
+    space, coordinates, constants, reference, first, second, third = _unpacked(packed)
+    compartment_loads(pose, space, coordinates, constants, reference, first, second, third,
+                      loads, jacobian, x, work)  # fmt: skip
     limits = packed.geometry[_LIMITS:_PATHS]
     found = extrapolation(x, loads, limits, _regressor(_PARTS - 1, packed), work)
     if x.size > 6:
@@ -131,7 +134,7 @@ def is_outside(x):
     for c in range(2):
         for k in range(x.shape[1]):
             # written so that NaN counts as outside
-            outside = outside or not (abs(x[c, k]) <= 1.0 + _TOLERANCE)
+            outside = outside or not (abs(x[c, k]) <= 1.0 + TOLERANCE)
     return outside
 
 
@@ -151,6 +154,15 @@ def loads_of_compartment(poses, packed, loads, jacobian, x, work):
         _packed_loads(poses[i], packed, loads[i], jacobian[i], x[i], work)
 
 
+@pasted
+def both_loads(pose, medial, lateral, loads, jacobian, x, work):
+    """`knee_loads` as part of its caller."""
+    first = _packed_loads(pose, medial, loads[0], jacobian[0], x[0], work)
+    second = _packed_loads(pose, lateral, loads[1], jacobian[1], x[1], work)
+    # written so that NaN counts as outside
+    return is_outside(x) or not max(first, second) <= 1.0 + TOLERANCE
+
+
 @entry
 def knee_loads(pose, medial, lateral, loads, jacobian, x, work):
     """Fill loads (2, 12), jacobian (2, 6, 6) and x (2, 7) of both compartments at a pose (6,).
@@ -159,10 +171,7 @@ def knee_loads(pose, medial, lateral, loads, jacobian, x, work):
     x of (2, 6) goes without); all else is as in `compartments.compartment_loads`. Returns whether
     the pose is outside the trained domain.
     """
-    first = _packed_loads(pose, medial, loads[0], jacobian[0], x[0], work)
-    second = _packed_loads(pose, lateral, loads[1], jacobian[1], x[1], work)
-    # written so that NaN counts as outside
-    return is_outside(x) or not max(first, second) <= 1.0 + _TOLERANCE
+    return both_loads(pose, medial, lateral, loads, jacobian, x, work)
 
 
 @entry
@@ -171,10 +180,18 @@ def has_wrench(medial, lateral):
     return medial.geometry[_CONSTANTS] == INVERTED and lateral.geometry[_CONSTANTS] == INVERTED
 
 
-@pasted
+@part
 def _packed_wrench(pose, packed, loads, x, work):
     space, coordinates, constants, _, first, second, third = _unpacked(packed)
     compartment_wrench(pose, space, coordinates, constants, first, second, third, loads, x, work)
+
+
+@pasted
+def both_wrenches(pose, medial, lateral, loads, x, work):
+    """`knee_wrench` as part of its caller."""
+    _packed_wrench(pose, medial, loads[0], x[0], work)
+    _packed_wrench(pose, lateral, loads[1], x[1], work)
+    return is_outside(x[:, :6])
 
 
 @entry
@@ -183,13 +200,17 @@ def knee_wrench(pose, medial, lateral, loads, x, work):
 
     It takes about half the time, and returns whether the pose is outside the box alone.
     """
-    _packed_wrench(pose, medial, loads[0], x[0], work)
-    _packed_wrench(pose, lateral, loads[1], x[1], work)
-    return is_outside(x[:, :6])
+    return both_wrenches(pose, medial, lateral, loads, x, work)
 
 
 @entry
 def knee_loads_of_all(poses, medial, lateral, loads, jacobian, x, work):
-    """As `knee_loads` for poses (N, 6): loads (N, 2, 12), jacobian (N, 2, 6, 6), x (N, 2, 7)."""
+    """As `knee_loads` for poses (N, 6): loads (N, 2, 12), jacobian (N, 2, 6, 6), x (N, 2, 7).
+
+    Returns whether any pose is outside the trained domain.
+    """
+    any_outside = False
     for i in range(poses.shape[0]):
-        knee_loads(poses[i], medial, lateral, loads[i], jacobian[i], x[i], work)
+        outside = both_loads(poses[i], medial, lateral, loads[i], jacobian[i], x[i], work)
+        any_outside = any_outside or outside
+    return any_outside

@@ -10,7 +10,7 @@ from surrogates.compiled.compartments import (
     hold,
     power,
 )
-from surrogates.compiled.compiling import part
+from surrogates.compiled.compiling import part, pasted
 from surrogates.compiled.evaluation import evaluate_value
 from surrogates.compiled.layout import OUTPUTS
 from surrogates.compiled.line import find_on_line
@@ -30,7 +30,7 @@ def _ratios(x, first, second, third, out, work):
         evaluate_value(x, third, out[b:c], work)
 
 
-@part
+@pasted
 def compartment_wrench(pose, space, coordinates, constants, first, second, third, loads, x, work):
     """Fill loads[:6], the wrench of one compartment at a pose, and x.
 
