@@ -298,7 +298,7 @@ def _compartment_tables(
     fields += [f"{{{', '.join(map(number, values))}}}" for values in vectors]
     scalars = float(coordinates.about_point), surrogate.largest, surrogate.degree
     fields += map(number, (*scalars, surrogate.reference_root, *surrogate.depth))
-    fields.append(f"{{{', '.join(map(number, surrogate.domain.limits))}}}")
+    fields.append(f"{{{', '.join(map(number, surrogate.domain.bounds))}}}")
     fields += [reference, f"{{{', '.join([*parts, '0', '0'][:3])}}}", domain]
     fields.append(f"{prefix}_{FORMULATION_FEATURES[surrogate.code]}")
     listed = ",\n    ".join(fields)

@@ -119,7 +119,7 @@ class CompartmentSurrogate:
         )
         regressors = [r.arguments for r in (*self.regressors, self.domain.regressor)]
         return compiled.pack_compartment(
-            self.space.arguments, self.coordinates.arguments, constants, self.domain.limits,
+            self.space.arguments, self.coordinates.arguments, constants, self.domain.bounds,
             regressors,
         )  # fmt: skip
 
@@ -157,6 +157,23 @@ class CompartmentSurrogate:
     ) -> None:
         work = new_work(self.workspace)
         compiled.loads_of_compartment(poses, self.arguments, loads, jacobian, x, work)
+
+    @property
+    def tells_gaps(self) -> bool:
+        """Whether the formulation learns heights, so that `gaps` are known."""
+        return self.code in (INVERTED, ENERGY)
+
+    def gaps(self, poses: ArrayLike) -> FloatArray:
+        """Return heights over the predicted first contact at poses (N, 6), (N,) [m].
+
+        They are 0 in contact, and everywhere unless `tells_gaps`.
+        """
+        held = self.space.held(poses)
+        if not self.tells_gaps or not len(held):
+            return np.zeros(len(held))
+        u, height, _ = self.coordinates.variables(held)
+        touch = self.regressors[1].predict(np.column_stack([u, np.full(len(u), -1.0)]))[:, 0]
+        return np.maximum(height - touch, 0.0)
 
     def at_load(self, poses: ArrayLike, load: ArrayLike) -> tuple[FloatArray, FloatArray]:
         """Return poses with the height found, (N, 6), and loads, (N, 12), at given axial loads.

@@ -9,6 +9,9 @@ largest of
 - the same two ratios as expected at the pose from samples of the whole box, feasible or not, since
   the predicted loads mean nothing where nothing was learnt;
 - 1 + log(expected error of the force / largest error that is accepted).
+
+The last two count for less where a condyle is predicted lifted, in proportion to its gap, and not
+at all from the gap on beyond which no sample was found in contact.
 """
 
 from __future__ import annotations
@@ -21,7 +24,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from foundation.checks import FloatArray, check_array, frozen
+from foundation.checks import FloatArray, check_array, check_number, frozen
 from foundation.errors import InputError
 from surrogates.regressor import Regressor
 from surrogates.regressor_arrays import arrays_of, no_outputs, regressors_of
@@ -52,6 +55,9 @@ class Domain:
     errors : Regressor
         Of the same variables: logarithms of the standard errors of the twelve loads, for
         formulations that predict none. Without outputs there are none.
+    lifted : float
+        Height over the predicted first contact from which on a condyle is lifted for certain [m];
+        `NO_LIMIT` where no height is.
 
     Raises
     ------
@@ -63,11 +69,13 @@ class Domain:
     regressor: Regressor
     inflation: FloatArray
     errors: Regressor
+    lifted: float = NO_LIMIT
 
     def __post_init__(self) -> None:
         limits = check_array("limits", self.limits, (3,))
         if limits.min() <= 0.0:
             raise InputError(f"limits: expected three numbers above 0, found {limits.tolist()}")
+        check_number("lifted", self.lifted, above=0.0, unit="m")
         inflation = check_array("inflation", self.inflation, (_LOADS,))
         if inflation.min() <= 0.0:
             raise InputError(f"inflation: expected numbers above 0, found {inflation.tolist()}")
@@ -92,15 +100,35 @@ class Domain:
         """Return the domain where the predicted loads keep to limits (3,), and nothing else."""
         return cls(limits, no_outputs(6), np.ones(_LOADS), no_outputs(6))
 
+    @property
+    def bounds(self) -> FloatArray:
+        """The limits, and the gap of a condyle that is lifted for certain, (4,)."""
+        return np.append(self.limits, self.lifted)
+
     def standard_error(self, variables: FloatArray) -> FloatArray:
         """Return the expected standard errors (N, 12) of the loads at scaled variables (N, 6)."""
         if not self.errors.outputs:
             return np.full((len(variables), _LOADS), np.nan)
         return np.exp(self.errors.predict(np.clip(variables[:, :6], -1.0, 1.0)))
 
-    def extrapolation(self, variables: FloatArray, loads: FloatArray) -> FloatArray:
-        """Return the extrapolation (N,) at scaled variables (N, 6) and predicted loads (N, 12)."""
-        return self._criteria(variables, loads).max(axis=1)
+    def extrapolation(
+        self, variables: FloatArray, loads: FloatArray, gaps: FloatArray | float = 0.0
+    ) -> FloatArray:
+        """Return the extrapolation (N,).
+
+        Parameters
+        ----------
+        variables : (N, 6 or more) float64
+            Scaled variables of the box.
+        loads : (N, 12) float64
+            Predicted loads.
+        gaps : (N,) float64
+            Heights over the predicted first contact [m], 0 in contact; by default unknown, which
+            counts as 0.
+        """
+        found = self._criteria(variables, loads)
+        found[:, 3:] *= 1.0 - np.minimum(np.reshape(gaps, (-1, 1)) / self.lifted, 1.0)
+        return found.max(axis=1)
 
     def _criteria(self, variables: FloatArray, loads: FloatArray) -> FloatArray:
         """Return three shares of the predicted loads and the three learnt criteria, (N, 6)."""
@@ -134,6 +162,7 @@ class Domain:
         named: dict[str, NDArray[Any]] = {
             "limits": np.array(self.limits),
             "inflation": np.array(self.inflation),
+            "lifted": np.array([self.lifted]),
         }
         return named | arrays_of(("regressor", "errors"), (self.regressor, self.errors))
 
@@ -152,4 +181,6 @@ class Domain:
             if name not in arrays:
                 raise InputError(f"arrays: expected a domain's arrays, missing {name}")
         regressor, errors = regressors_of(arrays, {"regressor": 6, "errors": 6})
-        return cls(arrays["limits"], regressor, arrays["inflation"], errors)
+        # The first files of version 3 have no "lifted".
+        lifted = check_array("lifted", arrays.get("lifted", [NO_LIMIT]), (1,))
+        return cls(arrays["limits"], regressor, arrays["inflation"], errors, float(lifted[0]))

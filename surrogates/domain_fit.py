@@ -28,6 +28,9 @@ _LEAST_ERROR = 1e-4
 _LEFT_OUT = 0.004
 #: Where intervals are made to hold what they promise: in the middle, and in the tail.
 _PROBABILITIES = (0.95, 0.9973)
+#: A condyle is lifted for certain by this many times the widest gap of a sample that is predicted
+#: lifted though it is in contact, and by no less than this [m].
+_GAP_FACTOR, _LEAST_GAP = 1.5, 1e-4
 _SURFACE = PolynomialSettings(
     basis="total_degree", degree=(2, 3, 4, 5), ridge=(1e-8, 1e-6, 1e-4, 1e-2)
 )
@@ -101,8 +104,12 @@ def fit_domain(
     domain = replace(domain, regressor=_bordered(fitted.regressor, borders))
     if samples.fitted:
         return domain
+    gaps = surrogate.gaps(poses)
+    if surrogate.tells_gaps:
+        # All samples are in contact: those that are predicted lifted are so by mistake.
+        domain = replace(domain, lifted=max(_GAP_FACTOR * float(gaps.max()), _LEAST_GAP))
     inside = (np.abs(variables[:, :6]) <= 1.0).all(axis=1)
-    inside &= domain.extrapolation(variables, predicted) <= 1.0
+    inside &= domain.extrapolation(variables, predicted, gaps) <= 1.0
     errors = surrogate.standard_error(poses)
     if np.isnan(errors[:, :6]).any():
         return replace(domain, errors=_fit_errors(where, residuals, inside))

@@ -230,7 +230,7 @@ class WholeKneeSurrogate:
         constants = np.array([self.code, self.largest, self.degree, *self.depth])
         regressors = tuple(regressor.arguments for regressor in self.regressors)
         domains = tuple(
-            (np.array(domain.limits), domain.regressor.arguments) for domain in self.domains
+            (np.array(domain.bounds), domain.regressor.arguments) for domain in self.domains
         )
         return (
             writeable(self.space.arguments),
@@ -327,6 +327,13 @@ class CompartmentView:
     def standard_error(self, poses: ArrayLike) -> FloatArray:
         """Return the predicted standard errors of the loads at poses (N, 6): (N, 12), or NaN."""
         return self.knee.standard_errors(poses)[:, self.place]
+
+    #: Whether heights over the first contact are known.
+    tells_gaps = False
+
+    def gaps(self, poses: ArrayLike) -> FloatArray:
+        """Return heights over the first contact (N,) [m]: 0, since none is told."""
+        return np.zeros(len(check_array("poses", poses, (None, 6))))
 
 
 #: Either kind of a knee's surrogate, and of what concerns one of its compartments.

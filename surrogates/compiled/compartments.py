@@ -23,7 +23,7 @@ from surrogates.compiled.compiling import part, pasted
 from surrogates.compiled.coordinates import condyle_point
 from surrogates.compiled.evaluation import evaluate, evaluate_hessian, workspace_size
 from surrogates.compiled.layout import OUTPUTS
-from surrogates.compiled.line import find_on_line, on_line_at
+from surrogates.compiled.line import find_on_line, on_line, on_line_at
 
 INVERTED, ENERGY, ROOT, STIFFNESS, POWER = 0, 1, 2, 3, 4
 #: How far the height or depth, scaled, is followed beyond the samples where it is an input.
@@ -357,7 +357,7 @@ def _energy_loads(root, largest, degree, held, coordinates, gradient, slopes, la
 @pasted
 def compartment_loads(pose, space, coordinates, constants, reference, first, second, third,
                       loads, jacobian, x, work):  # fmt: skip
-    """Fill the loads of one compartment at a pose.
+    """Fill the loads of one compartment at a pose; return how far it is lifted.
 
     Parameters
     ----------
@@ -375,6 +375,12 @@ def compartment_loads(pose, space, coordinates, constants, reference, first, sec
         beyond 1 in size outside the trained domain.
     work : (W,) float64
         Scratch, W at least `compartment_workspace`.
+
+    Returns
+    -------
+    float
+        Height over the predicted first contact [m]; 0 in contact, and where only the loads are
+        learnt.
     """
     held, last, row, axial_slope = work[0:6], work[6:12], work[12:18], work[18:24]
     point, inputs = work[24:27], work[27:33]
@@ -411,7 +417,8 @@ def compartment_loads(pose, space, coordinates, constants, reference, first, sec
     elif code == INVERTED or code == ENERGY:  # noqa: SIM109 - no tuple in a kernel
         found, s = find_on_line(height, inputs, first, scratch)
         if not found:
-            return
+            touch, _ = on_line(-1.0, first, scratch)
+            return height - touch
         inputs[5] = min(s, 1.0)
         _evaluate_all(inputs, first, second, third, out, gradient, scratch)
         fall = gradient[0, 5]
@@ -442,7 +449,7 @@ def compartment_loads(pose, space, coordinates, constants, reference, first, sec
         root = _root_at(code, height, constants, inputs, slopes, reference, first, second, third,
                         out, gradient, last, row, scratch)  # fmt: skip
         if not root > 0.0:
-            return
+            return 0.0
         axial = largest * power(root, degree)
         for j in range(6):
             axial_slope[j] = largest * degree * root ** (degree - 1.0) * row[j]
@@ -452,6 +459,7 @@ def compartment_loads(pose, space, coordinates, constants, reference, first, sec
     x[5] = math.sqrt(max(loads[1], 0.0)) / space[3][5] - 1.0
     if not inside:
         _times(jacobian, turn, row)
+    return 0.0
 
 
 @part

@@ -11,7 +11,7 @@ DOMAIN_SCRATCH = 16
 
 
 @part
-def extrapolation(x, loads, limits, regressor, work):
+def extrapolation(x, loads, gap, limits, regressor, work):
     """Return the extrapolation of a compartment's answer: at most 1 where its samples taught it.
 
     Parameters
@@ -20,11 +20,15 @@ def extrapolation(x, loads, limits, regressor, work):
         Scaled variables of the box, as the evaluation of the loads has filled them.
     loads : (12,) float64
         Predicted loads, in the order of `foundation.loads.LOAD_COLUMNS`.
-    limits : (3,) float64
-        Largest size of F_x / F_y and of F_z / F_y, and largest peak pressure [Pa].
+    gap : float
+        Height over the predicted first contact [m], 0 in contact or where it is not known.
+    limits : (4,) float64
+        Largest size of F_x / F_y and of F_z / F_y, largest peak pressure [Pa], and gap from which
+        on a condyle is lifted for certain [m].
     regressor : Arguments
         Of x: shares of the first two limits, and the logarithm of the expected error over the
-        largest that is accepted. Without outputs the predicted loads alone decide.
+        largest that is accepted; they count for less the wider the gap. Without outputs the
+        predicted loads alone decide.
     work : (W,) float64
         Scratch, W at least `DOMAIN_SCRATCH` and the regressor's.
     """
@@ -39,6 +43,7 @@ def extrapolation(x, loads, limits, regressor, work):
     for k in range(6):
         inputs[k] = min(max(x[k], -1.0), 1.0)
     evaluate_value(inputs, regressor, out, scratch)
+    learnt = 1.0 + out[count - 1]
     for k in range(count - 1):
-        found = max(found, abs(out[k]))
-    return max(found, 1.0 + out[count - 1])
+        learnt = max(learnt, abs(out[k]))
+    return max(found, learnt * (1.0 - min(gap / limits[3], 1.0)))

@@ -24,7 +24,7 @@ from surrogates.compiled.wrenches import compartment_wrench
 _PARTS = 5
 #: Places in `geometry`: knots of both paths, constants, lever, centre, middle, half, box, limits.
 _KNOTS, _CONSTANTS, _LEVER, _CENTRE, _MIDDLE, _HALF, _BOX = 0, 2, 8, 9, 12, 17, 22
-_LIMITS, _PATHS = 34, 37
+_LIMITS, _PATHS = 34, 38
 #: Places in `layouts`: first places of each regressor's layout, first rows of its numbers, layouts.
 _ROWS, _LAYOUTS = _PARTS + 1, 2 * (_PARTS + 1)
 #: How far beyond 1 a scaled variable or the extrapolation still counts as inside.
@@ -118,10 +118,10 @@ def _packed_loads(pose, packed, loads, jacobian, x, work):
     Where x has a seventh number, this is filled with the extrapolation.
     """
     space, coordinates, constants, reference, first, second, third = _unpacked(packed)
-    compartment_loads(pose, space, coordinates, constants, reference, first, second, third,
-                      loads, jacobian, x, work)  # fmt: skip
+    gap = compartment_loads(pose, space, coordinates, constants, reference, first, second, third,
+                            loads, jacobian, x, work)  # fmt: skip
     limits = packed.geometry[_LIMITS:_PATHS]
-    found = extrapolation(x, loads, limits, _regressor(_PARTS - 1, packed), work)
+    found = extrapolation(x, loads, gap, limits, _regressor(_PARTS - 1, packed), work)
     if x.size > 6:
         x[6] = found
     return found

@@ -8,7 +8,7 @@ coordinates  as of a compartment (`surrogates.compiled.compartments`), its point
 constants    (5,): code of the formulation, largest load, degree p, middle and half range of the
              height
 regressors   first, second, third: `Regressor.arguments`, of six inputs each
-domains      of each compartment: limits (3,) and regressor of `domain.extrapolation`
+domains      of each compartment: limits (4,) and regressor of `domain.extrapolation`
 ===========  =======================================================================================
 
 Kernels neither check, raise nor allocate; scratch comes with the call (`whole_knee_workspace`).
@@ -100,7 +100,7 @@ def whole_knee_loads(pose, space, coordinates, constants, first, second, third, 
             _times(jacobian[c], turn, row)
     for c in range(2):
         limits, regressor = domains[c]
-        x[c, 6] = extrapolation(x[c], loads[c], limits, regressor, work)
+        x[c, 6] = extrapolation(x[c], loads[c], 0.0, limits, regressor, work)
 
 
 @part

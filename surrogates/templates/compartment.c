@@ -11,6 +11,7 @@ typedef struct {
     double held[6], turn[6][6];      /* the pose held in the box; d(held)/d(pose) */
     double inputs[6], slopes[6][6];  /* of the regressors; by the pose, last that of the height */
     double height;                   /* of the condyle's point over its path */
+    double gap;                      /* over the first contact, where this is told */
     double point[3], point_slopes[18];
     double out[12], gradient[72];    /* of the regressors */
 } surrogate_state;
@@ -21,7 +22,7 @@ struct surrogate_compartment {
     double box_centre[6], box_half[6];
     double condyle[3], middle[5], half[5], lever;
     double largest, degree, reference_root, depth_middle, depth_half;
-    double limits[3]; /* of F_x / F_y, F_z / F_y and the peak pressure */
+    double limits[4]; /* of F_x / F_y, F_z / F_y and the peak pressure, and where lifted for certain */
     const surrogate_regressor *reference, *parts[3], *domain;
     int (*fill)(const surrogate_compartment *, surrogate_state *, double *, double (*)[6]);
 };
@@ -158,9 +159,9 @@ static void surrogate_chain(surrogate_state *s, const double *last, int along)
 /* end */
 /* Return how far an answer extrapolates: at most 1 where the samples taught it. */
 static double surrogate_extrapolation(const surrogate_compartment *c, const double *x,
-                                      const double *loads)
+                                      const double *loads, double gap)
 {
-    double found = 0.0, inputs[6], out[3], unused[18];
+    double found = 0.0, learnt, inputs[6], out[3], unused[18];
     const double axial = loads[1];
     int k;
     if (axial > 0.0) {
@@ -173,8 +174,8 @@ static double surrogate_extrapolation(const surrogate_compartment *c, const doub
     for (k = 0; k < 6; k++)
         inputs[k] = surrogate_clip(x[k], 1.0);
     surrogate_evaluate_regressor(c->domain, 3, inputs, out, unused);
-    found = fmax(found, fmax(fabs(out[0]), fabs(out[1])));
-    return fmax(found, 1.0 + out[2]);
+    learnt = fmax(1.0 + out[2], fmax(fabs(out[0]), fabs(out[1])));
+    return fmax(found, learnt * (1.0 - fmin(gap / c->limits[3], 1.0)));
 }
 
 /* Fill loads, jacobian and scaled variables; return whether these are in the trained domain. */
@@ -189,6 +190,7 @@ static int surrogate_compartment_loads(const surrogate_compartment *c, const dou
         for (j = 0; j < 6; j++)
             jacobian[k][j] = 0.0;
     x[5] = -1.0;
+    s.gap = 0.0;
     inside = surrogate_hold(c, pose, &s, x);
     surrogate_condyle_variables(c, &s);
     if (c->fill(c, &s, loads, jacobian)) {
@@ -204,5 +206,5 @@ static int surrogate_compartment_loads(const surrogate_compartment *c, const dou
     }
     for (k = 0, inside = isfinite(s.height); k < 6; k++)
         inside = inside && fabs(x[k]) <= 1.0 + 1e-9;
-    return inside && surrogate_extrapolation(c, x, loads) <= 1.0 + 1e-9;
+    return inside && surrogate_extrapolation(c, x, loads, s.gap) <= 1.0 + 1e-9;
 }

@@ -182,9 +182,10 @@ static double surrogate_on_line(const surrogate_line *line, double x, double *sl
 
 /* Find the last input, x[inputs - 1] from `low` on, at which the first output, taken to fall, is
    `target`: Newton's method kept inside a bracket. Returns whether the output is above the target
-   at `low`. Beyond `high` the output goes on along its tangent, or, should that rise, its chord. */
+   at `low`; unless it is, fills by how much it is below. Beyond `high` the output goes on along its
+   tangent, or, should that rise, its chord. */
 static int surrogate_find_on_line(const surrogate_regressor *r, double target, double low,
-                                  double high, double *x)
+                                  double high, double *x, double *below)
 {
     const double range = high - low, last_step = 1e-8 * range;
     double here, found, touch, slope, fall, nearer, moved;
@@ -194,8 +195,10 @@ static int surrogate_find_on_line(const surrogate_regressor *r, double target, d
     x += r->inputs - 1;
     *x = low;
     touch = surrogate_on_line(&line, low, &slope);
-    if (!(target < touch))
+    if (!(target < touch)) {
+        *below = target - touch;
         return 0;
+    }
     here = slope < 0.0 ? low + (target - touch) / slope : 0.5 * (low + high);
     if (here > high)
         here = high;

@@ -67,7 +67,7 @@ static int surrogate_at_height(const surrogate_compartment *c, surrogate_state *
                                double *slope)
 {
     int j, k;
-    if (!surrogate_find_on_line(c->parts[0], s->height, -1.0, 1.0, s->inputs))
+    if (!surrogate_find_on_line(c->parts[0], s->height, -1.0, 1.0, s->inputs, &s->gap))
         return 0;
     *place = s->inputs[5];
     s->inputs[5] = *place < 1.0 ? *place : 1.0;

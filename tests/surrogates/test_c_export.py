@@ -22,7 +22,10 @@ from surrogates.space import ReferencePath, SampleSpace
 
 _EXTRA = """
 void knee_hessian(const double *x, double *out) { knee_hessian_of(&knee_it, x, out); }
-int knee_find(double y, double *x) { return knee_find_on_line(&knee_it, y, -1.0, 1.0, x); }
+int knee_find(double y, double *x, double *below)
+{
+    return knee_find_on_line(&knee_it, y, -1.0, 1.0, x, below);
+}
 void knee_point(const double *q, const double *c, double *p, double *s)
 {
     knee_condyle_point(q, c, p, s);
@@ -34,7 +37,7 @@ void knee_all(const double *x, double *y, double *dy)
 """
 _DECLARED = [
     ("second", "void knee_hessian(const double *x, double *out)"),
-    ("root", "int knee_find(double y, double *x)"),
+    ("root", "int knee_find(double y, double *x, double *below)"),
     ("place", "void knee_point(const double *q, const double *c, double *p, double *s)"),
     ("all", "void knee_all(const double *x, double *y, double *dy)"),
 ]
@@ -82,16 +85,20 @@ def test_second_derivatives(whole):
 
 def test_root_on_the_line(whole):
     regressor, library = whole
-    library.knee_find.argtypes = [ctypes.c_double, ctypes.c_void_p]
+    library.knee_find.argtypes = [ctypes.c_double, ctypes.c_void_p, ctypes.c_void_p]
     work = np.empty(regressor.workspace_size)
     outcomes = set()
     for x in made.inside(regressor, 30):
         for target in (regressor.predict([x])[0, 0], -30.0, 30.0):
             wanted = find_on_line(target, x, regressor.arguments, work)
             here = x.copy()
-            found = library.knee_find(target, here.ctypes.data)
+            below = np.zeros(1)
+            found = library.knee_find(target, here.ctypes.data, below.ctypes.data)
             assert bool(found) == wanted[0]
             assert here[-1] == pytest.approx(wanted[1], rel=1e-9, abs=1e-9)
+            if not found:
+                touch = regressor.predict([[*x[:-1], -1.0]])[0, 0]
+                assert below[0] == pytest.approx(target - touch, rel=1e-9, abs=1e-9)
             outcomes.add((wanted[0], wanted[1] > 1.0))
     assert outcomes == {(False, False), (True, False), (True, True)}
 

@@ -32,7 +32,7 @@ def box_samples(true, count, seed=3):
 
 @pytest.fixture(scope="module")
 def domain():
-    return Domain(LIMITS, learnt(), np.ones(12), no_outputs(6))
+    return Domain(LIMITS, learnt(), np.ones(12), no_outputs(6), lifted=6e-4)
 
 
 def learnt(seed=5):
@@ -59,20 +59,27 @@ def poses(knee):
     """In and out of contact, in and out of the box, at and beyond the limits."""
     true = manufactured.truth()
     inside = true.samples(manufactured.draw(150, 8, within=1.1)).poses
-    lifted = inside[:40] + np.eye(6)[4] * 1e-3
+    lifted = inside[:40] + np.eye(6)[4] * np.linspace(0.0, 1e-3, 40)[:, None]
     return np.concatenate([inside, lifted])
 
 
-def criteria(domain, variables, loads):
+def gaps_of(model, poses):
+    """Heights (N,) over the poses of first contact, zero below them."""
+    inside = model.space.held(poses)
+    return np.maximum(inside[:, 4] - model.at_load(inside, np.zeros(len(poses)))[0][:, 4], 0.0)
+
+
+def criteria(domain, variables, loads, gaps):
     """Shares of limits (N, 6): of predicted loads, then of what was learnt, one by one."""
     found = np.zeros((len(variables), 6))
-    for row, x, own in zip(found, variables, loads, strict=True):
+    for row, x, own, gap in zip(found, variables, loads, gaps, strict=True):
         if own[1] > 0.0:
             row[0] = abs(own[0]) / own[1] / domain.limits[0]
             row[1] = abs(own[2]) / own[1] / domain.limits[1]
             row[2] = own[7] / domain.limits[2]
         ap, ml, error = domain.regressor.predict(np.clip(x[None, :6], -1.0, 1.0))[0]
         row[3:] = abs(ap), abs(ml), 1.0 + error
+        row[3:] *= max(1.0 - gap / domain.lifted, 0.0)
     return found
 
 
@@ -80,10 +87,16 @@ def test_compiled_is_its_plain_twin(knee, poses):
     loads, _, variables = knee.evaluate_batch(poses)
     decisive = set()
     for c, domain in enumerate(knee.domains):
-        shares = criteria(domain, variables[:, c], loads[:, c])
+        model = knee.compartment(("medial", "lateral")[c])
+        gaps = gaps_of(model, poses)
+        shares = criteria(domain, variables[:, c], loads[:, c], gaps)
         decisive |= set(np.argmax(shares, axis=1).tolist())
-        for found in (variables[:, c, 6], domain.extrapolation(variables[:, c], loads[:, c])):
-            np.testing.assert_allclose(found, shares.max(axis=1), rtol=1e-12, atol=1e-12)
+        plain = domain.extrapolation(variables[:, c], loads[:, c], model.gaps(poses))
+        for found in (variables[:, c, 6], plain):
+            np.testing.assert_allclose(found, shares.max(axis=1), rtol=1e-9, atol=1e-9)
+        assert ((gaps > 0.0) & (gaps < domain.lifted)).sum() > 5
+        assert (gaps > domain.lifted).sum() > 5
+        assert (variables[gaps > domain.lifted, c, 6] == 0.0).all()
     assert decisive >= {0, 2, 3, 4, 5}
 
 
@@ -111,7 +124,8 @@ def test_flags_say_which_limit(knee, poses):
     loads, _, variables = knee.evaluate_batch(poses)
     within = (np.abs(variables[..., :6]) <= 1.0).all(axis=(1, 2))
     for c, name in enumerate(("medial", "lateral")):
-        shares = criteria(knee.domains[c], variables[:, c], loads[:, c])
+        gaps = gaps_of(knee.compartment(name), poses)
+        shares = criteria(knee.domains[c], variables[:, c], loads[:, c], gaps)
         for pose, row in zip(poses[within], shares[within], strict=True):
             flags = [f for f in knee.loads(Pose.from_array(pose)).flags if f.startswith(name)]
             assert len(flags) == (row.max() > 1.0 + 1e-9)
@@ -126,7 +140,7 @@ def test_every_reason_has_its_words(domain):
     loads = np.zeros((600, 12))
     loads[:300, 1] = 100.0
     loads[:100, 0], loads[100:200, 2], loads[200:300, 7] = 300.0, -300.0, 2e8
-    shares = criteria(domain, x, loads)
+    shares = criteria(domain, x, loads, np.zeros(600))
     for row, own, share in zip(x, loads, shares, strict=True):
         assert TEXTS[np.argmax(share)] in domain.reason(row, own)
     assert set(np.argmax(shares, axis=1).tolist()) == set(range(6))
@@ -176,6 +190,13 @@ def test_files_keep_it(knee, poses, tmp_path):
     for before, after in zip(knee.evaluate_batch(poses), again.evaluate_batch(poses), strict=True):
         np.testing.assert_array_equal(before, after)
     np.testing.assert_array_equal(again.medial.domain.inflation, knee.medial.domain.inflation)
+    assert again.medial.domain.lifted == knee.medial.domain.lifted
+
+
+def test_the_first_files_of_version_3_have_no_gap(domain):
+    arrays = domain.to_arrays()
+    del arrays["lifted"]
+    assert Domain.from_arrays(arrays).lifted == NO_LIMIT
 
 
 @pytest.mark.parametrize(("limits", "text"), [([0.1, 0.2, 0.0], "above 0"), ([0.1, 0.2], "shape")])
@@ -278,6 +299,35 @@ def test_formulations_without_errors_of_their_own_are_told_those_of_the_samples(
     covered = (error <= 1.96 * told.standard_error(fresh.poses)).mean(axis=0)
     assert (covered[:9] > 0.9).all()
     assert (covered[:9] < 1.0).all()
+
+
+def test_a_condyle_is_lifted_for_certain_beyond_the_gaps_of_samples_in_contact():
+    model = manufactured.compartment("inverted")
+    samples = box_samples(model_truth(), 600)
+    x, _ = model.space.scaled(samples.poses, samples.loads[:, 1])
+    ridge = x[:, 0] > 0.7
+    raised = samples.poses + ridge[:, None] * np.eye(6)[4] * 2e-3
+    known = samples._replace(poses=raised, feasible=samples.feasible & ~ridge)
+    domain = fit_domain(model, known, LIMITS, 0.1)
+    widest = gaps_of(model, raised).max()
+    assert 1e-3 < widest < 2e-3
+    assert domain.lifted == pytest.approx(1.5 * widest, rel=1e-6)
+    told = replace(model, domain=domain)
+    for height, outside in ((0.3, True), (1.6, False)):
+        touch = model.at_load(samples.poses[ridge], np.zeros(ridge.sum()))[0]
+        poses = touch + height * widest * np.eye(6)[4]
+        assert (told.evaluate_batch(poses)[0][:, 1] == 0.0).all()
+        assert (told.evaluate_batch(poses)[2][:, 6] > 1.0).any() == outside
+    # Where all samples are predicted in contact, a tenth of a millimetre is enough.
+    assert fit_domain(model, samples, LIMITS, 0.1).lifted < 2e-4
+
+
+def test_without_heights_no_condyle_is_lifted_for_certain():
+    model = manufactured.compartment("root")
+    domain = fit_domain(model, box_samples(manufactured.truth("root"), 300), LIMITS, 0.1)
+    assert domain.lifted == NO_LIMIT
+    lifted = model.space.path.poses([0.5]) + 0.1 * np.eye(6)[4]
+    assert (model.gaps(lifted) == 0.0).all()
 
 
 def test_few_samples_leave_the_predicted_loads_to_decide():
