@@ -15,6 +15,8 @@ from pathlib import Path
 
 from dynamics.kernels.knee import integrate_knee
 
+COMMAND = [sys.executable, "-m", "pipeline.kernels"]
+
 
 class Beside:
     """The process that compiles; `wait` for it before the first use of what it compiles."""
@@ -37,11 +39,11 @@ def compiling_beside(workers: int) -> Iterator[Beside]:
     workers : int
         Processes that the user allows; with one, nothing is done.
     """
-    if workers < 2 or _is_compiled():
+    if workers < 2 or is_compiled():
         yield Beside(None)
         return
     process = subprocess.Popen(
-        [sys.executable, "-m", "pipeline.kernels"],
+        COMMAND,
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
     try:
@@ -51,7 +53,7 @@ def compiling_beside(workers: int) -> Iterator[Beside]:
         process.wait()
 
 
-def _is_compiled() -> bool:
+def is_compiled() -> bool:
     """Return whether the kernel that is compiled last is in the cache."""
     folder = Path(integrate_knee.stats.cache_path)
     return any(folder.glob(f"knee.{integrate_knee.__name__}-*.nbi"))

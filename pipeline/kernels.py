@@ -27,7 +27,7 @@ _SAMPLES = 60
 
 def compile_kernels() -> None:
     """Compile what a run needs of surrogates and dynamics, by training and driving a small knee."""
-    knee, path = _small_knee()
+    knee, path = small_knee()
     start = Pose.from_array(path.poses(np.zeros(1))[0])
     config = SimulationConfig()
     knee.standard_error(start)
@@ -35,7 +35,7 @@ def compile_kernels() -> None:
     simulate_gait(knee, gait_simulator(config, path), config, start)
 
 
-def _small_knee() -> tuple[AnyKnee, ReferencePath]:
+def small_knee() -> tuple[AnyKnee, ReferencePath]:
     """Return a surrogate of a made-up knee, two point springs on a dish, and its path."""
     path = ReferencePath.through([0.0, 1.0], [[0.0, 0.0, 0.0, _HEIGHT, 0.0]] * 2)
     offsets = np.array([0.05, 0.1, 0.005, 0.003])

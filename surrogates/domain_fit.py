@@ -30,7 +30,7 @@ _LEFT_OUT = 0.004
 _PROBABILITIES = (0.95, 0.9973)
 #: A condyle is lifted for certain by this many times the widest gap of a sample that is predicted
 #: lifted though it is in contact, and by no less than this [m].
-_GAP_FACTOR, _LEAST_GAP = 1.5, 1e-4
+_GAP_FACTOR, _LEAST_GAP = 2.0, 3e-4
 _SURFACE = PolynomialSettings(
     basis="total_degree", degree=(2, 3, 4, 5), ridge=(1e-8, 1e-6, 1e-4, 1e-2)
 )

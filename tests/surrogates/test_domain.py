@@ -311,15 +311,15 @@ def test_a_condyle_is_lifted_for_certain_beyond_the_gaps_of_samples_in_contact()
     domain = fit_domain(model, known, LIMITS, 0.1)
     widest = gaps_of(model, raised).max()
     assert 1e-3 < widest < 2e-3
-    assert domain.lifted == pytest.approx(1.5 * widest, rel=1e-6)
+    assert domain.lifted == pytest.approx(2.0 * widest, rel=1e-6)
     told = replace(model, domain=domain)
-    for height, outside in ((0.3, True), (1.6, False)):
+    for height, outside in ((0.3, True), (2.1, False)):
         touch = model.at_load(samples.poses[ridge], np.zeros(ridge.sum()))[0]
         poses = touch + height * widest * np.eye(6)[4]
         assert (told.evaluate_batch(poses)[0][:, 1] == 0.0).all()
         assert (told.evaluate_batch(poses)[2][:, 6] > 1.0).any() == outside
-    # Where all samples are predicted in contact, a tenth of a millimetre is enough.
-    assert fit_domain(model, samples, LIMITS, 0.1).lifted < 2e-4
+    # Where all samples are predicted in contact, a fraction of a millimetre is enough.
+    assert fit_domain(model, samples, LIMITS, 0.1).lifted < 4e-4
 
 
 def test_without_heights_no_condyle_is_lifted_for_certain():

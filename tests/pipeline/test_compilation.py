@@ -1,0 +1,113 @@
+"""The process that compiles kernels beside a run."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from foundation.pose import Pose
+from pipeline import compilation, kernels
+from pipeline.simulation import gait_simulator, simulate_gait
+from pipeline.simulation_schema import SimulationConfig
+
+SLEEPING = [sys.executable, "-c", "import time; time.sleep(100)"]
+#: Trains and drives a knee, and says what of this had to be compiled.
+USING = """
+from numba.core import event
+with event.install_recorder("numba:compile") as recorded:
+    from pipeline.kernels import compile_kernels
+    compile_kernels()
+print([str(e.data["dispatcher"]) for _, e in recorded.buffer if e.is_start])
+"""
+
+
+@pytest.fixture
+def started(monkeypatch):
+    """The processes that are started."""
+    found = []
+
+    class Recorded(subprocess.Popen):
+        def __init__(self, *arguments, **options):
+            super().__init__(*arguments, **options)
+            found.append(self)
+
+    monkeypatch.setattr(compilation.subprocess, "Popen", Recorded)
+    monkeypatch.setattr(compilation, "is_compiled", lambda: False)
+    monkeypatch.setattr(compilation, "COMMAND", SLEEPING)
+    return found
+
+
+def test_it_ends_with_the_run(started):
+    with compilation.compiling_beside(2):
+        (process,) = started
+        assert process.poll() is None
+    assert process.poll() is not None
+
+
+def test_it_is_ended_by_an_error(started):
+    with pytest.raises(ZeroDivisionError), compilation.compiling_beside(2):
+        raise ZeroDivisionError
+    assert started[0].poll() is not None
+
+
+def test_one_may_wait_for_it(started, monkeypatch):
+    monkeypatch.setattr(
+        compilation, "COMMAND", [sys.executable, "-c", "import time; time.sleep(1)"]
+    )
+    begun = time.perf_counter()
+    with compilation.compiling_beside(2) as beside:
+        beside.wait()
+        assert started[0].poll() == 0
+        assert time.perf_counter() - begun > 0.9
+        beside.wait()
+
+
+@pytest.mark.parametrize(("workers", "compiled"), [(1, False), (2, True)])
+def test_none_is_started_where_it_does_not_help(started, monkeypatch, workers, compiled):
+    monkeypatch.setattr(compilation, "is_compiled", lambda: compiled)
+    with compilation.compiling_beside(workers) as beside:
+        beside.wait()
+    assert started == []
+
+
+def test_the_cache_tells_whether_allis_compiled(monkeypatch, tmp_path):
+    told = compilation.integrate_knee.stats._replace(cache_path=str(tmp_path))
+    monkeypatch.setattr(compilation, "integrate_knee", _Kernel(told))
+    assert not compilation.is_compiled()
+    (tmp_path / "knee.integrate_knee-130.py311.nbi").touch()
+    assert compilation.is_compiled()
+
+
+class _Kernel:
+    __name__ = "integrate_knee"
+
+    def __init__(self, stats):
+        self.stats = stats
+
+
+def test_the_made_up_knee_bears_and_walks():
+    knee, path = kernels.small_knee()
+    start = Pose.from_array(path.poses(np.zeros(1))[0])
+    lower = Pose.from_array(start.array - 2e-4 * np.eye(6)[4])
+    assert knee.loads(lower).medial.array[1] == pytest.approx(2e10 * 4e-8, rel=0.05)
+    config = SimulationConfig()
+    result = simulate_gait(knee, gait_simulator(config, path), config, start)
+    axial = result.loads[:, 1]
+    assert 2000.0 < axial.max() < 3500.0
+    assert np.isfinite(result.poses).all()
+
+
+@pytest.mark.slow
+def test_after_it_nothing_is_left_to_compile(tmp_path):
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    subprocess.run(compilation.COMMAND, env=environment, check=True)
+    found = subprocess.run(
+        [sys.executable, "-c", USING], env=environment, check=True, capture_output=True, text=True
+    )
+    assert "integrate_knee" not in found.stdout
+    assert "knee_loads" not in found.stdout
