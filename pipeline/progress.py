@@ -21,7 +21,7 @@ _SOON = 10.0
 #: Expected time of the stages after which those to come are judged by them [s].
 _ENOUGH = 5.0
 _SILENCED = ContextVar("silenced", default=False)
-_COMPILING = "compiling the kernels (once per machine, up to 3 minutes)"
+_COMPILING = "compiling the kernels (once per machine, one to two minutes)"
 
 
 @contextmanager

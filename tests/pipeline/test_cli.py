@@ -410,7 +410,7 @@ def test_compiling_is_told(monkeypatch, capfd, quiet):
     lines = captured.err.splitlines()
     assert len(lines) == (0 if quiet else 2)
     if not quiet:
-        assert lines[0] == "compiling the kernels (once per machine, up to 3 minutes)"
+        assert lines[0] == "compiling the kernels (once per machine, one to two minutes)"
         assert lines[1].startswith("compiled the kernels in ")
 
 
