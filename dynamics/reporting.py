@@ -11,7 +11,7 @@ import numpy as np
 
 from dynamics.equations import KneeEquations
 from dynamics.kernels.equations import INPUTS, inputs_of_all
-from dynamics.kernels.knee import rates_of_all
+from dynamics.kernels.knee import KneeArguments, rates_of_all
 from dynamics.result import Flag
 from dynamics.variation import scaled_loads
 from foundation.checks import FloatArray
@@ -52,10 +52,11 @@ def reported(equations: KneeEquations, times: FloatArray, states: FloatArray) ->
     poses, prescribed = _prescribed(equations, times)
     columns = [COORDINATES.index(name) for name in equations.free]
     poses[:, columns] = equations.problem.reference[columns] + states[:, : len(columns)]
-    if equations.compiled is None:
+    given = equations.compiled
+    if given is None:
         values, rates, flags = _called(equations, times, states)
     else:
-        values, rates, flags = _compiled(equations, times, states, poses)
+        values, rates, flags = _compiled(equations, given, times, states, poses)
     parts = scaled_loads(values, float(equations.problem.factor[0]))
     prescribed[:, columns] = rates[:, : len(columns)]
     return Motion(poses, prescribed, np.moveaxis(parts, 1, 0), total_loads(parts), flags)
@@ -69,10 +70,13 @@ def _prescribed(equations: KneeEquations, times: FloatArray) -> tuple[FloatArray
 
 
 def _compiled(
-    equations: KneeEquations, times: FloatArray, states: FloatArray, poses: FloatArray
+    equations: KneeEquations,
+    given: KneeArguments,
+    times: FloatArray,
+    states: FloatArray,
+    poses: FloatArray,
 ) -> tuple[FloatArray, FloatArray, tuple[Flag, ...]]:
     """Return the loads (N, 2, 12) of a trained knee at poses (N, 6), rates (N, n), and flags."""
-    given = equations.compiled
     n = len(times)
     loads, jacobian, x = np.empty((n, 2, 12)), np.empty((n, 2, 6, 6)), np.empty((n, 2, 7))
     at = poses + equations.problem.offset
