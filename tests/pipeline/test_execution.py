@@ -1,6 +1,7 @@
 """Work in parallel on this machine: processes that are lost, folders that are held, full disks."""
 
 import errno
+import gc
 import os
 import shutil
 import subprocess
@@ -238,6 +239,7 @@ def small_disk(tmp_path):
         pytest.skip("needs the right to mount a tmpfs")
 
     def again(options: str) -> None:
+        gc.collect()  # the traceback of an error holds the file that could not be written
         subprocess.run([mount, "-o", f"remount,{options}", str(folder)], check=True)
 
     yield folder, again

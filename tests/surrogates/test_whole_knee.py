@@ -238,7 +238,8 @@ def test_a_condyle_that_lifts_off_carries_nothing_and_turns_about_the_other(lift
     assert (jacobian[:, lifted] == 0.0).all()
     np.testing.assert_allclose(loads[:, other, 1], touching[:, other, 1], rtol=0.1)
     total = surrogate.loads(Pose.from_array(poses[3])).total.array
-    np.testing.assert_array_equal(total, loads[3, other])
+    # The mean pressure of both is that of their force over their area: two roundings.
+    np.testing.assert_allclose(total, loads[3, other], rtol=4.0 * np.finfo(float).eps, atol=0.0)
 
 
 def test_loads_go_on_through_lifting_off():
