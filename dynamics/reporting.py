@@ -11,13 +11,13 @@ import numpy as np
 
 from dynamics.equations import KneeEquations
 from dynamics.kernels.equations import INPUTS, inputs_of_all
-from dynamics.kernels.knee import KneeArguments, rates_of_all
+from dynamics.kernels.knee import rates_of_all
 from dynamics.result import Flag
 from dynamics.variation import scaled_loads
 from foundation.checks import FloatArray
 from foundation.loads import total_loads
 from foundation.pose import COORDINATES
-from surrogates.compiled.knee import TOLERANCE, knee_loads_of_all
+from surrogates.knee import KneeSurrogate, beyond
 
 _NUMBER = re.compile(r"[-+]?\d[\d.]*(?:e[-+]?\d+)?")
 
@@ -52,11 +52,11 @@ def reported(equations: KneeEquations, times: FloatArray, states: FloatArray) ->
     poses, prescribed = _prescribed(equations, times)
     columns = [COORDINATES.index(name) for name in equations.free]
     poses[:, columns] = equations.problem.reference[columns] + states[:, : len(columns)]
-    given = equations.compiled
-    if given is None:
-        values, rates, flags = _called(equations, times, states)
+    knee = equations.model
+    if isinstance(knee, KneeSurrogate):
+        values, rates, flags = _compiled(equations, knee, times, states, poses)
     else:
-        values, rates, flags = _compiled(equations, given, times, states, poses)
+        values, rates, flags = _called(equations, times, states)
     parts = scaled_loads(values, float(equations.problem.factor[0]))
     prescribed[:, columns] = rates[:, : len(columns)]
     return Motion(poses, prescribed, np.moveaxis(parts, 1, 0), total_loads(parts), flags)
@@ -71,18 +71,13 @@ def _prescribed(equations: KneeEquations, times: FloatArray) -> tuple[FloatArray
 
 def _compiled(
     equations: KneeEquations,
-    given: KneeArguments,
+    knee: KneeSurrogate,
     times: FloatArray,
     states: FloatArray,
     poses: FloatArray,
 ) -> tuple[FloatArray, FloatArray, tuple[Flag, ...]]:
     """Return the loads (N, 2, 12) of a trained knee at poses (N, 6), rates (N, n), and flags."""
-    n = len(times)
-    loads, jacobian, x = np.empty((n, 2, 12)), np.empty((n, 2, 6, 6)), np.empty((n, 2, 7))
-    at = poses + equations.problem.offset
-    knee_loads_of_all(at, given.medial, given.lateral, loads, jacobian, x, given.work)
-    # written so that NaN counts as outside
-    outside = ~(np.abs(x) <= 1.0 + TOLERANCE).all(axis=(1, 2))
+    loads, jacobian, x = knee.fill(poses + equations.problem.offset)
     rates = np.empty_like(states)
     rates_of_all(
         equations.problem, equations.mass, times, states, loads[:, 0, :6] + loads[:, 1, :6],
@@ -90,7 +85,7 @@ def _compiled(
     )  # fmt: skip
     said = [
         (float(times[k]), message)
-        for k in np.flatnonzero(outside)
+        for k in np.flatnonzero(beyond(x).any(axis=(1, 2)))
         for message in equations.contact(times[k], states[k]).flags
     ]
     return loads, rates, counted_flags(said)

@@ -83,7 +83,7 @@ def learn_domain(
 
     Parameters
     ----------
-    surrogate : CompartmentSurrogate or WholeKneeCompartment
+    surrogate : CompartmentSurrogate or CompartmentView
         What has been fitted.
     rows : DataFrame
         Samples that the original model answered.

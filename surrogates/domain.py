@@ -11,7 +11,7 @@ largest of
 - 1 + log(expected error of the force / largest error that is accepted).
 
 The last two count for less where a condyle is predicted lifted, in proportion to its gap, and not
-at all from the gap on beyond which no sample was found in contact.
+at all from `Domain.lifted` on, a gap wider than that of any sample found in contact.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import Any, Protocol, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from foundation.checks import FloatArray, check_array, check_in
 from foundation.errors import InputError
@@ -120,14 +120,18 @@ class KneeSurrogate:
         OutsideDomainError
             If a pose is outside the trained domain and `outside` is "error".
         """
-        points = check_array("poses", poses, (None, 6))
-        n = len(points)
-        loads, jacobian, x = np.empty((n, 2, 12)), np.empty((n, 2, 6, 6)), np.empty((n, 2, 7))
-        compiled.knee_loads_of_all(points, *self.arguments, loads, jacobian, x, self._work)
+        loads, jacobian, x = self.fill(check_array("poses", poses, (None, 6)))
         if self.outside != "clamp":
-            for row in np.flatnonzero((np.abs(x) > 1.0 + TOLERANCE).any(axis=(1, 2))):
+            for row in np.flatnonzero(beyond(x).any(axis=(1, 2))):
                 flags_outside(self, x[row], loads[row])
         return loads, jacobian, x
+
+    def fill(self, poses: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return what `evaluate_batch` does, whatever the domain."""
+        n = len(poses)
+        filled = np.empty((n, 2, 12)), np.empty((n, 2, 6, 6)), np.empty((n, 2, 7))
+        compiled.knee_loads_of_all(poses, *self.arguments, *filled, self._work)
+        return filled
 
     def standard_error(self, pose: Pose) -> FloatArray:
         """Return the predicted standard errors of both compartments' loads, (2, 12).
@@ -146,7 +150,7 @@ class KneeSurrogate:
         found = [self.compartment(n).evaluate_batch(poses) for n in COMPARTMENTS]
         x = np.concatenate([variables for _, _, variables in found])
         flags_outside(self, x, np.concatenate([loads for loads, _, _ in found]))
-        errors[(np.abs(x) > 1.0 + TOLERANCE).any(axis=1)] = np.nan
+        errors[beyond(x).any(axis=1)] = np.nan
         return errors
 
     def __repr__(self) -> str:
@@ -197,6 +201,15 @@ class _Trained(Protocol):
     def domains(self) -> tuple[Domain, Domain]: ...
 
 
+def beyond(variables: ArrayLike) -> NDArray[np.bool_]:
+    """Return which scaled variables, or extrapolations, are outside the trained domain.
+
+    As `surrogates.compiled.knee.is_outside`, of every number alone.
+    """
+    # written so that NaN counts as outside
+    return ~(np.abs(variables) <= 1.0 + TOLERANCE)
+
+
 def flags_outside(
     knee: _Trained, x: FloatArray, loads: FloatArray, calls: int = 1
 ) -> tuple[str, ...]:
@@ -218,7 +231,7 @@ def flags_outside(
     OutsideDomainError
         If the pose is outside and the knee's `outside` is "error".
     """
-    if np.abs(x).max() <= 1.0 + TOLERANCE:
+    if not beyond(x).any():
         return ()
     flags = tuple(
         f"{name}: outside the trained domain, {text}"
@@ -237,7 +250,7 @@ def flags_outside(
 def _excesses(space: SampleSpace, domain: Domain, x: FloatArray, loads: FloatArray) -> list[str]:
     centre, half = space.centre_and_half
     found = []
-    for k in np.flatnonzero(np.abs(x[:6]) > 1.0 + TOLERANCE):
+    for k in np.flatnonzero(beyond(x[:6])):
         name = VARIABLES[k]
         if name == "root_load":
             load = (centre[k] + half[k] * x[k]) ** 2
@@ -245,6 +258,6 @@ def _excesses(space: SampleSpace, domain: Domain, x: FloatArray, loads: FloatArr
         else:
             factor, unit = _TO_PEOPLE[name]
             found.append(f"{name} by {(abs(x[k]) - 1.0) * half[k] * factor:.3g} {unit} beyond")
-    if x[6] > 1.0 + TOLERANCE:
+    if beyond(x[6]):
         found.append(domain.reason(x, loads))
     return found

@@ -17,6 +17,7 @@ from pipeline.reports.tables import cycles
 from pipeline.schema import FeasibilityConfig
 from pipeline.store.samples import loads_of, poses_of, usable
 from surrogates.cross_validation import NORMAL_95
+from surrogates.knee import beyond
 from surrogates.space import VARIABLES, SampleSpace
 from surrogates.whole_knee import AnyCompartment
 
@@ -79,7 +80,7 @@ def _judged(
 
 def is_flagged(variables: FloatArray) -> np.ndarray:
     """Return which poses are outside the domain (N,), by their variables (N, 7)."""
-    return np.asarray((np.abs(variables) > 1.0 + 1e-9).any(axis=1))
+    return np.asarray(beyond(variables).any(axis=1))
 
 
 def domain_pictures(files: RunFiles) -> list[Picture]:

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 
 import pytest
 from studies import ROOT, TINY, run_command
@@ -19,17 +20,13 @@ def hear_interrupts():
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no process groups of a terminal")
-@pytest.mark.parametrize("after", [0.0, 0.3, 1.5])
-def test_interrupt_of_all_processes_is_one_line(tmp_path, after):
-    """A terminal sends the interrupt to the workers, too; here while they start and work."""
-    folder = tmp_path / "run"
-    command = run_command(folder, *TINY, "run.workers=2", "run.chunk=1")
-    command.remove("--quiet")
+@contextmanager
+def started(*arguments, **environment):
+    """Start Python in a process group of its own, as a terminal does, and end it in any case."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "pipeline", *command],
+        [sys.executable, *arguments],
         cwd=ROOT,
-        env=os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)},
+        env=os.environ | {"PYTHONPATH": str(ROOT)} | environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -37,6 +34,19 @@ def test_interrupt_of_all_processes_is_one_line(tmp_path, after):
         preexec_fn=hear_interrupts,
     )
     try:
+        yield process
+    finally:
+        process.kill()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no process groups of a terminal")
+@pytest.mark.parametrize("after", [0.0, 0.3, 1.5])
+def test_interrupt_of_all_processes_is_one_line(tmp_path, after):
+    """A terminal sends the interrupt to the workers, too; here while they start and work."""
+    folder = tmp_path / "run"
+    command = run_command(folder, *TINY, "run.workers=2", "run.chunk=1")
+    command.remove("--quiet")
+    with started("-m", "pipeline", *command, OMP_NUM_THREADS="1") as process:
         told = []
         for line in process.stderr:
             told.append(line)
@@ -46,8 +56,6 @@ def test_interrupt_of_all_processes_is_one_line(tmp_path, after):
         time.sleep(after)
         os.killpg(process.pid, signal.SIGINT)
         _, rest = process.communicate(timeout=LIMIT)
-    finally:
-        process.kill()
     assert process.returncode == 130
     # Beside what tells of progress.
     lines = [line for line in rest.splitlines() if not line.startswith(("[", "compil"))]
@@ -56,24 +64,12 @@ def test_interrupt_of_all_processes_is_one_line(tmp_path, after):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no process groups of a terminal")
 def test_interrupt_while_the_program_is_loaded_is_one_line():
-    process = subprocess.Popen(
-        [sys.executable, "-X", "importtime", "-m", "pipeline", "schema"],
-        cwd=ROOT,
-        env=os.environ | {"PYTHONPATH": str(ROOT)},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        start_new_session=True,
-        preexec_fn=hear_interrupts,
-    )
-    try:
+    with started("-X", "importtime", "-m", "pipeline", "schema") as process:
         for line in process.stderr:
             if line.split("|")[-1].strip() == "numpy":
                 break
         os.killpg(process.pid, signal.SIGINT)
         _, rest = process.communicate(timeout=LIMIT)
-    finally:
-        process.kill()
     assert process.returncode == 130
     assert [line for line in rest.splitlines() if not line.startswith("import time:")] == [
         "error: interrupted"
