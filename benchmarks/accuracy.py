@@ -7,7 +7,7 @@ from dataclasses import replace
 from benchmarks.exact import exact_loads, polyethylene
 from benchmarks.timing import table
 from foundation import CondylarImplant, ElasticFoundation
-from foundation.elastic_foundation import SURFACES
+from foundation.elastic_foundation.model import SURFACES
 
 _DEPTHS_UM = (50.0, 100.0, 200.0)
 

@@ -10,7 +10,7 @@ from scipy.linalg import cholesky, solve_triangular
 from scipy.optimize import nnls
 
 from benchmarks.timing import table
-from dynamics.unilateral import solve_complementarity
+from dynamics.mechanics.unilateral import solve_complementarity
 from foundation.checks import FloatArray
 
 Generator = np.random.Generator

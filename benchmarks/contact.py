@@ -20,7 +20,7 @@ from foundation import (
     TriangleMesh,
 )
 from foundation.checks import FloatArray
-from foundation.elastic_foundation import SURFACES
+from foundation.elastic_foundation.model import SURFACES
 
 _ABSENT = "Real knees: skipped, no data in $KNEE_DATA or ../shared/data"
 

@@ -15,8 +15,8 @@ import numpy as np
 
 from foundation import Pose
 from foundation.checks import FloatArray
-from foundation.condyle import Condyle
-from foundation.dish import Dish
+from foundation.implant.condyle import Condyle
+from foundation.implant.dish import Dish
 
 _REACH = 20e-3
 _SCAN = 0.5e-3  # m, finer than any patch that carries some newtons

@@ -16,16 +16,16 @@ from smt.surrogate_models import KRG
 
 from benchmarks.timing import seconds, table
 from foundation import ElasticFoundation, LinearLaw, Pose
+from foundation.elastic_foundation.statics import pose_at_load
 from foundation.loads import COMPARTMENTS
-from foundation.statics import pose_at_load
+from pipeline.config.schema import ImplantConfig
 from pipeline.originals.original import build_implant
-from pipeline.schema import ImplantConfig
 from surrogates import CompartmentSurrogate, KneeSurrogate, ReferencePath, SampleSpace, compiled
 from surrogates.compiled.layout import new_work
-from surrogates.cross_validation import Fitted
-from surrogates.families import FAMILIES, fit_family
-from surrogates.formulations import Fitter, Samples, fit_compartment
-from surrogates.kriging import KrigingSettings, fit_kriging
+from surrogates.families.cross_validation import Fitted
+from surrogates.families.kriging import KrigingSettings, fit_kriging
+from surrogates.families.registry import FAMILIES, fit_family
+from surrogates.formulations.compartment_fit import Fitter, Samples, fit_compartment
 
 _SAMPLES, _JUDGED = 1000, 500
 _SETTINGS = {

@@ -21,17 +21,17 @@ from benchmarks import integrators
 from benchmarks.pictures import target
 from benchmarks.timing import table
 from dynamics import GaitCycle, KneeSimulator, SimulationResult, settle, simulate
-from dynamics.equations import KneeEquations
-from dynamics.integrator import DEFAULT_ATOL, DEFAULT_RATE_ATOL, DEFAULT_RTOL
-from dynamics.simulator import REDUCED
+from dynamics.simulator.equations import KneeEquations
+from dynamics.simulator.integrator import DEFAULT_ATOL, DEFAULT_RATE_ATOL, DEFAULT_RTOL
+from dynamics.simulator.knee_simulator import REDUCED
 from foundation.checks import FloatArray
 from foundation.pose import Pose
-from pipeline.config import load_config
+from pipeline.config.reading import load_config
 from pipeline.originals.original import Knee, build_knee
-from pipeline.run_folder import read_path
-from pipeline.runner import run_study
-from pipeline.simulation import gait_cycle, gait_simulator
-from surrogates.knee import KneeSurrogate
+from pipeline.stages.runner import run_study
+from pipeline.stages.simulation import gait_cycle, gait_simulator
+from pipeline.store.run_folder import read_path
+from surrogates.formulations.knee import KneeSurrogate
 
 ROOT = Path(__file__).resolve().parents[1]
 _REPEATS = 21

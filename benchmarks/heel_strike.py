@@ -17,7 +17,7 @@ from matplotlib.figure import Figure
 
 from benchmarks.pictures import target
 from benchmarks.timing import table
-from dynamics.ground import (
+from dynamics.mechanics.ground import (
     ContactPoint,
     Leg,
     PenaltyGround,
@@ -28,7 +28,7 @@ from dynamics.ground import (
     simulate_strike,
     striking_leg,
 )
-from dynamics.ground.contact import contact_arms
+from dynamics.mechanics.ground.contact import contact_arms
 from foundation.checks import FloatArray
 from foundation.contact_laws import CompliantFriction
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dynamics.equations import KneeEquations
+from dynamics.simulator.equations import KneeEquations
 from foundation.checks import FloatArray
 
 _ITERATIONS = 12

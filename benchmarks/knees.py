@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 from scipy.optimize import brentq
 
-from dynamics.waveform_tables import LEVEL_WALKING, load_gait_cycle
+from dynamics.simulator.waveform_tables import LEVEL_WALKING, load_gait_cycle
 from foundation import ElasticFoundation, Pose, TriangleMesh, load_mesh
-from pipeline.config import data_path
+from pipeline.config.reading import data_path
 
 _PLAIN = ("x", "y", "z")
 _TURNED = ("-x", "y", "-z")  # x posterior, z medial

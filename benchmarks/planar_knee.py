@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from benchmarks.pictures import target
-from dynamics.planar_knee import (
+from dynamics.mechanics.planar_knee import (
     PROFILE_KINDS,
     PlanarMotion,
     machado_clearance_knee,

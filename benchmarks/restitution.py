@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 
 from benchmarks.pictures import target
 from benchmarks.timing import table
-from dynamics.impact import coefficient_of_restitution
+from dynamics.mechanics.impact import coefficient_of_restitution
 from foundation.checks import FloatArray
 from foundation.contact_laws import (
     ContactLaw,

@@ -21,14 +21,14 @@ import pandas as pd
 from benchmarks.timing import table
 from foundation.pose import Pose
 from pipeline import stages
-from pipeline.config import load_config
-from pipeline.execution import Execution
+from pipeline.config.reading import load_config
+from pipeline.config.schema import Config, DesignConfig
+from pipeline.execution.backends import Execution
 from pipeline.originals.original import Knee, build_knee, evaluate_rows
-from pipeline.runner import sample_space
-from pipeline.schema import Config, DesignConfig
-from pipeline.simulation import gait_cycle, gait_simulator, reference_path, simulate_gait
+from pipeline.stages.runner import sample_space
+from pipeline.stages.simulation import gait_cycle, gait_simulator, reference_path, simulate_gait
 from pipeline.store.samples import read_table, write_table
-from surrogates.space import SampleSpace
+from surrogates.sampling.space import SampleSpace
 
 PATIENTS, POSES = 10_000, 10_000
 CORES = (2, 100, 1000)

@@ -9,8 +9,13 @@ from scipy.spatial import cKDTree
 
 from foundation import TriangleMesh
 from foundation.checks import FloatArray
-from foundation.smooth_surface import CREASE_ANGLE, SmoothSurface, flat_surface, smooth_surface
-from foundation.vertex_normals import angle_weighted_normals, cut_at_creases, jet_normals
+from foundation.surfaces.smooth_surface import (
+    CREASE_ANGLE,
+    SmoothSurface,
+    flat_surface,
+    smooth_surface,
+)
+from foundation.surfaces.vertex_normals import angle_weighted_normals, cut_at_creases, jet_normals
 
 Surfaces = dict[str, Callable[[TriangleMesh], SmoothSurface]]
 

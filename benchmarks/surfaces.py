@@ -18,9 +18,9 @@ from benchmarks.surface_shapes import exact_shapes
 from benchmarks.timing import seconds, table
 from foundation import TriangleMesh, load_mesh
 from foundation.checks import FloatArray
-from foundation.mesh_topology import find_edges
-from foundation.smooth_surface import CREASE_ANGLE, flat_surface, smooth_surface
-from foundation.vertex_normals import cut_at_creases
+from foundation.surfaces.mesh_topology import find_edges
+from foundation.surfaces.smooth_surface import CREASE_ANGLE, flat_surface, smooth_surface
+from foundation.surfaces.vertex_normals import cut_at_creases
 
 Region = Callable[[FloatArray, FloatArray], NDArray[np.bool_]]
 

@@ -1,17 +1,18 @@
 """Dynamics of the knee: whoever needs contact loads, through the small `ContactModel` protocol."""
 
-from dynamics.equations import SimulationError
-from dynamics.equilibrium import EquilibriumError, height_at_load, settle
-from dynamics.integrator import simulate
-from dynamics.ligament_tables import load_ligaments
-from dynamics.ligaments import Ligament
+from dynamics.ligaments.bundle_tables import load_ligaments
+from dynamics.ligaments.bundles import Ligament
 from dynamics.protocol import ContactModel
-from dynamics.result import Flag, SimulationResult, Statistics
-from dynamics.simulator import AppliedLoads, KneeSimulator
-from dynamics.variation import VariedContact
-from dynamics.waveform_tables import load_gait_cycle
-from dynamics.waveforms import GaitCycle
-from dynamics.wear import Wear, WearLaw, bed_wear, surrogate_wear
+from dynamics.simulator.equations import SimulationError
+from dynamics.simulator.equilibrium import EquilibriumError, height_at_load, settle
+from dynamics.simulator.integrator import simulate
+from dynamics.simulator.knee_simulator import AppliedLoads, KneeSimulator
+from dynamics.simulator.result import Flag, SimulationResult, Statistics
+from dynamics.simulator.variation import VariedContact
+from dynamics.simulator.waveform_tables import load_gait_cycle
+from dynamics.simulator.waveforms import GaitCycle
+from dynamics.wear.cycle_wear import Wear, WearLaw, bed_wear, surrogate_wear
+from foundation.moved_modules import redirect
 
 __all__ = [
     "AppliedLoads",
@@ -35,3 +36,15 @@ __all__ = [
     "simulate",
     "surrogate_wear",
 ]
+
+redirect(
+    {
+        "dynamics.chains": "dynamics.mechanics.chains",
+        "dynamics.ground": "dynamics.mechanics.ground",
+        "dynamics.impact": "dynamics.mechanics.impact",
+        "dynamics.planar_knee": "dynamics.mechanics.planar_knee",
+        "dynamics.unilateral": "dynamics.mechanics.unilateral",
+        "dynamics.variation": "dynamics.simulator.variation",
+        "dynamics.waveform_tables": "dynamics.simulator.waveform_tables",
+    }
+)

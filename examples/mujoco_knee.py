@@ -13,7 +13,7 @@ import numpy as np
 
 import surrogates
 from dynamics import KneeSimulator, load_gait_cycle, settle, simulate
-from dynamics.waveform_tables import LEVEL_WALKING
+from dynamics.simulator.waveform_tables import LEVEL_WALKING
 from foundation import Pose
 from foundation.pose import generalised_force
 

@@ -9,13 +9,21 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from foundation.moved_modules import redirect
+
 if TYPE_CHECKING:
-    from foundation.elastic_foundation import ElasticFoundation, SpringState
-    from foundation.implant import CondylarImplant
-    from foundation.laws import LinearLaw, LogarithmicLaw, ModifiedLaw, SeriesLaw, SpringLaw
+    from foundation.elastic_foundation.laws import (
+        LinearLaw,
+        LogarithmicLaw,
+        ModifiedLaw,
+        SeriesLaw,
+        SpringLaw,
+    )
+    from foundation.elastic_foundation.model import ElasticFoundation, SpringState
+    from foundation.implant.condylar_implant import CondylarImplant
     from foundation.loads import CompartmentLoads, ContactLoads
-    from foundation.mesh import MeshError, MeshWarning, TriangleMesh, load_mesh
     from foundation.pose import Pose, generalised_force, twist_jacobian
+    from foundation.surfaces.mesh import MeshError, MeshWarning, TriangleMesh, load_mesh
 
 __all__ = [
     "CompartmentLoads",
@@ -38,12 +46,18 @@ __all__ = [
 ]
 
 _MODULES = {
-    "elastic_foundation": ("ElasticFoundation", "SpringState"),
-    "implant": ("CondylarImplant",),
-    "laws": ("LinearLaw", "LogarithmicLaw", "ModifiedLaw", "SeriesLaw", "SpringLaw"),
+    "elastic_foundation.laws": (
+        "LinearLaw",
+        "LogarithmicLaw",
+        "ModifiedLaw",
+        "SeriesLaw",
+        "SpringLaw",
+    ),
+    "elastic_foundation.model": ("ElasticFoundation", "SpringState"),
+    "implant.condylar_implant": ("CondylarImplant",),
     "loads": ("CompartmentLoads", "ContactLoads"),
-    "mesh": ("MeshError", "MeshWarning", "TriangleMesh", "load_mesh"),
     "pose": ("Pose", "generalised_force", "twist_jacobian"),
+    "surfaces.mesh": ("MeshError", "MeshWarning", "TriangleMesh", "load_mesh"),
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names}
 
@@ -58,3 +72,15 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+redirect(
+    {
+        "foundation.compartments": "foundation.surfaces.compartments",
+        "foundation.laws": "foundation.elastic_foundation.laws",
+        "foundation.mesh": "foundation.surfaces.mesh",
+        "foundation.mesh_io": "foundation.surfaces.mesh_io",
+        "foundation.statics": "foundation.elastic_foundation.statics",
+        "foundation.thickness": "foundation.surfaces.thickness",
+    }
+)

@@ -4,7 +4,7 @@ import sys
 
 if __name__ == "__main__":
     try:
-        from pipeline.cli import main
+        from pipeline.cli.main import main
 
         sys.exit(main())
     except KeyboardInterrupt:

@@ -7,11 +7,12 @@
 Importing this package and using a trained surrogate needs NumPy alone, and numba for speed.
 """
 
-from surrogates.compartment import CompartmentSurrogate
-from surrogates.knee import KneeSurrogate, OutsideDomainError, OutsideDomainWarning
-from surrogates.persistence import SurrogateFileError, load, save
-from surrogates.space import ReferencePath, SampleSpace
-from surrogates.whole_knee import WholeKneeSurrogate
+from foundation.moved_modules import redirect
+from surrogates.files.persistence import SurrogateFileError, load, save
+from surrogates.formulations.compartment import CompartmentSurrogate
+from surrogates.formulations.knee import KneeSurrogate, OutsideDomainError, OutsideDomainWarning
+from surrogates.formulations.whole_knee import WholeKneeSurrogate
+from surrogates.sampling.space import ReferencePath, SampleSpace
 
 __all__ = [
     "CompartmentSurrogate",
@@ -25,3 +26,21 @@ __all__ = [
     "load",
     "save",
 ]
+
+redirect(
+    {
+        "surrogates.c_export": "surrogates.export.c_export",
+        "surrogates.compartment": "surrogates.formulations.compartment",
+        "surrogates.cross_validation": "surrogates.families.cross_validation",
+        "surrogates.designs": "surrogates.sampling.designs",
+        "surrogates.domain": "surrogates.formulations.domain",
+        "surrogates.domain_fit": "surrogates.formulations.domain_fit",
+        "surrogates.fmu": "surrogates.export.fmu",
+        "surrogates.knee": "surrogates.formulations.knee",
+        "surrogates.persistence": "surrogates.files.persistence",
+        "surrogates.regressor": "surrogates.families.regressor",
+        "surrogates.space": "surrogates.sampling.space",
+        "surrogates.validation": "surrogates.formulations.validation",
+        "surrogates.whole_knee": "surrogates.formulations.whole_knee",
+    }
+)

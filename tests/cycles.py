@@ -6,7 +6,7 @@ from dataclasses import fields
 
 import numpy as np
 
-from dynamics.result import SimulationResult, Statistics
+from dynamics.simulator.result import SimulationResult, Statistics
 from foundation.loads import ContactLoads
 from foundation.pose import Pose
 

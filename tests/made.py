@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from surrogates.regressor import linear_in
-from surrogates.training import polynomial_exponents
+from surrogates.families.regressor import linear_in
+from surrogates.families.training import polynomial_exponents
 
 
 def _scalings(rng, d, k):

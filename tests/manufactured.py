@@ -12,20 +12,20 @@ from typing import NamedTuple
 import numpy as np
 
 from foundation.pose import Pose, rotation_matrix, twist_jacobian
-from surrogates.condyle_coordinates import CondyleCoordinates
-from surrogates.families import fit_family
-from surrogates.formulations import (
+from surrogates.families.kriging import KrigingSettings
+from surrogates.families.polynomial import PolynomialSettings
+from surrogates.families.registry import fit_family
+from surrogates.families.training import polynomial_exponents
+from surrogates.formulations.compartment_fit import (
     FORMULATIONS,
     Fitter,
     FormulationSettings,
     Samples,
     fit_compartment,
 )
-from surrogates.knee import KneeSurrogate
-from surrogates.kriging import KrigingSettings
-from surrogates.polynomial import PolynomialSettings
-from surrogates.space import ReferencePath, SampleSpace
-from surrogates.training import polynomial_exponents
+from surrogates.formulations.knee import KneeSurrogate
+from surrogates.sampling.condyle_coordinates import CondyleCoordinates
+from surrogates.sampling.space import ReferencePath, SampleSpace
 
 CENTRE = np.array([4e-3, -22e-3, 15e-3])
 PLAIN = ("power", "direct")

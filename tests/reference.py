@@ -1,10 +1,10 @@
-"""The formulas of `surrogates.regressor`, word for word in NumPy: the oracle of the kernels."""
+"""The formulas of `surrogates.families.regressor` in NumPy: the oracle of the kernels."""
 
 import numpy as np
 from numpy.polynomial import legendre
 from scipy import linalg
 
-from surrogates.training import polynomial_exponents
+from surrogates.families.training import polynomial_exponents
 
 
 def one_variable(z, degree, wave):

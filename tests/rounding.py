@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from surrogates.compartment import CompartmentSurrogate
+from surrogates.formulations.compartment import CompartmentSurrogate
 
 #: Roundings of a feature and of its product with a weight, for which a tolerance allows.
 ROUNDINGS = 8

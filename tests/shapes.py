@@ -8,8 +8,8 @@ import numpy as np
 import trimesh
 from scipy.spatial.transform import Rotation
 
-from foundation.mesh import TriangleMesh
 from foundation.pose import Pose
+from foundation.surfaces.mesh import TriangleMesh
 
 
 def plate(width, cells, centre=(0.0, 0.0, 0.0), up=True):

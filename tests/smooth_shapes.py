@@ -6,7 +6,7 @@ import numpy as np
 import trimesh
 from shapes import swept
 
-from foundation.mesh import TriangleMesh
+from foundation.surfaces.mesh import TriangleMesh
 
 #: Radius of the sphere [m].
 RADIUS = 30e-3

@@ -9,8 +9,8 @@ import numpy as np
 import tomli_w
 import trimesh
 
-from foundation.implant import CondylarImplant
-from foundation.triangle_mesh import TriangleMesh
+from foundation.implant.condylar_implant import CondylarImplant
+from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.store.samples import read_table
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -22,7 +22,7 @@ FAULTS = {
 MOST = 4
 #: Handlers of more, with the reason.
 ALLOWED = {
-    ("pipeline/cli.py", "main"): "tells every fault with its traceback",
+    ("pipeline/cli/main.py", "main"): "tells every fault with its traceback",
 }
 #: Errors that users cause and that are deliberately not an InputError, with the reason.
 OTHERWISE: dict[str, str] = {}

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from foundation.checks import FloatArray
-from foundation.triangle_mesh import IntArray, TriangleMesh, area_vectors
+from foundation.surfaces.triangle_mesh import IntArray, TriangleMesh, area_vectors
 
 
 def unit_normals(mesh: TriangleMesh) -> FloatArray:

@@ -16,7 +16,7 @@ from benchmarks.knees import data_folder
 from benchmarks.peers.engines import ENTRIES, Contact, Engine, Ours
 from foundation import CondylarImplant, Pose, TriangleMesh, load_mesh
 from foundation.checks import FloatArray
-from foundation.patches import grid_faces
+from foundation.implant.patches import grid_faces
 
 #: Longest edges of the meshes [m]: about 1.2k to 40k triangles of the insert.
 EDGES = (2e-3, 1.41e-3, 1e-3, 0.71e-3, 0.5e-3, 0.36e-3)

@@ -42,13 +42,13 @@ class Problem(NamedTuple):
     inertia, damping, stiffness, gap : (6,) float64
         Of each coordinate: M, C, restraint spring and its travel to either side.
     neutral_breaks, neutral_pieces : (K,), (4, K - 1, 5) float64
-        Where the springs are slack, over flexion (`surrogates.space.ReferencePath`).
+        Where the springs are slack, over flexion (`surrogates.sampling.space.ReferencePath`).
     line : (2,) float64
         Medial and anterior offset of the axial force's line of action [m].
     reference : (6,) float64
         Pose from which displacements count.
     offset : (6,) float64
-        Added to the pose where the contact is taken (`dynamics.variation.VariedContact`).
+        Added to the pose where the contact is taken (`dynamics.simulator.variation.VariedContact`).
     factor : (1,) float64
         Factor on the contact's loads.
     ligaments : LigamentArguments

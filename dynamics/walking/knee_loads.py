@@ -17,10 +17,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dynamics.simulator.waveforms import GaitCycle, lead_back
 from dynamics.walking.inverse_dynamics import LegLoads
 from dynamics.walking.muscle_loads import MuscleLoads
 from dynamics.walking.trial import GaitTrial
-from dynamics.waveforms import GaitCycle, lead_back
 from foundation.checks import FloatArray, check_number
 from foundation.errors import InputError
 

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import nnls
 
-from dynamics.unilateral.structures import InfeasibleLoadError, solve_structure
+from dynamics.mechanics.unilateral.structures import InfeasibleLoadError, solve_structure
 from dynamics.walking.muscle_paths import JOINTS, MuscleGeometry, muscle_geometry
 from dynamics.walking.muscles import LegMuscles, Muscle
 from foundation.checks import FloatArray, check_array, check_in, check_number

@@ -18,7 +18,7 @@ from foundation.kernels.search import MEET_ROWS
 
 
 class Femur(NamedTuple):
-    """Femoral surface for the kernels, see `foundation.femur_patches`."""
+    """Femoral surface for the kernels, see `foundation.surfaces.femur_patches`."""
 
     curved: bool
     patch: NDArray[np.float64]
@@ -40,7 +40,7 @@ class Femur(NamedTuple):
 
 
 class Bed(NamedTuple):
-    """Spring bed of the tibia for the kernels, see `foundation.spring_bed`."""
+    """Spring bed of the tibia for the kernels, see `foundation.elastic_foundation.spring_bed`."""
 
     points: NDArray[np.float64]
     normals: NDArray[np.float64]
@@ -71,7 +71,7 @@ class Law(NamedTuple):
     - ``kinds`` (L,), ``exponents`` (L,), ``offsets`` (L,), ``coefficients`` (L, F),
       ``thicknesses`` (L, F): the layers, see `foundation.kernels.layers`;
     - ``lead`` (F,), ``exponent``: c and m of the leading term c d^m over a light indentation;
-    - ``edge_table``: see `foundation.edge_smoothing`.
+    - ``edge_table``: see `foundation.elastic_foundation.edge_smoothing`.
     """
 
     kinds: NDArray[np.int64]

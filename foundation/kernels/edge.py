@@ -1,11 +1,11 @@
-"""Smoothing at the edge of a contact patch; see `foundation.edge_smoothing`."""
+"""Smoothing at the edge of a contact patch; see `foundation.elastic_foundation.edge_smoothing`."""
 
 from __future__ import annotations
 
 from foundation.kernels.compiling import kernel, part
 from foundation.kernels.layers import POWER, spring_pressure
 
-#: Where the tables of `foundation.edge_smoothing` end.
+#: Where the tables of `edge_smoothing` end.
 EDGE_END = 4.0
 
 
@@ -40,7 +40,7 @@ def table_value(table, t):
 
 @kernel
 def edge_power(table, exponent, t):
-    """Smoothed power T_m(t) of `foundation.edge_smoothing` and its derivative, t > -1."""
+    """Smoothed power T_m(t) of `edge_smoothing` and its derivative, t > -1."""
     m = exponent
     if m == 1.0:
         return (edge_ramp(t), edge_part(t)) if t < 1.0 else (t, 1.0)

@@ -368,7 +368,7 @@ def largest_protrusions(low, high, following, first, count, control, points, nor
     Parameters
     ----------
     low, high, following, first, count
-        Tree over the facets, see `foundation.tree.BoxTree`.
+        Tree over the facets, see `foundation.surfaces.tree.BoxTree`.
     control : (F, K, 3) float64
         Points whose hull holds each facet's patch [m].
     points, normals : (P, 3) float64

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from foundation.triangle_mesh import TriangleMesh
+from foundation.surfaces.triangle_mesh import TriangleMesh
 
 
 def same_mesh(one: TriangleMesh, other: TriangleMesh) -> bool:
@@ -13,7 +13,7 @@ def same_mesh(one: TriangleMesh, other: TriangleMesh) -> bool:
     Parameters
     ----------
     one, other : TriangleMesh
-        As `foundation.mesh.load_mesh` returns them, named after their files.
+        As `foundation.surfaces.mesh.load_mesh` returns them, named after their files.
     """
     first, second = Path(one.name), Path(other.name)
     if first.resolve() == second.resolve():

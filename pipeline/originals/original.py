@@ -14,24 +14,28 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from foundation.checks import FloatArray
-from foundation.compartments import find_compartments
-from foundation.dish import Dish
-from foundation.elastic_foundation import ElasticFoundation
+from foundation.elastic_foundation.laws import (
+    LinearLaw,
+    LogarithmicLaw,
+    ModifiedLaw,
+    SeriesLaw,
+    SpringLaw,
+)
+from foundation.elastic_foundation.model import ElasticFoundation
+from foundation.elastic_foundation.statics import StaticsError, pose_at_load
 from foundation.errors import InputError
-from foundation.implant import CondylarImplant
+from foundation.implant.condylar_implant import CondylarImplant
+from foundation.implant.dish import Dish
 from foundation.kernels import STRAIN_LIMIT
-from foundation.laws import LinearLaw, LogarithmicLaw, ModifiedLaw, SeriesLaw, SpringLaw
 from foundation.loads import LOAD_COLUMNS
-from foundation.mesh import TriangleMesh, load_mesh
-from foundation.mesh_checks import check_orientation
 from foundation.pose import Pose
-from foundation.statics import StaticsError, pose_at_load
-from foundation.thickness import measured_thickness, spring_normals
-from pipeline.config import data_path
-from pipeline.execution import Compute, Execution
-from pipeline.key_names import in_words_of
-from pipeline.originals.mesh_files import same_mesh, told_same
-from pipeline.schema import (
+from foundation.surfaces.compartments import find_compartments
+from foundation.surfaces.mesh import TriangleMesh, load_mesh
+from foundation.surfaces.mesh_checks import check_orientation
+from foundation.surfaces.thickness import measured_thickness, spring_normals
+from pipeline.config.key_names import in_words_of
+from pipeline.config.reading import data_path
+from pipeline.config.schema import (
     THICKNESS_RANGE,
     Config,
     ContactConfig,
@@ -39,6 +43,8 @@ from pipeline.schema import (
     LayerConfig,
     MeshConfig,
 )
+from pipeline.execution.backends import Compute, Execution
+from pipeline.originals.mesh_files import same_mesh, told_same
 from pipeline.store.samples import FAILED, OK, poses_of
 
 #: Keys that give what the classes of the implant call otherwise.

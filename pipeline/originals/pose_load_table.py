@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from foundation.loads import COMPARTMENTS, LOAD_COLUMNS, QUANTITY_COLUMNS, WRENCH_COLUMNS
-from pipeline.key_names import renamed
+from pipeline.config.key_names import renamed
 from pipeline.originals.pose_load_checks import (
     CONTACT_PART,
     TableError,

@@ -17,18 +17,18 @@ import pandas as pd
 
 from foundation.checks import FloatArray
 from foundation.loads import COMPARTMENTS
-from pipeline.config import data_path
+from pipeline.config.reading import data_path
+from pipeline.config.schema import Config, DesignConfig, PathConfig, SpaceConfig
+from pipeline.config.schema_base import Section
 from pipeline.originals.original import Knee, build_knee
 from pipeline.originals.pose_load_checks import TableError
 from pipeline.originals.pose_load_table import PoseLoads, read_pose_loads
-from pipeline.schema import Config, DesignConfig, PathConfig, SpaceConfig
-from pipeline.section import Section
-from pipeline.simulation import tabulated_path
+from pipeline.stages.simulation import tabulated_path
 from pipeline.store.samples import CANDIDATE_COLUMNS, poses_of, without
-from surrogates.compartment import CompartmentSurrogate
-from surrogates.kriging import KrigingSettings
-from surrogates.space import OFFSET_COORDINATES, SampleSpace
-from surrogates.whole_knee import AnyKnee
+from surrogates.families.kriging import KrigingSettings
+from surrogates.formulations.compartment import CompartmentSurrogate
+from surrogates.formulations.whole_knee import AnyKnee
+from surrogates.sampling.space import OFFSET_COORDINATES, SampleSpace
 
 #: Part of the rows that is held out if the configuration does not say how many.
 _HELD_OUT_PART = 0.2

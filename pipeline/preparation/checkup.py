@@ -1,8 +1,8 @@
 """What is wrong with a study before a long run: configuration, meshes, and the domain they span.
 
-Everything is said at once. The checks are those that a run makes (`pipeline.config`,
-`foundation.mesh_checks`, `pipeline.originals.original`), and a handful of evaluations of the
-original model.
+Everything is said at once. The checks are those that a run makes (`pipeline.config.reading`,
+`foundation.surfaces.mesh_checks`, `pipeline.originals.original`), and a handful of evaluations of
+the original model.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from pydantic import ValidationError
 
 from foundation.errors import InputError
 from foundation.wording import counted
-from pipeline.config import ConfigError, explanations, load_config, read_tree, tuples_of
+from pipeline.config.reading import ConfigError, explanations, load_config, read_tree, tuples_of
+from pipeline.config.schema import Config
 from pipeline.originals.original import Knee
 from pipeline.originals.table_original import build_original, completed
 from pipeline.preparation.domain_checkup import check_bounds, check_domain
 from pipeline.preparation.mesh_checkup import Remark, check_meshes
 from pipeline.progress import say
-from pipeline.schema import Config
-from pipeline.simulation import gait_cycle, gait_ligaments
+from pipeline.stages.simulation import gait_cycle, gait_ligaments
 from pipeline.store.samples import loads_of
 
 #: Poisson's ratio beyond which the layer is stiffened by confinement more than twelvefold.

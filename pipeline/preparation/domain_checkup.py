@@ -7,25 +7,25 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dynamics.equations import SimulationError
-from dynamics.equilibrium import EquilibriumError
+from dynamics.simulator.equations import SimulationError
+from dynamics.simulator.equilibrium import EquilibriumError
 from foundation.checks import FloatArray
 from foundation.errors import InputError
 from foundation.loads import COMPARTMENTS
-from foundation.mesh_topology import find_edges
 from foundation.pose import Pose
-from pipeline.execution import Execution
+from foundation.surfaces.mesh_topology import find_edges
+from pipeline.config.schema import Config
+from pipeline.execution.backends import Execution
 from pipeline.originals.original import Knee, evaluate_rows
 from pipeline.preparation.expected_time import expected_bytes, seconds_per_evaluation, stages_of
 from pipeline.preparation.mesh_checkup import Remark, edge_length
 from pipeline.progress import rounded, say
-from pipeline.runner import sample_space
-from pipeline.schema import Config
-from pipeline.simulation import gait_cycle, gait_simulator, reference_path, simulate_gait
 from pipeline.stages import infeasibility
+from pipeline.stages.runner import sample_space
+from pipeline.stages.simulation import gait_cycle, gait_simulator, reference_path, simulate_gait
 from pipeline.store.samples import CANDIDATE_COLUMNS, OK, POSE_COLUMNS, loads_of
-from surrogates.designs import unit_design
-from surrogates.space import OFFSET_COORDINATES, SampleSpace
+from surrogates.sampling.designs import unit_design
+from surrogates.sampling.space import OFFSET_COORDINATES, SampleSpace
 
 #: Random draws of each compartment, and with --deep.
 _DRAWS, _DEEP_DRAWS = 24, 200

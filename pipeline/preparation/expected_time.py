@@ -10,13 +10,13 @@ import time
 
 import numpy as np
 
-from foundation.elastic_foundation import ElasticFoundation
+from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.loads import COMPARTMENTS
 from foundation.pose import Pose
+from pipeline.config.schema import Config
 from pipeline.progress import Stage
-from pipeline.rounds import round_size
-from pipeline.schema import Config
-from surrogates.space import ReferencePath
+from pipeline.stages.adaptive_sampling import round_size
+from surrogates.sampling.space import ReferencePath
 
 #: Seconds of a Kriging fit of one compartment: the search, and n³ of its samples.
 _KRIGING = (2.0, 1.5e-9)

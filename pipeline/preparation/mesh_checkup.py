@@ -11,18 +11,18 @@ from typing import Any, Literal
 import numpy as np
 from pydantic import ValidationError
 
-from foundation.compartments import LATERAL, MEDIAL
 from foundation.errors import InputError
-from foundation.mesh import SIDES, load_mesh
-from foundation.mesh_checks import check_mesh
-from foundation.triangle_mesh import TriangleMesh
+from foundation.surfaces.compartments import LATERAL, MEDIAL
+from foundation.surfaces.mesh import SIDES, load_mesh
+from foundation.surfaces.mesh_checks import check_mesh
+from foundation.surfaces.triangle_mesh import TriangleMesh
 from foundation.wording import counted
-from pipeline.config import data_path, independent_path, tuples_of
+from pipeline.config.reading import data_path, independent_path, tuples_of
+from pipeline.config.schema import MeshConfig
 from pipeline.originals.mesh_files import same_mesh, told_same
 from pipeline.originals.original import compartments_of
 from pipeline.preparation.mesh_guess import faces_backwards, lateral_is_longer, side_in_name
 from pipeline.progress import say
-from pipeline.schema import MeshConfig
 
 #: Sections that name a mesh, and the body that it is of.
 MESHES = {"femur": "femur", "tibia": "tibia", "tibia_solid": "tibia"}

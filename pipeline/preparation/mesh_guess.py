@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foundation.checks import FloatArray
-from foundation.mesh import UNITS, load_mesh
-from foundation.mesh_checks import FACING, SIZE_RANGE
-from foundation.triangle_mesh import MeshWarning, TriangleMesh
+from foundation.surfaces.mesh import UNITS, load_mesh
+from foundation.surfaces.mesh_checks import FACING, SIZE_RANGE
+from foundation.surfaces.triangle_mesh import MeshWarning, TriangleMesh
 
 #: Diagonal of the box of a typical bearing surface [m], between cartilage (75) and implants (115).
 _TYPICAL = 90e-3

@@ -12,10 +12,10 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from foundation.compartments import find_compartments
-from foundation.mesh import load_mesh
-from foundation.triangle_mesh import MeshError
-from pipeline.schema import Config, section_of
+from foundation.surfaces.compartments import find_compartments
+from foundation.surfaces.mesh import load_mesh
+from foundation.surfaces.triangle_mesh import MeshError
+from pipeline.config.schema import Config, section_of
 
 #: What fits the surfaces of each material, section by section. The layer of cartilage is that of
 #: femur and tibia together; its plateaus slope and are held by soft tissue, which the springs of

@@ -22,7 +22,7 @@ from pipeline.reports.figures import (
     panel,
     picture,
 )
-from surrogates.cross_validation import NORMAL_95
+from surrogates.families.cross_validation import NORMAL_95
 
 _MOST_ERRORS = 6.0
 _SQUARE = (3.3, 3.3)

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from foundation.loads import COMPARTMENTS
-from pipeline.frames import Frames, WearOfCycle
 from pipeline.reports.inputs import MODELS
 from pipeline.reports.units import QUANTITIES
+from pipeline.stages.frames import Frames, WearOfCycle
 
 #: What the surrogate should keep to. Loads: RMS difference over the original's peak; positions:
 #: RMS difference over the range, or absolute; peak pressure: its RMS difference over the cycle's

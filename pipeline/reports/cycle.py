@@ -9,10 +9,10 @@ import pandas as pd
 
 from foundation.checks import FloatArray
 from foundation.pose import Pose
-from pipeline.frames import Frames, WearOfCycle
 from pipeline.reports import cycle_figures as figures
 from pipeline.reports.inputs import MODELS, PressureMaps
 from pipeline.reports.pictures import Picture
+from pipeline.stages.frames import Frames, WearOfCycle
 
 #: Quantities drawn for all combinations: column, label, unit, factor from SI, and factor and
 #: unit of the differences.

@@ -9,17 +9,17 @@ import pandas as pd
 
 from foundation.checks import FloatArray
 from foundation.loads import COMPARTMENTS
-from pipeline.assessment import feasible
+from pipeline.config.schema import FeasibilityConfig
 from pipeline.reports.accuracy_figures import domain_panel
 from pipeline.reports.inputs import RunFiles
 from pipeline.reports.pictures import Picture
 from pipeline.reports.tables import cycles
-from pipeline.schema import FeasibilityConfig
+from pipeline.stages.assessment import feasible
 from pipeline.store.samples import loads_of, poses_of, usable
-from surrogates.cross_validation import NORMAL_95
-from surrogates.knee import beyond
-from surrogates.space import VARIABLES, SampleSpace
-from surrogates.whole_knee import AnyCompartment
+from surrogates.families.cross_validation import NORMAL_95
+from surrogates.formulations.knee import beyond
+from surrogates.formulations.whole_knee import AnyCompartment
+from surrogates.sampling.space import VARIABLES, SampleSpace
 
 #: A force is wrong that is off by more than this part of the largest load and by more than so many
 #: standard errors; far off, by more than that part.

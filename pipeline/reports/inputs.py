@@ -15,9 +15,12 @@ from pandas.api.types import is_numeric_dtype
 
 import surrogates
 from foundation.loads import COMPARTMENTS, LOAD_COLUMNS
-from pipeline.combinations import TABLE_COLUMNS
-from pipeline.config import ConfigError, checked_section, dump_config
-from pipeline.documents import (
+from pipeline.config.reading import ConfigError, checked_section, dump_config
+from pipeline.config.schema import Config
+from pipeline.stages.combinations import TABLE_COLUMNS
+from pipeline.stages.frames import Frames, WearOfCycle
+from pipeline.store.combinations_document import Combinations
+from pipeline.store.documents import (
     ReportError,
     Shape,
     check_faces,
@@ -27,21 +30,18 @@ from pipeline.documents import (
     read_bytes,
     read_document,
 )
-from pipeline.frames import Frames, WearOfCycle
-from pipeline.made_with import check_configuration
-from pipeline.reports.combinations_document import Combinations
-from pipeline.reports.documents import (
+from pipeline.store.made_with import check_configuration
+from pipeline.store.run_documents import (
     MODELS,
     PathKnots,
     RunRecord,
     Simulation,
 )
-from pipeline.reports.validation_document import Validation
-from pipeline.schema import Config
 from pipeline.store.sample_schema import unit_of
 from pipeline.store.samples import POSE_COLUMNS, StoreError, read_table
-from surrogates.persistence import SurrogateFileError
-from surrogates.whole_knee import AnyKnee
+from pipeline.store.validation_document import Validation
+from surrogates.files.persistence import SurrogateFileError
+from surrogates.formulations.whole_knee import AnyKnee
 
 _CYCLE_COLUMNS = (
     *("model", "time_s", "gait_percent"),

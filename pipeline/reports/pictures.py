@@ -15,7 +15,7 @@ from pipeline.reports import figures
 from pipeline.reports.inputs import MODELS, RunFiles
 from pipeline.reports.tables import cycles, path_content, space_content
 from pipeline.reports.units import QUANTITIES, Quantity, number
-from surrogates.space import ReferencePath
+from surrogates.sampling.space import ReferencePath
 
 #: Coordinates of the pose: column, label, unit, factor from SI, key of the sampled half width.
 _COORDINATES = (

@@ -20,9 +20,9 @@ from foundation.checks import FloatArray
 from foundation.loads import COMPARTMENTS
 from foundation.pose import Pose
 from pipeline.files import plain
-from pipeline.frames import Frames
 from pipeline.reports.cycle_figures import walls_of
 from pipeline.reports.figures import SHADES
+from pipeline.stages.frames import Frames
 
 #: Columns of the cycle that stand beside the view: key, column, factor from SI.
 _BESIDE = (("peak_MPa", "peak_pressure_Pa", 1e-6), ("force_N", "force_y_N", 1.0))

@@ -16,8 +16,8 @@ from foundation.loads import COMPARTMENTS, WRENCH_COLUMNS
 from pipeline.reports.units import QUANTITIES
 from pipeline.store.samples import poses_of
 from pipeline.studies.design import sobol_indices, unit_design
-from surrogates.compartment import CompartmentSurrogate
-from surrogates.whole_knee import AnyKnee
+from surrogates.formulations.compartment import CompartmentSurrogate
+from surrogates.formulations.whole_knee import AnyKnee
 
 #: Rows of each base matrix of Sobol's design, and its seed.
 _BASE, _SEED = 1024, 1

@@ -12,7 +12,7 @@ import pandas as pd
 from foundation.errors import InputError
 from foundation.loads import COMPARTMENTS, WRENCH_COLUMNS
 from pipeline.files import plain
-from pipeline.reports import trust
+from pipeline.reports import accuracy_tables as trust
 from pipeline.reports.inputs import MODELS, PressureMaps, RunFiles
 from pipeline.reports.units import QUANTITIES, kind_of, scaled, unit_token
 from pipeline.store.samples import FAILED

@@ -15,7 +15,7 @@ from scipy.io import savemat
 from foundation.errors import InputError
 from foundation.wording import counted
 from pipeline.files import plain, replacing
-from pipeline.made_with import check_configuration
+from pipeline.store.made_with import check_configuration
 from pipeline.store.sample_schema import PEOPLE, UNITS, described, unit_of
 from pipeline.store.samples import FAILED, OK, StoreError, read_table, state_of, write_table
 

@@ -10,7 +10,7 @@ from scipy import stats
 from scipy.stats import qmc
 
 from foundation.checks import FloatArray
-from pipeline.config import ConfigError
+from pipeline.config.reading import ConfigError
 from pipeline.studies.factors import FACTORS
 from pipeline.studies.schema import FactorConfig, StudyConfig
 

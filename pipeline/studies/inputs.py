@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from scipy.interpolate import CubicSpline
 
-from dynamics.simulator import KneeSimulator
-from dynamics.waveforms import GaitCycle
+from dynamics.simulator.knee_simulator import KneeSimulator
+from dynamics.simulator.waveforms import GaitCycle
 from foundation.checks import FloatArray
 from foundation.errors import InputError
 from foundation.pose import Pose

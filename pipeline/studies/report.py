@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 
 from foundation.checks import FloatArray
-from pipeline.documents import Shape, read_arrays
 from pipeline.files import write_text
 from pipeline.reports.pages import page_template
 from pipeline.reports.units import number
+from pipeline.store.documents import Shape, read_arrays
 from pipeline.store.samples import OK
 from pipeline.studies import figures
 from pipeline.studies.factors import FACTORS

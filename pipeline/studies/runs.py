@@ -14,26 +14,26 @@ import numpy as np
 import pandas as pd
 
 import surrogates
-from dynamics.equations import SimulationError
-from dynamics.equilibrium import EquilibriumError
 from dynamics.protocol import ContactModel
-from dynamics.result import SimulationResult
-from dynamics.variation import VariedContact
-from dynamics.wear import SpringContact, Wear, WearLaw, bed_wear, surrogate_wear
-from dynamics.wear_map import Patch
+from dynamics.simulator.equations import SimulationError
+from dynamics.simulator.equilibrium import EquilibriumError
+from dynamics.simulator.result import SimulationResult
+from dynamics.simulator.variation import VariedContact
+from dynamics.wear.cycle_wear import SpringContact, Wear, WearLaw, bed_wear, surrogate_wear
+from dynamics.wear.wear_map import Patch
 from foundation.checks import FloatArray
 from foundation.errors import InputError
 from foundation.pose import Pose
-from pipeline.config import load_config
-from pipeline.documents import read_arrays, read_document
+from pipeline.config.reading import load_config
+from pipeline.config.simulation_schema import SimulationConfig
 from pipeline.originals.original import build_knee
-from pipeline.reports.documents import PathKnots
-from pipeline.simulation import gait_cycle, gait_simulator, simulate_gait
-from pipeline.simulation_schema import SimulationConfig
+from pipeline.stages.simulation import gait_cycle, gait_simulator, simulate_gait
+from pipeline.store.documents import read_arrays, read_document
+from pipeline.store.run_documents import PathKnots
 from pipeline.store.samples import FAILED, OK
 from pipeline.studies.factors import varied
 from pipeline.studies.inputs import Inputs
-from surrogates.space import ReferencePath
+from surrogates.sampling.space import ReferencePath
 
 #: What a run may fail of; anything else is a fault of the program.
 FAILURES = (

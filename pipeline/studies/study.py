@@ -13,21 +13,21 @@ import pandas as pd
 import tomli_w
 from pydantic import ValidationError
 
-from dynamics.waveform_tables import LEVEL_WALKING
+from dynamics.simulator.waveform_tables import LEVEL_WALKING
 from foundation.checks import FloatArray
 from foundation.wording import counted
 from pipeline.advice import command_line
-from pipeline.config import ConfigError, explain, load_config, load_section
-from pipeline.documents import read_document
-from pipeline.execution import Execution
+from pipeline.config.reading import ConfigError, explain, load_config, load_section
+from pipeline.config.simulation_schema import SimulationConfig
+from pipeline.execution.backends import Execution
 from pipeline.files import replacing, write_document, write_json, write_text
-from pipeline.made_with import check_configuration
-from pipeline.own_folder import RunError, changed_keys, check_own_folder, locked
 from pipeline.progress import bar, say
-from pipeline.reports.documents import StudyInputs
-from pipeline.run_folder import evaluate_stored
-from pipeline.simulation_schema import SimulationConfig
+from pipeline.store.documents import read_document
+from pipeline.store.made_with import check_configuration
+from pipeline.store.run_documents import StudyInputs
+from pipeline.store.run_folder import evaluate_stored
 from pipeline.store.samples import ChunkStore, chunk_size, read_table, write_table
+from pipeline.store.workspace_lock import RunError, changed_keys, check_own_folder, locked
 from pipeline.studies.design import study_table
 from pipeline.studies.factors import check_applicable
 from pipeline.studies.report import write_page

@@ -14,7 +14,7 @@ from pipeline.store.samples import OK
 from pipeline.studies.design import independent, sobol_indices, varying
 from pipeline.studies.runs import OUTPUTS
 from pipeline.studies.schema import StudyConfig
-from surrogates.cross_validation import NORMAL_95
+from surrogates.families.cross_validation import NORMAL_95
 
 #: Quantiles that are told [%].
 QUANTILES = (2.5, 25.0, 50.0, 75.0, 97.5)

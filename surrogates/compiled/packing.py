@@ -14,7 +14,7 @@ from surrogates.compiled.lanes import LANES
 from surrogates.compiled.layout import Arguments, new_work
 
 if TYPE_CHECKING:
-    from surrogates.regressor import Regressor
+    from surrogates.families.regressor import Regressor
 
 
 def blocks_of(count: int) -> int:

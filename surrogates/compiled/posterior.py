@@ -35,7 +35,7 @@ from surrogates.compiled.packing import blocks_of, read_only, sheared, side_by_s
 from surrogates.compiled.sums import dot
 
 if TYPE_CHECKING:
-    from surrogates.regressor import Regressor
+    from surrogates.families.regressor import Regressor
 
 # Places in `counts`, the last three the first rows in `numbers`
 _POINTS, _TRENDS, _SPREAD, _FACTOR, _TREND_ROWS, _TRIANGLE = range(6)

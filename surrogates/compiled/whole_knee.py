@@ -1,6 +1,6 @@
 """Loads of both compartments at a pose where one set of regressors tells them together.
 
-Arguments of a whole knee (`surrogates.whole_knee.WholeKneeSurrogate.arguments`):
+Arguments of a whole knee (`surrogates.formulations.whole_knee.WholeKneeSurrogate.arguments`):
 
 ===========  =======================================================================================
 space        path_flexion (K,), path_pieces (4, K - 1, 5), centre (6,), half (6,): the box

@@ -9,8 +9,8 @@ from scipy.integrate import quad
 from benchmarks.exact import RULES, contact_poses, exact_loads, polyethylene, stiffness_of
 from benchmarks.exact_patch import PatchError
 from foundation import CondylarImplant, Pose
-from foundation.condyle import Condyle
-from foundation.dish import Dish
+from foundation.implant.condyle import Condyle
+from foundation.implant.dish import Dish
 from foundation.pose import generalised_force
 
 BALL, BOWL, DEPTH = 20e-3, 23e-3, 0.15e-3

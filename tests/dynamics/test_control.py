@@ -7,9 +7,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 from dynamics import AppliedLoads, KneeSimulator, settle, simulate
-from dynamics.simulator import FREE_COORDINATES, REDUCED
+from dynamics.simulator.knee_simulator import FREE_COORDINATES, REDUCED
 from foundation.pose import COORDINATES, Pose
-from surrogates.space import ReferencePath
+from surrogates.sampling.space import ReferencePath
 
 NEUTRAL = Pose(rotation=0.02, anterior=1e-3)
 SIMULATOR = KneeSimulator(neutral=NEUTRAL)

@@ -9,10 +9,10 @@ from numpy.testing import assert_allclose
 from scipy.optimize import root
 
 from dynamics import AppliedLoads, GaitCycle, KneeSimulator, Ligament, simulate
-from dynamics.simulator import FREE_COORDINATES, REDUCED
-from foundation.elastic_foundation import ElasticFoundation
-from foundation.implant import CondylarImplant
-from foundation.laws import LinearLaw
+from dynamics.simulator.knee_simulator import FREE_COORDINATES, REDUCED
+from foundation.elastic_foundation.laws import LinearLaw
+from foundation.elastic_foundation.model import ElasticFoundation
+from foundation.implant.condylar_implant import CondylarImplant
 from foundation.pose import Pose
 
 FREE_OF_DAMPING = {f"{name}_damping": 0.0 for name in FREE_COORDINATES}

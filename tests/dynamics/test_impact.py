@@ -7,8 +7,8 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import brentq
 
-from dynamics.equations import SimulationError
-from dynamics.impact import coefficient_of_restitution
+from dynamics.mechanics.impact import coefficient_of_restitution
+from dynamics.simulator.equations import SimulationError
 from foundation.contact_laws import (
     FloresLaw,
     HertzLaw,

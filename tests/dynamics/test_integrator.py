@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.integrate import simpson
 
-import dynamics.integrator
+import dynamics.simulator.integrator
 from dynamics import (
     EquilibriumError,
     GaitCycle,
@@ -19,7 +19,7 @@ from dynamics import (
     settle,
     simulate,
 )
-from dynamics.waveform_tables import LEVEL_WALKING
+from dynamics.simulator.waveform_tables import LEVEL_WALKING
 from foundation.loads import LOAD_COLUMNS
 from foundation.pose import Pose
 
@@ -299,13 +299,13 @@ def test_integrator_that_gives_up_is_reported(knee, constant, monkeypatch):
     def give_up(*_, **__):
         return SimpleNamespace(status=-1, message="step too small", y=np.zeros((10, 0)))
 
-    monkeypatch.setattr(dynamics.integrator, "solve_ivp", give_up)
+    monkeypatch.setattr(dynamics.simulator.integrator, "solve_ivp", give_up)
     with pytest.raises(SimulationError, match=r"stopped at 0 s, flexion 0 deg.*step too small"):
         simulate(knee(), KneeSimulator(), constant(), method="Radau")
 
 
 def test_too_many_steps_are_reported_with_time_and_pose(knee, walking, monkeypatch):
-    monkeypatch.setattr(dynamics.integrator, "_MOST_STEPS", 20)
+    monkeypatch.setattr(dynamics.simulator.integrator, "_MOST_STEPS", 20)
     with pytest.raises(
         SimulationError, match=r"stopped at 0\.0\d+ s, flexion .* mm: the end .* after 20 steps"
     ):

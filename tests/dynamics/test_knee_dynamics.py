@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 
 from dynamics import GaitCycle, KneeSimulator, Ligament, SimulationError, VariedContact, simulate
 from dynamics.kernels.knee import _RATE_TIME
-from dynamics.simulator import REDUCED
+from dynamics.simulator.knee_simulator import REDUCED
 from foundation.pose import Pose
 from surrogates.compiled.compiling import COMPILED
 

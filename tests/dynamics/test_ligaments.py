@@ -11,8 +11,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from dynamics.kernels import ligaments as kernels
 from dynamics.kernels.ligaments import LIGAMENT_WORK, add_ligaments, measure_ligaments
-from dynamics.ligament_tables import LENHART_LIGAMENTS, load_ligaments
-from dynamics.ligaments import (
+from dynamics.ligaments.bundle_tables import LENHART_LIGAMENTS, load_ligaments
+from dynamics.ligaments.bundles import (
     Ligament,
     ligament_forces,
     ligament_lengths,

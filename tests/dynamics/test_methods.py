@@ -8,10 +8,10 @@ from numpy.testing import assert_allclose
 from scipy.integrate import solve_ivp
 
 from dynamics import KneeSimulator, settle, simulate
-from dynamics.equations import KneeEquations
 from dynamics.kernels import rosenbrock
 from dynamics.kernels.tableaus import RODAS5P
-from dynamics.simulator import FREE_COORDINATES, REDUCED
+from dynamics.simulator.equations import KneeEquations
+from dynamics.simulator.knee_simulator import FREE_COORDINATES, REDUCED
 from foundation.pose import COORDINATES, Pose
 
 OFFSET = (4e-3, 3e-3)

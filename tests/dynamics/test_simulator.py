@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from dynamics import AppliedLoads, ContactModel, GaitCycle, KneeSimulator, Ligament, settle
-from dynamics.equations import KneeEquations
 from dynamics.protocol import describe_pose
-from dynamics.simulator import FREE_COORDINATES
+from dynamics.simulator.equations import KneeEquations
+from dynamics.simulator.knee_simulator import FREE_COORDINATES
 from foundation.pose import Pose, generalised_force
-from surrogates.space import ReferencePath
+from surrogates.sampling.space import ReferencePath
 
 NOTHING = np.zeros(6)
 SPRINGY = KneeSimulator(

@@ -8,10 +8,10 @@ from damage import files, read_or_refuse, reading
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dynamics.ligament_tables import LENHART_LIGAMENTS, load_ligaments
+from dynamics.ligaments.bundle_tables import LENHART_LIGAMENTS, load_ligaments
+from dynamics.simulator.waveform_tables import LEVEL_WALKING, load_gait_cycle
+from dynamics.simulator.waveforms import GaitCycle
 from dynamics.walking.motion_tables import MotionTable, read_motion_table, write_motion_table
-from dynamics.waveform_tables import LEVEL_WALKING, load_gait_cycle
-from dynamics.waveforms import GaitCycle
 
 MOTION = b"""Coordinates
 version=1

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from scipy.special import gamma
 
-from dynamics.footprint import field_arms, field_axes, field_speeds
-from dynamics.sliding import femoral_twists, sliding_speed
-from dynamics.wear import FIELDS, Wear, WearLaw, load_carried, load_ratio, surrogate_wear
+from dynamics.wear.cycle_wear import FIELDS, Wear, WearLaw, load_carried, load_ratio, surrogate_wear
+from dynamics.wear.footprint import field_arms, field_axes, field_speeds
+from dynamics.wear.sliding import femoral_twists, sliding_speed
 from foundation.pose import Pose, twist_jacobian
 
 LAW = WearLaw()

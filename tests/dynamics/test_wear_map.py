@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 import shapes
 
-from dynamics.wear import WearLaw, bed_wear, surrogate_wear
-from dynamics.wear_map import measured_aspect, wear_map
-from foundation.elastic_foundation import ElasticFoundation, SpringState
-from foundation.implant import CondylarImplant
-from foundation.laws import LinearLaw
+from dynamics.wear.cycle_wear import WearLaw, bed_wear, surrogate_wear
+from dynamics.wear.wear_map import measured_aspect, wear_map
+from foundation.elastic_foundation.laws import LinearLaw
+from foundation.elastic_foundation.model import ElasticFoundation, SpringState
+from foundation.implant.condylar_implant import CondylarImplant
 from foundation.pose import Pose, twist_jacobian
 
 LAW = WearLaw()

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 import shapes
 
-from foundation.elastic_foundation import ElasticFoundation
-from foundation.implant import CondylarImplant
-from foundation.laws import LinearLaw, ModifiedLaw
+from foundation.elastic_foundation.laws import LinearLaw, ModifiedLaw
+from foundation.elastic_foundation.model import ElasticFoundation
+from foundation.implant.condylar_implant import CondylarImplant
 from foundation.pose import Pose
 
 MATERIAL = (463e6, 0.46, 8e-3)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import shapes
 
-from foundation.compartments import find_compartments, find_split
-from foundation.implant import CondylarImplant
-from foundation.mesh import MeshError, TriangleMesh
+from foundation.implant.condylar_implant import CondylarImplant
+from foundation.surfaces.compartments import find_compartments, find_split
+from foundation.surfaces.mesh import MeshError, TriangleMesh
 
 
 def saddle(ridge_at=0.0, height=8e-3):

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from foundation.elastic_foundation import ElasticFoundation
-from foundation.laws import LinearLaw
-from foundation.mesh import TriangleMesh
+from foundation.elastic_foundation.laws import LinearLaw
+from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.pose import Pose
+from foundation.surfaces.mesh import TriangleMesh
 
 LAW = LinearLaw(10e6, 0.45, 6e-3)
 SMALL = st.floats(-0.1, 0.1)

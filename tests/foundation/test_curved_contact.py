@@ -12,9 +12,9 @@ from scipy.spatial.transform import Rotation
 from smooth_shapes import RADIUS, sphere
 
 from benchmarks.exact import contact_poses, exact_loads, polyethylene
-from foundation.elastic_foundation import ElasticFoundation
-from foundation.implant import CondylarImplant
-from foundation.laws import LinearLaw
+from foundation.elastic_foundation.laws import LinearLaw
+from foundation.elastic_foundation.model import ElasticFoundation
+from foundation.implant.condylar_implant import CondylarImplant
 from foundation.pose import Pose
 
 E, NU, H = 10e6, 0.45, 6e-3

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 import shapes
 
-from foundation.elastic_foundation import Dissipation, ElasticFoundation
-from foundation.implant import CondylarImplant
-from foundation.laws import LinearLaw
+from foundation.elastic_foundation.laws import LinearLaw
+from foundation.elastic_foundation.model import Dissipation, ElasticFoundation
+from foundation.implant.condylar_implant import CondylarImplant
 from foundation.pose import Pose, twist_jacobian
 
 E, NU, H = 463e6, 0.46, 8e-3

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.integrate import quad
 
-from foundation.edge_smoothing import edge_kernel, edge_table, smoothed_power
+from foundation.elastic_foundation.edge_smoothing import edge_kernel, edge_table, smoothed_power
 from foundation.kernels import EDGE_END
 from foundation.kernels.edge import edge_part, edge_power, edge_ramp, table_value
 

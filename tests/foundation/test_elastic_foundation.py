@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 import shapes
 
-from foundation.elastic_foundation import ElasticFoundation
-from foundation.implant import CondylarImplant
-from foundation.laws import LinearLaw, LogarithmicLaw, ModifiedLaw, SeriesLaw
-from foundation.mesh import TriangleMesh
+from foundation.elastic_foundation.laws import LinearLaw, LogarithmicLaw, ModifiedLaw, SeriesLaw
+from foundation.elastic_foundation.model import ElasticFoundation
+from foundation.implant.condylar_implant import CondylarImplant
 from foundation.pose import Pose, twist_jacobian
+from foundation.surfaces.mesh import TriangleMesh
 
 E, NU, H = 10e6, 0.45, 6e-3
 LAW = LinearLaw(E, NU, H)

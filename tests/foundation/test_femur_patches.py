@@ -7,7 +7,6 @@ import pytest
 from scipy.spatial import KDTree
 from smooth_shapes import RADIUS, grid, sphere, torus
 
-from foundation.femur_patches import control_points, femur_patches, polynomial
 from foundation.kernels.compiling import LANES
 from foundation.kernels.search import (
     HIT_ROWS,
@@ -23,7 +22,8 @@ from foundation.kernels.search import (
     tree_hit,
     walk_to_hit,
 )
-from foundation.smooth_surface import flat_surface, smooth_surface
+from foundation.surfaces.femur_patches import control_points, femur_patches, polynomial
+from foundation.surfaces.smooth_surface import flat_surface, smooth_surface
 
 REACH = 6e-3
 MESHES = {"sphere": sphere(2), "torus": torus(3e-3)}

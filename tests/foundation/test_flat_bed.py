@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import shapes
 
-from foundation.elastic_foundation import ElasticFoundation
-from foundation.laws import LinearLaw, ModifiedLaw
+from foundation.elastic_foundation.laws import LinearLaw, ModifiedLaw
+from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.pose import Pose
 
 E, NU, H = 10e6, 0.45, 6e-3

@@ -9,12 +9,12 @@ import pytest
 from naive import ray_depths
 from scipy.spatial import cKDTree
 
-from foundation.condyle import Condyle, sagittal_normal
-from foundation.dish import Dish
-from foundation.implant import CondylarImplant
+from foundation.implant.condylar_implant import CondylarImplant
+from foundation.implant.condyle import Condyle, sagittal_normal
+from foundation.implant.dish import Dish
 from foundation.loads import COMPARTMENTS
-from foundation.mesh_checks import check_mesh
 from foundation.pose import Pose
+from foundation.surfaces.mesh_checks import check_mesh
 
 #: Both sides differ in every parameter.
 UNEQUAL = CondylarImplant(

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
+from foundation.elastic_foundation.laws import LinearLaw, LogarithmicLaw, ModifiedLaw, SeriesLaw
 from foundation.kernels import layers as kernels
-from foundation.laws import LinearLaw, LogarithmicLaw, ModifiedLaw, SeriesLaw
 
 MODULI = st.floats(1e5, 1e10)
 RATIOS = st.floats(0.0, 0.49)

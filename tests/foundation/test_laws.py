@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from naive import confined_modulus, series_pressure
 from scipy.integrate import quad
 
-from foundation.laws import LinearLaw, LogarithmicLaw, ModifiedLaw, SeriesLaw
+from foundation.elastic_foundation.laws import LinearLaw, LogarithmicLaw, ModifiedLaw, SeriesLaw
 
 E, NU, H = 10e6, 0.45, 6e-3
 DEPTHS = np.array([0.0, 1e-6, 1e-5, 1e-4, 3e-4])

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 import trimesh
 
-from foundation.implant import CondylarImplant
-from foundation.mesh import UNITS, MeshError, MeshWarning, TriangleMesh, load_mesh
+from foundation.implant.condylar_implant import CondylarImplant
+from foundation.surfaces.mesh import UNITS, MeshError, MeshWarning, TriangleMesh, load_mesh
 
 FORMATS = ("stl", "ascii.stl", "obj", "ply", "off", "vtp")
 

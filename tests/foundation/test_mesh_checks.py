@@ -7,10 +7,10 @@ import pytest
 import shapes
 import trimesh
 
-from foundation.implant import CondylarImplant
-from foundation.mesh import MeshError, MeshWarning, TriangleMesh
-from foundation.mesh_checks import Finding, check_mesh, check_orientation, report_findings
-from foundation.mesh_topology import boundary_loops, find_edges, label_pieces
+from foundation.implant.condylar_implant import CondylarImplant
+from foundation.surfaces.mesh import MeshError, MeshWarning, TriangleMesh
+from foundation.surfaces.mesh_checks import Finding, check_mesh, check_orientation, report_findings
+from foundation.surfaces.mesh_topology import boundary_loops, find_edges, label_pieces
 
 
 @pytest.fixture(scope="module")

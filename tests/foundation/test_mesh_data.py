@@ -7,9 +7,9 @@ import warnings
 import numpy as np
 import pytest
 
-from foundation.compartments import find_compartments, find_split
-from foundation.mesh import load_mesh
-from foundation.mesh_checks import check_mesh
+from foundation.surfaces.compartments import find_compartments, find_split
+from foundation.surfaces.mesh import load_mesh
+from foundation.surfaces.mesh_checks import check_mesh
 
 pytestmark = pytest.mark.data
 

@@ -8,10 +8,10 @@ import pytest
 import shapes
 from smooth_shapes import RADIUS, two_planes
 
-from foundation.elastic_foundation import ElasticFoundation
-from foundation.laws import LinearLaw
-from foundation.mesh import TriangleMesh
+from foundation.elastic_foundation.laws import LinearLaw
+from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.pose import Pose
+from foundation.surfaces.mesh import TriangleMesh
 
 E, NU, H = 10e6, 0.45, 6e-3
 LAW = LinearLaw(E, NU, H)

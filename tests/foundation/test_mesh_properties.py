@@ -11,7 +11,7 @@ from damage import files, read_or_refuse, reading
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foundation.mesh import MeshError, MeshWarning, TriangleMesh, load_mesh
+from foundation.surfaces.mesh import MeshError, MeshWarning, TriangleMesh, load_mesh
 
 #: A square of two triangles and one that stands on it, 50 mm wide [m].
 VERTICES = 0.05 * np.array([[0, 0, 0], [0, 0, 1], [1, 0, 1], [1, 0, 0], [0.5, 1, 0.5]])

@@ -7,10 +7,10 @@ import csv
 import numpy as np
 import pytest
 
-from foundation.elastic_foundation import ElasticFoundation
-from foundation.laws import LinearLaw, SeriesLaw
-from foundation.mesh import load_mesh
+from foundation.elastic_foundation.laws import LinearLaw, SeriesLaw
+from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.pose import Pose
+from foundation.surfaces.mesh import load_mesh
 
 pytestmark = pytest.mark.data
 

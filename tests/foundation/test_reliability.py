@@ -7,11 +7,11 @@ from functools import cache
 import numpy as np
 import pytest
 
-from foundation.elastic_foundation import Dissipation, ElasticFoundation
-from foundation.implant import CondylarImplant
-from foundation.laws import LinearLaw, LogarithmicLaw, ModifiedLaw, SeriesLaw
-from foundation.mesh import load_mesh
+from foundation.elastic_foundation.laws import LinearLaw, LogarithmicLaw, ModifiedLaw, SeriesLaw
+from foundation.elastic_foundation.model import Dissipation, ElasticFoundation
+from foundation.implant.condylar_implant import CondylarImplant
 from foundation.pose import Pose
+from foundation.surfaces.mesh import load_mesh
 
 MATERIAL = (463e6, 0.46, 8e-3)
 LAWS = {

@@ -9,9 +9,9 @@ from scipy.spatial.transform import Rotation
 from shapes import plate, swept
 from smooth_shapes import RADIUS, grid, sphere, strip, torus, torus_distance, two_planes
 
-from foundation.implant import CondylarImplant
-from foundation.mesh import TriangleMesh
-from foundation.smooth_surface import CREASE_ANGLE, flat_surface, smooth_surface
+from foundation.implant.condylar_implant import CondylarImplant
+from foundation.surfaces.mesh import TriangleMesh
+from foundation.surfaces.smooth_surface import CREASE_ANGLE, flat_surface, smooth_surface
 
 #: Barycentric coordinates of c1 and c2 at points all over a patch.
 U, V = np.array([(i / 6, j / 6) for i in range(7) for j in range(7 - i)]).T

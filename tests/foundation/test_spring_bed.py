@@ -9,15 +9,15 @@ import pytest
 import shapes
 from smooth_shapes import RADIUS, sphere, torus
 
-from foundation.kernels import LANES
-from foundation.smooth_surface import smooth_surface
-from foundation.spring_bed import (
+from foundation.elastic_foundation.spring_bed import (
     composite_rule,
     curved_bed,
     degree_four_rule,
     flat_bed,
     shape_functions,
 )
+from foundation.kernels import LANES
+from foundation.surfaces.smooth_surface import smooth_surface
 
 RULES = {"whole": degree_four_rule(), "cut": composite_rule(2), "thirds": composite_rule(3)}
 

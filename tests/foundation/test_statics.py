@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 import shapes
 
-from foundation.elastic_foundation import ElasticFoundation
-from foundation.laws import LinearLaw, LogarithmicLaw
+from foundation.elastic_foundation.laws import LinearLaw, LogarithmicLaw
+from foundation.elastic_foundation.model import ElasticFoundation
+from foundation.elastic_foundation.statics import StaticsError, pose_at_load
 from foundation.pose import Pose
-from foundation.statics import StaticsError, pose_at_load
 
 E, NU, H = 10e6, 0.45, 6e-3
 LAW = LinearLaw(E, NU, H)

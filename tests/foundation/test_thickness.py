@@ -10,13 +10,13 @@ import trimesh
 from shapes import ellipsoid, labels, plate
 from trimesh.transformations import rotation_matrix
 
-from foundation.elastic_foundation import ElasticFoundation
-from foundation.implant import CondylarImplant
-from foundation.laws import LinearLaw, LogarithmicLaw, SeriesLaw
-from foundation.mesh import MeshError, MeshWarning, TriangleMesh, load_mesh
-from foundation.mesh_topology import find_edges
+from foundation.elastic_foundation.laws import LinearLaw, LogarithmicLaw, SeriesLaw
+from foundation.elastic_foundation.model import ElasticFoundation
+from foundation.implant.condylar_implant import CondylarImplant
 from foundation.pose import Pose
-from foundation.thickness import measured_thickness, spring_normals
+from foundation.surfaces.mesh import MeshError, MeshWarning, TriangleMesh, load_mesh
+from foundation.surfaces.mesh_topology import find_edges
+from foundation.surfaces.thickness import measured_thickness, spring_normals
 
 H = 6e-3
 

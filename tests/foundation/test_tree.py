@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from foundation.tree import build_tree
+from foundation.surfaces.tree import build_tree
 
 
 def boxes(count, seed=0, size=0.1):

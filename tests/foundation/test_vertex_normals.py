@@ -7,9 +7,9 @@ import pytest
 from shapes import swept
 from smooth_shapes import grid, torus, torus_distance, two_planes
 
-from foundation.mesh import MeshError, TriangleMesh
-from foundation.smooth_surface import CREASE_ANGLE, flat_surface, smooth_surface
-from foundation.vertex_normals import angle_weighted_normals, cut_at_creases, jet_normals
+from foundation.surfaces.mesh import MeshError, TriangleMesh
+from foundation.surfaces.smooth_surface import CREASE_ANGLE, flat_surface, smooth_surface
+from foundation.surfaces.vertex_normals import angle_weighted_normals, cut_at_creases, jet_normals
 
 
 def test_estimated_normals_are_of_second_order_on_the_rim():

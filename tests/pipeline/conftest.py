@@ -15,7 +15,7 @@ import tomli_w
 from studies import TINY, run_command
 
 from foundation.loads import COMPARTMENTS, LOAD_COLUMNS, WRENCH_COLUMNS
-from pipeline.cli import main
+from pipeline.cli.main import main
 from pipeline.reports import figures as drawings
 from pipeline.store.samples import POSE_COLUMNS, write_table
 
@@ -132,7 +132,7 @@ def figures(
 def assessment(
     rng: np.random.Generator, what: str, family: str, scale: float, fit: float | None = 12.0
 ) -> dict[str, Any]:
-    """Return what `pipeline.assessment.assess` returns."""
+    """Return what `pipeline.stages.assessment.assess` returns."""
     parts: dict[str, Any] = {}
     worst = {
         **{"index": 17, "flexion_deg": 31.4, "adduction_deg": -0.93, "rotation_deg": 7.1},
@@ -220,7 +220,7 @@ def cycle_rows(model: str, shift: float) -> pd.DataFrame:
 
 
 def differences() -> list[dict[str, Any]]:
-    """Return rows as `pipeline.simulation.compare_cycles` returns them."""
+    """Return rows as `pipeline.stages.simulation.compare_cycles` returns them."""
     rows = (
         ("anterior_m", "anterior position", "mm", 0.021, 5.9),
         ("total_force_y_N", "axial force", "N", 4.2, 2310.0),
@@ -352,8 +352,8 @@ def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def unsimulated(monkeypatch: pytest.MonkeyPatch) -> None:
     """End a run with its surrogate: leave out the gait simulation and the report."""
-    monkeypatch.setattr("pipeline.runner.simulate_cycle", lambda *_: None)
-    monkeypatch.setattr("pipeline.runner.write_report", lambda _: {"summary": []})
+    monkeypatch.setattr("pipeline.stages.runner.simulate_cycle", lambda *_: None)
+    monkeypatch.setattr("pipeline.stages.runner.write_report", lambda _: {"summary": []})
 
 
 @pytest.fixture(scope="session")

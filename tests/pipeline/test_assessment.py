@@ -7,14 +7,13 @@ import pytest
 
 import surrogates
 from foundation.loads import LOAD_COLUMNS, WRENCH_COLUMNS
-from pipeline import assessment
-from pipeline.assessment import assess, feasible, prediction_table, speed
-from pipeline.config import load_config
+from pipeline.config.reading import load_config
+from pipeline.config.schema import FeasibilityConfig
 from pipeline.originals.original import build_knee
-from pipeline.schema import FeasibilityConfig
-from pipeline.stages import StageError
+from pipeline.stages import StageError, assessment
+from pipeline.stages.assessment import assess, feasible, prediction_table, speed
 from pipeline.store.samples import loads_of, poses_of, read_table, usable
-from surrogates.cross_validation import NORMAL_95, CrossCheck
+from surrogates.families.cross_validation import NORMAL_95, CrossCheck
 
 
 @pytest.fixture(scope="module")

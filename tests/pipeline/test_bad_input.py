@@ -16,7 +16,7 @@ from studies import (
     run_command,
 )
 
-from pipeline.cli import main
+from pipeline.cli.main import main
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ import tomli_w
 from studies import TINY, WAVEFORMS, export, implant_meshes
 
 from benchmarks.peers.solids import shell
-from pipeline.cli import main
-from pipeline.commands import check
-from pipeline.config import load_config
+from pipeline.cli import check
+from pipeline.cli.main import main
+from pipeline.config.reading import load_config
 from pipeline.preparation import checkup, domain_checkup, mesh_checkup
 from pipeline.preparation.checkup import check_study
 from pipeline.preparation.expected_time import stages_of

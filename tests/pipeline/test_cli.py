@@ -15,12 +15,13 @@ import pytest
 from studies import ROOT, TINY, run_command, surrogate_arrays
 
 from foundation.errors import InputError
-from pipeline import cli, progress
-from pipeline.cli import main
-from pipeline.commands import run, schema
-from pipeline.commands.command import Answer
-from pipeline.commands.completion import completion_script
-from pipeline.config import ConfigError, find_config
+from pipeline import progress
+from pipeline.cli import main as cli
+from pipeline.cli import run, schema
+from pipeline.cli.command import Answer
+from pipeline.cli.completion import completion_script
+from pipeline.cli.main import main
+from pipeline.config.reading import ConfigError, find_config
 from pipeline.progress import (
     Stage,
     StageCounter,

@@ -15,15 +15,12 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
-from dynamics.equations import SimulationError
-from dynamics.result import Flag, SimulationResult, Statistics
-from dynamics.waveform_tables import LEVEL_WALKING, load_gait_cycle
-from dynamics.wear_law import Wear, WearLaw
-from dynamics.wear_map import Patch
-from foundation.triangle_mesh import TriangleMesh
-from pipeline import combinations, frames
-from pipeline.combinations import COMBINATIONS, LOADS, TABLE_COLUMNS, compare_combinations
-from pipeline.frames import Frames, WearOfCycle, thinned, write_arrays
+from dynamics.simulator.equations import SimulationError
+from dynamics.simulator.result import Flag, SimulationResult, Statistics
+from dynamics.simulator.waveform_tables import LEVEL_WALKING, load_gait_cycle
+from dynamics.wear.wear_law import Wear, WearLaw
+from dynamics.wear.wear_map import Patch
+from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.reports import cycle_figures
 from pipeline.reports.combinations import (
     above,
@@ -35,6 +32,9 @@ from pipeline.reports.combinations import (
 )
 from pipeline.reports.inputs import ReportError, read_run
 from pipeline.reports.report import write_report
+from pipeline.stages import combinations, frames
+from pipeline.stages.combinations import COMBINATIONS, LOADS, TABLE_COLUMNS, compare_combinations
+from pipeline.stages.frames import Frames, WearOfCycle, thinned, write_arrays
 from pipeline.store.samples import write_table
 
 INSTANTS = 21

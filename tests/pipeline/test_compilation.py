@@ -11,16 +11,17 @@ import numpy as np
 import pytest
 
 from foundation.pose import Pose
-from pipeline import compilation, kernels
-from pipeline.simulation import gait_simulator, simulate_gait
-from pipeline.simulation_schema import SimulationConfig
+from pipeline.config.simulation_schema import SimulationConfig
+from pipeline.execution import compilation
+from pipeline.stages import kernels
+from pipeline.stages.simulation import gait_simulator, simulate_gait
 
 SLEEPING = [sys.executable, "-c", "import time; time.sleep(100)"]
 #: Trains and drives a knee, and says what of this had to be compiled.
 USING = """
 from numba.core import event
 with event.install_recorder("numba:compile") as recorded:
-    from pipeline.kernels import compile_kernels
+    from pipeline.stages.kernels import compile_kernels
     compile_kernels()
 print([str(e.data["dispatcher"]) for _, e in recorded.buffer if e.is_start])
 """

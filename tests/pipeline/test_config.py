@@ -7,10 +7,10 @@ import pytest
 import tomli_w
 from studies import ROOT, SMOKE
 
-from dynamics.waveform_tables import LEVEL_WALKING
-from pipeline.cli import main
-from pipeline.config import ConfigError, data_path, dump_config, load_config, write_config
-from pipeline.schema import Config, describe_schema
+from dynamics.simulator.waveform_tables import LEVEL_WALKING
+from pipeline.cli.main import main
+from pipeline.config.reading import ConfigError, data_path, dump_config, load_config, write_config
+from pipeline.config.schema import Config, describe_schema
 
 #: Studies of cycles have a schema of their own (test_study.py).
 STUDIES = {"montecarlo", "sobol", "walking"}

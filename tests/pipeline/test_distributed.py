@@ -14,13 +14,13 @@ import tomli_w
 from clusters import cluster, killed_in, wait_until
 from studies import ROOT, SMOKE, TINY, assert_same_run, run_command
 
-from pipeline import execution as module
-from pipeline.cli import main
-from pipeline.config import load_config
-from pipeline.execution import Execution, ExecutionError
+from pipeline.cli.main import main
+from pipeline.config.reading import load_config
+from pipeline.execution import backends as module
+from pipeline.execution.backends import Execution, ExecutionError
 from pipeline.originals.original import Knee, build_knee
-from pipeline.run_folder import Run
 from pipeline.stages import evaluate_first
+from pipeline.store.run_folder import Run
 from pipeline.store.samples import read_table
 
 psutil = pytest.importorskip("psutil", reason="needs the extra dask")
@@ -177,7 +177,7 @@ def test_study_on_a_cluster_is_that_of_processes(tiny_run, tmp_path):
 def test_command_that_is_ended_leaves_no_process(tmp_path, end, whole_group):
     code = (
         "import os, sys, time; from pathlib import Path\n"
-        "from pipeline.execution import Execution\n"
+        "from pipeline.execution.backends import Execution\n"
         "if __name__ == '__main__':\n"
         "    with Execution(2, 'dask') as execution:\n"
         "        Path(sys.argv[1]).touch()\n"

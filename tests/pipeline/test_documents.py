@@ -20,17 +20,22 @@ from typing import NamedTuple
 
 import pytest
 
-from pipeline.cli import build_parser, main
-from pipeline.config import load_config
+from pipeline.cli.main import build_parser, main
+from pipeline.config.reading import load_config
 from pipeline.studies.study import load_study
-from pipeline.walks.walk import load_walk
+from pipeline.studies.walks.walk import load_walk
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ("README.md", *sorted(str(p.relative_to(ROOT)) for p in ROOT.glob("docs/**/*.md")))
 #: Packages whose public names the API pages list, all of them.
 PACKAGES = (
     *("foundation", "foundation.contact_laws", "surrogates", "dynamics", "dynamics.walking"),
-    *("dynamics.planar_knee", "dynamics.ground", "dynamics.unilateral", "dynamics.chains"),
+    *(
+        "dynamics.mechanics.planar_knee",
+        "dynamics.mechanics.ground",
+        "dynamics.mechanics.unilateral",
+        "dynamics.mechanics.chains",
+    ),
 )
 #: Commands of the pages that take a second or less, in an order that they can have.
 CHEAP = (

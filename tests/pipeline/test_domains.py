@@ -11,16 +11,16 @@ from studies import SMOKE, run_command
 
 from foundation.loads import COMPARTMENTS
 from pipeline import stages
-from pipeline.cli import main
-from pipeline.config import load_config
-from pipeline.domains import learn_domains, limits_of
+from pipeline.cli.main import main
+from pipeline.config.reading import load_config
 from pipeline.originals.original import build_knee, evaluate_rows
 from pipeline.originals.table_original import TableOriginal
-from pipeline.rounds import Sampled
-from pipeline.run_folder import Run, stored_path
-from pipeline.runner import sample_space
+from pipeline.stages.adaptive_sampling import Sampled
+from pipeline.stages.domains import learn_domains, limits_of
+from pipeline.stages.runner import sample_space
+from pipeline.store.run_folder import Run, stored_path
 from pipeline.store.samples import loads_of, poses_of, read_table, usable
-from surrogates.domain import NO_LIMIT
+from surrogates.formulations.domain import NO_LIMIT
 
 #: Of the largest load: off by more is wrong, off by so much is far off.
 WRONG, FAR = 0.02, 0.1

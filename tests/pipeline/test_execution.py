@@ -16,16 +16,16 @@ import pytest
 from pydantic import ValidationError
 from studies import ROOT, SMOKE, TINY, assert_same_run, run_command
 
-from pipeline import execution as module
-from pipeline.cli import main
-from pipeline.config import load_config
-from pipeline.environment import differences, environment
-from pipeline.execution import Execution, ExecutionError
+from pipeline.cli.main import main
+from pipeline.config.reading import load_config
+from pipeline.config.schema import RunConfig
+from pipeline.execution import backends as module
+from pipeline.execution.backends import Execution, ExecutionError
+from pipeline.execution.environment import differences, environment
 from pipeline.files import replacing, write_text
-from pipeline.own_folder import RunError, alone_in_folder, locked
-from pipeline.run_folder import Run
-from pipeline.schema import RunConfig
+from pipeline.store.run_folder import Run
 from pipeline.store.samples import RESULT_COLUMNS
+from pipeline.store.workspace_lock import RunError, alone_in_folder, locked
 from pipeline.studies.schema import FactorConfig, StudyConfig
 
 JOBS = [(number,) for number in range(6)]
@@ -149,7 +149,8 @@ def test_environments_are_compared_by_name():
 def test_two_commands_in_one_run_directory(run_copy, capsys):
     """The lock of a process that lives is kept, that of one that was killed is not."""
     code = (
-        "import sys, time; from pathlib import Path; from pipeline.own_folder import locked\n"
+        "import sys, time; from pathlib import Path\n"
+        "from pipeline.store.workspace_lock import locked\n"
         "with locked(Path(sys.argv[1])): print('held', flush=True); time.sleep(60)"
     )
     holder = subprocess.Popen(

@@ -9,12 +9,12 @@ from studies import SMOKE, TINY
 
 from foundation.pose import Pose
 from pipeline import stages
-from pipeline.config import load_config
-from pipeline.extra_samples import TOUCH_LOAD, reference_kind, samples_for, with_energies
+from pipeline.config.reading import load_config
 from pipeline.originals.original import build_knee, evaluate_rows
-from pipeline.run_folder import Run
+from pipeline.stages.reference_samples import TOUCH_LOAD, reference_kind, samples_for, with_energies
+from pipeline.store.run_folder import Run
 from pipeline.store.samples import poses_of
-from surrogates.space import ReferencePath, SampleSpace
+from surrogates.sampling.space import ReferencePath, SampleSpace
 
 COUNT = 6
 

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from studies import TINY, run_command
 
 from foundation.errors import InputError
-from pipeline.cli import FAULT, main
-from pipeline.config import load_config
-from pipeline.execution import Execution
+from pipeline.cli.main import FAULT, main
+from pipeline.config.reading import load_config
+from pipeline.execution.backends import Execution
 from pipeline.originals.original import build_knee
 
 DOCUMENTS = ("path", "run", "simulation", "validation", "combinations")
@@ -46,12 +46,12 @@ def wrong_type(*_, **__):
 @pytest.mark.parametrize(
     ("command", "place"),
     [
-        ("run", "pipeline.runner.sample_space"),
+        ("run", "pipeline.stages.runner.sample_space"),
         ("report", "pipeline.reports.report.summary_lines"),
         ("report", "pipeline.reports.tables.path_content"),
         ("report", "pipeline.reports.pictures.path_pictures"),
-        ("validate", "pipeline.rerun.assess"),
-        ("bench", "pipeline.rerun.speed"),
+        ("validate", "pipeline.stages.trained_run.assess"),
+        ("bench", "pipeline.stages.trained_run.speed"),
     ],
 )
 @pytest.mark.usefixtures("undrawn")
@@ -70,7 +70,7 @@ def test_fault_has_a_traceback_a_line_and_a_status(
 
 
 def test_fault_as_json(run_copy, monkeypatch, capsys):
-    monkeypatch.setattr("pipeline.rerun.speed", fault)
+    monkeypatch.setattr("pipeline.stages.trained_run.speed", fault)
     assert main(["bench", str(run_copy), "--json"]) == FAULT
     found = json.loads(capsys.readouterr().out)
     assert (found["kind"], found["status"]) == ("fault", FAULT)
@@ -78,7 +78,7 @@ def test_fault_as_json(run_copy, monkeypatch, capsys):
 
 
 def test_fault_of_the_contact_model_is_no_failed_simulation(run_copy, monkeypatch, capsys):
-    monkeypatch.setattr("surrogates.knee.KneeSurrogate.loads_and_jacobian", fault)
+    monkeypatch.setattr("surrogates.formulations.knee.KneeSurrogate.loads_and_jacobian", fault)
     assert main(["simulate", str(run_copy)]) == FAULT
     assert "in fault" in capsys.readouterr().err
 
@@ -191,9 +191,9 @@ def test_damaged_document_is_no_fault_of_the_report(run_copy, name):
 def test_damaged_document_is_no_fault_of_what_goes_on(run_copy, monkeypatch, name, command):
     knee = build_knee(load_config(run_copy / "config.toml"))
     times = {"original_us": 1.0, "surrogate_us": 1.0, "ratio": 1.0}
-    monkeypatch.setattr("pipeline.rerun.build_knee", lambda config: knee)
-    monkeypatch.setattr("pipeline.rerun.speed", lambda *_: times)
-    monkeypatch.setattr("pipeline.rerun.write_report", lambda folder: {"summary": []})
+    monkeypatch.setattr("pipeline.stages.trained_run.build_knee", lambda config: knee)
+    monkeypatch.setattr("pipeline.stages.trained_run.speed", lambda *_: times)
+    monkeypatch.setattr("pipeline.stages.trained_run.write_report", lambda folder: {"summary": []})
 
     @trying
     @given(data=st.data())

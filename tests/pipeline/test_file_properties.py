@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from studies import SMOKE
 
-from pipeline.config import ConfigError, dump_config, load_config
-from pipeline.schema import Config
+from pipeline.config.reading import ConfigError, dump_config, load_config
+from pipeline.config.schema import Config
 from pipeline.store.samples import StoreError, read_table, write_table
 from pipeline.studies.study import load_study
-from pipeline.walks.walk import load_walk
+from pipeline.studies.walks.walk import load_walk
 
 CONFIGS = SMOKE.parent
 READERS = {"smoke": load_config, "lenhart": load_config, "sobol": load_study, "walking": load_walk}

@@ -9,14 +9,14 @@ from numpy.testing import assert_allclose
 from studies import TINY, run_command
 
 from dynamics import SimulationError
-from pipeline.cli import main
-from pipeline.gait_samples import gait_samples
+from pipeline.cli.main import main
 from pipeline.originals.original import build_knee
-from pipeline.rerun import finished_run
-from pipeline.run_folder import Run
 from pipeline.stages import StageError
+from pipeline.stages.gait_samples import gait_samples
+from pipeline.stages.trained_run import finished_run
+from pipeline.store.run_folder import Run
 from pipeline.store.samples import POSE_COLUMNS, poses_of
-from surrogates.knee import KneeSurrogate
+from surrogates.formulations.knee import KneeSurrogate
 
 COUNT = 40
 
@@ -76,7 +76,7 @@ def test_surrogates_that_cannot_walk_are_told(tiny_run, tmp_path, monkeypatch):
     def fall(*_, **__):
         raise SimulationError("the knee dislocated")
 
-    monkeypatch.setattr("pipeline.gait_samples.simulate_gait", fall)
+    monkeypatch.setattr("pipeline.stages.gait_samples.simulate_gait", fall)
     elsewhere = Run(config, tmp_path / "run", quiet=True)
     elsewhere.prepare(resume=False)
     training = pd.DataFrame({"index": [0]})

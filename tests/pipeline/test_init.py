@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from studies import export, implant_meshes
 
-from foundation.mesh import load_mesh
-from pipeline.cli import main
-from pipeline.config import load_config
+from foundation.surfaces.mesh import load_mesh
+from pipeline.cli.main import main
+from pipeline.config.reading import load_config
 from pipeline.preparation.mesh_guess import (
     faces_backwards,
     guess_axes,

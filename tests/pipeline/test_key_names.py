@@ -7,11 +7,11 @@ import re
 import pytest
 from studies import SMOKE, TINY
 
-from pipeline.cli import main
-from pipeline.config import load_config
-from pipeline.key_names import in_millimetres, renamed
+from pipeline.cli.main import main
+from pipeline.config.key_names import in_millimetres, renamed
+from pipeline.config.reading import load_config
 from pipeline.originals.original import build_knee
-from pipeline.simulation import build_simulator
+from pipeline.stages.simulation import build_simulator
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from dynamics.walking import read_motion_table, write_motion_table
 from foundation.pose import COORDINATES, Pose
-from pipeline.knee_motion import (
+from pipeline.exchange.knee_motion import (
     KNEE_COORDINATES,
     OPENSIM_COORDINATES,
     KneeColumns,

@@ -11,18 +11,20 @@ import pytest
 from studies import SMOKE, TINY, run_command
 
 import surrogates
+from foundation.elastic_foundation.statics import StaticsError
 from foundation.loads import COMPARTMENTS, LOAD_COLUMNS
 from foundation.pose import Pose
-from foundation.statics import StaticsError
-from pipeline import formulation_study, knee_samples, stages
-from pipeline.cli import main
-from pipeline.config import load_config
+from pipeline import stages
+from pipeline.cli.main import main
+from pipeline.config.reading import load_config
+from pipeline.config.schema import FeasibilityConfig
 from pipeline.originals.original import Knee, build_knee
-from pipeline.rerun import compare_again
-from pipeline.run_folder import Run
-from pipeline.schema import FeasibilityConfig
+from pipeline.stages import knee_samples
+from pipeline.stages.trained_run import compare_again
+from pipeline.store.run_folder import Run
 from pipeline.store.samples import FAILED, OK, POSE_COLUMNS, loads_of, poses_of, read_table
-from surrogates.space import ReferencePath, SampleSpace
+from pipeline.studies import formulations as formulation_study
+from surrogates.sampling.space import ReferencePath, SampleSpace
 
 REACH = np.radians(0.7)
 WIDE = FeasibilityConfig(ap_ratio=10.0, ml_ratio=10.0, peak_pressure_MPa=1e3)

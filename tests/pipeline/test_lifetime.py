@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from pipeline.cli import main
+from pipeline.cli.main import main
 
 
 def test_worn_insert_of_a_run(run_copy, capsys):

@@ -12,10 +12,10 @@ import surrogates
 from dynamics.walking import read_motion_table
 from foundation.loads import COMPARTMENTS, LOAD_COLUMNS, WRENCH_COLUMNS
 from foundation.pose import Pose
-from pipeline.cli import main
-from pipeline.config import load_config
-from pipeline.knee_motion import read_knee_poses
-from pipeline.loads_along import contact_of, external_loads, loads_along, write_loads
+from pipeline.cli.main import main
+from pipeline.config.reading import load_config
+from pipeline.exchange.knee_motion import read_knee_poses
+from pipeline.exchange.loads_along import contact_of, external_loads, loads_along, write_loads
 from pipeline.originals.original import build_knee
 from pipeline.store.samples import POSE_COLUMNS, poses_of, read_table
 

@@ -10,11 +10,11 @@ import pytest
 import tomli_w
 from studies import TINY, run_command
 
-from pipeline.cli import main
-from pipeline.config import load_config
-from pipeline.made_with import MADE_WITH, check_configuration, configuration_digest
-from pipeline.own_folder import RunError
-from pipeline.run_folder import Run
+from pipeline.cli.main import main
+from pipeline.config.reading import load_config
+from pipeline.store.made_with import MADE_WITH, check_configuration, configuration_digest
+from pipeline.store.run_folder import Run
+from pipeline.store.workspace_lock import RunError
 from pipeline.studies.study import task_at
 
 

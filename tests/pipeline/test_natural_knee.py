@@ -8,20 +8,20 @@ import numpy as np
 import pytest
 from studies import ROOT
 
-from dynamics.equilibrium import EquilibriumError, settle
-from dynamics.integrator import simulate
-from dynamics.ligaments import ligament_potential
-from dynamics.result import SimulationResult
-from dynamics.simulator import KneeSimulator
-from foundation.elastic_foundation import ElasticFoundation
+from dynamics.ligaments.bundles import ligament_potential
+from dynamics.simulator.equilibrium import EquilibriumError, settle
+from dynamics.simulator.integrator import simulate
+from dynamics.simulator.knee_simulator import KneeSimulator
+from dynamics.simulator.result import SimulationResult
+from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.pose import Pose
-from pipeline.config import load_config
-from pipeline.knee_motion import read_knee_poses
+from pipeline.config.reading import load_config
+from pipeline.config.simulation_schema import SimulationConfig
+from pipeline.exchange.knee_motion import read_knee_poses
 from pipeline.originals.original import build_knee
-from pipeline.simulation import gait_cycle, gait_simulator, reference_path
-from pipeline.simulation_schema import SimulationConfig
-from pipeline.walking import cut_stride, walking_cycle
-from surrogates.space import ReferencePath
+from pipeline.stages.simulation import gait_cycle, gait_simulator, reference_path
+from pipeline.studies.walks.walking import cut_stride, walking_cycle
+from surrogates.sampling.space import ReferencePath
 
 pytestmark = pytest.mark.data
 

@@ -11,12 +11,13 @@ import trimesh
 from shapes import plate
 from studies import SMOKE, TINY, export, implant_meshes, mesh_study
 
-from foundation.implant import CondylarImplant
-from foundation.laws import LinearLaw, LogarithmicLaw, ModifiedLaw, SeriesLaw
+from foundation.elastic_foundation.laws import LinearLaw, LogarithmicLaw, ModifiedLaw, SeriesLaw
+from foundation.implant.condylar_implant import CondylarImplant
 from foundation.loads import LOAD_COLUMNS
-from foundation.triangle_mesh import TriangleMesh
-from pipeline.config import ConfigError, load_config, write_config
-from pipeline.execution import IN_THIS_PROCESS
+from foundation.surfaces.triangle_mesh import TriangleMesh
+from pipeline.config.reading import ConfigError, load_config, write_config
+from pipeline.config.schema import ContactConfig, LayerConfig
+from pipeline.execution.backends import IN_THIS_PROCESS
 from pipeline.originals.original import (
     Knee,
     build_implant,
@@ -25,7 +26,6 @@ from pipeline.originals.original import (
     evaluate_rows,
     parallel_evaluation,
 )
-from pipeline.schema import ContactConfig, LayerConfig
 from pipeline.store.samples import CANDIDATE_COLUMNS, FAILED, OK, RESULT_COLUMNS
 
 

@@ -13,10 +13,10 @@ import pytest
 from numpy.testing import assert_allclose
 
 from foundation.pose import Pose
-from pipeline.frames import Frames
 from pipeline.reports.inputs import RunFiles, read_run
 from pipeline.reports.pressure_view import colour_stops, view_data, view_json
 from pipeline.reports.tables import cycles
+from pipeline.stages.frames import Frames
 
 
 @pytest.fixture(scope="module")

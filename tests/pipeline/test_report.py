@@ -20,9 +20,9 @@ from numpy.testing import assert_allclose
 from foundation.loads import COMPARTMENTS, LOAD_COLUMNS, WRENCH_COLUMNS
 from pipeline.files import plain
 from pipeline.reports import accuracy_figures
+from pipeline.reports.accuracy_tables import covered_part
 from pipeline.reports.inputs import ReportError, read_run
 from pipeline.reports.report import report_content, write_report
-from pipeline.reports.trust import covered_part
 from pipeline.reports.units import given, kind_of, number, outputs_of
 from pipeline.store.samples import read_table, write_table
 

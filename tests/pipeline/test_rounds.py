@@ -9,9 +9,7 @@ from pydantic import ValidationError
 
 from foundation.loads import COMPARTMENTS, LOAD_COLUMNS
 from pipeline import stages
-from pipeline.execution import IN_THIS_PROCESS
-from pipeline.rounds import learning_point, round_size, sample_knee
-from pipeline.schema import (
+from pipeline.config.schema import (
     Config,
     DesignConfig,
     FeasibilityConfig,
@@ -19,8 +17,10 @@ from pipeline.schema import (
     PolynomialConfig,
     SurrogateConfig,
 )
+from pipeline.execution.backends import IN_THIS_PROCESS
+from pipeline.stages.adaptive_sampling import learning_point, round_size, sample_knee
 from pipeline.store.samples import POSE_COLUMNS, digest, poses_of
-from surrogates.space import ReferencePath, SampleSpace
+from surrogates.sampling.space import ReferencePath, SampleSpace
 
 FIRST, CANDIDATES = 40, 160
 STIFFNESS = 2.0e5  # N per square of a depth in mm

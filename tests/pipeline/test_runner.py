@@ -14,10 +14,10 @@ import pyarrow.parquet as pq
 import pytest
 from studies import ROOT, SMOKE, TABLES, TINY, assert_same_run, run_command, surrogate_arrays
 
-from pipeline.cli import main
-from pipeline.config import load_config
+from pipeline.cli.main import main
+from pipeline.config.reading import load_config
 from pipeline.files import write_json
-from pipeline.run_folder import Run, RunError
+from pipeline.store.run_folder import Run, RunError
 from pipeline.store.samples import read_table, write_table
 
 FILES = {

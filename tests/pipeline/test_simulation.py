@@ -6,16 +6,16 @@ import pytest
 from studies import SMOKE, TINY, WAVEFORMS
 
 from foundation.pose import Pose
-from pipeline.config import load_config
+from pipeline.config.reading import load_config
+from pipeline.config.simulation_schema import SimulationConfig
 from pipeline.originals.original import build_knee
-from pipeline.simulation import (
+from pipeline.stages.simulation import (
     COMPARED,
     build_simulator,
     compare_cycles,
     gait_cycle,
     reference_path,
 )
-from pipeline.simulation_schema import SimulationConfig
 from pipeline.store.samples import POSE_COLUMNS, read_table
 
 TABLE = (

@@ -8,8 +8,7 @@ import pytest
 
 from foundation.loads import LOAD_COLUMNS
 from pipeline import stages
-from pipeline.execution import Execution
-from pipeline.schema import (
+from pipeline.config.schema import (
     DesignConfig,
     FeasibilityConfig,
     NetworkConfig,
@@ -17,9 +16,10 @@ from pipeline.schema import (
     SurrogateConfig,
     ValidationConfig,
 )
+from pipeline.execution.backends import Execution
 from pipeline.stages import StageError
 from pipeline.store.samples import CANDIDATE_COLUMNS, POSE_COLUMNS, digest, loads_of, poses_of
-from surrogates.space import ReferencePath, SampleSpace
+from surrogates.sampling.space import ReferencePath, SampleSpace
 
 SETTINGS = SurrogateConfig(
     polynomial=PolynomialConfig(basis="total_degree", degree=(2,), ridge=(0.0,)),

@@ -15,9 +15,9 @@ import tomli_w
 from numpy.testing import assert_allclose
 from studies import ROOT
 
-from pipeline.cli import main
-from pipeline.config import ConfigError
-from pipeline.run_folder import RunError
+from pipeline.cli.main import main
+from pipeline.config.reading import ConfigError
+from pipeline.store.run_folder import RunError
 from pipeline.store.samples import read_table
 from pipeline.studies import study as studies_of_cycles
 from pipeline.studies.runs import OUTPUTS, WAVES, run_once, setting_of

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import stats
 
-from pipeline.config import ConfigError
+from pipeline.config.reading import ConfigError
 from pipeline.studies.design import (
     independent,
     quantile,

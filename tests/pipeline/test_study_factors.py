@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from dynamics.simulator import KneeSimulator
-from dynamics.waveform_tables import LEVEL_WALKING, load_gait_cycle
-from dynamics.waveforms import GaitCycle
+from dynamics.simulator.knee_simulator import KneeSimulator
+from dynamics.simulator.waveform_tables import LEVEL_WALKING, load_gait_cycle
+from dynamics.simulator.waveforms import GaitCycle
 from foundation.pose import COORDINATES, Pose
 from pipeline.studies.factors import (
     FACTORS,
@@ -16,7 +16,7 @@ from pipeline.studies.factors import (
     varied,
 )
 from pipeline.studies.inputs import Inputs
-from surrogates.space import ReferencePath
+from surrogates.sampling.space import ReferencePath
 
 DEGREE = np.pi / 180.0
 NOMINAL = Inputs(load_gait_cycle(LEVEL_WALKING, 1.0), KneeSimulator(neutral=Pose(anterior=2e-3)))

@@ -11,15 +11,15 @@ from numpy.testing import assert_allclose
 from studies import ROOT, assert_same_run
 from walks import MASS, OWN_COLUMNS, walk_config, walk_tables, write_csv
 
+from dynamics.simulator.waveform_tables import load_gait_cycle
 from dynamics.walking import write_motion_table
-from dynamics.waveform_tables import load_gait_cycle
-from pipeline.cli import main
-from pipeline.config import ConfigError
-from pipeline.own_folder import RunError, locked
-from pipeline.walks.loads import loads_table, measure
-from pipeline.walks.schema import describe_walk
-from pipeline.walks.summary import moment_peaks
-from pipeline.walks.walk import carry_out, load_walk
+from pipeline.cli.main import main
+from pipeline.config.reading import ConfigError
+from pipeline.store.workspace_lock import RunError, locked
+from pipeline.studies.walks.loads import loads_table, measure
+from pipeline.studies.walks.schema import describe_walk
+from pipeline.studies.walks.summary import moment_peaks
+from pipeline.studies.walks.walk import carry_out, load_walk
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 FILES = {

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from studies import SMOKE, TINY
 
-from dynamics.equilibrium import height_at_load
-from dynamics.simulator import AppliedLoads, KneeSimulator
+from dynamics.simulator.equilibrium import height_at_load
+from dynamics.simulator.knee_simulator import AppliedLoads, KneeSimulator
 from foundation.pose import Pose
-from pipeline.config import load_config
+from pipeline.config.reading import load_config
 from pipeline.originals.original import build_knee
-from pipeline.walking import balancing_loads, cut_stride, walking_cycle
+from pipeline.studies.walks.walking import balancing_loads, cut_stride, walking_cycle
 
 
 @pytest.fixture(scope="module")

@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 import shapes
 
-from dynamics.wear import WearLaw, bed_wear
-from foundation.elastic_foundation import ElasticFoundation
-from foundation.implant import CondylarImplant
-from foundation.laws import LinearLaw, LogarithmicLaw, SeriesLaw
+from dynamics.wear.cycle_wear import WearLaw, bed_wear
+from foundation.elastic_foundation.laws import LinearLaw, LogarithmicLaw, SeriesLaw
+from foundation.elastic_foundation.model import ElasticFoundation
+from foundation.implant.condylar_implant import CondylarImplant
 from foundation.pose import Pose
-from pipeline.worn import extrapolate, vertex_depths, worn_model
+from pipeline.studies.worn import extrapolate, vertex_depths, worn_model
 
 LAW = WearLaw()
 E, NU, H = 463e6, 0.46, 10e-3

@@ -10,15 +10,15 @@ import pytest
 from c_library import COMPILER, compile_c, needs_compiler, pointer
 
 import surrogates
-from pipeline.cli import main
-from surrogates import c_export
+from pipeline.cli.main import main
 from surrogates.compiled import find_on_line
 from surrogates.compiled.coordinates import condyle_point
-from surrogates.condyle_coordinates import CondyleCoordinates, condyle_poses
-from surrogates.formulations import FORMULATIONS, CompartmentSurrogate
-from surrogates.knee import KneeSurrogate
-from surrogates.regressor_arrays import no_outputs
-from surrogates.space import ReferencePath, SampleSpace
+from surrogates.export import c_export
+from surrogates.families.regressor_arrays import no_outputs
+from surrogates.formulations.compartment_fit import FORMULATIONS, CompartmentSurrogate
+from surrogates.formulations.knee import KneeSurrogate
+from surrogates.sampling.condyle_coordinates import CondyleCoordinates, condyle_poses
+from surrogates.sampling.space import ReferencePath, SampleSpace
 
 _EXTRA = """
 void knee_hessian(const double *x, double *out) { knee_hessian_of(&knee_it, x, out); }

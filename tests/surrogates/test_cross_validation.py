@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import reference
 
-from surrogates.cross_validation import (
+from surrogates.families.cross_validation import (
     CrossCheck,
     Fitted,
     coverage,
@@ -18,9 +18,9 @@ from surrogates.cross_validation import (
     spread_at,
     standardised,
 )
-from surrogates.families import fit_family
-from surrogates.polynomial import PolynomialSettings
-from surrogates.training import polynomial_exponents
+from surrogates.families.polynomial import PolynomialSettings
+from surrogates.families.registry import fit_family
+from surrogates.families.training import polynomial_exponents
 
 
 def cube(n, d=3, seed=7):

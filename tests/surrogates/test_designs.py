@@ -9,7 +9,7 @@ import pytest
 from scipy.spatial.distance import pdist
 from scipy.stats import qmc
 
-from surrogates.designs import KINDS, PREFIX_KINDS, first_subset, unit_design
+from surrogates.sampling.designs import KINDS, PREFIX_KINDS, first_subset, unit_design
 
 
 @pytest.mark.parametrize("kind", KINDS)

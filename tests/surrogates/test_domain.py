@@ -11,12 +11,13 @@ import pytest
 from c_library import compile_c, needs_compiler, pointer
 
 from foundation.pose import Pose
-from surrogates import c_export, compiled, load, save
+from surrogates import compiled, load, save
 from surrogates.compiled import new_work
-from surrogates.domain import NO_LIMIT, Domain
-from surrogates.domain_fit import ACCEPTED_ERROR, DomainSamples, fit_domain
-from surrogates.knee import KneeSurrogate, OutsideDomainError
-from surrogates.regressor_arrays import no_outputs
+from surrogates.export import c_export
+from surrogates.families.regressor_arrays import no_outputs
+from surrogates.formulations.domain import NO_LIMIT, Domain
+from surrogates.formulations.domain_fit import ACCEPTED_ERROR, DomainSamples, fit_domain
+from surrogates.formulations.knee import KneeSurrogate, OutsideDomainError
 
 LIMITS = np.array([0.2, 0.25, 1.9e7])
 FORMULATIONS = manufactured.ALL

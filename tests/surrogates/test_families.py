@@ -8,11 +8,11 @@ import sys
 import numpy as np
 import pytest
 
-from surrogates.families import FAMILIES, fit_family
-from surrogates.kriging import KrigingSettings
-from surrogates.network import NetworkSettings
-from surrogates.polynomial import PolyFourierSettings, PolynomialSettings
-from surrogates.regressor import FAMILY_NAMES
+from surrogates.families.kriging import KrigingSettings
+from surrogates.families.network import NetworkSettings
+from surrogates.families.polynomial import PolyFourierSettings, PolynomialSettings
+from surrogates.families.registry import FAMILIES, fit_family
+from surrogates.families.regressor import FAMILY_NAMES
 
 QUICK = {
     "kriging": KrigingSettings(correlation="matern52"),
@@ -73,9 +73,10 @@ def test_errors(data):
 
 def test_the_registry_needs_no_package_that_fits():
     code = (
-        "import sys, surrogates.families; "
-        "found = {'sklearn', 'smt', 'surrogates.kriging', 'surrogates.polynomial', "
-        "'surrogates.network'} & set(sys.modules); "
+        "import sys, surrogates.families.registry; "
+        "found = {'sklearn', 'smt', 'surrogates.families.kriging', "
+        "'surrogates.families.polynomial', "
+        "'surrogates.families.network'} & set(sys.modules); "
         "assert not found, found"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

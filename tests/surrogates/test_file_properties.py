@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foundation.pose import Pose
-from surrogates.knee import KneeSurrogate
-from surrogates.persistence import SurrogateFileError, load, save
+from surrogates.files.persistence import SurrogateFileError, load, save
+from surrogates.formulations.knee import KneeSurrogate
 
 POSE = Pose(0.3, 0.0, 0.0, 0.0, 0.03, 0.0)
 

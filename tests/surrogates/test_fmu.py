@@ -22,12 +22,12 @@ from foundation.pose import (
     generalised_force,
     generalised_force_jacobian,
 )
-from pipeline.cli import main
+from pipeline.cli.main import main
 from pipeline.store.samples import POSE_COLUMNS
-from surrogates import fmu
-from surrogates.c_export import code
-from surrogates.fmu_description import VARIABLES
-from surrogates.formulations import FORMULATIONS
+from surrogates.export import fmu
+from surrogates.export.c_export import code
+from surrogates.export.fmu_description import VARIABLES
+from surrogates.formulations.compartment_fit import FORMULATIONS
 from tests.surrogates.test_c_export import FAMILY_PAIRS, KNEES, middle_of, poses_about
 
 fmpy = pytest.importorskip("fmpy", reason="FMPy, which checks and simulates FMUs, is not installed")

@@ -12,15 +12,15 @@ import shapes
 from compartment_twin import poses_of, twin_variables
 from manufactured import truth
 
-from foundation.elastic_foundation import ElasticFoundation
-from foundation.implant import CondylarImplant
-from foundation.laws import LinearLaw
+from foundation.elastic_foundation.laws import LinearLaw
+from foundation.elastic_foundation.model import ElasticFoundation
+from foundation.implant.condylar_implant import CondylarImplant
 from foundation.pose import Pose, generalised_force_jacobian
-from surrogates.cross_validation import NORMAL_95
-from surrogates.families import fit_family
-from surrogates.formulations import Fitter, Samples, fit_compartment
-from surrogates.kriging import KrigingSettings
-from surrogates.space import ReferencePath, SampleSpace
+from surrogates.families.cross_validation import NORMAL_95
+from surrogates.families.kriging import KrigingSettings
+from surrogates.families.registry import fit_family
+from surrogates.formulations.compartment_fit import Fitter, Samples, fit_compartment
+from surrogates.sampling.space import ReferencePath, SampleSpace
 
 FORMULATIONS = manufactured.ALL
 FAMILIES = tuple(manufactured.FAMILIES)

@@ -10,15 +10,15 @@ import pytest
 from compartment_twin import poses_of, scattered
 from manufactured import truth
 
-from surrogates.condyle_coordinates import CondyleCoordinates
-from surrogates.formulations import (
+from surrogates.families.regressor_arrays import no_outputs
+from surrogates.formulations.compartment_fit import (
     CompartmentSurrogate,
     Fitter,
     FormulationSettings,
     Samples,
     fit_compartment,
 )
-from surrogates.regressor_arrays import no_outputs
+from surrogates.sampling.condyle_coordinates import CondyleCoordinates
 
 FORMULATIONS = manufactured.ALL
 FAMILIES = tuple(manufactured.FAMILIES)

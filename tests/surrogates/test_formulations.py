@@ -19,8 +19,8 @@ from compartment_twin import (
 from manufactured import truth
 from rounding import rounding
 
-from surrogates.formulations import fit_compartment
-from surrogates.regressor import linear_in
+from surrogates.families.regressor import linear_in
+from surrogates.formulations.compartment_fit import fit_compartment
 
 FORMULATIONS = manufactured.ALL
 FAMILIES = tuple(manufactured.FAMILIES)

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from rounding import rounding
 
-from surrogates.knee import KneeSurrogate
-from surrogates.persistence import save
+from surrogates.files.persistence import save
+from surrogates.formulations.knee import KneeSurrogate
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = Path(__file__).parent / "data"

@@ -9,10 +9,10 @@ import manufactured
 import numpy as np
 import pytest
 
-from surrogates.cross_validation import CrossCheck
-from surrogates.formulations import fit_compartment
-from surrogates.infill import largest_errors, load_error
-from surrogates.kriging import local_error
+from surrogates.families.cross_validation import CrossCheck
+from surrogates.families.kriging import local_error
+from surrogates.formulations.compartment_fit import fit_compartment
+from surrogates.formulations.infill import largest_errors, load_error
 
 
 @cache

@@ -14,9 +14,9 @@ from foundation.pose import Pose
 from surrogates import compiled
 from surrogates.compiled import new_work
 from surrogates.compiled.compiling import COMPILED
-from surrogates.knee import KneeSurrogate, OutsideDomainError, OutsideDomainWarning
-from surrogates.persistence import load, save
-from surrogates.space import ReferencePath
+from surrogates.files.persistence import load, save
+from surrogates.formulations.knee import KneeSurrogate, OutsideDomainError, OutsideDomainWarning
+from surrogates.sampling.space import ReferencePath
 
 
 @pytest.fixture(scope="module")

@@ -8,19 +8,19 @@ import numpy as np
 import pytest
 import reference
 
-from surrogates import kriging
-from surrogates.basis import basis_matrix
-from surrogates.cross_validation import coverage, standardised
-from surrogates.kriging import (
+from surrogates.families import kriging
+from surrogates.families.basis import basis_matrix
+from surrogates.families.cross_validation import coverage, standardised
+from surrogates.families.kriging import (
     KrigingSettings,
     Posterior,
     fit_kriging,
     local_error,
     spread_picks,
 )
-from surrogates.kriging_likelihood import Likelihood, Parameters, maximise
-from surrogates.regressor import CORRELATIONS
-from surrogates.training import polynomial_exponents
+from surrogates.families.kriging_likelihood import Likelihood, Parameters, maximise
+from surrogates.families.regressor import CORRELATIONS
+from surrogates.families.training import polynomial_exponents
 
 #: These functions are smooth to the last digit, unlike the loads of triangulated surfaces.
 EXACT = (1e-12, 1e-3)

@@ -17,10 +17,10 @@ import numpy as np
 import pytest
 
 from foundation.pose import Pose
-from surrogates import persistence
-from surrogates.knee import KneeSurrogate
-from surrogates.persistence import SurrogateFileError, load, save
-from surrogates.whole_knee_fit import fit_whole_knee
+from surrogates.files import persistence
+from surrogates.files.persistence import SurrogateFileError, load, save
+from surrogates.formulations.knee import KneeSurrogate
+from surrogates.formulations.whole_knee_fit import fit_whole_knee
 
 SEED = 20_240
 #: Most seconds for one file, on a busy machine.

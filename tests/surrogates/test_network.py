@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import reference
 
-from surrogates import network
-from surrogates.cross_validation import coverage
-from surrogates.network import NetworkSettings, fit_network
+from surrogates.families import network
+from surrogates.families.cross_validation import coverage
+from surrogates.families.network import NetworkSettings, fit_network
 
 SMALL = NetworkSettings(hidden=16, steps=2000, batch=64, base_degree=1)
 

@@ -16,13 +16,13 @@ import pytest
 
 import surrogates
 from foundation.pose import Pose
-from surrogates import persistence
-from surrogates.families import fit_family
-from surrogates.formulations import Fitter, fit_compartment
-from surrogates.knee import KneeSurrogate
-from surrogates.network import NetworkSettings
-from surrogates.persistence import SurrogateFileError, load, save
-from surrogates.polynomial import PolyFourierSettings
+from surrogates.families.network import NetworkSettings
+from surrogates.families.polynomial import PolyFourierSettings
+from surrogates.families.registry import fit_family
+from surrogates.files import persistence
+from surrogates.files.persistence import SurrogateFileError, load, save
+from surrogates.formulations.compartment_fit import Fitter, fit_compartment
+from surrogates.formulations.knee import KneeSurrogate
 
 SOME_ARRAYS = {
     "medial/constants", "medial/coordinates/centre", "medial/coordinates/half",

@@ -8,18 +8,18 @@ import numpy as np
 import pytest
 import reference
 
-from surrogates import basis, polynomial
-from surrogates.basis import basis_matrix, row_blocks
-from surrogates.cross_validation import coverage
-from surrogates.polynomial import PolyFourierSettings, PolynomialSettings, fit_polynomial
-from surrogates.polynomial_evidence import (
+from surrogates.families import basis, polynomial
+from surrogates.families.basis import basis_matrix, row_blocks
+from surrogates.families.cross_validation import coverage
+from surrogates.families.polynomial import PolyFourierSettings, PolynomialSettings, fit_polynomial
+from surrogates.families.polynomial_evidence import (
     Evidence,
     Prior,
     Ridge,
     effective_degrees,
     total_degree_terms,
 )
-from surrogates.training import polynomial_exponents
+from surrogates.families.training import polynomial_exponents
 
 SMALL = {"terms": 60, "first_degree": 8, "other_degree": 4}
 BOTH = [PolynomialSettings(**SMALL), PolyFourierSettings(**SMALL)]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.interpolate import CubicSpline
 
-from surrogates.space import OFFSET_COORDINATES, ReferencePath, SampleSpace
+from surrogates.sampling.space import OFFSET_COORDINATES, ReferencePath, SampleSpace
 
 KNOTS = np.array([0.0, 0.3, 0.5, 0.9, 1.1])
 

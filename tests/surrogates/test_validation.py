@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from foundation.loads import LOAD_COLUMNS
-from surrogates.validation import (
+from surrogates.formulations.validation import (
     AT_LOAD_COLUMNS,
     distance_figures,
     error_figures,

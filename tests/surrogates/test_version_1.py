@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from numpy.polynomial import legendre
 
-from surrogates import persistence, version_1
-from surrogates.persistence import SurrogateFileError, load, save
-from surrogates.space import SampleSpace
-from surrogates.training import polynomial_exponents
+from surrogates.families.training import polynomial_exponents
+from surrogates.files import persistence, version_1
+from surrogates.files.persistence import SurrogateFileError, load, save
+from surrogates.sampling.space import SampleSpace
 
 DATA = Path(__file__).parent / "data"
 NAMES = ("kriging", "squared_exponential", "response_surface", "direct")

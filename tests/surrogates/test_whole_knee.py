@@ -11,15 +11,15 @@ import pytest
 
 from dynamics.protocol import ContactModel
 from foundation.pose import Pose
-from surrogates.domain import Domain
-from surrogates.families import fit_family
-from surrogates.formulations import Fitter, FormulationSettings
-from surrogates.knee import OutsideDomainError, OutsideDomainWarning
-from surrogates.persistence import SurrogateFileError, load, save
-from surrogates.regressor_arrays import no_outputs
-from surrogates.space import ReferencePath, SampleSpace
-from surrogates.whole_knee import KNEE_FORMULATIONS, PARTS, WholeKneeSurrogate
-from surrogates.whole_knee_fit import fit_whole_knee
+from surrogates.families.registry import fit_family
+from surrogates.families.regressor_arrays import no_outputs
+from surrogates.files.persistence import SurrogateFileError, load, save
+from surrogates.formulations.compartment_fit import Fitter, FormulationSettings
+from surrogates.formulations.domain import Domain
+from surrogates.formulations.knee import OutsideDomainError, OutsideDomainWarning
+from surrogates.formulations.whole_knee import KNEE_FORMULATIONS, PARTS, WholeKneeSurrogate
+from surrogates.formulations.whole_knee_fit import fit_whole_knee
+from surrogates.sampling.space import ReferencePath, SampleSpace
 
 PATH = ReferencePath.through(
     [0.0, 0.3, 0.7, 1.0],

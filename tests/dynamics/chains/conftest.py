@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dynamics.chains import Assembly, Chain, Joint, Link, Segment
+from dynamics.mechanics.chains import Assembly, Chain, Joint, Link, Segment
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from dynamics.chains import Assembly, Chain, Joint, Link, Motion, Segment
-from dynamics.equations import SimulationError
+from dynamics.mechanics.chains import Assembly, Chain, Joint, Link, Motion, Segment
+from dynamics.simulator.equations import SimulationError
 
 GRAVITY = np.array([0.0, -9.80665])
 SEGMENTS = (

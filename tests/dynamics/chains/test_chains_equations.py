@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from dynamics.chains import Assembly, Chain, Link, Motion, Segment
+from dynamics.mechanics.chains import Assembly, Chain, Link, Motion, Segment
 
 G = 9.80665
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from dynamics.chains import Link
-from dynamics.chains.links import LinkLaws
-from dynamics.equations import SimulationError
+from dynamics.mechanics.chains import Link
+from dynamics.mechanics.chains.links import LinkLaws
+from dynamics.simulator.equations import SimulationError
 
 
 def link(**change) -> Link:

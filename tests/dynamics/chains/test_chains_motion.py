@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from dynamics.chains import Motion, load_motion
+from dynamics.mechanics.chains import Motion, load_motion
 
 TIME = np.linspace(0.0, 1.0, 11)
 

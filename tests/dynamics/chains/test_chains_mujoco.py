@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from dynamics.chains import Assembly, Chain, Link, Motion, simulate
+from dynamics.mechanics.chains import Assembly, Chain, Link, Motion, simulate
 
 TIMES = np.linspace(0.0, 2.0, 41)
 

@@ -10,8 +10,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.integrate import simpson, solve_ivp
 from scipy.special import ellipj, ellipk
 
-from dynamics.chains import Assembly, Chain, Joint, Link, Motion, Segment, rk4, simulate
-from dynamics.equations import SimulationError
+from dynamics.mechanics.chains import Assembly, Chain, Joint, Link, Motion, Segment, rk4, simulate
+from dynamics.simulator.equations import SimulationError
 
 G = 9.80665
 TIMES = np.linspace(0.0, 2.0, 41)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from dynamics.ground import PenaltyGround
+from dynamics.mechanics.ground import PenaltyGround
 from foundation.contact_laws import CompliantFriction
 
 GROUND = PenaltyGround(2e-5, 300.0, CompliantFriction(4e4, 150.0, 0.6))

@@ -9,8 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from benchmarks.heel_strike import FRICTION, RESTITUTION, reversing_impact, soft
-from dynamics.equations import SimulationError
-from dynamics.ground import (
+from dynamics.mechanics.ground import (
     ContactPoint,
     Leg,
     PenaltyGround,
@@ -19,8 +18,9 @@ from dynamics.ground import (
     simulate_strike,
     striking_leg,
 )
-from dynamics.ground.contact import contact_arms
-from dynamics.ground.impact import contact_impulse
+from dynamics.mechanics.ground.contact import contact_arms
+from dynamics.mechanics.ground.impact import contact_impulse
+from dynamics.simulator.equations import SimulationError
 from dynamics.walking.segments import Segment
 from foundation.contact_laws import CompliantFriction
 

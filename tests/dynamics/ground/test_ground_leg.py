@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from dynamics.ground import ContactPoint, Leg, striking_leg
-from dynamics.ground.contact import contact_arms
+from dynamics.mechanics.ground import ContactPoint, Leg, striking_leg
+from dynamics.mechanics.ground.contact import contact_arms
 from dynamics.walking.segments import Segment
 
 RNG = np.random.default_rng(3)

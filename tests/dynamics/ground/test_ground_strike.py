@@ -7,8 +7,14 @@ import pytest
 from numpy.testing import assert_allclose
 
 from benchmarks.heel_strike import heel_strike, soft
-from dynamics.ground import ContactPoint, Leg, PenaltyGround, simulate_strike, striking_leg
-from dynamics.ground.contact import contact_arms
+from dynamics.mechanics.ground import (
+    ContactPoint,
+    Leg,
+    PenaltyGround,
+    simulate_strike,
+    striking_leg,
+)
+from dynamics.mechanics.ground.contact import contact_arms
 from dynamics.walking.segments import Segment
 from foundation.contact_laws import CompliantFriction
 

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from benchmarks.heel_strike import heel_strike, reversing_impact, rigid
-from dynamics.ground import ContactPoint, Leg, simulate_rigid_strike
+from dynamics.mechanics.ground import ContactPoint, Leg, simulate_rigid_strike
 from dynamics.walking.segments import Segment
 
 FOOT = Leg({"foot": Segment(1.0, [0.0, 0.0], [0.05, 0.0], 0.01)})

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from dynamics.planar_knee import (
+from dynamics.mechanics.planar_knee import (
     PlanarMotion,
     machado_clearance_knee,
     machado_data,

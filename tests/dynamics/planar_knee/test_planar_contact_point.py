@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from dynamics.equations import SimulationError
-from dynamics.planar_knee.clearance import ClearanceJoint
-from dynamics.planar_knee.contact_point import ProfileContact
-from dynamics.planar_knee.profiles import PROFILE_KINDS, PolarProfile
+from dynamics.mechanics.planar_knee.clearance import ClearanceJoint
+from dynamics.mechanics.planar_knee.contact_point import ProfileContact
+from dynamics.mechanics.planar_knee.profiles import PROFILE_KINDS, PolarProfile
+from dynamics.simulator.equations import SimulationError
 
 KINDS = pytest.mark.parametrize("kind", PROFILE_KINDS)
 R, H = 0.04, 0.2255

@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.integrate import quad
 
-from dynamics.planar_knee import PlanarLigament, machado_ligaments, machado_state
+from dynamics.mechanics.planar_knee import PlanarLigament, machado_ligaments, machado_state
 
 ONE = PlanarLigament("one", [-0.02, -0.01], [0.16, 0.01], 0.06, 15e6)
 

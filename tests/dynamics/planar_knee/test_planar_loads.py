@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from dynamics.planar_knee import PlanarLigament, Pull, machado_knee, machado_state
+from dynamics.mechanics.planar_knee import PlanarLigament, Pull, machado_knee, machado_state
 
 KNEE = machado_knee(law="hertz")
 # Pushed into the femur and turned, LCL and PCL taut.

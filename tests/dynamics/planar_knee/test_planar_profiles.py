@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from dynamics.planar_knee.profiles import PROFILE_KINDS, PolarProfile
+from dynamics.mechanics.planar_knee.profiles import PROFILE_KINDS, PolarProfile
 
 KINDS = pytest.mark.parametrize("kind", PROFILE_KINDS)
 # Half axes of the ellipse [m].

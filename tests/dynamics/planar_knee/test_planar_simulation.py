@@ -11,8 +11,7 @@ from numpy.testing import assert_allclose
 from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
-from dynamics.equations import SimulationError
-from dynamics.planar_knee import (
+from dynamics.mechanics.planar_knee import (
     PlanarKnee,
     PolarProfile,
     ProfileContact,
@@ -21,6 +20,7 @@ from dynamics.planar_knee import (
     machado_state,
     simulate,
 )
+from dynamics.simulator.equations import SimulationError
 from foundation.contact_laws import HertzLaw, LankaraniNikraveshLaw
 
 MASS, INERTIA, STIFFNESS = 3.75, 0.165, 8e5

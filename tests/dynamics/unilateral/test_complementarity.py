@@ -10,8 +10,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from benchmarks.complementarity import MATRICES, SYMMETRIC, by_least_squares, k_matrix, wishart
-from dynamics.unilateral import ComplementarityError, solve_complementarity
-from dynamics.unilateral.exclusion import Gauss
+from dynamics.mechanics.unilateral import ComplementarityError, solve_complementarity
+from dynamics.mechanics.unilateral.exclusion import Gauss
 
 #: Positive definite; the fast rule takes row 2 twice.
 TWICE = (np.array([[1, -1, 0], [-1, 2, 1], [0, 1, 2]]), np.array([-3, -3, -4]))

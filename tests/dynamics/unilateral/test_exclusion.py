@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from benchmarks.complementarity import MATRICES
-from dynamics.unilateral.exclusion import Gauss, Jordan, Noise, PivotError
+from dynamics.mechanics.unilateral.exclusion import Gauss, Jordan, Noise, PivotError
 
 
 @pytest.mark.parametrize("name", MATRICES)

@@ -8,8 +8,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import linprog
 
 from benchmarks.complementarity import MATRICES
-from dynamics.unilateral import ComplementarityError, solve_complementarity
-from dynamics.unilateral.lemke import lemke
+from dynamics.mechanics.unilateral import ComplementarityError, solve_complementarity
+from dynamics.mechanics.unilateral.lemke import lemke
 
 
 @pytest.mark.parametrize("name", MATRICES)

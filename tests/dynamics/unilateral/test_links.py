@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from dynamics.unilateral import ComplementarityError, Link, simulate_links
-from dynamics.unilateral import links as links_module
+from dynamics.mechanics.unilateral import ComplementarityError, Link, simulate_links
+from dynamics.mechanics.unilateral import links as links_module
 
 GRAVITY = 9.81
 MASSES, STIFFNESS, CLOSING, GAP = (2.0, 3.0), 1e4, 1.5, 0.01

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from dynamics.unilateral import Member, PlanarStructure, Segment
+from dynamics.mechanics.unilateral import Member, PlanarStructure, Segment
 
 BASE, ELBOW, FREE = np.array([0.2, 0.1]), np.array([0.5, -0.4]), np.array([0.3, -0.2])
 

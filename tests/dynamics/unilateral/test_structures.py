@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize, nnls
 
-from dynamics.unilateral import (
+from dynamics.mechanics.unilateral import (
     InfeasibleLoadError,
     Member,
     PlanarStructure,

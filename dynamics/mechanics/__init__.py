@@ -1,0 +1,1 @@
+"""Single systems of the literature: planar knee, ground contact, chains, unilateral, impact."""

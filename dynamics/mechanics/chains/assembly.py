@@ -1,0 +1,226 @@
+"""Planar chains of rigid segments, free or prescribed, and the links between them.
+
+With the equations M φ'' + b = Q + Tᵀ τ of `dynamics.mechanics.chains.equations`, free chains are
+solved for the accelerations φ'', prescribed ones for the torques τ that drive them. Chains act on
+each other through the links alone, by their positions and velocities, so that the two are separate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import scipy.constants
+from numpy.typing import ArrayLike
+
+from dynamics.mechanics.chains.chain import Chain
+from dynamics.mechanics.chains.equations import Equations, Geometry
+from dynamics.mechanics.chains.links import Link
+from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
+from foundation.errors import InputError
+
+
+class Instant(NamedTuple):
+    """State and forces at one time, of N segments and L links in the order of the assembly."""
+
+    angles: FloatArray  # (N,) [rad], absolute
+    rates: FloatArray  # (N,) [rad/s]
+    accelerations: FloatArray  # (N,) [rad/s²]
+    torques: FloatArray  # (N,) [N m], driving at each joint, on the distal segment
+    link_forces: FloatArray  # (L, 2) [N], on the second point in the global frame
+    kinetic: float  # [J]
+    potential: float  # [J], of gravity, joints and links
+
+
+class _Solved(NamedTuple):
+    """Forward dynamics at one time."""
+
+    angles: FloatArray  # (N,)
+    rates: FloatArray  # (N,)
+    accelerations: FloatArray  # (N,)
+    torques: FloatArray  # (N,), of drives
+    mass: FloatArray  # (N, N), M
+    force: FloatArray  # (N,), Q - b
+    at: Geometry
+
+
+@dataclass(frozen=True, eq=False)
+class Assembly:
+    """Chains and the links between them.
+
+    Arrays over all N segments hold the chains one after another; those over the F free segments
+    leave out chains with prescribed angles.
+
+    Parameters
+    ----------
+    chains : tuple of Chain
+        At least one, of different names.
+    links : tuple of Link
+        Of different names, between segments of the chains; possibly none.
+    gravity : (2,) float64
+        Acceleration [m/s²]; by default the standard one, along -y.
+
+    Raises
+    ------
+    InputError
+        If names are not unique, or a link refers to a chain or segment that is not there.
+    """
+
+    chains: tuple[Chain, ...]
+    links: tuple[Link, ...] = ()
+    gravity: ArrayLike = (0.0, -scipy.constants.g)
+
+    def __post_init__(self) -> None:
+        if not self.chains:
+            raise InputError("chains: expected one or more, found none")
+        groups: dict[str, Sequence[Chain | Link]] = {"chains": self.chains, "links": self.links}
+        for kind, members in groups.items():
+            names = [each.name for each in members]
+            if len(set(names)) != len(names):
+                raise InputError(f"{kind}: expected different names, found {', '.join(names)}")
+        object.__setattr__(self, "gravity", frozen(check_array("gravity", self.gravity, (2,))))
+        segments = {chain.name: chain.segment_names for chain in self.chains}
+        for link in self.links:
+            for _, (chain, segment), _ in link.ends:
+                check_in(f"link {link.name}: chain", chain, segments)
+                check_in(f"link {link.name}: segment of {chain}", segment, segments[chain])
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of all segments, chain.segment."""
+        return tuple(f"{each.name}.{name}" for each in self.chains for name in each.segment_names)
+
+    @cached_property
+    def free(self) -> np.ndarray:
+        """Which segments are free, (N,) bool."""
+        return np.array([chain.angles is None for chain in self.chains for _ in chain.segments])
+
+    @cached_property
+    def _equations(self) -> Equations:
+        return Equations.of(self.chains, self.links, np.asarray(self.gravity))
+
+    def complete(
+        self, time: float, angles: ArrayLike, rates: ArrayLike
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return the state of all segments from that of the free ones.
+
+        Parameters
+        ----------
+        time : float
+            Instant [s], inside the tables of prescribed motions.
+        angles, rates : (F,) float64
+            Of the free segments [rad, rad/s].
+
+        Returns
+        -------
+        angles, rates, accelerations : (N,) float64
+            Of all segments [rad, rad/s, rad/s²]; accelerations of free segments are zero.
+
+        Raises
+        ------
+        InputError
+            If a shape is wrong, a number not finite, or a prescribed motion does not cover the
+            time.
+        """
+        check_number("time", time, unit="s")
+        free = self.free
+        count = int(free.sum())
+        state = np.zeros((3, len(free)))
+        state[0, free] = check_array("angles", angles, (count,))
+        state[1, free] = check_array("rates", rates, (count,))
+        for chain, part in self._parts:
+            if chain.angles is not None:
+                state[:, part] = chain.angles.at(time)
+        return state[0], state[1], state[2]
+
+    def terms(
+        self, time: float, angles: ArrayLike, rates: ArrayLike
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return M, b and Q of the equations of motion.
+
+        Parameters
+        ----------
+        time, angles, rates
+            As of `complete`.
+
+        Returns
+        -------
+        mass : (N, N) float64
+            M, symmetric and positive definite [kg m²].
+        bias : (N,) float64
+            b, from velocities and the acceleration of the bases [N m].
+        force : (N,) float64
+            Q, from gravity, passive joints and links; drives not included [N m].
+
+        Raises
+        ------
+        InputError
+            As of `complete`.
+        SimulationError
+            If the points of a link of the kind "line" coincide.
+        """
+        all_angles, all_rates, _ = self.complete(time, angles, rates)
+        at = self._equations.geometry(time, all_angles, all_rates)
+        return self._equations.terms(at, all_angles, all_rates)
+
+    def accelerations(self, time: float, angles: ArrayLike, rates: ArrayLike) -> FloatArray:
+        """Return the angular accelerations of the free segments, (F,) [rad/s²].
+
+        Arguments and what is raised as of `terms`.
+        """
+        return self._solve(time, angles, rates).accelerations[self.free]
+
+    def evaluate(self, time: float, angles: ArrayLike, rates: ArrayLike) -> Instant:
+        """Return the state of all segments, torques, link forces and energies.
+
+        Arguments and what is raised as of `terms`.
+        """
+        found = self._solve(time, angles, rates)
+        equations = self._equations
+        needed = found.mass @ found.accelerations - found.force
+        torques = np.where(
+            self.free, found.torques, np.linalg.solve(equations.differences.T, needed)
+        )
+        pull = equations.link_forces(found.at)
+        return Instant(
+            found.angles,
+            found.rates,
+            found.accelerations,
+            torques,
+            np.stack([pull.real, pull.imag], axis=-1),
+            *equations.energies(found.at, found.angles, found.rates),
+        )
+
+    def _solve(self, time: float, angles: ArrayLike, rates: ArrayLike) -> _Solved:
+        """Return the forward dynamics of the free chains."""
+        all_angles, all_rates, accelerations = self.complete(time, angles, rates)
+        equations, free = self._equations, self.free
+        at = equations.geometry(time, all_angles, all_rates)
+        mass, bias, force = equations.terms(at, all_angles, all_rates)
+        torques = self._drives(time, all_angles, all_rates)
+        driven = force - bias + equations.differences.T @ torques
+        accelerations[free] = np.linalg.solve(mass[np.ix_(free, free)], driven[free])
+        return _Solved(all_angles, all_rates, accelerations, torques, mass, force - bias, at)
+
+    def _drives(self, time: float, angles: FloatArray, rates: FloatArray) -> FloatArray:
+        """Return the torques of the drives of free chains, (N,) [N m]."""
+        torques = np.zeros(len(angles))
+        for chain, part in self._parts:
+            if chain.drive is not None:
+                torque = chain.drive(time, angles[part], rates[part])
+                torques[part] = check_array(
+                    f"chain {chain.name}: drive", torque, (len(chain.segments),)
+                )
+        return torques
+
+    @cached_property
+    def _parts(self) -> list[tuple[Chain, slice]]:
+        """Return each chain and where its segments stand."""
+        ends = np.cumsum([len(chain.segments) for chain in self.chains])
+        return [
+            (chain, slice(int(end) - len(chain.segments), int(end)))
+            for chain, end in zip(self.chains, ends, strict=True)
+        ]

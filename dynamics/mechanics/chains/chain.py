@@ -1,0 +1,205 @@
+"""Rigid segments in a planar chain of pin joints.
+
+The plane is that of the global frame, x and y [m]; angles are absolute, from the x axis to the axis
+of a segment, counter-clockwise positive. The axis runs from a segment's proximal joint to its
+distal one. Points of a segment are given in its own frame: along the axis from the proximal joint,
+and across it, to the left.
+
+With a point of the plane as the complex number x + iy, a point p of segment k of a chain is
+
+    z = z_base + Σ_{j<k} l_j exp(i φ_j) + p exp(i φ_k),
+
+linear in exp(i φ). The coefficients (l_0, ..., l_{k-1}, p, 0, ...) are what `Chain.reach` returns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dynamics.mechanics.chains.motion import Motion
+from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
+from foundation.errors import InputError
+
+ComplexArray: TypeAlias = NDArray[np.complex128]
+#: (time [s], angles (n,) [rad], rates (n,) [rad/s]) of a chain -> torques at its joints (n,) [N m].
+Drive: TypeAlias = Callable[[float, FloatArray, FloatArray], ArrayLike]
+
+
+def as_complex(vector: FloatArray) -> complex:
+    """Return x + iy of a vector (2,)."""
+    return complex(vector[0], vector[1])
+
+
+@dataclass(frozen=True, eq=False)
+class Segment:
+    """One rigid segment.
+
+    Parameters
+    ----------
+    name : str
+        Name of the segment.
+    length : float
+        From its proximal to its distal joint [m], > 0.
+    mass : float
+        Mass [kg], > 0.
+    inertia : float
+        About the centre of mass [kg m²], >= 0; zero for a mass in one point, which must then be
+        off the proximal joint.
+    centre : (2,) float64
+        Centre of mass in the frame of the segment [m].
+
+    Raises
+    ------
+    InputError
+        If a value is out of its range; the message names the segment.
+    """
+
+    name: str
+    length: float
+    mass: float
+    inertia: float
+    centre: FloatArray
+
+    def __post_init__(self) -> None:
+        of = f"segment {self.name}:"
+        numbers = {
+            "length": check_number(f"{of} length", self.length, above=0.0, unit="m"),
+            "mass": check_number(f"{of} mass", self.mass, above=0.0, unit="kg"),
+            "inertia": check_number(f"{of} inertia", self.inertia, at_least=0.0, unit="kg m²"),
+        }
+        centre = check_array(f"{of} centre", self.centre, (2,))
+        if numbers["inertia"] == 0.0 and not centre.any():
+            raise InputError(f"{of} inertia: expected > 0 kg m² about the proximal joint, found 0")
+        for name, value in numbers.items():
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "centre", frozen(centre))
+
+
+@dataclass(frozen=True)
+class Joint:
+    """Passive torque of a pin joint, -k (θ - θ0) - d dθ/dt on the distal segment.
+
+    θ is the angle of the distal segment from the proximal one, or from the x axis at the base.
+
+    Parameters
+    ----------
+    stiffness : float
+        k [N m/rad], >= 0.
+    damping : float
+        d [N m s/rad], >= 0.
+    neutral : float
+        θ0 [rad].
+
+    Raises
+    ------
+    InputError
+        If a value is out of its range.
+    """
+
+    stiffness: float = 0.0
+    damping: float = 0.0
+    neutral: float = 0.0
+
+    def __post_init__(self) -> None:
+        check_number("joint: stiffness", self.stiffness, at_least=0.0, unit="N m/rad")
+        check_number("joint: damping", self.damping, at_least=0.0, unit="N m s/rad")
+        check_number("joint: neutral", self.neutral, unit="rad")
+
+
+@dataclass(frozen=True, eq=False)
+class Chain:
+    """Segments in a row, from the base outwards.
+
+    Parameters
+    ----------
+    name : str
+        Name of the chain.
+    segments : tuple of Segment
+        At least one, of different names.
+    base : (2,) float64 or Motion
+        Where the first joint is pinned [m], fixed or moving on a prescribed path (x, y).
+    joints : tuple of Joint
+        Passive torques, one joint proximal of each segment; by default none.
+    angles : Motion, optional
+        Absolute angles of the segments [rad], of a chain that is moved. Angles between segments
+        summed up from the base (`numpy.cumsum`) are such.
+    drive : callable, optional
+        Torques at the joints of a chain that is free, positive on the distal segment; see `Drive`.
+
+    Raises
+    ------
+    InputError
+        If counts do not agree, names are not unique, or angles and drive are both given.
+    """
+
+    name: str
+    segments: tuple[Segment, ...]
+    base: Motion | ArrayLike = (0.0, 0.0)
+    joints: tuple[Joint, ...] = ()
+    angles: Motion | None = None
+    drive: Drive | None = None
+
+    def __post_init__(self) -> None:
+        of = f"chain {self.name}:"
+        count = len(self.segments)
+        if count == 0 or len(set(self.segment_names)) != count:
+            raise InputError(
+                f"{of} segments: expected one or more of different names, found "
+                f"{', '.join(self.segment_names) or 'none'}"
+            )
+        if self.joints and len(self.joints) != count:
+            raise InputError(f"{of} joints: expected {count}, found {len(self.joints)}")
+        if self.angles is not None and self.angles.columns != count:
+            raise InputError(f"{of} angles: expected {count} columns, found {self.angles.columns}")
+        if self.angles is not None and self.drive is not None:
+            raise InputError(f"{of} drive: expected none as its angles are prescribed, found one")
+        if isinstance(self.base, Motion):
+            if self.base.columns != 2:
+                raise InputError(f"{of} base: expected 2 columns, found {self.base.columns}")
+        else:
+            base = check_array(f"{of} base", self.base, (2,))
+            object.__setattr__(self, "base", frozen(base))
+
+    @property
+    def segment_names(self) -> tuple[str, ...]:
+        """Names of the segments, from the base outwards."""
+        return tuple(each.name for each in self.segments)
+
+    @property
+    def lengths(self) -> FloatArray:
+        """Lengths of the segments, (n,) [m]."""
+        return np.array([each.length for each in self.segments])
+
+    def reach(self, segment: str, point: ArrayLike) -> ComplexArray:
+        """Return the coefficients of exp(i φ) in a point's position from the base, (n,) [m].
+
+        Parameters
+        ----------
+        segment : str
+            Name of the segment.
+        point : (2,) float64
+            In the frame of the segment [m].
+
+        Raises
+        ------
+        InputError
+            If there is no such segment.
+        """
+        of = f"chain {self.name}:"
+        index = self.segment_names.index(check_in(f"{of} segment", segment, self.segment_names))
+        coefficients = np.zeros(len(self.segments), dtype=np.complex128)
+        coefficients[:index] = self.lengths[:index]
+        coefficients[index] = as_complex(check_array(f"{of} point", point, (2,)))
+        return coefficients
+
+    def base_at(self, time: float) -> tuple[complex, complex, complex]:
+        """Return position, velocity and acceleration of the base [m, m/s, m/s²]."""
+        if isinstance(self.base, Motion):
+            position, velocity, acceleration = self.base.at(time)
+            return as_complex(position), as_complex(velocity), as_complex(acceleration)
+        return as_complex(np.asarray(self.base)), 0j, 0j

@@ -1,0 +1,145 @@
+"""Visco-elastic links between points of two segments.
+
+With d the vector from the first point to the second, l its length and u = d/l, the second point is
+pulled by
+
+- "line": -(k (l - l0) + c dl/dt) u, a spring and a damper side by side along the line between the
+  points, such as a strap or a rod;
+- "bushing": -(k d + c dd/dt), equally stiff to all sides, such as a cuff that holds two points
+  together; it needs no direction, so the points may coincide;
+
+and the first by the opposite. Both push as well as pull.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from dynamics.mechanics.chains.chain import ComplexArray
+from dynamics.simulator.equations import SimulationError
+from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
+from foundation.errors import InputError
+
+#: Laws of a link.
+LINK_KINDS = ("line", "bushing")
+#: Distance under which two points count as one, so that a line has no direction [m].
+SHORTEST_LINE = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Link:
+    """A visco-elastic link between two segments.
+
+    Parameters
+    ----------
+    name : str
+        Name of the link.
+    first, second : (str, str)
+        Chain and segment of either end.
+    first_point, second_point : (2,) float64
+        Attachments in the frames of the segments [m].
+    stiffness : float
+        k [N/m], >= 0.
+    damping : float
+        c [N s/m], >= 0.
+    rest_length : float
+        l0 [m], >= 0; zero for a bushing.
+    kind : {"line", "bushing"}
+        The law.
+
+    Raises
+    ------
+    InputError
+        If a value is out of its range; the message names the link.
+    """
+
+    name: str
+    first: tuple[str, str]
+    first_point: FloatArray
+    second: tuple[str, str]
+    second_point: FloatArray
+    stiffness: float
+    damping: float = 0.0
+    rest_length: float = 0.0
+    kind: str = "line"
+
+    def __post_init__(self) -> None:
+        of = f"link {self.name}:"
+        for end in ("first", "second"):
+            where = getattr(self, end)
+            if not (isinstance(where, tuple) and [type(each) for each in where] == [str, str]):
+                raise InputError(f"{of} {end}: expected (chain, segment), found {where!r}")
+            point = check_array(f"{of} {end}_point", getattr(self, f"{end}_point"), (2,))
+            object.__setattr__(self, f"{end}_point", frozen(point))
+        if self.first == self.second:
+            raise InputError(f"{of} second: expected another segment than {self.first}")
+        check_in(f"{of} kind", self.kind, LINK_KINDS)
+        longest = 0.0 if self.kind == "bushing" else None
+        numbers = {
+            "stiffness": check_number(f"{of} stiffness", self.stiffness, at_least=0.0, unit="N/m"),
+            "damping": check_number(f"{of} damping", self.damping, at_least=0.0, unit="N s/m"),
+            "rest_length": check_number(
+                f"{of} rest_length", self.rest_length, at_least=0.0, at_most=longest, unit="m"
+            ),
+        }
+        for name, value in numbers.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def ends(self) -> tuple[tuple[float, tuple[str, str], FloatArray], ...]:
+        """Sign in the vector from first to second, (chain, segment) and point of either end."""
+        return (-1.0, self.first, self.first_point), (1.0, self.second, self.second_point)
+
+
+class LinkLaws(NamedTuple):
+    """The laws of L links, each field (L,)."""
+
+    names: tuple[str, ...]
+    stiffness: FloatArray
+    damping: FloatArray
+    rest_length: FloatArray
+    is_line: np.ndarray
+
+    @classmethod
+    def of(cls, links: Sequence[Link]) -> LinkLaws:
+        """Return the laws of links, possibly none."""
+        return cls(
+            tuple(each.name for each in links),
+            np.array([each.stiffness for each in links], dtype=np.float64),
+            np.array([each.damping for each in links], dtype=np.float64),
+            np.array([each.rest_length for each in links], dtype=np.float64),
+            np.array([each.kind == "line" for each in links], dtype=np.bool_),
+        )
+
+    def forces(self, vector: ComplexArray, velocity: ComplexArray) -> ComplexArray:
+        """Return the force on the second point of each link, (L,) [N].
+
+        Parameters
+        ----------
+        vector, velocity : (L,) complex128
+            From the first point to the second, and its rate [m, m/s].
+
+        Raises
+        ------
+        SimulationError
+            If the points of a line coincide, so that it has no direction.
+        """
+        length = np.abs(vector)
+        lost = self.is_line & (length < SHORTEST_LINE)
+        if lost.any():
+            raise SimulationError(
+                f"link {self.names[int(np.argmax(lost))]}: its points coincide, so that a line has "
+                "no direction; let a bushing hold them together"
+            )
+        direction = vector / np.where(length > 0.0, length, 1.0)
+        along = (direction.conj() * velocity).real * direction
+        stretch = vector - self.rest_length * direction
+        return -self.stiffness * stretch - self.damping * np.where(self.is_line, along, velocity)
+
+    def energy(self, vector: ComplexArray) -> float:
+        """Return the energy stored in all links [J]."""
+        return float(0.5 * np.sum(self.stiffness * (np.abs(vector) - self.rest_length) ** 2))

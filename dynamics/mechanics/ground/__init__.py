@@ -1,0 +1,29 @@
+"""A leg that strikes the ground: compliant contact with stick-slip friction, and rigid impact.
+
+`simulate_strike` integrates a leg (`Leg`, `striking_leg`) on compliant ground (`PenaltyGround`) and
+keeps account of the energy. `newton_impact` and `simulate_rigid_strike` are the rigid model with
+Newton's restitution, which can create energy; `path_impact` has that of Poisson or Stronge.
+"""
+
+from dynamics.mechanics.ground.anthropometry import striking_leg
+from dynamics.mechanics.ground.contact import ContactPoint, PenaltyGround
+from dynamics.mechanics.ground.impact import Impact, newton_impact
+from dynamics.mechanics.ground.impulse_path import path_impact
+from dynamics.mechanics.ground.leg import Leg
+from dynamics.mechanics.ground.result import ContactChange, StrikeResult
+from dynamics.mechanics.ground.strike import simulate_strike
+from dynamics.mechanics.ground.time_stepping import simulate_rigid_strike
+
+__all__ = [
+    "ContactChange",
+    "ContactPoint",
+    "Impact",
+    "Leg",
+    "PenaltyGround",
+    "StrikeResult",
+    "newton_impact",
+    "path_impact",
+    "simulate_rigid_strike",
+    "simulate_strike",
+    "striking_leg",
+]

@@ -1,0 +1,224 @@
+"""Impact of a rigid leg on rigid ground after Newton, with Coulomb friction.
+
+The coordinates stand still while the velocity jumps, M (q'+ - q'-) = J^T L. At every point that
+touches, with normal and tangential velocities vn, vt and impulses Ln, Lt,
+
+    vn+ + e vn- >= 0,  Ln >= 0,  one of both 0                 (Newton's restitution)
+    |Lt| <= mu Ln;  vt+ = 0 or Lt = -mu Ln sign(vt+)           (Coulomb, on impulses)
+
+as in Moreau (1988, in Nonsmooth Mechanics and Applications, CISM 302). A point may stay open,
+stick, slide forward or slide back; the combinations are tried in turn and the first that satisfies
+all conditions is taken, so that any set of points is treated alike. With several points the
+solution need not be unique.
+
+Friction here opposes the sliding after impact alone. If sliding has reversed, the impulse points
+along the sliding before, and Newton's restitution sets the normal velocity whatever the work:
+kinetic energy can grow. Kane found this for the double pendulum that strikes the ground (Kane 1984;
+Kane & Levinson 1985, Dynamics: Theory and Applications; after Glocker 2013, Multibody Syst Dyn,
+"Energetic consistency conditions for standard impacts"). The gain is the work of the impulses,
+
+    T+ - T- = sum of Ln (vn+ + vn-)/2 + Lt (vt+ + vt-)/2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dynamics.mechanics.ground.contact import ContactPoint, contact_arms
+from dynamics.mechanics.ground.leg import Leg
+from dynamics.simulator.equations import SimulationError
+from foundation.checks import FloatArray, check_array, check_number
+from foundation.errors import InputError
+
+#: Ways a point can go, in the order of trial.
+_STICK, _FORWARD, _BACK, _OPEN = 0, 1, -1, 2
+_MODES = (_STICK, _FORWARD, _BACK, _OPEN)
+#: Of velocities and impulses, relative to the largest in the problem.
+_TOLERANCE = 1e-9
+#: Points that touch at once; the combinations grow as 4^P.
+MOST_POINTS = 5
+
+
+@dataclass(frozen=True, eq=False)
+class Impact:
+    """Jump of the velocity.
+
+    Parameters
+    ----------
+    velocity : (dof,) float64
+        Rates of the coordinates after impact.
+    impulse : (P, 2) float64
+        Tangential and normal impulse on the points [N s].
+    before, after : (P, 2) float64
+        Tangential and normal velocities of the points [m/s].
+    energy_change : float
+        Kinetic energy after less that before [J].
+    """
+
+    velocity: FloatArray
+    impulse: FloatArray
+    before: FloatArray
+    after: FloatArray
+    energy_change: float
+
+
+def newton_impact(
+    leg: Leg,
+    points: Sequence[ContactPoint],
+    position: ArrayLike,
+    velocity: ArrayLike,
+    *,
+    restitution: float,
+    friction: float,
+) -> Impact:
+    """Return the impact of points that touch the ground, all those passed.
+
+    Parameters
+    ----------
+    leg : Leg
+        What moves.
+    points : sequence of ContactPoint
+        At most `MOST_POINTS`.
+    position, velocity : (dof,) array_like
+        Coordinates [m, rad] and rates before impact.
+    restitution : float
+        Newton's e, 0 to 1.
+    friction : float
+        mu, >= 0.
+
+    Raises
+    ------
+    InputError
+        If an argument is out of its range.
+    SimulationError
+        If no combination of sticking, sliding and opening satisfies the law.
+    """
+    check_number("restitution", restitution, at_least=0.0, at_most=1.0)
+    check_number("friction", friction, at_least=0.0)
+    q = check_array("position", position, (leg.freedoms,))
+    v = check_array("velocity", velocity, (leg.freedoms,))
+    rows = leg.jacobian(q, contact_arms(leg, points)).reshape(-1, leg.freedoms)
+    mass = leg.mass_matrix(q)
+    return jump(mass, rows, v, v, restitution, friction)
+
+
+def jump(
+    mass: FloatArray,
+    rows: FloatArray,
+    velocity: FloatArray,
+    free: FloatArray,
+    restitution: float,
+    friction: float,
+) -> Impact:
+    """Return the jump of contact rows (2 P, dof) from the velocity before and without contact.
+
+    `free` differs from `velocity` by what other forces do in the meantime, which is nothing in an
+    impact and the gain of a time step in `dynamics.mechanics.ground.time_stepping`.
+    """
+    to_velocity = np.linalg.solve(mass, rows.T)
+    before, released = rows @ velocity, rows @ free
+    impulse = contact_impulse(rows @ to_velocity, released, before[1::2], restitution, friction)
+    after = free + to_velocity @ impulse
+    work = 0.5 * impulse @ (released + rows @ after)
+    return Impact(
+        velocity=after,
+        impulse=impulse.reshape(-1, 2),
+        before=before.reshape(-1, 2),
+        after=(rows @ after).reshape(-1, 2),
+        energy_change=float(work),
+    )
+
+
+def contact_impulse(
+    compliance: FloatArray,
+    free: FloatArray,
+    approach: FloatArray,
+    restitution: float,
+    friction: float,
+) -> FloatArray:
+    """Return the impulses that satisfy the law of this module, (2 P,) [N s].
+
+    Parameters
+    ----------
+    compliance : (2 P, 2 P) float64
+        Velocity per impulse, J M^-1 J^T [1/kg], tangential and normal in turn for every point.
+    free : (2 P,) float64
+        Velocity without contact [m/s].
+    approach : (P,) float64
+        Normal velocity that restitution refers to, before impact [m/s].
+    restitution, friction : float
+        e and mu.
+
+    Raises
+    ------
+    InputError
+        If there are more than `MOST_POINTS` points.
+    SimulationError
+        If no combination of modes satisfies the law.
+    """
+    count = len(approach)
+    if count > MOST_POINTS:
+        raise InputError(f"points in contact: expected at most {MOST_POINTS}, found {count}")
+    rebound = -restitution * approach
+    for modes in product(_MODES, repeat=count):
+        impulse = _impulse_of(modes, compliance, free, rebound, friction)
+        if _satisfies(modes, compliance, free, rebound, friction, impulse):
+            return impulse
+    raise SimulationError(
+        f"impact: no sticking, sliding or opening satisfies Newton's and Coulomb's laws with "
+        f"restitution {restitution:g} and friction {friction:g} at velocities {free}"
+    )
+
+
+def _impulse_of(
+    modes: tuple[int, ...],
+    compliance: FloatArray,
+    free: FloatArray,
+    rebound: FloatArray,
+    friction: float,
+) -> FloatArray:
+    """Return what the equalities of the modes ask for."""
+    matrix, wanted = np.eye(len(free)), np.zeros(len(free))
+    for point, mode in enumerate(modes):
+        t, n = 2 * point, 2 * point + 1
+        if mode == _OPEN:
+            continue
+        matrix[n], wanted[n] = compliance[n], rebound[point] - free[n]
+        if mode == _STICK:
+            matrix[t], wanted[t] = compliance[t], -free[t]
+        else:
+            matrix[t, n] = mode * friction
+    # Points of one flat foot share their tangential velocity: the least impulses are taken.
+    least = np.linalg.lstsq(matrix, wanted, rcond=None)[0]
+    return least.astype(np.float64, copy=False)
+
+
+def _satisfies(
+    modes: tuple[int, ...],
+    compliance: FloatArray,
+    free: FloatArray,
+    rebound: FloatArray,
+    friction: float,
+    impulse: FloatArray,
+) -> bool:
+    """Return whether the impulses keep all equalities and inequalities of the modes."""
+    after = free + compliance @ impulse
+    speed = _TOLERANCE * max(np.abs(free).max(), np.abs(rebound).max(), np.abs(after).max())
+    push = _TOLERANCE * np.abs(impulse).max()
+    for point, mode in enumerate(modes):
+        (vt, vn), (lt, ln) = after[2 * point : 2 * point + 2], impulse[2 * point : 2 * point + 2]
+        gain = vn - rebound[point]
+        if mode == _OPEN:
+            kept = gain >= -speed
+        elif mode == _STICK:
+            kept = abs(gain) <= speed and abs(vt) <= speed and abs(lt) <= friction * ln + push
+        else:
+            kept = abs(gain) <= speed and mode * vt >= -speed
+        if not kept or ln < -push:
+            return False
+    return True

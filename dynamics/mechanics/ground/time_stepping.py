@@ -1,0 +1,140 @@
+"""A rigid leg on rigid ground over time: Moreau's time stepping with Newton's restitution.
+
+In a step h from (q, v) the points that penetrate or touch at the midpoint q + v h/2 obey the law of
+`dynamics.mechanics.ground.impact` at the level of velocities (Moreau 1988; Jean 1999, Comput
+Methods Appl Mech Eng 177:235-257):
+
+    M (v+ - v) + h h(q_m, v) = J^T L,    q+ = q_m + v+ h/2.
+
+Impacts and lasting contact, of any number of points, are the same problem. The order is 1. The
+reaction reported is L/h, which in an impact grows without bound as the step shrinks: peaks of this
+model mean nothing, its impulses and its energy do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dynamics.mechanics.ground.contact import ContactPoint, contact_arms
+from dynamics.mechanics.ground.impact import jump
+from dynamics.mechanics.ground.leg import Leg
+from dynamics.mechanics.ground.result import ContactChange, StrikeResult
+from foundation.checks import FloatArray, check_array, check_number
+
+
+def simulate_rigid_strike(
+    leg: Leg,
+    points: Sequence[ContactPoint],
+    position: ArrayLike,
+    velocity: ArrayLike,
+    duration: float,
+    *,
+    restitution: float,
+    friction: float,
+    steps: int = 5000,
+) -> StrikeResult:
+    """Return the motion of a leg above and on rigid ground.
+
+    Parameters
+    ----------
+    leg : Leg
+        What moves.
+    points : sequence of ContactPoint
+        Where it may touch the ground, P points.
+    position, velocity : (dof,) array_like
+        Coordinates [m, rad] and rates at time 0.
+    duration : float
+        [s], > 0.
+    restitution : float
+        Newton's e, 0 to 1.
+    friction : float
+        mu, >= 0.
+    steps : int
+        >= 1; the result holds all of them.
+
+    Raises
+    ------
+    InputError
+        If an argument is out of its range.
+    dynamics.simulator.equations.SimulationError
+        If no combination of sticking, sliding and opening satisfies the law.
+    """
+    check_number("duration", duration, above=0.0, unit="s")
+    check_number("restitution", restitution, at_least=0.0, at_most=1.0)
+    check_number("friction", friction, at_least=0.0)
+    check_number("steps", steps, at_least=1)
+    arms = contact_arms(leg, points)
+    h = duration / int(steps)
+    q = np.tile(check_array("position", position, (leg.freedoms,)), (int(steps) + 1, 1))
+    v = np.tile(check_array("velocity", velocity, (leg.freedoms,)), (int(steps) + 1, 1))
+    forces, loss = np.zeros((len(q), len(points), 2)), np.zeros((len(q), 3))
+    for k in range(int(steps)):
+        middle = q[k] + 0.5 * h * v[k]
+        v[k + 1], impulse, work = _step(leg, arms, middle, v[k], h, restitution, friction)
+        q[k + 1] = middle + 0.5 * h * v[k + 1]
+        forces[k + 1] = impulse / h
+        joints = h * leg.joint_dissipation(0.5 * (v[k] + v[k + 1]))
+        loss[k + 1] = loss[k] + np.array([joints, *(-work)])
+    names = tuple(each.name for each in points)
+    return _result(leg, arms, names, h, q, v, forces, loss)
+
+
+def _step(
+    leg: Leg,
+    arms: FloatArray,
+    middle: FloatArray,
+    velocity: FloatArray,
+    h: float,
+    restitution: float,
+    friction: float,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the velocity after a step, impulses (P, 2), normal and tangential work (2,)."""
+    mass, bias = leg.equations(middle, velocity)
+    free = velocity - h * np.linalg.solve(mass, bias)
+    impulse, work = np.zeros((len(arms), 2)), np.zeros(2)
+    touching = leg.positions(middle, arms)[:, 1] <= 0.0
+    if not touching.any():
+        return free, impulse, work
+    rows = leg.jacobian(middle, arms[touching]).reshape(-1, leg.freedoms)
+    found = jump(mass, rows, velocity, free, restitution, friction)
+    impulse[touching] = found.impulse
+    work = (found.impulse * 0.5 * (found.before + found.after)).sum(axis=0)[::-1]
+    return found.velocity, impulse, work
+
+
+def _result(
+    leg: Leg,
+    arms: FloatArray,
+    names: tuple[str, ...],
+    h: float,
+    q: FloatArray,
+    v: FloatArray,
+    forces: FloatArray,
+    loss: FloatArray,
+) -> StrikeResult:
+    time = np.linspace(0.0, h * (len(q) - 1), len(q))
+    pressed = forces[:, :, 1] > 0.0
+    steps, which = np.nonzero(pressed[1:] != pressed[:-1])
+    changes = tuple(
+        ContactChange(float(time[k + 1]), names[p], bool(pressed[k + 1, p]))
+        for k, p in zip(steps, which, strict=True)
+    )
+    return StrikeResult(
+        time=time,
+        position=q,
+        velocity=v,
+        gap=np.array([leg.positions(each, arms)[:, 1] for each in q]),
+        forces=forces,
+        kinetic=np.array([leg.kinetic_energy(*each) for each in zip(q, v, strict=True)]),
+        potential=np.array([leg.potential_energy(each) for each in q]),
+        stored=np.zeros(len(q)),
+        joint_loss=loss[:, 0],
+        normal_loss=loss[:, 1],
+        tangential_loss=loss[:, 2],
+        weight=leg.weight,
+        points=names,
+        changes=changes,
+    )

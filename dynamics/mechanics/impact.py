@@ -1,0 +1,137 @@
+"""Free impact of a mass on a contact law: what restitution the law really returns.
+
+A mass m meets the contact at the speed v and no other force acts, m δ̈ = -F(δ, δ̇, v). The contact
+ends when the indentation is zero or, before that, when the force is: surfaces do not pull. The
+equation is integrated in δ/L and δ̇/v, with L the largest indentation of the elastic part alone,
+so that the tolerance means the same for every mass, stiffness and speed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.integrate import solve_ivp
+
+from dynamics.simulator.equations import SimulationError
+from foundation.checks import FloatArray, check_number
+from foundation.contact_laws import ContactLaw
+from foundation.errors import InputError
+
+#: Pull, as a part of the largest elastic force, that is a sign of separation and not rounding.
+_PULL = 1e-10
+#: Times L/v within which a contact is expected to end.
+_LONGEST = 1e6
+
+
+@dataclass(frozen=True)
+class Impact:
+    """Outcome of one impact.
+
+    Parameters
+    ----------
+    restitution : float
+        Speed of separation over speed of approach, e [-].
+    duration : float
+        From the first touch to the separation [s].
+    largest_indentation : float
+        At the turn [m].
+    energy_loss : float
+        Kinetic energy lost, m v² (1 - e²) / 2 [J].
+    """
+
+    restitution: float
+    duration: float
+    largest_indentation: float
+    energy_loss: float
+
+
+def coefficient_of_restitution(
+    law: ContactLaw, mass: float, speed: float, *, rtol: float = 1e-10
+) -> Impact:
+    """Return the outcome of a free impact on a law.
+
+    Parameters
+    ----------
+    law : ContactLaw
+        The contact.
+    mass : float
+        m [kg], > 0; 1/m = 1/m₁ + 1/m₂ of two free bodies.
+    speed : float
+        v of approach [m/s], > 0.
+    rtol : float
+        Relative tolerance of the integration, 1e-13 to 1e-3.
+
+    Returns
+    -------
+    Impact
+
+    Raises
+    ------
+    InputError
+        If an argument is out of its range.
+    SimulationError
+        If the integration fails or the contact does not end within 1e6 L/v, as it may not where
+        the restitution is below 1e-6.
+    """
+    if not isinstance(law, ContactLaw):
+        raise InputError(f"law: expected a ContactLaw, found {law!r}")
+    m = check_number("mass", mass, above=0.0, unit="kg")
+    v = check_number("speed", speed, above=0.0, unit="m/s")
+    tolerance = check_number("rtol", rtol, at_least=1e-13, at_most=1e-3)
+    power = law.exponent + 1.0
+    length = float((power * m * v**2 / (2.0 * law.stiffness)) ** (1.0 / power))
+
+    def force(state: FloatArray) -> float:
+        """Return F L / (m v²) at (δ/L, δ̇/v)."""
+        if not np.isfinite(state).all():
+            raise SimulationError(f"impact on {law}: too much damping for the integrator")
+        bonded = law.bonded_force(length * state[0], v * state[1], v)
+        return float(bonded) * length / (m * v**2)
+
+    # The turn parts the two phases, since a law may change its branch there; the second starts just
+    # beyond it, on the branch of retreat.
+    turn_time, turn = _integrate(force, np.array([0.0, 1.0]), [_turn], tolerance)
+    start = np.array([turn[0], -np.finfo(np.float64).tiny])
+    events = [_closed, lambda time, state: force(state) + _PULL]
+    return_time, end = _integrate(force, start, events, tolerance)
+    restitution = max(float(-end[1]), 0.0)  # an error of the integration may leave it below
+    return Impact(
+        restitution,
+        (turn_time + return_time) * length / v,
+        float(turn[0]) * length,
+        0.5 * m * v**2 * (1.0 - restitution**2),
+    )
+
+
+def _turn(time: float, state: FloatArray) -> float:
+    return float(state[1])
+
+
+def _closed(time: float, state: FloatArray) -> float:
+    return float(state[0])
+
+
+def _integrate(
+    force: Callable[[FloatArray], float],
+    start: FloatArray,
+    events: list[Callable[[float, FloatArray], float]],
+    rtol: float,
+) -> tuple[float, FloatArray]:
+    """Return time and state (2,) at the first event that falls through zero."""
+    for event in events:
+        event.terminal, event.direction = True, -1.0  # type: ignore[attr-defined]
+    with np.errstate(over="ignore", invalid="ignore"):
+        solution = solve_ivp(
+            lambda time, state: (state[1], -force(state)),
+            (0.0, _LONGEST),
+            start,
+            method="DOP853",
+            events=events,
+            rtol=rtol,
+            atol=1e-2 * rtol,
+        )
+    if solution.status != 1:
+        raise SimulationError(f"the contact did not end: {solution.message}")
+    return float(solution.t[-1]), solution.y[:, -1]

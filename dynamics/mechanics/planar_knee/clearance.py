@@ -1,0 +1,61 @@
+"""Revolute joint with clearance: the planar knee as a journal in a socket.
+
+The journal, a circle fixed to the femur, lies in a larger circular socket of the tibia. With the
+eccentricity e = socket's centre - journal's centre and the clearance c, the difference of the
+radii, the gap is c - |e|, and the journal touches the wall on the side of -e (Flores & Ambrósio
+2004, Comput Struct 82:1359-1369). At e = 0 the direction is undefined and the gap is c.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from dynamics.mechanics.planar_knee.contact_point import Angles, ContactPoint, Place
+from foundation.checks import FloatArray, check_array, check_number, frozen
+
+
+@dataclass(frozen=True, eq=False)
+class ClearanceJoint:
+    """Journal of the femur in a socket of the tibia.
+
+    Parameters
+    ----------
+    journal_radius : float
+        [m], > 0.
+    clearance : float
+        Radius of the socket minus that of the journal [m], > 0.
+    socket_centre : (2,) float64
+        In the frame of the tibia's centre of mass [m].
+    journal_centre : (2,) float64
+        In the frame of the femur [m].
+
+    Raises
+    ------
+    InputError
+        If a value is not finite or out of its range.
+    """
+
+    journal_radius: float
+    clearance: float
+    socket_centre: FloatArray
+    journal_centre: FloatArray = (0.0, 0.0)  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        check_number("journal_radius", self.journal_radius, above=0.0, unit="m")
+        check_number("clearance", self.clearance, above=0.0, unit="m")
+        for name in ("socket_centre", "journal_centre"):
+            object.__setattr__(self, name, frozen(check_array(name, getattr(self, name), (2,))))
+
+    def contact(self, place: Place, start: Angles | None = None) -> ContactPoint:
+        """Return the contact point for the tibia at (x, y, φ) [m, m, rad]; no start is needed."""
+        c, s = math.cos(place[2]), math.sin(place[2])
+        x, y = self.socket_centre.tolist()
+        e_x = place[0] + c * x - s * y - self.journal_centre[0]
+        e_y = place[1] + s * x + c * y - self.journal_centre[1]
+        offset = math.hypot(e_x, e_y)
+        normal = np.array([-e_x, -e_y]) / offset if offset > 0.0 else np.array([1.0, 0.0])
+        point = self.journal_centre + self.journal_radius * normal
+        return ContactPoint(self.clearance - offset, point, normal)

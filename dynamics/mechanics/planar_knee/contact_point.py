@@ -1,0 +1,234 @@
+"""Contact points of two profiles: the two places where they share a normal.
+
+The tibia stands at (x, y, φ) in the frame of the femur, which is fixed and global. With the
+points P, unit tangents t and outward normals n of femur (f) and tibia (t), and d = P_t - P_f, the
+distance vector lies on both normals where
+
+    n_f × n_t = 0   and   d · t_f = 0,   with n_f · n_t < 0.
+
+This pair, in place of d · t_f = d · t_t = 0, is regular at the touch, d = 0. Newton's method on
+the two angles has the analytic Jacobian (d t/ds = -κ n), in arc lengths s at the solution
+
+    [ κ_f                -κ_t ]
+    [ -1 - κ_f gap       -1   ],     determinant -(κ_f + κ_t + κ_f κ_t gap),
+
+gap = d · n_f. The separation has a minimum there if the bracket is positive; the far side of two
+bodies has a common normal too, but a negative bracket. The gap is negative in penetration. By the
+two conditions its derivative by the position of the tibia is n_f at the contact point, so that a
+law F(-gap) has a potential.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from scipy.ndimage import minimum_filter
+
+from dynamics.mechanics.planar_knee.profiles import PolarProfile
+from dynamics.simulator.equations import SimulationError
+from foundation.checks import FloatArray, check_array
+
+#: Both conditions, the second over the scale of the femur, count as met below this.
+TOLERANCE = 1e-12
+_ITERATIONS = 40
+_LARGEST_STEP = 0.3
+_HALVINGS = 6
+#: Samples of either profile, and most starts, of the search without a start.
+_GRID = 181
+_STARTS = 16
+
+Angles = tuple[float, float]
+Place = tuple[float, float, float]
+
+
+@dataclass(frozen=True, eq=False)
+class ContactPoint:
+    """Where two bodies touch, or are closest.
+
+    Parameters
+    ----------
+    gap : float
+        Distance along the normal [m]; minus the indentation where they overlap.
+    point : (2,) float64
+        On the femur, global frame [m].
+    normal : (2,) float64
+        Outward normal of the femur, global frame.
+    angles : (float, float), optional
+        θ on femur and tibia [rad], start of the next search.
+    """
+
+    gap: float
+    point: FloatArray
+    normal: FloatArray
+    angles: Angles | None = None
+
+
+class ContactGeometry(Protocol):
+    """What `dynamics.mechanics.planar_knee.knee` asks of the geometry of a joint."""
+
+    def contact(self, place: Place, start: Angles | None = None) -> ContactPoint:
+        """Return where the bodies touch, for the tibia at (x, y, φ) [m, m, rad]."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class ProfileContact:
+    """Free contact of two profiles.
+
+    Parameters
+    ----------
+    femur : PolarProfile
+        In the fixed frame.
+    tibia : PolarProfile
+        In the frame of the tibia's centre of mass.
+    """
+
+    femur: PolarProfile
+    tibia: PolarProfile
+
+    def contact(self, place: Place, start: Angles | None = None) -> ContactPoint:
+        """Return the contact point.
+
+        Parameters
+        ----------
+        place : (float, float, float)
+            Tibia's origin (x, y) [m] and angle φ [rad].
+        start : (float, float), optional
+            Angles of the previous step. With them the contact is followed; without, or where that
+            fails, all common normals are sought and that of the least gap is taken. Where
+            profiles are concave there may be several contacts: only one is returned.
+
+        Raises
+        ------
+        SimulationError
+            If the profiles have no common normal, as beyond the end of an open one.
+        """
+        if start is not None:
+            found = _newton(self.femur, self.tibia, place, start)
+            if found is not None:
+                return found
+        found = _search(self.femur, self.tibia, place)
+        if found is None:
+            x, y, angle = check_array("place", place, (3,))
+            raise SimulationError(
+                f"femur and tibia at ({x:g} m, {y:g} m, {angle:g} rad): expected a common normal "
+                "of the profiles, found none; an open profile may end too early"
+            )
+        return found
+
+
+def _newton(
+    femur: PolarProfile, tibia: PolarProfile, place: Place, start: Angles
+) -> ContactPoint | None:
+    """Return the contact point that Newton's method with step halving reaches, if any."""
+    scale = float(femur.radius[0])
+    angles = start
+    if not (femur.contains(angles[0]) and tibia.contains(angles[1])):
+        return None
+    now = _conditions(femur, tibia, place, angles)
+    for _ in range(_ITERATIONS):
+        size = now.size(scale)
+        if size < TOLERANCE:
+            if not now.least:
+                return None
+            wrapped = femur.wrapped(angles[0]), tibia.wrapped(angles[1])
+            return ContactPoint(now.gap, np.array(now.point), np.array(now.normal), wrapped)
+        step = _step(now)
+        if step is None:
+            return None
+        for _ in range(_HALVINGS):
+            tried = angles[0] + step[0], angles[1] + step[1]
+            if femur.contains(tried[0]) and tibia.contains(tried[1]):
+                now = _conditions(femur, tibia, place, tried)
+                if now.size(scale) < size:
+                    break
+            step = 0.5 * step[0], 0.5 * step[1]
+        else:
+            return None
+        angles = tried
+    return None
+
+
+class _Conditions(NamedTuple):
+    """Both conditions at two angles."""
+
+    across: float
+    along: float
+    #: Row by row, by the angles on femur and tibia.
+    jacobian: tuple[float, float, float, float]
+    point: tuple[float, float]
+    normal: tuple[float, float]
+    gap: float
+    #: Whether the separation is least there, where both conditions are met.
+    least: bool
+
+    def size(self, scale: float) -> float:
+        return math.hypot(self.across, self.along / scale)
+
+
+def _conditions(
+    femur: PolarProfile, tibia: PolarProfile, place: Place, angles: Angles
+) -> _Conditions:
+    f_x, f_y, ft_x, ft_y, f_curve, f_speed = femur.frame(angles[0])
+    x, y, u_x, u_y, t_curve, t_speed = tibia.frame(angles[1])
+    c, s = math.cos(place[2]), math.sin(place[2])
+    d_x, d_y = place[0] + c * x - s * y - f_x, place[1] + s * x + c * y - f_y
+    tt_x, tt_y = c * u_x - s * u_y, s * u_x + c * u_y
+    # The cross product of the normals is that of the tangents, and so is the scalar product.
+    across = ft_x * tt_y - ft_y * tt_x
+    cosine = ft_x * tt_x + ft_y * tt_y
+    along = d_x * ft_x + d_y * ft_y
+    gap = d_x * ft_y - d_y * ft_x
+    jacobian = (
+        -f_curve * cosine * f_speed,
+        t_curve * cosine * t_speed,
+        -(1.0 + f_curve * gap) * f_speed,
+        cosine * t_speed,
+    )
+    least = cosine < 0.0 and f_curve + t_curve + f_curve * t_curve * gap > 0.0
+    return _Conditions(across, along, jacobian, (f_x, f_y), (ft_y, -ft_x), gap, least)
+
+
+def _step(now: _Conditions) -> tuple[float, float] | None:
+    """Return the Newton step of the two angles, shortened to the largest allowed."""
+    a, b, c, d = now.jacobian
+    determinant = a * d - b * c
+    if determinant == 0.0:
+        return None
+    femur = (b * now.along - d * now.across) / determinant
+    tibia = (c * now.across - a * now.along) / determinant
+    longest = max(abs(femur), abs(tibia))
+    factor = min(1.0, _LARGEST_STEP / longest) if longest > 0.0 else 1.0
+    return factor * femur, factor * tibia
+
+
+def _search(femur: PolarProfile, tibia: PolarProfile, place: Place) -> ContactPoint | None:
+    """Return the contact of the least gap, by Newton's method from the best of a grid of starts."""
+    f_angles, t_angles = _grid(femur), _grid(tibia)
+    f_points, f_normals, _ = femur.frames(f_angles)
+    t_points, t_normals, _ = tibia.frames(t_angles)
+    c, s = math.cos(place[2]), math.sin(place[2])
+    turn = np.array([[c, -s], [s, c]])
+    t_points, t_normals = t_points @ turn.T + np.array(place[:2]), t_normals @ turn.T
+    tangents = np.column_stack((-f_normals[:, 1], f_normals[:, 0]))
+    along = (tangents @ t_points.T - (tangents * f_points).sum(axis=1)[:, None]) / femur.radius[0]
+    # Minus one where the normals are opposed.
+    cosine = f_normals @ t_normals.T
+    miss = along**2 + 2.0 * (1.0 + cosine)
+    least = (miss == minimum_filter(miss, 3, mode="nearest")) & (cosine < 0.0)
+    rows, columns = np.nonzero(least)
+    order = np.argsort(miss[rows, columns], kind="stable")[:_STARTS]
+    found = [
+        _newton(femur, tibia, place, (float(f_angles[i]), float(t_angles[j])))
+        for i, j in zip(rows[order], columns[order], strict=True)
+    ]
+    return min((each for each in found if each is not None), key=lambda e: e.gap, default=None)
+
+
+def _grid(profile: PolarProfile) -> FloatArray:
+    low = profile.angle[0]
+    high = low + 2.0 * np.pi if profile.closed else profile.angle[-1]
+    return np.linspace(low, high, _GRID, endpoint=not profile.closed)

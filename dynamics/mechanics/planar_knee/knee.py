@@ -1,0 +1,214 @@
+"""Planar knee after Machado et al. (2010): a tibia with three degrees of freedom, a fixed femur.
+
+The femur's frame is the global one: x anterior, y superior. The tibia's frame has its origin in
+the centre of mass, ξ along the shaft towards the knee and η posterior where the shaft is upright;
+φ is the angle of ξ from x, so that the knee is straight at φ = 90°. Newton-Euler, with the contact
+force F >= 0 along the outward normal n of the femur at the contact point P,
+
+    m a = m g + Σ ligaments + F n + pull,     I φ'' = Σ r × f,
+
+indentation δ = -gap and its rate δ̇ = -n · v_P, v_P being the velocity of the tibia at P. The pull
+A exp(-4.73 (t/td)²) sin(π t/td) acts at the centre of mass and stands for the extensor muscles. Its
+direction is an assumption of ours: anterior, along the global x.
+
+No friction. Only the contact's damping loses energy, F δ̇ - dU/dt.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from scipy.constants import g as STANDARD_GRAVITY
+
+from dynamics.mechanics.planar_knee.contact_point import (
+    Angles,
+    ContactGeometry,
+    ContactPoint,
+    Place,
+)
+from dynamics.mechanics.planar_knee.ligaments import PlanarLigament
+from foundation.checks import FloatArray, check_array, check_number, frozen
+from foundation.contact_laws import ContactLaw
+from foundation.errors import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class Pull:
+    """Exponentially decaying sine A exp(-4.73 (t/td)²) sin(π t/td) at the centre of mass.
+
+    Parameters
+    ----------
+    amplitude : float
+        A [N]; the largest force is 0.532 A, at t = 0.278 td.
+    duration : float
+        td [s], > 0. The formula goes on beyond it, at less than 0.11 % of A.
+    direction : (2,) float64
+        In the global frame; only its direction counts.
+
+    Raises
+    ------
+    InputError
+        If a value is not finite or out of its range.
+    """
+
+    amplitude: float
+    duration: float = 0.05
+    direction: FloatArray = (1.0, 0.0)  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        check_number("pull amplitude", self.amplitude, unit="N")
+        check_number("pull duration", self.duration, above=0.0, unit="s")
+        direction = check_array("pull direction", self.direction, (2,))
+        length = math.hypot(*direction)
+        if length == 0.0:
+            raise InputError("pull direction: expected another vector than zero, found (0, 0)")
+        object.__setattr__(self, "direction", frozen(direction / length))
+
+    def magnitude(self, time: float) -> float:
+        """Return the force [N] at a time [s], along the direction; zero before t = 0."""
+        if time <= 0.0:
+            return 0.0
+        s = time / self.duration
+        return self.amplitude * math.exp(-4.73 * s * s) * math.sin(math.pi * s)
+
+
+class ContactState(NamedTuple):
+    """Contact at one instant."""
+
+    point: ContactPoint
+    #: δ [m], negative where the bodies are apart.
+    indentation: float
+    #: dδ/dt [m/s].
+    rate: float
+
+
+class Loads(NamedTuple):
+    """Sum of the loads on the tibia at one instant, and powers."""
+
+    #: [N, N, N m], the moment about the centre of mass.
+    force: tuple[float, float, float]
+    #: Of the pull [W].
+    pull_power: float
+    #: Lost in the contact [W], >= 0.
+    loss_power: float
+    #: F [N].
+    contact_force: float
+
+
+@dataclass(frozen=True, eq=False)
+class PlanarKnee:
+    """Tibia, its contact with the femur, its ligaments and its loads.
+
+    Parameters
+    ----------
+    mass, inertia : float
+        Of the tibia [kg, kg m²], > 0; the inertia is that about the centre of mass.
+    geometry : ContactGeometry
+        `ProfileContact` or `ClearanceJoint`.
+    law : ContactLaw
+        Contact force over the indentation.
+    ligaments : tuple of PlanarLigament
+        Possibly none.
+    pull : Pull, optional
+        External force at the centre of mass.
+    gravity : float
+        Acceleration [m/s²] along -y, >= 0.
+    least_impact_rate : float
+        Lower limit of the rate at the start of a contact that the law is given [m/s], > 0. Laws of
+        the Hunt-Crossley family divide by it: a contact that starts without speed has no
+        restitution, and their damping would be infinite.
+
+    Raises
+    ------
+    InputError
+        If a value is not finite or out of its range, law or pull is of another type, or two
+        ligaments have one name.
+    """
+
+    mass: float
+    inertia: float
+    geometry: ContactGeometry
+    law: ContactLaw
+    ligaments: tuple[PlanarLigament, ...] = ()
+    pull: Pull | None = None
+    gravity: float = STANDARD_GRAVITY
+    least_impact_rate: float = 0.01
+
+    def __post_init__(self) -> None:
+        check_number("mass", self.mass, above=0.0, unit="kg")
+        check_number("inertia", self.inertia, above=0.0, unit="kg m²")
+        check_number("gravity", self.gravity, at_least=0.0, unit="m/s²")
+        if not isinstance(self.law, ContactLaw):
+            raise InputError(f"law: expected a ContactLaw, found {self.law!r}")
+        if not isinstance(self.pull, Pull | None):
+            raise InputError(f"pull: expected a Pull or None, found {self.pull!r}")
+        check_number("least_impact_rate", self.least_impact_rate, above=0.0, unit="m/s")
+        object.__setattr__(self, "ligaments", tuple(self.ligaments))
+        names = [each.name for each in self.ligaments]
+        if len(set(names)) < len(names):
+            raise InputError(f"ligaments: expected unique names, found {', '.join(names)}")
+
+    def contact_state(self, state: FloatArray, start: Angles | None = None) -> ContactState:
+        """Return the contact for a state (x, y, φ, v_x, v_y, ω) [m, rad, s]."""
+        x, y, angle, v_x, v_y, spin = state[:6].tolist()
+        point = self.geometry.contact((x, y, angle), start)
+        p_x, p_y = point.point.tolist()
+        n_x, n_y = point.normal.tolist()
+        rate = -n_x * (v_x - spin * (p_y - y)) - n_y * (v_y + spin * (p_x - x))
+        return ContactState(point, -point.gap, rate)
+
+    def loads(
+        self, time: float, state: FloatArray, contact: ContactState, impact_rate: float
+    ) -> Loads:
+        """Return the loads on the tibia.
+
+        Parameters
+        ----------
+        time : float
+            [s].
+        state : (6,) float64
+            (x, y, φ, v_x, v_y, ω) [m, rad, s].
+        contact : ContactState
+            Of that state.
+        impact_rate : float
+            dδ/dt at the start of the present contact [m/s].
+        """
+        x, y, angle, v_x, v_y, _ = state[:6].tolist()
+        f_x, f_y, moment = 0.0, -self.mass * self.gravity, 0.0
+        for ligament in self.ligaments:
+            load = ligament.load((x, y, angle))
+            f_x, f_y, moment = f_x + load[0], f_y + load[1], moment + load[2]
+        power = 0.0
+        if self.pull is not None:
+            pull = self.pull.magnitude(time)
+            u_x, u_y = self.pull.direction.tolist()
+            f_x, f_y, power = f_x + pull * u_x, f_y + pull * u_y, pull * (v_x * u_x + v_y * u_y)
+        force = loss = 0.0
+        depth = contact.indentation
+        if depth > 0.0:
+            started = max(impact_rate, self.least_impact_rate)
+            force = float(self.law.force(depth, contact.rate, started))
+            loss = (force - self.law.stiffness * depth**self.law.exponent) * contact.rate
+            n_x, n_y = contact.point.normal.tolist()
+            p_x, p_y = contact.point.point.tolist()
+            f_x, f_y = f_x + force * n_x, f_y + force * n_y
+            moment += force * ((p_x - x) * n_y - (p_y - y) * n_x)
+        return Loads((f_x, f_y, moment), power, loss, force)
+
+    def energies(self, state: FloatArray, indentation: float) -> tuple[float, float, float, float]:
+        """Return kinetic, gravitational (y = 0 is the zero), ligament and contact energy [J]."""
+        x, y, angle, v_x, v_y, spin = state[:6].tolist()
+        place: Place = (x, y, angle)
+        return (
+            0.5 * self.mass * (v_x * v_x + v_y * v_y) + 0.5 * self.inertia * spin * spin,
+            self.mass * self.gravity * y,
+            sum(each.energy(each.length(place)) for each in self.ligaments),
+            float(self.law.energy(indentation)),
+        )
+
+    def ligament_lengths(self, place: Place) -> FloatArray:
+        """Return the length of every ligament [m] for the tibia at (x, y, φ) [m, m, rad]."""
+        return np.array([each.length(place) for each in self.ligaments])

@@ -1,0 +1,142 @@
+"""The planar knee of Machado et al. (2010, Nonlinear Dyn 60:459-478), with its data.
+
+The data are those of `tables/`. Known of the paper here are these and its findings; the equations
+are derived from first principles, and what the data leave open is ours:
+
+- The femur's frame is aligned with the global one. The printed rest lengths follow from the
+  printed attachments only so, within 0.05 mm; the ligaments are then just taut at the start.
+- The centre of the femoral circle is the origin of the femur's frame, and the plane of the tibia
+  is perpendicular to its ξ axis at `PLANE_DISTANCE`, chosen so that the cartilages all but touch
+  at the start (gap 0.06 mm). Its ends are 82 mm from the ξ axis, far beyond the bone.
+- The pull is anterior, along the global x. Directions posterior or down the shaft unload the
+  cruciates from 50 to 150 N, against the paper.
+- The tibia starts at rest. It is not in equilibrium there: only its weight acts.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+
+from dynamics.csv_table import read_rows
+from dynamics.mechanics.planar_knee.clearance import ClearanceJoint
+from dynamics.mechanics.planar_knee.contact_point import ContactGeometry, ProfileContact
+from dynamics.mechanics.planar_knee.knee import PlanarKnee, Pull
+from dynamics.mechanics.planar_knee.ligaments import PlanarLigament
+from dynamics.mechanics.planar_knee.profiles import PolarProfile
+from foundation.checks import FloatArray, check_in
+from foundation.contact_laws import ContactLaw, HertzLaw, LankaraniNikraveshLaw, sphere_stiffness
+
+_TABLES = Path(__file__).with_name("tables")
+#: From the tibia's centre of mass to the plane of its cartilage, along ξ [m].
+PLANE_DISTANCE = 0.2255
+_HALF_ANGLE = math.radians(20.0)
+#: Laws by name.
+MACHADO_LAWS = ("hertz", "lankarani-nikravesh")
+
+
+def machado_data() -> dict[str, float]:
+    """Return the tibia's and the cartilage's data by name, with units in the names."""
+    (_, header), (_, row) = read_rows(_TABLES / "machado2010_tibia.csv")
+    return dict(zip(header, map(float, row), strict=True))
+
+
+def machado_ligaments() -> tuple[PlanarLigament, ...]:
+    """Return MCL, LCL, ACL and PCL."""
+    rows = read_rows(_TABLES / "machado2010_ligaments.csv")[1:]
+    values = [(cells[0], np.array(cells[1:], dtype=np.float64)) for _, cells in rows]
+    return tuple(
+        PlanarLigament(name, v[0:2], v[2:4], float(v[4]), float(v[5])) for name, v in values
+    )
+
+
+def machado_state() -> FloatArray:
+    """Return the initial state (x, y, φ, 0, 0, 0) [m, rad, s], (6,)."""
+    data = machado_data()
+    angle = math.radians(data["angle_deg"])
+    return np.array([data["centre_x_m"], data["centre_y_m"], angle, 0.0, 0.0, 0.0])
+
+
+def machado_knee(
+    pull: float = 50.0, law: str = "lankarani-nikravesh", kind: str = "cubic"
+) -> PlanarKnee:
+    """Return the knee with free contact of femur and tibia.
+
+    Parameters
+    ----------
+    pull : float
+        Amplitude of the pull [N]: 50 or 150 in the paper.
+    law : {"hertz", "lankarani-nikravesh"}
+        Contact law, with the stiffness of a sphere on a plane.
+    kind : {"cubic", "akima", "pchip"}
+        Splines of the profiles.
+
+    Raises
+    ------
+    InputError
+        If an argument is unknown or not finite.
+    """
+    radius = machado_data()["femur_radius_m"]
+    femur = PolarProfile.circle(radius, kind=kind)
+    tibia = PolarProfile.line(PLANE_DISTANCE, _HALF_ANGLE, kind=kind)
+    contact = ProfileContact(femur, tibia)
+    return _knee(pull, _law(law, radius, None), contact, machado_ligaments())
+
+
+def machado_clearance_knee(
+    clearance: float = 1e-3,
+    pull: float = 50.0,
+    law: str = "lankarani-nikravesh",
+    *,
+    ligaments: bool = False,
+) -> PlanarKnee:
+    """Return the knee with a revolute joint with clearance in place of contact and ligaments.
+
+    The femoral circle is the journal. Its socket in the tibia is concentric with it at the start;
+    the law has the stiffness of a sphere in that spherical socket. Tibia and pull are those of
+    the free knee.
+
+    Parameters
+    ----------
+    clearance : float
+        Radius of the socket minus that of the journal [m], > 0.
+    pull, law
+        As of `machado_knee`.
+    ligaments : bool
+        Whether they stay. They do not let the knee turn about the circle's centre: the anterior
+        cruciate then stops the extension after some 10°.
+
+    Raises
+    ------
+    InputError
+        If an argument is unknown, not finite or out of its range.
+    """
+    radius = machado_data()["femur_radius_m"]
+    x, y, angle = machado_state()[:3]
+    c, s = math.cos(angle), math.sin(angle)
+    joint = ClearanceJoint(radius, clearance, np.array([-c * x - s * y, s * x - c * y]))
+    bundles = machado_ligaments() if ligaments else ()
+    return _knee(pull, _law(law, radius, -(radius + clearance)), joint, bundles)
+
+
+def _law(law: str, femur: float, tibia: float | None) -> ContactLaw:
+    check_in("law", law, MACHADO_LAWS)
+    data = machado_data()
+    cartilage = data["youngs_modulus_Pa"], data["poisson_ratio"]
+    stiffness = sphere_stiffness(femur, tibia, *cartilage, *cartilage)
+    if law == "hertz":
+        return HertzLaw(stiffness)
+    return LankaraniNikraveshLaw(stiffness, data["restitution"])
+
+
+def _knee(
+    pull: float,
+    law: ContactLaw,
+    geometry: ContactGeometry,
+    ligaments: tuple[PlanarLigament, ...],
+) -> PlanarKnee:
+    data = machado_data()
+    mass, inertia = data["mass_kg"], data["inertia_kg_m2"]
+    return PlanarKnee(mass, inertia, geometry, law, ligaments, Pull(pull))

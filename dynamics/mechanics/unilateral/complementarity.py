@@ -1,0 +1,172 @@
+"""Linear complementarity problems: Y = A X + B, Y >= 0, X >= 0, Yᵀ X = 0.
+
+Every contact, cable or muscle that acts one way adds a row: either its force is zero or its gap.
+
+The fast rule switches one row at a time, the one with the most negative free term, until none is
+negative (Kolesnikov 2004). For a K-matrix (off-diagonal elements not positive, a P-matrix) X grows
+with every exclusion, hence no row is chosen twice (Chandrasekaran 1970, Opsearch 7:263-268;
+Cottle, Pang & Stone 1992, The Linear Complementarity Problem, chapter 4). It is not so for
+every positive-definite A, as Kolesnikov has it: with
+
+    A = [[1, -1, 0], [-1, 2, 1], [0, 1, 2]],  B = [-3, -3, -4]
+
+it takes the rows 2, 0, 1 and 2 again, and with
+
+    A = [[1, -4, 1, 5], [-4, 20, 2, -16], [1, 2, 15, 13], [5, -16, 13, 30]],  B = [-2, 12, 14, -3]
+
+it runs in a circle, 3, 0, 1, 3, 0, 1 and so on (both matrices are positive definite; rows from 0).
+So the rule is watched. Once n exclusions have not brought the number of negative rows below its
+least so far, which needs a row chosen twice, the negative row of least index is taken until the
+number falls (Kostreva 1978, Linear Algebra Appl 21:207-215; Júdice & Pires 1994, Computers Ops
+Res 21:587-596; there whole blocks are switched where here it is one row). The least index alone
+ends for every P-matrix, whatever the start (Murty 1974, Opsearch 11:123-130), and the number can
+fall n times at most: therefore the whole ends. For matrices that are not P-matrices, where a pivot
+may be zero, Lemke's method follows (`dynamics.mechanics.unilateral.lemke`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dynamics.mechanics.unilateral.exclusion import Gauss, Jordan, Noise, PivotError, State
+from dynamics.mechanics.unilateral.lemke import lemke
+from foundation.checks import FloatArray, check_array, check_in, frozen
+
+#: Which of the negative rows is switched.
+RULES = ("most_negative", "least_index")
+#: How free terms are found: the whole tableau, or the active subsystem.
+ELIMINATIONS = ("gauss", "jordan")
+
+
+class ComplementarityError(RuntimeError):
+    """No solution was found: there is none, or the matrix is outside what the methods solve."""
+
+
+@dataclass(frozen=True, eq=False)
+class Complementarity:
+    """A solution of Y = A X + B, Y >= 0, X >= 0, Yᵀ X = 0.
+
+    Attributes
+    ----------
+    x, y : (n,) float64
+        The two sides, >= 0, one of each pair exactly zero.
+    active : (n,) bool
+        Rows whose x is basic, those with y = 0.
+    exclusions : tuple of int
+        Rows in the order in which they were switched.
+    safeguarded : bool
+        Whether the fast rule did not do and the least index was used.
+    by_lemke : bool
+        Whether switching met a pivot that is not positive, and Lemke's method gave the solution.
+    """
+
+    x: FloatArray
+    y: FloatArray
+    active: NDArray[np.bool_]
+    exclusions: tuple[int, ...]
+    safeguarded: bool
+    by_lemke: bool
+
+    @property
+    def repeated(self) -> bool:
+        """Whether a row was chosen twice."""
+        return len(set(self.exclusions)) < len(self.exclusions)
+
+
+def solve_complementarity(
+    matrix: ArrayLike,
+    constant: ArrayLike,
+    *,
+    rule: str = "most_negative",
+    elimination: str = "gauss",
+) -> Complementarity:
+    """Solve Y = A X + B, Y >= 0, X >= 0, Yᵀ X = 0.
+
+    Parameters
+    ----------
+    matrix : (n, n) float64
+        A. For a P-matrix (all principal minors positive, every positive-definite one) there is
+        one solution and it is found; for a positive-semidefinite one a solution if there is any.
+    constant : (n,) float64
+        B.
+    rule : {"most_negative", "least_index"}
+        Which row to switch: the fast rule with its safeguard, or the least index from the start.
+    elimination : {"gauss", "jordan"}
+        Solve the active subsystem, or transform the whole tableau. Both switch the same rows.
+
+    Raises
+    ------
+    InputError
+        If an argument is not as described.
+    ComplementarityError
+        If no solution was found.
+    """
+    b = check_array("constant", constant, (None,))
+    a = check_array("matrix", matrix, (b.size, b.size))
+    check_in("rule", rule, RULES)
+    check_in("elimination", elimination, ELIMINATIONS)
+    noise = Noise(a, b)
+    exclusions: list[int] = []
+    safeguarded = by_lemke = False
+    try:
+        state: State = Jordan(a, b) if elimination == "jordan" else Gauss(a, b, noise)
+        safeguarded = _switch(noise, state, rule, exclusions)
+        if elimination == "jordan":
+            # What rounding has hidden in the tableau shows in the subsystem, and is put right.
+            state = Gauss(a, b, noise, state.active)
+            safeguarded |= _switch(noise, state, rule, exclusions)
+        active, free = state.active, state.free
+    except PivotError:
+        by_lemke = True
+        active, free = _by_lemke(a, b, noise)
+    # What is within rounding of zero is zero.
+    value = np.where(free > noise.limits(active, free), free, 0.0)
+    x, y = frozen(np.where(active, value, 0.0)), frozen(np.where(active, 0.0, value))
+    return Complementarity(x, y, frozen(active), tuple(exclusions), safeguarded, by_lemke)
+
+
+def _switch(noise: Noise, state: State, rule: str, exclusions: list[int]) -> bool:
+    """Switch until no row is negative; return whether the safeguard was needed."""
+    n = state.free.size
+    least, patience = n + 1, n
+    seen: set[bytes] = set()
+    safeguarded = False
+    while True:
+        negative = np.flatnonzero(state.free < -noise.limits(state.active, state.free))
+        if negative.size == 0:
+            return safeguarded
+        if negative.size < least:
+            least, patience = negative.size, n
+            seen.clear()
+        if rule == "most_negative" and patience > 0:
+            patience -= 1
+            row = int(negative[np.argmin(state.free[negative])])
+        else:
+            safeguarded |= rule == "most_negative"
+            row = int(negative[0])
+            # Of a P-matrix the least index meets no state twice.
+            key = state.active.tobytes()
+            if key in seen:
+                raise PivotError("the least index runs in a circle")
+            seen.add(key)
+        state.exclude(row)
+        exclusions.append(row)
+
+
+def _by_lemke(a: FloatArray, b: FloatArray, noise: Noise) -> tuple[NDArray[np.bool_], FloatArray]:
+    active = lemke(a, b)
+    if active is None:
+        raise ComplementarityError(
+            f"no solution of the complementarity problem of {b.size} rows was found: Lemke's "
+            "method ended on a ray (for a positive-semidefinite matrix: there is none)"
+        )
+    try:
+        free = Gauss(a, b, noise, active).free
+    except PivotError as error:
+        raise ComplementarityError(f"Lemke's method ended where {error}") from error
+    if (free < -1e3 * noise.limits(active, free)).any():
+        raise ComplementarityError("Lemke's method lost the solution in rounding")
+    return active, free

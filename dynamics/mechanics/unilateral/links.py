@@ -1,0 +1,225 @@
+"""Motion of masses joined by elastic-viscous links that act one way, with gaps and dry friction.
+
+With generalised coordinates q, M q̈ + C q̇ + K q = Q(t) + Σ (w N + τ T), where every link has
+
+- a gap g = wᵀ q + g0 and a massless tip pressed in by ξ with N = k ξ + c ξ̇; tip and partner keep a
+  distance g + ξ >= 0, N >= 0, N (g + ξ) = 0: the link never pulls, and parts when N is zero, while
+  the tip still comes back;
+- friction T along τ, |T| <= μ N: at the limit against the slip τᵀ q̇, any value below at rest.
+
+Finite differences, all at the end of a step h: q̇ = (q - q') / h, q̈ = (q̇ - q̇') / h, ξ̇ = (ξ - ξ') / h
+(a prime for the start). With H = M + h C + h² K the unknowns of a step solve a linear
+complementarity problem (Kolesnikov 2004; friction as a pair of unilateral rows as in Glocker &
+Pfeiffer 1992, Nonlinear Dynamics 3:245-259),
+
+    g + ξ             = h² wᵀ H⁻¹ (...) + h N / (k h + c) + ...   against  N,
+    h τᵀ q̇ + λ        = h² τᵀ H⁻¹ (...) + λ + ...                 against  T + μ N,
+    μ N - T           = 2 μ N - (T + μ N)                         against  λ,
+
+(...) = (w - μ τ) N + τ (T + μ N) over all links, λ the slip against τ. Without friction the matrix
+is positive definite. The scheme is of first order in h; without a load it never gains energy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.linalg import cho_factor, cho_solve
+
+from dynamics.mechanics.unilateral.complementarity import (
+    ComplementarityError,
+    solve_complementarity,
+)
+from foundation.checks import FloatArray, check_array, check_number, frozen
+from foundation.errors import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class Link:
+    """One link; of coordinates in metres the units are as stated, else the conjugate ones.
+
+    Parameters
+    ----------
+    direction : (n_dof,) float64
+        w: how the gap grows with the coordinates, and the generalised force of N = 1. A buffer
+        between q0 and q1 >= q0 has (-1, 1); a cable, which pulls them together, (1, -1), its slack
+        being the gap.
+    stiffness : float
+        k [N/m], > 0.
+    damping : float
+        c [N s/m], >= 0.
+    gap : float
+        g0, at q = 0 [m].
+    friction : float
+        μ, >= 0.
+    tangent : (n_dof,) float64, optional
+        τ: the slip velocity is τᵀ q̇. Needed with friction.
+    """
+
+    direction: FloatArray
+    stiffness: float
+    damping: float = 0.0
+    gap: float = 0.0
+    friction: float = 0.0
+    tangent: FloatArray | None = None
+
+    def __post_init__(self) -> None:
+        direction = check_array("link: direction", self.direction, (None,))
+        object.__setattr__(self, "direction", frozen(direction))
+        check_number("link: stiffness", self.stiffness, above=0.0, unit="N/m")
+        check_number("link: damping", self.damping, at_least=0.0, unit="N s/m")
+        check_number("link: gap", self.gap)
+        if check_number("link: friction", self.friction, at_least=0.0) > 0.0:
+            if self.tangent is None:
+                raise InputError("link: tangent: expected one where there is friction, found none")
+            tangent = check_array("link: tangent", self.tangent, direction.shape)
+            object.__setattr__(self, "tangent", frozen(tangent))
+
+
+@dataclass(frozen=True, eq=False)
+class LinkMotion:
+    """Motion over n_steps steps.
+
+    Attributes
+    ----------
+    time : (n_steps + 1,) float64
+        [s].
+    position, velocity : (n_steps + 1, n_dof) float64
+        q [m, rad] and q̇.
+    normal, friction : (n_steps, n_links) float64
+        N and T at the end of every step [N].
+    """
+
+    time: FloatArray
+    position: FloatArray
+    velocity: FloatArray
+    normal: FloatArray
+    friction: FloatArray
+
+
+def simulate_links(
+    mass: ArrayLike,
+    links: Sequence[Link],
+    position: ArrayLike,
+    velocity: ArrayLike,
+    *,
+    step: float,
+    n_steps: int,
+    load: ArrayLike | Callable[[float], ArrayLike] | None = None,
+    stiffness: ArrayLike | None = None,
+    damping: ArrayLike | None = None,
+) -> LinkMotion:
+    """Integrate the motion with a fixed step.
+
+    Parameters
+    ----------
+    mass : (n_dof, n_dof) float64
+        M [kg], symmetric and positive definite.
+    links : sequence of Link
+        The unilateral links. Where they overlap at the start, their tips are pressed in.
+    position, velocity : (n_dof,) float64
+        At time zero [m, m/s].
+    step : float
+        h [s], > 0.
+    n_steps : int
+        How many, >= 1.
+    load : (n_dof,) float64, or function of time [s], optional
+        Q [N]; by default none.
+    stiffness, damping : (n_dof, n_dof) float64, optional
+        K [N/m] and C [N s/m] of what acts both ways; by default none.
+
+    Raises
+    ------
+    InputError
+        If an argument is not as described.
+    ComplementarityError
+        If no solution of a step was found; the message has its time.
+    """
+    q = check_array("position", position, (None,))
+    v = check_array("velocity", velocity, q.shape)
+    h = check_number("step", step, above=0.0, unit="s")
+    check_number("n_steps", n_steps, at_least=1)
+    m, k, c = (
+        np.zeros((q.size, q.size)) if value is None else check_array(name, value, (q.size, q.size))
+        for name, value in (("mass", mass), ("stiffness", stiffness), ("damping", damping))
+    )
+    stepper = _Stepper(m, k, c, links, h)
+    force = load if callable(load) else lambda _: np.zeros(q.size) if load is None else load
+    tips = np.maximum(-(stepper.directions @ q + stepper.gaps), 0.0)
+    states, forces = [(q, v)], []
+    for number in range(1, int(n_steps) + 1):
+        at = check_array(f"load at {number * h:g} s", force(number * h), q.shape)
+        try:
+            q, v, tips, normal, tangential = stepper.advance(q, v, tips, at)
+        except ComplementarityError as error:
+            raise ComplementarityError(f"step to {number * h:g} s: {error}") from error
+        states.append((q, v))
+        forces.append((normal, tangential))
+    return LinkMotion(
+        frozen(h * np.arange(len(states))),
+        *(
+            frozen(np.array(each))
+            for each in (*zip(*states, strict=True), *zip(*forces, strict=True))
+        ),
+    )
+
+
+class _Stepper:
+    """What all steps have in common: the complementarity problem's matrix and its parts."""
+
+    def __init__(
+        self, m: FloatArray, k: FloatArray, c: FloatArray, links: Sequence[Link], h: float
+    ) -> None:
+        size = len(m)
+        for link in links:
+            check_array("link: direction", link.direction, (size,))
+        self._h, self._mass, self._stiffness = h, m, k
+        try:
+            np.linalg.cholesky(m)
+            self._factor = cho_factor(m + h * c + h * h * k)
+        except np.linalg.LinAlgError as error:
+            raise InputError(
+                f"mass, damping, stiffness: expected positive definite sums, found {error}"
+            ) from error
+        self.directions = np.array([link.direction for link in links]).reshape(-1, size)
+        self.gaps = np.array([link.gap for link in links])
+        rubbing = [link for link in links if link.friction > 0.0]
+        self._rubs = np.array([link.friction > 0.0 for link in links], dtype=np.bool_)
+        self._tangents = np.array([link.tangent for link in rubbing]).reshape(-1, size)
+        self._friction = np.array([link.friction for link in rubbing])
+        damping = np.array([link.damping for link in links])
+        self._compliance = h / (np.array([link.stiffness for link in links]) * h + damping)
+        self._memory = damping * self._compliance / h
+        self._problem()
+
+    def _problem(self) -> None:
+        h, n, f = self._h, len(self.directions), len(self._tangents)
+        # Row of every rubbing link in the identity of all links: its N, times μ.
+        limit = self._friction[:, None] * np.eye(n)[self._rubs]
+        self._applied = np.vstack([self.directions - limit.T @ self._tangents, self._tangents])
+        self._measured = np.vstack([self.directions, self._tangents])
+        self._response = cho_solve(self._factor, self._applied.T)
+        self._matrix = np.zeros((n + 2 * f, n + 2 * f))
+        self._matrix[: n + f, : n + f] = h * h * self._measured @ self._response
+        self._matrix[:n, :n] += np.diag(self._compliance)
+        self._matrix[n : n + f, n + f :] = np.eye(f)
+        self._matrix[n + f :, :n] = 2.0 * limit
+        self._matrix[n + f :, n : n + f] = -np.eye(f)
+
+    def advance(
+        self, q: FloatArray, v: FloatArray, tips: FloatArray, load: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Return position, velocity, tips, N and T at the end of a step."""
+        h, n, f = self._h, len(self.directions), len(self._tangents)
+        free = cho_solve(self._factor, self._mass @ v + h * (load - self._stiffness @ q))
+        constant = np.zeros(n + 2 * f)
+        constant[: n + f] = h * self._measured @ free
+        constant[:n] += self.directions @ q + self.gaps + self._memory * tips
+        x = solve_complementarity(self._matrix, constant).x
+        v = free + h * self._response @ x[: n + f]
+        normal, tangential = x[:n], np.zeros(n)
+        tangential[self._rubs] = x[n : n + f] - self._friction * normal[self._rubs]
+        return q + h * v, v, self._compliance * normal + self._memory * tips, normal, tangential

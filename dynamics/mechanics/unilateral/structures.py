@@ -1,0 +1,133 @@
+"""Structures whose members pull but never push: cables, ligaments, muscles.
+
+With Q the generalised load that the members must supply, B the balance matrix (generalised force
+of a unit tension of every member), u the displacement of the structure and k the stiffnesses,
+
+    balance        B F = Q,
+    compatibility  e = -Bᵀ u + s,    s >= 0 the slack of a member,
+    stiffness      F = k e >= 0,     F s = 0:
+
+a taut member carries stiffness times elongation, a slack one nothing (Kolesnikov 2004). The forces
+are those of least Σ F² / (2 k) among all F >= 0 with B F = Q, hence unique: members share a load
+by stiffness times lever. With u eliminated, G = B √k and V an orthonormal basis of its rows, this
+is a linear complementarity problem between f = F / √k and σ = s √k,
+
+    f = (I - V Vᵀ) σ + f0,    f0 = G⁺ Q,
+
+whose free terms are the forces of the structure with members that push, too. The projector is
+singular; (1 - ε) V Vᵀ in place of V Vᵀ makes it positive definite, which is to apply the load
+through springs 1/ε times as stiff as the structure. So there always is a solution, at worst with a
+load that the members cannot balance; which of them are taut is taken from it, and their forces
+are solved for without ε.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dynamics.mechanics.unilateral.complementarity import solve_complementarity
+from foundation.checks import FloatArray, check_array, check_number, frozen
+from foundation.errors import InputError
+
+_RANK = 1e-10
+#: ε of the module's docstring.
+_COMPLIANCE = 1e-9
+#: A part of the load beyond this counts as not balanced.
+_BALANCED = 1e-9
+
+
+class InfeasibleLoadError(InputError):
+    """No tension of the members balances the load."""
+
+
+@dataclass(frozen=True, eq=False)
+class Structure:
+    """Forces and displacements of a structure under a load; its units are those of the arguments.
+
+    Attributes
+    ----------
+    forces : (n_members,) float64
+        Tensions [N], >= 0.
+    displacement : (n_dof,) float64
+        Under the external load -Q [m, rad]: what the members have not hindered. Of freedoms that
+        slack members alone hold, one of many possible values.
+    elongations : (n_members,) float64
+        -Bᵀ u [m]; not positive where a member is slack.
+    exclusions : tuple of int
+        Members in the order in which they were cut or joined again.
+    """
+
+    forces: FloatArray
+    displacement: FloatArray
+    elongations: FloatArray
+    exclusions: tuple[int, ...]
+
+    @property
+    def taut(self) -> NDArray[np.bool_]:
+        """Which members pull, (n_members,) bool."""
+        return self.forces > 0.0
+
+
+def solve_structure(balance: ArrayLike, stiffness: ArrayLike, load: ArrayLike) -> Structure:
+    """Return the tensions of a structure of tension-only members under a load.
+
+    Parameters
+    ----------
+    balance : (n_dof, n_members) float64
+        Generalised force of a unit tension of every member: moment arms [m] of joints, direction
+        cosines of nodes. A free node is two or three rows with no load.
+    stiffness : (n_members,) float64
+        Force per elongation [N/m], > 0.
+    load : (n_dof,) float64
+        What the members must supply, balance @ forces = load [N m, N]; the opposite of the
+        external load.
+
+    Raises
+    ------
+    InputError
+        If an argument is not as described.
+    InfeasibleLoadError
+        If no tensions balance the load; the message names it.
+    """
+    b = check_array("balance", balance, (None, None))
+    k = check_array("stiffness", stiffness, (b.shape[1],))
+    q = check_array("load", load, (b.shape[0],))
+    if k.size == 0:
+        raise InputError("stiffness: expected at least one member, found none")
+    check_number("stiffness: the least", k.min(), above=0.0, unit="N/m")
+    root = np.sqrt(k)
+    # Rows of one size: moments and forces then count alike for the rank.
+    size = np.linalg.norm(b * root, axis=1)
+    size[size == 0.0] = 1.0
+    g, q = b * root / size[:, None], q / size
+    forces, potential, exclusions = _scaled(g, q)
+    rest = q - g @ forces
+    if (np.abs(rest) > _BALANCED * (np.abs(g) @ forces + np.abs(q)).max(initial=0.0)).any():
+        raise InfeasibleLoadError(
+            "load: expected one that members in tension can balance, found "
+            f"{(q * size).tolist()}, of which {np.round(rest * size, 9).tolist()} remains"
+        )
+    potential = potential / size
+    return Structure(frozen(root * forces), frozen(-potential), frozen(b.T @ potential), exclusions)
+
+
+def _scaled(g: FloatArray, q: FloatArray) -> tuple[FloatArray, FloatArray, tuple[int, ...]]:
+    """Return forces and potential (the opposite displacement) where all stiffnesses are one."""
+    left, values, right = np.linalg.svd(g, full_matrices=False)
+    keep = values > _RANK * values.max(initial=0.0)
+    left, values, right = left[:, keep], values[keep], right[keep]
+    share = 1.0 - _COMPLIANCE
+    solution = solve_complementarity(
+        np.eye(g.shape[1]) - share * right.T @ right, share * right.T @ (left.T @ q / values)
+    )
+    potential = left @ (right @ (solution.y - solution.x) / values)
+    taut = solution.y > 0.0
+    inverse = np.linalg.pinv(g[:, taut], rcond=_RANK)
+    forces = np.zeros(g.shape[1])
+    # Beyond rounding they are positive, for those with ε are.
+    forces[taut] = np.maximum(inverse @ q, 0.0)
+    potential += (forces[taut] - potential @ g[:, taut]) @ inverse
+    return forces, potential, solution.exclusions

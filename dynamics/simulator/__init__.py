@@ -1,0 +1,1 @@
+"""The knee simulator: equations of motion, integration, waveforms, equilibrium, results."""

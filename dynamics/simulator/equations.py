@@ -1,0 +1,218 @@
+"""The simulator's equations of motion for a contact model, as integrators take them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from dynamics.kernels.equations import (
+    PRESCRIBED,
+    QUASI_STATIC,
+    SCRATCH,
+    assemble,
+    forces_at,
+    forces_by_time,
+    inputs_at,
+    mass_of,
+)
+from dynamics.kernels.knee import KneeArguments, knee_arguments, pose_at, rates_of
+from dynamics.protocol import ContactModel, describe_pose
+from dynamics.simulator.knee_simulator import KneeSimulator
+from dynamics.simulator.variation import without_variation
+from dynamics.simulator.waveforms import GaitCycle
+from foundation.checks import FloatArray
+from foundation.errors import InputError
+from foundation.loads import ContactLoads
+from foundation.pose import COORDINATES, Pose
+from surrogates.compiled.layout import new_work
+from surrogates.formulations.knee import KneeSurrogate
+
+
+class SimulationError(RuntimeError):
+    """A simulation could not go on; the message says when and in what pose."""
+
+
+class KneeEquations:
+    """M y' = f(t, y) of the knee in the simulator; see `dynamics.kernels.equations`.
+
+    The state holds displacements from a reference pose, so that an integrator's relative tolerance
+    refers to the excursions of the knee, not to where somebody has put the origin of a bone.
+
+    The contact at the last pose is remembered, so that the derivative and the Jacobian at one
+    state share one evaluation of the model.
+
+    Parameters
+    ----------
+    model : ContactModel
+        The contact.
+    simulator : KneeSimulator
+        Inertia, damping and restraints.
+    cycle : GaitCycle
+        Prescribed motion and applied loads over time.
+    reference : Pose
+        Pose from which the displacements count.
+    progress : callable, optional
+        Told the time of every step.
+    """
+
+    def __init__(
+        self,
+        model: ContactModel,
+        simulator: KneeSimulator,
+        cycle: GaitCycle,
+        reference: Pose,
+        progress: Callable[[float], None] | None = None,
+    ) -> None:
+        self.model, offset, factor = without_variation(model)
+        neutral = simulator.neutral_at(cycle.at(0.0)[0])
+        self.problem = simulator.problem(
+            *cycle.pieces(neutral), cycle.prescribed, reference.array, offset, factor
+        )
+        self.evaluations = 0
+        self._progress = progress
+        self._scratch = np.empty(SCRATCH)
+        self._key = (b"", False)
+        self._contact: tuple[ContactLoads, FloatArray, FloatArray]
+        self.mass = np.empty(self.size)
+        mass_of(self.problem, self.mass)
+
+    @property
+    def free(self) -> tuple[str, ...]:
+        """Coordinates that are not prescribed, in the order of the state."""
+        roles = self.problem.roles
+        return tuple(n for n, role in zip(COORDINATES, roles, strict=True) if role != PRESCRIBED)
+
+    @property
+    def inertial(self) -> tuple[str, ...]:
+        """Those of them whose rates are in the state, too, in its order."""
+        roles = dict(zip(COORDINATES, self.problem.roles, strict=True))
+        return tuple(name for name in self.free if roles[name] != QUASI_STATIC)
+
+    @property
+    def size(self) -> int:
+        """Number of components of the state."""
+        return len(self.free) + len(self.inertial)
+
+    def coordinates(self, time: float, state: FloatArray) -> FloatArray:
+        """Return the pose coordinates (6,) of a state."""
+        pose = np.empty(6)
+        pose_at(time, state, self.problem, pose, self._scratch)
+        return pose
+
+    @cached_property
+    def compiled(self) -> KneeArguments | None:
+        """Arguments of the compiled equations, if the model is a trained knee."""
+        knee = self.model
+        if not isinstance(knee, KneeSurrogate):
+            return None
+        work = new_work(knee.workspace)
+        stop = knee.outside == "error"
+        return knee_arguments(*knee.arguments, self.problem, work, stop_outside=stop)
+
+    def fill(
+        self,
+        arguments: Any,
+        time: float,
+        state: FloatArray,
+        wanted: bool,
+        f: FloatArray,
+        by_state: FloatArray,
+        by_time: FloatArray,
+    ) -> bool:
+        """As `dynamics.kernels.knee.knee_derivative`, with a model of Python."""
+        del arguments
+        _, wrench, by_pose = self._at(time, state, wanted)
+        assemble(time, state, wrench, by_pose, self.problem, f, by_state, by_time, self._scratch)
+        if wanted and self._progress is not None:
+            self._progress(time)
+        return True
+
+    def derivative(self, time: float, state: FloatArray) -> FloatArray:
+        """Return f, (n,)."""
+        return self._filled(time, state)[0]
+
+    def jacobian(self, time: float, state: FloatArray) -> FloatArray:
+        """Return d(f)/d(state), (n, n)."""
+        return self._filled(time, state)[1]
+
+    def _filled(self, time: float, state: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        n = self.size
+        filled = np.empty(n), np.empty((n, n)), np.empty(n)
+        _, wrench, by_pose = self._at(time, state, True)
+        assemble(time, state, wrench, by_pose, self.problem, *filled, self._scratch)
+        return filled
+
+    def rates(self, time: float, state: FloatArray) -> FloatArray:
+        """Return the rates of the free coordinates, then of the inertial ones' rates, (n,)."""
+        f, by_state, by_time = self._filled(time, state)
+        rates, factors = np.empty(self.size), np.empty_like(by_state)
+        order = np.empty(self.size, dtype=np.int64)
+        period = float(self.problem.breaks[-1])
+        rates_of(
+            state, self.mass, self.problem, period, f, by_state, by_time, factors, order, rates
+        )
+        return rates
+
+    def resting_rates(self, time: float, state: FloatArray) -> FloatArray:
+        """Return the rates (F,) at which an equilibrium follows the inputs.
+
+        Beginning with them instead of from standstill spares the simulation a knock. They come
+        from differentiating Q(t, q) = 0 by time.
+        """
+        inputs, rates = np.empty(9), np.empty(9)
+        inputs_at(time, self.problem, inputs, rates)
+        pose = self.coordinates(time, state)
+        _, wrench, by_pose = self._at(time, state, True)
+        force, jacobian, change = np.empty(6), np.empty((6, 6)), np.empty(6)
+        scratch = self._scratch
+        forces_at(pose, inputs, wrench, by_pose, self.problem, force, jacobian, scratch)
+        forces_by_time(pose, rates, self.problem, jacobian, change, scratch)
+        rows = [COORDINATES.index(name) for name in self.free]
+        root = np.sqrt(self.problem.inertia[rows])
+        balanced = jacobian[np.ix_(rows, rows)] / root / root[:, None]
+        # What nothing restrains has no equilibrium to follow and stays at rest.
+        solution = np.linalg.lstsq(balanced, -change[rows] / root, rcond=1e-9)[0] / root
+        return np.asarray(solution, dtype=np.float64)
+
+    def contact(self, time: float, state: FloatArray) -> ContactLoads:
+        """Return the contact loads at a state, without the variation of the model."""
+        return self._at(time, state, True)[0]
+
+    def _at(
+        self, time: float, state: FloatArray, wanted: bool
+    ) -> tuple[ContactLoads, FloatArray, FloatArray]:
+        """Return loads, wrench and its Jacobian, which is only filled if it is wanted."""
+        coordinates = self.coordinates(time, state) + self.problem.offset
+        key = (coordinates.tobytes(), wanted)
+        if key != self._key:
+            self._contact = self._evaluate(time, coordinates, wanted)
+            self._key = key
+        return self._contact
+
+    def _evaluate(
+        self, time: float, coordinates: FloatArray, wanted: bool
+    ) -> tuple[ContactLoads, FloatArray, FloatArray]:
+        if not np.isfinite(coordinates).all():
+            raise SimulationError(f"the state is not finite at {time:.6g} s: {coordinates}")
+        pose = Pose(*coordinates.tolist())
+        self.evaluations += 1
+        try:
+            if wanted:
+                loads, jacobian = self.model.loads_and_jacobian(pose)
+            else:
+                loads, jacobian = self.model.loads(pose), np.zeros((6, 6))
+        except (InputError, ArithmeticError) as error:
+            raise SimulationError(
+                f"the contact model failed at {time:.6g} s, {describe_pose(pose)}: {error}"
+            ) from error
+        wrench = np.ascontiguousarray(loads.wrench)
+        jacobian = np.ascontiguousarray(jacobian)
+        if not (np.isfinite(wrench).all() and np.isfinite(jacobian).all()):
+            raise SimulationError(
+                f"the contact model gave loads or a Jacobian that are not finite at {time:.6g} s, "
+                f"{describe_pose(pose)}"
+            )
+        return loads, wrench, jacobian

@@ -1,0 +1,314 @@
+"""Static equilibrium of the knee in the simulator under constant loads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+
+from dynamics.protocol import ContactModel, describe_pose
+from dynamics.simulator.knee_simulator import FREE, FREE_COORDINATES, AppliedLoads, KneeSimulator
+from dynamics.simulator.variation import without_variation
+from foundation.checks import FloatArray, check_in, check_number
+from foundation.errors import InputError
+from foundation.pose import Pose
+
+#: How far above and below the start `height_at_load` looks for the load [m].
+SEARCH_RANGE = 15e-3
+_FIRST_STEP = 20e-6
+_LARGEST_STEP = 250e-6
+# Length that makes a force of a moment, about half the distance of the condyles [m].
+_ARM = 0.02
+_WEIGHTS = np.array([1.0 / _ARM, 1.0 / _ARM, 1.0, 1.0, 1.0])
+# Largest step of the relaxation: rad, rad, m, m, m. The stiff height and tilt move little, so
+# that a step neither leaves contact by much nor presses deep.
+_LARGEST_MOVE = np.array([0.01, 0.02, 1e-3, 0.1e-3, 0.5e-3])
+# A step may grow tenfold; while the residual stays as it is, it grows by the boost.
+_GROWTH = 10.0
+_BOOST = 2.0
+_PATIENCE = 12
+
+
+class EquilibriumError(RuntimeError):
+    """No static equilibrium was found; the message names the residual and the pose."""
+
+
+def height_at_load(
+    model: ContactModel,
+    pose: Pose,
+    axial_force: float,
+    bracket: tuple[float, float] | None = None,
+) -> float:
+    """Return the height at which the contact carries an axial force, all else held.
+
+    Parameters
+    ----------
+    model : ContactModel
+        The contact.
+    pose : Pose
+        The five coordinates that are held, and the height where the search starts.
+    axial_force : float
+        Superior component of the contact force on the femur [N], > 0.
+    bracket : (low, high), optional
+        Heights [m] at which the contact carries more and less than the force; by default they
+        are looked for up to `SEARCH_RANGE` above and below the start.
+
+    Returns
+    -------
+    float
+        The coordinate `superior` [m].
+
+    Raises
+    ------
+    EquilibriumError
+        If there are no such heights, or the contact model fails.
+    """
+    target = check_number("axial_force", axial_force, above=0.0, unit="N")
+    known: dict[float, float] = {}
+
+    def missing(height: float) -> float:
+        if height not in known:
+            force = _loads(model, replace(pose, superior=height))
+            # The root of a contact load is nearly linear in the height.
+            known[height] = float(np.sign(force) * np.sqrt(abs(force)) - np.sqrt(target))
+        return known[height]
+
+    if bracket is None:
+        low, high = _bracket(missing, pose, target)
+    else:
+        low, high = bracket
+        if not (low < high and missing(low) >= 0.0 >= missing(high)):
+            raise EquilibriumError(
+                f"the bracket {1e3 * low:.4g} to {1e3 * high:.4g} mm does not enclose the height "
+                f"that carries {target:g} N at {describe_pose(pose)}"
+            )
+    if missing(low) == 0.0:
+        return low
+    return float(brentq(missing, low, high, xtol=1e-12, rtol=1e-13, maxiter=100))
+
+
+def settle(
+    model: ContactModel,
+    simulator: KneeSimulator,
+    *,
+    flexion: float,
+    axial_force: float,
+    ap_force: float = 0.0,
+    internal_torque: float = 0.0,
+    start: Pose,
+    held: Sequence[str] = (),
+    tolerance: float = 1e-6,
+    iterations: int = 300,
+) -> Pose:
+    """Find the pose in which the knee rests under constant loads.
+
+    First the height that carries the axial force, then an overdamped relaxation of the five free
+    coordinates towards rest, M q' = Q(q), by implicit Euler steps that grow as the residual falls
+    (pseudo-transient continuation, Kelley & Keyes 1998, SIAM J Numer Anal 35:508-523); it ends as
+    Newton's method. Starting as a motion, it finds equilibria in which a knee can rest; one that
+    turns out unstable is left by a small push.
+
+    Parameters
+    ----------
+    model : ContactModel
+        The contact.
+    simulator : KneeSimulator
+        Restraints and line of action of the axial force.
+    flexion : float
+        Flexion that is held [rad].
+    axial_force : float
+        Presses the femur onto the tibia [N], > 0.
+    ap_force : float
+        On the tibia, anterior positive [N].
+    internal_torque : float
+        On the tibia, internal positive [N m].
+    start : Pose
+        Where to begin; its height within `SEARCH_RANGE` of contact. Its flexion is not used.
+    held : sequence of str
+        Coordinates besides flexion that stay as they are at the start.
+    tolerance : float
+        Largest residual (moments over 20 mm), as a share of the axial force.
+    iterations : int
+        Largest number of evaluations of the relaxation.
+
+    Returns
+    -------
+    Pose
+        The equilibrium.
+
+    Raises
+    ------
+    EquilibriumError
+        If there is none near the start, for example because nothing restrains a coordinate that
+        is loaded; the message names the pose and the residual.
+    """
+    check_number("axial_force", axial_force, above=0.0, unit="N")
+    applied = AppliedLoads(
+        axial_force,
+        check_number("ap_force", ap_force),
+        check_number("internal_torque", internal_torque),
+    )
+    begin = replace(start, flexion=check_number("flexion", flexion))
+    begin = replace(begin, superior=height_at_load(model, begin, axial_force))
+    for name in held:
+        check_in("held", name, FREE_COORDINATES)
+    free = np.array([name not in held for name in FREE_COORDINATES])
+    balance = _Balance(*without_variation(model), simulator, applied, free)
+    allowed = check_number("tolerance", tolerance, above=0.0) * axial_force
+    left = iterations
+    for _ in range(4):
+        rest, used = _relax(balance, begin, allowed, left)
+        push = balance.unstable_direction(rest)
+        if push is None:
+            return rest
+        left -= used
+        begin = _moved(rest, push)
+        loose = FREE_COORDINATES[int(np.abs(push / _LARGEST_MOVE).argmax())]
+    raise EquilibriumError(
+        f"every equilibrium met is unstable (the last at {describe_pose(rest)}): nothing holds "
+        f"{loose}; add a restraint spring to the simulator or correct the line of "
+        "action of the axial force"
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Balance:
+    """Generalised forces on the free coordinates under constant loads."""
+
+    model: ContactModel
+    offset: FloatArray
+    factor: float
+    simulator: KneeSimulator
+    applied: AppliedLoads
+    free: NDArray[np.bool_]
+
+    def __call__(self, pose: Pose) -> tuple[FloatArray, FloatArray]:
+        """Return the residual (5,) and its Jacobian (5, 5); what is held has none."""
+        try:
+            loads, by_pose = self.model.loads_and_jacobian(_moved_by(pose, self.offset))
+        except (InputError, ArithmeticError) as error:
+            raise _failed(pose, error) from error
+        force, jacobian = self.simulator.forces(
+            pose, loads.wrench, by_pose, self.applied, offset=self.offset, factor=self.factor
+        )
+        both = np.outer(self.free, self.free)
+        # A held coordinate counts as one on a spring of its own.
+        held = np.diag(np.where(self.free, 0.0, -1.0))
+        return np.where(self.free, force[FREE], 0.0), np.where(both, jacobian[FREE, FREE], held)
+
+    def unstable_direction(self, pose: Pose) -> FloatArray | None:
+        """Return a small move (5,) along which the knee would leave the pose, or None."""
+        _, jacobian = self(pose)
+        growth, modes = np.linalg.eig(jacobian / self.simulator.inertia[:, None])
+        worst = int(growth.real.argmax())
+        if growth[worst].real <= 1e-6 * np.abs(growth).max():
+            return None
+        mode = np.asarray(modes[:, worst].real, dtype=np.float64)
+        push: FloatArray = 0.2 * mode / np.abs(mode / _LARGEST_MOVE).max()
+        return push
+
+
+def _relax(balance: _Balance, begin: Pose, allowed: float, iterations: int) -> tuple[Pose, int]:
+    """Return the pose at which the relaxation comes to rest and the evaluations it took."""
+    inertia = balance.simulator.inertia
+    pose = begin
+    force, jacobian = balance(pose)
+    size = _size(force)
+    step = 1.0 / np.abs(np.diagonal(jacobian) / inertia).max(initial=1.0)
+    best, stalled, boost = size, 0, _BOOST
+    for count in range(1, iterations + 1):
+        if size <= allowed:
+            return pose, count
+        trial = _moved(pose, _step(np.diag(inertia / step) - jacobian, force))
+        trial_force, trial_jacobian = balance(trial)
+        trial_size = _size(trial_force)
+        if trial_size > 2.0 * size:
+            step *= 0.2
+            continue
+        step *= float(np.clip(boost * size / max(trial_size, 1e-300), 0.5, _GROWTH))
+        step = min(step, 1e12)
+        pose, force, jacobian, size = trial, trial_force, trial_jacobian, trial_size
+        stalled = 0 if size < best else stalled + 1
+        best = min(best, size)
+        if stalled == _PATIENCE:
+            # Newton's method walks in circles where a facetted surface is rough: back to a flow.
+            step, stalled, boost = 1e-3 * step, 0, max(1.0, 0.7 * boost)
+    raise EquilibriumError(_not_found(pose, force, jacobian, allowed, best, iterations))
+
+
+def _size(force: FloatArray) -> float:
+    """Return the largest of the five forces, moments over the arm [N]."""
+    return float(np.abs(_WEIGHTS * force).max())
+
+
+def _step(matrix: FloatArray, force: FloatArray) -> FloatArray:
+    """Return the move (5,) that solves the linear system, no longer than is allowed."""
+    scale = _LARGEST_MOVE
+    # Balanced rows and columns: angles and lengths differ by orders of magnitude. What nothing
+    # restrains makes the matrix all but singular in the end; it must not spoil the rest.
+    balanced = matrix * scale * scale[:, None]
+    move = scale * np.linalg.lstsq(balanced, force * scale, rcond=1e-13)[0]
+    capped: FloatArray = move / max(1.0, np.abs(move / _LARGEST_MOVE).max())
+    return capped
+
+
+def _not_found(
+    pose: Pose,
+    force: FloatArray,
+    jacobian: FloatArray,
+    allowed: float,
+    best: float,
+    iterations: int,
+) -> str:
+    worst = int(np.abs(_WEIGHTS * force).argmax())
+    unit = "N m" if worst < 2 else "N"
+    text = (
+        f"no static equilibrium after {iterations} iterations: {force[worst]:.3g} {unit} are left "
+        f"on {FREE_COORDINATES[worst]} (allowed {allowed / _WEIGHTS[worst]:.2g} {unit}) at "
+        f"{describe_pose(pose)}; the smallest residual met was {best:.3g} N"
+    )
+    stiffness = -np.diagonal(jacobian)
+    loose = [n for n, k in zip(FREE_COORDINATES, stiffness, strict=True) if k <= 1e-9]
+    if loose:
+        text += f"; no restoring force on {', '.join(loose)}: add a restraint spring"
+    return text
+
+
+def _bracket(missing: Callable[[float], float], pose: Pose, target: float) -> tuple[float, float]:
+    """Return heights that carry more and less than the load, going from the start."""
+    height, step = pose.superior, _FIRST_STEP
+    direction = 1.0 if missing(height) > 0.0 else -1.0
+    while abs(height - pose.superior) < SEARCH_RANGE:
+        further = height + direction * step
+        if missing(further) * direction <= 0.0:
+            low, high = sorted((height, further))
+            return low, high
+        height, step = further, min(1.5 * step, _LARGEST_STEP)
+    side = "more" if direction > 0.0 else "less"
+    raise EquilibriumError(
+        f"no height carries {target:g} N within {1e3 * SEARCH_RANGE:g} mm of the start: the "
+        f"contact still carries {side} at superior {1e3 * height:.4g} mm; start from a pose "
+        f"nearer to contact than {describe_pose(pose)}"
+    )
+
+
+def _loads(model: ContactModel, pose: Pose) -> float:
+    try:
+        return float(model.loads(pose).force[1])
+    except (InputError, ArithmeticError) as error:
+        raise _failed(pose, error) from error
+
+
+def _failed(pose: Pose, error: Exception) -> EquilibriumError:
+    return EquilibriumError(f"the contact model failed at {describe_pose(pose)}: {error}")
+
+
+def _moved(pose: Pose, move: FloatArray) -> Pose:
+    return _moved_by(pose, np.concatenate(([0.0], move)))
+
+
+def _moved_by(pose: Pose, offset: FloatArray) -> Pose:
+    return Pose.from_array(pose.array + offset)

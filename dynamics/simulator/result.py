@@ -1,0 +1,110 @@
+"""What a simulation gives back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dynamics.simulator.knee_simulator import APPLIED_COLUMNS
+from foundation.checks import FloatArray, frozen
+from foundation.loads import COMPARTMENTS, LOAD_COLUMNS
+from foundation.pose import COORDINATE_UNITS, COORDINATES
+
+
+@dataclass(frozen=True)
+class Flag:
+    """Something a contact model had to say during a simulation.
+
+    Parameters
+    ----------
+    message : str
+        Its words at the first time; later ones that differ in figures only are counted with it.
+    time : float
+        First instant [s].
+    samples : int
+        At how many of the reported instants.
+    """
+
+    message: str
+    time: float
+    samples: int
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """What a simulation cost.
+
+    Parameters
+    ----------
+    steps : int
+        Accepted steps.
+    rejected : int
+        Steps that were tried again; not known of scipy's integrators, -1.
+    derivatives, jacobians : int
+        Calls by the integrator.
+    evaluations : int
+        Evaluations of the contact model by the integrator; neither the search for the initial
+        equilibrium nor the reported instants are among them.
+    elapsed : float
+        Wall time of the integration [s].
+    """
+
+    steps: int
+    rejected: int
+    derivatives: int
+    jacobians: int
+    evaluations: int
+    elapsed: float
+
+
+@dataclass(frozen=True, eq=False)
+class SimulationResult:
+    """Motion and loads over the last cycle of a simulation.
+
+    Parameters
+    ----------
+    time : (N,) float64
+        Time since the start of the simulation [s].
+    gait_percent : (N,) float64
+        Instant within the cycle, 0 to 100 [%].
+    poses, rates : (N, 6) float64
+        Pose coordinates in the order of `foundation.pose.COORDINATES` [rad, m] and their rates.
+    compartment_loads : (2, N, 12) float64
+        Loads on the femur, medial and lateral, in the order of `foundation.loads.LOAD_COLUMNS`.
+    loads : (N, 12) float64
+        Loads of the whole knee, in the same order.
+    applied : (N, 3) float64
+        Applied loads in the order of `dynamics.simulator.knee_simulator.APPLIED_COLUMNS`.
+    statistics : Statistics
+        What it cost.
+    flags : tuple of Flag
+        What the contact model had to say, by first time.
+    """
+
+    time: FloatArray
+    gait_percent: FloatArray
+    poses: FloatArray
+    rates: FloatArray
+    compartment_loads: FloatArray
+    loads: FloatArray
+    applied: FloatArray
+    statistics: Statistics
+    flags: tuple[Flag, ...] = ()
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if isinstance(value, np.ndarray):
+                object.__setattr__(self, name, frozen(np.array(value, dtype=np.float64)))
+
+    def columns(self) -> dict[str, FloatArray]:
+        """Return the table of the result: column names with their units, and (N,) values."""
+        table = {"time_s": self.time, "gait_percent": self.gait_percent}
+        for k, (name, unit) in enumerate(zip(COORDINATES, COORDINATE_UNITS, strict=True)):
+            table[f"{name}_{unit}"] = self.poses[:, k]
+            table[f"{name}_rate_{unit}_per_s"] = self.rates[:, k]
+        table |= {name: self.applied[:, k] for k, name in enumerate(APPLIED_COLUMNS)}
+        parts = zip((*COMPARTMENTS, "total"), (*self.compartment_loads, self.loads), strict=True)
+        for part, loads in parts:
+            table |= {f"{part}_{name}": loads[:, k] for k, name in enumerate(LOAD_COLUMNS)}
+        return table

@@ -1,0 +1,115 @@
+"""Motion and loads at the reported instants of a simulation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from dynamics.kernels.equations import INPUTS, inputs_of_all
+from dynamics.kernels.knee import rates_of_all
+from dynamics.simulator.equations import KneeEquations
+from dynamics.simulator.result import Flag
+from dynamics.simulator.variation import scaled_loads
+from foundation.checks import FloatArray
+from foundation.loads import total_loads
+from foundation.pose import COORDINATES
+from surrogates.formulations.knee import KneeSurrogate, beyond
+
+_NUMBER = re.compile(r"[-+]?\d[\d.]*(?:e[-+]?\d+)?")
+
+
+class Motion(NamedTuple):
+    """What `reported` gives; the fields are those of `dynamics.SimulationResult`."""
+
+    poses: FloatArray
+    rates: FloatArray
+    compartment_loads: FloatArray
+    loads: FloatArray
+    flags: tuple[Flag, ...]
+
+
+def reported(equations: KneeEquations, times: FloatArray, states: FloatArray) -> Motion:
+    """Evaluate the contact at the reported states and return what a result holds of them.
+
+    Parameters
+    ----------
+    equations : KneeEquations
+        The equations of motion, with the contact model.
+    times : (N,) float64
+        When [s].
+    states : (N, n) float64
+        States.
+
+    Raises
+    ------
+    SimulationError
+        If the contact model fails.
+    """
+    poses, prescribed = _prescribed(equations, times)
+    columns = [COORDINATES.index(name) for name in equations.free]
+    poses[:, columns] = equations.problem.reference[columns] + states[:, : len(columns)]
+    knee = equations.model
+    if isinstance(knee, KneeSurrogate):
+        values, rates, flags = _compiled(equations, knee, times, states, poses)
+    else:
+        values, rates, flags = _called(equations, times, states)
+    parts = scaled_loads(values, float(equations.problem.factor[0]))
+    prescribed[:, columns] = rates[:, : len(columns)]
+    return Motion(poses, prescribed, np.moveaxis(parts, 1, 0), total_loads(parts), flags)
+
+
+def _prescribed(equations: KneeEquations, times: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the prescribed coordinates (N, 6) and their rates."""
+    values, rates = np.empty((len(times), INPUTS)), np.empty((len(times), INPUTS))
+    inputs_of_all(times, equations.problem, values, rates)
+    return values[:, :6].copy(), rates[:, :6].copy()
+
+
+def _compiled(
+    equations: KneeEquations,
+    knee: KneeSurrogate,
+    times: FloatArray,
+    states: FloatArray,
+    poses: FloatArray,
+) -> tuple[FloatArray, FloatArray, tuple[Flag, ...]]:
+    """Return the loads (N, 2, 12) of a trained knee at poses (N, 6), rates (N, n), and flags."""
+    loads, jacobian, x = knee.fill(poses + equations.problem.offset)
+    rates = np.empty_like(states)
+    rates_of_all(
+        equations.problem, equations.mass, times, states, loads[:, 0, :6] + loads[:, 1, :6],
+        jacobian[:, 0] + jacobian[:, 1], rates,
+    )  # fmt: skip
+    said = [
+        (float(times[k]), message)
+        for k in np.flatnonzero(beyond(x).any(axis=(1, 2)))
+        for message in equations.contact(times[k], states[k]).flags
+    ]
+    return loads, rates, counted_flags(said)
+
+
+def _called(
+    equations: KneeEquations, times: FloatArray, states: FloatArray
+) -> tuple[FloatArray, FloatArray, tuple[Flag, ...]]:
+    """As `_compiled`, of a model of Python."""
+    values, rates = np.empty((len(times), 2, 12)), np.empty_like(states)
+    said: list[tuple[float, str]] = []
+    for k, (now, state) in enumerate(zip(times.tolist(), states, strict=True)):
+        loads = equations.contact(now, state)
+        rates[k] = equations.rates(now, state)
+        values[k] = loads.medial.array, loads.lateral.array
+        said += [(now, message) for message in loads.flags]
+    return values, rates, counted_flags(said)
+
+
+def counted_flags(said: Iterable[tuple[float, str]]) -> tuple[Flag, ...]:
+    """Return flags of (time [s], message), those that differ in figures only counted as one."""
+    flags: dict[str, Flag] = {}
+    for time, message in said:
+        kind = _NUMBER.sub("#", message)
+        known = flags.get(kind, Flag(message, time, 0))
+        flags[kind] = replace(known, samples=known.samples + 1)
+    return tuple(flags.values())

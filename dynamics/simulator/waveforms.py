@@ -1,0 +1,254 @@
+"""Periodic inputs of a knee simulator over one gait cycle."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.interpolate import CubicSpline
+
+from dynamics.kernels.equations import AP, AXIAL, INPUTS, TORQUE
+from dynamics.simulator.knee_simulator import AppliedLoads
+from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
+from foundation.errors import InputError
+from foundation.pose import Pose
+
+#: Signals of a cycle, and where they stand among the inputs of the equations of motion.
+SIGNALS = {
+    "flexion": 0,
+    "rotation": 2,
+    "anterior": 3,
+    "axial_force": AXIAL,
+    "ap_force": AP,
+    "internal_torque": TORQUE,
+}
+# A first and a last row that differ by less than this share of the range are taken as equal.
+_PERIODIC = 0.01
+_OVERSHOOT = 0.05
+# Share of a stride at its end over which its last row is led to its first: late swing.
+_BLENDED = 0.15
+# Of each motion its unit, the largest size that may be meant, and what a larger one may be.
+_MOTION_UNITS = {
+    "flexion": ("radians", np.pi, "degrees with numpy.radians"),
+    "rotation": ("radians", np.pi, "degrees with numpy.radians"),
+    "anterior": ("metres", 0.1, "millimetres"),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class GaitCycle:
+    """Flexion, applied loads and prescribed motions as smooth periodic functions of time.
+
+    AP and rotation are each driven either by a load (ISO 14243-1) or by a prescribed motion (ISO
+    14243-3).
+
+    Between the rows runs the periodic cubic spline: the interpolant of least bending with
+    continuous value, rate and acceleration, which an implicit integrator of order five takes in
+    long steps. A monotone interpolant would not overshoot, but its acceleration jumps at every
+    row. So that the spline does not overshoot much either, a table it leaves by more than 5 % of
+    a signal's range is refused.
+
+    Parameters
+    ----------
+    percent : (n,) float64
+        Instants of the rows, from 0 to 100, increasing [% of the cycle]; n >= 5.
+    flexion : (n,) float64
+        Flexion of the knee [rad].
+    axial_force : (n,) float64
+        Presses the femur onto the tibia [N]; >= 0.
+    ap_force : (n,) float64, optional
+        Force on the tibia, anterior positive [N]; by default none.
+    internal_torque : (n,) float64, optional
+        Torque on the tibia, internal positive [N m]; by default none.
+    period : float
+        Duration of the cycle [s].
+    anterior : (n,) float64, optional
+        Prescribed coordinate `anterior` of the pose, from where the simulator's springs are slack
+        [m], in place of an AP force.
+    rotation : (n,) float64, optional
+        Prescribed coordinate `rotation`, likewise [rad], in place of a torque.
+
+    Raises
+    ------
+    InputError
+        If the rows do not increase from 0 to 100, a signal does not end where it began (within
+        1 % of its range; the two ends are then averaged), the axial force is negative, or the
+        rows are too few for the spline; or if a motion is prescribed and its load given, too.
+    """
+
+    percent: FloatArray
+    flexion: FloatArray
+    axial_force: FloatArray
+    ap_force: FloatArray | None = None
+    internal_torque: FloatArray | None = None
+    period: float = 1.0
+    anterior: FloatArray | None = None
+    rotation: FloatArray | None = None
+    _spline: CubicSpline = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        percent = _check_percent(self.percent)
+        object.__setattr__(self, "percent", frozen(percent))
+        period = check_number("period", self.period, above=0.0, unit="s")
+        object.__setattr__(self, "period", period)
+        for load, motion in (("ap_force", "anterior"), ("internal_torque", "rotation")):
+            if getattr(self, load) is not None and getattr(self, motion) is not None:
+                raise InputError(f"{motion}: expected it or {load}, found both")
+        for name in self.signals:
+            signal = check_array(name, getattr(self, name), (len(percent),))
+            object.__setattr__(self, name, frozen(_close(name, signal)))
+        if self.axial_force.min() < 0.0:
+            row = int(self.axial_force.argmin())
+            raise InputError(
+                f"axial_force: expected >= 0 (it presses the femur onto the tibia), "
+                f"found {self.axial_force[row]:g} N at {percent[row]:g} %"
+            )
+        for name in self.prescribed:
+            unit, most, other = _MOTION_UNITS[name]
+            largest = np.abs(getattr(self, name)).max()
+            if largest > most:
+                raise InputError(f"{name}: expected {unit}, found {largest:g}; convert {other}")
+        signals = np.zeros((len(percent), INPUTS))
+        for name in self.signals:
+            signals[:, SIGNALS[name]] = getattr(self, name)
+        spline = CubicSpline(1e-2 * period * percent, signals, bc_type="periodic")
+        _check_overshoot(spline, signals)
+        object.__setattr__(self, "_spline", spline)
+
+    @property
+    def signals(self) -> tuple[str, ...]:
+        """Names of the signals that the cycle has, of `SIGNALS`."""
+        return tuple(name for name in SIGNALS if getattr(self, name) is not None)
+
+    @property
+    def prescribed(self) -> tuple[str, ...]:
+        """Coordinates that the cycle prescribes: flexion, and whatever it moves besides."""
+        return tuple(name for name in ("flexion", "rotation", "anterior") if name in self.signals)
+
+    def pieces(self, neutral: Pose) -> tuple[FloatArray, FloatArray]:
+        """Return the inputs as the equations of motion take them.
+
+        Parameters
+        ----------
+        neutral : Pose
+            Where prescribed motions count from.
+
+        Returns
+        -------
+        breaks : (n,) float64
+            Knots [s].
+        pieces : (4, n - 1, 9) float64
+            Cubic pieces of the six coordinates as prescribed and of the applied loads.
+        """
+        pieces = np.array(self._spline.c)
+        for name in self.prescribed[1:]:
+            pieces[3, :, SIGNALS[name]] += getattr(neutral, name)
+        return np.array(self._spline.x), pieces
+
+    def scaled(self, *, axial: float = 1.0, ap: float = 1.0, torque: float = 1.0) -> Self:
+        """Return the cycle with its loads multiplied by these factors."""
+        factors = {
+            "axial_force": check_number("axial", axial, above=0.0),
+            "ap_force": check_number("ap", ap),
+            "internal_torque": check_number("torque", torque),
+        }
+        found = {n: f * getattr(self, n) for n, f in factors.items() if n in self.signals}
+        return replace(self, **found)
+
+    def at(self, time: float) -> tuple[float, AppliedLoads]:
+        """Return flexion [rad] and applied loads at a time [s], which may be in any cycle."""
+        values = self._evaluate(time, 0)
+        return float(values[0]), AppliedLoads(*values[AXIAL:].tolist())
+
+    def motion(self, coordinate: str, time: ArrayLike) -> FloatArray:
+        """Return a prescribed motion, its rate and its acceleration, stacked along a first axis.
+
+        Parameters
+        ----------
+        coordinate : str
+            One of `prescribed`.
+        time : array_like
+            Times [s], of any shape.
+
+        Returns
+        -------
+        (3, ...) float64
+            [rad or m], per second, per second squared.
+        """
+        column = SIGNALS[check_in("coordinate", coordinate, self.prescribed)]
+        return np.stack([self._evaluate(time, order)[..., column] for order in range(3)])
+
+    def applied(self, time: ArrayLike) -> FloatArray:
+        """Return the applied loads at times [s], (..., 3), in the order of `APPLIED_COLUMNS`."""
+        return self._evaluate(time, 0)[..., AXIAL:]
+
+    def _evaluate(self, time: ArrayLike, order: int) -> FloatArray:
+        return np.asarray(self._spline(np.asarray(time, dtype=np.float64), order))
+
+
+def lead_back(part: FloatArray, signal: FloatArray) -> FloatArray:
+    """Return a signal of a stride that ends where it began, as `GaitCycle` needs it.
+
+    Parameters
+    ----------
+    part : (N,) float64
+        Instants, from 0 to 1 of the stride.
+    signal : (N,) float64
+        A stride that was measured does not end quite as it began: over its last 15 %, in late
+        swing, it is led smoothly to its first value.
+    """
+    ramp = np.clip((part - 1.0 + _BLENDED) / _BLENDED, 0.0, 1.0)
+    led: FloatArray = signal + ramp**2 * (3.0 - 2.0 * ramp) * (signal[0] - signal[-1])
+    return led
+
+
+def _check_percent(percent: ArrayLike) -> FloatArray:
+    checked = check_array("gait_percent", percent, (None,))
+    if len(checked) < 5:
+        raise InputError(f"gait_percent: expected at least 5 rows, found {len(checked)}")
+    if (np.diff(checked) <= 0.0).any():
+        row = int(np.argmax(np.diff(checked) <= 0.0))
+        raise InputError(
+            f"gait_percent: expected increasing values, found {checked[row + 1]:g} "
+            f"after {checked[row]:g}"
+        )
+    if abs(checked[0]) > 1e-6 or abs(checked[-1] - 100.0) > 1e-6:
+        raise InputError(
+            f"gait_percent: expected to cover 0 to 100, found {checked[0]:g} to {checked[-1]:g}; "
+            "repeat the first row at 100"
+        )
+    checked[0], checked[-1] = 0.0, 100.0
+    return checked
+
+
+def _close(name: str, signal: FloatArray) -> FloatArray:
+    """Average the two ends of a signal, which must all but meet."""
+    span = np.ptp(signal)
+    if abs(signal[-1] - signal[0]) > _PERIODIC * span:
+        raise InputError(
+            f"{name}: expected to end where it began, found {signal[0]:g} at 0 % and "
+            f"{signal[-1]:g} at 100 % (range {span:g})"
+        )
+    signal[0] = signal[-1] = 0.5 * (signal[0] + signal[-1])
+    return signal
+
+
+def _check_overshoot(spline: CubicSpline, signals: FloatArray) -> None:
+    """Refuse a table which the spline leaves by much, or in which it would pull on the knee."""
+    knots = spline.x
+    fine = (knots[:-1, None] + np.diff(knots)[:, None] * np.linspace(0.0, 0.95, 20)).ravel()
+    values = spline(fine)
+    span = np.ptp(signals, axis=0)
+    beyond = np.maximum(values - signals.max(axis=0), signals.min(axis=0) - values)
+    # The axial force must not turn negative, but for what is lost in the load of a whole cycle.
+    pull = -values[:, AXIAL].min() - 0.005 * signals[:, AXIAL].max()
+    for name, k in SIGNALS.items():
+        row = int(beyond[:, k].argmax())
+        if beyond[row, k] > _OVERSHOOT * span[k] + 1e-12 or (k == AXIAL and pull > 0.0):
+            raise InputError(
+                f"{name}: expected rows smooth enough for a cubic spline, found it "
+                f"{beyond[row, k]:.3g} outside the table (range {span[k]:g}) at "
+                f"{100.0 * fine[row] / knots[-1]:.1f} %; add rows where it changes fast"
+            )

@@ -1,0 +1,272 @@
+"""Wear of the tibial insert over a simulated cycle by the law of Archard.
+
+The depth worn at a point is k times the integral of pressure times sliding speed over time, the
+volume its integral over the surface,
+
+    V = k int int p |s| dA dt
+
+(Archard 1953, J Appl Phys 24:981-988; for the knee Fregly, Sawyer, Harman & Banks 2005,
+J Biomech 38:305-314). `bed_wear` takes the pressures of the original model's springs;
+`surrogate_wear` needs the loads of the result alone. Time is integrated by the trapezoidal rule
+over the reported instants.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dynamics.simulator.result import SimulationResult
+from dynamics.wear.footprint import field_arms, field_speeds
+from dynamics.wear.sliding import femoral_twists, sliding_speed
+from dynamics.wear.wear_law import Wear, WearLaw
+from foundation.checks import FloatArray, check_array, check_in, check_number
+from foundation.errors import InputError
+from foundation.loads import COMPARTMENTS
+from foundation.pose import Pose
+
+__all__ = [
+    "FIELDS",
+    "SpringContact",
+    "Surface",
+    "Wear",
+    "WearLaw",
+    "bed_wear",
+    "load_ratio",
+    "surrogate_wear",
+]
+
+#: How `surrogate_wear` spreads the load of a compartment.
+FIELDS = ("reconstructed", "centre")
+
+
+class Surface(Protocol):
+    """What wear needs to know of a tibial mesh (`foundation.surfaces.mesh.TriangleMesh`)."""
+
+    @property
+    def centroids(self) -> FloatArray:
+        """Middles of the triangles, (F, 3) [m]."""
+        ...
+
+    @property
+    def normals(self) -> FloatArray:
+        """Unit normals of the triangles, (F, 3)."""
+        ...
+
+    @property
+    def areas(self) -> FloatArray:
+        """Areas of the triangles, (F,) [m²]."""
+        ...
+
+
+class SpringContact(Protocol):
+    """What `bed_wear` asks of the original model."""
+
+    tibia: Any
+    compartments: NDArray[np.int8]
+
+    def spring_state(self, pose: Pose) -> Any:
+        """Return the state of the springs, with `pressure` (F,) [Pa] per tibial triangle."""
+        ...
+
+
+def bed_wear(model: SpringContact, result: SimulationResult, law: WearLaw) -> Wear:
+    """Return the wear over the cycle of a result, spring by spring of the original model.
+
+    Parameters
+    ----------
+    model : SpringContact
+        The original model (`foundation.elastic_foundation.model.ElasticFoundation`).
+    result : SimulationResult
+        Its poses must be those of the contact: add the offset of a
+        `dynamics.simulator.variation.VariedContact` to them.
+    law : WearLaw
+        Material of the insert.
+
+    Returns
+    -------
+    Wear
+        Of one cycle, with the depth of each tibial triangle.
+    """
+    tibia, sides = model.tibia, np.asarray(model.compartments)
+    twists, weights = femoral_twists(result.poses, result.rates), time_weights(result.time)
+    depth = np.zeros(len(tibia.areas))
+    for i, pose in enumerate(result.poses):
+        pressure = model.spring_state(Pose.from_array(pose)).pressure
+        pressure = scaled_pressure(pressure, result.compartment_loads[:, i], tibia, sides)
+        at = np.flatnonzero(pressure)
+        speed = sliding_speed(twists[i], tibia.centroids[at], tibia.normals[at])
+        depth[at] += law.factor * weights[i] * pressure[at] * speed
+    return Wear(volumes(depth, tibia, sides), law.density, depth)
+
+
+def surrogate_wear(
+    result: SimulationResult,
+    law: WearLaw,
+    field: str = "reconstructed",
+    *,
+    aspect: ArrayLike = (1.0, 1.0),
+    ratio: ArrayLike | None = None,
+) -> Wear:
+    """Return the wear over the cycle of a result from its loads alone.
+
+    The normals are taken along the force of the compartment, and the integral of the pressure as
+    that force times one ratio.
+
+    Parameters
+    ----------
+    result : SimulationResult
+        Of any contact model; its poses as in `bed_wear`.
+    law : WearLaw
+        Material of the insert.
+    field : {"reconstructed", "centre"}
+        Sliding speed averaged over a pressure field made from the loads
+        (`dynamics.wear.footprint`), or that at the centre of pressure.
+    aspect : (2,) float64
+        AP over ML axis of the medial and the lateral field, > 0.
+    ratio : (2,) float64, optional
+        Integral of the pressure over force, medial and lateral (`load_ratio`), best that of the
+        original model over any cycle of the same knee; by default that of the result itself.
+
+    Returns
+    -------
+    Wear
+        Of one cycle, without depths.
+
+    Raises
+    ------
+    InputError
+        If `field` is unknown, an aspect or a ratio is not positive, or a compartment carries load
+        at an instant without a centre of pressure.
+    """
+    check_in("field", field, FIELDS)
+    aspects = check_sides("aspect", aspect)
+    twists, weights = femoral_twists(result.poses, result.rates), time_weights(result.time)
+    volume = np.zeros(2)
+    for side, force in enumerate(load_carried(result, ratio)):
+        at = np.flatnonzero(force)
+        loads = result.compartment_loads[side][at]
+        if field == "centre":
+            arms, shares = np.zeros((len(at), 2, 1)), np.ones(1)
+        else:
+            arms, shares = field_arms(loads, aspects[side])
+        speed = field_speeds(loads, twists[at], arms) @ shares
+        volume[side] = law.factor * float((weights * force)[at] @ speed)
+    return Wear(volume, law.density)
+
+
+def time_weights(time: FloatArray) -> FloatArray:
+    """Return the weights (N,) [s] of the trapezoidal rule over instants `time` (N,) [s]."""
+    steps = np.diff(time)
+    return 0.5 * (np.concatenate([[0.0], steps]) + np.concatenate([steps, [0.0]]))
+
+
+def pressure_integral(result: SimulationResult) -> FloatArray:
+    """Return the integral of the pressure over each compartment, area times mean, (2, N) [N]."""
+    area, mean = result.compartment_loads[..., 6], result.compartment_loads[..., 8]
+    return np.maximum(area, 0.0) * np.maximum(mean, 0.0)
+
+
+def load_ratio(result: SimulationResult) -> FloatArray:
+    """Return the integral of the pressure over the force, both summed over time, (2,), >= 1.
+
+    The force is the smaller one, since the normals of a patch differ, by a part that depends on the
+    knee and little on the load. 1 without contact.
+    """
+    weights = time_weights(result.time)
+    impulse, pressure = _force(result) @ weights, pressure_integral(result) @ weights
+    ratio = np.divide(pressure, impulse, out=np.ones(2), where=impulse > 0.0)
+    return np.maximum(ratio, 1.0)
+
+
+def load_carried(result: SimulationResult, ratio: ArrayLike | None = None) -> FloatArray:
+    """Return what each compartment carries as its force times a ratio, (2, N) [N].
+
+    A simulation holds the force itself in equilibrium, while the area and the mean pressure of a
+    surrogate bring their own errors, some of them the same throughout a cycle.
+
+    Parameters
+    ----------
+    result : SimulationResult
+        Whose forces.
+    ratio : (2,) float64, optional
+        As in `surrogate_wear`.
+
+    Raises
+    ------
+    InputError
+        If there is force at an instant without a centre of pressure, or a ratio is not positive.
+    """
+    force = _force(result)
+    lost = (force > 0.0) & ~np.isfinite(result.compartment_loads[..., 9:]).all(axis=-1)
+    if lost.any():
+        side, instant = (int(k) for k in np.argwhere(lost)[0])
+        raise InputError(
+            f"compartment_loads: expected a centre of pressure where there is force, found none in "
+            f"the {COMPARTMENTS[side]} compartment at instant {instant}"
+        )
+    factors = load_ratio(result) if ratio is None else check_sides("ratio", ratio)
+    return factors[:, None] * force
+
+
+def check_sides(name: str, values: ArrayLike) -> FloatArray:
+    """Return a medial and a lateral value as an array, (2,).
+
+    Raises
+    ------
+    InputError
+        If they are not two positive numbers.
+    """
+    array = check_array(name, values, (2,))
+    for value in array:
+        check_number(name, value, above=0.0)
+    return array
+
+
+def _force(result: SimulationResult) -> FloatArray:
+    """Return the size of the force of each compartment at each instant, (2, N) [N]."""
+    return np.linalg.norm(result.compartment_loads[..., :3], axis=-1)
+
+
+def scaled_pressure(
+    pressure: FloatArray, loads: FloatArray, tibia: Surface, sides: NDArray[np.int8]
+) -> FloatArray:
+    """Return pressures scaled so that each compartment carries its load.
+
+    One value in the middle of each triangle stands for the field on it, while the loads are
+    integrals of the field: their sums differ a little, most in a small patch. A patch that reaches
+    no middle at all goes to the triangle nearest to its centre of pressure.
+
+    Parameters
+    ----------
+    pressure : (F,) float64
+        Pressure on each tibial triangle [Pa].
+    loads : (2, 12) float64
+        Loads of each compartment, in the order of `foundation.loads.LOAD_COLUMNS`.
+    tibia : Surface
+        The tibial mesh.
+    sides : (F,) int8
+        Compartment of each triangle.
+    """
+    scaled = np.zeros(len(pressure))
+    for side, (area, mean) in enumerate(np.maximum(loads[:, [6, 8]], 0.0)):
+        own = np.where(sides == side, pressure, 0.0)
+        if not own.any() and area * mean > 0.0:
+            own[nearest_triangle(tibia, loads[side, 9:])] = 1.0
+        total = own @ tibia.areas
+        if total > 0.0:
+            scaled += area * mean / total * own
+    return scaled
+
+
+def nearest_triangle(tibia: Surface, point: FloatArray) -> int:
+    """Return the triangle whose middle is nearest to a point (3,) [m]."""
+    return int(np.argmin(((tibia.centroids - point) ** 2).sum(axis=1)))
+
+
+def volumes(depth: FloatArray, tibia: Surface, sides: NDArray[np.int8]) -> FloatArray:
+    """Return the volume under the depths (F,) [m] of each compartment, (2,) [m³]."""
+    worn = depth * tibia.areas
+    return np.array([worn[sides == side].sum() for side in range(2)])

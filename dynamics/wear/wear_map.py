@@ -1,0 +1,163 @@
+"""Depth of wear over the tibial surface from loads alone.
+
+The original model's own map is that of `dynamics.wear.cycle_wear.bed_wear`, which also takes the
+motion that a surrogate led to; `wear_map` is for where the original model is not at hand.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dynamics.simulator.result import SimulationResult
+from dynamics.wear.cycle_wear import (
+    SpringContact,
+    Surface,
+    check_sides,
+    load_carried,
+    load_ratio,
+    nearest_triangle,
+    time_weights,
+)
+from dynamics.wear.footprint import field_axes, field_exponent, semi_axes
+from dynamics.wear.sliding import femoral_twists, sliding_speed
+from dynamics.wear.wear_law import WearLaw
+from foundation.checks import FloatArray, check_number
+from foundation.pose import Pose
+
+
+def wear_map(
+    result: SimulationResult,
+    law: WearLaw,
+    tibia: Surface,
+    *,
+    aspect: ArrayLike = (1.0, 1.0),
+    ratio: ArrayLike | None = None,
+) -> FloatArray:
+    """Return the depth worn off each tibial triangle over the cycle of a result.
+
+    The pressure fields of `dynamics.wear.footprint` are laid on the triangles along the force of
+    the compartment; the sliding speed is that along each triangle.
+
+    Parameters
+    ----------
+    result : SimulationResult
+        Of any contact model; its poses as in `dynamics.wear.cycle_wear.bed_wear`.
+    law : WearLaw
+        Material of the insert.
+    tibia : Surface
+        The tibial mesh.
+    aspect : (2,) float64
+        AP over ML axis of the medial and the lateral field, > 0 (`measured_aspect`).
+    ratio : (2,) float64, optional
+        As in `dynamics.wear.cycle_wear.surrogate_wear`.
+
+    Returns
+    -------
+    (F,) float64
+        Depth [m].
+
+    Raises
+    ------
+    InputError
+        As in `dynamics.wear.cycle_wear.surrogate_wear`.
+    """
+    aspects = check_sides("aspect", aspect)
+    twists, weights = femoral_twists(result.poses, result.rates), time_weights(result.time)
+    depth = np.zeros(len(tibia.areas))
+    for side, force in enumerate(load_carried(result, ratio)):
+        at = np.flatnonzero(force)
+        loads = result.compartment_loads[side][at]
+        pressed = _pressures(loads, force[at], aspects[side], tibia)
+        for i, (triangles, pressure) in zip(at, pressed, strict=True):
+            points, normals = tibia.centroids[triangles], tibia.normals[triangles]
+            depth[triangles] += weights[i] * pressure * sliding_speed(twists[i], points, normals)
+    return law.factor * depth
+
+
+class Patch(NamedTuple):
+    """What the original model's contact patches are like, for the wear of a surrogate's cycle.
+
+    Properties of the surfaces: those of one cycle serve its variations.
+
+    Parameters
+    ----------
+    aspect : (2,) float64
+        Of the pressure fields, `measured_aspect`.
+    ratio : (2,) float64, optional
+        Of the pressure's integral over the force, `dynamics.wear.cycle_wear.load_ratio`; by
+        default that of the cycle itself.
+    """
+
+    aspect: FloatArray
+    ratio: FloatArray | None
+
+
+def measured_patch(model: SpringContact, result: SimulationResult) -> Patch:
+    """Return the patches of a cycle driven by the original model."""
+    return Patch(measured_aspect(model, result), load_ratio(result))
+
+
+def measured_aspect(
+    model: SpringContact, result: SimulationResult, *, instants: int = 21
+) -> FloatArray:
+    """Return AP over ML axis of the pressure fields of the original model over a cycle.
+
+    Parameters
+    ----------
+    model : SpringContact
+        The original model.
+    result : SimulationResult
+        Its poses, as in `dynamics.wear.cycle_wear.bed_wear`, and its loads.
+    instants : int
+        How many, evenly over the cycle, >= 1.
+
+    Returns
+    -------
+    (2,) float64
+        Medial and lateral, from the second moments of pressure, weighted by load; 1 out of contact.
+    """
+    count = int(check_number("instants", instants, at_least=1))
+    tibia, sides = model.tibia, np.asarray(model.compartments)
+    moments = np.zeros((2, 2))
+    for i in np.unique(np.linspace(0, len(result.poses) - 1, count).round().astype(int)):
+        pressure = model.spring_state(Pose.from_array(result.poses[i])).pressure
+        for side in range(2):
+            loads = result.compartment_loads[side, i : i + 1]
+            at = np.flatnonzero((sides == side) & (pressure > 0.0))
+            if not len(at) or not np.linalg.norm(loads[0, :3]) > 0.0:
+                continue
+            share = pressure[at] * tibia.areas[at]
+            arms = tibia.centroids[at] - share @ tibia.centroids[at] / share.sum()
+            for k, axis in enumerate(field_axes(loads)[:2]):
+                moments[side, k] += share @ (arms @ axis[0]) ** 2
+    seen = (moments > 0.0).all(axis=1)
+    return np.sqrt(np.divide(moments[:, 0], moments[:, 1], out=np.ones(2), where=seen))
+
+
+def _pressures(
+    loads: FloatArray, force: FloatArray, aspect: float, tibia: Surface
+) -> list[tuple[NDArray[np.int64], FloatArray]]:
+    """Return the triangles under the field of each instant (N, 12) and their pressures [Pa].
+
+    Scaled, so that they carry `force` (N,) [N].
+    """
+    along, across, _ = field_axes(loads)
+    axes, exponents = semi_axes(loads, aspect), field_exponent(loads)
+    centroids, areas = tibia.centroids, tibia.areas
+    fields = []
+    for i, carried in enumerate(force):
+        arms = centroids - loads[i, 9:]
+        frame = np.stack([along[i], across[i]], axis=1)
+        # An area of 0 has no triangle inside.
+        squared = ((arms @ frame) ** 2 / np.maximum(axes[i], 1e-12) ** 2).sum(axis=1)
+        triangles = np.flatnonzero(squared < 1.0)
+        if not len(triangles):
+            triangles = np.array([nearest_triangle(tibia, loads[i, 9:])])
+            shape = np.ones(1)
+        else:
+            shape = (1.0 - squared[triangles]) ** exponents[i]
+        fields.append((triangles, carried / (shape @ areas[triangles]) * shape))
+    return fields

@@ -1,0 +1,269 @@
+"""The bed of springs on the tibial surface, as the contact kernels take it.
+
+On flat facets every triangle is an *element* of one node, its centroid: one spring each, the
+customary bed. On a curved surface an element has six nodes, its corners and middles, which
+neighbours share. Indentation is measured at the nodes, along their normals, and is a quadratic
+field over each element; pressure acts at quadrature points. An element that bears all over takes
+the six-point rule of degree 4 (Dunavant 1985, Int J Numer Methods Eng 21:1129-1148); one that the
+edge of the contact patch cuts takes that rule on each of its four quarters.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foundation import kernels
+from foundation.checks import FloatArray
+from foundation.surfaces.smooth_surface import NODES, SmoothSurface, shape_functions
+from foundation.surfaces.tree import build_tree
+from foundation.surfaces.triangle_mesh import IntArray, TriangleMesh
+
+#: Parts of an element's edge, in each direction, of the rule for elements that are cut.
+_CUT_PARTS = 2
+#: Reach of the smoothing at the edge of the patch, in radii of the disc of a point's area.
+_EDGE_WIDTH = 1.8
+
+
+@dataclass(frozen=True, eq=False)
+class SpringBed:
+    """Elements and nodes of the bed.
+
+    Parameters
+    ----------
+    arrays : kernels.Bed
+        What the kernels take; elements by compartment (medial first) and neighbourhood.
+    triangle : (F,) int64
+        The tibial triangle of each element.
+    medial : int
+        Number of medial elements, which come first.
+    """
+
+    arrays: kernels.Bed
+    triangle: IntArray
+    medial: int
+
+
+def flat_bed(tibia: TriangleMesh, labels: NDArray[np.int8]) -> SpringBed:
+    """Return the customary bed: one spring per triangle, at its centroid, along its normal.
+
+    Parameters
+    ----------
+    tibia : TriangleMesh
+        Tibial surface [m].
+    labels : (F,) int8
+        Compartment of each triangle, 0 medial, 1 lateral.
+    """
+    order, groups = _ordered(tibia.vertices[tibia.faces], labels)
+    points, normals = tibia.centroids[order], tibia.normals[order]
+    elements = np.arange(len(order))[:, None]
+    vectors = (tibia.areas[order][:, None] * normals)[:, None]
+    return _assembled(
+        tibia, order, groups, points, normals, elements, np.eye(1, 6), np.ones(1), vectors
+    )
+
+
+def curved_bed(tibia: TriangleMesh, surface: SmoothSurface, labels: NDArray[np.int8]) -> SpringBed:
+    """Return the bed on a curved surface: a quadratic field of indentation on each triangle.
+
+    Parameters
+    ----------
+    tibia : TriangleMesh
+        Tibial surface [m].
+    surface : SmoothSurface
+        Its patches.
+    labels : (F,) int8
+        Compartment of each triangle, 0 medial, 1 lateral.
+    """
+    positions = np.concatenate([surface.corners, surface.middles], axis=1)
+    order, groups = _ordered(positions, labels)
+    positions, corner_normals = positions[order], surface.normals[order]
+    middle_normals = corner_normals + np.roll(corner_normals, -1, axis=1)
+    middle_normals /= np.linalg.norm(middle_normals, axis=2, keepdims=True)
+    normals = np.concatenate([corner_normals, middle_normals], axis=1)
+    elements, points, node_normals = _shared(positions, normals, labels[order])
+    vectors = _area_vectors(positions, *shape_functions(NODES)[1:])
+    third = shape_functions(np.full((1, 2), 1.0 / 3.0))
+    centre = np.einsum("qn,fni->fi", third[0], positions)
+    centre_vector = _area_vectors(positions, *third[1:])[:, 0]
+    centre_normal = centre_vector / np.linalg.norm(centre_vector, axis=1, keepdims=True)
+    rule = degree_four_rule()
+    shape = shape_functions(rule[0])[0]
+    return _assembled(
+        tibia, order, groups,
+        np.concatenate([points, centre]),
+        np.concatenate([node_normals, centre_normal]),
+        elements, shape, rule[1], vectors,
+    )  # fmt: skip
+
+
+def degree_four_rule() -> tuple[FloatArray, FloatArray]:
+    """Return points (6, 2) in (u, v) and weights (6,), of sum 1/2, exact to degree 4 (Dunavant)."""
+    points, weights = [], []
+    for a, w in (
+        (0.445948490915964886318, 0.223381589678011465812),
+        (0.091576213509770743459, 0.109951743655321867521),
+    ):
+        points += [(a, a), (a, 1.0 - 2.0 * a), (1.0 - 2.0 * a, a)]
+        weights += [0.5 * w] * 3
+    return np.array(points), np.array(weights)
+
+
+def composite_rule(parts: int) -> tuple[FloatArray, FloatArray]:
+    """Return the degree-4 rule on each of `parts`² equal parts of a triangle."""
+    base, weight = degree_four_rule()
+    points = []
+    for i in range(parts):
+        for j in range(parts - i):
+            points.append((base + np.array([i, j])) / parts)
+            if i + j + 1 < parts:
+                points.append((np.array([i + 1.0, j + 1.0]) - base) / parts)
+    return np.concatenate(points), np.tile(weight / parts**2, parts**2)
+
+
+def _area_vectors(positions: FloatArray, slope_u: FloatArray, slope_v: FloatArray) -> FloatArray:
+    """Return dx/du x dx/dv of six-node patches (F, 6, 3) at Q points, (F, Q, 3) [m²].
+
+    By the slopes of the shape functions there, (Q, 6). It is quadratic over a patch, so that the
+    nodes' values give it everywhere; what a pressure along it contributes to the wrench nearly so.
+    """
+    tangent_u = np.einsum("qn,fni->fqi", slope_u, positions)
+    tangent_v = np.einsum("qn,fni->fqi", slope_v, positions)
+    return np.ascontiguousarray(np.cross(tangent_u, tangent_v))
+
+
+def _ordered(positions: FloatArray, labels: NDArray[np.int8]) -> tuple[IntArray, list[IntArray]]:
+    """Return the triangles by compartment and neighbourhood, and the sizes of the small groups.
+
+    One array of sizes for each compartment; no group is larger than `kernels.LANES`.
+    """
+    order, sizes = [], []
+    for compartment in range(2):
+        members = np.flatnonzero(labels == compartment)
+        corners = positions[members]
+        tree = build_tree(corners.min(axis=1), corners.max(axis=1), kernels.LANES)
+        order.append(members[tree.order])
+        sizes.append(tree.count[tree.count > 0])
+    return np.concatenate(order), sizes
+
+
+def _shared(
+    positions: FloatArray, normals: FloatArray, labels: NDArray[np.int8]
+) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Return elements (F, 6) over nodes, and the nodes' positions and normals (N, 3).
+
+    Nodes of the same position, normal and compartment are one; on a crease they differ in the
+    normal. They are numbered as the elements come upon them.
+    """
+    compartment = np.repeat(labels, 6).astype(np.float64)[:, None]
+    # Neighbours compute shared middles to the same bits; normals may differ in the last ones.
+    rounded = np.round(normals.reshape(-1, 3), 9) + 0.0
+    rows = np.concatenate([positions.reshape(-1, 3), rounded, compartment], axis=1)
+    _, first, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    rank = np.empty(len(first), dtype=np.int64)
+    appearance = np.argsort(first, kind="stable")
+    rank[appearance] = np.arange(len(first))
+    elements = rank[inverse.reshape(-1)].reshape(-1, 6)
+    chosen = first[appearance]
+    return elements, positions.reshape(-1, 3)[chosen], normals.reshape(-1, 3)[chosen]
+
+
+def _assembled(
+    tibia: TriangleMesh,
+    order: IntArray,
+    groups: list[IntArray],
+    points: FloatArray,
+    normals: FloatArray,
+    elements: IntArray,
+    whole_shape: FloatArray,
+    whole_weight: FloatArray,
+    vectors: FloatArray,
+) -> SpringBed:
+    corners = tibia.vertices[tibia.faces[order]]
+    sizes = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).max(axis=1)
+    cut_points, cut_weight = composite_rule(_CUT_PARTS)
+    cut = np.ascontiguousarray(shape_functions(cut_points)[0].T)
+    count = np.concatenate(groups)
+    first = np.cumsum(count) - count
+    centre, radius, thickness, direction = _discs(points, normals, elements, first, count)
+    margins = kernels.BULGE * sizes + _sag(points[elements]) if elements.shape[1] > 1 else 0 * sizes
+    arrays = kernels.Bed(
+        np.ascontiguousarray(points),
+        np.ascontiguousarray(normals),
+        np.ascontiguousarray(elements, dtype=np.int32),
+        len(points) - len(elements) if elements.shape[1] > 1 else 0,
+        sizes,
+        np.ascontiguousarray(whole_shape.T),
+        whole_weight,
+        cut,
+        vectors,
+        _slope_metric(corners),
+        cut_weight,
+        # Radius of the disc of a point's area, in an equilateral triangle of edge 1.
+        _EDGE_WIDTH * np.sqrt(2.0 * cut_weight * 0.25 * np.sqrt(3.0) / np.pi),
+        np.array([0, len(groups[0]), len(count)]),
+        np.ascontiguousarray(centre.T),
+        radius,
+        thickness,
+        np.ascontiguousarray(direction.T),
+        np.maximum.reduceat(margins, first),
+        first,
+        count,
+        _group_corners(points[elements[:, :3]], first, count),
+    )
+    return SpringBed(arrays, order, int(groups[0].sum()))
+
+
+def _slope_metric(corners: FloatArray) -> FloatArray:
+    """Return G (F, 3, 3) [1/m²]: d·G d is the squared slope of values d at a triangle's corners."""
+    edge_1, edge_2 = corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
+    edges = np.stack([edge_1, edge_2], axis=1)
+    gram = np.linalg.inv(edges @ edges.transpose(0, 2, 1))
+    differences = np.array([[-1.0, 1.0, 0.0], [-1.0, 0.0, 1.0]])
+    return np.ascontiguousarray(differences.T @ gram @ differences)
+
+
+def _discs(
+    points: FloatArray,
+    normals: FloatArray,
+    elements: IntArray,
+    first: IntArray,
+    count: IntArray,
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Return a disc around the nodes of each group of elements.
+
+    Its middle (G, 3), the radius of the ball that holds it, half its thickness (G,) [m] and its
+    normal (G, 3).
+    """
+    centre, direction = np.empty((len(first), 3)), np.empty((len(first), 3))
+    radius, thickness = np.empty(len(first)), np.empty(len(first))
+    for t, (begin, size) in enumerate(zip(first, count, strict=True)):
+        nodes = elements[begin : begin + size].reshape(-1)
+        mean = normals[nodes].sum(axis=0)
+        direction[t] = mean / max(float(np.linalg.norm(mean)), 1e-300)
+        at = points[nodes]
+        height = at @ direction[t]
+        middle = 0.5 * (at.min(axis=0) + at.max(axis=0))
+        level = 0.5 * (height.min() + height.max())
+        centre[t] = middle + (level - middle @ direction[t]) * direction[t]
+        radius[t] = np.linalg.norm(at - centre[t], axis=1).max()
+        thickness[t] = 0.5 * (height.max() - height.min())
+    return centre, radius, thickness, direction
+
+
+def _sag(nodes: FloatArray) -> FloatArray:
+    """Return how far the middles of six-node elements (F, 6, 3) lie off their edges, (F,) [m]."""
+    corners = nodes[:, :3]
+    chords = 0.5 * (corners + np.roll(corners, -1, axis=1))
+    return np.linalg.norm(nodes[:, 3:] - chords, axis=2).max(axis=1)
+
+
+def _group_corners(corners: FloatArray, first: IntArray, count: IntArray) -> FloatArray:
+    """Return the corners (F, C, 3) of each group's elements side by side, (G, C, 3, LANES).
+
+    The places that a group leaves free repeat its last element.
+    """
+    place = np.minimum(np.arange(kernels.LANES), count[:, None] - 1)
+    return np.ascontiguousarray(np.moveaxis(corners[first[:, None] + place], 1, 3))

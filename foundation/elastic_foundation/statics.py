@@ -1,0 +1,125 @@
+"""Static analysis of one compartment: the height at which it carries a given axial load.
+
+Lin et al. (2010, Med Eng Phys 32:584-594) give the load in a stiff direction and let the original
+model find the position, instead of the reverse: almost every sample is then a contact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.optimize import brentq
+
+from foundation.checks import FloatArray, check_number
+from foundation.elastic_foundation.model import ElasticFoundation
+from foundation.kernels import STRAIN_LIMIT
+from foundation.pose import Pose
+
+
+class StaticsError(RuntimeError):
+    """No height carries the load; the message says why."""
+
+
+@dataclass(frozen=True, eq=False)
+class StaticPose:
+    """Pose at which a compartment carries a load.
+
+    Parameters
+    ----------
+    pose : Pose
+        The pose, its height found.
+    loads : (12,) float64
+        Loads of the compartment in the order of `foundation.loads.LOAD_COLUMNS`.
+    evaluations : int
+        Evaluations of the original model.
+    """
+
+    pose: Pose
+    loads: FloatArray
+    evaluations: int
+
+
+def pose_at_load(
+    model: ElasticFoundation,
+    pose: Pose,
+    compartment: str,
+    load: float,
+    *,
+    search: float = 10e-3,
+    step: float = 1e-3,
+) -> StaticPose:
+    """Find the height at which one compartment carries an axial load, all else held.
+
+    Parameters
+    ----------
+    model : ElasticFoundation
+        The original model.
+    pose : Pose
+        The five coordinates that are held, and the height where the search starts.
+    compartment : {"medial", "lateral"}
+        Which one carries the load.
+    load : float
+        Axial force of that compartment on the femur [N], > 0.
+    search : float
+        How far above and below the start contact is looked for [m].
+    step : float
+        Step of that search; the search for the load takes a tenth of it [m].
+
+    Raises
+    ------
+    InputError
+        If an argument is out of its range.
+    StaticsError
+        If there is no contact within `search`, or the layer is pressed through before the load.
+    """
+    target = np.sqrt(check_number("load", load, above=0.0, unit="N"))
+    check_number("search", search, above=0.0, unit="m")
+    check_number("step", step, above=0.0, unit="m")
+    known: dict[float, tuple[FloatArray, FloatArray]] = {}
+
+    def at(height: float) -> tuple[FloatArray, FloatArray]:
+        if height not in known:
+            moved = replace(pose, superior=height)
+            loads, _, depth = model.compartment_loads(moved, compartment)
+            known[height] = loads, depth
+        return known[height]
+
+    def missing(height: float) -> float:
+        # The root of the load is nearly linear in the height, so few steps are needed.
+        return float(np.sqrt(max(at(height)[0][1], 0.0)) - target)
+
+    touch = _touch(at, pose.superior, search, step)
+    high = low = touch
+    while missing(low) < 0.0:
+        strain = at(low)[1][1]
+        if strain > STRAIN_LIMIT or touch - low > search:
+            raise StaticsError(
+                f"load not reached: {at(low)[0][1]:.4g} N of {load:.4g} N at an indentation of "
+                f"{1e3 * (touch - low):.2f} mm (strain {strain:.2f})"
+            )
+        high, low = low, low - 0.1 * step
+    root = low if high == low else brentq(missing, low, high, xtol=1e-13, rtol=1e-14, maxiter=60)
+    found = replace(pose, superior=float(root))
+    loads, depth = at(found.superior)
+    if depth[1] > STRAIN_LIMIT:
+        raise StaticsError(f"the layer is pressed through (strain {depth[1]:.2f})")
+    return StaticPose(found, loads, len(known))
+
+
+def _touch(
+    at: Callable[[float], tuple[FloatArray, FloatArray]], start: float, search: float, step: float
+) -> float:
+    """Return a height just above first contact, from `start` down to contact and up out of it."""
+    height = start
+    while at(height)[1][0] == 0.0:
+        height -= step
+        if start - height > search:
+            raise StaticsError(f"no contact within {1e3 * search:.0f} mm below the start")
+    while (depth := at(height)[1][0]) > 0.0:
+        # Up by the indentation leaves contact but for the tilt of the normal.
+        height += max(1.05 * depth, 1e-6)
+        if height - start > search:
+            raise StaticsError(f"still in contact {1e3 * search:.0f} mm above the start")
+    return height

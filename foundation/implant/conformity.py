@@ -1,0 +1,101 @@
+"""How a condyle of the built-in implant sits in its dish."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.optimize import brentq
+
+from foundation.checks import FloatArray
+from foundation.errors import InputError
+from foundation.implant.condyle import Condyle
+from foundation.implant.dish import Dish
+from foundation.pose import rotation_matrix
+
+
+def check_conformity(side: str, condyle: Condyle, dish: Dish) -> None:
+    """Check that every radius of a condyle is smaller than that of its dish.
+
+    Parameters
+    ----------
+    side : {"medial", "lateral"}
+        For the message.
+    condyle, dish : Condyle, Dish
+        The pair.
+
+    Raises
+    ------
+    InputError
+        If a conformity (femoral over tibial radius) is 1 or more.
+    """
+    pairs = (
+        ("sagittal", float(condyle.radii.max()), dish.sagittal_radius),
+        ("coronal", condyle.coronal_radius, dish.coronal_radius),
+    )
+    for plane, femoral, tibial in pairs:
+        if femoral >= tibial:
+            raise InputError(
+                f"implant {side} {plane} conformity: expected below 1, found {femoral / tibial:g} "
+                f"(femoral radius {femoral:g} m, dish radius {tibial:g} m); the condyle would rest "
+                "on the rim: enlarge the dish radius or reduce the femoral one"
+            )
+
+
+def first_touch(
+    pairs: Sequence[tuple[Condyle, Dish]], bottom: float, flexion: float
+) -> tuple[float, float]:
+    """Return x and y of the femoral origin at first touch, without any rotation but flexion.
+
+    Parameters
+    ----------
+    pairs : sequence of (Condyle, Dish)
+        Both sides.
+    bottom : float
+        Height of the bottoms of the dishes [m].
+    flexion : float
+        Flexion [rad].
+
+    Returns
+    -------
+    anterior : float
+        Where the lowest points stand over the bottoms of the dishes, in the mean of the sides [m].
+    superior : float
+        Height at which the first side touches [m].
+    """
+    turn = rotation_matrix(flexion, 0.0, 0.0)[:2, :2]
+    offsets = []
+    for condyle, dish in pairs:
+        # The lowest point is straight below the centre of the arc whose normal now points down.
+        centre = turn @ condyle.centres[int(condyle.arc_of(np.array(-flexion)))]
+        offsets.append(dish.bottom_anterior - centre[0])
+    anterior = float(np.mean(offsets))
+    return anterior, max(_touch_height(*pair, bottom, turn, anterior) for pair in pairs)
+
+
+def _touch_height(
+    condyle: Condyle, dish: Dish, bottom: float, turn: FloatArray, anterior: float
+) -> float:
+    """Return the height of the femoral origin at which a condyle first touches its dish.
+
+    First touch lies in the sagittal middle plane, where the farthest point of the turned J-curve
+    from the centre of the dish comes to lie on the circle of the dish.
+    """
+    ends = condyle.surface(condyle.limits[[0, -1]], np.zeros(2))[0][:, :2] @ turn.T
+    centres = condyle.centres @ turn.T
+    dish_centre = np.array([dish.bottom_anterior, bottom + dish.sagittal_radius])
+
+    def excess(height: float) -> float:
+        origin = np.array([anterior, height])
+        away = centres + origin - dish_centre
+        length = np.linalg.norm(away, axis=1)
+        # The farthest point of an arc lies straight beyond its centre, if it is on the arc.
+        direction = away @ turn
+        angle = np.arctan2(direction[:, 0], -direction[:, 1])
+        on_arc = (angle >= condyle.limits[:-1] - 1e-9) & (angle <= condyle.limits[1:] + 1e-9)
+        reached = np.linalg.norm(ends + origin - dish_centre, axis=1)
+        farthest = np.append(reached, (length + condyle.radii)[on_arc]).max()
+        return float(farthest - dish.sagittal_radius)
+
+    lowest = bottom - dish.sagittal_radius
+    return float(brentq(excess, lowest, dish_centre[1], xtol=1e-16, rtol=1e-15))

@@ -1,0 +1,127 @@
+"""One plateau of the built-in insert: a concave patch of a torus, known exactly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from foundation.checks import FloatArray, check_number
+from foundation.errors import InputError
+from foundation.implant.condyle import sagittal_normal
+
+
+@dataclass(frozen=True)
+class Dish:
+    """Shape of one tibial plateau.
+
+    A circle of the coronal radius turned about an axis across the knee; the lowest point lies at
+    `bottom_anterior`, at the height of the minimum thickness of the insert.
+
+    Parameters
+    ----------
+    sagittal_radius, coronal_radius : float
+        Radii of the dish through its lowest point [m].
+    half_length : float
+        The plateau reaches from -half_length to +half_length along x, at its middle [m].
+    half_width : float
+        Half of the plateau's width [m].
+    bottom_anterior : float
+        x of the lowest point [m].
+
+    Raises
+    ------
+    InputError
+        If a radius or size is not positive, or the plateau is larger than its circles.
+    """
+
+    sagittal_radius: float = 45e-3
+    coronal_radius: float = 23e-3
+    half_length: float = 22e-3
+    half_width: float = 13e-3
+    bottom_anterior: float = 0.0
+
+    def __post_init__(self) -> None:
+        for name in ("sagittal_radius", "coronal_radius"):
+            check_number(f"dish {name}", getattr(self, name), above=0.0, at_most=1.0, unit="m")
+        check_number(
+            "dish half_width", self.half_width, above=0.0, below=self.coronal_radius, unit="m"
+        )
+        check_number("dish half_length", self.half_length, above=0.0, unit="m")
+        check_number(
+            "dish |bottom_anterior|", abs(self.bottom_anterior), below=self.half_length, unit="m"
+        )
+        check_number(
+            "dish half_length + |bottom_anterior|",
+            self.half_length + abs(self.bottom_anterior),
+            below=float(self._arm(np.array(self.half_width))),
+            unit="m",
+        )
+
+    @property
+    def limits(self) -> FloatArray:
+        """Sagittal angles of the posterior and anterior edge, (2,) [rad]."""
+        ends = np.array([-self.half_length, self.half_length]) - self.bottom_anterior
+        return np.arcsin(ends / self.sagittal_radius)
+
+    @property
+    def radii(self) -> FloatArray:
+        """Sagittal radius of its one arc, (1,) [m]."""
+        return np.array([self.sagittal_radius])
+
+    @property
+    def half_angle(self) -> float:
+        """Coronal angle at the edge of the plateau [rad]."""
+        return float(np.arcsin(self.half_width / self.coronal_radius))
+
+    def _arm(self, across: FloatArray) -> FloatArray:
+        """Return the distance of the surface from the axis it is turned about [m]."""
+        drop = self.coronal_radius - np.sqrt(self.coronal_radius**2 - across**2)
+        return self.sagittal_radius - drop
+
+    def surface(self, u: FloatArray, v: FloatArray, bottom: float) -> tuple[FloatArray, FloatArray]:
+        """Return points and upward normals at sagittal angle u and coronal angle v [rad].
+
+        Parameters
+        ----------
+        u, v : (N,) float64
+            Angles [rad], zero at the lowest point, u positive anteriorly.
+        bottom : float
+            Height of the lowest point [m].
+
+        Returns
+        -------
+        points, normals : (N, 3) float64
+            (x, y, across) [m].
+        """
+        in_plane = sagittal_normal(u)
+        outward = np.concatenate([np.cos(v)[:, None] * in_plane, np.sin(v)[:, None]], axis=1)
+        points = self.coronal_radius * outward
+        points[:, :2] += (self.sagittal_radius - self.coronal_radius) * in_plane
+        points += (self.bottom_anterior, bottom + self.sagittal_radius, 0.0)
+        return points, -outward
+
+    def height(self, x: FloatArray, across: FloatArray, bottom: float) -> FloatArray:
+        """Return the height of the surface over x and across [m], (N,) [m].
+
+        Raises
+        ------
+        InputError
+            If a position lies beyond the edge of the plateau.
+        """
+        arm = self._arm(np.clip(np.abs(across), 0.0, self.half_width))
+        sine = (x - self.bottom_anterior) / arm
+        # Rounding alone must not put a point of the edge outside.
+        slack = 1e-12
+        low, high = np.sin(self.limits)
+        beyond = (np.abs(across) > self.half_width + slack) | (sine < low - slack)
+        beyond |= sine > high + slack
+        if beyond.any():
+            first = int(np.flatnonzero(beyond)[0])
+            raise InputError(
+                f"insert height: expected positions on the plateau (|x| up to about "
+                f"{self.half_length:g} m, within {self.half_width:g} m of its middle), found "
+                f"x = {x[first]:g} m, {across[first]:g} m from its middle"
+            )
+        cosine = np.sqrt(1.0 - sine**2)
+        return bottom + self.sagittal_radius - arm * cosine

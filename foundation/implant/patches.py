@@ -1,0 +1,131 @@
+"""Triangulated grids over parametric patches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+import numpy as np
+
+from foundation.checks import FloatArray
+from foundation.surfaces.triangle_mesh import IntArray, TriangleMesh
+
+
+class PatchShape(Protocol):
+    """Patch over (sagittal angle, coronal angle), such as a condyle or a dish."""
+
+    @property
+    def limits(self) -> FloatArray:
+        """Sagittal angles at which its arcs begin and end, (K + 1,) [rad]."""
+        ...
+
+    @property
+    def radii(self) -> FloatArray:
+        """Sagittal radius of each arc, (K,) [m]."""
+        ...
+
+    @property
+    def half_angle(self) -> float:
+        """Coronal angle at its edge [rad]."""
+        ...
+
+    @property
+    def coronal_radius(self) -> float:
+        """Radius across [m]."""
+        ...
+
+
+def patch(
+    shape: PatchShape,
+    surface: Callable[[FloatArray, FloatArray], tuple[FloatArray, FloatArray]],
+    edge_length: float,
+    *,
+    flip: bool,
+) -> tuple[FloatArray, FloatArray, IntArray]:
+    """Triangulate a patch.
+
+    Parameters
+    ----------
+    shape : PatchShape
+        Its extent.
+    surface : callable
+        Gives points and normals, (N, 3) [m], at sagittal and coronal angles, (N,) [rad].
+    edge_length : float
+        Longest spacing of the grid [m].
+    flip : bool
+        As in `grid_faces`.
+
+    Returns
+    -------
+    points : (V, 3) float64
+        Vertices, on the surface [m].
+    normals : (V, 3) float64
+        Unit normals of the surface at the vertices.
+    faces : (F, 3) int64
+        Triangles.
+    """
+    along = grid_values(shape.limits, shape.radii * np.diff(shape.limits), edge_length)
+    half = shape.half_angle
+    width = np.array([2.0 * half * shape.coronal_radius])
+    across = grid_values(np.array([-half, half]), width, edge_length)
+    u, v = np.meshgrid(along, across, indexing="ij")
+    points, normals = surface(u.reshape(-1), v.reshape(-1))
+    return points, normals, grid_faces(len(along), len(across), flip=flip)
+
+
+def joined_patches(
+    name: str, patches: Sequence[tuple[FloatArray, FloatArray, IntArray]]
+) -> TriangleMesh:
+    """Return one mesh of several patches (points, normals, faces), in their order."""
+    starts = np.cumsum([0] + [len(points) for points, _, _ in patches[:-1]])
+    points = np.concatenate([p for p, _, _ in patches])
+    normals = np.concatenate([n for _, n, _ in patches])
+    faces = np.concatenate([f + s for (_, _, f), s in zip(patches, starts, strict=True)])
+    return TriangleMesh(points, faces, name, normals)
+
+
+def grid_values(limits: FloatArray, lengths: FloatArray, edge_length: float) -> FloatArray:
+    """Return parameter values over consecutive intervals, evenly spaced in each of them.
+
+    Parameters
+    ----------
+    limits : (K + 1,) float64
+        Ends of the intervals; each is one of the values.
+    lengths : (K,) float64
+        Length of each interval on the surface [m].
+    edge_length : float
+        Longest spacing on the surface [m].
+    """
+    parts = [limits[:1]]
+    for first, last, length in zip(limits[:-1], limits[1:], lengths, strict=True):
+        # Less a rounding error, so that a length of n edges makes n steps.
+        steps = max(1, int(np.ceil(length / edge_length - 1e-9)))
+        parts.append(np.linspace(first, last, steps + 1)[1:])
+    return np.concatenate(parts)
+
+
+def grid_faces(rows: int, columns: int, *, flip: bool) -> IntArray:
+    """Return the triangles of a grid of vertices numbered row by row.
+
+    The diagonals alternate, so that no direction is preferred.
+
+    Parameters
+    ----------
+    rows, columns : int
+        Number of vertices along the first and the second parameter.
+    flip : bool
+        False winds the triangles about (first direction) x (second direction), True the other way.
+
+    Returns
+    -------
+    (2 (rows - 1) (columns - 1), 3) int64
+    """
+    cell = np.arange((rows - 1) * (columns - 1))
+    i, j = cell // (columns - 1), cell % (columns - 1)
+    a, b = i * columns + j, (i + 1) * columns + j
+    c, d = b + 1, a + 1
+    even = ((i + j) % 2 == 0)[:, None]
+    first = np.where(even, np.stack([a, b, c], axis=1), np.stack([a, b, d], axis=1))
+    second = np.where(even, np.stack([a, c, d], axis=1), np.stack([b, c, d], axis=1))
+    faces = np.stack([first, second], axis=1).reshape(-1, 3)
+    return faces[:, ::-1].copy() if flip else faces

@@ -1,0 +1,55 @@
+"""Modules under the paths that earlier versions documented, with a deprecation warning."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Mapping, Sequence
+from importlib import import_module
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from types import ModuleType
+
+
+class _MovedModules(MetaPathFinder, Loader):
+    """Finds a module by its former path."""
+
+    def __init__(self) -> None:
+        self.paths: dict[str, str] = {}
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Return how a moved module is loaded; None for every other module."""
+        del path, target
+        # As a package whose folder is empty: modules within it are found by their own paths.
+        known = fullname in self.paths
+        return ModuleSpec(fullname, self, is_package=True) if known else None
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Fill the module with what the module at the present path defines."""
+        present = self.paths[module.__name__]
+        warnings.warn(
+            f"{module.__name__} has moved to {present}; import it from there. The former path "
+            "will be removed in the next minor version.",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        content = vars(import_module(present))
+        vars(module).update({k: v for k, v in content.items() if not k.startswith("__")})
+
+
+_FINDER = _MovedModules()
+
+
+def redirect(paths: Mapping[str, str]) -> None:
+    """Make modules importable under their former paths.
+
+    Parameters
+    ----------
+    paths : mapping of str to str
+        Former path of each module -> its present path.
+    """
+    if _FINDER not in sys.meta_path:
+        sys.meta_path.append(_FINDER)
+    _FINDER.paths.update(paths)

@@ -1,0 +1,1 @@
+"""Articular surfaces: reading, checks, topology, vertex normals, smooth patches, compartments."""

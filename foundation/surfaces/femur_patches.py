@@ -1,0 +1,165 @@
+"""The femoral surface as the contact kernels search it: patches, neighbours, bounds.
+
+All of it is fixed when the model is built; an evaluation only reads it. Three things make the
+search short without remembering earlier poses:
+
+- each facet knows its neighbours, so that a line finds its patch by walking over the surface;
+- a grid over the femoral frame holds, for each cell, a facet nearby and a lower bound of the
+  distance to the surface; near the surface its cells are divided into parts, each with a facet
+  from which the walk is short;
+- small groups of facets have a plane over which the femur does not rise by more than a known
+  height within a known radius: what lies beyond it is not in contact.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import KDTree
+
+from foundation import kernels
+from foundation.checks import FloatArray
+from foundation.surfaces.smooth_surface import SmoothSurface
+from foundation.surfaces.tree import BoxTree, build_tree
+from foundation.surfaces.triangle_mesh import IntArray, TriangleMesh
+
+_FACETS_PER_LEAF = 4
+#: Cells of the grid for each facet, within bounds, and how far it reaches beyond the femur as a
+#: part of its size.
+_CELLS_PER_FACET, _FEWEST_CELLS, _MOST_CELLS = 3, 60_000, 2_000_000
+_MARGIN = 0.1
+#: No point of a facet is farther from its corners, middles and centroid than this part of its
+#: longest edge (a third of an equilateral one; slivers less).
+_COVERED = 0.35
+
+
+def femur_patches(
+    mesh: TriangleMesh, surface: SmoothSurface, *, curved: bool, reach: float
+) -> kernels.Femur:
+    """Prepare a femoral surface for the contact kernels.
+
+    Parameters
+    ----------
+    mesh : TriangleMesh
+        Femoral mesh [m], femoral frame.
+    surface : SmoothSurface
+        Its patches.
+    curved : bool
+        False if the patches are plane facets.
+    reach : float
+        Radius within which the bounding planes hold [m].
+
+    Returns
+    -------
+    kernels.Femur
+        Arrays, facets in the order of their tree.
+    """
+    control = control_points(surface)
+    tree = build_tree(control.min(axis=1), control.max(axis=1), _FACETS_PER_LEAF)
+    order = tree.order
+    control = np.ascontiguousarray(control[order])
+    plane_of, points, normals = _planes(mesh, tree)
+    rise = np.zeros(len(points))
+    kernels.largest_protrusions(
+        tree.low, tree.high, tree.next, tree.first, tree.count, control, points, normals, reach,
+        rise,
+    )  # fmt: skip
+    low, cell, facet, distance, near = _grid(surface.corners[order], surface.middles[order])
+    patch, neighbour = np.ascontiguousarray(polynomial(surface)[order]), _neighbours(mesh, order)
+    brick = np.where(near, np.cumsum(near).reshape(near.shape) - 1, -1).astype(np.int32)
+    bricks = np.empty((max(near.sum(), 1), *(3 * (kernels.PARTS,))), dtype=np.int32)
+    kernels.fill_bricks(patch, neighbour, curved, low, cell, facet, brick, bricks)
+    return kernels.Femur(
+        curved,
+        patch,
+        neighbour,
+        tree.low,
+        tree.high,
+        tree.next,
+        tree.first,
+        tree.count,
+        np.concatenate([points, normals, rise[:, None]], axis=1),
+        reach,
+        low,
+        cell,
+        facet,
+        distance,
+        plane_of[facet].astype(np.int32),
+        brick,
+        bricks,
+    )
+
+
+def polynomial(surface: SmoothSurface) -> FloatArray:
+    """Return the coefficients of 1, u, v, u², uv, v² of each patch, (F, 6, 3) [m]."""
+    c0, c1, c2 = np.moveaxis(surface.corners, 1, 0)
+    m0, m1, m2 = np.moveaxis(surface.middles, 1, 0)
+    return np.stack(
+        [
+            c0,
+            4.0 * m0 - 3.0 * c0 - c1,
+            4.0 * m2 - 3.0 * c0 - c2,
+            2.0 * (c0 + c1) - 4.0 * m0,
+            4.0 * (c0 + m1 - m0 - m2),
+            2.0 * (c0 + c2) - 4.0 * m2,
+        ],
+        axis=1,
+    )
+
+
+def control_points(surface: SmoothSurface) -> FloatArray:
+    """Return the Bezier points of each patch, whose hull holds it, (F, 6, 3) [m]."""
+    ends = surface.corners + np.roll(surface.corners, -1, axis=1)
+    return np.concatenate([surface.corners, 2.0 * surface.middles - 0.5 * ends], axis=1)
+
+
+def _neighbours(mesh: TriangleMesh, order: IntArray) -> NDArray[np.int32]:
+    """Return the facet across each edge (c0 c1, c1 c2, c2 c0), -1 where there is none, (F, 3)."""
+    faces = mesh.faces[order]
+    start, end = faces.reshape(-1), np.roll(faces, -1, axis=1).reshape(-1)
+    key = np.minimum(start, end) * len(mesh.vertices) + np.maximum(start, end)
+    by_key = np.argsort(key, kind="stable")
+    same = key[by_key][1:] == key[by_key][:-1]
+    across = np.full(len(key), -1)
+    across[by_key[:-1][same]] = by_key[1:][same] // 3
+    across[by_key[1:][same]] = by_key[:-1][same] // 3
+    return across.reshape(-1, 3).astype(np.int32)
+
+
+def _planes(mesh: TriangleMesh, tree: BoxTree) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Return the plane of each facet, and point and normal of one plane for each leaf."""
+    leaves = np.flatnonzero(tree.count)
+    plane_of = np.repeat(np.arange(len(leaves)), tree.count[leaves])
+    centroids, vectors = mesh.centroids[tree.order], mesh.area_vectors[tree.order]
+    points = np.add.reduceat(centroids, tree.first[leaves]) / tree.count[leaves, None]
+    normals = np.add.reduceat(vectors, tree.first[leaves])
+    length = np.linalg.norm(normals, axis=1, keepdims=True)
+    # Facets back to back cancel; any unit vector gives a plane with a bound.
+    unit = np.where(length > 0.0, normals / np.where(length > 0.0, length, 1.0), (0.0, -1.0, 0.0))
+    return plane_of, points, unit
+
+
+def _grid(
+    corners: FloatArray, middles: FloatArray
+) -> tuple[FloatArray, float, IntArray, FloatArray, NDArray[np.bool_]]:
+    """Return origin and width of a grid, and what is known of each of its cells.
+
+    A facet nearby, a lower bound of the distance, and whether the surface is about a cell away.
+    """
+    samples = np.concatenate([corners, middles, middles.mean(axis=1, keepdims=True)], axis=1)
+    low, high = samples.min(axis=(0, 1)), samples.max(axis=(0, 1))
+    margin = _MARGIN * float((high - low).max())
+    low, size = low - margin, high - low + 2.0 * margin
+    cells = np.clip(_CELLS_PER_FACET * len(corners), _FEWEST_CELLS, _MOST_CELLS)
+    cell = float((size.prod() / cells) ** (1.0 / 3.0))
+    counts = np.ceil(size / cell).astype(np.int64)
+    axes = [low[k] + cell * (np.arange(n) + 0.5) for k, n in enumerate(counts)]
+    middle = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
+    # A tree of compact nodes takes many times longer over points far from all samples.
+    points = samples.reshape(-1, 3)
+    away, nearest = KDTree(points, compact_nodes=False, balanced_tree=False).query(middle)
+    longest = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).max()
+    bound = np.maximum(away - 0.5 * np.sqrt(3.0) * cell - _COVERED * longest, 0.0)
+    facet = nearest // samples.shape[1]
+    shape = tuple(counts)
+    return low, cell, facet.reshape(shape), bound.reshape(shape), np.less(away, cell).reshape(shape)

@@ -1,0 +1,138 @@
+"""Loading articular surfaces into the frames of the project."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from foundation.checks import FloatArray, check_in
+from foundation.errors import InputError
+from foundation.surfaces.mesh_checks import check_mesh, report_findings
+from foundation.surfaces.mesh_io import read_triangles
+from foundation.surfaces.triangle_mesh import (
+    IntArray,
+    MeshError,
+    MeshWarning,
+    TriangleMesh,
+    checked_triangles,
+    degenerate_triangles,
+)
+from foundation.wording import counted
+
+__all__ = ["SIDES", "UNITS", "MeshError", "MeshWarning", "TriangleMesh", "load_mesh"]
+
+#: Metres per unit of a file.
+UNITS = {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "um": 1e-6}
+SIDES = ("right", "left")
+
+
+def load_mesh(
+    path: str | Path,
+    *,
+    unit: str = "m",
+    axes: Sequence[str] = ("x", "y", "z"),
+    side: str = "right",
+    check: bool = True,
+) -> TriangleMesh:
+    """Load a triangulated articular surface; what comes out is always a right knee in metres.
+
+    The triangles keep the file's order and number, except that triangles without area, which have
+    no normal and carry no load, are dropped with a warning. Vertices at exactly the same place
+    become one and vertices without a triangle are dropped; no vertex moves.
+
+    Parameters
+    ----------
+    path : str or Path
+        STL (text or binary), OBJ, PLY, OFF, or VTP (needs VTK).
+    unit : {"m", "cm", "mm", "um"}
+        Length unit of the file.
+    axes : sequence of 3 str
+        Which signed file axis points anterior, superior, and to the right of the body:
+        ("-x", "y", "-z") for a file with x posterior and z to the left. They must make a
+        right-handed frame; right is lateral in a right knee and medial in a left one.
+    side : {"right", "left"}
+        A left knee is mirrored (z changes sign, the winding is turned), so that z is lateral.
+    check : bool
+        Whether to run the checks of `foundation.surfaces.mesh_checks.check_mesh` that need not
+        know the body. `check_orientation` is a separate call.
+
+    Returns
+    -------
+    TriangleMesh
+        The surface, named after the file.
+
+    Raises
+    ------
+    MeshError
+        If the file cannot be read or a check fails; the message names file, finding and remedy.
+    InputError
+        If `unit`, `axes` or `side` is not as above.
+
+    Warns
+    -----
+    MeshWarning
+        If a check finds something doubtful.
+    """
+    check_in("unit", unit, UNITS)
+    check_in("side", side, SIDES)
+    turn = _rotation_from_axes(axes)
+    file = Path(path)
+    points, faces = checked_triangles(str(file), *read_triangles(file))
+    faces = _without_degenerate(file, points, faces)
+    # A product with zeros and ones moves no bit of a coordinate.
+    mesh = TriangleMesh(UNITS[unit] * (points @ turn.T), faces, str(file))
+    if side == "left":
+        mesh = mesh.mirrored()
+    if check:
+        report_findings(check_mesh(mesh))
+    return _without_unreferenced(mesh)
+
+
+def _rotation_from_axes(axes: Sequence[str]) -> FloatArray:
+    """Return the rotation from file axes to ours, (3, 3)."""
+    rotation = np.zeros((3, 3))
+    if isinstance(axes, str) or len(axes) != 3:
+        raise InputError(
+            f"axes: expected three file axes such as ('-x', 'y', '-z'), found {axes!r}"
+        )
+    for row, axis in enumerate(axes):
+        if not isinstance(axis, str) or axis.lstrip("+-") not in tuple("xyz") or len(axis) > 2:
+            raise InputError(f"axes: expected x, y or z with an optional sign, found {axis!r}")
+        rotation[row, "xyz".index(axis[-1])] = -1.0 if axis[0] == "-" else 1.0
+    if np.abs(rotation).sum(axis=0).min() < 1.0:
+        raise InputError(f"axes: expected x, y and z once each, found {tuple(axes)}")
+    if np.linalg.det(rotation) < 0.0:
+        raise InputError(
+            f"axes: {tuple(axes)} is a mirror image, expected a right-handed frame (anterior, "
+            "superior, right of the body); change one sign, and for a left knee give side='left'"
+        )
+    return rotation
+
+
+def _without_degenerate(file: Path, points: FloatArray, faces: IntArray) -> IntArray:
+    flat = degenerate_triangles(points, faces)
+    if flat.all():
+        raise MeshError(f"{file}: all {len(faces)} triangles have no area; export the file again")
+    if flat.any():
+        dropped = counted(
+            int(flat.sum()),
+            "degenerate triangle (no area) was",
+            "degenerate triangles (no area) were",
+        )
+        text = (
+            f"{file}: {dropped} dropped, the first is "
+            f"number {np.flatnonzero(flat)[0]}; the surface is the same, but triangle numbers "
+            "after it have moved: clean the file if they matter"
+        )
+        warnings.warn(text, MeshWarning, stacklevel=3)
+    return faces[~flat]
+
+
+def _without_unreferenced(mesh: TriangleMesh) -> TriangleMesh:
+    used, renumbered = np.unique(mesh.faces, return_inverse=True)
+    if len(used) == len(mesh.vertices):
+        return mesh
+    return TriangleMesh(mesh.vertices[used], renumbered.reshape(-1, 3), mesh.name)

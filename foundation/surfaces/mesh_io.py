@@ -1,0 +1,222 @@
+"""Reading triangles from files: STL, PLY and OFF through trimesh, OBJ, VTP through VTK.
+
+What comes out is what the file says, in its own unit and axes and in its own order; only vertices
+at exactly the same place are made one, since an STL file repeats them for every triangle.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foundation.checks import FloatArray
+from foundation.errors import InputError
+from foundation.surfaces.triangle_mesh import IntArray, MeshError
+
+#: Largest number of a vertex that a file may name.
+_MOST_VERTICES = 2**31
+
+
+def read_triangles(path: Path) -> tuple[FloatArray, IntArray]:
+    """Read the triangles of a file.
+
+    Parameters
+    ----------
+    path : Path
+        File with one of `EXTENSIONS`.
+
+    Returns
+    -------
+    vertices : (V, 3) float64
+        Positions in the file's unit and axes, exact duplicates merged.
+    faces : (F, 3) int64
+        Triangles in the file's order; larger polygons are cut into triangles.
+
+    Raises
+    ------
+    MeshError
+        If the file is missing, empty, of another kind, or cannot be read to its end.
+    """
+    extension = path.suffix.lower()
+    if extension not in EXTENSIONS:
+        raise MeshError(
+            f"{path}: unsupported extension {path.suffix!r}, expected one of "
+            f"{', '.join(EXTENSIONS)}; convert the file"
+        )
+    if not path.is_file():
+        raise MeshError(f"{path}: no such file; check the path of the mesh")
+    if path.stat().st_size == 0:
+        raise MeshError(f"{path}: the file is empty; export it again")
+    vertices, faces = _READERS[extension](path)
+    if len(faces) == 0:
+        raise MeshError(
+            f"{path}: no triangles; expected a triangulated surface: export it again as one"
+        )
+    if faces.min() < 0 or faces.max() >= len(vertices):
+        raise _unreadable(path, f"a triangle names vertex {faces.max() + 1} of {len(vertices)}")
+    return weld(vertices, faces)
+
+
+def weld(vertices: FloatArray, faces: IntArray) -> tuple[FloatArray, IntArray]:
+    """Make vertices at exactly the same place one, in the order of their first appearance."""
+    # Adding 0 turns -0.0 into 0.0: the same place, other bits.
+    places = vertices + 0.0
+    # Several times faster than `np.unique` of rows; stable, so that the first of a place is first.
+    order = np.lexsort(places.T[::-1])
+    there = places[order]
+    begins = np.concatenate([[True], (there[1:] != there[:-1]).any(axis=1)])
+    first = order[begins]
+    inverse = np.empty(len(order), dtype=np.int64)
+    inverse[order] = np.cumsum(begins) - 1
+    rank = np.empty(len(first), dtype=np.int64)
+    rank[np.argsort(first)] = np.arange(len(first))
+    return vertices[np.sort(first)], rank[inverse][faces]
+
+
+def _unreadable(path: Path, reason: object) -> MeshError:
+    return MeshError(
+        f"{path}: truncated, damaged or not a {path.suffix[1:].upper()} file ({reason}); "
+        "export or copy it again"
+    )
+
+
+def _read_trimesh(path: Path) -> tuple[FloatArray, IntArray]:
+    # Imported here: whoever only uses a trained surrogate needs no mesh library.
+    import trimesh
+
+    try:
+        loaded = trimesh.load(path, process=False, force="mesh")
+        vertices = np.array(loaded.vertices, dtype=np.float64).reshape(-1, 3)  # type: ignore[attr-defined]
+        faces = np.array(loaded.faces, dtype=np.int64).reshape(-1, 3)  # type: ignore[attr-defined]
+    except Exception as error:  # each reader of trimesh raises what it likes on damaged files
+        raise _unreadable(path, f"{type(error).__name__}: {error}") from error
+    return vertices, faces
+
+
+def _read_stl(path: Path) -> tuple[FloatArray, IntArray]:
+    content = path.read_bytes()
+    # A binary file may start with "solid" too, but not go on with facets in plain text.
+    if content[:5].lower() == b"solid" and b"facet" in content[:1000]:
+        if b"endsolid" not in content[-1000:].lower():
+            raise _unreadable(path, "the closing 'endsolid' is missing")
+    else:
+        declared = int.from_bytes(content[80:84], "little")
+        if len(content) < 84 + 50 * declared or len(content) < 84:
+            raise _unreadable(
+                path,
+                f"{len(content)} bytes, expected {84 + 50 * declared} for {declared} triangles",
+            )
+    return _read_trimesh(path)
+
+
+def _read_counted(path: Path) -> tuple[FloatArray, IntArray]:
+    """Read PLY or OFF; trimesh accepts a text file that ends early, so the counts are compared."""
+    vertices, faces = _read_trimesh(path)
+    header = path.read_bytes()[:20_000].decode("latin-1")
+    if path.suffix.lower() == ".ply":
+        found = re.search(r"^element face (\d+)", header, re.MULTILINE)
+    else:
+        found = re.search(r"^\s*(?:OFF\s+)?\d+\s+(\d+)(?:\s+\d+)?\s*$", header, re.MULTILINE)
+    declared = int(found.group(1)) if found else 0
+    if len(faces) < declared:
+        raise _unreadable(path, f"{len(faces)} triangles of the {declared} that its header states")
+    return vertices, faces
+
+
+def _read_obj(path: Path) -> tuple[FloatArray, IntArray]:
+    """Read the v and f lines of an OBJ file.
+
+    Not through trimesh, which sorts the triangles by material; reference tables are per triangle.
+    """
+    points: list[list[float]] = []
+    triangles: list[tuple[int, int, int]] = []
+    with path.open(encoding="utf-8", errors="replace") as lines:
+        for number, line in enumerate(lines, start=1):
+            key, *values = line.split("#")[0].split() or [""]
+            try:
+                if key == "v":
+                    points.append([float(v) for v in values[:3]])
+                elif key == "f":
+                    triangles.extend(_obj_fan(values, len(points)))
+            except ValueError as error:
+                raise _unreadable(path, f"line {number}: {error}") from error
+            if key == "v" and len(values) < 3:
+                raise _unreadable(path, f"line {number}: expected three coordinates")
+    return np.array(points).reshape(-1, 3), np.array(triangles, dtype=np.int64).reshape(-1, 3)
+
+
+def _obj_fan(corners: list[str], known: int) -> list[tuple[int, int, int]]:
+    """Return the triangles of one f line ("v", "v/vt", "v//vn" or "v/vt/vn" per corner)."""
+    index = [int(corner.split("/")[0]) for corner in corners]
+    # OBJ counts from 1, and backwards from the latest vertex with negative numbers.
+    vertex = [i - 1 if i > 0 else known + i for i in index]
+    if len(vertex) < 3:
+        raise InputError(f"a face of {len(vertex)} corners")
+    if max(map(abs, index)) > _MOST_VERTICES:
+        raise InputError(f"expected vertex numbers up to {_MOST_VERTICES}, found a larger one")
+    return [(vertex[0], vertex[k], vertex[k + 1]) for k in range(1, len(vertex) - 1)]
+
+
+def _read_vtp(path: Path) -> tuple[FloatArray, IntArray]:
+    try:
+        from vtkmodules.util.numpy_support import vtk_to_numpy
+        from vtkmodules.vtkFiltersCore import vtkTriangleFilter
+        from vtkmodules.vtkIOXML import vtkXMLPolyDataReader
+    except ImportError as error:
+        raise MeshError(
+            f"{path}: reading VTP files needs VTK, which is not installed; "
+            "pip install knee-contact[vtp]"
+        ) from error
+    reader = vtkXMLPolyDataReader()
+    reader.SetFileName(str(path))
+    complaints = _run_vtk(reader)
+    if complaints or reader.GetErrorCode():
+        raise _unreadable(path, complaints[0] if complaints else f"VTK {reader.GetErrorCode()}")
+    triangles = vtkTriangleFilter()
+    triangles.PassLinesOff()
+    triangles.PassVertsOff()
+    triangles.SetInputData(reader.GetOutput())
+    triangles.Update()
+    output = triangles.GetOutput()
+    if output.GetNumberOfPolys() == 0:
+        return np.zeros((0, 3)), np.zeros((0, 3), dtype=np.int64)
+    cells: NDArray[np.int64] = vtk_to_numpy(output.GetPolys().GetConnectivityArray())
+    points = vtk_to_numpy(output.GetPoints().GetData())
+    return points.astype(np.float64), cells.astype(np.int64).reshape(-1, 3)
+
+
+def _run_vtk(reader: Any) -> list[str]:
+    """Run a VTK reader and return its complaints, which it would write to the error stream."""
+    from vtkmodules.vtkCommonCore import vtkLogger
+
+    complaints: list[str] = []
+
+    def listen(_source: object, _event: str, message: str) -> None:
+        complaints.append(" ".join(message.split()))
+
+    # VTK learns from this attribute to pass the message on.
+    listen.CallDataType = "string0"  # type: ignore[attr-defined]
+    reader.AddObserver("ErrorEvent", listen)
+    verbosity = vtkLogger.GetCurrentVerbosityCutoff()
+    vtkLogger.SetStderrVerbosity(vtkLogger.VERBOSITY_OFF)
+    try:
+        reader.Update()
+    finally:
+        vtkLogger.SetStderrVerbosity(verbosity)
+    return complaints
+
+
+_READERS: dict[str, Callable[[Path], tuple[FloatArray, IntArray]]] = {
+    ".stl": _read_stl,
+    ".obj": _read_obj,
+    ".ply": _read_counted,
+    ".off": _read_counted,
+    ".vtp": _read_vtp,
+}
+#: Extensions that can be read.
+EXTENSIONS = tuple(_READERS)

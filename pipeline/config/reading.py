@@ -1,0 +1,292 @@
+"""Reading and writing configurations: TOML files of the schema, overrides, clear refusals."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+from collections.abc import Iterable
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, TypeVar
+
+import tomli_w
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from dynamics.ligaments.bundle_tables import SHIPPED_LIGAMENTS
+from dynamics.simulator.waveform_tables import LEVEL_WALKING
+from foundation.errors import InputError
+from pipeline.config.schema import Config, LayerConfig, section_of
+from pipeline.config.schema_base import Section
+from pipeline.files import write_text
+
+#: Folder of the third-party meshes, where a mesh path starts with `$KNEE_DATA`.
+DATA_VARIABLE = "KNEE_DATA"
+DEFAULT_DATA = "../shared/data"
+#: What pydantic calls otherwise than TOML does.
+_EXPECTED = {"model_type": "a section", "tuple_type": "a list", "missing": "a value"}
+
+
+AnySection = TypeVar("AnySection", bound=Section)
+Layer = TypeVar("Layer", bound=LayerConfig)
+
+
+class ConfigError(InputError):
+    """A configuration that cannot be used, with every reason in its message."""
+
+
+def load_config(path: str | Path, overrides: tuple[str, ...] = ()) -> Config:
+    """Read a configuration file.
+
+    Parameters
+    ----------
+    path : path
+        TOML file.
+    overrides : tuple of str
+        `section.key=value` pairs that replace values of the file; the value is read as TOML, and
+        as a string where it is none.
+
+    Raises
+    ------
+    ConfigError
+        If the file is missing or is no TOML, a key is unknown or a value out of range.
+    """
+    file = Path(path)
+    return _resolve(load_section(file, Config, overrides), file.parent)
+
+
+def shipped_configs() -> dict[str, Path]:
+    """Return the shipped configuration files by name."""
+    here = Path(__file__).parents[1]
+    # A wheel carries them in the package; in the repository they stand beside it.
+    for folder in (here / "configs", here.parent / "configs"):
+        if found := sorted(folder.glob("*.toml")):
+            return {file.stem: file for file in found}
+    return {}
+
+
+def shipped_config(name: str) -> Path:
+    """Return the file of a shipped configuration, for example "implant".
+
+    Raises
+    ------
+    ConfigError
+        If there is none of that name.
+    """
+    known = shipped_configs()
+    if name not in known:
+        raise ConfigError(
+            f"{name}: no such file, and no shipped configuration of that name{_near(name, known)}; "
+            f"shipped are {', '.join(known)}, and `python -m pipeline init` writes one of your own"
+        )
+    return known[name]
+
+
+def find_config(text: str | Path) -> Path:
+    """Return the configuration file that the command line names: a path, or a shipped one's name.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such file, it is empty, or it is no file.
+    """
+    path = Path(text)
+    is_name = path.name == str(path) and not path.suffix
+    own = path.is_file() or (path.is_dir() and str(path) not in shipped_configs())
+    if is_name and not own:
+        return shipped_config(str(path))
+    what = "a TOML file, or the name of a shipped one: `python -m pipeline run implant`"
+    try:
+        empty = path.stat().st_size == 0
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror}; expected {what}") from error
+    if empty or path.is_dir():
+        found = "an empty file" if empty else "a folder"
+        raise ConfigError(f"{path}: expected {what}; found {found}")
+    return path
+
+
+def _near(name: str, known: Iterable[str]) -> str:
+    """Return a question after the known name that is most like the one given, if any is."""
+    near = get_close_matches(name, list(known), n=1)
+    return f" (did you mean {near[0]}?)" if near else ""
+
+
+def load_section(
+    path: str | Path, schema: type[AnySection], overrides: tuple[str, ...] = ()
+) -> AnySection:
+    """Read a file of any schema, its values as they stand there; as `load_config` otherwise."""
+    return checked_section(read_tree(path, overrides), schema, str(Path(path)))
+
+
+def read_tree(path: str | Path, overrides: tuple[str, ...] = ()) -> dict[str, Any]:
+    """Return the keys of a TOML file, some replaced; a ConfigError tells why it cannot be read."""
+    file = Path(path)
+    try:
+        tree = tomllib.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"{file}: cannot be read ({error.strerror})") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ConfigError(f"{file}: expected a TOML file, found: {error}") from error
+    for override in overrides:
+        _override(tree, override)
+    return tree
+
+
+def checked_section(tree: dict[str, Any], schema: type[AnySection], source: str) -> AnySection:
+    """Return what TOML gave as a section of the schema; a ConfigError names every wrong key."""
+    try:
+        return schema.model_validate(tuples_of(tree))
+    except ValidationError as error:
+        raise ConfigError(explain(source, error, schema)) from error
+
+
+def write_config(config: Config, path: Path) -> None:
+    """Write the resolved configuration, every default included, as TOML; all of it or nothing."""
+    write_text(path, dump_config(config))
+
+
+def dump_config(config: Config) -> str:
+    """Return the resolved configuration as TOML."""
+    return tomli_w.dumps(config.model_dump(exclude_none=True))
+
+
+def data_path(text: str, base: Path) -> Path:
+    """Return the file that a path of a configuration names.
+
+    `$KNEE_DATA` at its start stands for the data folder (the environment variable of that name, by
+    default ../shared/data); other relative paths start at the folder of the configuration.
+    """
+    head = "$" + DATA_VARIABLE
+    if text == head or text.startswith(head + "/"):
+        return Path(os.environ.get(DATA_VARIABLE) or DEFAULT_DATA) / text[len(head) :].lstrip("/")
+    return base / text
+
+
+def independent_path(text: str, base: Path) -> str:
+    """Return a path of a configuration in the folder `base` as it holds wherever it is read."""
+    return text if text.startswith("$") else str((base / text).resolve())
+
+
+def _resolve(config: Config, base: Path) -> Config:
+    """Return the configuration with its file paths made independent of where it stands."""
+
+    def absolute(text: str) -> str:
+        return independent_path(text, base)
+
+    knee = config.knee
+    meshes = {
+        body: mesh.model_copy(update={"file": absolute(mesh.file)})
+        for body in ("femur", "tibia", "tibia_solid")
+        if (mesh := getattr(knee, body)) is not None
+    }
+    simulation = config.simulation
+    tables = {
+        key: given if given is None or given == shipped else absolute(given)
+        for key, given, shipped in (
+            ("waveforms", simulation.waveforms, LEVEL_WALKING.stem),
+            ("ligaments", simulation.ligaments, SHIPPED_LIGAMENTS),
+        )
+    }
+
+    def layer(section: Layer) -> Layer:
+        if section.thickness_file is None:
+            return section
+        return section.model_copy(update={"thickness_file": absolute(section.thickness_file)})
+
+    original = config.original
+    if original.file is not None:
+        original = original.model_copy(update={"file": absolute(original.file)})
+    contact = layer(config.contact)
+    if contact.femur_layer is not None:
+        contact = contact.model_copy(update={"femur_layer": layer(contact.femur_layer)})
+    return config.model_copy(
+        update={
+            "original": original,
+            "knee": knee.model_copy(update=meshes),
+            "contact": contact,
+            "simulation": simulation.model_copy(update=tables),
+        }
+    )
+
+
+def _override(tree: dict[str, Any], text: str) -> None:
+    key, equals, value = text.partition("=")
+    names = key.strip().split(".")
+    if not equals or not all(names):
+        raise ConfigError(f"--set {text}: expected section.key=value")
+    try:
+        parsed = tomllib.loads(f"value = {value}")["value"]
+    except tomllib.TOMLDecodeError:
+        parsed = value.strip()
+    for name in names[:-1]:
+        branch = tree.setdefault(name, {})
+        if not isinstance(branch, dict):
+            raise ConfigError(f"--set {text}: {name} is a value, expected a section")
+        tree = branch
+    tree[names[-1]] = parsed
+
+
+def tuples_of(value: Any) -> Any:
+    """Return what TOML gave with its lists as tuples: the schema is strict, and frozen."""
+    if isinstance(value, dict):
+        return {key: tuples_of(item) for key, item in value.items()}
+    return tuple(map(tuples_of, value)) if isinstance(value, list) else value
+
+
+def explain(source: str, error: ValidationError, schema: type[BaseModel] = Config) -> str:
+    """Return what is wrong with each key: what was expected, and what was found."""
+    return f"{source}: " + "; ".join(explanations(error, schema).values())
+
+
+def explanations(error: ValidationError, schema: type[BaseModel] = Config) -> dict[str, str]:
+    """Return by dotted key what was expected, and what was found."""
+    expected: dict[str, list[str]] = {}
+    found: dict[str, str] = {}
+    items = error.errors()
+    for item in items:
+        # pydantic also misses the entries of a list that it has refused.
+        inside = [i for i in items if i["loc"][:-1] and i["loc"][: len(item["loc"])] == item["loc"]]
+        if item["type"] == "too_short" and len(inside) > 1:
+            continue
+        parts = _key(item)
+        where = ".".join(parts)
+        expected.setdefault(where, []).append(_expectation(item, parts, schema))
+        shown = item["type"] != "missing" and not isinstance(item["input"], dict | Section)
+        if shown and item["type"] != "extra_forbidden":
+            value = item["input"]
+            found[where] = f", found {list(value) if isinstance(value, tuple) else value!r}"
+    return {
+        key: key
+        + ": " * bool(key)
+        + " or ".join(texts).replace(" or expected", " or")
+        + found.get(key, "")
+        for key, texts in expected.items()
+    }
+
+
+def _key(item: ErrorDetails) -> list[str]:
+    """Return the names that lead to the key an error is about."""
+    # Of a key that may be of several types pydantic names the type as well; an unknown key, which
+    # comes last, may be called anything.
+    last = len(item["loc"]) - 1 if item["type"] == "extra_forbidden" else None
+    return [
+        str(part)
+        for place, part in enumerate(item["loc"])
+        if isinstance(part, int) or part.isidentifier() or place == last
+    ]
+
+
+def _expectation(item: ErrorDetails, parts: list[str], schema: type[BaseModel]) -> str:
+    if item["type"] == "extra_forbidden":
+        section = schema
+        for name in (part for part in parts[:-1] if not part.isdecimal()):
+            section = section_of(section.model_fields[name].annotation) or section
+        known = section.model_fields
+        return f"unknown key, expected one of {', '.join(known)}{_near(parts[-1], known)}"
+    message = item["msg"].removeprefix("Value error, ")
+    if item["type"] in _EXPECTED:
+        return f"expected {_EXPECTED[item['type']]}"
+    for theirs, ours in (("Input should be", "expected"), ("String should", "expected to")):
+        message = message.replace(theirs, ours)
+    return message.replace("Tuple should have", "expected")

@@ -1,0 +1,77 @@
+"""The section of a configuration that the gait simulation reads."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from pipeline.config.schema_base import Finite, NonNegative, Positive, Section
+
+
+class SimulationConfig(Section):
+    """Stage h: knee simulator, driven by loads or by motions, whichever the waveforms hold."""
+
+    waveforms: str = Field(
+        "level_walking",
+        description='table of the inputs: the shipped "level_walking", or a CSV file, relative to '
+        "the config; AP and rotation each by ap_force_N or anterior_mm, internal_torque_Nm or "
+        "rotation_deg",
+    )
+    period_s: Positive = Field(1.0, description="duration of one cycle")
+    cycles: int = Field(1, ge=1, description="cycles simulated; the last one is reported")
+    samples: int = Field(201, ge=11, description="instants reported over the cycle")
+    axial_scale: Positive = Field(1.0, description="factor on the axial force")
+    medial_offset_mm: Finite = Field(5.0, description="axial line of action, medial of the origin")
+    anterior_offset_mm: Finite = Field(0.0, description="the same, anterior of the origin")
+    ap_stiffness_N_per_mm: NonNegative = Field(30.0, description="AP restraint")
+    ap_gap_mm: NonNegative = Field(0.0, description="travel to either side before it acts")
+    rotation_stiffness_Nm_per_deg: NonNegative = Field(0.6, description="rotational restraint")
+    rotation_gap_deg: NonNegative = Field(0.0, description="turn to either side before it acts")
+    lateral_stiffness_N_per_mm: NonNegative = Field(0.0, description="ML restraint")
+    adduction_stiffness_Nm_per_deg: NonNegative = Field(0.0, description="coronal restraint")
+    restraint_about: Literal["pose", "path"] = Field(
+        "pose",
+        description="springs slack in one pose (implants) or along the path (natural knees)",
+    )
+    neutral_anterior_mm: Finite | None = Field(
+        None, description="where the AP spring is slack, about a pose; by default where it dwells"
+    )
+    neutral_lateral_mm: Finite = Field(
+        0.0, description="where the ML spring is slack, about a pose"
+    )
+    ligaments: str | None = Field(
+        None,
+        description='bundles between femur and tibia: the shipped "lenhart2015", or a CSV file, '
+        "relative to the config",
+    )
+    mass_kg: tuple[Positive, Positive, Positive] = Field(
+        (3.0, 3.0, 3.0), description="moving masses in the AP, axial and ML directions"
+    )
+    inertia_kg_m2: tuple[Positive, Positive] = Field(
+        (0.03, 0.01), description="moving inertias in adduction and rotation"
+    )
+    damping_N_s_per_m: tuple[NonNegative, NonNegative, NonNegative] = Field(
+        (200.0, 200.0, 200.0), description="viscous damping in the AP, axial and ML directions"
+    )
+    damping_Nm_s_per_rad: tuple[NonNegative, NonNegative] = Field(
+        (2.0, 0.2), description="viscous damping in adduction and rotation"
+    )
+    equations: Literal["full", "reduced"] = Field(
+        "full",
+        description="dynamics of all free coordinates, or with height, adduction and ML position "
+        "quasi-static",
+    )
+    relative_tolerance: Positive = Field(1e-3, description="of the integrator")
+    method: Literal["Rodas5P", "Rodas4P", "Radau", "BDF", "LSODA"] = Field(
+        "Rodas5P",
+        description="integrator: Rosenbrock methods, compiled, or scipy's; BDF and LSODA need far "
+        "smaller tolerances on contact",
+    )
+    wear_factor_mm3_per_Nm: Positive = Field(
+        1e-7, description="Archard's wear volume per force and sliding distance"
+    )
+    density_g_per_cm3: Positive = Field(0.94, description="of what is worn")
+    combinations: bool = Field(
+        True, description="whether to compare both models on eleven combinations of the inputs"
+    )

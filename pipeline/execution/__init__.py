@@ -1,0 +1,1 @@
+"""Work in parallel: processes of this machine or workers of a Dask cluster."""

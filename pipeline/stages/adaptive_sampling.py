@@ -1,0 +1,185 @@
+"""Stages a to f of a run: first samples, then rounds of fitting, screening and sampling."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from foundation.loads import COMPARTMENTS
+from pipeline import stages
+from pipeline.config.schema import DesignConfig
+from pipeline.originals.table_original import Original, TableOriginal, mask_predictions
+from pipeline.stages.gait_samples import gait_samples
+from pipeline.store.run_folder import Run
+from pipeline.store.samples import CANDIDATE_COLUMNS, poses_of, usable
+from surrogates.formulations.infill import load_error
+from surrogates.sampling.space import SampleSpace
+
+_KEY = ["compartment", "index"]
+
+
+@dataclass(frozen=True, eq=False)
+class Sampled:
+    """What the stages a to f end with.
+
+    Parameters
+    ----------
+    candidates : DataFrame
+        The design.
+    training : DataFrame
+        Evaluated samples for stage g.
+    evaluated : DataFrame
+        All samples that were evaluated over the box, feasible or not.
+    early : TrainedKnee
+        Surrogates of the last round's stage c.
+    counts : dict
+        Samples through the stages (`stages.bookkeeping`).
+    curve : list of dict
+        Learning curve: what each round's surrogates were fitted to, and their error.
+    """
+
+    candidates: pd.DataFrame
+    training: pd.DataFrame
+    evaluated: pd.DataFrame
+    early: stages.TrainedKnee
+    counts: dict[str, Any]
+    curve: list[dict[str, Any]]
+
+
+def sample_knee(run: Run, knee: Original, space: SampleSpace) -> Sampled:
+    """Carry out stages a to f, c to f once a round; see `pipeline.stages` for each of them."""
+    config = run.config
+    design, feasibility = config.design, config.feasibility
+    with run.timed("a: candidates"):
+        candidates = run.table("candidates", lambda: _candidates(run, knee, space), derived=True)
+    with run.timed("b: first evaluations"):
+        first = run.table(
+            "first", lambda: stages.evaluate_first(candidates, evaluation(run, knee, "first"))
+        )
+    remaining = candidates[~candidates["first"]].drop(columns="first").reset_index(drop=True)
+    screened = pd.DataFrame()
+    kept: list[pd.DataFrame] = []
+    curve: list[dict[str, Any]] = []
+    for number in range(1, design.rounds + 1):
+        with run.timed("c: first surrogates"):
+            training = stages.training_samples([first, *kept], feasibility)
+            pairs = [("inverted", design.family)]
+            (early,) = stages.fit_surrogates(
+                training, space, config.surrogate, pairs, config.run.seed, run.execution
+            )
+            curve.append(learning_point(early, training))
+        if number > 1 and 100.0 * curve[-1]["load_error"] < design.wanted_error_percent:
+            break
+        with run.timed("d: predictions"):
+            predicted = stages.predict_candidates(_without(remaining, kept), early.knee)
+            predicted = mask_predictions(predicted, knee, ("", "error_"))
+        with run.timed("e: feasibility"):
+            screen = partial(stages.screen_candidates, predicted, feasibility)
+            screened = run.table(f"screened-{number}", screen, derived=True)
+        with run.timed("f: kept evaluations"):
+            evaluate = partial(_evaluate_kept, run, knee, early, screened, number)
+            kept.append(run.table(f"kept-{number}", evaluate))
+        to_come = sum(round_size(design, n) for n in range(number + 1, design.rounds + 1))
+        if not to_come or stages.KEPT not in set(screened["screening"]):
+            break
+    training = stages.training_samples([first, *kept], feasibility)
+    evaluated = run.table("kept", lambda: pd.concat(kept, ignore_index=True), derived=True)
+    last_word = run.table("screened", lambda: _last_word(screened, kept), derived=True)
+    counts = stages.bookkeeping(candidates, first, last_word, evaluated, training)
+    if design.gait_samples and not isinstance(knee, TableOriginal):
+        with run.timed("f: samples along gait"):
+            run.kernels.wait()
+            along = gait_samples(run, knee, space, early.knee, training)
+        full = along["weight"] == 1.0
+        for name, row in counts.items():
+            row["gait"] = int(
+                (full & (along["compartment"].isin((name,)) | (name == "total"))).sum()
+            )
+        training = pd.concat([training, along], ignore_index=True)
+    everywhere = pd.concat([first, evaluated], ignore_index=True)
+    return Sampled(candidates, training, everywhere, early, counts, curve)
+
+
+def _evaluate_kept(
+    run: Run, knee: Original, early: stages.TrainedKnee, screened: pd.DataFrame, number: int
+) -> pd.DataFrame:
+    """Stage f of a round."""
+    design = run.config.design
+    chosen = stages.choose_kept(screened, early, design, round_size(design, number))
+    rows = chosen[list(CANDIDATE_COLUMNS)].reset_index(drop=True)
+    return evaluation(run, knee, f"kept-{number}", design.follow)(rows)
+
+
+def _candidates(run: Run, knee: Original, space: SampleSpace) -> pd.DataFrame:
+    """Stage a: drawn from the space, or the rows of a table."""
+    if isinstance(knee, TableOriginal):
+        return knee.split(space, run.config)[0]
+    return stages.choose_samples(space, run.config.design, run.config.run.seed)
+
+
+def evaluation(
+    run: Run, knee: Original, name: str, follow: str = "load"
+) -> Callable[[pd.DataFrame], pd.DataFrame]:
+    """Return the evaluation of a stage: by the original model, or looked up in its table."""
+    if isinstance(knee, TableOriginal):
+        return knee.look_up
+    return run.evaluator(knee, name, follow)
+
+
+def round_size(design: DesignConfig, number: int) -> int:
+    """Return how many samples a compartment gets in round 1, 2, ...
+
+    With a budget, equal shares of what the first samples leave; without one, what is left grows
+    the sample set by the same factor each round, and the last round takes all.
+    """
+    if design.budget:
+        shares = np.linspace(0, design.budget - design.first, design.rounds + 1).round()
+        return int(shares[number] - shares[number - 1])
+    if number == design.rounds:
+        return design.candidates
+    growth = (design.candidates / design.first) ** (1.0 / design.rounds)
+    return round(design.first * growth ** (number - 1) * (growth - 1.0))
+
+
+def learning_point(trained: stages.TrainedKnee, training: pd.DataFrame) -> dict[str, Any]:
+    """Return samples and cross-validated errors of a fitted knee, the worse compartment's.
+
+    `load_error` is that of the axial load at a given pose over the largest load; `height_um` that
+    of the height at a given load. Of other formulations than "inverted" there are none.
+    """
+    point: dict[str, Any] = {"samples": int((training["weight"] == 1.0).sum())}
+    errors, heights = [], []
+    for name in COMPARTMENTS:
+        surrogate = trained.knee.compartment(name)
+        if surrogate.formulation != "inverted":
+            return point
+        rows = stages.fitted_rows(usable(training, name), trained.family)
+        check = next(check for key, check in trained.checks[name].items() if "height" in key)
+        inputs = surrogate.inputs_at_load(poses_of(rows), rows["force_y_N"].to_numpy())
+        errors.append(load_error(surrogate, check, inputs))
+        heights.append(1e6 * float(np.sqrt((check.residuals[:, 0] ** 2).mean())))
+    return point | {"load_error": max(errors), "height_um": max(heights)}
+
+
+def _without(remaining: pd.DataFrame, kept: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Return the candidates that no round has evaluated yet."""
+    if not kept:
+        return remaining
+    done = pd.MultiIndex.from_frame(pd.concat([table[_KEY] for table in kept]))
+    return remaining[~pd.MultiIndex.from_frame(remaining[_KEY]).isin(done)].reset_index(drop=True)
+
+
+def _last_word(screened: pd.DataFrame, kept: Sequence[pd.DataFrame]) -> pd.DataFrame:
+    """Return the state of every candidate that was not evaluated first.
+
+    The last screening holds all but those of earlier rounds; those evaluated in the end say so.
+    """
+    done = pd.concat([table[_KEY] for table in kept], ignore_index=True)
+    left = _without(screened[[*_KEY, "screening", "drop_reason"]], kept)
+    done = done.assign(screening=stages.EVALUATED, drop_reason="")
+    return pd.concat([left, done], ignore_index=True)

@@ -1,0 +1,114 @@
+"""Where the surrogates of a run can be trusted: samples of the whole box, and what they tell.
+
+Stage e keeps the samples of the fits to what gait can produce. Samples that the fits have not seen,
+feasible or not, tell where the surrogates hold in the rest of the box.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+from threadpoolctl import threadpool_limits
+
+from foundation.checks import FloatArray
+from foundation.loads import COMPARTMENTS
+from pipeline import stages
+from pipeline.config.schema import FeasibilityConfig
+from pipeline.originals.table_original import Original, TableOriginal
+from pipeline.stages.adaptive_sampling import Sampled, evaluation
+from pipeline.store.run_folder import Run
+from pipeline.store.samples import OK, loads_of, poses_of, usable
+from surrogates.formulations.domain import NO_LIMIT, Domain
+from surrogates.formulations.domain_fit import DomainSamples, fit_domain
+from surrogates.formulations.whole_knee import AnyCompartment, AnyKnee, WholeKneeSurrogate
+from surrogates.sampling.space import SampleSpace
+
+
+def learn_domains(
+    run: Run,
+    knee: Original,
+    space: SampleSpace,
+    trained: Sequence[stages.TrainedKnee],
+    sampled: Sampled,
+) -> list[stages.TrainedKnee]:
+    """Return trained knees that know where in the box they can be trusted.
+
+    The table "domain" of the run keeps the samples. A table original has none beside those that the
+    fits have seen: these tell where there are samples, but not the errors.
+    """
+    known = isinstance(knee, TableOriginal)
+    samples = sampled.evaluated if known else domain_samples(run, knee, space, sampled)
+    feasibility = run.config.feasibility
+    jobs = [
+        (fitted.knee.compartment(name), usable(samples, name), feasibility, known)
+        for fitted in trained
+        for name in COMPARTMENTS
+    ]
+    found = run.execution.map(learn_domain, jobs)
+    return [
+        fitted._replace(knee=with_domains(fitted.knee, *found[2 * k : 2 * k + 2]))
+        for k, fitted in enumerate(trained)
+    ]
+
+
+def domain_samples(run: Run, knee: Original, space: SampleSpace, sampled: Sampled) -> pd.DataFrame:
+    """Return samples of the whole box that no surrogate is fitted to, `design.domain_samples`."""
+
+    def evaluated() -> pd.DataFrame:
+        design, seed = run.config.design, run.config.run.seed
+        if not design.domain_samples:
+            return sampled.candidates.head(0).assign(status=OK)
+        drawn = stages.domain_candidates(space, design, seed)
+        return evaluation(run, knee, "domain")(drawn)
+
+    return run.table("domain", evaluated)
+
+
+def limits_of(feasibility: FeasibilityConfig) -> FloatArray:
+    """Return the bounds (3,) of AP and ML force over axial load and of the peak pressure [Pa]."""
+    bounds = feasibility.ap_ratio, feasibility.ml_ratio, 1e6 * feasibility.peak_pressure_MPa
+    return np.minimum(bounds, NO_LIMIT)
+
+
+def learn_domain(
+    surrogate: AnyCompartment,
+    rows: pd.DataFrame,
+    feasibility: FeasibilityConfig,
+    known: bool = False,
+) -> Domain:
+    """Return where a surrogate can be trusted, told by evaluated samples of its compartment.
+
+    Parameters
+    ----------
+    surrogate : CompartmentSurrogate or CompartmentView
+        What has been fitted.
+    rows : DataFrame
+        Samples that the original model answered.
+    feasibility : FeasibilityConfig
+        Bounds of stage e.
+    known : bool
+        Whether the surrogate was fitted to these samples.
+    """
+    limits, margin = limits_of(feasibility), feasibility.margin
+    if rows.empty:
+        return Domain.within((1.0 + 0.5 * margin) * limits)
+    loads = loads_of(rows)
+    feasible = stages.infeasibility(loads, feasibility, 0.0) == ""
+    # One thread: sums in threaded linear algebra depend on the number of cores.
+    with threadpool_limits(1):
+        samples = DomainSamples(poses_of(rows), loads, feasible, fitted=known)
+        return fit_domain(surrogate, samples, limits, margin)
+
+
+def with_domains(knee: AnyKnee, medial: Domain, lateral: Domain) -> AnyKnee:
+    """Return a knee with other domains of its compartments."""
+    if isinstance(knee, WholeKneeSurrogate):
+        return replace(knee, domains=(medial, lateral))
+    return replace(
+        knee,
+        medial=replace(knee.medial, domain=medial),
+        lateral=replace(knee.lateral, domain=lateral),
+    )

@@ -1,0 +1,171 @@
+"""Stages c and g of Lin et al. (2010): fits of formulations by families to evaluated samples."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Generic, NamedTuple, TypeVar
+
+import numpy as np
+import pandas as pd
+from threadpoolctl import threadpool_limits
+
+from foundation.checks import FloatArray
+from foundation.errors import InputError
+from foundation.loads import COMPARTMENTS
+from pipeline.config.schema import (
+    SurrogateConfig,
+)
+from pipeline.execution.backends import IN_THIS_PROCESS, Execution
+from pipeline.stages.errors import StageError
+from pipeline.store.samples import loads_of, poses_of, usable
+from surrogates.families.cross_validation import CrossCheck, Fitted
+from surrogates.families.registry import FAMILIES, fit_family
+from surrogates.formulations.compartment_fit import (
+    Fitter,
+    FormulationSettings,
+    Samples,
+    Trained,
+    fit_compartment,
+)
+from surrogates.formulations.knee import KneeSurrogate
+from surrogates.formulations.whole_knee import AnyKnee
+from surrogates.sampling.space import SampleSpace
+
+#: Role of a sample at the reference load, which only some formulations learn.
+REFERENCE = "reference"
+AnyKneeT = TypeVar("AnyKneeT", bound=AnyKnee)
+
+
+class TrainedKnee(NamedTuple, Generic[AnyKneeT]):
+    """A fitted knee, and the cross-validation residuals of each compartment's outputs.
+
+    `seconds` is what its fits took, one after the other.
+    """
+
+    knee: AnyKneeT
+    checks: dict[str, dict[str, CrossCheck]]
+    family: str
+    seconds: float
+
+
+def fit_surrogates(
+    samples: pd.DataFrame,
+    space: SampleSpace,
+    settings: SurrogateConfig,
+    pairs: Sequence[tuple[str, str]],
+    seed: int,
+    execution: Execution = IN_THIS_PROCESS,
+    folds: int = 0,
+) -> list[TrainedKnee[KneeSurrogate]]:
+    """Stages c and g: fit formulations by families to all samples that have an answer.
+
+    Parameters
+    ----------
+    samples : DataFrame
+        Evaluated samples of both compartments. Rows of the role "reference" are at the reference
+        load; a column `energy_J` is needed by the formulation "energy".
+    space : SampleSpace
+        Where they were drawn.
+    settings : SurrogateConfig
+        Settings of formulations and families.
+    pairs : sequence of (str, str)
+        Formulation and family of each knee wanted.
+    seed : int
+        Seed of whatever a fit draws.
+    execution : Execution
+        Where the fits are carried out; the numbers do not depend on it.
+    folds : int
+        Folds of a further cross-validation, 0 for none.
+
+    Raises
+    ------
+    StageError
+        If a compartment has no usable samples or cannot be fitted.
+    """
+    jobs = [
+        (_chosen(samples, name, pair), space, settings, pair, seed, name, folds)
+        for pair in pairs
+        for name in COMPARTMENTS
+    ]
+    parts = execution.map(_fit_compartment, jobs)
+    return [_trained(pair, *parts[2 * k : 2 * k + 2]) for k, pair in enumerate(pairs)]
+
+
+def _chosen(samples: pd.DataFrame, name: str, pair: tuple[str, str]) -> pd.DataFrame:
+    rows = fitted_rows(usable(samples, name), pair[1])
+    if rows.empty:
+        raise StageError(
+            f"fitting {pair[0]}/{pair[1]}: the {name} compartment has no usable sample; all "
+            "failed (see the reasons in the samples) or broke the bounds of [feasibility]"
+        )
+    return rows
+
+
+def _fit_compartment(
+    rows: pd.DataFrame,
+    space: SampleSpace,
+    settings: SurrogateConfig,
+    pair: tuple[str, str],
+    seed: int,
+    name: str,
+    folds: int,
+) -> tuple[Trained, float]:
+    """Return the fit of one compartment and the seconds that it took."""
+    what, family = pair
+    told = FormulationSettings(
+        load_degree=settings.load_degree,
+        at_centre=settings.pose_at == "condyle",
+        reference_load=settings.reference_load_N if what == "load_stiffness" else 0.0,
+    )
+    start = time.perf_counter()
+    try:
+        # One thread: sums in threaded linear algebra depend on the number of cores.
+        with threadpool_limits(1):
+            fitter = family_fitter(settings, family, seed)._replace(folds=folds)
+            found = fit_compartment(what, space, compartment_samples(rows), fitter, told)
+    except (InputError, np.linalg.LinAlgError) as error:
+        raise StageError(
+            f"fitting {what}/{family}, {name}, to {len(rows)} samples that have an answer and "
+            f"keep to [feasibility]: {error}"
+        ) from error
+    return found, time.perf_counter() - start
+
+
+def _trained(
+    pair: tuple[str, str], medial: tuple[Trained, float], lateral: tuple[Trained, float]
+) -> TrainedKnee[KneeSurrogate]:
+    parts, seconds = (medial[0], lateral[0]), medial[1] + lateral[1]
+    header = {"family": pair[1], "fit_seconds": seconds}
+    knee = KneeSurrogate(parts[0].surrogate, parts[1].surrogate, header)
+    checks = {name: part.checks for name, part in zip(COMPARTMENTS, parts, strict=True)}
+    return TrainedKnee(knee, checks, pair[1], seconds)
+
+
+def fitted_rows(rows: pd.DataFrame, family: str) -> pd.DataFrame:
+    """Return the rows that a family is fitted to: all if it can weigh them, else those of 1."""
+    if family == "network" or "weight" not in rows.columns:
+        return rows
+    return rows[rows["weight"] == 1.0].drop(columns="weight")
+
+
+def compartment_samples(rows: pd.DataFrame) -> Samples:
+    """Return the samples of one compartment's rows."""
+    reference = rows["role"] == REFERENCE if "role" in rows.columns else np.zeros(len(rows), bool)
+    own = rows[~reference]
+    energy = own["energy_J"].to_numpy() if "energy_J" in rows.columns else None
+    level = poses_of(rows[reference]) if reference.any() else None
+    weights = own["weight"].to_numpy() if "weight" in rows.columns else None
+    return Samples(poses_of(own), loads_of(own), energy, level, weights)
+
+
+def family_fitter(settings: SurrogateConfig, family: str, seed: int) -> Fitter:
+    """Return how a family's regressors are fitted with these settings."""
+    chosen = FAMILIES[family].settings(**getattr(settings, family).model_dump())
+
+    def fit(inputs: FloatArray, outputs: FloatArray, weights: FloatArray | None) -> Fitted:
+        # Each fit draws from its own generator, so that no fit depends on those before it.
+        rng = np.random.default_rng(seed)
+        return fit_family(family, inputs, outputs, chosen, rng, weights)
+
+    return Fitter(fit, joint=family == "network")

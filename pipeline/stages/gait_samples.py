@@ -1,0 +1,135 @@
+"""Samples along gait: where a knee lives, which no box about a path knows.
+
+Cycles with varied inputs are simulated with the surrogates of the last round. Poses that they pass
+through, moved a little at random, at loads a little larger or smaller, are evaluated by the
+original model and learnt from as well.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+from scipy.stats import qmc
+
+from dynamics.simulator.equations import SimulationError
+from dynamics.simulator.equilibrium import EquilibriumError
+from dynamics.simulator.waveforms import GaitCycle
+from foundation.checks import FloatArray
+from foundation.loads import COMPARTMENTS
+from foundation.pose import Pose
+from pipeline import stages
+from pipeline.config.simulation_schema import SimulationConfig
+from pipeline.originals.original import Knee
+from pipeline.stages.simulation import gait_cycle, gait_simulator, simulate_gait
+from pipeline.store.run_folder import Run
+from pipeline.store.samples import CANDIDATE_COLUMNS, POSE_COLUMNS
+from surrogates.formulations.knee import KneeSurrogate
+from surrogates.sampling.space import SampleSpace
+
+#: Least and largest factors on axial force, AP force, torque and flexion, and the offset [m] of the
+#: axial line of action.
+_INPUTS = np.array([[0.7, 0.6, 0.6, 0.88, -2e-3], [1.3, 1.4, 1.4, 1.12, 2e-3]])
+#: Cycles that are simulated.
+_CYCLES = 64
+#: Largest displacement from a pose of gait: adduction, rotation, anterior, lateral as parts of the
+#: sample space's half widths.
+_MOVES = np.array([0.15, 0.1, 0.1, 0.3])
+#: Largest factor on a load of gait; its inverse is the least.
+_LOAD_FACTOR = 1.6
+
+
+def gait_samples(
+    run: Run, knee: Knee, space: SampleSpace, surrogate: KneeSurrogate, training: pd.DataFrame
+) -> pd.DataFrame:
+    """Return evaluated samples of both compartments along gait, weighted as `training_samples`.
+
+    Parameters
+    ----------
+    run : Run
+        Keeps them, as `samples/gait.parquet`; `design.gait_samples` says how many a compartment.
+    knee : Knee
+        The original model.
+    space : SampleSpace
+        Where the other samples were drawn.
+    surrogate : KneeSurrogate
+        Of the inverted formulation, good enough to simulate gait with.
+    training : DataFrame
+        The other samples, whose indices are not used again.
+    """
+    config = run.config
+    count = config.design.gait_samples
+
+    def make() -> pd.DataFrame:
+        rng = np.random.default_rng(np.random.SeedSequence([config.run.seed, 3]))
+        states = _states(config.simulation, space, surrogate, rng)
+        first = int(training["index"].max()) + 1
+        drawn = _drawn(states, space, surrogate, count, first, rng)
+        return run.evaluator(knee, "gait", "pose")(drawn)
+
+    return stages.training_samples([run.table("gait", make)], config.feasibility)
+
+
+def _states(
+    config: SimulationConfig,
+    space: SampleSpace,
+    surrogate: KneeSurrogate,
+    rng: np.random.Generator,
+) -> FloatArray:
+    """Return poses and axial loads of both compartments (N, 8) along cycles of varied inputs.
+
+    Raises
+    ------
+    StageError
+        If no cycle could be simulated.
+    """
+    cycle, simulator = gait_cycle(config), gait_simulator(config, space.path)
+    start = Pose.from_array(space.path.poses(np.zeros(1))[0])
+    inputs = qmc.scale(qmc.Sobol(5, rng=rng).random(_CYCLES), *_INPUTS)
+    found, reason = [], ""
+    for *factors, offset in inputs:
+        varied = _varied(cycle, factors)
+        moved = replace(simulator, medial_offset=simulator.medial_offset + offset)
+        try:
+            result = simulate_gait(surrogate, moved, config, start, cycle=varied)
+        except (SimulationError, EquilibriumError) as error:
+            reason = str(error)
+            continue
+        found.append(np.column_stack((result.poses, result.compartment_loads[:, :, 1].T))[:-1])
+    if not found:
+        raise stages.StageError(
+            f"samples along gait: none of {_CYCLES} cycles could be simulated with the "
+            f"surrogates of the last round (the last: {reason}); take more samples, or "
+            "design.gait_samples = 0"
+        )
+    return np.concatenate(found)
+
+
+def _varied(cycle: GaitCycle, factors: list[float]) -> GaitCycle:
+    axial, ap, torque, flexion = factors
+    return replace(cycle.scaled(axial=axial, ap=ap, torque=torque), flexion=flexion * cycle.flexion)
+
+
+def _drawn(
+    states: FloatArray,
+    space: SampleSpace,
+    surrogate: KneeSurrogate,
+    count: int,
+    first: int,
+    rng: np.random.Generator,
+) -> pd.DataFrame:
+    """Return candidates of both compartments near states of gait, at the predicted height."""
+    parts = []
+    _, half = space.centre_and_half
+    for k, name in enumerate(COMPARTMENTS):
+        chosen = states[rng.integers(len(states), size=count)]
+        poses = chosen[:, :6].copy()
+        poses[:, [1, 2, 3, 5]] += half[1:5] * _MOVES * rng.uniform(-1.0, 1.0, (count, 4))
+        factor = _LOAD_FACTOR ** rng.uniform(-1.0, 1.0, count)
+        load = np.clip(factor * chosen[:, 6 + k], *space.load)
+        at_load, _ = surrogate.compartment(name).at_load(poses, load)
+        table = pd.DataFrame(at_load, columns=pd.Index(POSE_COLUMNS))
+        table = table.assign(compartment=name, index=first + np.arange(count), load_N=load)
+        parts.append(table[list(CANDIDATE_COLUMNS)])
+    return pd.concat(parts, ignore_index=True)

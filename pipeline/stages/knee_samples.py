@@ -1,0 +1,310 @@
+"""Whole-knee samples, both condyles loaded at once, and fits of whole-knee formulations to them.
+
+A *whole-knee sample* is drawn as flexion, rotation, anterior and lateral offsets of the sample
+space and an axial load of each compartment; the original model finds height and adduction. It takes
+two rows of a table, one after the other, of the same pose: one for each compartment.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pandas as pd
+from scipy.optimize import brentq
+from threadpoolctl import threadpool_limits
+
+from foundation.checks import FloatArray
+from foundation.elastic_foundation.model import ElasticFoundation
+from foundation.elastic_foundation.statics import StaticPose, StaticsError, pose_at_load
+from foundation.errors import InputError
+from foundation.loads import COMPARTMENTS, LOAD_COLUMNS
+from foundation.pose import Pose
+from pipeline import stages
+from pipeline.config.schema import FeasibilityConfig, SurrogateConfig
+from pipeline.execution.backends import IN_THIS_PROCESS, Execution
+from pipeline.originals.original import Knee, in_parallel
+from pipeline.store.run_folder import Run
+from pipeline.store.samples import (
+    CANDIDATE_COLUMNS,
+    FAILED,
+    OK,
+    POSE_COLUMNS,
+    loads_of,
+    poses_of,
+    usable,
+)
+from surrogates.formulations.compartment_fit import FormulationSettings
+from surrogates.formulations.whole_knee import KNEE_FORMULATIONS, WholeKneeSurrogate
+from surrogates.formulations.whole_knee_fit import fit_whole_knee
+from surrogates.sampling.designs import PREFIX_KINDS, unit_design
+from surrogates.sampling.space import SampleSpace
+
+#: Samples that are evaluated for each that is wanted: some have no answer, some break a bound.
+_DRAWN_PER_SAMPLE = 3
+#: Parts of the adduction's half width by which a bracket is looked for.
+_REACHES = (0.125, 0.25, 0.5, 1.0)
+_TRAINING, _HELD_OUT = 2, 3
+
+
+def training_samples(run: Run, knee: Knee, space: SampleSpace, count: int) -> pd.DataFrame:
+    """Return `count` feasible whole-knee samples, or as many as there are, with `weight` 1.
+
+    Their bounds have the margin, as those of the compartments' samples do. The table "knee" of the
+    run keeps all that were evaluated.
+    """
+    design, feasibility = run.config.design, run.config.feasibility
+    seed = run.config.run.seed, _TRAINING
+    drawn = draw_samples(space, design.kind, _DRAWN_PER_SAMPLE * count, design.load_spread, seed)
+    table = _evaluated(run, knee, space, "knee", drawn)
+    return feasible_samples(table, feasibility, feasibility.margin, count).assign(weight=1.0)
+
+
+def held_out_samples(run: Run, knee: Knee, space: SampleSpace) -> pd.DataFrame:
+    """Return feasible held-out whole-knee samples, at most as many as a compartment has.
+
+    The table "knee-heldout" of the run keeps all that were evaluated.
+
+    Raises
+    ------
+    StageError
+        If there are fewer than two.
+    """
+    validation, feasibility = run.config.validation, run.config.feasibility
+    count = validation.points
+    seed = validation.seed, _HELD_OUT
+    drawn = draw_samples(
+        space, validation.kind, _DRAWN_PER_SAMPLE * count, validation.load_spread, seed
+    )
+    table = _evaluated(run, knee, space, "knee-heldout", drawn)
+    found = feasible_samples(table, feasibility, 0.0, count)
+    if len(found) < 4:
+        raise stages.StageError(
+            f"whole-knee validation: expected at least 2 feasible held-out samples, found "
+            f"{len(found) // 2} of {len(table) // 2}; draw more (validation.points) or widen "
+            "[feasibility] or space.adduction_deg"
+        )
+    return found
+
+
+def draw_samples(
+    space: SampleSpace, kind: str, count: int, spread: float, seed: Sequence[int]
+) -> pd.DataFrame:
+    """Return the rows of at least `count` whole-knee samples, at the path's adduction and height.
+
+    Any first rows of the table are spread over the space.
+    """
+    generator = np.random.default_rng(np.random.SeedSequence(seed))
+    unit = unit_design(kind, count, 6, generator)
+    if kind not in PREFIX_KINDS:
+        unit = generator.permutation(unit)
+    parts = []
+    for place, name in enumerate(COMPARTMENTS):
+        # Columns of the design: flexion, rotation, anterior, lateral, medial and lateral load.
+        middle = np.full(len(unit), 0.5)
+        cube = np.column_stack([unit[:, 0], middle, unit[:, 1:4], unit[:, 4 + place]])
+        poses, load = space.draw(cube, spread)
+        part = pd.DataFrame(poses, columns=pd.Index(POSE_COLUMNS))
+        parts.append(part.assign(compartment=name, index=np.arange(len(unit)), load_N=load))
+    table = pd.concat(parts).sort_values("index", kind="stable", ignore_index=True)
+    return table[list(CANDIDATE_COLUMNS)]
+
+
+def _evaluated(
+    run: Run, knee: Knee, space: SampleSpace, name: str, drawn: pd.DataFrame
+) -> pd.DataFrame:
+    """Return the table of a run with its samples evaluated: the stored one, or made now."""
+    evaluate = partial(evaluate_samples, reach=float(space.offsets[0]))
+    compute = in_parallel(knee.model, run.execution, evaluate)
+    return run.table(name, lambda: run.stored(name, compute, together=2)(drawn))
+
+
+def evaluate_samples(model: ElasticFoundation, table: pd.DataFrame, reach: float) -> pd.DataFrame:
+    """Find height and adduction of whole-knee samples.
+
+    Parameters
+    ----------
+    model : ElasticFoundation
+        The original model.
+    table : DataFrame
+        What `draw_samples` returned, or whole samples of it.
+    reach : float
+        How far from the adduction that is given another one is looked for [rad].
+
+    Returns
+    -------
+    DataFrame
+        The table with the poses found and `pipeline.store.samples.RESULT_COLUMNS` added. A sample
+        that has no answer keeps the status "failed", the reason, and NaN loads; none is lost.
+    """
+    found = []
+    for pose, loads in zip(
+        map(Pose.from_array, poses_of(table)[::2]),
+        table["load_N"].to_numpy().reshape(-1, 2).tolist(),
+        strict=True,
+    ):
+        try:
+            medial, lateral = pose_at_loads(model, pose, loads[0], loads[1], reach)
+        except StaticsError as error:
+            none = (pose.adduction, pose.superior, FAILED, str(error), 0, *np.full(12, np.nan))
+            found += [none, none]
+            continue
+        for part in (medial, lateral):
+            where = part.pose.adduction, part.pose.superior
+            found.append((*where, OK, "", part.evaluations, *part.loads))
+    columns = ("adduction_rad", "superior_m", "status", "reason", "evaluations", *LOAD_COLUMNS)
+    results = pd.DataFrame(found, columns=pd.Index(columns), index=table.index)
+    return table.assign(**{name: results[name] for name in columns})
+
+
+def pose_at_loads(
+    model: ElasticFoundation, pose: Pose, medial: float, lateral: float, reach: float
+) -> tuple[StaticPose, StaticPose]:
+    """Find height and adduction at which both compartments carry given axial loads.
+
+    The height at which the medial condyle carries its load rises with the adduction, that of the
+    lateral one falls: they meet once.
+
+    Parameters
+    ----------
+    model : ElasticFoundation
+        The original model.
+    pose : Pose
+        The four coordinates that are held, and height and adduction where the search starts.
+    medial, lateral : float
+        Axial forces of the compartments on the femur [N], > 0.
+    reach : float
+        How far from its start the adduction is looked for [rad].
+
+    Returns
+    -------
+    StaticPose, StaticPose
+        The pose, with the loads of each compartment.
+
+    Raises
+    ------
+    StaticsError
+        If they do not meet within `reach`, or a height has no answer.
+    """
+    heights, spent = [pose.superior, pose.superior], 0
+
+    def at(adduction: float) -> StaticPose:
+        """Find both heights, and return what the medial one carries."""
+        nonlocal spent
+        for k, load in enumerate((lateral, medial)):
+            turned = replace(pose, adduction=adduction, superior=heights[k])
+            found = pose_at_load(model, turned, ("lateral", "medial")[k], load)
+            heights[k] = found.pose.superior
+            spent += found.evaluations
+        return found
+
+    def apart(adduction: float) -> float:
+        at(adduction)
+        return heights[1] - heights[0]
+
+    low, high = _bracket(apart, pose.adduction, reach)
+    adduction = low if low == high else brentq(apart, low, high, xtol=1e-10, rtol=1e-14)
+    found = at(float(adduction))
+    loads = model.compartment_loads(found.pose, "lateral")[0]
+    return (
+        StaticPose(found.pose, found.loads, spent),
+        StaticPose(found.pose, loads, spent),
+    )
+
+
+def _bracket(apart: Callable[[float], float], start: float, reach: float) -> tuple[float, float]:
+    """Return two adductions between which the heights meet."""
+    gap = apart(start)
+    if gap == 0.0:
+        return start, start
+    before = start
+    for part in _REACHES:
+        after = start - np.copysign(part * reach, gap)
+        left = apart(after)
+        if left * gap <= 0.0:
+            return before, after
+        before = after
+    raise StaticsError(
+        f"loads not balanced within {np.degrees(reach):.3g} deg of adduction: the heights of both "
+        f"condyles are still {1e3 * abs(left):.3g} mm apart"
+    )
+
+
+def feasible_samples(
+    table: pd.DataFrame, feasibility: FeasibilityConfig, margin: float, count: int
+) -> pd.DataFrame:
+    """Return the first `count` samples of which both compartments keep to the bounds."""
+    answered = table[table["status"] == OK]
+    reasons = stages.infeasibility(loads_of(answered), feasibility, margin).reshape(-1, 2)
+    kept = np.flatnonzero((reasons == "").all(axis=1))[:count]
+    rows = np.column_stack([2 * kept, 2 * kept + 1]).ravel()
+    return answered.iloc[rows].reset_index(drop=True)
+
+
+def paired(table: pd.DataFrame) -> tuple[FloatArray, FloatArray]:
+    """Return the poses (N, 6) and loads (N, 2, 12) of whole-knee samples."""
+    return poses_of(table)[::2].copy(), loads_of(table).reshape(-1, 2, len(LOAD_COLUMNS))
+
+
+def fit_knees(
+    samples: pd.DataFrame,
+    space: SampleSpace,
+    settings: SurrogateConfig,
+    pairs: Sequence[tuple[str, str]],
+    seed: int,
+    execution: Execution = IN_THIS_PROCESS,
+    folds: int = 0,
+) -> list[stages.TrainedKnee[WholeKneeSurrogate]]:
+    """Stage g: fit whole-knee formulations by families to feasible whole-knee samples.
+
+    Parameters as of `pipeline.stages.fit_surrogates`.
+
+    Raises
+    ------
+    StageError
+        If there are no samples or a fit is not possible.
+    """
+    jobs = [(samples, space, settings, pair, seed, folds) for pair in pairs]
+    return execution.map(_fit, jobs)
+
+
+def _fit(
+    samples: pd.DataFrame,
+    space: SampleSpace,
+    settings: SurrogateConfig,
+    pair: tuple[str, str],
+    seed: int,
+    folds: int,
+) -> stages.TrainedKnee[WholeKneeSurrogate]:
+    what, family = pair
+    told = FormulationSettings(load_degree=settings.load_degree)
+    start = time.perf_counter()
+    try:
+        # One thread: sums in threaded linear algebra depend on the number of cores.
+        with threadpool_limits(1):
+            fitter = stages.family_fitter(settings, family, seed)._replace(folds=folds)
+            found = fit_whole_knee(what, space, *paired(samples), fitter, told)
+    except (InputError, np.linalg.LinAlgError) as error:
+        raise stages.StageError(
+            f"fitting {what}/{family} to {len(samples) // 2} whole-knee samples that have an "
+            f"answer and keep to [feasibility]: {error}"
+        ) from error
+    seconds = time.perf_counter() - start
+    header = {"family": family, "fit_seconds": seconds}
+    return stages.TrainedKnee(
+        replace(found.surrogate, header=header), found.checks, family, seconds
+    )
+
+
+def most_of_a_compartment(samples: pd.DataFrame) -> int:
+    """Return how many feasible samples the compartment has that has more of them."""
+    rows = samples[samples["weight"] == 1.0]
+    return max(len(usable(rows, name)) for name in COMPARTMENTS)
+
+
+def is_whole(pair: tuple[str, str]) -> bool:
+    """Return whether a formulation, with its family, is one of the whole knee."""
+    return pair[0] in KNEE_FORMULATIONS

@@ -1,0 +1,69 @@
+"""Samples that only some formulations learn from: stored energies, heights at a reference load."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from foundation.elastic_foundation.model import ElasticFoundation
+from foundation.pose import Pose
+from pipeline import stages
+from pipeline.originals.original import Knee
+from pipeline.store.run_folder import Run
+from pipeline.store.samples import CANDIDATE_COLUMNS, poses_of
+
+#: Axial load at which a compartment is taken to touch [N]: some 0.1 um deep on an implant.
+TOUCH_LOAD = 1e-3
+#: Formulations that can learn first contact beside.
+_TOUCHING = ("inverted", "root")
+
+
+def reference_kind(formulation: str, *, touch_points: bool) -> str | None:
+    """Return the reference load whose heights a formulation needs: "touch", "load" or None."""
+    if formulation == "load_stiffness":
+        return "load"
+    touches = formulation == "touch_stiffness" or (touch_points and formulation in _TOUCHING)
+    return "touch" if touches else None
+
+
+def with_energies(model: ElasticFoundation, table: pd.DataFrame) -> pd.DataFrame:
+    """Return samples with the energy that their compartment stores, `energy_J`."""
+    poses = map(Pose.from_array, poses_of(table))
+    energies = [
+        model.stored_energy(pose, compartment)
+        for pose, compartment in zip(poses, table["compartment"], strict=True)
+    ]
+    return table.assign(energy_J=energies)
+
+
+def reference_samples(run: Run, knee: Knee, training: pd.DataFrame, kind: str) -> pd.DataFrame:
+    """Return the heights at a reference load, at the pose of every second sample.
+
+    Parameters
+    ----------
+    run : Run
+        Keeps them, as `samples/reference-<kind>.parquet`.
+    knee : Knee
+        The original model.
+    training : DataFrame
+        Samples of both compartments.
+    kind : {"touch", "load"}
+        First contact, or `surrogate.reference_load_N`.
+    """
+    load = TOUCH_LOAD if kind == "touch" else run.config.surrogate.reference_load_N
+    asked = training.groupby("compartment", sort=False).nth(slice(1, None, 2))
+    rows = asked[list(CANDIDATE_COLUMNS)].assign(load_N=load).reset_index(drop=True)
+    evaluate = run.evaluator(knee, f"reference-{kind}")
+    table = run.table(f"reference-{kind}", lambda: evaluate(rows))
+    return table.assign(role=stages.REFERENCE, energy_J=0.0, weight=1.0)
+
+
+def samples_for(run: Run, knee: Knee, training: pd.DataFrame, formulation: str) -> pd.DataFrame:
+    """Return the samples that a formulation of a compartment is fitted to in stage g."""
+    touch_points = run.config.surrogate.touch_points
+    kind = reference_kind(formulation, touch_points=touch_points)
+    if formulation == "energy":
+        training = with_energies(knee.model, training)
+    if kind is None:
+        return training
+    reference = reference_samples(run, knee, training, kind)[[*training.columns, "role"]]
+    return pd.concat([training.assign(role="sample"), reference], ignore_index=True)

@@ -1,0 +1,254 @@
+"""A study from its configuration to its report: the stages in order."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Sequence
+from dataclasses import replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import surrogates
+from pipeline import stages
+from pipeline.config.reading import dump_config
+from pipeline.config.schema import Config
+from pipeline.files import writing
+from pipeline.originals.original import Knee
+from pipeline.originals.table_original import (
+    Original,
+    TableOriginal,
+    build_original,
+    completed,
+    errors_found,
+    mask_predictions,
+)
+from pipeline.preparation.expected_time import seconds_per_evaluation, stages_of
+from pipeline.progress import StageCounter
+from pipeline.reports.report import write_report
+from pipeline.stages import knee_samples
+from pipeline.stages.adaptive_sampling import Sampled, evaluation, learning_point, sample_knee
+from pipeline.stages.assessment import assess, prediction_table
+from pipeline.stages.domains import learn_domains
+from pipeline.stages.gait_cycle import simulate_cycle
+from pipeline.stages.reference_samples import reference_kind, samples_for
+from pipeline.stages.simulation import gait_cycle, gait_ligaments
+from pipeline.store.made_with import configuration_digest
+from pipeline.store.run_folder import Run, stored_path
+from pipeline.store.samples import digest, write_table
+from surrogates.formulations.whole_knee import AnyKnee
+from surrogates.sampling.space import ReferencePath, SampleSpace
+
+_PACKAGES = ("numpy", "scipy", "scikit-learn", "smt", "trimesh", "joblib", "numba", "pandas")
+
+
+def run_study(
+    config: Config, folder: Path, *, resume: bool = False, quiet: bool = False
+) -> dict[str, Any]:
+    """Carry out stages a to h and write the run directory.
+
+    Parameters
+    ----------
+    config : Config
+        The study.
+    folder : Path
+        The run directory.
+    resume : bool
+        Whether to go on with what an interrupted run left there.
+    quiet : bool
+        Whether to leave out progress bars.
+
+    Returns
+    -------
+    dict
+        The content of `report.json`.
+    """
+    with Run(completed(config), folder, quiet=quiet) as run:
+        return _carry_out(run, resume=resume)
+
+
+def _carry_out(run: Run, *, resume: bool) -> dict[str, Any]:
+    """Carry out the stages of a run; return the content of its report."""
+    config, folder = run.config, run.folder
+    run.stages = StageCounter(stages_of(config), run.workers)
+    # What cannot be used is told before an earlier run's files are touched or hours are spent.
+    with run.timed("knee"):
+        gait_cycle(config.simulation)
+        gait_ligaments(config.simulation)
+        run.compile_kernels()
+        knee = build_original(config)
+    run.prepare(resume=resume)
+    with run.timed("reference path"):
+        space = sample_space(config, stored_path(run, knee))
+        if isinstance(knee, Knee):
+            run.stages.per_evaluation = seconds_per_evaluation(knee.model, space.path)
+    sampled = sample_knee(run, knee, space)
+    with run.timed("g: final surrogates"):
+        trained, fitted_to = _fit_all(run, knee, sampled.training, space)
+    with run.timed("g: domains"):
+        trained = learn_domains(run, knee, space, trained, sampled)
+    with run.timed("held-out samples"):
+        held_out = run.table(
+            "heldout",
+            lambda: evaluation(run, knee, "heldout")(_held_out(run, knee, space, sampled)),
+        )
+    with run.timed("validation"):
+        validation = _validate(run, knee, trained, sampled, fitted_to, held_out)
+    main = _with_header(run, trained[0].knee, knee, fitted_to, validation)
+    with writing(folder / "knee.npz"):
+        surrogates.save(main, folder / "knee.npz")
+    provenance = _provenance(run, knee, sampled, fitted_to, held_out)
+    provenance["original"] = _told(knee, main, space)
+    run.write_json("run.json", provenance)
+    with run.timed("h: gait simulation"):
+        run.kernels.wait()
+        simulate_cycle(run, knee, main, space.path)
+    run.write_json("run.json", provenance | {"seconds": run.seconds})
+    (folder / "times.json").unlink()
+    return write_report(folder)
+
+
+def sample_space(config: Config, path: ReferencePath) -> SampleSpace:
+    """Return the sample space of a study about its reference path."""
+    space = config.space
+    offsets = np.array(
+        [
+            np.radians(space.adduction_deg),
+            np.radians(space.rotation_deg),
+            1e-3 * space.anterior_mm,
+            1e-3 * space.lateral_mm,
+        ]
+    )
+    return SampleSpace(path, np.radians(space.flexion_deg), offsets, np.array(space.load_N))
+
+
+def _fit_all(
+    run: Run, knee: Original, samples: pd.DataFrame, space: SampleSpace
+) -> tuple[list[stages.TrainedKnee], pd.DataFrame]:
+    """Stage g: fit the main surrogate and those it is compared with; return its samples too."""
+    config = run.config
+    settings, folds = config.surrogate, config.validation.folds
+    main = (settings.formulation, settings.family)
+    pairs = [main, *(pair for pair in settings.compare if pair != main)]
+    whole = [pair for pair in pairs if knee_samples.is_whole(pair)]
+    parted = [pair for pair in pairs if pair not in whole]
+    given = space, settings
+    trained: dict[tuple[str, str], stages.TrainedKnee] = {}
+    for formulations in _alike(parted, settings.touch_points):
+        pairs_of = [pair for pair in parted if pair[0] in formulations]
+        chosen = samples
+        if not isinstance(knee, TableOriginal):
+            chosen = samples_for(run, knee, samples, formulations[0])
+        found = stages.fit_surrogates(
+            chosen, *given, pairs_of, config.run.seed, run.execution, folds
+        )
+        trained |= zip(pairs_of, found, strict=True)
+    if whole and not isinstance(knee, TableOriginal):
+        count = knee_samples.most_of_a_compartment(samples)
+        both = knee_samples.training_samples(run, knee, space, count)
+        knees = knee_samples.fit_knees(both, *given, whole, config.run.seed, run.execution, folds)
+        trained |= zip(whole, knees, strict=True)
+    name = {"name": config.run.name}
+    named = [
+        t._replace(knee=replace(t.knee, header=name | dict(t.knee.header)))
+        for t in map(trained.__getitem__, pairs)
+    ]
+    return named, both if main in whole else samples
+
+
+def _alike(pairs: Sequence[tuple[str, str]], touch_points: bool) -> list[list[str]]:
+    """Return the formulations of pairs in groups that learn from the same samples."""
+    groups: dict[tuple[str | None, bool], list[str]] = {}
+    for name in dict.fromkeys(formulation for formulation, _ in pairs):
+        key = reference_kind(name, touch_points=touch_points), name == "energy"
+        groups.setdefault(key, []).append(name)
+    return list(groups.values())
+
+
+def _validate(
+    run: Run,
+    knee: Original,
+    trained: list[stages.TrainedKnee],
+    sampled: Sampled,
+    fitted_to: pd.DataFrame,
+    held_out: pd.DataFrame,
+) -> dict[str, Any]:
+    """Judge every surrogate on the held-out samples; keep the main one's predictions."""
+    feasibility = run.config.feasibility
+    content = {
+        "models": [assess(fitted.knee, held_out, feasibility, fitted.checks) for fitted in trained],
+        "first": assess(sampled.early.knee, held_out, feasibility, sampled.early.checks),
+        "learning_curve": [*sampled.curve, learning_point(trained[0], fitted_to)],
+    }
+    write_table(
+        mask_predictions(
+            prediction_table(trained[0].knee, held_out, feasibility), knee, ("predicted_",)
+        ),
+        run.folder / "samples" / "heldout_prediction.parquet",
+    )
+    run.write_json("validation.json", content)
+    return content
+
+
+def _with_header(
+    run: Run, knee: AnyKnee, original: Original, samples: pd.DataFrame, validation: dict[str, Any]
+) -> AnyKnee:
+    """Return the main surrogate with its errors and provenance in the header."""
+    header = {
+        **{k: v for k, v in knee.header.items() if k != "fit_seconds"},
+        "errors": validation["models"][0]["compartments"],
+        "provenance": {
+            "package": version("knee-contact"),
+            "original": original.digest,
+            "samples": digest(samples),
+            "seed": run.config.run.seed,
+        },
+    }
+    if isinstance(original, TableOriginal):
+        # What the surrogate gives of these means nothing.
+        header["not_given"] = list(original.table.not_given)
+    return replace(knee, header=header)
+
+
+def _held_out(run: Run, knee: Original, space: SampleSpace, sampled: Sampled) -> pd.DataFrame:
+    """Return the held-out samples: drawn from the space, or the rows that were kept back."""
+    if isinstance(knee, TableOriginal):
+        return knee.split(space, run.config)[1]
+    return stages.held_out_samples(space, run.config.validation, sampled.candidates)
+
+
+def _told(original: Original, knee: AnyKnee, space: SampleSpace) -> dict[str, Any]:
+    """Return what `run.json` says of what the surrogate was made of."""
+    if isinstance(original, TableOriginal):
+        return original.told(space) | {"errors_found": errors_found(knee)}
+    return {"kind": "model"}
+
+
+def _provenance(
+    run: Run, knee: Original, sampled: Sampled, fitted_to: pd.DataFrame, held_out: pd.DataFrame
+) -> dict[str, Any]:
+    return {
+        "name": run.config.run.name,
+        "seed": run.config.run.seed,
+        "held_out_seed": run.config.validation.seed,
+        "workers": run.workers,
+        "python": platform.python_version(),
+        "packages": {name: version(name) for name in (*_PACKAGES, "knee-contact")},
+        "hashes": {
+            "original": knee.digest,
+            "samples": digest(fitted_to),
+            "held_out": digest(held_out),
+            "configuration": configuration_digest(dump_config(run.config)),
+        },
+        "triangles": None
+        if isinstance(knee, TableOriginal)
+        else {
+            "femur": len(knee.model.femur.faces),
+            "tibia": len(knee.model.tibia.faces),
+        },
+        "counts": sampled.counts,
+        "seconds": run.seconds,
+    }

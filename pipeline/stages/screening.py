@@ -1,0 +1,203 @@
+"""Stages d to f of Lin et al. (2010): prediction, feasibility, and which are evaluated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from foundation.checks import FloatArray
+from foundation.loads import COMPARTMENTS, LOAD_COLUMNS
+from pipeline.config.schema import (
+    DesignConfig,
+    FeasibilityConfig,
+)
+from pipeline.stages.errors import StageError
+from pipeline.stages.fitting import TrainedKnee
+from pipeline.store.samples import OK, POSE_COLUMNS, loads_of, poses_of
+from surrogates.formulations.infill import largest_errors
+from surrogates.formulations.knee import KneeSurrogate
+
+#: States of a predicted candidate: kept by stage e and left for want of budget, dropped by it, or
+#: evaluated in stage f.
+KEPT, DROPPED, EVALUATED = "kept", "dropped", "evaluated"
+#: Standard errors of predicted loads.
+ERROR_COLUMNS = tuple(f"error_{name}" for name in LOAD_COLUMNS)
+
+
+def predict_candidates(remaining: pd.DataFrame, knee: KneeSurrogate) -> pd.DataFrame:
+    """Stage d: predict height, loads and their standard errors of the remaining candidates.
+
+    The first surrogates must be of the inverted formulation: candidates are given by load.
+    """
+    parts = []
+    for name in COMPARTMENTS:
+        rows = remaining[remaining["compartment"] == name].reset_index(drop=True)
+        surrogate = knee.compartment(name)
+        given = poses_of(rows), rows["load_N"].to_numpy()
+        poses, loads = surrogate.at_load(*given)
+        errors = surrogate.errors_at_load(*given)[1]
+        rows = rows.assign(**dict(zip(POSE_COLUMNS, poses.T, strict=True)))
+        rows = rows.assign(**dict(zip(LOAD_COLUMNS, loads.T, strict=True)))
+        parts.append(rows.assign(**dict(zip(ERROR_COLUMNS, errors.T, strict=True))))
+    return pd.concat(parts, ignore_index=True)
+
+
+@dataclass(frozen=True)
+class Bound:
+    """An upper bound of stage e: its name for the reason, unit for people, value and limit.
+
+    The error is the standard error of a predicted value, 0 for a true one.
+    """
+
+    name: str
+    unit: str
+    value: FloatArray
+    error: FloatArray
+    limit: float
+
+
+def feasibility_bounds(
+    loads: FloatArray, feasibility: FeasibilityConfig, errors: FloatArray | None = None
+) -> list[Bound]:
+    """Return the upper bounds that loads (N, 12) are held to, without the margin."""
+    axial = loads[:, 1]
+    error = np.zeros_like(loads) if errors is None else errors
+    ap, ml = (np.abs(loads[:, k]) / axial for k in (0, 2))
+    ap_error, ml_error = error[:, 0] / axial, error[:, 2] / axial
+    peak, peak_error = 1e-6 * loads[:, 7], 1e-6 * error[:, 7]
+    exact = np.zeros(len(axial))
+    return [
+        Bound("AP force over axial load", "", ap, ap_error, feasibility.ap_ratio),
+        Bound("ML force over axial load", "", ml, ml_error, feasibility.ml_ratio),
+        Bound("peak pressure", " MPa", peak, peak_error, feasibility.peak_pressure_MPa),
+        Bound("axial load", " N", axial, exact, feasibility.load_N[1]),
+    ]
+
+
+def screen_candidates(predicted: pd.DataFrame, feasibility: FeasibilityConfig) -> pd.DataFrame:
+    """Stage e: mark each predicted candidate "kept" or "dropped", with the reason for a drop.
+
+    A candidate is dropped where it breaks a bound, relaxed by the margin, even if its prediction
+    is wrong by some standard errors (`doubt`). The first bound that it breaks is its reason.
+    """
+    errors = predicted[list(ERROR_COLUMNS)].to_numpy(dtype=np.float64)
+    reason = infeasibility(loads_of(predicted), feasibility, feasibility.margin, errors)
+    state = np.where(reason == "", KEPT, DROPPED)
+    return predicted.assign(screening=state, drop_reason=reason)
+
+
+def infeasibility(
+    loads: FloatArray,
+    feasibility: FeasibilityConfig,
+    margin: float,
+    errors: FloatArray | None = None,
+) -> NDArray[np.object_]:
+    """Return why loads (N, 12) are infeasible, (N,) str, "" where they are feasible.
+
+    Standard errors (N, 12) of the loads, if given, are their benefit of the doubt, `doubt` times.
+    """
+    reason = np.full(len(loads), "", dtype=object)
+    for bound in feasibility_bounds(loads, feasibility, errors):
+        surely = bound.value - feasibility.doubt * bound.error
+        for k in np.flatnonzero((surely > (1.0 + margin) * bound.limit) & (reason == "")):
+            reason[k] = (
+                f"{bound.name} {bound.value[k]:.3g}{bound.unit} above {bound.limit:g}{bound.unit}"
+            )
+    low = feasibility.load_N[0]
+    for k in np.flatnonzero((loads[:, 1] < (1.0 - margin) * low) & (reason == "")):
+        reason[k] = f"axial load {loads[k, 1]:.3g} N below {low:g} N"
+    return reason
+
+
+def training_samples(
+    evaluated: Sequence[pd.DataFrame], feasibility: FeasibilityConfig
+) -> pd.DataFrame:
+    """Return the samples of stage g with their `weight`: 1 where feasible, margin included.
+
+    Stage b's samples were not screened. Those that no gait would produce (the femur on a rim, the
+    eminence) cost accuracy where it matters: they have the weight `outside_weight`, if any.
+    """
+    samples = pd.concat(list(evaluated), ignore_index=True)
+    samples = samples[samples["status"] == OK]
+    reason = infeasibility(loads_of(samples), feasibility, feasibility.margin)
+    weights = np.where(reason == "", 1.0, feasibility.outside_weight)
+    return samples.assign(weight=weights)[weights > 0.0].reset_index(drop=True)
+
+
+def choose_kept(
+    screened: pd.DataFrame, early: TrainedKnee[KneeSurrogate], design: DesignConfig, count: int
+) -> pd.DataFrame:
+    """Stage f: return the kept candidates that are evaluated in this round, `count` at most.
+
+    In the order of the design, or, for `infill = "error"`, where the predicted error of the load
+    is largest: the standard error of the height times the load's change with it, the variance
+    falling with each choice as if its sample were taken.
+    """
+    parts = []
+    for name in COMPARTMENTS:
+        rows = screened[(screened["compartment"] == name) & (screened["screening"] == KEPT)]
+        if len(rows) > count:
+            if design.infill == "error" and count:
+                chosen = largest_errors(
+                    early.knee.compartment(name),
+                    early.checks[name]["height"],
+                    poses_of(rows),
+                    rows["load_N"].to_numpy(),
+                    count,
+                )
+                rows = rows.iloc[np.sort(chosen)]
+            else:
+                rows = rows.sort_values("index").iloc[:count]
+        parts.append(rows)
+    return pd.concat(parts, ignore_index=True)
+
+
+def bookkeeping(
+    candidates: pd.DataFrame,
+    first: pd.DataFrame,
+    screened: pd.DataFrame,
+    kept: pd.DataFrame,
+    training: pd.DataFrame,
+) -> dict[str, dict[str, int]]:
+    """Return the sample counts through the stages, per compartment and in total.
+
+    `screened` has the last word on each candidate that was not evaluated first.
+
+    Raises
+    ------
+    StageError
+        If they do not add up: m = n + predicted, predicted = dropped + left + evaluated, and
+        first + evaluated = failed + infeasible + training.
+    """
+    counts: dict[str, dict[str, int]] = {}
+    for name in (*COMPARTMENTS, "total"):
+
+        def rows(table: pd.DataFrame, name: str = name) -> pd.DataFrame:
+            return table if name == "total" else table[table["compartment"] == name]
+
+        row = {
+            "candidates": len(rows(candidates)),
+            "first": len(rows(first)),
+            "first_failed": int((rows(first)["status"] != OK).sum()),
+            "predicted": len(rows(screened)),
+            "dropped": int((rows(screened)["screening"] == DROPPED).sum()),
+            "left": int((rows(screened)["screening"] == KEPT).sum()),
+            "evaluated": len(rows(kept)),
+            "evaluated_failed": int((rows(kept)["status"] != OK).sum()),
+        }
+        row["training"] = int((rows(training)["weight"] == 1.0).sum())
+        answered = row["first"] - row["first_failed"] + row["evaluated"] - row["evaluated_failed"]
+        row["infeasible"] = answered - row["training"]
+        sums = (
+            row["first"] + row["predicted"] == row["candidates"],
+            row["dropped"] + row["left"] + row["evaluated"] == row["predicted"],
+            row["infeasible"] >= 0,
+        )
+        if not all(sums):
+            raise StageError(f"stage counts of {name} do not add up: {row}")
+        counts[name] = row
+    return counts

@@ -1,0 +1,268 @@
+"""Stage h: the reference path, the knee simulator of a study, and original against surrogate."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dynamics.ligaments.bundle_tables import LENHART_LIGAMENTS, SHIPPED_LIGAMENTS, load_ligaments
+from dynamics.ligaments.bundles import Ligament
+from dynamics.protocol import ContactModel
+from dynamics.simulator.equilibrium import settle
+from dynamics.simulator.integrator import simulate
+from dynamics.simulator.knee_simulator import APPLIED_COLUMNS, REDUCED, KneeSimulator
+from dynamics.simulator.result import SimulationResult
+from dynamics.simulator.waveform_tables import LEVEL_WALKING, load_gait_cycle
+from dynamics.simulator.waveforms import GaitCycle
+from foundation.checks import FloatArray
+from foundation.pose import Pose
+from pipeline.config.key_names import in_words_of
+from pipeline.config.reading import ConfigError, data_path
+from pipeline.config.schema import Config, PathConfig
+from pipeline.config.simulation_schema import SimulationConfig
+from pipeline.originals.original import Knee
+from surrogates.formulations.validation import error_figures
+from surrogates.sampling.space import ReferencePath
+
+#: Quantities compared over the cycle: column, name for people, unit, factor from SI.
+COMPARED = (
+    ("adduction_rad", "adduction", "deg", 180.0 / np.pi),
+    ("rotation_rad", "internal rotation", "deg", 180.0 / np.pi),
+    ("anterior_m", "anterior position", "mm", 1e3),
+    ("superior_m", "superior position", "mm", 1e3),
+    ("lateral_m", "lateral position", "mm", 1e3),
+    ("total_force_x_N", "AP force", "N", 1.0),
+    ("total_force_y_N", "axial force", "N", 1.0),
+    ("total_force_z_N", "ML force", "N", 1.0),
+    ("total_moment_x_Nm", "moment x", "N·mm", 1e3),
+    ("total_moment_y_Nm", "moment y", "N·mm", 1e3),
+    ("total_moment_z_Nm", "moment z", "N·mm", 1e3),
+    ("medial_force_y_N", "medial axial force", "N", 1.0),
+    ("lateral_force_y_N", "lateral axial force", "N", 1.0),
+    ("medial_peak_pressure_Pa", "medial peak pressure", "MPa", 1e-6),
+    ("lateral_peak_pressure_Pa", "lateral peak pressure", "MPa", 1e-6),
+    ("total_area_m2", "contact area", "mm²", 1e6),
+)
+
+
+#: Keys that give what the knee simulator calls otherwise and has limits for.
+_SIMULATOR_KEYS = {
+    "medial_offset": "simulation.medial_offset_mm",
+    "anterior_offset": "simulation.anterior_offset_mm",
+}
+
+
+def build_simulator(config: SimulationConfig, neutral: Pose | ReferencePath) -> KneeSimulator:
+    """Return the knee simulator of a configuration.
+
+    Parameters
+    ----------
+    config : SimulationConfig
+        Restraints and offsets.
+    neutral : Pose or ReferencePath
+        Where the restraint springs are slack.
+    """
+    with in_words_of(_SIMULATOR_KEYS):
+        return _simulator(config, neutral)
+
+
+def _simulator(config: SimulationConfig, neutral: Pose | ReferencePath) -> KneeSimulator:
+    per_degree = 180.0 / np.pi
+    adduction, rotation = config.inertia_kg_m2
+    anterior, superior, lateral = config.mass_kg
+    adduction_damping, rotation_damping = config.damping_Nm_s_per_rad
+    anterior_damping, superior_damping, lateral_damping = config.damping_N_s_per_m
+    return KneeSimulator(
+        adduction_inertia=adduction,
+        rotation_inertia=rotation,
+        anterior_mass=anterior,
+        superior_mass=superior,
+        lateral_mass=lateral,
+        adduction_damping=adduction_damping,
+        rotation_damping=rotation_damping,
+        anterior_damping=anterior_damping,
+        superior_damping=superior_damping,
+        lateral_damping=lateral_damping,
+        medial_offset=1e-3 * config.medial_offset_mm,
+        anterior_offset=1e-3 * config.anterior_offset_mm,
+        anterior_stiffness=1e3 * config.ap_stiffness_N_per_mm,
+        anterior_gap=1e-3 * config.ap_gap_mm,
+        rotation_stiffness=per_degree * config.rotation_stiffness_Nm_per_deg,
+        rotation_gap=config.rotation_gap_deg / per_degree,
+        lateral_stiffness=1e3 * config.lateral_stiffness_N_per_mm,
+        adduction_stiffness=per_degree * config.adduction_stiffness_Nm_per_deg,
+        neutral=neutral,
+        ligaments=gait_ligaments(config),
+        quasi_static=REDUCED if config.equations == "reduced" else (),
+    )
+
+
+def gait_ligaments(config: SimulationConfig) -> tuple[Ligament, ...]:
+    """Return the ligament bundles of a configuration."""
+    if config.ligaments is None:
+        return ()
+    shipped = config.ligaments == SHIPPED_LIGAMENTS
+    path = LENHART_LIGAMENTS if shipped else data_path(config.ligaments, Path())
+    try:
+        return load_ligaments(path)
+    except OSError as error:
+        raise ConfigError(f"simulation.ligaments: {path}: {error.strerror}") from error
+
+
+def gait_simulator(config: SimulationConfig, path: ReferencePath) -> KneeSimulator:
+    """Return the knee simulator of stage h, its springs slack as the configuration says.
+
+    About a pose, they are slack in the path's first pose, without rotation or adduction; about
+    the path, in its pose at each flexion.
+    """
+    if config.restraint_about == "path":
+        return build_simulator(config, path)
+    first = Pose.from_array(path.poses(path.flexion[:1])[0])
+    return build_simulator(config, _fixed_neutral(config, first))
+
+
+def _fixed_neutral(config: SimulationConfig, pose: Pose) -> Pose:
+    anterior = config.neutral_anterior_mm
+    return Pose(
+        anterior=pose.anterior if anterior is None else 1e-3 * anterior,
+        superior=pose.superior,
+        lateral=1e-3 * config.neutral_lateral_mm,
+    )
+
+
+def reference_path(config: Config, knee: Knee) -> ReferencePath:
+    """Return the reference path of a study: its table, or settled under a constant axial force.
+
+    The AP spring of a settled path is slack where the femur dwells without it at the first knot.
+    """
+    path = config.space.path
+    if path.kind == "table":
+        return tabulated_path(path)
+    low, high = config.space.flexion_deg
+    knots = np.radians(np.linspace(low, high, max(2, round((high - low) / path.step_deg) + 1)))
+    dwell = _settled(config, knee, knots[:1], ap_stiffness_N_per_mm=0.0)[0]
+    simulation = config.simulation
+    neutral = _fixed_neutral(simulation, dwell)
+    poses = _settled(config, knee, knots, neutral=neutral)
+    return ReferencePath.through(knots, np.array([pose.array[1:] for pose in poses]))
+
+
+def _settled(
+    config: Config, knee: Knee, knots: FloatArray, neutral: Pose | None = None, **changes: float
+) -> list[Pose]:
+    """Return the equilibria under the path's axial force, each knot begun at the one before."""
+    simulation = config.simulation.model_copy(update=changes)
+    simulator = build_simulator(simulation, knee.start if neutral is None else neutral)
+    pose, poses = knee.start, []
+    for flexion in knots:
+        pose = settle(
+            knee.model,
+            simulator,
+            flexion=float(flexion),
+            axial_force=config.space.path.axial_force_N,
+            start=pose,
+        )
+        poses.append(pose)
+    return poses
+
+
+def tabulated_path(path: PathConfig) -> ReferencePath:
+    """Return the path through the knots of a table."""
+    columns = (
+        np.radians(path.adduction_deg),
+        np.radians(path.rotation_deg),
+        1e-3 * np.array(path.anterior_mm),
+        1e-3 * np.array(path.superior_mm),
+        1e-3 * np.array(path.lateral_mm),
+    )
+    return ReferencePath.through(np.radians(path.flexion_deg), np.column_stack(columns))
+
+
+def gait_cycle(config: SimulationConfig) -> GaitCycle:
+    """Return the inputs over the cycle."""
+    shipped = config.waveforms == LEVEL_WALKING.stem
+    path = LEVEL_WALKING if shipped else data_path(config.waveforms, Path())
+    try:
+        cycle = load_gait_cycle(path, config.period_s)
+    except OSError as error:
+        raise ConfigError(f"simulation.waveforms: {path}: {error.strerror}") from error
+    return cycle.scaled(axial=config.axial_scale)
+
+
+def simulate_gait(
+    model: ContactModel,
+    simulator: KneeSimulator,
+    config: SimulationConfig,
+    start: Pose,
+    progress: Callable[[float], None] | None = None,
+    cycle: GaitCycle | None = None,
+) -> SimulationResult:
+    """Stage h: simulate the gait cycle, driven by the original model or by a surrogate.
+
+    Parameters
+    ----------
+    model : ContactModel
+        What gives the contact loads.
+    simulator : KneeSimulator
+        The equations of motion.
+    config : SimulationConfig
+        Cycle, tolerances and samples.
+    start : Pose
+        Near the static equilibrium that the first cycle starts from.
+    progress : callable, optional
+        Told the part of the simulation that is done.
+    cycle : GaitCycle, optional
+        Inputs; by default those of the configuration.
+    """
+    return simulate(
+        model,
+        simulator,
+        gait_cycle(config) if cycle is None else cycle,
+        cycles=config.cycles,
+        samples=config.samples,
+        rtol=config.relative_tolerance,
+        method=config.method,
+        start=start,
+        progress=progress,
+    )
+
+
+def simulation_table(results: dict[str, SimulationResult]) -> pd.DataFrame:
+    """Return one row per model and instant: pose, loads of each compartment and total, inputs."""
+    parts = []
+    for name, result in results.items():
+        columns = result.columns()
+        inputs = {f"input_{c}" if c in APPLIED_COLUMNS else c: v for c, v in columns.items()}
+        parts.append(pd.DataFrame({"model": name, **inputs}))
+    return pd.concat(parts, ignore_index=True)
+
+
+def compare_cycles(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the differences of the surrogate-driven cycle from the original-driven one.
+
+    One entry per quantity of `COMPARED`, in units for people: RMS and largest difference, range
+    and peak of the original, and the RMS difference over the range.
+    """
+    original = table[table["model"] == "original"]
+    surrogate = table[table["model"] == "surrogate"]
+    rows = []
+    for column, name, unit, factor in COMPARED:
+        truth: FloatArray = factor * original[column].to_numpy()
+        figures = error_figures(truth, factor * surrogate[column].to_numpy(), by_range=True)
+        rows.append(
+            {
+                "column": column,
+                "quantity": name,
+                "unit": unit,
+                "rms_difference": figures.rmse,
+                "largest_difference": figures.maximum,
+                "range": float(np.ptp(truth)),
+                "peak": float(np.abs(truth).max()),
+                "rms_over_range": figures.nrmse if np.isfinite(figures.nrmse) else None,
+            }
+        )
+    return rows

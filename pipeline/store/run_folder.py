@@ -1,0 +1,288 @@
+"""A run directory: its files, progress, times, and whether it can be resumed."""
+
+from __future__ import annotations
+
+import time
+import tomllib
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from tqdm import tqdm
+
+from pipeline.config.reading import dump_config, write_config
+from pipeline.config.schema import Config
+from pipeline.execution.backends import Compute, Execution, ExecutionError
+from pipeline.execution.compilation import Beside, compiling_beside
+from pipeline.files import write_document, write_json, writing
+from pipeline.originals.original import Knee, parallel_evaluation
+from pipeline.originals.table_original import Original
+from pipeline.progress import StageCounter, bar, say
+from pipeline.stages.simulation import reference_path, tabulated_path
+from pipeline.store.documents import read_document
+from pipeline.store.made_with import MADE_WITH, read_made_with, write_made_with
+from pipeline.store.run_documents import PathKnots, StageTimes
+from pipeline.store.samples import (
+    ChunkStore,
+    DamagedTableError,
+    chunk_size,
+    read_table,
+    write_table,
+)
+from pipeline.store.workspace_lock import RunError as RunError
+from pipeline.store.workspace_lock import changed_keys, check_own_folder, differing_keys, locked
+from surrogates.sampling.space import ReferencePath
+
+
+class Run(AbstractContextManager["Run"]):
+    """A run directory and the study that fills it; `with` it, what it holds is let go at the end.
+
+    Parameters
+    ----------
+    config : Config
+        The study.
+    folder : Path
+        The run directory.
+    quiet : bool
+        Whether to leave out progress bars.
+    """
+
+    def __init__(self, config: Config, folder: Path, *, quiet: bool = False) -> None:
+        self.config = config
+        self.folder = folder
+        self.quiet = quiet
+        self.seconds: dict[str, float] = {}
+        self._prepared = False
+        self.execution = Execution.of(config.run)
+        self.execution.quiet = quiet
+        self._held = ExitStack()
+        self.kernels = Beside(None)
+        self.stages = StageCounter([], self.workers)
+
+    def __exit__(self, *_: object) -> None:
+        """Close it."""
+        self.close()
+
+    def close(self) -> None:
+        """Let go the workers and the directory."""
+        self.execution.close()
+        self._held.close()
+
+    def compile_kernels(self) -> None:
+        """Begin to compile the surrogates' kernels beside the next stages, if they are not yet.
+
+        Those of the dynamics come last: `kernels.wait()` before their first use.
+        """
+        self.kernels = self._held.enter_context(compiling_beside(self.workers))
+
+    @property
+    def workers(self) -> int:
+        """Number of processes."""
+        return self.execution.workers
+
+    def prepare(self, *, resume: bool) -> None:
+        """Make the run directory, or check that the one to be resumed belongs to this study.
+
+        Raises
+        ------
+        RunError
+            If the directory holds something else, was begun with another configuration, or
+            another process writes to it.
+        ExecutionError
+            If there are no workers.
+        """
+        stored = self.folder / "config.toml"
+        check_own_folder(self.folder, stored.name, "run directory")
+        self.execution.open()
+        self._held.enter_context(locked(self.folder, make=True))
+        with writing(self.folder / "samples"):
+            (self.folder / "samples").mkdir(exist_ok=True)
+        text = dump_config(self.config)
+        if resume and stored.exists():
+            changed = changed_keys(stored, text, "run")
+            made = read_made_with(self.folder)
+            if made is not None:
+                # config.toml may have been edited; what the run was begun with was not.
+                changed = differing_keys(made, tomllib.loads(text), "run")
+            if changed:
+                raise RunError(
+                    f"{self.folder}: begun with another configuration, which differs in "
+                    f"{', '.join(changed)}; run it without --resume or with another --out"
+                )
+            self._recall_times()
+        elif stored.exists():
+            self._clear()
+        write_config(self.config, stored)
+        write_made_with(self.folder, text)
+        self._prepared = True
+
+    def _recall_times(self) -> None:
+        """Take up the times of the interrupted run's stages."""
+        file = self.folder / "times.json"
+        if file.exists():
+            for stage, seconds in read_document(file, StageTimes).items():
+                self.seconds[stage] = self.seconds.get(stage, 0.0) + float(seconds)
+
+    def _clear(self) -> None:
+        """Remove the files of an earlier run, and only those."""
+        names = (
+            "knee.npz", "path.json", "validation.json", "simulation.parquet", "simulation.json",
+            "report.html", "report.json", "run.json", "pressure_maps.npz", "times.json",
+            "frames.npz", "wear.npz", "combinations.json", "combinations.parquet",
+            "worn.json", "worn.npz", MADE_WITH,
+        )  # fmt: skip
+        for name in names:
+            (self.folder / name).unlink(missing_ok=True)
+        for chunks in (self.folder / "samples").glob("chunks-*"):
+            ChunkStore(chunks).clear()
+        for table in (self.folder / "samples").glob("*.parquet"):
+            table.unlink()
+
+    @contextmanager
+    def timed(self, stage: str) -> Iterator[None]:
+        """Tell what goes on and keep its time."""
+        say(self.stages.begin(stage), quiet=self.quiet)
+        start = time.perf_counter()
+        yield
+        # A resumed run adds to what its stages took before.
+        self.seconds[stage] = self.seconds.get(stage, 0.0) + time.perf_counter() - start
+        # Before `prepare` the folder may be another run's, its times not yet taken up.
+        if self._prepared:
+            write_json(self.folder / "times.json", self.seconds)
+
+    def evaluator(
+        self, knee: Knee, name: str, follow: str = "load"
+    ) -> Callable[[pd.DataFrame], pd.DataFrame]:
+        """Return the evaluation of a stage: parallel, in stored chunks, with progress.
+
+        `follow` as in `pipeline.originals.original.evaluate_rows`.
+        """
+        return self.stored(name, parallel_evaluation(knee.model, self.execution, follow))
+
+    def stored(
+        self, name: str, compute: Compute, together: int = 1
+    ) -> Callable[[pd.DataFrame], pd.DataFrame]:
+        """Return an evaluation in stored chunks, with progress.
+
+        Parameters
+        ----------
+        name : str
+            Name of the stage.
+        compute : callable
+            Evaluates chunks of rows.
+        together : int
+            How many rows belong together, which are never parted.
+        """
+
+        def evaluate(table: pd.DataFrame) -> pd.DataFrame:
+            store = ChunkStore(self.folder / "samples" / f"chunks-{name}")
+            size = chunk_size(len(table), self.config.run.chunk)
+            with bar(len(table), "sample", name, quiet=self.quiet) as shown:
+                return evaluate_stored(store, table, size + -size % together, compute, shown)
+
+        return evaluate
+
+    def table(
+        self, name: str, make: Callable[[], pd.DataFrame], *, derived: bool = False
+    ) -> pd.DataFrame:
+        """Return a table of the run: the stored one, or made now and stored.
+
+        Parameters
+        ----------
+        name : str
+            Name of the table.
+        make : callable
+            Makes it.
+        derived : bool
+            Whether making it takes no evaluation, so that a damaged one is made again unasked.
+
+        Raises
+        ------
+        StoreError
+            If the stored table cannot be used.
+        """
+        path = self.folder / "samples" / f"{name}.parquet"
+        if not path.exists() or (derived and _damaged(path)):
+            write_table(make(), path)
+        ChunkStore(self.folder / "samples" / f"chunks-{name}").clear()
+        # What was just made and what a resumed run reads must be the same, types included.
+        return read_table(path)
+
+    def write_json(self, name: str, content: dict[str, Any]) -> None:
+        """Write a JSON document; a reader sees the old file or the whole new one."""
+        write_document(self.folder / name, content)
+
+
+def _damaged(path: Path) -> bool:
+    """Return whether a stored table is damaged, and say that it is made again."""
+    try:
+        read_table(path)
+    except DamagedTableError:
+        text = f"{path}: damaged; made again from the other files of the run"
+        warnings.warn(text, stacklevel=2)
+        return True
+    return False
+
+
+def evaluate_stored(
+    store: ChunkStore, table: pd.DataFrame, size: int, compute: Compute, shown: tqdm[Any]
+) -> pd.DataFrame:
+    """Return the results of all rows by `ChunkStore.evaluate`, with progress.
+
+    Raises
+    ------
+    ExecutionError
+        If the workers were lost; the message says how many rows are stored.
+    """
+    stored = 0
+
+    def advance(rows: int) -> None:
+        nonlocal stored
+        stored += rows
+        shown.update(rows)
+
+    try:
+        return store.evaluate(table, size, compute, advance)
+    except ExecutionError as error:
+        raise ExecutionError(
+            f"{error}; {stored} of {len(table)} {shown.unit}s of {shown.desc} are stored: go on "
+            "with --resume"
+        ) from error
+
+
+def stored_path(run: Run, knee: Original) -> ReferencePath:
+    """Return the reference path: the stored one of a resumed run, or found now."""
+    file = run.folder / "path.json"
+    if not file.exists():
+        if isinstance(knee, Knee):
+            path = reference_path(run.config, knee)
+        else:
+            path = tabulated_path(run.config.space.path)
+        content = {
+            "original": knee.digest,
+            "flexion_rad": path.flexion.tolist(),
+            "coordinates_rad_m": path.poses(path.flexion)[:, 1:].tolist(),
+        }
+        run.write_json("path.json", content)
+    return read_path(file, knee)
+
+
+def read_path(file: Path, knee: Original) -> ReferencePath:
+    """Read a stored path, and see that what was begun with one knee is not ended with another."""
+    stored = read_document(file, PathKnots)
+    begun = stored.get("original", knee.digest)
+    path = ReferencePath.through(stored["flexion_rad"], stored["coordinates_rad_m"])
+    if begun != knee.digest:
+        what = (
+            "knee: the surfaces, or thickness_file, have"
+            if isinstance(knee, Knee)
+            else "table: its rows have"
+        )
+        raise RunError(
+            f"{file.parent}: begun with another {what} changed since under the same names; run it "
+            "without --resume or with another --out"
+        )
+    return path

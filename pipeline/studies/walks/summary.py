@@ -1,0 +1,115 @@
+"""The figures of a walk: peaks of joint moments and knee loads, and what the simulation gave."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from dynamics.simulator.result import SimulationResult
+from pipeline.files import plain
+from pipeline.stages.simulation import compare_cycles
+from pipeline.studies.walks.loads import Walk
+from pipeline.studies.walks.schema import WalkFile
+
+#: Mean peak tibiofemoral force of five instrumented knees in level walking, over the body weight
+#: (Kutzner et al. 2010, J Biomech 43:2164-2173).
+IN_VIVO_PEAK = 2.61
+
+
+class Peak(NamedTuple):
+    """A peak of the textbook pattern of joint moments.
+
+    Phase in % of the stride, range in N m per kg of body mass. Laboratories agree about the ankle;
+    about hip and knee at push-off they differ by factors of three to five (hip flexion 0.4 of
+    Winter, 1.35 of Kirtley; knee extension 0.16 and 0.85: Biomch-L, 29 April 1996), hence the width
+    of the ranges, which are round numbers.
+    """
+
+    joint: int
+    name: str
+    sign: float
+    phase: tuple[float, float]
+    expected: tuple[float, float]
+
+
+#: Joints in the order of `dynamics.walking.LegLoads.moments`, and their positive sense.
+MOMENTS = ("hip extension", "knee extension", "ankle plantarflexion")
+PATTERN = (
+    Peak(0, "hip extension, early stance", 1.0, (0.0, 25.0), (0.3, 1.2)),
+    Peak(0, "hip flexion, push-off", -1.0, (40.0, 65.0), (0.4, 1.4)),
+    Peak(1, "knee extension, early stance", 1.0, (5.0, 25.0), (0.2, 1.2)),
+    Peak(1, "knee flexion, late stance", -1.0, (30.0, 55.0), (0.1, 0.6)),
+    Peak(2, "ankle plantarflexion, push-off", 1.0, (40.0, 60.0), (1.1, 1.8)),
+)
+
+
+def moment_peaks(walk: Walk, mass: float) -> list[dict[str, Any]]:
+    """Return the peaks of `PATTERN` in a walk: size [N m/kg], instant [%], whether as expected."""
+    percent, rows = walk.knee.percent, []
+    for peak in PATTERN:
+        inside = np.flatnonzero((percent >= peak.phase[0]) & (percent <= peak.phase[1]))
+        moment = peak.sign * walk.leg.moments[inside, peak.joint] / mass
+        size = float(moment.max())
+        rows.append(
+            {
+                "peak": peak.name,
+                "found_Nm_per_kg": size,
+                "at_percent": float(percent[inside[moment.argmax()]]),
+                "expected_Nm_per_kg": list(peak.expected),
+                "as_expected": bool(peak.expected[0] <= size <= peak.expected[1]),
+            }
+        )
+    return rows
+
+
+def summarise(
+    file: WalkFile,
+    walk: Walk,
+    results: dict[str, SimulationResult],
+    outputs: dict[str, dict[str, float]],
+    table: pd.DataFrame,
+) -> dict[str, Any]:
+    """Return what `walk.json` holds of a walk, but for the times.
+
+    Parameters
+    ----------
+    file : WalkFile
+        Its configuration.
+    walk : Walk
+        Its loads.
+    results, outputs : dict
+        The simulated cycle of each model and its outputs.
+    table : DataFrame
+        `pipeline.stages.simulation.simulation_table` of the results.
+    """
+    knee, subject = walk.knee, file.subject
+    early, late = knee.peaks(walk.body_weight)
+    flags = results["surrogate"].flags
+    return plain(
+        {
+            "name": file.walk.name,
+            "run": file.walk.run,
+            "subject": subject.model_dump(exclude_none=True),
+            "measured": file.measured.model_dump(),
+            "muscles": file.muscles.model_dump(),
+            "stride_s": [walk.trial.time[0], walk.trial.time[-1]],
+            "body_weight_N": walk.body_weight,
+            "moments": moment_peaks(walk, subject.mass_kg),
+            "knee": {
+                "peak_BW": max(early, late),
+                "early_peak_BW": early,
+                "late_peak_BW": late,
+                "in_vivo_peak_BW": IN_VIVO_PEAK,
+                "ap_force_N": [knee.ap_force.min(), knee.ap_force.max()],
+                "internal_torque_Nm": [knee.internal_torque.min(), knee.internal_torque.max()],
+                "adduction_moment_Nm": [knee.adduction_moment.min(), knee.adduction_moment.max()],
+                "flexion_deg": np.degrees([knee.flexion.min(), knee.flexion.max()]),
+            },
+            "outputs": outputs,
+            "warnings": list(walk.warnings),
+            "flags": [flag.message for flag in flags],
+            "differences": compare_cycles(table) if "original" in results else [],
+        }
+    )

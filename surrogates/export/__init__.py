@@ -1,0 +1,1 @@
+"""Export of a trained surrogate for other programs: C source and FMUs."""

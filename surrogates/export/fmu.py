@@ -1,0 +1,233 @@
+"""Export to an FMU: the C export of a knee behind the functions of FMI 2.0 or 3.0.
+
+One file serves co-simulation and model exchange: the loads follow from the pose alone, so that
+there are no states to integrate. It holds the sources and, unless left out, the library of this
+machine, compiled by the C compiler of the system.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+from collections.abc import Mapping
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from foundation.checks import FloatArray, check_in
+from foundation.errors import InputError
+from surrogates.export.c_export import array, check_prefix, code, export_knee
+from surrogates.export.fmu_description import (
+    VERSIONS,
+    Content,
+    build_description,
+    model_description,
+    page,
+)
+from surrogates.formulations.knee import KneeSurrogate
+
+_PACKAGE = "knee-contact"
+_COMPILERS = ("cc", "gcc", "clang")
+#: The library runs on every machine of its kind: no instructions of this one alone.
+_OPTIONS = ("-std=c99", "-O3", "-fPIC", "-shared", "-fvisibility=hidden")
+#: Beginning of time for ZIP, so that the same knee gives the same file.
+_DATE = (1980, 1, 1, 0, 0, 0)
+#: Names that the two versions of the standard have for an operating system, and its libraries.
+_SYSTEMS = {
+    "linux": ("linux", "linux", ".so"),
+    "darwin": ("darwin", "darwin", ".dylib"),
+    "win32": ("win", "windows", ".dll"),
+}
+#: How 2.0 spells what both versions have, where that is not as 3.0 does.
+_SPELLED_2 = {
+    "fmiXInstance": "fmiXComponent",
+    "fmiXFloat64": "fmiXReal",
+    "FMUState": "FMUstate",
+    "Deserialize": "DeSerialize",
+}
+_MACHINES = {"amd64": "x86_64", "arm64": "aarch64", "i386": "x86", "i686": "x86"}
+
+
+class FmuError(InputError):
+    """An FMU that cannot be built; the message tells why, and what to do."""
+
+
+class Platform(NamedTuple):
+    """Folder of `binaries` for a machine, and how names of libraries end there."""
+
+    folder: str
+    suffix: str
+
+
+def export_fmu(
+    knee: KneeSurrogate, version: str = "3.0", prefix: str = "knee", compiled: bool = True
+) -> bytes:
+    """Return the content of an FMU, a ZIP file to be named ``<prefix>.fmu``.
+
+    Inputs are the six coordinates of the pose, outputs the loads, the generalised forces and three
+    flags: `surrogates.export.fmu_description.VARIABLES`. The same knee gives the same bytes with
+    the same compiler.
+
+    Parameters
+    ----------
+    knee : KneeSurrogate
+    version : {"2.0", "3.0"}
+        Of the standard.
+    prefix : str
+        Name of the model, of its library and of its sources.
+    compiled : bool
+        Whether to add the library for this machine; without it, the importer compiles.
+
+    Raises
+    ------
+    InputError
+        If the version is not known or the prefix is no C identifier.
+    FmuError
+        If there is no C compiler, or it fails.
+    """
+    check_in("version", version, VERSIONS)
+    check_prefix(prefix)
+    loads = export_knee(knee, prefix)
+    names = f"{prefix}.c", f"{prefix}_fmu.c"
+    content = Content(prefix, "", _start(knee), names, _tool(), loads.header)
+    token = _token(f"{version}{content.tool}{loads.source}{_wrapper(version, content)}")
+    content = content._replace(token=token)
+    sources = {f"{prefix}.h": loads.header, names[0]: loads.source}
+    sources[names[1]] = _wrapper(version, content)
+    texts = {name: text.encode("ascii") for name, text in sources.items()}
+    files = {f"sources/{name}": text for name, text in texts.items()}
+    files["modelDescription.xml"] = model_description(version, content)
+    files["documentation/index.html"] = page(content)
+    files["documentation/licenses/license.txt"] = _licence().encode()
+    if version == "3.0":
+        files["sources/buildDescription.xml"] = build_description(content)
+    if compiled:
+        here = this_platform(version)
+        library = compile_library(texts, content.sources, version, prefix + here.suffix)
+        files[f"binaries/{here.folder}/{prefix}{here.suffix}"] = library
+    return _zip(files)
+
+
+def this_platform(version: str) -> Platform:
+    """Return the platform of this machine in the words of a version of the standard.
+
+    Raises
+    ------
+    FmuError
+        If the standard has no name for the operating system.
+    """
+    if sys.platform not in _SYSTEMS:
+        raise FmuError(
+            f"platform: expected {', '.join(_SYSTEMS)}, found {sys.platform}; export the sources "
+            "alone (--sources-only)"
+        )
+    old, new, suffix = _SYSTEMS[sys.platform]
+    if version == "2.0":
+        return Platform(f"{old}{64 if sys.maxsize > 2**32 else 32}", suffix)
+    machine = platform.machine().lower()
+    return Platform(f"{_MACHINES.get(machine, machine)}-{new}", suffix)
+
+
+def compile_library(
+    files: Mapping[str, bytes], sources: tuple[str, ...], version: str, name: str
+) -> bytes:
+    """Return a shared library of C sources, compiled by the system's C compiler.
+
+    Parameters
+    ----------
+    files : mapping
+        Content of sources and headers, by name.
+    sources : tuple of str
+        Which of them to compile.
+    version : {"2.0", "3.0"}
+        Of the standard, whose functions the library shows.
+    name : str
+        Of the library.
+
+    Raises
+    ------
+    FmuError
+        If there is no compiler, or it fails.
+    """
+    compiler = next(filter(None, map(shutil.which, _COMPILERS)), None)
+    if compiler is None:
+        raise FmuError(
+            f"C compiler: expected one of {', '.join(_COMPILERS)} on the path, found none; install "
+            "one or export the sources alone (--sources-only)"
+        )
+    plain_names = f"-DFMI{version[0]}_OVERRIDE_FUNCTION_PREFIX"
+    with tempfile.TemporaryDirectory() as folder:
+        for file, text in files.items():
+            (Path(folder) / file).write_bytes(text)
+        # Names without a folder, so that none gets into the library.
+        command = [compiler, *_OPTIONS, plain_names, "-s", "-o", name, *sources, "-lm"]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        if done.returncode:
+            said = next((line for line in done.stderr.splitlines() if "error" in line), "no reason")
+            raise FmuError(
+                f"{compiler}: expected the sources of the FMU to compile, found {said.strip()!r}; "
+                "mend the compiler or export the sources alone (--sources-only)"
+            )
+        return (Path(folder) / name).read_bytes()
+
+
+def _wrapper(version: str, content: Content) -> str:
+    """Return the source of the FMI functions around ``<prefix>_loads``."""
+    prefix, number = content.identifier, version[0]
+    includes = "math.h", "stdbool.h", "stddef.h", "stdint.h", "stdlib.h", "string.h"
+    head = [f'#include "{prefix}.h"', "", *(f"#include <{name}>" for name in includes), ""]
+    head.append(f'#define {prefix.upper()}_TOKEN "{content.token}"')
+    head.append(array(f"{prefix}_start", content.start))
+    parts = ("names", f"fmi{number}_types", "model", "common", f"fmi{number}")
+    text = "\n".join([*head, *(code(prefix, [f"fmi/{part}"], ()) for part in parts)])
+    for word, other in _SPELLED_2.items() if version == "2.0" else ():
+        text = text.replace(word, other)
+    return text.replace("FMIX", f"FMI{number}").replace("fmiX", f"fmi{number}")
+
+
+def _start(knee: KneeSurrogate) -> FloatArray:
+    """Return the pose (6,) of the reference path in the middle of the trained flexion."""
+    space = knee.medial.space
+    return space.path.poses([np.mean(space.flexion)])[0]
+
+
+def _token(text: str) -> str:
+    digest = hashlib.sha256(text.encode("ascii")).hexdigest()
+    return "{" + "-".join(re.findall("(.{8})(.{4})(.{4})(.{4})(.{12})", digest[:32])[0]) + "}"
+
+
+def _tool() -> str:
+    try:
+        return f"{_PACKAGE} {distribution(_PACKAGE).version}"
+    except PackageNotFoundError:
+        return _PACKAGE
+
+
+def _licence() -> str:
+    """Return the text of the licence: of the installed package, or of the repository."""
+    try:
+        text = distribution(_PACKAGE).read_text("licenses/LICENSE")
+    except PackageNotFoundError:
+        text = None
+    return text or Path(__file__).parents[2].joinpath("LICENSE").read_text(encoding="utf-8")
+
+
+def _zip(files: Mapping[str, bytes]) -> bytes:
+    target = io.BytesIO()
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in sorted(files):
+            info = zipfile.ZipInfo(name, _DATE)
+            info.create_system = 3  # Unix, whose permissions follow
+            info.external_attr = 0o644 << 16
+            info.compress_type = zipfile.ZIP_DEFLATED
+            archive.writestr(info, files[name])
+    return target.getvalue()

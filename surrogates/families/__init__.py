@@ -1,0 +1,5 @@
+"""Families of regressors: Kriging, polynomials, Poly-Fourier, networks; their fits and checks."""
+
+from surrogates.families.registry import FAMILIES, fit_family
+
+__all__ = ["FAMILIES", "fit_family"]

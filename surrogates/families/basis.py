@@ -1,0 +1,67 @@
+"""Products of one-variable polynomials (or of a Fourier series) at many points, for fitting.
+
+The features of part 1 of `surrogates.families.regressor`, as plain NumPy on whole blocks of rows;
+single points are evaluated by the compiled kernels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foundation.checks import FloatArray
+
+#: Largest block of a basis matrix held at once [bytes].
+_BLOCK_BYTES = 64_000_000
+
+
+def legendre_columns(z: FloatArray, degree: int) -> FloatArray:
+    """Return the Legendre polynomials P_0 ... P_degree (N, degree + 1) at z (N,)."""
+    columns = np.ones((len(z), degree + 1))
+    if degree > 0:
+        columns[:, 1] = z
+    for e in range(1, degree):  # Bonnet's recursion
+        columns[:, e + 1] = ((2 * e + 1) * z * columns[:, e] - e * columns[:, e - 1]) / (e + 1)
+    return columns
+
+
+def fourier_columns(z: FloatArray, degree: int, wave: float) -> FloatArray:
+    """Return 1, sin(wave z), cos(wave z), sin(2 wave z), ... (N, degree + 1) at z (N,)."""
+    columns = np.ones((len(z), degree + 1))
+    for e in range(1, degree + 1):
+        angle = ((e + 1) // 2) * wave * z
+        columns[:, e] = np.sin(angle) if e % 2 else np.cos(angle)
+    return columns
+
+
+def basis_matrix(z: FloatArray, exponents: NDArray[np.int64], wave: float = 0.0) -> FloatArray:
+    """Return the polynomial features (N, T) at scaled inputs z (N, d).
+
+    Parameters
+    ----------
+    z : (N, d) float64
+    exponents : (T, d) int64
+    wave : float
+        Angular frequency of the Fourier series in z_0; 0 for Legendre polynomials of it.
+    """
+    matrix = np.ones((len(z), len(exponents)))
+    for j, degrees in enumerate(exponents.T):
+        used = np.flatnonzero(degrees)
+        if not used.size:
+            continue
+        highest = int(degrees.max())
+        if j == 0 and wave > 0.0:
+            columns = fourier_columns(z[:, 0], highest, wave)
+        else:
+            columns = legendre_columns(z[:, j], highest)
+        matrix[:, used] *= columns[:, degrees[used]]
+    return matrix
+
+
+def row_blocks(rows: int, columns: int) -> Iterator[slice]:
+    """Yield slices that together cover all rows, each of a matrix of bounded size."""
+    step = max(1, _BLOCK_BYTES // (8 * max(1, columns)))
+    for start in range(0, rows, step):
+        yield slice(start, min(rows, start + step))

@@ -1,0 +1,141 @@
+"""Out-of-sample residuals of a fit, and a model of how large they are where.
+
+Every fit of `surrogates.families.registry` comes with a `CrossCheck`: residuals at training rows
+that were predicted without them, in closed form (leave-one-out) or at rows held back. `k_fold`
+makes one for any family by fitting again; `coverage` says how honest the standard errors are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from foundation.checks import FloatArray, check_number
+from surrogates.families.basis import basis_matrix
+from surrogates.families.regressor import Regressor
+from surrogates.families.training import check_training, polynomial_exponents
+
+#: Standard errors that hold the middle 95 % of a normal distribution.
+NORMAL_95 = 1.959963984540054
+_ROWS_PER_WEIGHT = 10
+_SMALLEST_LOG = -600.0
+
+
+class CrossCheck(NamedTuple):
+    """Out-of-sample residuals at training rows.
+
+    Attributes
+    ----------
+    rows : (m,) int64
+        Training rows that the residuals belong to.
+    residuals : (m, k) float64
+        Observed minus predicted without that row, in output units.
+    standard_errors : (m, k) float64
+        Predicted standard errors of those residuals.
+    kind : str
+        "leave-one-out", "held back" or "k-fold".
+    """
+
+    rows: NDArray[np.int64]
+    residuals: FloatArray
+    standard_errors: FloatArray
+    kind: str
+
+
+class Fitted(NamedTuple):
+    """A regressor and the out-of-sample residuals of its fit."""
+
+    regressor: Regressor
+    check: CrossCheck
+
+
+def standardised(check: CrossCheck) -> FloatArray:
+    """Return residuals over standard errors (m, k); 0 where both vanish, as in constant outputs."""
+    tiny = np.finfo(float).tiny
+    return check.residuals / np.maximum(check.standard_errors, tiny)
+
+
+def coverage(check: CrossCheck, width: float = NORMAL_95) -> FloatArray:
+    """Return the fraction (k,) of residuals within `width` standard errors."""
+    inside = np.abs(check.residuals) <= width * check.standard_errors
+    return np.asarray(inside.mean(axis=0))
+
+
+def k_fold(
+    fit: Callable[[FloatArray, FloatArray, np.random.Generator], Fitted],
+    X: ArrayLike,
+    Y: ArrayLike,
+    folds: int,
+    rng: np.random.Generator,
+) -> CrossCheck:
+    """Return residuals at all rows, each predicted by a fit without its fold.
+
+    Parameters
+    ----------
+    fit : callable
+        `fit(X, Y, rng)` returns a `Fitted`; e.g. `functools.partial` of a family's fit.
+    X : (N, d) array_like
+    Y : (N, k) array_like
+    folds : int
+        Number of folds, 2 to N; rows are dealt to them at random.
+    rng : numpy.random.Generator
+        Deals the rows and is passed on to the fits.
+
+    Raises
+    ------
+    InputError
+        If the data are malformed or there are fewer rows than folds.
+    """
+    x, y = check_training(X, Y)
+    count = int(check_number("folds", folds, at_least=2, at_most=len(x)))
+    residuals, errors = np.empty_like(y), np.empty_like(y)
+    order = rng.permutation(len(x))
+    for fold in range(count):
+        out = np.sort(order[fold::count])
+        kept = np.setdiff1d(np.arange(len(x)), out)
+        regressor = fit(x[kept], y[kept], rng).regressor
+        residuals[out] = y[out] - regressor.predict(x[out])
+        errors[out] = regressor.standard_error(x[out])
+    return CrossCheck(np.arange(len(x)), residuals, errors, "k-fold")
+
+
+def fit_spread(z: FloatArray, residuals: FloatArray) -> FloatArray:
+    """Return the weights (k, S) of the logarithm of the standard error (see `Regressor.spread`).
+
+    A polynomial of total degree 2 (of degree 1 or 0 if there are fewer than ten residuals for each
+    of its weights) is fitted to log |residual|, which follows how the size of the error varies and
+    not single large errors, and then shifted so that 95 % of the residuals lie within 1.96
+    standard errors.
+
+    Parameters
+    ----------
+    z : (m, d) float64
+        Scaled inputs at which the residuals were found.
+    residuals : (m, k) float64
+        Out-of-sample residuals, in output units.
+    """
+    exponents = polynomial_exponents(z.shape[1], 2)
+    basis = basis_matrix(np.clip(z, -1.0, 1.0), exponents)
+    usable = exponents.sum(axis=1) == 0
+    for degree in (1, 2):
+        terms = exponents.sum(axis=1) <= degree
+        if len(z) >= _ROWS_PER_WEIGHT * terms.sum():
+            usable = terms
+    size = np.abs(residuals)
+    # a residual that happens to vanish says nothing about its neighbours
+    floor = np.maximum(1e-3 * np.sqrt((size**2).mean(axis=0)), np.exp(_SMALLEST_LOG))
+    logs = np.log(np.maximum(size, floor))
+    weights = np.zeros((residuals.shape[1], len(exponents)))
+    weights[:, usable] = np.linalg.lstsq(basis[:, usable], logs, rcond=1e-10)[0].T
+    ratio = np.maximum(size, floor) / np.exp(basis @ weights.T)
+    weights[:, 0] += np.log(np.quantile(ratio, 0.95, axis=0) / NORMAL_95)
+    return weights
+
+
+def spread_at(spread: FloatArray, z: FloatArray) -> FloatArray:
+    """Return the standard errors (N, k) of a spread model at scaled inputs z (N, d)."""
+    exponents = polynomial_exponents(z.shape[1], 2)
+    return np.exp(basis_matrix(np.clip(z, -1.0, 1.0), exponents) @ spread.T)

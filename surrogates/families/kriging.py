@@ -1,0 +1,367 @@
+"""Fitting of Kriging (Gaussian-process interpolation with a polynomial trend), and its infill.
+
+Universal Kriging after Sacks et al. (1989), Statistical Science 4, eq. 7-9, with one set of
+correlation lengths for all outputs of a fit, found by maximum likelihood
+(`surrogates.families.kriging_likelihood`) on a random part of the samples and then refined on all
+of them. Leave-one-out residuals are closed forms at fixed lengths (Dubrule 1983, Mathematical
+Geology 15).
+
+Most contact models are as smooth as the squared exponential; condyles made of arcs are not. There
+the curvature jumps as the contact crosses a seam, which happens on planes of about constant
+z_0 + shear z_3 (flexion and the anterior position): the "mixed" correlation is of Matern type along
+that direction alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import linalg
+
+from foundation.checks import FloatArray, check_array, check_in, check_number
+from foundation.errors import InputError
+from surrogates.families.basis import basis_matrix
+from surrogates.families.cross_validation import CrossCheck, Fitted, standardised
+from surrogates.families.kriging_likelihood import (
+    Likelihood,
+    Parameters,
+    correlations,
+    factorise_safely,
+    maximise,
+    solve,
+)
+from surrogates.families.kriging_search import SEARCHES, other_search
+from surrogates.families.regressor import CORRELATIONS, Regressor, linear_in
+from surrogates.families.training import (
+    check_training,
+    mean_and_deviation,
+    middle_and_half_range,
+    polynomial_exponents,
+)
+
+MIXED, AUTO = "mixed", "auto"
+#: Correlations that "auto" compares, by their likelihood on the rows of the search, which told the
+#: better one more often than the leave-one-out error; the first is kept unless another is likelier
+#: by more than the margin, per datum: of 250 samples of a smooth function the second may seem so.
+AUTOMATIC = ("squared_exponential", MIXED, "matern52")
+_MARGIN = 0.1
+#: Most samples for which the search is refined: it takes some n^3 operations and gains little.
+_MOST_REFINED = 2500
+TRENDS = {"constant": 0, "linear": 1, "quadratic": 2}
+#: A quadratic trend takes that many samples for each of its terms: 500 for six inputs.
+_SAMPLES_PER_QUADRATIC_TERM = 500 / 28
+
+
+@dataclass(frozen=True)
+class KrigingSettings:
+    """How to fit a Kriging model.
+
+    Attributes
+    ----------
+    correlation : str
+        "squared_exponential", "matern52" or "matern32" along every input; "mixed": Matern 5/2
+        along the sheared first input, squared exponential along the others; "auto":
+        squared_exponential, unless mixed or matern52 is clearly likelier.
+    shear_inputs : tuple of int
+        Of "mixed": inputs that enter the sheared one, 0 not among them; those that a fit does not
+        have are left out.
+    trend : {"auto", "constant", "linear", "quadratic"}
+        "auto" is quadratic from about 18 samples for each of its terms, else linear.
+    nugget : (float, float)
+        Bounds of the nugget, which is estimated with the lengths, in units of the process variance.
+        Below about 1e-8 nothing is gained on triangulated surfaces, and the weights cancel so far
+        that rounding shows in the derivatives.
+        It is raised tenfold, up to 0.01, where the correlation matrix cannot be factorised.
+    starts : int
+        Number of starts of the search; those after the first are random.
+    likelihood_points : int
+        The search is on at most that many samples (but three for each trend term), drawn at
+        random, ...
+    iterations, refine : int
+        ... for at most that many iterations, followed by `refine` on all samples if there are no
+        more than 2500.
+    safety : float
+        Factor on the standard errors, beside the calibration on leave-one-out residuals; those of
+        a design that was itself chosen by the model are somewhat too small.
+    search : {"likelihood", "smt", "scikit-learn"}
+        The search of this project, or that of another package, for comparison.
+    """
+
+    correlation: str = AUTO
+    shear_inputs: tuple[int, ...] = (3,)
+    trend: str = AUTO
+    nugget: tuple[float, float] = (1e-8, 1e-3)
+    starts: int = 1
+    likelihood_points: int = 400
+    iterations: int = 80
+    refine: int = 8
+    safety: float = 1.1
+    search: str = "likelihood"
+
+    def __post_init__(self) -> None:
+        check_in("correlation", self.correlation, (*CORRELATIONS, MIXED, AUTO))
+        check_in("trend", self.trend, (*TRENDS, AUTO))
+        check_in("search", self.search, SEARCHES)
+        if self.search != "likelihood" and self.correlation not in CORRELATIONS:
+            raise InputError(
+                f"correlation: expected one of {sorted(CORRELATIONS)} for the search of "
+                f"{self.search}, found {self.correlation!r}"
+            )
+        inputs = tuple(int(j) for j in self.shear_inputs)
+        if len(set(inputs)) < len(inputs) or any(j < 1 for j in inputs):
+            raise InputError(f"shear_inputs: expected different inputs from 1 on, found {inputs}")
+        object.__setattr__(self, "shear_inputs", inputs)
+        low, high = self.nugget
+        check_number("nugget", low, at_least=1e-15)
+        check_number("nugget", high, at_least=low, at_most=1.0)
+        for name, least in (("starts", 1), ("likelihood_points", 10), ("iterations", 1)):
+            check_number(name, getattr(self, name), at_least=least)
+        check_number("refine", self.refine, at_least=0)
+        check_number("safety", self.safety, above=0.0)
+
+
+def fit_kriging(
+    X: ArrayLike,
+    Y: ArrayLike,
+    settings: KrigingSettings | None = None,
+    rng: np.random.Generator | None = None,
+) -> Fitted:
+    """Fit a Kriging model to outputs Y (N, k) at inputs X (N, d).
+
+    Parameters
+    ----------
+    X : (N, d) array_like
+    Y : (N, k) array_like
+    settings : KrigingSettings, optional
+    rng : numpy.random.Generator, optional
+        Draws the rows of the search and its further starts; of seed 0 if left out.
+
+    Returns
+    -------
+    Fitted
+        The check is leave-one-out, at all rows.
+
+    Raises
+    ------
+    InputError
+        If the data are malformed, too few for the trend, or a row fixes a trend term alone.
+    """
+    chosen = settings or KrigingSettings()
+    draw = rng or np.random.default_rng(0)
+    x, y = check_training(X, Y)
+    (x_offset, x_scale), (y_offset, y_scale) = middle_and_half_range(x), mean_and_deviation(y)
+    z, target = (x - x_offset) / x_scale, (y - y_offset) / y_scale
+    exponents = _trend_exponents(z, chosen.trend)
+    trend = basis_matrix(z, exponents)
+    kinds, parameters = _search(z, target, trend, chosen, draw)
+    factors, nugget = factorise_safely(parameters, z, kinds, trend)
+    weights, variance, residuals, lack = solve(factors, target)
+    check = _leave_one_out(residuals * y_scale, np.outer(lack, variance * y_scale**2))
+    calibration = np.maximum((standardised(check) ** 2).mean(axis=0), 1e-30) * chosen.safety**2
+    check = check._replace(standard_errors=check.standard_errors * np.sqrt(calibration))
+    regressor = linear_in(
+        "kriging", (x_offset, x_scale, y_offset, y_scale), exponents, weights,
+        points=z, lengths=parameters.lengths, kinds=kinds, shear=parameters.shear,
+        nugget=nugget, variance=variance * y_scale**2 * calibration,
+    )  # fmt: skip
+    return Fitted(regressor, check)
+
+
+def _trend_exponents(z: FloatArray, trend: str) -> NDArray[np.int64]:
+    """Return the trend's terms (T, d), those of constant inputs left out.
+
+    Raises
+    ------
+    InputError
+        If the samples do not determine them.
+    """
+    n, d = z.shape
+    varying = np.ptp(z, axis=0) > 0.0
+    for name in (trend,) if trend != AUTO else ("quadratic", "linear", "constant"):
+        exponents = polynomial_exponents(d, TRENDS[name])
+        exponents = exponents[~exponents[:, ~varying].any(axis=1)]
+        terms = len(exponents)
+        needed = {"quadratic": _SAMPLES_PER_QUADRATIC_TERM * terms, "linear": 2.0 * terms}
+        if trend == AUTO and n < needed.get(name, 2):
+            continue
+        if n <= terms + 1:
+            raise InputError(
+                f"X: expected more than {terms + 1} rows for a {name} trend of {d} inputs, found "
+                f"{n}; add samples or simplify the trend"
+            )
+        basis = basis_matrix(z, exponents)
+        if np.linalg.matrix_rank(basis, tol=1e-10 * np.linalg.norm(basis)) == terms:
+            return exponents
+    raise InputError(
+        f"X: expected samples that determine a {trend} trend, found {n} rows that are too alike or "
+        "have dependent columns; add samples, drop such columns or simplify the trend"
+    )
+
+
+def _search(
+    z: FloatArray,
+    y: FloatArray,
+    trend: FloatArray,
+    settings: KrigingSettings,
+    rng: np.random.Generator,
+) -> tuple[NDArray[np.int64], Parameters]:
+    """Return the correlation functions and their parameters."""
+    n, d = z.shape
+    correlation = settings.correlation
+    count = max(int(settings.likelihood_points), 3 * trend.shape[1])
+    rows = np.sort(rng.choice(n, min(n, count), replace=False))
+    y = y[:, np.ptp(y[rows], axis=0) > 1e-12]  # a constant output has no likelihood
+    if not y.shape[1]:  # any lengths will do
+        name = "squared_exponential" if correlation == AUTO else correlation
+        likelihood = _likelihood(name, z, y, trend, settings)
+        return likelihood.kinds, likelihood.parameters(likelihood.first())
+    if settings.search != "likelihood":
+        found = other_search(settings.search, correlation, z[rows], y[rows], settings.nugget, rng)
+        return np.full(d, CORRELATIONS[correlation]), found
+    seeds = [None, *rng.spawn(int(settings.starts) - 1)]
+    searches = []
+    for name in AUTOMATIC if correlation == AUTO else (correlation,):
+        few = _likelihood(name, z[rows], y[rows], trend[rows], settings)
+        for seed in seeds:
+            vector, value = maximise(few, few.first(seed), int(settings.iterations))
+            handicap = 0.0 if name == AUTOMATIC[0] else _MARGIN
+            searches.append((value + handicap, name, vector))
+    _, name, vector = min(searches, key=lambda search: search[0])
+    likelihood = _likelihood(name, z, y, trend, settings)
+    if len(rows) < n <= _MOST_REFINED and settings.refine:
+        vector, _ = maximise(likelihood, vector, int(settings.refine))
+    return likelihood.kinds, likelihood.parameters(vector)
+
+
+def _likelihood(
+    correlation: str, z: FloatArray, y: FloatArray, trend: FloatArray, settings: KrigingSettings
+) -> Likelihood:
+    d = z.shape[1]
+    low, high = settings.nugget
+    if correlation == MIXED:
+        kinds = np.zeros(d, dtype=np.int64)
+        kinds[0] = CORRELATIONS["matern52"]
+        shear_inputs = tuple(j for j in settings.shear_inputs if j < d)
+        return Likelihood(z, y, trend, kinds, shear_inputs, (low, high))
+    return Likelihood(z, y, trend, np.full(d, CORRELATIONS[correlation]), (), (low, high))
+
+
+def _leave_one_out(residuals: FloatArray, variances: FloatArray) -> CrossCheck:
+    return CrossCheck(np.arange(len(residuals)), residuals, np.sqrt(variances), "leave-one-out")
+
+
+class Posterior:
+    """Posterior covariance of a Kriging model, relative to its variance.
+
+    Parameters
+    ----------
+    regressor : Regressor
+        Of the family "kriging".
+    candidates : (m, d) array_like
+        Inputs between which covariances are wanted, in the regressor's units.
+
+    Raises
+    ------
+    InputError
+        If the regressor has no correlations or the candidates' shape is wrong.
+    """
+
+    def __init__(self, regressor: Regressor, candidates: ArrayLike) -> None:
+        z, self._placed, near = _with_samples(regressor, candidates)
+        parameters = Parameters(regressor.lengths, regressor.nugget, regressor.shear)
+        trend = basis_matrix(regressor.points, regressor.exponents, regressor.wave)
+        factors, _ = factorise_safely(parameters, regressor.points, regressor.kinds, trend)
+        self._kinds = regressor.kinds
+        self._whitened = linalg.solve_triangular(factors.cholesky, near.T, lower=True)
+        basis = basis_matrix(z, regressor.exponents, regressor.wave)
+        lack = factors.orthogonal.T @ self._whitened
+        # R^T e = H^T K^-1 r - h
+        self._excess = lack - linalg.solve_triangular(factors.upper, basis.T, trans="T")
+        explained = (self._whitened**2).sum(axis=0) - (self._excess**2).sum(axis=0)
+        #: Relative variances (m,), without the nugget.
+        self.variance = np.maximum(1.0 - explained, 0.0)
+
+    def covariance(self, index: int) -> FloatArray:
+        """Return the relative covariances (m,) of all candidates with one of them."""
+        one = self._placed[index : index + 1]
+        prior = correlations(self._placed, one, self._kinds)[:, 0]
+        known = self._whitened.T @ self._whitened[:, index]
+        return prior - known + self._excess.T @ self._excess[:, index]
+
+
+def _with_samples(
+    regressor: Regressor, candidates: ArrayLike
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return candidates (m, d), scaled and placed, and their correlations (m, n) with samples."""
+    if not len(regressor.points):
+        raise InputError(f"regressor: expected a Kriging model, found {regressor.family!r}")
+    x = check_array("candidates", candidates, (None, regressor.inputs))
+    z = (x - regressor.x_offset) / regressor.x_scale
+    parameters = Parameters(regressor.lengths, regressor.nugget, regressor.shear)
+    placed = parameters.place(z)
+    return z, placed, correlations(placed, parameters.place(regressor.points), regressor.kinds)
+
+
+def spread_picks(
+    regressor: Regressor, X_candidates: ArrayLike, weights: ArrayLike, count: int
+) -> NDArray[np.int64]:
+    """Return the candidates (count,) to sample next, the most uncertain first.
+
+    One after the other, the candidate of the largest weight^2 x posterior variance is taken, the
+    variance being updated as if it had been sampled: the pivots of an incomplete Cholesky
+    factorisation of the posterior covariance.
+
+    Parameters
+    ----------
+    regressor : Regressor
+        A Kriging model.
+    X_candidates : (m, d) array_like
+    weights : (m,) array_like
+        Sensitivity of what is wanted to an error of the model at each candidate.
+    count : int
+        1 to m.
+
+    Raises
+    ------
+    InputError
+        If a shape or the count is wrong or a weight negative.
+    """
+    posterior = Posterior(regressor, X_candidates)
+    importance = check_array("weights", weights, posterior.variance.shape) ** 2
+    number = int(check_number("count", count, at_least=1, at_most=len(importance)))
+    variance = posterior.variance.copy()
+    picks = np.empty(number, dtype=np.int64)
+    updates = np.zeros((number, len(variance)))
+    open_ = np.ones(len(variance), dtype=bool)
+    for i in range(number):
+        pick = int(np.argmax(np.where(open_, importance * variance, -1.0)))
+        picks[i], open_[pick] = pick, False
+        column = posterior.covariance(pick) - updates[:i, pick] @ updates[:i]
+        updates[i] = column / np.sqrt(max(column[pick], 0.0) + max(regressor.nugget, 1e-10))
+        variance = np.maximum(variance - updates[i] ** 2, 0.0)
+    return picks
+
+
+def local_error(
+    regressor: Regressor, check: CrossCheck, X_candidates: ArrayLike, neighbours: int = 12
+) -> FloatArray:
+    """Return how much larger than predicted the errors near each candidate (m,) are.
+
+    The root mean square, over the samples most correlated with the candidate and over all outputs,
+    of the standardised leave-one-out residuals, drawn towards 1.
+
+    Parameters
+    ----------
+    regressor, check : Regressor, CrossCheck
+        As fitted by `fit_kriging`.
+    X_candidates : (m, d) array_like
+    neighbours : int
+        Number of samples.
+    """
+    correlation = _with_samples(regressor, X_candidates)[2]
+    number = min(int(neighbours), correlation.shape[1])
+    near = np.argpartition(-correlation, number - 1, axis=1)[:, :number]
+    squares = (standardised(check) ** 2).mean(axis=1)
+    return np.asarray(np.sqrt((squares[near].mean(axis=1) + 0.3) / 1.3))

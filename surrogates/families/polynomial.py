@@ -1,0 +1,297 @@
+"""Fitting of response surfaces: polynomials, and Fourier series in the first input.
+
+Which terms a surface has decides what it can do. The "anisotropic" basis lets the data choose: a
+term's coefficient is given a prior variance that falls with its degree in each input at a rate of
+the largest marginal likelihood (`surrogates.families.polynomial_evidence`) on a part of the
+samples, and the terms of largest prior variance are kept. So the degree is high where the function
+bends and low where it does not. The coefficients are the posterior mean: a ridge with a penalty of
+noise / prior variance for each term.
+
+The "total_degree" basis is the textbook's: all terms up to a total degree, which is chosen with one
+common ridge by the leave-one-out error.
+
+Leave-one-out residuals are closed forms (PRESS; Allen 1974, Technometrics 16; Myers, Montgomery &
+Anderson-Cook, Response Surface Methodology, 4th ed., sec. 2.7).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import product
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from foundation.checks import FloatArray, check_array, check_in, check_number
+from foundation.errors import InputError
+from surrogates.families.cross_validation import CrossCheck, Fitted, fit_spread, spread_at
+from surrogates.families.polynomial_evidence import (
+    CONSTANT_VARIANCE,
+    Evidence,
+    Prior,
+    Ridge,
+    effective_degrees,
+    prior_variances,
+    total_degree_terms,
+)
+from surrogates.families.regressor import HIGHEST_DEGREE, linear_in
+from surrogates.families.training import (
+    check_training,
+    mean_and_deviation,
+    middle_and_half_range,
+    polynomial_exponents,
+)
+
+BASES = ("anisotropic", "total_degree")
+_FIRST_RATE, _FIRST_NOISE = 0.35, 1e-6
+#: Terms during the search for the rates, and iterations of its rounds.
+_SEARCH_TERMS, _SEARCH_ITERATIONS = 700, (60, 20)
+#: Rows and iterations of the last estimate of rates and noise, with the terms that are kept.
+_LAST_ROWS, _LAST_ITERATIONS = 1000, 4
+#: Most rows whose leave-one-out residuals are returned.
+_CHECK_ROWS = 10_000
+#: Terms for each sample, beyond which more of them only take time.
+_TERMS_PER_SAMPLE = 2.0
+
+
+@dataclass(frozen=True)
+class PolynomialSettings:
+    """How to fit a polynomial.
+
+    Attributes
+    ----------
+    basis : {"anisotropic", "total_degree"}
+    terms : int
+        Number of terms of the anisotropic basis; at most two for each sample.
+    first_degree, other_degree : int
+        Candidates of the anisotropic basis: highest degree in the first input (flexion), and
+        highest total degree in the others.
+    subset : int
+        The rates are sought on at most that many samples, drawn at random.
+    degree : tuple of int
+        Total degrees, of which the one with the least leave-one-out error is taken; those with
+        more terms than 0.85 of the samples are passed over.
+    ridge : tuple of float
+        Likewise, penalties on the squared coefficients, relative to the number of samples.
+    """
+
+    basis: str = "anisotropic"
+    terms: int = 462
+    first_degree: int = 12
+    other_degree: int = 8
+    subset: int = 350
+    degree: tuple[int, ...] = (1, 2, 3, 4, 5, 6)
+    ridge: tuple[float, ...] = (1e-10, 1e-8, 1e-6, 1e-4)
+
+    family = "polynomial"
+    wave = 0.0
+
+    def __post_init__(self) -> None:
+        check_in("basis", self.basis, BASES)
+        check_number("terms", self.terms, at_least=1)
+        check_number("subset", self.subset, at_least=10)
+        # a harmonic takes two columns, a sine and a cosine
+        most = HIGHEST_DEGREE // 2 if self.wave else HIGHEST_DEGREE
+        for name in ("first_degree", "other_degree"):
+            check_number(name, getattr(self, name), at_least=0, at_most=most)
+        if not self.degree or not self.ridge:
+            raise InputError("degree, ridge: expected at least one value, found an empty list")
+        for degree in self.degree:
+            check_number("degree", degree, at_least=0, at_most=most)
+        for ridge in self.ridge:
+            check_number("ridge", ridge, at_least=0.0)
+
+
+@dataclass(frozen=True)
+class PolyFourierSettings(PolynomialSettings):
+    """How to fit a Fourier series in the first input times polynomials of the others.
+
+    Attributes
+    ----------
+    period_ratio : float
+        Period of the series over the range of the first input in the samples. Degrees are those of
+        `PolynomialSettings`, harmonic k counting as degree k; further attributes likewise.
+    """
+
+    period_ratio: float = 2.0
+
+    family = "poly_fourier"
+
+    def __post_init__(self) -> None:
+        check_number("period_ratio", self.period_ratio, at_least=1.0)
+        super().__post_init__()
+
+    @property
+    def wave(self) -> float:  # type: ignore[override]
+        """Angular frequency of the first harmonic; the scaled input spans 2."""
+        return float(np.pi / self.period_ratio)
+
+
+def fit_polynomial(
+    X: ArrayLike,
+    Y: ArrayLike,
+    settings: PolynomialSettings | None = None,
+    rng: np.random.Generator | None = None,
+    weights: ArrayLike | None = None,
+) -> Fitted:
+    """Fit a polynomial or Poly-Fourier surface to outputs Y (N, k) at inputs X (N, d).
+
+    Parameters
+    ----------
+    X : (N, d) array_like
+    Y : (N, k) array_like
+    settings : PolynomialSettings or PolyFourierSettings, optional
+    rng : numpy.random.Generator, optional
+        Draws the rows of the search; of seed 0 if left out.
+    weights : (N,) array_like, optional
+        Weights of the samples in the sum of squares, above 0.
+
+    Returns
+    -------
+    Fitted
+        The check is leave-one-out, at all rows or at 10,000 of them.
+
+    Raises
+    ------
+    InputError
+        If the data are malformed, or too few for every degree asked for.
+    """
+    chosen = settings or PolynomialSettings()
+    draw = rng or np.random.default_rng(0)
+    x, y = check_training(X, Y)
+    w = check_weights(weights, len(x))
+    (x_offset, x_scale), (y_offset, y_scale) = middle_and_half_range(x), mean_and_deviation(y)
+    z, target = (x - x_offset) / x_scale, (y - y_offset) / y_scale
+    if len(z) < 3:
+        raise InputError(f"X: expected at least 3 rows, found {len(z)}")
+    rows = np.arange(len(z))
+    if len(rows) > _CHECK_ROWS:
+        rows = np.sort(draw.choice(rows, _CHECK_ROWS, replace=False))
+    solutions = [
+        (prior, Ridge(z, target, w, prior, chosen.wave))
+        for prior in _priors(z, target, w, chosen, draw)
+    ]
+    prior, solution = min(
+        solutions, key=lambda found: _press(found[1], z[rows], target[rows], w[rows])
+    )
+    residuals = solution.left_out(z[rows], target[rows], w[rows]) * y_scale
+    # rows of little weight are not what the standard errors are for
+    full = w[rows] >= 0.5 * w.max()
+    spread = fit_spread(z[rows[full]], residuals[full])
+    check = CrossCheck(rows, residuals, spread_at(spread, z[rows]), "leave-one-out")
+    regressor = linear_in(
+        chosen.family, (x_offset, x_scale, y_offset, y_scale), prior.exponents,
+        solution.coefficients.T, wave=chosen.wave, spread=spread,
+    )  # fmt: skip
+    return Fitted(regressor, check)
+
+
+def check_weights(weights: ArrayLike | None, rows: int) -> FloatArray:
+    """Return the weights (rows,) of the samples, ones if none are given.
+
+    Raises
+    ------
+    InputError
+        If there is not one positive weight for each row.
+    """
+    if weights is None:
+        return np.ones(rows)
+    checked = check_array("weights", weights, (rows,))
+    if checked.min() <= 0.0:
+        raise InputError(f"weights: expected numbers above 0, found {checked.min()}")
+    return checked
+
+
+def _candidates(d: int, settings: PolynomialSettings) -> NDArray[np.int64]:
+    """Return the terms that the anisotropic basis may have, the constant first."""
+    first = (2 if settings.wave else 1) * settings.first_degree
+    if d == 1:
+        return np.arange(first + 1)[:, None]
+    others = polynomial_exponents(d - 1, settings.other_degree)
+    rows = np.array([(e, *other) for other in others.tolist() for e in range(first + 1)])
+    total = effective_degrees(rows, settings.wave).sum(axis=1)
+    return rows[total <= max(settings.first_degree, settings.other_degree)]
+
+
+def _priors(
+    z: FloatArray,
+    y: FloatArray,
+    weights: FloatArray,
+    settings: PolynomialSettings,
+    rng: np.random.Generator,
+) -> list[Prior]:
+    """Return the priors between which the leave-one-out error decides.
+
+    The likelihood of few samples may lead astray; a plane then is the better answer.
+    """
+    if settings.basis != "anisotropic":
+        return [_total_degree(z, y, weights, settings)]
+    found = [_anisotropic(z, y, weights, settings, rng)]
+    plain = replace(settings, degree=(1, 2), ridge=(1e-6, 1e-2))
+    if len(z) > 2 * (z.shape[1] + 1):
+        found.append(_total_degree(z, y, weights, plain))
+    return found
+
+
+def _press(solution: Ridge, z: FloatArray, y: FloatArray, weights: FloatArray) -> float:
+    """Return the weighted sum of squared leave-one-out residuals."""
+    return float((weights[:, None] * solution.left_out(z, y, weights) ** 2).sum())
+
+
+def _anisotropic(
+    z: FloatArray,
+    y: FloatArray,
+    weights: FloatArray,
+    settings: PolynomialSettings,
+    rng: np.random.Generator,
+) -> Prior:
+    """Return the terms and prior of the largest marginal likelihood."""
+    n, d = z.shape
+    candidates = _candidates(d, settings)
+    candidates = candidates[~candidates[:, np.ptp(z, axis=0) == 0.0].any(axis=1)]
+    degrees = effective_degrees(candidates, settings.wave)
+    count = min(int(settings.terms), max(1, int(_TERMS_PER_SAMPLE * n)))
+    y = y[:, np.ptp(y, axis=0) > 1e-12]  # a constant output has no likelihood
+
+    def likeliest(number: int) -> NDArray[np.int64]:
+        # a stable sort keeps a term after those it contains; its parent precedes it
+        return candidates[np.argsort(-(degrees @ vector[:d]), kind="stable")[:number]]
+
+    vector = np.log([_FIRST_RATE] * d + [_FIRST_NOISE])
+    rounds = [(min(count, _SEARCH_TERMS), settings.subset, i) for i in _SEARCH_ITERATIONS]
+    for number, most, iterations in [*rounds, (count, _LAST_ROWS, _LAST_ITERATIONS)]:
+        if not y.shape[1]:
+            break
+        rows = np.sort(rng.choice(n, min(int(most), n), replace=False))
+        terms = likeliest(number)
+        evidence = Evidence(z[rows], y[rows], weights[rows], terms, settings.wave)
+        vector = evidence.maximise(vector, iterations)
+    terms = likeliest(count)
+    variances = prior_variances(terms, vector[:d], settings.wave)
+    return Prior(terms, variances, float(np.exp(vector[d])))
+
+
+def _total_degree(
+    z: FloatArray, y: FloatArray, weights: FloatArray, settings: PolynomialSettings
+) -> Prior:
+    """Return the total degree and ridge of the least leave-one-out error."""
+    best, least, n = None, np.inf, len(z)
+    few = np.arange(n) if n <= _CHECK_ROWS else np.linspace(0, n - 1, _CHECK_ROWS).astype(int)
+    for degree, ridge in product(settings.degree, settings.ridge):
+        exponents = total_degree_terms(z.shape[1], int(degree), settings.wave)
+        if len(exponents) > 0.85 * n:
+            continue
+        variances = np.ones(len(exponents))
+        variances[0] = CONSTANT_VARIANCE
+        prior = Prior(exponents, variances, ridge * n)
+        solution = Ridge(z, y, weights, prior, settings.wave)
+        error = _press(solution, z[few], y[few], weights[few])
+        if error < least:
+            best, least = prior, error
+    if best is None:
+        raise InputError(
+            f"X: expected rows enough for a degree of {sorted(settings.degree)} in "
+            f"{z.shape[1]} inputs, found {n}; add samples, lower the degree or use the "
+            "anisotropic basis"
+        )
+    return best

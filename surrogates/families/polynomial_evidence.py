@@ -1,0 +1,167 @@
+"""Polynomial terms of a prior variance: which of them there are, and their coefficients.
+
+A term's coefficient has the prior variance prod_j rho_j^(2 e_j) on the orthonormal basis, e_j being
+its degree (its harmonic, of a Fourier series) in input j. The rates rho and the noise are those of
+the largest marginal likelihood (MacKay 1992, Neural Computation 4, "Bayesian interpolation").
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+
+from foundation.checks import FloatArray
+from surrogates.families.basis import basis_matrix, row_blocks
+from surrogates.families.optimisation import minimise
+from surrogates.families.training import polynomial_exponents
+
+#: Prior variance of the constant.
+CONSTANT_VARIANCE = 100.0
+_RATE_BOUNDS, _NOISE_BOUNDS = (0.003, 0.95), (1e-14, 1e-1)
+_LARGEST_LEVERAGE = 1.0 - 1e-6
+
+
+class Prior(NamedTuple):
+    """Terms of a surface, their prior variances in the orthonormal basis, and the noise."""
+
+    exponents: NDArray[np.int64]
+    variances: FloatArray
+    noise: float
+
+
+def effective_degrees(exponents: NDArray[np.int64], wave: float) -> FloatArray:
+    """Return the degrees (T, d) of terms, of a Fourier series the harmonic in the first input."""
+    degrees = exponents.astype(np.float64)
+    if wave > 0.0:
+        degrees[:, 0] = (exponents[:, 0] + 1) // 2
+    return degrees
+
+
+def _norms(exponents: NDArray[np.int64], wave: float) -> FloatArray:
+    """Return the factors (T,) that make the terms orthonormal on the cube (see `basis_matrix`)."""
+    squares = 2.0 * exponents + 1.0
+    if wave > 0.0:
+        squares[:, 0] = 1.0
+    return np.asarray(np.sqrt(squares.prod(axis=1)))
+
+
+def total_degree_terms(d: int, degree: int, wave: float = 0.0) -> NDArray[np.int64]:
+    """Return the terms (T, d) up to a total degree, of a Fourier series with harmonic = degree."""
+    exponents = polynomial_exponents(d, degree)
+    if wave == 0.0:
+        return exponents
+    sines, cosines = exponents.copy(), exponents.copy()
+    sines[:, 0] = 2 * exponents[:, 0] - 1
+    cosines[:, 0] = 2 * exponents[:, 0]
+    return np.concatenate([cosines, sines[exponents[:, 0] > 0]])
+
+
+def prior_variances(exponents: NDArray[np.int64], log_rates: FloatArray, wave: float) -> FloatArray:
+    """Return the prior variances (T,) of terms at rates (d,) given by their logarithms."""
+    variances = np.exp(2.0 * effective_degrees(exponents, wave) @ log_rates)
+    variances[0] = CONSTANT_VARIANCE
+    return variances
+
+
+class Evidence:
+    """Negative log marginal likelihood of scaled data in the log rates and the log noise.
+
+    Parameters are those of `Prior` and `Ridge`. The scale of each output is the most likely one.
+    With B the orthonormal basis times the prior's standard deviations, the covariance is
+    K = B B^T + noise / weights; the gradient is as in `surrogates.families.kriging_likelihood`.
+    """
+
+    def __init__(
+        self,
+        z: FloatArray,
+        y: FloatArray,
+        weights: FloatArray,
+        exponents: NDArray[np.int64],
+        wave: float,
+    ) -> None:
+        self._y, self._weights, self._exponents, self._wave = y, weights, exponents, wave
+        self._basis = basis_matrix(z, exponents, wave) * _norms(exponents, wave)
+        self._degrees = effective_degrees(exponents, wave)
+
+    def maximise(self, start: FloatArray, iterations: int) -> FloatArray:
+        """Return the most likely vector near a start."""
+        rate, noise = np.log(_RATE_BOUNDS).tolist(), np.log(_NOISE_BOUNDS).tolist()
+        bounds = [tuple(rate)] * (len(start) - 1) + [tuple(noise)]
+        return minimise(self, start, bounds, iterations)[0]
+
+    def __call__(self, vector: FloatArray) -> tuple[float, FloatArray]:
+        """Return the value, over the number of data, and its gradient."""
+        (n, k), d = self._y.shape, len(vector) - 1
+        noise = float(np.exp(vector[d]))
+        weighted = self._basis * np.sqrt(prior_variances(self._exponents, vector[:d], self._wave))
+        matrix = weighted @ weighted.T
+        matrix[np.diag_indices(n)] += noise / self._weights
+        try:
+            lower = linalg.cholesky(matrix, lower=True, check_finite=False)
+        except linalg.LinAlgError:  # any line search steps back from here
+            return 1e3, np.zeros_like(vector)
+        white = linalg.solve_triangular(lower, self._y, lower=True, check_finite=False)
+        scale = (white**2).mean(axis=0) + 1e-20
+        solved = linalg.solve_triangular(lower, white, lower=True, trans="T", check_finite=False)
+        value = 0.5 * n * np.log(scale).sum() + k * np.log(np.diag(lower)).sum()
+        half = np.tril(linalg.lapack.dpotri(lower, lower=1)[0])
+        inverse = half + np.tril(half, -1).T
+        outer = k * inverse - (solved / scale) @ solved.T
+        share = (weighted * (outer @ weighted)).sum(axis=0)
+        share[0] = 0.0  # the constant's variance is fixed
+        gradient = np.array(
+            [*(self._degrees.T @ share), 0.5 * noise * (np.diag(outer) / self._weights).sum()]
+        )
+        return float(value) / (n * k), gradient / (n * k)  # keeps the first step moderate
+
+
+class Ridge:
+    """Ridge regression with a prior variance for each term, from normal equations in row blocks."""
+
+    def __init__(
+        self, z: FloatArray, y: FloatArray, weights: FloatArray, prior: Prior, wave: float
+    ) -> None:
+        self._wave, self._exponents = wave, prior.exponents
+        self._scale = _norms(prior.exponents, wave) * np.sqrt(prior.variances)
+        terms = len(self._scale)
+        normal, right = np.zeros((terms, terms)), np.zeros((terms, y.shape[1]))
+        for block in row_blocks(len(z), terms):
+            rows = self._rows(z[block]) * np.sqrt(weights[block])[:, None]
+            normal += rows.T @ rows
+            right += rows.T @ (y[block] * np.sqrt(weights[block])[:, None])
+        self._lower = _cholesky_with_noise(normal, prior.noise)
+        self._solution = linalg.cho_solve((self._lower, True), right, check_finite=False)
+
+    def _rows(self, z: FloatArray) -> FloatArray:
+        return basis_matrix(z, self._exponents, self._wave) * self._scale
+
+    @property
+    def coefficients(self) -> FloatArray:
+        """Coefficients (T, k) of the plain terms."""
+        return self._scale[:, None] * self._solution
+
+    def left_out(self, z: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
+        """Return the leave-one-out residuals (m, k) of rows that the fit was made with."""
+        residuals = np.empty_like(y)
+        for block in row_blocks(len(z), len(self._scale)):
+            rows = self._rows(z[block])
+            white = linalg.solve_triangular(self._lower, rows.T, lower=True, check_finite=False)
+            leverage = weights[block] * (white**2).sum(axis=0)
+            rest = 1.0 - np.minimum(leverage, _LARGEST_LEVERAGE)
+            residuals[block] = (y[block] - rows @ self._solution) / rest[:, None]
+        return residuals
+
+
+def _cholesky_with_noise(normal: FloatArray, noise: float) -> FloatArray:
+    """Return the factor of normal + noise, the noise being raised to what rounding asks for."""
+    level = max(noise, np.finfo(float).eps * normal.trace() * 1e-2)
+    while True:
+        matrix = normal.copy()
+        matrix[np.diag_indices(len(matrix))] += level
+        try:
+            return np.asarray(linalg.cholesky(matrix, lower=True, check_finite=False))
+        except linalg.LinAlgError:
+            level *= 10.0

@@ -1,0 +1,1 @@
+"""Files of trained surrogates, of today's version and of earlier ones."""

@@ -1,0 +1,234 @@
+"""A trained surrogate in one file: arrays and a JSON header in an `.npz`, nothing that executes.
+
+The header (`header`, UTF-8 JSON as bytes) tells format, version, formulation, sample spaces, units,
+frames and whatever the caller adds (errors, provenance), and holds a SHA-256 over all arrays and
+over itself. Reading refuses a file that is truncated, altered, oversized or of another kind.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import zipfile
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
+
+from foundation.errors import InputError
+from foundation.loads import COMPARTMENTS
+from surrogates.files import version_1
+from surrogates.formulations.compartment import CompartmentSurrogate
+from surrogates.formulations.knee import KneeSurrogate
+from surrogates.formulations.whole_knee import AnyKnee, WholeKneeSurrogate
+from surrogates.sampling.space import SampleSpace
+
+FORMAT = "knee-contact surrogate"
+#: Version that is written; older ones are read.
+VERSION = 3
+#: Largest file that is read [bytes].
+SIZE_LIMIT = 2**30
+#: Reader of one compartment for each version.
+_READERS = {
+    1: version_1.compartment,
+    **dict.fromkeys((2, VERSION), CompartmentSurrogate.from_arrays),
+}
+_HEADER = "header"
+#: Part of a file whose formulation is the whole knee's.
+_KNEE = "knee"
+#: Kinds of arrays that a file may hold: numbers and, for the families' names, text.
+_KINDS = frozenset("fiuU")
+#: Largest length along an axis of an array that holds nothing.
+_LONGEST_EMPTY = 1000
+_NPY_HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+_CONVENTIONS = {
+    "frame": "tibial, right knee: x anterior, y superior, z lateral; loads on the femur about the "
+    "tibial origin",
+    "units": "SI: m, rad, N, N m, Pa",
+}
+
+
+class SurrogateFileError(InputError):
+    """A surrogate file that cannot be used; the message names the file and what is wrong."""
+
+
+def save(knee: AnyKnee, path: str | Path) -> None:
+    """Write a surrogate; a reader sees the old file or the whole new one.
+
+    Parameters
+    ----------
+    knee : KneeSurrogate or WholeKneeSurrogate
+        What to write; its header must be JSON-serialisable.
+    path : path
+        The `.npz` file.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the header is not JSON-serialisable or holds a number that is not finite.
+    """
+    target = Path(path)
+    parts = _parts_of(knee)
+    arrays: dict[str, Any] = {
+        f"{name}/{key}": np.asarray(array)
+        for name, part in parts.items()
+        for key, array in part.to_arrays().items()
+    }
+    own = {
+        "format": FORMAT,
+        "version": VERSION,
+        "conventions": _CONVENTIONS,
+        "formulation": {name: part.formulation for name, part in parts.items()},
+        "space": {name: part.space.to_header() for name, part in parts.items()},
+    }
+    # Through JSON and back: the digest is of what a reader is going to see.
+    header = json.loads(json.dumps(dict(knee.header) | own, allow_nan=False))
+    header["sha256"] = _digest(header, arrays)
+    arrays[_HEADER] = np.frombuffer(json.dumps(header, sort_keys=True).encode(), dtype=np.uint8)
+    partial = target.with_name(target.name + ".partial")
+    try:
+        with partial.open("wb") as stream:
+            np.savez(stream, **arrays)
+        os.replace(partial, target)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def load(path: str | Path) -> AnyKnee:
+    """Read a surrogate; needs neither SMT nor scikit-learn and executes nothing of the file.
+
+    Parameters
+    ----------
+    path : path
+        The `.npz` file that `save` wrote.
+
+    Raises
+    ------
+    SurrogateFileError
+        If the file is missing, truncated, altered, oversized, of a newer version or of another
+        kind.
+    """
+    file = Path(path)
+    arrays = _read_arrays(file)
+    header = _read_header(file, arrays.pop(_HEADER, None))
+    if header.get("sha256") != _digest(header, arrays):
+        raise SurrogateFileError(f"{file}: its checksum does not fit, the file was altered")
+    try:
+        # Numbers that do not fit where they belong raise instead of becoming others.
+        with np.errstate(divide="raise", over="raise", invalid="raise"):
+            return _knee(header, arrays)
+    # A file that was altered and signed anew may lack anything, or hold it in any form.
+    except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
+        raise SurrogateFileError(f"{file}: not a usable surrogate: {error}") from error
+
+
+def _parts_of(knee: AnyKnee) -> dict[str, CompartmentSurrogate | WholeKneeSurrogate]:
+    """Return what a file holds of a knee: both compartments, or the whole."""
+    if isinstance(knee, WholeKneeSurrogate):
+        return {_KNEE: knee}
+    return {name: knee.compartment(name) for name in COMPARTMENTS}
+
+
+def _knee(header: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> AnyKnee:
+    if header["version"] > 1 and _KNEE in header["formulation"]:
+        whole: WholeKneeSurrogate = _part(_KNEE, WholeKneeSurrogate.from_arrays, header, arrays)
+        return replace(whole, header=header)
+    read = _READERS[header["version"]]
+    medial, lateral = (_part(name, read, header, arrays) for name in COMPARTMENTS)
+    return KneeSurrogate(medial, lateral, header)
+
+
+def _part(
+    name: str,
+    read: Callable[..., Any],
+    header: dict[str, Any],
+    arrays: Mapping[str, NDArray[Any]],
+) -> Any:
+    space = SampleSpace.from_header(header["space"][name])
+    own = {k.split("/", 1)[1]: a for k, a in arrays.items() if k.startswith(name + "/")}
+    return read(header["formulation"][name], space, own)
+
+
+def _read_arrays(file: Path) -> dict[str, NDArray[Any]]:
+    if file.is_dir():
+        raise SurrogateFileError(
+            f"{file}: expected a file such as {file / 'knee.npz'}, found a folder"
+        )
+    if not file.is_file():
+        raise SurrogateFileError(f"{file}: no such file")
+    size = file.stat().st_size
+    if size > SIZE_LIMIT:
+        raise SurrogateFileError(f"{file}: expected at most {SIZE_LIMIT} bytes, found {size}")
+    try:
+        with zipfile.ZipFile(file) as archive:
+            members = archive.infolist()
+            _check_members(members, size)
+            return {m.filename.removesuffix(".npy"): _read_array(archive, m) for m in members}
+    except Exception as error:  # a foreign file makes zipfile and NumPy raise all sorts of things
+        raise SurrogateFileError(
+            f"{file}: expected an .npz of plain arrays, found a truncated or foreign file ({error})"
+        ) from error
+
+
+def _check_members(members: list[zipfile.ZipInfo], size: int) -> None:
+    """Refuse what `save` never writes, before any of it is read: nothing outgrows the file."""
+    names = {member.filename for member in members}
+    if len(names) < len(members) or not all(name.endswith(".npy") for name in names):
+        raise InputError("expected members of distinct names that end in .npy")
+    if any(member.compress_type != zipfile.ZIP_STORED for member in members):
+        raise InputError("expected uncompressed members")
+    if sum(member.file_size for member in members) > size:
+        raise InputError("its members claim to be larger than the file")
+
+
+def _read_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
+    """Read one array; `numpy.load` would reserve whatever its shape claims."""
+    with archive.open(member) as stream:
+        version = npy.read_magic(stream)
+        if version not in _NPY_HEADERS:
+            raise InputError(f"{member.filename}: unknown .npy version {version}")
+        shape, by_column, dtype = _NPY_HEADERS[version](stream)
+        if dtype.kind not in _KINDS:
+            raise InputError(f"{member.filename}: expected numbers or a name, found {dtype}")
+        data = stream.read()
+    if math.prod(shape) * dtype.itemsize != len(data):
+        raise InputError(f"{member.filename}: shape {shape} does not fit {len(data)} bytes")
+    if not data and max(shape) > _LONGEST_EMPTY:  # what is built from it need not be empty
+        raise InputError(f"{member.filename}: expected an empty array, found the shape {shape}")
+    return np.frombuffer(data, dtype).reshape(shape, order="F" if by_column else "C")
+
+
+def _read_header(file: Path, raw: NDArray[Any] | None) -> dict[str, Any]:
+    expected = f"{file}: expected a header of format {FORMAT!r}, found"
+    if raw is None or raw.dtype != np.uint8:
+        raise SurrogateFileError(f"{expected} no header")
+    try:
+        header = json.loads(raw.tobytes().decode())
+    except (RecursionError, ValueError) as error:
+        raise SurrogateFileError(f"{expected} {error}") from error
+    if not isinstance(header, dict) or header.get("format") != FORMAT:
+        raise SurrogateFileError(f"{expected} another format")
+    found = header.get("version")
+    if not isinstance(found, int) or isinstance(found, bool) or found not in _READERS:
+        raise SurrogateFileError(
+            f"{file}: expected version {' or '.join(map(str, _READERS))}, found {found!r}; "
+            "train the surrogate again or update this package"
+        )
+    return header
+
+
+def _digest(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> str:
+    content = hashlib.sha256()
+    told = {k: v for k, v in header.items() if k != "sha256"}
+    content.update(json.dumps(told, sort_keys=True).encode())
+    for name in sorted(arrays):
+        array = np.ascontiguousarray(arrays[name])
+        content.update(f"{name} {array.dtype.str} {array.shape}".encode())
+        content.update(array.tobytes())
+    return content.hexdigest()

@@ -1,0 +1,388 @@
+"""The fitted surrogate of one compartment: its coordinates, constants and regressors, evaluated.
+
+What is learnt, and how, is in `formulations`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
+from foundation.errors import InputError
+from surrogates.compiled import knee as compiled
+from surrogates.compiled.compartments import ENERGY, INVERTED, POWER, ROOT, STIFFNESS
+from surrogates.compiled.knee import CompartmentArguments
+from surrogates.compiled.layout import new_work
+from surrogates.families.regressor import Regressor
+from surrogates.families.regressor_arrays import arrays_of, part_of, regressors_of, under
+from surrogates.formulations.domain import Domain
+from surrogates.sampling.condyle_coordinates import CondyleCoordinates
+from surrogates.sampling.space import SampleSpace
+
+#: Formulations and their codes in the compiled evaluation.
+FORMULATIONS = {
+    "inverted": INVERTED,
+    "energy": ENERGY,
+    "root": ROOT,
+    "touch_stiffness": STIFFNESS,
+    "load_stiffness": STIFFNESS,
+    "power": POWER,
+    "direct": POWER,
+}
+#: Parts of a compartment's surrogate; the last three share out the outputs among them.
+PARTS = ("reference", "first", "second", "third")
+#: Outputs of each formulation, the regressors' one after the other.
+_OUTPUTS = {INVERTED: 12, ENERGY: 7, ROOT: 12, STIFFNESS: 12, POWER: 12}
+
+#: Part of the largest load by which the depth below first contact is measured, and the least fall
+#: of the height there [m].
+_SMALL_LOAD, _LEAST_FALL = 1e-3, 1e-9
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CompartmentSurrogate:
+    """Surrogate of one compartment: its coordinates, its constants and its regressors.
+
+    Parameters
+    ----------
+    formulation : str
+        One of `FORMULATIONS`.
+    space : SampleSpace
+        Where the samples were drawn; outside it a pose is held at the border.
+    coordinates : CondyleCoordinates
+        What the regressors' inputs are.
+    largest : float
+        F_max [N], or the largest energy [J].
+    degree : float
+        p.
+    reference_root : float
+        Root of the reference load (load_stiffness).
+    depth : (2,) float64
+        Middle and half range of the height or depth that is an input [m].
+    regressors : tuple of Regressor
+        `PARTS`; those that a formulation does not need have no outputs.
+    domain : Domain
+        What of the space the samples taught.
+    """
+
+    formulation: str
+    space: SampleSpace
+    coordinates: CondyleCoordinates
+    largest: float
+    degree: float
+    reference_root: float
+    depth: FloatArray
+    regressors: tuple[Regressor, Regressor, Regressor, Regressor]
+    domain: Domain = field(default_factory=Domain.whole_box)
+
+    def __post_init__(self) -> None:
+        code = FORMULATIONS[check_in("formulation", self.formulation, FORMULATIONS)]
+        check_number("largest", self.largest, above=0.0)
+        check_number("degree", self.degree, at_least=1.0)
+        check_number("reference_root", self.reference_root, at_least=0.0, at_most=1.0)
+        depth = check_array("depth", self.depth, (2,))
+        if depth[1] <= 0.0:
+            raise InputError(f"depth: expected a half range > 0 m, found {depth[1]:g}")
+        object.__setattr__(self, "depth", frozen(depth))
+        reference, *parts = self.regressors
+        inputs = [part.inputs for part in parts]
+        if inputs != [6, 6, 6] or reference.inputs != 5:
+            raise InputError(
+                f"regressors: expected 5 and 6 inputs, found {reference.inputs} and {inputs}"
+            )
+        outputs = sum(part.outputs for part in parts)
+        wanted = (1 if code == STIFFNESS else 0), _OUTPUTS[code]
+        if (reference.outputs, outputs) != wanted:
+            raise InputError(
+                f"regressors: expected {wanted} outputs for {self.formulation!r}, found "
+                f"{(reference.outputs, outputs)}"
+            )
+        if code in (INVERTED, ENERGY) and parts[0].outputs < 1:
+            raise InputError("regressors: expected the height in the first one, found no output")
+
+    @property
+    def code(self) -> int:
+        """Code of the formulation in the compiled evaluation."""
+        return FORMULATIONS[self.formulation]
+
+    @cached_property
+    def arguments(self) -> CompartmentArguments:
+        """What `surrogates.compiled.knee_loads` takes for a compartment."""
+        constants = np.array(
+            [self.code, self.largest, self.degree, self.reference_root, *self.depth]
+        )
+        regressors = [r.arguments for r in (*self.regressors, self.domain.regressor)]
+        return compiled.pack_compartment(
+            self.space.arguments, self.coordinates.arguments, constants, self.domain.bounds,
+            regressors,
+        )  # fmt: skip
+
+    @cached_property
+    def workspace(self) -> int:
+        """Size of the scratch array that `surrogates.compiled.knee_loads` needs."""
+        return int(compiled.workspace(self.arguments))
+
+    def evaluate(self, coordinates: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return loads (12,), d(wrench)/d(pose) (6, 6) and variables (7,) at a pose (6,).
+
+        The variables are those of `evaluate_batch`. Outside the box the pose is held at its
+        border, with its height over the path. Beyond the largest load the height goes on along its
+        tangent, whose turning with the other coordinates the jacobian leaves out. Out of contact
+        the loads are zero, the centre of pressure is NaN and the sixth variable is -1.
+        """
+        loads, jacobian, x = np.empty((1, 12)), np.empty((1, 6, 6)), np.empty((1, 7))
+        self._fill(np.array(coordinates, dtype=np.float64)[None], loads, jacobian, x)
+        return loads[0], jacobian[0], x[0]
+
+    def evaluate_batch(self, poses: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return loads (N, 12), jacobians (N, 6, 6) and variables (N, 7) at poses (N, 6).
+
+        The variables are the scaled ones of the box, `surrogates.sampling.space.VARIABLES`, and the
+        extrapolation (`surrogates.formulations.domain`): beyond 1 in size outside the trained
+        domain.
+        """
+        points = check_array("poses", poses, (None, 6))
+        n = len(points)
+        filled = np.empty((n, 12)), np.empty((n, 6, 6)), np.empty((n, 7))
+        self._fill(points, *filled)
+        return filled
+
+    def _fill(
+        self, poses: FloatArray, loads: FloatArray, jacobian: FloatArray, x: FloatArray
+    ) -> None:
+        work = new_work(self.workspace)
+        compiled.loads_of_compartment(poses, self.arguments, loads, jacobian, x, work)
+
+    @property
+    def tells_gaps(self) -> bool:
+        """Whether the formulation learns heights, so that `gaps` are known."""
+        return self.code in (INVERTED, ENERGY)
+
+    def gaps(self, poses: ArrayLike) -> FloatArray:
+        """Return heights over the predicted first contact at poses (N, 6), (N,) [m].
+
+        They are 0 in contact, and everywhere unless `tells_gaps`.
+        """
+        held = self.space.held(poses)
+        if not self.tells_gaps or not len(held):
+            return np.zeros(len(held))
+        u, height, _ = self.coordinates.variables(held)
+        touch = self.regressors[1].predict(np.column_stack([u, np.full(len(u), -1.0)]))[:, 0]
+        return np.maximum(height - touch, 0.0)
+
+    def at_load(self, poses: ArrayLike, load: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """Return poses with the height found, (N, 6), and loads, (N, 12), at given axial loads.
+
+        Parameters
+        ----------
+        poses : (N, 6) float64
+            Pose coordinates [rad, m]; the height is not read. Outside the box the offsets are
+            held at its border, as in `evaluate`.
+        load : (N,) float64
+            Axial load of the compartment [N], from 0 to the largest of the space.
+
+        Raises
+        ------
+        InputError
+            If the formulation does not give heights at loads, or the arguments are malformed.
+        """
+        level = self._at_load(poses, load)
+        found = check_array("poses", poses, (None, 6))
+        path, held = self.space.path, level.held
+        found[:, 4] = level.height + path.poses(found[:, 0])[:, 4] - path.poses(held[:, 0])[:, 4]
+        return found, self._loads_at(level)
+
+    def _loads_at(self, level: _Level) -> FloatArray:
+        """Return the loads (N, 12) at given axial loads."""
+        axial, outputs, lever = level.axial, level.outputs, level.lever
+        loads = np.empty((len(axial), 12))
+        loads[:, 1] = axial
+        loads[:, [0, 2]] = outputs[:, 1:3] * axial[:, None]
+        loads[:, 3:6] = outputs[:, 3:6] * axial[:, None] + np.cross(lever, loads[:, :3])
+        loads[:, 6] = outputs[:, 6] * level.root
+        loads[:, 7:9] = outputs[:, 7:9] * level.root[:, None] ** (self.degree - 1.0)
+        loads[:, 9:] = outputs[:, 9:] + lever
+        return loads
+
+    def errors_at_load(self, poses: ArrayLike, load: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """Return the standard errors of what `at_load` returns: heights (N,) [m], loads (N, 12)."""
+        level = self._at_load(poses, load)
+        height, errors = self._errors_beside_height(level)
+        loads = self._loads_at(level)
+        by_height = self._by_lever(loads) * height[:, None]
+        return height, np.hypot(errors, by_height)
+
+    def standard_error(self, poses: ArrayLike) -> FloatArray:
+        """Return the predicted standard errors of the loads at poses (N, 6): (N, 12).
+
+        An error of the height at a given load is one of the loads at a given height, by their
+        change with it. Where a femur is expected to be lifted by less than the error of the height
+        of first contact, the loads of the remaining depth are the errors; zero where it is lifted
+        farther. Of the formulations that predict none ("energy", "root" and the stiffnesses) the
+        domain tells what is expected, and NaN if it does not know.
+        """
+        points = check_array("poses", poses, (None, 6))
+        loads, jacobian, x = self.evaluate_batch(points)
+        if self.code == POWER:
+            return self._loads_error(points, loads) * self.domain.inflation
+        if self.formulation != "inverted":
+            return self.domain.standard_error(x)
+        errors = np.zeros(loads.shape)
+        touching = loads[:, 1] > 0.0
+        if touching.any():
+            chosen = points[touching], loads[touching], jacobian[touching]
+            errors[touching] = self._errors_in_contact(*chosen)
+        if not touching.all():
+            errors[~touching] = self._errors_out_of_contact(points[~touching])
+        return errors * self.domain.inflation
+
+    def _errors_in_contact(
+        self, points: FloatArray, loads: FloatArray, jacobian: FloatArray
+    ) -> FloatArray:
+        axial = np.minimum(loads[:, 1], self.largest)
+        height, beside = self._errors_beside_height(self._at_load(points, axial))
+        by_height = np.empty((len(points), 12))
+        by_height[:, :6] = jacobian[:, :, 4]
+        # Smaller steps are lost in the rounding of sums of large Kriging weights.
+        step = 1e-3 * axial
+        change = self.at_load(points, axial + step)[1] - self.at_load(points, axial - step)[1]
+        by_height[:, 6:] = change[:, 6:] / (2.0 * step)[:, None] * by_height[:, 1:2]
+        # The point is where the pose says, whatever the error of the learnt height.
+        by_height -= self._by_lever(loads)
+        return np.hypot(beside, by_height * height[:, None])
+
+    def _errors_out_of_contact(self, points: FloatArray) -> FloatArray:
+        """Return the loads of the depth by which the height of first contact may be too low."""
+        none = np.zeros(len(points))
+        touch, small = none, np.full(len(points), _SMALL_LOAD * self.largest)
+        heights = [self.at_load(points, load)[0][:, 4] for load in (touch, small)]
+        error, _ = self._errors_beside_height(self._at_load(points, touch))
+        depth = np.maximum(error - (points[:, 4] - heights[0]), 0.0)
+        fall = np.maximum(heights[0] - heights[1], _LEAST_FALL)
+        # The depth grows with the root of the load.
+        part = np.minimum(_SMALL_LOAD * (depth / fall) ** self.degree, 1.0)
+        known = np.isfinite(part)
+        errors = np.full((len(points), 12), np.nan)
+        if known.any():
+            errors[known] = np.abs(self.at_load(points[known], part[known] * self.largest)[1])
+            errors[known, 9:] = 0.0
+        return errors
+
+    def _errors_beside_height(self, level: _Level) -> tuple[FloatArray, FloatArray]:
+        """Return the errors of the heights (N,) and, these being exact, of the loads (N, 12)."""
+        axial, root, lever = level.axial, level.root[:, None], level.lever
+        error = np.column_stack([r.standard_error(level.inputs) for r in self.regressors[1:]])
+        loads = np.zeros((len(axial), 12))
+        loads[:, [0, 2]] = error[:, 1:3] * axial[:, None]
+        # M = M about the point + lever x F, of which F_y is given.
+        across = np.cross(lever, np.eye(3)[[0]]), np.cross(lever, np.eye(3)[[2]])
+        moments = (error[:, 3:6] * axial[:, None]) ** 2
+        moments += (across[0] * loads[:, [0]]) ** 2 + (across[1] * loads[:, [2]]) ** 2
+        loads[:, 3:6] = np.sqrt(moments)
+        loads[:, 6:7] = error[:, 6:7] * root
+        loads[:, 7:9] = error[:, 7:9] * root ** (self.degree - 1.0)
+        loads[:, 9:] = error[:, 9:]
+        return error[:, 0], loads
+
+    def _by_lever(self, loads: FloatArray) -> FloatArray:
+        """Return how loads (N, 12) change as the condyle's point rises with them, (N, 12)."""
+        change = np.zeros(loads.shape)
+        if self.coordinates.about_point:
+            change[:, 3], change[:, 5], change[:, 10] = loads[:, 2], -loads[:, 0], 1.0
+        return change
+
+    def _loads_error(self, poses: FloatArray, loads: FloatArray) -> FloatArray:
+        """Return the standard errors (N, 12) where the loads themselves are learnt."""
+        u, height, _ = self.coordinates.variables(self.space.held(poses))
+        depth = (height - self.depth[0]) / self.depth[1]
+        inputs = np.column_stack([u, depth])
+        errors = np.column_stack([part.standard_error(inputs) for part in self.regressors[1:]])
+        steepness = self.degree * np.abs(loads[:, :9]) ** (1.0 - 1.0 / self.degree)
+        errors[:, :9] *= steepness
+        return errors
+
+    def inputs_at_load(self, poses: ArrayLike, load: ArrayLike) -> FloatArray:
+        """Return the regressors' inputs (N, 6) at poses (N, 6) and axial loads (N,)."""
+        return self._inputs_at_load(poses, load)[2]
+
+    def _at_load(self, poses: ArrayLike, load: ArrayLike) -> _Level:
+        """Predict all outputs at poses (N, 6), whose height is not read, and axial loads (N,)."""
+        axial, held, inputs, offset, points = self._inputs_at_load(poses, load)
+        outputs = np.column_stack([part.predict(inputs) for part in self.regressors[1:]])
+        # Without a height, `offset` is that of the condyle's point over its path.
+        height = outputs[:, 0] - offset
+        points[:, 1] += height
+        root = 0.5 * (inputs[:, 5] + 1.0)
+        lever = self.coordinates.lever(points)
+        return _Level(axial, held, inputs, root, outputs, height, lever)
+
+    def _inputs_at_load(
+        self, poses: ArrayLike, load: ArrayLike
+    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Return loads, held poses, inputs, heights over the path at height 0, and points."""
+        if self.formulation != "inverted":
+            raise InputError(
+                f"formulation: expected 'inverted' to give heights at loads, found "
+                f"{self.formulation!r}"
+            )
+        held = self.space.held(poses)
+        axial = check_array("load", load, (len(held),))
+        held[:, 4] = 0.0
+        u, offset, points = self.coordinates.variables(held)
+        root = (axial / self.largest) ** (1.0 / self.degree)
+        return axial, held, np.column_stack([u, 2.0 * root - 1.0]), offset, points
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return all but the space as plain arrays; the inverse of `from_arrays`."""
+        constants = [self.largest, self.degree, self.reference_root, *self.depth]
+        named: dict[str, NDArray[Any]] = {"constants": np.array(constants)}
+        named |= under("coordinates", self.coordinates.to_arrays())
+        named |= under("domain", self.domain.to_arrays())
+        return named | arrays_of(PARTS, self.regressors)
+
+    @classmethod
+    def from_arrays(
+        cls, formulation: str, space: SampleSpace, arrays: Mapping[str, NDArray[Any]]
+    ) -> Self:
+        """Build from what `to_arrays` returned.
+
+        Raises
+        ------
+        InputError
+            If an array is missing or malformed.
+        """
+        if "constants" not in arrays:
+            raise InputError("arrays: expected a compartment's arrays, missing constants")
+        largest, degree, root, *depth = check_array("constants", arrays["constants"], (5,))
+        coordinates = CondyleCoordinates.from_arrays(part_of(arrays, "coordinates"))
+        reference, first, second, third = regressors_of(
+            arrays, dict.fromkeys(PARTS, 6) | {PARTS[0]: 5}
+        )
+        return cls(
+            formulation, space, coordinates, float(largest), float(degree), float(root),
+            np.array(depth), (reference, first, second, third),
+            Domain.from_arrays(part_of(arrays, "domain")),
+        )  # fmt: skip
+
+
+class _Level(NamedTuple):
+    """What an inverted surrogate predicts at N axial loads."""
+
+    axial: FloatArray
+    held: FloatArray
+    inputs: FloatArray
+    root: FloatArray
+    outputs: FloatArray
+    height: FloatArray
+    lever: FloatArray
+
+
+def writeable(arrays: Sequence[Any]) -> tuple[Any, ...]:
+    """Return copies that compiled code takes for the same type as any other array."""
+    return tuple(np.array(a) if isinstance(a, np.ndarray) else a for a in arrays)

@@ -1,0 +1,186 @@
+"""What a compartment's samples taught of its box, and how wrong the surrogate is there.
+
+The box of a sample space bounds its variables one by one. Inside the box, stage e of the sampling
+drops poses that no gait produces (the femur on a rim or on the eminence), and nothing is learnt
+there. The *extrapolation* of a pose is at most 1 where the samples taught the loads. It is the
+largest of
+
+- |F_x| / (l_x F_y), |F_z| / (l_z F_y) and p / l_p of the predicted loads, l being the limits;
+- the same two ratios as expected at the pose from samples of the whole box, feasible or not, since
+  the predicted loads mean nothing where nothing was learnt;
+- 1 + log(expected error of the force / largest error that is accepted).
+
+The last two count for less where a condyle is predicted lifted, in proportion to its gap, and not
+at all from `Domain.lifted` on, a gap wider than that of any sample found in contact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foundation.checks import FloatArray, check_array, check_number, frozen
+from foundation.errors import InputError
+from surrogates.families.regressor import Regressor
+from surrogates.families.regressor_arrays import arrays_of, no_outputs, regressors_of
+
+#: Stands for "no limit": files and C know no infinite constants.
+NO_LIMIT = 1e30
+#: Outputs of a domain's regressor: shares of the limits of AP and ML force, log of the error.
+OUTPUTS = 3
+_LOADS = 12
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Domain:
+    """Where a compartment's surrogate can be trusted.
+
+    Parameters
+    ----------
+    limits : (3,) float64
+        Largest size of F_x / F_y and of F_z / F_y, and largest peak pressure [Pa]; `NO_LIMIT` where
+        there is none.
+    regressor : Regressor
+        Of the six scaled variables of the box: expected F_x / (l_x F_y) and F_z / (l_z F_y), and
+        the logarithm of the expected error of the force over the largest that is accepted. Without
+        outputs the predicted loads alone decide.
+    inflation : (12,) float64
+        What the standard errors that a formulation predicts for the loads are multiplied by, so
+        that their intervals hold what they promise over the domain.
+    errors : Regressor
+        Of the same variables: logarithms of the standard errors of the twelve loads, for
+        formulations that predict none. Without outputs there are none.
+    lifted : float
+        Height over the predicted first contact from which on a condyle is lifted for certain [m];
+        `NO_LIMIT` where no height is.
+
+    Raises
+    ------
+    InputError
+        If a limit is not positive or a regressor has another number of inputs or outputs.
+    """
+
+    limits: FloatArray
+    regressor: Regressor
+    inflation: FloatArray
+    errors: Regressor
+    lifted: float = NO_LIMIT
+
+    def __post_init__(self) -> None:
+        limits = check_array("limits", self.limits, (3,))
+        if limits.min() <= 0.0:
+            raise InputError(f"limits: expected three numbers above 0, found {limits.tolist()}")
+        check_number("lifted", self.lifted, above=0.0, unit="m")
+        inflation = check_array("inflation", self.inflation, (_LOADS,))
+        if inflation.min() <= 0.0:
+            raise InputError(f"inflation: expected numbers above 0, found {inflation.tolist()}")
+        object.__setattr__(self, "limits", frozen(limits))
+        object.__setattr__(self, "inflation", frozen(inflation))
+        for name, outputs in (("regressor", OUTPUTS), ("errors", _LOADS)):
+            part = getattr(self, name)
+            if part.inputs != 6 or part.outputs not in (0, outputs):
+                raise InputError(
+                    f"{name}: expected 6 inputs and 0 or {outputs} outputs, found {part.inputs} "
+                    f"and {part.outputs}"
+                )
+
+    @classmethod
+    @cache
+    def whole_box(cls) -> Self:
+        """Return the domain that is the box itself: of a surrogate that was told of no other."""
+        return cls.within(np.full(3, NO_LIMIT))
+
+    @classmethod
+    def within(cls, limits: FloatArray) -> Self:
+        """Return the domain where the predicted loads keep to limits (3,), and nothing else."""
+        return cls(limits, no_outputs(6), np.ones(_LOADS), no_outputs(6))
+
+    @property
+    def bounds(self) -> FloatArray:
+        """The limits, and the gap of a condyle that is lifted for certain, (4,)."""
+        return np.append(self.limits, self.lifted)
+
+    def standard_error(self, variables: FloatArray) -> FloatArray:
+        """Return the expected standard errors (N, 12) of the loads at scaled variables (N, 6)."""
+        if not self.errors.outputs:
+            return np.full((len(variables), _LOADS), np.nan)
+        return np.exp(self.errors.predict(np.clip(variables[:, :6], -1.0, 1.0)))
+
+    def extrapolation(
+        self, variables: FloatArray, loads: FloatArray, gaps: FloatArray | float = 0.0
+    ) -> FloatArray:
+        """Return the extrapolation (N,).
+
+        Parameters
+        ----------
+        variables : (N, 6 or more) float64
+            Scaled variables of the box.
+        loads : (N, 12) float64
+            Predicted loads.
+        gaps : (N,) float64
+            Heights over the predicted first contact [m], 0 in contact; by default unknown, which
+            counts as 0.
+        """
+        found = self._criteria(variables, loads)
+        found[:, 3:] *= 1.0 - np.minimum(np.reshape(gaps, (-1, 1)) / self.lifted, 1.0)
+        return found.max(axis=1)
+
+    def _criteria(self, variables: FloatArray, loads: FloatArray) -> FloatArray:
+        """Return three shares of the predicted loads and the three learnt criteria, (N, 6)."""
+        found = np.zeros((len(variables), 6))
+        touching = loads[:, 1] > 0.0
+        shares = np.abs(loads[touching][:, [0, 2]]) / loads[touching, 1:2]
+        found[touching, :2] = shares / self.limits[:2]
+        found[touching, 2] = loads[touching, 7] / self.limits[2]
+        if self.regressor.outputs:
+            learnt = self.regressor.predict(np.clip(variables[:, :6], -1.0, 1.0))
+            found[:, 3:5] = np.abs(learnt[:, :2])
+            found[:, 5] = 1.0 + learnt[:, 2]
+        return found
+
+    def reason(self, variables: FloatArray, loads: FloatArray) -> str:
+        """Say why a pose is outside, by its scaled variables (6,) and predicted loads (12,)."""
+        found = self._criteria(variables[None], loads[None])[0]
+        worst = int(np.argmax(found))
+        ap, ml, peak = self.limits
+        return (
+            f"AP force over axial load of {found[0] * ap:.2g} (limit {ap:.2g})",
+            f"ML force over axial load of {found[1] * ml:.2g} (limit {ml:.2g})",
+            f"peak pressure of {1e-6 * found[2] * peak:.3g} MPa (limit {1e-6 * peak:.3g} MPa)",
+            f"samples near this pose have {found[3]:.2g} times the largest AP force learnt",
+            f"samples near this pose have {found[4]:.2g} times the largest ML force learnt",
+            f"errors near this pose are {np.exp(found[5] - 1.0):.2g} times the accepted ones",
+        )[worst]
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the domain as plain arrays; the inverse of `from_arrays`."""
+        named: dict[str, NDArray[Any]] = {
+            "limits": np.array(self.limits),
+            "inflation": np.array(self.inflation),
+            "lifted": np.array([self.lifted]),
+        }
+        return named | arrays_of(("regressor", "errors"), (self.regressor, self.errors))
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """Build from what `to_arrays` returned; from nothing, the domain of the whole box.
+
+        Raises
+        ------
+        ValueError
+            If an array is malformed.
+        """
+        if not arrays:
+            return cls.whole_box()
+        for name in ("limits", "inflation"):
+            if name not in arrays:
+                raise InputError(f"arrays: expected a domain's arrays, missing {name}")
+        regressor, errors = regressors_of(arrays, {"regressor": 6, "errors": 6})
+        # The first files of version 3 have no "lifted".
+        lifted = check_array("lifted", arrays.get("lifted", [NO_LIMIT]), (1,))
+        return cls(arrays["limits"], regressor, arrays["inflation"], errors, float(lifted[0]))

@@ -1,0 +1,194 @@
+"""Fit of a compartment's domain: to samples of its whole box that the surrogate has not seen."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import norm
+
+from foundation.checks import FloatArray, check_array
+from surrogates.families.polynomial import PolynomialSettings, fit_polynomial
+from surrogates.families.regressor import Regressor
+from surrogates.formulations.domain import Domain
+from surrogates.formulations.whole_knee import AnyCompartment
+
+#: Error of the force that is accepted, over the largest load; and the most that is where feasible
+#: samples have larger ones. It is one that 95 % of the errors at a pose stay below.
+ACCEPTED_ERROR, MOST_ACCEPTED = 0.05, 0.13
+#: Least samples that a domain is learnt from; with fewer the predicted loads alone decide.
+LEAST_SAMPLES = 100
+#: A share of a limit beyond this counts as this: a femur on a rim is outside, however far.
+_LARGEST_SHARE = 3.0
+#: An error below this part of the largest load counts as this.
+_LEAST_ERROR = 1e-4
+#: Part of the feasible samples that each learnt criterion may leave outside.
+_LEFT_OUT = 0.004
+#: Where intervals are made to hold what they promise: in the middle, and in the tail.
+_PROBABILITIES = (0.95, 0.9973)
+#: A condyle is lifted for certain by this many times the widest gap of a sample that is predicted
+#: lifted though it is in contact, and by no less than this [m].
+_GAP_FACTOR, _LEAST_GAP = 2.0, 3e-4
+_SURFACE = PolynomialSettings(
+    basis="total_degree", degree=(2, 3, 4, 5), ridge=(1e-8, 1e-6, 1e-4, 1e-2)
+)
+_ERRORS = PolynomialSettings(basis="total_degree", degree=(1, 2), ridge=(1e-6, 1e-4, 1e-2))
+
+
+class DomainSamples(NamedTuple):
+    """Samples over the whole box of a compartment.
+
+    Parameters
+    ----------
+    poses : (N, 6) float64
+        Poses in contact [rad, m].
+    loads : (N, 12) float64
+        True loads, in the order of `foundation.loads.LOAD_COLUMNS`.
+    feasible : (N,) bool
+        Whether the loads keep to the bounds of feasibility, without the margin.
+    fitted : bool
+        Whether the surrogate was fitted to some of them, so that they do not tell its errors.
+    """
+
+    poses: FloatArray
+    loads: FloatArray
+    feasible: NDArray[np.bool_]
+    fitted: bool = False
+
+
+def fit_domain(
+    surrogate: AnyCompartment, samples: DomainSamples, limits: FloatArray, margin: float
+) -> Domain:
+    """Return where a surrogate can be trusted, as samples of its whole box tell.
+
+    Parameters
+    ----------
+    surrogate : CompartmentSurrogate or CompartmentView
+        What was fitted, with the whole box as its domain.
+    samples : DomainSamples
+        What the original model says all over the box.
+    limits : (3,) float64
+        Bounds of feasibility: size of F_x / F_y and of F_z / F_y [-], peak pressure [Pa].
+    margin : float
+        Slack by which the fitted samples may pass the bounds; half of it is still trusted.
+
+    Raises
+    ------
+    InputError
+        If the samples are malformed.
+    """
+    slack = 1.0 + 0.5 * margin
+    poses = check_array("poses", samples.poses, (None, 6))
+    loads = check_array("loads", samples.loads, (len(poses), 12))
+    if len(poses) < LEAST_SAMPLES:
+        return Domain.within(slack * limits)
+    predicted, _, variables = surrogate.evaluate_batch(poses)
+    where = np.clip(variables[:, :6], -1.0, 1.0)
+    true = where.copy()
+    true[:, 5] = np.clip(2.0 * np.sqrt(loads[:, 1] / surrogate.space.load[1]) - 1.0, -1.0, 1.0)
+    residuals = loads - predicted
+    targets = _targets(loads, residuals, limits, surrogate.space.load[1])
+    if samples.fitted:
+        targets[:, 2] = np.log(_LEAST_ERROR / ACCEPTED_ERROR)
+    fitted = fit_polynomial(true, targets, _SURFACE)
+    # What the others say of a sample (leave-one-out).
+    rows = fitted.check.rows
+    said = targets[rows] - fitted.check.residuals
+    tail = np.quantile(fitted.check.residuals[:, 2], _PROBABILITIES[0])
+    said[:, 2] += tail
+    borders = _borders(said[samples.feasible[rows]], slack)
+    domain = Domain.within(slack * limits)
+    borders[2] -= tail
+    domain = replace(domain, regressor=_bordered(fitted.regressor, borders))
+    if samples.fitted:
+        return domain
+    gaps = surrogate.gaps(poses)
+    if surrogate.tells_gaps:
+        # All samples are in contact: those that are predicted lifted are so by mistake.
+        domain = replace(domain, lifted=max(_GAP_FACTOR * float(gaps.max()), _LEAST_GAP))
+    inside = (np.abs(variables[:, :6]) <= 1.0).all(axis=1)
+    inside &= domain.extrapolation(variables, predicted, gaps) <= 1.0
+    errors = surrogate.standard_error(poses)
+    if np.isnan(errors[:, :6]).any():
+        return replace(domain, errors=_fit_errors(where, residuals, inside))
+    return replace(domain, inflation=_inflation(residuals[inside], errors[inside]))
+
+
+def _targets(
+    loads: FloatArray, residuals: FloatArray, limits: FloatArray, largest: float
+) -> FloatArray:
+    """Return what is learnt of each sample, (N, 3): shares of two limits, log of the error."""
+    shares = loads[:, [0, 2]] / loads[:, 1:2] / limits[:2]
+    error = np.abs(residuals[:, :3]).max(axis=1) / largest
+    return np.column_stack(
+        [
+            np.clip(shares, -_LARGEST_SHARE, _LARGEST_SHARE),
+            np.log(np.maximum(error, _LEAST_ERROR) / ACCEPTED_ERROR),
+        ]
+    )
+
+
+def _borders(feasible: FloatArray, slack: float) -> FloatArray:
+    """Return the value (3,) of each criterion from which on a pose is outside.
+
+    `feasible` (M, 3) are the values of the feasible samples, few of which may be left outside.
+    """
+    least = np.array([slack, slack, 0.0])
+    if not len(feasible):
+        return least
+    values = np.column_stack([np.abs(feasible[:, :2]), feasible[:, 2]])
+    found = np.maximum(np.quantile(values, 1.0 - _LEFT_OUT, axis=0), least)
+    found[2] = min(found[2], np.log(MOST_ACCEPTED / ACCEPTED_ERROR))
+    return found
+
+
+def _bordered(regressor: Regressor, borders: FloatArray) -> Regressor:
+    """Return the regressor with outputs whose borders are 1, 1 and 0."""
+    scale = np.array([1.0 / borders[0], 1.0 / borders[1], 1.0])
+    shift = np.array([0.0, 0.0, borders[2]])
+    return replace(
+        regressor,
+        y_offset=regressor.y_offset * scale - shift,
+        y_scale=regressor.y_scale * scale,
+        spread=np.empty((len(scale), 0)),
+    )
+
+
+def _inflation(residuals: FloatArray, errors: FloatArray) -> FloatArray:
+    """Return what predicted standard errors (N, 12) have to be multiplied by, (12,), 1 at least.
+
+    So that intervals hold as many residuals as those of a normal distribution do.
+    """
+    found = np.ones(residuals.shape[1])
+    for k in range(len(found)):
+        known = np.isfinite(residuals[:, k]) & (errors[:, k] > 0.0)
+        if known.sum() >= LEAST_SAMPLES:
+            found[k] = _too_large(np.abs(residuals[known, k]) / errors[known, k])
+    return np.maximum(found, 1.0)
+
+
+def _too_large(sizes: FloatArray) -> float:
+    """Return by how much sizes (N,) >= 0 exceed those of a standard normal distribution."""
+    normal = norm.ppf(0.5 + 0.5 * np.array(_PROBABILITIES))
+    return float((np.quantile(sizes, _PROBABILITIES) / normal).max())
+
+
+def _fit_errors(
+    variables: FloatArray, residuals: FloatArray, inside: NDArray[np.bool_]
+) -> Regressor:
+    """Return the logarithms of standard errors (12,) over the variables, from residuals (N, 12)."""
+    if inside.sum() < LEAST_SAMPLES:
+        inside = np.ones(len(variables), dtype=bool)
+    # A centre of pressure that is missing, out of contact, has no error.
+    sizes = np.abs(np.nan_to_num(residuals[inside]))
+    logs = np.log(np.maximum(sizes, _LEAST_ERROR * sizes.max(axis=0) + np.finfo(float).tiny))
+    fitted = fit_polynomial(variables[inside], logs, _ERRORS)
+    levels = np.exp(logs - fitted.regressor.predict(variables[inside]))
+    above = np.log([_too_large(level) for level in levels.T])
+    return replace(
+        fitted.regressor,
+        y_offset=fitted.regressor.y_offset + above,
+        spread=np.empty((len(above), 0)),
+    )

@@ -1,0 +1,263 @@
+"""The trained surrogate of a knee: both compartments, ready for a simulation."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Protocol, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from foundation.checks import FloatArray, check_array, check_in
+from foundation.errors import InputError
+from foundation.loads import COMPARTMENTS, ContactLoads
+from foundation.pose import Pose
+from surrogates.compiled import knee as compiled
+from surrogates.compiled.knee import TOLERANCE
+from surrogates.compiled.layout import new_work
+from surrogates.formulations.compartment import CompartmentSurrogate
+from surrogates.formulations.domain import Domain
+from surrogates.sampling.space import VARIABLES, SampleSpace
+
+#: What is done with a pose outside the trained domain. Its loads are always those of the nearest
+#: pose of the domain, and flagged: "clamp" leaves it at that, "warning" warns, "error" raises.
+OUTSIDE = ("clamp", "warning", "error")
+_TO_PEOPLE = {
+    "flexion": (180.0 / np.pi, "deg"),
+    "adduction": (180.0 / np.pi, "deg"),
+    "rotation": (180.0 / np.pi, "deg"),
+    "anterior": (1e3, "mm"),
+    "lateral": (1e3, "mm"),
+}
+
+
+class OutsideDomainError(InputError):
+    """A pose outside the trained domain; the message says which coordinate, and how far."""
+
+
+class OutsideDomainWarning(UserWarning):
+    """A pose outside the trained domain was held at its border."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class KneeSurrogate:
+    """Surrogate of a knee's contact; implements `dynamics.protocol.ContactModel`.
+
+    Parameters
+    ----------
+    medial, lateral : CompartmentSurrogate
+        Surrogate of each compartment.
+    header : mapping
+        What the file of the surrogate tells of it: names, family, errors, provenance.
+    outside : {"clamp", "warning", "error"}
+        What is done with a pose outside the trained domain.
+    """
+
+    medial: CompartmentSurrogate
+    lateral: CompartmentSurrogate
+    header: Mapping[str, Any] = field(default_factory=dict)
+    outside: str = "clamp"
+
+    def __post_init__(self) -> None:
+        check_in("outside", self.outside, OUTSIDE)
+
+    def on_leaving(self, outside: str) -> Self:
+        """Return the same surrogate with another answer to poses outside the domain."""
+        return replace(self, outside=outside)
+
+    def loads(self, pose: Pose) -> ContactLoads:
+        """Return the loads at a pose; see `loads_and_jacobian`."""
+        return self._evaluate(pose)[0]
+
+    def loads_and_jacobian(self, pose: Pose) -> tuple[ContactLoads, FloatArray]:
+        """Return the loads and d(total wrench)/d(pose coordinates), (6, 6) [N, N m per rad, m].
+
+        Outside the trained domain the loads are those of its nearest pose, and their flags tell
+        the distance.
+
+        Raises
+        ------
+        OutsideDomainError
+            If the pose is outside the trained domain and `outside` is "error".
+        """
+        return self._evaluate(pose)
+
+    def _evaluate(self, pose: Pose) -> tuple[ContactLoads, FloatArray]:
+        loads, jacobian, x = np.empty((1, 2, 12)), np.empty((1, 2, 6, 6)), np.empty((1, 2, 7))
+        # Not `knee_loads`, which holds the same once more and would have to be compiled as well.
+        outside = compiled.knee_loads_of_all(
+            pose.array[None], *self.arguments, loads, jacobian, x, self._work
+        )
+        flags = flags_outside(self, x[0], loads[0], calls=2) if outside else ()
+        medial, lateral = loads[0]
+        return ContactLoads.trusted(medial, lateral, flags), jacobian[0, 0] + jacobian[0, 1]
+
+    def evaluate_batch(self, poses: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return loads (N, 2, 12), jacobians (N, 2, 6, 6) and scaled variables (N, 2, 7) at poses.
+
+        Parameters
+        ----------
+        poses : (N, 6) float64
+            Pose coordinates [rad, m].
+
+        Returns
+        -------
+        loads : (N, 2, 12) float64
+            Of each compartment, in the order of `foundation.loads.LOAD_COLUMNS`.
+        jacobian : (N, 2, 6, 6) float64
+            d(wrench of the compartment)/d(pose coordinates).
+        variables : (N, 2, 7) float64
+            `surrogates.sampling.space.VARIABLES`, scaled, and the extrapolation
+            (`surrogates.formulations.domain`): beyond 1 in size outside the trained domain.
+
+        Raises
+        ------
+        InputError
+            If the shape is wrong or a number is not finite.
+        OutsideDomainError
+            If a pose is outside the trained domain and `outside` is "error".
+        """
+        loads, jacobian, x = self.fill(check_array("poses", poses, (None, 6)))
+        if self.outside != "clamp":
+            for row in np.flatnonzero(beyond(x).any(axis=(1, 2))):
+                flags_outside(self, x[row], loads[row])
+        return loads, jacobian, x
+
+    def fill(self, poses: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return what `evaluate_batch` does, whatever the domain."""
+        n = len(poses)
+        filled = np.empty((n, 2, 12)), np.empty((n, 2, 6, 6)), np.empty((n, 2, 7))
+        compiled.knee_loads_of_all(poses, *self.arguments, *filled, self._work)
+        return filled
+
+    def standard_error(self, pose: Pose) -> FloatArray:
+        """Return the predicted standard errors of both compartments' loads, (2, 12).
+
+        In the order of `foundation.loads.LOAD_COLUMNS`; NaN where the formulation predicts none
+        or the pose is outside the compartment's trained domain, zero where it is expected to be
+        out of contact.
+
+        Raises
+        ------
+        OutsideDomainError
+            If the pose is outside the trained domain and `outside` is "error".
+        """
+        poses = pose.array[None]
+        errors = np.concatenate([self.compartment(n).standard_error(poses) for n in COMPARTMENTS])
+        found = [self.compartment(n).evaluate_batch(poses) for n in COMPARTMENTS]
+        x = np.concatenate([variables for _, _, variables in found])
+        flags_outside(self, x, np.concatenate([loads for loads, _, _ in found]))
+        errors[beyond(x).any(axis=1)] = np.nan
+        return errors
+
+    def __repr__(self) -> str:
+        parts = {f"{self.compartment(name).formulation}" for name in COMPARTMENTS}
+        name, family = self.header.get("name", "unnamed"), self.header.get("family", "")
+        return f"<KneeSurrogate {name}: {'/'.join(sorted(parts))} {family}>"
+
+    @cached_property
+    def arguments(self) -> tuple[Any, Any]:
+        """What `surrogates.compiled.knee_loads` takes between pose and loads."""
+        return self.medial.arguments, self.lateral.arguments
+
+    @cached_property
+    def workspace(self) -> int:
+        """Size of the scratch array that `surrogates.compiled.knee_loads` needs."""
+        return max(self.medial.workspace, self.lateral.workspace)
+
+    @cached_property
+    def _work(self) -> FloatArray:
+        return new_work(self.workspace)
+
+    @property
+    def spaces(self) -> tuple[SampleSpace, SampleSpace]:
+        """Sample space of each compartment."""
+        return self.medial.space, self.lateral.space
+
+    @property
+    def domains(self) -> tuple[Domain, Domain]:
+        """What of its space each compartment's samples taught."""
+        return self.medial.domain, self.lateral.domain
+
+    def compartment(self, name: str) -> CompartmentSurrogate:
+        """Return the surrogate of one compartment, "medial" or "lateral"."""
+        surrogate: CompartmentSurrogate = getattr(self, check_in("name", name, COMPARTMENTS))
+        return surrogate
+
+
+class _Trained(Protocol):
+    """What a knee's surrogate says of its domain."""
+
+    @property
+    def outside(self) -> str: ...
+
+    @property
+    def spaces(self) -> tuple[SampleSpace, SampleSpace]: ...
+
+    @property
+    def domains(self) -> tuple[Domain, Domain]: ...
+
+
+def beyond(variables: ArrayLike) -> NDArray[np.bool_]:
+    """Return which scaled variables, or extrapolations, are outside the trained domain.
+
+    As `surrogates.compiled.knee.is_outside`, of every number alone.
+    """
+    # written so that NaN counts as outside
+    return ~(np.abs(variables) <= 1.0 + TOLERANCE)
+
+
+def flags_outside(
+    knee: _Trained, x: FloatArray, loads: FloatArray, calls: int = 1
+) -> tuple[str, ...]:
+    """Say how a pose leaves the domain that a knee was trained in.
+
+    Parameters
+    ----------
+    knee : KneeSurrogate or WholeKneeSurrogate
+        Who was asked.
+    x : (2, 7) float64
+        Scaled variables and extrapolation of both compartments.
+    loads : (2, 12) float64
+        Loads of both compartments.
+    calls : int
+        A warning names the user's line, `calls` calls above this one's caller.
+
+    Raises
+    ------
+    OutsideDomainError
+        If the pose is outside and the knee's `outside` is "error".
+    """
+    if not beyond(x).any():
+        return ()
+    flags = tuple(
+        f"{name}: outside the trained domain, {text}"
+        for name, space, domain, row, own in zip(
+            COMPARTMENTS, knee.spaces, knee.domains, x, loads, strict=True
+        )
+        for text in _excesses(space, domain, row, own)
+    )
+    if knee.outside == "error":
+        raise OutsideDomainError("pose: " + "; ".join(flags))
+    if knee.outside == "warning":
+        warnings.warn("; ".join(flags), OutsideDomainWarning, stacklevel=2 + calls)
+    return flags
+
+
+def _excesses(space: SampleSpace, domain: Domain, x: FloatArray, loads: FloatArray) -> list[str]:
+    centre, half = space.centre_and_half
+    found = []
+    for k in np.flatnonzero(beyond(x[:6])):
+        name = VARIABLES[k]
+        if name == "root_load":
+            load = (centre[k] + half[k] * x[k]) ** 2
+            found.append(f"axial load of {load:.0f} N, {load - space.load[1]:.0f} N beyond")
+        else:
+            factor, unit = _TO_PEOPLE[name]
+            found.append(f"{name} by {(abs(x[k]) - 1.0) * half[k] * factor:.3g} {unit} beyond")
+    if beyond(x[6]):
+        found.append(domain.reason(x, loads))
+    return found

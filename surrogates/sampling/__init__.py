@@ -1,0 +1,1 @@
+"""Where samples are drawn: the sample space, designs of experiments, condyle coordinates."""

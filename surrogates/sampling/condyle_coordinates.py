@@ -1,0 +1,184 @@
+"""Coordinates that a compartment's surrogate sees: those of a point of its own condyle.
+
+A load depends on where the condyle is, not on where the femoral origin is: counted at the point
+that the contact forces pass closest to, about its centre of curvature, a turn of the femur moves
+the contact little, and the moments about that point are small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from foundation.checks import FloatArray, check_array, frozen
+from foundation.errors import InputError
+from foundation.pose import rotation_matrix
+from surrogates.sampling.space import ReferencePath, SampleSpace
+
+#: Columns of a `ReferencePath`'s coordinates that are variables, and the one that is the height.
+_VARIABLES, _HEIGHT = np.array([0, 1, 2, 4]), 3
+
+
+@dataclass(frozen=True, eq=False)
+class CondyleCoordinates:
+    """Pose of a condyle's point, counted from a smooth path over flexion and scaled.
+
+    Parameters
+    ----------
+    centre : (3,) float64
+        The point in the femoral frame [m].
+    path : ReferencePath
+        Adduction, rotation and the point's position that the variables count from. Whatever is
+        subtracted has to be as smooth as the loads themselves, so that it is one cubic.
+    middle, half : (5,) float64
+        Scaling of flexion and of the offsets in adduction, rotation, anterior, lateral [rad, m].
+    about_point : bool
+        Whether moments and centres of pressure are learnt about the point, or about the origin
+        of the tibia.
+    """
+
+    centre: FloatArray
+    path: ReferencePath
+    middle: FloatArray
+    half: FloatArray
+    about_point: bool = True
+
+    def __post_init__(self) -> None:
+        for name, shape in (("centre", (3,)), ("middle", (5,)), ("half", (5,))):
+            object.__setattr__(self, name, frozen(check_array(name, getattr(self, name), shape)))
+        if self.half.min() <= 0.0:
+            raise InputError(f"half: expected positive half widths, found {self.half.tolist()}")
+        object.__setattr__(self, "about_point", bool(self.about_point))
+
+    @classmethod
+    def fit(cls, poses: ArrayLike, loads: ArrayLike, *, at_centre: bool = True) -> Self:
+        """Return the coordinates in which samples fill a box.
+
+        Parameters
+        ----------
+        poses : (N, 6) float64
+            Poses in contact [rad, m].
+        loads : (N, 12) float64
+            Loads of the compartment.
+        at_centre : bool
+            Whether to count at the condyle's own centre, or at the femoral origin and about the
+            tibial one.
+
+        Raises
+        ------
+        InputError
+            If the samples are malformed.
+        """
+        points = check_array("poses", poses, (None, 6))
+        values = check_array("loads", loads, (len(points), 12))
+        if not len(points):
+            raise InputError("poses: expected at least one sample, found none")
+        centre = closest_point(points, values) if at_centre else np.zeros(3)
+        found = condyle_poses(points, centre)
+        path = _cubic_path(found)
+        offsets = np.column_stack(
+            [found[:, 0], (found - path.poses(found[:, 0]))[:, 1 + _VARIABLES]]
+        )
+        low, high = offsets.min(axis=0), offsets.max(axis=0)
+        half = 0.5 * (high - low)
+        # A coordinate that no sample changes is left as it is.
+        half[half <= 1e-12] = 1.0
+        return cls(centre, path, 0.5 * (low + high), half, at_centre)
+
+    @classmethod
+    def at_origin(cls, space: SampleSpace) -> Self:
+        """Return the coordinates of the femoral origin, counted from the path of a space."""
+        middle, half = space.centre_and_half
+        return cls(np.zeros(3), space.path, middle[:5], half[:5], about_point=False)
+
+    def variables(self, poses: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return scaled variables (N, 5), heights over the path (N,) and points (N, 3) [m]."""
+        found = condyle_poses(check_array("poses", poses, (None, 6)), self.centre)
+        offsets = found - self.path.poses(found[:, 0])
+        raw = np.column_stack([found[:, 0], offsets[:, 1 + _VARIABLES]])
+        return (raw - self.middle) / self.half, offsets[:, 1 + _HEIGHT], found[:, 3:]
+
+    def lever(self, points: FloatArray) -> FloatArray:
+        """Return what moments and centres of pressure are counted from, (N, 3) [m]."""
+        return points if self.about_point else np.zeros_like(points)
+
+    @property
+    def arguments(self) -> tuple[Any, ...]:
+        """What the compiled evaluation needs (`compiled.compartments`)."""
+        lever = 1.0 if self.about_point else 0.0
+        return self.centre, self.path.flexion, self.path.pieces, self.middle, self.half, lever
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the coordinates as plain arrays; the inverse of `from_arrays`."""
+        return {
+            "centre": np.array(self.centre),
+            "path_flexion": np.array(self.path.flexion),
+            "path_pieces": np.array(self.path.pieces),
+            "middle": np.array(self.middle),
+            "half": np.array(self.half),
+            "about_point": np.array(int(self.about_point)),
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, ArrayLike]) -> Self:
+        """Return the coordinates that `to_arrays` described.
+
+        Raises
+        ------
+        InputError
+            If an array is missing or malformed.
+        """
+        names = ("centre", "path_flexion", "path_pieces", "middle", "half", "about_point")
+        missing = [name for name in names if name not in arrays]
+        if missing:
+            raise InputError(f"arrays: expected a condyle's coordinates, missing {missing}")
+        found = {name: np.asarray(arrays[name]) for name in names}
+        path = ReferencePath(found["path_flexion"], found["path_pieces"])
+        about = found["about_point"]
+        if about.shape != () or about.dtype.kind not in "iub" or about not in (0, 1):
+            raise InputError(f"about_point: expected 0 or 1, found {about}")
+        return cls(found["centre"], path, found["middle"], found["half"], bool(about))
+
+
+def condyle_poses(poses: FloatArray, centre: FloatArray) -> FloatArray:
+    """Return poses (N, 6) with the position of a femoral point (3,) in place of the origin's."""
+    found = poses.copy()
+    if np.any(centre):
+        found[:, 3:] += np.array([rotation_matrix(*pose[:3]) @ centre for pose in poses])
+    return found
+
+
+def closest_point(poses: FloatArray, loads: FloatArray) -> FloatArray:
+    """Return the femoral point (3,) [m] that the lines of the contact forces pass closest to.
+
+    The line of a sample goes through its centre of pressure along its force; the sum of squared
+    distances is least where sum_i (1 - a_i a_i^T) (c - b_i) = 0, a_i and b_i being direction and
+    point of the lines in the femoral frame.
+    """
+    matrix, right = np.zeros((3, 3)), np.zeros(3)
+    for pose, load in zip(poses, loads, strict=True):
+        turn = rotation_matrix(*pose[:3]).T
+        along = turn @ load[:3]
+        along /= np.linalg.norm(along)
+        across = np.eye(3) - np.outer(along, along)
+        matrix += across
+        right += across @ (turn @ (load[9:] - pose[3:]))
+    # Parallel lines leave the place along them open: then the least point is taken.
+    return np.asarray(np.linalg.lstsq(matrix, right, rcond=1e-9)[0], dtype=np.float64)
+
+
+def _cubic_path(poses: FloatArray) -> ReferencePath:
+    """Return the cubic over flexion that comes closest to poses, as one piece."""
+    flexion = poses[:, 0]
+    low, high = float(flexion.min()), float(flexion.max())
+    if high - low < 1e-9:
+        return ReferencePath.constant(low, poses[:, 1:].mean(axis=0))
+    t = (flexion - low) / (high - low)
+    powers = t[:, None] ** np.arange(3, -1, -1)
+    found = np.linalg.lstsq(powers, poses[:, 1:], rcond=None)[0]
+    pieces = found / (high - low) ** np.arange(3, -1, -1)[:, None]
+    return ReferencePath(np.array([low, high]), pieces[:, None, :])
