@@ -27,10 +27,10 @@ from dynamics.simulator.knee_simulator import REDUCED
 from foundation.checks import FloatArray
 from foundation.pose import Pose
 from pipeline.config.reading import load_config
-from pipeline.originals.original import Knee, build_knee
+from pipeline.originals.contact_original import Knee, build_knee
 from pipeline.stages.runner import run_study
-from pipeline.stages.simulation import gait_cycle, gait_simulator
-from pipeline.store.run_folder import read_path
+from pipeline.simulation import gait_cycle, gait_simulator
+from pipeline.stages.run_folder import read_path
 from surrogates.formulations.knee import KneeSurrogate
 
 ROOT = Path(__file__).resolve().parents[1]

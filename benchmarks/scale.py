@@ -24,9 +24,9 @@ from pipeline import stages
 from pipeline.config.reading import load_config
 from pipeline.config.schema import Config, DesignConfig
 from pipeline.execution.backends import Execution
-from pipeline.originals.original import Knee, build_knee, evaluate_rows
+from pipeline.originals.contact_original import Knee, build_knee, evaluate_rows
 from pipeline.stages.runner import sample_space
-from pipeline.stages.simulation import gait_cycle, gait_simulator, reference_path, simulate_gait
+from pipeline.simulation import gait_cycle, gait_simulator, reference_path, simulate_gait
 from pipeline.store.samples import read_table, write_table
 from surrogates.sampling.space import SampleSpace
 

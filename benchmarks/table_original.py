@@ -23,25 +23,25 @@ from foundation.loads import COMPARTMENTS, LOAD_COLUMNS, QUANTITY_COLUMNS
 from foundation.pose import Pose
 from pipeline.config.reading import load_config
 from pipeline.config.schema import Config
-from pipeline.originals.original import Knee, build_knee, evaluate_rows
+from pipeline.originals.contact_original import Knee, build_knee, evaluate_rows
 from pipeline.originals.table_original import build_original, errors_found
 from pipeline.stages.assessment import assess
 from pipeline.stages.runner import run_study, sample_space
-from pipeline.stages.simulation import (
+from pipeline.simulation import (
     compare_cycles,
     gait_simulator,
     reference_path,
     simulate_gait,
     simulation_table,
 )
-from pipeline.store.run_folder import read_path
+from pipeline.stages.run_folder import read_path
 from pipeline.store.sample_tables import in_people_units
 from pipeline.store.samples import CANDIDATE_COLUMNS, OK, POSE_COLUMNS
 from surrogates.sampling.space import SampleSpace
 
 #: Errors of a table: of the loads, a part of each; of positions [m] and angles [rad].
 LOAD_ERROR, POSITION_ERROR, ANGLE_ERROR = 0.01, 5e-6, float(np.radians(0.01))
-#: What is told of the cycle, of `pipeline.stages.simulation.COMPARED`.
+#: What is told of the cycle, of `pipeline.simulation.COMPARED`.
 SHOWN = ("anterior_m", "rotation_rad", "medial_force_y_N", "lateral_force_y_N", "total_force_x_N")
 
 

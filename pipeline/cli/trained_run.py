@@ -6,8 +6,8 @@ import argparse
 
 from pipeline.cli.command import Answer, Command, add_folder, run_answer
 from pipeline.reports.report import write_report
-from pipeline.stages.trained_run import bench, compare_again, simulate_again, validate_again
 from pipeline.studies.formulations import markdown_table
+from pipeline.studies.repeated_stages import bench, compare_again, simulate_again, validate_again
 
 
 def _add_validate(command: argparse.ArgumentParser) -> None:

@@ -18,7 +18,6 @@ from functools import partial
 from multiprocessing import resource_tracker
 from typing import Any, Self
 
-import pandas as pd
 from joblib import Parallel, delayed
 
 from pipeline.config.schema import ExecutionConfig
@@ -26,9 +25,6 @@ from pipeline.execution.environment import environment
 from pipeline.execution.worker_jobs import ExecutionError as ExecutionError
 from pipeline.execution.worker_jobs import in_cluster, in_process, refusal_of, refusal_of_worker
 from pipeline.progress import bar
-
-#: Evaluates chunks of rows and yields (position of the chunk, its results) as they end.
-Compute = Callable[[list[pd.DataFrame]], Iterator[tuple[int, pd.DataFrame]]]
 
 #: How often work is taken up again after workers were lost.
 _REPEATS = 3
@@ -147,14 +143,6 @@ class Execution:
                 found[position] = result
                 shown.update()
         return [found[position] for position in range(len(jobs))]
-
-    def chunks(self, evaluate: Callable[..., pd.DataFrame], *shared: Any) -> Compute:
-        """Return a function that evaluates chunks of rows: `evaluate(*shared, rows)` of each."""
-
-        def compute(chunks: list[pd.DataFrame]) -> Iterator[tuple[int, pd.DataFrame]]:
-            yield from self.results(evaluate, [(rows,) for rows in chunks], *shared)
-
-        return compute
 
     def results(
         self, function: Callable[..., Any], jobs: Sequence[tuple[Any, ...]], *shared: Any

@@ -1,7 +1,7 @@
 """What is wrong with a study before a long run: configuration, meshes, and the domain they span.
 
 Everything is said at once. The checks are those that a run makes (`pipeline.config.reading`,
-`foundation.surfaces.mesh_checks`, `pipeline.originals.original`), and a handful of evaluations of
+`foundation.surfaces.mesh_checks`, `pipeline.originals.contact_original`), and a handful of evaluations of
 the original model.
 """
 
@@ -18,12 +18,12 @@ from foundation.errors import InputError
 from foundation.wording import counted
 from pipeline.config.reading import ConfigError, explanations, load_config, read_tree, tuples_of
 from pipeline.config.schema import Config
-from pipeline.originals.original import Knee
-from pipeline.originals.table_original import build_original, completed
+from pipeline.originals.contact_original import Knee
+from pipeline.originals.table_original import TableOriginal, build_original, completed
 from pipeline.preparation.domain_checkup import check_bounds, check_domain
 from pipeline.preparation.mesh_checkup import Remark, check_meshes
 from pipeline.progress import say
-from pipeline.stages.simulation import gait_cycle, gait_ligaments
+from pipeline.simulation import gait_cycle, gait_ligaments
 from pipeline.store.samples import loads_of
 
 #: Poisson's ratio beyond which the layer is stiffened by confinement more than twelvefold.
@@ -138,11 +138,12 @@ def _check_knee(config: Config, *, deep: bool) -> tuple[list[Remark], dict[str, 
             return [Remark("error", about, str(error))], {}
     # What is doubtful about the meshes has been said; the rest is about thickness or table.
     remarks = [Remark("warning", about, str(one.message)) for one in caught]
-    if not isinstance(original, Knee):
+    if isinstance(original, TableOriginal):
         rows = original.table.rows
         for name, own in rows.groupby("compartment"):
             remarks += check_bounds(complete, loads_of(own), str(name))
         text = f"{complete.original.file}: {counted(len(rows), 'row')} can be used"
         return [*remarks, Remark("note", about, text)], {}
+    assert isinstance(original, Knee)
     more, figures = check_domain(config, original, deep=deep)
     return remarks + more, figures

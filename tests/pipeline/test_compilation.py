@@ -14,7 +14,7 @@ from foundation.pose import Pose
 from pipeline.config.simulation_schema import SimulationConfig
 from pipeline.execution import compilation
 from pipeline.stages import kernels
-from pipeline.stages.simulation import gait_simulator, simulate_gait
+from pipeline.simulation import gait_simulator, simulate_gait
 
 SLEEPING = [sys.executable, "-c", "import time; time.sleep(100)"]
 #: Trains and drives a knee, and says what of this had to be compiled.

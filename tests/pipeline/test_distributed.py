@@ -18,9 +18,9 @@ from pipeline.cli.main import main
 from pipeline.config.reading import load_config
 from pipeline.execution import backends as module
 from pipeline.execution.backends import Execution, ExecutionError
-from pipeline.originals.original import Knee, build_knee
+from pipeline.originals.contact_original import Knee, build_knee
 from pipeline.stages import evaluate_first
-from pipeline.store.run_folder import Run
+from pipeline.stages.run_folder import Run
 from pipeline.store.samples import read_table
 
 psutil = pytest.importorskip("psutil", reason="needs the extra dask")

@@ -23,7 +23,7 @@ from pipeline.execution import backends as module
 from pipeline.execution.backends import Execution, ExecutionError
 from pipeline.execution.environment import differences, environment
 from pipeline.files import replacing, write_text
-from pipeline.store.run_folder import Run
+from pipeline.stages.run_folder import Run
 from pipeline.store.samples import RESULT_COLUMNS
 from pipeline.store.workspace_lock import RunError, alone_in_folder, locked
 from pipeline.studies.schema import FactorConfig, StudyConfig

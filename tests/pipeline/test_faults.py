@@ -17,7 +17,7 @@ from foundation.errors import InputError
 from pipeline.cli.main import FAULT, main
 from pipeline.config.reading import load_config
 from pipeline.execution.backends import Execution
-from pipeline.originals.original import build_knee
+from pipeline.originals.contact_original import build_knee
 
 DOCUMENTS = ("path", "run", "simulation", "validation", "combinations")
 #: What an edit or another program may leave in place of a value.

@@ -10,11 +10,11 @@ from studies import TINY, run_command
 
 from dynamics import SimulationError
 from pipeline.cli.main import main
-from pipeline.originals.original import build_knee
+from pipeline.originals.contact_original import build_knee
 from pipeline.stages import StageError
 from pipeline.stages.gait_samples import gait_samples
 from pipeline.stages.trained_run import finished_run
-from pipeline.store.run_folder import Run
+from pipeline.stages.run_folder import Run
 from pipeline.store.samples import POSE_COLUMNS, poses_of
 from surrogates.formulations.knee import KneeSurrogate
 

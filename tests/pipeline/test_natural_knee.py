@@ -18,8 +18,8 @@ from foundation.pose import Pose
 from pipeline.config.reading import load_config
 from pipeline.config.simulation_schema import SimulationConfig
 from pipeline.exchange.knee_motion import read_knee_poses
-from pipeline.originals.original import build_knee
-from pipeline.stages.simulation import gait_cycle, gait_simulator, reference_path
+from pipeline.originals.contact_original import build_knee
+from pipeline.simulation import gait_cycle, gait_simulator, reference_path
 from pipeline.studies.walks.walking import cut_stride, walking_cycle
 from surrogates.sampling.space import ReferencePath
 

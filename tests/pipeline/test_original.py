@@ -18,7 +18,7 @@ from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.config.reading import ConfigError, load_config, write_config
 from pipeline.config.schema import ContactConfig, LayerConfig
 from pipeline.execution.backends import IN_THIS_PROCESS
-from pipeline.originals.original import (
+from pipeline.originals.contact_original import (
     Knee,
     build_implant,
     build_knee,

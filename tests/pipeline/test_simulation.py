@@ -8,8 +8,8 @@ from studies import SMOKE, TINY, WAVEFORMS
 from foundation.pose import Pose
 from pipeline.config.reading import load_config
 from pipeline.config.simulation_schema import SimulationConfig
-from pipeline.originals.original import build_knee
-from pipeline.stages.simulation import (
+from pipeline.originals.contact_original import build_knee
+from pipeline.simulation import (
     COMPARED,
     build_simulator,
     compare_cycles,
