@@ -16,9 +16,7 @@ def _add(command: argparse.ArgumentParser) -> None:
 
 def _schema(options: argparse.Namespace) -> Answer:
     del options
-    studies = describe_study().replace("# Configuration", "# Studies of gait cycles", 1)
-    walks = describe_walk().replace("# Configuration", "# Walks", 1)
-    text = f"{describe_schema()}\n{studies}\n{walks}".rstrip("\n")
+    text = f"{describe_schema()}\n{describe_study()}\n{describe_walk()}".rstrip("\n")
     return Answer(text, text)
 
 

@@ -59,7 +59,8 @@ def test_run_on_a_scheduler_that_loses_a_worker(tiny_run, tmp_path, capsys):
 
 def first_samples(run: Run, knee: Knee, candidates: pd.DataFrame) -> pd.DataFrame:
     """Carry out stage b of a run."""
-    return run.table("first", lambda: evaluate_first(candidates, run.evaluator(knee, "first")))
+    evaluate = partial(run.evaluate, "first", evaluation=knee.evaluation())
+    return run.table("first", lambda: evaluate_first(candidates, evaluate))
 
 
 @pytest.mark.filterwarnings("error:workers were lost")

@@ -23,6 +23,7 @@ from pipeline.execution import backends as module
 from pipeline.execution.backends import Execution, ExecutionError
 from pipeline.execution.environment import differences, environment
 from pipeline.files import replacing, write_text
+from pipeline.originals.protocol import Evaluation
 from pipeline.stages.run_folder import Run
 from pipeline.store.samples import RESULT_COLUMNS
 from pipeline.store.workspace_lock import RunError, alone_in_folder, locked
@@ -88,9 +89,8 @@ def test_lost_workers_in_a_stage_are_told_with_what_is_stored(tmp_path, monkeypa
     config = load_config(SMOKE, ("run.chunk=4",))
     with Run(config, tmp_path / "run", quiet=True) as run:
         run.prepare(resume=False)
-        evaluate = run.stored("first", run.execution.chunks(jobs.double))
         with pytest.raises(ExecutionError, match=r"^workers .*; 4 of 10 samples of first are"):
-            evaluate(table)
+            run.evaluate("first", table, Evaluation(jobs.double))
     assert len(list((tmp_path / "run" / "samples" / "chunks-first").iterdir())) == 1
 
 
