@@ -18,7 +18,7 @@ from dynamics.simulator.equilibrium import EquilibriumError
 from foundation.errors import InputError
 from pipeline.cli.command import Command
 from pipeline.cli.commands import COMMANDS, GROUPS
-from pipeline.execution.backends import ExecutionError
+from pipeline.execution.worker_checks import ExecutionError
 from pipeline.files import plain
 from pipeline.progress import silenced, telling_of_compilation
 from pipeline.stages import StageError

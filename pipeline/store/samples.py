@@ -17,7 +17,8 @@ from tqdm import tqdm
 from foundation.checks import FloatArray
 from foundation.errors import InputError
 from foundation.loads import LOAD_COLUMNS
-from pipeline.execution.backends import Execution, ExecutionError
+from pipeline.execution.backends import Execution
+from pipeline.execution.worker_checks import ExecutionError
 from pipeline.files import replacing
 from pipeline.store.sample_schema import described
 from pipeline.store.table_digest import arrow_table, content_digest
