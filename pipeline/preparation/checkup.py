@@ -1,8 +1,8 @@
 """What is wrong with a study before a long run: configuration, meshes, and the domain they span.
 
 Everything is said at once. The checks are those that a run makes (`pipeline.config.reading`,
-`foundation.surfaces.mesh_checks`, `pipeline.originals.contact_original`), and a handful of evaluations of
-the original model.
+`foundation.surfaces.mesh_checks`, `pipeline.originals.contact_original`), and a handful of
+evaluations of the original model.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ def drawn(space) -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def done(knee, drawn) -> pd.DataFrame:
-    return knee_samples.evaluate_samples(knee.model, drawn, REACH)
+    return knee_samples.evaluate_knee_rows(knee.model, drawn, REACH)
 
 
 @pytest.mark.parametrize("kind", ["sobol", "lhs", "full_factorial"])
@@ -103,13 +103,13 @@ def test_only_adduction_and_height_are_found(drawn, done):
 
 
 def test_loads_that_do_not_balance_keep_their_reason(knee, drawn):
-    table = knee_samples.evaluate_samples(knee.model, drawn.iloc[:6], np.radians(1e-4))
+    table = knee_samples.evaluate_knee_rows(knee.model, drawn.iloc[:6], np.radians(1e-4))
     assert table["status"].tolist() == [FAILED] * 6
     assert table["reason"].str.startswith("loads not balanced within 0.0001 deg").all()
     assert table[list(LOAD_COLUMNS)].isna().all(axis=None)
     assert table[list(POSE_COLUMNS)].equals(drawn.iloc[:6][list(POSE_COLUMNS)])
     far = drawn.iloc[:2].assign(superior_m=0.5)
-    table = knee_samples.evaluate_samples(knee.model, far, REACH)
+    table = knee_samples.evaluate_knee_rows(knee.model, far, REACH)
     assert table["reason"].str.startswith("no contact within").all()
 
 
@@ -161,13 +161,13 @@ def test_numbers_do_not_depend_on_workers_and_what_is_done_is_not_repeated(
     def never(*_: object) -> None:
         raise AssertionError("evaluated again")
 
-    monkeypatch.setattr(knee_samples, "evaluate_samples", never)
+    monkeypatch.setattr(knee_samples, "evaluate_knee_rows", never)
     assert in_folder(tmp_path / "one", knee, space, 1).equals(one)
 
 
 def test_an_interrupted_evaluation_goes_on(knee, space, tmp_path, monkeypatch):
     whole = in_folder(tmp_path / "whole", knee, space, 1)
-    evaluate, seen = knee_samples.evaluate_samples, []
+    evaluate, seen = knee_samples.evaluate_knee_rows, []
 
     def stopped(model, table, reach):
         if len(seen) == 2:
@@ -175,11 +175,11 @@ def test_an_interrupted_evaluation_goes_on(knee, space, tmp_path, monkeypatch):
         seen.append(len(table))
         return evaluate(model, table, reach)
 
-    monkeypatch.setattr(knee_samples, "evaluate_samples", stopped)
+    monkeypatch.setattr(knee_samples, "evaluate_knee_rows", stopped)
     with pytest.raises(KeyboardInterrupt):
         in_folder(tmp_path / "run", knee, space, 1)
     assert seen == [8, 8]  # whole samples, though a chunk is 7 rows
-    monkeypatch.setattr(knee_samples, "evaluate_samples", lambda m, t, reach: evaluate(m, t, reach))
+    monkeypatch.setattr(knee_samples, "evaluate_knee_rows", lambda m, t, reach: evaluate(m, t, reach))
     assert in_folder(tmp_path / "run", knee, space, 1).equals(whole)
 
 
