@@ -19,7 +19,6 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.timing import table
-from foundation.pose import Pose
 from pipeline import stages
 from pipeline.config.reading import load_config
 from pipeline.config.schema import Config, DesignConfig

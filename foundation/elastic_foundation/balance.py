@@ -62,7 +62,7 @@ def pose_at_loads(
         at(adduction)
         return heights[1] - heights[0]
 
-    low, high = _bracket(apart, pose.adduction, reach)
+    low, high = bracket(apart, pose.adduction, reach)
     adduction = low if low == high else brentq(apart, low, high, xtol=1e-10, rtol=1e-14)
     found = at(float(adduction))
     loads = model.compartment_loads(found.pose, "lateral")[0]
@@ -72,7 +72,7 @@ def pose_at_loads(
     )
 
 
-def _bracket(apart: Callable[[float], float], start: float, reach: float) -> tuple[float, float]:
+def bracket(apart: Callable[[float], float], start: float, reach: float) -> tuple[float, float]:
     """Return two adductions between which the heights meet."""
     gap = apart(start)
     if gap == 0.0:

@@ -11,6 +11,7 @@ import pytest
 from studies import SMOKE, TINY, run_command
 
 import surrogates
+from foundation.elastic_foundation.balance import bracket
 from foundation.elastic_foundation.statics import StaticsError
 from foundation.loads import COMPARTMENTS, LOAD_COLUMNS
 from foundation.pose import Pose
@@ -115,11 +116,11 @@ def test_loads_that_do_not_balance_keep_their_reason(knee, drawn):
 
 def test_a_bracket_is_found_on_either_side():
     for root in (-0.4, -0.05, 0.3, 1.0):
-        low, high = knee_samples._bracket(lambda a, r=root: a - r, 0.0, 1.0)
+        low, high = bracket(lambda a, r=root: a - r, 0.0, 1.0)
         assert min(low, high) <= root <= max(low, high)
-    assert knee_samples._bracket(lambda a: a - 2.0, 2.0, 1.0) == (2.0, 2.0)
+    assert bracket(lambda a: a - 2.0, 2.0, 1.0) == (2.0, 2.0)
     with pytest.raises(StaticsError, match="heights of both condyles are still 500 mm apart"):
-        knee_samples._bracket(lambda a: a - 1.5, 0.0, 1.0)
+        bracket(lambda a: a - 1.5, 0.0, 1.0)
 
 
 def test_a_sample_is_feasible_if_both_compartments_are(done):
@@ -179,7 +180,9 @@ def test_an_interrupted_evaluation_goes_on(knee, space, tmp_path, monkeypatch):
     with pytest.raises(KeyboardInterrupt):
         in_folder(tmp_path / "run", knee, space, 1)
     assert seen == [8, 8]  # whole samples, though a chunk is 7 rows
-    monkeypatch.setattr(knee_samples, "evaluate_knee_rows", lambda m, t, reach: evaluate(m, t, reach))
+    monkeypatch.setattr(
+        knee_samples, "evaluate_knee_rows", lambda m, t, reach: evaluate(m, t, reach)
+    )
     assert in_folder(tmp_path / "run", knee, space, 1).equals(whole)
 
 
