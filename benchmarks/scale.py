@@ -23,10 +23,10 @@ from pipeline import stages
 from pipeline.config.reading import load_config
 from pipeline.config.schema import Config, DesignConfig
 from pipeline.execution.backends import Execution
+from pipeline.originals.candidates import sample_space
 from pipeline.originals.contact_original import Knee, build_knee
 from pipeline.originals.evaluation import evaluate_rows
 from pipeline.simulation import gait_cycle, gait_simulator, simulate_gait, start_pose
-from pipeline.stages.runner import sample_space
 from pipeline.store.samples import read_table, write_table
 from surrogates.sampling.space import SampleSpace
 

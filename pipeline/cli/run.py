@@ -14,7 +14,7 @@ from pipeline.cli.command import (
     run_answer,
 )
 from pipeline.config.reading import find_config, load_config
-from pipeline.stages.runner import run_study
+from pipeline.runner import run_study
 
 
 def _add(command: argparse.ArgumentParser) -> None:

@@ -46,7 +46,7 @@ def wrong_type(*_, **__):
 @pytest.mark.parametrize(
     ("command", "place"),
     [
-        ("run", "pipeline.stages.runner.sample_space"),
+        ("run", "pipeline.runner.sample_space"),
         ("report", "pipeline.reports.report.summary_lines"),
         ("report", "pipeline.reports.tables.path_content"),
         ("report", "pipeline.reports.pictures.path_pictures"),

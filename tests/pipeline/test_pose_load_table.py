@@ -160,7 +160,7 @@ MISTAKES = {
     "wrong unit": (lambda r: r.rename(columns={"anterior_m": "anterior_N"}), "column 'anterior_N'"),
     "odd unit": (lambda r: r.rename(columns={"moment_x_Nm": "moment_x_N_m"}), "'moment_x_N_m'"),
     "twice": (lambda r: r.assign(anterior_mm=1.0), "expected anterior_m once, found two"),
-    "half a centre": (lambda r: r.drop(columns="cop_y_m"), "expected all coordinates of the centre"),
+    "half a centre": (lambda r: r.drop(columns="cop_y_m"), "all coordinates of the centre"),
     "totals": (lambda r: r.drop(columns="compartment"), "expected the loads of each compartment"),
     "compartment": (changed("compartment", 4, "middle"), "row 5: compartment: expected medial"),
     "text": (lambda r: r.assign(force_y_N=["x", *r["force_y_N"][1:]]), "row 1, force_y_N: expect"),

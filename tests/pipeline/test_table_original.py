@@ -15,13 +15,13 @@ from benchmarks.table_original import errors_of, true_table, with_errors, write_
 from foundation.loads import COMPARTMENTS, QUANTITY_COLUMNS
 from pipeline.cli.main import main
 from pipeline.config.reading import ConfigError, load_config
+from pipeline.originals.candidates import sample_space
 from pipeline.originals.contact_original import build_knee
 from pipeline.originals.pose_load_checks import TableError
 from pipeline.originals.reference_path import tabulated_path
 from pipeline.originals.table_original import build_original, completed
 from pipeline.reports import figures as drawings
 from pipeline.stages.assessment import feasible
-from pipeline.stages.runner import sample_space
 from pipeline.store.samples import OK, loads_of, poses_of, read_table, usable
 from surrogates.formulations.validation import errors_at_load
 
