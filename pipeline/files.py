@@ -1,4 +1,4 @@
-"""Writing files so that a reader sees the old file or the whole new one, never half of one."""
+"""Atomic writing of files: a reader sees the old file or the whole new file."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ import numpy as np
 
 from foundation.errors import InputError
 
-#: Version of the JSON documents; those without one are read as of the first.
+#: Version of the JSON documents; a document without a version has version 1.
 DOCUMENT_VERSION = 1
-_NO_ROOM = "make room, then go on with --resume"
-_NO_RIGHT = "choose a place that can be written to with --out"
-#: What can be done about an error of writing.
+_NO_ROOM = "free disk space, then continue with --resume"
+_NO_RIGHT = "choose a folder that can be written to with --out"
+#: Remedies by error number.
 _REMEDIES = {
     errno.ENOSPC: _NO_ROOM,
     errno.EDQUOT: _NO_ROOM,
@@ -32,12 +32,12 @@ _REMEDIES = {
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Say in an error of the system which file was written, and what to do.
+    """Name the file and the remedy in an error of writing.
 
     Raises
     ------
     OSError
-        In place of any that is raised within, with the same number.
+        Instead of an OSError of the block, with the same number.
     """
     try:
         yield
@@ -51,17 +51,17 @@ def writing(path: Path) -> Iterator[None]:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Give another file to write, which takes the place of `path` once it is whole.
+    """Yield a temporary path to write to, which replaces `path` at the end of the block.
 
     Parameters
     ----------
     path : Path
-        Where the file belongs; its folder is made.
+        Path of the file; its folder is made.
 
     Raises
     ------
     OSError
-        If it cannot be written; the message names it and what to do.
+        If the file cannot be written; the message names the file and the remedy.
     """
     partial = path.with_suffix(".partial")
     with writing(path):
@@ -70,7 +70,7 @@ def replacing(path: Path) -> Iterator[Path]:
             yield partial
             os.replace(partial, path)
         finally:
-            # Where nothing can be written, nothing was left.
+            # Where nothing can be written, no temporary file is left.
             with suppress(OSError):
                 partial.unlink(missing_ok=True)
 
@@ -82,7 +82,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def plain(value: Any) -> Any:
-    """Return a value as strict JSON can hold it; what is not finite becomes None."""
+    """Return a value for strict JSON; numbers that are not finite become None."""
     if isinstance(value, dict):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple | np.ndarray):
@@ -95,12 +95,12 @@ def plain(value: Any) -> Any:
 
 
 def write_json(path: Path, content: Any) -> None:
-    """Write a JSON file; NaN and infinity are refused."""
+    """Write a JSON file; NaN and infinity are errors."""
     write_text(path, json.dumps(content, indent=1, allow_nan=False, ensure_ascii=False) + "\n")
 
 
 def write_document(path: Path, content: Mapping[str, Any]) -> None:
-    """Write a JSON file for others to read, headed by its format (after its name) and version."""
+    """Write a JSON document that begins with its format (after its name) and version."""
     head = {"format": f"knee-contact {path.stem}", "version": DOCUMENT_VERSION}
     write_json(path, {**head, **content, **head})
 
@@ -110,6 +110,6 @@ def check_version(content: Mapping[str, Any]) -> None:
     version = content.get("version", DOCUMENT_VERSION)
     if version not in range(1, DOCUMENT_VERSION + 1):
         raise InputError(
-            f"expected version {DOCUMENT_VERSION} or before, found {version!r}; read it with the "
-            "version of knee-contact that wrote it"
+            f"expected version {DOCUMENT_VERSION} or before, found {version!r}; read the file with "
+            "the version of knee-contact that wrote it"
         )

@@ -23,7 +23,7 @@ from pipeline.files import write_text
 #: Folder of the third-party meshes, where a mesh path starts with `$KNEE_DATA`.
 DATA_VARIABLE = "KNEE_DATA"
 DEFAULT_DATA = "../shared/data"
-#: What pydantic calls otherwise than TOML does.
+#: Types that TOML and pydantic name differently.
 _EXPECTED = {"model_type": "a section", "tuple_type": "a list", "missing": "a value"}
 
 
@@ -32,7 +32,7 @@ Layer = TypeVar("Layer", bound=LayerConfig)
 
 
 class ConfigError(InputError):
-    """A configuration that cannot be used, with every reason in its message."""
+    """A configuration that cannot be used; the message has all reasons."""
 
 
 def load_config(path: str | Path, overrides: tuple[str, ...] = ()) -> Config:
@@ -43,13 +43,13 @@ def load_config(path: str | Path, overrides: tuple[str, ...] = ()) -> Config:
     path : path
         TOML file.
     overrides : tuple of str
-        `section.key=value` pairs that replace values of the file; the value is read as TOML, and
-        as a string where it is none.
+        `section.key=value` pairs that replace values of the file. The value is read as TOML; if
+        it is not TOML, it is read as a string.
 
     Raises
     ------
     ConfigError
-        If the file is missing or is no TOML, a key is unknown or a value out of range.
+        If the file is missing or is not TOML, a key is unknown, or a value is out of range.
     """
     file = Path(path)
     return _resolve(load_section(file, Config, overrides), file.parent)
@@ -71,31 +71,31 @@ def shipped_config(name: str) -> Path:
     Raises
     ------
     ConfigError
-        If there is none of that name.
+        If there is no shipped configuration of that name.
     """
     known = shipped_configs()
     if name not in known:
         raise ConfigError(
-            f"{name}: no such file, and no shipped configuration of that name{_near(name, known)}; "
-            f"shipped are {', '.join(known)}, and `python -m pipeline init` writes one of your own"
+            f"{name}: is neither a file nor a shipped configuration{_near(name, known)}; shipped "
+            f"are {', '.join(known)}, and `python -m pipeline init` writes a configuration"
         )
     return known[name]
 
 
 def find_config(text: str | Path) -> Path:
-    """Return the configuration file that the command line names: a path, or a shipped one's name.
+    """Return the file of a configuration, given its path or the name of a shipped configuration.
 
     Raises
     ------
     ConfigError
-        If there is no such file, it is empty, or it is no file.
+        If the file does not exist, is empty, or is a folder.
     """
     path = Path(text)
     is_name = path.name == str(path) and not path.suffix
     own = path.is_file() or (path.is_dir() and str(path) not in shipped_configs())
     if is_name and not own:
         return shipped_config(str(path))
-    what = "a TOML file, or the name of a shipped one: `python -m pipeline run implant`"
+    what = "a TOML file, or the name of a shipped configuration: `python -m pipeline run implant`"
     try:
         empty = path.stat().st_size == 0
     except OSError as error:
@@ -107,7 +107,7 @@ def find_config(text: str | Path) -> Path:
 
 
 def _near(name: str, known: Iterable[str]) -> str:
-    """Return a question after the known name that is most like the one given, if any is."""
+    """Return a question that suggests the most similar known name; "" if none is similar."""
     near = get_close_matches(name, list(known), n=1)
     return f" (did you mean {near[0]}?)" if near else ""
 
@@ -115,12 +115,12 @@ def _near(name: str, known: Iterable[str]) -> str:
 def load_section(
     path: str | Path, schema: type[AnySection], overrides: tuple[str, ...] = ()
 ) -> AnySection:
-    """Read a file of any schema, its values as they stand there; as `load_config` otherwise."""
+    """Read a file of any schema as `load_config` does; paths stay as they are in the file."""
     return checked_section(read_tree(path, overrides), schema, str(Path(path)))
 
 
 def read_tree(path: str | Path, overrides: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Return the keys of a TOML file, some replaced; a ConfigError tells why it cannot be read."""
+    """Return the keys of a TOML file with overrides; raise a ConfigError if it cannot be read."""
     file = Path(path)
     try:
         tree = tomllib.loads(file.read_text(encoding="utf-8"))
@@ -134,7 +134,7 @@ def read_tree(path: str | Path, overrides: tuple[str, ...] = ()) -> dict[str, An
 
 
 def checked_section(tree: dict[str, Any], schema: type[AnySection], source: str) -> AnySection:
-    """Return what TOML gave as a section of the schema; a ConfigError names every wrong key."""
+    """Return the keys of a TOML file as a section; a ConfigError names all wrong keys."""
     try:
         return schema.model_validate(tuples_of(tree))
     except ValidationError as error:
@@ -142,7 +142,7 @@ def checked_section(tree: dict[str, Any], schema: type[AnySection], source: str)
 
 
 def write_config(config: Config, path: Path) -> None:
-    """Write the resolved configuration, every default included, as TOML; all of it or nothing."""
+    """Write the resolved configuration, with every default, as TOML; the write is atomic."""
     write_text(path, dump_config(config))
 
 
@@ -152,10 +152,10 @@ def dump_config(config: Config) -> str:
 
 
 def data_path(text: str, base: Path) -> Path:
-    """Return the file that a path of a configuration names.
+    """Return the file of a path in a configuration.
 
-    `$KNEE_DATA` at its start stands for the data folder (the environment variable of that name, by
-    default ../shared/data); other relative paths start at the folder of the configuration.
+    A leading `$KNEE_DATA` is the data folder (the environment variable of that name, by default
+    ../shared/data); other relative paths start at the folder of the configuration.
     """
     head = "$" + DATA_VARIABLE
     if text == head or text.startswith(head + "/"):
@@ -164,12 +164,12 @@ def data_path(text: str, base: Path) -> Path:
 
 
 def independent_path(text: str, base: Path) -> str:
-    """Return a path of a configuration in the folder `base` as it holds wherever it is read."""
+    """Return a path relative to `base` as an absolute path; `$KNEE_DATA/...` stays as it is."""
     return text if text.startswith("$") else str((base / text).resolve())
 
 
 def _resolve(config: Config, base: Path) -> Config:
-    """Return the configuration with its file paths made independent of where it stands."""
+    """Return the configuration with absolute file paths."""
 
     def absolute(text: str) -> str:
         return independent_path(text, base)
@@ -222,30 +222,30 @@ def _override(tree: dict[str, Any], text: str) -> None:
     for name in names[:-1]:
         branch = tree.setdefault(name, {})
         if not isinstance(branch, dict):
-            raise ConfigError(f"--set {text}: {name} is a value, expected a section")
+            raise ConfigError(f"--set {text}: {name} is a value, not a section")
         tree = branch
     tree[names[-1]] = parsed
 
 
 def tuples_of(value: Any) -> Any:
-    """Return what TOML gave with its lists as tuples: the schema is strict, and frozen."""
+    """Return TOML values with lists as tuples, which the strict and frozen schema needs."""
     if isinstance(value, dict):
         return {key: tuples_of(item) for key, item in value.items()}
     return tuple(map(tuples_of, value)) if isinstance(value, list) else value
 
 
 def explain(source: str, error: ValidationError, schema: type[BaseModel] = Config) -> str:
-    """Return what is wrong with each key: what was expected, and what was found."""
+    """Return a message with what was expected and found for each wrong key."""
     return f"{source}: " + "; ".join(explanations(error, schema).values())
 
 
 def explanations(error: ValidationError, schema: type[BaseModel] = Config) -> dict[str, str]:
-    """Return by dotted key what was expected, and what was found."""
+    """Return what was expected and found for each wrong key, by dotted key."""
     expected: dict[str, list[str]] = {}
     found: dict[str, str] = {}
     items = error.errors()
     for item in items:
-        # pydantic also misses the entries of a list that it has refused.
+        # pydantic reports refused entries of a list as missing too.
         inside = [i for i in items if i["loc"][:-1] and i["loc"][: len(item["loc"])] == item["loc"]]
         if item["type"] == "too_short" and len(inside) > 1:
             continue
@@ -266,9 +266,9 @@ def explanations(error: ValidationError, schema: type[BaseModel] = Config) -> di
 
 
 def _key(item: ErrorDetails) -> list[str]:
-    """Return the names that lead to the key an error is about."""
-    # Of a key that may be of several types pydantic names the type as well; an unknown key, which
-    # comes last, may be called anything.
+    """Return the sections and the key of an error."""
+    # pydantic adds the type of a key that may have several types. An unknown key, the last part,
+    # may have any name.
     last = len(item["loc"]) - 1 if item["type"] == "extra_forbidden" else None
     return [
         str(part)

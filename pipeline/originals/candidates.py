@@ -42,7 +42,7 @@ def sample_space(config: Config, path: ReferencePath) -> SampleSpace:
 def choose_samples(space: SampleSpace, design: DesignConfig, seed: int) -> pd.DataFrame:
     """Stage a: draw m candidates per compartment and mark the n that are evaluated first.
 
-    Returns a table with `pipeline.store.samples.CANDIDATE_COLUMNS` and `first` (bool).
+    Return a table with `pipeline.store.samples.CANDIDATE_COLUMNS` and `first` (bool).
     """
     parts = []
     for name, sequence in zip(COMPARTMENTS, np.random.SeedSequence(seed).spawn(2), strict=True):
@@ -63,19 +63,19 @@ def held_out_samples(
     Parameters
     ----------
     space : SampleSpace
-        Where they are drawn.
+        Where samples are drawn.
     validation : ValidationConfig
         Design, number and seed.
     candidates : DataFrame
-        The training design; a point of it is left out (two full factorials have points in common).
+        The training design. Its points are left out: two full factorials have common points.
 
     Raises
     ------
     StageError
-        If fewer than half of the points are no candidates.
+        If more than half of the points are candidates.
     """
     parts = []
-    # Of another entropy than the training design's even where the seeds are equal.
+    # The entropy differs from the training design even if the seeds are equal.
     sequences = np.random.SeedSequence([validation.seed, _HELD_OUT]).spawn(2)
     for name, sequence in zip(COMPARTMENTS, sequences, strict=True):
         generator = np.random.default_rng(sequence)
@@ -87,17 +87,18 @@ def held_out_samples(
         new = np.array([tuple(row) not in taken for row in drawn[columns].to_numpy()])
         if 2 * new.sum() < len(drawn):
             raise StageError(
-                f"held-out samples: {len(drawn) - new.sum()} of {len(drawn)} {name} points are "
-                f"candidates of the training design; choose another validation.kind"
+                f"held-out samples: {len(drawn) - new.sum()} of {len(drawn)} {name} points "
+                f"are candidates of the training design; choose another validation.kind"
             )
         parts.append(drawn[new])
     return pd.concat(parts, ignore_index=True)
 
 
 def domain_candidates(space: SampleSpace, design: DesignConfig, seed: int) -> pd.DataFrame:
-    """Draw the samples of the whole box that tell where the surrogates hold.
+    """Draw samples of the whole box, which locate where the surrogates hold.
 
-    A Sobol sequence of their own seed, the root of the load evenly: some are near first contact.
+    A Sobol sequence with its own seed, even in the root of the load: some samples are near first
+    contact.
     """
     parts = []
     sequences = np.random.SeedSequence([seed, _DOMAIN]).spawn(2)

@@ -49,7 +49,7 @@ from pipeline.originals.reference_path import reference_path
 from surrogates.formulations.whole_knee import AnyKnee
 from surrogates.sampling.space import ReferencePath, SampleSpace
 
-#: Keys that give what the classes of the implant call otherwise.
+#: Configuration keys of the parameters of the implant.
 _IMPLANT_KEYS = {
     "dish sagittal_radius": "knee.implant.dish_sagittal_radius_mm",
     "dish coronal_radius": "knee.implant.dish_coronal_radius_mm",
@@ -61,16 +61,16 @@ _IMPLANT_KEYS = {
 
 @dataclass(frozen=True, eq=False)
 class Knee:
-    """A knee ready for contact: the original model and where it comes from.
+    """A contact model as the original model of a run.
 
     Parameters
     ----------
     model : ElasticFoundation
         The original model.
     start : Pose
-        An unturned pose near contact, where settling the reference path begins.
+        An unrotated pose near contact, where settling of the reference path begins.
     digest : str
-        SHA-256 over the surfaces, the spring law and how the springs stand and act.
+        SHA-256 of the surfaces, the spring law and the settings of the springs.
     """
 
     model: ElasticFoundation
@@ -105,7 +105,7 @@ class Knee:
 
 
 def build_knee(config: Config) -> Knee:
-    """Load or build the surfaces of a study and put the original model on them.
+    """Load or build the surfaces of a study and return the contact model over these surfaces.
 
     Raises
     ------
@@ -158,12 +158,12 @@ def build_implant(config: ImplantConfig) -> CondylarImplant:
 
 
 def compartments_of(tibia: TriangleMesh, split_lateral_mm: float | None) -> NDArray[np.int8]:
-    """Return the compartment of each tibial triangle, given where they part [mm] or finding it.
+    """Return the compartment (F,) of each tibial triangle; without a split [mm], detect it.
 
     Raises
     ------
     InputError
-        If a compartment has no triangle, or none is found; the message names the key.
+        If a compartment has no triangle, or no split is found; the message names the key.
     """
     split = None if split_lateral_mm is None else 1e-3 * split_lateral_mm
     with in_words_of({"split_z": "knee.split_lateral_mm"}):
@@ -183,7 +183,7 @@ def _load(mesh: MeshConfig | None, side: str, section: str, body: str) -> Triang
 
 
 def _measured(config: Config, tibia: TriangleMesh) -> FloatArray | None:
-    """Return the thickness under each tibial vertex (V,) [m], None where it is not asked for."""
+    """Return the thickness under each tibial vertex (V,) [m]; None if it is not measured."""
     if not config.contact.measured:
         return None
     solid = _load(config.knee.tibia_solid, config.knee.side, "tibia_solid", "tibia")
@@ -233,7 +233,7 @@ def _thickness(
         return 1e-3 * layer.thickness_mm
     if measured is None:
         raise InputError(
-            'thickness_mm = "underside": only the built-in insert and [knee.tibia_solid] have one'
+            'thickness_mm = "underside": needs the built-in insert or [knee.tibia_solid]'
         )
     return measured
 
@@ -241,7 +241,7 @@ def _thickness(
 def _read_thickness(path: Path, vertices: int) -> FloatArray:
     """Return the thicknesses of a table, (V,) [m]."""
     try:
-        # Without the option a first column with too many cells would become the index.
+        # With index_col=None, a row with too many cells would turn the first column into the index.
         table = pd.read_csv(path, skipinitialspace=True, index_col=False)
     except (OSError, ValueError) as error:
         raise InputError(f"thickness_file {path}: cannot be read as CSV ({error})") from error
@@ -256,7 +256,7 @@ def _read_thickness(path: Path, vertices: int) -> FloatArray:
         )
     values = pd.to_numeric(table["thickness_mm"], errors="coerce").to_numpy(dtype=np.float64)
     low, high = THICKNESS_RANGE
-    # Written so that NaN counts as wrong.
+    # NaN must count as wrong.
     wrong = np.flatnonzero(~((values >= low) & (values <= high)))
     if len(wrong):
         raise InputError(
@@ -284,9 +284,9 @@ def _layer(layer: LayerConfig, thickness: float | FloatArray) -> SpringLaw:
 
 
 def _start(model: ElasticFoundation) -> Pose:
-    """Return the zero pose with the femur's lowest point at the plateau's median height.
+    """Return the zero pose with the lowest femoral point at the median height of the plateau.
 
-    Sideways and along, the middles of both boxes are laid over each other; settling does the rest.
+    The centres of both bounding boxes coincide in the other directions; settling finds contact.
     """
     femur, tibia = model.femur.vertices, model.tibia.vertices
     middle = 0.5 * (tibia.min(axis=0) + tibia.max(axis=0) - femur.min(axis=0) - femur.max(axis=0))

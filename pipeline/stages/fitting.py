@@ -36,9 +36,18 @@ AnyKneeT = TypeVar("AnyKneeT", bound=AnyKnee)
 
 
 class TrainedKnee(NamedTuple, Generic[AnyKneeT]):
-    """A fitted knee, and the cross-validation residuals of each compartment's outputs.
+    """A fitted knee with the cross-validation residuals of the outputs of each compartment.
 
-    `seconds` is what its fits took, one after the other.
+    Parameters
+    ----------
+    knee : KneeSurrogate or WholeKneeSurrogate
+        The surrogate.
+    checks : dict
+        Compartment -> outputs -> residuals.
+    family : str
+        Family of the regressors.
+    seconds : float
+        Time of the fits, one after the other [s].
     """
 
     knee: AnyKneeT
@@ -95,7 +104,7 @@ def _chosen(samples: pd.DataFrame, name: str, pair: tuple[str, str]) -> pd.DataF
     if rows.empty:
         raise StageError(
             f"fitting {pair[0]}/{pair[1]}: the {name} compartment has no usable sample; all "
-            "failed (see the reasons in the samples) or broke the bounds of [feasibility]"
+            "samples failed (see their reasons) or exceeded the bounds of [feasibility]"
         )
     return rows
 
@@ -124,8 +133,8 @@ def _fit_compartment(
             found = fit_compartment(what, space, compartment_samples(rows), fitter, told)
     except (InputError, np.linalg.LinAlgError) as error:
         raise StageError(
-            f"fitting {what}/{family}, {name}, to {len(rows)} samples that have an answer and "
-            f"keep to [feasibility]: {error}"
+            f"fitting {what}/{family}, {name}, to {len(rows)} samples with an answer within "
+            f"[feasibility]: {error}"
         ) from error
     return found, time.perf_counter() - start
 
@@ -141,7 +150,7 @@ def _trained(
 
 
 def fitted_rows(rows: pd.DataFrame, family: str) -> pd.DataFrame:
-    """Return the rows that a family is fitted to: all if it can weigh them, else those of 1."""
+    """Return the rows that a family is fitted to: all for networks, else rows of weight 1."""
     if family == "network" or "weight" not in rows.columns:
         return rows
     return rows[rows["weight"] == 1.0].drop(columns="weight")
@@ -162,7 +171,7 @@ def family_fitter(settings: SurrogateConfig, family: str, seed: int) -> Fitter:
     chosen = FAMILIES[family].settings(**getattr(settings, family).model_dump())
 
     def fit(inputs: FloatArray, outputs: FloatArray, weights: FloatArray | None) -> Fitted:
-        # Each fit draws from its own generator, so that no fit depends on those before it.
+        # Each fit has its own generator, so that no fit depends on earlier fits.
         rng = np.random.default_rng(seed)
         return fit_family(family, inputs, outputs, chosen, rng, weights)
 

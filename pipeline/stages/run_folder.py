@@ -35,7 +35,7 @@ from surrogates.sampling.space import ReferencePath
 
 
 class Run(AbstractContextManager["Run"]):
-    """A run directory and the study that fills it; `with` it, what it holds is let go at the end.
+    """A run directory and its study; a context manager that releases workers and lock at its end.
 
     Parameters
     ----------
@@ -64,14 +64,14 @@ class Run(AbstractContextManager["Run"]):
         self.close()
 
     def close(self) -> None:
-        """Let go the workers and the directory."""
+        """Release the workers and the directory."""
         self.execution.close()
         self._held.close()
 
     def compile_kernels(self) -> None:
-        """Begin to compile the surrogates' kernels beside the next stages, if they are not yet.
+        """Compile the kernels of surrogates and dynamics in a second process, if not yet compiled.
 
-        Those of the dynamics come last: `kernels.wait()` before their first use.
+        Call `kernels.wait()` before the first simulation.
         """
         self.kernels = self._held.enter_context(compiling_beside(self.workers))
 
@@ -81,13 +81,13 @@ class Run(AbstractContextManager["Run"]):
         return self.execution.workers
 
     def prepare(self, *, resume: bool) -> None:
-        """Make the run directory, or check that the one to be resumed belongs to this study.
+        """Make the run directory, or check that a directory to be resumed belongs to this study.
 
         Raises
         ------
         RunError
-            If the directory holds something else, was begun with another configuration, or
-            another process writes to it.
+            If the directory is not a run directory, has another configuration, or is used by
+            another process.
         ExecutionError
             If there are no workers.
         """
@@ -102,12 +102,12 @@ class Run(AbstractContextManager["Run"]):
             changed = changed_keys(stored, text, "run")
             made = read_made_with(self.folder)
             if made is not None:
-                # config.toml may have been edited; what the run was begun with was not.
+                # config.toml may have been edited; made_with.json is the configuration of the run.
                 changed = differing_keys(made, tomllib.loads(text), "run")
             if changed:
                 raise RunError(
-                    f"{self.folder}: begun with another configuration, which differs in "
-                    f"{', '.join(changed)}; run it without --resume or with another --out"
+                    f"{self.folder}: the run was started with another configuration, which differs "
+                    f"in {', '.join(changed)}; run without --resume, or choose another --out"
                 )
             self._recall_times()
         elif stored.exists():
@@ -117,14 +117,14 @@ class Run(AbstractContextManager["Run"]):
         self._prepared = True
 
     def _recall_times(self) -> None:
-        """Take up the times of the interrupted run's stages."""
+        """Read the times of the stages of the interrupted run."""
         file = self.folder / "times.json"
         if file.exists():
             for stage, seconds in read_document(file, StageTimes).items():
                 self.seconds[stage] = self.seconds.get(stage, 0.0) + float(seconds)
 
     def _clear(self) -> None:
-        """Remove the files of an earlier run, and only those."""
+        """Remove the files of an earlier run, and no others."""
         names = (
             "knee.npz", "path.json", "validation.json", "simulation.parquet", "simulation.json",
             "report.html", "report.json", "run.json", "pressure_maps.npz", "times.json",
@@ -140,13 +140,13 @@ class Run(AbstractContextManager["Run"]):
 
     @contextmanager
     def timed(self, stage: str) -> Iterator[None]:
-        """Tell what goes on and keep its time."""
+        """Announce a stage and record its time."""
         say(self.stages.begin(stage), quiet=self.quiet)
         start = time.perf_counter()
         yield
-        # A resumed run adds to what its stages took before.
+        # A resumed run adds to the earlier times of its stages.
         self.seconds[stage] = self.seconds.get(stage, 0.0) + time.perf_counter() - start
-        # Before `prepare` the folder may be another run's, its times not yet taken up.
+        # Before `prepare`, the folder may belong to another run.
         if self._prepared:
             write_json(self.folder / "times.json", self.seconds)
 
@@ -179,7 +179,7 @@ class Run(AbstractContextManager["Run"]):
     def table(
         self, name: str, make: Callable[[], pd.DataFrame], *, derived: bool = False
     ) -> pd.DataFrame:
-        """Return a table of the run: the stored one, or made now and stored.
+        """Return a table of the run; if it is not stored yet, make and store it.
 
         Parameters
         ----------
@@ -188,7 +188,7 @@ class Run(AbstractContextManager["Run"]):
         make : callable
             Makes it.
         derived : bool
-            Whether making it takes no evaluation, so that a damaged one is made again unasked.
+            Whether the table needs no evaluation, so that a damaged file can be replaced.
 
         Raises
         ------
@@ -199,7 +199,7 @@ class Run(AbstractContextManager["Run"]):
         if not path.exists() or (derived and _damaged(path)):
             write_table(make(), path)
         ChunkStore(self.folder / "samples" / f"chunks-{name}").clear()
-        # What was just made and what a resumed run reads must be the same, types included.
+        # A table that was just made and a table that a resumed run reads must have the same types.
         return read_table(path)
 
     def write_json(self, name: str, content: dict[str, Any]) -> None:
@@ -208,11 +208,11 @@ class Run(AbstractContextManager["Run"]):
 
 
 def _damaged(path: Path) -> bool:
-    """Return whether a stored table is damaged, and say that it is made again."""
+    """Return whether a stored table is damaged, with a warning that it is made again."""
     try:
         read_table(path)
     except DamagedTableError:
-        text = f"{path}: damaged; made again from the other files of the run"
+        text = f"{path}: is damaged; making it again from the other files of the run"
         warnings.warn(text, stacklevel=2)
         return True
     return False

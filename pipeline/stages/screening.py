@@ -31,7 +31,7 @@ ERROR_COLUMNS = tuple(f"error_{name}" for name in LOAD_COLUMNS)
 def predict_candidates(remaining: pd.DataFrame, knee: KneeSurrogate) -> pd.DataFrame:
     """Stage d: predict height, loads and their standard errors of the remaining candidates.
 
-    The first surrogates must be of the inverted formulation: candidates are given by load.
+    The first surrogates must have the inverted formulation, as candidates are drawn by load.
     """
     parts = []
     for name in COMPARTMENTS:
@@ -48,9 +48,18 @@ def predict_candidates(remaining: pd.DataFrame, knee: KneeSurrogate) -> pd.DataF
 
 @dataclass(frozen=True)
 class Bound:
-    """An upper bound of stage e: its name for the reason, unit for people, value and limit.
+    """An upper bound of stage e.
 
-    The error is the standard error of a predicted value, 0 for a true one.
+    Parameters
+    ----------
+    name, unit : str
+        For messages.
+    value : (N,) float64
+        Values in this unit.
+    error : (N,) float64
+        Standard errors of predicted values; 0 for true values.
+    limit : float
+        Largest feasible value.
     """
 
     name: str
@@ -63,7 +72,7 @@ class Bound:
 def feasibility_bounds(
     loads: FloatArray, feasibility: FeasibilityConfig, errors: FloatArray | None = None
 ) -> list[Bound]:
-    """Return the upper bounds that loads (N, 12) are held to, without the margin."""
+    """Return the upper bounds of loads (N, 12) [N, N m, m², Pa, m], without the margin."""
     axial = loads[:, 1]
     error = np.zeros_like(loads) if errors is None else errors
     ap, ml = (np.abs(loads[:, k]) / axial for k in (0, 2))
@@ -81,8 +90,8 @@ def feasibility_bounds(
 def screen_candidates(predicted: pd.DataFrame, feasibility: FeasibilityConfig) -> pd.DataFrame:
     """Stage e: mark each predicted candidate "kept" or "dropped", with the reason for a drop.
 
-    A candidate is dropped where it breaks a bound, relaxed by the margin, even if its prediction
-    is wrong by some standard errors (`doubt`). The first bound that it breaks is its reason.
+    A candidate is dropped if its prediction exceeds a bound (plus margin) by `doubt` standard
+    errors. The reason is the first bound that is exceeded.
     """
     errors = predicted[list(ERROR_COLUMNS)].to_numpy(dtype=np.float64)
     reason = infeasibility(loads_of(predicted), feasibility, feasibility.margin, errors)
@@ -96,9 +105,9 @@ def infeasibility(
     margin: float,
     errors: FloatArray | None = None,
 ) -> NDArray[np.object_]:
-    """Return why loads (N, 12) are infeasible, (N,) str, "" where they are feasible.
+    """Return why loads (N, 12) are infeasible, (N,) str; "" for feasible loads.
 
-    Standard errors (N, 12) of the loads, if given, are their benefit of the doubt, `doubt` times.
+    With standard errors (N, 12), a load must exceed a bound by `doubt` standard errors.
     """
     reason = np.full(len(loads), "", dtype=object)
     for bound in feasibility_bounds(loads, feasibility, errors):
@@ -118,8 +127,8 @@ def training_samples(
 ) -> pd.DataFrame:
     """Return the samples of stage g with their `weight`: 1 where feasible, margin included.
 
-    Stage b's samples were not screened. Those that no gait would produce (the femur on a rim, the
-    eminence) cost accuracy where it matters: they have the weight `outside_weight`, if any.
+    The samples of stage b were not screened. Samples that gait cannot produce (the femur on a rim,
+    on the eminence) reduce the accuracy for gait; their weight is `outside_weight`.
     """
     samples = pd.concat(list(evaluated), ignore_index=True)
     samples = samples[samples["status"] == OK]
@@ -131,11 +140,11 @@ def training_samples(
 def choose_kept(
     screened: pd.DataFrame, early: TrainedKnee[KneeSurrogate], design: DesignConfig, count: int
 ) -> pd.DataFrame:
-    """Stage f: return the kept candidates that are evaluated in this round, `count` at most.
+    """Stage f: return at most `count` kept candidates, which are evaluated in this round.
 
-    In the order of the design, or, for `infill = "error"`, where the predicted error of the load
-    is largest: the standard error of the height times the load's change with it, the variance
-    falling with each choice as if its sample were taken.
+    They are the next of the design or, for `infill = "error"`, those with the largest predicted
+    error of the load: the standard error of the height times the change of the load with the
+    height. The variance is updated after each choice as if the sample had been evaluated.
     """
     parts = []
     for name in COMPARTMENTS:
@@ -165,12 +174,12 @@ def bookkeeping(
 ) -> dict[str, dict[str, int]]:
     """Return the sample counts through the stages, per compartment and in total.
 
-    `screened` has the last word on each candidate that was not evaluated first.
+    `screened` has the final state of each candidate that was not evaluated first.
 
     Raises
     ------
     StageError
-        If they do not add up: m = n + predicted, predicted = dropped + left + evaluated, and
+        If the counts do not add up: m = n + predicted, predicted = dropped + left + evaluated, and
         first + evaluated = failed + infeasible + training.
     """
     counts: dict[str, dict[str, int]] = {}

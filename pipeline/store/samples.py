@@ -48,7 +48,7 @@ class StoreError(InputError):
 
 
 class DamagedTableError(StoreError):
-    """A sample file whose content is not what was written."""
+    """A damaged sample file."""
 
 
 def poses_of(table: pd.DataFrame) -> FloatArray:
@@ -59,9 +59,9 @@ def poses_of(table: pd.DataFrame) -> FloatArray:
 def loads_of(table: pd.DataFrame) -> FloatArray:
     """Return the loads of a table, (N, 12), in the order of `foundation.loads.LOAD_COLUMNS`.
 
-    What a table original does not give of a row in contact is NaN in the table and something that
-    can be learnt here: 0 for area and pressures, and as the centre of pressure the point where the
-    line of action crosses the plane y = 0.
+    Quantities that a table does not give are NaN in the table and are replaced here by values that
+    can be learnt: area and pressures by 0, the centre of pressure by the point where the line of
+    action crosses the plane y = 0.
     """
     loads = np.ascontiguousarray(table[list(LOAD_COLUMNS)].to_numpy(dtype=np.float64))
     lacking = np.isnan(loads).any(axis=1) & (loads[:, 1] > 0.0)
@@ -73,7 +73,7 @@ def loads_of(table: pd.DataFrame) -> FloatArray:
 
 
 def without(table: pd.DataFrame, names: Collection[str], heads: Sequence[str]) -> pd.DataFrame:
-    """Return a table in which NaN stands for what is not known.
+    """Return a table with unknown loads set to NaN.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def read_table(path: Path, columns: Collection[str] = ()) -> pd.DataFrame:
 def _read(path: Path, columns: Collection[str]) -> pa.Table:
     """Return a table as it is stored, checked."""
     if not path.is_file():
-        raise StoreError(f"{path}: no such file; make it with `run ... --resume`")
+        raise StoreError(f"{path}: does not exist; make it with `run ... --resume`")
     try:
         table = pq.read_table(path, page_checksum_verification=True)
     except (OSError, pa.ArrowException) as error:
@@ -185,8 +185,8 @@ def notes_of(table: pa.Table) -> dict[str, str]:
 
 def _damaged(path: Path, what: str) -> DamagedTableError:
     return DamagedTableError(
-        f"{path}: expected a whole table of samples, found it damaged ({what}); delete it and go "
-        "on with `run ... --resume`, which computes it again"
+        f"{path}: the table is damaged ({what}); delete the file and continue with "
+        "`run ... --resume`, which computes the table again"
     )
 
 

@@ -326,7 +326,7 @@ def test_resume_with_a_damaged_table_of_evaluations(refused, run_copy, name):
     path = run_copy / "samples" / f"{name}.parquet"
     path.write_bytes(path.read_bytes()[:200])
     command = [*run_command(run_copy, *TINY), "--resume"]
-    refused(command, f"{name}.parquet: expected a whole table", "delete it", "--resume")
+    refused(command, f"{name}.parquet: the table is damaged", "delete the file", "--resume")
 
 
 @pytest.mark.parametrize("name", ["config.toml", "path.json"])

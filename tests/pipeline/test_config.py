@@ -236,7 +236,7 @@ def test_overrides_need_key_and_value(override):
 
 
 def test_override_below_a_value():
-    assert "name is a value, expected a section" in refused("run.name.first=1")
+    assert "name is a value, not a section" in refused("run.name.first=1")
 
 
 def test_missing_file_folder_and_no_toml(tmp_path):

@@ -225,7 +225,7 @@ def test_full_disk_is_told_for_every_kind_of_file(tmp_path, write):
         replace_it()
     assert caught.value.errno == errno.ENOSPC
     assert caught.value.filename == str(path)
-    assert caught.value.strerror.endswith("; make room, then go on with --resume")
+    assert caught.value.strerror.endswith("; free disk space, then continue with --resume")
     assert [p.name for p in tmp_path.iterdir()] == ["file.kind"]
     assert path.read_text() == "old"
 
@@ -256,7 +256,10 @@ def test_full_disk_loses_no_sample(tiny_run, small_disk, capsys):
     err = capsys.readouterr().err
     assert err.startswith(f"error: {disk / 'run' / 'samples' / 'chunks-first'}/")
     assert err.count("\n") == 1
-    assert "cannot be written (no space left on device); make room, then go on with --resume" in err
+    assert (
+        "cannot be written (no space left on device); free disk space, then continue with --resume"
+        in err
+    )
     chunks = list((disk / "run" / "samples" / "chunks-first").iterdir())
     assert 1 <= len(chunks) < 60
     assert {path.suffix for path in chunks} == {".parquet"}

@@ -153,7 +153,7 @@ def test_damaged_tables_that_take_no_evaluation_are_made_again(tiny_run, run_cop
     assert resume(run_copy) == 0
     told = capsys.readouterr().err
     for name in names:
-        assert f"{name}.parquet: damaged; made again" in told
+        assert f"{name}.parquet: is damaged; making it again" in told
     assert (run_copy / "samples" / "kept-2.parquet").read_bytes() == before
     assert_same_run(run_copy, tiny_run)
 
@@ -191,7 +191,9 @@ def test_resume_with_other_surfaces_is_refused(run_copy, capsys):
     assert len(stored["original"]) == 64
     path.write_text(json.dumps(stored | {"original": "0" * 64}))
     assert resume(run_copy) == 2
-    assert "begun with another knee" in capsys.readouterr().err
+    assert (
+        "the mesh or thickness files have changed since this run started" in capsys.readouterr().err
+    )
     assert main(["simulate", str(run_copy)]) == 2
     assert main(["bench", str(run_copy)]) == 2
 

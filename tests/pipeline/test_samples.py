@@ -109,7 +109,7 @@ def test_truncated_table_is_named(tmp_path, keep):
     path.write_bytes(content[: int(keep * len(content)) if 0 < keep < 1 else keep])
     with pytest.raises(StoreError) as caught:
         read_table(path)
-    assert str(caught.value).startswith(f"{path}: expected a whole table of samples, found")
+    assert str(caught.value).startswith(f"{path}: the table is damaged")
     assert "delete it" in str(caught.value)
     assert "\n" not in str(caught.value)
 

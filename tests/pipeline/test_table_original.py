@@ -300,7 +300,7 @@ def test_resumed_run_sees_that_its_table_has_changed(run, noisy, tmp_path, capsy
         assert main(arguments) == 2
     finally:
         (run.parent / "poses_and_loads.csv").write_text(original)
-    assert "begun with another table: its rows have changed" in capsys.readouterr().err
+    assert "the rows of the table have changed since this run started" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
