@@ -267,7 +267,7 @@ def test_full_disk_loses_no_sample(tiny_run, small_disk, capsys):
     assert main(command) == 2
     err = capsys.readouterr().err
     assert err.count("\n") == 1
-    assert "cannot be written (read-only file system); choose a place that can be written" in err
+    assert "cannot be written (read-only file system); choose a folder that can be written" in err
     assert main(run_command(disk / "other", *TINY)) == 2
     assert capsys.readouterr().err.startswith(f"error: {disk / 'other'}: cannot be written (read-")
     again("size=50m,rw")
