@@ -34,6 +34,10 @@ QUANTITY_COLUMNS = (
     "cop_z_m",
 )
 LOAD_COLUMNS = WRENCH_COLUMNS + QUANTITY_COLUMNS
+#: Places of the loads in a row in the order of `LOAD_COLUMNS`.
+AP_FORCE, AXIAL_FORCE, ML_FORCE, MOMENT_X, MOMENT_Y, MOMENT_Z = range(6)
+AREA, PEAK_PRESSURE, MEAN_PRESSURE, CENTRE_X, CENTRE_Y, CENTRE_Z = range(6, 12)
+FORCE, MOMENT, WRENCH, CENTRE = slice(0, 3), slice(3, 6), slice(0, 6), slice(9, 12)
 COMPARTMENTS = ("medial", "lateral")
 
 
@@ -86,7 +90,8 @@ class CompartmentLoads:
     def from_array(cls, values: ArrayLike) -> Self:
         """Build from the (12,) values in the order of `LOAD_COLUMNS`."""
         v = check_array("loads", values, (12,), allow_nan=True)
-        return cls(v[:3], v[3:6], float(v[6]), float(v[7]), float(v[8]), v[9:])
+        area, peak, mean = v[AREA:CENTRE_X].tolist()
+        return cls(v[FORCE], v[MOMENT], area, peak, mean, v[CENTRE])
 
     @classmethod
     def trusted(cls, values: FloatArray) -> Self:
@@ -97,14 +102,14 @@ class CompartmentLoads:
         """
         values.flags.writeable = False
         loads = object.__new__(cls)
-        area, peak, mean = values[6:9].tolist()
+        area, peak, mean = values[AREA:CENTRE_X].tolist()
         loads.__dict__.update(
-            force=values[:3],
-            moment=values[3:6],
+            force=values[FORCE],
+            moment=values[MOMENT],
             area=area,
             peak_pressure=peak,
             mean_pressure=mean,
-            centre_of_pressure=values[9:],
+            centre_of_pressure=values[CENTRE],
         )
         return loads
 
@@ -201,15 +206,15 @@ def _total(medial: FloatArray, lateral: FloatArray) -> FloatArray:
     # Plain numbers, since arrays of this size cost more than the sums.
     m, n = medial.tolist(), lateral.tolist()
     total = [a + b for a, b in zip(m, n, strict=True)]
-    carried = m[6] * m[8], n[6] * n[8]
+    carried = m[AREA] * m[MEAN_PRESSURE], n[AREA] * n[MEAN_PRESSURE]
     whole = carried[0] + carried[1]
-    total[7] = max(m[7], n[7])
-    total[8] = whole / total[6] if total[6] > 0.0 else 0.0
+    total[PEAK_PRESSURE] = max(m[PEAK_PRESSURE], n[PEAK_PRESSURE])
+    total[MEAN_PRESSURE] = whole / total[AREA] if total[AREA] > 0.0 else 0.0
     # A compartment out of contact has no centre and no weight.
-    total[9:] = [0.0 if whole > 0.0 else math.nan] * 3
+    total[CENTRE] = [0.0 if whole > 0.0 else math.nan] * 3
     for part, weight in zip((m, n), carried, strict=True):
         if weight > 0.0:
-            for k in range(9, 12):
+            for k in (CENTRE_X, CENTRE_Y, CENTRE_Z):
                 total[k] += (weight / whole) * part[k]
     return np.array(total)
 
@@ -220,13 +225,14 @@ def total_loads(loads: FloatArray) -> FloatArray:
     As `ContactLoads.from_compartments` of each; the centre of pressure is NaN out of contact.
     """
     total = loads.sum(axis=1)
-    total[:, 7] = loads[:, :, 7].max(axis=1)
-    carried = loads[:, :, 6] * loads[:, :, 8]
+    total[:, PEAK_PRESSURE] = loads[:, :, PEAK_PRESSURE].max(axis=1)
+    carried = loads[:, :, AREA] * loads[:, :, MEAN_PRESSURE]
     whole = carried.sum(axis=1)
-    total[:, 8] = np.divide(whole, total[:, 6], out=np.zeros(len(total)), where=total[:, 6] > 0.0)
+    area = total[:, AREA]
+    total[:, MEAN_PRESSURE] = np.divide(whole, area, out=np.zeros(len(total)), where=area > 0.0)
     # A compartment out of contact has no centre and no weight.
-    centres = np.where(carried[..., None] > 0.0, loads[:, :, 9:], 0.0)
+    centres = np.where(carried[..., None] > 0.0, loads[:, :, CENTRE], 0.0)
     weighted = (carried[..., None] * centres).sum(axis=1)
     share = np.where(whole > 0.0, whole, np.nan)
-    total[:, 9:] = weighted / share[:, None]
+    total[:, CENTRE] = weighted / share[:, None]
     return total

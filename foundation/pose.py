@@ -30,6 +30,11 @@ from foundation.checks import FloatArray, check_array, check_number
 COORDINATES = ("flexion", "adduction", "rotation", "anterior", "superior", "lateral")
 #: Unit of each coordinate, in the order of `COORDINATES`.
 COORDINATE_UNITS = ("rad", "rad", "rad", "m", "m", "m")
+#: Names of the coordinates with their units, as columns of tables.
+POSE_COLUMNS = tuple(f"{c}_{u}" for c, u in zip(COORDINATES, COORDINATE_UNITS, strict=True))
+#: Places of the coordinates in an array in the order of `COORDINATES`.
+FLEXION, ADDUCTION, ROTATION, ANTERIOR, SUPERIOR, LATERAL = range(6)
+ANGLES, POSITION = slice(0, 3), slice(3, 6)
 
 
 @dataclass(frozen=True)
@@ -102,7 +107,7 @@ class Pose:
     def to_opensim(self) -> FloatArray:
         """Return OpenSim-JAM's (flex, add, rot, tx, ty, tz), (6,) [rad, m]."""
         tibial_origin = -self.rotation_matrix.T @ self.translation
-        return np.concatenate([self.array[:3], tibial_origin])
+        return np.concatenate([self.array[ANGLES], tibial_origin])
 
     @property
     def rotation_matrix(self) -> FloatArray:
@@ -169,9 +174,9 @@ def twist_jacobian(pose: Pose) -> FloatArray:
     axes = rotation_axes(pose.adduction, pose.rotation)
     jacobian = np.zeros((6, 6))
     # A turn about the femoral origin p moves the point at the tibial origin by axis x (0 - p).
-    jacobian[:3, :3] = cross_matrix(pose.translation) @ axes
-    jacobian[3:, :3] = axes
-    jacobian[:3, 3:] = np.eye(3)
+    jacobian[:3, ANGLES] = cross_matrix(pose.translation) @ axes
+    jacobian[3:, ANGLES] = axes
+    jacobian[:3, POSITION] = np.eye(3)
     return jacobian
 
 
@@ -213,10 +218,10 @@ def generalised_force_jacobian(
     axes = rotation_axes(pose.adduction, pose.rotation)
     # Q_angle = axis . (M - p x F): its geometric part is due to p and to the turning axes.
     about_femur = moment - cross_matrix(pose.translation) @ force
-    jacobian[:3, 3:] -= axes.T @ cross_matrix(force).T
+    jacobian[ANGLES, POSITION] -= axes.T @ cross_matrix(force).T
     # The flexion axis turns with adduction and rotation, the adduction axis with rotation.
     turned = axes.T @ cross_matrix(about_femur) @ axes
-    jacobian[0, 1] += turned[0, 1]
-    jacobian[0, 2] += turned[0, 2]
-    jacobian[1, 2] += turned[1, 2]
+    jacobian[FLEXION, ADDUCTION] += turned[FLEXION, ADDUCTION]
+    jacobian[FLEXION, ROTATION] += turned[FLEXION, ROTATION]
+    jacobian[ADDUCTION, ROTATION] += turned[ADDUCTION, ROTATION]
     return jacobian
