@@ -75,7 +75,8 @@ def annotations_of(node):
         begin = [p for p in node.body if isinstance(p, ast.FunctionDef) and p.name == "__init__"]
         fields = [part for part in node.body if isinstance(part, ast.AnnAssign)]
         if not begin:
-            return {ast.unparse(part.target): ast.unparse(part.annotation) for part in fields}
+            found = {ast.unparse(part.target): ast.unparse(part.annotation) for part in fields}
+            return {name: text for name, text in found.items() if not text.startswith("ClassVar")}
         node = begin[0]
     rules = node.args
     arguments = [*rules.posonlyargs, *rules.args, *rules.kwonlyargs, rules.vararg, rules.kwarg]

@@ -10,9 +10,9 @@ touch to the last, the right side is zero, and
 
     a (1 + e) = ln((1 + a) / (1 - a e))
 
-gives the actual restitution e of a law: a function of a(c) alone, independent of K, n, m and δ̇₀. Such
-an impact never pulls, since u = -1/a is approached and never reached; under additional forces the
-contact could pull, and the force is cut off there.
+gives the actual restitution e of a law: a function of a(c) alone, independent of K, n, m and
+δ̇₀. Such an impact never pulls, since u = -1/a is approached and never reached; under additional
+forces the contact could pull, and the force is cut off there.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ class KelvinVoigtLaw(ContactLaw):
     """Spring and dashpot in parallel, F = K δ + D δ̇, with D from the restitution and the mass.
 
     A free impact, m δ̈ + D δ̇ + K δ = 0, ends where the force vanishes, before the indentation
-    vanishes, since surfaces without adhesion do not pull. With D = 2 ζ √(K m), ζ = sin φ, ω₀ = √(K/m) and
-    ω = ω₀ cos φ, the velocity is δ̇₀ exp(-ζ ω₀ t) cos(ω t + φ) / cos φ. The force is proportional
-    to exp(-ζ ω₀ t) sin(ω t + 2 φ) and ends at ω t = π - 2 φ, hence
+    does, since surfaces without adhesion do not pull. With D = 2 ζ √(K m), ζ = sin φ, ω₀ = √(K/m)
+    and ω = ω₀ cos φ, the velocity is δ̇₀ exp(-ζ ω₀ t) cos(ω t + φ) / cos φ. The force is
+    proportional to exp(-ζ ω₀ t) sin(ω t + 2 φ) and ends at ω t = π - 2 φ, hence
 
         e = exp(-(π - 2 φ) tan φ),             ζ = sin φ < 1,
         e = exp(-2 ψ coth ψ),                  ζ = cosh ψ > 1,
