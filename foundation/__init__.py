@@ -1,7 +1,6 @@
 """The original model: pose, meshes, built-in implant, spring laws, elastic-foundation contact.
 
-Names are imported when they are first asked for: a trained surrogate needs pose and loads alone,
-and with them nothing but NumPy.
+Names are imported on first access: a trained surrogate needs only pose, loads and NumPy.
 """
 
 from __future__ import annotations

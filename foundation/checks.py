@@ -1,4 +1,4 @@
-"""Checks of arguments at the public edge: each returns the checked value or names what is wrong."""
+"""Checks of arguments: each function returns the checked value or raises an `InputError`."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from foundation.errors import InputError
 
 FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
 
 
 def check_array(
@@ -20,18 +21,18 @@ def check_array(
     *,
     allow_nan: bool = False,
 ) -> FloatArray:
-    """Return `value` as a new C-contiguous float64 array of the given shape.
+    """Return `value` as a new C-contiguous float64 array.
 
     Parameters
     ----------
     name : str
         Name of the argument, for the message.
-    value : array_like
-        What was passed.
+    value : array_like, any shape
+        Argument [any unit].
     shape : sequence of int or None, optional
         Expected shape; None stands for any length along that axis.
     allow_nan : bool
-        Whether NaN stands for "undefined" in this argument.
+        Whether NaN is allowed, for "undefined".
 
     Raises
     ------
@@ -70,16 +71,29 @@ def check_number(
     at_most: float | None = None,
     unit: str = "",
 ) -> float:
-    """Return `value` as a float inside the stated bounds.
+    """Return `value` as a float within bounds.
+
+    Parameters
+    ----------
+    name : str
+        Name of the argument, for the message.
+    value : object
+        Argument.
+    above, below : float, optional
+        Exclusive bounds.
+    at_least, at_most : float, optional
+        Inclusive bounds.
+    unit : str
+        Unit of the bounds, for the message.
 
     Raises
     ------
     InputError
-        If the value is not a finite number or lies outside the bounds.
+        If the value is not a finite number or is outside the bounds.
     """
     try:
         if isinstance(value, str):
-            # One that reads as a number would stay a text in the caller's hands.
+            # float("1.0") would succeed, but the caller would keep the text.
             raise TypeError
         number = float(value)
     except (TypeError, ValueError) as error:
@@ -108,7 +122,7 @@ def check_in(name: str, value: str, allowed: Collection[str]) -> str:
     Raises
     ------
     InputError
-        If it is not; the message lists what is allowed.
+        If the value is not allowed; the message lists the allowed values.
     """
     if value not in allowed:
         raise InputError(f"{name}: expected one of {sorted(allowed)}, found {value!r}")
@@ -116,6 +130,6 @@ def check_in(name: str, value: str, allowed: Collection[str]) -> str:
 
 
 def frozen(array: NDArray[Any]) -> NDArray[Any]:
-    """Return the array set read-only (it must belong to the caller)."""
+    """Return an array (any shape) [any unit] set read-only, not a copy."""
     array.setflags(write=False)
     return array

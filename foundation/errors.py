@@ -1,13 +1,12 @@
-"""The error class for what users give."""
+"""The class of errors in user input."""
 
 from __future__ import annotations
 
 
 class InputError(ValueError):
-    """What a user gave cannot be used: an argument, a file, a key of a configuration.
+    """An argument, a file or a key of a configuration cannot be used.
 
-    The message names the thing, what was expected and what was found, and says what to do next. The
-    command line shows the message alone and ends with status 2. Any other exception is a fault of
-    the program and keeps its traceback. As a `ValueError`, this error is also caught by code that
-    expects one.
+    The message names the argument, file or key, the expected and the found value, and a remedy. The
+    command line shows the message alone and ends with status 2. Any other exception is a bug and
+    keeps its traceback.
     """

@@ -1,7 +1,7 @@
 """Loads of the knee contact: value types shared by the original model and the surrogates.
 
-All loads are what the tibial side exerts on the femur, in the tibial frame, moments about the
-tibial origin; axial compression is therefore +force[1].
+The tibial side exerts all loads on the femur; they are given in the tibial frame, moments about the
+tibial origin. Axial compression is therefore a positive force[1].
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from foundation.checks import FloatArray, check_array, check_number, frozen
 
-#: Names of the six components of a wrench, with their units, in order.
+#: Columns of the six components of a wrench, in order.
 WRENCH_COLUMNS = (
     "force_x_N",
     "force_y_N",
@@ -24,7 +24,7 @@ WRENCH_COLUMNS = (
     "moment_y_Nm",
     "moment_z_Nm",
 )
-#: Names of the other quantities of a contact, with their units, in order.
+#: Columns of the other quantities of a contact, in order.
 QUANTITY_COLUMNS = (
     "area_m2",
     "peak_pressure_Pa",
@@ -34,6 +34,10 @@ QUANTITY_COLUMNS = (
     "cop_z_m",
 )
 LOAD_COLUMNS = WRENCH_COLUMNS + QUANTITY_COLUMNS
+#: Index of each quantity in a row of loads (12,), in the order of `LOAD_COLUMNS`.
+AP_FORCE, AXIAL_FORCE, ML_FORCE, MOMENT_X, MOMENT_Y, MOMENT_Z = range(6)
+AREA, PEAK_PRESSURE, MEAN_PRESSURE, CENTRE_X, CENTRE_Y, CENTRE_Z = range(6, 12)
+FORCE, MOMENT, WRENCH, CENTRE = slice(0, 3), slice(3, 6), slice(0, 6), slice(9, 12)
 COMPARTMENTS = ("medial", "lateral")
 
 
@@ -52,8 +56,12 @@ class CompartmentLoads:
     peak_pressure, mean_pressure : float
         Largest pressure, and pressure averaged over the contact area [Pa].
     centre_of_pressure : (3,) float64
-        Pressure-weighted mean of the spring positions, tibial frame [m]; NaN out of contact,
-        where there is none.
+        Pressure-weighted mean of the spring positions, tibial frame [m]; NaN out of contact.
+
+    Raises
+    ------
+    InputError
+        If a value has another shape or is not finite.
     """
 
     force: FloatArray
@@ -73,38 +81,39 @@ class CompartmentLoads:
 
     @property
     def wrench(self) -> FloatArray:
-        """(force; moment about the tibial origin), (6,) [N, N m]."""
+        """Force and moment about the tibial origin, (6,) [N, N m]."""
         return np.concatenate([self.force, self.moment])
 
     @property
     def array(self) -> FloatArray:
-        """All quantities in the order of `LOAD_COLUMNS`, (12,)."""
+        """All quantities in the order of `LOAD_COLUMNS`, (12,) [N, N m, m², Pa, m]."""
         scalars = [self.area, self.peak_pressure, self.mean_pressure]
         return np.concatenate([self.force, self.moment, scalars, self.centre_of_pressure])
 
     @classmethod
     def from_array(cls, values: ArrayLike) -> Self:
-        """Build from the (12,) values in the order of `LOAD_COLUMNS`."""
+        """Return the loads of values (12,) [N, N m, m², Pa, m] in the order of `LOAD_COLUMNS`."""
         v = check_array("loads", values, (12,), allow_nan=True)
-        return cls(v[:3], v[3:6], float(v[6]), float(v[7]), float(v[8]), v[9:])
+        area, peak, mean = v[AREA:CENTRE_X].tolist()
+        return cls(v[FORCE], v[MOMENT], area, peak, mean, v[CENTRE])
 
     @classmethod
     def trusted(cls, values: FloatArray) -> Self:
-        """Build from (12,) values of a contact model, unchecked; the array becomes read-only.
+        """Return the loads of values (12,) [N, N m, m², Pa, m] without checks.
 
-        A simulation builds three of these at every step; the checks would take longer than a
-        surrogate's answer.
+        The array becomes read-only. For simulations, where the checks would take longer than the
+        evaluation of a surrogate.
         """
         values.flags.writeable = False
         loads = object.__new__(cls)
-        area, peak, mean = values[6:9].tolist()
+        area, peak, mean = values[AREA:CENTRE_X].tolist()
         loads.__dict__.update(
-            force=values[:3],
-            moment=values[3:6],
+            force=values[FORCE],
+            moment=values[MOMENT],
             area=area,
             peak_pressure=peak,
             mean_pressure=mean,
-            centre_of_pressure=values[9:],
+            centre_of_pressure=values[CENTRE],
         )
         return loads
 
@@ -118,8 +127,7 @@ class ContactLoads:
     medial, lateral, total : CompartmentLoads
         Loads of each compartment and of the whole knee.
     flags : tuple of str
-        What the reader must know before using the loads (for example a pose outside the domain
-        of a surrogate); empty when there is nothing to say.
+        Warnings about the loads, for example a pose outside the domain of a surrogate.
     """
 
     medial: CompartmentLoads
@@ -129,17 +137,17 @@ class ContactLoads:
 
     @property
     def force(self) -> FloatArray:
-        """Total force on the femur, (3,) [N]."""
+        """Total force on the femur, tibial frame, (3,) [N]."""
         return self.total.force
 
     @property
     def moment(self) -> FloatArray:
-        """Total moment on the femur about the tibial origin, (3,) [N m]."""
+        """Total moment on the femur about the tibial origin, tibial frame, (3,) [N m]."""
         return self.total.moment
 
     @property
     def wrench(self) -> FloatArray:
-        """Total (force; moment), (6,) [N, N m]."""
+        """Total force and moment about the tibial origin, (6,) [N, N m]."""
         return self.total.wrench
 
     @property
@@ -159,27 +167,39 @@ class ContactLoads:
 
     @property
     def centre_of_pressure(self) -> FloatArray:
-        """Centre of pressure of the whole knee, (3,) [m]."""
+        """Centre of pressure of the whole knee, tibial frame, (3,) [m]."""
         return self.total.centre_of_pressure
 
     @classmethod
     def from_compartments(
         cls, medial: ArrayLike, lateral: ArrayLike, flags: tuple[str, ...] = ()
     ) -> Self:
-        """Build from the (12,) values of each compartment; the total follows from them.
+        """Return the loads of the knee from the loads of its compartments.
 
-        Forces, moments and areas add; the peak is the larger one; the mean pressure is weighted
-        by area and the centre of pressure by the pressure carried (mean pressure times area).
+        Forces, moments and areas add; the peak pressure is the larger one; the mean pressure is
+        weighted by area and the centre of pressure by mean pressure times area.
+
+        Parameters
+        ----------
+        medial, lateral : (12,) float64
+            Loads of each compartment in the order of `LOAD_COLUMNS` [N, N m, m², Pa, m].
+        flags : tuple of str
+            Warnings about the loads.
+
+        Raises
+        ------
+        InputError
+            If an array has another shape or is infinite.
         """
         parts = [check_array("loads", c, (12,), allow_nan=True) for c in (medial, lateral)]
         return cls.trusted(parts[0], parts[1], flags)
 
     @classmethod
     def trusted(cls, medial: FloatArray, lateral: FloatArray, flags: tuple[str, ...] = ()) -> Self:
-        """As `from_compartments`, unchecked; the arrays become read-only.
+        """Return the loads from (12,) arrays as `from_compartments` [N, N m, m², Pa, m], unchecked.
 
-        The parts are built when they are first asked for: a simulation wants the wrench alone at
-        most of its evaluations, and a surrogate's answer takes no longer than building them.
+        The arrays become read-only. The parts are built on first access: a simulation needs the
+        wrench alone at most evaluations, and building the parts takes as long as a surrogate.
         """
         medial.flags.writeable = lateral.flags.writeable = False
         loads = object.__new__(cls)
@@ -198,35 +218,40 @@ class ContactLoads:
 
 def _total(medial: FloatArray, lateral: FloatArray) -> FloatArray:
     """Return the loads (12,) of the whole knee."""
-    # Plain numbers, since arrays of this size cost more than the sums.
+    # Plain numbers, since operations on arrays of this size are slower than the sums.
     m, n = medial.tolist(), lateral.tolist()
     total = [a + b for a, b in zip(m, n, strict=True)]
-    carried = m[6] * m[8], n[6] * n[8]
+    carried = m[AREA] * m[MEAN_PRESSURE], n[AREA] * n[MEAN_PRESSURE]
     whole = carried[0] + carried[1]
-    total[7] = max(m[7], n[7])
-    total[8] = whole / total[6] if total[6] > 0.0 else 0.0
+    total[PEAK_PRESSURE] = max(m[PEAK_PRESSURE], n[PEAK_PRESSURE])
+    total[MEAN_PRESSURE] = whole / total[AREA] if total[AREA] > 0.0 else 0.0
     # A compartment out of contact has no centre and no weight.
-    total[9:] = [0.0 if whole > 0.0 else math.nan] * 3
+    total[CENTRE] = [0.0 if whole > 0.0 else math.nan] * 3
     for part, weight in zip((m, n), carried, strict=True):
         if weight > 0.0:
-            for k in range(9, 12):
+            for k in (CENTRE_X, CENTRE_Y, CENTRE_Z):
                 total[k] += (weight / whole) * part[k]
     return np.array(total)
 
 
 def total_loads(loads: FloatArray) -> FloatArray:
-    """Return the loads (N, 12) of the whole knee from those of both compartments, (N, 2, 12).
+    """Return the loads (N, 12) of the whole knee [N, N m, m², Pa, m].
 
-    As `ContactLoads.from_compartments` of each; the centre of pressure is NaN out of contact.
+    Parameters
+    ----------
+    loads : (N, 2, 12) float64
+        Medial and lateral loads in the order of `LOAD_COLUMNS`; combined as in
+        `ContactLoads.from_compartments`. The centre of pressure is NaN out of contact.
     """
     total = loads.sum(axis=1)
-    total[:, 7] = loads[:, :, 7].max(axis=1)
-    carried = loads[:, :, 6] * loads[:, :, 8]
+    total[:, PEAK_PRESSURE] = loads[:, :, PEAK_PRESSURE].max(axis=1)
+    carried = loads[:, :, AREA] * loads[:, :, MEAN_PRESSURE]
     whole = carried.sum(axis=1)
-    total[:, 8] = np.divide(whole, total[:, 6], out=np.zeros(len(total)), where=total[:, 6] > 0.0)
+    area = total[:, AREA]
+    total[:, MEAN_PRESSURE] = np.divide(whole, area, out=np.zeros(len(total)), where=area > 0.0)
     # A compartment out of contact has no centre and no weight.
-    centres = np.where(carried[..., None] > 0.0, loads[:, :, 9:], 0.0)
+    centres = np.where(carried[..., None] > 0.0, loads[:, :, CENTRE], 0.0)
     weighted = (carried[..., None] * centres).sum(axis=1)
     share = np.where(whole > 0.0, whole, np.nan)
-    total[:, 9:] = weighted / share[:, None]
+    total[:, CENTRE] = weighted / share[:, None]
     return total

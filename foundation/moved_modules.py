@@ -1,4 +1,4 @@
-"""Modules under the paths that earlier versions documented, with a deprecation warning."""
+"""Import of modules by their former paths, with a deprecation warning."""
 
 from __future__ import annotations
 
@@ -20,18 +20,17 @@ class _MovedModules(MetaPathFinder, Loader):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Return how a moved module is loaded; None for every other module."""
+        """Return the specification of a moved module, or None for any other module."""
         del path, target
-        # As a package whose folder is empty: modules within it are found by their own paths.
-        known = fullname in self.paths
-        return ModuleSpec(fullname, self, is_package=True) if known else None
+        # As an empty package: the finder is asked for modules below the path too.
+        return ModuleSpec(fullname, self, is_package=True) if fullname in self.paths else None
 
     def exec_module(self, module: ModuleType) -> None:
-        """Fill the module with what the module at the present path defines."""
+        """Fill the module with the names of the module at the new path."""
         present = self.paths[module.__name__]
         warnings.warn(
-            f"{module.__name__} has moved to {present}; import it from there. The former path "
-            "will be removed in the next minor version.",
+            f"{module.__name__} has moved to {present}; change the import. The former path will "
+            "be removed in the next minor version.",
             DeprecationWarning,
             stacklevel=2,
         )
@@ -43,12 +42,12 @@ _FINDER = _MovedModules()
 
 
 def redirect(paths: Mapping[str, str]) -> None:
-    """Make modules importable under their former paths.
+    """Make modules importable by their former paths.
 
     Parameters
     ----------
     paths : mapping of str to str
-        Former path of each module -> its present path.
+        Former path of each module -> new path.
     """
     if _FINDER not in sys.meta_path:
         sys.meta_path.append(_FINDER)

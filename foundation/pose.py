@@ -1,17 +1,17 @@
 """Pose of the femur in the tibia: frames, signs, conversions and virtual work.
 
-This module alone owns the conventions of the project. Tibial frame of a right knee: x anterior,
+This module defines the conventions of the project. Tibial frame of a right knee: x anterior,
 y superior (proximal), z lateral; metres and radians. The six coordinates are
 
     q = (flexion, adduction, internal rotation; anterior, superior, lateral),
 
-the last three being the position of the femoral origin in the tibial frame. The rotation is the
-joint coordinate system of Grood & Suntay (1983, J Biomech Eng 105:136-144),
+the last three being the position of the femoral origin in the tibial frame. The rotation follows
+the joint coordinate system of Grood & Suntay (1983, J Biomech Eng 105:136-144),
 
     R (tibia <- femur) = Ry(-rotation) Rx(-adduction) Rz(flexion),
 
-the transpose of OpenSim-JAM's Rz(-flexion) Rx(adduction) Ry(rotation). Its singular point,
-adduction = +-90 degrees, lies outside any knee.
+the transpose of OpenSim-JAM's Rz(-flexion) Rx(adduction) Ry(rotation). The singular points,
+adduction = +-90 degrees, are outside the range of any knee.
 
 A wrench is (force, moment about the tibial origin), in the tibial frame, acting on the femur.
 """
@@ -30,6 +30,11 @@ from foundation.checks import FloatArray, check_array, check_number
 COORDINATES = ("flexion", "adduction", "rotation", "anterior", "superior", "lateral")
 #: Unit of each coordinate, in the order of `COORDINATES`.
 COORDINATE_UNITS = ("rad", "rad", "rad", "m", "m", "m")
+#: Column of each coordinate in tables: its name and unit.
+POSE_COLUMNS = tuple(f"{c}_{u}" for c, u in zip(COORDINATES, COORDINATE_UNITS, strict=True))
+#: Index of each coordinate in an array of a pose.
+FLEXION, ADDUCTION, ROTATION, ANTERIOR, SUPERIOR, LATERAL = range(6)
+ANGLES, POSITION = slice(0, 3), slice(3, 6)
 
 
 @dataclass(frozen=True)
@@ -62,51 +67,47 @@ class Pose:
 
     @classmethod
     def from_array(cls, coordinates: ArrayLike) -> Self:
-        """Build a pose from `coordinates` : (6,) in the order of `COORDINATES` [rad, m]."""
+        """Return the pose of coordinates (6,) [rad, m] in the order of `COORDINATES`."""
         return cls(*(float(c) for c in check_array("pose", coordinates, (6,))))
 
     @property
     def array(self) -> FloatArray:
-        """The coordinates as a new array, (6,) float64 [rad, m]."""
-        return np.array(
-            [
-                self.flexion,
-                self.adduction,
-                self.rotation,
-                self.anterior,
-                self.superior,
-                self.lateral,
-            ]
-        )
+        """Coordinates as a new array (6,) float64 [rad, m]."""
+        return np.array([getattr(self, name) for name in COORDINATES])
 
     @classmethod
     def from_opensim(
         cls, flex: float, add: float, rot: float, tx: float, ty: float, tz: float
     ) -> Self:
-        """Build a pose from OpenSim-JAM's coordinates of the tibia in the femur.
+        """Return the pose of OpenSim-JAM's coordinates of the tibia in the femoral frame.
 
-        There x_femur = R x_tibia + (tx, ty, tz) with R = Rz(-flex) Rx(add) Ry(rot)
+        In OpenSim-JAM x_femur = R x_tibia + (tx, ty, tz) with R = Rz(-flex) Rx(add) Ry(rot)
         (Lenhart et al. 2015, Ann Biomed Eng 43:2675-2685).
 
         Parameters
         ----------
         flex, add, rot : float
-            Angles [rad].
+            Flexion, adduction and internal rotation [rad].
         tx, ty, tz : float
             Position of the tibial origin in the femoral frame [m].
+
+        Raises
+        ------
+        InputError
+            If a coordinate is not a finite number.
         """
         rotation = rotation_matrix(flex, add, rot)
         origin = -rotation @ check_array("OpenSim translation", (tx, ty, tz), (3,))
         return cls(flex, add, rot, *(float(c) for c in origin))
 
     def to_opensim(self) -> FloatArray:
-        """Return OpenSim-JAM's (flex, add, rot, tx, ty, tz), (6,) [rad, m]."""
+        """Return OpenSim-JAM's coordinates (flex, add, rot, tx, ty, tz), (6,) [rad, m]."""
         tibial_origin = -self.rotation_matrix.T @ self.translation
-        return np.concatenate([self.array[:3], tibial_origin])
+        return np.concatenate([self.array[ANGLES], tibial_origin])
 
     @property
     def rotation_matrix(self) -> FloatArray:
-        """Rotation tibia <- femur, (3, 3)."""
+        """Rotation matrix from the femoral to the tibial frame, (3, 3) [1]."""
         return rotation_matrix(self.flexion, self.adduction, self.rotation)
 
     @property
@@ -116,11 +117,11 @@ class Pose:
 
 
 def rotation_matrix(flexion: float, adduction: float, rotation: float) -> FloatArray:
-    """Return R (tibia <- femur) = Ry(-rotation) Rx(-adduction) Rz(flexion), (3, 3).
+    """Return R (tibia <- femur) = Ry(-rotation) Rx(-adduction) Rz(flexion), (3, 3) [1].
 
-    Angles in radians; Grood & Suntay (1983).
+    Angles in [rad]; Grood & Suntay (1983).
     """
-    # Written out, since an evaluation of contact takes little longer than a product of matrices.
+    # Written out, since products of matrices would take almost as long as an evaluation of contact.
     cf, sf = math.cos(flexion), math.sin(flexion)
     ca, sa = math.cos(adduction), math.sin(adduction)
     cr, sr = math.cos(rotation), math.sin(rotation)
@@ -134,9 +135,10 @@ def rotation_matrix(flexion: float, adduction: float, rotation: float) -> FloatA
 
 
 def rotation_axes(adduction: float, rotation: float) -> FloatArray:
-    """Return the axes of the three angles in the tibial frame, columns of a (3, 3) array.
+    """Return the axes of the three angles in the tibial frame, as columns of a (3, 3) array [1].
 
-    A rate of (flexion, adduction, rotation) turns the femur with angular velocity axes @ rates.
+    Angles in [rad]. The angular velocity of the femur is axes @ (rates of flexion, adduction and
+    rotation).
     """
     ca, sa = np.cos(adduction), np.sin(adduction)
     cr, sr = np.cos(rotation), np.sin(rotation)
@@ -147,7 +149,7 @@ def rotation_axes(adduction: float, rotation: float) -> FloatArray:
 
 
 def cross_matrix(vector: FloatArray) -> FloatArray:
-    """Return [v]x, (3, 3), with [v]x u = v x u."""
+    """Return the cross-product matrix V (3, 3) of v (3,) [any unit]: V u = v x u."""
     x, y, z = vector
     return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
 
@@ -158,7 +160,7 @@ def twist_jacobian(pose: Pose) -> FloatArray:
     Parameters
     ----------
     pose : Pose
-        Where the twist is taken.
+        Pose of the femur.
 
     Returns
     -------
@@ -168,10 +170,10 @@ def twist_jacobian(pose: Pose) -> FloatArray:
     """
     axes = rotation_axes(pose.adduction, pose.rotation)
     jacobian = np.zeros((6, 6))
-    # A turn about the femoral origin p moves the point at the tibial origin by axis x (0 - p).
-    jacobian[:3, :3] = cross_matrix(pose.translation) @ axes
-    jacobian[3:, :3] = axes
-    jacobian[:3, 3:] = np.eye(3)
+    # A rotation about the femoral origin p moves the point at the tibial origin by axis x (0 - p).
+    jacobian[:3, ANGLES] = cross_matrix(pose.translation) @ axes
+    jacobian[3:, ANGLES] = axes
+    jacobian[:3, POSITION] = np.eye(3)
     return jacobian
 
 
@@ -181,14 +183,19 @@ def generalised_force(pose: Pose, wrench: ArrayLike) -> FloatArray:
     Parameters
     ----------
     pose : Pose
-        Where the work is taken.
+        Pose of the femur.
     wrench : (6,) float64
         (force; moment about the tibial origin) on the femur, tibial frame [N, N m].
 
     Returns
     -------
     (6,) float64
-        Forces conjugate to the pose coordinates [N m, N m, N m, N, N, N].
+        Generalised forces of the pose coordinates [N m, N].
+
+    Raises
+    ------
+    InputError
+        If the wrench is not six finite numbers.
     """
     return twist_jacobian(pose).T @ check_array("wrench", wrench, (6,))
 
@@ -196,27 +203,37 @@ def generalised_force(pose: Pose, wrench: ArrayLike) -> FloatArray:
 def generalised_force_jacobian(
     pose: Pose, wrench: ArrayLike, wrench_jacobian: ArrayLike
 ) -> FloatArray:
-    """Return d(generalised force)/d(pose coordinates), (6, 6).
+    """Return the derivative of the generalised forces with respect to the pose coordinates.
 
     Parameters
     ----------
     pose : Pose
-        Where the derivative is taken.
+        Pose of the femur.
     wrench : (6,) float64
-        Wrench on the femur at that pose [N, N m].
+        Wrench on the femur at that pose, tibial frame [N, N m].
     wrench_jacobian : (6, 6) float64
-        Its derivative with respect to the pose coordinates.
+        Derivative of the wrench with respect to the pose coordinates [N, N m per rad, m].
+
+    Returns
+    -------
+    (6, 6) float64
+        Row: generalised force [N m, N]; column: pose coordinate [rad, m].
+
+    Raises
+    ------
+    InputError
+        If an argument has another shape or is not finite.
     """
     force_moment = check_array("wrench", wrench, (6,))
     jacobian = twist_jacobian(pose).T @ check_array("wrench_jacobian", wrench_jacobian, (6, 6))
     force, moment = force_moment[:3], force_moment[3:]
     axes = rotation_axes(pose.adduction, pose.rotation)
-    # Q_angle = axis . (M - p x F): its geometric part is due to p and to the turning axes.
+    # Q_angle = axis . (M - p x F): the geometric part is due to p and to the rotating axes.
     about_femur = moment - cross_matrix(pose.translation) @ force
-    jacobian[:3, 3:] -= axes.T @ cross_matrix(force).T
-    # The flexion axis turns with adduction and rotation, the adduction axis with rotation.
+    jacobian[ANGLES, POSITION] -= axes.T @ cross_matrix(force).T
+    # The flexion axis rotates with adduction and rotation, the adduction axis with rotation.
     turned = axes.T @ cross_matrix(about_femur) @ axes
-    jacobian[0, 1] += turned[0, 1]
-    jacobian[0, 2] += turned[0, 2]
-    jacobian[1, 2] += turned[1, 2]
+    jacobian[FLEXION, ADDUCTION] += turned[FLEXION, ADDUCTION]
+    jacobian[FLEXION, ROTATION] += turned[FLEXION, ROTATION]
+    jacobian[ADDUCTION, ROTATION] += turned[ADDUCTION, ROTATION]
     return jacobian

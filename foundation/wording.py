@@ -1,18 +1,18 @@
-"""Words of messages that depend on a number."""
+"""Words that depend on a number."""
 
 from __future__ import annotations
 
 
 def counted(count: int, thing: str, things: str | None = None) -> str:
-    """Return a count with the word that it counts, in the singular for 1: "1 hole", "2 holes".
+    """Return a count with its noun: "1 hole", "2 holes".
 
     Parameters
     ----------
     count : int
-        How many.
+        Number of things.
     thing : str
-        The word for one.
+        Noun in the singular.
     things : str, optional
-        The word for several; by default the first with an s.
+        Noun in the plural; by default the singular with an s.
     """
     return f"{count} {thing if count == 1 else things or thing + 's'}"

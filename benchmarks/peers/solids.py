@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from foundation.checks import FloatArray
-from foundation.surfaces.triangle_mesh import IntArray, TriangleMesh, area_vectors
+from foundation.checks import FloatArray, IntArray
+from foundation.surfaces.triangle_mesh import TriangleMesh, area_vectors
 
 
 def unit_normals(mesh: TriangleMesh) -> FloatArray:

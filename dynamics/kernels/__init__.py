@@ -7,7 +7,7 @@ packed by the classes of `dynamics` that they belong to.
 from pathlib import Path
 
 import surrogates.compiled
-from foundation.kernel_cache import drop_stale
+from foundation.compiling import drop_stale_cache
 
 # They call the surrogates' kernels, and numba's cache does not see a change there either.
-drop_stale(Path(__file__).parent, Path(surrogates.compiled.__file__).parent)
+drop_stale_cache(Path(__file__).parent, Path(surrogates.compiled.__file__).parent)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dynamics.kernels.ligaments import LigamentArguments, add_ligaments
 from dynamics.kernels.virtual_work import add_wrench
 from foundation.checks import FloatArray
-from surrogates.compiled.compiling import kernel, part
+from foundation.compiling import kernel, part
 
 #: How a coordinate moves.
 PRESCRIBED, INERTIAL, QUASI_STATIC = 0, 1, 2

@@ -19,7 +19,7 @@ from dynamics.kernels.equations import (
 from dynamics.kernels.linear import factorise, solve
 from dynamics.kernels.rosenbrock import integrate_inline
 from foundation.checks import FloatArray
-from surrogates.compiled.compiling import entry, kernel, part
+from foundation.compiling import entry, kernel, part
 from surrogates.compiled.knee import (
     CompartmentArguments,
     both_loads,

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foundation.checks import FloatArray
-from surrogates.compiled.compiling import kernel, part, pasted
+from foundation.compiling import kernel, part, pasted
 
 #: Codes of the laws in `LigamentArguments.kind`.
 LINEAR, QUADRATIC, TOE = 0, 1, 2

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dynamics.kernels.linear import factorise, solve
 from foundation.checks import FloatArray
-from surrogates.compiled.compiling import kernel, part, pasted
+from foundation.compiling import kernel, part, pasted
 
 #: How an integration ended.
 DONE, STEP_TOO_SMALL, TOO_MANY_STEPS, DISLOCATED, OUTSIDE = range(5)

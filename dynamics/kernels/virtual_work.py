@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from surrogates.compiled.compiling import part
+from foundation.compiling import part
 
 
 @part

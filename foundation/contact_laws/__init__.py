@@ -2,8 +2,8 @@
 
 Normal forces over indentation and rate, elastic (`HookeLaw`, `HertzLaw`) or with a coefficient of
 restitution (`LinearHysteresisLaw`, `KelvinVoigtLaw`, `HuntCrossleyLaw`, `LankaraniNikraveshLaw`,
-`FloresLaw`); the stiffness of spheres and the contact of curved bodies after Hertz; friction of
-elastic-viscous tangential contact with Coulomb's limit. Metres, newtons, seconds.
+`FloresLaw`); Hertz's stiffness of spheres and of curved bodies; friction of elastic-viscous
+tangential contact with Coulomb's limit. Metres, newtons, seconds.
 """
 
 from foundation.contact_laws.dissipative import (

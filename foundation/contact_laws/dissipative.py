@@ -1,4 +1,4 @@
-"""Normal forces that lose energy, from a coefficient of restitution c.
+"""Normal forces that dissipate energy, from a coefficient of restitution c.
 
 The laws of the Hunt-Crossley family share the form
 
@@ -10,9 +10,9 @@ touch to the last, the right side is zero, and
 
     a (1 + e) = ln((1 + a) / (1 - a e))
 
-gives the restitution e that a law really returns: a function of a(c) alone, whatever K, n, m and
-δ̇₀. Such an impact never pulls, for u = -1/a is approached and never reached; under other forces
-than the contact's it could, and there the force is cut off.
+gives the actual restitution e of a law: a function of a(c) alone, independent of K, n, m and
+δ̇₀. Such an impact never pulls, since u = -1/a is approached and never reached; under additional
+forces the contact could pull, and the force is cut off there.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from scipy.optimize import brentq
@@ -33,26 +34,22 @@ from foundation.errors import InputError
 class LinearHysteresisLaw(ContactLaw):
     """Linear contact that unloads on a softer line: F = K δ in approach, c² K δ in retreat.
 
-    The elementary law of restitution: the work of approach is K δₘ²/2 and that returned
-    c² K δₘ²/2, so that e = c exactly, whatever the mass and the speed. (With the factor c in place
-    of c², as it is met too, e = √c.) The force is discontinuous where the rate changes its sign.
+    The elementary law of restitution: the work of approach is K δₘ²/2 and the returned work
+    c² K δₘ²/2, so that e = c exactly, for every mass and speed. (The factor c in place of c², also
+    in use, gives e = √c.) The force is discontinuous where the rate changes its sign.
 
     Parameters
     ----------
     restitution : float
-        c [-], 0 < c <= 1.
+        c [1], 0 < c <= 1.
     """
 
     restitution: float
+    exponent: ClassVar[float] = 1.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_number("restitution", self.restitution, above=0.0, at_most=1.0)
-
-    @property
-    def exponent(self) -> float:
-        """The n of the elastic part [-]."""
-        return 1.0
 
     def _bonded(self, depth: FloatArray, rate: FloatArray, start: FloatArray | None) -> FloatArray:
         return np.where(rate < 0.0, self.restitution**2, 1.0) * self._elastic(depth)
@@ -62,42 +59,38 @@ class LinearHysteresisLaw(ContactLaw):
 class KelvinVoigtLaw(ContactLaw):
     """Spring and dashpot in parallel, F = K δ + D δ̇, with D from the restitution and the mass.
 
-    A free impact, m δ̈ + D δ̇ + K δ = 0, ends where the force is zero, before the indentation is,
-    since surfaces without adhesion do not pull. With D = 2 ζ √(K m), ζ = sin φ, ω₀ = √(K/m) and
-    ω = ω₀ cos φ, the velocity is δ̇₀ exp(-ζ ω₀ t) cos(ω t + φ) / cos φ. The force goes with
-    exp(-ζ ω₀ t) sin(ω t + 2 φ) and ends at ω t = π - 2 φ, whence
+    A free impact, m δ̈ + D δ̇ + K δ = 0, ends where the force vanishes, before the indentation
+    does, since surfaces without adhesion do not pull. With D = 2 ζ √(K m), ζ = sin φ, ω₀ = √(K/m)
+    and ω = ω₀ cos φ, the velocity is δ̇₀ exp(-ζ ω₀ t) cos(ω t + φ) / cos φ. The force is
+    proportional to exp(-ζ ω₀ t) sin(ω t + 2 φ) and ends at ω t = π - 2 φ, hence
 
         e = exp(-(π - 2 φ) tan φ),             ζ = sin φ < 1,
         e = exp(-2 ψ coth ψ),                  ζ = cosh ψ > 1,
 
-    and exp(-2) at ζ = 1. The damping ratio ζ is solved for e = c. (The common
-    ζ = -ln c / √(π² + ln² c) counts to zero indentation, through tension.) The force jumps from
+    and exp(-2) at ζ = 1. The damping ratio ζ is solved for e = c. (The common formula
+    ζ = -ln c / √(π² + ln² c) ends at zero indentation and includes tension.) The force jumps from
     zero to D δ̇₀ at the first touch.
 
     Parameters
     ----------
     restitution : float
-        c [-], 0 < c <= 1.
+        c [1], 0 < c <= 1.
     mass : float
-        m of the impact [kg], > 0; 1/m = 1/m₁ + 1/m₂ of two free bodies.
+        m of the impact [kg], > 0; 1/m = 1/m₁ + 1/m₂ for two free bodies.
     """
 
     restitution: float
     mass: float
+    exponent: ClassVar[float] = 1.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_number("restitution", self.restitution, above=0.0, at_most=1.0)
         check_number("mass", self.mass, above=0.0, unit="kg")
 
-    @property
-    def exponent(self) -> float:
-        """The n of the elastic part [-]."""
-        return 1.0
-
     @cached_property
     def damping_ratio(self) -> float:
-        """The ζ that returns the restitution [-]."""
+        """Damping ratio ζ that gives the restitution [1]."""
         loss = -float(np.log(self.restitution))
         if loss < 2.0:
             phase = brentq(
@@ -109,7 +102,7 @@ class KelvinVoigtLaw(ContactLaw):
 
     @cached_property
     def damping(self) -> float:
-        """D [N s/m]."""
+        """Damping coefficient D [N s/m]."""
         return float(2.0 * self.damping_ratio * np.sqrt(self.stiffness * self.mass))
 
     def _bonded(self, depth: FloatArray, rate: FloatArray, start: FloatArray | None) -> FloatArray:
@@ -118,14 +111,14 @@ class KelvinVoigtLaw(ContactLaw):
 
 @dataclass(frozen=True)
 class HysteresisLaw(ContactLaw):
-    """Base of the Hunt-Crossley family: F = K δⁿ (1 + a(c) δ̇ / δ̇₀); needs the impact rate.
+    """Base of the Hunt-Crossley family: F = K δⁿ (1 + a(c) δ̇ / δ̇₀); requires the impact rate.
 
     Parameters
     ----------
     restitution : float
-        c [-], 0 <= c <= 1 (0 < c in `FloresLaw`).
+        c [1], 0 <= c <= 1 (0 < c in `FloresLaw`).
     exponent : float
-        n of the elastic part [-], > 0; 3/2 is Hertz's.
+        n of the elastic part [1], > 0; 3/2 for Hertz contact.
     """
 
     restitution: float
@@ -139,14 +132,14 @@ class HysteresisLaw(ContactLaw):
     @property
     @abstractmethod
     def hysteresis_factor(self) -> float:
-        """The a(c) of the law [-]; the damping is a K δⁿ / δ̇₀ [N s/m]."""
+        """Factor a(c) [1]; the damping is a K δⁿ / δ̇₀ [N s/m]."""
 
     def _bonded(self, depth: FloatArray, rate: FloatArray, start: FloatArray | None) -> FloatArray:
         name = type(self).__name__
         if start is None:
-            raise InputError(f"impact_rate: expected the rate at first touch in {name}, found None")
+            raise InputError(f"impact_rate: {name} requires the rate at first touch, found None")
         if start.size and start.min() <= 0.0:
-            raise InputError(f"impact_rate: expected > 0 m/s in {name}, found {start.min():g}")
+            raise InputError(f"impact_rate: {name} requires > 0 m/s, found {start.min():g}")
         return self._elastic(depth) * (1.0 + self.hysteresis_factor * rate / start)
 
 
@@ -154,13 +147,13 @@ class HysteresisLaw(ContactLaw):
 class HuntCrossleyLaw(HysteresisLaw):
     """a = 3 (1 - c) / 2 (Hunt & Crossley 1975, J Appl Mech 42:440-445).
 
-    The first order of e = 1 - 2a/3 + ..., exact only for c near 1: it returns too much, by 0.002 at
+    First order of e = 1 - 2a/3 + ..., valid for c near 1: the restitution is too large by 0.002 at
     c = 0.95, 0.033 at 0.8, 0.163 at 0.5 and 0.451 at 0.05.
     """
 
     @property
     def hysteresis_factor(self) -> float:
-        """The a(c) of the law [-]."""
+        """Factor a(c) of the law [1]."""
         return 1.5 * (1.0 - self.restitution)
 
 
@@ -168,14 +161,14 @@ class HuntCrossleyLaw(HysteresisLaw):
 class LankaraniNikraveshLaw(HysteresisLaw):
     """a = 3 (1 - c²) / 4 (Lankarani & Nikravesh 1994, Nonlinear Dyn 5:193-207).
 
-    First in their paper of 1990 (J Mech Des 112:369-376). From the energy lost at the rate of an
-    elastic impact, hence for c near 1: it returns too much, by 0.004 at c = 0.95,
+    First published in 1990 (J Mech Des 112:369-376). Derived from the energy lost at the rate of an
+    elastic impact, hence valid for c near 1: the restitution is too large by 0.004 at c = 0.95,
     0.047 at 0.8, 0.225 at 0.5 and 0.614 at 0.05.
     """
 
     @property
     def hysteresis_factor(self) -> float:
-        """The a(c) of the law [-]."""
+        """Factor a(c) of the law [1]."""
         return 0.75 * (1.0 - self.restitution**2)
 
 
@@ -183,7 +176,7 @@ class LankaraniNikraveshLaw(HysteresisLaw):
 class FloresLaw(HysteresisLaw):
     """a = 8 (1 - c) / (5 c) (Flores et al. 2011, Multibody Syst Dyn 25:357-375), c > 0.
 
-    For soft and hard contacts alike: it returns too little by at most 0.046 (near c = 0.24).
+    For soft and hard contacts alike: the restitution is too small by at most 0.046 (near c = 0.24).
     """
 
     def __post_init__(self) -> None:
@@ -192,5 +185,5 @@ class FloresLaw(HysteresisLaw):
 
     @property
     def hysteresis_factor(self) -> float:
-        """The a(c) of the law [-]."""
+        """Factor a(c) of the law [1]."""
         return 1.6 * (1.0 - self.restitution) / self.restitution

@@ -1,8 +1,8 @@
-"""Hertzian contact of two curved bodies, whose contact area is an ellipse.
+"""Hertzian contact of two curved bodies with an elliptic contact area.
 
 The gap of two surfaces touching in a point is h = x²/(2 R') + y²/(2 R"), with the relative radii
 R' >= R" > 0 along its principal directions (Johnson 1985, sec. 4.1-4.2). The ellipse has its
-semi-axes a >= b along the same directions. Against the circle of the equivalent radius
+semi-axes a >= b along the same directions. Relative to the circle of the equivalent radius
 Re = √(R' R"), with q = √(R'/R") >= 1,
 
     √(a b) = (3 F Re / (4 E*))^(1/3) F₁,
@@ -17,7 +17,7 @@ integrals R_D of Carlson in place of differences of K and E, which cancel near t
     F₁³   = (4/(3 π)) k^(3/2) √(R_D(0, 1, k²) R_D(0, k², 1)),
     F₂    = (2/π) √k K(e) / F₁
 
-(after Johnson 1985, sec. 4.2, rewritten). Approximate, of 1 <= q <= 10: cubics in log₁₀ q,
+(after Johnson 1985, sec. 4.2, rewritten). Approximate, for 1 <= q <= 10: cubics in log₁₀ q,
 1 + c₁ log q + c₂ log² q + c₃ log³ q (Lehtoranta 2011, table 1, whose c₂ of F₄ is printed with the
 wrong sign). They differ from the exact factors by at most 0.35 % (F₁), 0.25 % (F₂) and
 0.09 % (F₄).
@@ -45,12 +45,12 @@ _CUBICS = (
     (-0.0032, -0.3007, 0.0906),
     (-0.7867, +0.4366, -0.1001),
 )
-#: Largest q of which the cubics are known to hold.
+#: Largest q for which the cubics are valid.
 LARGEST_APPROXIMATE_RATIO = 10.0
 
 
 class EllipseFactors(NamedTuple):
-    """Factors of the ellipse against the equivalent circle [-]."""
+    """Factors of the ellipse relative to the equivalent circle [1]."""
 
     size: float
     """F₁ of √(a b)."""
@@ -66,7 +66,7 @@ def exact_factors(ratio: float) -> EllipseFactors:
     Parameters
     ----------
     ratio : float
-        q = √(R'/R") [-], 1 <= q <= 1e6.
+        q = √(R'/R") [1], 1 <= q <= 1e6.
 
     Raises
     ------
@@ -76,11 +76,11 @@ def exact_factors(ratio: float) -> EllipseFactors:
     q = check_number("ratio", ratio, at_least=1.0, at_most=1e6)
 
     def mismatch(log_axes: float) -> float:
-        """Return ln(R'/R") of an ellipse less the wanted one, from ln(b/a)."""
+        """Return ln(R'/R") of an ellipse minus the target, from ln(b/a)."""
         square = math.exp(2.0 * log_axes)
         return float(np.log(elliprd(0, 1, square) / elliprd(0, square, 1))) - 2.0 * math.log(q)
 
-    # q^-2 <= b/a <= q^-1; the rest keeps the ends apart at the circle.
+    # q^-2 <= b/a <= q^-1; the margin keeps the ends apart at the circle.
     low, high = -2.0 * math.log(q) - 1e-9, -math.log(q) + 1e-9
     k = math.exp(min(0.0, brentq(mismatch, low, high, xtol=1e-15, rtol=1e-14)))
     product = float(elliprd(0, 1, k * k) * elliprd(0, k * k, 1))
@@ -95,7 +95,7 @@ def approximate_factors(ratio: float) -> EllipseFactors:
     Parameters
     ----------
     ratio : float
-        q = √(R'/R") [-], 1 <= q <= 10.
+        q = √(R'/R") [1], 1 <= q <= 10.
 
     Raises
     ------
@@ -112,7 +112,7 @@ def relative_radii(
 ) -> tuple[float, float]:
     """Return R' >= R" [m] of the gap between two surfaces.
 
-    1/R' and 1/R" are half of Σκ ∓ Δ, of the principal curvatures κ of both surfaces and
+    1/R' and 1/R" are (Σκ ∓ Δ) / 2 with the principal curvatures κ of both surfaces and
 
         Δ² = (κ₁₁ - κ₁₂)² + (κ₂₁ - κ₂₂)² + 2 (κ₁₁ - κ₁₂)(κ₂₁ - κ₂₂) cos 2α
 
@@ -121,16 +121,16 @@ def relative_radii(
     Parameters
     ----------
     curvatures_1, curvatures_2 : (2,) float64
-        Principal curvatures of each surface [1/m], positive where convex, zero of a plane or along
-        a cylinder, negative where concave.
+        Principal curvatures of each surface [1/m], positive if convex, zero for a plane or along a
+        cylinder, negative if concave.
     angle : float
         α between the first principal directions of the two surfaces [rad].
 
     Raises
     ------
     InputError
-        If a value is not finite or the gap does not widen in every direction (then the bodies do
-        not touch in a point alone: a line contact or a socket too narrow).
+        If a value is not finite or the gap does not widen in every direction (a line contact, or a
+        socket too narrow for a point contact).
     """
     first = check_array("curvatures_1", curvatures_1, (2,))
     second = check_array("curvatures_2", curvatures_2, (2,))
@@ -150,16 +150,16 @@ def relative_radii(
 
 @dataclass(frozen=True)
 class EllipticContact:
-    """Contact of two curved bodies after Hertz, over force or approach.
+    """Hertzian contact of two curved bodies as a function of force or approach.
 
     Parameters
     ----------
     greater_radius, smaller_radius : float
-        R' >= R" > 0 of the gap [m]; `relative_radii` gives them.
+        R' >= R" > 0 of the gap [m], see `relative_radii`.
     modulus : float
-        E* [Pa], > 0; `effective_modulus` gives it.
+        E* [Pa], > 0, see `effective_modulus`.
     exact : bool
-        Factors by elliptic integrals (the default) or by the cubics, those up to q = 10.
+        True for factors by elliptic integrals, False for the cubics (q <= 10).
 
     Raises
     ------
@@ -176,7 +176,7 @@ class EllipticContact:
         check_number("smaller_radius", self.smaller_radius, above=0.0, unit="m")
         check_number("greater_radius", self.greater_radius, at_least=self.smaller_radius, unit="m")
         check_number("modulus", self.modulus, above=0.0, unit="Pa")
-        _ = self.factors  # refuses a ratio out of range here rather than later
+        _ = self.factors  # raises here, not later, if the ratio is out of range
 
     @classmethod
     def from_curvatures(
@@ -193,39 +193,39 @@ class EllipticContact:
 
     @cached_property
     def factors(self) -> EllipseFactors:
-        """F₁, F₂ and F₄ [-]."""
+        """Factors F₁, F₂ and F₄ [1]."""
         ratio = math.sqrt(self.greater_radius / self.smaller_radius)
         return exact_factors(ratio) if self.exact else approximate_factors(ratio)
 
     @property
     def equivalent_radius(self) -> float:
-        """Re = √(R' R") [m]."""
+        """Equivalent radius Re = √(R' R") [m]."""
         return math.sqrt(self.greater_radius * self.smaller_radius)
 
     @property
     def stiffness(self) -> float:
-        """K of F = K δ^(3/2) [N/m^(3/2)], for `HertzLaw` and the dissipative laws."""
+        """Stiffness K of F = K δ^(3/2) [N/m^(3/2)], for `HertzLaw` and the dissipative laws."""
         radius = self.equivalent_radius
         return 4.0 / 3.0 * self.modulus * math.sqrt(radius) / self.factors.approach**1.5
 
     def force(self, approach: ArrayLike) -> FloatArray:
-        """Return the force [N] at approaches δ [m]; zero where δ <= 0."""
+        """Return the force [N] at approaches δ [m] of any shape; zero where δ <= 0."""
         depth = np.maximum(check_array("approach", approach), 0.0)
         return (self.stiffness * depth**1.5)[()]
 
     def approach(self, force: ArrayLike) -> FloatArray:
-        """Return the approach δ [m] under forces [N], >= 0."""
+        """Return the approach δ [m] under forces [N], >= 0, of any shape."""
         return ((_checked(force) / self.stiffness) ** (2.0 / 3.0))[()]
 
     def semi_axes(self, force: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        """Return a >= b [m] of the contact ellipse under forces [N], >= 0."""
+        """Return a >= b [m] of the contact ellipse under forces [N], >= 0, of any shape."""
         scaled = 0.75 * _checked(force) * self.equivalent_radius / self.modulus
         mean = np.cbrt(scaled) * self.factors.size
         ratio = self.factors.shape * math.sqrt(self.smaller_radius / self.greater_radius)
         return mean / math.sqrt(ratio), mean * math.sqrt(ratio)
 
     def peak_pressure(self, force: ArrayLike) -> FloatArray:
-        """Return p₀ [Pa] at the centre of the ellipse under forces [N], >= 0."""
+        """Return p₀ [Pa] at the centre of the ellipse under forces [N], >= 0, of any shape."""
         load = 6.0 * _checked(force) * (self.modulus / self.equivalent_radius) ** 2
         return np.cbrt(load) / (math.pi * self.factors.size**2)
 

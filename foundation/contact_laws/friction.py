@@ -15,8 +15,9 @@ bodies, the surfaces slide on each other at v - ṡ:
 
 In slip v - ṡ = (1 - μ N / |k s + d v|) (k s + d v) / d is parallel to T, so that Coulomb's law
 holds exactly and the power T·v = d/dt(k s²/2) + d ṡ² + μ N |v - ṡ| is that of a passive element.
-Force and rate are continuous in s, v and N. A velocity regularised about zero is not needed, and a
-body rests on a slope without creep. Out of contact, N = 0, s relaxes with the time d/k.
+Force and rate are continuous in s, v and N. The law needs no regularisation about zero velocity,
+and a body rests on a slope without creep. Out of contact, N = 0, s relaxes with the time constant
+d/k.
 """
 
 from __future__ import annotations
@@ -32,17 +33,16 @@ from foundation.errors import InputError
 
 @dataclass(frozen=True)
 class CompliantFriction:
-    """Tangential spring and dashpot with Coulomb's limit; the integrator carries its deflection.
+    """Tangential spring and dashpot with Coulomb's limit; the deflection is a state variable.
 
     Parameters
     ----------
     stiffness : float
         k [N/m], > 0.
     damping : float
-        d [N s/m], > 0; d/k is the time in which the deflection follows, and ṡ in slip goes with
-        1/d.
+        d [N s/m], > 0; d/k is the time constant of the deflection.
     coefficient : float
-        μ [-], >= 0, the same at rest and in motion.
+        μ [1], >= 0, the same at rest and in motion.
 
     Raises
     ------
@@ -67,8 +67,8 @@ class CompliantFriction:
         Parameters
         ----------
         deflection : (..., D) float64
-            s [m], D = 1 in the plane, 2 on a surface (or 3 in space, in the tangent plane); zero
-            at the first touch.
+            s [m], D = 1 in the plane, 2 on a surface, 3 in space (in the tangent plane); zero at
+            the first touch.
         velocity : (..., D) float64
             v of the moving body relative to the other [m/s], tangential.
         normal_force : (...) float64

@@ -1,14 +1,15 @@
 """Normal force of one contact over its indentation and the rate of it.
 
-Elastic laws K δⁿ: Hooke's, n = 1, and Hertz's, n = 3/2. `contact_laws.dissipative` adds what takes
-energy. Hertzian contact has no adhesion: a force never pulls (as in the Hunt-Crossley force of
-Simbody and of OpenSim, which is cut off at zero).
+Elastic laws K δⁿ: Hooke's law, n = 1, and Hertz's law, n = 3/2. `contact_laws.dissipative` adds the
+laws that dissipate energy. Hertzian contact has no adhesion: a force never pulls (the Hunt-Crossley
+force of Simbody and OpenSim is cut off at zero likewise).
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -37,7 +38,7 @@ class ContactLaw(ABC):
     @property
     @abstractmethod
     def exponent(self) -> float:
-        """The n of the elastic part [-]."""
+        """Exponent n of the elastic part [1]."""
 
     def __post_init__(self) -> None:
         check_number("stiffness", self.stiffness, above=0.0, unit="N/m^n")
@@ -48,17 +49,17 @@ class ContactLaw(ABC):
         rate: ArrayLike = 0.0,
         impact_rate: ArrayLike | None = None,
     ) -> FloatArray:
-        """Return the force that presses the bodies apart; it is never negative.
+        """Return the force that presses the bodies apart; the force is never negative.
 
         Parameters
         ----------
-        indentation : array_like of float64
+        indentation : array_like of float64, any shape
             δ [m], > 0 in contact; out of contact the force is zero.
-        rate : array_like of float64
+        rate : array_like of float64, any shape
             dδ/dt [m/s], > 0 in approach.
-        impact_rate : array_like of float64, optional
+        impact_rate : array_like of float64, any shape, optional
             dδ/dt at the start of the contact [m/s], > 0. The laws of the Hunt-Crossley family
-            need it; the others leave it unused.
+            require the impact rate; the other laws ignore it.
 
         Returns
         -------
@@ -69,7 +70,7 @@ class ContactLaw(ABC):
         ------
         InputError
             If an argument is not finite, the shapes do not broadcast, or the impact rate is
-            needed and missing or not positive.
+            required and missing or not positive.
         """
         depth, speed, start = _checked(indentation, rate, impact_rate)
         bonded = self._bonded(depth, speed, start)
@@ -81,23 +82,24 @@ class ContactLaw(ABC):
         rate: ArrayLike = 0.0,
         impact_rate: ArrayLike | None = None,
     ) -> FloatArray:
-        """Return the force as if the surfaces were bonded: `force` without its limit at zero.
+        """Return the force [N], any shape, as if the surfaces were bonded: without a limit at zero.
 
-        It continues beyond zero indentation as an odd function, so that its change of sign, or
-        that of the indentation, is a regular event by which an integrator finds the separation.
-        Arguments and exceptions are those of `force`.
+        The force continues beyond zero indentation as an odd function, so that an integrator finds
+        the separation as a regular change of sign. Arguments and exceptions are those of `force`.
         """
         return self._bonded(*_checked(indentation, rate, impact_rate))[()]
 
-    @abstractmethod
     def _bonded(self, depth: FloatArray, rate: FloatArray, start: FloatArray | None) -> FloatArray:
-        """Return `bonded_force` of checked arguments, which have one shape."""
+        """Return `bonded_force` of checked arguments of one shape; by default the elastic part."""
+        return self._elastic(depth)
 
     def _elastic(self, depth: FloatArray) -> FloatArray:
         return self.stiffness * np.sign(depth) * np.abs(depth) ** self.exponent
 
     def energy(self, indentation: ArrayLike) -> FloatArray:
-        """Return the elastic energy K δⁿ⁺¹ / (n + 1) [J] at indentations δ [m]; 0 out of contact.
+        """Return the elastic energy K δⁿ⁺¹ / (n + 1) [J] at indentations δ [m] of any shape.
+
+        The energy is 0 out of contact.
 
         Raises
         ------
@@ -111,32 +113,20 @@ class ContactLaw(ABC):
 
 @dataclass(frozen=True)
 class HookeLaw(ContactLaw):
-    """Linear elastic contact: F = K δ, K in N/m. It returns every impact with e = 1."""
+    """Linear elastic contact F = K δ, K in N/m; every impact has the restitution e = 1."""
 
-    @property
-    def exponent(self) -> float:
-        """The n of the elastic part [-]."""
-        return 1.0
-
-    def _bonded(self, depth: FloatArray, rate: FloatArray, start: FloatArray | None) -> FloatArray:
-        return self._elastic(depth)
+    exponent: ClassVar[float] = 1.0
 
 
 @dataclass(frozen=True)
 class HertzLaw(ContactLaw):
     """Elastic contact of curved bodies: F = K δ^(3/2), K in N/m^(3/2) (Johnson 1985, ch. 4).
 
-    K of spheres is that of `sphere_stiffness`, of other shapes that of `EllipticContact`. It
-    returns every impact with e = 1.
+    `sphere_stiffness` gives K of spheres, `EllipticContact` K of other shapes. Every impact has the
+    restitution e = 1.
     """
 
-    @property
-    def exponent(self) -> float:
-        """The n of the elastic part [-]."""
-        return 1.5
-
-    def _bonded(self, depth: FloatArray, rate: FloatArray, start: FloatArray | None) -> FloatArray:
-        return self._elastic(depth)
+    exponent: ClassVar[float] = 1.5
 
 
 def _checked(
@@ -145,12 +135,12 @@ def _checked(
     """Return the arguments of a force, checked and broadcast to one shape."""
     depth, speed = check_array("indentation", indentation), check_array("rate", rate)
     start = None if impact_rate is None else check_array("impact_rate", impact_rate)
-    given = (depth, speed) if start is None else (depth, speed, start)
+    arguments = (depth, speed) if start is None else (depth, speed, start)
     try:
-        same = np.broadcast_arrays(*given)
+        same = np.broadcast_arrays(*arguments)
     except ValueError as error:
         raise InputError(
             f"indentation, rate, impact_rate: expected shapes that broadcast, found "
-            f"{', '.join(str(each.shape) for each in given)}"
+            f"{', '.join(str(each.shape) for each in arguments)}"
         ) from error
     return same[0], same[1], None if start is None else same[2]

@@ -1,15 +1,15 @@
-"""Smoothing with which the edge of a contact patch passes over the points of the bed.
+"""Smoothing of the edge of a contact patch over the points of the bed.
 
 Pressure has a kink at the edge of the patch, contact area a step; summed over points, both would
-make the loads rough in the pose. So a point near the edge stands for its surroundings up to a
-distance r. With the indentation linear over them, h + r x, a pressure c d^m counts there as
-c r^m T_m(h/r), and the point itself as the part T_0(h/r), where
+make the loads rough functions of the pose. Therefore a point near the edge represents its
+surroundings up to a distance r. With a linear indentation h + r x, a pressure c d^m enters as
+c r^m T_m(h/r), and the area of the point with the fraction T_0(h/r), where
 
     T_m(t) = integral of (t + x)^m w(x) dx over -1 < x < 1, t + x > 0.
 
-A positive kernel w would make the loads too large in sum: what smoothing adds at the kink it takes
-away inside only where the pressure is curved, and there the points are not smoothed. Hence the
-kernel has no second moment:
+A positive kernel w would increase the loads in sum: the excess at the kink is compensated inside
+only where the pressure is curved, and points inside are not smoothed. Therefore the second moment
+of the kernel is zero:
 
     w(x) = 45/32 (1 - x²) (1 - 7/3 x²).
 
@@ -27,21 +27,20 @@ from scipy.interpolate import PPoly, make_interp_spline
 from foundation.checks import FloatArray, frozen
 from foundation.kernels import EDGE_END
 
-#: Pieces of the splines, 1/100 each; the functions have weak singularities at -1 and 1, which are
-#: nodes.
+#: Pieces of the splines, of width 1/100; the weak singularities at -1 and 1 are nodes.
 _PIECES = 500
 
 
 def edge_kernel(x: float) -> float:
-    """Return w(x), -1 <= x <= 1."""
+    """Return w(x) of -1 <= x <= 1 [1]."""
     return 45.0 / 32.0 * (1.0 - x * x) * (1.0 - 7.0 / 3.0 * x * x)
 
 
 def smoothed_power(exponent: float, t: float) -> float:
-    """Return T_m(t) for an exponent m >= 0, by adaptive quadrature."""
+    """Return T_m(t) [1] for an exponent m >= 0, by adaptive quadrature."""
     if t <= -1.0:
         return 0.0
-    # With y² = t + x the integrand is smooth at the edge for every m that is used.
+    # With y² = t + x the integrand is smooth at the edge for all m in use.
     low, high = np.sqrt(max(t - 1.0, 0.0)), np.sqrt(t + 1.0)
 
     def integrand(y: float) -> float:
@@ -52,9 +51,9 @@ def smoothed_power(exponent: float, t: float) -> float:
 
 @cache
 def edge_table(exponent: float) -> FloatArray:
-    """Return the quintic pieces of T_m over -1 <= t <= `kernels.EDGE_END`, (N, 6).
+    """Return the quintic pieces of T_m over -1 <= t <= `kernels.EDGE_END`, (N, 6) [1].
 
-    Coefficients of each piece, highest power first, over the fraction of the piece passed.
+    Coefficients of each piece, highest power first, as a polynomial of the fraction of the piece.
     """
     step = (EDGE_END + 1.0) / _PIECES
     nodes = -1.0 + step * np.arange(_PIECES + 1)

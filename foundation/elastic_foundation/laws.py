@@ -1,8 +1,8 @@
 """Spring laws of the elastic foundation: pressure over indentation.
 
-Every law is a stack of elastic layers (one, or two for two elastic bodies) that a kernel
-evaluates; see `foundation.kernels` for the arrays. With the confined modulus of a thin layer bonded
-to a rigid base, C E = (1 - nu) E / ((1 + nu)(1 - 2 nu)):
+Every law is a stack of elastic layers (one, or two for two elastic bodies) for the kernels; see
+`foundation.kernels.layers` for the arrays. With the confined modulus of a thin layer bonded to a
+rigid base, C E = (1 - nu) E / ((1 + nu)(1 - 2 nu)):
 
 - `LinearLaw`: p = C E d / h (Bei & Fregly 2004, Med Eng Phys 26:777-789);
 - `LogarithmicLaw`: p = -C E ln(1 - d/h) (Blankevoort et al. 1991, J Biomech 24:1019-1031);
@@ -26,14 +26,14 @@ from foundation.errors import InputError
 
 @dataclass(frozen=True, eq=False)
 class LayerArrays:
-    """Layers of a law as the kernels take them, for S springs.
+    """Arrays of a law for the kernels: L layers of S springs.
 
     Parameters
     ----------
     kinds : (L,) int64
         `kernels.POWER` or `kernels.LOGARITHMIC`.
     exponents, offsets : (L,) float64
-        m and 1/f of each layer.
+        m and 1/f of each layer [1].
     coefficients, thicknesses : (L, S) float64
         c [Pa/m^m, or Pa for the logarithmic kind] and h [m] of each spring.
     """
@@ -46,32 +46,45 @@ class LayerArrays:
 
     @property
     def arguments(self) -> tuple[NDArray[np.int64], FloatArray, FloatArray, FloatArray, FloatArray]:
-        """The arrays in the order in which the kernels take them."""
+        """Arrays (L,), (L, S) [1, Pa, m] in the order of the kernels' arguments."""
         return self.kinds, self.exponents, self.offsets, self.coefficients, self.thicknesses
+
+    def merged(self) -> LayerArrays:
+        """Return linear layers in series as one equivalent layer, other layers unchanged.
+
+        The strain of the equivalent layer is the largest strain of the layers.
+        """
+        linear = (self.kinds == kernels.POWER) & (self.exponents == 1.0) & (self.offsets == 0.0)
+        if len(linear) == 1 or not linear.all():
+            return self
+        coefficient = 1.0 / (1.0 / self.coefficients).sum(axis=0, keepdims=True)
+        stiffest = (self.coefficients * self.thicknesses).min(axis=0, keepdims=True)
+        first = self.kinds[:1], self.exponents[:1], self.offsets[:1]
+        return LayerArrays(*first, coefficient, stiffest / coefficient)
 
 
 class SpringLaw(ABC):
-    """Pressure of a spring over its indentation."""
+    """Pressure of a spring as a function of its indentation."""
 
     @abstractmethod
     def layers(self, springs: int) -> LayerArrays:
-        """Return the law's layers for a bed of that many springs.
+        """Return the layers of the law for a bed of that many springs.
 
         Raises
         ------
         InputError
-            If the law has a thickness per spring and their number differs.
+            If the law has a thickness per spring and the numbers differ.
         """
 
     @abstractmethod
     def mapped(self, change: Callable[[FloatArray], FloatArray]) -> SpringLaw:
-        """Return the same law with its thickness array changed, for example carried to springs.
+        """Return the law with another thickness array, for example interpolated to springs.
 
         Parameters
         ----------
         change : callable
-            Takes each layer's thickness array and returns the new one, (N,) -> (S,) [m]. A layer
-            of one thickness for all springs stays as it is, and `change` does not see it.
+            Function from the thickness array of a layer to the new array, (N,) -> (S,) [m]. A layer
+            of one thickness for all springs stays unchanged without a call.
 
         Raises
         ------
@@ -89,8 +102,8 @@ class SpringLaw(ABC):
         indentation : (S,) float64
             Indentation of each spring [m], 0 or less out of contact.
         patch_indentation : float, optional
-            Largest indentation of the patch [m], by default that of `indentation`; must be given
-            if the springs passed do not include the deepest one. Only the modified law uses it.
+            Largest indentation of the patch [m]; by default the largest of `indentation`. Required
+            if the deepest spring is not among the springs. Only the modified law uses this value.
 
         Returns
         -------
@@ -113,20 +126,20 @@ class SpringLaw(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class _Layer(SpringLaw):
-    """One elastic layer.
+class LayerLaw(SpringLaw):
+    """Law of one elastic layer.
 
     Parameters
     ----------
     youngs_modulus : float
         E [Pa], > 0.
     poissons_ratio : float
-        nu [-], -1 < nu < 0.5; the confined modulus is infinite at 0.5.
+        nu [1], -1 < nu < 0.5; the confined modulus is infinite at 0.5.
     thickness : float or (N,) float64
-        h [m], > 0: one for all springs, or one for each spring, tibial triangle or tibial vertex.
-        A contact model carries values per triangle or vertex to its springs by `mapped`; `layers`
-        and `pressure` take one per spring. A femoral layer's thickness goes with the tibial
-        springs too: it is that of the layer which meets the spring.
+        h [m], > 0: one for all springs, or one per spring, tibial triangle or tibial vertex. A
+        contact model interpolates values per triangle or vertex to its springs by `mapped`;
+        `layers` and `pressure` require one per spring. The thickness of a femoral layer belongs to
+        the tibial springs too: the thickness where the femur meets the spring.
 
     Raises
     ------
@@ -152,8 +165,8 @@ class _Layer(SpringLaw):
             )
         if thickness.max() > 0.1:
             raise InputError(
-                f"thickness: expected metres (a layer of the knee is below 0.1 m), found "
-                f"{thickness.max():g}; was it given in millimetres?"
+                f"thickness: expected <= 0.1 m, found {thickness.max():g} m; give metres, not "
+                "millimetres"
             )
         object.__setattr__(
             self, "thickness", frozen(thickness) if thickness.ndim else float(thickness)
@@ -161,12 +174,12 @@ class _Layer(SpringLaw):
 
     @property
     def confined_modulus(self) -> float:
-        """C E = (1 - nu) E / ((1 + nu)(1 - 2 nu)) [Pa]."""
+        """Confined modulus C E = (1 - nu) E / ((1 + nu)(1 - 2 nu)) [Pa]."""
         nu = self.poissons_ratio
         return (1.0 - nu) * self.youngs_modulus / ((1.0 + nu) * (1.0 - 2.0 * nu))
 
     def mapped(self, change: Callable[[FloatArray], FloatArray]) -> Self:
-        """Return the law with its thickness array changed; see `SpringLaw.mapped`."""
+        """Return the law with another thickness array (N,) -> (S,) [m]; see `SpringLaw.mapped`."""
         if isinstance(self.thickness, float):
             return self
         return replace(self, thickness=change(self.thickness))
@@ -192,8 +205,8 @@ class _Layer(SpringLaw):
 
 
 @dataclass(frozen=True, eq=False)
-class LinearLaw(_Layer):
-    """Original law: p = C E d / h."""
+class LinearLaw(LayerLaw):
+    """Linear law: p = C E d / h (Bei & Fregly 2004)."""
 
     def layers(self, springs: int) -> LayerArrays:
         """Return the layer arrays; see `SpringLaw.layers`."""
@@ -202,10 +215,11 @@ class LinearLaw(_Layer):
 
 
 @dataclass(frozen=True, eq=False)
-class LogarithmicLaw(_Layer):
+class LogarithmicLaw(LayerLaw):
     """Layered logarithmic law: p = -C E ln(1 - d/h) (Blankevoort et al. 1991).
 
-    It follows its tangent beyond a strain of 0.99; the contact model flags such results.
+    Beyond a strain of 0.99 the law continues along its tangent; the contact model flags such
+    results.
     """
 
     def layers(self, springs: int) -> LayerArrays:
@@ -215,20 +229,22 @@ class LogarithmicLaw(_Layer):
 
 
 @dataclass(frozen=True, eq=False)
-class ModifiedLaw(_Layer):
+class ModifiedLaw(LayerLaw):
     """Modified law of Perez-Gonzalez et al. (2008): p = C E dc^m / hc.
 
     dc = max(0, d - d0/f), d0 being the largest indentation of the patch, and
     hc = h / dref^(1 - m). The source prints dref twice (Lehtoranta 2011, eq. 46-49), which is
-    dimensionally inconsistent; it stands once here. Exact limits: f = inf, m = 1 is the original
+    dimensionally inconsistent; here dref occurs once. Exact limits: f = inf, m = 1 is the linear
     law; f = 2, m = 1/2 with hc from `hertz` is the Hertz contact of a sphere on a half-space.
 
     Parameters
     ----------
+    youngs_modulus, poissons_ratio, thickness : float or (N,) float64
+        E [Pa], nu [1] and h [m], see `LayerLaw`.
     f : float
-        The patch bears where it is pressed beyond 1/f of its largest indentation, > 1.
+        Springs carry load where the indentation exceeds 1/f of the patch's largest, > 1 [1].
     m : float
-        Exponent, > 0.
+        Exponent, > 0 [1].
     reference_indentation : float
         dref [m], > 0; without influence at m = 1.
     """
@@ -246,7 +262,7 @@ class ModifiedLaw(_Layer):
 
     @classmethod
     def hertz(cls, youngs_modulus: float, poissons_ratio: float, radius: float) -> ModifiedLaw:
-        """Return the law that is Hertz's for a rigid sphere on an elastic half-space.
+        """Return the law equivalent to Hertz contact of a rigid sphere on a half-space.
 
         f = 2, m = 1/2 and hc = pi sqrt(R) C E / (2 sqrt(2) E*), with E* = E / (1 - nu^2): force
         4/3 E* sqrt(R) d0^(3/2), contact area pi R d0, half-ellipsoid pressure
@@ -255,7 +271,7 @@ class ModifiedLaw(_Layer):
         Parameters
         ----------
         youngs_modulus, poissons_ratio : float
-            Of the half-space [Pa, -].
+            E [Pa] and nu [1] of the half-space.
         radius : float
             R of the sphere [m], > 0.
         """
@@ -265,7 +281,7 @@ class ModifiedLaw(_Layer):
         effective = (
             np.pi * np.sqrt(radius) * nominal.confined_modulus / (2.0 * np.sqrt(2.0) * plane)
         )
-        # hc = h / dref^(1/2); the layer has no thickness of its own, so dref carries it.
+        # hc = h / dref^(1/2): with a nominal thickness h, dref determines hc.
         reference = (1e-2 / effective) ** 2
         return cls(
             youngs_modulus, poissons_ratio, 1e-2, f=2.0, m=0.5, reference_indentation=reference
@@ -273,7 +289,7 @@ class ModifiedLaw(_Layer):
 
     @property
     def effective_thickness(self) -> FloatArray:
-        """hc = h / dref^(1 - m) [m^m], scalar array or one per spring."""
+        """Effective thickness hc = h / dref^(1 - m), () or (N,) [SI]."""
         return np.asarray(self.thickness) / self.reference_indentation ** (1.0 - self.m)
 
     def layers(self, springs: int) -> LayerArrays:
@@ -285,9 +301,9 @@ class ModifiedLaw(_Layer):
 
 @dataclass(frozen=True, eq=False)
 class SeriesLaw(SpringLaw):
-    """Two elastic bodies: their springs in series carry one pressure and share the indentation.
+    """Two elastic bodies: springs in series with equal pressure and shared indentation.
 
-    For two original laws K = K1 K2 / (K1 + K2). In general d = d1(p) + d2(p) is solved for p.
+    For two linear laws K = K1 K2 / (K1 + K2). In general d = d1(p) + d2(p) is solved for p.
 
     Parameters
     ----------
@@ -297,7 +313,7 @@ class SeriesLaw(SpringLaw):
     Raises
     ------
     InputError
-        If one of them is itself a series.
+        If a law is not a law of one layer.
     """
 
     first: SpringLaw
@@ -305,13 +321,13 @@ class SeriesLaw(SpringLaw):
 
     def __post_init__(self) -> None:
         for name in ("first", "second"):
-            if not isinstance(getattr(self, name), _Layer):
+            if not isinstance(getattr(self, name), LayerLaw):
                 raise InputError(
                     f"{name}: expected a law of one layer, found {getattr(self, name)!r}"
                 )
 
     def mapped(self, change: Callable[[FloatArray], FloatArray]) -> SeriesLaw:
-        """Return the law with both layers' thickness arrays changed; see `SpringLaw.mapped`."""
+        """Return the law with other thickness arrays (N,) -> (S,) [m]; see `SpringLaw.mapped`."""
         return SeriesLaw(self.first.mapped(change), self.second.mapped(change))
 
     def layers(self, springs: int) -> LayerArrays:

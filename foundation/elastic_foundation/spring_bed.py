@@ -1,11 +1,11 @@
-"""The bed of springs on the tibial surface, as the contact kernels take it.
+"""Bed of springs on the tibial surface for the contact kernels.
 
-On flat facets every triangle is an *element* of one node, its centroid: one spring each, the
-customary bed. On a curved surface an element has six nodes, its corners and middles, which
-neighbours share. Indentation is measured at the nodes, along their normals, and is a quadratic
-field over each element; pressure acts at quadrature points. An element that bears all over takes
-the six-point rule of degree 4 (Dunavant 1985, Int J Numer Methods Eng 21:1129-1148); one that the
-edge of the contact patch cuts takes that rule on each of its four quarters.
+On flat facets every triangle is an *element* with one node, its centroid: one spring per triangle,
+the customary bed. On a curved surface an element has six nodes, its corners and middles, shared by
+neighbours. Indentation is evaluated at the nodes, along their normals, and is a quadratic field
+over each element; pressure acts at quadrature points. An element wholly in contact uses the
+six-point rule of degree 4 (Dunavant 1985, Int J Numer Methods Eng 21:1129-1148); an element cut by
+the edge of the contact patch uses that rule on each of its four quarters.
 """
 
 from __future__ import annotations
@@ -16,14 +16,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foundation import kernels
-from foundation.checks import FloatArray
+from foundation.checks import FloatArray, IntArray
+from foundation.elastic_foundation.edge_smoothing import edge_table
+from foundation.elastic_foundation.laws import SpringLaw
+from foundation.errors import InputError
 from foundation.surfaces.smooth_surface import NODES, SmoothSurface, shape_functions
 from foundation.surfaces.tree import build_tree
-from foundation.surfaces.triangle_mesh import IntArray, TriangleMesh
+from foundation.surfaces.triangle_mesh import TriangleMesh
 
-#: Parts of an element's edge, in each direction, of the rule for elements that are cut.
+#: Subdivisions of an element's edge in the rule for cut elements.
 _CUT_PARTS = 2
-#: Reach of the smoothing at the edge of the patch, in radii of the disc of a point's area.
+#: Reach of the smoothing at the edge of the patch, in radii of a disc of the area of a point.
 _EDGE_WIDTH = 1.8
 
 
@@ -34,11 +37,11 @@ class SpringBed:
     Parameters
     ----------
     arrays : kernels.Bed
-        What the kernels take; elements by compartment (medial first) and neighbourhood.
+        Arrays for the kernels; elements ordered by compartment (medial first) and neighbourhood.
     triangle : (F,) int64
-        The tibial triangle of each element.
+        Tibial triangle of each element.
     medial : int
-        Number of medial elements, which come first.
+        Number of medial elements.
     """
 
     arrays: kernels.Bed
@@ -73,7 +76,7 @@ def curved_bed(tibia: TriangleMesh, surface: SmoothSurface, labels: NDArray[np.i
     tibia : TriangleMesh
         Tibial surface [m].
     surface : SmoothSurface
-        Its patches.
+        Patches of the mesh.
     labels : (F,) int8
         Compartment of each triangle, 0 medial, 1 lateral.
     """
@@ -100,7 +103,10 @@ def curved_bed(tibia: TriangleMesh, surface: SmoothSurface, labels: NDArray[np.i
 
 
 def degree_four_rule() -> tuple[FloatArray, FloatArray]:
-    """Return points (6, 2) in (u, v) and weights (6,), of sum 1/2, exact to degree 4 (Dunavant)."""
+    """Return points (6, 2) in (u, v) and weights (6,) of sum 1/2 [1], exact to degree 4.
+
+    Dunavant (1985), rule of six points.
+    """
     points, weights = [], []
     for a, w in (
         (0.445948490915964886318, 0.223381589678011465812),
@@ -112,7 +118,7 @@ def degree_four_rule() -> tuple[FloatArray, FloatArray]:
 
 
 def composite_rule(parts: int) -> tuple[FloatArray, FloatArray]:
-    """Return the degree-4 rule on each of `parts`² equal parts of a triangle."""
+    """Return points (Q, 2) and weights (Q,) [1] of the degree-4 rule on `parts`² equal parts."""
     base, weight = degree_four_rule()
     points = []
     for i in range(parts):
@@ -123,11 +129,51 @@ def composite_rule(parts: int) -> tuple[FloatArray, FloatArray]:
     return np.concatenate(points), np.tile(weight / parts**2, parts**2)
 
 
+def law_on_bed(law: SpringLaw, tibia: TriangleMesh, bed: SpringBed) -> kernels.Law:
+    """Return the law of each element; values per vertex enter by their mean over the triangle.
+
+    Parameters
+    ----------
+    law : SpringLaw
+        Spring law with one thickness, or one per tibial triangle or vertex.
+    tibia : TriangleMesh
+        Tibial surface.
+    bed : SpringBed
+        Bed on this surface.
+
+    Raises
+    ------
+    InputError
+        If the number of thicknesses does not agree with the mesh.
+    """
+    triangles, vertices = len(tibia.faces), len(tibia.vertices)
+
+    def on_elements(values: FloatArray) -> FloatArray:
+        if len(values) == triangles:
+            return values[bed.triangle]
+        if len(values) == vertices:
+            return values[tibia.faces].mean(axis=1)[bed.triangle]
+        raise InputError(
+            f"thickness: expected one per tibial triangle ({triangles}) or vertex ({vertices}), "
+            f"found {len(values)}"
+        )
+
+    layers = law.mapped(on_elements).layers(triangles).merged()
+    # Pressed lightly, layers in series share the indentation as if only the layers of the largest
+    # exponent m were present: d = sum of (p / c)^(1/m).
+    m = float(layers.exponents.max())
+    linear = layers.kinds == kernels.LOGARITHMIC
+    stiffness = layers.coefficients / layers.thicknesses
+    initial = np.where(linear[:, None], stiffness, layers.coefficients)
+    lead = (initial[layers.exponents == m] ** (-1.0 / m)).sum(axis=0) ** -m
+    return kernels.Law(*layers.arguments, lead, m, edge_table(m))
+
+
 def _area_vectors(positions: FloatArray, slope_u: FloatArray, slope_v: FloatArray) -> FloatArray:
     """Return dx/du x dx/dv of six-node patches (F, 6, 3) at Q points, (F, Q, 3) [m²].
 
-    By the slopes of the shape functions there, (Q, 6). It is quadratic over a patch, so that the
-    nodes' values give it everywhere; what a pressure along it contributes to the wrench nearly so.
+    From the slopes of the shape functions at the points, (Q, 6). The area vector is quadratic over
+    a patch, so that its values at the nodes determine the field.
     """
     tangent_u = np.einsum("qn,fni->fqi", slope_u, positions)
     tangent_v = np.einsum("qn,fni->fqi", slope_v, positions)
@@ -135,9 +181,9 @@ def _area_vectors(positions: FloatArray, slope_u: FloatArray, slope_v: FloatArra
 
 
 def _ordered(positions: FloatArray, labels: NDArray[np.int8]) -> tuple[IntArray, list[IntArray]]:
-    """Return the triangles by compartment and neighbourhood, and the sizes of the small groups.
+    """Return the triangles ordered by compartment and neighbourhood, and the group sizes.
 
-    One array of sizes for each compartment; no group is larger than `kernels.LANES`.
+    One array of sizes per compartment; a group has at most `kernels.LANES` triangles.
     """
     order, sizes = [], []
     for compartment in range(2):
@@ -152,13 +198,13 @@ def _ordered(positions: FloatArray, labels: NDArray[np.int8]) -> tuple[IntArray,
 def _shared(
     positions: FloatArray, normals: FloatArray, labels: NDArray[np.int8]
 ) -> tuple[IntArray, FloatArray, FloatArray]:
-    """Return elements (F, 6) over nodes, and the nodes' positions and normals (N, 3).
+    """Return elements (F, 6) over nodes, and positions and normals (N, 3) of the nodes.
 
-    Nodes of the same position, normal and compartment are one; on a crease they differ in the
-    normal. They are numbered as the elements come upon them.
+    Nodes of the same position, normal and compartment are merged; nodes on a crease differ in the
+    normal. Nodes are numbered in the order of their first element.
     """
     compartment = np.repeat(labels, 6).astype(np.float64)[:, None]
-    # Neighbours compute shared middles to the same bits; normals may differ in the last ones.
+    # Neighbours compute shared middles to the same bits; normals may differ in the last bits.
     rounded = np.round(normals.reshape(-1, 3), 9) + 0.0
     rows = np.concatenate([positions.reshape(-1, 3), rounded, compartment], axis=1)
     _, first, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
@@ -217,7 +263,7 @@ def _assembled(
 
 
 def _slope_metric(corners: FloatArray) -> FloatArray:
-    """Return G (F, 3, 3) [1/m²]: d·G d is the squared slope of values d at a triangle's corners."""
+    """Return G (F, 3, 3) [1/m²]: d·G d is the squared slope of corner values d of a triangle."""
     edge_1, edge_2 = corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
     edges = np.stack([edge_1, edge_2], axis=1)
     gram = np.linalg.inv(edges @ edges.transpose(0, 2, 1))
@@ -232,10 +278,9 @@ def _discs(
     first: IntArray,
     count: IntArray,
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Return a disc around the nodes of each group of elements.
+    """Return the disc around the nodes of each group of elements.
 
-    Its middle (G, 3), the radius of the ball that holds it, half its thickness (G,) [m] and its
-    normal (G, 3).
+    Centre (G, 3) [m], radius of the enclosing ball and half thickness (G,) [m], normal (G, 3) [1].
     """
     centre, direction = np.empty((len(first), 3)), np.empty((len(first), 3))
     radius, thickness = np.empty(len(first)), np.empty(len(first))
@@ -254,7 +299,7 @@ def _discs(
 
 
 def _sag(nodes: FloatArray) -> FloatArray:
-    """Return how far the middles of six-node elements (F, 6, 3) lie off their edges, (F,) [m]."""
+    """Return the largest distance of a middle of elements (F, 6, 3) from its chord, (F,) [m]."""
     corners = nodes[:, :3]
     chords = 0.5 * (corners + np.roll(corners, -1, axis=1))
     return np.linalg.norm(nodes[:, 3:] - chords, axis=2).max(axis=1)
@@ -263,7 +308,7 @@ def _sag(nodes: FloatArray) -> FloatArray:
 def _group_corners(corners: FloatArray, first: IntArray, count: IntArray) -> FloatArray:
     """Return the corners (F, C, 3) of each group's elements side by side, (G, C, 3, LANES).
 
-    The places that a group leaves free repeat its last element.
+    Free places of a group repeat its last element.
     """
     place = np.minimum(np.arange(kernels.LANES), count[:, None] - 1)
     return np.ascontiguousarray(np.moveaxis(corners[first[:, None] + place], 1, 3))

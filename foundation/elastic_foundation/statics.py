@@ -1,7 +1,7 @@
-"""Static analysis of one compartment: the height at which it carries a given axial load.
+"""Static analysis of one compartment: the height at which the compartment carries an axial load.
 
-Lin et al. (2010, Med Eng Phys 32:584-594) give the load in a stiff direction and let the original
-model find the position, instead of the reverse: almost every sample is then a contact.
+Lin et al. (2010, Med Eng Phys 32:584-594) prescribe the load in a stiff direction and solve the
+original model for the position, instead of the reverse: almost every sample is then in contact.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from scipy.optimize import brentq
 from foundation.checks import FloatArray, check_number
 from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.kernels import STRAIN_LIMIT
+from foundation.loads import AXIAL_FORCE
 from foundation.pose import Pose
 
 
 class StaticsError(RuntimeError):
-    """No height carries the load; the message says why."""
+    """No height carries the load; the message gives the reason."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,11 +30,12 @@ class StaticPose:
     Parameters
     ----------
     pose : Pose
-        The pose, its height found.
+        Pose with the height of the solution.
     loads : (12,) float64
-        Loads of the compartment in the order of `foundation.loads.LOAD_COLUMNS`.
+        Loads of the compartment in the order of `foundation.loads.LOAD_COLUMNS`
+        [N, N m, m², Pa, m].
     evaluations : int
-        Evaluations of the original model.
+        Number of evaluations of the original model.
     """
 
     pose: Pose
@@ -50,22 +52,27 @@ def pose_at_load(
     search: float = 10e-3,
     step: float = 1e-3,
 ) -> StaticPose:
-    """Find the height at which one compartment carries an axial load, all else held.
+    """Find the height at which one compartment carries an axial load at fixed other coordinates.
 
     Parameters
     ----------
     model : ElasticFoundation
-        The original model.
+        Original model.
     pose : Pose
-        The five coordinates that are held, and the height where the search starts.
+        Five fixed coordinates, and the height where the search starts.
     compartment : {"medial", "lateral"}
-        Which one carries the load.
+        Compartment that carries the load.
     load : float
         Axial force of that compartment on the femur [N], > 0.
     search : float
-        How far above and below the start contact is looked for [m].
+        Range of the search for contact above and below the start [m].
     step : float
-        Step of that search; the search for the load takes a tenth of it [m].
+        Step of the search for contact [m]; the search for the load uses a tenth of this step.
+
+    Returns
+    -------
+    StaticPose
+        Pose, loads and number of evaluations.
 
     Raises
     ------
@@ -87,17 +94,18 @@ def pose_at_load(
         return known[height]
 
     def missing(height: float) -> float:
-        # The root of the load is nearly linear in the height, so few steps are needed.
-        return float(np.sqrt(max(at(height)[0][1], 0.0)) - target)
+        # The root of the load is nearly linear in the height, hence few steps.
+        return float(np.sqrt(max(at(height)[0][AXIAL_FORCE], 0.0)) - target)
 
     touch = _touch(at, pose.superior, search, step)
     high = low = touch
     while missing(low) < 0.0:
         strain = at(low)[1][1]
         if strain > STRAIN_LIMIT or touch - low > search:
+            carried, moved = at(low)[0][AXIAL_FORCE], 1e3 * (touch - low)
             raise StaticsError(
-                f"load not reached: {at(low)[0][1]:.4g} N of {load:.4g} N at an indentation of "
-                f"{1e3 * (touch - low):.2f} mm (strain {strain:.2f})"
+                f"load not reached: {carried:.4g} N of {load:.4g} N at an indentation of "
+                f"{moved:.2f} mm (strain {strain:.2f})"
             )
         high, low = low, low - 0.1 * step
     root = low if high == low else brentq(missing, low, high, xtol=1e-13, rtol=1e-14, maxiter=60)
@@ -111,14 +119,14 @@ def pose_at_load(
 def _touch(
     at: Callable[[float], tuple[FloatArray, FloatArray]], start: float, search: float, step: float
 ) -> float:
-    """Return a height just above first contact, from `start` down to contact and up out of it."""
+    """Return a height just above first contact: from `start` down to contact, then up."""
     height = start
     while at(height)[1][0] == 0.0:
         height -= step
         if start - height > search:
             raise StaticsError(f"no contact within {1e3 * search:.0f} mm below the start")
     while (depth := at(height)[1][0]) > 0.0:
-        # Up by the indentation leaves contact but for the tilt of the normal.
+        # A move up by the indentation ends the contact, except for the tilt of the normal.
         height += max(1.05 * depth, 1e-6)
         if height - start > search:
             raise StaticsError(f"still in contact {1e3 * search:.0f} mm above the start")

@@ -1,13 +1,13 @@
-"""Built-in condylar total knee replacement, its surfaces known in closed form.
+"""Built-in condylar total knee replacement with surfaces in closed form.
 
 Two femoral condyles, each a J-curve of tangent arcs swept by a circle
 (`foundation.implant.condyle`), on two dished polyethylene plateaus (`foundation.implant.dish`)
-with a flat underside. It stands in where no scanned implant is at hand, and as the exact reference
-of what triangles approximate.
+with a flat underside. The implant serves where no scanned implant is available, and as the exact
+reference of triangulated surfaces.
 
 Frames (right knee, x anterior, y superior, z lateral). Femoral: origin on the flexion axis, the
 centre of the posterior arcs, midway between the condyles. Tibial: origin in the middle of the
-underside, which is the plane y = 0. The medial side has z < 0.
+underside, the plane y = 0. The medial side has z < 0.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ _SIDES = {"medial": -1.0, "lateral": 1.0}
 
 @dataclass(frozen=True)
 class CondylarImplant:
-    """A condylar total knee replacement for a right knee.
+    """Condylar total knee replacement of a right knee.
 
     Parameters
     ----------
     medial, lateral : Condyle
         Femoral condyles.
     medial_dish, lateral_dish : Dish
-        Plateaus of the insert, every radius larger than those of the condyle on it.
+        Plateaus of the insert, with larger radii than the condyles.
     spacing : float
-        Distance between the middles of the condyles, and of the plateaus [m].
+        Distance between the middle planes of the condyles, and of the plateaus [m].
     minimum_thickness : float
         Polyethylene under the lowest point of each plateau [m].
 
@@ -78,7 +78,7 @@ class CondylarImplant:
 
     @classmethod
     def single_radius(cls, radius: float = 25e-3, **changes: object) -> CondylarImplant:
-        """Return an implant of one sagittal radius: condyles without curvature jumps.
+        """Return an implant with one sagittal radius: condyles without curvature jumps.
 
         Parameters
         ----------
@@ -98,7 +98,7 @@ class CondylarImplant:
         Parameters
         ----------
         condyle : {"medial", "lateral"}
-            Which condyle.
+            Condyle.
         u : (N,) float64
             Sagittal angle of the normal [rad], 0 distal, positive anterior.
         v : (N,) float64
@@ -107,7 +107,7 @@ class CondylarImplant:
         Returns
         -------
         points, normals : (N, 3) float64
-            Positions [m] and unit normals.
+            Positions [m] and unit normals [1], femoral frame.
         """
         sign, shape = self._sign(condyle), self._side(condyle)[0]
         points, normals = shape.surface(*_angles(u, v))
@@ -116,13 +116,16 @@ class CondylarImplant:
     def insert_surface(
         self, compartment: str, u: ArrayLike, v: ArrayLike
     ) -> tuple[FloatArray, FloatArray]:
-        """Return points and upward normals of a plateau, tibial frame; as `femur_surface`."""
+        """Return points (N, 3) [m] and upward normals (N, 3) [1] of a plateau, tibial frame.
+
+        Parameters are those of `femur_surface`.
+        """
         sign, dish = self._sign(compartment), self._side(compartment)[1]
         points, normals = dish.surface(*_angles(u, v), self.minimum_thickness)
         return self._placed(points, sign), normals * (1.0, 1.0, sign)
 
     def insert_height(self, x: ArrayLike, z: ArrayLike) -> FloatArray:
-        """Return the height of the insert's surface, tibial frame.
+        """Return the height of the surface of the insert, tibial frame.
 
         Parameters
         ----------
@@ -137,7 +140,7 @@ class CondylarImplant:
         Raises
         ------
         InputError
-            If a position lies off the plateaus.
+            If a position is off the plateaus.
         """
         forward, sideways = check_array("x", x, (None,)), check_array("z", z, (None,))
         height = np.empty(len(forward))
@@ -149,13 +152,12 @@ class CondylarImplant:
         return height
 
     def thickness(self, points: ArrayLike, normals: ArrayLike) -> FloatArray:
-        """Return the polyethylene under points of the insert, along minus their normals.
+        """Return the polyethylene thickness under points of the insert, along minus the normals.
 
         Parameters
         ----------
         points, normals : (N, 3) float64
-            Positions on the insert [m] and upward unit normals, tibial frame (for springs: the
-            centroids and normals of the tessellated insert).
+            Positions on the insert [m] and upward unit normals [1], tibial frame.
 
         Returns
         -------
@@ -165,7 +167,7 @@ class CondylarImplant:
         Raises
         ------
         InputError
-            If a point lies below the underside or a normal does not point up.
+            If a point is below the underside or a normal does not point up.
         """
         at, up = (
             check_array("points", points, (None, 3)),
@@ -173,16 +175,16 @@ class CondylarImplant:
         )
         if (at[:, 1] <= 0.0).any() or (up[:, 1] <= 0.0).any():
             raise InputError(
-                "thickness: expected points above the underside (y > 0) with normals that point "
-                f"up, found y down to {at[:, 1].min():g} m, normal y down to {up[:, 1].min():g}"
+                "thickness: expected points above the underside (y > 0) and upward normals, found "
+                f"y down to {at[:, 1].min():g} m, normal y down to {up[:, 1].min():g}"
             )
         return at[:, 1] / up[:, 1]
 
     def femur_distance(self, points: ArrayLike) -> FloatArray:
         """Return the exact signed distance to the nearer condyle, negative inside.
 
-        The condyles are taken without their edges: the surface goes on around the coronal circle
-        and around the ends of the J-curve (`Condyle.locate`).
+        The condyles continue beyond their edges around the coronal circle and around the ends of
+        the J-curve (`Condyle.locate`).
 
         Parameters
         ----------
@@ -206,28 +208,27 @@ class CondylarImplant:
         Parameters
         ----------
         points, directions : (N, 3) float64
-            Spring positions [m] and unit directions in which the femur is left (minus the tibial
-            normals), tibial frame.
+            Spring positions [m] and unit directions out of the femur (minus the tibial normals)
+            [1], tibial frame.
         pose : Pose
             Pose of the femur.
         reach : float
-            Largest indentation looked for [m]; less than the coronal radii.
+            Largest indentation of the search [m]; less than the coronal radii.
 
         Returns
         -------
         (N,) float64
-            Distance along the direction at which the line leaves a condyle [m], 0 where the point
-            is outside both.
+            Distance along the direction to the exit from a condyle [m], 0 outside both condyles.
 
         Raises
         ------
         InputError
-            If the arguments do not fit, or a line is tangent to a condyle.
+            If the shapes differ, or a line is tangent to a condyle.
         """
         at = check_array("points", points, (None, 3))
         along = check_array("directions", directions, at.shape)
         check_number("reach", reach, above=0.0, unit="m")
-        # Row vectors: v @ R turns tibial components into femoral ones.
+        # Row vectors: v @ R transforms tibial to femoral components.
         at = (at - pose.translation) @ pose.rotation_matrix
         along = along @ pose.rotation_matrix
         depths = [
@@ -247,16 +248,16 @@ class CondylarImplant:
         Returns
         -------
         femur, insert : TriangleMesh
-            In the femoral and the tibial frame; medial triangles first. Vertices lie on the exact
-            surfaces and carry their normals; the sides of a symmetric implant are mirror images to
-            the last bit.
+            Meshes in the femoral and the tibial frame [m]; medial triangles first. Vertices are on
+            the exact surfaces and have their normals; the sides of a symmetric implant are mirror
+            images to the last bit.
         labels : (F,) int8
             Compartment of each triangle of the insert, 0 medial, 1 lateral.
 
         Raises
         ------
         InputError
-            If `edge_length` is not positive or coarser than the condyles.
+            If `edge_length` is not positive or exceeds the smallest half-width.
         """
         smallest = min(min(c.half_width, d.half_width) for c, d in map(self._side, COMPARTMENTS))
         check_number("edge_length", edge_length, above=0.0, at_most=smallest, unit="m")
@@ -271,21 +272,20 @@ class CondylarImplant:
         return joined_patches("femur", femur), joined_patches("insert", insert), labels
 
     def home_pose(self, flexion: float = 0.0) -> Pose:
-        """Return the pose in which the femur just touches the insert at a flexion angle.
+        """Return the pose of first contact at a flexion angle, without other rotations.
 
-        No rotation but flexion; the lowest points of the condyles stand over the bottoms of the
-        dishes (in the mean, if the sides differ), at the height of first touch. A symmetric
-        implant touches at both bottoms.
+        The lowest points of the condyles are above the bottoms of the dishes (on average, if the
+        sides differ). A symmetric implant touches at both bottoms.
 
         Parameters
         ----------
         flexion : float
-            Flexion [rad], between the ends of the condyles.
+            Flexion [rad], within the ends of the condyles.
 
         Raises
         ------
         InputError
-            If the condyles do not reach that flexion.
+            If the flexion is beyond the ends of the condyles.
         """
         for condyle in (self.medial, self.lateral):
             check_number(
@@ -308,7 +308,7 @@ class CondylarImplant:
         return _SIDES[check_in("compartment", side, COMPARTMENTS)]
 
     def _placed(self, points: FloatArray, sign: float) -> FloatArray:
-        """Move points (x, y, across) of one side to their place in the knee."""
+        """Return points (x, y, across) of one side in the frame of the knee."""
         return (points + np.array([0.0, 0.0, 0.5 * self.spacing])) * (1.0, 1.0, sign)
 
     def _local(self, points: FloatArray, sign: float) -> FloatArray:

@@ -1,11 +1,10 @@
-"""One femoral condyle of the built-in implant: a J-curve swept by a circle, known exactly.
+"""A femoral condyle of the built-in implant: a J-curve swept by a circle, in closed form.
 
-In the sagittal plane the condyle is a chain of tangent arcs (posterior, distal, anterior), each
-with its own radius; across, it is a circle of the coronal radius, so that every arc makes a patch
-of a torus. The normal is continuous over the transitions, the curvature jumps, as on real
-implants. All points inside lie nearer than the coronal radius to the *spine*, the J-curve moved
-inwards by that radius; the signed distance is therefore the distance to a chain of arcs less the
-coronal radius.
+In the sagittal plane the condyle is a chain of tangent arcs (posterior, distal, anterior) of
+different radii; in the coronal direction a circle of the coronal radius, so that every arc is a
+patch of a torus. The normal is continuous over the transitions, the curvature jumps, as on real
+implants. The signed distance is the distance to the *spine*, the J-curve offset inwards by the
+coronal radius, minus the coronal radius.
 
 Frame: x anterior, y superior, origin on the axis of the posterior arc; `across` is the distance
 from the condyle's own sagittal plane.
@@ -23,22 +22,22 @@ from foundation.errors import InputError
 
 _NEWTON_STEPS = 60
 _NEWTON_TOLERANCE = 1e-14  # m, below the rounding of any coordinate of a knee
-_TANGENT = 0.02  # a ray within about one degree of the surface
+_TANGENT = 0.02  # slope of a ray within about one degree of the surface
 
 
 @dataclass(frozen=True)
 class Condyle:
     """Shape of one femoral condyle.
 
-    Sagittal angles are those of the outward normal, zero for the distal direction (-y), positive
-    anteriorly; at f degrees of flexion the lowest point has the angle -f.
+    A sagittal angle is the angle of the outward normal, zero for the distal direction (-y),
+    positive anteriorly; at a flexion f the lowest point has the angle -f.
 
     Parameters
     ----------
     posterior_radius, distal_radius, anterior_radius : float
-        Sagittal radii of the arcs at the middle of the condyle [m].
+        Sagittal radii of the arcs in the middle plane of the condyle [m].
     coronal_radius : float
-        Radius across [m], at most the smallest sagittal one.
+        Coronal radius [m], at most the smallest sagittal radius.
     half_width : float
         Half of the condyle's width [m], less than the coronal radius.
     posterior_end, posterior_to_distal, distal_to_anterior, anterior_end : float
@@ -48,7 +47,7 @@ class Condyle:
     ------
     InputError
         If a radius or width is not positive, the condyle is wider than its coronal circle, the
-        coronal radius exceeds a sagittal one, or the angles do not increase.
+        coronal radius exceeds a sagittal radius, or the angles do not increase.
     """
 
     posterior_radius: float = 22e-3
@@ -71,7 +70,7 @@ class Condyle:
             raise InputError(
                 f"condyle coronal_radius: expected at most the smallest sagittal radius, "
                 f"{self.radii.min():g} m, found {self.coronal_radius:g} m; "
-                "the swept surface would cut itself"
+                "the swept surface would intersect itself"
             )
         if not np.isfinite(self.limits).all() or np.diff(self.limits).min() <= 0.0:
             raise InputError(
@@ -91,15 +90,9 @@ class Condyle:
 
     @property
     def limits(self) -> FloatArray:
-        """Sagittal angles at which the arcs begin and end, (4,) [rad]."""
-        return np.array(
-            [
-                self.posterior_end,
-                self.posterior_to_distal,
-                self.distal_to_anterior,
-                self.anterior_end,
-            ]
-        )
+        """Sagittal angles of the ends of the arcs, (4,) [rad]."""
+        transitions = self.posterior_to_distal, self.distal_to_anterior
+        return np.array([self.posterior_end, *transitions, self.anterior_end])
 
     @property
     def half_angle(self) -> float:
@@ -119,16 +112,21 @@ class Condyle:
         return centres
 
     def arc_of(self, angle: FloatArray) -> np.ndarray:
-        """Return the arc (0 posterior, 1 distal, 2 anterior) at sagittal angles, (N,) int64."""
+        """Return the arc (N,) at angles (N,) [rad]: 0 posterior, 1 distal, 2 anterior."""
         return np.searchsorted(self.limits[1:3], angle, side="right")
 
     def surface(self, u: FloatArray, v: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return points and outward normals at sagittal angle u and coronal angle v [rad].
+        """Return points and outward normals at sagittal angle u and coronal angle v.
+
+        Parameters
+        ----------
+        u, v : (N,) float64
+            Angles [rad].
 
         Returns
         -------
         points, normals : (N, 3) float64
-            (x, y, across) [m].
+            Positions (x, y, across) [m] and unit normals [1].
         """
         arc = self.arc_of(u)
         in_plane = sagittal_normal(u)
@@ -139,7 +137,7 @@ class Condyle:
         return points, normals
 
     def locate(self, points: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Return where points lie with respect to the condyle.
+        """Return signed distance and nearest surface point of points.
 
         Parameters
         ----------
@@ -150,9 +148,9 @@ class Condyle:
         -------
         distance : (N,) float64
             Signed distance to the swept surface [m], negative inside; beyond the edges of the
-            condyle the surface goes on around the coronal circle and around the ends.
+            condyle the surface continues around the coronal circle and around the ends.
         gradient : (N, 3) float64
-            Its gradient, the outward normal; zero on the spine itself, where there is none.
+            Gradient of the distance, the outward normal [1]; zero on the spine.
         u, v : (N,) float64
             Sagittal and coronal angle of the nearest surface point [rad].
         """
@@ -176,18 +174,18 @@ class Condyle:
     def _foot_on_arc(
         self, arc: int, centre: FloatArray, points: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """Return the nearest spine points of one arc, (N, 2) [m], and their angles, (N,) [rad]."""
+        """Return the nearest points (N, 2) [m] of the spine's arc and their angles (N,) [rad]."""
         first, last = self.limits[arc], self.limits[arc + 1]
         middle = 0.5 * (first + last)
         away = points - centre
         angle = np.arctan2(away[:, 0], -away[:, 1])
-        # Turned to within half a turn of the arc's middle, so that clipping finds the nearer end.
+        # Within half a turn of the arc's middle, so that clipping finds the nearer end.
         angle = middle + np.remainder(angle - middle + np.pi, 2.0 * np.pi) - np.pi
         angle = np.clip(angle, first, last)
         return centre + (self.radii[arc] - self.coronal_radius) * sagittal_normal(angle), angle
 
     def depth(self, points: FloatArray, directions: FloatArray, reach: float) -> FloatArray:
-        """Return how far points lie inside the condyle along rays that leave it.
+        """Return the depth of points inside the condyle along rays.
 
         Newton's method on the signed distance along each ray, from the point outwards.
 
@@ -196,18 +194,18 @@ class Condyle:
         points, directions : (N, 3) float64
             Points [m] and unit directions, (x, y, across).
         reach : float
-            Largest depth looked for [m].
+            Largest depth of the search [m].
 
         Returns
         -------
         (N,) float64
-            Distance along the direction at which the ray leaves through the condyle's own surface
-            [m]; 0 where the point is outside, or the ray leaves beyond the edges or the reach.
+            Distance along the direction to the exit through the condyle's own surface [m]; 0 if the
+            point is outside, or the exit is beyond the edges or the reach.
 
         Raises
         ------
         InputError
-            If a ray is so nearly tangent that no exit is found.
+            If a ray is nearly tangent and no exit is found.
         """
         travelled = np.zeros(len(points))
         inside = np.flatnonzero(self.locate(points)[0] < 0.0)
@@ -219,15 +217,15 @@ class Condyle:
             distance, gradient, _, _ = self.locate(at)
             slope = (gradient * directions[active]).sum(axis=1)
             # Inside, |distance| is the longest step that cannot pass the surface; Newton's step
-            # is taken where the ray already runs outwards.
+            # applies where the ray already runs outwards.
             newton = -distance / np.maximum(slope, _TANGENT)
             step = np.where(slope > _TANGENT, np.minimum(newton, reach), -distance)
             travelled[active] += step
             active = active[np.abs(step) > _NEWTON_TOLERANCE]
         if len(active):
             raise InputError(
-                f"condyle: {len(active)} rays are tangent to the condyle, the first starts at "
-                f"{points[active[0]].tolist()} m; expected rays that leave it"
+                f"condyle: expected rays that leave the condyle, found {len(active)} tangent rays, "
+                f"the first from {points[active[0]].tolist()} m"
             )
         return self._within(points, directions, travelled, inside, reach)
 
@@ -239,7 +237,7 @@ class Condyle:
         inside: np.ndarray,
         reach: float,
     ) -> FloatArray:
-        """Keep the depths of rays that leave through the condyle's own surface."""
+        """Return the depths of rays that leave through the condyle's own surface, else 0."""
         depth = np.zeros(len(points))
         at = points[inside] + travelled[inside, None] * directions[inside]
         _, _, u, v = self.locate(at)
@@ -250,5 +248,5 @@ class Condyle:
 
 
 def sagittal_normal(angle: FloatArray | float) -> FloatArray:
-    """Return the unit vector (x, y) at a sagittal angle, 0 being distal, (..., 2)."""
+    """Return the unit vector (x, y), (..., 2) [1], at a sagittal angle [rad], 0 for distal."""
     return np.stack([np.sin(angle), -np.cos(angle)], axis=-1)

@@ -1,4 +1,4 @@
-"""How a condyle of the built-in implant sits in its dish."""
+"""Conformity and first contact of the condyles and dishes of the built-in implant."""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ from foundation.pose import rotation_matrix
 
 
 def check_conformity(side: str, condyle: Condyle, dish: Dish) -> None:
-    """Check that every radius of a condyle is smaller than that of its dish.
+    """Check that the radii of a condyle are smaller than the radii of its dish.
 
     Parameters
     ----------
     side : {"medial", "lateral"}
-        For the message.
-    condyle, dish : Condyle, Dish
-        The pair.
+        Side, for the message.
+    condyle : Condyle
+        Femoral condyle.
+    dish : Dish
+        Plateau below the condyle.
 
     Raises
     ------
@@ -38,19 +40,19 @@ def check_conformity(side: str, condyle: Condyle, dish: Dish) -> None:
             raise InputError(
                 f"implant {side} {plane} conformity: expected below 1, found {femoral / tibial:g} "
                 f"(femoral radius {femoral:g} m, dish radius {tibial:g} m); the condyle would rest "
-                "on the rim: enlarge the dish radius or reduce the femoral one"
+                "on the rim: increase the dish radius or reduce the femoral radius"
             )
 
 
 def first_touch(
     pairs: Sequence[tuple[Condyle, Dish]], bottom: float, flexion: float
 ) -> tuple[float, float]:
-    """Return x and y of the femoral origin at first touch, without any rotation but flexion.
+    """Return x and y of the femoral origin at first contact with flexion as the only rotation.
 
     Parameters
     ----------
     pairs : sequence of (Condyle, Dish)
-        Both sides.
+        Condyle and dish of both sides.
     bottom : float
         Height of the bottoms of the dishes [m].
     flexion : float
@@ -59,14 +61,14 @@ def first_touch(
     Returns
     -------
     anterior : float
-        Where the lowest points stand over the bottoms of the dishes, in the mean of the sides [m].
+        x with the lowest points above the bottoms of the dishes, mean of the sides [m].
     superior : float
         Height at which the first side touches [m].
     """
     turn = rotation_matrix(flexion, 0.0, 0.0)[:2, :2]
     offsets = []
     for condyle, dish in pairs:
-        # The lowest point is straight below the centre of the arc whose normal now points down.
+        # The lowest point is below the centre of the arc with a downward normal.
         centre = turn @ condyle.centres[int(condyle.arc_of(np.array(-flexion)))]
         offsets.append(dish.bottom_anterior - centre[0])
     anterior = float(np.mean(offsets))
@@ -78,8 +80,8 @@ def _touch_height(
 ) -> float:
     """Return the height of the femoral origin at which a condyle first touches its dish.
 
-    First touch lies in the sagittal middle plane, where the farthest point of the turned J-curve
-    from the centre of the dish comes to lie on the circle of the dish.
+    The first contact is in the middle plane: the point of the rotated J-curve farthest from the
+    centre of the dish is on the circle of the dish.
     """
     ends = condyle.surface(condyle.limits[[0, -1]], np.zeros(2))[0][:, :2] @ turn.T
     centres = condyle.centres @ turn.T
@@ -89,7 +91,7 @@ def _touch_height(
         origin = np.array([anterior, height])
         away = centres + origin - dish_centre
         length = np.linalg.norm(away, axis=1)
-        # The farthest point of an arc lies straight beyond its centre, if it is on the arc.
+        # The farthest point of an arc is beyond its centre, if on the arc.
         direction = away @ turn
         angle = np.arctan2(direction[:, 0], -direction[:, 1])
         on_arc = (angle >= condyle.limits[:-1] - 1e-9) & (angle <= condyle.limits[1:] + 1e-9)

@@ -1,4 +1,4 @@
-"""One plateau of the built-in insert: a concave patch of a torus, known exactly."""
+"""A plateau of the built-in insert: a concave patch of a torus in closed form."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from foundation.implant.condyle import sagittal_normal
 class Dish:
     """Shape of one tibial plateau.
 
-    A circle of the coronal radius turned about an axis across the knee; the lowest point lies at
+    A circle of the coronal radius revolved about a mediolateral axis; the lowest point is at
     `bottom_anterior`, at the height of the minimum thickness of the insert.
 
     Parameters
     ----------
     sagittal_radius, coronal_radius : float
-        Radii of the dish through its lowest point [m].
+        Radii through the lowest point [m].
     half_length : float
-        The plateau reaches from -half_length to +half_length along x, at its middle [m].
+        Half of the length along x in the middle plane [m].
     half_width : float
-        Half of the plateau's width [m].
+        Half of the width [m].
     bottom_anterior : float
         x of the lowest point [m].
 
     Raises
     ------
     InputError
-        If a radius or size is not positive, or the plateau is larger than its circles.
+        If a radius or size is not positive, or the plateau exceeds its circles.
     """
 
     sagittal_radius: float = 45e-3
@@ -60,13 +60,13 @@ class Dish:
 
     @property
     def limits(self) -> FloatArray:
-        """Sagittal angles of the posterior and anterior edge, (2,) [rad]."""
+        """Sagittal angles of the posterior and anterior edges, (2,) [rad]."""
         ends = np.array([-self.half_length, self.half_length]) - self.bottom_anterior
         return np.arcsin(ends / self.sagittal_radius)
 
     @property
     def radii(self) -> FloatArray:
-        """Sagittal radius of its one arc, (1,) [m]."""
+        """Sagittal radius of the arc, (1,) [m]."""
         return np.array([self.sagittal_radius])
 
     @property
@@ -75,12 +75,12 @@ class Dish:
         return float(np.arcsin(self.half_width / self.coronal_radius))
 
     def _arm(self, across: FloatArray) -> FloatArray:
-        """Return the distance of the surface from the axis it is turned about [m]."""
+        """Return the distance of the surface from the axis of revolution [m]."""
         drop = self.coronal_radius - np.sqrt(self.coronal_radius**2 - across**2)
         return self.sagittal_radius - drop
 
     def surface(self, u: FloatArray, v: FloatArray, bottom: float) -> tuple[FloatArray, FloatArray]:
-        """Return points and upward normals at sagittal angle u and coronal angle v [rad].
+        """Return points and upward normals at sagittal angle u and coronal angle v.
 
         Parameters
         ----------
@@ -92,7 +92,7 @@ class Dish:
         Returns
         -------
         points, normals : (N, 3) float64
-            (x, y, across) [m].
+            Positions (x, y, across) [m] and unit normals [1].
         """
         in_plane = sagittal_normal(u)
         outward = np.concatenate([np.cos(v)[:, None] * in_plane, np.sin(v)[:, None]], axis=1)
@@ -102,16 +102,23 @@ class Dish:
         return points, -outward
 
     def height(self, x: FloatArray, across: FloatArray, bottom: float) -> FloatArray:
-        """Return the height of the surface over x and across [m], (N,) [m].
+        """Return the height (N,) [m] of the surface.
+
+        Parameters
+        ----------
+        x, across : (N,) float64
+            Anterior position and distance from the plateau's own sagittal plane [m].
+        bottom : float
+            Height of the lowest point [m].
 
         Raises
         ------
         InputError
-            If a position lies beyond the edge of the plateau.
+            If a position is beyond the edge of the plateau.
         """
         arm = self._arm(np.clip(np.abs(across), 0.0, self.half_width))
         sine = (x - self.bottom_anterior) / arm
-        # Rounding alone must not put a point of the edge outside.
+        # A point of the edge must not be outside by rounding.
         slack = 1e-12
         low, high = np.sin(self.limits)
         beyond = (np.abs(across) > self.half_width + slack) | (sine < low - slack)
@@ -120,8 +127,8 @@ class Dish:
             first = int(np.flatnonzero(beyond)[0])
             raise InputError(
                 f"insert height: expected positions on the plateau (|x| up to about "
-                f"{self.half_length:g} m, within {self.half_width:g} m of its middle), found "
-                f"x = {x[first]:g} m, {across[first]:g} m from its middle"
+                f"{self.half_length:g} m, within {self.half_width:g} m of the middle plane), found "
+                f"x = {x[first]:g} m, {across[first]:g} m from the middle plane"
             )
         cosine = np.sqrt(1.0 - sine**2)
         return bottom + self.sagittal_radius - arm * cosine

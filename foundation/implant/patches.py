@@ -3,53 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 import numpy as np
 
-from foundation.checks import FloatArray
-from foundation.surfaces.triangle_mesh import IntArray, TriangleMesh
-
-
-class PatchShape(Protocol):
-    """Patch over (sagittal angle, coronal angle), such as a condyle or a dish."""
-
-    @property
-    def limits(self) -> FloatArray:
-        """Sagittal angles at which its arcs begin and end, (K + 1,) [rad]."""
-        ...
-
-    @property
-    def radii(self) -> FloatArray:
-        """Sagittal radius of each arc, (K,) [m]."""
-        ...
-
-    @property
-    def half_angle(self) -> float:
-        """Coronal angle at its edge [rad]."""
-        ...
-
-    @property
-    def coronal_radius(self) -> float:
-        """Radius across [m]."""
-        ...
+from foundation.checks import FloatArray, IntArray
+from foundation.implant.condyle import Condyle
+from foundation.implant.dish import Dish
+from foundation.surfaces.triangle_mesh import TriangleMesh
 
 
 def patch(
-    shape: PatchShape,
+    shape: Condyle | Dish,
     surface: Callable[[FloatArray, FloatArray], tuple[FloatArray, FloatArray]],
     edge_length: float,
     *,
     flip: bool,
 ) -> tuple[FloatArray, FloatArray, IntArray]:
-    """Triangulate a patch.
+    """Triangulate a patch over sagittal and coronal angle.
 
     Parameters
     ----------
-    shape : PatchShape
-        Its extent.
+    shape : Condyle or Dish
+        Angles and radii of the patch.
     surface : callable
-        Gives points and normals, (N, 3) [m], at sagittal and coronal angles, (N,) [rad].
+        Function from sagittal and coronal angles (N,) [rad] to points [m] and normals [1], (N, 3).
     edge_length : float
         Longest spacing of the grid [m].
     flip : bool
@@ -58,9 +35,9 @@ def patch(
     Returns
     -------
     points : (V, 3) float64
-        Vertices, on the surface [m].
+        Vertices on the surface [m].
     normals : (V, 3) float64
-        Unit normals of the surface at the vertices.
+        Unit normals of the surface at the vertices [1].
     faces : (F, 3) int64
         Triangles.
     """
@@ -76,7 +53,7 @@ def patch(
 def joined_patches(
     name: str, patches: Sequence[tuple[FloatArray, FloatArray, IntArray]]
 ) -> TriangleMesh:
-    """Return one mesh of several patches (points, normals, faces), in their order."""
+    """Return one mesh of patches: points (V, 3) [m], normals (V, 3) [1], faces (F, 3) each."""
     starts = np.cumsum([0] + [len(points) for points, _, _ in patches[:-1]])
     points = np.concatenate([p for p, _, _ in patches])
     normals = np.concatenate([n for _, n, _ in patches])
@@ -85,12 +62,12 @@ def joined_patches(
 
 
 def grid_values(limits: FloatArray, lengths: FloatArray, edge_length: float) -> FloatArray:
-    """Return parameter values over consecutive intervals, evenly spaced in each of them.
+    """Return parameter values (N,) [rad] over consecutive intervals, evenly spaced in each.
 
     Parameters
     ----------
     limits : (K + 1,) float64
-        Ends of the intervals; each is one of the values.
+        Ends of the intervals [rad], which are among the values.
     lengths : (K,) float64
         Length of each interval on the surface [m].
     edge_length : float
@@ -98,27 +75,26 @@ def grid_values(limits: FloatArray, lengths: FloatArray, edge_length: float) -> 
     """
     parts = [limits[:1]]
     for first, last, length in zip(limits[:-1], limits[1:], lengths, strict=True):
-        # Less a rounding error, so that a length of n edges makes n steps.
+        # Minus a rounding error, so that a length of n edges gives n steps.
         steps = max(1, int(np.ceil(length / edge_length - 1e-9)))
         parts.append(np.linspace(first, last, steps + 1)[1:])
     return np.concatenate(parts)
 
 
 def grid_faces(rows: int, columns: int, *, flip: bool) -> IntArray:
-    """Return the triangles of a grid of vertices numbered row by row.
-
-    The diagonals alternate, so that no direction is preferred.
+    """Return the triangles of a grid of vertices numbered row by row, with alternating diagonals.
 
     Parameters
     ----------
     rows, columns : int
         Number of vertices along the first and the second parameter.
     flip : bool
-        False winds the triangles about (first direction) x (second direction), True the other way.
+        False for normals along (first direction) x (second direction), True for the opposite.
 
     Returns
     -------
-    (2 (rows - 1) (columns - 1), 3) int64
+    (F, 3) int64
+        F = 2 (rows - 1) (columns - 1) triangles.
     """
     cell = np.arange((rows - 1) * (columns - 1))
     i, j = cell // (columns - 1), cell % (columns - 1)

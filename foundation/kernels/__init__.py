@@ -6,12 +6,11 @@ between calls but the scratch memory they are given, and sum in a fixed order.
 
 from pathlib import Path
 
-from foundation.kernel_cache import drop_stale
+from foundation.compiling import drop_stale_cache
 
-drop_stale(Path(__file__).parent)
+drop_stale_cache(Path(__file__).parent)
 
 from foundation.kernels.arrays import Bed, Femur, Law, Motion, Work, handle, new_work  # noqa: E402
-from foundation.kernels.compiling import LANES  # noqa: E402
 from foundation.kernels.contact import APART, BULGE, LUMPED, RESOLVED  # noqa: E402
 from foundation.kernels.edge import EDGE_END  # noqa: E402
 from foundation.kernels.layers import (  # noqa: E402
@@ -21,7 +20,13 @@ from foundation.kernels.layers import (  # noqa: E402
     series_pressure,
 )
 from foundation.kernels.loads import SUMS, evaluate_contact, middle_state  # noqa: E402
-from foundation.kernels.search import PARTS, fill_bricks, largest_protrusions, line_exits  # noqa: E402
+from foundation.kernels.search import (  # noqa: E402
+    LANES,
+    PARTS,
+    fill_bricks,
+    largest_protrusions,
+    line_exits,
+)
 
 __all__ = [
     "APART",

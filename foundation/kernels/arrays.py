@@ -13,8 +13,11 @@ from numba import types
 from numba.experimental import structref
 from numpy.typing import NDArray
 
-from foundation.kernels.compiling import BLOCK_ROWS, LANES, kernel
-from foundation.kernels.search import MEET_ROWS
+from foundation.compiling import fused_kernel
+from foundation.kernels.search import LANES, MEET_ROWS
+
+#: Rows of a block of elements, see `foundation.kernels.blocks`.
+BLOCK_ROWS = 249
 
 
 class Femur(NamedTuple):
@@ -183,22 +186,22 @@ for _proxy, _type, _tuple in (
 
 
 # `structref` would compile a function for each of these in every process: these are cached.
-@kernel
+@fused_kernel
 def _femur_handle(values):
     return _FemurHandle(*values)
 
 
-@kernel
+@fused_kernel
 def _bed_handle(values):
     return _BedHandle(*values)
 
 
-@kernel
+@fused_kernel
 def _law_handle(values):
     return _LawHandle(*values)
 
 
-@kernel
+@fused_kernel
 def _work_handle(values):
     return _WorkHandle(*values)
 

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from foundation.kernels.compiling import LANES, part
+from foundation.compiling import fused_part
 from foundation.kernels.contact import LUMPED
 from foundation.kernels.edge import edge_part, edge_pressure, edge_ramp
 from foundation.kernels.fields import field_slope
 from foundation.kernels.layers import POWER, spring_energy, spring_pressure
+from foundation.kernels.search import LANES
 
 # Given: indentation and rate of indentation of the nodes, their area vectors (the normal times the
 # local area) and places (18 rows each), coefficient of a linear law, rise of the indentation over
@@ -30,13 +31,13 @@ _ARM, _GRADIENT, _ONE, _COLUMN = 119, 155, 191, 197
 _LOADS, _JACOBIAN = 203, 213
 
 
-@part
+@fused_part
 def is_linear(law):
     """Whether the pressure is a coefficient times the bearing indentation."""
     return law.kinds.shape[0] == 1 and law.kinds[0] == POWER and law.exponents[0] == 1.0
 
 
-@part
+@fused_part
 def fill_block(bed, law, motion, work, chosen, begin, count, cut):
     """Fill a block with the elements at positions ``chosen[begin:begin + count]`` of ``active``.
 
@@ -84,7 +85,7 @@ def fill_block(bed, law, motion, work, chosen, begin, count, cut):
             )
 
 
-@part
+@fused_part
 def interpolate(rows, shape, q, weight, offset):
     """Write bearing indentation and local area, times the weight, at point ``q`` of the rule."""
     n = LANES
@@ -109,7 +110,7 @@ def interpolate(rows, shape, q, weight, offset):
         )
 
 
-@part
+@fused_part
 def bear_linear(rows, radius, smoothed, cut):
     """Write pressure, derivatives and area in contact of a linear law at one point."""
     n = LANES
@@ -141,7 +142,7 @@ def bear_linear(rows, radius, smoothed, cut):
             rows[_BY_RISE * n + i] = 0.0
 
 
-@part
+@fused_part
 def bear_any(law, rows, block_of, count, radius, smoothed, cut):
     """`bear_linear` for any law."""
     n = LANES
@@ -170,7 +171,7 @@ def bear_any(law, rows, block_of, count, radius, smoothed, cut):
         rows[_BY_RISE * n + i] = radius * by_rise
 
 
-@part
+@fused_part
 def store_energy(law, rows, block_of, count, sums):
     """Add the energy at one point of the rule to ``sums[14]``."""
     n = LANES
@@ -182,7 +183,7 @@ def store_energy(law, rows, block_of, count, sums):
             )
 
 
-@part
+@fused_part
 def dissipate(bed, motion, rows, block_of, count, shape, q, weight, sums):
     """Apply damping to the pressure at one point of the rule, and add its friction."""
     n = LANES
@@ -202,7 +203,7 @@ def dissipate(bed, motion, rows, block_of, count, shape, q, weight, sums):
             )  # fmt: skip
 
 
-@part
+@fused_part
 def add_force(wrench, x, y, z, fx, fy, fz):
     """Add a force at a place, and its moment about the origin, to the first six of ``wrench``."""
     wrench[0] += fx
@@ -213,7 +214,7 @@ def add_force(wrench, x, y, z, fx, fy, fz):
     wrench[5] += x * fy - y * fx
 
 
-@part
+@fused_part
 def friction_of_point(rows, i, shape, q, twist, limit, transition_speed, sums):
     """Add Coulomb friction of a point to the wrench, smoothed below the transition speed.
 
@@ -245,7 +246,7 @@ def friction_of_point(rows, i, shape, q, twist, limit, transition_speed, sums):
     add_force(sums, x, y, z, fx, fy, fz)
 
 
-@part
+@fused_part
 def gather_bearing(rows, shape, q, weight, by_area, with_jacobian):
     """Add the pressure at one point of the rule to what the nodes bear, with its derivatives."""
     n = LANES
@@ -287,7 +288,7 @@ def gather_bearing(rows, shape, q, weight, by_area, with_jacobian):
             rows[first + 5 * n + i] += t5 * slope
 
 
-@part
+@fused_part
 def bear_block(
     bed, law, motion, count, cut, offset, conservative, with_jacobian, with_energy, work, sums
 ):  # fmt: skip
@@ -326,14 +327,14 @@ def bear_block(
                     )
 
 
-@part
+@fused_part
 def clear_sums(rows):
     """Begin the sums of `add_wrenches` and `add_stiffness`."""
     for i in range(_LOADS * LANES, (_JACOBIAN + 36) * LANES):
         rows[i] = 0.0
 
 
-@part
+@fused_part
 def add_wrenches(rows):
     """Add a block's loads along its own normals: force a, moment r x a, load |a|, place r |a|.
 
@@ -363,7 +364,7 @@ def add_wrenches(rows):
             rows[out + 9 * n + i] += load * z
 
 
-@part
+@fused_part
 def fill_arms(bed, work, chosen, begin, count, conservative):
     """Fill what `add_stiffness` takes; zero for lumped elements, which have no field."""
     n, rows, block_of = LANES, work.block, work.block_of
@@ -391,7 +392,7 @@ def fill_arms(bed, work, chosen, begin, count, conservative):
                     rows[(_ARM + 6 * j + k) * n + i] = -gradient[node, k]
 
 
-@part
+@fused_part
 def add_stiffness(rows, nodes, offset_slope, centre_gradient):
     """Add a block's part of the Jacobian: arm of node j, times stiffness j k, times gradient k."""
     n = LANES
@@ -413,7 +414,7 @@ def add_stiffness(rows, nodes, offset_slope, centre_gradient):
         add_column(rows)
 
 
-@part
+@fused_part
 def add_column(rows):
     """Add the arms times the stiffness by one value, times that value's gradient."""
     n = LANES
@@ -437,7 +438,7 @@ def add_column(rows):
             rows[out + 5 * n + i] += side * rows[one + 5 * n + i]
 
 
-@part
+@fused_part
 def take_sums(rows, with_jacobian, sums, jacobian):
     """Add the sums of `add_wrenches` to ``sums`` and of `add_stiffness` to ``jacobian``."""
     n = LANES

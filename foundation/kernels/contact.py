@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from foundation.kernels.compiling import LANES, part
+from foundation.compiling import fused_part
 from foundation.kernels.fields import bound_of_field, highest_of_field
 from foundation.kernels.search import (
     HIT_ROWS,
+    LANES,
     SEAM,
     STEP,
     edge_crossed,
@@ -36,7 +37,7 @@ _STEEP = 0.7
 _EDGE = 0.2
 
 
-@part
+@fused_part
 def indent_nodes(rotation, translation, femur, bed, reach, listed, work):
     """Write the indentations of the first ``listed`` nodes of ``todo``, and where they are met.
 
@@ -56,7 +57,7 @@ def indent_nodes(rotation, translation, femur, bed, reach, listed, work):
     search_doubtful(rotation, translation, femur, bed, reach, doubtful, work)
 
 
-@part
+@fused_part
 def meet_listed(rotation, translation, femur, bed, listed, doubtful, last, work):
     """Meet the lines of the first ``listed`` nodes of ``todo`` with the facets in ``starts``.
 
@@ -100,7 +101,7 @@ def meet_listed(rotation, translation, femur, bed, listed, doubtful, last, work)
     return left, doubtful
 
 
-@part
+@fused_part
 def fill_lines(rotation, translation, points, normals, nodes, begin, count, rows):
     """Write the lines of the nodes ``nodes[begin:begin + count]``, in the femoral frame."""
     n = LANES
@@ -124,7 +125,7 @@ def fill_lines(rotation, translation, points, normals, nodes, begin, count, rows
         rows[5 * n + i] = -(r02 * x + r12 * y + r22 * z)
 
 
-@part
+@fused_part
 def search_doubtful(rotation, translation, femur, bed, reach, count, work):
     """Look closer where the lines of the first ``count`` nodes of ``doubtful`` leave the femur."""
     nodes, rows = work.doubtful, work.rows
@@ -141,7 +142,7 @@ def search_doubtful(rotation, translation, femur, bed, reach, count, work):
             )  # fmt: skip
 
 
-@part
+@fused_part
 def search_hit(femur, reach, facet, ox, oy, oz, dx, dy, dz):
     """Where a line leaves the femur: (facet, u, v, s), s NaN where it does not."""
     patch, curved = femur.patch, femur.curved
@@ -159,7 +160,7 @@ def search_hit(femur, reach, facet, ox, oy, oz, dx, dy, dz):
     return at, u, v, np.nan
 
 
-@part
+@fused_part
 def bearing_of(elements, element, size, depth):
     """How an element bears, its nodes known; lowest of its nodes, bound of its indentation.
 
@@ -192,7 +193,7 @@ def bearing_of(elements, element, size, depth):
     return RESOLVED, lowest, bound
 
 
-@part
+@fused_part
 def highest_of(elements, element, depth):
     """Largest indentation of a resolved element."""
     if elements.shape[1] == 1:
@@ -200,7 +201,7 @@ def highest_of(elements, element, depth):
     return highest_of_field(elements, element, depth)[0]
 
 
-@part
+@fused_part
 def plane_in_tibia(rotation, translation, planes, plane):
     """Return how far the femur reaches along a plane's normal: (normal x, y, z, level), tibial."""
     px, py, pz = planes[plane, 0], planes[plane, 1], planes[plane, 2]
@@ -213,7 +214,7 @@ def plane_in_tibia(rotation, translation, planes, plane):
     return mx, my, mz, level
 
 
-@part
+@fused_part
 def place_groups(rotation, translation, femur, bed, begin, count, rows):
     """Write middle, mean normal, cell of the grid and distance from it of a block of groups.
 
@@ -248,7 +249,7 @@ def place_groups(rotation, translation, femur, bed, begin, count, rows):
         rows[7 * n + i] = x * x + y * y + z * z
 
 
-@part
+@fused_part
 def find_groups(rotation, translation, femur, bed, work, first, last):
     """List the groups ``first`` to ``last`` of the bed that the femur may reach.
 
@@ -299,7 +300,7 @@ def find_groups(rotation, translation, femur, bed, work, first, last):
     return listed
 
 
-@part
+@fused_part
 def clearances(rotation, translation, femur, corners, group, plane, out):
     """Write how far each element of a group lies outside what the femur there can reach.
 
@@ -314,7 +315,7 @@ def clearances(rotation, translation, femur, corners, group, plane, out):
             out[i] = min(out[i], mx * x + my * y + mz * z - level)
 
 
-@part
+@fused_part
 def find_candidates(rotation, translation, femur, bed, work, first, last):
     """List the elements in the groups ``first`` to ``last`` of the bed that may be in contact.
 
@@ -342,7 +343,7 @@ def find_candidates(rotation, translation, femur, bed, work, first, last):
     return found, listed
 
 
-@part
+@fused_part
 def start_nearby(rotation, translation, femur, points, listed, todo, starts):
     """Write a facet near each of the first ``listed`` nodes of ``todo`` to ``starts``."""
     r, low, cell = rotation, femur.grid_low, femur.grid_cell
@@ -360,7 +361,7 @@ def start_nearby(rotation, translation, femur, points, listed, todo, starts):
         )  # fmt: skip
 
 
-@part
+@fused_part
 def list_nodes(elements, first, last, found, work):
     """List nodes ``first`` to ``last`` of the candidates in ``todo``, each once; return how many.
 
@@ -379,7 +380,7 @@ def list_nodes(elements, first, last, found, work):
     return listed
 
 
-@part
+@fused_part
 def keep_near(elements, sizes, found, work):
     """Drop the candidates whose corners all lie well outside; list the middles of the others.
 
@@ -408,7 +409,7 @@ def keep_near(elements, sizes, found, work):
     return kept, listed
 
 
-@part
+@fused_part
 def find_contact(rotation, translation, femur, bed, work, first, last, reach, begin):
     """List the elements in contact in the groups ``first`` to ``last`` of the bed.
 

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from foundation.kernels.compiling import kernel, part
+from foundation.compiling import fused_kernel, fused_part
 from foundation.kernels.layers import POWER, spring_pressure
 
 #: Where the tables of `edge_smoothing` end.
 EDGE_END = 4.0
 
 
-@kernel
+@fused_kernel
 def edge_part(t):
     """Part T_0(t) of the points beyond the edge, -1 <= t <= 1: the integral of the kernel."""
     square = t * t
     return 0.5 + t * (1.40625 + square * (-1.5625 + square * 0.65625))
 
 
-@kernel
+@fused_kernel
 def edge_ramp(t):
     """Smoothed ramp T_1(t), -1 <= t <= 1: the integral of `edge_part`."""
     square = t * t
     return 0.078125 + 0.5 * t + square * (0.703125 + square * (-0.390625 + square * 0.109375))
 
 
-@kernel
+@fused_kernel
 def table_value(table, t):
     """Value and derivative of a tabulated function of -1 <= t <= `EDGE_END`, (N, 6) quintics."""
     pieces = table.shape[0]
@@ -38,7 +38,7 @@ def table_value(table, t):
     return value, slope * scale
 
 
-@kernel
+@fused_kernel
 def edge_power(table, exponent, t):
     """Smoothed power T_m(t) of `edge_smoothing` and its derivative, t > -1."""
     m = exponent
@@ -52,7 +52,7 @@ def edge_power(table, exponent, t):
     return power * (1.0 + fourth), power / t * (m + (m - 4.0) * fourth)
 
 
-@part
+@fused_part
 def edge_pressure(
     kinds, exponents, offsets, coefficients, thicknesses, lead, exponent, table, spring, height,
     rise,

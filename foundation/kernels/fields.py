@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from foundation.kernels.compiling import part
+from foundation.compiling import fused_part
 
 #: Slope of the indentation that is taken for zero, so that its direction always has a limit.
 _LEAST_SLOPE = 1e-7
@@ -12,7 +12,7 @@ _LEAST_SLOPE = 1e-7
 LARGEST_SLOPE = 0.1
 
 
-@part
+@fused_part
 def quadratic_shapes(u, v, out):
     """Write the six quadratic shape functions of a triangle at (u, v)."""
     w = 1.0 - u - v
@@ -24,7 +24,7 @@ def quadratic_shapes(u, v, out):
     out[5] = 4.0 * v * w
 
 
-@part
+@fused_part
 def field_slope(metric, elements, element, depth, slopes):
     """Slope of the indentation over an element's plane triangle of corners; 0 only in the limit.
 
@@ -46,7 +46,7 @@ def field_slope(metric, elements, element, depth, slopes):
     return slope * limit
 
 
-@part
+@fused_part
 def bound_of_field(elements, element, depth):
     """Bound of the quadratic field over an element: the largest of its Bezier coefficients."""
     n = elements
@@ -56,7 +56,7 @@ def bound_of_field(elements, element, depth):
     return max(d0, d1, d2, edges)
 
 
-@part
+@fused_part
 def highest_of_field(elements, element, depth):
     """Largest indentation of the quadratic field over an element, and where: (d, u, v).
 

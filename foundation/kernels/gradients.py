@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from foundation.kernels.compiling import part, pasted
+from foundation.compiling import fused_part, fused_pasted
 from foundation.kernels.contact import LUMPED
 from foundation.kernels.search import patch_normal
 
 
-@part
+@fused_part
 def indentation_gradient(
     rotation, patch, curved, points, normals, node, depth, met, place, gradient
 ):  # fmt: skip
@@ -38,7 +38,7 @@ def indentation_gradient(
     gradient[node, 5] = scale * (x * my - y * mx)
 
 
-@part
+@fused_part
 def find_gradients(rotation, femur, bed, work, begin, end):
     """Write the gradients of the nodes of the active elements ``begin`` to ``end``."""
     patch, curved = femur.patch, femur.curved
@@ -63,7 +63,7 @@ def find_gradients(rotation, femur, bed, work, begin, end):
                 )
 
 
-@part
+@fused_part
 def add_curvature(rotation, femur, bed, begin, end, work, jacobian):
     """Add the part of the Hessian of the energy that comes from the turning of the gradients."""
     patch, curved, points, normals = femur.patch, femur.curved, bed.points, bed.normals
@@ -83,13 +83,13 @@ def add_curvature(rotation, femur, bed, begin, end, work, jacobian):
                 force[node] = 0.0
 
 
-@part
+@fused_part
 def cross(ax, ay, az, bx, by, bz):
     """Cross product of two vectors."""
     return ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
 
 
-@pasted
+@fused_pasted
 def turned_term(rotation, patch, facet, term):
     """Return a coefficient of a femoral patch in tibial directions."""
     x, y, z = patch[facet, term, 0], patch[facet, term, 1], patch[facet, term, 2]
@@ -101,7 +101,7 @@ def turned_term(rotation, patch, facet, term):
     )
 
 
-@part
+@fused_part
 def add_hessian(
     rotation, patch, curved, points, normals, node, depth, facet, u, v, gradient, scale, out
 ):  # fmt: skip

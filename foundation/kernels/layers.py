@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from foundation.kernels.compiling import kernel, part
+from foundation.compiling import fused_kernel, fused_part
 
 POWER = 0
 LOGARITHMIC = 1
@@ -25,7 +25,7 @@ STRAIN_LIMIT = 0.99
 _NEWTON_STEPS = 60
 
 
-@part
+@fused_part
 def layer_pressure(kind, coefficient, exponent, thickness, indentation):
     """Pressure and dp/dd of one layer at a bearing indentation d >= 0 [m]."""
     if indentation <= 0.0:
@@ -41,7 +41,7 @@ def layer_pressure(kind, coefficient, exponent, thickness, indentation):
     return pressure, exponent * pressure / indentation
 
 
-@kernel
+@fused_kernel
 def layer_indentation(kind, coefficient, exponent, thickness, pressure):
     """Bearing indentation d and dd/dp of one layer at a pressure p > 0: inverse of the above."""
     if kind == LOGARITHMIC:
@@ -57,7 +57,7 @@ def layer_indentation(kind, coefficient, exponent, thickness, pressure):
     return indentation, indentation / (exponent * pressure)
 
 
-@kernel
+@fused_kernel
 def series_pressure(
     kinds, exponents, offsets, coefficients, thicknesses, spring, indentation, at_centre
 ):
@@ -127,7 +127,7 @@ def series_pressure(
     return pressure, 1.0 / compliance, offset, offset_slope / compliance
 
 
-@part
+@fused_part
 def layer_energy(kind, coefficient, exponent, thickness, indentation):
     """Return the energy per area of one layer, the integral of its pressure over d >= 0 [J/m²]."""
     if indentation <= 0.0:
@@ -146,7 +146,7 @@ def layer_energy(kind, coefficient, exponent, thickness, indentation):
     return coefficient * indentation ** (exponent + 1.0) / (exponent + 1.0)
 
 
-@part
+@fused_part
 def spring_pressure(kinds, exponents, offsets, coefficients, thicknesses, spring, indentation):
     """Pressure and dp/dd of a spring at the bearing indentation d."""
     if kinds.shape[0] == 1:
@@ -159,7 +159,7 @@ def spring_pressure(kinds, exponents, offsets, coefficients, thicknesses, spring
     return pressure, slope
 
 
-@part
+@fused_part
 def spring_strain(kinds, exponents, offsets, coefficients, thicknesses, spring, indentation):
     """Largest strain of a spring's layers at the bearing indentation d."""
     if kinds.shape[0] == 1 or indentation <= 0.0:
@@ -176,7 +176,7 @@ def spring_strain(kinds, exponents, offsets, coefficients, thicknesses, spring, 
     return strain
 
 
-@kernel
+@fused_kernel
 def spring_energy(kinds, exponents, coefficients, thicknesses, spring, indentation):
     """Return the energy per area of a spring [J/m²] at the bearing indentation d."""
     if kinds.shape[0] == 1:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from foundation.compiling import fused_kernel, fused_part
 from foundation.kernels.blocks import (
     BEARS,
     BORNE,
@@ -18,7 +19,6 @@ from foundation.kernels.blocks import (
     is_linear,
     take_sums,
 )
-from foundation.kernels.compiling import LANES, kernel, part
 from foundation.kernels.contact import LUMPED, find_contact
 from foundation.kernels.fields import (
     LARGEST_SLOPE,
@@ -28,6 +28,7 @@ from foundation.kernels.fields import (
 )
 from foundation.kernels.gradients import add_curvature, find_gradients
 from foundation.kernels.layers import series_pressure, spring_pressure, spring_strain
+from foundation.kernels.search import LANES
 
 #: Numbers that `integrate_contact` writes per compartment, see there.
 SUMS = 16
@@ -37,7 +38,7 @@ SUMS = 16
 _ROOT_MARGIN = 3.0
 
 
-@part
+@fused_part
 def patch_offset(law, bed, work, deepest, largest, with_jacobian):
     """Offset d0/f of a contact patch, and its derivative by d0.
 
@@ -68,7 +69,7 @@ def patch_offset(law, bed, work, deepest, largest, with_jacobian):
     return offset, slope
 
 
-@part
+@fused_part
 def take_column(rows, i, nodes, bears, by_offset):
     """Copy what the nodes of a block's element bear, and its derivatives by the offset."""
     for j in range(nodes):
@@ -76,7 +77,7 @@ def take_column(rows, i, nodes, bears, by_offset):
         by_offset[j] = rows[(BY_OFFSET + j) * LANES + i]
 
 
-@part
+@fused_part
 def add_conservative(points, gradient, nodes, bears, with_jacobian, sums, force):
     """Add an element's loads as the gradient of its energy: -f dd/dx of each of its ``nodes``."""
     for j in range(nodes.shape[0]):
@@ -90,7 +91,7 @@ def add_conservative(points, gradient, nodes, bears, with_jacobian, sums, force)
             force[node] += bears[j]
 
 
-@part
+@fused_part
 def add_block(
     bed, chosen, begin, count, offset_slope, conservative, with_jacobian, work, sums, jacobian
 ):  # fmt: skip
@@ -125,7 +126,7 @@ def add_block(
         add_stiffness(rows, elements.shape[1], offset_slope, centre_gradient)
 
 
-@part
+@fused_part
 def add_extremes(bed, law, begin, end, offset, moving, work, sums):
     """Write peak pressure and largest strain of the active elements ``begin`` to ``end``."""
     elements, depth = bed.elements, work.depth
@@ -158,7 +159,7 @@ def add_extremes(bed, law, begin, end, offset, moving, work, sums):
     sums[13] = strain
 
 
-@part
+@fused_part
 def choose_rules(bed, law, begin, end, offset, work):
     """List the active elements by rule: those that bear all over in front, the cut ones behind.
 
@@ -190,7 +191,7 @@ def choose_rules(bed, law, begin, end, offset, work):
     return whole, first_cut
 
 
-@part
+@fused_part
 def integrate_contact(
     rotation, femur, bed, law, begin, end, deepest, largest, motion, conservative, with_jacobian,
     with_energy, work, sums, jacobian,
@@ -233,7 +234,7 @@ def integrate_contact(
         add_curvature(rotation, femur, bed, begin, end, work, jacobian)
 
 
-@part
+@fused_part
 def add_lumped(
     vectors, elements, points, gradient, element, node, bears, by_offset, offset_slope,
     centre_gradient, conservative, with_jacobian, side, sums, jacobian, force,
@@ -270,7 +271,7 @@ def add_lumped(
                 jacobian[row, k] += side[row] * rate
 
 
-@kernel
+@fused_kernel
 def evaluate_contact(
     rotation, translation, femur, bed, law, motion, chosen, reach, conservative, with_jacobian,
     with_energy, work, sums, jacobian,
@@ -281,7 +282,7 @@ def evaluate_contact(
     number of active elements, which the scratch memory lists.
     """
     work.generation[0] += 1
-    end = np.int64(0)  # no literal, see `foundation.kernels.compiling.kernel`
+    end = np.int64(0)  # no literal, see `foundation.compiling`
     for c in range(2):
         sums[c, :] = 0.0
         jacobian[c, :, :] = 0.0
@@ -301,7 +302,7 @@ def evaluate_contact(
     return end
 
 
-@kernel
+@fused_kernel
 def middle_state(bed, law, work, active, medial, offsets, depth, pressure):
     """Write indentation and pressure in the middle of the active elements, both (F,).
 

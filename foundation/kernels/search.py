@@ -8,7 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from foundation.kernels.compiling import LANES, kernel, part
+from foundation.compiling import fused_kernel, fused_part
+
+#: Lines or elements that are handled side by side. Loops over them have this constant length and
+#: run over neighbouring numbers, so that the compiler makes vector instructions of them.
+LANES = 16
 
 _PATCH_STEPS = 12
 _WALK_STEPS = 60
@@ -32,7 +36,7 @@ _FOOT_STEPS = 2
 _STEPS = 3
 
 
-@part
+@fused_part
 def directions_across(dx, dy, dz):
     """Two unit vectors across a unit vector (Duff et al. 2017, J Comput Graph Tech 6(1):1-8)."""
     sign = 1.0 if dz >= 0.0 else -1.0
@@ -41,7 +45,7 @@ def directions_across(dx, dy, dz):
     return 1.0 + sign * dx * dx * a, sign * b, -sign * dx, b, sign + dy * dy * a, -dy
 
 
-@kernel
+@fused_kernel
 def patch_hit(patch, curved, facet, ox, oy, oz, dx, dy, dz):
     """Where the line o + s d meets the patch of a facet, continued beyond its edges.
 
@@ -96,7 +100,7 @@ def patch_hit(patch, curved, facet, ox, oy, oz, dx, dy, dz):
     return u, v, r0 + u * (r1 + u * r3 + v * r4) + v * (r2 + v * r5), det
 
 
-@kernel
+@fused_kernel
 def patch_normal(patch, curved, facet, u, v):
     """Return the normal dx/du x dx/dv of a patch, outward, not of unit length."""
     ux, uy, uz = patch[facet, 1, 0], patch[facet, 1, 1], patch[facet, 1, 2]
@@ -111,13 +115,13 @@ def patch_normal(patch, curved, facet, u, v):
     return uy * vz - uz * vy, uz * vx - ux * vz, ux * vy - uy * vx
 
 
-@part
+@fused_part
 def edge_crossed(u, v, worst):
     """Edge (c0 c1, c1 c2, c2 c0) over which a point lies whose smallest coordinate is ``worst``."""
     return 2 if worst == u else (0 if worst == v else 1)
 
 
-@kernel
+@fused_kernel
 def walk_to_hit(patch, neighbour, curved, facet, ox, oy, oz, dx, dy, dz):
     """Where the line o + s d meets the femur, walking from facet to facet towards it.
 
@@ -145,7 +149,7 @@ def walk_to_hit(patch, neighbour, curved, facet, ox, oy, oz, dx, dy, dz):
     return facet, u, v, np.nan, 0.0
 
 
-@kernel
+@fused_kernel
 def facet_towards(patch, neighbour, curved, facet, ox, oy, oz, dx, dy, dz):
     """Facet whose plane through its corners the line o + s d meets, walking towards it.
 
@@ -181,7 +185,7 @@ def facet_towards(patch, neighbour, curved, facet, ox, oy, oz, dx, dy, dz):
     return facet
 
 
-@part
+@fused_part
 def gather_patches(patch, terms, facets, count, rows):
     """Copy the first ``terms`` coefficients of the facets' patches, side by side."""
     for i in range(count):
@@ -191,7 +195,7 @@ def gather_patches(patch, terms, facets, count, rows):
                 rows[(_PATCH_ROWS + 3 * j + k) * LANES + i] = patch[facet, j, k]
 
 
-@part
+@fused_part
 def meet_planes(patch, facets, count, rows):
     """`meet_patches` for plane facets."""
     n = LANES
@@ -217,7 +221,7 @@ def meet_planes(patch, facets, count, rows):
         rows[h + 4 * n + i] = 0.0
 
 
-@kernel
+@fused_kernel
 def meet_patches(patch, curved, facets, count, rows):
     """Where lines meet the patches of given facets, continued beyond their edges; `LANES` at once.
 
@@ -282,7 +286,7 @@ def meet_patches(patch, curved, facets, count, rows):
         rows[h + 4 * n + i] = abs(du) + abs(dv)
 
 
-@kernel
+@fused_kernel
 def tree_hit(patch, curved, low, high, following, first, count, reach, ox, oy, oz, dx, dy, dz):
     """Nearest point at which the line o + s d leaves the femur, 0 < s < reach, by the tree.
 
@@ -315,13 +319,13 @@ def tree_hit(patch, curved, low, high, following, first, count, reach, ox, oy, o
     return facet, best_u, best_v, best
 
 
-@part
+@fused_part
 def part_index(low, per_part, cells, value):
     """Index along an axis of a part of the grid's cells, each of which has `PARTS` in a row."""
     return int(min(max((value - low) * per_part, 0.0), PARTS * cells - 1.0))
 
 
-@kernel
+@fused_kernel
 def facet_nearby(grid_low, grid_cell, grid_facet, grid_brick, bricks, x, y, z):
     """Facet near a point of the femoral frame, near the surface to within a part of a cell."""
     per_part = PARTS / grid_cell
@@ -335,7 +339,7 @@ def facet_nearby(grid_low, grid_cell, grid_facet, grid_brick, bricks, x, y, z):
     return np.int64(bricks[brick, a % PARTS, b % PARTS, c % PARTS])
 
 
-@kernel
+@fused_kernel
 def fill_bricks(patch, neighbour, curved, grid_low, grid_cell, grid_facet, grid_brick, bricks):
     """Write a facet near the middle of each part of the grid's cells to ``bricks``.
 
@@ -361,7 +365,7 @@ def fill_bricks(patch, neighbour, curved, grid_low, grid_cell, grid_facet, grid_
             bricks[brick, a, b, c] = facet
 
 
-@kernel
+@fused_kernel
 def largest_protrusions(low, high, following, first, count, control, points, normals, reach, out):
     """Write how far the femur rises over planes within a radius of their points.
 
@@ -402,7 +406,7 @@ def largest_protrusions(low, high, following, first, count, control, points, nor
         out[p] = best
 
 
-@kernel
+@fused_kernel
 def line_exits(
     patch, curved, low, high, following, first, count, reach, starts, directions, distance, facet
 ):  # fmt: skip

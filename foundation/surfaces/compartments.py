@@ -1,4 +1,4 @@
-"""Medial and lateral compartment of a tibial surface."""
+"""Medial and lateral compartments of a tibial surface."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
 
 MEDIAL, LATERAL = 0, 1
 
-#: The two largest pieces are the plateaus if each has this part of the whole area.
+#: Two pieces are the plateaus if each has at least this fraction of the whole area.
 _PLATEAU_AREA = 0.2
-#: Strips across the tibia, each of which has its height.
+#: Number of sagittal strips across the tibia.
 _STRIPS = 60
-#: Rows along the tibia, to tell its top from what lies beneath.
+#: Number of rows along the tibia, to separate the top from lower surfaces.
 _ROWS = 24
-#: The ridge lies in this middle part of the width.
+#: Range of the width in which the ridge is sought.
 _MIDDLE = (0.25, 0.75)
-#: A ridge rises at least this much over the valleys beside it, as a part of the width.
+#: Least rise of a ridge over the neighbouring valleys, as a fraction of the width.
 _RIDGE_RISE = 0.005
 
 
 def find_compartments(mesh: TriangleMesh, split_z: float | None = None) -> NDArray[np.int8]:
     """Return the compartment of each tibial triangle: 0 medial, 1 lateral.
 
-    Two large separate pieces side by side are the two plateaus. One piece is split at the ridge
-    between them by a plane z = const (`find_split`).
+    Two large separate pieces side by side are the two plateaus. A single piece is split at the
+    ridge between the plateaus by a plane z = const (`find_split`).
 
     Parameters
     ----------
     mesh : TriangleMesh
         Tibial surface of a right knee [m], z lateral.
     split_z : float, optional
-        Where to split instead [m]; triangles whose centroid lies beyond it are lateral.
+        z of the split [m]; triangles with a centroid beyond the split are lateral.
 
     Returns
     -------
@@ -44,7 +44,7 @@ def find_compartments(mesh: TriangleMesh, split_z: float | None = None) -> NDArr
     Raises
     ------
     MeshError
-        If no ridge is found, or one compartment would have no triangle.
+        If no ridge is found, or a compartment would have no triangle.
     InputError
         If `split_z` is not a finite number.
     """
@@ -60,11 +60,11 @@ def find_compartments(mesh: TriangleMesh, split_z: float | None = None) -> NDArr
 
 
 def find_split(mesh: TriangleMesh) -> float:
-    """Return where the ridge between the plateaus of a one-piece tibial surface runs, z [m].
+    """Return z [m] of the ridge between the plateaus of a one-piece tibial surface.
 
-    The typical height of each sagittal strip makes a profile over z with two valleys; the split is
-    midway between the places where the ridge has risen half way from the higher valley, which
-    does not depend on how its top is shaped.
+    The median heights of sagittal strips form a profile over z with two valleys. The split is
+    midway between the two points where the ridge has risen half way from the higher valley, which
+    does not depend on the shape of the ridge's top.
 
     Raises
     ------
@@ -77,8 +77,8 @@ def find_split(mesh: TriangleMesh) -> float:
     valley = max(height[:top].min(), height[top + 1 :].min())
     if height[top] - valley < _RIDGE_RISE * (z[-1] - z[0]):
         raise MeshError(
-            f"{mesh.name}: no ridge between a medial and a lateral plateau was found (it rises "
-            f"{1e3 * (height[top] - valley):.2f} mm); give split_z, the z at which they part"
+            f"{mesh.name}: no ridge found between the plateaus (highest rise "
+            f"{1e3 * (height[top] - valley):.2f} mm); set split_z, the z between the plateaus"
         )
     half = 0.5 * (height[top] + valley)
     below = np.flatnonzero(height < half)
@@ -89,23 +89,23 @@ def find_split(mesh: TriangleMesh) -> float:
 
 
 def _crossing(z: FloatArray, y: FloatArray, low: int, step: int, level: float) -> float:
-    """Return where the profile passes a level between strip `low` and the next one uphill."""
+    """Return z where the profile passes a level between strip `low` and the next strip uphill."""
     high = low + step
     return float(z[low] + (level - y[low]) / (y[high] - y[low]) * (z[high] - z[low]))
 
 
 def _profile(mesh: TriangleMesh) -> tuple[FloatArray, FloatArray]:
-    """Return strip middles z and typical heights of the surface, (_STRIPS,) each [m]."""
+    """Return strip middles z and median heights of the surface, (_STRIPS,) each [m]."""
     up = mesh.normals[:, 1] > 0.3
     if not up.any():
         raise MeshError(
-            f"{mesh.name}: no triangle faces up (+y), expected a tibial surface; check its axes "
-            "and winding"
+            f"{mesh.name}: no triangle faces up (+y), expected a tibial surface; check the axes "
+            "and the winding"
         )
     points = mesh.centroids[up]
     strip, limits = _bins(points[:, 2], _STRIPS)
     row, _ = _bins(points[:, 0], _ROWS)
-    # A closed insert may have pockets in its underside: of each cell only the top counts.
+    # A closed insert may have pockets in its underside: only the top of each cell counts.
     top = np.full((_STRIPS, _ROWS), -np.inf)
     np.maximum.at(top, (strip, row), points[:, 1])
     height = np.full(_STRIPS, np.nan)
@@ -125,7 +125,7 @@ def _bins(values: FloatArray, count: int) -> tuple[NDArray[np.int64], FloatArray
 
 
 def _plateau_pieces(mesh: TriangleMesh) -> NDArray[np.int8] | None:
-    """Label by connected pieces, or return None where these are not the two plateaus."""
+    """Return labels by connected pieces, or None if the pieces are not the two plateaus."""
     pieces, areas = label_pieces(mesh)
     if len(areas) < 2 or areas[1] < _PLATEAU_AREA * areas.sum():
         return None
@@ -140,17 +140,17 @@ def _plateau_pieces(mesh: TriangleMesh) -> NDArray[np.int8] | None:
     beside = len(large) == 2 and ranges[0][1] <= ranges[1][0]
     if not beside:
         return None
-    # Fragments go with the plateau they are nearer to.
+    # A fragment belongs to the nearer plateau.
     middle = 0.5 * (centre[0] + centre[1])
     return _labelled(mesh, (centre > middle)[pieces], "the separate pieces")
 
 
-def _labelled(mesh: TriangleMesh, lateral: NDArray[np.bool_], how: str) -> NDArray[np.int8]:
+def _labelled(mesh: TriangleMesh, lateral: NDArray[np.bool_], split: str) -> NDArray[np.int8]:
     for name, members in (("medial", ~lateral), ("lateral", lateral)):
         if not members.any():
             z = mesh.centroids[:, 2]
             raise MeshError(
-                f"{mesh.name}: no triangle is {name} by {how}; its z runs from {z.min():.4g} to "
-                f"{z.max():.4g} m: give a split_z between the plateaus, or check axes and unit"
+                f"{mesh.name}: no triangle is {name} with {split}; z is from {z.min():.4g} to "
+                f"{z.max():.4g} m: set split_z between the plateaus, or check axes and unit"
             )
     return np.where(lateral, LATERAL, MEDIAL).astype(np.int8)

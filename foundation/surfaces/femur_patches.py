@@ -1,14 +1,14 @@
-"""The femoral surface as the contact kernels search it: patches, neighbours, bounds.
+"""Search structures of the femoral surface for the contact kernels: patches, neighbours, bounds.
 
-All of it is fixed when the model is built; an evaluation only reads it. Three things make the
-search short without remembering earlier poses:
+The arrays are constant after the model is built, and results do not depend on evaluation history.
+Three structures make the search short:
 
-- each facet knows its neighbours, so that a line finds its patch by walking over the surface;
-- a grid over the femoral frame holds, for each cell, a facet nearby and a lower bound of the
-  distance to the surface; near the surface its cells are divided into parts, each with a facet
-  from which the walk is short;
-- small groups of facets have a plane over which the femur does not rise by more than a known
-  height within a known radius: what lies beyond it is not in contact.
+- the neighbours of each facet, so that a line finds its patch by walking over the surface;
+- a grid over the femoral frame with a nearby facet and a lower bound of the distance to the surface
+  in each cell; cells near the surface are divided into parts, each with a facet from which the walk
+  is short;
+- for each small group of facets a plane and an upper bound of the femur's height over the plane
+  within a radius: points beyond the bound are not in contact.
 """
 
 from __future__ import annotations
@@ -18,18 +18,19 @@ from numpy.typing import NDArray
 from scipy.spatial import KDTree
 
 from foundation import kernels
-from foundation.checks import FloatArray
+from foundation.checks import FloatArray, IntArray
+from foundation.surfaces.mesh_topology import half_edges
 from foundation.surfaces.smooth_surface import SmoothSurface
 from foundation.surfaces.tree import BoxTree, build_tree
-from foundation.surfaces.triangle_mesh import IntArray, TriangleMesh
+from foundation.surfaces.triangle_mesh import TriangleMesh
 
 _FACETS_PER_LEAF = 4
-#: Cells of the grid for each facet, within bounds, and how far it reaches beyond the femur as a
-#: part of its size.
+#: Grid cells per facet, bounds of their number, and the margin around the femur as a fraction of
+#: its size.
 _CELLS_PER_FACET, _FEWEST_CELLS, _MOST_CELLS = 3, 60_000, 2_000_000
 _MARGIN = 0.1
-#: No point of a facet is farther from its corners, middles and centroid than this part of its
-#: longest edge (a third of an equilateral one; slivers less).
+#: Upper bound of the distance of a facet's points from its corners, middles and centroid, as a
+#: fraction of its longest edge (a third for an equilateral triangle, less for slivers).
 _COVERED = 0.35
 
 
@@ -43,11 +44,11 @@ def femur_patches(
     mesh : TriangleMesh
         Femoral mesh [m], femoral frame.
     surface : SmoothSurface
-        Its patches.
+        Patches of the mesh.
     curved : bool
         False if the patches are plane facets.
     reach : float
-        Radius within which the bounding planes hold [m].
+        Radius within which the bounding planes are valid [m].
 
     Returns
     -------
@@ -108,16 +109,14 @@ def polynomial(surface: SmoothSurface) -> FloatArray:
 
 
 def control_points(surface: SmoothSurface) -> FloatArray:
-    """Return the Bezier points of each patch, whose hull holds it, (F, 6, 3) [m]."""
+    """Return the Bezier points of each patch, (F, 6, 3) [m]; their hull contains the patch."""
     ends = surface.corners + np.roll(surface.corners, -1, axis=1)
     return np.concatenate([surface.corners, 2.0 * surface.middles - 0.5 * ends], axis=1)
 
 
 def _neighbours(mesh: TriangleMesh, order: IntArray) -> NDArray[np.int32]:
-    """Return the facet across each edge (c0 c1, c1 c2, c2 c0), -1 where there is none, (F, 3)."""
-    faces = mesh.faces[order]
-    start, end = faces.reshape(-1), np.roll(faces, -1, axis=1).reshape(-1)
-    key = np.minimum(start, end) * len(mesh.vertices) + np.maximum(start, end)
+    """Return the facet across each edge (c0 c1, c1 c2, c2 c0), -1 at a boundary, (F, 3)."""
+    _, _, key = half_edges(mesh.faces[order], len(mesh.vertices))
     by_key = np.argsort(key, kind="stable")
     same = key[by_key][1:] == key[by_key][:-1]
     across = np.full(len(key), -1)
@@ -127,14 +126,14 @@ def _neighbours(mesh: TriangleMesh, order: IntArray) -> NDArray[np.int32]:
 
 
 def _planes(mesh: TriangleMesh, tree: BoxTree) -> tuple[IntArray, FloatArray, FloatArray]:
-    """Return the plane of each facet, and point and normal of one plane for each leaf."""
+    """Return the plane index of each facet, and point and normal of the plane of each leaf."""
     leaves = np.flatnonzero(tree.count)
     plane_of = np.repeat(np.arange(len(leaves)), tree.count[leaves])
     centroids, vectors = mesh.centroids[tree.order], mesh.area_vectors[tree.order]
     points = np.add.reduceat(centroids, tree.first[leaves]) / tree.count[leaves, None]
     normals = np.add.reduceat(vectors, tree.first[leaves])
     length = np.linalg.norm(normals, axis=1, keepdims=True)
-    # Facets back to back cancel; any unit vector gives a plane with a bound.
+    # Area vectors of facets back to back cancel; any unit vector gives a bounding plane.
     unit = np.where(length > 0.0, normals / np.where(length > 0.0, length, 1.0), (0.0, -1.0, 0.0))
     return plane_of, points, unit
 
@@ -142,9 +141,9 @@ def _planes(mesh: TriangleMesh, tree: BoxTree) -> tuple[IntArray, FloatArray, Fl
 def _grid(
     corners: FloatArray, middles: FloatArray
 ) -> tuple[FloatArray, float, IntArray, FloatArray, NDArray[np.bool_]]:
-    """Return origin and width of a grid, and what is known of each of its cells.
+    """Return origin and cell width of the grid, and three arrays over its cells.
 
-    A facet nearby, a lower bound of the distance, and whether the surface is about a cell away.
+    A nearby facet, a lower bound of the distance, and whether the surface is within a cell width.
     """
     samples = np.concatenate([corners, middles, middles.mean(axis=1, keepdims=True)], axis=1)
     low, high = samples.min(axis=(0, 1)), samples.max(axis=(0, 1))
@@ -155,7 +154,7 @@ def _grid(
     counts = np.ceil(size / cell).astype(np.int64)
     axes = [low[k] + cell * (np.arange(n) + 0.5) for k, n in enumerate(counts)]
     middle = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
-    # A tree of compact nodes takes many times longer over points far from all samples.
+    # Queries far from all samples take many times longer in a tree of compact nodes.
     points = samples.reshape(-1, 3)
     away, nearest = KDTree(points, compact_nodes=False, balanced_tree=False).query(middle)
     longest = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).max()

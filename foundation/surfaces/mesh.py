@@ -1,4 +1,4 @@
-"""Loading articular surfaces into the frames of the project."""
+"""Loading of articular surfaces into the frames of the project."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from foundation.checks import FloatArray, check_in
+from foundation.checks import FloatArray, IntArray, check_in
 from foundation.errors import InputError
 from foundation.surfaces.mesh_checks import check_mesh, report_findings
 from foundation.surfaces.mesh_io import read_triangles
 from foundation.surfaces.triangle_mesh import (
-    IntArray,
     MeshError,
     MeshWarning,
     TriangleMesh,
@@ -37,11 +36,11 @@ def load_mesh(
     side: str = "right",
     check: bool = True,
 ) -> TriangleMesh:
-    """Load a triangulated articular surface; what comes out is always a right knee in metres.
+    """Load a triangulated articular surface as a right knee in metres.
 
-    The triangles keep the file's order and number, except that triangles without area, which have
-    no normal and carry no load, are dropped with a warning. Vertices at exactly the same place
-    become one and vertices without a triangle are dropped; no vertex moves.
+    Triangles keep the order of the file; triangles without area, which have no normal and carry no
+    load, are dropped with a warning. Vertices at exactly the same position are merged and vertices
+    without a triangle are dropped; no vertex moves.
 
     Parameters
     ----------
@@ -50,31 +49,31 @@ def load_mesh(
     unit : {"m", "cm", "mm", "um"}
         Length unit of the file.
     axes : sequence of 3 str
-        Which signed file axis points anterior, superior, and to the right of the body:
-        ("-x", "y", "-z") for a file with x posterior and z to the left. They must make a
-        right-handed frame; right is lateral in a right knee and medial in a left one.
+        Signed file axes that point anterior, superior, and to the right of the body, for example
+        ("-x", "y", "-z") for a file with x posterior and z to the left. The axes must form a
+        right-handed frame; right is lateral in a right knee and medial in a left knee.
     side : {"right", "left"}
-        A left knee is mirrored (z changes sign, the winding is turned), so that z is lateral.
+        A left knee is mirrored (z changes sign, the winding is reversed), so that z is lateral.
     check : bool
-        Whether to run the checks of `foundation.surfaces.mesh_checks.check_mesh` that need not
-        know the body. `check_orientation` is a separate call.
+        Whether to run `foundation.surfaces.mesh_checks.check_mesh` without the check of the
+        orientation, which is a separate call (`check_orientation`).
 
     Returns
     -------
     TriangleMesh
-        The surface, named after the file.
+        Surface, named after the file.
 
     Raises
     ------
     MeshError
         If the file cannot be read or a check fails; the message names file, finding and remedy.
     InputError
-        If `unit`, `axes` or `side` is not as above.
+        If `unit`, `axes` or `side` is invalid.
 
     Warns
     -----
     MeshWarning
-        If a check finds something doubtful.
+        If the mesh is doubtful.
     """
     check_in("unit", unit, UNITS)
     check_in("side", side, SIDES)
@@ -82,7 +81,7 @@ def load_mesh(
     file = Path(path)
     points, faces = checked_triangles(str(file), *read_triangles(file))
     faces = _without_degenerate(file, points, faces)
-    # A product with zeros and ones moves no bit of a coordinate.
+    # A product with zeros and ones changes no bit of a coordinate.
     mesh = TriangleMesh(UNITS[unit] * (points @ turn.T), faces, str(file))
     if side == "left":
         mesh = mesh.mirrored()
@@ -107,7 +106,7 @@ def _rotation_from_axes(axes: Sequence[str]) -> FloatArray:
     if np.linalg.det(rotation) < 0.0:
         raise InputError(
             f"axes: {tuple(axes)} is a mirror image, expected a right-handed frame (anterior, "
-            "superior, right of the body); change one sign, and for a left knee give side='left'"
+            "superior, right of the body); change one sign, and set side='left' for a left knee"
         )
     return rotation
 
@@ -123,9 +122,8 @@ def _without_degenerate(file: Path, points: FloatArray, faces: IntArray) -> IntA
             "degenerate triangles (no area) were",
         )
         text = (
-            f"{file}: {dropped} dropped, the first is "
-            f"number {np.flatnonzero(flat)[0]}; the surface is the same, but triangle numbers "
-            "after it have moved: clean the file if they matter"
+            f"{file}: {dropped} dropped, the first is number {np.flatnonzero(flat)[0]}; later "
+            "triangle numbers have changed: clean the file if triangle numbers matter"
         )
         warnings.warn(text, MeshWarning, stacklevel=3)
     return faces[~flat]

@@ -1,13 +1,13 @@
-"""Checks of a triangle mesh before it is used as an articular surface.
+"""Checks of a triangle mesh as an articular surface.
 
-Each check looks for one fault and says it in one sentence: which mesh, what was found, what to do.
-An error makes the contact wrong (`MeshError`); a warning may be meant (`MeshWarning`).
+Each check looks for one fault; the message names the mesh, the finding and a remedy. An error makes
+the contact wrong (`MeshError`); a warning may be intended (`MeshWarning`).
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,19 +18,20 @@ from foundation.surfaces.triangle_mesh import MeshError, MeshWarning, TriangleMe
 from foundation.wording import counted
 
 BODIES = ("femur", "tibia")
-#: Diagonal of the bounding box of a knee's bearing surface [m], from one condyle to a whole distal
-#: femur with its flange (the measured ones: 75 to 115 mm).
+#: Diagonal of the bounding box of a bearing surface [m], from a single condyle to a whole distal
+#: femur with its flange (measured: 75 to 115 mm).
 SIZE_RANGE = (15e-3, 250e-3)
-#: Of a piece's area, below which it counts as a fragment.
+#: A piece below this fraction of the largest piece's area is a fragment.
 FRAGMENT = 0.01
-#: Mean normal of a surface (1 for a plane, 0 for a closed body): below the first it is taken as
-#: closed, and a bearing surface reaches the second along its axis. Measured: femur 0.35 to 0.39
-#: with its flange or trochlea, tibia 0.86 to 0.95.
+#: Norm of the mean normal (1 for a plane, 0 for a closed body) below which a surface counts as
+#: closed, and its least component towards the other body. Measured: femur 0.35 to 0.39 with its
+#: flange or trochlea, tibia 0.86 to 0.95.
 CLOSED, FACING = 0.02, 0.1
-#: A loop is a hole below these parts of the longest loop, and of a disc's rim of the same area.
+#: A boundary loop is a hole below these fractions of the longest loop, and of the rim of a disc of
+#: the same area.
 HOLE_OF_RIM, HOLE_OF_DISC = 0.5, 0.25
 
-#: Factors that undo a mistaken unit: (factor, unit of the file, unit it was read in).
+#: Factors that correct a wrong unit: (factor, unit of the file, unit used for reading).
 _UNIT_MISTAKES = (
     (1e-3, "mm", "m"),
     (1e-2, "cm", "m"),
@@ -43,7 +44,7 @@ _UNIT_MISTAKES = (
 
 @dataclass(frozen=True)
 class Finding:
-    """What a check found.
+    """Finding of a check.
 
     Parameters
     ----------
@@ -61,14 +62,14 @@ class Finding:
 
 
 def check_mesh(mesh: TriangleMesh, body: str | None = None) -> list[Finding]:
-    """Return everything that is wrong or doubtful about a mesh; nothing is raised for a finding.
+    """Return all errors and warnings about a mesh; no finding raises an exception.
 
     Parameters
     ----------
     mesh : TriangleMesh
         Surface in the frame of its body [m].
     body : {"femur", "tibia"}, optional
-        Which one it is; without it the orientation is not looked at.
+        Body of the surface; without it the orientation is not checked.
 
     Returns
     -------
@@ -79,24 +80,23 @@ def check_mesh(mesh: TriangleMesh, body: str | None = None) -> list[Finding]:
     Raises
     ------
     InputError
-        If `body` is something else.
+        If `body` is another name.
     """
-    edges = find_edges(mesh.faces, len(mesh.vertices))
-    found = [
-        _scale(mesh),
-        _duplicates(mesh),
-        _winding(mesh, edges),
-        _non_manifold(mesh, edges),
-        _unreferenced(mesh),
-        *_pieces_and_holes(mesh, edges),
+    findings = [
+        *_scale(mesh),
+        *_connectivity(mesh),
+        *([] if body is None else _orientation(mesh, body)),
     ]
-    if body is not None:
-        found.append(_orientation(mesh, body))
-    return [finding for finding in found if finding is not None]
+    return [Finding(code, is_error, f"{mesh.name}: {text}") for code, is_error, text in findings]
 
 
 def report_findings(findings: Iterable[Finding]) -> None:
-    """Warn about each doubtful finding, then raise for the errors, all in one message.
+    """Warn about each warning, then raise all errors in one message.
+
+    Parameters
+    ----------
+    findings : iterable of Finding
+        Findings of `check_mesh`.
 
     Raises
     ------
@@ -121,160 +121,118 @@ def report_findings(findings: Iterable[Finding]) -> None:
 def check_orientation(mesh: TriangleMesh, body: str) -> None:
     """Check that the surface faces the other body: the femur down (-y), the tibia up (+y).
 
-    An open surface is judged by its area-weighted mean normal; a closed body, whose mean normal
-    vanishes, by the sign of its volume.
+    The criterion is the area-weighted mean normal of an open surface and the sign of the volume of
+    a closed body.
 
     Parameters
     ----------
     mesh : TriangleMesh
         Surface in the frame of its body [m].
     body : {"femur", "tibia"}
-        Which one it is.
+        Body of the surface.
 
     Raises
     ------
     MeshError
-        If it faces the wrong way or sideways.
+        If the surface faces another direction.
     InputError
-        If `body` is something else.
+        If `body` is another name.
     """
-    finding = _orientation(mesh, body)
-    if finding is not None:
-        raise MeshError(finding.message)
+    for _, _, text in _orientation(mesh, body):
+        raise MeshError(f"{mesh.name}: {text}")
+
+
+#: Code, whether an error, and text of a finding.
+_Findings = Iterator[tuple[str, bool, str]]
 
 
 def _used(mesh: TriangleMesh) -> FloatArray:
-    """Return the corners of all triangles, (3 F, 3): a stray vertex is not part of the surface."""
+    """Return the corners of all triangles, (3 F, 3), without unreferenced vertices."""
     return mesh.vertices[mesh.faces.reshape(-1)]
 
 
-def _scale(mesh: TriangleMesh) -> Finding | None:
+def _scale(mesh: TriangleMesh) -> _Findings:
     corners = _used(mesh)
     diagonal = float(np.linalg.norm(corners.max(axis=0) - corners.min(axis=0)))
     low, high = SIZE_RANGE
     if low <= diagonal <= high:
-        return None
-    # A knee measures about 90 mm across: of two mistakes that fit take the likelier.
+        return
+    # A knee measures about 90 mm across: of two possible mistakes take the likelier.
     fitting = [m for m in _UNIT_MISTAKES if low <= m[0] * diagonal <= high]
     best = min(fitting, key=lambda m: abs(np.log(m[0] * diagonal / 90e-3)), default=None)
     if best is None:
-        guess = "check the unit of the file, and whether it is a knee at all"
+        remedy = "check the unit of the file and whether the mesh is a knee"
     else:
-        guess = f"as if a file in {best[1]} was read in {best[2]}: give unit={best[1]!r}"
-    text = (
-        f"{mesh.name}: its box has a diagonal of {diagonal:.4g} m, expected {low:g} to {high:g} m "
-        f"for a knee; {guess}"
+        remedy = f"a file in {best[1]} was probably read in {best[2]}: set unit={best[1]!r}"
+    yield (
+        "scale",
+        True,
+        f"bounding box has a diagonal of {diagonal:.4g} m, expected {low:g} to {high:g} m for a "
+        f"knee; {remedy}",
     )
-    return Finding("scale", True, text)
 
 
-def _duplicates(mesh: TriangleMesh) -> Finding | None:
+def _connectivity(mesh: TriangleMesh) -> _Findings:
+    """Yield findings about triangles, edges, vertices and pieces."""
+    edges = find_edges(mesh.faces, len(mesh.vertices))
     sorted_faces = np.sort(mesh.faces, axis=1)
     _, first, inverse = np.unique(sorted_faces, axis=0, return_index=True, return_inverse=True)
     repeated = np.flatnonzero(first[inverse.reshape(-1)] != np.arange(len(mesh.faces)))
-    if len(repeated) == 0:
-        return None
-    text = (
-        f"{mesh.name}: {counted(len(repeated), 'duplicate triangle')}, the first is number "
-        f"{repeated[0]}; each would carry load twice: remove the duplicates"
-    )
-    return Finding("duplicate", True, text)
+    if len(repeated):
+        text = f"{counted(len(repeated), 'duplicate triangle')}, the first is number {repeated[0]}"
+        yield "duplicate", True, f"{text}; a duplicate carries load twice: remove the duplicates"
+    if wrong := int(((edges.count == 2) & (edges.balance != 0)).sum()):
+        text = f"inconsistent winding at {counted(wrong, 'edge')}: neighbouring normals disagree"
+        yield "winding", True, f"{text}; unify the normals in a mesh editor"
+    if shared := int((edges.count > 2).sum()):
+        text = f"{counted(shared, 'non-manifold edge')} (more than two triangles meet)"
+        yield "non-manifold", False, f"{text}; delete inner faces in a mesh editor"
+    if stray := len(mesh.vertices) - len(np.unique(mesh.faces)):
+        text = f"{counted(stray, 'unreferenced vertex', 'unreferenced vertices')} without triangles"
+        yield "unreferenced", False, f"{text}, which load_mesh drops; check the export of the file"
+    yield from _pieces_and_holes(mesh, edges)
 
 
-def _winding(mesh: TriangleMesh, edges: Edges) -> Finding | None:
-    wrong = int(((edges.count == 2) & (edges.balance != 0)).sum())
-    if wrong == 0:
-        return None
-    text = (
-        f"{mesh.name}: inconsistent winding at {counted(wrong, 'edge')}: neighbours disagree on "
-        "which side is out; unify the normals in a mesh editor"
-    )
-    return Finding("winding", True, text)
-
-
-def _non_manifold(mesh: TriangleMesh, edges: Edges) -> Finding | None:
-    shared = int((edges.count > 2).sum())
-    if shared == 0:
-        return None
-    text = (
-        f"{mesh.name}: {counted(shared, 'non-manifold edge')} (more than two triangles meet); an "
-        "articular surface has one sheet: delete inner faces in a mesh editor"
-    )
-    return Finding("non-manifold", False, text)
-
-
-def _unreferenced(mesh: TriangleMesh) -> Finding | None:
-    count = len(mesh.vertices) - len(np.unique(mesh.faces))
-    if count == 0:
-        return None
-    stray = counted(count, "unreferenced vertex belongs", "unreferenced vertices belong")
-    text = (
-        f"{mesh.name}: {stray} to no triangle; load_mesh drops what belongs to none, "
-        "the surface is the same: clean the file if they were meant to be surface"
-    )
-    return Finding("unreferenced", False, text)
-
-
-def _pieces_and_holes(mesh: TriangleMesh, edges: Edges) -> list[Finding]:
+def _pieces_and_holes(mesh: TriangleMesh, edges: Edges) -> _Findings:
     labels, areas = label_pieces(mesh)
     fragments = int((areas < FRAGMENT * areas[0]).sum())
-    large = len(areas) - fragments
-    found = []
     if fragments:
-        text = (
-            f"{mesh.name}: {counted(fragments, 'loose fragment')}, each below {FRAGMENT:.0%} of "
-            "the largest piece; a fragment carries load like the rest: delete it in a mesh editor"
-        )
-        found.append(Finding("fragments", False, text))
-    if large > 2:
-        text = (
-            f"{mesh.name}: {large} separate pieces, expected one, or one per condyle; "
-            "check that the file holds one articular surface"
-        )
-        found.append(Finding("pieces", False, text))
+        text = f"{counted(fragments, 'loose fragment')}, each below {FRAGMENT:.0%} of the largest"
+        yield "fragments", False, f"{text} piece, carry load; delete them in a mesh editor"
+    if len(areas) - fragments > 2:
+        text = f"{len(areas) - fragments} separate pieces, expected one, or one per condyle"
+        yield "pieces", False, f"{text}; check that the file contains one articular surface"
     loops = boundary_loops(mesh, edges, labels)
     rim = np.zeros(len(areas))
     np.maximum.at(rim, loops.piece, loops.length)
     disc_rim = np.sqrt(4.0 * np.pi * areas)
-    is_hole = loops.length < np.maximum(
+    holes = loops.length < np.maximum(
         HOLE_OF_RIM * rim[loops.piece], HOLE_OF_DISC * disc_rim[loops.piece]
     )
-    if is_hole.any():
-        where = 1e3 * loops.centre[np.flatnonzero(is_hole)[0]]
-        text = (
-            f"{mesh.name}: {counted(int(is_hole.sum()), 'hole')} in the surface, the first about "
-            f"({where[0]:.1f}, {where[1]:.1f}, {where[2]:.1f}) mm; contact there is missed: "
-            "fill every hole in a mesh editor"
-        )
-        found.append(Finding("hole", False, text))
-    return found
+    if holes.any():
+        x, y, z = 1e3 * loops.centre[np.flatnonzero(holes)[0]]
+        text = f"{counted(int(holes.sum()), 'hole')} in the surface, the first at about"
+        text += f" ({x:.1f}, {y:.1f}, {z:.1f}) mm"
+        yield "hole", False, f"{text}; contact there is missed: fill the holes in a mesh editor"
 
 
-def _orientation(mesh: TriangleMesh, body: str) -> Finding | None:
+def _orientation(mesh: TriangleMesh, body: str) -> _Findings:
     check_in("body", body, BODIES)
     wanted = -1.0 if body == "femur" else 1.0
     mean = mesh.area_vectors.sum(axis=0) / mesh.areas.sum()
     if np.linalg.norm(mean) < CLOSED:
-        return _closed_orientation(mesh)
+        middle = _used(mesh).mean(axis=0)
+        if float(np.sum((mesh.centroids - middle) * mesh.area_vectors)) <= 0.0:
+            text = "the normals of this closed body point inwards, expected outwards"
+            yield "orientation", True, f"{text}; the winding is inverted: flip the normals"
+        return
     if wanted * mean[1] >= FACING:
-        return None
+        return
     axis = int(np.argmax(np.abs(mean)))
     faces = ("-" if mean[axis] < 0.0 else "+") + "xyz"[axis]
-    wants = "-y (down)" if body == "femur" else "+y (up)"
+    expected = "-y (down)" if body == "femur" else "+y (up)"
     if axis == 1:
         remedy = "the winding is inverted (flip the normals) or the y axis points the wrong way"
     else:
-        remedy = "give the file's axes, for example axes=('-x', 'y', '-z')"
-    text = f"{mesh.name}: this {body} faces {faces}, expected {wants}; {remedy}"
-    return Finding("orientation", True, text)
-
-
-def _closed_orientation(mesh: TriangleMesh) -> Finding | None:
-    middle = _used(mesh).mean(axis=0)
-    if float(np.sum((mesh.centroids - middle) * mesh.area_vectors)) > 0.0:
-        return None
-    text = (
-        f"{mesh.name}: the normals of this closed body point inwards, expected outwards; "
-        "the winding is inverted: flip the normals"
-    )
-    return Finding("orientation", True, text)
+        remedy = "set the file's axes, for example axes=('-x', 'y', '-z')"
+    yield "orientation", True, f"this {body} faces {faces}, expected {expected}; {remedy}"

@@ -1,7 +1,7 @@
 """Reading triangles from files: STL, PLY and OFF through trimesh, OBJ, VTP through VTK.
 
-What comes out is what the file says, in its own unit and axes and in its own order; only vertices
-at exactly the same place are made one, since an STL file repeats them for every triangle.
+Triangles keep the unit, axes and order of the file; only vertices at exactly the same position are
+merged, since an STL file repeats the vertices of every triangle.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from foundation.checks import FloatArray
+from foundation.checks import FloatArray, IntArray
 from foundation.errors import InputError
-from foundation.surfaces.triangle_mesh import IntArray, MeshError
+from foundation.surfaces.triangle_mesh import MeshError
 
-#: Largest number of a vertex that a file may name.
+#: Largest vertex number in a file.
 _MOST_VERTICES = 2**31
 
 
@@ -33,14 +33,14 @@ def read_triangles(path: Path) -> tuple[FloatArray, IntArray]:
     Returns
     -------
     vertices : (V, 3) float64
-        Positions in the file's unit and axes, exact duplicates merged.
+        Positions in the file's unit [any unit] along its axes, exact duplicates merged.
     faces : (F, 3) int64
-        Triangles in the file's order; larger polygons are cut into triangles.
+        Triangles in the file's order; larger polygons are split into triangles.
 
     Raises
     ------
     MeshError
-        If the file is missing, empty, of another kind, or cannot be read to its end.
+        If the file is missing, empty, of another format, or damaged.
     """
     extension = path.suffix.lower()
     if extension not in EXTENSIONS:
@@ -55,21 +55,29 @@ def read_triangles(path: Path) -> tuple[FloatArray, IntArray]:
     vertices, faces = _READERS[extension](path)
     if len(faces) == 0:
         raise MeshError(
-            f"{path}: no triangles; expected a triangulated surface: export it again as one"
+            f"{path}: no triangles; expected a triangulated surface: export a triangle mesh"
         )
     if faces.min() < 0 or faces.max() >= len(vertices):
-        raise _unreadable(path, f"a triangle names vertex {faces.max() + 1} of {len(vertices)}")
+        raise _unreadable(path, f"a triangle has vertex {faces.max() + 1} of {len(vertices)}")
     return weld(vertices, faces)
 
 
 def weld(vertices: FloatArray, faces: IntArray) -> tuple[FloatArray, IntArray]:
-    """Make vertices at exactly the same place one, in the order of their first appearance."""
-    # Adding 0 turns -0.0 into 0.0: the same place, other bits.
-    places = vertices + 0.0
-    # Several times faster than `np.unique` of rows; stable, so that the first of a place is first.
-    order = np.lexsort(places.T[::-1])
-    there = places[order]
-    begins = np.concatenate([[True], (there[1:] != there[:-1]).any(axis=1)])
+    """Return vertices (W, 3) and triangles (F, 3) with vertices at equal positions merged.
+
+    Parameters
+    ----------
+    vertices : (V, 3) float64
+        Positions [any unit]. Merged vertices keep the order of their first appearance.
+    faces : (F, 3) int64
+        Triangles over these vertices.
+    """
+    # Adding 0 turns -0.0 into 0.0: the same position, other bits.
+    positions = vertices + 0.0
+    # Several times faster than `np.unique` of rows; stable, so that the first vertex comes first.
+    order = np.lexsort(positions.T[::-1])
+    ordered = positions[order]
+    begins = np.concatenate([[True], (ordered[1:] != ordered[:-1]).any(axis=1)])
     first = order[begins]
     inverse = np.empty(len(order), dtype=np.int64)
     inverse[order] = np.cumsum(begins) - 1
@@ -86,21 +94,21 @@ def _unreadable(path: Path, reason: object) -> MeshError:
 
 
 def _read_trimesh(path: Path) -> tuple[FloatArray, IntArray]:
-    # Imported here: whoever only uses a trained surrogate needs no mesh library.
+    # Imported here, so that trained surrogates do not need a mesh library.
     import trimesh
 
     try:
         loaded = trimesh.load(path, process=False, force="mesh")
         vertices = np.array(loaded.vertices, dtype=np.float64).reshape(-1, 3)  # type: ignore[attr-defined]
         faces = np.array(loaded.faces, dtype=np.int64).reshape(-1, 3)  # type: ignore[attr-defined]
-    except Exception as error:  # each reader of trimesh raises what it likes on damaged files
+    except Exception as error:  # the readers of trimesh raise all kinds of errors
         raise _unreadable(path, f"{type(error).__name__}: {error}") from error
     return vertices, faces
 
 
 def _read_stl(path: Path) -> tuple[FloatArray, IntArray]:
     content = path.read_bytes()
-    # A binary file may start with "solid" too, but not go on with facets in plain text.
+    # A binary file may start with "solid" too, but does not continue with "facet" in plain text.
     if content[:5].lower() == b"solid" and b"facet" in content[:1000]:
         if b"endsolid" not in content[-1000:].lower():
             raise _unreadable(path, "the closing 'endsolid' is missing")
@@ -115,7 +123,7 @@ def _read_stl(path: Path) -> tuple[FloatArray, IntArray]:
 
 
 def _read_counted(path: Path) -> tuple[FloatArray, IntArray]:
-    """Read PLY or OFF; trimesh accepts a text file that ends early, so the counts are compared."""
+    """Read PLY or OFF; trimesh accepts a text file that ends early, so the count is compared."""
     vertices, faces = _read_trimesh(path)
     header = path.read_bytes()[:20_000].decode("latin-1")
     if path.suffix.lower() == ".ply":
@@ -124,15 +132,12 @@ def _read_counted(path: Path) -> tuple[FloatArray, IntArray]:
         found = re.search(r"^\s*(?:OFF\s+)?\d+\s+(\d+)(?:\s+\d+)?\s*$", header, re.MULTILINE)
     declared = int(found.group(1)) if found else 0
     if len(faces) < declared:
-        raise _unreadable(path, f"{len(faces)} triangles of the {declared} that its header states")
+        raise _unreadable(path, f"{len(faces)} of the {declared} triangles in its header")
     return vertices, faces
 
 
 def _read_obj(path: Path) -> tuple[FloatArray, IntArray]:
-    """Read the v and f lines of an OBJ file.
-
-    Not through trimesh, which sorts the triangles by material; reference tables are per triangle.
-    """
+    """Read the v and f lines of an OBJ file; trimesh would sort the triangles by material."""
     points: list[list[float]] = []
     triangles: list[tuple[int, int, int]] = []
     with path.open(encoding="utf-8", errors="replace") as lines:
@@ -153,10 +158,10 @@ def _read_obj(path: Path) -> tuple[FloatArray, IntArray]:
 def _obj_fan(corners: list[str], known: int) -> list[tuple[int, int, int]]:
     """Return the triangles of one f line ("v", "v/vt", "v//vn" or "v/vt/vn" per corner)."""
     index = [int(corner.split("/")[0]) for corner in corners]
-    # OBJ counts from 1, and backwards from the latest vertex with negative numbers.
+    # OBJ counts from 1; negative numbers count backwards from the latest vertex.
     vertex = [i - 1 if i > 0 else known + i for i in index]
     if len(vertex) < 3:
-        raise InputError(f"a face of {len(vertex)} corners")
+        raise InputError(f"expected a face of 3 or more corners, found {len(vertex)}")
     if max(map(abs, index)) > _MOST_VERTICES:
         raise InputError(f"expected vertex numbers up to {_MOST_VERTICES}, found a larger one")
     return [(vertex[0], vertex[k], vertex[k + 1]) for k in range(1, len(vertex) - 1)]
@@ -169,14 +174,13 @@ def _read_vtp(path: Path) -> tuple[FloatArray, IntArray]:
         from vtkmodules.vtkIOXML import vtkXMLPolyDataReader
     except ImportError as error:
         raise MeshError(
-            f"{path}: reading VTP files needs VTK, which is not installed; "
-            "pip install knee-contact[vtp]"
+            f"{path}: VTP files need VTK, which is not installed: pip install knee-contact[vtp]"
         ) from error
     reader = vtkXMLPolyDataReader()
     reader.SetFileName(str(path))
-    complaints = _run_vtk(reader)
-    if complaints or reader.GetErrorCode():
-        raise _unreadable(path, complaints[0] if complaints else f"VTK {reader.GetErrorCode()}")
+    messages = _run_vtk(reader)
+    if messages or reader.GetErrorCode():
+        raise _unreadable(path, messages[0] if messages else f"VTK {reader.GetErrorCode()}")
     triangles = vtkTriangleFilter()
     triangles.PassLinesOff()
     triangles.PassVertsOff()
@@ -191,15 +195,15 @@ def _read_vtp(path: Path) -> tuple[FloatArray, IntArray]:
 
 
 def _run_vtk(reader: Any) -> list[str]:
-    """Run a VTK reader and return its complaints, which it would write to the error stream."""
+    """Run a VTK reader and return its error messages, which VTK would write to stderr."""
     from vtkmodules.vtkCommonCore import vtkLogger
 
-    complaints: list[str] = []
+    messages: list[str] = []
 
     def listen(_source: object, _event: str, message: str) -> None:
-        complaints.append(" ".join(message.split()))
+        messages.append(" ".join(message.split()))
 
-    # VTK learns from this attribute to pass the message on.
+    # This attribute makes VTK pass the message.
     listen.CallDataType = "string0"  # type: ignore[attr-defined]
     reader.AddObserver("ErrorEvent", listen)
     verbosity = vtkLogger.GetCurrentVerbosityCutoff()
@@ -208,7 +212,7 @@ def _run_vtk(reader: Any) -> list[str]:
         reader.Update()
     finally:
         vtkLogger.SetStderrVerbosity(verbosity)
-    return complaints
+    return messages
 
 
 _READERS: dict[str, Callable[[Path], tuple[FloatArray, IntArray]]] = {
@@ -218,5 +222,5 @@ _READERS: dict[str, Callable[[Path], tuple[FloatArray, IntArray]]] = {
     ".off": _read_counted,
     ".vtp": _read_vtp,
 }
-#: Extensions that can be read.
+#: Supported file extensions.
 EXTENSIONS = tuple(_READERS)

@@ -9,23 +9,23 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from foundation.checks import FloatArray
-from foundation.surfaces.triangle_mesh import IntArray, TriangleMesh
+from foundation.checks import FloatArray, IntArray
+from foundation.surfaces.triangle_mesh import TriangleMesh
 
 
 @dataclass(frozen=True, eq=False)
 class Edges:
-    """Edges of a mesh, each once.
+    """Unique edges of a mesh.
 
     Parameters
     ----------
     ends : (E, 2) int64
-        Vertices of each edge, smaller number first.
+        Vertices of each edge, smaller index first.
     count : (E,) int64
         Number of triangles at the edge: 1 on the boundary, 2 inside a manifold surface.
     balance : (E,) int64
-        Triangles that run along the edge upwards (from the smaller vertex number) less those that
-        run downwards: 0 where two neighbours agree on which side is out.
+        Number of triangles that traverse the edge from the smaller vertex index, minus the number
+        in the opposite direction: 0 where two neighbours agree on the outer side.
     """
 
     ends: IntArray
@@ -33,15 +33,21 @@ class Edges:
     balance: IntArray
 
 
-def find_edges(faces: IntArray, vertex_count: int) -> Edges:
-    """Return the edges of `faces` : (F, 3) int64 over `vertex_count` vertices."""
+def half_edges(faces: IntArray, vertex_count: int) -> tuple[IntArray, IntArray, IntArray]:
+    """Return start, end and edge key of the half-edges of triangles (F, 3), (3 F,) each.
+
+    Half-edge 3 f + k runs from corner k of triangle f to the next corner. The half-edges of one
+    edge have the same key: one number per edge sorts several times faster than pairs do.
+    """
     start, end = faces.reshape(-1), np.roll(faces, -1, axis=1).reshape(-1)
-    low, high = np.minimum(start, end), np.maximum(start, end)
-    # One number per edge sorts several times faster than pairs do.
-    keys, inverse, count = np.unique(
-        low * vertex_count + high, return_inverse=True, return_counts=True
-    )
-    direction = np.where(start == low, 1.0, -1.0)
+    return start, end, np.minimum(start, end) * vertex_count + np.maximum(start, end)
+
+
+def find_edges(faces: IntArray, vertex_count: int) -> Edges:
+    """Return the edges of triangles (F, 3) over `vertex_count` vertices."""
+    start, end, key = half_edges(faces, vertex_count)
+    keys, inverse, count = np.unique(key, return_inverse=True, return_counts=True)
+    direction = np.where(start <= end, 1.0, -1.0)
     balance = np.bincount(inverse, weights=direction, minlength=len(keys))
     ends = np.stack([keys // vertex_count, keys % vertex_count], axis=1)
     return Edges(ends, count, balance.astype(np.int64))
@@ -50,17 +56,22 @@ def find_edges(faces: IntArray, vertex_count: int) -> Edges:
 def label_pieces(mesh: TriangleMesh) -> tuple[IntArray, FloatArray]:
     """Return the connected piece of each triangle, and the area of each piece.
 
-    Triangles belong together when they share a vertex.
+    Triangles are connected if they share a vertex.
+
+    Parameters
+    ----------
+    mesh : TriangleMesh
+        Surface [m].
 
     Returns
     -------
     labels : (F,) int64
-        Number of the piece, the largest area first.
+        Index of the piece, in the order of decreasing area.
     areas : (P,) float64
         Area of each piece [m²].
     """
     links = np.concatenate([mesh.faces[:, :2], mesh.faces[:, 1:]])
-    by_triangle = _groups(links, len(mesh.vertices))[mesh.faces[:, 0]]
+    by_triangle = connected_groups(links, len(mesh.vertices))[mesh.faces[:, 0]]
     _, compact = np.unique(by_triangle, return_inverse=True)
     areas: FloatArray = np.bincount(compact, weights=mesh.areas).astype(np.float64)
     order = np.argsort(-areas, kind="stable")
@@ -71,16 +82,16 @@ def label_pieces(mesh: TriangleMesh) -> tuple[IntArray, FloatArray]:
 
 @dataclass(frozen=True, eq=False)
 class BoundaryLoops:
-    """Loops of boundary edges, by connection (two loops that share a vertex count as one).
+    """Loops of boundary edges; two loops that share a vertex count as one.
 
     Parameters
     ----------
     length : (L,) float64
         Length of each loop [m].
     piece : (L,) int64
-        Piece of the surface the loop belongs to, as in `label_pieces`.
+        Piece of the surface, as in `label_pieces`.
     centre : (L, 3) float64
-        Mean of its vertices [m].
+        Mean of the vertices of the loop [m].
     """
 
     length: FloatArray
@@ -89,11 +100,11 @@ class BoundaryLoops:
 
 
 def boundary_loops(mesh: TriangleMesh, edges: Edges, pieces: IntArray) -> BoundaryLoops:
-    """Return the boundary loops of a mesh, given its edges and the piece of each triangle."""
+    """Return the boundary loops of a mesh from its edges and the piece (F,) of each triangle."""
     ends = edges.ends[edges.count == 1]
     if len(ends) == 0:
         return BoundaryLoops(np.zeros(0), np.zeros(0, dtype=np.int64), np.zeros((0, 3)))
-    _, loop = np.unique(_groups(ends, len(mesh.vertices))[ends[:, 0]], return_inverse=True)
+    _, loop = np.unique(connected_groups(ends, len(mesh.vertices))[ends[:, 0]], return_inverse=True)
     count = int(loop.max()) + 1
     lengths = np.linalg.norm(mesh.vertices[ends[:, 0]] - mesh.vertices[ends[:, 1]], axis=1)
     middle = mesh.vertices[ends].mean(axis=1)
@@ -107,8 +118,8 @@ def boundary_loops(mesh: TriangleMesh, edges: Edges, pieces: IntArray) -> Bounda
     return BoundaryLoops(length, piece, centre)
 
 
-def _groups(links: IntArray, size: int) -> NDArray[np.int32]:
-    """Return the connected group of each of `size` vertices linked by pairs."""
+def connected_groups(links: IntArray, size: int) -> NDArray[np.int32]:
+    """Return the connected group (size,) of each item, from pairs of linked items (L, 2)."""
     ones = np.ones(len(links), dtype=np.int8)
     graph = coo_array((ones, (links[:, 0], links[:, 1])), shape=(size, size))
     labels: NDArray[np.int32] = connected_components(graph.tocsr(), directed=False)[1]

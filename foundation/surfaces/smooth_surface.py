@@ -1,16 +1,16 @@
-"""A smooth surface carried by the triangles of a mesh: six-node quadratic patches.
+"""A smooth surface over the triangles of a mesh: six-node quadratic patches.
 
 Each triangle becomes the patch X(u, v) of quadratic Lagrange polynomials through its corners and
 one point per edge,
 
     m = (a + b)/2 + (s_b n_b - s_a n_a) / (4 k (1 + k)),   s_a = (b - a)·n_a,  s_b = (b - a)·n_b,
 
-with the unit normals n at the ends a and b, and k the cosine of half the angle between them. That
-is the middle of a circle's arc where a and b lie on one. For k -> 1 it is the mid-edge point of PN
+with the unit normals n at the ends a and b, and k the cosine of half the angle between the normals.
+If a and b are on a circle, m is the middle of the arc. For k -> 1, m is the mid-edge point of PN
 triangles (Vlachos et al. 2001, I3D) and of Phong tessellation with factor 1/2 (Boubekeur & Alexa
 2008, ACM Trans Graph 27:141); unlike the minimum-norm patch of Nagata (2005, Comput Aided Geom Des
-22:327-347) it stays small where nearly parallel normals lean to the same side. A middle depends on
-its edge alone, so that neighbours share it and the surface has no gaps.
+22:327-347), m stays near the edge where nearly parallel normals lean to the same side. A middle
+depends on its edge alone, so that neighbours share the middle and the surface has no gaps.
 """
 
 from __future__ import annotations
@@ -21,12 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foundation.checks import FloatArray, check_number, frozen
+from foundation.surfaces.mesh_topology import half_edges
 from foundation.surfaces.triangle_mesh import TriangleMesh
 from foundation.surfaces.vertex_normals import cut_at_creases, jet_normals
 
-#: Angle between neighbouring facets above which their edge is kept as a crease [rad]. Measured:
-#: on the bearing surfaces of a real implant and of scanned cartilage facets meet at up to 25
-#: degrees, on those of a decimated solid at up to 36.
+#: Angle between neighbouring facets above which their edge is a crease [rad]. Measured angles: up
+#: to 25 degrees on bearing surfaces of an implant and of scanned cartilage, up to 36 degrees on
+#: those of a decimated solid.
 CREASE_ANGLE = np.deg2rad(40.0)
 
 #: (u, v) of a patch's nodes: corners, then middles.
@@ -44,7 +45,7 @@ class SmoothSurface:
     middles : (F, 3, 3) float64
         Points of the surface over the edges c0 c1, c1 c2 and c2 c0 [m].
     normals : (F, 3, 3) float64
-        Unit outward normal at each corner; two triangles at a crease have each their own.
+        Unit outward normal at each corner [1]; triangles on both sides of a crease differ.
     """
 
     corners: FloatArray
@@ -53,7 +54,7 @@ class SmoothSurface:
 
 
 def flat_surface(mesh: TriangleMesh) -> SmoothSurface:
-    """Return the facets themselves: straight edges, the facet's normal at its corners."""
+    """Return the plane facets as patches: straight edges, facet normals at the corners."""
     corners = mesh.vertices[mesh.faces]
     normals = np.repeat(mesh.normals[:, None], 3, axis=1)
     return _surface(corners, np.zeros_like(corners), normals)
@@ -62,10 +63,10 @@ def flat_surface(mesh: TriangleMesh) -> SmoothSurface:
 def smooth_surface(mesh: TriangleMesh, *, crease_angle: float = CREASE_ANGLE) -> SmoothSurface:
     """Return a smooth surface through the vertices of a mesh.
 
-    Normals are those the mesh carries (`TriangleMesh.vertex_normals`), one per vertex and hence
-    without creases; else they are estimated (`foundation.surfaces.vertex_normals`), one-sided at
-    creases and boundaries. Edges that are creases stay straight. Neighbours are triangles that
-    share vertices by number.
+    If the mesh has vertex normals (`TriangleMesh.vertex_normals`), they are used, and the surface
+    has no creases; otherwise normals are estimated (`foundation.surfaces.vertex_normals`),
+    one-sided at creases and boundaries. Crease edges stay straight. Neighbours are triangles that
+    share vertex indices.
 
     Parameters
     ----------
@@ -73,14 +74,14 @@ def smooth_surface(mesh: TriangleMesh, *, crease_angle: float = CREASE_ANGLE) ->
         Surface [m].
     crease_angle : float
         Angle between the normals of neighbouring facets [rad] above which their edge is a crease.
-        It also bounds the departure of a middle from the straight edge, to tan(crease_angle/4)/2
-        of the edge's length: the rise of an arc whose equal chords meet at that angle.
+        The distance of a middle from the straight edge is at most tan(crease_angle/4)/2 of the
+        edge length: the rise of an arc with equal chords that meet at that angle.
 
     Returns
     -------
     SmoothSurface
-        Patches that do not fold: at its six nodes each faces the outer side of its triangle (where
-        it did not, its edges are straightened, for both neighbours).
+        Patches without folds: at its six nodes each patch faces the outer side of its triangle
+        (otherwise the edges are straightened, for both neighbours).
 
     Raises
     ------
@@ -113,15 +114,15 @@ def _straight(corners: FloatArray) -> FloatArray:
 
 
 def _rise(corners: FloatArray, normals: FloatArray, crease_angle: float) -> FloatArray:
-    """Return where each middle lies from the straight edge's, (F, 3, 3) [m].
+    """Return the vector from the middle of each straight edge to the patch's middle, (F, 3, 3) [m].
 
-    Seen from the other end an edge gives the same numbers to the last bit: a difference, and with
-    it every product, only changes its sign.
+    Both directions of an edge give the same bits: a difference, and with the difference every
+    product, only changes its sign.
     """
     edge = np.roll(corners, -1, axis=1) - corners
     na, nb = normals, np.roll(normals, -1, axis=1)
     lean = (edge * nb).sum(axis=2, keepdims=True) * nb - (edge * na).sum(axis=2, keepdims=True) * na
-    # Opposite normals (k = 0) have no arc; the bound below holds whatever stands here.
+    # Opposite normals (k = 0) have no arc; the bound below limits the rise there.
     k = np.sqrt(np.maximum(0.5 + 0.5 * (na * nb).sum(axis=2, keepdims=True), 0.01))
     rise = lean / (4.0 * k * (1.0 + k))
     most = 0.5 * np.tan(0.25 * crease_angle) * np.linalg.norm(edge, axis=2, keepdims=True)
@@ -130,9 +131,8 @@ def _rise(corners: FloatArray, normals: FloatArray, crease_angle: float) -> Floa
 
 
 def _unfolded(mesh: TriangleMesh, corners: FloatArray, rise: FloatArray) -> FloatArray:
-    """Return the rises, made smaller where a patch would fold over its own facet."""
-    start, end = mesh.faces, np.roll(mesh.faces, -1, axis=1)
-    key = np.minimum(start, end) * len(mesh.vertices) + np.maximum(start, end)
+    """Return the rises, reduced where a patch would fold over its own facet."""
+    _, _, key = half_edges(mesh.faces, len(mesh.vertices))
     edge = np.unique(key, return_inverse=True)[1].reshape(-1, 3)
     keep = np.ones(edge.max() + 1)
     while True:
@@ -141,7 +141,7 @@ def _unfolded(mesh: TriangleMesh, corners: FloatArray, rise: FloatArray) -> Floa
         folded &= (keep[edge] > 0.0).any(axis=1)
         if not folded.any():
             return kept
-        # Halved, and after three halvings straight: a facet itself is never folded.
+        # Halved, and zero after three halvings: a plane facet is never folded.
         smaller = np.unique(edge[folded])
         keep[smaller] = np.where(keep[smaller] > 0.2, 0.5 * keep[smaller], 0.0)
 
@@ -158,9 +158,13 @@ def _faces_outward(
 
 
 def shape_functions(points: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the six quadratic shape functions and their u and v slopes at (Q, 2), each (Q, 6).
+    """Return the six quadratic shape functions and their u and v slopes, each (Q, 6) [1].
 
-    Order: corners c0, c1, c2, then the middles of c0 c1, c1 c2 and c2 c0.
+    Parameters
+    ----------
+    points : (Q, 2) float64
+        Coordinates (u, v) on the reference triangle [1]. Order of the functions: corners c0, c1,
+        c2, then the middles of c0 c1, c1 c2 and c2 c0.
     """
     u, v = points.T
     w, zero = 1.0 - u - v, np.zeros(len(points))

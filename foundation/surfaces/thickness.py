@@ -1,8 +1,8 @@
-"""Thickness of an elastic layer, measured on the closed solid that the contact surface bounds.
+"""Thickness of an elastic layer, measured on the closed solid below the contact surface.
 
-The thickness at a point of the contact surface is the distance along minus its normal, the line
-of its spring, to where the solid is left through its underside. A designer quotes the vertical
-thickness instead, which is smaller by the cosine of the slope.
+The thickness at a point of the contact surface is the distance along minus the normal, the line of
+the spring, to the exit through the underside of the solid. (Designers specify the vertical
+thickness, which is smaller by the cosine of the slope.)
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from foundation.surfaces.smooth_surface import flat_surface, smooth_surface
 from foundation.surfaces.tree import BoxTree, build_tree
 from foundation.surfaces.triangle_mesh import MeshError, MeshWarning, TriangleMesh
 
-#: A facet is part of the underside if it faces away from the surface within this angle: its
-#: outward normal and minus the mean normal of the surface [rad]. Steeper ones are side walls.
+#: Largest angle between the outward normal of a facet of the underside and minus the mean normal of
+#: the surface [rad]. Steeper facets are side walls.
 UNDERSIDE_ANGLE = np.radians(60.0)
-#: Part of the inner vertices that may lie off the solid before it counts as another body.
+#: Largest fraction of inner vertices off the solid.
 OFF_SOLID = 0.05
-#: Part of the vertices that may have no underside before the solid counts as no layer.
+#: Largest fraction of vertices without an underside.
 NO_UNDERSIDE = 0.5
-#: Ratio of the two boxes' diagonals from which on their units are taken to differ.
+#: Ratio of the diagonals of the bounding boxes above which the units differ.
 UNIT_RATIO = 5.0
 
 _FACETS_PER_LEAF = 4
@@ -40,25 +40,25 @@ def measured_thickness(
 ) -> FloatArray:
     """Return the thickness of a solid under each vertex of its contact surface.
 
-    Surface and solid may be two triangulations of one shape, so the surface is neither exactly on
-    the solid nor always inside or outside: from each vertex a line goes `tolerance` down along
-    minus the vertex normal, and from there on, where it must be inside, to the nearest facet
-    through which it leaves. What lies within `tolerance` is the solid's own upper side.
+    Surface and solid may be two triangulations of the same shape, so that the surface is not
+    exactly on the solid. From each vertex a line runs `tolerance` along minus the vertex normal to
+    a point that must be inside, and from there to the first facet through which the line leaves
+    the solid. Facets within `tolerance` belong to the upper side of the solid.
 
-    The error is of second order in the edge lengths where both shapes are smooth. Where the line
-    leaves through a side wall or an undercut of one (at the rim), or is not inside to begin with
-    (the layer is thinner than `tolerance`, or the vertex lies beside the solid), the thickness is
-    ill defined; it is that of the nearest vertex where it is not, and a warning gives their
-    number. A step of the underside is a step of the thickness.
+    The error is of second order in the edge lengths where both shapes are smooth. The thickness is
+    undefined where the line leaves through a side wall or an undercut (at the rim) or does not
+    start inside (a layer thinner than `tolerance`, or a vertex beside the solid); such vertices get
+    the thickness of the nearest other vertex, with a warning. A step of the underside is a step of
+    the thickness.
 
     Parameters
     ----------
     surface : TriangleMesh
-        Contact surface of the tibial side [m], without folds: its normals lie about a mean.
+        Contact surface of the tibial side, tibial frame [m], without folds.
     solid : TriangleMesh
-        Closed body below the surface, in the same frame and unit, normals outwards [m].
+        Closed body below the surface in the same frame [m], normals outwards.
     tolerance : float
-        Largest distance between surface and solid [m], > 0; below the least thickness.
+        Largest distance between surface and solid [m], > 0; less than the least thickness.
 
     Returns
     -------
@@ -68,16 +68,16 @@ def measured_thickness(
     Raises
     ------
     MeshError
-        If the solid is not closed or inside out, differs in size as one in another unit does, more
-        than 5 % of the inner vertices of the surface lie farther than `tolerance` from it, or half
-        of all have no underside below them.
+        If the solid is not closed, is inside out or in another unit, more than 5 % of the inner
+        vertices are farther than `tolerance` from the solid, or more than half of all vertices have
+        no underside below them.
     InputError
         If `tolerance` is not positive.
 
     Warns
     -----
     MeshWarning
-        If some vertices got the thickness of a neighbour.
+        If some vertices have the thickness of another vertex.
     """
     check_number("tolerance", tolerance, above=0.0, unit="m")
     _check_closed(solid)
@@ -96,19 +96,19 @@ def measured_thickness(
 
 
 def spring_normals(mesh: TriangleMesh) -> FloatArray:
-    """Return the unit normal of the springs at each vertex, (V, 3); a mean one on a crease."""
+    """Return the unit normal of the springs at each vertex, (V, 3) [1]; the mean on a crease."""
     if mesh.vertex_normals is not None:
         return mesh.vertex_normals
     total = np.zeros_like(mesh.vertices)
     np.add.at(total, mesh.faces, smooth_surface(mesh).normals)
     length = np.linalg.norm(total, axis=1, keepdims=True)
-    # A vertex without a triangle has no normal; its ray hits nothing.
+    # A vertex without a triangle has no normal and no hit.
     return total / np.where(length > 0.0, length, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
 class _Facets:
-    """Facets of a solid as `foundation.kernels.line_exits` takes them, and their order."""
+    """Facets of a solid in the form of `foundation.kernels.line_exits`."""
 
     patch: FloatArray
     tree: BoxTree
@@ -123,7 +123,7 @@ class _Facets:
     def leave(
         self, starts: FloatArray, directions: FloatArray, reach: float
     ) -> tuple[FloatArray, NDArray[np.int64]]:
-        """Return distance (N,) [m] and facet (N,), -1 where none, at which rays leave the solid."""
+        """Return distance (N,) [m] and facet (N,) where rays leave the solid, facet -1 for none."""
         tree = self.tree
         distance, facet = np.zeros(len(starts)), np.full(len(starts), -1)
         boxes = (tree.low, tree.high, tree.next, tree.first, tree.count)
@@ -134,14 +134,14 @@ class _Facets:
 
 def _check_closed(solid: TriangleMesh) -> None:
     edges = find_edges(solid.faces, len(solid.vertices))
-    # Every edge of a closed body is run along as often upwards as downwards.
+    # The triangles of a closed body traverse every edge equally often in both directions.
     unpaired = int((edges.balance != 0).sum())
     if unpaired:
         boundary = int((edges.count == 1).sum())
         raise MeshError(
-            f"{solid.name}: not watertight, {unpaired} edges do not join two triangles that agree "
-            f"({boundary} of them are open); the thickness is measured on a closed solid: close "
-            "it in a mesh editor"
+            f"{solid.name}: not watertight, {unpaired} edges do not join two triangles of the same "
+            f"winding ({boundary} edges are open); the thickness needs a closed solid: close the "
+            "solid in a mesh editor"
         )
     middle = solid.vertices.mean(axis=0)
     if float(np.sum((solid.centroids - middle) * solid.area_vectors)) <= 0.0:
@@ -155,8 +155,8 @@ def _check_unit(surface: TriangleMesh, solid: TriangleMesh) -> None:
     sizes = [float(np.linalg.norm(np.ptp(mesh.vertices, axis=0))) for mesh in (surface, solid)]
     if not 1.0 / UNIT_RATIO < sizes[1] / sizes[0] < UNIT_RATIO:
         raise MeshError(
-            f"{solid.name}: its box has a diagonal of {sizes[1]:.4g} m, that of the surface "
-            f"{surface.name} {sizes[0]:.4g} m; they differ in their units"
+            f"{solid.name}: bounding box has a diagonal of {sizes[1]:.4g} m, the surface "
+            f"{surface.name} {sizes[0]:.4g} m; check the units of both files"
         )
 
 
@@ -165,7 +165,7 @@ def _check_place(
 ) -> None:
     edges = find_edges(surface.faces, len(surface.vertices))
     inner = np.ones(len(surface.vertices), dtype=np.bool_)
-    # At the rim a vertex may lie beside the solid by less than its distance from it elsewhere.
+    # A vertex of the rim may be beside the solid.
     inner[edges.ends[edges.count == 1]] = False
     if not inner.any():
         inner[:] = True
@@ -173,10 +173,10 @@ def _check_place(
         return
     apart = 1e3 * (_middle(solid) - _middle(surface))
     raise MeshError(
-        f"{surface.name}: {int(off[inner].sum())} of {int(inner.sum())} vertices inside its rim "
-        f"are farther than {1e3 * tolerance:g} mm from the solid {solid.name}, expected one and "
-        "the same surface; the middles of their boxes are "
-        f"({apart[0]:.1f}, {apart[1]:.1f}, {apart[2]:.1f}) mm apart: give both in one frame"
+        f"{surface.name}: {int(off[inner].sum())} of {int(inner.sum())} vertices inside the rim "
+        f"are farther than {1e3 * tolerance:g} mm from the solid {solid.name}, expected the same "
+        f"surface; the centres of the bounding boxes differ by ({apart[0]:.1f}, {apart[1]:.1f}, "
+        f"{apart[2]:.1f}) mm: export both in the same frame"
     )
 
 
@@ -187,19 +187,19 @@ def _middle(mesh: TriangleMesh) -> FloatArray:
 def _filled(
     surface: TriangleMesh, solid: TriangleMesh, thickness: FloatArray, valid: NDArray[np.bool_]
 ) -> FloatArray:
-    """Return the thickness with that of the nearest valid vertex where it is not valid."""
+    """Return the thickness, where it is not valid that of the nearest valid vertex."""
     count = int((~valid).sum())
     if count == 0:
         return thickness
     if count > NO_UNDERSIDE * len(valid):
         raise MeshError(
-            f"{solid.name}: under {count} of {len(valid)} vertices of {surface.name} it is left "
-            "through no underside; expected the layer below that surface"
+            f"{solid.name}: no underside under {count} of {len(valid)} vertices of "
+            f"{surface.name}; expected the layer below that surface"
         )
     warnings.warn(
-        f"{solid.name}: under {count} of {len(valid)} vertices of {surface.name} (as at its rim) "
-        "the solid is left through a side wall or is thinner than the tolerance; they have the "
-        "thickness of the nearest other vertex",
+        f"{solid.name}: no underside under {count} of {len(valid)} vertices of {surface.name}, "
+        "where the solid ends at a side wall or is thinner than the tolerance; these vertices get "
+        "the thickness of the nearest other vertex",
         MeshWarning,
         stacklevel=3,
     )

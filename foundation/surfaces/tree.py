@@ -5,27 +5,24 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from foundation.checks import FloatArray
-
-IntArray = NDArray[np.int64]
+from foundation.checks import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)
 class BoxTree:
-    """Binary tree of axis-parallel boxes in depth-first order.
+    """Binary tree of axis-aligned boxes in depth-first order.
 
     Parameters
     ----------
     order : (N,) int64
-        The items in the order of the leaves.
+        Items in the order of the leaves.
     low, high : (M, 3) float64
-        Corners of each node's box [m].
+        Corners of the box of each node [m].
     next : (M,) int64
-        Where to go on when a box is missed: the next node that is not below this one.
+        Next node that is not below this node, to continue with when a box is missed.
     first, count : (M,) int64
-        Range of a leaf in `order`; count 0 for an inner node.
+        Range of a leaf in `order`; count is 0 for an inner node.
     """
 
     order: IntArray
@@ -37,12 +34,12 @@ class BoxTree:
 
 
 def build_tree(low: FloatArray, high: FloatArray, leaf_size: int) -> BoxTree:
-    """Build a tree by halving along the longest side of the boxes' centres.
+    """Build a tree by halving along the largest extent of the box centres.
 
     Parameters
     ----------
     low, high : (N, 3) float64
-        Corners of each item's box [m], N >= 1.
+        Corners of the box of each item [m], N >= 1.
     leaf_size : int
         Largest number of items in a leaf.
     """

@@ -1,4 +1,4 @@
-"""Triangle meshes of articular surfaces, and the error and warning that speak of them."""
+"""Triangle meshes of articular surfaces, and their error and warning."""
 
 from __future__ import annotations
 
@@ -8,42 +8,40 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from foundation.checks import FloatArray, frozen
+from foundation.checks import FloatArray, IntArray, frozen
 from foundation.errors import InputError
 from foundation.wording import counted
 
-IntArray = NDArray[np.int64]
-
-#: A triangle is degenerate when its area is below this part of its longest edge squared. Far below
-#: any sliver of a real mesh (1e-6), above the rounding of collinear corners in double precision.
+#: A triangle is degenerate if its area is below this fraction of its longest edge squared. Far
+#: below the slivers of real meshes (1e-6), above the rounding of collinear corners.
 DEGENERATE = 1e-12
-#: Largest departure of the length of a vertex normal from one; covers files in single precision.
+#: Tolerance of the length of a unit vertex normal; covers files in single precision.
 UNIT_NORMAL = 1e-6
 
 
 class MeshError(InputError):
-    """A mesh that cannot be used; the message names the mesh, the finding and the remedy."""
+    """A mesh cannot be used; the message names the mesh, the finding and a remedy."""
 
 
 class MeshWarning(UserWarning):
-    """A mesh that can be used with care; the message names the mesh, the finding, the remedy."""
+    """A mesh is doubtful; the message names the mesh, the finding and a remedy."""
 
 
 @dataclass(frozen=True, eq=False)
 class TriangleMesh:
-    """A surface of triangles in the frame of its body.
+    """Surface of triangles in the frame of its body.
 
     Parameters
     ----------
     vertices : (V, 3) float64
         Positions [m], femoral or tibial frame (x anterior, y superior, z lateral).
     faces : (F, 3) int64
-        Vertices of each triangle, counter-clockwise seen from outside, so that the normals leave
-        the bone or component: femur down, tibia up.
+        Vertex indices of each triangle, counter-clockwise seen from outside, so that the normals
+        point out of the bone or component: femur down, tibia up.
     name : str
-        What the mesh is called in messages.
+        Name of the mesh in messages.
     vertex_normals : (V, 3) float64, optional
-        Unit outward normals of the surface that the triangles stand for, where they are known.
+        Unit outward normals [1] of the surface that the triangles approximate.
 
     Raises
     ------
@@ -64,7 +62,7 @@ class TriangleMesh:
         if len(flat):
             raise MeshError(
                 f"{self.name}: {counted(len(flat), 'degenerate triangle')} (no area, so no "
-                f"normal), the first is number {flat[0]}; remove every one, as load_mesh does"
+                f"normal), the first is number {flat[0]}; remove them, as load_mesh does"
             )
         object.__setattr__(self, "vertices", frozen(vertices))
         object.__setattr__(self, "faces", frozen(faces))
@@ -89,13 +87,13 @@ class TriangleMesh:
 
     @cached_property
     def normals(self) -> FloatArray:
-        """Unit outward normal of each triangle, (F, 3)."""
+        """Unit outward normal of each triangle, (F, 3) [1]."""
         return frozen(self.area_vectors / self.areas[:, None])
 
     def mirrored(self) -> TriangleMesh:
         """Return the mirror image in z (left knee <-> right knee), triangles in the same order.
 
-        The winding is turned, so that the normals still leave the bone or component.
+        The winding is reversed, so that the normals still point out of the bone or component.
         """
         flip = np.array([1.0, 1.0, -1.0])
         normals = None if self.vertex_normals is None else self.vertex_normals * flip
@@ -109,20 +107,19 @@ def _checked_normals(
     normals = np.array(vertex_normals, dtype=np.float64, order="C")
     if normals.shape != vertices.shape:
         raise MeshError(
-            f"{name}: expected one vertex normal per vertex, {vertices.shape}, found "
-            f"{normals.shape}"
+            f"{name}: expected vertex normals of shape {vertices.shape}, found {normals.shape}"
         )
     used = np.zeros(len(vertices), dtype=np.bool_)
     used[faces] = True
-    # Written so that NaN counts as wrong.
+    # Negated, so that NaN counts as wrong.
     wrong = np.flatnonzero(used & ~(np.abs(np.linalg.norm(normals, axis=1) - 1.0) < UNIT_NORMAL))
     if len(wrong):
         count = counted(
             len(wrong), "vertex normal is not a unit vector", "vertex normals are not unit vectors"
         )
         raise MeshError(
-            f"{name}: {count}, the first is number "
-            f"{wrong[0]}, {normals[wrong[0]].tolist()}; normalise them"
+            f"{name}: {count}, the first is number {wrong[0]}, {normals[wrong[0]].tolist()}; "
+            "normalise the vertex normals"
         )
     outward = np.einsum("fij,fj->fi", normals[faces], area_vectors(vertices, faces))
     against = np.flatnonzero((outward <= 0.0).any(axis=1))
@@ -130,19 +127,19 @@ def _checked_normals(
         raise MeshError(
             f"{name}: vertex normals point to the inner side of "
             f"{counted(len(against), 'triangle')}, the first is number {against[0]}; the normals "
-            "or the winding are inverted, or the normals are those of another mesh"
+            "or the winding are inverted, or the normals belong to another mesh"
         )
     return normals
 
 
 def area_vectors(vertices: FloatArray, faces: IntArray) -> FloatArray:
-    """Return normal times area of each triangle, (F, 3) [m²]."""
+    """Return outward normal times area (F, 3) [m²] of triangles (F, 3) over vertices (V, 3) [m]."""
     a, b, c = (vertices[faces[:, k]] for k in range(3))
     return 0.5 * np.cross(b - a, c - a)
 
 
 def degenerate_triangles(vertices: FloatArray, faces: IntArray) -> NDArray[np.bool_]:
-    """Return which triangles have no area, (F,) bool (see `DEGENERATE`)."""
+    """Return which triangles (F, 3) over vertices (V, 3) [m] have no area, (F,) bool."""
     corners = vertices[faces]
     longest = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).max(axis=1)
     areas = np.linalg.norm(area_vectors(vertices, faces), axis=1)
@@ -152,7 +149,16 @@ def degenerate_triangles(vertices: FloatArray, faces: IntArray) -> NDArray[np.bo
 def checked_triangles(
     name: str, vertices: ArrayLike, faces: ArrayLike
 ) -> tuple[FloatArray, IntArray]:
-    """Return copies of vertices (V, 3) float64 and faces (F, 3) int64 that fit together.
+    """Return copies of vertices and faces after checks of their shapes and values.
+
+    Parameters
+    ----------
+    name : str
+        Name of the mesh in messages.
+    vertices : (V, 3) array_like of float64
+        Positions [m].
+    faces : (F, 3) array_like of int64
+        Vertex indices of each triangle.
 
     Raises
     ------
@@ -164,8 +170,8 @@ def checked_triangles(
     indices = np.array(faces, order="C")
     if indices.size == 0 or points.size == 0:
         raise MeshError(
-            f"{name}: no triangles; expected a triangulated surface, not points or lines: "
-            "export it again as a triangle mesh"
+            f"{name}: no triangles; expected a triangulated surface, not points or lines; "
+            "export a triangle mesh"
         )
     if points.ndim != 2 or points.shape[1] != 3:
         raise MeshError(f"{name}: expected vertices of shape (V, 3), found {points.shape}")
@@ -178,11 +184,11 @@ def checked_triangles(
     if len(bad):
         raise MeshError(
             f"{name}: {len(bad)} of {len(points)} vertices are NaN or infinite, the first is "
-            f"number {bad[0]}; the export failed, write the file again"
+            f"number {bad[0]}; export the file again"
         )
     if indices.min() < 0 or indices.max() >= len(points):
         raise MeshError(
-            f"{name}: a triangle names vertex {indices.max()} or {indices.min()}, expected 0 to "
-            f"{len(points) - 1}; the file is damaged, export it again"
+            f"{name}: found vertex indices {indices.min()} to {indices.max()}, expected 0 to "
+            f"{len(points) - 1}; the file is damaged: export it again"
         )
     return points, indices.astype(np.int64)

@@ -1,11 +1,11 @@
-"""Normals at the vertices of a triangle mesh, estimated from the triangles around them.
+"""Vertex normals of a triangle mesh, estimated from the surrounding triangles.
 
 The mesh is first cut open along its creases, so that a vertex on a crease becomes one vertex per
-smooth side and every estimate is one-sided there, as it is at a boundary. Around each vertex a
-polynomial height function (a jet) is then fitted to the neighbours, and its slope gives the normal
-(Cazals & Pouget 2005, Comput Aided Geom Des 22:121-146). With degree 2 the error falls with the
-square of the edge length, on irregular triangles and at boundaries too; there, weighted means of
-facet normals are of first order only.
+smooth side and the estimates are one-sided there, as at a boundary. Around each vertex a polynomial
+height function (a jet) is then fitted to the neighbours, and the slope gives the normal (Cazals &
+Pouget 2005, Comput Aided Geom Des 22:121-146). With degree 2 the error is of second order in the
+edge length, also on irregular triangles and at boundaries, where weighted means of facet normals
+are of first order only.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
-from scipy.sparse.csgraph import connected_components
 
-from foundation.checks import FloatArray
-from foundation.surfaces.triangle_mesh import IntArray, TriangleMesh
+from foundation.checks import FloatArray, IntArray
+from foundation.surfaces.mesh_topology import connected_groups, half_edges
+from foundation.surfaces.triangle_mesh import TriangleMesh
 
-#: Vertices whose fits are solved together; bounds the memory.
+#: Number of vertices per batch of fits; bounds the memory.
 _CHUNK = 4096
-#: Part of the largest eigenvalue of a fit's normal matrix below which a combination of coefficients
-#: counts as undetermined by the neighbours, and is set to zero. Fits of degree 2 that are
-#: determined stay above 1e-3, on rims and in strips three vertices wide too.
+#: Fraction of the largest eigenvalue of a fit's normal matrix below which a combination of
+#: coefficients counts as undetermined and is set to zero. Determined fits of degree 2 stay above
+#: 1e-3, also on rims and in strips of three vertices.
 _UNDETERMINED = 1e-5
 
 
@@ -36,12 +36,12 @@ class CutMesh:
     Parameters
     ----------
     vertices : (G, 3) float64
-        Positions [m]; a vertex on a crease stands here once per smooth side.
+        Positions [m]; a vertex on a crease appears once per smooth side.
     faces : (F, 3) int64
-        The triangles of the mesh, in their order, over these vertices.
+        Triangles over these vertices, in the order of the mesh.
     crease : (F, 3) bool
-        Whether edge k of a triangle (from corner k to corner k + 1) is a crease; boundaries are
-        not.
+        Whether edge k of a triangle (from corner k to corner k + 1) is a crease; a boundary is
+        not a crease.
     """
 
     vertices: FloatArray
@@ -50,7 +50,7 @@ class CutMesh:
 
 
 def cut_at_creases(mesh: TriangleMesh, crease_angle: float) -> CutMesh:
-    """Cut a mesh open along the edges at which the surface is not smooth.
+    """Cut a mesh open along the edges where the surface is not smooth.
 
     Parameters
     ----------
@@ -58,13 +58,11 @@ def cut_at_creases(mesh: TriangleMesh, crease_angle: float) -> CutMesh:
         Surface [m].
     crease_angle : float
         Angle between the normals of two neighbours [rad] above which their edge is a crease. Edges
-        of more than two triangles, or of two that disagree on which side is out, are creases too.
+        of more than two triangles, or of two triangles that disagree on the outer side, are
+        creases too.
     """
-    half_edges = 3 * len(mesh.faces)
-    start, end = mesh.faces.reshape(-1), np.roll(mesh.faces, -1, axis=1).reshape(-1)
-    key = np.minimum(start, end) * len(mesh.vertices) + np.maximum(start, end)
+    start, end, key = half_edges(mesh.faces, len(mesh.vertices))
     _, edge, uses = np.unique(key, return_inverse=True, return_counts=True)
-    # Half-edge h = 3 f + k runs from corner k of triangle f to the next one.
     order, last = np.argsort(edge, kind="stable"), np.cumsum(uses) - 1
     first, second = order[last[uses == 2] - 1], order[last[uses == 2]]
     cosine = (mesh.normals[first // 3] * mesh.normals[second // 3]).sum(axis=1)
@@ -72,26 +70,36 @@ def cut_at_creases(mesh: TriangleMesh, crease_angle: float) -> CutMesh:
     first, second = first[smooth], second[smooth]
     crease = uses[edge] > 1
     crease[first] = crease[second] = False
-    # Across a smooth edge, the corners of both triangles at either end are one vertex.
+    # Across a smooth edge, the corners of both triangles at each end are one vertex.
     ends = np.concatenate([np.stack([first, _next(second)]), np.stack([_next(first), second])], 1)
-    ones = np.ones(ends.shape[1], dtype=np.int8)
-    links = coo_array((ones, (ends[0], ends[1])), shape=(half_edges, half_edges))
-    _, group = connected_components(links.tocsr(), directed=False)
+    group = connected_groups(ends.T, len(key))
     vertices = np.empty((group.max() + 1, 3))
     vertices[group] = mesh.vertices[start]
     return CutMesh(vertices, group.reshape(-1, 3).astype(np.int64), crease.reshape(-1, 3))
 
 
 def _next(half_edge: IntArray) -> IntArray:
-    """Return the half-edge that follows in the same triangle."""
+    """Return the next half-edge of the same triangle."""
     return half_edge - half_edge % 3 + (half_edge + 1) % 3
 
 
 def angle_weighted_normals(vertices: FloatArray, faces: IntArray) -> FloatArray:
-    """Return means of facet normals weighted by the corners' angles, (V, 3), unit.
+    """Return means of facet normals weighted by corner angles (Thürmer & Wüthrich 1998).
 
-    Never far out, slivers included, but of first order on irregular triangles and where the
-    triangles lie to one side (Thürmer & Wüthrich 1998, J Graph Tools 3:43-46).
+    J Graph Tools 3:43-46. The error is bounded, even for slivers, but of first order on irregular
+    triangles and at boundaries.
+
+    Parameters
+    ----------
+    vertices : (V, 3) float64
+        Positions [m].
+    faces : (F, 3) int64
+        Triangles; every vertex belongs to a triangle.
+
+    Returns
+    -------
+    (V, 3) float64
+        Unit normals [1].
     """
     corners = vertices[faces]
     ahead = np.roll(corners, -1, axis=1) - corners
@@ -113,27 +121,31 @@ def jet_normals(
     rings: int = 2,
     largest_turn: float = np.pi,
 ) -> FloatArray:
-    """Return normals of polynomials fitted to the neighbours of each vertex, (V, 3), unit.
+    """Return normals of polynomials fitted to the neighbours of each vertex.
 
     Parameters
     ----------
     vertices : (V, 3) float64
         Positions [m].
     faces : (F, 3) int64
-        Triangles; every vertex belongs to one.
+        Triangles; every vertex belongs to a triangle.
     degree : int
         Degree of the height function, which passes through the vertex.
     rings : int
-        How many edges away a neighbour may be.
+        Largest number of edges between a vertex and its neighbours.
     largest_turn : float
-        Angle [rad] to the angle-weighted normal beyond which a fit is not trusted and that normal
-        is kept.
+        Angle [rad] to the angle-weighted normal beyond which that normal replaces the fit.
+
+    Returns
+    -------
+    (V, 3) float64
+        Unit normals [1].
     """
     start = angle_weighted_normals(vertices, faces)
     neighbours = _neighbours(len(vertices), faces, rings)
     counts = np.diff(neighbours.indptr)
     normals = np.empty_like(start)
-    # Vertices with about equally many neighbours together, so that the padding stays small.
+    # Vertices with similar numbers of neighbours in one batch, so that the padding stays small.
     order = np.argsort(counts, kind="stable")
     for members in np.array_split(order, -(-len(order) // _CHUNK)):
         slots = np.arange(counts[members[-1]])
@@ -147,7 +159,7 @@ def jet_normals(
 
 
 def _neighbours(size: int, faces: IntArray, rings: int) -> csr_array:
-    """Return which vertices lie within `rings` edges of each, itself excluded, (size, size)."""
+    """Return the vertices within `rings` edges of each vertex, without the vertex itself."""
     start, end = faces.reshape(-1), np.roll(faces, -1, axis=1).reshape(-1)
     ones = np.ones(2 * len(start), dtype=np.int32)
     links = (np.concatenate([start, end]), np.concatenate([end, start]))
@@ -172,8 +184,8 @@ def _fitted(
 ) -> FloatArray:
     """Return the fitted normals of M vertices from their neighbours.
 
-    Heights are over the plane of `normal` : (M, 3); others, valid : (M, K). Neighbours count by the
-    inverse square of their distance.
+    Heights are over the plane of `normal` (M, 3); others and valid are (M, K). The weight of a
+    neighbour is the inverse square of its distance.
     """
     first, second = _tangents(normal)
     away = vertices[others] - vertices[members, None]
@@ -181,7 +193,7 @@ def _fitted(
     scale = distance.sum(axis=1, keepdims=True) / valid.sum(axis=1, keepdims=True)
     u, v, height = (np.einsum("mki,mi->mk", away, t) / scale for t in (first, second, normal))
     weight = np.where(valid, 1.0 / np.maximum(distance / scale, 1e-3) ** 2, 0.0)
-    # Binomial factors make the size of the coefficients independent of the tangents' direction.
+    # Binomial factors make the norm of the coefficients independent of the tangents' direction.
     powers = [(i, k - i) for k in range(1, degree + 1) for i in range(k, -1, -1)]
     basis = np.stack([np.sqrt(comb(i + j, i)) * u**i * v**j for i, j in powers], axis=2)
     weighted = np.swapaxes(basis * weight[:, :, None], 1, 2)
@@ -196,7 +208,7 @@ def _fitted(
 
 
 def _tangents(normals: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return two unit vectors across each normal, at right angles, (N, 3) each."""
+    """Return two orthogonal unit tangents of each normal, (N, 3) each."""
     axis = np.eye(3)[np.argmin(np.abs(normals), axis=1)]
     first = np.cross(normals, axis)
     first /= np.linalg.norm(first, axis=1, keepdims=True)

@@ -7,9 +7,9 @@ slowly.
 
 from pathlib import Path
 
-from foundation.kernel_cache import drop_stale
+from foundation.compiling import drop_stale_cache
 
-drop_stale(Path(__file__).parent)
+drop_stale_cache(Path(__file__).parent)
 
 from surrogates.compiled.coordinates import condyle_point  # noqa: E402
 from surrogates.compiled.evaluation import (  # noqa: E402

@@ -19,7 +19,7 @@ import math
 
 import numpy as np
 
-from surrogates.compiled.compiling import part, pasted
+from foundation.compiling import part, pasted
 from surrogates.compiled.coordinates import condyle_point
 from surrogates.compiled.evaluation import evaluate, evaluate_hessian, workspace_size
 from surrogates.compiled.layout import OUTPUTS

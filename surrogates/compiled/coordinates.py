@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from surrogates.compiled.compiling import kernel
+from foundation.compiling import kernel
 
 
 @kernel

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from surrogates.compiled.compiling import kernel, part
+from foundation.compiling import kernel, part
 from surrogates.compiled.features import (
     correlate,
     curvature,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from surrogates.compiled.compiling import part
+from foundation.compiling import part
 from surrogates.compiled.evaluation import evaluate_value
 from surrogates.compiled.layout import OUTPUTS
 

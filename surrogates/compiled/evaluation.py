@@ -7,7 +7,7 @@ is nothing to do.
 
 from __future__ import annotations
 
-from surrogates.compiled.compiling import kernel, part
+from foundation.compiling import kernel, part
 from surrogates.compiled.curvature import evaluate_hessian
 from surrogates.compiled.features import (
     correlate,

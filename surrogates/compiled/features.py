@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from surrogates.compiled.compiling import inlined, kernel, part
+from foundation.compiling import inlined, kernel, part
 from surrogates.compiled.functions import decay, hyperbolic_tangent
 from surrogates.compiled.lanes import LANES, absolute, fma, load, peek, poke, spread, store
 from surrogates.compiled.layout import (

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foundation.checks import FloatArray, frozen
+from foundation.compiling import entry, part, pasted
 from surrogates.compiled.compartments import INVERTED, compartment_loads, compartment_workspace
-from surrogates.compiled.compiling import entry, part, pasted
 from surrogates.compiled.domain import DOMAIN_SCRATCH, extrapolation
 from surrogates.compiled.lanes import LANES
 from surrogates.compiled.layout import Arguments, new_work, workspace_size

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foundation.checks import FloatArray
-from surrogates.compiled.compiling import inlined, kernel
+from foundation.compiling import inlined, kernel
 from surrogates.compiled.lanes import LANES
 
 #: Lane of the value in the row of a feature; the lanes before it are derivatives by the inputs.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 
-from surrogates.compiled.compiling import inlined, kernel, part
+from foundation.compiling import inlined, kernel, part
 from surrogates.compiled.features import correlate, fill_table, scale_input, term_values
 from surrogates.compiled.functions import decay, hyperbolic_tangent
 from surrogates.compiled.lanes import LANES, absolute, fma, load, spread, store, total

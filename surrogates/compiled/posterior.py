@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foundation.checks import FloatArray, frozen
+from foundation.compiling import kernel, part
 from foundation.errors import InputError
-from surrogates.compiled.compiling import kernel, part
 from surrogates.compiled.features import correlate, fill_table, scale_input, term_values
 from surrogates.compiled.lanes import LANES, fma, load, store
 from surrogates.compiled.layout import (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from surrogates.compiled.compiling import inlined, part
+from foundation.compiling import inlined, part
 from surrogates.compiled.lanes import LANES, fma, load, peek, spread, store, total
 
 #: In the place of `places`: rows are as they stand in the scratch memory.

@@ -20,6 +20,7 @@ import math
 
 import numpy as np
 
+from foundation.compiling import entry, kernel, part
 from surrogates.compiled.compartments import (
     _REACH,
     _chord,
@@ -31,7 +32,6 @@ from surrogates.compiled.compartments import (
     hold,
     power,
 )
-from surrogates.compiled.compiling import entry, kernel, part
 from surrogates.compiled.domain import extrapolation
 from surrogates.compiled.evaluation import evaluate, workspace_size
 from surrogates.compiled.layout import OUTPUTS

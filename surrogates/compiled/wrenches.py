@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 
+from foundation.compiling import part, pasted
 from surrogates.compiled.compartments import (
     SCRATCH,
     condyle_variables,
     hold,
     power,
 )
-from surrogates.compiled.compiling import part, pasted
 from surrogates.compiled.evaluation import evaluate_value
 from surrogates.compiled.layout import OUTPUTS
 from surrogates.compiled.line import find_on_line

@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial import KDTree
 from smooth_shapes import RADIUS, grid, sphere, torus
 
-from foundation.kernels.compiling import LANES
+from foundation.kernels import LANES
 from foundation.kernels.search import (
     HIT_ROWS,
     LINE_ROWS,

@@ -9,9 +9,9 @@ import pytest
 import reference
 from scipy.optimize import brentq
 
+from foundation.compiling import kernel
 from foundation.pose import Pose
 from surrogates import compiled
-from surrogates.compiled.compiling import kernel
 from surrogates.compiled.coordinates import condyle_point
 from surrogates.compiled.functions import decay, hyperbolic_tangent
 from surrogates.compiled.lanes import load, store

@@ -41,7 +41,7 @@ for name in blocked:
 import numpy as np
 import surrogates
 from foundation.pose import Pose
-from surrogates.compiled.compiling import COMPILED
+from foundation.compiling import COMPILED
 assert COMPILED == ("numba" not in blocked)
 knee = surrogates.load(sys.argv[1])
 with np.load(sys.argv[2]) as data:

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from dynamics.protocol import ContactModel
+from foundation.compiling import COMPILED
 from foundation.pose import Pose
 from surrogates import compiled
 from surrogates.compiled import new_work
-from surrogates.compiled.compiling import COMPILED
 from surrogates.files.persistence import load, save
 from surrogates.formulations.knee import KneeSurrogate, OutsideDomainError, OutsideDomainWarning
 from surrogates.sampling.space import ReferencePath

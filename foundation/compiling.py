@@ -1,0 +1,81 @@
+"""How kernels are compiled and cached; without numba kernels run as Python functions, slowly.
+
+All decorators let a division by zero give infinity and never reorder a sum, so that equal arguments
+give equal bits on one machine. The `fused_...` decorators allow fused multiply-add: faster, but the
+bits depend on the processor and on what the compiler inlines; tests that compare workers with one
+process find a kernel that is inlined when new and called when it comes from the cache.
+
+To numba a number or truth value written out, in a call or for a variable that a loop changes, is a
+type of its own, for which the callee is compiled once more; `np.int64(0)` or `np.bool_(True)` is
+not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+try:
+    from numba import njit
+except ImportError:  # numba is for speed alone
+
+    def njit(*functions: Any, **_: Any) -> Any:
+        """Return the function itself in place of its compiled form."""
+        return functions[0] if functions else lambda function: function
+
+    COMPILED = False
+else:
+    COMPILED = True
+
+
+def _decorators(**options: Any) -> tuple[Callable[..., Any], ...]:
+    """Return the decorators of kernels, of parts, and of pasted functions."""
+    options |= {"error_model": "numpy", "nogil": True}
+    without_python = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    return (
+        njit(cache=True, **options),
+        njit(cache=True, **without_python, **options),
+        njit(inline="always", **options),
+    )
+
+
+#: Decorators with strict arithmetic, for surrogates and dynamics:
+#:
+#: - `kernel`: a function that Python and other kernels call.
+#: - `part`: a function that kernels alone call. Python has no way in, which would take as long to
+#:   compile as a short kernel: a call from Python ends the program. Call its `py_func`.
+#: - `pasted`: a function that becomes part of its caller before the caller is compiled: short
+#:   functions with few callers or called with literals, since each compiled kernel holds all that
+#:   it calls once more; and a function that takes another function as an argument, since numba does
+#:   not cache a function that hands another one on.
+kernel, part, pasted = _decorators()
+#: The same with fused multiply-add, for the original model.
+fused_kernel, fused_part, fused_pasted = _decorators(fastmath={"contract"})
+#: For kernels with scratch memory of their own, which the lock of the interpreter guards.
+entry: Callable[..., Any] = njit(cache=True, error_model="numpy")
+#: For the few instructions on rows of `surrogates.compiled.lanes`.
+inlined: Callable[..., Any] = njit(nogil=True, error_model="numpy", forceinline=True)
+
+
+def drop_stale_cache(folder: Path, *called: Path) -> None:
+    """Delete a package's cached kernels that are older than any source they may come from.
+
+    Numba's cache does not see a change in another file that a kernel calls. With NUMBA_CACHE_DIR
+    set, the cache lies elsewhere and must be deleted by hand after a change.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder of the package.
+    called : Path
+        Folders of packages that the kernels of the package call.
+    """
+    sources = [Path(__file__), *(s for each in (folder, *called) for s in each.glob("*.py"))]
+    newest = max(source.stat().st_mtime for source in sources)
+    for index in (folder / "__pycache__").glob("*.nbi"):
+        # Another process may delete the file first, or the folder may be read-only.
+        with suppress(OSError):
+            if index.stat().st_mtime < newest:
+                index.unlink()

@@ -1,0 +1,153 @@
+"""Docstrings state the shape and the unit of arrays and list the parameters of their function."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+#: Incomplete docstrings by folder. Numbers must be exact: lower a number when docstrings improve,
+#: delete its line at zero.
+INCOMPLETE = {
+    # foundation
+    "foundation": 12,
+    "foundation/contact_laws": 7,
+    "foundation/elastic_foundation": 7,
+    "foundation/implant": 5,
+    "foundation/kernels": 5,
+    "foundation/surfaces": 9,
+    # surrogates
+    "surrogates/compiled": 14,
+    "surrogates/export": 1,
+    "surrogates/families": 57,
+    "surrogates/files": 1,
+    "surrogates/formulations": 33,
+    "surrogates/sampling": 8,
+    # dynamics
+    "dynamics/kernels": 4,
+    "dynamics/ligaments": 3,
+    "dynamics/mechanics/chains": 10,
+    "dynamics/mechanics/ground": 6,
+    "dynamics/mechanics/planar_knee": 4,
+    "dynamics/mechanics/unilateral": 14,
+    "dynamics/simulator": 15,
+    "dynamics/walking": 2,
+    "dynamics/wear": 10,
+    # pipeline
+    "pipeline/originals": 1,
+    "pipeline/preparation": 2,
+    "pipeline/reports": 11,
+    "pipeline/stages": 7,
+    "pipeline/store": 3,
+    "pipeline/studies": 11,
+    "pipeline/studies/walks": 2,
+}
+#: Functions with more parameters list each of them, if they have a section of parameters.
+FEW_PARAMETERS = 2
+ARRAY = re.compile(r"\b(?:\w*Array|NDArray|ArrayLike)\b")
+#: Arrays without a unit: indices, labels, truth values.
+LABELS = re.compile(r"\b(?:IntArray|BoolArray|NDArray\[np\.(?:u?int\d*_?|bool_|object_)\])")
+LENGTH = r"(?:\.\.\.|[A-Za-z]\w{0,4}|\d{1,3})(?: ?[-+*] ?\w{1,3})*(?: or more)?"
+SHAPE = re.compile(rf"(?<!\w)\({LENGTH}(?:,|(?:, {LENGTH})+)\)|\bany shape\b")
+BRACKETS = re.compile(r"(?<![\w\])])\[([^\[\]]+)\]")
+UNIT = re.compile(
+    r"(?:1|%|°|SI|(?:[kMG]?Pa|[kmcµu]?m|k?N|rad|deg|m?s|min|h|J|W|Hz|kg|K)(?:\^?-?\d|[²³⁴⁻¹]+)?"
+    r"|cycles?|million|any|unit|body|weights?)"
+)
+NO_UNIT = re.compile(r"[,;/·()]|\b(?:or|per|of|the|sqrt)\b|\s|\.\.\.")
+SECTION = re.compile(r"^(?:Parameters|Attributes)\n-+\n((?:(?!\w+\n-+\n).*\n?)*)", re.M)
+ENTRY = re.compile(r"^(\*{0,2}\w+(?:, \*{0,2}\w+)*)(?: :.*)?$", re.M)
+
+
+def is_unit(text):
+    """Return whether a text between brackets is a list of units such as "rad, m" or "N/m"."""
+    words = [word for word in NO_UNIT.split(text) if word]
+    return bool(words) and all(map(UNIT.fullmatch, words))
+
+
+def annotations_of(node):
+    """Return the annotations of parameters and result, or of the fields of a class."""
+    if isinstance(node, ast.ClassDef):
+        begin = [p for p in node.body if isinstance(p, ast.FunctionDef) and p.name == "__init__"]
+        fields = [part for part in node.body if isinstance(part, ast.AnnAssign)]
+        if not begin:
+            found = {ast.unparse(part.target): ast.unparse(part.annotation) for part in fields}
+            return {name: text for name, text in found.items() if not text.startswith("ClassVar")}
+        node = begin[0]
+    rules = node.args
+    arguments = [*rules.posonlyargs, *rules.args, *rules.kwonlyargs, rules.vararg, rules.kwarg]
+    named = {a.arg: ast.unparse(a.annotation) if a.annotation else "" for a in arguments if a}
+    return named | ({"return": ast.unparse(node.returns)} if node.returns else {})
+
+
+def omissions(node):
+    """Return what the docstring of a public function or class leaves out."""
+    text = ast.get_docstring(node) or ""
+    annotations = annotations_of(node)
+    arrays = [a for name, a in annotations.items() if ARRAY.search(a) and name[0] != "_"]
+    left_out = []
+    if arrays and not SHAPE.search(text):
+        left_out.append("a shape such as (N, 6)")
+    physical = any(ARRAY.search(LABELS.sub("", a)) for a in arrays)
+    if physical and not any(map(is_unit, BRACKETS.findall(text))):
+        left_out.append("a unit such as [rad, m]")
+    names = [n for n in annotations if n not in ("self", "cls", "return") and n[0] != "_"]
+    sections = "".join(SECTION.findall(text))
+    listed = {name.strip("* ") for entry in ENTRY.findall(sections) for name in entry.split(",")}
+    if listed and len(names) > FEW_PARAMETERS:
+        left_out += [f"parameter {name}" for name in names if name not in listed]
+    return left_out
+
+
+def public_nodes(body, prefix=""):
+    """Yield name and node of the public classes, functions and methods."""
+    for node in body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_"):
+            if "overload" not in map(ast.unparse, node.decorator_list):
+                yield prefix + node.name, node
+            if isinstance(node, ast.ClassDef):
+                yield from public_nodes(node.body, f"{node.name}.")
+
+
+def incomplete_docstrings():
+    """Return a line for each incomplete docstring, by folder."""
+    rooms = defaultdict(list)
+    for package in ("foundation", "surrogates", "dynamics", "pipeline"):
+        for path in sorted((ROOT / package).rglob("*.py")):
+            room = rooms[str(path.parent.relative_to(ROOT))]
+            for name, node in public_nodes(ast.parse(path.read_text("utf-8")).body):
+                if left_out := ", ".join(omissions(node)):
+                    room.append(f"{path.name}:{node.lineno} {name}: {left_out}")
+    return rooms
+
+
+FOUND = incomplete_docstrings()
+
+
+@pytest.mark.parametrize("room", sorted({*FOUND, *INCOMPLETE}))
+def test_docstrings_state_shapes_units_and_parameters(room):
+    lines, expected = FOUND[room], INCOMPLETE.get(room, 0)
+    assert len(lines) == expected, "\n".join(
+        [f"{room}: {len(lines)} incomplete docstrings, INCOMPLETE says {expected}", *lines]
+    )
+
+
+def test_omissions_are_found():
+    text = '''
+def load(poses: FloatArray, law: str, unused: int) -> FloatArray:
+    """Return it.
+
+    Parameters
+    ----------
+    poses : array
+        Where, see [1, 2].
+    law, other : str
+        Which.
+    """
+'''
+    expected = ["a shape such as (N, 6)", "a unit such as [rad, m]", "parameter unused"]
+    assert omissions(ast.parse(text).body[0]) == expected
