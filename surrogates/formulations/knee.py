@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,7 +16,7 @@ from foundation.errors import InputError
 from foundation.loads import COMPARTMENTS, ContactLoads
 from foundation.pose import Pose
 from surrogates.compiled import knee as compiled
-from surrogates.compiled.knee import TOLERANCE
+from surrogates.compiled.knee import TOLERANCE, CompartmentArguments
 from surrogates.compiled.layout import new_work
 from surrogates.formulations.compartment import CompartmentSurrogate
 from surrogates.formulations.domain import Domain
@@ -158,9 +158,14 @@ class KneeSurrogate:
         name, family = self.header.get("name", "unnamed"), self.header.get("family", "")
         return f"<KneeSurrogate {name}: {'/'.join(sorted(parts))} {family}>"
 
+    @property
+    def compartment_arguments(self) -> tuple[CompartmentArguments, CompartmentArguments]:
+        """Packed medial and lateral arguments of `surrogates.compiled.knee_loads`."""
+        return self.arguments
+
     @cached_property
-    def arguments(self) -> tuple[Any, Any]:
-        """What `surrogates.compiled.knee_loads` takes between pose and loads."""
+    def arguments(self) -> tuple[CompartmentArguments, CompartmentArguments]:
+        """Arguments of `surrogates.compiled.knee_loads` between pose and loads."""
         return self.medial.arguments, self.lateral.arguments
 
     @cached_property
@@ -186,6 +191,37 @@ class KneeSurrogate:
         """Return the surrogate of one compartment, "medial" or "lateral"."""
         surrogate: CompartmentSurrogate = getattr(self, check_in("name", name, COMPARTMENTS))
         return surrogate
+
+
+@runtime_checkable
+class CompiledContact(Protocol):
+    """Contact model that a compiled loop evaluates with `surrogates.compiled.knee_loads`.
+
+    Attributes
+    ----------
+    outside : {"clamp", "warning", "error"}
+        Treatment of a pose outside the trained domain; "error" stops the loop there.
+    workspace : int
+        Size of the scratch array of `knee_loads`.
+    compartment_arguments : (CompartmentArguments, CompartmentArguments)
+        Packed medial and lateral arguments of `knee_loads`.
+    """
+
+    @property
+    def outside(self) -> str: ...
+
+    @property
+    def workspace(self) -> int: ...
+
+    @property
+    def compartment_arguments(self) -> tuple[CompartmentArguments, CompartmentArguments]: ...
+
+    def fill(self, poses: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return loads (N, 2, 12), jacobians (N, 2, 6, 6) and scaled variables (N, 2, 7) [1].
+
+        At poses (N, 6) [rad, m], whether inside or outside the trained domain.
+        """
+        ...
 
 
 class _Trained(Protocol):
