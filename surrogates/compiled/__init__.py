@@ -12,10 +12,10 @@ from foundation.kernel_cache import drop_stale
 drop_stale(Path(__file__).parent)
 
 from surrogates.compiled.coordinates import condyle_point  # noqa: E402
+from surrogates.compiled.curvature import evaluate_hessian  # noqa: E402
 from surrogates.compiled.evaluation import (  # noqa: E402
     evaluate,
     evaluate_all,
-    evaluate_hessian,
     evaluate_value,
     evaluate_values,
 )

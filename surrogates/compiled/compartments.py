@@ -21,13 +21,14 @@ import numpy as np
 
 from surrogates.compiled.compiling import part, pasted
 from surrogates.compiled.coordinates import condyle_point
-from surrogates.compiled.evaluation import evaluate, evaluate_hessian, workspace_size
-from surrogates.compiled.layout import OUTPUTS
+from surrogates.compiled.curvature import evaluate_hessian
+from surrogates.compiled.evaluation import evaluate
+from surrogates.compiled.layout import OUTPUTS, workspace_size
 from surrogates.compiled.line import find_on_line, on_line, on_line_at
 
 INVERTED, ENERGY, ROOT, STIFFNESS, POWER = 0, 1, 2, 3, 4
 #: How far the height or depth, scaled, is followed beyond the samples where it is an input.
-_REACH = 1.2
+REACH = 1.2
 #: Least fall of the root of the load with the scaled height beyond that: a lifted femur is free.
 _LEAST_FALL = 0.1
 SCRATCH = 256  # the small arrays of one compartment; the rest of the workspace is the regressors'
@@ -127,7 +128,7 @@ def condyle_variables(held, coordinates, u, slopes, point, point_slopes, work):
 
 
 @part
-def _times(matrix, turn, row):
+def multiply_by(matrix, turn, row):
     """Replace matrix (m, 6) by matrix @ turn; row (6,) is scratch."""
     for i in range(matrix.shape[0]):
         for j in range(6):
@@ -140,7 +141,7 @@ def _times(matrix, turn, row):
 
 
 @part
-def _evaluate_all(x, first, second, third, out, gradient, work):
+def evaluate_parts(x, first, second, third, out, gradient, work):
     """Fill out (12,) and its gradient (12, 6) with the outputs of the three regressors."""
     a = first.layout[OUTPUTS]
     b = a + second.layout[OUTPUTS]
@@ -171,7 +172,9 @@ def _chain(gradient, rows, slopes, last, along):
 
 
 @part
-def _from_ratios(axial, axial_slope, out, gradient, point, point_slopes, lever, loads, jacobian):
+def fill_from_ratios(
+    axial, axial_slope, out, gradient, point, point_slopes, lever, loads, jacobian
+):
     """Fill the wrench and its jacobian from the ratios in out[1:6], their gradient by the pose."""
     loads[0] = axial * out[1]
     loads[1] = axial
@@ -194,7 +197,7 @@ def _from_ratios(axial, axial_slope, out, gradient, point, point_slopes, lever, 
 
 
 @part
-def _fill_quantities(root, degree, out, start, point, lever, loads):
+def fill_quantities(root, degree, out, start, point, lever, loads):
     """Fill area, pressures and centre of pressure from out[start:start + 6]."""
     loads[6] = out[start] * root
     stress = root ** (degree - 1.0)
@@ -399,11 +402,11 @@ def compartment_loads(pose, space, coordinates, constants, reference, first, sec
     code, largest, degree = constants[0], constants[1], constants[2]
     lever = coordinates[5]
     if code == POWER:
-        inputs[5] = min(max((height - constants[4]) / constants[5], -_REACH), _REACH)
-        free = abs(height - constants[4]) <= _REACH * constants[5]
+        inputs[5] = min(max((height - constants[4]) / constants[5], -REACH), REACH)
+        free = abs(height - constants[4]) <= REACH * constants[5]
         for j in range(6):
             last[j] = slopes[5, j] / constants[5]
-        _evaluate_all(inputs, first, second, third, out, gradient, scratch)
+        evaluate_parts(inputs, first, second, third, out, gradient, scratch)
         _chain(gradient, 6, slopes, last, free)
         for i in range(9):
             size = abs(out[i])
@@ -420,10 +423,10 @@ def compartment_loads(pose, space, coordinates, constants, reference, first, sec
             touch, _ = on_line(-1.0, first, scratch)
             return height - touch
         inputs[5] = min(s, 1.0)
-        _evaluate_all(inputs, first, second, third, out, gradient, scratch)
+        evaluate_parts(inputs, first, second, third, out, gradient, scratch)
         fall = gradient[0, 5]
         if not fall < 0.0:  # a point of rest: the chord from first contact falls
-            fall = _chord(inputs, s, height, out[0], first, scratch)
+            fall = chord_slope(inputs, s, height, out[0], first, scratch)
         for j in range(6):
             slope = slopes[5, j]
             for k in range(5):
@@ -436,15 +439,15 @@ def compartment_loads(pose, space, coordinates, constants, reference, first, sec
             row[5] = fall
             _energy_loads(root, largest, degree, held, coordinates, row, slopes, last, first,
                           inputs, loads, jacobian, scratch)  # fmt: skip
-            _fill_quantities(root, degree - 1.0, out, 1, point, lever, loads)
+            fill_quantities(root, degree - 1.0, out, 1, point, lever, loads)
         else:
             axial = largest * power(root, degree)
             for j in range(6):
                 axial_slope[j] = 0.5 * largest * degree * root ** (degree - 1.0) * last[j]
             _chain(gradient, 6, slopes, last, s <= 1.0)
-            _from_ratios(axial, axial_slope, out, gradient, point, point_slopes, lever,
+            fill_from_ratios(axial, axial_slope, out, gradient, point, point_slopes, lever,
                          loads, jacobian)  # fmt: skip
-            _fill_quantities(root, degree, out, 6, point, lever, loads)
+            fill_quantities(root, degree, out, 6, point, lever, loads)
     else:
         root = _root_at(code, height, constants, inputs, slopes, reference, first, second, third,
                         out, gradient, last, row, scratch)  # fmt: skip
@@ -453,17 +456,17 @@ def compartment_loads(pose, space, coordinates, constants, reference, first, sec
         axial = largest * power(root, degree)
         for j in range(6):
             axial_slope[j] = largest * degree * root ** (degree - 1.0) * row[j]
-        _from_ratios(axial, axial_slope, out, gradient, point, point_slopes, lever,
+        fill_from_ratios(axial, axial_slope, out, gradient, point, point_slopes, lever,
                      loads, jacobian)  # fmt: skip
-        _fill_quantities(root, degree, out, 6, point, lever, loads)
+        fill_quantities(root, degree, out, 6, point, lever, loads)
     x[5] = math.sqrt(max(loads[1], 0.0)) / space[3][5] - 1.0
     if not inside:
-        _times(jacobian, turn, row)
+        multiply_by(jacobian, turn, row)
     return 0.0
 
 
 @part
-def _chord(inputs, s, height, value, first, work):
+def chord_slope(inputs, s, height, value, first, work):
     """Return the slope of the chord of the height from first contact, in a fall that has paused."""
     end = inputs[5]
     inputs[5] = -1.0
@@ -493,10 +496,10 @@ def _root_at(code, height, constants, inputs, slopes, reference, first, second, 
                 slope += along[0, k] * slopes[k, j]
             last[j] = slope
     depth = (level - constants[4]) / constants[5]
-    inputs[5] = min(max(depth, -_REACH), _REACH)
+    inputs[5] = min(max(depth, -REACH), REACH)
     for j in range(6):
         last[j] /= constants[5]
-    _evaluate_all(inputs, first, second, third, out, gradient, work)
+    evaluate_parts(inputs, first, second, third, out, gradient, work)
     fall = min(gradient[0, 5], -_LEAST_FALL)
     beyond = depth - inputs[5]
     _chain(gradient, 6, slopes, last, beyond == 0.0)

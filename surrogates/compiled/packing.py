@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +11,7 @@ from foundation.checks import FloatArray, frozen
 from surrogates.compiled import layout
 from surrogates.compiled.lanes import LANES
 from surrogates.compiled.layout import Arguments, new_work
-
-if TYPE_CHECKING:
-    from surrogates.families.regressor import Regressor
+from surrogates.compiled.regressor_data import RegressorData
 
 
 def blocks_of(count: int) -> int:
@@ -35,7 +32,7 @@ def _even(values: FloatArray) -> FloatArray:
     return np.pad(values, ((0, 0), (0, -values.shape[1] % (2 * LANES))))
 
 
-def pack(regressor: Regressor) -> Arguments:
+def pack(regressor: RegressorData) -> Arguments:
     """Return the kernels' form of a regressor."""
     t, n = len(regressor.exponents), len(regressor.points)
     weights = regressor.weights * regressor.y_scale[:, None]
@@ -64,7 +61,7 @@ def pack(regressor: Regressor) -> Arguments:
     return Arguments(frozen(whole), read_only(numbers))
 
 
-def _counts(regressor: Regressor) -> NDArray[np.int64]:
+def _counts(regressor: RegressorData) -> NDArray[np.int64]:
     """Return the head of `layout` with what does not depend on the place of anything."""
     d, exponents = regressor.inputs, regressor.exponents
     rough = np.flatnonzero(regressor.kinds)
@@ -89,7 +86,7 @@ def _term_list(terms: NDArray[np.int64]) -> NDArray[np.int64]:
     return padded
 
 
-def _rest_list(regressor: Regressor) -> NDArray[np.int64]:
+def _rest_list(regressor: RegressorData) -> NDArray[np.int64]:
     """Return the list of the terms without the last input, parents counted among these."""
     chosen = regressor.exponents[:, -1] == 0
     terms = regressor.terms[chosen]
@@ -97,7 +94,7 @@ def _rest_list(regressor: Regressor) -> NDArray[np.int64]:
     return _term_list(terms)
 
 
-def _rest_weights(regressor: Regressor, weights: FloatArray) -> FloatArray:
+def _rest_weights(regressor: RegressorData, weights: FloatArray) -> FloatArray:
     """Return the first output's weight of a term without the last input times a degree of that.
 
     In rows of eight degrees, those of all such terms for the first eight, then for the next.
@@ -111,7 +108,7 @@ def _rest_weights(regressor: Regressor, weights: FloatArray) -> FloatArray:
     return _weight_rows(rows)[0]
 
 
-def _by_unit(regressor: Regressor, weights: FloatArray) -> FloatArray:
+def _by_unit(regressor: RegressorData, weights: FloatArray) -> FloatArray:
     """Return weights (k, M h) padded for each network."""
     nets, _, h = regressor.inner.shape
     rows = side_by_side(weights.reshape(len(weights), nets, h))
@@ -148,20 +145,20 @@ def _place_work(head: NDArray[np.int64]) -> None:
     head[layout.WORK_SIZE] = row
 
 
-def correlation_scales(regressor: Regressor) -> FloatArray:
+def correlation_scales(regressor: RegressorData) -> FloatArray:
     """Return (d,): what turns a distance into u of exp(-u^2) or of (1 + u + ...) exp(-u)."""
     roots = np.array([math.sqrt(0.5), math.sqrt(5.0), math.sqrt(3.0)])
     return roots[regressor.kinds] / regressor.lengths
 
 
-def sheared(regressor: Regressor, z: FloatArray) -> FloatArray:
+def sheared(regressor: RegressorData, z: FloatArray) -> FloatArray:
     """Return points (n, d) in the units of the correlations."""
     out = z.copy()
     out[:, 0] += z @ regressor.shear
     return out * correlation_scales(regressor)
 
 
-def _constants(regressor: Regressor) -> FloatArray:
+def _constants(regressor: RegressorData) -> FloatArray:
     d = regressor.inputs
     rows = np.zeros((layout.FIXED_ROWS, LANES))
     rows[layout.UNIT : layout.UNIT + LANES] = np.eye(LANES)
@@ -190,7 +187,7 @@ _CONSTANTS = np.array(
 )
 
 
-def _point_rows(regressor: Regressor) -> dict[int, FloatArray]:
+def _point_rows(regressor: RegressorData) -> dict[int, FloatArray]:
     """Return the points side by side and, the value's lane making u = -1, one in each row."""
     d = regressor.inputs
     points = _even(sheared(regressor, regressor.points).T)
@@ -200,7 +197,7 @@ def _point_rows(regressor: Regressor) -> dict[int, FloatArray]:
     return {layout.POINTS: side_by_side(points).reshape(-1, LANES), layout.PLACES: places}
 
 
-def _network_rows(regressor: Regressor) -> dict[int, FloatArray]:
+def _network_rows(regressor: RegressorData) -> dict[int, FloatArray]:
     """Return inner weights (with the bias first) by unit and by input; hidden ones by unit."""
     nets, d, h = regressor.inner.shape
     full = blocks_of(h) * LANES

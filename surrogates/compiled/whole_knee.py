@@ -21,20 +21,20 @@ import math
 import numpy as np
 
 from surrogates.compiled.compartments import (
-    _REACH,
-    _chord,
-    _evaluate_all,
-    _fill_quantities,
-    _from_ratios,
-    _times,
+    REACH,
+    chord_slope,
     condyle_variables,
+    evaluate_parts,
+    fill_from_ratios,
+    fill_quantities,
     hold,
+    multiply_by,
     power,
 )
 from surrogates.compiled.compiling import entry, kernel, part
 from surrogates.compiled.domain import extrapolation
-from surrogates.compiled.evaluation import evaluate, workspace_size
-from surrogates.compiled.layout import OUTPUTS
+from surrogates.compiled.evaluation import evaluate
+from surrogates.compiled.layout import OUTPUTS, workspace_size
 from surrogates.compiled.line import find_on_line
 
 PLAIN, OVER_TOTAL, OVER_BOTH = 0, 1, 2
@@ -97,7 +97,7 @@ def whole_knee_loads(pose, space, coordinates, constants, first, second, third, 
     for c in range(2):
         x[c, 5] = math.sqrt(max(loads[c, 1], 0.0)) / space[3][5] - 1.0
         if not inside:
-            _times(jacobian[c], turn, row)
+            multiply_by(jacobian[c], turn, row)
     for c in range(2):
         limits, regressor = domains[c]
         x[c, 6] = extrapolation(x[c], loads[c], 0.0, limits, regressor, work)
@@ -109,11 +109,11 @@ def _plain(height, constants, regressors, inputs, slopes, out, gradient, loads, 
     """Fill the loads where they, or their roots, are learnt over the pose."""
     degree = constants[2]
     depth = (height - constants[3]) / constants[4]
-    inputs[5] = min(max(depth, -_REACH), _REACH)
+    inputs[5] = min(max(depth, -REACH), REACH)
     for j in range(6):
         slopes[5, j] = slopes[5, j] / constants[4] if inputs[5] == depth else 0.0
-    _evaluate_all(inputs, *regressors, out, gradient, work)
-    _times(gradient, slopes, row)
+    evaluate_parts(inputs, *regressors, out, gradient, work)
+    multiply_by(gradient, slopes, row)
     for c in range(2):
         for i in range(9):
             value = out[12 * c + i]
@@ -135,10 +135,10 @@ def _over_total(height, constants, regressors, inputs, slopes, point, out, gradi
     if not found:
         return
     inputs[5] = min(s, 1.0)
-    _evaluate_all(inputs, *regressors, out, gradient, work)
+    evaluate_parts(inputs, *regressors, out, gradient, work)
     fall = gradient[0, 5]
     if not fall < 0.0:  # a point of rest: the chord from first contact falls
-        fall = _chord(inputs, s, height, out[0], first, work)
+        fall = chord_slope(inputs, s, height, out[0], first, work)
     root = 0.5 * (s + 1.0)
     total = largest * power(root, degree)
     steep = 0.5 * largest * degree * root ** (degree - 1.0)
@@ -149,14 +149,14 @@ def _over_total(height, constants, regressors, inputs, slopes, point, out, gradi
             slope -= gradient[0, k] * slopes[k, j]
         by_pose[j] = steep * slope / fall
         slopes[5, j] = slope / fall if s <= 1.0 else 0.0
-    _times(gradient, slopes, row)
+    multiply_by(gradient, slopes, row)
     for c in range(2):
         for i in range(6):
             share = out[1 + 6 * c + i]
             loads[c, i] = total * share
             for j in range(6):
                 jacobian[c, i, j] = by_pose[j] * share + total * gradient[1 + 6 * c + i, j]
-        _fill_quantities(root, degree, out, 13 + 6 * c, point, 0.0, loads[c])
+        fill_quantities(root, degree, out, 13 + 6 * c, point, 0.0, loads[c])
 
 
 @part
@@ -175,7 +175,7 @@ def _over_both(height, adduction, constants, regressors, inputs, slopes, point, 
     roots = row[0:2]
     _balance(height, adduction, constants, regressors[0], inputs, out, gradient, roots, work)
     s = roots[0], roots[1]
-    _evaluate_all(inputs, *regressors, out, gradient, work)
+    evaluate_parts(inputs, *regressors, out, gradient, work)
     a, b, c, d = gradient[0, 4], gradient[0, 5], gradient[1, 4], gradient[1, 5]
     determinant = a * d - b * c
     if determinant == 0.0:  # nothing follows the pose there
@@ -190,7 +190,7 @@ def _over_both(height, adduction, constants, regressors, inputs, slopes, point, 
     for k in range(2):
         for j in range(6):
             slopes[4 + k, j] = kept[2 + k, j] if abs(s[k]) <= 1.0 else 0.0
-    _times(gradient, slopes, row)
+    multiply_by(gradient, slopes, row)
     for k in range(2):
         if s[k] > -1.0:
             root = 0.5 * (s[k] + 1.0)
@@ -200,9 +200,9 @@ def _over_both(height, adduction, constants, regressors, inputs, slopes, point, 
             axial = largest * power(root, degree)
             # Ratios stand from the second place of what they are taken from.
             at = 1 + 5 * k
-            _from_ratios(axial, kept[2 + k], out[at:], gradient[at:], point, point_slopes, 0.0,
+            fill_from_ratios(axial, kept[2 + k], out[at:], gradient[at:], point, point_slopes, 0.0,
                          loads[k], jacobian[k])  # fmt: skip
-            _fill_quantities(root, degree, out, 12 + 6 * k, point, 0.0, loads[k])
+            fill_quantities(root, degree, out, 12 + 6 * k, point, 0.0, loads[k])
 
 
 @part

@@ -22,6 +22,7 @@ from scipy import linalg
 
 from foundation.checks import FloatArray, check_array, check_in, check_number
 from foundation.errors import InputError
+from surrogates.compiled.regressor_data import CORRELATIONS
 from surrogates.families.basis import basis_matrix
 from surrogates.families.cross_validation import CrossCheck, Fitted, standardised
 from surrogates.families.kriging_likelihood import (
@@ -33,7 +34,7 @@ from surrogates.families.kriging_likelihood import (
     solve,
 )
 from surrogates.families.kriging_search import SEARCHES, other_search
-from surrogates.families.regressor import CORRELATIONS, Regressor, linear_in
+from surrogates.families.regressor import Regressor, linear_in
 from surrogates.families.training import (
     check_training,
     mean_and_deviation,

@@ -42,7 +42,7 @@ _LARGEST_NUGGET = 1e-2
 def correlations(first, second, kinds):  # type: ignore[no-untyped-def]
     """Return the correlations (n, m) of points (n, d) and (m, d) that are divided by the lengths.
 
-    kinds (d,) are the codes of `surrogates.families.regressor.CORRELATIONS`.
+    kinds (d,) are the codes of `surrogates.compiled.regressor_data.CORRELATIONS`.
     """
     n, m = len(first), len(second)
     matrix = np.empty((n, m))

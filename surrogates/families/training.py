@@ -77,32 +77,3 @@ def polynomial_exponents(dimension: int, degree: int) -> NDArray[np.int64]:
         for chosen in combinations_with_replacement(range(dimension), total):
             rows.append(np.bincount(np.array(chosen, dtype=np.int64), minlength=dimension))
     return np.array(rows, dtype=np.int64)
-
-
-def polynomial_terms(exponents: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return (T, 3): each term's parent, and the variable and degree that lead from it to the term.
-
-    The parent is the term without its last variable, and precedes its terms.
-
-    Raises
-    ------
-    InputError
-        If a term's parent is not among the terms before it.
-    """
-    index: dict[tuple[int, ...], int] = {}
-    terms = np.zeros((len(exponents), 3), dtype=np.int64)
-    for t, row in enumerate(exponents):
-        used = np.flatnonzero(row)
-        index[tuple(row)] = t
-        if used.size == 0:
-            continue
-        variable = used[-1]
-        parent = row.copy()
-        parent[variable] = 0
-        if tuple(parent) not in index:
-            raise InputError(
-                f"exponents: expected the term {tuple(parent)} before {tuple(row)}, found none; "
-                "use the order of polynomial_exponents"
-            )
-        terms[t] = index[tuple(parent)], variable, row[variable]
-    return terms

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foundation.checks import FloatArray, check_array, check_in
-from surrogates.families.regressor import CORRELATIONS, Regressor, linear_in
-from surrogates.families.regressor_arrays import no_outputs
+from surrogates.compiled.regressor_data import CORRELATIONS
+from surrogates.families.regressor import Regressor, linear_in, no_outputs
 from surrogates.families.training import polynomial_exponents
 from surrogates.formulations.compartment import CompartmentSurrogate
 from surrogates.sampling.condyle_coordinates import CondyleCoordinates

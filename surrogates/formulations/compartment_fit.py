@@ -31,8 +31,7 @@ import numpy as np
 from foundation.checks import FloatArray, check_array, check_in, check_number
 from foundation.errors import InputError
 from surrogates.families.cross_validation import CrossCheck, Fitted, k_fold
-from surrogates.families.regressor import Regressor
-from surrogates.families.regressor_arrays import no_outputs
+from surrogates.families.regressor import Regressor, no_outputs
 from surrogates.formulations.compartment import FORMULATIONS, CompartmentSurrogate
 from surrogates.sampling.condyle_coordinates import CondyleCoordinates
 from surrogates.sampling.space import SampleSpace

@@ -26,8 +26,7 @@ from numpy.typing import NDArray
 
 from foundation.checks import FloatArray, check_array, check_number, frozen
 from foundation.errors import InputError
-from surrogates.families.regressor import Regressor
-from surrogates.families.regressor_arrays import arrays_of, no_outputs, regressors_of
+from surrogates.families.regressor import Regressor, arrays_of, no_outputs, regressors_of
 
 #: Stands for "no limit": files and C know no infinite constants.
 NO_LIMIT = 1e30

@@ -12,7 +12,7 @@ from foundation.checks import FloatArray, check_array, check_in
 from foundation.errors import InputError
 from foundation.loads import COMPARTMENTS
 from surrogates.families.cross_validation import CrossCheck
-from surrogates.families.regressor_arrays import no_outputs
+from surrogates.families.regressor import no_outputs
 from surrogates.formulations.compartment_fit import (
     Fitter,
     FormulationSettings,

@@ -14,7 +14,7 @@ from pipeline.cli.main import main
 from surrogates.compiled import find_on_line
 from surrogates.compiled.coordinates import condyle_point
 from surrogates.export import c_export
-from surrogates.families.regressor_arrays import no_outputs
+from surrogates.families.regressor import no_outputs
 from surrogates.formulations.compartment_fit import FORMULATIONS, CompartmentSurrogate
 from surrogates.formulations.knee import KneeSurrogate
 from surrogates.sampling.condyle_coordinates import CondyleCoordinates, condyle_poses

@@ -14,7 +14,7 @@ from foundation.pose import Pose
 from surrogates import compiled, load, save
 from surrogates.compiled import new_work
 from surrogates.export import c_export
-from surrogates.families.regressor_arrays import no_outputs
+from surrogates.families.regressor import no_outputs
 from surrogates.formulations.domain import NO_LIMIT, Domain
 from surrogates.formulations.domain_fit import ACCEPTED_ERROR, DomainSamples, fit_domain
 from surrogates.formulations.knee import KneeSurrogate, OutsideDomainError

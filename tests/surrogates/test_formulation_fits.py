@@ -10,7 +10,7 @@ import pytest
 from compartment_twin import poses_of, scattered
 from manufactured import truth
 
-from surrogates.families.regressor_arrays import no_outputs
+from surrogates.families.regressor import no_outputs
 from surrogates.formulations.compartment_fit import (
     CompartmentSurrogate,
     Fitter,

@@ -3,8 +3,8 @@ import numpy as np
 import pytest
 import reference
 
+from surrogates.compiled.regressor_data import polynomial_terms
 from surrogates.families.regressor import Regressor
-from surrogates.families.training import polynomial_terms
 
 
 @pytest.mark.parametrize("regressor", made.MADE.values(), ids=made.MADE)

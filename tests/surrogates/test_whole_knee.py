@@ -12,7 +12,7 @@ import pytest
 from dynamics.protocol import ContactModel
 from foundation.pose import Pose
 from surrogates.families.registry import fit_family
-from surrogates.families.regressor_arrays import no_outputs
+from surrogates.families.regressor import no_outputs
 from surrogates.files.persistence import SurrogateFileError, load, save
 from surrogates.formulations.compartment_fit import Fitter, FormulationSettings
 from surrogates.formulations.domain import Domain
