@@ -1,46 +1,23 @@
 """Description files of an FMU: variables, `modelDescription.xml`, build description and page.
 
-The order of `VARIABLES` is that of the value references, which `templates/fmi/model.c` repeats.
-Names are the columns of the project's tables; SI units and radians throughout.
+`templates/fmi/variables.csv` lists the variables in the order of their value references, which
+`templates/fmi/model.c` repeats. Names are the columns of the project's tables, in SI units and
+radians.
 """
 
 from __future__ import annotations
 
+import csv
+from pathlib import Path
 from typing import Any, NamedTuple
 from xml.sax.saxutils import escape
 
 from foundation.checks import FloatArray
-from foundation.loads import COMPARTMENTS, LOAD_COLUMNS, WRENCH_COLUMNS
-from foundation.pose import COORDINATE_UNITS, COORDINATES
 from surrogates.export.c_export import rendered
 
 #: Versions of the standard that can be exported.
 VERSIONS = ("2.0", "3.0")
-_UNITS = {
-    "s": {"s": 1},
-    "rad": {"rad": 1},
-    "m": {"m": 1},
-    "m2": {"m": 2},
-    "N": {"kg": 1, "m": 1, "s": -2},
-    "N.m": {"kg": 1, "m": 2, "s": -2},
-    "Pa": {"kg": 1, "m": -1, "s": -2},
-}
-_COORDINATE_TEXTS = (
-    "flexion of the knee",
-    "adduction",
-    "internal rotation of the tibia",
-    "anterior position of the femoral origin in the tibial frame",
-    "superior position of the femoral origin in the tibial frame",
-    "lateral position of the femoral origin in the tibial frame",
-)
-_QUANTITY_TEXTS = {
-    "area": "contact area",
-    "peak_pressure": "largest pressure",
-    "mean_pressure": "pressure averaged over the contact area",
-    "cop": "centre of pressure, zero out of contact",
-    "force": "force on the femur",
-    "moment": "moment on the femur about the tibial origin",
-}
+_TABLE = Path(__file__).with_name("templates") / "fmi" / "variables.csv"
 _TITLE = "Contact of the knee: loads over the pose of the femur, by a surrogate"
 
 
@@ -80,45 +57,9 @@ class Content(NamedTuple):
     header: str
 
 
-def _unit_of(column: str) -> str:
-    unit = column.rsplit("_", 1)[1]
-    return "N.m" if unit == "Nm" else unit
-
-
-def _load_variable(owner: str, column: str) -> Variable:
-    stem = column.rsplit("_", 1)[0]
-    kind, _, axis = stem.rpartition("_") if stem[-2:-1] == "_" else (stem, "", "")
-    text = f"{owner}: {_QUANTITY_TEXTS[kind]}"
-    return Variable(
-        f"{owner}_{column}", _unit_of(column), "output", f"{text}, {axis}" if axis else text
-    )
-
-
-def _variables() -> tuple[Variable, ...]:
-    coordinates = list(zip(COORDINATES, COORDINATE_UNITS, _COORDINATE_TEXTS, strict=True))
-    inputs = [Variable(f"{name}_{unit}", unit, "input", text) for name, unit, text in coordinates]
-    loads = [_load_variable("total", column) for column in WRENCH_COLUMNS]
-    loads += [_load_variable(owner, column) for owner in COMPARTMENTS for column in LOAD_COLUMNS]
-    for name, unit, _ in coordinates:
-        column = f"generalised_{name}_{'Nm' if unit == 'rad' else 'N'}"
-        text = f"generalised force of the contact that does work on the {name} coordinate"
-        loads.append(Variable(column, _unit_of(column), "output", text))
-    flags = {
-        "outside": "whether the pose is outside the trained domain, at whose border it is held"
-    }
-    flags |= {
-        f"{owner}_contact": f"whether the {owner} condyle is in contact" for owner in COMPARTMENTS
-    }
-    return (
-        Variable("time", "s", "independent", "time, of which nothing depends"),
-        *inputs,
-        *loads,
-        *(Variable(name, "", "output", text) for name, text in flags.items()),
-    )
-
-
 #: All variables in the order of their value references.
-VARIABLES = _variables()
+with _TABLE.open(encoding="ascii", newline="") as _stream:
+    VARIABLES = tuple(Variable(**row) for row in csv.DictReader(_stream))
 _INPUTS = [k for k, variable in enumerate(VARIABLES) if variable.causality == "input"]
 
 
@@ -126,7 +67,7 @@ def model_description(version: str, content: Content) -> bytes:
     """Return `modelDescription.xml` of a version of the standard, UTF-8."""
     names = [VARIABLES[k].name for k in _INPUTS]
     return _rendered(
-        "modelDescription.xml", content, version=version, units=_UNITS, inputs=_INPUTS,
+        "modelDescription.xml", content, version=version, inputs=_INPUTS,
         start=dict(zip(names, map(repr, content.start.tolist()), strict=True)),
         outputs=[k for k, variable in enumerate(VARIABLES) if variable.causality == "output"],
     )  # fmt: skip

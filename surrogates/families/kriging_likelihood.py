@@ -2,8 +2,8 @@
 
 All outputs of a fit share the parameters; trend and variance of each output maximise the likelihood
 at given parameters ("concentrated", Sacks et al. 1989, Statistical Science 4, sec. 4). The gradient
-is analytic (Rasmussen & Williams 2006, Eq. 5.9): with the weights W = k K^-1 - sum_k g_k g_k^T / v_k
-of the correlation matrix K with the nugget, g = K^-1 (y - H beta) and the variance v, the
+is analytic (Rasmussen & Williams 2006, Eq. 5.9): with the correlation matrix K and its nugget,
+g = K^-1 (y - H beta), the variance v and the weights W = k K^-1 - sum_k g_k g_k^T / v_k, the
 derivative of the negative log-likelihood in a parameter t is sum_ij W_ij (dK_ij / dt) / 2.
 
 Leave-one-out residuals and their variances are closed forms (Dubrule 1983, Mathematical Geology 15;
@@ -201,7 +201,7 @@ class Likelihood:
         return [*lengths, (nugget_low, nugget_high), *[_SHEAR_BOUNDS] * len(self.shear_inputs)]
 
     def __call__(self, vector: FloatArray) -> tuple[float, FloatArray]:
-        """Return the negative log-likelihood without its constant, and the gradient [1], as (n,)."""
+        """Return the negative log-likelihood without its constant, and the gradient (n,) [1]."""
         (n, k), parameters = self.y.shape, self.parameters(vector)
         points = parameters.place(self.z)
         correlation = lower_correlations(points, self.kinds)
