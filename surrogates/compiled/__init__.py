@@ -1,7 +1,7 @@
 """Compiled evaluation of regressors: one calling convention for every family.
 
-Functions take `Regressor.arguments` as they are, neither check, raise nor allocate, and can be
-called from a user's own compiled code; scratch memory comes with the call. Without numba they run
+Functions take `Regressor.arguments`, neither check, raise nor allocate, and can be called from a
+user's own compiled code; the caller provides scratch memory. Without numba the functions run
 slowly.
 """
 

@@ -1,8 +1,7 @@
 """Values and derivatives of regressors.
 
-Nothing here allocates: `work` is scratch memory (`workspace_size`, `new_work`), which may hold
-anything. `value` and `jacobian` are slices whose lengths tell the number of outputs k; k = 0
-is nothing to do.
+The functions do not allocate: `work` is scratch memory (`workspace_size`, `new_work`) of any
+content. The lengths of `value` and `jacobian` define the number of outputs k, which may be 0.
 """
 
 from __future__ import annotations
@@ -87,7 +86,7 @@ def _add_correlations(layout, numbers, work, outputs):
                 work, layout[slot.ROWS], count, numbers, weights + first, n, line + first // LANES,
                 sums, outputs, STORED,
             )  # fmt: skip
-    # From derivatives by sheared inputs in units of the correlations to those by z
+    # From derivatives by sheared inputs in units of the correlations to derivatives by z
     for o in range(sums, sums + outputs):
         row = load(work, o) * load(numbers, slot.STEEP_SCALE)
         by_first = work[o, 0] * numbers[slot.STEEP_SCALE, 0]

@@ -1,7 +1,7 @@
 """The features of a regressor and their gradients.
 
-A feature with its gradient is a row: its derivatives by the inputs z in the first lanes, its value
-in the last. Where values alone are wanted, features stand side by side, eight in a row.
+A feature with its gradient is a row: the derivatives by the inputs z in the first lanes, the value
+in the last lane. Values without derivatives stand side by side, eight features in a row.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def term_values(terms, count, layout, work):
 def correlate(first, last, layout, numbers, work, out):
     """Write the correlations with all points, side by side, over inputs `first` to `last` - 1.
 
-    Two rows at a time, of which there is an even number: one would wait for its results.
+    Two rows at a time, of an even number, as a single row would stall on its own results.
     """
     blocks, points = layout[slot.BLOCKS], layout[slot.POINTS]
     for b in range(0, blocks, 2):
@@ -140,9 +140,9 @@ def correlate(first, last, layout, numbers, work, out):
 
 @part
 def steepen(layout, numbers, work):
-    """Write what the rows of correlations lack for inputs in `ROUGH_LIST`, side by side.
+    """Write the derivative minus that of a squared exponential for inputs in `ROUGH_LIST`.
 
-    That is, the derivative less that of a squared exponential over its scale.
+    Side by side, over the scale of the derivative; `point_rows` adds the result to its rows.
     """
     blocks, radii, out = layout[slot.BLOCKS], layout[slot.RADII], layout[slot.STEEPS]
     for i in range(layout[slot.ROUGH]):
@@ -181,8 +181,8 @@ def curvature(u, numbers):
 def point_rows(first, count, layout, numbers, work):
     """Write the rows of some correlations; derivatives are by the inputs over `STEEP_SCALE`.
 
-    Those of squared exponentials are the correlation times the distance; what others lack, of which
-    there is at least one, has been written by `steepen`.
+    For squared exponentials, the derivative is the correlation times the distance; `steepen` has
+    written the difference for the other inputs, of which at least one exists.
     """
     rows, places = layout[slot.ROWS], layout[slot.PLACES] + first
     radii = LANES * layout[slot.RADII] + first
@@ -219,7 +219,7 @@ def inner_units(net, layout, numbers, work):
 
 @part
 def outer_values(net, layout, numbers, work):
-    """Write the outer units of a network, side by side, behind the inner ones."""
+    """Write the outer units of a network, side by side, behind the inner units."""
     blocks = layout[slot.UNIT_BLOCKS]
     hidden = layout[slot.HIDDEN] + net * blocks * blocks * LANES
     bias, units = layout[slot.HIDDEN_BIAS] + net * blocks, layout[slot.UNITS]
@@ -231,7 +231,7 @@ def outer_values(net, layout, numbers, work):
 
 @part
 def unit_rows(net, layout, numbers, work):
-    """Write the rows of the outer units of a network; returns the first."""
+    """Write the rows of the outer units of a network; return the first row."""
     blocks = layout[slot.UNIT_BLOCKS]
     inner_units(net, layout, numbers, work)
     rows, units, count = layout[slot.ROWS], layout[slot.UNITS], blocks * LANES

@@ -1,8 +1,9 @@
-"""A regressor's first output along its last input, the others fixed; and where it takes a value.
+"""A regressor's first output along its last input, with the other inputs fixed, and its roots.
 
-What does not depend on the last input is done once, by `prepare_line`: polynomials become one of
-one variable, correlations keep their last factor, networks the last input's part of their first
-layer. It stays in the scratch memory, and other functions may use that memory meanwhile.
+`prepare_line` computes everything that does not depend on the last input: the polynomials become a
+polynomial of one variable, correlations keep their last factor, networks the contribution of the
+last input to their first layer. The results stay in the scratch memory, which other functions may
+use meanwhile.
 """
 
 from __future__ import annotations
@@ -17,15 +18,15 @@ from surrogates.compiled.lanes import LANES, absolute, fma, load, spread, store,
 from surrogates.compiled.layout import rows_of
 from surrogates.compiled.sums import combine
 
-#: Newton's steps of `solve_line`, then halvings, which end it whatever the function does.
+#: Newton steps of `solve_line`, and all steps, including the halvings that guarantee an end.
 _NEWTON_STEPS, _MOST_STEPS = 30, 90
-#: A step of this part of the range is the last: the next would be about its square.
+#: A step of this fraction of the range is the last: the next step would be about its square.
 _LAST_STEP = 1e-8
 
 
 @kernel
 def prepare_line(x, arguments, work):
-    """Prepare `on_line` and `solve_line` for the line through x (d,), whose last does not matter.
+    """Prepare `on_line` and `solve_line` for the line through x (d,), ignoring its last number.
 
     `work` as for `evaluate`; it keeps the line until the next `prepare_line`.
     """

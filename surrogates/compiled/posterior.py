@@ -1,9 +1,9 @@
 """Standard error of a regressor's prediction.
 
-That of Kriging is the posterior's: variance times 1 + nugget - |w|^2 + |e|^2 with w = L^-1 r and
-e = Q^T w - Rq^-T h, L L^T being the points' correlations with the nugget, Q Rq = L^-1 H, H and h
-the trend at the points and here (Sacks et al. 1989, Stat Sci 4:409-423, eq. 9). Other families have
-a model of its logarithm.
+For Kriging, the variance of the posterior is the process variance times 1 + nugget - |w|^2 + |e|^2
+with w = L^-1 r and e = Q^T w - Rq^-T h, where L L^T are the points' correlations with the nugget,
+Q Rq = L^-1 H, and H and h the trend at the points and at the input (Sacks et al. 1989, Stat Sci
+4:409-423, Eq. 9). Other families have a model of the logarithm of the standard error.
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ _POINTS, _TRENDS, _SPREAD, _FACTOR, _TREND_ROWS, _TRIANGLE = range(6)
 
 
 class Posterior(NamedTuple):
-    """What `standard_error` takes beyond the regressor: counts, then rows of eight numbers.
+    """Arguments of `standard_error` besides the regressor: counts, then rows of eight numbers.
 
-    The factor L in columns of eight by eight blocks, those of the first eight columns from the
-    diagonal down, then of the next; Q by column; Rq; variances; the model of other families.
+    The rows contain the model of other families; the factor L in columns of eight by eight blocks,
+    from the diagonal down; Q by column; and Rq.
     """
 
     counts: NDArray[np.int64]
@@ -43,12 +43,12 @@ class Posterior(NamedTuple):
 
 
 def pack_posterior(regressor: RegressorData, arguments: Arguments) -> Posterior:
-    """Return what the standard error of a regressor needs; costs n^3 of n points.
+    """Return the packed factors for the standard error of a regressor; costs O(n³) of n points.
 
     Raises
     ------
     InputError
-        If the correlations of the points are not positive definite, or there are more terms than
+        If the correlations of the points are not positive definite, or the terms outnumber the
         points.
     """
     counts = np.zeros(6, dtype=np.int64)
@@ -79,8 +79,8 @@ def _factors(
     """Return L (n, n), Q (n, T) and Rq (T, T)."""
     if len(regressor.exponents) > len(regressor.points):
         raise InputError(
-            f"exponents: expected no more terms than the {len(regressor.points)} points, for the "
-            f"standard error, found {len(regressor.exponents)}"
+            "exponents: the standard error needs no more terms than the "
+            f"{len(regressor.points)} points, found {len(regressor.exponents)}"
         )
     matrix = _point_correlations(regressor)
     matrix[np.diag_indices_from(matrix)] += regressor.nugget
@@ -88,8 +88,8 @@ def _factors(
         factor: FloatArray = np.linalg.cholesky(matrix).astype(np.float64, copy=False)
     except np.linalg.LinAlgError as error:
         raise InputError(
-            f"points: expected a positive definite correlation matrix of the {len(matrix)} points "
-            f"with the nugget {regressor.nugget:g}, found none"
+            f"points: expected a positive definite correlation matrix, found another for the "
+            f"{len(matrix)} points with the nugget {regressor.nugget:g}; drop repeated points"
         ) from error
     trend = _trend_at(arguments, regressor.points, len(regressor.exponents))
     orthogonal, triangle = np.linalg.qr(np.linalg.solve(factor, trend))
@@ -97,7 +97,7 @@ def _factors(
 
 
 def _point_correlations(regressor: RegressorData) -> FloatArray:
-    """Return the correlations (n, n) of the points with one another."""
+    """Return the correlations (n, n) between the points."""
     places = sheared(regressor, regressor.points)
     exponent = np.zeros((len(places), len(places)))
     factor = np.ones_like(exponent)
@@ -191,7 +191,7 @@ def _substitute(blocks, matrix, row, work, w):
 def standard_error(x, arguments, posterior, error, work):
     """Fill the standard errors (k,) of the outputs at one input (d,), in their units.
 
-    `posterior` is the regressor's, `work` as for `evaluate`. NaN if the family has no model of it.
+    `posterior` is that of the regressor, `work` as for `evaluate`. NaN without a model of errors.
     """
     if error.size == 0:
         return

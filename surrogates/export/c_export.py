@@ -82,11 +82,11 @@ def export_regressor(regressor: Regressor, prefix: str) -> CFiles:
     {prefix}_evaluate_regressor(&{prefix}_it, {k}, x, value, jacobian);
 }}
 """
-    wanted = features([regressor])
+    used = features([regressor])
     source = [
         preamble(prefix, [regressor]),
-        code(prefix, ["regressor"], wanted),
-        tables(prefix, "it", regressor, wanted),
+        code(prefix, ["regressor"], used),
+        tables(prefix, "it", regressor, used),
         body,
     ]
     return CFiles(header(prefix, [(comment, declaration)]), "\n".join(source))
@@ -115,12 +115,12 @@ def export_knee(knee: KneeSurrogate, prefix: str = "knee") -> CFiles:
     regressors = [
         r for c in compartments.values() for r in (*c.regressors, c.domain.regressor) if r.outputs
     ]
-    wanted = features(regressors) | {
+    used = features(regressors) | {
         FORMULATION_FEATURES[c.code] for c in compartments.values()
     }  # fmt: skip
-    source = [preamble(prefix, regressors), code(prefix, _parts(wanted), wanted)]
+    source = [preamble(prefix, regressors), code(prefix, _parts(used), used)]
     for name, compartment in compartments.items():
-        source += _compartment_tables(prefix, name, compartment, wanted)
+        source += _compartment_tables(prefix, name, compartment, used)
     declaration = (
         f"int {prefix}_loads(const double pose[6], double loads[2][12],\n"
         f"{' ' * len(f'int {prefix}_loads(')}double jacobian[2][6][6], double variables[2][6])"
@@ -133,7 +133,7 @@ def export_knee(knee: KneeSurrogate, prefix: str = "knee") -> CFiles:
         )
     source.append("\n".join([*lines, "    return !(medial && lateral);", "}", ""]))
     comment = rendered(
-        "knee_comment.txt", made_of=_made_of(knee), stack=_stack(regressors, wanted)
+        "knee_comment.txt", made_of=_made_of(knee), stack=_stack(regressors, used)
     ).rstrip()
     return CFiles(header(prefix, [(comment, declaration)]), "\n".join(source))
 
@@ -186,35 +186,35 @@ def _sizes(regressors: Sequence[Regressor]) -> dict[str, int]:
     return {name: max(size, 1) for name, size in sizes.items()}
 
 
-def _stack(regressors: Sequence[Regressor], wanted: Collection[str]) -> int:
+def _stack(regressors: Sequence[Regressor], used: Collection[str]) -> int:
     """Return an upper bound of the stack of a call [kB], with doubles of 8 bytes."""
     size = _sizes(regressors)
     numbers = 22 * size["DEGREES"] + 8 * size["OUTPUTS"]
-    if "networks" in wanted:
+    if "networks" in used:
         numbers += (size["NETS"] + 11) * size["UNITS"]
-    if "points" in wanted:
+    if "points" in used:
         numbers += size["POINTS"] + LANES * 8 * size["OUTPUTS"]
     return -(-(_FRAMES + 8 * numbers) // 1000)
 
 
-def code(prefix: str, parts: Iterable[str], wanted: Collection[str]) -> str:
-    """Return parts of the template (`PARTS`) with the wanted features, under another prefix."""
+def code(prefix: str, parts: Iterable[str], used: Collection[str]) -> str:
+    """Return parts of the template (`PARTS`) with the used features, under another prefix."""
     texts = [(_TEMPLATES / f"{part}.c").read_text(encoding="ascii") for part in parts]
 
     def chosen(section: re.Match[str]) -> str:
-        return section[2] if set(section[1].split()) & set(wanted) else ""
+        return section[2] if set(section[1].split()) & set(used) else ""
 
     text = _SECTION.sub(chosen, "\n".join(texts))
     upper = re.sub(r"\bSURROGATE(?=_)", prefix.upper(), text)
     return re.sub(r"\bsurrogate(?=_)", prefix, upper)
 
 
-def _parts(wanted: Collection[str]) -> list[str]:
+def _parts(used: Collection[str]) -> list[str]:
     needs = {"line": {"inverted", "energy"}, "hessian": {"energy"}, "energy": {"energy"}}
-    return [part for part in PARTS if needs.get(part, set(wanted)) & set(wanted)]
+    return [part for part in PARTS if needs.get(part, set(used)) & set(used)]
 
 
-def tables(prefix: str, name: str, regressor: Regressor, wanted: Collection[str]) -> str:
+def tables(prefix: str, name: str, regressor: Regressor, used: Collection[str]) -> str:
     """Return the arrays of a regressor and the regressor ``<prefix>_<name>`` as C constants."""
     r, stem = regressor, f"{prefix}_{name}"
     terms, n, (nets, _, h) = len(r.exponents), len(r.points), r.inner.shape
@@ -230,13 +230,13 @@ def tables(prefix: str, name: str, regressor: Regressor, wanted: Collection[str]
     put((), {"x_offset": r.x_offset, "x_scale": r.x_scale, "y_offset": r.y_offset})
     put((), {"y_scale": r.y_scale, "exponents": r.exponents})
     put((), {"weights": np.delete(r.weights, slice(terms, terms + n), axis=1).T})
-    if "points" in wanted:
+    if "points" in used:
         places = r.points.copy()
         places[:, 0] += r.points @ r.shear
         put((-(-n // LANES),), {"places": _in_groups(places / r.lengths)})
         put((), {"point_weights": _in_groups(r.weights[:, terms : terms + n].T)})
         put((), {"rates": 1.0 / r.lengths, "kinds": r.kinds, "shear": r.shear})
-    if "networks" in wanted:
+    if "networks" in used:
         put((nets, h), {"inner": r.inner, "inner_bias": r.inner_bias})
         put((), {"hidden": r.hidden.transpose(0, 2, 1), "hidden_bias": r.hidden_bias})
     listed = ",\n    ".join(fields)
@@ -252,19 +252,19 @@ def _in_groups(rows: FloatArray) -> FloatArray:
 
 
 def _compartment_tables(
-    prefix: str, name: str, surrogate: CompartmentSurrogate, wanted: Collection[str]
+    prefix: str, name: str, surrogate: CompartmentSurrogate, used: Collection[str]
 ) -> list[str]:
     """Return the tables of a compartment's regressors and paths and, last, of the compartment."""
     stem, coordinates, space = f"{prefix}_{name}", surrogate.coordinates, surrogate.space
     texts, parts = [], []
     for part, regressor in zip(REGRESSORS, surrogate.regressors, strict=True):
         if regressor.outputs:
-            texts.append(tables(prefix, f"{name}_{part}", regressor, wanted))
+            texts.append(tables(prefix, f"{name}_{part}", regressor, used))
             parts.append(f"&{stem}_{part}")
     reference = parts.pop(0) if surrogate.regressors[0].outputs else "0"
     domain = "0"
     if surrogate.domain.regressor.outputs:
-        texts.append(tables(prefix, f"{name}_domain", surrogate.domain.regressor, wanted))
+        texts.append(tables(prefix, f"{name}_domain", surrogate.domain.regressor, used))
         domain = f"&{stem}_domain"
     centre, half = space.centre_and_half
     fields = []

@@ -48,9 +48,9 @@ def other_search(
     seed = int(rng.integers(2**31))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        lengths, found = find(correlation, z, y, nugget, seed)
+        lengths, estimate = find(correlation, z, y, nugget, seed)
     shear = np.zeros(z.shape[1])
-    return Parameters(np.clip(lengths, *LENGTH_BOUNDS), float(np.clip(found, *nugget)), shear)
+    return Parameters(np.clip(lengths, *LENGTH_BOUNDS), float(np.clip(estimate, *nugget)), shear)
 
 
 def _smt(

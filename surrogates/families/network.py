@@ -212,13 +212,13 @@ def _train(
     steps = max(1, int(settings.steps) // int(settings.networks))
     steps = min(steps, max(1, _MOST_EPOCHS * len(z) // batch))
     data = [np.asarray(a, dtype=np.float32) for a in (z, y, w[:, None] / w.mean())]
-    vector, parts = _start(z.shape[1], int(settings.hidden), y.shape[1], rng)
+    vector, parts = random_weights(z.shape[1], int(settings.hidden), y.shape[1], rng)
     slope, slopes = _parts(vector.size, [part.shape for part in parts])
     first, second = np.zeros_like(vector), np.zeros_like(vector)
     decay, decay2 = _DECAYS
     batches = _batches(data, batch, rng)
     for step in range(steps):
-        _gradient(parts, slopes, *next(batches))
+        loss_gradient(parts, slopes, *next(batches))
         turn = 0.5 * (1.0 + np.cos(np.pi * step / steps))
         rate = settings.rate * (settings.last_rate + (1.0 - settings.last_rate) * turn)
         rate *= min(1.0, (step + 1) / _WARM_UP)
@@ -239,7 +239,7 @@ def _parts(size: int, shapes: list[tuple[int, ...]]) -> tuple[SingleArray, list[
     return vector, parts
 
 
-def _start(
+def random_weights(
     d: int, h: int, k: int, rng: np.random.Generator
 ) -> tuple[SingleArray, list[SingleArray]]:
     """Return random weights as one vector, and as views in the order of `_Network`."""
@@ -264,7 +264,7 @@ def _batches(
             yield [array[start : start + batch] for array in shuffled]
 
 
-def _gradient(
+def loss_gradient(
     parts: list[SingleArray],
     slopes: list[SingleArray],
     z: SingleArray,

@@ -207,11 +207,11 @@ def check_weights(weights: ArrayLike | None, rows: int) -> FloatArray:
         return np.ones(rows)
     checked = check_array("weights", weights, (rows,))
     if checked.min() <= 0.0:
-        raise InputError(f"weights: expected numbers above 0, found {checked.min()}")
+        raise InputError(f"weights: expected numbers > 0, found {checked.min():g}")
     return checked
 
 
-def _candidates(d: int, settings: PolynomialSettings) -> NDArray[np.int64]:
+def candidate_terms(d: int, settings: PolynomialSettings) -> NDArray[np.int64]:
     """Return the candidate terms (T, d) of the anisotropic basis, the constant first."""
     first = (2 if settings.wave else 1) * settings.first_degree
     if d == 1:
@@ -256,7 +256,7 @@ def _anisotropic(
 ) -> Prior:
     """Return the terms and prior of the largest marginal likelihood."""
     n, d = z.shape
-    candidates = _candidates(d, settings)
+    candidates = candidate_terms(d, settings)
     candidates = candidates[~candidates[:, np.ptp(z, axis=0) == 0.0].any(axis=1)]
     degrees = effective_degrees(candidates, settings.wave)
     count = min(int(settings.terms), max(1, int(_TERMS_PER_SAMPLE * n)))

@@ -90,7 +90,7 @@ def save(knee: AnyKnee, path: str | Path) -> None:
     }
     # Through JSON and back, so that the digest is of the header as a reader sees it.
     header = json.loads(json.dumps(dict(knee.header) | own, allow_nan=False))
-    header["sha256"] = _digest(header, arrays)
+    header["sha256"] = digest(header, arrays)
     arrays[_HEADER] = np.frombuffer(json.dumps(header, sort_keys=True).encode(), dtype=np.uint8)
     partial = target.with_name(target.name + ".partial")
     try:
@@ -118,7 +118,7 @@ def load(path: str | Path) -> AnyKnee:
     file = Path(path)
     arrays = _read_arrays(file)
     header = _read_header(file, arrays.pop(_HEADER, None))
-    if header.get("sha256") != _digest(header, arrays):
+    if header.get("sha256") != digest(header, arrays):
         raise SurrogateFileError(
             f"{file}: checksum does not match the content, so the file was altered; copy it again "
             "or train the surrogate again"
@@ -227,7 +227,8 @@ def _read_header(file: Path, raw: NDArray[Any] | None) -> dict[str, Any]:
     return header
 
 
-def _digest(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> str:
+def digest(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> str:
+    """Return the SHA-256 of a header without its own digest, and of arrays (...) [any unit]."""
     content = hashlib.sha256()
     unsigned = {k: v for k, v in header.items() if k != "sha256"}
     content.update(json.dumps(unsigned, sort_keys=True).encode())

@@ -147,8 +147,8 @@ def errors_at_load(
     """
     points = check_array("poses", poses, (None, 6))
     truth = check_array("loads", loads, (None, 12))
-    found, prediction = surrogate.at_load(points, truth[:, 1])
-    figures = {"superior_m": error_figures(points[:, 4], found[:, 4], by_range=True)}
+    predicted, prediction = surrogate.at_load(points, truth[:, 1])
+    figures = {"superior_m": error_figures(points[:, 4], predicted[:, 4], by_range=True)}
     figures |= _figures(truth, prediction)
     axial = truth[:, 1]
     shear = {
