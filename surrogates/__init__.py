@@ -1,10 +1,10 @@
-"""The cheap model: sample space and designs, regressors, formulations, validation, files.
+"""Surrogates of the contact: sample space, designs, regressors, formulations, validation, files.
 
     import surrogates
     knee = surrogates.load("runs/implant/knee.npz")
     loads, jacobian = knee.loads_and_jacobian(pose)
 
-Importing this package and using a trained surrogate needs NumPy alone, and numba for speed.
+Importing this package and using a trained surrogate needs only NumPy, and numba for speed.
 """
 
 from foundation.moved_modules import redirect

@@ -28,7 +28,7 @@ from foundation.errors import InputError
 from foundation.loads import ContactLoads
 from foundation.pose import COORDINATES, Pose
 from surrogates.compiled.layout import new_work
-from surrogates.formulations.knee import KneeSurrogate
+from surrogates.formulations.knee import CompiledContact
 
 
 class SimulationError(RuntimeError):
@@ -104,13 +104,13 @@ class KneeEquations:
 
     @cached_property
     def compiled(self) -> KneeArguments | None:
-        """Arguments of the compiled equations, if the model is a trained knee."""
+        """Arguments of the compiled equations, or None if the model has no compiled contact."""
         knee = self.model
-        if not isinstance(knee, KneeSurrogate):
+        if not isinstance(knee, CompiledContact):
             return None
         work = new_work(knee.workspace)
         stop = knee.outside == "error"
-        return knee_arguments(*knee.arguments, self.problem, work, stop_outside=stop)
+        return knee_arguments(*knee.compartment_arguments, self.problem, work, stop_outside=stop)
 
     def fill(
         self,

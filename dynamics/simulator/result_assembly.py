@@ -17,7 +17,7 @@ from dynamics.simulator.variation import scaled_loads
 from foundation.checks import FloatArray
 from foundation.loads import total_loads
 from foundation.pose import COORDINATES
-from surrogates.formulations.knee import KneeSurrogate, beyond
+from surrogates.formulations.knee import CompiledContact, beyond
 
 _NUMBER = re.compile(r"[-+]?\d[\d.]*(?:e[-+]?\d+)?")
 
@@ -53,7 +53,7 @@ def reported(equations: KneeEquations, times: FloatArray, states: FloatArray) ->
     columns = [COORDINATES.index(name) for name in equations.free]
     poses[:, columns] = equations.problem.reference[columns] + states[:, : len(columns)]
     knee = equations.model
-    if isinstance(knee, KneeSurrogate):
+    if isinstance(knee, CompiledContact):
         values, rates, flags = _compiled(equations, knee, times, states, poses)
     else:
         values, rates, flags = _called(equations, times, states)
@@ -71,12 +71,12 @@ def _prescribed(equations: KneeEquations, times: FloatArray) -> tuple[FloatArray
 
 def _compiled(
     equations: KneeEquations,
-    knee: KneeSurrogate,
+    knee: CompiledContact,
     times: FloatArray,
     states: FloatArray,
     poses: FloatArray,
 ) -> tuple[FloatArray, FloatArray, tuple[Flag, ...]]:
-    """Return the loads (N, 2, 12) of a trained knee at poses (N, 6), rates (N, n), and flags."""
+    """Return loads (N, 2, 12) of a compiled contact at poses (N, 6), rates (N, n), and flags."""
     loads, jacobian, x = knee.fill(poses + equations.problem.offset)
     rates = np.empty_like(states)
     rates_of_all(

@@ -1,7 +1,7 @@
 """Compiled evaluation of regressors: one calling convention for every family.
 
-Functions take `Regressor.arguments` as they are, neither check, raise nor allocate, and can be
-called from a user's own compiled code; scratch memory comes with the call. Without numba they run
+Functions take `Regressor.arguments`, neither check, raise nor allocate, and can be called from a
+user's own compiled code; the caller provides scratch memory. Without numba the functions run
 slowly.
 """
 
@@ -12,10 +12,10 @@ from foundation.compiling import drop_stale_cache
 drop_stale_cache(Path(__file__).parent)
 
 from surrogates.compiled.coordinates import condyle_point  # noqa: E402
+from surrogates.compiled.curvature import evaluate_hessian  # noqa: E402
 from surrogates.compiled.evaluation import (  # noqa: E402
     evaluate,
     evaluate_all,
-    evaluate_hessian,
     evaluate_value,
     evaluate_values,
 )

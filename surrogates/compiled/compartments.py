@@ -1,16 +1,16 @@
-"""Loads of one compartment at a pose: hold it in the domain, count it at the condyle, evaluate.
+"""Loads of one compartment at a pose: hold the pose in the box, locate the condyle, evaluate.
 
-Arguments of a compartment, always of the same types (`knee` packs them for its callers):
+Arguments of a compartment, always of the same types (packed by `surrogates.compiled.knee`):
 
 ===========  =======================================================================================
 space        path_flexion (K,), path_pieces (4, K - 1, 5), centre (6,), half (6,): the box
-coordinates  centre (3,), path_flexion, path_pieces, middle (5,), half (5,), lever: the condyle's
+coordinates  centre (3,), path_flexion, path_pieces, middle (5,), half (5,), lever of the condyle
 constants    (6,): code of the formulation, largest load or energy, degree p, root of the reference
              load, middle and half range of the depth
 regressors   reference, first, second, third: `Regressor.arguments`
 ===========  =======================================================================================
 
-Kernels neither check, raise nor allocate; scratch comes with the call (`compartment_workspace`).
+Kernels neither check, raise nor allocate; the caller provides scratch (`compartment_workspace`).
 """
 
 from __future__ import annotations
@@ -21,14 +21,15 @@ import numpy as np
 
 from foundation.compiling import part, pasted
 from surrogates.compiled.coordinates import condyle_point
-from surrogates.compiled.evaluation import evaluate, evaluate_hessian, workspace_size
-from surrogates.compiled.layout import OUTPUTS
+from surrogates.compiled.curvature import evaluate_hessian
+from surrogates.compiled.evaluation import evaluate
+from surrogates.compiled.layout import OUTPUTS, workspace_size
 from surrogates.compiled.line import find_on_line, on_line, on_line_at
 
 INVERTED, ENERGY, ROOT, STIFFNESS, POWER = 0, 1, 2, 3, 4
-#: How far the height or depth, scaled, is followed beyond the samples where it is an input.
-_REACH = 1.2
-#: Least fall of the root of the load with the scaled height beyond that: a lifted femur is free.
+#: Largest size of the scaled height or depth where it is an input.
+REACH = 1.2
+#: Least fall of the root of the load with the scaled height beyond, so that lift-off is certain.
 _LEAST_FALL = 0.1
 SCRATCH = 256  # the small arrays of one compartment; the rest of the workspace is the regressors'
 
@@ -127,7 +128,7 @@ def condyle_variables(held, coordinates, u, slopes, point, point_slopes, work):
 
 
 @part
-def _times(matrix, turn, row):
+def multiply_by(matrix, turn, row):
     """Replace matrix (m, 6) by matrix @ turn; row (6,) is scratch."""
     for i in range(matrix.shape[0]):
         for j in range(6):
@@ -140,7 +141,7 @@ def _times(matrix, turn, row):
 
 
 @part
-def _evaluate_all(x, first, second, third, out, gradient, work):
+def evaluate_parts(x, first, second, third, out, gradient, work):
     """Fill out (12,) and its gradient (12, 6) with the outputs of the three regressors."""
     a = first.layout[OUTPUTS]
     b = a + second.layout[OUTPUTS]
@@ -171,7 +172,9 @@ def _chain(gradient, rows, slopes, last, along):
 
 
 @part
-def _from_ratios(axial, axial_slope, out, gradient, point, point_slopes, lever, loads, jacobian):
+def fill_from_ratios(
+    axial, axial_slope, out, gradient, point, point_slopes, lever, loads, jacobian
+):
     """Fill the wrench and its jacobian from the ratios in out[1:6], their gradient by the pose."""
     loads[0] = axial * out[1]
     loads[1] = axial
@@ -194,7 +197,7 @@ def _from_ratios(axial, axial_slope, out, gradient, point, point_slopes, lever, 
 
 
 @part
-def _fill_quantities(root, degree, out, start, point, lever, loads):
+def fill_quantities(root, degree, out, start, point, lever, loads):
     """Fill area, pressures and centre of pressure from out[start:start + 6]."""
     loads[6] = out[start] * root
     stress = root ** (degree - 1.0)
@@ -206,13 +209,13 @@ def _fill_quantities(root, degree, out, start, point, lever, loads):
 
 @part
 def power(base, degree):
-    """Return base^degree; the square, the commonest, without a logarithm."""
+    """Return base^degree; the square, the most frequent case, without a logarithm."""
     return base * base if degree == 2.0 else base**degree
 
 
 @part
 def _wrench_of(forces, held, wrench):
-    """Fill the wrench (6,) about the tibial origin whose generalised forces (6,) these are."""
+    """Fill the wrench (6,) about the tibial origin from its generalised forces (6,)."""
     ca, sa = math.cos(held[1]), math.sin(held[1])
     cr, sr = math.cos(held[2]), math.sin(held[2])
     # Moments about the femoral origin along the three axes of rotation_axes(), solved by hand.
@@ -229,10 +232,10 @@ def _wrench_of(forces, held, wrench):
 
 @part
 def _wrench_slope(forces, change, held, k, wrench, work):
-    """Fill d(wrench)/d(coordinate k) (6,), `change` (6,) being that of the generalised forces."""
+    """Fill d(wrench)/d(coordinate k) (6,) from that of the generalised forces, `change` (6,)."""
     base = work[0:6]
     _wrench_of(change, held, wrench)
-    # what the turning axes and the moving origin add, the forces being held
+    # contribution of the turning axes and the moving origin at constant forces
     ca, sa = math.cos(held[1]), math.sin(held[1])
     cr, sr = math.cos(held[2]), math.sin(held[2])
     moment_y = -forces[2]
@@ -258,8 +261,8 @@ def _wrench_slope(forces, change, held, k, wrench, work):
 def _turned(centre, held, orders, out):
     """Fill out (3,) with a derivative of R c; `orders` (3,): by flexion, adduction, rotation.
 
-    R = Ry(-rotation) Rx(-adduction) Rz(flexion); a derivative turns its factor by a right angle
-    and takes the rest along the axis away.
+    R = Ry(-rotation) Rx(-adduction) Rz(flexion); a derivative rotates its factor by a right angle
+    and removes the component along the axis.
     """
     quarter = 0.5 * math.pi
     x, y, z = centre[0], centre[1], centre[2]
@@ -317,9 +320,10 @@ def _energy_loads(root, largest, degree, held, coordinates, gradient, slopes, la
                   x, loads, jacobian, work):  # fmt: skip
     """Fill wrench and jacobian as the gradient of the energy, largest * root^degree.
 
-    `gradient` (6,) is that of the learnt height by (u, s), `slopes` (6, 6) those of u and, last,
-    of the height; `last` (6,) that of s. Twice differentiating height(u(q), s(q)) = y(q) gives the
-    curvature of s. Beyond the largest energy the height is its tangent, whose turning is left out.
+    `gradient` (6,) is the gradient of the learnt height by (u, s), `slopes` (6, 6) of u and, last,
+    of the height, `last` (6,) of s, each by the pose. Twice differentiating height(u(q), s(q)) =
+    y(q) gives the curvature of s. Beyond the largest energy the height is its tangent, of which the
+    change with u is left out.
     """
     forces, change, column = work[0:6], work[6:12], work[12:18]
     weights, scratch = work[18:24], work[24:32]
@@ -357,7 +361,7 @@ def _energy_loads(root, largest, degree, held, coordinates, gradient, slopes, la
 @pasted
 def compartment_loads(pose, space, coordinates, constants, reference, first, second, third,
                       loads, jacobian, x, work):  # fmt: skip
-    """Fill the loads of one compartment at a pose; return how far it is lifted.
+    """Fill the loads of one compartment at a pose; return the height over first contact.
 
     Parameters
     ----------
@@ -371,7 +375,7 @@ def compartment_loads(pose, space, coordinates, constants, reference, first, sec
     jacobian : (6, 6) float64
         Filled with d(wrench)/d(pose).
     x : (6,) float64
-        Filled with the scaled variables of the box, the last that of the root of the axial load:
+        Filled with the scaled variables of the box, the last for the root of the axial load:
         beyond 1 in size outside the trained domain.
     work : (W,) float64
         Scratch, W at least `compartment_workspace`.
@@ -379,8 +383,8 @@ def compartment_loads(pose, space, coordinates, constants, reference, first, sec
     Returns
     -------
     float
-        Height over the predicted first contact [m]; 0 in contact, and where only the loads are
-        learnt.
+        Height over the predicted first contact [m]; 0 in contact, and for formulations that learn
+        the loads or their roots.
     """
     held, last, row, axial_slope = work[0:6], work[6:12], work[12:18], work[18:24]
     point, inputs = work[24:27], work[27:33]
@@ -399,11 +403,11 @@ def compartment_loads(pose, space, coordinates, constants, reference, first, sec
     code, largest, degree = constants[0], constants[1], constants[2]
     lever = coordinates[5]
     if code == POWER:
-        inputs[5] = min(max((height - constants[4]) / constants[5], -_REACH), _REACH)
-        free = abs(height - constants[4]) <= _REACH * constants[5]
+        inputs[5] = min(max((height - constants[4]) / constants[5], -REACH), REACH)
+        free = abs(height - constants[4]) <= REACH * constants[5]
         for j in range(6):
             last[j] = slopes[5, j] / constants[5]
-        _evaluate_all(inputs, first, second, third, out, gradient, scratch)
+        evaluate_parts(inputs, first, second, third, out, gradient, scratch)
         _chain(gradient, 6, slopes, last, free)
         for i in range(9):
             size = abs(out[i])
@@ -420,10 +424,10 @@ def compartment_loads(pose, space, coordinates, constants, reference, first, sec
             touch, _ = on_line(-1.0, first, scratch)
             return height - touch
         inputs[5] = min(s, 1.0)
-        _evaluate_all(inputs, first, second, third, out, gradient, scratch)
+        evaluate_parts(inputs, first, second, third, out, gradient, scratch)
         fall = gradient[0, 5]
-        if not fall < 0.0:  # a point of rest: the chord from first contact falls
-            fall = _chord(inputs, s, height, out[0], first, scratch)
+        if not fall < 0.0:  # a stationary point: the chord from first contact falls
+            fall = chord_slope(inputs, s, height, out[0], first, scratch)
         for j in range(6):
             slope = slopes[5, j]
             for k in range(5):
@@ -436,15 +440,15 @@ def compartment_loads(pose, space, coordinates, constants, reference, first, sec
             row[5] = fall
             _energy_loads(root, largest, degree, held, coordinates, row, slopes, last, first,
                           inputs, loads, jacobian, scratch)  # fmt: skip
-            _fill_quantities(root, degree - 1.0, out, 1, point, lever, loads)
+            fill_quantities(root, degree - 1.0, out, 1, point, lever, loads)
         else:
             axial = largest * power(root, degree)
             for j in range(6):
                 axial_slope[j] = 0.5 * largest * degree * root ** (degree - 1.0) * last[j]
             _chain(gradient, 6, slopes, last, s <= 1.0)
-            _from_ratios(axial, axial_slope, out, gradient, point, point_slopes, lever,
+            fill_from_ratios(axial, axial_slope, out, gradient, point, point_slopes, lever,
                          loads, jacobian)  # fmt: skip
-            _fill_quantities(root, degree, out, 6, point, lever, loads)
+            fill_quantities(root, degree, out, 6, point, lever, loads)
     else:
         root = _root_at(code, height, constants, inputs, slopes, reference, first, second, third,
                         out, gradient, last, row, scratch)  # fmt: skip
@@ -453,18 +457,18 @@ def compartment_loads(pose, space, coordinates, constants, reference, first, sec
         axial = largest * power(root, degree)
         for j in range(6):
             axial_slope[j] = largest * degree * root ** (degree - 1.0) * row[j]
-        _from_ratios(axial, axial_slope, out, gradient, point, point_slopes, lever,
+        fill_from_ratios(axial, axial_slope, out, gradient, point, point_slopes, lever,
                      loads, jacobian)  # fmt: skip
-        _fill_quantities(root, degree, out, 6, point, lever, loads)
+        fill_quantities(root, degree, out, 6, point, lever, loads)
     x[5] = math.sqrt(max(loads[1], 0.0)) / space[3][5] - 1.0
     if not inside:
-        _times(jacobian, turn, row)
+        multiply_by(jacobian, turn, row)
     return 0.0
 
 
 @part
-def _chord(inputs, s, height, value, first, work):
-    """Return the slope of the chord of the height from first contact, in a fall that has paused."""
+def chord_slope(inputs, s, height, value, first, work):
+    """Return the slope of the chord of the height from first contact, at a stationary point."""
     end = inputs[5]
     inputs[5] = -1.0
     touch, _ = on_line_at(inputs, first, work)
@@ -475,7 +479,7 @@ def _chord(inputs, s, height, value, first, work):
 @part
 def _root_at(code, height, constants, inputs, slopes, reference, first, second, third,
              out, gradient, last, root_slope, work):  # fmt: skip
-    """Return the root of the load where it is learnt over the height or the depth.
+    """Return the root of the load of formulations that learn it over the height or the depth.
 
     Fills out and, by the pose, gradient[1:6] and root_slope (6,).
     """
@@ -483,7 +487,7 @@ def _root_at(code, height, constants, inputs, slopes, reference, first, second, 
     for j in range(6):
         last[j] = slopes[5, j]
     if code == STIFFNESS:
-        # a row of its own: a part of a wider one is another type, compiled for once more
+        # a separate row: part of a wider row is another type, for which numba compiles again
         value, along = out[0:1], gradient.reshape(72)[:5].reshape(1, 5)
         evaluate(inputs[:5], reference, value, along, work)
         level = value[0] - height
@@ -493,17 +497,17 @@ def _root_at(code, height, constants, inputs, slopes, reference, first, second, 
                 slope += along[0, k] * slopes[k, j]
             last[j] = slope
     depth = (level - constants[4]) / constants[5]
-    inputs[5] = min(max(depth, -_REACH), _REACH)
+    inputs[5] = min(max(depth, -REACH), REACH)
     for j in range(6):
         last[j] /= constants[5]
-    _evaluate_all(inputs, first, second, third, out, gradient, work)
+    evaluate_parts(inputs, first, second, third, out, gradient, work)
     fall = min(gradient[0, 5], -_LEAST_FALL)
     beyond = depth - inputs[5]
     _chain(gradient, 6, slopes, last, beyond == 0.0)
     if code == ROOT:
         for j in range(6):
             root_slope[j] = gradient[0, j]
-            if beyond != 0.0:  # the tangent goes on; its turning is left out
+            if beyond != 0.0:  # along the tangent, without the change of its slope
                 root_slope[j] += fall * last[j]
         return out[0] + fall * beyond
     stiffness = math.exp(out[0]) / constants[5]

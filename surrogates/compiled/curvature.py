@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from foundation.compiling import kernel, part
+from surrogates.compiled import layout as slot
 from surrogates.compiled.features import (
     correlate,
     curvature,
@@ -13,33 +14,7 @@ from surrogates.compiled.features import (
     unit_rows,
 )
 from surrogates.compiled.lanes import LANES, fma, load, peek, spread, store
-from surrogates.compiled.layout import (
-    BLOCKS,
-    DEGREE,
-    HIDDEN,
-    INNER_ROWS,
-    INPUTS,
-    INVERSE_SCALE,
-    NETS,
-    PLACES,
-    POINT_GROUP,
-    POINT_LINE,
-    RADII,
-    ROWS,
-    SCALE,
-    SHEAR,
-    SUMS,
-    TABLE,
-    TERM_LINE,
-    TERM_LIST,
-    TERMS,
-    UNIT,
-    UNIT_BLOCKS,
-    UNIT_LINE,
-    UNITS,
-    VALUE,
-    rows_of,
-)
+from surrogates.compiled.layout import rows_of
 
 
 @kernel
@@ -50,21 +25,21 @@ def evaluate_hessian(x, arguments, hessian, work):
     """
     layout, numbers = arguments.layout, arguments.numbers
     work = rows_of(work)
-    d, sums = layout[INPUTS], layout[SUMS]
+    d, sums = layout[slot.INPUTS], layout[slot.SUMS]
     scale_input(x, d, layout, numbers, work)
     for j in range(LANES):
         store(work, sums + j, spread(0.0))
-    if layout[BLOCKS] > 0:
+    if layout[slot.BLOCKS] > 0:
         _bend_correlations(layout, numbers, work)
     fill_table(layout, numbers, work)
     term_rows(layout, numbers, work)
     for j in range(d):
         _bend_terms(j, layout, numbers, work)
-    for net in range(layout[NETS]):
+    for net in range(layout[slot.NETS]):
         _bend_network(net, layout, numbers, work)
     for a in range(d):
         for b in range(a + 1):
-            scale = numbers[INVERSE_SCALE, a] * numbers[INVERSE_SCALE, b]
+            scale = numbers[slot.INVERSE_SCALE, a] * numbers[slot.INVERSE_SCALE, b]
             hessian[a, b] = scale * work[sums + a, b]
             hessian[b, a] = hessian[a, b]
 
@@ -72,21 +47,23 @@ def evaluate_hessian(x, arguments, hessian, work):
 @part
 def _bend_terms(j, layout, numbers, work):
     """Add the derivatives by input j of the gradients of all terms to row j of the sums."""
-    rows, table, degrees = layout[ROWS], LANES * layout[TABLE], LANES * (layout[DEGREE] + 1)
-    bent, sums, weights = rows + layout[TERMS], layout[SUMS], LANES * layout[TERM_LINE]
+    rows, sums, bent = layout[slot.ROWS], layout[slot.SUMS], layout[slot.ROWS] + layout[slot.TERMS]
+    table, degrees = LANES * layout[slot.TABLE], LANES * (layout[slot.DEGREE] + 1)
+    weights = LANES * layout[slot.TERM_LINE]
     store(work, bent, spread(0.0))
     total = load(work, sums + j)
-    for t in range(1, layout[TERMS]):
-        at = TERM_LIST + 3 * t
+    for t in range(1, layout[slot.TERMS]):
+        at = slot.TERM_LIST + 3 * t
         parent, variable, factor = layout[at], layout[at + 1], table + layout[at + 2]
         slope = peek(work, factor + degrees)
         if variable == j:
             row = load(work, rows + parent) * slope
-            steep = peek(work, LANES * (rows + parent) + VALUE) * peek(work, factor + 2 * degrees)
+            value = peek(work, LANES * (rows + parent) + slot.VALUE)
+            steep = value * peek(work, factor + 2 * degrees)
         else:
             row = load(work, bent + parent) * peek(work, factor)
             steep = peek(work, LANES * (rows + parent) + j) * slope
-        row = fma(load(numbers, UNIT + variable), steep, row)
+        row = fma(load(numbers, slot.UNIT + variable), steep, row)
         store(work, bent + t, row)
         total = fma(row, peek(numbers, weights + t), total)
     store(work, sums + j, total)
@@ -124,16 +101,16 @@ def _add_squares(work, rows, count, weights, sums):
 @part
 def _bend_correlations(layout, numbers, work):
     """Add the second derivatives of the correlations: r g g', with r rho''/rho on the diagonal."""
-    d, n, rows = layout[INPUTS], layout[BLOCKS] * LANES, layout[ROWS]
-    radii, sums, line = layout[RADII], layout[SUMS], layout[POINT_LINE]
+    d, n, rows = layout[slot.INPUTS], layout[slot.BLOCKS] * LANES, layout[slot.ROWS]
+    radii, sums, line = layout[slot.RADII], layout[slot.SUMS], layout[slot.POINT_LINE]
     correlate(0, d, layout, numbers, work, radii)
-    for b in range(layout[BLOCKS]):
+    for b in range(layout[slot.BLOCKS]):
         store(work, radii + b, load(work, radii + b) * load(numbers, line + b))
     here, diagonal = load(work, 1), spread(0.0)
-    for first in range(0, n, POINT_GROUP):
-        count = min(POINT_GROUP, n - first)
+    for first in range(0, n, slot.POINT_GROUP):
+        count = min(slot.POINT_GROUP, n - first)
         for i in range(first, first + count):
-            u = here - load(numbers, layout[PLACES] + i)
+            u = here - load(numbers, layout[slot.PLACES] + i)
             steep = steepness(u, numbers)
             store(work, rows + i - first, steep)
             surplus = fma(steep * -1.0, steep, curvature(u, numbers))
@@ -144,35 +121,35 @@ def _bend_correlations(layout, numbers, work):
         work[sums + j, j] += work[rows, j]
     # From sheared inputs in the correlations' units to z
     for j in range(d):
-        scale = numbers[SCALE, j]
-        store(work, sums + j, load(work, sums + j) * load(numbers, SCALE) * scale)
-    shear = load(numbers, SHEAR)
+        scale = numbers[slot.SCALE, j]
+        store(work, sums + j, load(work, sums + j) * load(numbers, slot.SCALE) * scale)
+    shear = load(numbers, slot.SHEAR)
     for j in range(d):
         store(work, sums + j, fma(shear, work[sums + j, 0], load(work, sums + j)))
     for j in range(1, d):
-        store(work, sums + j, fma(load(work, sums), numbers[SHEAR, j], load(work, sums + j)))
+        store(work, sums + j, fma(load(work, sums), numbers[slot.SHEAR, j], load(work, sums + j)))
 
 
 @part
 def _bend_network(net, layout, numbers, work):
     """Add the second derivatives of a network, first through the outer tanh, then the inner."""
-    blocks = layout[UNIT_BLOCKS]
-    count, sums, units = blocks * LANES, layout[SUMS], layout[UNITS]
-    line = layout[UNIT_LINE] + net * blocks
+    blocks = layout[slot.UNIT_BLOCKS]
+    count, sums, units = blocks * LANES, layout[slot.SUMS], layout[slot.UNITS]
+    line = layout[slot.UNIT_LINE] + net * blocks
     outer = unit_rows(net, layout, numbers, work)
     # tanh'' = -2 t (1 - t^2), and the rows hold (1 - t^2) times the gradient of the argument.
     slopes, bends = units + 2 * blocks, units + 3 * blocks
     for v in range(count):
         block, lane = v >> 3, v & 7
-        t = work[outer + v, VALUE]
+        t = work[outer + v, slot.VALUE]
         slope = 1.0 - t * t
         weight = numbers[line + block, lane]
         work[slopes + block, lane] = weight * slope
         work[bends + block, lane] = -2.0 * t * weight / slope if slope > 0.0 else 0.0
     _add_squares(work, outer, count, bends, sums)
     # Back through the hidden weights: the factor of each inner unit's argument
-    hidden = layout[HIDDEN] + net * blocks * blocks * LANES
-    rows, inner = layout[ROWS], layout[INNER_ROWS] + net * count
+    hidden = layout[slot.HIDDEN] + net * blocks * blocks * LANES
+    rows, inner = layout[slot.ROWS], layout[slot.INNER_ROWS] + net * count
     for u in range(count):
         total = 0.0
         for v in range(count):

@@ -1,4 +1,4 @@
-"""How far a pose is from what a compartment's samples taught."""
+"""Distance of a pose from the trained part of a compartment's space."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ DOMAIN_SCRATCH = 16
 
 @part
 def extrapolation(x, loads, gap, limits, regressor, work):
-    """Return the extrapolation of a compartment's answer: at most 1 where its samples taught it.
+    """Return the extrapolation of a compartment's loads: at most 1 in the trained part.
 
     Parameters
     ----------
     x : (6,) float64
-        Scaled variables of the box, as the evaluation of the loads has filled them.
+        Scaled variables of the box, filled by the evaluation of the loads.
     loads : (12,) float64
         Predicted loads, in the order of `foundation.loads.LOAD_COLUMNS`.
     gap : float
-        Height over the predicted first contact [m], 0 in contact or where it is not known.
+        Height over the predicted first contact [m], 0 in contact and where unknown.
     limits : (4,) float64
-        Largest size of F_x / F_y and of F_z / F_y, largest peak pressure [Pa], and gap from which
-        on a condyle is lifted for certain [m].
+        Largest size of F_x / F_y and of F_z / F_y, largest peak pressure [Pa], and gap above which
+        a condyle is certainly lifted [m].
     regressor : Arguments
-        Of x: shares of the first two limits, and the logarithm of the expected error over the
-        largest that is accepted; they count for less the wider the gap. Without outputs the
-        predicted loads alone decide.
+        Function of x: shares of the first two limits, and the logarithm of the expected over the
+        largest accepted error; their weight falls with the gap. Without outputs the predicted loads
+        alone decide.
     work : (W,) float64
         Scratch, W at least `DOMAIN_SCRATCH` and the regressor's.
     """

@@ -1,14 +1,13 @@
 """Values and derivatives of regressors.
 
-Nothing here allocates: `work` is scratch memory (`workspace_size`, `new_work`), which may hold
-anything. `value` and `jacobian` are slices whose lengths tell the number of outputs k; k = 0
-is nothing to do.
+The functions do not allocate: `work` is scratch memory (`workspace_size`, `new_work`) of any
+content. The lengths of `value` and `jacobian` define the number of outputs k, which may be 0.
 """
 
 from __future__ import annotations
 
 from foundation.compiling import kernel, part
-from surrogates.compiled.curvature import evaluate_hessian
+from surrogates.compiled import layout as slot
 from surrogates.compiled.features import (
     correlate,
     fill_table,
@@ -22,43 +21,8 @@ from surrogates.compiled.features import (
     unit_rows,
 )
 from surrogates.compiled.lanes import LANES, fma, load, spread, store
-from surrogates.compiled.layout import (
-    BLOCKS,
-    INPUTS,
-    INVERSE_SCALE,
-    NETS,
-    PLACES,
-    POINT_GROUP,
-    POINT_LINE,
-    POINT_WEIGHTS,
-    RADII,
-    ROUGH,
-    ROWS,
-    SHEAR,
-    STEEP_SCALE,
-    SUMS,
-    TERM_LINE,
-    TERM_LIST,
-    TERM_WEIGHTS,
-    TERMS,
-    UNIT_BLOCKS,
-    UNIT_LINE,
-    UNIT_WEIGHTS,
-    UNITS,
-    VALUE,
-    rows_of,
-    workspace_size,
-)
+from surrogates.compiled.layout import rows_of
 from surrogates.compiled.sums import STORED, add_rows, add_values
-
-__all__ = [
-    "evaluate",
-    "evaluate_all",
-    "evaluate_hessian",
-    "evaluate_value",
-    "evaluate_values",
-    "workspace_size",
-]
 
 
 @kernel
@@ -81,61 +45,63 @@ def evaluate(x, arguments, value, jacobian, work):
         return
     layout, numbers = arguments.layout, arguments.numbers
     work = rows_of(work)
-    sums = layout[SUMS]
+    sums = layout[slot.SUMS]
     for o in range(outputs):
         store(work, sums + o, spread(0.0))
-    scale_input(x, layout[INPUTS], layout, numbers, work)
-    if layout[BLOCKS] > 0:
+    scale_input(x, layout[slot.INPUTS], layout, numbers, work)
+    if layout[slot.BLOCKS] > 0:
         _add_correlations(layout, numbers, work, outputs)
     fill_table(layout, numbers, work)
     term_rows(layout, numbers, work)
-    count = layout[TERMS]
+    count = layout[slot.TERMS]
     add_rows(
-        work, layout[ROWS], count, numbers, layout[TERM_WEIGHTS], count, layout[TERM_LINE],
-        sums, outputs, STORED,
+        work, layout[slot.ROWS], count, numbers, layout[slot.TERM_WEIGHTS], count,
+        layout[slot.TERM_LINE], sums, outputs, STORED,
     )  # fmt: skip
-    if layout[NETS] > 0:
+    if layout[slot.NETS] > 0:
         _add_networks(layout, numbers, work, outputs)
-    d = layout[INPUTS]
+    d = layout[slot.INPUTS]
     for o in range(outputs):
-        value[o] = work[sums + o, VALUE]
+        value[o] = work[sums + o, slot.VALUE]
         for j in range(d):
-            jacobian[o, j] = work[sums + o, j] * numbers[INVERSE_SCALE, j]
+            jacobian[o, j] = work[sums + o, j] * numbers[slot.INVERSE_SCALE, j]
 
 
 @part
 def _add_correlations(layout, numbers, work, outputs):
-    n, sums = layout[BLOCKS] * LANES, layout[SUMS]
-    correlate(0, layout[INPUTS], layout, numbers, work, layout[RADII])
-    weights, line = layout[POINT_WEIGHTS], layout[POINT_LINE]
-    if layout[ROUGH] == 0:
+    n, sums = layout[slot.BLOCKS] * LANES, layout[slot.SUMS]
+    correlate(0, layout[slot.INPUTS], layout, numbers, work, layout[slot.RADII])
+    weights, line = layout[slot.POINT_WEIGHTS], layout[slot.POINT_LINE]
+    if layout[slot.ROUGH] == 0:
         add_rows(
-            work, layout[RADII], n, numbers, weights, n, line, sums, outputs, layout[PLACES]
+            work, layout[slot.RADII], n, numbers, weights, n, line, sums, outputs,
+            layout[slot.PLACES],
         )  # fmt: skip
     else:
         steepen(layout, numbers, work)
-        for first in range(0, n, POINT_GROUP):
-            count = min(POINT_GROUP, n - first)
+        for first in range(0, n, slot.POINT_GROUP):
+            count = min(slot.POINT_GROUP, n - first)
             point_rows(first, count, layout, numbers, work)
             add_rows(
-                work, layout[ROWS], count, numbers, weights + first, n, line + first // LANES,
+                work, layout[slot.ROWS], count, numbers, weights + first, n, line + first // LANES,
                 sums, outputs, STORED,
             )  # fmt: skip
-    # From derivatives by sheared inputs in units of the correlations to those by z
+    # From derivatives by sheared inputs in units of the correlations to derivatives by z
     for o in range(sums, sums + outputs):
-        row = load(work, o) * load(numbers, STEEP_SCALE)
-        by_first = work[o, 0] * numbers[STEEP_SCALE, 0]
-        store(work, o, fma(load(numbers, SHEAR), by_first, row))
+        row = load(work, o) * load(numbers, slot.STEEP_SCALE)
+        by_first = work[o, 0] * numbers[slot.STEEP_SCALE, 0]
+        store(work, o, fma(load(numbers, slot.SHEAR), by_first, row))
 
 
 @part
 def _add_networks(layout, numbers, work, outputs):
-    count = layout[UNIT_BLOCKS] * LANES
-    for net in range(layout[NETS]):
+    count = layout[slot.UNIT_BLOCKS] * LANES
+    for net in range(layout[slot.NETS]):
         rows = unit_rows(net, layout, numbers, work)
         add_rows(
-            work, rows, count, numbers, layout[UNIT_WEIGHTS] + net * count, layout[NETS] * count,
-            layout[UNIT_LINE] + net * layout[UNIT_BLOCKS], layout[SUMS], outputs, STORED,
+            work, rows, count, numbers, layout[slot.UNIT_WEIGHTS] + net * count,
+            layout[slot.NETS] * count, layout[slot.UNIT_LINE] + net * layout[slot.UNIT_BLOCKS],
+            layout[slot.SUMS], outputs, STORED,
         )  # fmt: skip
 
 
@@ -147,28 +113,29 @@ def evaluate_value(x, arguments, value, work):
     layout, numbers = arguments.layout, arguments.numbers
     work = rows_of(work)
     value[:] = 0.0
-    scale_input(x, layout[INPUTS], layout, numbers, work)
-    blocks = layout[BLOCKS]
+    scale_input(x, layout[slot.INPUTS], layout, numbers, work)
+    blocks = layout[slot.BLOCKS]
     if blocks > 0:
-        correlate(0, layout[INPUTS], layout, numbers, work, layout[RADII])
+        correlate(0, layout[slot.INPUTS], layout, numbers, work, layout[slot.RADII])
         add_values(
-            work, layout[RADII], blocks, numbers, layout[POINT_WEIGHTS], blocks * LANES,
-            layout[POINT_LINE], value,
+            work, layout[slot.RADII], blocks, numbers, layout[slot.POINT_WEIGHTS], blocks * LANES,
+            layout[slot.POINT_LINE], value,
         )  # fmt: skip
     fill_table(layout, numbers, work)
-    count, blocks = layout[TERMS], layout[UNIT_BLOCKS]
-    term_values(TERM_LIST, count, layout, work)
+    count, blocks = layout[slot.TERMS], layout[slot.UNIT_BLOCKS]
+    term_values(slot.TERM_LIST, count, layout, work)
     add_values(
-        work, layout[ROWS], count // LANES, numbers, layout[TERM_WEIGHTS], count,
-        layout[TERM_LINE], value,
+        work, layout[slot.ROWS], count // LANES, numbers, layout[slot.TERM_WEIGHTS], count,
+        layout[slot.TERM_LINE], value,
     )  # fmt: skip
     count = blocks * LANES
-    for net in range(layout[NETS]):
+    for net in range(layout[slot.NETS]):
         inner_units(net, layout, numbers, work)
         outer_values(net, layout, numbers, work)
         add_values(
-            work, layout[UNITS] + 2 * blocks, blocks, numbers, layout[UNIT_WEIGHTS] + net * count,
-            layout[NETS] * count, layout[UNIT_LINE] + net * blocks, value,
+            work, layout[slot.UNITS] + 2 * blocks, blocks, numbers,
+            layout[slot.UNIT_WEIGHTS] + net * count, layout[slot.NETS] * count,
+            layout[slot.UNIT_LINE] + net * blocks, value,
         )  # fmt: skip
 
 

@@ -1,7 +1,7 @@
 """The features of a regressor and their gradients.
 
-A feature with its gradient is a row: its derivatives by the inputs z in the first lanes, its value
-in the last. Where values alone are wanted, features stand side by side, eight in a row.
+A feature with its gradient is a row: the derivatives by the inputs z in the first lanes, the value
+in the last lane. Values without derivatives stand side by side, eight features in a row.
 """
 
 from __future__ import annotations
@@ -9,41 +9,9 @@ from __future__ import annotations
 import math
 
 from foundation.compiling import inlined, kernel, part
+from surrogates.compiled import layout as slot
 from surrogates.compiled.functions import decay, hyperbolic_tangent
 from surrogates.compiled.lanes import LANES, absolute, fma, load, peek, poke, spread, store
-from surrogates.compiled.layout import (
-    BEND,
-    BLOCKS,
-    DEGREE,
-    HIDDEN,
-    HIDDEN_BIAS,
-    INNER,
-    INNER_ROWS,
-    INPUTS,
-    INVERSE_SCALE,
-    KINDS,
-    LOWER,
-    OFFSET,
-    OTHERS,
-    PLACES,
-    POINTS,
-    RADII,
-    ROUGH,
-    ROUGH_LIST,
-    ROWS,
-    SCALE,
-    SHEAR,
-    STEEPS,
-    TABLE,
-    TERM_LIST,
-    TERMS,
-    UNIT,
-    UNIT_BLOCKS,
-    UNITS,
-    UPPER,
-    VALUE,
-    WAVE,
-)
 from surrogates.compiled.sums import STORED, add_to_eight, combine
 
 _SQUARED_EXPONENTIAL, _MATERN_52 = 0, 1
@@ -58,14 +26,14 @@ def scale_input(x, inputs, layout, numbers, work):
     """
     store(work, 0, spread(0.0))
     for j in range(inputs):
-        work[0, j] = (x[j] - numbers[OFFSET, j]) * numbers[INVERSE_SCALE, j]
-    if layout[BLOCKS] == 0:
+        work[0, j] = (x[j] - numbers[slot.OFFSET, j]) * numbers[slot.INVERSE_SCALE, j]
+    if layout[slot.BLOCKS] == 0:
         return
     first = work[0, 0]
     for j in range(1, inputs):
-        first += numbers[SHEAR, j] * work[0, j]
-    store(work, 1, load(work, 0) * load(numbers, SCALE))
-    work[1, 0] = first * numbers[SCALE, 0]
+        first += numbers[slot.SHEAR, j] * work[0, j]
+    store(work, 1, load(work, 0) * load(numbers, slot.SCALE))
+    work[1, 0] = first * numbers[slot.SCALE, 0]
 
 
 # ---- polynomials
@@ -78,8 +46,9 @@ def fill_table(layout, numbers, work):
     Their first and second derivatives follow, by P'_(m+1) = P'_(m-1) + (2 m + 1) P_m. The first
     input may have a Fourier series instead.
     """
-    degree = layout[DEGREE]
-    first, slope, bend = layout[TABLE], layout[TABLE] + degree + 1, layout[TABLE] + 2 * degree + 2
+    degree = layout[slot.DEGREE]
+    first = layout[slot.TABLE]
+    slope, bend = first + degree + 1, first + 2 * degree + 2
     z = load(work, 0)
     before, here = spread(0.0), spread(1.0)
     slope_before, slope_here = before, before
@@ -95,8 +64,8 @@ def fill_table(layout, numbers, work):
         before, here = here, after
         slope_before, slope_here = slope_here, slope_after
         bend_before, bend_here = bend_here, bend_after
-    if numbers[WAVE, 0] > 0.0:
-        _fill_fourier(degree, numbers[WAVE, 0], first, slope, bend, work)
+    if numbers[slot.WAVE, 0] > 0.0:
+        _fill_fourier(degree, numbers[slot.WAVE, 0], first, slope, bend, work)
 
 
 @part
@@ -116,21 +85,21 @@ def _fill_fourier(degree, wave, first, slope, bend, work):
 @part
 def term_rows(layout, numbers, work):
     """Write the rows of the terms; a term is its parent times one more factor of a new input."""
-    rows, table = layout[ROWS], LANES * layout[TABLE]
-    slopes = table + LANES * (layout[DEGREE] + 1)
-    store(work, rows, load(numbers, UNIT + VALUE))
-    for t in range(1, layout[TERMS]):
-        at = TERM_LIST + 3 * t
+    rows, table = layout[slot.ROWS], LANES * layout[slot.TABLE]
+    slopes = table + LANES * (layout[slot.DEGREE] + 1)
+    store(work, rows, load(numbers, slot.UNIT + slot.VALUE))
+    for t in range(1, layout[slot.TERMS]):
+        at = slot.TERM_LIST + 3 * t
         parent, variable, factor = rows + layout[at], layout[at + 1], layout[at + 2]
-        steep = peek(work, LANES * parent + VALUE) * peek(work, slopes + factor)
+        steep = peek(work, LANES * parent + slot.VALUE) * peek(work, slopes + factor)
         row = load(work, parent) * peek(work, table + factor)
-        store(work, rows + t, fma(load(numbers, UNIT + variable), steep, row))
+        store(work, rows + t, fma(load(numbers, slot.UNIT + variable), steep, row))
 
 
 @kernel
 def term_values(terms, count, layout, work):
     """Write the terms of the list that begins at `terms`, side by side."""
-    values, table = LANES * layout[ROWS], LANES * layout[TABLE]
+    values, table = LANES * layout[slot.ROWS], LANES * layout[slot.TABLE]
     poke(work, values, 1.0)
     for t in range(1, count):
         at = terms + 3 * t
@@ -145,16 +114,16 @@ def term_values(terms, count, layout, work):
 def correlate(first, last, layout, numbers, work, out):
     """Write the correlations with all points, side by side, over inputs `first` to `last` - 1.
 
-    Two rows at a time, of which there is an even number: one would wait for its results.
+    Two rows at a time, of an even number, as a single row would stall on its own results.
     """
-    blocks, points = layout[BLOCKS], layout[POINTS]
+    blocks, points = layout[slot.BLOCKS], layout[slot.POINTS]
     for b in range(0, blocks, 2):
         exponent, other_exponent = spread(0.0), spread(0.0)
         factor, other_factor = spread(1.0), spread(1.0)
         for j in range(first, last):
             at, here = points + j * blocks + b, peek(work, LANES + j)
             u, v = load(numbers, at) - here, load(numbers, at + 1) - here
-            kind = layout[KINDS + j]
+            kind = layout[slot.KINDS + j]
             if kind == _SQUARED_EXPONENTIAL:
                 exponent = fma(u, u, exponent)
                 other_exponent = fma(v, v, other_exponent)
@@ -171,16 +140,16 @@ def correlate(first, last, layout, numbers, work, out):
 
 @part
 def steepen(layout, numbers, work):
-    """Write what the rows of correlations lack for inputs in `ROUGH_LIST`, side by side.
+    """Write the derivative minus that of a squared exponential for inputs in `ROUGH_LIST`.
 
-    That is, the derivative less that of a squared exponential over its scale.
+    Side by side, over the scale of the derivative; `point_rows` adds the result to its rows.
     """
-    blocks, radii, out = layout[BLOCKS], layout[RADII], layout[STEEPS]
-    for i in range(layout[ROUGH]):
-        j = layout[ROUGH_LIST + i]
-        points = layout[POINTS] + j * blocks
-        c0, c1 = numbers[UPPER, j], numbers[UPPER + 1, j]
-        c2, c3 = numbers[LOWER, j], numbers[LOWER + 1, j]
+    blocks, radii, out = layout[slot.BLOCKS], layout[slot.RADII], layout[slot.STEEPS]
+    for i in range(layout[slot.ROUGH]):
+        j = layout[slot.ROUGH_LIST + i]
+        points = layout[slot.POINTS] + j * blocks
+        c0, c1 = numbers[slot.UPPER, j], numbers[slot.UPPER + 1, j]
+        c2, c3 = numbers[slot.LOWER, j], numbers[slot.LOWER + 1, j]
         for b in range(blocks):
             u = load(numbers, points + b) - peek(work, LANES + j)
             a = absolute(u)
@@ -193,8 +162,8 @@ def steepen(layout, numbers, work):
 def steepness(u, numbers):
     """Return d(log correlation)/du of all inputs, 1 in the lane of the value."""
     a = absolute(u)
-    upper = fma(a, load(numbers, UPPER + 1), load(numbers, UPPER))
-    lower = fma(fma(a, load(numbers, LOWER + 1), load(numbers, LOWER)), a, 1.0)
+    upper = fma(a, load(numbers, slot.UPPER + 1), load(numbers, slot.UPPER))
+    lower = fma(fma(a, load(numbers, slot.LOWER + 1), load(numbers, slot.LOWER)), a, 1.0)
     return u * -1.0 * upper / lower
 
 
@@ -202,8 +171,9 @@ def steepness(u, numbers):
 def curvature(u, numbers):
     """Return (d2 correlation/du2) / correlation of all inputs; the value's lane is not used."""
     a = absolute(u)
-    upper = fma(fma(a, load(numbers, BEND + 2), load(numbers, BEND + 1)), a, load(numbers, BEND))
-    lower = fma(fma(a, load(numbers, LOWER + 1), load(numbers, LOWER)), a, 1.0)
+    upper = fma(a, load(numbers, slot.BEND + 2), load(numbers, slot.BEND + 1))
+    upper = fma(upper, a, load(numbers, slot.BEND))
+    lower = fma(fma(a, load(numbers, slot.LOWER + 1), load(numbers, slot.LOWER)), a, 1.0)
     return upper / lower
 
 
@@ -211,19 +181,20 @@ def curvature(u, numbers):
 def point_rows(first, count, layout, numbers, work):
     """Write the rows of some correlations; derivatives are by the inputs over `STEEP_SCALE`.
 
-    Those of squared exponentials are the correlation times the distance; what others lack, of which
-    there is at least one, has been written by `steepen`.
+    For squared exponentials, the derivative is the correlation times the distance; `steepen` has
+    written the difference for the other inputs, of which at least one exists.
     """
-    rows, places, radii = layout[ROWS], layout[PLACES] + first, LANES * layout[RADII] + first
+    rows, places = layout[slot.ROWS], layout[slot.PLACES] + first
+    radii = LANES * layout[slot.RADII] + first
     here = load(work, 1)
-    unit = load(numbers, UNIT + layout[ROUGH_LIST])
-    steeps = LANES * layout[STEEPS] + first
+    unit = load(numbers, slot.UNIT + layout[slot.ROUGH_LIST])
+    steeps = LANES * layout[slot.STEEPS] + first
     for m in range(count):
         row = (load(numbers, places + m) - here) * peek(work, radii + m)
         store(work, rows + m, fma(unit, peek(work, steeps + m), row))
-    for i in range(1, layout[ROUGH]):
-        unit = load(numbers, UNIT + layout[ROUGH_LIST + i])
-        steeps += LANES * layout[BLOCKS]
+    for i in range(1, layout[slot.ROUGH]):
+        unit = load(numbers, slot.UNIT + layout[slot.ROUGH_LIST + i])
+        steeps += LANES * layout[slot.BLOCKS]
         for m in range(count):
             row = fma(unit, peek(work, steeps + m), load(work, rows + m))
             store(work, rows + m, row)
@@ -235,8 +206,8 @@ def point_rows(first, count, layout, numbers, work):
 @part
 def inner_units(net, layout, numbers, work):
     """Write tanh of the first layer of a network and its derivative, side by side, at `UNITS`."""
-    d, blocks = layout[INPUTS], layout[UNIT_BLOCKS]
-    inner, units = layout[INNER] + net * (d + 1) * blocks, layout[UNITS]
+    d, blocks = layout[slot.INPUTS], layout[slot.UNIT_BLOCKS]
+    inner, units = layout[slot.INNER] + net * (d + 1) * blocks, layout[slot.UNITS]
     for b in range(blocks):
         a = load(numbers, inner + b)
         for j in range(d):
@@ -248,10 +219,10 @@ def inner_units(net, layout, numbers, work):
 
 @part
 def outer_values(net, layout, numbers, work):
-    """Write the outer units of a network, side by side, behind the inner ones."""
-    blocks = layout[UNIT_BLOCKS]
-    hidden = layout[HIDDEN] + net * blocks * blocks * LANES
-    bias, units = layout[HIDDEN_BIAS] + net * blocks, layout[UNITS]
+    """Write the outer units of a network, side by side, behind the inner units."""
+    blocks = layout[slot.UNIT_BLOCKS]
+    hidden = layout[slot.HIDDEN] + net * blocks * blocks * LANES
+    bias, units = layout[slot.HIDDEN_BIAS] + net * blocks, layout[slot.UNITS]
     for b in range(blocks):
         weights = hidden + b * blocks * LANES
         a = combine(work, units, blocks, numbers, weights) + load(numbers, bias + b)
@@ -260,19 +231,19 @@ def outer_values(net, layout, numbers, work):
 
 @part
 def unit_rows(net, layout, numbers, work):
-    """Write the rows of the outer units of a network; returns the first."""
-    blocks = layout[UNIT_BLOCKS]
+    """Write the rows of the outer units of a network; return the first row."""
+    blocks = layout[slot.UNIT_BLOCKS]
     inner_units(net, layout, numbers, work)
-    rows, units, count = layout[ROWS], layout[UNITS], blocks * LANES
-    weights = layout[INNER_ROWS] + net * count
-    value = load(numbers, UNIT + VALUE)
+    rows, units, count = layout[slot.ROWS], layout[slot.UNITS], blocks * LANES
+    weights = layout[slot.INNER_ROWS] + net * count
+    value = load(numbers, slot.UNIT + slot.VALUE)
     values, slopes = LANES * units, LANES * (units + blocks)
     for u in range(count):
         row = load(numbers, weights + u) * peek(work, slopes + u)
         store(work, rows + u, fma(value, peek(work, values + u), row))
     outer = rows + count
-    hidden = layout[HIDDEN] + net * blocks * blocks * LANES
-    bias = layout[HIDDEN_BIAS] + net * blocks
+    hidden = layout[slot.HIDDEN] + net * blocks * blocks * LANES
+    bias = layout[slot.HIDDEN_BIAS] + net * blocks
     for b in range(blocks):
         first = outer + LANES * b
         for lane in range(LANES):
@@ -286,11 +257,11 @@ def unit_rows(net, layout, numbers, work):
 def _bend_rows(first, scratch, numbers, work):
     """Put eight rows through tanh."""
     for lane in range(LANES):
-        work[scratch, lane] = work[first + lane, VALUE]
+        work[scratch, lane] = work[first + lane, slot.VALUE]
     t = hyperbolic_tangent(load(work, scratch))
     store(work, scratch, t)
     store(work, scratch + 1, fma(t * -1.0, t, 1.0))
-    value, others = load(numbers, UNIT + VALUE), load(numbers, OTHERS)
+    value, others = load(numbers, slot.UNIT + slot.VALUE), load(numbers, slot.OTHERS)
     for lane in range(LANES):
         row = load(work, first + lane) * others * work[scratch + 1, lane]
         store(work, first + lane, fma(value, work[scratch, lane], row))

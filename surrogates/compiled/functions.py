@@ -35,7 +35,7 @@ def _series(r):
 
 @inlined
 def decay(v):
-    """Return exp(-v) of a row of numbers >= 0; what lies below the least double is 0."""
+    """Return exp(-v) of a row of numbers >= 0; results below the least double are 0."""
     v = at_most(v, _MOST)
     shifted = fma(v, -_PER_LOG2, SHIFT)
     k = shifted - SHIFT

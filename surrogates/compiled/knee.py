@@ -1,7 +1,7 @@
-"""Loads of a knee at a pose, both compartments: what a simulation's compiled loop calls.
+"""Loads of both compartments of a knee at a pose, for the compiled loop of a simulation.
 
-The arguments of a compartment are packed into three arrays, of the same types for all surrogates:
-a user's loop is compiled once, and little is unpacked at each call from Python.
+The arguments of a compartment are packed into three arrays, of the same types for all surrogates,
+so that a user's loop is compiled only once and calls from Python are fast.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ TOLERANCE = 1e-9
 
 
 class CompartmentArguments(NamedTuple):
-    """A compartment as the kernels take it.
+    """Packed form of a compartment.
 
     Parameters
     ----------
     geometry : (G,) float64
         Box, condyle's coordinates and constants of `compartments.compartment_loads`, limits of
-        `domain.extrapolation`.
+        `domain.extrapolation` [SI].
     layouts : (L,) int64
-        `Arguments.layout` of the five regressors, the last that of the domain.
+        `Arguments.layout` of the five regressors, the last of the domain.
     numbers : (R, 8) float64
-        `Arguments.numbers` of the same.
+        `Arguments.numbers` of the five regressors [1].
     """
 
     geometry: FloatArray
@@ -57,7 +57,7 @@ def pack_compartment(
     limits: FloatArray,
     regressors: Sequence[Arguments],
 ) -> CompartmentArguments:
-    """Return the arguments of a compartment; see `compartments` for what they are made of."""
+    """Return the packed form of the arguments (...) [SI] that `compartments` describes."""
     box_knots, box_pieces, *box = space
     centre, knots, pieces, middle, half, lever = coordinates
     parts = (
@@ -70,7 +70,7 @@ def pack_compartment(
     layouts = np.concatenate([places + _LAYOUTS, rows, *(r.layout for r in regressors)])
     numbers = new_work(LANES * int(rows[-1])).reshape(-1, LANES)
     numbers[:] = np.concatenate([r.numbers for r in regressors])
-    # Read-only as a regressor's own, for which the kernels are compiled as well.
+    # Read-only as the arrays of a regressor, so that the kernels are compiled for one type.
     return CompartmentArguments(
         frozen(geometry), frozen(layouts.astype(np.int64)), read_only(numbers)
     )
@@ -95,7 +95,7 @@ def _path(start, knots, geometry):
 
 @pasted
 def _unpacked(packed):
-    """Return the arguments of `compartments.compartment_loads` but for what it fills."""
+    """Return the input arguments of `compartments.compartment_loads`."""
     geometry = packed.geometry
     box_knots, knots = int(geometry[_KNOTS]), int(geometry[_KNOTS + 1])
     breaks, pieces = _path(_PATHS, box_knots, geometry)
@@ -115,7 +115,7 @@ def _unpacked(packed):
 def _packed_loads(pose, packed, loads, jacobian, x, work):
     """Unpack the arguments of `compartment_loads`, call it and return the extrapolation.
 
-    Where x has a seventh number, this is filled with the extrapolation.
+    If x has a seventh number, the number is filled with the extrapolation.
     """
     space, coordinates, constants, reference, first, second, third = _unpacked(packed)
     gap = compartment_loads(pose, space, coordinates, constants, reference, first, second, third,
@@ -167,16 +167,16 @@ def both_loads(pose, medial, lateral, loads, jacobian, x, work):
 def knee_loads(pose, medial, lateral, loads, jacobian, x, work):
     """Fill loads (2, 12), jacobian (2, 6, 6) and x (2, 7) of both compartments at a pose (6,).
 
-    `medial` and `lateral` are `CompartmentArguments`; the last of x is the extrapolation (which an
-    x of (2, 6) goes without); all else is as in `compartments.compartment_loads`. Returns whether
-    the pose is outside the trained domain.
+    `medial` and `lateral` are `CompartmentArguments`; the last number of x is the extrapolation,
+    unless x is (2, 6); all else is as in `compartments.compartment_loads`. Returns whether the pose
+    is outside the trained domain.
     """
     return both_loads(pose, medial, lateral, loads, jacobian, x, work)
 
 
 @entry
 def has_wrench(medial, lateral):
-    """Return whether `knee_wrench` can evaluate a knee: where heights are learnt over loads."""
+    """Return whether `knee_wrench` can evaluate a knee: both compartments are `INVERTED`."""
     return medial.geometry[_CONSTANTS] == INVERTED and lateral.geometry[_CONSTANTS] == INVERTED
 
 
@@ -196,9 +196,9 @@ def both_wrenches(pose, medial, lateral, loads, x, work):
 
 @entry
 def knee_wrench(pose, medial, lateral, loads, x, work):
-    """Fill loads[:, :6] and x[:, :6] alone of a knee that `has_wrench`; see `knee_loads`.
+    """Fill only loads[:, :6] and x[:, :6] of a knee that `has_wrench`; see `knee_loads`.
 
-    It takes about half the time, and returns whether the pose is outside the box alone.
+    Takes about half the time, and returns whether the pose is outside the box (not the domain).
     """
     return both_wrenches(pose, medial, lateral, loads, x, work)
 

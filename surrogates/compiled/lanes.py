@@ -45,7 +45,7 @@ if COMPILED:
     )
 else:
 
-    def load(a, i):  # noqa: D103 - all of these: see the table above
+    def load(a, i):  # noqa: D103 - see the table above, also for the functions below
         return a[i].copy()
 
     def store(a, i, v):  # noqa: D103

@@ -1,8 +1,8 @@
-"""A regressor as the kernels take it: two arrays, of the same types for every family.
+"""A packed regressor: two arrays, of the same types for every family.
 
-`layout` holds counts, row numbers and the polynomial terms; `numbers`, (rows, 8), everything else,
-scaled beforehand: inputs by their scales, correlations by their lengths, weights by the outputs'
-scales and the constant's weight shifted by their offsets. A row holds one of
+`layout` contains counts, row numbers and the polynomial terms; `numbers`, (rows, 8), all other
+data in scaled form: inputs by their scales, correlations by their lengths, weights by the outputs'
+scales, and the constant's weight shifted by the outputs' offsets. A row contains
 
 - eight inputs (seven at most; the eighth lane belongs to the value);
 - eight points, or hidden units, side by side;
@@ -22,7 +22,7 @@ from foundation.checks import FloatArray
 from foundation.compiling import inlined, kernel
 from surrogates.compiled.lanes import LANES
 
-#: Lane of the value in the row of a feature; the lanes before it are derivatives by the inputs.
+#: Lane of the value in the row of a feature; the lanes before are derivatives by the inputs.
 VALUE = 7
 
 # Places in `layout`: counts
@@ -36,8 +36,8 @@ VALUE = 7
     # first rows in the scratch memory
     SUMS, TABLE, ROWS, RADII, STEEPS, UNITS, LINE, LINE_BASE, LINE_UNITS, WORK_SIZE,
 ) = range(36)  # fmt: skip
-#: Kinds of correlation (7), inputs whose kind is not the squared exponential (7), and the terms:
-#: parent, input and place of the factor in the table, one after the other.
+#: Kinds of correlation (7), inputs of another kind than the squared exponential (7), and the terms:
+#: parent, input and place of the factor in the table of each term.
 KINDS, ROUGH_LIST, TERM_LIST = 36, 43, 50
 
 # Rows in `numbers`: unit vectors, then constants of each input
@@ -47,12 +47,12 @@ UNIT, OFFSET, INVERSE_SCALE, SCALE, SHEAR = 0, 8, 9, 10, 11
 UPPER, LOWER, BEND, OTHERS, WAVE, STEEP_SCALE = 12, 14, 16, 19, 20, 21
 FIXED_ROWS = 22
 
-#: Points whose rows are kept at a time, so that they stay in the first-level cache.
+#: Number of points with rows in memory at a time, so that the rows fit the first-level cache.
 POINT_GROUP = 64
 
 
 class Arguments(NamedTuple):
-    """What the kernels take for a regressor."""
+    """Packed form of a regressor; see the module."""
 
     layout: NDArray[np.int64]
     numbers: FloatArray
@@ -60,7 +60,7 @@ class Arguments(NamedTuple):
 
 @kernel
 def workspace_size(arguments):
-    """Return how many numbers the kernels need as scratch memory for a regressor."""
+    """Return the size of the scratch memory that the kernels need for a regressor."""
     return LANES * arguments.layout[WORK_SIZE]
 
 
@@ -72,9 +72,9 @@ def rows_of(work):
 
 
 def new_work(size: int) -> FloatArray:
-    """Return scratch memory (size,) float64; any other will do, but less fast.
+    """Return scratch memory (size,) [any unit]; other arrays work as well, but are slower.
 
-    It begins with a line of the cache, as does what stands a multiple of 8 behind its beginning.
+    The memory begins at a cache line, as does every multiple of 8 numbers behind the beginning.
     """
     memory = np.zeros(size + LANES)
     first = (-memory.ctypes.data // memory.itemsize) % LANES

@@ -1,8 +1,9 @@
-"""A regressor's first output along its last input, the others fixed; and where it takes a value.
+"""A regressor's first output along its last input, with the other inputs fixed, and its roots.
 
-What does not depend on the last input is done once, by `prepare_line`: polynomials become one of
-one variable, correlations keep their last factor, networks the last input's part of their first
-layer. It stays in the scratch memory, and other functions may use that memory meanwhile.
+`prepare_line` computes everything that does not depend on the last input: the polynomials become a
+polynomial of one variable, correlations keep their last factor, networks the contribution of the
+last input to their first layer. The results stay in the scratch memory, which other functions may
+use meanwhile.
 """
 
 from __future__ import annotations
@@ -10,82 +11,54 @@ from __future__ import annotations
 import math
 
 from foundation.compiling import inlined, kernel, part
+from surrogates.compiled import layout as slot
 from surrogates.compiled.features import correlate, fill_table, scale_input, term_values
 from surrogates.compiled.functions import decay, hyperbolic_tangent
 from surrogates.compiled.lanes import LANES, absolute, fma, load, spread, store, total
-from surrogates.compiled.layout import (
-    BLOCKS,
-    HIDDEN,
-    HIDDEN_BIAS,
-    INNER,
-    INPUTS,
-    INVERSE_SCALE,
-    KINDS,
-    LAST_DEGREE,
-    LAST_MOVES_FIRST,
-    LINE,
-    LINE_BASE,
-    LINE_UNITS,
-    LOWER,
-    NETS,
-    OFFSET,
-    POINT_LINE,
-    POINTS,
-    REST_LIST,
-    REST_WEIGHTS,
-    RESTS,
-    ROWS,
-    SCALE,
-    SHEAR,
-    UNIT_BLOCKS,
-    UNIT_LINE,
-    UNITS,
-    UPPER,
-    WAVE,
-    rows_of,
-)
+from surrogates.compiled.layout import rows_of
 from surrogates.compiled.sums import combine
 
-#: Newton's steps of `solve_line`, then halvings, which end it whatever the function does.
+#: Newton steps of `solve_line`, and all steps, including the halvings that guarantee an end.
 _NEWTON_STEPS, _MOST_STEPS = 30, 90
-#: A step of this part of the range is the last: the next would be about its square.
+#: A step of this fraction of the range is the last: the next step would be about its square.
 _LAST_STEP = 1e-8
 
 
 @kernel
 def prepare_line(x, arguments, work):
-    """Prepare `on_line` and `solve_line` for the line through x (d,), whose last does not matter.
+    """Prepare `on_line` and `solve_line` for the line through x (d,), ignoring its last number.
 
     `work` as for `evaluate`; it keeps the line until the next `prepare_line`.
     """
     layout, numbers = arguments.layout, arguments.numbers
     work = rows_of(work)
-    last = layout[INPUTS] - 1
+    last = layout[slot.INPUTS] - 1
     scale_input(x, last, layout, numbers, work)
-    if layout[BLOCKS] > 0:
+    if layout[slot.BLOCKS] > 0:
         # The first input's distances in a shear by the last depend on both.
-        moved = layout[LAST_MOVES_FIRST]
-        work[layout[LINE], 0] = work[1, 0]
-        base = layout[LINE_BASE]
+        moved = layout[slot.LAST_MOVES_FIRST]
+        work[layout[slot.LINE], 0] = work[1, 0]
+        base = layout[slot.LINE_BASE]
         correlate(moved, last, layout, numbers, work, base)
-        for b in range(layout[BLOCKS]):
-            weights = load(numbers, layout[POINT_LINE] + b)
+        for b in range(layout[slot.BLOCKS]):
+            weights = load(numbers, layout[slot.POINT_LINE] + b)
             store(work, base + b, load(work, base + b) * weights)
     fill_table(layout, numbers, work)
-    rests = layout[RESTS]
-    term_values(layout[REST_LIST], rests, layout, work)
-    for c in range(layout[LAST_DEGREE] // LANES + 1):
-        weights = layout[REST_WEIGHTS] + c * rests
-        row = combine(work, layout[ROWS], rests // LANES, numbers, weights)
-        store(work, layout[LINE] + 1 + c, row)
-    for net in range(layout[NETS]):
+    rests = layout[slot.RESTS]
+    term_values(layout[slot.REST_LIST], rests, layout, work)
+    for c in range(layout[slot.LAST_DEGREE] // LANES + 1):
+        weights = layout[slot.REST_WEIGHTS] + c * rests
+        row = combine(work, layout[slot.ROWS], rests // LANES, numbers, weights)
+        store(work, layout[slot.LINE] + 1 + c, row)
+    for net in range(layout[slot.NETS]):
         _fix_inputs(net, last, layout, numbers, work)
 
 
 @part
 def _fix_inputs(net, last, layout, numbers, work):
-    blocks = layout[UNIT_BLOCKS]
-    inner, out = layout[INNER] + net * (last + 2) * blocks, layout[LINE_UNITS] + net * blocks
+    blocks = layout[slot.UNIT_BLOCKS]
+    inner = layout[slot.INNER] + net * (last + 2) * blocks
+    out = layout[slot.LINE_UNITS] + net * blocks
     for b in range(blocks):
         a = load(numbers, inner + b)
         for j in range(last):
@@ -105,15 +78,15 @@ def on_line(x_last, arguments, work):
 
 @part
 def _on_line(x_last, layout, numbers, work):
-    last = layout[INPUTS] - 1
-    inverse = numbers[INVERSE_SCALE, last]
-    z = (x_last - numbers[OFFSET, last]) * inverse
+    last = layout[slot.INPUTS] - 1
+    inverse = numbers[slot.INVERSE_SCALE, last]
+    z = (x_last - numbers[slot.OFFSET, last]) * inverse
     value, slope = _polynomial(z, last, layout, numbers, work)
-    if layout[BLOCKS] > 0:
+    if layout[slot.BLOCKS] > 0:
         more, steeper = _correlations(z, last, layout, numbers, work)
         value += more
         slope += steeper
-    for net in range(layout[NETS]):
+    for net in range(layout[slot.NETS]):
         more, steeper = _network(net, z, last, layout, numbers, work)
         value += more
         slope += steeper
@@ -122,10 +95,10 @@ def _on_line(x_last, layout, numbers, work):
 
 @part
 def _polynomial(z, last, layout, numbers, work):
-    line, wave = layout[LINE] + 1, numbers[WAVE, 0]
+    line, wave = layout[slot.LINE] + 1, numbers[slot.WAVE, 0]
     value, slope = work[line, 0], 0.0
     if last == 0 and wave > 0.0:
-        for e in range(1, layout[LAST_DEGREE] + 1):
+        for e in range(1, layout[slot.LAST_DEGREE] + 1):
             turns = wave * ((e + 1) // 2)
             sine, cosine = math.sin(turns * z), math.cos(turns * z)
             coefficient = work[line + (e >> 3), e & 7]
@@ -133,7 +106,7 @@ def _polynomial(z, last, layout, numbers, work):
             slope += coefficient * turns * (cosine if e % 2 == 1 else -sine)
         return value, slope
     before, here, slope_before, slope_here = 1.0, z, 0.0, 1.0
-    for e in range(1, layout[LAST_DEGREE] + 1):
+    for e in range(1, layout[slot.LAST_DEGREE] + 1):
         coefficient = work[line + (e >> 3), e & 7]
         value += coefficient * here
         slope += coefficient * slope_here
@@ -150,8 +123,8 @@ def _one_input(u, j, kind, numbers):
     if kind == 0:
         return u * u, spread(1.0), u * -2.0
     a = absolute(u)
-    c0, c1 = numbers[UPPER, j], numbers[UPPER + 1, j]
-    c2, c3 = numbers[LOWER, j], numbers[LOWER + 1, j]
+    c0, c1 = numbers[slot.UPPER, j], numbers[slot.UPPER + 1, j]
+    c2, c3 = numbers[slot.LOWER, j], numbers[slot.LOWER + 1, j]
     factor = fma(fma(a, c3, c2), a, 1.0)
     upper = a * c1 + c0
     return a, factor, u * -1.0 * upper / factor
@@ -159,19 +132,19 @@ def _one_input(u, j, kind, numbers):
 
 @part
 def _correlations(z, last, layout, numbers, work):
-    blocks, points, base = layout[BLOCKS], layout[POINTS], layout[LINE_BASE]
-    here, kind = z * numbers[SCALE, last], layout[KINDS + last]
-    moved = layout[LAST_MOVES_FIRST] != 0
-    shear = numbers[SHEAR, last] * numbers[SCALE, 0]
-    first = work[layout[LINE], 0] + shear * z
+    blocks, points, base = layout[slot.BLOCKS], layout[slot.POINTS], layout[slot.LINE_BASE]
+    here, kind = z * numbers[slot.SCALE, last], layout[slot.KINDS + last]
+    moved = layout[slot.LAST_MOVES_FIRST] != 0
+    shear = numbers[slot.SHEAR, last] * numbers[slot.SCALE, 0]
+    first = work[layout[slot.LINE], 0] + shear * z
     value, slope = spread(0.0), spread(0.0)
     for b in range(blocks):
         u = (load(numbers, points + last * blocks + b) - here) * -1.0
         exponent, factor, steep = _one_input(u, last, kind, numbers)
-        steep = steep * numbers[SCALE, last]
+        steep = steep * numbers[slot.SCALE, last]
         if moved:
             u = (load(numbers, points + b) - first) * -1.0
-            more, other, by_first = _one_input(u, 0, layout[KINDS], numbers)
+            more, other, by_first = _one_input(u, 0, layout[slot.KINDS], numbers)
             exponent = exponent + more
             factor = factor * other
             steep = fma(by_first, shear, steep)
@@ -183,16 +156,16 @@ def _correlations(z, last, layout, numbers, work):
 
 @part
 def _network(net, z, last, layout, numbers, work):
-    blocks, units = layout[UNIT_BLOCKS], layout[UNITS]
-    inner = layout[INNER] + (net * (last + 2) + last + 1) * blocks
-    fixed = layout[LINE_UNITS] + net * blocks
+    blocks, units = layout[slot.UNIT_BLOCKS], layout[slot.UNITS]
+    inner = layout[slot.INNER] + (net * (last + 2) + last + 1) * blocks
+    fixed = layout[slot.LINE_UNITS] + net * blocks
     for b in range(blocks):
         by_last = load(numbers, inner + b)
         t = hyperbolic_tangent(fma(by_last, z, load(work, fixed + b)))
         store(work, units + b, t)
         store(work, units + blocks + b, fma(t * -1.0, t, 1.0) * by_last)
-    hidden = layout[HIDDEN] + net * blocks * blocks * LANES
-    bias, line = layout[HIDDEN_BIAS] + net * blocks, layout[UNIT_LINE] + net * blocks
+    hidden = layout[slot.HIDDEN] + net * blocks * blocks * LANES
+    bias, line = layout[slot.HIDDEN_BIAS] + net * blocks, layout[slot.UNIT_LINE] + net * blocks
     value, slope = spread(0.0), spread(0.0)
     for b in range(blocks):
         weights = hidden + b * blocks * LANES

@@ -1,9 +1,8 @@
-"""The arrays of `surrogates.compiled.layout` from a regressor."""
+"""Packing of a regressor into the arrays of `surrogates.compiled.layout`."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,18 +11,16 @@ from foundation.checks import FloatArray, frozen
 from surrogates.compiled import layout
 from surrogates.compiled.lanes import LANES
 from surrogates.compiled.layout import Arguments, new_work
-
-if TYPE_CHECKING:
-    from surrogates.families.regressor import Regressor
+from surrogates.compiled.regressor_data import RegressorData
 
 
 def blocks_of(count: int) -> int:
-    """Return how many rows hold so many numbers."""
+    """Return the number of rows of eight for `count` numbers."""
     return -(-count // LANES)
 
 
 def side_by_side(values: FloatArray) -> FloatArray:
-    """Return (..., n) as rows (..., ceil(n / 8), 8), padded with zeros."""
+    """Return (..., n) [any unit] as rows (..., ceil(n / 8), 8), padded with zeros."""
     n = values.shape[-1]
     padded = np.zeros((*values.shape[:-1], blocks_of(n) * LANES))
     padded[..., :n] = values
@@ -35,7 +32,7 @@ def _even(values: FloatArray) -> FloatArray:
     return np.pad(values, ((0, 0), (0, -values.shape[1] % (2 * LANES))))
 
 
-def pack(regressor: Regressor) -> Arguments:
+def pack(regressor: RegressorData) -> Arguments:
     """Return the kernels' form of a regressor."""
     t, n = len(regressor.exponents), len(regressor.points)
     weights = regressor.weights * regressor.y_scale[:, None]
@@ -64,8 +61,8 @@ def pack(regressor: Regressor) -> Arguments:
     return Arguments(frozen(whole), read_only(numbers))
 
 
-def _counts(regressor: Regressor) -> NDArray[np.int64]:
-    """Return the head of `layout` with what does not depend on the place of anything."""
+def _counts(regressor: RegressorData) -> NDArray[np.int64]:
+    """Return the head of `layout` with all entries that are not row numbers."""
     d, exponents = regressor.inputs, regressor.exponents
     rough = np.flatnonzero(regressor.kinds)
     head = np.zeros(layout.TERM_LIST, dtype=np.int64)
@@ -82,25 +79,25 @@ def _counts(regressor: Regressor) -> NDArray[np.int64]:
 
 
 def _term_list(terms: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return parent, input and place of the factor in the table of each term, padded."""
+    """Return parent, input and place of the factor in the table, for each term, padded."""
     padded = np.zeros((blocks_of(len(terms)) * LANES, 3), dtype=np.int64)
     padded[: len(terms)] = terms
     padded[:, 2] = LANES * padded[:, 2] + padded[:, 1]
     return padded
 
 
-def _rest_list(regressor: Regressor) -> NDArray[np.int64]:
-    """Return the list of the terms without the last input, parents counted among these."""
+def _rest_list(regressor: RegressorData) -> NDArray[np.int64]:
+    """Return the list of the terms without the last input, with parents numbered in that list."""
     chosen = regressor.exponents[:, -1] == 0
     terms = regressor.terms[chosen]
     terms[:, 0] = (np.cumsum(chosen) - 1)[terms[:, 0]]
     return _term_list(terms)
 
 
-def _rest_weights(regressor: Regressor, weights: FloatArray) -> FloatArray:
-    """Return the first output's weight of a term without the last input times a degree of that.
+def _rest_weights(regressor: RegressorData, weights: FloatArray) -> FloatArray:
+    """Return the first output's weight of each term without the last input times each degree of it.
 
-    In rows of eight degrees, those of all such terms for the first eight, then for the next.
+    In rows of eight degrees: of all such terms for the first eight degrees, then for the next.
     """
     degrees = regressor.exponents[:, -1]
     number = np.cumsum(degrees == 0) - 1
@@ -111,7 +108,7 @@ def _rest_weights(regressor: Regressor, weights: FloatArray) -> FloatArray:
     return _weight_rows(rows)[0]
 
 
-def _by_unit(regressor: Regressor, weights: FloatArray) -> FloatArray:
+def _by_unit(regressor: RegressorData, weights: FloatArray) -> FloatArray:
     """Return weights (k, M h) padded for each network."""
     nets, _, h = regressor.inner.shape
     rows = side_by_side(weights.reshape(len(weights), nets, h))
@@ -119,7 +116,7 @@ def _by_unit(regressor: Regressor, weights: FloatArray) -> FloatArray:
 
 
 def read_only(rows: FloatArray) -> FloatArray:
-    """Return the array itself, now read-only: the copy of `frozen` would not be aligned."""
+    """Return rows (R, 8) [any unit], set read-only in place to keep their alignment."""
     rows.flags.writeable = False
     return rows
 
@@ -128,7 +125,7 @@ def _place_work(head: NDArray[np.int64]) -> None:
     """Divide the scratch memory: row 0 holds the scaled input, row 1 the sheared one."""
     units = head[layout.UNIT_BLOCKS]
     row = 2
-    # The rows of points and of hidden units stand in the place of those of the terms.
+    # The rows of terms, of points and of hidden units share one place.
     features = max(
         2 * head[layout.TERMS], layout.POINT_GROUP if head[layout.BLOCKS] else 0, 16 * units
     )
@@ -148,20 +145,20 @@ def _place_work(head: NDArray[np.int64]) -> None:
     head[layout.WORK_SIZE] = row
 
 
-def correlation_scales(regressor: Regressor) -> FloatArray:
-    """Return (d,): what turns a distance into u of exp(-u^2) or of (1 + u + ...) exp(-u)."""
+def correlation_scales(regressor: RegressorData) -> FloatArray:
+    """Return the factors (d,) [1] from distances to u of exp(-u^2) or (1 + u + ...) exp(-u)."""
     roots = np.array([math.sqrt(0.5), math.sqrt(5.0), math.sqrt(3.0)])
     return roots[regressor.kinds] / regressor.lengths
 
 
-def sheared(regressor: Regressor, z: FloatArray) -> FloatArray:
-    """Return points (n, d) in the units of the correlations."""
+def sheared(regressor: RegressorData, z: FloatArray) -> FloatArray:
+    """Return points (n, d) sheared and in the units of the correlations [1]."""
     out = z.copy()
     out[:, 0] += z @ regressor.shear
     return out * correlation_scales(regressor)
 
 
-def _constants(regressor: Regressor) -> FloatArray:
+def _constants(regressor: RegressorData) -> FloatArray:
     d = regressor.inputs
     rows = np.zeros((layout.FIXED_ROWS, LANES))
     rows[layout.UNIT : layout.UNIT + LANES] = np.eye(LANES)
@@ -179,7 +176,7 @@ def _constants(regressor: Regressor) -> FloatArray:
     return rows
 
 
-#: Of exp(-u^2), Matern 5/2 and 3/2 with a = |u|, constants of
+#: For exp(-u^2), Matern 5/2 and 3/2 with a = |u|, constants of
 #: rho'/rho = -u (c0 + c1 a) / (1 + c2 a + c3 a^2), rho''/rho = (c4 + c5 a + c6 a^2) / (the same).
 _CONSTANTS = np.array(
     [
@@ -190,8 +187,8 @@ _CONSTANTS = np.array(
 )
 
 
-def _point_rows(regressor: Regressor) -> dict[int, FloatArray]:
-    """Return the points side by side and, the value's lane making u = -1, one in each row."""
+def _point_rows(regressor: RegressorData) -> dict[int, FloatArray]:
+    """Return the points side by side, and in a row each, with u = -1 in the lane of the value."""
     d = regressor.inputs
     points = _even(sheared(regressor, regressor.points).T)
     places = np.zeros((points.shape[1], LANES))
@@ -200,7 +197,7 @@ def _point_rows(regressor: Regressor) -> dict[int, FloatArray]:
     return {layout.POINTS: side_by_side(points).reshape(-1, LANES), layout.PLACES: places}
 
 
-def _network_rows(regressor: Regressor) -> dict[int, FloatArray]:
+def _network_rows(regressor: RegressorData) -> dict[int, FloatArray]:
     """Return inner weights (with the bias first) by unit and by input; hidden ones by unit."""
     nets, d, h = regressor.inner.shape
     full = blocks_of(h) * LANES
@@ -213,7 +210,7 @@ def _network_rows(regressor: Regressor) -> dict[int, FloatArray]:
     return {
         layout.INNER: side_by_side(with_bias).reshape(-1, LANES),
         layout.INNER_ROWS: rows.reshape(-1, LANES),
-        # All units for eight outer ones, then for the next eight
+        # All units for eight outer units, then for the next eight
         layout.HIDDEN: by_eight.reshape(-1, LANES),
         layout.HIDDEN_BIAS: side_by_side(regressor.hidden_bias).reshape(-1, LANES),
     }  # fmt: skip

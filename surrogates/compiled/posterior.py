@@ -1,15 +1,15 @@
 """Standard error of a regressor's prediction.
 
-That of Kriging is the posterior's: variance times 1 + nugget - |w|^2 + |e|^2 with w = L^-1 r and
-e = Q^T w - Rq^-T h, L L^T being the points' correlations with the nugget, Q Rq = L^-1 H, H and h
-the trend at the points and here (Sacks et al. 1989, Stat Sci 4:409-423, eq. 9). Other families have
-a model of its logarithm.
+For Kriging, the variance of the posterior is the process variance times 1 + nugget - |w|^2 + |e|^2
+with w = L^-1 r and e = Q^T w - Rq^-T h, where L L^T are the points' correlations with the nugget,
+Q Rq = L^-1 H, and H and h the trend at the points and at the input (Sacks et al. 1989, Stat Sci
+4:409-423, Eq. 9). Other families have a model of the logarithm of the standard error.
 """
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,35 +17,23 @@ from numpy.typing import NDArray
 from foundation.checks import FloatArray, frozen
 from foundation.compiling import kernel, part
 from foundation.errors import InputError
+from surrogates.compiled import layout as slot
 from surrogates.compiled.features import correlate, fill_table, scale_input, term_values
 from surrogates.compiled.lanes import LANES, fma, load, store
-from surrogates.compiled.layout import (
-    BLOCKS,
-    INPUTS,
-    INVERSE_SCALE,
-    OFFSET,
-    RADII,
-    ROWS,
-    TERM_LIST,
-    TERMS,
-    new_work,
-    rows_of,
-)
+from surrogates.compiled.layout import Arguments, new_work, rows_of, workspace_size
 from surrogates.compiled.packing import blocks_of, read_only, sheared, side_by_side
+from surrogates.compiled.regressor_data import RegressorData
 from surrogates.compiled.sums import dot
-
-if TYPE_CHECKING:
-    from surrogates.families.regressor import Regressor
 
 # Places in `counts`, the last three the first rows in `numbers`
 _POINTS, _TRENDS, _SPREAD, _FACTOR, _TREND_ROWS, _TRIANGLE = range(6)
 
 
 class Posterior(NamedTuple):
-    """What `standard_error` takes beyond the regressor: counts, then rows of eight numbers.
+    """Arguments of `standard_error` besides the regressor: counts, then rows of eight numbers.
 
-    The factor L in columns of eight by eight blocks, those of the first eight columns from the
-    diagonal down, then of the next; Q by column; Rq; variances; the model of other families.
+    The rows contain the model of other families; the factor L in columns of eight by eight blocks,
+    from the diagonal down; Q by column; and Rq.
     """
 
     counts: NDArray[np.int64]
@@ -54,13 +42,13 @@ class Posterior(NamedTuple):
     nugget: float
 
 
-def pack_posterior(regressor: Regressor) -> Posterior:
-    """Return what the standard error of a regressor needs; costs n^3 of n points.
+def pack_posterior(regressor: RegressorData, arguments: Arguments) -> Posterior:
+    """Return the packed factors for the standard error of a regressor; costs O(n³) of n points.
 
     Raises
     ------
     InputError
-        If the correlations of the points are not positive definite, or there are more terms than
+        If the correlations of the points are not positive definite, or the terms outnumber the
         points.
     """
     counts = np.zeros(6, dtype=np.int64)
@@ -69,7 +57,7 @@ def pack_posterior(regressor: Regressor) -> Posterior:
     parts = [side_by_side(regressor.spread).reshape(-1, LANES)]
     counts[_FACTOR] = len(parts[0])
     if n:
-        factor, orthogonal, triangle = _factors(regressor)
+        factor, orthogonal, triangle = _factors(regressor, arguments)
         parts += [
             _block_columns(factor),
             side_by_side(orthogonal.T).reshape(-1, LANES),
@@ -85,29 +73,31 @@ def pack_posterior(regressor: Regressor) -> Posterior:
     )
 
 
-def _factors(regressor: Regressor) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _factors(
+    regressor: RegressorData, arguments: Arguments
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return L (n, n), Q (n, T) and Rq (T, T)."""
     if len(regressor.exponents) > len(regressor.points):
         raise InputError(
-            f"exponents: expected no more terms than the {len(regressor.points)} points, for the "
-            f"standard error, found {len(regressor.exponents)}"
+            "exponents: the standard error needs no more terms than the "
+            f"{len(regressor.points)} points, found {len(regressor.exponents)}"
         )
-    matrix = point_correlations(regressor)
+    matrix = _point_correlations(regressor)
     matrix[np.diag_indices_from(matrix)] += regressor.nugget
     try:
         factor: FloatArray = np.linalg.cholesky(matrix).astype(np.float64, copy=False)
     except np.linalg.LinAlgError as error:
         raise InputError(
-            f"points: expected a positive definite correlation matrix of the {len(matrix)} points "
-            f"with the nugget {regressor.nugget:g}, found none"
+            f"points: expected a positive definite correlation matrix, found another for the "
+            f"{len(matrix)} points with the nugget {regressor.nugget:g}; drop repeated points"
         ) from error
-    trend = trend_at(regressor, regressor.points)
+    trend = _trend_at(arguments, regressor.points, len(regressor.exponents))
     orthogonal, triangle = np.linalg.qr(np.linalg.solve(factor, trend))
     return factor, orthogonal, triangle
 
 
-def point_correlations(regressor: Regressor) -> FloatArray:
-    """Return the correlations (n, n) of the points with one another."""
+def _point_correlations(regressor: RegressorData) -> FloatArray:
+    """Return the correlations (n, n) between the points."""
     places = sheared(regressor, regressor.points)
     exponent = np.zeros((len(places), len(places)))
     factor = np.ones_like(exponent)
@@ -119,17 +109,17 @@ def point_correlations(regressor: Regressor) -> FloatArray:
     return factor * np.exp(exponent)
 
 
-def trend_at(regressor: Regressor, z: FloatArray) -> FloatArray:
+def _trend_at(arguments: Arguments, z: FloatArray, terms: int) -> FloatArray:
     """Return the polynomial terms (N, T) at scaled inputs (N, d)."""
-    layout, numbers = regressor.arguments
-    work = np.zeros((len(z), len(regressor.exponents)))
-    scratch = new_work(int(regressor.workspace_size)).reshape(-1, LANES)
+    layout, numbers = arguments
+    work = np.zeros((len(z), terms))
+    scratch = new_work(int(workspace_size(arguments))).reshape(-1, LANES)
     for row, here in enumerate(z):
         scratch[0] = 0.0
         scratch[0, : len(here)] = here
         fill_table(layout, numbers, scratch)
-        term_values(TERM_LIST, layout[TERMS], layout, scratch)
-        work[row] = scratch[layout[ROWS] :].ravel()[: work.shape[1]]
+        term_values(slot.TERM_LIST, layout[slot.TERMS], layout, scratch)
+        work[row] = scratch[layout[slot.ROWS] :].ravel()[: work.shape[1]]
     return work
 
 
@@ -152,11 +142,11 @@ def relative_variance(x, arguments, posterior, work):
     layout, numbers = arguments.layout, arguments.numbers
     work = rows_of(work)
     counts, matrix = posterior.counts, posterior.numbers
-    if layout[BLOCKS] == 0:
+    if layout[slot.BLOCKS] == 0:
         return math.nan
-    blocks, w = (counts[_POINTS] + LANES - 1) // LANES, layout[RADII]
-    scale_input(x, layout[INPUTS], layout, numbers, work)
-    correlate(0, layout[INPUTS], layout, numbers, work, w)
+    blocks, w = (counts[_POINTS] + LANES - 1) // LANES, layout[slot.RADII]
+    scale_input(x, layout[slot.INPUTS], layout, numbers, work)
+    correlate(0, layout[slot.INPUTS], layout, numbers, work, w)
     for m in range(counts[_POINTS], blocks * LANES):
         work[w + (m >> 3), m & 7] = 0.0
     _substitute(blocks, matrix, counts[_FACTOR], work, w)
@@ -164,9 +154,9 @@ def relative_variance(x, arguments, posterior, work):
     for m in range(blocks * LANES):
         explained += work[w + (m >> 3), m & 7] ** 2
     fill_table(layout, numbers, work)
-    term_values(TERM_LIST, layout[TERMS], layout, work)
+    term_values(slot.TERM_LIST, layout[slot.TERMS], layout, work)
     inflated = 0.0
-    trends, f = counts[_TRENDS], layout[ROWS]
+    trends, f = counts[_TRENDS], layout[slot.ROWS]
     width = (trends + LANES - 1) // LANES
     for t in range(trends):
         # Rq^T f = h, in the place of h
@@ -201,7 +191,7 @@ def _substitute(blocks, matrix, row, work, w):
 def standard_error(x, arguments, posterior, error, work):
     """Fill the standard errors (k,) of the outputs at one input (d,), in their units.
 
-    `posterior` is the regressor's, `work` as for `evaluate`. NaN if the family has no model of it.
+    `posterior` is that of the regressor, `work` as for `evaluate`. NaN without a model of errors.
     """
     if error.size == 0:
         return
@@ -217,7 +207,7 @@ def standard_error(x, arguments, posterior, error, work):
 def _modelled_error(x, arguments, posterior, error):
     """Fill the exponentials of Legendre polynomials of total degree 2 of the clipped inputs."""
     layout, numbers, model = arguments.layout, arguments.numbers, posterior.numbers
-    d, count = layout[INPUTS], posterior.counts[_SPREAD]
+    d, count = layout[slot.INPUTS], posterior.counts[_SPREAD]
     rows = (count + LANES - 1) // LANES
     for o in range(error.size):
         if count == 0:
@@ -227,11 +217,11 @@ def _modelled_error(x, arguments, posterior, error):
         log = model[row, 0]
         s = d + 1
         for i in range(d):
-            z = (x[i] - numbers[OFFSET, i]) * numbers[INVERSE_SCALE, i]
+            z = (x[i] - numbers[slot.OFFSET, i]) * numbers[slot.INVERSE_SCALE, i]
             z = min(max(z, -1.0), 1.0)
             log += model[row + ((i + 1) >> 3), (i + 1) & 7] * z
             for j in range(i, d):
-                other = (x[j] - numbers[OFFSET, j]) * numbers[INVERSE_SCALE, j]
+                other = (x[j] - numbers[slot.OFFSET, j]) * numbers[slot.INVERSE_SCALE, j]
                 other = min(max(other, -1.0), 1.0)
                 product = 0.5 * (3.0 * z * z - 1.0) if i == j else z * other
                 log += model[row + (s >> 3), s & 7] * product

@@ -1,11 +1,11 @@
-"""Sums of rows times weights: what a list of features adds to the outputs."""
+"""Sums of rows times weights: the contributions of a list of features to the outputs."""
 
 from __future__ import annotations
 
 from foundation.compiling import inlined, part
 from surrogates.compiled.lanes import LANES, fma, load, peek, spread, store, total
 
-#: In the place of `places`: rows are as they stand in the scratch memory.
+#: Value of `places` for rows that are stored in the scratch memory.
 STORED = -1
 
 
@@ -13,8 +13,8 @@ STORED = -1
 def add_rows(work, rows, count, numbers, weights, step, line, sums, outputs, places):
     """Add `count` (whole eights) rows times their weights to the row of each output.
 
-    Weights begin at row `weights` (`step` rows further for the next eight outputs), those of a
-    single output at row `line`. For `rows` and `places`, see `_feature`.
+    Weights begin at row `weights` (`step` rows further for the next eight outputs), or at row
+    `line` for a single output. For `rows` and `places`, see `_feature`.
     """
     if outputs == 1:
         _add_to_one(work, rows, count, numbers, line, sums, places)
@@ -29,9 +29,9 @@ def add_rows(work, rows, count, numbers, weights, step, line, sums, outputs, pla
 
 @inlined
 def _feature(m, rows, places, here, work, numbers):
-    """Return row m of those from `rows` on, or the row of a correlation.
+    """Return row m from `rows` on, or the row of a correlation.
 
-    That is, if all inputs are of the squared exponential, the correlation (side by side from row
+    If all inputs are of the squared exponential, a row is the correlation (side by side from row
     `rows` on) times the distance to a point (from row `places` of the numbers on).
     """
     if places == STORED:

@@ -1,7 +1,7 @@
 """The operations of `surrogates.compiled.lanes` for numba: a type of eight doubles.
 
-Numba leaves vectorising to LLVM's loop vectoriser, which takes neither a sum whose order is to be
-kept nor a loop of eight turns; hence a type of its own.
+Numba leaves vectorisation to LLVM's loop vectoriser, which vectorises neither sums of a fixed order
+nor loops of eight iterations; hence a separate type.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from numba.core import cgutils, extending
 from numba.core.extending import lower_builtin, models, register_model
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 
-intrinsic: Any = extending.intrinsic  # whose own type is that of what it decorates
+intrinsic: Any = extending.intrinsic  # untyped, since it returns the decorated function's type
 
 _DOUBLE, _LONG, _INT = ir.DoubleType(), ir.IntType(64), ir.IntType(32)
 _VECTOR, _LONGS = ir.VectorType(_DOUBLE, 8), ir.VectorType(_LONG, 8)
@@ -94,7 +94,7 @@ def _check_rows(kind: Any) -> None:
 
 
 @intrinsic
-def load(typing, array, index):  # noqa: D103 - all of these: see `surrogates.compiled.lanes`
+def load(typing, array, index):  # noqa: D103 - see `surrogates.compiled.lanes`
     _check_rows(array)
 
     def build(context, builder, sig, args):

@@ -1,17 +1,17 @@
-"""Loads of both compartments at a pose where one set of regressors tells them together.
+"""Loads of both compartments at a pose from one set of regressors.
 
 Arguments of a whole knee (`surrogates.formulations.whole_knee.WholeKneeSurrogate.arguments`):
 
 ===========  =======================================================================================
 space        path_flexion (K,), path_pieces (4, K - 1, 5), centre (6,), half (6,): the box
-coordinates  as of a compartment (`surrogates.compiled.compartments`), its point the femoral origin
+coordinates  as of a compartment (`surrogates.compiled.compartments`), of the femoral origin
 constants    (5,): code of the formulation, largest load, degree p, middle and half range of the
              height
 regressors   first, second, third: `Regressor.arguments`, of six inputs each
 domains      of each compartment: limits (4,) and regressor of `domain.extrapolation`
 ===========  =======================================================================================
 
-Kernels neither check, raise nor allocate; scratch comes with the call (`whole_knee_workspace`).
+Kernels neither check, raise nor allocate; the caller provides scratch (`whole_knee_workspace`).
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ import numpy as np
 
 from foundation.compiling import entry, kernel, part
 from surrogates.compiled.compartments import (
-    _REACH,
-    _chord,
-    _evaluate_all,
-    _fill_quantities,
-    _from_ratios,
-    _times,
+    REACH,
+    chord_slope,
     condyle_variables,
+    evaluate_parts,
+    fill_from_ratios,
+    fill_quantities,
     hold,
+    multiply_by,
     power,
 )
 from surrogates.compiled.domain import extrapolation
-from surrogates.compiled.evaluation import evaluate, workspace_size
-from surrogates.compiled.layout import OUTPUTS
+from surrogates.compiled.evaluation import evaluate
+from surrogates.compiled.layout import OUTPUTS, workspace_size
 from surrogates.compiled.line import find_on_line
 
 PLAIN, OVER_TOTAL, OVER_BOTH = 0, 1, 2
 _SCRATCH = 320  # the small arrays of a knee; the rest of the workspace is the regressors'
-#: Newton's steps for two roots, and how often a step is halved that leads farther away.
+#: Newton steps for two roots, and halvings of a step that increases the residual.
 _MOST_STEPS, _MOST_HALVINGS = 40, 8
-#: Half the distance of the condyles, by which heights and turns are compared [m].
+#: Half the distance of the condyles, which relates heights to angles [m].
 _ARM = 0.02
 #: A step as small as this ends the search; the roots run from -1 to 1.
 _LAST_STEP = 1e-10
@@ -97,7 +97,7 @@ def whole_knee_loads(pose, space, coordinates, constants, first, second, third, 
     for c in range(2):
         x[c, 5] = math.sqrt(max(loads[c, 1], 0.0)) / space[3][5] - 1.0
         if not inside:
-            _times(jacobian[c], turn, row)
+            multiply_by(jacobian[c], turn, row)
     for c in range(2):
         limits, regressor = domains[c]
         x[c, 6] = extrapolation(x[c], loads[c], 0.0, limits, regressor, work)
@@ -109,11 +109,11 @@ def _plain(height, constants, regressors, inputs, slopes, out, gradient, loads, 
     """Fill the loads where they, or their roots, are learnt over the pose."""
     degree = constants[2]
     depth = (height - constants[3]) / constants[4]
-    inputs[5] = min(max(depth, -_REACH), _REACH)
+    inputs[5] = min(max(depth, -REACH), REACH)
     for j in range(6):
         slopes[5, j] = slopes[5, j] / constants[4] if inputs[5] == depth else 0.0
-    _evaluate_all(inputs, *regressors, out, gradient, work)
-    _times(gradient, slopes, row)
+    evaluate_parts(inputs, *regressors, out, gradient, work)
+    multiply_by(gradient, slopes, row)
     for c in range(2):
         for i in range(9):
             value = out[12 * c + i]
@@ -135,10 +135,10 @@ def _over_total(height, constants, regressors, inputs, slopes, point, out, gradi
     if not found:
         return
     inputs[5] = min(s, 1.0)
-    _evaluate_all(inputs, *regressors, out, gradient, work)
+    evaluate_parts(inputs, *regressors, out, gradient, work)
     fall = gradient[0, 5]
-    if not fall < 0.0:  # a point of rest: the chord from first contact falls
-        fall = _chord(inputs, s, height, out[0], first, work)
+    if not fall < 0.0:  # a stationary point: the chord from first contact falls
+        fall = chord_slope(inputs, s, height, out[0], first, work)
     root = 0.5 * (s + 1.0)
     total = largest * power(root, degree)
     steep = 0.5 * largest * degree * root ** (degree - 1.0)
@@ -149,14 +149,14 @@ def _over_total(height, constants, regressors, inputs, slopes, point, out, gradi
             slope -= gradient[0, k] * slopes[k, j]
         by_pose[j] = steep * slope / fall
         slopes[5, j] = slope / fall if s <= 1.0 else 0.0
-    _times(gradient, slopes, row)
+    multiply_by(gradient, slopes, row)
     for c in range(2):
         for i in range(6):
             share = out[1 + 6 * c + i]
             loads[c, i] = total * share
             for j in range(6):
                 jacobian[c, i, j] = by_pose[j] * share + total * gradient[1 + 6 * c + i, j]
-        _fill_quantities(root, degree, out, 13 + 6 * c, point, 0.0, loads[c])
+        fill_quantities(root, degree, out, 13 + 6 * c, point, 0.0, loads[c])
 
 
 @part
@@ -164,7 +164,7 @@ def _over_both(height, adduction, constants, regressors, inputs, slopes, point, 
                out, gradient, loads, jacobian, row, work):  # fmt: skip
     """Fill the loads where height and adduction are learnt over the roots of both axial loads.
 
-    `slopes` are those of flexion, adduction [rad], the other three and the height.
+    `slopes` belong to flexion, adduction [rad], the other three variables and the height.
     """
     largest, degree = constants[1], constants[2]
     kept, work = work[0:24].reshape(4, 6), work[24:]
@@ -175,10 +175,10 @@ def _over_both(height, adduction, constants, regressors, inputs, slopes, point, 
     roots = row[0:2]
     _balance(height, adduction, constants, regressors[0], inputs, out, gradient, roots, work)
     s = roots[0], roots[1]
-    _evaluate_all(inputs, *regressors, out, gradient, work)
+    evaluate_parts(inputs, *regressors, out, gradient, work)
     a, b, c, d = gradient[0, 4], gradient[0, 5], gradient[1, 4], gradient[1, 5]
     determinant = a * d - b * c
-    if determinant == 0.0:  # nothing follows the pose there
+    if determinant == 0.0:  # the roots do not follow the pose there
         determinant = math.inf
     for j in range(6):
         up, turned = kept[0, j], kept[1, j]
@@ -190,7 +190,7 @@ def _over_both(height, adduction, constants, regressors, inputs, slopes, point, 
     for k in range(2):
         for j in range(6):
             slopes[4 + k, j] = kept[2 + k, j] if abs(s[k]) <= 1.0 else 0.0
-    _times(gradient, slopes, row)
+    multiply_by(gradient, slopes, row)
     for k in range(2):
         if s[k] > -1.0:
             root = 0.5 * (s[k] + 1.0)
@@ -198,20 +198,20 @@ def _over_both(height, adduction, constants, regressors, inputs, slopes, point, 
             for j in range(6):
                 kept[2 + k, j] *= steep
             axial = largest * power(root, degree)
-            # Ratios stand from the second place of what they are taken from.
+            # fill_from_ratios reads the ratios from the second place on.
             at = 1 + 5 * k
-            _from_ratios(axial, kept[2 + k], out[at:], gradient[at:], point, point_slopes, 0.0,
+            fill_from_ratios(axial, kept[2 + k], out[at:], gradient[at:], point, point_slopes, 0.0,
                          loads[k], jacobian[k])  # fmt: skip
-            _fill_quantities(root, degree, out, 12 + 6 * k, point, 0.0, loads[k])
+            fill_quantities(root, degree, out, 12 + 6 * k, point, 0.0, loads[k])
 
 
 @part
 def _balance(height, adduction, constants, first, inputs, out, gradient, roots, work):
-    """Find the roots (2,) of both loads, from -1 to 1, at which height and adduction are given.
+    """Find the roots (2,) of both loads for a height and an adduction.
 
-    Newton's method, its steps halved while they lead farther away. Beyond -1, where a condyle is
-    lifted, and beyond 1 both go on along their tangents. Fills inputs[4:6], the roots held
-    between -1 and 1.
+    Newton's method, with steps halved while they increase the residual. Beyond -1, where a condyle
+    is lifted, and beyond 1, height and adduction continue along their tangents. Fills inputs[4:6]
+    with the roots held between -1 and 1.
     """
     count = first.layout[OUTPUTS]
     value, slope = out[:count], gradient[:count]
@@ -249,9 +249,9 @@ def _balance(height, adduction, constants, first, inputs, out, gradient, roots, 
 
 @part
 def _miss(height, adduction, apart, turn_apart, roots, first, inputs, value, slope, miss, work):
-    """Fill by how much height and adduction are missed (2,) at two roots; return how far that is.
+    """Fill the residuals (2,) of height and adduction at two roots; return their scaled square sum.
 
-    `value` and `slope` are filled with what `first` gives at the roots held between -1 and 1.
+    `value` and `slope` are filled with the outputs of `first` at the roots held in [-1, 1].
     """
     for k in range(2):
         inputs[4 + k] = min(max(roots[k], -1.0), 1.0)
@@ -273,6 +273,6 @@ def whole_knee_workspace(first, second, third, domains):
 
 @entry
 def whole_knee_loads_of_all(poses, arguments, loads, jacobian, x, work):
-    """As `whole_knee_loads` for poses (N, 6); all that is filled has N rows more in front."""
+    """As `whole_knee_loads` for poses (N, 6); the filled arrays have a first axis of N."""
     for i in range(poses.shape[0]):
         whole_knee_loads(poses[i], *arguments, loads[i], jacobian[i], x[i], work)

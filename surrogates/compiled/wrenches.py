@@ -1,4 +1,4 @@
-"""The wrench of a compartment alone: most of an integrator's evaluations want no more."""
+"""The wrench of a compartment without derivatives, for most evaluations of an integrator."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from surrogates.compiled.line import find_on_line
 
 @part
 def _ratios(x, first, second, third, out, work):
-    """Fill out[1:6] with the values of the three regressors' outputs; out[0] is not needed."""
+    """Fill out[1:6] with the outputs of the three regressors; out[0] is not needed."""
     a = first.layout[OUTPUTS]
     b = a + second.layout[OUTPUTS]
     c = b + third.layout[OUTPUTS]

@@ -1,9 +1,9 @@
-"""Export to C: one self-contained header and source in C99 that need the C library's math alone.
+"""Export to C: a self-contained header and source in C99 that need only the C library's math.
 
-The source is made of parts, in this order: `preamble`, `code` of the parts of the template that are
-wanted (`surrogates/export/templates`), the `tables` of every regressor, and what the export adds.
-In the template, every name begins with ``surrogate``; the export's own prefix takes its place.
-What only some surrogates need stands there between ``/* if feature ... */`` and ``/* end */``.
+The source consists, in this order, of the `preamble`, the `code` of the required parts of the
+template (`surrogates/export/templates`), the `tables` of every regressor, and the exported
+functions. In the template, every name begins with ``surrogate``, which the export replaces by its
+prefix. Code for some surrogates only stands between ``/* if feature ... */`` and ``/* end */``.
 """
 
 from __future__ import annotations
@@ -11,9 +11,10 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from numpy.typing import NDArray
 
 from foundation.checks import FloatArray
@@ -26,42 +27,15 @@ from surrogates.formulations.knee import KneeSurrogate
 from surrogates.sampling.space import ReferencePath
 
 _TEMPLATES = Path(__file__).with_name("templates")
-#: Parts of the template, in an order in which they can follow one another.
+#: Parts of the template, in the order of their dependencies.
 PARTS = ("regressor", "line", "hessian", "condyle", "compartment", "loads", "energy")
-#: Points that the template takes at a time.
+#: Number of points that the template evaluates together.
 LANES = 8
 #: Features of the template that formulations need, by their code in the compiled evaluation.
 FORMULATION_FEATURES = ("inverted", "energy", "root", "stiffness", "power")
 _SECTION = re.compile(r"^ */\* if ([a-z ]+) \*/\n(.*?)^ */\* end \*/\n", re.MULTILINE | re.DOTALL)
-#: Upper bound of what a call keeps on the stack beside what grows with the surrogate [bytes].
+#: Upper bound of the stack of a call without the arrays that grow with the surrogate [bytes].
 _FRAMES = 6000
-
-_KNEE_COMMENT = """Contact loads of a knee at a pose of the femur.
-
-{made_of}
-
-Frame: tibial, of a right knee: x anterior, y superior, z lateral. Units: SI.
-
-pose       flexion, adduction, internal rotation [rad] (Grood and Suntay); position of the
-           femoral origin in the tibial frame: anterior, superior, lateral [m].
-loads      Filled, a row for the medial and one for the lateral compartment: force on the
-           femur x, y, z [N]; moment about the tibial origin x, y, z [N m]; contact area [m2];
-           peak and mean pressure [Pa]; centre of pressure x, y, z [m]. Out of contact all are
-           zero, and the centre of pressure is NaN.
-jacobian   Filled with the derivatives of each compartment's force and moment (rows) by the
-           coordinates of the pose (columns).
-variables  Filled, for each compartment, with flexion, the offsets of adduction, rotation,
-           anterior and lateral from a path over flexion, and the root of the axial load,
-           scaled: from -1 to 1 in the box that the samples were drawn in.
-
-Returns 0 inside the trained domain and 1 outside: beyond the box, where the pose is held at the
-border, its height over the path kept, and a load beyond the largest one is extrapolated; and where
-the samples of the box did not teach the loads, which then are not to be trusted. A pose
-that is not finite gives 1, and loads without meaning.
-
-Threads may call it at the same time: there is no state but constants, and nothing is allocated.
-A call needs less than {stack} kB of stack. Compile without options that leave NaN out of account
-(-ffast-math)."""
 
 
 class CFiles(NamedTuple):
@@ -73,7 +47,7 @@ class CFiles(NamedTuple):
     def write(self, folder: Path | str, name: str) -> tuple[Path, Path]:
         """Write ``<name>.h`` and ``<name>.c`` into a folder; return their paths.
 
-        The source includes the header under the name it was made for, its prefix.
+        The source includes the header as ``<prefix>.h``.
         """
         paths = Path(folder) / f"{name}.h", Path(folder) / f"{name}.c"
         for path, text in zip(paths, self, strict=True):
@@ -87,13 +61,14 @@ def export_regressor(regressor: Regressor, prefix: str) -> CFiles:
     Parameters
     ----------
     regressor : Regressor
+        The regressor to export.
     prefix : str
-        What every name in the header begins with; also the name of the files.
+        First part of every name in the header; also the name of the files.
 
     Raises
     ------
     InputError
-        If the prefix is no C identifier or the regressor has no outputs.
+        If the prefix is not a C identifier or the regressor has no outputs.
     """
     check_prefix(prefix)
     if not regressor.outputs:
@@ -107,11 +82,11 @@ def export_regressor(regressor: Regressor, prefix: str) -> CFiles:
     {prefix}_evaluate_regressor(&{prefix}_it, {k}, x, value, jacobian);
 }}
 """
-    wanted = features([regressor])
+    used = features([regressor])
     source = [
         preamble(prefix, [regressor]),
-        code(prefix, ["regressor"], wanted),
-        tables(prefix, "it", regressor, wanted),
+        code(prefix, ["regressor"], used),
+        tables(prefix, "it", regressor, used),
         body,
     ]
     return CFiles(header(prefix, [(comment, declaration)]), "\n".join(source))
@@ -120,31 +95,32 @@ def export_regressor(regressor: Regressor, prefix: str) -> CFiles:
 def export_knee(knee: KneeSurrogate, prefix: str = "knee") -> CFiles:
     """Return C files of a knee: ``int <prefix>_loads(pose, loads, jacobian, variables)``.
 
-    The header tells what the function fills: what `KneeSurrogate.evaluate_batch` returns for one
-    pose. It returns 1 outside the trained domain, whatever `knee.outside` says.
+    The function fills the arrays of `KneeSurrogate.evaluate_batch` for one pose, as the header
+    explains. It returns 1 outside the trained domain, regardless of `knee.outside`.
 
     Parameters
     ----------
     knee : KneeSurrogate
+        The knee to export.
     prefix : str
-        What every name in the header begins with; also the name of the files.
+        First part of every name in the header; also the name of the files.
 
     Raises
     ------
     InputError
-        If the prefix is no C identifier.
+        If the prefix is not a C identifier.
     """
     check_prefix(prefix)
     compartments = {name: knee.compartment(name) for name in COMPARTMENTS}
     regressors = [
         r for c in compartments.values() for r in (*c.regressors, c.domain.regressor) if r.outputs
     ]
-    wanted = features(regressors) | {
+    used = features(regressors) | {
         FORMULATION_FEATURES[c.code] for c in compartments.values()
     }  # fmt: skip
-    source = [preamble(prefix, regressors), code(prefix, _parts(wanted), wanted)]
+    source = [preamble(prefix, regressors), code(prefix, _parts(used), used)]
     for name, compartment in compartments.items():
-        source += _compartment_tables(prefix, name, compartment, wanted)
+        source += _compartment_tables(prefix, name, compartment, used)
     declaration = (
         f"int {prefix}_loads(const double pose[6], double loads[2][12],\n"
         f"{' ' * len(f'int {prefix}_loads(')}double jacobian[2][6][6], double variables[2][6])"
@@ -156,41 +132,43 @@ def export_knee(knee: KneeSurrogate, prefix: str = "knee") -> CFiles:
             f"    const int {name} = {prefix}_compartment_loads(&{prefix}_{name}, {filled});"
         )
     source.append("\n".join([*lines, "    return !(medial && lateral);", "}", ""]))
-    comment = _KNEE_COMMENT.format(made_of=_made_of(knee), stack=_stack(regressors, wanted))
+    comment = rendered(
+        "knee_comment.txt", made_of=_made_of(knee), stack=_stack(regressors, used)
+    ).rstrip()
     return CFiles(header(prefix, [(comment, declaration)]), "\n".join(source))
 
 
 def check_prefix(prefix: str) -> None:
     """Raise an InputError unless the prefix can begin the names of a C library."""
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_]*", prefix):
-        raise InputError(f"prefix: expected letters, digits and _, found {prefix!r}")
+        raise InputError(
+            f"prefix: expected letters, digits and underscores, a letter first, found {prefix!r}"
+        )
 
 
 def features(regressors: Iterable[Regressor]) -> set[str]:
-    """Return which features of the template some regressors need: "points", "networks"."""
-    found = set()
-    for regressor in regressors:
-        if len(regressor.points):
-            found.add("points")
-        if len(regressor.inner):
-            found.add("networks")
-    return found
+    """Return the features of the template that regressors need: "points", "networks"."""
+    every = list(regressors)
+    points = {"points"} if any(len(r.points) for r in every) else set()
+    return points | ({"networks"} if any(len(r.inner) for r in every) else set())
 
 
 def header(prefix: str, functions: Iterable[tuple[str, str]]) -> str:
     """Return the text of a header of functions, each a comment and a declaration."""
-    guard = f"{prefix.upper()}_H"
-    lines = [f"#ifndef {guard}", f"#define {guard}", "", "#ifdef __cplusplus", 'extern "C" {']
-    lines += ["#endif", ""]
-    for comment, declaration in functions:
-        indented = re.sub(r"\n(?!\n)", "\n   ", comment)
-        lines += [f"/* {indented} */", f"{declaration};", ""]
-    lines += ["#ifdef __cplusplus", "}", "#endif", "", "#endif", ""]
-    return "\n".join(lines)
+    return rendered("header.h", guard=f"{prefix.upper()}_H", functions=functions)
+
+
+def rendered(name: str, **values: Any) -> str:
+    """Return the text of the Jinja template `name`, filled with values."""
+    environment = Environment(
+        loader=FileSystemLoader(_TEMPLATES), undefined=StrictUndefined, trim_blocks=True,
+        lstrip_blocks=True, keep_trailing_newline=True,
+    )  # fmt: skip
+    return environment.get_template(f"{name}.jinja").render(values)
 
 
 def preamble(prefix: str, regressors: Sequence[Regressor]) -> str:
-    """Return the beginning of a source: what it includes, and the sizes of scratch arrays."""
+    """Return the beginning of a source: its includes, and the sizes of scratch arrays."""
     sizes = [f"    {prefix.upper()}_{name} = {size}" for name, size in _sizes(regressors).items()]
     lines = [f'#include "{prefix}.h"', "", "#include <math.h>", "", "enum {"]
     return "\n".join([*lines, ",\n".join(sizes), "};", ""])
@@ -208,36 +186,36 @@ def _sizes(regressors: Sequence[Regressor]) -> dict[str, int]:
     return {name: max(size, 1) for name, size in sizes.items()}
 
 
-def _stack(regressors: Sequence[Regressor], wanted: Collection[str]) -> int:
-    """Return a bound of what a call keeps on the stack [kB], a double being 8 bytes."""
+def _stack(regressors: Sequence[Regressor], used: Collection[str]) -> int:
+    """Return an upper bound of the stack of a call [kB], with doubles of 8 bytes."""
     size = _sizes(regressors)
     numbers = 22 * size["DEGREES"] + 8 * size["OUTPUTS"]
-    if "networks" in wanted:
+    if "networks" in used:
         numbers += (size["NETS"] + 11) * size["UNITS"]
-    if "points" in wanted:
+    if "points" in used:
         numbers += size["POINTS"] + LANES * 8 * size["OUTPUTS"]
     return -(-(_FRAMES + 8 * numbers) // 1000)
 
 
-def code(prefix: str, parts: Iterable[str], wanted: Collection[str]) -> str:
-    """Return parts of the template, see `PARTS`, with the wanted features, under another prefix."""
+def code(prefix: str, parts: Iterable[str], used: Collection[str]) -> str:
+    """Return parts of the template (`PARTS`) with the used features, under another prefix."""
     texts = [(_TEMPLATES / f"{part}.c").read_text(encoding="ascii") for part in parts]
 
     def chosen(section: re.Match[str]) -> str:
-        return section[2] if set(section[1].split()) & set(wanted) else ""
+        return section[2] if set(section[1].split()) & set(used) else ""
 
     text = _SECTION.sub(chosen, "\n".join(texts))
     upper = re.sub(r"\bSURROGATE(?=_)", prefix.upper(), text)
     return re.sub(r"\bsurrogate(?=_)", prefix, upper)
 
 
-def _parts(wanted: Collection[str]) -> list[str]:
+def _parts(used: Collection[str]) -> list[str]:
     needs = {"line": {"inverted", "energy"}, "hessian": {"energy"}, "energy": {"energy"}}
-    return [part for part in PARTS if needs.get(part, set(wanted)) & set(wanted)]
+    return [part for part in PARTS if needs.get(part, set(used)) & set(used)]
 
 
-def tables(prefix: str, name: str, regressor: Regressor, wanted: Collection[str]) -> str:
-    """Return the arrays of a regressor and, as ``<prefix>_<name>``, itself."""
+def tables(prefix: str, name: str, regressor: Regressor, used: Collection[str]) -> str:
+    """Return the arrays of a regressor and the regressor ``<prefix>_<name>`` as C constants."""
     r, stem = regressor, f"{prefix}_{name}"
     terms, n, (nets, _, h) = len(r.exponents), len(r.points), r.inner.shape
     texts: list[str] = []
@@ -252,13 +230,13 @@ def tables(prefix: str, name: str, regressor: Regressor, wanted: Collection[str]
     put((), {"x_offset": r.x_offset, "x_scale": r.x_scale, "y_offset": r.y_offset})
     put((), {"y_scale": r.y_scale, "exponents": r.exponents})
     put((), {"weights": np.delete(r.weights, slice(terms, terms + n), axis=1).T})
-    if "points" in wanted:
+    if "points" in used:
         places = r.points.copy()
         places[:, 0] += r.points @ r.shear
         put((-(-n // LANES),), {"places": _in_groups(places / r.lengths)})
         put((), {"point_weights": _in_groups(r.weights[:, terms : terms + n].T)})
         put((), {"rates": 1.0 / r.lengths, "kinds": r.kinds, "shear": r.shear})
-    if "networks" in wanted:
+    if "networks" in used:
         put((nets, h), {"inner": r.inner, "inner_bias": r.inner_bias})
         put((), {"hidden": r.hidden.transpose(0, 2, 1), "hidden_bias": r.hidden_bias})
     listed = ",\n    ".join(fields)
@@ -266,7 +244,7 @@ def tables(prefix: str, name: str, regressor: Regressor, wanted: Collection[str]
 
 
 def _in_groups(rows: FloatArray) -> FloatArray:
-    """Return rows (n, m) of points as (groups, m, LANES), filled up with zeros."""
+    """Return rows (n, m) of points as (groups, m, LANES), padded with zeros."""
     n, m = rows.shape
     filled = np.zeros((-(-n // LANES) * LANES, m))
     filled[:n] = rows
@@ -274,19 +252,19 @@ def _in_groups(rows: FloatArray) -> FloatArray:
 
 
 def _compartment_tables(
-    prefix: str, name: str, surrogate: CompartmentSurrogate, wanted: Collection[str]
+    prefix: str, name: str, surrogate: CompartmentSurrogate, used: Collection[str]
 ) -> list[str]:
-    """Return the tables of a compartment's regressors and paths and, last, of itself."""
+    """Return the tables of a compartment's regressors and paths and, last, of the compartment."""
     stem, coordinates, space = f"{prefix}_{name}", surrogate.coordinates, surrogate.space
     texts, parts = [], []
     for part, regressor in zip(REGRESSORS, surrogate.regressors, strict=True):
         if regressor.outputs:
-            texts.append(tables(prefix, f"{name}_{part}", regressor, wanted))
+            texts.append(tables(prefix, f"{name}_{part}", regressor, used))
             parts.append(f"&{stem}_{part}")
     reference = parts.pop(0) if surrogate.regressors[0].outputs else "0"
     domain = "0"
     if surrogate.domain.regressor.outputs:
-        texts.append(tables(prefix, f"{name}_domain", surrogate.domain.regressor, wanted))
+        texts.append(tables(prefix, f"{name}_domain", surrogate.domain.regressor, used))
         domain = f"&{stem}_domain"
     centre, half = space.centre_and_half
     fields = []
@@ -310,7 +288,7 @@ def _path_arrays(stem: str, path: ReferencePath) -> list[str]:
 
 
 def _made_of(knee: KneeSurrogate) -> str:
-    """Return what the comment tells of where the numbers come from."""
+    """Return formulations, families and checksum of a knee for the comment."""
     lines = []
     for name in COMPARTMENTS:
         part = knee.compartment(name)
@@ -323,7 +301,7 @@ def _made_of(knee: KneeSurrogate) -> str:
 
 
 def array(name: str, values: FloatArray | NDArray[np.int64]) -> str:
-    """Return the definition of an array of double or int, which has an element."""
+    """Return the C definition of an array (N, ...) [any unit] of double or int, N >= 1."""
     kind = "int" if values.dtype.kind == "i" else "double"
     listed = [str(int(v)) if kind == "int" else number(float(v)) for v in values.ravel()]
     rows = [", ".join(listed[i : i + 4]) for i in range(0, len(listed), 4)]
@@ -332,5 +310,5 @@ def array(name: str, values: FloatArray | NDArray[np.int64]) -> str:
 
 
 def number(value: float) -> str:
-    """Return the shortest C constant that is exactly this number."""
+    """Return the shortest C constant that equals a number exactly."""
     return repr(float(value))

@@ -1,8 +1,8 @@
 """Export to an FMU: the C export of a knee behind the functions of FMI 2.0 or 3.0.
 
-One file serves co-simulation and model exchange: the loads follow from the pose alone, so that
-there are no states to integrate. It holds the sources and, unless left out, the library of this
-machine, compiled by the C compiler of the system.
+One file serves co-simulation and model exchange: the loads depend on the pose alone, so that
+there are no states to integrate. The file contains the sources and, by default, the library for
+this machine, compiled by the C compiler of the system.
 """
 
 from __future__ import annotations
@@ -37,17 +37,17 @@ from surrogates.formulations.knee import KneeSurrogate
 
 _PACKAGE = "knee-contact"
 _COMPILERS = ("cc", "gcc", "clang")
-#: The library runs on every machine of its kind: no instructions of this one alone.
+#: Options without -march=native, so that the library runs on every machine of its kind.
 _OPTIONS = ("-std=c99", "-O3", "-fPIC", "-shared", "-fvisibility=hidden")
-#: Beginning of time for ZIP, so that the same knee gives the same file.
+#: Earliest date of a ZIP file, so that the same knee gives the same file.
 _DATE = (1980, 1, 1, 0, 0, 0)
-#: Names that the two versions of the standard have for an operating system, and its libraries.
+#: Names of operating systems in FMI 2.0 and 3.0, and the suffix of their libraries.
 _SYSTEMS = {
     "linux": ("linux", "linux", ".so"),
     "darwin": ("darwin", "darwin", ".dylib"),
     "win32": ("win", "windows", ".dll"),
 }
-#: How 2.0 spells what both versions have, where that is not as 3.0 does.
+#: Spellings of FMI 2.0 for names that both versions have.
 _SPELLED_2 = {
     "fmiXInstance": "fmiXComponent",
     "fmiXFloat64": "fmiXReal",
@@ -58,11 +58,11 @@ _MACHINES = {"amd64": "x86_64", "arm64": "aarch64", "i386": "x86", "i686": "x86"
 
 
 class FmuError(InputError):
-    """An FMU that cannot be built; the message tells why, and what to do."""
+    """An FMU cannot be built; the message states the reason and the remedy."""
 
 
 class Platform(NamedTuple):
-    """Folder of `binaries` for a machine, and how names of libraries end there."""
+    """Folder of `binaries` for a machine, and the suffix of libraries there."""
 
     folder: str
     suffix: str
@@ -74,25 +74,26 @@ def export_fmu(
     """Return the content of an FMU, a ZIP file to be named ``<prefix>.fmu``.
 
     Inputs are the six coordinates of the pose, outputs the loads, the generalised forces and three
-    flags: `surrogates.export.fmu_description.VARIABLES`. The same knee gives the same bytes with
-    the same compiler.
+    flags: `surrogates.export.fmu_description.VARIABLES`. The same knee and compiler give the same
+    bytes.
 
     Parameters
     ----------
     knee : KneeSurrogate
+        The knee to export.
     version : {"2.0", "3.0"}
-        Of the standard.
+        Version of the FMI standard.
     prefix : str
-        Name of the model, of its library and of its sources.
+        Name of the model, its library and its sources.
     compiled : bool
-        Whether to add the library for this machine; without it, the importer compiles.
+        Whether to add the library for this machine; otherwise the importer compiles the sources.
 
     Raises
     ------
     InputError
-        If the version is not known or the prefix is no C identifier.
+        If the version is not supported or the prefix is not a C identifier.
     FmuError
-        If there is no C compiler, or it fails.
+        If a C compiler is not found or fails.
     """
     check_in("version", version, VERSIONS)
     check_prefix(prefix)
@@ -118,17 +119,17 @@ def export_fmu(
 
 
 def this_platform(version: str) -> Platform:
-    """Return the platform of this machine in the words of a version of the standard.
+    """Return the platform of this machine in the terms of a version of the standard.
 
     Raises
     ------
     FmuError
-        If the standard has no name for the operating system.
+        If the standard does not name the operating system.
     """
     if sys.platform not in _SYSTEMS:
         raise FmuError(
-            f"platform: expected {', '.join(_SYSTEMS)}, found {sys.platform}; export the sources "
-            "alone (--sources-only)"
+            f"platform: expected one of {', '.join(_SYSTEMS)}, found {sys.platform}; export only "
+            "the sources (--sources-only)"
         )
     old, new, suffix = _SYSTEMS[sys.platform]
     if version == "2.0":
@@ -147,35 +148,36 @@ def compile_library(
     files : mapping
         Content of sources and headers, by name.
     sources : tuple of str
-        Which of them to compile.
+        Names of the files to compile.
     version : {"2.0", "3.0"}
-        Of the standard, whose functions the library shows.
+        Version of the standard, for the names of the exported functions.
     name : str
-        Of the library.
+        Name of the library.
 
     Raises
     ------
     FmuError
-        If there is no compiler, or it fails.
+        If a compiler is not found or fails.
     """
     compiler = next(filter(None, map(shutil.which, _COMPILERS)), None)
     if compiler is None:
         raise FmuError(
             f"C compiler: expected one of {', '.join(_COMPILERS)} on the path, found none; install "
-            "one or export the sources alone (--sources-only)"
+            "a compiler or export only the sources (--sources-only)"
         )
     plain_names = f"-DFMI{version[0]}_OVERRIDE_FUNCTION_PREFIX"
     with tempfile.TemporaryDirectory() as folder:
         for file, text in files.items():
             (Path(folder) / file).write_bytes(text)
-        # Names without a folder, so that none gets into the library.
+        # Names without a folder, so that the library contains no path of this machine.
         command = [compiler, *_OPTIONS, plain_names, "-s", "-o", name, *sources, "-lm"]
         done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
         if done.returncode:
-            said = next((line for line in done.stderr.splitlines() if "error" in line), "no reason")
+            errors = (line.strip() for line in done.stderr.splitlines() if "error" in line)
             raise FmuError(
-                f"{compiler}: expected the sources of the FMU to compile, found {said.strip()!r}; "
-                "mend the compiler or export the sources alone (--sources-only)"
+                f"{compiler}: could not compile the sources of the FMU, found "
+                f"{next(errors, 'no message')!r}; check the compiler or export only the sources "
+                "(--sources-only)"
             )
         return (Path(folder) / name).read_bytes()
 
@@ -195,7 +197,7 @@ def _wrapper(version: str, content: Content) -> str:
 
 
 def _start(knee: KneeSurrogate) -> FloatArray:
-    """Return the pose (6,) of the reference path in the middle of the trained flexion."""
+    """Return the pose (6,) of the reference path at the middle of the trained flexion."""
     space = knee.medial.space
     return space.path.poses([np.mean(space.flexion)])[0]
 
@@ -213,7 +215,7 @@ def _tool() -> str:
 
 
 def _licence() -> str:
-    """Return the text of the licence: of the installed package, or of the repository."""
+    """Return the text of the licence, from the installed package or the repository."""
     try:
         text = distribution(_PACKAGE).read_text("licenses/LICENSE")
     except PackageNotFoundError:

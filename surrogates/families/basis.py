@@ -1,7 +1,7 @@
 """Products of one-variable polynomials (or of a Fourier series) at many points, for fitting.
 
-The features of part 1 of `surrogates.families.regressor`, as plain NumPy on whole blocks of rows;
-single points are evaluated by the compiled kernels.
+These are the first features of `surrogates.compiled.regressor_data` in NumPy, for blocks of rows;
+the compiled kernels evaluate single points.
 """
 
 from __future__ import annotations
@@ -13,22 +13,25 @@ from numpy.typing import NDArray
 
 from foundation.checks import FloatArray
 
-#: Largest block of a basis matrix held at once [bytes].
+#: Largest block of a basis matrix in memory [bytes].
 _BLOCK_BYTES = 64_000_000
 
 
 def legendre_columns(z: FloatArray, degree: int) -> FloatArray:
-    """Return the Legendre polynomials P_0 ... P_degree (N, degree + 1) at z (N,)."""
+    """Return the Legendre polynomials P_0 ... P_degree (N, degree + 1) [1] at z (N,) [1].
+
+    By Bonnet's recursion, (e + 1) P_(e+1) = (2 e + 1) z P_e - e P_(e-1).
+    """
     columns = np.ones((len(z), degree + 1))
     if degree > 0:
         columns[:, 1] = z
-    for e in range(1, degree):  # Bonnet's recursion
+    for e in range(1, degree):
         columns[:, e + 1] = ((2 * e + 1) * z * columns[:, e] - e * columns[:, e - 1]) / (e + 1)
     return columns
 
 
 def fourier_columns(z: FloatArray, degree: int, wave: float) -> FloatArray:
-    """Return 1, sin(wave z), cos(wave z), sin(2 wave z), ... (N, degree + 1) at z (N,)."""
+    """Return 1, sin(wave z), cos(wave z), sin(2 wave z), ... (N, degree + 1) [1] at z (N,) [1]."""
     columns = np.ones((len(z), degree + 1))
     for e in range(1, degree + 1):
         angle = ((e + 1) // 2) * wave * z
@@ -37,14 +40,16 @@ def fourier_columns(z: FloatArray, degree: int, wave: float) -> FloatArray:
 
 
 def basis_matrix(z: FloatArray, exponents: NDArray[np.int64], wave: float = 0.0) -> FloatArray:
-    """Return the polynomial features (N, T) at scaled inputs z (N, d).
+    """Return the polynomial features (N, T) [1] at scaled inputs z (N, d).
 
     Parameters
     ----------
     z : (N, d) float64
+        Scaled inputs [1].
     exponents : (T, d) int64
+        Degree of every term in every input.
     wave : float
-        Angular frequency of the Fourier series in z_0; 0 for Legendre polynomials of it.
+        Angular frequency of the Fourier series in z_0 [1]; 0 for Legendre polynomials of z_0.
     """
     matrix = np.ones((len(z), len(exponents)))
     for j, degrees in enumerate(exponents.T):
@@ -61,7 +66,7 @@ def basis_matrix(z: FloatArray, exponents: NDArray[np.int64], wave: float = 0.0)
 
 
 def row_blocks(rows: int, columns: int) -> Iterator[slice]:
-    """Yield slices that together cover all rows, each of a matrix of bounded size."""
+    """Yield slices that together cover all rows, each for a matrix block of bounded size."""
     step = max(1, _BLOCK_BYTES // (8 * max(1, columns)))
     for start in range(0, rows, step):
         yield slice(start, min(rows, start + step))

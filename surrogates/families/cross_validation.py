@@ -1,8 +1,8 @@
-"""Out-of-sample residuals of a fit, and a model of how large they are where.
+"""Out-of-sample residuals of a fit, and a model of their size over the inputs.
 
-Every fit of `surrogates.families.registry` comes with a `CrossCheck`: residuals at training rows
-that were predicted without them, in closed form (leave-one-out) or at rows held back. `k_fold`
-makes one for any family by fitting again; `coverage` says how honest the standard errors are.
+Every fit of `surrogates.families.registry` returns a `CrossCheck`: residuals of predictions without
+the predicted rows, in closed form (leave-one-out) or at rows held back. `k_fold` computes such
+residuals for any family by repeated fits; `coverage` assesses the standard errors.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from surrogates.families.basis import basis_matrix
 from surrogates.families.regressor import Regressor
 from surrogates.families.training import check_training, polynomial_exponents
 
-#: Standard errors that hold the middle 95 % of a normal distribution.
+#: Half width of the central 95 % interval of a standard normal distribution.
 NORMAL_95 = 1.959963984540054
 _ROWS_PER_WEIGHT = 10
 _SMALLEST_LOG = -600.0
@@ -30,11 +30,11 @@ class CrossCheck(NamedTuple):
     Attributes
     ----------
     rows : (m,) int64
-        Training rows that the residuals belong to.
+        Training rows of the residuals.
     residuals : (m, k) float64
-        Observed minus predicted without that row, in output units.
+        Observed minus predicted without that row [output units].
     standard_errors : (m, k) float64
-        Predicted standard errors of those residuals.
+        Predicted standard errors of the residuals [output units].
     kind : str
         "leave-one-out", "held back" or "k-fold".
     """
@@ -53,13 +53,13 @@ class Fitted(NamedTuple):
 
 
 def standardised(check: CrossCheck) -> FloatArray:
-    """Return residuals over standard errors (m, k); 0 where both vanish, as in constant outputs."""
+    """Return residuals over standard errors (m, k) [1]; 0 where both vanish (constant outputs)."""
     tiny = np.finfo(float).tiny
     return check.residuals / np.maximum(check.standard_errors, tiny)
 
 
 def coverage(check: CrossCheck, width: float = NORMAL_95) -> FloatArray:
-    """Return the fraction (k,) of residuals within `width` standard errors."""
+    """Return the fraction (k,) [1] of residuals within `width` standard errors."""
     inside = np.abs(check.residuals) <= width * check.standard_errors
     return np.asarray(inside.mean(axis=0))
 
@@ -71,18 +71,20 @@ def k_fold(
     folds: int,
     rng: np.random.Generator,
 ) -> CrossCheck:
-    """Return residuals at all rows, each predicted by a fit without its fold.
+    """Return residuals at all rows, each predicted by a fit without the fold of the row.
 
     Parameters
     ----------
     fit : callable
-        `fit(X, Y, rng)` returns a `Fitted`; e.g. `functools.partial` of a family's fit.
+        `fit(X, Y, rng)` returns a `Fitted`.
     X : (N, d) array_like
+        Inputs [input units].
     Y : (N, k) array_like
+        Outputs [output units].
     folds : int
-        Number of folds, 2 to N; rows are dealt to them at random.
+        Number of folds, 2 to N; rows are assigned at random.
     rng : numpy.random.Generator
-        Deals the rows and is passed on to the fits.
+        Assigns the rows and is passed on to the fits.
 
     Raises
     ------
@@ -103,19 +105,19 @@ def k_fold(
 
 
 def fit_spread(z: FloatArray, residuals: FloatArray) -> FloatArray:
-    """Return the weights (k, S) of the logarithm of the standard error (see `Regressor.spread`).
+    """Return the weights (k, S) [1] of the logarithm of the standard error (`Regressor.spread`).
 
-    A polynomial of total degree 2 (of degree 1 or 0 if there are fewer than ten residuals for each
-    of its weights) is fitted to log |residual|, which follows how the size of the error varies and
-    not single large errors, and then shifted so that 95 % of the residuals lie within 1.96
-    standard errors.
+    A polynomial of total degree 2 (of degree 1 or 0 with fewer than ten residuals for each weight)
+    is fitted to log |residual|, which follows the variation of the size of the errors rather than
+    single large errors, and then shifted so that 95 % of the residuals lie within 1.96 standard
+    errors.
 
     Parameters
     ----------
     z : (m, d) float64
-        Scaled inputs at which the residuals were found.
+        Scaled inputs of the residuals [1].
     residuals : (m, k) float64
-        Out-of-sample residuals, in output units.
+        Out-of-sample residuals [output units].
     """
     exponents = polynomial_exponents(z.shape[1], 2)
     basis = basis_matrix(np.clip(z, -1.0, 1.0), exponents)
@@ -125,7 +127,7 @@ def fit_spread(z: FloatArray, residuals: FloatArray) -> FloatArray:
         if len(z) >= _ROWS_PER_WEIGHT * terms.sum():
             usable = terms
     size = np.abs(residuals)
-    # a residual that happens to vanish says nothing about its neighbours
+    # A residual near zero by chance is not representative of its neighbours.
     floor = np.maximum(1e-3 * np.sqrt((size**2).mean(axis=0)), np.exp(_SMALLEST_LOG))
     logs = np.log(np.maximum(size, floor))
     weights = np.zeros((residuals.shape[1], len(exponents)))
@@ -136,6 +138,6 @@ def fit_spread(z: FloatArray, residuals: FloatArray) -> FloatArray:
 
 
 def spread_at(spread: FloatArray, z: FloatArray) -> FloatArray:
-    """Return the standard errors (N, k) of a spread model at scaled inputs z (N, d)."""
+    """Return the standard errors (N, k) [output units] of a spread model at inputs z (N, d)."""
     exponents = polynomial_exponents(z.shape[1], 2)
     return np.exp(basis_matrix(np.clip(z, -1.0, 1.0), exponents) @ spread.T)

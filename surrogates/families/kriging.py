@@ -1,15 +1,15 @@
 """Fitting of Kriging (Gaussian-process interpolation with a polynomial trend), and its infill.
 
-Universal Kriging after Sacks et al. (1989), Statistical Science 4, eq. 7-9, with one set of
-correlation lengths for all outputs of a fit, found by maximum likelihood
-(`surrogates.families.kriging_likelihood`) on a random part of the samples and then refined on all
-of them. Leave-one-out residuals are closed forms at fixed lengths (Dubrule 1983, Mathematical
-Geology 15).
+Universal Kriging after Sacks et al. (1989), Statistical Science 4, Eq. 7-9, with one set of
+correlation lengths for all outputs of a fit. The lengths maximise the likelihood
+(`surrogates.families.kriging_likelihood`) on a random part of the samples and are then refined on
+all samples. Leave-one-out residuals are closed forms at fixed lengths (Dubrule 1983, Mathematical
+Geology 15; Rasmussen & Williams 2006, Eq. 5.12).
 
-Most contact models are as smooth as the squared exponential; condyles made of arcs are not. There
-the curvature jumps as the contact crosses a seam, which happens on planes of about constant
-z_0 + shear z_3 (flexion and the anterior position): the "mixed" correlation is of Matern type along
-that direction alone.
+Most contact models are as smooth as the squared exponential. For condyles made of arcs, however,
+the curvature jumps where the contact crosses a seam, on planes of about constant z_0 + shear z_3
+(flexion and the anterior position): the "mixed" correlation is of Matern type along that direction
+alone.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from scipy import linalg
 
 from foundation.checks import FloatArray, check_array, check_in, check_number
 from foundation.errors import InputError
+from surrogates.compiled.regressor_data import CORRELATIONS
 from surrogates.families.basis import basis_matrix
 from surrogates.families.cross_validation import CrossCheck, Fitted, standardised
 from surrogates.families.kriging_likelihood import (
@@ -33,7 +34,7 @@ from surrogates.families.kriging_likelihood import (
     solve,
 )
 from surrogates.families.kriging_search import SEARCHES, other_search
-from surrogates.families.regressor import CORRELATIONS, Regressor, linear_in
+from surrogates.families.regressor import Regressor, linear_in
 from surrogates.families.training import (
     check_training,
     mean_and_deviation,
@@ -42,51 +43,56 @@ from surrogates.families.training import (
 )
 
 MIXED, AUTO = "mixed", "auto"
-#: Correlations that "auto" compares, by their likelihood on the rows of the search, which told the
-#: better one more often than the leave-one-out error; the first is kept unless another is likelier
-#: by more than the margin, per datum: of 250 samples of a smooth function the second may seem so.
+#: Correlations that "auto" compares by their likelihood on the rows of the search, a more reliable
+#: criterion than the leave-one-out error. The first is kept unless another correlation is likelier
+#: by more than the margin per datum: for 250 samples of a smooth function the second may appear so.
 AUTOMATIC = ("squared_exponential", MIXED, "matern52")
 _MARGIN = 0.1
-#: Most samples for which the search is refined: it takes some n^3 operations and gains little.
+#: Maximum number of samples for the refinement, which costs O(n^3) and gains little.
 _MOST_REFINED = 2500
 TRENDS = {"constant": 0, "linear": 1, "quadratic": 2}
-#: A quadratic trend takes that many samples for each of its terms: 500 for six inputs.
+#: Number of samples for each term of a quadratic trend: 500 samples for six inputs.
 _SAMPLES_PER_QUADRATIC_TERM = 500 / 28
 
 
 @dataclass(frozen=True)
 class KrigingSettings:
-    """How to fit a Kriging model.
+    """Settings of a Kriging fit.
 
     Attributes
     ----------
     correlation : str
         "squared_exponential", "matern52" or "matern32" along every input; "mixed": Matern 5/2
-        along the sheared first input, squared exponential along the others; "auto":
+        along the sheared first input, squared exponential along the other inputs; "auto":
         squared_exponential, unless mixed or matern52 is clearly likelier.
     shear_inputs : tuple of int
-        Of "mixed": inputs that enter the sheared one, 0 not among them; those that a fit does not
-        have are left out.
+        For "mixed": inputs other than 0 that enter the sheared input; inputs that a fit does not
+        have are ignored.
     trend : {"auto", "constant", "linear", "quadratic"}
-        "auto" is quadratic from about 18 samples for each of its terms, else linear.
+        "auto" is quadratic from about 18 samples for each quadratic term, else linear.
     nugget : (float, float)
-        Bounds of the nugget, which is estimated with the lengths, in units of the process variance.
-        Below about 1e-8 nothing is gained on triangulated surfaces, and the weights cancel so far
-        that rounding shows in the derivatives.
-        It is raised tenfold, up to 0.01, where the correlation matrix cannot be factorised.
+        Bounds of the nugget, which is estimated with the lengths, over the process variance [1].
+        Below about 1e-8 the accuracy on triangulated surfaces does not improve, and weights cancel
+        so far that rounding appears in the derivatives. The nugget is raised tenfold, up to 0.01,
+        where the correlation matrix cannot be factorised.
     starts : int
-        Number of starts of the search; those after the first are random.
+        Number of starts of the search; starts after the first are random.
     likelihood_points : int
-        The search is on at most that many samples (but three for each trend term), drawn at
-        random, ...
+        Maximum number of samples, drawn at random, in the search (at least three for each trend
+        term).
     iterations, refine : int
-        ... for at most that many iterations, followed by `refine` on all samples if there are no
-        more than 2500.
+        Maximum number of iterations of the search, and of its refinement on all samples (for at
+        most 2500 samples).
     safety : float
-        Factor on the standard errors, beside the calibration on leave-one-out residuals; those of
-        a design that was itself chosen by the model are somewhat too small.
+        Factor on the standard errors after the calibration on leave-one-out residuals, which are
+        somewhat too small for a design chosen by the model itself [1].
     search : {"likelihood", "smt", "scikit-learn"}
-        The search of this project, or that of another package, for comparison.
+        Search of this package, or of another package for comparison.
+
+    Raises
+    ------
+    InputError
+        If a setting is out of range.
     """
 
     correlation: str = AUTO
@@ -133,20 +139,23 @@ def fit_kriging(
     Parameters
     ----------
     X : (N, d) array_like
+        Inputs [input units].
     Y : (N, k) array_like
+        Outputs [output units].
     settings : KrigingSettings, optional
+        Settings of the fit.
     rng : numpy.random.Generator, optional
-        Draws the rows of the search and its further starts; of seed 0 if left out.
+        Draws the rows of the search and random starts; by default with seed 0.
 
     Returns
     -------
     Fitted
-        The check is leave-one-out, at all rows.
+        With a leave-one-out check at all rows.
 
     Raises
     ------
     InputError
-        If the data are malformed, too few for the trend, or a row fixes a trend term alone.
+        If the data are malformed, too few for the trend, or a row alone determines a trend term.
     """
     chosen = settings or KrigingSettings()
     draw = rng or np.random.default_rng(0)
@@ -158,7 +167,8 @@ def fit_kriging(
     kinds, parameters = _search(z, target, trend, chosen, draw)
     factors, nugget = factorise_safely(parameters, z, kinds, trend)
     weights, variance, residuals, lack = solve(factors, target)
-    check = _leave_one_out(residuals * y_scale, np.outer(lack, variance * y_scale**2))
+    errors = np.sqrt(np.outer(lack, variance * y_scale**2))
+    check = CrossCheck(np.arange(len(x)), residuals * y_scale, errors, "leave-one-out")
     calibration = np.maximum((standardised(check) ** 2).mean(axis=0), 1e-30) * chosen.safety**2
     check = check._replace(standard_errors=check.standard_errors * np.sqrt(calibration))
     regressor = linear_in(
@@ -170,13 +180,7 @@ def fit_kriging(
 
 
 def _trend_exponents(z: FloatArray, trend: str) -> NDArray[np.int64]:
-    """Return the trend's terms (T, d), those of constant inputs left out.
-
-    Raises
-    ------
-    InputError
-        If the samples do not determine them.
-    """
+    """Return the trend's terms (T, d) without constant inputs; refuse undetermined trends."""
     n, d = z.shape
     varying = np.ptp(z, axis=0) > 0.0
     for name in (trend,) if trend != AUTO else ("quadratic", "linear", "constant"):
@@ -195,8 +199,8 @@ def _trend_exponents(z: FloatArray, trend: str) -> NDArray[np.int64]:
         if np.linalg.matrix_rank(basis, tol=1e-10 * np.linalg.norm(basis)) == terms:
             return exponents
     raise InputError(
-        f"X: expected samples that determine a {trend} trend, found {n} rows that are too alike or "
-        "have dependent columns; add samples, drop such columns or simplify the trend"
+        f"X: expected samples that determine a {trend} trend, found {n} rows that are too similar "
+        "or have dependent columns; add samples, drop such columns or simplify the trend"
     )
 
 
@@ -218,8 +222,8 @@ def _search(
         likelihood = _likelihood(name, z, y, trend, settings)
         return likelihood.kinds, likelihood.parameters(likelihood.first())
     if settings.search != "likelihood":
-        found = other_search(settings.search, correlation, z[rows], y[rows], settings.nugget, rng)
-        return np.full(d, CORRELATIONS[correlation]), found
+        other = other_search(settings.search, correlation, z[rows], y[rows], settings.nugget, rng)
+        return np.full(d, CORRELATIONS[correlation]), other
     seeds = [None, *rng.spawn(int(settings.starts) - 1)]
     searches = []
     for name in AUTOMATIC if correlation == AUTO else (correlation,):
@@ -248,19 +252,15 @@ def _likelihood(
     return Likelihood(z, y, trend, np.full(d, CORRELATIONS[correlation]), (), (low, high))
 
 
-def _leave_one_out(residuals: FloatArray, variances: FloatArray) -> CrossCheck:
-    return CrossCheck(np.arange(len(residuals)), residuals, np.sqrt(variances), "leave-one-out")
-
-
 class Posterior:
     """Posterior covariance of a Kriging model, relative to its variance.
 
     Parameters
     ----------
     regressor : Regressor
-        Of the family "kriging".
+        A Kriging model.
     candidates : (m, d) array_like
-        Inputs between which covariances are wanted, in the regressor's units.
+        Inputs of the covariances [input units].
 
     Raises
     ------
@@ -284,7 +284,7 @@ class Posterior:
         self.variance = np.maximum(1.0 - explained, 0.0)
 
     def covariance(self, index: int) -> FloatArray:
-        """Return the relative covariances (m,) of all candidates with one of them."""
+        """Return the relative covariances (m,) [1] of all candidates with candidate `index`."""
         one = self._placed[index : index + 1]
         prior = correlations(self._placed, one, self._kinds)[:, 0]
         known = self._whitened.T @ self._whitened[:, index]
@@ -294,7 +294,7 @@ class Posterior:
 def _with_samples(
     regressor: Regressor, candidates: ArrayLike
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return candidates (m, d), scaled and placed, and their correlations (m, n) with samples."""
+    """Return candidates (m, d), scaled and sheared, and correlations (m, n) with the samples."""
     if not len(regressor.points):
         raise InputError(f"regressor: expected a Kriging model, found {regressor.family!r}")
     x = check_array("candidates", candidates, (None, regressor.inputs))
@@ -309,8 +309,8 @@ def spread_picks(
 ) -> NDArray[np.int64]:
     """Return the candidates (count,) to sample next, the most uncertain first.
 
-    One after the other, the candidate of the largest weight^2 x posterior variance is taken, the
-    variance being updated as if it had been sampled: the pivots of an incomplete Cholesky
+    Each step takes the candidate of the largest weight^2 x posterior variance and updates the
+    variance as if the candidate had been sampled: the pivots of an incomplete Cholesky
     factorisation of the posterior covariance.
 
     Parameters
@@ -318,10 +318,11 @@ def spread_picks(
     regressor : Regressor
         A Kriging model.
     X_candidates : (m, d) array_like
+        Candidates [input units].
     weights : (m,) array_like
-        Sensitivity of what is wanted to an error of the model at each candidate.
+        Sensitivity of the quantity of interest to an error of the model at each candidate [any].
     count : int
-        1 to m.
+        Number of candidates to return, 1 to m.
 
     Raises
     ------
@@ -347,18 +348,24 @@ def spread_picks(
 def local_error(
     regressor: Regressor, check: CrossCheck, X_candidates: ArrayLike, neighbours: int = 12
 ) -> FloatArray:
-    """Return how much larger than predicted the errors near each candidate (m,) are.
+    """Return the ratio of actual to predicted errors near each candidate (m,) [1].
 
-    The root mean square, over the samples most correlated with the candidate and over all outputs,
-    of the standardised leave-one-out residuals, drawn towards 1.
+    The ratio is the root mean square of the standardised leave-one-out residuals over the samples
+    most correlated with the candidate and over all outputs, shrunk towards 1.
 
     Parameters
     ----------
     regressor, check : Regressor, CrossCheck
-        As fitted by `fit_kriging`.
+        Result of `fit_kriging`.
     X_candidates : (m, d) array_like
+        Candidates [input units].
     neighbours : int
         Number of samples.
+
+    Raises
+    ------
+    InputError
+        If the regressor is not a Kriging model or the candidates' shape is wrong.
     """
     correlation = _with_samples(regressor, X_candidates)[2]
     number = min(int(neighbours), correlation.shape[1])

@@ -1,14 +1,13 @@
 """The likelihood of a Kriging model with its gradient, and its weights at given parameters.
 
-All outputs of a fit share these parameters; trend and variance of each output are those which
-maximise the likelihood at the parameters given ("concentrated", Sacks et al. 1989, Statistical
-Science 4, sec. 4). The gradient is analytic (Rasmussen & Williams 2006, eq. 5.9): with the weights
-W = k K^-1 - sum_k g_k g_k^T / v_k, where K is the correlation matrix with the nugget,
-g = K^-1 (y - H beta) and v the variance, the derivative of the negative logarithm of the
-likelihood in a parameter t is sum_ij W_ij (dK_ij / dt) / 2.
+All outputs of a fit share the parameters; trend and variance of each output maximise the likelihood
+at given parameters ("concentrated", Sacks et al. 1989, Statistical Science 4, sec. 4). The gradient
+is analytic (Rasmussen & Williams 2006, Eq. 5.9): with the correlation matrix K and its nugget,
+g = K^-1 (y - H beta), the variance v and the weights W = k K^-1 - sum_k g_k g_k^T / v_k, the
+derivative of the negative log-likelihood in a parameter t is sum_ij W_ij (dK_ij / dt) / 2.
 
-Leave-one-out residuals and their variances are closed forms (Dubrule 1983, Mathematical Geology
-15).
+Leave-one-out residuals and their variances are closed forms (Dubrule 1983, Mathematical Geology 15;
+Rasmussen & Williams 2006, Eq. 5.12).
 """
 
 from __future__ import annotations
@@ -28,21 +27,21 @@ from surrogates.families.optimisation import minimise
 #: Bounds of the correlation lengths; the inputs span [-1, 1].
 LENGTH_BOUNDS = (0.05, 300.0)
 _SHEAR_BOUNDS = (-3.0, 3.0)
-#: Start of a search. From a nugget this large every length that fits a smooth function is reached;
-#: from 1e-9 one search in ten ended at a poor optimum.
+#: Start of a search. A start from a nugget of 1e-9 ended at a poor optimum in one of ten searches.
 _FIRST_LENGTH, _FIRST_NUGGET = 2.0, 1e-6
-#: Value where the matrix cannot be factorised: any line search steps back from it.
+#: Value where the matrix cannot be factorised, from which a line search steps back.
 _IMPOSSIBLE = 1e3
-#: Least variance of a scaled output: one that the trend describes exactly has a likelihood, too.
+#: Floor of the variance of a scaled output, for outputs that the trend describes exactly.
 _LEAST_VARIANCE = 1e-20
 _LARGEST_NUGGET = 1e-2
 
 
 @njit(cache=True)
 def correlations(first, second, kinds):  # type: ignore[no-untyped-def]
-    """Return the correlations (n, m) of points (n, d) and (m, d) that are divided by the lengths.
+    """Return the correlations (n, m) [1] of points (n, d) and (m, d) divided by the lengths.
 
-    kinds (d,) are the codes of `surrogates.families.regressor.CORRELATIONS`.
+    kinds (d,) are codes of `surrogates.compiled.regressor_data.CORRELATIONS`: Rasmussen & Williams
+    2006, Eq. 4.9 (squared exponential) and 4.17 (Matern), as products over the inputs.
     """
     n, m = len(first), len(second)
     matrix = np.empty((n, m))
@@ -54,7 +53,7 @@ def correlations(first, second, kinds):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def lower_correlations(points, kinds):  # type: ignore[no-untyped-def]
-    """Return the lower triangle (n, n) of the correlations of points (n, d) with each other."""
+    """Return the lower triangle (n, n) [1] of the correlations between points (n, d)."""
     n = len(points)
     matrix = np.zeros((n, n))
     for i in range(n):
@@ -84,9 +83,9 @@ def _correlation(a, b, kinds):  # type: ignore[no-untyped-def]
 
 @njit(cache=True)
 def point_gradient(points, kinds, correlation, weights):  # type: ignore[no-untyped-def]
-    """Return the derivative (n, d) of sum_ij weights_ij correlation_ij in the points (n, d).
+    """Return the derivative (n, d) [1] of sum_ij weights_ij correlation_ij in the points (n, d).
 
-    Of the symmetric matrices only the lower triangles are read.
+    Only the lower triangles of the symmetric matrices are read.
     """
     n, d = points.shape
     gradient = np.zeros((n, d))
@@ -108,7 +107,7 @@ def point_gradient(points, kinds, correlation, weights):  # type: ignore[no-unty
 
 
 class Factors(NamedTuple):
-    """What generalised least squares needs of the correlation matrix K = L L^T and the trend H."""
+    """Factors of the correlation matrix K = L L^T and the trend H for generalised least squares."""
 
     cholesky: FloatArray  # L (n, n)
     orthogonal: FloatArray  # Q (n, T) of L^-1 H = Q R
@@ -116,7 +115,7 @@ class Factors(NamedTuple):
 
 
 def factorise(matrix: FloatArray, trend: FloatArray) -> Factors | None:
-    """Return the factors, or None if the matrix (its lower triangle) is not definite."""
+    """Return factors of a matrix (n, n) and trend (n, T) [1]; None if not positive definite."""
     try:
         lower = linalg.cholesky(matrix, lower=True, check_finite=False)
     except linalg.LinAlgError:
@@ -129,7 +128,7 @@ def factorise(matrix: FloatArray, trend: FloatArray) -> Factors | None:
 class Parameters(NamedTuple):
     """Parameters of the correlation of scaled inputs.
 
-    lengths (d,), nugget, and shear (d,): distances along the first input are those of
+    Lengths (d,), nugget, and shear (d,): distances along the first input are distances of
     z_0 + sum_j shear_j z_j.
     """
 
@@ -138,7 +137,7 @@ class Parameters(NamedTuple):
     shear: FloatArray
 
     def place(self, z: FloatArray) -> FloatArray:
-        """Return the points (n, d) whose plain differences the correlation is a function of."""
+        """Return scaled inputs z (n, d) sheared and divided by the lengths, (n, d) [1]."""
         placed = z.copy()
         placed[:, 0] += z @ self.shear
         return placed / self.lengths
@@ -148,19 +147,23 @@ class Parameters(NamedTuple):
 class Likelihood:
     """Negative logarithm of the concentrated likelihood of scaled data, as a function of a vector.
 
-    It is divided by the number of data, which keeps the first step of a search moderate. The vector
-    holds the logarithms of the d lengths and of the nugget, and the shears of `shear_inputs`.
+    The value is divided by the number of data, which keeps the first step of a search moderate. The
+    vector contains the logarithms of the d lengths and of the nugget, and the shears.
 
     Attributes
     ----------
     z : (n, d) float64
+        Scaled inputs [1].
     y : (n, k) float64
-        Outputs of unit variance.
+        Outputs of unit variance [1].
     trend : (n, T) float64
-        Trend features at z.
+        Trend features at z [1].
     kinds : (d,) int64
+        Correlation function along each input.
     shear_inputs : tuple of int
+        Inputs that enter the sheared first input.
     nugget_bounds : (float, float)
+        Bounds of the nugget [1].
     """
 
     z: FloatArray
@@ -171,19 +174,19 @@ class Likelihood:
     nugget_bounds: tuple[float, float]
 
     def parameters(self, vector: FloatArray) -> Parameters:
-        """Return what a vector stands for."""
+        """Return the parameters of a vector (d + 1 + shears,) [1]."""
         d = self.z.shape[1]
         shear = np.zeros(d)
         shear[list(self.shear_inputs)] = vector[d + 1 :]
         return Parameters(np.exp(vector[:d]), float(np.exp(vector[d])), shear)
 
     def vector(self, parameters: Parameters) -> FloatArray:
-        """Return the vector of some parameters; the inverse of `parameters`."""
+        """Return the vector (d + 1 + shears,) [1] of parameters; the inverse of `parameters`."""
         shear = parameters.shear[list(self.shear_inputs)]
         return np.concatenate([np.log([*parameters.lengths, parameters.nugget]), shear])
 
     def first(self, rng: np.random.Generator | None = None) -> FloatArray:
-        """Return the usual start of a search, or a random one about it."""
+        """Return the default start (d + 1 + shears,) [1] of a search, or a random start near it."""
         d = self.z.shape[1]
         lengths, nugget = np.full(d, _FIRST_LENGTH), np.clip(_FIRST_NUGGET, *self.nugget_bounds)
         if rng is not None:
@@ -198,7 +201,7 @@ class Likelihood:
         return [*lengths, (nugget_low, nugget_high), *[_SHEAR_BOUNDS] * len(self.shear_inputs)]
 
     def __call__(self, vector: FloatArray) -> tuple[float, FloatArray]:
-        """Return the negative log-likelihood (less a constant) and its gradient."""
+        """Return the negative log-likelihood without its constant, and the gradient (n,) [1]."""
         (n, k), parameters = self.y.shape, self.parameters(vector)
         points = parameters.place(self.z)
         correlation = lower_correlations(points, self.kinds)
@@ -236,14 +239,14 @@ class Likelihood:
 def maximise(
     likelihood: Likelihood, start: FloatArray, iterations: int
 ) -> tuple[FloatArray, float]:
-    """Return the most likely vector near a start, and its value of the likelihood."""
+    """Return the most likely vector (n,) [1] near a start (n,), and the function's value there."""
     return minimise(likelihood, start, likelihood.bounds(), iterations)
 
 
 def factorise_safely(
     parameters: Parameters, z: FloatArray, kinds: NDArray[np.int64], trend: FloatArray
 ) -> tuple[Factors, float]:
-    """Return the factors at samples z (n, d) and the nugget that they needed.
+    """Return the factors at samples z (n, d) [1] and the nugget that made them possible.
 
     Raises
     ------
@@ -259,8 +262,8 @@ def factorise_safely(
             return factors, nugget
         if nugget >= _LARGEST_NUGGET:
             raise InputError(
-                f"X: expected samples whose correlation matrix can be factorised, found none of "
-                f"{len(z)} rows with a nugget of {nugget:g}; drop repeated rows"
+                f"X: the correlation matrix of {len(z)} rows is not positive definite with a "
+                f"nugget of {nugget:g}; drop repeated rows"
             )
         nugget = min(10.0 * nugget, _LARGEST_NUGGET)
 
@@ -271,16 +274,18 @@ def solve(factors: Factors, y: FloatArray) -> tuple[FloatArray, FloatArray, Floa
     Returns
     -------
     weights : (k, T + n) float64
+        Weights of trend and correlations [1].
     variance : (k,) float64
+        Process variance [1].
     residuals : (n, k) float64
-        Observed minus predicted without that row.
+        Observed minus predicted without that row [1].
     lack : (n,) float64
-        Their variances over `variance`.
+        Variances of the residuals over `variance` [1].
 
     Raises
     ------
     InputError
-        If a row fixes a trend coefficient alone, so that the model without it does not exist.
+        If a row alone determines a trend coefficient, so that the row cannot be left out.
     """
     lower, orthogonal, upper = factors
     n, terms = orthogonal.shape
@@ -294,9 +299,8 @@ def solve(factors: Factors, y: FloatArray) -> tuple[FloatArray, FloatArray, Floa
     precision = diagonal - ((orthogonal.T @ inverse) ** 2).sum(axis=0)
     if (precision <= 1e-10 * diagonal).any():
         raise InputError(
-            f"X: expected a trend that every row can be left out of, found row "
-            f"{int((precision / diagonal).argmin())} to be indispensable; add samples or simplify "
-            "the trend"
+            f"X: row {int((precision / diagonal).argmin())} alone determines a coefficient of the "
+            "trend; add samples or simplify the trend"
         )
     weights = np.concatenate([beta, gamma]).T
     return weights, variance, gamma / precision[:, None], 1.0 / precision

@@ -1,9 +1,9 @@
-"""Correlation lengths found by other packages, in the terms of `kriging_likelihood`.
+"""Correlation lengths from other packages, in the terms of `kriging_likelihood`.
 
-Thin adapters, for comparison: SMT's KRG (Cobyla over theta) and scikit-learn's
-GaussianProcessRegressor (L-BFGS-B over anisotropic lengths). Both share the lengths over the
-outputs. scikit-learn has no trend, so that a linear one is taken off first, and its Matern
-correlation is a function of the Euclidean distance and not a product over the inputs.
+Adapters, for comparison: SMT's KRG (Cobyla over theta) and scikit-learn's GaussianProcessRegressor
+(L-BFGS-B over anisotropic lengths). Both share the lengths over the outputs. scikit-learn does not
+fit a trend, so that a linear trend is subtracted first, and its Matern correlation is a function of
+the Euclidean distance rather than a product over the inputs.
 """
 
 from __future__ import annotations
@@ -32,25 +32,25 @@ def other_search(
     nugget: tuple[float, float],
     rng: np.random.Generator,
 ) -> Parameters:
-    """Return lengths and nugget found by another package.
+    """Return lengths and nugget from another package.
 
     Parameters
     ----------
     search : {"smt", "scikit-learn"}
     correlation : {"squared_exponential", "matern52", "matern32"}
     z, y : (n, d), (n, k) float64
-        Scaled inputs and outputs.
+        Scaled inputs and outputs [1].
     nugget : (float, float)
-        Bounds of the nugget.
+        Bounds of the nugget [1].
     rng : numpy.random.Generator
     """
     find = _smt if search == "smt" else _scikit_learn
     seed = int(rng.integers(2**31))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        lengths, found = find(correlation, z, y, nugget, seed)
+        lengths, estimate = find(correlation, z, y, nugget, seed)
     shear = np.zeros(z.shape[1])
-    return Parameters(np.clip(lengths, *LENGTH_BOUNDS), float(np.clip(found, *nugget)), shear)
+    return Parameters(np.clip(lengths, *LENGTH_BOUNDS), float(np.clip(estimate, *nugget)), shear)
 
 
 def _smt(
@@ -63,12 +63,12 @@ def _smt(
         nugget=nugget[0], eval_noise=True, noise0=[float(np.clip(1e-9, *nugget))],
         noise_bounds=list(nugget), hyper_opt="Cobyla", n_start=1, print_global=False, seed=seed,
     )  # fmt: skip
-    silent = io.StringIO()  # SMT prints the matrices that it cannot factorise
+    silent = io.StringIO()  # SMT prints matrices that it cannot factorise
     with contextlib.redirect_stdout(silent), contextlib.redirect_stderr(silent):
         model.set_training_values(z, y)
         model.train()
     theta = np.asarray(model.optimal_theta, dtype=np.float64).ravel()
-    spread = z.std(axis=0, ddof=1)  # SMT standardises what it is given
+    spread = z.std(axis=0, ddof=1)  # SMT standardises its inputs
     spread[spread == 0.0] = 1.0
     relative = np.sqrt(0.5 / theta) if correlation == "squared_exponential" else 1.0 / theta
     return relative * spread, float(np.max(model.optimal_noise))

@@ -1,17 +1,15 @@
 """Fitting of networks: two layers of tanh units on top of a polynomial of low degree.
 
-A network holds detail that is finer than what correlations or polynomials of moderate size resolve,
-if there are tens of thousands of samples; the polynomial takes off what is smooth, so that the
-network is left with outputs of one size. Training is Adam (Kingma & Ba 2015) in single precision on
-random batches, the learning rate falling as a cosine.
+With tens of thousands of samples, a network resolves finer detail than correlations or polynomials
+of moderate size. The polynomial represents the smooth part, so that the outputs of the network are
+of similar size. Training is Adam (Kingma & Ba 2015, Algorithm 1) in single precision on random
+batches, with a learning rate that falls as a cosine.
 
-The loop is written out because scikit-learn's `MLPRegressor`, for all that its public interface
-allows, does worse with the same steps: the rate can be lowered only between calls of `fit`, each of
-which forgets Adam's moments. Of one knee's 62,578 samples (9 outputs, 96 + 96 units, batches of
-512, 30,000 steps, one core) the height, the ratio of the medial force and the centre of pressure
-were missed by 2.4 um, 0.32 % and 0.27 mm with this loop in 20 s of processor time, by 2.8 um,
-0.35 % and 0.31 mm with `MLPRegressor` in 60 rounds in 24 s, and by 2.6 um, 0.35 % and 0.30 mm in
-29 s where it was started from the weights used here.
+scikit-learn's `MLPRegressor` lowers the rate only between calls of `fit`, each of which resets
+Adam's moments, and is less accurate for equal steps: for 62,578 samples of one knee (9 outputs,
+96 + 96 units, batches of 512, 30,000 steps, one core) the errors of the height, the ratio of the
+medial force and the centre of pressure were 2.4 um, 0.32 % and 0.27 mm with this loop in 20 s of
+processor time, and 2.8 um, 0.35 % and 0.31 mm with `MLPRegressor` in 24 s.
 """
 
 from __future__ import annotations
@@ -41,33 +39,38 @@ SingleArray = NDArray[np.float32]
 #: Decay of Adam's first and second moments.
 _DECAYS = (0.9, 0.995)
 _WARM_UP = 300
-#: Times that training goes through the samples, at most; few samples need no more.
+#: Maximum number of passes through the samples.
 _MOST_EPOCHS = 4000
 
 
 @dataclass(frozen=True)
 class NetworkSettings:
-    """How to fit a network.
+    """Settings of a network fit.
 
     Attributes
     ----------
     hidden : int
         Units of each of the two layers.
     networks : int
-        Networks, of other random starts, whose mean is taken.
+        Number of networks with different random starts, of which the mean is taken.
     base_degree : int
-        Total degree of the polynomial; lowered where there are fewer than two samples for a term.
+        Total degree of the polynomial; lowered for fewer than two samples for each term.
     ridge : float
-        Penalty on its squared coefficients, relative to the number of samples; grows as the square
-        of one plus the degree.
+        Penalty on the squared coefficients of the polynomial, over the number of samples [1]; grows
+        as the square of one plus the degree.
     steps : int
-        Steps of Adam, shared out among the networks; at most 4000 passes through the samples.
+        Steps of Adam, divided among the networks; at most 4000 passes through the samples.
     batch : int
-        Samples of a step.
+        Number of samples in a step.
     rate, last_rate : float
-        Learning rate after the warm-up of 300 steps, and the fraction of it at the end.
+        Learning rate after the warm-up of 300 steps, and the fraction of the rate at the end [1].
     held_back : float
-        Fraction of the samples, at random, that are kept for the check.
+        Fraction of the samples, drawn at random, that is kept for the check [1].
+
+    Raises
+    ------
+    InputError
+        If a setting is out of range.
     """
 
     hidden: int = 96
@@ -102,24 +105,26 @@ def fit_network(
     Parameters
     ----------
     X : (N, d) array_like
+        Inputs [input units].
     Y : (N, k) array_like
-        All outputs count alike, whatever their units.
+        Outputs [output units]; all outputs have equal influence.
     settings : NetworkSettings, optional
+        Settings of the fit.
     rng : numpy.random.Generator, optional
-        Draws the samples held back, the starts and the batches; of seed 0 if left out.
+        Draws the samples held back, the starts and the batches; by default with seed 0.
     weights : (N,) array_like, optional
-        Weights of the samples in the sum of squares, above 0.
+        Weights of the samples in the sum of squares, above 0 [1].
 
     Returns
     -------
     Fitted
-        The check is of the samples held back, which are drawn from those of at least half the
-        largest weight.
+        With a check at the samples held back, drawn from samples of at least half the largest
+        weight.
 
     Raises
     ------
     InputError
-        If the data are malformed or there are fewer than 20 rows.
+        If the data are malformed or have fewer than 20 rows.
     """
     chosen = settings or NetworkSettings()
     draw = rng or np.random.default_rng(0)
@@ -136,7 +141,7 @@ def fit_network(
     base = _fit_base(z[kept], target[kept], w[kept], exponents, chosen.ridge)
     rest = target[kept] - _polynomial(z[kept], exponents, base)
     size = np.sqrt(np.average(rest**2, axis=0, weights=w[kept]))
-    size = np.where(size > 1e-12, size, 0.0)  # a constant output needs no network
+    size = np.where(size > 1e-12, size, 0.0)  # a constant output does not need a network
     scaled = rest / np.where(size > 0.0, size, 1.0)
     count = int(chosen.networks)
     nets = [_train(z[kept], scaled, w[kept], chosen, seed) for seed in draw.spawn(count)]
@@ -207,13 +212,13 @@ def _train(
     steps = max(1, int(settings.steps) // int(settings.networks))
     steps = min(steps, max(1, _MOST_EPOCHS * len(z) // batch))
     data = [np.asarray(a, dtype=np.float32) for a in (z, y, w[:, None] / w.mean())]
-    vector, parts = _start(z.shape[1], int(settings.hidden), y.shape[1], rng)
+    vector, parts = random_weights(z.shape[1], int(settings.hidden), y.shape[1], rng)
     slope, slopes = _parts(vector.size, [part.shape for part in parts])
     first, second = np.zeros_like(vector), np.zeros_like(vector)
     decay, decay2 = _DECAYS
     batches = _batches(data, batch, rng)
     for step in range(steps):
-        _gradient(parts, slopes, *next(batches))
+        loss_gradient(parts, slopes, *next(batches))
         turn = 0.5 * (1.0 + np.cos(np.pi * step / steps))
         rate = settings.rate * (settings.last_rate + (1.0 - settings.last_rate) * turn)
         rate *= min(1.0, (step + 1) / _WARM_UP)
@@ -225,7 +230,7 @@ def _train(
 
 
 def _parts(size: int, shapes: list[tuple[int, ...]]) -> tuple[SingleArray, list[SingleArray]]:
-    """Return a vector and the arrays that lie in it one after the other."""
+    """Return a vector, and consecutive views of the vector with the given shapes."""
     vector, parts, start = np.zeros(size, dtype=np.float32), [], 0
     for shape in shapes:
         stop = start + int(np.prod(shape))
@@ -234,15 +239,15 @@ def _parts(size: int, shapes: list[tuple[int, ...]]) -> tuple[SingleArray, list[
     return vector, parts
 
 
-def _start(
+def random_weights(
     d: int, h: int, k: int, rng: np.random.Generator
 ) -> tuple[SingleArray, list[SingleArray]]:
-    """Return random weights: as one vector, and as the arrays of a `_Network` in it."""
+    """Return random weights as one vector, and as views in the order of `_Network`."""
     shapes: list[tuple[int, ...]] = [(d, h), (h,), (h, h), (h,), (h, k), (k,)]
     vector, parts = _parts(sum(int(np.prod(s)) for s in shapes), shapes)
     for part, size in zip(parts[::2], (1.5, 1.0, 0.1), strict=True):
         part[:] = size / np.sqrt(len(part)) * rng.standard_normal(part.shape)
-    # inner units that turn at other places of the cube
+    # Biases that spread the inner units over the cube.
     parts[1][:] = rng.uniform(-1.0, 1.0, h)
     parts[3][:] = rng.uniform(-0.1, 0.1, h)
     return vector, parts
@@ -251,7 +256,7 @@ def _start(
 def _batches(
     data: list[SingleArray], batch: int, rng: np.random.Generator
 ) -> Iterator[list[SingleArray]]:
-    """Yield rows of the data, each once in random order before any comes again."""
+    """Yield batches of rows in random order, each row once in every pass."""
     while True:
         order = rng.permutation(len(data[0]))
         shuffled = [array[order] for array in data]
@@ -259,7 +264,7 @@ def _batches(
             yield [array[start : start + batch] for array in shuffled]
 
 
-def _gradient(
+def loss_gradient(
     parts: list[SingleArray],
     slopes: list[SingleArray],
     z: SingleArray,

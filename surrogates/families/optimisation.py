@@ -17,19 +17,21 @@ def minimise(
     bounds: list[tuple[float, float]],
     iterations: int,
 ) -> tuple[FloatArray, float]:
-    """Return the place (n,) of the least value found from a start, and that value (L-BFGS-B).
+    """Return a local minimiser (n,) and the minimum from L-BFGS-B [the function's units].
 
     Parameters
     ----------
     function : callable
-        Returns the value and the gradient (n,) at a place (n,).
+        Returns the value and the gradient (n,) at a point (n,).
     start : (n,) float64
-    bounds : n pairs of float
+        Start of the search.
+    bounds : list of n pairs of float
+        Bounds of each variable.
     iterations : int
-        Most iterations; the function is called at most twice as often.
+        Maximum number of iterations; the function is called at most twice as often.
     """
-    found = optimize.minimize(
+    solution = optimize.minimize(
         function, np.clip(start, *np.transpose(bounds)), jac=True, method="L-BFGS-B", bounds=bounds,
         options={"maxiter": iterations, "maxfun": 2 * iterations},
     )  # fmt: skip
-    return np.asarray(found.x), float(found.fun)
+    return np.asarray(solution.x), float(solution.fun)

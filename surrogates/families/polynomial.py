@@ -1,14 +1,14 @@
 """Fitting of response surfaces: polynomials, and Fourier series in the first input.
 
-Which terms a surface has decides what it can do. The "anisotropic" basis lets the data choose: a
-term's coefficient is given a prior variance that falls with its degree in each input at a rate of
-the largest marginal likelihood (`surrogates.families.polynomial_evidence`) on a part of the
-samples, and the terms of largest prior variance are kept. So the degree is high where the function
-bends and low where it does not. The coefficients are the posterior mean: a ridge with a penalty of
-noise / prior variance for each term.
+The "anisotropic" basis selects its terms from the data: the coefficient of a term has a prior
+variance that falls with the degree in each input at the rate of the largest marginal likelihood
+(`surrogates.families.polynomial_evidence`) on a subset of the samples, and the terms of largest
+prior variance are kept. The degree is therefore high in inputs along which the function is curved.
+The coefficients are the posterior mean: ridge regression with the penalty noise / prior variance
+for each term.
 
-The "total_degree" basis is the textbook's: all terms up to a total degree, which is chosen with one
-common ridge by the leave-one-out error.
+The "total_degree" basis has all terms up to a total degree, which is chosen together with a common
+ridge by the leave-one-out error.
 
 Leave-one-out residuals are closed forms (PRESS; Allen 1974, Technometrics 16; Myers, Montgomery &
 Anderson-Cook, Response Surface Methodology, 4th ed., sec. 2.7).
@@ -44,35 +44,41 @@ from surrogates.families.training import (
 
 BASES = ("anisotropic", "total_degree")
 _FIRST_RATE, _FIRST_NOISE = 0.35, 1e-6
-#: Terms during the search for the rates, and iterations of its rounds.
+#: Number of terms in the search for the rates, and iterations of the rounds.
 _SEARCH_TERMS, _SEARCH_ITERATIONS = 700, (60, 20)
-#: Rows and iterations of the last estimate of rates and noise, with the terms that are kept.
+#: Rows and iterations of the final estimate of rates and noise, with the kept terms.
 _LAST_ROWS, _LAST_ITERATIONS = 1000, 4
-#: Most rows whose leave-one-out residuals are returned.
+#: Maximum number of rows with leave-one-out residuals.
 _CHECK_ROWS = 10_000
-#: Terms for each sample, beyond which more of them only take time.
+#: Maximum number of terms for each sample; more terms do not improve the fit.
 _TERMS_PER_SAMPLE = 2.0
 
 
 @dataclass(frozen=True)
 class PolynomialSettings:
-    """How to fit a polynomial.
+    """Settings of a polynomial fit.
 
     Attributes
     ----------
     basis : {"anisotropic", "total_degree"}
+        Selection of the terms.
     terms : int
         Number of terms of the anisotropic basis; at most two for each sample.
     first_degree, other_degree : int
         Candidates of the anisotropic basis: highest degree in the first input (flexion), and
-        highest total degree in the others.
+        highest total degree in the other inputs.
     subset : int
-        The rates are sought on at most that many samples, drawn at random.
+        Maximum number of samples, drawn at random, in the search for the rates.
     degree : tuple of int
-        Total degrees, of which the one with the least leave-one-out error is taken; those with
-        more terms than 0.85 of the samples are passed over.
+        Candidates for the total degree, chosen by the leave-one-out error; degrees with more terms
+        than 0.85 of the number of samples are skipped.
     ridge : tuple of float
-        Likewise, penalties on the squared coefficients, relative to the number of samples.
+        Candidates for the penalty on the squared coefficients, over the number of samples [1].
+
+    Raises
+    ------
+    InputError
+        If a setting is out of range.
     """
 
     basis: str = "anisotropic"
@@ -90,7 +96,7 @@ class PolynomialSettings:
         check_in("basis", self.basis, BASES)
         check_number("terms", self.terms, at_least=1)
         check_number("subset", self.subset, at_least=10)
-        # a harmonic takes two columns, a sine and a cosine
+        # A harmonic has two columns, a sine and a cosine.
         most = HIGHEST_DEGREE // 2 if self.wave else HIGHEST_DEGREE
         for name in ("first_degree", "other_degree"):
             check_number(name, getattr(self, name), at_least=0, at_most=most)
@@ -104,13 +110,13 @@ class PolynomialSettings:
 
 @dataclass(frozen=True)
 class PolyFourierSettings(PolynomialSettings):
-    """How to fit a Fourier series in the first input times polynomials of the others.
+    """Settings of a Fourier series in the first input times polynomials of the other inputs.
 
     Attributes
     ----------
     period_ratio : float
-        Period of the series over the range of the first input in the samples. Degrees are those of
-        `PolynomialSettings`, harmonic k counting as degree k; further attributes likewise.
+        Period of the series over the range of the first input in the samples [1]. The other
+        attributes are those of `PolynomialSettings`, where harmonic k counts as degree k.
     """
 
     period_ratio: float = 2.0
@@ -123,7 +129,7 @@ class PolyFourierSettings(PolynomialSettings):
 
     @property
     def wave(self) -> float:  # type: ignore[override]
-        """Angular frequency of the first harmonic; the scaled input spans 2."""
+        """Angular frequency of the first harmonic over the scaled input, which spans 2."""
         return float(np.pi / self.period_ratio)
 
 
@@ -139,22 +145,25 @@ def fit_polynomial(
     Parameters
     ----------
     X : (N, d) array_like
+        Inputs [input units].
     Y : (N, k) array_like
+        Outputs [output units].
     settings : PolynomialSettings or PolyFourierSettings, optional
+        Settings of the fit.
     rng : numpy.random.Generator, optional
-        Draws the rows of the search; of seed 0 if left out.
+        Draws the rows of the search; by default with seed 0.
     weights : (N,) array_like, optional
-        Weights of the samples in the sum of squares, above 0.
+        Weights of the samples in the sum of squares, above 0 [1].
 
     Returns
     -------
     Fitted
-        The check is leave-one-out, at all rows or at 10,000 of them.
+        With a leave-one-out check at all rows, or at 10,000 random rows.
 
     Raises
     ------
     InputError
-        If the data are malformed, or too few for every degree asked for.
+        If the data are malformed, or too few for every candidate degree.
     """
     chosen = settings or PolynomialSettings()
     draw = rng or np.random.default_rng(0)
@@ -172,10 +181,10 @@ def fit_polynomial(
         for prior in _priors(z, target, w, chosen, draw)
     ]
     prior, solution = min(
-        solutions, key=lambda found: _press(found[1], z[rows], target[rows], w[rows])
+        solutions, key=lambda pair: _press(pair[1], z[rows], target[rows], w[rows])
     )
     residuals = solution.left_out(z[rows], target[rows], w[rows]) * y_scale
-    # rows of little weight are not what the standard errors are for
+    # The standard errors describe the rows of large weight.
     full = w[rows] >= 0.5 * w.max()
     spread = fit_spread(z[rows[full]], residuals[full])
     check = CrossCheck(rows, residuals, spread_at(spread, z[rows]), "leave-one-out")
@@ -187,23 +196,23 @@ def fit_polynomial(
 
 
 def check_weights(weights: ArrayLike | None, rows: int) -> FloatArray:
-    """Return the weights (rows,) of the samples, ones if none are given.
+    """Return the weights (N,) [1] of the samples, by default ones.
 
     Raises
     ------
     InputError
-        If there is not one positive weight for each row.
+        If the number of weights is not `rows` or a weight is not positive.
     """
     if weights is None:
         return np.ones(rows)
     checked = check_array("weights", weights, (rows,))
     if checked.min() <= 0.0:
-        raise InputError(f"weights: expected numbers above 0, found {checked.min()}")
+        raise InputError(f"weights: expected numbers > 0, found {checked.min():g}")
     return checked
 
 
-def _candidates(d: int, settings: PolynomialSettings) -> NDArray[np.int64]:
-    """Return the terms that the anisotropic basis may have, the constant first."""
+def candidate_terms(d: int, settings: PolynomialSettings) -> NDArray[np.int64]:
+    """Return the candidate terms (T, d) of the anisotropic basis, the constant first."""
     first = (2 if settings.wave else 1) * settings.first_degree
     if d == 1:
         return np.arange(first + 1)[:, None]
@@ -220,17 +229,17 @@ def _priors(
     settings: PolynomialSettings,
     rng: np.random.Generator,
 ) -> list[Prior]:
-    """Return the priors between which the leave-one-out error decides.
+    """Return the priors to choose from by the leave-one-out error.
 
-    The likelihood of few samples may lead astray; a plane then is the better answer.
+    The likelihood of few samples may be misleading; then a plane is the better choice.
     """
     if settings.basis != "anisotropic":
         return [_total_degree(z, y, weights, settings)]
-    found = [_anisotropic(z, y, weights, settings, rng)]
+    priors = [_anisotropic(z, y, weights, settings, rng)]
     plain = replace(settings, degree=(1, 2), ridge=(1e-6, 1e-2))
     if len(z) > 2 * (z.shape[1] + 1):
-        found.append(_total_degree(z, y, weights, plain))
-    return found
+        priors.append(_total_degree(z, y, weights, plain))
+    return priors
 
 
 def _press(solution: Ridge, z: FloatArray, y: FloatArray, weights: FloatArray) -> float:
@@ -247,14 +256,14 @@ def _anisotropic(
 ) -> Prior:
     """Return the terms and prior of the largest marginal likelihood."""
     n, d = z.shape
-    candidates = _candidates(d, settings)
+    candidates = candidate_terms(d, settings)
     candidates = candidates[~candidates[:, np.ptp(z, axis=0) == 0.0].any(axis=1)]
     degrees = effective_degrees(candidates, settings.wave)
     count = min(int(settings.terms), max(1, int(_TERMS_PER_SAMPLE * n)))
     y = y[:, np.ptp(y, axis=0) > 1e-12]  # a constant output has no likelihood
 
     def likeliest(number: int) -> NDArray[np.int64]:
-        # a stable sort keeps a term after those it contains; its parent precedes it
+        # A stable sort keeps a term behind its factors, so that its parent precedes the term.
         return candidates[np.argsort(-(degrees @ vector[:d]), kind="stable")[:number]]
 
     vector = np.log([_FIRST_RATE] * d + [_FIRST_NOISE])
@@ -290,7 +299,7 @@ def _total_degree(
             best, least = prior, error
     if best is None:
         raise InputError(
-            f"X: expected rows enough for a degree of {sorted(settings.degree)} in "
+            f"X: expected enough rows for a degree of {sorted(settings.degree)} in "
             f"{z.shape[1]} inputs, found {n}; add samples, lower the degree or use the "
             "anisotropic basis"
         )

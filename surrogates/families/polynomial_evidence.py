@@ -1,8 +1,8 @@
-"""Polynomial terms of a prior variance: which of them there are, and their coefficients.
+"""Marginal likelihood and coefficients of polynomial terms with a prior variance.
 
-A term's coefficient has the prior variance prod_j rho_j^(2 e_j) on the orthonormal basis, e_j being
-its degree (its harmonic, of a Fourier series) in input j. The rates rho and the noise are those of
-the largest marginal likelihood (MacKay 1992, Neural Computation 4, "Bayesian interpolation").
+The coefficient of a term has the prior variance prod_j rho_j^(2 e_j) on the orthonormal basis, with
+the degree e_j (the harmonic, of a Fourier series) in input j. The rates rho and the noise maximise
+the marginal likelihood (MacKay 1992, Neural Computation 4, "Bayesian interpolation").
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Prior(NamedTuple):
 
 
 def effective_degrees(exponents: NDArray[np.int64], wave: float) -> FloatArray:
-    """Return the degrees (T, d) of terms, of a Fourier series the harmonic in the first input."""
+    """Return the degrees (T, d) [1] of terms, with harmonics for a Fourier series."""
     degrees = exponents.astype(np.float64)
     if wave > 0.0:
         degrees[:, 0] = (exponents[:, 0] + 1) // 2
@@ -49,7 +49,7 @@ def _norms(exponents: NDArray[np.int64], wave: float) -> FloatArray:
 
 
 def total_degree_terms(d: int, degree: int, wave: float = 0.0) -> NDArray[np.int64]:
-    """Return the terms (T, d) up to a total degree, of a Fourier series with harmonic = degree."""
+    """Return the terms (T, d) up to a total degree; a harmonic counts as its degree."""
     exponents = polynomial_exponents(d, degree)
     if wave == 0.0:
         return exponents
@@ -60,7 +60,7 @@ def total_degree_terms(d: int, degree: int, wave: float = 0.0) -> NDArray[np.int
 
 
 def prior_variances(exponents: NDArray[np.int64], log_rates: FloatArray, wave: float) -> FloatArray:
-    """Return the prior variances (T,) of terms at rates (d,) given by their logarithms."""
+    """Return the prior variances (T,) [1] of terms from the logarithms (d,) of the rates."""
     variances = np.exp(2.0 * effective_degrees(exponents, wave) @ log_rates)
     variances[0] = CONSTANT_VARIANCE
     return variances
@@ -69,9 +69,20 @@ def prior_variances(exponents: NDArray[np.int64], log_rates: FloatArray, wave: f
 class Evidence:
     """Negative log marginal likelihood of scaled data in the log rates and the log noise.
 
-    Parameters are those of `Prior` and `Ridge`. The scale of each output is the most likely one.
-    With B the orthonormal basis times the prior's standard deviations, the covariance is
-    K = B B^T + noise / weights; the gradient is as in `surrogates.families.kriging_likelihood`.
+    The scale of each output has its maximum-likelihood value. With the orthonormal basis times the
+    prior's standard deviations B, the covariance is K = B B^T + noise / weights; the gradient is
+    that of Rasmussen & Williams 2006, Eq. 5.9.
+
+    Parameters
+    ----------
+    z, y : (n, d), (n, k) float64
+        Scaled inputs and outputs [1].
+    weights : (n,) float64
+        Weights of the samples [1].
+    exponents : (T, d) int64
+        Degrees of the terms.
+    wave : float
+        Angular frequency of a Fourier series in z_0 [1]; 0 for Legendre polynomials.
     """
 
     def __init__(
@@ -87,13 +98,13 @@ class Evidence:
         self._degrees = effective_degrees(exponents, wave)
 
     def maximise(self, start: FloatArray, iterations: int) -> FloatArray:
-        """Return the most likely vector near a start."""
+        """Return the most likely vector (d + 1,) [1] near a start (d + 1,)."""
         rate, noise = np.log(_RATE_BOUNDS).tolist(), np.log(_NOISE_BOUNDS).tolist()
         bounds = [tuple(rate)] * (len(start) - 1) + [tuple(noise)]
         return minimise(self, start, bounds, iterations)[0]
 
     def __call__(self, vector: FloatArray) -> tuple[float, FloatArray]:
-        """Return the value, over the number of data, and its gradient."""
+        """Return the value, over the number of data, and its gradient (d + 1,) [1]."""
         (n, k), d = self._y.shape, len(vector) - 1
         noise = float(np.exp(vector[d]))
         weighted = self._basis * np.sqrt(prior_variances(self._exponents, vector[:d], self._wave))
@@ -101,7 +112,7 @@ class Evidence:
         matrix[np.diag_indices(n)] += noise / self._weights
         try:
             lower = linalg.cholesky(matrix, lower=True, check_finite=False)
-        except linalg.LinAlgError:  # any line search steps back from here
+        except linalg.LinAlgError:  # a line search steps back from this value
             return 1e3, np.zeros_like(vector)
         white = linalg.solve_triangular(lower, self._y, lower=True, check_finite=False)
         scale = (white**2).mean(axis=0) + 1e-20
@@ -119,7 +130,19 @@ class Evidence:
 
 
 class Ridge:
-    """Ridge regression with a prior variance for each term, from normal equations in row blocks."""
+    """Ridge regression with a prior variance for each term, from normal equations in row blocks.
+
+    Parameters
+    ----------
+    z, y : (n, d), (n, k) float64
+        Scaled inputs and outputs [1].
+    weights : (n,) float64
+        Weights of the samples [1].
+    prior : Prior
+        Terms, prior variances and noise.
+    wave : float
+        Angular frequency of a Fourier series in z_0 [1]; 0 for Legendre polynomials.
+    """
 
     def __init__(
         self, z: FloatArray, y: FloatArray, weights: FloatArray, prior: Prior, wave: float
@@ -140,11 +163,11 @@ class Ridge:
 
     @property
     def coefficients(self) -> FloatArray:
-        """Coefficients (T, k) of the plain terms."""
+        """Coefficients (T, k) [1] of the terms without their norms."""
         return self._scale[:, None] * self._solution
 
     def left_out(self, z: FloatArray, y: FloatArray, weights: FloatArray) -> FloatArray:
-        """Return the leave-one-out residuals (m, k) of rows that the fit was made with."""
+        """Return the leave-one-out residuals (m, k) [1] of rows of the fit (PRESS; Allen 1974)."""
         residuals = np.empty_like(y)
         for block in row_blocks(len(z), len(self._scale)):
             rows = self._rows(z[block])
@@ -156,7 +179,7 @@ class Ridge:
 
 
 def _cholesky_with_noise(normal: FloatArray, noise: float) -> FloatArray:
-    """Return the factor of normal + noise, the noise being raised to what rounding asks for."""
+    """Return the Cholesky factor of normal + noise, with more noise if rounding requires it."""
     level = max(noise, np.finfo(float).eps * normal.trace() * 1e-2)
     while True:
         matrix = normal.copy()

@@ -1,6 +1,6 @@
-"""The families of regressors by name: settings and fit of each.
+"""The families of regressors by name, with settings and fit.
 
-The modules that fit, and the packages these need, are imported when a family is first used.
+The modules that fit, and the packages they need, are imported when a family is first used.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ __all__ = ["FAMILIES", "CrossCheck", "Family", "Fitted", "fit_family"]
 
 
 class Family(NamedTuple):
-    """Where a family is fitted.
+    """Location of a family's settings and fit.
 
     Attributes
     ----------
     module : str
         Name of the module in this package.
     settings_name, fit_name : str
-        Names of the settings' class and of the function that fits.
+        Names of the class of the settings and of the function that fits.
     weighted : bool
-        Whether the fit can weigh the samples.
+        Whether the fit accepts weights of the samples.
     """
 
     module: str
@@ -39,12 +39,12 @@ class Family(NamedTuple):
 
     @property
     def settings(self) -> Callable[..., Any]:
-        """The class of the settings, which has a default for each of them."""
+        """Class of the settings, with a default for each setting."""
         return getattr(import_module(f"surrogates.families.{self.module}"), self.settings_name)
 
     @property
     def fit(self) -> Callable[..., Fitted]:
-        """The function `fit(X, Y, settings, rng)`; with `weights` if the family is `weighted`."""
+        """Function `fit(X, Y, settings, rng)`; with `weights` if the family is `weighted`."""
         return getattr(import_module(f"surrogates.families.{self.module}"), self.fit_name)
 
 
@@ -71,19 +71,21 @@ def fit_family(
     name : str
         One of `FAMILIES`.
     X : (N, d) array_like
+        Inputs [input units].
     Y : (N, k) array_like
+        Outputs [output units].
     settings : optional
-        Of the family's class; its defaults if left out.
+        Settings of the family's class; by default the defaults of the class.
     rng : numpy.random.Generator, optional
-        Draws all that is random in the fit; of seed 0 if left out.
+        Random generator of the fit; by default with seed 0.
     weights : (N,) array_like, optional
-        Weights of the samples, above 0.
+        Weights of the samples, above 0 [1].
 
     Raises
     ------
     InputError
-        If the name is unknown, the settings are of another family, the family cannot weigh samples,
-        or the data do not allow a fit.
+        If the name is unknown, the settings are of another family, the family does not accept
+        weights, or the data do not allow a fit.
     """
     family = FAMILIES[check_in("name", name, FAMILIES)]
     expected = family.settings
@@ -96,5 +98,5 @@ def fit_family(
     if weights is None:
         return family.fit(X, Y, chosen, draw)
     if not family.weighted:
-        raise InputError(f"weights: expected none for {name!r}, which trusts all samples alike")
+        raise InputError(f"weights: expected none for {name!r}, which does not accept weights")
     return family.fit(X, Y, chosen, draw, weights)

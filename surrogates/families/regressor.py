@@ -1,23 +1,11 @@
-"""The form in which every fitted family is kept and evaluated: a weighted sum of features.
-
-With z = (x - x_offset) / x_scale,
-
-    y_k = y_offset_k + y_scale_k * sum_m weights[k, m] phi_m(z),
-
-the features phi being, one after the other,
-
-1. products of Legendre polynomials of the inputs (of a Fourier series in the first input if `wave`
-   is positive: 1, sin(wave z_0), cos(wave z_0), sin(2 wave z_0), ...): the whole of a polynomial or
-   Poly-Fourier response surface, the trend of Kriging, the base of a network;
-2. correlations with the training points (Kriging);
-3. the outer hidden units of two-layer tanh networks.
+"""The fitted function of every family: a checked `RegressorData` that can be evaluated.
 
 Evaluation is compiled (`surrogates.compiled`); fitting is in `kriging`, `polynomial` and `network`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -39,78 +27,27 @@ from surrogates.compiled import (
     standard_errors,
     workspace_size,
 )
-from surrogates.families.training import check_scales, polynomial_exponents, polynomial_terms
+from surrogates.compiled.regressor_data import CORRELATIONS, RegressorData
+from surrogates.families.training import check_scales, polynomial_exponents
 
 FAMILY_NAMES = ("kriging", "polynomial", "poly_fourier", "network")
-#: Correlation functions of one scaled distance, by their code in `kinds`.
-CORRELATIONS = {"squared_exponential": 0, "matern52": 1, "matern32": 2}
-#: Most inputs and highest degree of a regressor; a file that claims more is not one of ours.
+#: Most inputs and highest degree of a regressor; files that exceed the limits are refused.
 MOST_INPUTS = 7
 HIGHEST_DEGREE = 24
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Regressor:
-    """A fitted function of d inputs and k outputs; a value over plain arrays.
+class Regressor(RegressorData):
+    """A fitted function of d inputs and k outputs; an immutable value over plain arrays.
 
-    Parameters
-    ----------
-    family : str
-        One of `FAMILY_NAMES`.
-    x_offset, x_scale : (d,) float64
-        Scaling of the inputs.
-    y_offset, y_scale : (k,) float64
-        Scaling of the outputs.
-    exponents : (T, d) int64
-        Degree of every polynomial term in every input; the first term is the constant, and a term
-        without its last factor is a term before it.
-    wave : float
-        Angular frequency of the Fourier series in z_0; 0 for Legendre polynomials of it.
-    points : (n, d) float64
-        Training points z; n = 0 without correlations.
-    lengths : (d,) float64
-        Correlation lengths in z.
-    kinds : (d,) int64
-        Correlation function along each input, a code of `CORRELATIONS`.
-    shear : (d,) float64
-        Distances along the first input are those of z_0 + sum_j shear_j z_j; shear_0 = 0.
-    inner, inner_bias, hidden, hidden_bias : (M, d, h), (M, h), (M, h, h), (M, h) float64
-        Weights of M networks tanh(hidden^T tanh(inner^T z + inner_bias) + hidden_bias).
-    weights : (k, T + n + M h) float64
-        Weights of the features.
-    nugget : float
-        On the diagonal of the correlation matrix.
-    variance : (k,) float64
-        Process variance of Kriging, in output units squared.
-    spread : (k, S) float64
-        Without correlations: weights of the Legendre products of total degree 2 whose sum is the
-        logarithm of the standard error; S = 0 if there is no such model.
+    The parameters are those of `surrogates.compiled.regressor_data.RegressorData`, which states
+    the formula; the arrays are checked and set read-only.
 
     Raises
     ------
     InputError
         If a shape does not fit, a value is not finite or a term lacks its parent.
     """
-
-    family: str
-    x_offset: FloatArray
-    x_scale: FloatArray
-    y_offset: FloatArray
-    y_scale: FloatArray
-    exponents: NDArray[np.int64]
-    wave: float
-    points: FloatArray
-    lengths: FloatArray
-    kinds: NDArray[np.int64]
-    shear: FloatArray
-    inner: FloatArray
-    inner_bias: FloatArray
-    hidden: FloatArray
-    hidden_bias: FloatArray
-    weights: FloatArray
-    nugget: float
-    variance: FloatArray
-    spread: FloatArray
 
     def __post_init__(self) -> None:
         check_in("family", self.family, FAMILY_NAMES)
@@ -136,7 +73,7 @@ class Regressor:
         self.terms  # noqa: B018 - raises if a term lacks its parent
 
     def _check_integers(self) -> None:
-        exponents, kinds = (_whole(name, getattr(self, name)) for name in ("exponents", "kinds"))
+        exponents, kinds = (_integers(name, getattr(self, name)) for name in ("exponents", "kinds"))
         d = np.size(self.x_offset)
         if not 1 <= d <= MOST_INPUTS:
             raise InputError(f"x_offset: expected 1 to {MOST_INPUTS} inputs, found {d}")
@@ -163,36 +100,21 @@ class Regressor:
         if self.spread.shape[1] not in sizes:
             raise InputError(f"spread: expected {sizes} columns, found {self.spread.shape[1]}")
 
-    @property
-    def inputs(self) -> int:
-        """Number of inputs d."""
-        return len(self.x_offset)
-
-    @property
-    def outputs(self) -> int:
-        """Number of outputs k."""
-        return len(self.y_offset)
-
-    @cached_property
-    def terms(self) -> NDArray[np.int64]:
-        """(T, 3): parent, variable and degree that lead from each term's parent to it."""
-        return polynomial_terms(self.exponents)
-
     @cached_property
     def arguments(self) -> Arguments:
-        """What the functions of `surrogates.compiled` take for this regressor."""
+        """Packed form of the regressor for the functions of `surrogates.compiled`."""
         return pack(self)
 
     @cached_property
     def posterior(self) -> Posterior:
-        """What the standard error needs; of n points, computing it costs n^3.
+        """Packed factors of the standard error; of n points, computing them costs O(n³).
 
         Raises
         ------
         InputError
             If the correlations of the points are not positive definite.
         """
-        return pack_posterior(self)
+        return pack_posterior(self, self.arguments)
 
     @property
     def workspace_size(self) -> int:
@@ -200,7 +122,7 @@ class Regressor:
         return int(workspace_size(self.arguments))
 
     def predict(self, X: ArrayLike) -> FloatArray:
-        """Return the outputs (N, k) at inputs `X` : (N, d), in their units.
+        """Return the outputs (N, k) [output units] at inputs X (N, d) [input units].
 
         Raises
         ------
@@ -213,7 +135,7 @@ class Regressor:
         return values
 
     def predict_with_jacobian(self, x: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        """Return the outputs (k,) at one input `x` : (d,) and d(output)/d(input), (k, d).
+        """Return the outputs (k,) at one input x (d,) and d(output)/d(input) (k, d) [their units].
 
         Raises
         ------
@@ -226,12 +148,12 @@ class Regressor:
         return value, jacobian
 
     def hessian(self, x: ArrayLike) -> FloatArray:
-        """Return the second derivatives (d, d) of the first output at one input `x` : (d,).
+        """Return second derivatives (d, d) [their units] of the first output at an input x (d,).
 
         Raises
         ------
         InputError
-            If x is malformed or there is no output.
+            If x is malformed or the regressor has no output.
         """
         here = check_array("x", x, (self.inputs,))
         if not self.outputs:
@@ -241,14 +163,15 @@ class Regressor:
         return second
 
     def standard_error(self, X: ArrayLike) -> FloatArray:
-        """Return the standard errors (N, k) of the outputs at inputs `X` : (N, d), in their units.
+        """Return the standard errors (N, k) [output units] of the outputs at inputs X (N, d).
 
-        NaN if the regressor has neither points nor a model of its errors (`spread`).
+        NaN if the regressor has neither points nor a model of its errors (`spread`). Kriging:
+        Sacks et al. 1989, Eq. 9; Rasmussen & Williams 2006, Eq. 2.42.
 
         Raises
         ------
         InputError
-            If X is malformed, or see `posterior`.
+            If X is malformed or the correlations of the points are not positive definite.
         """
         inputs = check_array("X", X, (None, self.inputs))
         errors = np.empty((len(inputs), self.outputs))
@@ -257,7 +180,7 @@ class Regressor:
         return errors
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the regressor as plain arrays; the inverse of `from_arrays`."""
+        """Return the regressor as plain arrays by field; the inverse of `from_arrays`."""
         return {name: np.array(getattr(self, name)) for name in _FIELDS}
 
     @classmethod
@@ -279,8 +202,8 @@ class Regressor:
         return cls(**named)
 
 
-def _whole(name: str, value: ArrayLike) -> NDArray[np.int64]:
-    """Return whole numbers as a new array; others are not rounded to them."""
+def _integers(name: str, value: ArrayLike) -> NDArray[np.int64]:
+    """Return integers as a new array; other numbers are refused, not rounded."""
     found = np.asarray(value)
     if found.dtype.kind not in "iu":
         raise InputError(f"{name}: expected whole numbers, found {found.dtype}")
@@ -297,14 +220,18 @@ def linear_in(
     weights: FloatArray,
     **parts: Any,
 ) -> Regressor:
-    """Return a regressor whose parts that are not given are empty.
+    """Return a regressor with empty defaults for the fields that are left out.
 
     Parameters
     ----------
     family : str
-    scalings : (x_offset, x_scale, y_offset, y_scale)
+        One of `FAMILY_NAMES`.
+    scalings : tuple of (d,), (d,), (k,), (k,) float64
+        x_offset, x_scale [input units], y_offset, y_scale [output units].
     exponents : (T, d) int64
+        Degrees of the polynomial terms.
     weights : (k, features) float64
+        Weights of the features [1].
     **parts
         Further fields of `Regressor`.
     """
@@ -319,3 +246,36 @@ def linear_in(
     }  # fmt: skip
     named = empty | parts
     return Regressor(family, *scalings, exponents=exponents, weights=weights, **named)
+
+
+def no_outputs(inputs: int) -> Regressor:
+    """Return a regressor of `inputs` inputs without outputs."""
+    none = np.empty(0)
+    scalings = np.zeros(inputs), np.ones(inputs), none, none
+    return linear_in("polynomial", scalings, np.zeros((1, inputs), np.int64), np.empty((0, 1)))
+
+
+def arrays_of(parts: Sequence[str], regressors: Sequence[Regressor]) -> dict[str, NDArray[Any]]:
+    """Return the arrays of the regressors that have outputs, under the names of their parts."""
+    named: dict[str, NDArray[Any]] = {}
+    for part, regressor in zip(parts, regressors, strict=True):
+        if regressor.outputs:
+            named |= under(part, regressor.to_arrays())
+    return named
+
+
+def regressors_of(arrays: Mapping[str, NDArray[Any]], inputs: Mapping[str, int]) -> list[Regressor]:
+    """Return the regressors from the arrays of `arrays_of`; `inputs` counts each part's inputs."""
+    own = {part: part_of(arrays, part) for part in inputs}
+    return [Regressor.from_arrays(a) if a else no_outputs(inputs[p]) for p, a in own.items()]
+
+
+def under(head: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """Return arrays under names prefixed with `head` and a slash."""
+    return {f"{head}/{name}": array for name, array in arrays.items()}
+
+
+def part_of(arrays: Mapping[str, NDArray[Any]], part: str) -> dict[str, NDArray[Any]]:
+    """Return the arrays with names that begin with `part` and a slash, without that prefix."""
+    head = part + "/"
+    return {name[len(head) :]: a for name, a in arrays.items() if name.startswith(head)}

@@ -1,4 +1,4 @@
-"""What every regressor family shares: training-data checks, scalings, polynomial terms."""
+"""Common parts of the regressor families: checks of training data, scalings, polynomial terms."""
 
 from __future__ import annotations
 
@@ -7,19 +7,17 @@ from itertools import combinations_with_replacement
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from foundation.checks import check_array
+from foundation.checks import FloatArray, check_array
 from foundation.errors import InputError
-
-FloatArray = NDArray[np.float64]
 
 
 def check_training(inputs: ArrayLike, outputs: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """Return inputs (N, d) and outputs (N, k) as finite float64 arrays of equal length.
+    """Return inputs (N, d) and outputs (N, k) as finite float64 arrays of equal length [any unit].
 
     Raises
     ------
     InputError
-        If a shape is wrong, a number is not finite, or there are no samples.
+        If a shape is wrong, a number is not finite, or an array is empty.
     """
     x = check_array("X", inputs, (None, None))
     y = check_array("Y", outputs, (None, None))
@@ -35,32 +33,31 @@ def check_training(inputs: ArrayLike, outputs: ArrayLike) -> tuple[FloatArray, F
 
 
 def check_scales(x_scale: FloatArray, y_scale: FloatArray) -> None:
-    """Raise an InputError unless all scales are positive."""
+    """Raise an InputError unless all scales (d,) and (k,) [input and output units] are positive."""
     for name, scale in (("x_scale", x_scale), ("y_scale", y_scale)):
         if scale.size and scale.min() <= 0.0:
             raise InputError(f"{name}: expected positive numbers, found {scale.tolist()}")
 
 
 def positive_or_one(scale: FloatArray, level: FloatArray) -> FloatArray:
-    """Return `scale` with ones where it is no more than rounding of `level` (constant columns).
+    """Return `scale` (d,) with ones where it is only rounding of `level` (d,) [any unit].
 
-    What is constant in exact arithmetic scatters by some ten roundings when it has been computed,
-    and by how many depends on the machine: such a column must not count as varying on one machine
-    and as constant on another.
+    Computed values of a constant column scatter by about ten roundings, depending on the machine:
+    such a column must not count as varying on one machine and as constant on another.
     """
     tiny = 64.0 * np.finfo(float).eps * np.abs(level)
     return np.where(scale > tiny, scale, 1.0)
 
 
 def mean_and_deviation(data: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return mean and sample standard deviation of each column; 1 for a constant column."""
+    """Return mean and deviation (d,) of columns (N, d) [any unit]; deviation 1 if constant."""
     mean = data.mean(axis=0)
     deviation = data.std(axis=0, ddof=1) if len(data) > 1 else np.ones(data.shape[1])
     return mean, positive_or_one(deviation, np.abs(data).max(axis=0))
 
 
 def middle_and_half_range(data: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return offset and scale which map each column onto [-1, 1]; scale 1 if it is constant."""
+    """Return offset and scale (d,) that map columns (N, d) [any unit] onto [-1, 1]."""
     low, high = data.min(axis=0), data.max(axis=0)
     half = 0.5 * (high - low)
     return 0.5 * (low + high), positive_or_one(half, np.maximum(np.abs(low), np.abs(high)))
@@ -77,32 +74,3 @@ def polynomial_exponents(dimension: int, degree: int) -> NDArray[np.int64]:
         for chosen in combinations_with_replacement(range(dimension), total):
             rows.append(np.bincount(np.array(chosen, dtype=np.int64), minlength=dimension))
     return np.array(rows, dtype=np.int64)
-
-
-def polynomial_terms(exponents: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return (T, 3): each term's parent, and the variable and degree that lead from it to the term.
-
-    The parent is the term without its last variable, and precedes its terms.
-
-    Raises
-    ------
-    InputError
-        If a term's parent is not among the terms before it.
-    """
-    index: dict[tuple[int, ...], int] = {}
-    terms = np.zeros((len(exponents), 3), dtype=np.int64)
-    for t, row in enumerate(exponents):
-        used = np.flatnonzero(row)
-        index[tuple(row)] = t
-        if used.size == 0:
-            continue
-        variable = used[-1]
-        parent = row.copy()
-        parent[variable] = 0
-        if tuple(parent) not in index:
-            raise InputError(
-                f"exponents: expected the term {tuple(parent)} before {tuple(row)}, found none; "
-                "use the order of polynomial_exponents"
-            )
-        terms[t] = index[tuple(parent)], variable, row[variable]
-    return terms

@@ -1,1 +1,1 @@
-"""Files of trained surrogates, of today's version and of earlier ones."""
+"""Files of trained surrogates, of the current version and of earlier versions."""

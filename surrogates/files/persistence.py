@@ -1,8 +1,8 @@
-"""A trained surrogate in one file: arrays and a JSON header in an `.npz`, nothing that executes.
+"""A trained surrogate in one file: arrays and a JSON header in an `.npz`, without executable code.
 
-The header (`header`, UTF-8 JSON as bytes) tells format, version, formulation, sample spaces, units,
-frames and whatever the caller adds (errors, provenance), and holds a SHA-256 over all arrays and
-over itself. Reading refuses a file that is truncated, altered, oversized or of another kind.
+The header (`header`, UTF-8 JSON as bytes) contains format, version, formulation, sample spaces,
+units, frames, the caller's additions (errors, provenance), and a SHA-256 of all arrays and of the
+header itself. Reading refuses a file that is truncated, altered, oversized or of another kind.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from foundation.errors import InputError
 from foundation.loads import COMPARTMENTS
+from surrogates.families.regressor import part_of, under
 from surrogates.files import version_1
 from surrogates.formulations.compartment import CompartmentSurrogate
 from surrogates.formulations.knee import KneeSurrogate
@@ -30,9 +31,9 @@ from surrogates.formulations.whole_knee import AnyKnee, WholeKneeSurrogate
 from surrogates.sampling.space import SampleSpace
 
 FORMAT = "knee-contact surrogate"
-#: Version that is written; older ones are read.
+#: Version that `save` writes; `load` reads older versions, too.
 VERSION = 3
-#: Largest file that is read [bytes].
+#: Largest file that `load` accepts [bytes].
 SIZE_LIMIT = 2**30
 #: Reader of one compartment for each version.
 _READERS = {
@@ -40,11 +41,11 @@ _READERS = {
     **dict.fromkeys((2, VERSION), CompartmentSurrogate.from_arrays),
 }
 _HEADER = "header"
-#: Part of a file whose formulation is the whole knee's.
+#: Name of the only part of a file with a formulation of the whole knee.
 _KNEE = "knee"
-#: Kinds of arrays that a file may hold: numbers and, for the families' names, text.
+#: Permitted kinds of arrays: numbers and, for the families' names, text.
 _KINDS = frozenset("fiuU")
-#: Largest length along an axis of an array that holds nothing.
+#: Largest length along an axis of an empty array.
 _LONGEST_EMPTY = 1000
 _NPY_HEADERS = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
 _CONVENTIONS = {
@@ -55,30 +56,30 @@ _CONVENTIONS = {
 
 
 class SurrogateFileError(InputError):
-    """A surrogate file that cannot be used; the message names the file and what is wrong."""
+    """A surrogate file cannot be used; the message names the file and the reason."""
 
 
 def save(knee: AnyKnee, path: str | Path) -> None:
-    """Write a surrogate; a reader sees the old file or the whole new one.
+    """Write a surrogate atomically: a reader sees the old file or the complete new file.
 
     Parameters
     ----------
     knee : KneeSurrogate or WholeKneeSurrogate
-        What to write; its header must be JSON-serialisable.
+        The surrogate; its header must be JSON-serialisable.
     path : path
         The `.npz` file.
 
     Raises
     ------
     TypeError, ValueError
-        If the header is not JSON-serialisable or holds a number that is not finite.
+        If the header is not JSON-serialisable or contains a number that is not finite.
     """
     target = Path(path)
     parts = _parts_of(knee)
     arrays: dict[str, Any] = {
-        f"{name}/{key}": np.asarray(array)
+        key: np.asarray(array)
         for name, part in parts.items()
-        for key, array in part.to_arrays().items()
+        for key, array in under(name, part.to_arrays()).items()
     }
     own = {
         "format": FORMAT,
@@ -87,9 +88,9 @@ def save(knee: AnyKnee, path: str | Path) -> None:
         "formulation": {name: part.formulation for name, part in parts.items()},
         "space": {name: part.space.to_header() for name, part in parts.items()},
     }
-    # Through JSON and back: the digest is of what a reader is going to see.
+    # Through JSON and back, so that the digest is of the header as a reader sees it.
     header = json.loads(json.dumps(dict(knee.header) | own, allow_nan=False))
-    header["sha256"] = _digest(header, arrays)
+    header["sha256"] = digest(header, arrays)
     arrays[_HEADER] = np.frombuffer(json.dumps(header, sort_keys=True).encode(), dtype=np.uint8)
     partial = target.with_name(target.name + ".partial")
     try:
@@ -101,12 +102,12 @@ def save(knee: AnyKnee, path: str | Path) -> None:
 
 
 def load(path: str | Path) -> AnyKnee:
-    """Read a surrogate; needs neither SMT nor scikit-learn and executes nothing of the file.
+    """Read a surrogate; needs neither SMT nor scikit-learn and executes no code from the file.
 
     Parameters
     ----------
     path : path
-        The `.npz` file that `save` wrote.
+        A `.npz` file written by `save`.
 
     Raises
     ------
@@ -117,19 +118,22 @@ def load(path: str | Path) -> AnyKnee:
     file = Path(path)
     arrays = _read_arrays(file)
     header = _read_header(file, arrays.pop(_HEADER, None))
-    if header.get("sha256") != _digest(header, arrays):
-        raise SurrogateFileError(f"{file}: its checksum does not fit, the file was altered")
+    if header.get("sha256") != digest(header, arrays):
+        raise SurrogateFileError(
+            f"{file}: checksum does not match the content, so the file was altered; copy it again "
+            "or train the surrogate again"
+        )
     try:
-        # Numbers that do not fit where they belong raise instead of becoming others.
+        # Numbers that overflow the expected type raise instead of changing.
         with np.errstate(divide="raise", over="raise", invalid="raise"):
             return _knee(header, arrays)
-    # A file that was altered and signed anew may lack anything, or hold it in any form.
+    # A file that was altered and signed anew may lack any part, or contain it in any form.
     except (ArithmeticError, LookupError, RecursionError, TypeError, ValueError) as error:
         raise SurrogateFileError(f"{file}: not a usable surrogate: {error}") from error
 
 
 def _parts_of(knee: AnyKnee) -> dict[str, CompartmentSurrogate | WholeKneeSurrogate]:
-    """Return what a file holds of a knee: both compartments, or the whole."""
+    """Return the parts of a knee in a file: both compartments, or the whole knee."""
     if isinstance(knee, WholeKneeSurrogate):
         return {_KNEE: knee}
     return {name: knee.compartment(name) for name in COMPARTMENTS}
@@ -151,8 +155,7 @@ def _part(
     arrays: Mapping[str, NDArray[Any]],
 ) -> Any:
     space = SampleSpace.from_header(header["space"][name])
-    own = {k.split("/", 1)[1]: a for k, a in arrays.items() if k.startswith(name + "/")}
-    return read(header["formulation"][name], space, own)
+    return read(header["formulation"][name], space, part_of(arrays, name))
 
 
 def _read_arrays(file: Path) -> dict[str, NDArray[Any]]:
@@ -170,25 +173,26 @@ def _read_arrays(file: Path) -> dict[str, NDArray[Any]]:
             members = archive.infolist()
             _check_members(members, size)
             return {m.filename.removesuffix(".npy"): _read_array(archive, m) for m in members}
-    except Exception as error:  # a foreign file makes zipfile and NumPy raise all sorts of things
+    except Exception as error:  # zipfile and NumPy raise many kinds of errors for foreign files
         raise SurrogateFileError(
-            f"{file}: expected an .npz of plain arrays, found a truncated or foreign file ({error})"
+            f"{file}: expected an .npz of plain arrays, found a truncated or foreign file "
+            f"({error}); copy it again or train the surrogate again"
         ) from error
 
 
 def _check_members(members: list[zipfile.ZipInfo], size: int) -> None:
-    """Refuse what `save` never writes, before any of it is read: nothing outgrows the file."""
+    """Refuse members that `save` never writes before reading them, so that memory is bounded."""
     names = {member.filename for member in members}
     if len(names) < len(members) or not all(name.endswith(".npy") for name in names):
-        raise InputError("expected members of distinct names that end in .npy")
+        raise InputError("expected members with distinct names that end in .npy")
     if any(member.compress_type != zipfile.ZIP_STORED for member in members):
         raise InputError("expected uncompressed members")
     if sum(member.file_size for member in members) > size:
-        raise InputError("its members claim to be larger than the file")
+        raise InputError("members declare more bytes than the size of the file")
 
 
 def _read_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[Any]:
-    """Read one array; `numpy.load` would reserve whatever its shape claims."""
+    """Read one array; `numpy.load` would allocate the declared shape before checking it."""
     with archive.open(member) as stream:
         version = npy.read_magic(stream)
         if version not in _NPY_HEADERS:
@@ -199,7 +203,7 @@ def _read_array(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> NDArray[An
         data = stream.read()
     if math.prod(shape) * dtype.itemsize != len(data):
         raise InputError(f"{member.filename}: shape {shape} does not fit {len(data)} bytes")
-    if not data and max(shape) > _LONGEST_EMPTY:  # what is built from it need not be empty
+    if not data and max(shape) > _LONGEST_EMPTY:  # arrays derived from it need not be empty
         raise InputError(f"{member.filename}: expected an empty array, found the shape {shape}")
     return np.frombuffer(data, dtype).reshape(shape, order="F" if by_column else "C")
 
@@ -214,19 +218,20 @@ def _read_header(file: Path, raw: NDArray[Any] | None) -> dict[str, Any]:
         raise SurrogateFileError(f"{expected} {error}") from error
     if not isinstance(header, dict) or header.get("format") != FORMAT:
         raise SurrogateFileError(f"{expected} another format")
-    found = header.get("version")
-    if not isinstance(found, int) or isinstance(found, bool) or found not in _READERS:
+    version = header.get("version")
+    if not isinstance(version, int) or isinstance(version, bool) or version not in _READERS:
         raise SurrogateFileError(
-            f"{file}: expected version {' or '.join(map(str, _READERS))}, found {found!r}; "
+            f"{file}: expected version {' or '.join(map(str, _READERS))}, found {version!r}; "
             "train the surrogate again or update this package"
         )
     return header
 
 
-def _digest(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> str:
+def digest(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> str:
+    """Return the SHA-256 of a header without its own digest, and of arrays (...) [any unit]."""
     content = hashlib.sha256()
-    told = {k: v for k, v in header.items() if k != "sha256"}
-    content.update(json.dumps(told, sort_keys=True).encode())
+    unsigned = {k: v for k, v in header.items() if k != "sha256"}
+    content.update(json.dumps(unsigned, sort_keys=True).encode())
     for name in sorted(arrays):
         array = np.ascontiguousarray(arrays[name])
         content.update(f"{name} {array.dtype.str} {array.shape}".encode())

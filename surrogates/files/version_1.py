@@ -1,7 +1,7 @@
-"""Reader of version 1 of the surrogate's file: the same answers, in today's form.
+"""Reader of version 1 of the surrogate's file, converted to the current form with equal results.
 
 Version 1 counted poses at the femoral origin from the spline path of the sample space, moments and
-centres of pressure from the tibial origin, and kept Kriging's theta in place of lengths.
+centres of pressure from the tibial origin, and stored Kriging's theta in place of lengths.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foundation.checks import FloatArray, check_array, check_in
-from surrogates.families.regressor import CORRELATIONS, Regressor, linear_in
-from surrogates.families.regressor_arrays import no_outputs
+from surrogates.compiled.regressor_data import CORRELATIONS
+from surrogates.families.regressor import Regressor, linear_in, no_outputs, part_of
 from surrogates.families.training import polynomial_exponents
 from surrogates.formulations.compartment import CompartmentSurrogate
 from surrogates.sampling.condyle_coordinates import CondyleCoordinates
@@ -33,9 +33,11 @@ def compartment(
     Parameters
     ----------
     formulation : {"inverted", "direct"}
+        Formulation of the compartment.
     space : SampleSpace
+        Box of the samples.
     arrays : mapping
-        Its arrays, without the compartment's name.
+        Arrays of the compartment by name, without the compartment's name.
 
     Raises
     ------
@@ -51,7 +53,7 @@ def compartment(
         return CompartmentSurrogate(
             "direct", space, coordinates, largest, 1.0, 0.0, depth, (nothing, *parts)
         )
-    # Areas and pressures were learnt over the root of the load itself, not of its part of F_max.
+    # Areas and pressures were learnt over the root of the load, not of the load over F_max.
     factors = np.repeat([np.sqrt(largest), 1.0], 3)
     parts = (
         _regressor(arrays, "height"),
@@ -67,7 +69,7 @@ def compartment(
 def _regressor(
     arrays: Mapping[str, NDArray[Any]], part: str, factors: FloatArray | float = 1.0
 ) -> Regressor:
-    own = {k.split("/", 1)[1]: a for k, a in arrays.items() if k.startswith(part + "/")}
+    own = part_of(arrays, part)
     family = str(own["family"])
     scalings = (
         own["x_offset"], own["x_scale"], own["y_offset"] * factors, own["y_scale"] * factors,
@@ -104,7 +106,7 @@ def _response_surface(
 ) -> Regressor:
     d, k = len(own["x_offset"]), len(own["y_offset"])
     spread = np.zeros((k, len(polynomial_exponents(d, 2))))
-    # The standard error was that of the residuals times nearly 1 (the leverage).
+    # The standard error was that of the residuals times a factor of nearly 1 (the leverage).
     spread[:, 0] = np.log(np.maximum(own["deviation"] * factors, 1e-300))
     coefficients = check_array("coefficients", own["coefficients"], (None, k))
     return linear_in("polynomial", scalings, own["exponents"], coefficients.T, spread=spread)

@@ -1,1 +1,1 @@
-"""Formulations: what is learnt of a compartment or a whole knee, and the trained knee surrogate."""
+"""Formulations of a compartment or a whole knee, their fits, and the trained knee surrogate."""

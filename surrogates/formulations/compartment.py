@@ -1,11 +1,11 @@
 """The fitted surrogate of one compartment: its coordinates, constants and regressors, evaluated.
 
-What is learnt, and how, is in `formulations`.
+The formulations are explained in `surrogates.formulations.compartment_fit`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple, Self
@@ -19,8 +19,7 @@ from surrogates.compiled import knee as compiled
 from surrogates.compiled.compartments import ENERGY, INVERTED, POWER, ROOT, STIFFNESS
 from surrogates.compiled.knee import CompartmentArguments
 from surrogates.compiled.layout import new_work
-from surrogates.families.regressor import Regressor
-from surrogates.families.regressor_arrays import arrays_of, part_of, regressors_of, under
+from surrogates.families.regressor import Regressor, arrays_of, part_of, regressors_of, under
 from surrogates.formulations.domain import Domain
 from surrogates.sampling.condyle_coordinates import CondyleCoordinates
 from surrogates.sampling.space import SampleSpace
@@ -35,13 +34,13 @@ FORMULATIONS = {
     "power": POWER,
     "direct": POWER,
 }
-#: Parts of a compartment's surrogate; the last three share out the outputs among them.
+#: Parts of a compartment's surrogate; the outputs are distributed over the last three.
 PARTS = ("reference", "first", "second", "third")
-#: Outputs of each formulation, the regressors' one after the other.
+#: Number of outputs of each formulation, over all regressors.
 _OUTPUTS = {INVERTED: 12, ENERGY: 7, ROOT: 12, STIFFNESS: 12, POWER: 12}
 
-#: Part of the largest load by which the depth below first contact is measured, and the least fall
-#: of the height there [m].
+#: Fraction of the largest load at which the depth below first contact is measured, and the least
+#: fall of the height there [m].
 _SMALL_LOAD, _LEAST_FALL = 1e-3, 1e-9
 
 
@@ -54,21 +53,26 @@ class CompartmentSurrogate:
     formulation : str
         One of `FORMULATIONS`.
     space : SampleSpace
-        Where the samples were drawn; outside it a pose is held at the border.
+        Box of the samples; a pose outside the box is held at the border.
     coordinates : CondyleCoordinates
-        What the regressors' inputs are.
+        Inputs of the regressors.
     largest : float
         F_max [N], or the largest energy [J].
     degree : float
-        p.
+        p [1].
     reference_root : float
-        Root of the reference load (load_stiffness).
+        Root of the reference load (load_stiffness) [1].
     depth : (2,) float64
         Middle and half range of the height or depth that is an input [m].
     regressors : tuple of Regressor
-        `PARTS`; those that a formulation does not need have no outputs.
+        `PARTS`; parts that a formulation does not need have no outputs.
     domain : Domain
-        What of the space the samples taught.
+        Trained part of the space.
+
+    Raises
+    ------
+    InputError
+        If a constant is out of range or the regressors do not suit the formulation.
     """
 
     formulation: str
@@ -86,10 +90,7 @@ class CompartmentSurrogate:
         check_number("largest", self.largest, above=0.0)
         check_number("degree", self.degree, at_least=1.0)
         check_number("reference_root", self.reference_root, at_least=0.0, at_most=1.0)
-        depth = check_array("depth", self.depth, (2,))
-        if depth[1] <= 0.0:
-            raise InputError(f"depth: expected a half range > 0 m, found {depth[1]:g}")
-        object.__setattr__(self, "depth", frozen(depth))
+        object.__setattr__(self, "depth", checked_depth(self.depth))
         reference, *parts = self.regressors
         inputs = [part.inputs for part in parts]
         if inputs != [6, 6, 6] or reference.inputs != 5:
@@ -104,7 +105,7 @@ class CompartmentSurrogate:
                 f"{(reference.outputs, outputs)}"
             )
         if code in (INVERTED, ENERGY) and parts[0].outputs < 1:
-            raise InputError("regressors: expected the height in the first one, found no output")
+            raise InputError("regressors: expected the height in the first part, found no output")
 
     @property
     def code(self) -> int:
@@ -113,7 +114,7 @@ class CompartmentSurrogate:
 
     @cached_property
     def arguments(self) -> CompartmentArguments:
-        """What `surrogates.compiled.knee_loads` takes for a compartment."""
+        """Packed form of the compartment for `surrogates.compiled.knee_loads`."""
         constants = np.array(
             [self.code, self.largest, self.degree, self.reference_root, *self.depth]
         )
@@ -129,35 +130,35 @@ class CompartmentSurrogate:
         return int(compiled.workspace(self.arguments))
 
     def evaluate(self, coordinates: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return loads (12,), d(wrench)/d(pose) (6, 6) and variables (7,) at a pose (6,).
+        """Return loads (12,), d(wrench)/d(pose) (6, 6) [SI] and variables (7,) [1] at a pose (6,).
 
-        The variables are those of `evaluate_batch`. Outside the box the pose is held at its
-        border, with its height over the path. Beyond the largest load the height goes on along its
-        tangent, whose turning with the other coordinates the jacobian leaves out. Out of contact
-        the loads are zero, the centre of pressure is NaN and the sixth variable is -1.
+        Outside the box the pose is held at the border, with its height over the path. Beyond the
+        largest load the height continues along its tangent; the jacobian leaves out the change of
+        the tangent with the other coordinates. Out of contact the loads are zero, the centre of
+        pressure is NaN and the sixth variable is -1.
         """
-        loads, jacobian, x = np.empty((1, 12)), np.empty((1, 6, 6)), np.empty((1, 7))
-        self._fill(np.array(coordinates, dtype=np.float64)[None], loads, jacobian, x)
+        loads, jacobian, x = self._evaluated(np.array(coordinates, dtype=np.float64)[None])
         return loads[0], jacobian[0], x[0]
 
     def evaluate_batch(self, poses: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return loads (N, 12), jacobians (N, 6, 6) and variables (N, 7) at poses (N, 6).
+        """Return loads (N, 12), jacobians (N, 6, 6) [SI] and variables (N, 7) at poses (N, 6).
 
         The variables are the scaled ones of the box, `surrogates.sampling.space.VARIABLES`, and the
         extrapolation (`surrogates.formulations.domain`): beyond 1 in size outside the trained
-        domain.
-        """
-        points = check_array("poses", poses, (None, 6))
-        n = len(points)
-        filled = np.empty((n, 12)), np.empty((n, 6, 6)), np.empty((n, 7))
-        self._fill(points, *filled)
-        return filled
+        domain [1].
 
-    def _fill(
-        self, poses: FloatArray, loads: FloatArray, jacobian: FloatArray, x: FloatArray
-    ) -> None:
-        work = new_work(self.workspace)
-        compiled.loads_of_compartment(poses, self.arguments, loads, jacobian, x, work)
+        Raises
+        ------
+        InputError
+            If the shape is wrong or a number is not finite.
+        """
+        return self._evaluated(check_array("poses", poses, (None, 6)))
+
+    def _evaluated(self, poses: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        n = len(poses)
+        filled = np.empty((n, 12)), np.empty((n, 6, 6)), np.empty((n, 7))
+        compiled.loads_of_compartment(poses, self.arguments, *filled, new_work(self.workspace))
+        return filled
 
     @property
     def tells_gaps(self) -> bool:
@@ -167,7 +168,7 @@ class CompartmentSurrogate:
     def gaps(self, poses: ArrayLike) -> FloatArray:
         """Return heights over the predicted first contact at poses (N, 6), (N,) [m].
 
-        They are 0 in contact, and everywhere unless `tells_gaps`.
+        Zero in contact, and everywhere unless `tells_gaps`.
         """
         held = self.space.held(poses)
         if not self.tells_gaps or not len(held):
@@ -177,20 +178,20 @@ class CompartmentSurrogate:
         return np.maximum(height - touch, 0.0)
 
     def at_load(self, poses: ArrayLike, load: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        """Return poses with the height found, (N, 6), and loads, (N, 12), at given axial loads.
+        """Return the poses (N, 6) [rad, m] at given axial loads, and all loads (N, 12) [SI].
 
         Parameters
         ----------
         poses : (N, 6) float64
             Pose coordinates [rad, m]; the height is not read. Outside the box the offsets are
-            held at its border, as in `evaluate`.
+            held at the border, as in `evaluate`.
         load : (N,) float64
             Axial load of the compartment [N], from 0 to the largest of the space.
 
         Raises
         ------
         InputError
-            If the formulation does not give heights at loads, or the arguments are malformed.
+            If the formulation is not "inverted" or the arguments are malformed.
         """
         level = self._at_load(poses, load)
         found = check_array("poses", poses, (None, 6))
@@ -211,7 +212,7 @@ class CompartmentSurrogate:
         return loads
 
     def errors_at_load(self, poses: ArrayLike, load: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        """Return the standard errors of what `at_load` returns: heights (N,) [m], loads (N, 12)."""
+        """Return the standard errors of `at_load`: of heights (N,) [m] and loads (N, 12) [SI]."""
         level = self._at_load(poses, load)
         height, errors = self._errors_beside_height(level)
         loads = self._loads_at(level)
@@ -219,13 +220,13 @@ class CompartmentSurrogate:
         return height, np.hypot(errors, by_height)
 
     def standard_error(self, poses: ArrayLike) -> FloatArray:
-        """Return the predicted standard errors of the loads at poses (N, 6): (N, 12).
+        """Return the predicted standard errors (N, 12) [SI] of the loads at poses (N, 6).
 
-        An error of the height at a given load is one of the loads at a given height, by their
-        change with it. Where a femur is expected to be lifted by less than the error of the height
-        of first contact, the loads of the remaining depth are the errors; zero where it is lifted
-        farther. Of the formulations that predict none ("energy", "root" and the stiffnesses) the
-        domain tells what is expected, and NaN if it does not know.
+        The error of the height at a given load becomes an error of the loads at a given height by
+        the change of the loads with the height (error propagation of first order). Where a femur is
+        expected to be lifted by less than the error of the height of first contact, the errors are
+        the loads of the remaining depth; where the femur is lifted farther, zero. Formulations that
+        predict no errors ("energy", "root" and the stiffnesses) take those of the domain, or NaN.
         """
         points = check_array("poses", poses, (None, 6))
         loads, jacobian, x = self.evaluate_batch(points)
@@ -249,11 +250,11 @@ class CompartmentSurrogate:
         height, beside = self._errors_beside_height(self._at_load(points, axial))
         by_height = np.empty((len(points), 12))
         by_height[:, :6] = jacobian[:, :, 4]
-        # Smaller steps are lost in the rounding of sums of large Kriging weights.
+        # Smaller steps drown in the rounding of sums of large Kriging weights.
         step = 1e-3 * axial
         change = self.at_load(points, axial + step)[1] - self.at_load(points, axial - step)[1]
         by_height[:, 6:] = change[:, 6:] / (2.0 * step)[:, None] * by_height[:, 1:2]
-        # The point is where the pose says, whatever the error of the learnt height.
+        # The pose alone determines the point, whatever the error of the learnt height.
         by_height -= self._by_lever(loads)
         return np.hypot(beside, by_height * height[:, None])
 
@@ -275,12 +276,12 @@ class CompartmentSurrogate:
         return errors
 
     def _errors_beside_height(self, level: _Level) -> tuple[FloatArray, FloatArray]:
-        """Return the errors of the heights (N,) and, these being exact, of the loads (N, 12)."""
+        """Return the errors of the heights (N,) and, at exact heights, of the loads (N, 12)."""
         axial, root, lever = level.axial, level.root[:, None], level.lever
         error = np.column_stack([r.standard_error(level.inputs) for r in self.regressors[1:]])
         loads = np.zeros((len(axial), 12))
         loads[:, [0, 2]] = error[:, 1:3] * axial[:, None]
-        # M = M about the point + lever x F, of which F_y is given.
+        # M = M about the point + lever x F, where F_y is exact.
         across = np.cross(lever, np.eye(3)[[0]]), np.cross(lever, np.eye(3)[[2]])
         moments = (error[:, 3:6] * axial[:, None]) ** 2
         moments += (across[0] * loads[:, [0]]) ** 2 + (across[1] * loads[:, [2]]) ** 2
@@ -308,7 +309,7 @@ class CompartmentSurrogate:
         return errors
 
     def inputs_at_load(self, poses: ArrayLike, load: ArrayLike) -> FloatArray:
-        """Return the regressors' inputs (N, 6) at poses (N, 6) and axial loads (N,)."""
+        """Return the regressors' inputs (N, 6) [1] at poses (N, 6) and axial loads (N,) [N]."""
         return self._inputs_at_load(poses, load)[2]
 
     def _at_load(self, poses: ArrayLike, load: ArrayLike) -> _Level:
@@ -339,7 +340,7 @@ class CompartmentSurrogate:
         return axial, held, np.column_stack([u, 2.0 * root - 1.0]), offset, points
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return all but the space as plain arrays; the inverse of `from_arrays`."""
+        """Return all fields but the space as plain arrays; the inverse of `from_arrays`."""
         constants = [self.largest, self.degree, self.reference_root, *self.depth]
         named: dict[str, NDArray[Any]] = {"constants": np.array(constants)}
         named |= under("coordinates", self.coordinates.to_arrays())
@@ -350,7 +351,7 @@ class CompartmentSurrogate:
     def from_arrays(
         cls, formulation: str, space: SampleSpace, arrays: Mapping[str, NDArray[Any]]
     ) -> Self:
-        """Build from what `to_arrays` returned.
+        """Build from the arrays of `to_arrays`.
 
         Raises
         ------
@@ -372,7 +373,7 @@ class CompartmentSurrogate:
 
 
 class _Level(NamedTuple):
-    """What an inverted surrogate predicts at N axial loads."""
+    """Predictions of an inverted surrogate at N axial loads."""
 
     axial: FloatArray
     held: FloatArray
@@ -383,6 +384,9 @@ class _Level(NamedTuple):
     lever: FloatArray
 
 
-def writeable(arrays: Sequence[Any]) -> tuple[Any, ...]:
-    """Return copies that compiled code takes for the same type as any other array."""
-    return tuple(np.array(a) if isinstance(a, np.ndarray) else a for a in arrays)
+def checked_depth(value: ArrayLike) -> FloatArray:
+    """Return middle and half range (2,) [m] of a height or depth, checked and read-only."""
+    depth = check_array("depth", value, (2,))
+    if depth[1] <= 0.0:
+        raise InputError(f"depth: expected a half range > 0 m, found {depth[1]:g}")
+    return frozen(depth)

@@ -1,10 +1,12 @@
-"""Formulations: what is learnt of one compartment, behind one interface.
+"""Fits of the formulations of one compartment.
 
 With u the five scaled coordinates of the condyle's point (`condyle_coordinates`), y its height,
-F the axial load, r = (F / F_max)^(1/p) the *root* of the load and s = 2 r - 1:
+F the axial load, r = (F / F_max)^(1/p) the *root* of the load and s = 2 r - 1, the regressors learn
 
 ===============  ==================================================================================
-inverted         (u, s) -> y; where a pose is given, s is the root of y(u, s) = y
+inverted         (u, s) -> y; at a given pose, s is the root of y(u, s) = y (the insensitive
+                 direction of Lin, Haftka, Queipo & Fregly 2010, Med Eng Phys 32:584-594, exchanged
+                 for the load)
 energy           (u, root of the energy) -> y; all loads are the gradient of the energy
 root             (u, y) -> r
 touch_stiffness  u -> height of first contact; (u, depth below it) -> log(r / depth)
@@ -13,26 +15,27 @@ power            (u, y) -> sign(L) |L|^(1/p) of each load L
 direct           (u, y) -> each load
 ===============  ==================================================================================
 
-All but the last two learn F_x, F_z and the moments about the point over F beside it, and are zero
-out of contact, exactly; the last two are the customary ways, for comparison. Contact area over r,
-peak and mean pressure over r^(p-1) and the centre of pressure from the point are learnt beside the
-loads. The root makes height and load nearly proportional: p = 2 for a bed of linear springs under
-a smooth condyle.
+All but the last two learn F_x, F_z and the moments about the point over F besides, and are exactly
+zero out of contact; the last two are the customary formulations, for comparison. Contact area over
+r, peak and mean pressure over r^(p-1) and the centre of pressure from the point are learnt besides
+the loads. The root makes height and load nearly proportional: p = 2 for a bed of linear springs
+under a smooth condyle.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from foundation.checks import FloatArray, check_array, check_in, check_number
 from foundation.errors import InputError
 from surrogates.families.cross_validation import CrossCheck, Fitted, k_fold
-from surrogates.families.regressor import Regressor
-from surrogates.families.regressor_arrays import no_outputs
+from surrogates.families.regressor import Regressor, no_outputs
 from surrogates.formulations.compartment import FORMULATIONS, CompartmentSurrogate
 from surrogates.sampling.condyle_coordinates import CondyleCoordinates
 from surrogates.sampling.space import SampleSpace
@@ -42,16 +45,16 @@ _LEAST_DEPTH = 2e-3
 
 
 class Fitter(NamedTuple):
-    """How a regressor is fitted.
+    """Fit of a regressor.
 
     Parameters
     ----------
     fit : callable
         Fits a regressor to inputs (N, d) and outputs (N, k), with weights (N,) or None.
     joint : bool
-        Whether one regressor takes all outputs, or each group of like outputs gets its own.
+        Whether one regressor takes all outputs, or each group of like outputs its own.
     folds : int
-        Folds of a cross-validation that fits again for each, beside the fit's own check; 0: none.
+        Folds of a cross-validation by repeated fits, besides the fit's own check; 0 for none.
     """
 
     fit: Callable[[FloatArray, FloatArray, FloatArray | None], Fitted]
@@ -68,13 +71,18 @@ class Samples:
     poses : (N, 6) float64
         Poses in contact [rad, m].
     loads : (N, 12) float64
-        Loads, in the order of `foundation.loads.LOAD_COLUMNS`.
+        Loads, in the order of `foundation.loads.LOAD_COLUMNS` [SI].
     energy : (N,) float64, optional
-        Stored energy [J], which the formulation "energy" learns.
+        Stored energy [J], for the formulation "energy".
     reference : (M, 6) float64, optional
-        Poses at the reference load: first contact, or a small load ("load_stiffness").
+        Poses at the reference load [rad, m]: first contact, or a small load ("load_stiffness").
     weights : (N,) float64, optional
-        Weights of the samples, for families that can weigh them.
+        Weights of the samples [1], for families that accept weights.
+
+    Raises
+    ------
+    InputError
+        If an array is malformed, or a load or energy is not positive.
     """
 
     poses: FloatArray
@@ -99,26 +107,28 @@ class Samples:
             if energy.min() <= 0.0:
                 raise InputError(f"energy: expected > 0 J in every sample, found {energy.min():g}")
             object.__setattr__(self, "energy", energy)
-        if self.reference is not None:
-            checked = check_array("reference", self.reference, (None, 6))
-            object.__setattr__(self, "reference", checked)
-        if self.weights is not None:
-            weights = check_array("weights", self.weights, (len(poses),))
-            object.__setattr__(self, "weights", weights)
+        for name, shape in (("reference", (None, 6)), ("weights", (len(poses),))):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, check_array(name, getattr(self, name), shape))
 
 
 @dataclass(frozen=True)
 class FormulationSettings:
-    """What a formulation is told beside the samples.
+    """Settings of a formulation besides the samples.
 
     Parameters
     ----------
     load_degree : float
-        p, the power of the depth that the load grows with.
+        p, the power of the depth with which the load grows [1].
     at_centre : bool
         Whether poses are counted at the condyle's own centre, or at the femoral origin.
     reference_load : float
         Axial load of `Samples.reference` for "load_stiffness" [N].
+
+    Raises
+    ------
+    InputError
+        If p is below 1 or the reference load is negative.
     """
 
     load_degree: float = 2.0
@@ -151,12 +161,13 @@ def fit_compartment(
     formulation : str
         One of `FORMULATIONS`.
     space : SampleSpace
-        Where the samples were drawn.
+        Box of the samples.
     samples : Samples
-        What to learn.
+        Poses and loads to learn.
     fitter : Fitter
-        By what family.
+        Fit of the regressors.
     settings : FormulationSettings, optional
+        Settings of the formulation.
 
     Raises
     ------
@@ -172,7 +183,10 @@ def fit_compartment(
     reference = None
     if formulation in _OVER_DEPTH:
         reference, checks["reference"] = _fit_reference(coordinates, samples, fitter)
-    lesson = _LEARN[formulation](coordinates, space, samples, chosen, reference)
+    degree = 1.0 if formulation == "direct" else chosen.load_degree
+    largest = float(space.load[1])
+    task = _Task(coordinates, samples, largest, degree, chosen.reference_load, reference)
+    lesson = _LESSONS[formulation](task)
     parts = []
     for names, inputs, outputs in _groups(lesson, fitter.joint):
         known = samples.weights is not None and len(samples.weights) == len(inputs)
@@ -190,19 +204,17 @@ def fit_compartment(
 
 
 def k_fold_check(fitter: Fitter, inputs: FloatArray, outputs: FloatArray) -> CrossCheck:
-    """Return the residuals of a k-fold cross-validation of a fitter's fit."""
-
-    def fit(x: FloatArray, y: FloatArray, rng: np.random.Generator) -> Fitted:
-        del rng  # every fit of a fitter draws from its own
-        return fitter.fit(x, y, None)
-
-    return k_fold(fit, inputs, outputs, fitter.folds, np.random.default_rng(0))
+    """Return k-fold residuals of a fit to inputs (N, d) and outputs (N, k) [their units]."""
+    fit = fitter.fit  # draws from its own generator
+    rng = np.random.default_rng(0)
+    return k_fold(lambda x, y, _: fit(x, y, None), inputs, outputs, fitter.folds, rng)
 
 
 def _fit_reference(coordinates: CondyleCoordinates, samples: Samples, fitter: Fitter) -> Fitted:
     if samples.reference is None or len(samples.reference) < 2:
         raise InputError(
-            "samples: touch and load stiffness need poses at the reference load, found none"
+            "samples: touch_stiffness and load_stiffness need poses at the reference load "
+            "(Samples.reference), found none"
         )
     u, height, _ = coordinates.variables(samples.reference)
     return fitter.fit(u, height[:, None], None)
@@ -228,90 +240,96 @@ def _groups(lesson: _Lesson, joint: bool) -> Sequence[tuple[str, FloatArray, Flo
     return [(names, lesson.groups[-1][1][:shortest], outputs)]
 
 
-def _height_over_load(
-    coordinates: CondyleCoordinates,
-    space: SampleSpace,
-    samples: Samples,
-    settings: FormulationSettings,
-    reference: Regressor | None = None,
-) -> _Lesson:
-    """Inverted: (u, s) -> height; first contact, where it is given, is a height at s = -1."""
-    u, height, points = coordinates.variables(samples.poses)
-    largest, degree = float(space.load[1]), settings.load_degree
-    root = (samples.loads[:, 1] / largest) ** (1.0 / degree)
-    inputs = np.column_stack([u, 2.0 * root - 1.0])
-    heights, at = height[:, None], inputs
-    if samples.reference is not None:
-        touch, level, _ = coordinates.variables(samples.reference)
-        heights = np.concatenate([heights, level[:, None]])
-        at = np.concatenate([inputs, np.column_stack([touch, np.full(len(touch), -1.0)])])
-    ratios = ratios_of(coordinates, samples.loads, points)
-    quantities = quantities_of(coordinates, samples.loads, points, root, degree)
-    groups = [("height", at, heights), ("ratios", inputs, ratios)]
-    groups.append(("quantities", inputs, quantities))
-    return _Lesson(groups, largest, degree, np.array([0.0, 1.0]))
+@dataclass(frozen=True)
+class _Task:
+    """Samples of a compartment, and the constants of what is to be learnt from them."""
+
+    coordinates: CondyleCoordinates
+    samples: Samples
+    largest: float
+    degree: float
+    reference_load: float
+    reference: Regressor | None
+
+    @cached_property
+    def located(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Scaled variables (N, 5), heights (N,) and points (N, 3) of the samples."""
+        return self.coordinates.variables(self.samples.poses)
+
+    @property
+    def root(self) -> FloatArray:
+        """Roots (N,) of the loads."""
+        root: FloatArray = (self.samples.loads[:, 1] / self.largest) ** (1.0 / self.degree)
+        return root
+
+    def groups(
+        self,
+        name: str,
+        inputs: FloatArray,
+        values: FloatArray,
+        contact: Callable[[FloatArray], tuple[FloatArray, FloatArray]] | None = None,
+        rows: NDArray[np.bool_] | slice = slice(None),
+    ) -> list[tuple[str, FloatArray, FloatArray]]:
+        """Return the groups of a formulation that learns ratios besides values (N,).
+
+        `contact` returns last inputs and values of poses in first contact from their heights; only
+        the samples of `rows` are learnt.
+        """
+        at, outputs = inputs, values[:, None]
+        if contact is not None and self.samples.reference is not None:
+            u, height, _ = self.coordinates.variables(self.samples.reference)
+            last, touch = contact(height)
+            outputs = np.concatenate([outputs, touch[:, None]])
+            at = np.concatenate([inputs, np.column_stack([u, last])])
+        loads, points = self.samples.loads[rows], self.located[2][rows]
+        ratios = ratios_of(self.coordinates, loads, points)
+        quantities = quantities_of(self.coordinates, loads, points, self.root[rows], self.degree)
+        return [(name, at, outputs), ("ratios", inputs, ratios), ("quantities", inputs, quantities)]
 
 
-def _height_over_energy(
-    coordinates: CondyleCoordinates,
-    space: SampleSpace,
-    samples: Samples,
-    settings: FormulationSettings,
-    reference: Regressor | None = None,
-) -> _Lesson:
+def _height_over_load(task: _Task) -> _Lesson:
+    """Inverted: (u, s) -> height; given first contacts are heights at s = -1."""
+    u, height, _ = task.located
+    inputs = np.column_stack([u, 2.0 * task.root - 1.0])
+    groups = task.groups("height", inputs, height, lambda h: (np.full(len(h), -1.0), h))
+    return _Lesson(groups, task.largest, task.degree, np.array([0.0, 1.0]))
+
+
+def _height_over_energy(task: _Task) -> _Lesson:
     """Energy: (u, s of the energy) -> height; the energy grows with the depth to the p + 1."""
-    if samples.energy is None:
-        raise InputError("samples: the formulation 'energy' needs their stored energy, found none")
-    u, height, points = coordinates.variables(samples.poses)
-    largest, degree = float(samples.energy.max()), settings.load_degree + 1.0
-    root = (samples.energy / largest) ** (1.0 / degree)
+    energy = task.samples.energy
+    if energy is None:
+        raise InputError("samples: the formulation 'energy' needs the stored energy, found none")
+    u, height, points = task.located
+    largest, degree = float(energy.max()), task.degree + 1.0
+    root = (energy / largest) ** (1.0 / degree)
     inputs = np.column_stack([u, 2.0 * root - 1.0])
-    quantities = quantities_of(coordinates, samples.loads, points, root, settings.load_degree)
+    quantities = quantities_of(task.coordinates, task.samples.loads, points, root, task.degree)
     groups = [("height", inputs, height[:, None]), ("quantities", inputs, quantities)]
     return _Lesson(groups, largest, degree, np.array([0.0, 1.0]))
 
 
-def _root_over_height(
-    coordinates: CondyleCoordinates,
-    space: SampleSpace,
-    samples: Samples,
-    settings: FormulationSettings,
-    reference: Regressor | None = None,
-) -> _Lesson:
+def _root_over_height(task: _Task) -> _Lesson:
     """Root: (u, height) -> root of the load; first contact is a root of 0."""
-    u, height, points = coordinates.variables(samples.poses)
+    u, height, _ = task.located
     depth = middle_and_half(height)
-    largest, degree = float(space.load[1]), settings.load_degree
-    root = (samples.loads[:, 1] / largest) ** (1.0 / degree)
     inputs = np.column_stack([u, (height - depth[0]) / depth[1]])
-    roots, at = root[:, None], inputs
-    if samples.reference is not None:
-        touch, level, _ = coordinates.variables(samples.reference)
-        roots = np.concatenate([roots, np.zeros((len(level), 1))])
-        at = np.concatenate([inputs, np.column_stack([touch, (level - depth[0]) / depth[1]])])
-    ratios = ratios_of(coordinates, samples.loads, points)
-    quantities = quantities_of(coordinates, samples.loads, points, root, degree)
-    groups = [("root", at, roots), ("ratios", inputs, ratios), ("quantities", inputs, quantities)]
-    return _Lesson(groups, largest, degree, depth)
+    groups = task.groups(
+        "root", inputs, task.root, lambda h: ((h - depth[0]) / depth[1], np.zeros(len(h)))
+    )
+    return _Lesson(groups, task.largest, task.degree, depth)
 
 
-def _stiffness_over_depth(
-    coordinates: CondyleCoordinates,
-    space: SampleSpace,
-    samples: Samples,
-    settings: FormulationSettings,
-    reference: Regressor | None = None,
-) -> _Lesson:
+def _stiffness_over_depth(task: _Task) -> _Lesson:
     """u -> height at the reference load; (u, depth below it) -> log of the secant of the root.
 
-    The depth is counted from the fitted reference height, as it is in the evaluation.
+    The depth is counted from the fitted reference height, as in the evaluation.
     """
-    assert reference is not None  # fit_compartment fits it for these formulations
-    u, height, points = coordinates.variables(samples.poses)
-    largest, degree = float(space.load[1]), settings.load_degree
-    root = (samples.loads[:, 1] / largest) ** (1.0 / degree)
-    start = (settings.reference_load / largest) ** (1.0 / degree)
-    fall = reference.predict(u)[:, 0] - height
+    assert task.reference is not None  # fit_compartment fits it for these formulations
+    u, height, _ = task.located
+    root = task.root
+    start = (task.reference_load / task.largest) ** (1.0 / task.degree)
+    fall = task.reference.predict(u)[:, 0] - height
     depth = middle_and_half(np.append(fall, 0.0))
     known = np.abs(fall) > _LEAST_DEPTH * np.abs(fall).max()
     known &= (root - start) * fall > 0.0
@@ -319,57 +337,40 @@ def _stiffness_over_depth(
         raise InputError("samples: expected loads other than the reference load, found none")
     u, fall, root = u[known], fall[known], root[known]
     inputs = np.column_stack([u, (fall - depth[0]) / depth[1]])
-    secant = np.log((root - start) * depth[1] / fall)[:, None]
-    ratios = ratios_of(coordinates, samples.loads[known], points[known])
-    quantities = quantities_of(coordinates, samples.loads[known], points[known], root, degree)
-    groups = [("stiffness", inputs, secant), ("ratios", inputs, ratios)]
-    groups.append(("quantities", inputs, quantities))
-    return _Lesson(groups, largest, degree, depth, start)
+    secant = np.log((root - start) * depth[1] / fall)
+    groups = task.groups("stiffness", inputs, secant, rows=known)
+    return _Lesson(groups, task.largest, task.degree, depth, start)
 
 
-def _loads_over_height(
-    coordinates: CondyleCoordinates,
-    space: SampleSpace,
-    samples: Samples,
-    settings: FormulationSettings,
-    reference: Regressor | None = None,
-) -> _Lesson:
+def _loads_over_height(task: _Task) -> _Lesson:
     """Power and direct: (u, height) -> loads, or their roots."""
-    del space, reference
-    u, height, points = coordinates.variables(samples.poses)
+    u, height, points = task.located
     depth = middle_and_half(height)
     inputs = np.column_stack([u, (height - depth[0]) / depth[1]])
-    degree = settings.load_degree
-    values = samples.loads.copy()
-    values[:, :9] = np.sign(values[:, :9]) * np.abs(values[:, :9]) ** (1.0 / degree)
-    values[:, 9:] -= coordinates.lever(points)
-    return _Lesson([("loads", inputs, values)], 1.0, degree, depth)
+    values = roots_of(task.samples.loads, task.degree)
+    values[:, 9:] -= task.coordinates.lever(points)
+    return _Lesson([("loads", inputs, values)], 1.0, task.degree, depth)
 
 
-def _plain_loads(
-    coordinates: CondyleCoordinates,
-    space: SampleSpace,
-    samples: Samples,
-    settings: FormulationSettings,
-    reference: Regressor | None = None,
-) -> _Lesson:
-    del settings, reference
-    plain = FormulationSettings(load_degree=1.0)
-    return _loads_over_height(coordinates, space, samples, plain)
-
-
-_LEARN: dict[str, Callable[..., _Lesson]] = {
+_LESSONS: dict[str, Callable[[_Task], _Lesson]] = {
     "inverted": _height_over_load,
     "energy": _height_over_energy,
     "root": _root_over_height,
     "touch_stiffness": _stiffness_over_depth,
     "load_stiffness": _stiffness_over_depth,
     "power": _loads_over_height,
-    "direct": _plain_loads,
+    "direct": _loads_over_height,
 }
-#: Formulations whose loads are about the tibial origin, and those that need a reference height.
+#: Formulations with loads about the tibial origin, and formulations with a reference height.
 _PLAIN = frozenset({"power", "direct"})
 _OVER_DEPTH = frozenset({"touch_stiffness", "load_stiffness"})
+
+
+def roots_of(loads: FloatArray, degree: float) -> FloatArray:
+    """Return loads (..., 12) [SI] with sign(L) |L|^(1/p) in place of all but the centre."""
+    values = loads.copy()
+    values[..., :9] = np.sign(values[..., :9]) * np.abs(values[..., :9]) ** (1.0 / degree)
+    return values
 
 
 def middle_and_half(values: FloatArray) -> FloatArray:
@@ -381,7 +382,7 @@ def middle_and_half(values: FloatArray) -> FloatArray:
 
 
 def ratios_of(coordinates: CondyleCoordinates, loads: FloatArray, points: FloatArray) -> FloatArray:
-    """Return F_x, F_z and the moments about the point over the axial load, (N, 5)."""
+    """Return F_x, F_z [1] and moments about the point [m] over the axial load, (N, 5)."""
     moments = loads[:, 3:6] - np.cross(coordinates.lever(points), loads[:, :3])
     return np.column_stack([loads[:, [0, 2]], moments]) / loads[:, 1:2]
 
@@ -393,7 +394,7 @@ def quantities_of(
     root: FloatArray,
     degree: float,
 ) -> FloatArray:
-    """Return area over the root, pressures over its power, centre from the point, (N, 6)."""
+    """Return area over the root, pressures over its power, centre from the point, (N, 6) [SI]."""
     pressures = loads[:, 7:9] / root[:, None] ** (degree - 1.0)
     centres = loads[:, 9:] - coordinates.lever(points)
     return np.column_stack([loads[:, 6] / root, pressures, centres])

@@ -1,17 +1,17 @@
-"""What a compartment's samples taught of its box, and how wrong the surrogate is there.
+"""The trained part of a compartment's box, and the errors of the surrogate there.
 
-The box of a sample space bounds its variables one by one. Inside the box, stage e of the sampling
-drops poses that no gait produces (the femur on a rim or on the eminence), and nothing is learnt
-there. The *extrapolation* of a pose is at most 1 where the samples taught the loads. It is the
-largest of
+The box of a sample space bounds each variable separately. Inside the box, stage e of the sampling
+drops poses that gait does not produce (the femur on a rim or on the eminence), so that the
+surrogate is not trained there. The *extrapolation* of a pose is at most 1 in the trained part, and
+is the largest of
 
-- |F_x| / (l_x F_y), |F_z| / (l_z F_y) and p / l_p of the predicted loads, l being the limits;
+- |F_x| / (l_x F_y), |F_z| / (l_z F_y) and p / l_p of the predicted loads, with the limits l;
 - the same two ratios as expected at the pose from samples of the whole box, feasible or not, since
-  the predicted loads mean nothing where nothing was learnt;
-- 1 + log(expected error of the force / largest error that is accepted).
+  predicted loads are meaningless in the untrained part;
+- 1 + log(expected error of the force / largest accepted error).
 
-The last two count for less where a condyle is predicted lifted, in proportion to its gap, and not
-at all from `Domain.lifted` on, a gap wider than that of any sample found in contact.
+Where a condyle is predicted to be lifted, the weight of the last two criteria falls linearly with
+the gap, to zero at `Domain.lifted`, a gap wider than that of any sample in contact.
 """
 
 from __future__ import annotations
@@ -26,10 +26,9 @@ from numpy.typing import NDArray
 
 from foundation.checks import FloatArray, check_array, check_number, frozen
 from foundation.errors import InputError
-from surrogates.families.regressor import Regressor
-from surrogates.families.regressor_arrays import arrays_of, no_outputs, regressors_of
+from surrogates.families.regressor import Regressor, arrays_of, no_outputs, regressors_of
 
-#: Stands for "no limit": files and C know no infinite constants.
+#: Stands for "no limit", since files and C have no infinite constants.
 NO_LIMIT = 1e30
 #: Outputs of a domain's regressor: shares of the limits of AP and ML force, log of the error.
 OUTPUTS = 3
@@ -38,26 +37,26 @@ _LOADS = 12
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Domain:
-    """Where a compartment's surrogate can be trusted.
+    """Trained part of a compartment's box.
 
     Parameters
     ----------
     limits : (3,) float64
-        Largest size of F_x / F_y and of F_z / F_y, and largest peak pressure [Pa]; `NO_LIMIT` where
-        there is none.
+        Largest size of F_x / F_y and of F_z / F_y [1], and largest peak pressure [Pa]; `NO_LIMIT`
+        for none.
     regressor : Regressor
-        Of the six scaled variables of the box: expected F_x / (l_x F_y) and F_z / (l_z F_y), and
-        the logarithm of the expected error of the force over the largest that is accepted. Without
+        Function of the six scaled variables of the box: expected F_x / (l_x F_y), F_z / (l_z F_y),
+        and the logarithm of the expected over the largest accepted error of the force. Without
         outputs the predicted loads alone decide.
     inflation : (12,) float64
-        What the standard errors that a formulation predicts for the loads are multiplied by, so
-        that their intervals hold what they promise over the domain.
+        Factors on the standard errors that a formulation predicts for the loads, by which their
+        intervals reach the nominal coverage over the domain [1].
     errors : Regressor
-        Of the same variables: logarithms of the standard errors of the twelve loads, for
-        formulations that predict none. Without outputs there are none.
+        Function of the same variables: logarithms of the standard errors of the twelve loads, for
+        formulations that predict none; without outputs, no errors are predicted.
     lifted : float
-        Height over the predicted first contact from which on a condyle is lifted for certain [m];
-        `NO_LIMIT` where no height is.
+        Height over the predicted first contact above which a condyle is certainly lifted [m];
+        `NO_LIMIT` for none.
 
     Raises
     ------
@@ -92,21 +91,21 @@ class Domain:
     @classmethod
     @cache
     def whole_box(cls) -> Self:
-        """Return the domain that is the box itself: of a surrogate that was told of no other."""
+        """Return the domain that is the whole box."""
         return cls.within(np.full(3, NO_LIMIT))
 
     @classmethod
     def within(cls, limits: FloatArray) -> Self:
-        """Return the domain where the predicted loads keep to limits (3,), and nothing else."""
+        """Return the domain of predicted loads within limits (3,) [1, 1, Pa]."""
         return cls(limits, no_outputs(6), np.ones(_LOADS), no_outputs(6))
 
     @property
     def bounds(self) -> FloatArray:
-        """The limits, and the gap of a condyle that is lifted for certain, (4,)."""
+        """Limits [1, 1, Pa], and the gap of a condyle that is certainly lifted [m], (4,)."""
         return np.append(self.limits, self.lifted)
 
     def standard_error(self, variables: FloatArray) -> FloatArray:
-        """Return the expected standard errors (N, 12) of the loads at scaled variables (N, 6)."""
+        """Return the expected standard errors (N, 12) [SI] of the loads at variables (N, 6)."""
         if not self.errors.outputs:
             return np.full((len(variables), _LOADS), np.nan)
         return np.exp(self.errors.predict(np.clip(variables[:, :6], -1.0, 1.0)))
@@ -114,48 +113,46 @@ class Domain:
     def extrapolation(
         self, variables: FloatArray, loads: FloatArray, gaps: FloatArray | float = 0.0
     ) -> FloatArray:
-        """Return the extrapolation (N,).
+        """Return the extrapolation (N,) [1], at most 1 in the domain.
 
         Parameters
         ----------
         variables : (N, 6 or more) float64
-            Scaled variables of the box.
+            Scaled variables of the box [1].
         loads : (N, 12) float64
-            Predicted loads.
+            Predicted loads [SI].
         gaps : (N,) float64
-            Heights over the predicted first contact [m], 0 in contact; by default unknown, which
-            counts as 0.
+            Heights over the predicted first contact [m], 0 in contact and where unknown.
         """
-        found = self._criteria(variables, loads)
-        found[:, 3:] *= 1.0 - np.minimum(np.reshape(gaps, (-1, 1)) / self.lifted, 1.0)
-        return found.max(axis=1)
+        criteria = self._criteria(variables, loads)
+        criteria[:, 3:] *= 1.0 - np.minimum(np.reshape(gaps, (-1, 1)) / self.lifted, 1.0)
+        return criteria.max(axis=1)
 
     def _criteria(self, variables: FloatArray, loads: FloatArray) -> FloatArray:
         """Return three shares of the predicted loads and the three learnt criteria, (N, 6)."""
-        found = np.zeros((len(variables), 6))
+        criteria = np.zeros((len(variables), 6))
         touching = loads[:, 1] > 0.0
         shares = np.abs(loads[touching][:, [0, 2]]) / loads[touching, 1:2]
-        found[touching, :2] = shares / self.limits[:2]
-        found[touching, 2] = loads[touching, 7] / self.limits[2]
+        criteria[touching, :2] = shares / self.limits[:2]
+        criteria[touching, 2] = loads[touching, 7] / self.limits[2]
         if self.regressor.outputs:
             learnt = self.regressor.predict(np.clip(variables[:, :6], -1.0, 1.0))
-            found[:, 3:5] = np.abs(learnt[:, :2])
-            found[:, 5] = 1.0 + learnt[:, 2]
-        return found
+            criteria[:, 3:5] = np.abs(learnt[:, :2])
+            criteria[:, 5] = 1.0 + learnt[:, 2]
+        return criteria
 
     def reason(self, variables: FloatArray, loads: FloatArray) -> str:
-        """Say why a pose is outside, by its scaled variables (6,) and predicted loads (12,)."""
-        found = self._criteria(variables[None], loads[None])[0]
-        worst = int(np.argmax(found))
+        """Return why a pose of variables (6,) [1] and predicted loads (12,) [SI] is outside."""
+        c = self._criteria(variables[None], loads[None])[0]
         ap, ml, peak = self.limits
         return (
-            f"AP force over axial load of {found[0] * ap:.2g} (limit {ap:.2g})",
-            f"ML force over axial load of {found[1] * ml:.2g} (limit {ml:.2g})",
-            f"peak pressure of {1e-6 * found[2] * peak:.3g} MPa (limit {1e-6 * peak:.3g} MPa)",
-            f"samples near this pose have {found[3]:.2g} times the largest AP force learnt",
-            f"samples near this pose have {found[4]:.2g} times the largest ML force learnt",
-            f"errors near this pose are {np.exp(found[5] - 1.0):.2g} times the accepted ones",
-        )[worst]
+            f"AP force over axial load of {c[0] * ap:.2g} (limit {ap:.2g})",
+            f"ML force over axial load of {c[1] * ml:.2g} (limit {ml:.2g})",
+            f"peak pressure of {1e-6 * c[2] * peak:.3g} MPa (limit {1e-6 * peak:.3g} MPa)",
+            f"samples near this pose reach {c[3]:.2g} times the largest trained AP force",
+            f"samples near this pose reach {c[4]:.2g} times the largest trained ML force",
+            f"errors near this pose are {np.exp(c[5] - 1.0):.2g} times the accepted error",
+        )[int(np.argmax(c))]
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return the domain as plain arrays; the inverse of `from_arrays`."""
@@ -168,12 +165,12 @@ class Domain:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Build from what `to_arrays` returned; from nothing, the domain of the whole box.
+        """Build from the arrays of `to_arrays`; without arrays, the domain of the whole box.
 
         Raises
         ------
-        ValueError
-            If an array is malformed.
+        InputError
+            If an array is missing or malformed.
         """
         if not arrays:
             return cls.whole_box()

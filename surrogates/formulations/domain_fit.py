@@ -1,4 +1,4 @@
-"""Fit of a compartment's domain: to samples of its whole box that the surrogate has not seen."""
+"""Fit of a compartment's domain to samples of the whole box, unseen by the surrogate."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from surrogates.families.regressor import Regressor
 from surrogates.formulations.domain import Domain
 from surrogates.formulations.whole_knee import AnyCompartment
 
-#: Error of the force that is accepted, over the largest load; and the most that is where feasible
-#: samples have larger ones. It is one that 95 % of the errors at a pose stay below.
+#: Accepted error of the force over the largest load, as the 95 % quantile of the errors at a pose,
+#: and the most that is accepted where feasible samples have larger errors.
 ACCEPTED_ERROR, MOST_ACCEPTED = 0.05, 0.13
-#: Least samples that a domain is learnt from; with fewer the predicted loads alone decide.
+#: Fewest samples for a fit; with fewer, the predicted loads alone define the domain.
 LEAST_SAMPLES = 100
-#: A share of a limit beyond this counts as this: a femur on a rim is outside, however far.
+#: Cap on the shares of the limits: a femur on a rim is outside at any distance.
 _LARGEST_SHARE = 3.0
-#: An error below this part of the largest load counts as this.
+#: Floor of the errors, over the largest load.
 _LEAST_ERROR = 1e-4
-#: Part of the feasible samples that each learnt criterion may leave outside.
+#: Fraction of the feasible samples that each learnt criterion may leave outside.
 _LEFT_OUT = 0.004
-#: Where intervals are made to hold what they promise: in the middle, and in the tail.
+#: Probabilities at which intervals are calibrated: in the middle, and in the tail.
 _PROBABILITIES = (0.95, 0.9973)
-#: A condyle is lifted for certain by this many times the widest gap of a sample that is predicted
-#: lifted though it is in contact, and by no less than this [m].
+#: A condyle is certainly lifted by this factor times the widest gap that is predicted for a sample
+#: in contact, and by at least this gap [m].
 _GAP_FACTOR, _LEAST_GAP = 2.0, 3e-4
 _SURFACE = PolynomialSettings(
     basis="total_degree", degree=(2, 3, 4, 5), ridge=(1e-8, 1e-6, 1e-4, 1e-2)
@@ -45,11 +45,11 @@ class DomainSamples(NamedTuple):
     poses : (N, 6) float64
         Poses in contact [rad, m].
     loads : (N, 12) float64
-        True loads, in the order of `foundation.loads.LOAD_COLUMNS`.
+        True loads, in the order of `foundation.loads.LOAD_COLUMNS` [SI].
     feasible : (N,) bool
-        Whether the loads keep to the bounds of feasibility, without the margin.
+        Whether the loads satisfy the bounds of feasibility, without the margin.
     fitted : bool
-        Whether the surrogate was fitted to some of them, so that they do not tell its errors.
+        Whether the surrogate was fitted to part of the samples, which then do not show its errors.
     """
 
     poses: FloatArray
@@ -61,18 +61,18 @@ class DomainSamples(NamedTuple):
 def fit_domain(
     surrogate: AnyCompartment, samples: DomainSamples, limits: FloatArray, margin: float
 ) -> Domain:
-    """Return where a surrogate can be trusted, as samples of its whole box tell.
+    """Return the domain of a surrogate from samples of the whole box.
 
     Parameters
     ----------
     surrogate : CompartmentSurrogate or CompartmentView
-        What was fitted, with the whole box as its domain.
+        The fitted surrogate, with the whole box as its domain.
     samples : DomainSamples
-        What the original model says all over the box.
+        Results of the original model over the whole box.
     limits : (3,) float64
-        Bounds of feasibility: size of F_x / F_y and of F_z / F_y [-], peak pressure [Pa].
+        Bounds of feasibility: size of F_x / F_y and of F_z / F_y [1], peak pressure [Pa].
     margin : float
-        Slack by which the fitted samples may pass the bounds; half of it is still trusted.
+        Slack of the bounds for the fitted samples [1]; half of the slack counts as trained.
 
     Raises
     ------
@@ -93,12 +93,11 @@ def fit_domain(
     if samples.fitted:
         targets[:, 2] = np.log(_LEAST_ERROR / ACCEPTED_ERROR)
     fitted = fit_polynomial(true, targets, _SURFACE)
-    # What the others say of a sample (leave-one-out).
     rows = fitted.check.rows
-    said = targets[rows] - fitted.check.residuals
+    left_out = targets[rows] - fitted.check.residuals  # leave-one-out predictions
     tail = np.quantile(fitted.check.residuals[:, 2], _PROBABILITIES[0])
-    said[:, 2] += tail
-    borders = _borders(said[samples.feasible[rows]], slack)
+    left_out[:, 2] += tail
+    borders = _borders(left_out[samples.feasible[rows]], slack)
     domain = Domain.within(slack * limits)
     borders[2] -= tail
     domain = replace(domain, regressor=_bordered(fitted.regressor, borders))
@@ -106,7 +105,7 @@ def fit_domain(
         return domain
     gaps = surrogate.gaps(poses)
     if surrogate.tells_gaps:
-        # All samples are in contact: those that are predicted lifted are so by mistake.
+        # All samples are in contact: predictions of lifted condyles are errors.
         domain = replace(domain, lifted=max(_GAP_FACTOR * float(gaps.max()), _LEAST_GAP))
     inside = (np.abs(variables[:, :6]) <= 1.0).all(axis=1)
     inside &= domain.extrapolation(variables, predicted, gaps) <= 1.0
@@ -119,7 +118,7 @@ def fit_domain(
 def _targets(
     loads: FloatArray, residuals: FloatArray, limits: FloatArray, largest: float
 ) -> FloatArray:
-    """Return what is learnt of each sample, (N, 3): shares of two limits, log of the error."""
+    """Return the targets (N, 3) of the fit: shares of two limits, log of the error."""
     shares = loads[:, [0, 2]] / loads[:, 1:2] / limits[:2]
     error = np.abs(residuals[:, :3]).max(axis=1) / largest
     return np.column_stack(
@@ -131,9 +130,9 @@ def _targets(
 
 
 def _borders(feasible: FloatArray, slack: float) -> FloatArray:
-    """Return the value (3,) of each criterion from which on a pose is outside.
+    """Return the value (3,) of each criterion above which a pose is outside.
 
-    `feasible` (M, 3) are the values of the feasible samples, few of which may be left outside.
+    `feasible` (M, 3) are the values of the feasible samples, of which few may be left outside.
     """
     least = np.array([slack, slack, 0.0])
     if not len(feasible):
@@ -157,9 +156,9 @@ def _bordered(regressor: Regressor, borders: FloatArray) -> Regressor:
 
 
 def _inflation(residuals: FloatArray, errors: FloatArray) -> FloatArray:
-    """Return what predicted standard errors (N, 12) have to be multiplied by, (12,), 1 at least.
+    """Return factors (12,), at least 1, on predicted standard errors (N, 12).
 
-    So that intervals hold as many residuals as those of a normal distribution do.
+    With the factors, intervals contain as many residuals as for a normal distribution.
     """
     found = np.ones(residuals.shape[1])
     for k in range(len(found)):
@@ -170,7 +169,7 @@ def _inflation(residuals: FloatArray, errors: FloatArray) -> FloatArray:
 
 
 def _too_large(sizes: FloatArray) -> float:
-    """Return by how much sizes (N,) >= 0 exceed those of a standard normal distribution."""
+    """Return the largest ratio of quantiles of sizes (N,) >= 0 to standard normal quantiles."""
     normal = norm.ppf(0.5 + 0.5 * np.array(_PROBABILITIES))
     return float((np.quantile(sizes, _PROBABILITIES) / normal).max())
 
@@ -181,7 +180,7 @@ def _fit_errors(
     """Return the logarithms of standard errors (12,) over the variables, from residuals (N, 12)."""
     if inside.sum() < LEAST_SAMPLES:
         inside = np.ones(len(variables), dtype=bool)
-    # A centre of pressure that is missing, out of contact, has no error.
+    # A missing centre of pressure, out of contact, counts as exact.
     sizes = np.abs(np.nan_to_num(residuals[inside]))
     logs = np.log(np.maximum(sizes, _LEAST_ERROR * sizes.max(axis=0) + np.finfo(float).tiny))
     fitted = fit_polynomial(variables[inside], logs, _ERRORS)

@@ -1,4 +1,4 @@
-"""Where to sample next: the poses at which the load errs most by what the surrogate expects."""
+"""Choice of the next samples: poses with the largest expected error of the load."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from surrogates.families.cross_validation import CrossCheck
 from surrogates.families.kriging import local_error, spread_picks
 from surrogates.formulations.compartment import CompartmentSurrogate
 
-_STEP = 1e-4  # of the scaled root of the load, for the fall of the height with it
+_STEP = 1e-4  # of the scaled root of the load, for the slope of the height
 
 
 def largest_errors(
@@ -20,25 +20,25 @@ def largest_errors(
     load: ArrayLike,
     count: int,
 ) -> NDArray[np.int64]:
-    """Return the candidates to evaluate next, those of the largest error of the load first.
+    """Return the candidates to evaluate next, in order of the expected error of the load.
 
-    An error of the height is one of the load, at a given pose, times the load's change with the
-    height. The height's standard error is Kriging's, times how much larger than expected the
-    leave-one-out errors of the nearby samples are; it falls with every choice as if the sample
-    were taken.
+    At a given pose, an error of the height causes an error of the load in proportion to the slope
+    of the load over the height. The standard error of the height is that of Kriging, times the
+    ratio of actual to expected leave-one-out errors of nearby samples; each choice lowers the
+    standard error as if the sample had been taken.
 
     Parameters
     ----------
     surrogate : CompartmentSurrogate
-        Of the formulation "inverted", by Kriging.
+        Surrogate of the formulation "inverted" and the family "kriging".
     check : CrossCheck
-        Leave-one-out residuals of its height.
+        Leave-one-out residuals of the height.
     poses : (m, 6) float64
         Candidates [rad, m]; the height is not read.
     load : (m,) float64
-        Their axial loads [N].
+        Axial loads of the candidates [N].
     count : int
-        How many, 1 to m.
+        Number of candidates to return, 1 to m.
 
     Returns
     -------
@@ -58,16 +58,16 @@ def largest_errors(
 
 
 def load_error(surrogate: CompartmentSurrogate, check: CrossCheck, inputs: FloatArray) -> float:
-    """Return the RMS error of the axial load at a given pose over the largest load [-].
+    """Return the RMS error of the axial load at a given pose over the largest load [1].
 
     Parameters
     ----------
     surrogate : CompartmentSurrogate
-        Of the formulation "inverted".
+        Surrogate of the formulation "inverted".
     check : CrossCheck
-        Out-of-sample residuals of its outputs, the height first.
+        Out-of-sample residuals of the outputs, the height first.
     inputs : (N, 6) float64
-        Inputs that the height was fitted to.
+        Inputs of the fit of the height [1].
     """
     at = inputs[check.rows]
     return float(np.sqrt(np.mean((_load_per_height(surrogate, at) * check.residuals[:, 0]) ** 2)))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import warnings
+from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,57 +17,77 @@ from foundation.errors import InputError
 from foundation.loads import COMPARTMENTS, ContactLoads
 from foundation.pose import Pose
 from surrogates.compiled import knee as compiled
-from surrogates.compiled.knee import TOLERANCE
+from surrogates.compiled.knee import TOLERANCE, CompartmentArguments
 from surrogates.compiled.layout import new_work
 from surrogates.formulations.compartment import CompartmentSurrogate
 from surrogates.formulations.domain import Domain
 from surrogates.sampling.space import VARIABLES, SampleSpace
 
-#: What is done with a pose outside the trained domain. Its loads are always those of the nearest
-#: pose of the domain, and flagged: "clamp" leaves it at that, "warning" warns, "error" raises.
+#: Treatments of a pose outside the trained domain. The loads are those of the nearest pose of the
+#: domain and carry flags: "clamp" does no more, "warning" warns, "error" raises.
 OUTSIDE = ("clamp", "warning", "error")
-_TO_PEOPLE = {
-    "flexion": (180.0 / np.pi, "deg"),
-    "adduction": (180.0 / np.pi, "deg"),
-    "rotation": (180.0 / np.pi, "deg"),
-    "anterior": (1e3, "mm"),
-    "lateral": (1e3, "mm"),
-}
 
 
 class OutsideDomainError(InputError):
-    """A pose outside the trained domain; the message says which coordinate, and how far."""
+    """A pose is outside the trained domain; the message names the coordinate and the distance."""
 
 
 class OutsideDomainWarning(UserWarning):
-    """A pose outside the trained domain was held at its border."""
+    """A pose is outside the trained domain and was held at the border."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class KneeSurrogate:
-    """Surrogate of a knee's contact; implements `dynamics.protocol.ContactModel`.
+@runtime_checkable
+class CompiledContact(Protocol):
+    """Contact model that a compiled loop evaluates with `surrogates.compiled.knee_loads`."""
 
-    Parameters
+    @property
+    def outside(self) -> str:
+        """Treatment of poses outside the trained domain; "error" stops the loop there."""
+        ...
+
+    @property
+    def workspace(self) -> int:
+        """Size of the scratch array of `knee_loads`."""
+        ...
+
+    @property
+    def compartment_arguments(self) -> tuple[CompartmentArguments, CompartmentArguments]:
+        """Packed medial and lateral arguments of `knee_loads`."""
+        ...
+
+    def fill(self, poses: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return loads, jacobians and variables as `TrainedContact.fill`: (N, ...) [SI]."""
+        ...
+
+
+class TrainedContact:
+    """Evaluation of a trained knee at poses; implements `dynamics.protocol.ContactModel`.
+
+    Attributes
     ----------
-    medial, lateral : CompartmentSurrogate
-        Surrogate of each compartment.
-    header : mapping
-        What the file of the surrogate tells of it: names, family, errors, provenance.
     outside : {"clamp", "warning", "error"}
-        What is done with a pose outside the trained domain.
+        Treatment of a pose outside the trained domain.
+    domains : (Domain, Domain)
+        Trained part of the sample space of each compartment.
     """
 
-    medial: CompartmentSurrogate
-    lateral: CompartmentSurrogate
-    header: Mapping[str, Any] = field(default_factory=dict)
-    outside: str = "clamp"
+    outside: str
+    domains: tuple[Domain, Domain]
 
-    def __post_init__(self) -> None:
-        check_in("outside", self.outside, OUTSIDE)
+    @property
+    @abstractmethod
+    def spaces(self) -> tuple[SampleSpace, SampleSpace]:
+        """Sample space of each compartment."""
+
+    @abstractmethod
+    def fill_into(
+        self, poses: FloatArray, loads: FloatArray, jacobian: FloatArray, variables: FloatArray
+    ) -> bool:
+        """Fill the arrays of `fill` [SI] at poses (N, 6); return whether one may be outside."""
 
     def on_leaving(self, outside: str) -> Self:
-        """Return the same surrogate with another answer to poses outside the domain."""
-        return replace(self, outside=outside)
+        """Return the same surrogate with another treatment of poses outside the domain."""
+        return replace(self, outside=outside)  # type: ignore[type-var]
 
     def loads(self, pose: Pose) -> ContactLoads:
         """Return the loads at a pose; see `loads_and_jacobian`."""
@@ -75,8 +96,8 @@ class KneeSurrogate:
     def loads_and_jacobian(self, pose: Pose) -> tuple[ContactLoads, FloatArray]:
         """Return the loads and d(total wrench)/d(pose coordinates), (6, 6) [N, N m per rad, m].
 
-        Outside the trained domain the loads are those of its nearest pose, and their flags tell
-        the distance.
+        Outside the trained domain the loads are those of the nearest pose of the domain, and their
+        flags state the distance.
 
         Raises
         ------
@@ -87,10 +108,7 @@ class KneeSurrogate:
 
     def _evaluate(self, pose: Pose) -> tuple[ContactLoads, FloatArray]:
         loads, jacobian, x = np.empty((1, 2, 12)), np.empty((1, 2, 6, 6)), np.empty((1, 2, 7))
-        # Not `knee_loads`, which holds the same once more and would have to be compiled as well.
-        outside = compiled.knee_loads_of_all(
-            pose.array[None], *self.arguments, loads, jacobian, x, self._work
-        )
+        outside = self.fill_into(pose.array[None], loads, jacobian, x)
         flags = flags_outside(self, x[0], loads[0], calls=2) if outside else ()
         medial, lateral = loads[0]
         return ContactLoads.trusted(medial, lateral, flags), jacobian[0, 0] + jacobian[0, 1]
@@ -106,12 +124,12 @@ class KneeSurrogate:
         Returns
         -------
         loads : (N, 2, 12) float64
-            Of each compartment, in the order of `foundation.loads.LOAD_COLUMNS`.
+            Of each compartment, in the order of `foundation.loads.LOAD_COLUMNS` [SI].
         jacobian : (N, 2, 6, 6) float64
-            d(wrench of the compartment)/d(pose coordinates).
+            d(wrench of the compartment)/d(pose coordinates) [N, N m per rad, m].
         variables : (N, 2, 7) float64
             `surrogates.sampling.space.VARIABLES`, scaled, and the extrapolation
-            (`surrogates.formulations.domain`): beyond 1 in size outside the trained domain.
+            (`surrogates.formulations.domain`): beyond 1 in size outside the trained domain [1].
 
         Raises
         ------
@@ -127,18 +145,50 @@ class KneeSurrogate:
         return loads, jacobian, x
 
     def fill(self, poses: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return what `evaluate_batch` does, whatever the domain."""
+        """Return what `evaluate_batch` does at poses (N, 6) [rad, m], whatever the domain."""
         n = len(poses)
         filled = np.empty((n, 2, 12)), np.empty((n, 2, 6, 6)), np.empty((n, 2, 7))
-        compiled.knee_loads_of_all(poses, *self.arguments, *filled, self._work)
+        self.fill_into(poses, *filled)
         return filled
 
+
+@dataclass(frozen=True, eq=False, repr=False)
+class KneeSurrogate(TrainedContact):
+    """Surrogate of a knee's contact; implements `dynamics.protocol.ContactModel`.
+
+    Parameters
+    ----------
+    medial, lateral : CompartmentSurrogate
+        Surrogate of each compartment.
+    header : mapping
+        Header of the surrogate's file: names, family, errors, provenance.
+    outside : {"clamp", "warning", "error"}
+        Treatment of a pose outside the trained domain.
+    """
+
+    medial: CompartmentSurrogate
+    lateral: CompartmentSurrogate
+    header: Mapping[str, Any] = field(default_factory=dict)
+    outside: str = "clamp"
+
+    def __post_init__(self) -> None:
+        check_in("outside", self.outside, OUTSIDE)
+
+    def fill_into(
+        self, poses: FloatArray, loads: FloatArray, jacobian: FloatArray, variables: FloatArray
+    ) -> bool:
+        """Fill the arrays of `fill` [SI] at poses (N, 6); return whether one is outside."""
+        outside: bool = compiled.knee_loads_of_all(
+            poses, *self.arguments, loads, jacobian, variables, self._work
+        )
+        return outside
+
     def standard_error(self, pose: Pose) -> FloatArray:
-        """Return the predicted standard errors of both compartments' loads, (2, 12).
+        """Return the predicted standard errors of both compartments' loads, (2, 12) [SI].
 
         In the order of `foundation.loads.LOAD_COLUMNS`; NaN where the formulation predicts none
-        or the pose is outside the compartment's trained domain, zero where it is expected to be
-        out of contact.
+        or the pose is outside the compartment's trained domain, zero where the compartment is
+        expected to be out of contact.
 
         Raises
         ------
@@ -146,11 +196,10 @@ class KneeSurrogate:
             If the pose is outside the trained domain and `outside` is "error".
         """
         poses = pose.array[None]
+        loads, _, x = self.fill(poses)
+        flags_outside(self, x[0], loads[0])
         errors = np.concatenate([self.compartment(n).standard_error(poses) for n in COMPARTMENTS])
-        found = [self.compartment(n).evaluate_batch(poses) for n in COMPARTMENTS]
-        x = np.concatenate([variables for _, _, variables in found])
-        flags_outside(self, x, np.concatenate([loads for loads, _, _ in found]))
-        errors[beyond(x).any(axis=1)] = np.nan
+        errors[beyond(x[0]).any(axis=1)] = np.nan
         return errors
 
     def __repr__(self) -> str:
@@ -158,9 +207,14 @@ class KneeSurrogate:
         name, family = self.header.get("name", "unnamed"), self.header.get("family", "")
         return f"<KneeSurrogate {name}: {'/'.join(sorted(parts))} {family}>"
 
+    @property
+    def compartment_arguments(self) -> tuple[CompartmentArguments, CompartmentArguments]:
+        """Packed medial and lateral arguments of `surrogates.compiled.knee_loads`."""
+        return self.arguments
+
     @cached_property
-    def arguments(self) -> tuple[Any, Any]:
-        """What `surrogates.compiled.knee_loads` takes between pose and loads."""
+    def arguments(self) -> tuple[CompartmentArguments, CompartmentArguments]:
+        """Arguments of `surrogates.compiled.knee_loads` between pose and loads."""
         return self.medial.arguments, self.lateral.arguments
 
     @cached_property
@@ -178,8 +232,8 @@ class KneeSurrogate:
         return self.medial.space, self.lateral.space
 
     @property
-    def domains(self) -> tuple[Domain, Domain]:
-        """What of its space each compartment's samples taught."""
+    def domains(self) -> tuple[Domain, Domain]:  # type: ignore[override]
+        """Trained part of the sample space of each compartment."""
         return self.medial.domain, self.lateral.domain
 
     def compartment(self, name: str) -> CompartmentSurrogate:
@@ -188,43 +242,30 @@ class KneeSurrogate:
         return surrogate
 
 
-class _Trained(Protocol):
-    """What a knee's surrogate says of its domain."""
-
-    @property
-    def outside(self) -> str: ...
-
-    @property
-    def spaces(self) -> tuple[SampleSpace, SampleSpace]: ...
-
-    @property
-    def domains(self) -> tuple[Domain, Domain]: ...
-
-
 def beyond(variables: ArrayLike) -> NDArray[np.bool_]:
-    """Return which scaled variables, or extrapolations, are outside the trained domain.
+    """Return which scaled variables (N, ...) [1], or extrapolations, are outside the domain.
 
-    As `surrogates.compiled.knee.is_outside`, of every number alone.
+    As `surrogates.compiled.knee.is_outside`, elementwise.
     """
     # written so that NaN counts as outside
     return ~(np.abs(variables) <= 1.0 + TOLERANCE)
 
 
 def flags_outside(
-    knee: _Trained, x: FloatArray, loads: FloatArray, calls: int = 1
+    knee: TrainedContact, x: FloatArray, loads: FloatArray, calls: int = 1
 ) -> tuple[str, ...]:
-    """Say how a pose leaves the domain that a knee was trained in.
+    """Return messages that state how a pose leaves the trained domain of a knee.
 
     Parameters
     ----------
     knee : KneeSurrogate or WholeKneeSurrogate
-        Who was asked.
+        The evaluated surrogate.
     x : (2, 7) float64
-        Scaled variables and extrapolation of both compartments.
+        Scaled variables and extrapolation of both compartments [1].
     loads : (2, 12) float64
-        Loads of both compartments.
+        Loads of both compartments [SI].
     calls : int
-        A warning names the user's line, `calls` calls above this one's caller.
+        Number of calls between the user's line, which a warning names, and this function.
 
     Raises
     ------
@@ -249,15 +290,15 @@ def flags_outside(
 
 def _excesses(space: SampleSpace, domain: Domain, x: FloatArray, loads: FloatArray) -> list[str]:
     centre, half = space.centre_and_half
-    found = []
+    texts = []
     for k in np.flatnonzero(beyond(x[:6])):
-        name = VARIABLES[k]
-        if name == "root_load":
+        if VARIABLES[k] == "root_load":
             load = (centre[k] + half[k] * x[k]) ** 2
-            found.append(f"axial load of {load:.0f} N, {load - space.load[1]:.0f} N beyond")
+            texts.append(f"axial load of {load:.0f} N, {load - space.load[1]:.0f} N beyond")
         else:
-            factor, unit = _TO_PEOPLE[name]
-            found.append(f"{name} by {(abs(x[k]) - 1.0) * half[k] * factor:.3g} {unit} beyond")
+            factor, unit = (180.0 / np.pi, "deg") if k < 3 else (1e3, "mm")
+            excess = (abs(x[k]) - 1.0) * half[k] * factor
+            texts.append(f"{VARIABLES[k]} by {excess:.3g} {unit} beyond")
     if beyond(x[6]):
-        found.append(domain.reason(x, loads))
-    return found
+        texts.append(domain.reason(x, loads))
+    return texts

@@ -1,4 +1,4 @@
-"""Error figures of a surrogate against held-out samples of the original model."""
+"""Errors of a surrogate at held-out samples of the original model."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from foundation.loads import LOAD_COLUMNS
 from surrogates.formulations.compartment import CompartmentSurrogate
 from surrogates.formulations.whole_knee import AnyCompartment
 
-#: Quantities whose error is judged against their range; the others against their peak.
+#: Quantities with errors relative to their range; errors of the others are relative to the peak.
 _POSITIONS = frozenset({"cop_x_m", "cop_y_m", "cop_z_m", "superior_m"})
-#: What a user judges a surrogate by where the load is given: shear forces over the axial one, and
-#: the distance between the centres of pressure.
+#: Further quantities at a given axial load: shear forces over the axial force, and the distance
+#: between the true and the predicted centre of pressure.
 AT_LOAD_COLUMNS = ("force_x_over_axial", "force_z_over_axial", "cop_distance_m")
 
 
@@ -29,9 +29,9 @@ class ErrorFigures:
     rmse, mae, maximum : float
         Root mean square, mean absolute and largest absolute error, in the quantity's unit.
     nrmse : float
-        RMSE over the largest absolute true value (over the range for positions) [-].
+        RMSE over the largest absolute true value (over the range for positions) [1].
     q2 : float
-        1 - (sum of squared errors) / (sum of squares about the mean) [-].
+        1 - (sum of squared errors) / (sum of squares about the mean) [1].
     points : int
         Number of held-out samples.
     """
@@ -56,10 +56,10 @@ def error_figures(
     Parameters
     ----------
     truth, prediction : (N,) float64
-        True and predicted values, N >= 2. A prediction that is NaN (a centre of pressure where the
-        surrogate sees no contact) is left out and shows in `points`.
+        True and predicted values, N >= 2 [any unit]. NaN predictions (a centre of pressure where
+        the surrogate predicts no contact) are left out, and do not count in `points`.
     by_range : bool
-        Whether nrmse is by the range instead of the peak of the truth.
+        Whether nrmse is relative to the range instead of the peak of the truth.
 
     Raises
     ------
@@ -72,13 +72,13 @@ def error_figures(
 
 
 def distance_figures(truth: ArrayLike, prediction: ArrayLike) -> ErrorFigures:
-    """Return the errors of predicted points: distances from the true ones.
+    """Return the distances of predicted from true points as errors.
 
     Parameters
     ----------
     truth, prediction : (N, 3) float64
-        True and predicted points, N >= 2; a prediction with a NaN is left out. `nrmse` is by the
-        diagonal of the box of the true points.
+        True and predicted points, N >= 2 [m]; a prediction with a NaN is left out. `nrmse` is
+        relative to the diagonal of the bounding box of the true points.
 
     Raises
     ------
@@ -91,7 +91,7 @@ def distance_figures(truth: ArrayLike, prediction: ArrayLike) -> ErrorFigures:
 
 
 def _figures_of(true: FloatArray, guess: FloatArray, by_range: bool) -> ErrorFigures:
-    """Return the errors of values (N, m), of which all m are known or the row is left out."""
+    """Return the errors of values (N, m), without rows that contain NaN."""
     known = ~np.isnan(guess).any(axis=1)
     true, guess = true[known], guess[known]
     if len(true) < 2:
@@ -105,7 +105,7 @@ def _figures_of(true: FloatArray, guess: FloatArray, by_range: bool) -> ErrorFig
         rmse=rmse,
         mae=float(error.mean()),
         maximum=float(error.max()),
-        # A truth that never changes has no scale: any error is then infinitely large.
+        # A constant truth has no scale: any error is infinitely large.
         nrmse=rmse / float(scale) if scale > 0.0 else (0.0 if rmse == 0.0 else np.inf),
         q2=1.0 - square / about_mean if about_mean > 0.0 else (1.0 if square == 0.0 else -np.inf),
         points=len(true),
@@ -113,45 +113,43 @@ def _figures_of(true: FloatArray, guess: FloatArray, by_range: bool) -> ErrorFig
 
 
 def predict_at_pose(surrogate: AnyCompartment, poses: ArrayLike) -> np.ndarray:
-    """Return the loads (N, 12) that a surrogate gives at poses (N, 6) [rad, m]."""
+    """Return the predicted loads (N, 12) [SI] at poses (N, 6) [rad, m]."""
     return surrogate.evaluate_batch(poses)[0]
 
 
 def errors_at_pose(
     surrogate: AnyCompartment, poses: ArrayLike, loads: ArrayLike
 ) -> dict[str, ErrorFigures]:
-    """Return the errors of every load and quantity where the pose is given.
+    """Return the errors of every load and quantity at given poses, by name.
 
     Parameters
     ----------
     surrogate : CompartmentSurrogate or CompartmentView
-        What is judged.
+        Surrogate of the compartment.
     poses, loads : (N, 6), (N, 12) float64
-        Held-out samples of its compartment [rad, m], `foundation.loads.LOAD_COLUMNS`.
+        Held-out samples of the compartment [rad, m], `foundation.loads.LOAD_COLUMNS` [SI].
     """
-    truth = check_array("loads", loads, (None, 12))
-    prediction = predict_at_pose(surrogate, poses)
-    return _figures(LOAD_COLUMNS, truth, prediction)
+    return _figures(check_array("loads", loads, (None, 12)), predict_at_pose(surrogate, poses))
 
 
 def errors_at_load(
     surrogate: CompartmentSurrogate, poses: ArrayLike, loads: ArrayLike
 ) -> dict[str, ErrorFigures]:
-    """Return the errors of the height and of every load where the axial load is given.
+    """Return the errors of the height and of every load at given axial loads, by name.
 
     Parameters as in `errors_at_pose`.
 
     Returns
     -------
     dict
-        `superior_m` [m], `foundation.loads.LOAD_COLUMNS` and `AT_LOAD_COLUMNS`: the AP and ML
-        force over the axial one [-], and the distance of the centre of pressure [m].
+        `superior_m` [m], `foundation.loads.LOAD_COLUMNS` [SI] and `AT_LOAD_COLUMNS`: AP and ML
+        force over the axial force [1], and the distance of the centre of pressure [m].
     """
     points = check_array("poses", poses, (None, 6))
     truth = check_array("loads", loads, (None, 12))
-    found, prediction = surrogate.at_load(points, truth[:, 1])
-    figures = {"superior_m": error_figures(points[:, 4], found[:, 4], by_range=True)}
-    figures |= _figures(LOAD_COLUMNS, truth, prediction)
+    predicted, prediction = surrogate.at_load(points, truth[:, 1])
+    figures = {"superior_m": error_figures(points[:, 4], predicted[:, 4], by_range=True)}
+    figures |= _figures(truth, prediction)
     axial = truth[:, 1]
     shear = {
         name: error_figures(truth[:, k] / axial, prediction[:, k] / axial)
@@ -161,18 +159,16 @@ def errors_at_load(
     return figures | shear | {AT_LOAD_COLUMNS[2]: centre}
 
 
-def _figures(
-    names: tuple[str, ...], truth: np.ndarray, prediction: np.ndarray
-) -> dict[str, ErrorFigures]:
-    return {
-        name: _figures_if_known(truth[:, k], prediction[:, k], name in _POSITIONS)
-        for k, name in enumerate(names)
-    }
+def _figures(truth: FloatArray, prediction: FloatArray) -> dict[str, ErrorFigures]:
+    """Return the errors of loads (N, 12) by name, NaN where fewer than 2 predictions are known.
 
-
-def _figures_if_known(truth: FloatArray, prediction: FloatArray, by_range: bool) -> ErrorFigures:
-    """Return the errors, NaN where the surrogate hardly ever sees contact (centre of pressure)."""
-    known = int((~np.isnan(prediction)).sum())
-    if len(truth) >= 2 > known:
-        return ErrorFigures(np.nan, np.nan, np.nan, np.nan, np.nan, known)
-    return error_figures(truth, prediction, by_range=by_range)
+    The centre of pressure is unknown where the surrogate predicts no contact.
+    """
+    figures = {}
+    for name, true, guess in zip(LOAD_COLUMNS, truth.T, prediction.T, strict=True):
+        known = int((~np.isnan(guess)).sum())
+        if len(true) >= 2 > known:
+            figures[name] = ErrorFigures(np.nan, np.nan, np.nan, np.nan, np.nan, known)
+        else:
+            figures[name] = error_figures(true, guess, by_range=name in _POSITIONS)
+    return figures

@@ -12,7 +12,7 @@ from foundation.checks import FloatArray, check_array, check_in
 from foundation.errors import InputError
 from foundation.loads import COMPARTMENTS
 from surrogates.families.cross_validation import CrossCheck
-from surrogates.families.regressor_arrays import no_outputs
+from surrogates.families.regressor import no_outputs
 from surrogates.formulations.compartment_fit import (
     Fitter,
     FormulationSettings,
@@ -20,6 +20,7 @@ from surrogates.formulations.compartment_fit import (
     middle_and_half,
     quantities_of,
     ratios_of,
+    roots_of,
 )
 from surrogates.formulations.whole_knee import (
     KNEE_FORMULATIONS,
@@ -29,7 +30,7 @@ from surrogates.formulations.whole_knee import (
 from surrogates.sampling.condyle_coordinates import CondyleCoordinates
 from surrogates.sampling.space import SampleSpace
 
-#: Inputs beside two sensitive directions: all variables but the adduction.
+#: Inputs besides two sensitive directions: all variables but the adduction.
 _INSENSITIVE = [0, 2, 3, 4]
 
 
@@ -55,20 +56,20 @@ def fit_whole_knee(
     formulation : str
         One of `KNEE_FORMULATIONS`.
     space : SampleSpace
-        Where the samples were drawn.
+        Box of the samples.
     poses : (N, 6) float64
         Poses [rad, m].
     loads : (N, 2, 12) float64
-        Loads of both compartments, in the order of `foundation.loads.LOAD_COLUMNS`.
+        Loads of both compartments, in the order of `foundation.loads.LOAD_COLUMNS` [SI].
     fitter : Fitter
-        By what family.
+        Fit of the regressors.
     settings : FormulationSettings, optional
-        Of them, only p.
+        Settings of the formulation, read for p alone.
 
     Raises
     ------
     InputError
-        If the formulation is unknown, a condyle carries nothing, or no fit is possible.
+        If the formulation is unknown, a condyle carries no load, or a fit is not possible.
     """
     check_in("formulation", formulation, KNEE_FORMULATIONS)
     points = check_array("poses", poses, (None, 6))
@@ -77,83 +78,79 @@ def fit_whole_knee(
         raise InputError("loads: expected samples in which both compartments carry axial load")
     plain = formulation == "knee_direct"
     degree = 1.0 if plain else (settings or FormulationSettings()).load_degree
-    lesson = _LEARN[formulation](space, points, values, degree)
-    groups = _together(lesson.groups) if fitter.joint else lesson.groups
+    coordinates = CondyleCoordinates.at_origin(space)
+    located = coordinates.variables(points)
+    lesson = _LESSONS[formulation](
+        _Task(coordinates, located, values, float(space.load[1]), degree)
+    )
+    groups = [np.column_stack(lesson.groups)] if fitter.joint else lesson.groups
     fits = [fitter.fit(lesson.inputs, outputs, None) for outputs in groups]
     parts = [fit.regressor for fit in fits] + [no_outputs(6)] * (3 - len(fits))
-    _, height, _ = CondyleCoordinates.at_origin(space).variables(points)
     surrogate = WholeKneeSurrogate(
-        formulation,
-        space,
-        lesson.largest,
-        degree,
-        middle_and_half(height),
+        formulation, space, lesson.largest, degree, middle_and_half(located[1]),
         (parts[0], parts[1], parts[2]),
-    )
+    )  # fmt: skip
     checks = _checks_of(surrogate.code, [fit.check for fit in fits])
     if fitter.folds:
         again = [k_fold_check(fitter, lesson.inputs, outputs) for outputs in groups]
-        for name, found in _checks_of(surrogate.code, again).items():
-            checks[name] |= {f"{key}, {fitter.folds} folds": c for key, c in found.items()}
+        for name, folded in _checks_of(surrogate.code, again).items():
+            checks[name] |= {f"{key}, {fitter.folds} folds": c for key, c in folded.items()}
     return TrainedWholeKnee(surrogate, checks)
 
 
 class _Lesson(NamedTuple):
-    """Inputs and, in groups of like ones, outputs that a formulation learns; the largest load."""
+    """Inputs, outputs in groups of like outputs, and the largest load of a formulation."""
 
     inputs: FloatArray
     groups: list[FloatArray]
     largest: float
 
 
-def _together(groups: list[FloatArray]) -> list[FloatArray]:
-    return [np.column_stack(groups)]
-
-
-def _loads_over_pose(
-    space: SampleSpace, poses: FloatArray, loads: FloatArray, degree: float
-) -> _Lesson:
-    u, height, _ = CondyleCoordinates.at_origin(space).variables(poses)
+def _loads_over_pose(task: _Task) -> _Lesson:
+    u, height, _ = task.located
     middle, half = middle_and_half(height)
-    values = loads.copy()
-    values[:, :, :9] = np.sign(values[:, :, :9]) * np.abs(values[:, :, :9]) ** (1.0 / degree)
-    inputs = np.column_stack([u, (height - middle) / half])
-    return _Lesson(inputs, [values.reshape(len(poses), 24)], 1.0)
+    values = roots_of(task.loads, task.degree)
+    return _Lesson(np.column_stack([u, (height - middle) / half]), [values.reshape(-1, 24)], 1.0)
 
 
-def _height_over_total(
-    space: SampleSpace, poses: FloatArray, loads: FloatArray, degree: float
-) -> _Lesson:
-    coordinates = CondyleCoordinates.at_origin(space)
-    u, height, points = coordinates.variables(poses)
-    total, largest = loads[:, :, 1].sum(axis=1), 2.0 * float(space.load[1])
-    root = (total / largest) ** (1.0 / degree)
-    inputs = np.column_stack([u, 2.0 * root - 1.0])
-    shares = loads[:, :, :6] / total[:, None, None]
-    quantities = [quantities_of(coordinates, loads[:, c], points, root, degree) for c in (0, 1)]
-    groups = [height[:, None], shares.reshape(len(poses), 12), np.column_stack(quantities)]
-    return _Lesson(inputs, groups, largest)
+def _height_over_total(task: _Task) -> _Lesson:
+    u, height, points = task.located
+    total, largest = task.loads[:, :, 1].sum(axis=1), 2.0 * task.largest
+    root = (total / largest) ** (1.0 / task.degree)
+    shares = task.loads[:, :, :6] / total[:, None, None]
+    quantities = [
+        quantities_of(task.coordinates, task.loads[:, c], points, root, task.degree) for c in (0, 1)
+    ]
+    groups = [height[:, None], shares.reshape(-1, 12), np.column_stack(quantities)]
+    return _Lesson(np.column_stack([u, 2.0 * root - 1.0]), groups, largest)
 
 
-def _height_over_both(
-    space: SampleSpace, poses: FloatArray, loads: FloatArray, degree: float
-) -> _Lesson:
-    coordinates = CondyleCoordinates.at_origin(space)
-    u, height, points = coordinates.variables(poses)
+def _height_over_both(task: _Task) -> _Lesson:
+    u, height, points = task.located
+    coordinates, loads = task.coordinates, task.loads
     adduction = coordinates.middle[1] + coordinates.half[1] * u[:, 1]
-    largest = float(space.load[1])
-    roots = (loads[:, :, 1] / largest) ** (1.0 / degree)
-    inputs = np.column_stack([u[:, _INSENSITIVE], 2.0 * roots - 1.0])
+    roots = (loads[:, :, 1] / task.largest) ** (1.0 / task.degree)
     ratios = [ratios_of(coordinates, loads[:, c], points) for c in (0, 1)]
     quantities = [
-        quantities_of(coordinates, loads[:, c], points, roots[:, c], degree) for c in (0, 1)
+        quantities_of(coordinates, loads[:, c], points, roots[:, c], task.degree) for c in (0, 1)
     ]
     sensitive = np.column_stack([height, adduction])
     groups = [sensitive, np.column_stack(ratios), np.column_stack(quantities)]
-    return _Lesson(inputs, groups, largest)
+    inputs = np.column_stack([u[:, _INSENSITIVE], 2.0 * roots - 1.0])
+    return _Lesson(inputs, groups, task.largest)
 
 
-_LEARN: dict[str, Callable[[SampleSpace, FloatArray, FloatArray, float], _Lesson]] = {
+class _Task(NamedTuple):
+    """Samples located about the path, and the constants of what is to be learnt from them."""
+
+    coordinates: CondyleCoordinates
+    located: tuple[FloatArray, FloatArray, FloatArray]
+    loads: FloatArray
+    largest: float
+    degree: float
+
+
+_LESSONS: dict[str, Callable[[_Task], _Lesson]] = {
     "knee_direct": _loads_over_pose,
     "knee_power": _loads_over_pose,
     "knee_inverted_one": _height_over_total,

@@ -1,8 +1,8 @@
-"""Coordinates that a compartment's surrogate sees: those of a point of its own condyle.
+"""Coordinates of a point of the condyle, the inputs of a compartment's surrogate.
 
-A load depends on where the condyle is, not on where the femoral origin is: counted at the point
-that the contact forces pass closest to, about its centre of curvature, a turn of the femur moves
-the contact little, and the moments about that point are small.
+The loads depend on the position of the condyle rather than of the femoral origin. At the point
+that the contact forces pass closest to, near the centre of curvature, a rotation of the femur moves
+the contact little, and the moments about the point are small.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from foundation.errors import InputError
 from foundation.pose import rotation_matrix
 from surrogates.sampling.space import ReferencePath, SampleSpace
 
-#: Columns of a `ReferencePath`'s coordinates that are variables, and the one that is the height.
+#: Columns of a `ReferencePath`'s coordinates that are variables, and the column of the height.
 _VARIABLES, _HEIGHT = np.array([0, 1, 2, 4]), 3
 
 
@@ -32,13 +32,18 @@ class CondyleCoordinates:
     centre : (3,) float64
         The point in the femoral frame [m].
     path : ReferencePath
-        Adduction, rotation and the point's position that the variables count from. Whatever is
-        subtracted has to be as smooth as the loads themselves, so that it is one cubic.
+        Adduction, rotation and position of the point from which the variables count; a single
+        cubic, since the path must be as smooth as the loads.
     middle, half : (5,) float64
         Scaling of flexion and of the offsets in adduction, rotation, anterior, lateral [rad, m].
     about_point : bool
         Whether moments and centres of pressure are learnt about the point, or about the origin
         of the tibia.
+
+    Raises
+    ------
+    InputError
+        If an array is malformed or a half width is not positive.
     """
 
     centre: FloatArray
@@ -63,10 +68,10 @@ class CondyleCoordinates:
         poses : (N, 6) float64
             Poses in contact [rad, m].
         loads : (N, 12) float64
-            Loads of the compartment.
+            Loads of the compartment [SI].
         at_centre : bool
             Whether to count at the condyle's own centre, or at the femoral origin and about the
-            tibial one.
+            tibial origin.
 
         Raises
         ------
@@ -85,7 +90,7 @@ class CondyleCoordinates:
         )
         low, high = offsets.min(axis=0), offsets.max(axis=0)
         half = 0.5 * (high - low)
-        # A coordinate that no sample changes is left as it is.
+        # A coordinate that is constant over the samples is not scaled.
         half[half <= 1e-12] = 1.0
         return cls(centre, path, 0.5 * (low + high), half, at_centre)
 
@@ -96,19 +101,19 @@ class CondyleCoordinates:
         return cls(np.zeros(3), space.path, middle[:5], half[:5], about_point=False)
 
     def variables(self, poses: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return scaled variables (N, 5), heights over the path (N,) and points (N, 3) [m]."""
+        """Return variables (N, 5) [1], heights over the path (N,) [m] and points (N, 3) [m]."""
         found = condyle_poses(check_array("poses", poses, (None, 6)), self.centre)
         offsets = found - self.path.poses(found[:, 0])
         raw = np.column_stack([found[:, 0], offsets[:, 1 + _VARIABLES]])
         return (raw - self.middle) / self.half, offsets[:, 1 + _HEIGHT], found[:, 3:]
 
     def lever(self, points: FloatArray) -> FloatArray:
-        """Return what moments and centres of pressure are counted from, (N, 3) [m]."""
+        """Return the origins (N, 3) [m] of moments and centres, in the tibial frame."""
         return points if self.about_point else np.zeros_like(points)
 
     @property
     def arguments(self) -> tuple[Any, ...]:
-        """What the compiled evaluation needs (`compiled.compartments`)."""
+        """Arguments of the compiled evaluation (`compiled.compartments`)."""
         lever = 1.0 if self.about_point else 0.0
         return self.centre, self.path.flexion, self.path.pieces, self.middle, self.half, lever
 
@@ -125,7 +130,7 @@ class CondyleCoordinates:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, ArrayLike]) -> Self:
-        """Return the coordinates that `to_arrays` described.
+        """Build from the arrays of `to_arrays`.
 
         Raises
         ------
@@ -145,7 +150,7 @@ class CondyleCoordinates:
 
 
 def condyle_poses(poses: FloatArray, centre: FloatArray) -> FloatArray:
-    """Return poses (N, 6) with the position of a femoral point (3,) in place of the origin's."""
+    """Return poses (N, 6) [rad, m] of a femoral point (3,) [m] in place of the femoral origin."""
     found = poses.copy()
     if np.any(centre):
         found[:, 3:] += np.array([rotation_matrix(*pose[:3]) @ centre for pose in poses])
@@ -155,9 +160,10 @@ def condyle_poses(poses: FloatArray, centre: FloatArray) -> FloatArray:
 def closest_point(poses: FloatArray, loads: FloatArray) -> FloatArray:
     """Return the femoral point (3,) [m] that the lines of the contact forces pass closest to.
 
-    The line of a sample goes through its centre of pressure along its force; the sum of squared
-    distances is least where sum_i (1 - a_i a_i^T) (c - b_i) = 0, a_i and b_i being direction and
-    point of the lines in the femoral frame.
+    The line of a sample of poses (N, 6) [rad, m] and loads (N, 12) [SI] passes through the centre
+    of pressure along the force. The sum of squared distances is least where
+    sum_i (1 - a_i a_i^T) (c - b_i) = 0, with direction a_i and point b_i of the lines in the
+    femoral frame (linear least squares).
     """
     matrix, right = np.zeros((3, 3)), np.zeros(3)
     for pose, load in zip(poses, loads, strict=True):
@@ -167,7 +173,7 @@ def closest_point(poses: FloatArray, loads: FloatArray) -> FloatArray:
         across = np.eye(3) - np.outer(along, along)
         matrix += across
         right += across @ (turn @ (load[9:] - pose[3:]))
-    # Parallel lines leave the place along them open: then the least point is taken.
+    # For parallel lines, the point nearest to the origin is taken.
     return np.asarray(np.linalg.lstsq(matrix, right, rcond=1e-9)[0], dtype=np.float64)
 
 

@@ -10,23 +10,23 @@ sobol                 scrambled Sobol' sequence (SciPy)            yes; best at 
 halton                scrambled Halton sequence (SciPy)            yes
 hammersley            i/n beside an unscrambled Halton sequence,   no: they are a slab
                       randomly shifted (Cranley & Patterson 1976)
-full_factorial        the grid of at least n points, levels as     no: they are a slab
-                      equal as they can be (SMT)
+full_factorial        the grid of at least n points with nearly    no: they are a slab
+                      equal numbers of levels (SMT)
 ====================  ===========================================  ============================
 
-`first_subset` picks a spread subset where the first rows are none.
+`first_subset` chooses a spread subset for designs that are not sequences.
 """
 
 from __future__ import annotations
+
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import qmc
 
-from foundation.checks import check_array, check_in
+from foundation.checks import FloatArray, check_array, check_in
 from foundation.errors import InputError
-
-FloatArray = NDArray[np.float64]
 
 KINDS = ("lhs", "lhs_optimised", "sobol", "halton", "hammersley", "full_factorial")
 PREFIX_KINDS = ("sobol", "halton")
@@ -40,17 +40,17 @@ def unit_design(kind: str, n: int, d: int, rng: np.random.Generator | int) -> Fl
     kind : str
         One of `KINDS`.
     n : int
-        Number of points. A full factorial has the least product of nearly equal levels that is at
-        least n, so that its number of rows may exceed n.
+        Number of points. A full factorial has the smallest product of nearly equal numbers of
+        levels that is at least n, which may exceed n.
     d : int
         Number of dimensions.
     rng : numpy.random.Generator or int
-        Source of randomness, or a seed for one; the full factorial draws nothing.
+        Random generator or its seed; not used by the full factorial.
 
     Returns
     -------
     (n, d) float64
-        Points in [0, 1]; (N, d) with N >= n for the full factorial.
+        Points in [0, 1] [1]; (N, d) with N >= n for the full factorial.
 
     Raises
     ------
@@ -63,7 +63,8 @@ def unit_design(kind: str, n: int, d: int, rng: np.random.Generator | int) -> Fl
     if kind == "lhs":
         return qmc.LatinHypercube(dimension, rng=generator).random(count)
     if kind == "lhs_optimised":
-        return _optimised_hypercube(count, dimension, generator)
+        exchanges: Literal["random-cd"] | None = "random-cd" if count > 1 else None
+        return qmc.LatinHypercube(dimension, optimization=exchanges, rng=generator).random(count)
     if kind == "sobol":
         return _sobol(count, dimension, generator)
     if kind == "halton":
@@ -80,27 +81,27 @@ def first_subset(
     kind: str | None = None,
     rng: np.random.Generator | int | None = None,
 ) -> NDArray[np.int64]:
-    """Return the indices of n well-spread rows of a design, in the order to be evaluated.
+    """Return the indices of n well-spread rows of a design, in the order of evaluation.
 
-    The rows of a sequence (`PREFIX_KINDS`) are taken in order. Of any other design each next row
-    is the one farthest from those taken (greedy maximin, Gonzalez 1985: every row of the design is
-    within twice the best possible distance of a chosen one); cost m n d.
+    The rows of a sequence (`PREFIX_KINDS`) are taken in order. From any other design, each next row
+    is the row farthest from the chosen rows (greedy maximin, Gonzalez 1985: every row of the design
+    is within twice the best possible distance of a chosen row); cost m n d.
 
     Parameters
     ----------
     design : (m, d) array_like
-        Points in the unit cube.
+        Points in the unit cube [1].
     n : int
         Number of rows to choose, at most m.
     kind : str, optional
-        How the design was made; None if unknown, which is treated as no sequence.
+        Kind of the design; None if unknown, which is treated as not a sequence.
     rng : numpy.random.Generator or int, optional
-        Draws the first row; without it that is the row nearest the centre of the cube.
+        Draws the first row; by default the first row is the row nearest the centre of the cube.
 
     Returns
     -------
     (n,) int64
-        Distinct row numbers; those for a smaller n are the first of those for a larger n.
+        Distinct row numbers; the rows for a smaller n are the first rows for a larger n.
 
     Raises
     ------
@@ -111,7 +112,7 @@ def first_subset(
     count = _positive_whole("n", n)
     if count > len(points):
         raise InputError(
-            f"n: expected at most the design's {len(points)} rows, found {count}; "
+            f"n: expected at most the {len(points)} rows of the design, found {count}; "
             "draw more candidates"
         )
     if kind is not None and check_in("kind", kind, KINDS) in PREFIX_KINDS:
@@ -127,7 +128,7 @@ def _farthest_first(points: FloatArray, count: int, first: int) -> NDArray[np.in
     chosen = np.empty(count, dtype=np.int64)
     chosen[0] = first
     nearest = ((points - points[first]) ** 2).sum(axis=1)
-    nearest[first] = -1.0  # a chosen row must not come again, even among repeated rows
+    nearest[first] = -1.0  # a chosen row is not chosen again, even among repeated rows
     for i in range(1, count):
         chosen[i] = int(np.argmax(nearest))
         distance = ((points - points[chosen[i]]) ** 2).sum(axis=1)
@@ -146,16 +147,15 @@ def _positive_whole(name: str, value: int) -> int:
 
 
 def _generator(rng: np.random.Generator | int) -> np.random.Generator:
-    if isinstance(rng, np.random.Generator):
-        return rng
-    if isinstance(rng, int | np.integer) and not isinstance(rng, bool) and rng >= 0:
-        return np.random.default_rng(int(rng))
-    raise InputError(f"rng: expected a numpy Generator or a seed of at least 0, found {rng!r}")
+    seed = isinstance(rng, int | np.integer) and not isinstance(rng, bool) and rng >= 0
+    if not (seed or isinstance(rng, np.random.Generator)):
+        raise InputError(f"rng: expected a numpy Generator or a seed of at least 0, found {rng!r}")
+    return np.random.default_rng(rng)
 
 
 def _sobol(n: int, d: int, rng: np.random.Generator) -> FloatArray:
-    # drawn in powers of two, the sizes at which the sequence is balanced (SciPy warns of others);
-    # the first n do not depend on how many were drawn
+    # A power of two, as the sequence is balanced at these sizes (SciPy warns at others); the first
+    # n points do not depend on the number drawn.
     return qmc.Sobol(d, scramble=True, rng=rng).random_base2((n - 1).bit_length())[:n]
 
 
@@ -165,12 +165,6 @@ def _hammersley(n: int, d: int, rng: np.random.Generator) -> FloatArray:
         return first
     rest = qmc.Halton(d - 1, scramble=False).random(n)
     return np.hstack([first, (rest + rng.random(d - 1)) % 1.0])
-
-
-def _optimised_hypercube(n: int, d: int, rng: np.random.Generator) -> FloatArray:
-    if n < 2:
-        return qmc.LatinHypercube(d, rng=rng).random(n)
-    return qmc.LatinHypercube(d, optimization="random-cd", rng=rng).random(n)
 
 
 def _full_factorial(n: int, d: int) -> FloatArray:

@@ -1,10 +1,9 @@
-"""Sample space: where the knee lives, and its map to the unit cube.
+"""Sample space: a box of poses and axial loads about a reference path, and its unit cube.
 
-A knee's five coordinates besides the height are counted from a *reference path* over flexion (the
-pose in which the femur dwells, Lin et al. 2010 call these the insensitive directions), so that a
-box about the path holds the poses of gait and little else. The sixth variable is the axial load of
-a compartment, as its square root: for a bed of linear springs under a smooth condyle the height
-falls linearly with it.
+The five coordinates of the knee besides the height (the insensitive directions of Lin et al. 2010)
+are counted from a *reference path* over flexion, so that a box about the path contains the poses of
+gait and few others. The sixth variable is the square root of the axial load of a compartment: for a
+bed of linear springs under a smooth condyle, the height falls linearly with the root.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ class ReferencePath:
     Parameters
     ----------
     flexion : (K,) float64
-        Knots [rad], strictly increasing, K >= 2; the end pieces go on beyond the end knots.
+        Knots [rad], strictly increasing, K >= 2; the end pieces extend beyond the end knots.
     pieces : (4, K - 1, 5) float64
         Coefficients, in falling powers of the flexion past the piece's first knot, of adduction,
         rotation [rad], anterior, superior, lateral [m].
@@ -75,14 +74,14 @@ class ReferencePath:
             raise InputError("path flexion: expected at least one pose, strictly increasing")
         if len(knots) == 1:
             return cls.constant(float(knots[0]), values[0])
-        from scipy.interpolate import CubicSpline  # fitting alone needs it, not a trained surrogate
+        from scipy.interpolate import CubicSpline  # not needed by a trained surrogate
 
         fitted = CubicSpline(knots, values, bc_type="not-a-knot" if len(knots) > 3 else "natural")
         return cls(fitted.x, fitted.c)
 
     @classmethod
     def constant(cls, flexion: float, coordinates: ArrayLike) -> Self:
-        """Return the path that stays at `coordinates` (5,)."""
+        """Return the path of constant `coordinates` (5,) [rad, m]."""
         pieces = np.zeros((4, 1, 5))
         pieces[3, 0] = coordinates
         return cls(np.array([flexion, flexion + 1.0]), pieces)
@@ -105,7 +104,7 @@ class SampleSpace:
     Parameters
     ----------
     path : ReferencePath
-        Where the offsets count from.
+        Origin of the offsets.
     flexion : (2,) float64
         Range [rad].
     offsets : (4,) float64
@@ -150,7 +149,7 @@ class SampleSpace:
 
     @property
     def arguments(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """What the compiled evaluation needs (`compiled.compartments`)."""
+        """Arguments of the compiled evaluation (`compiled.compartments`)."""
         return self.path.flexion, self.path.pieces, *self.centre_and_half
 
     def draw(self, unit: ArrayLike, spread: float = 2.0) -> tuple[FloatArray, FloatArray]:
@@ -159,17 +158,22 @@ class SampleSpace:
         Parameters
         ----------
         unit : (N, 6) float64
-            Points in [0, 1]^6, in the order of `VARIABLES`.
+            Points in [0, 1]^6, in the order of `VARIABLES` [1].
         spread : float
-            The root of the load of this degree is spread evenly: 1 the load itself, 2 its square
-            root, more for more samples at low loads.
+            Degree of the root of the load that is uniformly distributed [1]: 1 for the load, 2 for
+            its square root, more for more samples at low loads.
 
         Returns
         -------
         poses : (N, 6) float64
-            Pose coordinates [rad, m]; the height is that of the path, where a search may start.
+            Pose coordinates [rad, m]; the height is that of the path, as the start of a search.
         load : (N,) float64
             Axial load of the compartment [N].
+
+        Raises
+        ------
+        InputError
+            If a point is outside the unit cube or the degree is not positive.
         """
         cube = check_array("unit", unit, (None, 6))
         if cube.size and (cube.min() < 0.0 or cube.max() > 1.0):
@@ -194,9 +198,9 @@ class SampleSpace:
         Returns
         -------
         variables : (N, 6) float64
-            In the order of `VARIABLES`; outside [-1, 1] where the pose is outside the box.
+            In the order of `VARIABLES` [1]; outside [-1, 1] where the pose is outside the box.
         height : (N,) float64
-            Superior coordinate less that of the path [m].
+            Superior coordinate above the path [m].
 
         Raises
         ------
@@ -216,7 +220,7 @@ class SampleSpace:
         return (variables - centre) / half, points[:, 4] - path[:, 4]
 
     def held(self, poses: ArrayLike) -> FloatArray:
-        """Return the nearest poses of the box, (N, 6), their height over the path kept."""
+        """Return the nearest poses (N, 6) [rad, m] of the box, with their heights over the path."""
         points = check_array("poses", poses, (None, 6))
         offsets = points - self.path.poses(points[:, 0])
         flexion = np.clip(points[:, 0], *self.flexion)
@@ -224,7 +228,7 @@ class SampleSpace:
         inside = np.clip(offsets[:, OFFSET_COORDINATES], -self.offsets, self.offsets)
         found[:, OFFSET_COORDINATES] += inside
         found[:, 4] += offsets[:, 4]
-        # A pose of the box stays what it is, to the last digit.
+        # A pose of the box is returned bit for bit.
         free = (flexion == points[:, 0]) & (inside == offsets[:, OFFSET_COORDINATES]).all(axis=1)
         found[free] = points[free]
         return found
@@ -241,12 +245,12 @@ class SampleSpace:
 
     @classmethod
     def from_header(cls, header: dict[str, Any]) -> Self:
-        """Build from what `to_header` returned, now or in version 1 of the file format.
+        """Build from the header of `to_header`, also in version 1 of the file format.
 
         Raises
         ------
         InputError
-            If a field is missing or not valid.
+            If a field is missing or malformed.
         """
         missing = {"path_flexion_rad", "flexion_rad", "offsets_rad_m", "load_N"} - set(header)
         if missing:

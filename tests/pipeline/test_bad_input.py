@@ -359,7 +359,7 @@ def test_altered_surrogate(refused, run_copy):
     name = next(n for n in arrays if n != "header" and arrays[n].dtype == np.float64)
     arrays[name] = arrays[name] + 1e-9
     np.savez(path, **arrays)
-    refused(["bench", str(run_copy)], "knee.npz: its checksum does not fit")
+    refused(["bench", str(run_copy)], "knee.npz: checksum does not match")
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@ import ctypes
 import re
 from dataclasses import replace
 from functools import cache
-from types import SimpleNamespace
 
 import made
 import numpy as np
@@ -10,11 +9,10 @@ import pytest
 from c_library import COMPILER, compile_c, needs_compiler, pointer
 
 import surrogates
-from pipeline.cli.main import main
 from surrogates.compiled import find_on_line
 from surrogates.compiled.coordinates import condyle_point
 from surrogates.export import c_export
-from surrogates.families.regressor_arrays import no_outputs
+from surrogates.families.regressor import no_outputs
 from surrogates.formulations.compartment_fit import FORMULATIONS, CompartmentSurrogate
 from surrogates.formulations.knee import KneeSurrogate
 from surrogates.sampling.condyle_coordinates import CondyleCoordinates, condyle_poses
@@ -340,35 +338,6 @@ def test_the_header_tells_what_it_was_made_of(tmp_path):
     assert "int main" not in c_export.export_knee(bad).header
 
 
-@pytest.mark.parametrize("whole_run", [True, False])
-def test_command(whole_run, tmp_path, capsys):
-    knee = KNEES["root_polynomial_poly_fourier"]
-    surrogates.save(knee, tmp_path / "knee.npz")
-    source = tmp_path if whole_run else tmp_path / "knee.npz"
-    assert main(["export", str(source)]) == 0
-    assert (tmp_path / "knee.h").read_text().startswith("#ifndef KNEE_H\n")
-    out = tmp_path / "a" / "b"
-    assert main(["export", str(source), "--out", str(out), "--prefix", "mine"]) == 0
-    wanted = c_export.export_knee(surrogates.load(tmp_path / "knee.npz"), "mine")
-    assert ((out / "mine.h").read_text(), (out / "mine.c").read_text()) == wanted
-    assert str(out / "mine.c") in capsys.readouterr().out
-
-
-def test_bad_commands(tmp_path, capsys):
-    assert main(["export", str(tmp_path)]) == 2
-    assert "knee.npz: no such file" in capsys.readouterr().err
-    surrogates.save(KNEES["root_polynomial_poly_fourier"], tmp_path / "knee.npz")
-    assert main(["export", str(tmp_path), "--prefix", "my knee"]) == 2
-    assert "prefix: expected letters" in capsys.readouterr().err
-    assert not list(tmp_path.glob("*.[ch]"))
-
-
-def test_a_whole_knee_is_not_exported(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(surrogates, "load", lambda file: SimpleNamespace(formulation="total"))
-    assert main(["export", str(tmp_path)]) == 2
-    assert "expected a formulation of the compartments, found 'total'" in capsys.readouterr().err
-
-
 def test_export_is_the_same_every_time():
     regressor = made.MADE["Fourier"]
     files = c_export.export_regressor(regressor, "knee")
@@ -385,12 +354,3 @@ def test_export_is_the_same_every_time():
 def test_numbers_are_exact():
     for value in (0.1, -1e-300, 1.0, 123456789.123456789, 5e-324):
         assert float(c_export.number(value)) == value
-
-
-def test_bad_exports_are_refused():
-    with pytest.raises(ValueError, match="prefix: expected letters"):
-        c_export.export_regressor(made.MADE["Fourier"], "my knee")
-    with pytest.raises(ValueError, match="at least one output"):
-        c_export.export_regressor(made.polynomial(2, 0, 1), "knee")
-    with pytest.raises(ValueError, match="prefix: expected letters"):
-        c_export.export_knee(KNEES["energy_kriging_network"], "1st")

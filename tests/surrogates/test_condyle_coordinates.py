@@ -127,59 +127,6 @@ def test_a_path_of_fewer_samples_than_a_cubic_needs_goes_through_them():
     assert found.half[1:].tolist() == [1.0] * 4
 
 
-@pytest.mark.parametrize("at_centre", [True, False])
-def test_arrays_round_trip(at_centre):
-    poses, loads = drawn()
-    loads = through(poses, loads, CENTRE, np.random.default_rng(1))
-    one = CondyleCoordinates.fit(poses, loads, at_centre=at_centre)
-    again = CondyleCoordinates.from_arrays(one.to_arrays())
-    assert again.about_point is at_centre
-    for ours, theirs in zip(one.variables(poses), again.variables(poses), strict=True):
-        np.testing.assert_array_equal(ours, theirs)
-    for ours, theirs in zip(one.arguments, again.arguments, strict=True):
-        np.testing.assert_array_equal(ours, theirs)
-
-
-def test_a_missing_array_is_named():
-    poses, loads = drawn()
-    arrays = CondyleCoordinates.fit(poses, loads, at_centre=False).to_arrays()
-    for name in arrays:
-        others = {key: array for key, array in arrays.items() if key != name}
-        with pytest.raises(ValueError, match=rf"missing \['{name}'\]"):
-            CondyleCoordinates.from_arrays(others)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"centre": np.zeros(2)}, r"centre: expected shape \(3\)"),
-        ({"centre": [0.0, np.inf, 0.0]}, "centre: expected finite"),
-        ({"middle": np.zeros(6)}, r"middle: expected shape \(5\)"),
-        ({"half": np.zeros(5)}, "half: expected positive half widths"),
-        ({"path_flexion": [1.0, 0.0]}, "path flexion: expected at least two knots"),
-        ({"path_pieces": np.zeros((4, 2, 5))}, r"path pieces: expected shape \(4, 1, 5\)"),
-        ({"about_point": np.array(2)}, "about_point: expected 0 or 1, found 2"),
-        ({"about_point": np.zeros(3)}, "about_point: expected 0 or 1"),
-        ({"about_point": np.array("yes")}, "about_point: expected 0 or 1"),
-    ],
-)
-def test_malformed_arrays_are_refused(change, message):
-    poses, loads = drawn()
-    arrays = CondyleCoordinates.fit(poses, loads, at_centre=False).to_arrays()
-    with pytest.raises(ValueError, match=message):
-        CondyleCoordinates.from_arrays(arrays | change)
-
-
-def test_malformed_samples_are_refused():
-    poses, loads = drawn()
-    with pytest.raises(ValueError, match=r"poses: expected shape \(any, 6\)"):
-        CondyleCoordinates.fit(poses[:, :5], loads)
-    with pytest.raises(ValueError, match=r"loads: expected shape \(60, 12\)"):
-        CondyleCoordinates.fit(poses, loads[:-1])
-    with pytest.raises(ValueError, match="poses: expected at least one sample, found none"):
-        CondyleCoordinates.fit(poses[:0], loads[:0])
-
-
 def test_values_cannot_be_changed():
     middle = np.zeros(5)
     true = manufactured.truth().coordinates

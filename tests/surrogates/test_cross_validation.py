@@ -84,12 +84,6 @@ def test_folds_are_dealt_at_random():
     assert not np.array_equal(fits[0], fits[2])
 
 
-@pytest.mark.parametrize("folds", [1, 12])
-def test_bad_number_of_folds(folds):
-    with pytest.raises(ValueError, match="folds: expected >= 2 and <= 11"):
-        k_fold(mean_fit([]), cube(11), cube(11, 2), folds, np.random.default_rng(0))
-
-
 def test_standardised_and_coverage():
     residuals = np.array([[1.0, 0.0], [-3.0, 0.0], [2.0, 0.0], [0.5, 0.0]])
     errors = np.array([[1.0, 0.0], [1.0, 0.0], [2.0, 0.0], [0.1, 0.0]])

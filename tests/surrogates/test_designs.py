@@ -104,24 +104,6 @@ def test_full_factorial_rounds_up():
     assert sorted(levels) == [3, 4]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "named"),
-    [
-        (("sobel", 5, 2, 0), "kind: expected one of .*sobol"),
-        (("lhs", 0, 2, 0), "n: expected a positive whole number, found 0.*hammersley"),
-        (("lhs", -3, 2, 0), "n: .*found -3"),
-        (("lhs", 2.5, 2, 0), "n: .*found 2.5"),
-        (("lhs", True, 2, 0), "n: .*found True"),
-        (("lhs", 5, 0, 0), "d: expected a positive whole number, found 0"),
-        (("lhs", 5, 2, None), "rng: expected a numpy Generator"),
-        (("lhs", 5, 2, -1), "rng: .*found -1"),
-    ],
-)
-def test_bad_arguments(arguments, named):
-    with pytest.raises(ValueError, match=named):
-        unit_design(*arguments)
-
-
 @pytest.mark.parametrize("kind", ["lhs", "hammersley", "full_factorial"])
 def test_subset_spreads_better_than_prefix(kind):
     design = unit_design(kind, 600, 3, 1)
@@ -148,17 +130,3 @@ def test_subsets_are_nested_and_complete():
 
 def test_subset_of_repeated_rows_has_distinct_indices():
     assert sorted(first_subset(np.full((5, 2), 0.5), 5)) == [0, 1, 2, 3, 4]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "kind", "named"),
-    [
-        ((np.zeros((3, 2)), 4), None, "n: expected at most the design's 3 rows, found 4"),
-        ((np.zeros((3, 2)), 0), None, "n: expected a positive whole number"),
-        ((np.zeros(3), 1), None, "design: expected shape"),
-        ((np.zeros((3, 2)), 1), "x", "kind: expected one of"),
-    ],
-)
-def test_bad_subset(arguments, kind, named):
-    with pytest.raises(ValueError, match=named):
-        first_subset(*arguments, kind=kind)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
+import reference
 
 from surrogates.families.kriging import KrigingSettings
 from surrogates.families.network import NetworkSettings
@@ -59,16 +61,39 @@ def test_random_numbers_and_weights_are_passed_on(data):
     assert rows.max() < 30
 
 
-def test_errors(data):
+@pytest.mark.parametrize("name", FAMILIES)
+def test_same_seed_same_bits(name, data):
+    random = {"subset": 40} if name.startswith("poly") else {"networks": 2}
+    random = {"likelihood_points": 40, "starts": 2} if name == "kriging" else random
+    settings = replace(QUICK[name], **random)
+    x, y = data[0], np.sin(3.0 * data[0][:, :1] + 0.5 * data[0][:, 1:2])
+    fits = [fit_family(name, x, y, settings, np.random.default_rng(s)) for s in (4, 4, 5)]
+    first, again, other = (fitted.regressor.weights for fitted in fits)
+    np.testing.assert_array_equal(first, again)
+    assert not np.array_equal(first, other)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_units_do_not_matter(name, data):
     x, y = data
-    with pytest.raises(ValueError, match=r"name: expected one of .*'kriging'"):
-        fit_family("forest", x, y)
-    with pytest.raises(ValueError, match="settings: expected KrigingSettings for 'kriging'"):
-        fit_family("kriging", x, y, PolynomialSettings())
-    with pytest.raises(ValueError, match="settings: expected PolynomialSettings for 'polynomial'"):
-        fit_family("polynomial", x, y, PolyFourierSettings())
-    with pytest.raises(ValueError, match="weights: expected none for 'kriging'"):
-        fit_family("kriging", x, y, weights=np.ones(60))
+    slope, scale = np.array([4.0, 0.25, 1024.0]), np.array([2.0**-20, 2.0**10])
+    plain = fit_family(name, x, y, QUICK[name]).regressor
+    mapped = fit_family(name, x * slope, y * scale, QUICK[name]).regressor
+    found = reference.evaluate(mapped, 0.5 * x * slope)
+    np.testing.assert_array_equal(found, reference.evaluate(plain, 0.5 * x) * scale)
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_constant_outputs_and_repeated_rows_are_kept(name, data):
+    x, y = (np.concatenate([part, part[:10]]) for part in data)
+    y = np.column_stack([np.full(len(x), 7.25), y[:, 0], np.zeros(len(x))])
+    regressor, check = fit_family(name, x, y, QUICK[name])
+    found = reference.evaluate(regressor, x + 0.05)
+    np.testing.assert_allclose(found[:, [0, 2]], [[7.25, 0.0]] * len(x), atol=1e-6)
+    assert np.isfinite(found).all()
+    assert np.isfinite(check.standard_errors).all()
+    alone = fit_family(name, x, y[:, [0]], QUICK[name]).regressor
+    np.testing.assert_allclose(reference.evaluate(alone, x), 7.25, atol=1e-6)
 
 
 def test_the_registry_needs_no_package_that_fits():

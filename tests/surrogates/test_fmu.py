@@ -1,6 +1,5 @@
 import ctypes
 import io
-import json
 import re
 import shutil
 import subprocess
@@ -9,12 +8,11 @@ import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from c_library import COMPILER, needs_compiler
 
-import surrogates
 from foundation.loads import COMPARTMENTS, LOAD_COLUMNS, WRENCH_COLUMNS
 from foundation.pose import (
     COORDINATES,
@@ -22,7 +20,6 @@ from foundation.pose import (
     generalised_force,
     generalised_force_jacobian,
 )
-from pipeline.cli.main import main
 from pipeline.store.samples import POSE_COLUMNS
 from surrogates.export import fmu
 from surrogates.export.c_export import code
@@ -35,10 +32,6 @@ from fmpy import fmi2, fmi3  # noqa: E402
 from fmpy.fmi1 import FMICallException  # noqa: E402
 from fmpy.validation import validate_fmu  # noqa: E402
 
-_COMPILER = next(filter(None, map(shutil.which, ("cc", "gcc", "clang"))), None)
-needs_compiler = pytest.mark.skipif(
-    _COMPILER is None, reason="no C compiler (cc, gcc or clang) on the path"
-)
 both_versions = pytest.mark.parametrize("version", ["2.0", "3.0"])
 _HEADERS = Path(fmpy.__file__).parent / "c-code"
 _MAIN, _OTHER = "inverted_kriging_network", "root_kriging_network"
@@ -115,7 +108,7 @@ def open_slave(folder, version, kind="CoSimulation", name="one"):
 
 @pytest.fixture(params=["2.0", "3.0"])
 def slave(request, unpacked):
-    if _COMPILER is None:
+    if COMPILER is None:
         pytest.skip("no C compiler (cc, gcc or clang) on the path")
     one = open_slave(unpacked(_MAIN, request.param), request.param)
     one.version = request.param
@@ -263,22 +256,11 @@ def test_start_and_reset(slave):
 
 
 def test_states_are_kept_and_serialised(slave):
-    two = slave.version == "2.0"
-    names = (
-        "getFMUstate",
-        "setFMUstate",
-        "freeFMUstate",
-        "serializeFMUstate",
-        "deSerializeFMUstate",
-    )
-    three = (
-        "getFMUState",
-        "setFMUState",
-        "freeFMUState",
-        "serializeFMUState",
-        "deserializeFMUState",
-    )
-    take, put, free, serialise, restore = (getattr(slave, n) for n in (names if two else three))
+    names = ["getFMUState", "setFMUState", "freeFMUState", "serializeFMUState"]
+    names.append("deserializeFMUState")
+    if slave.version == "2.0":
+        names = [n.replace("State", "state").replace("deser", "deSer") for n in names]
+    take, put, free, serialise, restore = (getattr(slave, name) for name in names)
     first, second = touching_poses(2)
     slave.put(_INPUTS, first)
     slave.doStep(0.0, 0.25)
@@ -423,7 +405,7 @@ def test_declarations_are_those_of_the_standard(version, tmp_path):
     (tmp_path / "standard.c").write_text(standard)
     strict = ["-Wall", "-Wextra", "-Wno-unused-parameter", "-Werror", "-pedantic"]
     plain = f"-DFMI{number}_OVERRIDE_FUNCTION_PREFIX"
-    command = [_COMPILER, "-std=c99", "-c", "-o", tmp_path / "x.o", plain]
+    command = [COMPILER, "-std=c99", "-c", "-o", tmp_path / "x.o", plain]
     subprocess.run([*command, *strict, tmp_path / "own.c"], check=True)
     subprocess.run([*command, f"-I{_HEADERS}", tmp_path / "standard.c"], check=True)
     # Linked into a program, several models tell each other by name.
@@ -452,7 +434,7 @@ def test_types_are_those_of_the_standard(version, tmp_path):
     simple = re.sub(r"typedef .*Preemption.*", "", simple)
     assert simple.count("typedef") > 5
     (tmp_path / "types.c").write_text(f'#include "fmi{number}Functions.h"\n{simple}')
-    command = [_COMPILER, "-std=c11", "-fsyntax-only", f"-I{_HEADERS}", tmp_path / "types.c"]
+    command = [COMPILER, "-std=c11", "-fsyntax-only", f"-I{_HEADERS}", tmp_path / "types.c"]
     subprocess.run(command, check=True)
 
 
@@ -516,7 +498,7 @@ def test_variables_carry_units_and_what_they_depend_on(version):
 
 @pytest.mark.parametrize("version", ["2.0", "3.0"])
 @pytest.mark.skipif(
-    _COMPILER is None or shutil.which("cmake") is None, reason="no C compiler or no cmake"
+    COMPILER is None or shutil.which("cmake") is None, reason="no C compiler or no cmake"
 )
 def test_an_importer_can_compile_the_sources(version, tmp_path):
     from fmpy.build import build_platform_binary
@@ -532,61 +514,6 @@ def test_an_importer_can_compile_the_sources(version, tmp_path):
     assert found == pytest.approx(wanted, rel=1e-9, abs=1e-9)
 
 
-@pytest.mark.parametrize("whole_run", [True, False])
-def test_command(whole_run, tmp_path, capsys):
-    surrogates.save(KNEES[_OTHER], tmp_path / "knee.npz")
-    source = tmp_path if whole_run else tmp_path / "knee.npz"
-    sources = ["--fmu", "2.0", "--sources-only", "--json"]
-    assert main(["export", str(source), *sources]) == 0
-    assert json.loads(capsys.readouterr().out) == {"files": [str(tmp_path / "knee.fmu")]}
-    out = tmp_path / "a" / "b"
-    three = ["--fmu", "3.0", "--sources-only", "--out", str(out), "--prefix", "mine"]
-    assert main(["export", str(source), *three]) == 0
-    assert [path.name for path in out.iterdir()] == ["mine.fmu"]
-    assert (out / "mine.fmu").read_bytes() == fmu.export_fmu(
-        surrogates.load(tmp_path / "knee.npz"), "3.0", "mine", compiled=False
-    )
-
-
-def test_bad_commands(tmp_path, monkeypatch, capsys):
-    def answer(*arguments):
-        assert main(["export", *map(str, arguments)]) == 2
-        assert not list(tmp_path.glob("*.fmu"))
-        (said,) = capsys.readouterr().err.splitlines()
-        return said
-
-    three = ("--fmu", "3.0")
-    assert "knee.npz: no such file" in answer(tmp_path, *three)
-    surrogates.save(KNEES[_OTHER], tmp_path / "knee.npz")
-    assert "prefix: expected letters" in answer(tmp_path, *three, "--prefix", "my-knee")
-    assert "--sources-only: expected --fmu" in answer(tmp_path, "--sources-only")
-    with pytest.raises(SystemExit):
-        main(["export", str(tmp_path), "--fmu", "1.0"])
-    assert "'1.0'" in capsys.readouterr().err
-    whole = (tmp_path / "knee.npz").read_bytes()
-    (tmp_path / "knee.npz").write_bytes(whole[: len(whole) // 2])
-    assert "knee.npz" in answer(tmp_path, *three)
-    monkeypatch.setattr(surrogates, "load", lambda file: SimpleNamespace(formulation="total"))
-    assert "expected a formulation of the compartments" in answer(tmp_path, *three)
-
-
-def test_bad_arguments():
-    with pytest.raises(ValueError, match=r"version: expected .*2\.0.*, found '4\.0'"):
-        fmu.export_fmu(KNEES[_OTHER], "4.0")
-    with pytest.raises(ValueError, match="prefix: expected letters"):
-        fmu.export_fmu(KNEES[_OTHER], "3.0", "1st")
-
-
-def test_without_a_compiler(tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(shutil, "which", lambda name: None)
-    with pytest.raises(fmu.FmuError, match=r"C compiler: expected one of cc.*--sources-only"):
-        fmu.export_fmu(KNEES[_OTHER])
-    surrogates.save(KNEES[_OTHER], tmp_path / "knee.npz")
-    assert main(["export", str(tmp_path), "--fmu", "3.0"]) == 2
-    assert "expected one of cc, gcc, clang on the path, found none" in capsys.readouterr().err
-    assert main(["export", str(tmp_path), "--fmu", "3.0", "--sources-only"]) == 0
-
-
 def test_a_compiler_that_fails(tmp_path, monkeypatch):
     broken = tmp_path / "cc"
     broken.write_text("#!/bin/sh\necho 'knee.c:1: error: no space left' >&2\nexit 1\n")
@@ -596,15 +523,18 @@ def test_a_compiler_that_fails(tmp_path, monkeypatch):
         fmu.export_fmu(KNEES[_OTHER])
 
 
-def test_platforms(monkeypatch):
-    monkeypatch.setattr(sys, "platform", "win32")
-    monkeypatch.setattr(fmu.platform, "machine", lambda: "AMD64")
-    assert fmu.this_platform("2.0") == ("win64", ".dll")
-    assert fmu.this_platform("3.0") == ("x86_64-windows", ".dll")
-    monkeypatch.setattr(sys, "platform", "darwin")
-    monkeypatch.setattr(fmu.platform, "machine", lambda: "arm64")
-    assert fmu.this_platform("2.0") == ("darwin64", ".dylib")
-    assert fmu.this_platform("3.0") == ("aarch64-darwin", ".dylib")
+@pytest.mark.parametrize(
+    ("system", "machine", "two", "three", "suffix"),
+    [
+        ("win32", "AMD64", "win64", "x86_64-windows", ".dll"),
+        ("darwin", "arm64", "darwin64", "aarch64-darwin", ".dylib"),
+    ],
+)
+def test_platforms(system, machine, two, three, suffix, monkeypatch):
+    monkeypatch.setattr(sys, "platform", system)
+    monkeypatch.setattr(fmu.platform, "machine", lambda: machine)
+    assert fmu.this_platform("2.0") == (two, suffix)
+    assert fmu.this_platform("3.0") == (three, suffix)
     monkeypatch.setattr(sys, "platform", "aix")
     with pytest.raises(fmu.FmuError, match="found aix"):
         fmu.this_platform("3.0")

@@ -53,14 +53,6 @@ def test_at_load_holds_poses_outside_the_box_as_evaluate_does():
     np.testing.assert_allclose(loads / size, given / size, rtol=0, atol=1e-7)
 
 
-@pytest.mark.parametrize("formulation", [f for f in FORMULATIONS if f != "inverted"])
-def test_other_formulations_give_no_heights(formulation):
-    model = manufactured.compartment(formulation)
-    for ask in (model.at_load, model.errors_at_load, model.inputs_at_load):
-        with pytest.raises(ValueError, match=f"expected 'inverted' .* found '{formulation}'"):
-            ask(np.zeros((1, 6)), [100.0])
-
-
 # ---- standard errors -----------------------------------------------------------------------------
 
 

@@ -120,15 +120,6 @@ def test_single_poses_and_batches_are_the_same_bits(model):
     assert [len(part) for part in model.evaluate_batch(np.empty((0, 6)))] == [0, 0, 0]
 
 
-def test_malformed_poses_are_refused():
-    model = manufactured.compartment()
-    for ask in (model.evaluate_batch, model.standard_error):
-        with pytest.raises(ValueError, match=r"poses: expected shape \(any, 6\)"):
-            ask(np.zeros((2, 5)))
-        with pytest.raises(ValueError, match="poses: expected finite numbers"):
-            ask(np.full((2, 6), np.nan))
-
-
 # ---- first contact -------------------------------------------------------------------------------
 
 

@@ -116,19 +116,3 @@ def test_the_error_counts_with_the_degree_of_the_load():
     expected = error_of_the_load(surrogate, checks["height"], poses, load)
     found = largest_errors(surrogate, checks["height"], poses, load, 1)
     assert found.tolist() == [int(np.argmax(expected))]
-
-
-def test_malformed_questions_are_refused():
-    (surrogate, checks), samples = trained()
-    poses, load = candidates(10)
-    check = checks["height"]
-    with pytest.raises(ValueError, match="count: expected >= 1 and <= 10, found 11"):
-        largest_errors(surrogate, check, poses, load, 11)
-    with pytest.raises(ValueError, match=r"load: expected shape \(10\)"):
-        largest_errors(surrogate, check, poses, load[:9], 1)
-    with pytest.raises(ValueError, match="formulation: expected one of"):
-        largest_errors(manufactured.compartment("root", "kriging"), check, poses, load, 1)
-    with pytest.raises(ValueError, match="expected a Kriging model, found 'polynomial'"):
-        largest_errors(manufactured.compartment(), check, poses, load, 1)
-    with pytest.raises(ValueError, match=r"inputs: expected shape \(any, 6\)"):
-        load_error(surrogate, check, np.zeros((len(samples.poses), 5)))

@@ -249,17 +249,6 @@ def test_search_is_refined_on_all_samples(monkeypatch):
     assert seen == [(30, 5)]  # three for each trend term
 
 
-def test_constant_outputs_are_kept():
-    x = cube(40, 3)
-    y = np.column_stack([np.full(40, 7.25), truth(x)[:, 0], np.zeros(40)])
-    regressor, check = fit_kriging(x, y, SMOOTH)
-    found = reference.evaluate(regressor, x + 0.05)
-    np.testing.assert_allclose(found[:, [0, 2]], [[7.25, 0.0]] * 40, atol=1e-12)
-    assert np.isfinite(check.standard_errors).all()
-    alone = fit_kriging(x, y[:, [0]]).regressor
-    np.testing.assert_allclose(reference.evaluate(alone, x), 7.25, rtol=1e-14)
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_an_output_constant_but_for_rounding_has_no_say_in_the_lengths(seed):
     """Its scatter, of ten roundings here, is another on every machine."""
@@ -298,24 +287,6 @@ def test_nugget_is_raised_until_the_matrix_can_be_factorised():
     regressor = fit_kriging(x, truth(np.column_stack([x, x[:, 0]])), settings).regressor
     assert regressor.nugget > 1e-15
     assert np.isfinite(regressor.weights).all()
-
-
-def test_same_seed_same_bits():
-    x = cube(60, 3)
-    settings = KrigingSettings(likelihood_points=40, starts=2)
-    fits = [fit_kriging(x, truth(x), settings, np.random.default_rng(s)) for s in (4, 4, 5)]
-    first, again, other = (f.regressor.weights for f in fits)
-    np.testing.assert_array_equal(first, again)
-    assert not np.array_equal(first, other)
-
-
-def test_units_do_not_matter():
-    x, where = cube(60, 3), 0.5 * cube(20, 3, seed=2)
-    slope = np.array([4.0, 0.25, 1024.0])
-    plain = fit_kriging(x, truth(x), SMOOTH).regressor
-    mapped = fit_kriging(x * slope, 2.0**-20 * truth(x), SMOOTH).regressor
-    found = reference.evaluate(mapped, where * slope)
-    np.testing.assert_array_equal(found, 2.0**-20 * reference.evaluate(plain, where))
 
 
 def test_posterior_is_the_standard_error():
@@ -362,64 +333,3 @@ def test_local_error_is_larger_where_the_model_erred():
     worse, usual = local_error(regressor, check._replace(residuals=residuals), where)
     assert usual == pytest.approx(1.0, rel=1e-12)
     assert worse == pytest.approx(np.sqrt(9.3 / 1.3), rel=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"correlation": "cubic"}, "correlation: expected one of"),
-        ({"trend": "cubic"}, "trend: expected one of"),
-        ({"search": "grid"}, "search: expected one of"),
-        ({"search": "smt"}, "correlation: expected one of .* for the search of smt"),
-        ({"shear_inputs": (0,)}, "shear_inputs: expected"),
-        ({"shear_inputs": (2, 2)}, "shear_inputs: expected"),
-        ({"nugget": (0.0, 1e-3)}, "nugget: expected >= 1e-15"),
-        ({"nugget": (1e-3, 1e-6)}, "nugget: expected >= 0.001"),
-        ({"starts": 0}, "starts: expected"),
-        ({"likelihood_points": 5}, "likelihood_points: expected"),
-        ({"iterations": 0}, "iterations: expected"),
-        ({"refine": -1}, "refine: expected"),
-        ({"safety": 0.0}, "safety: expected"),
-    ],
-)
-def test_bad_settings(settings, message):
-    with pytest.raises(ValueError, match=message):
-        KrigingSettings(**settings)
-
-
-@pytest.mark.parametrize(
-    ("change", "trend", "message"),
-    [
-        (lambda x: x[:4], "linear", "X: expected more than 5 rows for a linear trend of 3 inputs"),
-        (lambda x: x[:10], "quadratic", "X: expected more than 11 rows for a quadratic trend"),
-        (lambda x: np.column_stack([x, x[:, 0]]), "linear", "dependent columns"),
-        (lambda x: x[:2], "auto", "X: expected more than 2 rows for a constant trend"),
-        (lambda x: np.where(x > 0.9, np.nan, x), "linear", "X: expected finite numbers"),
-    ],
-)
-def test_bad_data(change, trend, message):
-    x = change(cube(60, 3))
-    y = np.arange(len(x), dtype=float)[:, None]
-    with pytest.raises(ValueError, match=message):
-        fit_kriging(x, y, KrigingSettings(correlation="matern52", trend=trend))
-
-
-def test_indispensable_row():
-    x = np.column_stack([np.r_[np.zeros(29), 1.0], cube(30, 2)])
-    settings = KrigingSettings(correlation="matern52", trend="linear")
-    with pytest.raises(ValueError, match="row 29 to be indispensable"):
-        fit_kriging(x, truth(x), settings)
-
-
-def test_bad_candidates():
-    x = cube(30, 3)
-    regressor = fit_kriging(x, truth(x), SMOOTH).regressor
-    with pytest.raises(ValueError, match=r"candidates: expected shape \(any, 3\)"):
-        spread_picks(regressor, np.zeros((4, 2)), np.ones(4), 1)
-    with pytest.raises(ValueError, match="count: expected"):
-        spread_picks(regressor, np.zeros((4, 3)), np.ones(4), 5)
-    with pytest.raises(ValueError, match="weights: expected shape"):
-        spread_picks(regressor, np.zeros((4, 3)), np.ones(3), 1)
-    empty = replace(regressor, points=np.empty((0, 3)), weights=regressor.weights[:, :4])
-    with pytest.raises(ValueError, match="regressor: expected a Kriging model"):
-        local_error(empty, fit_kriging(x, truth(x), SMOOTH).check, x)

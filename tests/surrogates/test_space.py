@@ -26,50 +26,16 @@ def space_of(knots=KNOTS):
     return SampleSpace(path_of(knots), [0.0, 1.0], [0.02, 0.1, 4e-3, 1e-3], [25.0, 2500.0])
 
 
-@pytest.mark.parametrize("count", [1, 2, 3, 4, 5])
-def test_path_hits_its_knots(count):
-    path, knots = path_of(KNOTS[:count]), KNOTS[:count]
-    expected = np.column_stack([knots, places(count)])
-    np.testing.assert_allclose(path.poses(knots), expected, rtol=0, atol=1e-15)
-
-
-@pytest.mark.parametrize("count", [3, 4, 5])
-def test_path_is_continuous_to_its_second_derivative(count):
-    path = path_of(KNOTS[:count])
-    t, c = np.diff(path.flexion)[:-1, None], path.pieces
-    left, right = c[:, :-1], c[:, 1:]
-    ends = [
-        ((left[0] * t + left[1]) * t + left[2]) * t + left[3],
-        (3 * left[0] * t + 2 * left[1]) * t + left[2],
-        6 * left[0] * t + 2 * left[1],
-    ]
-    starts = [right[3], right[2], 2 * right[1]]
-    for end, start in zip(ends, starts, strict=True):
-        np.testing.assert_allclose(end, start, rtol=0, atol=1e-12 * np.abs(c).max())
-
-
-def test_path_is_the_not_a_knot_spline_and_its_end_pieces_go_on():
-    path = path_of(KNOTS)
-    where = np.linspace(-0.5, 1.6, 43)
-    oracle = CubicSpline(KNOTS, places(5), bc_type="not-a-knot", extrapolate=True)
-    poses = path.poses(where)
+@pytest.mark.parametrize("count", [2, 3, 4, 5])
+def test_path_is_the_spline_of_scipy_and_its_end_pieces_go_on(count):
+    """Not-a-knot from four poses on, natural through fewer; a straight line through two."""
+    knots, kind = KNOTS[:count], "not-a-knot" if count > 3 else "natural"
+    where = np.append(np.linspace(-0.5, 1.6, 43), knots)
+    oracle = CubicSpline(knots, places(count), bc_type=kind, extrapolate=True)
+    poses = path_of(knots).poses(where)
     np.testing.assert_allclose(poses[:, 1:], oracle(where), rtol=0, atol=1e-14)
     np.testing.assert_array_equal(poses[:, 0], where)
-
-
-def test_path_through_three_poses_is_the_natural_spline():
-    oracle = CubicSpline(KNOTS[:3], places(3), bc_type="natural", extrapolate=True)
-    where = np.linspace(-0.5, 1.0, 13)
-    np.testing.assert_allclose(
-        path_of(KNOTS[:3]).poses(where)[:, 1:], oracle(where), rtol=0, atol=1e-14
-    )
-
-
-def test_path_of_two_knots_is_straight():
-    ends = places(2)
-    expected = ends[0] + (ends[1] - ends[0]) * 2.0
-    found = path_of(KNOTS[:2]).poses([0.6])[0, 1:]
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-15)
+    np.testing.assert_allclose(poses[43:, 1:], places(count), rtol=0, atol=1e-15)
 
 
 def test_path_of_one_knot_is_constant():
@@ -117,12 +83,6 @@ def test_the_root_of_the_load_of_the_degree_asked_for_is_spread_evenly(spread):
     np.testing.assert_array_equal(poses, space.draw(unit)[0])
 
 
-@pytest.mark.parametrize("spread", [0.0, -1.0, np.nan])
-def test_a_spread_of_no_degree_is_refused(spread):
-    with pytest.raises(ValueError, match="spread: expected > 0"):
-        space_of().draw(np.full((1, 6), 0.5), spread)
-
-
 def test_poses_of_the_box_are_held_as_they_are():
     space = space_of()
     poses, _ = space.draw(np.random.default_rng(0).random((500, 6)))
@@ -150,8 +110,6 @@ def test_other_poses_are_held_at_the_border():
     np.testing.assert_array_equal(held[~outside], poses[~outside])
     # What is held stays, but for rounding.
     np.testing.assert_allclose(space.held(held), held, rtol=0, atol=1e-15)
-    with pytest.raises(ValueError, match=r"poses: expected shape \(any, 6\)"):
-        space.held(poses[:, :5])
 
 
 def test_scaling_is_the_inverse_of_drawing():
@@ -199,21 +157,6 @@ def test_header_of_version_1_had_the_poses_of_the_path():
     np.testing.assert_array_equal(again.path.pieces, space.path.pieces)
 
 
-@pytest.mark.parametrize("field", ["path_flexion_rad", "flexion_rad", "offsets_rad_m", "load_N"])
-def test_header_without_a_field_is_refused(field):
-    header = space_of().to_header()
-    del header[field]
-    with pytest.raises(ValueError, match=rf"sample space: missing \['{field}'\]"):
-        SampleSpace.from_header(header)
-
-
-def test_header_without_a_path_is_refused():
-    header = space_of().to_header()
-    del header["path_pieces_rad_m"]
-    with pytest.raises(ValueError, match="sample space: missing path_pieces_rad_m"):
-        SampleSpace.from_header(header)
-
-
 @pytest.mark.parametrize("value", [None, {}, "text", 3.0, [[1.0], [2.0, 3.0]], ["a"] * 5, [1e400]])
 @pytest.mark.parametrize("field", ["path_flexion_rad", "path_pieces_rad_m", "load_N"])
 def test_header_of_other_values_is_refused(field, value):
@@ -229,70 +172,6 @@ def test_values_cannot_be_changed():
     for array in (space.flexion, space.offsets, space.load, space.path.pieces):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 0.0
-
-
-@pytest.mark.parametrize(
-    ("knots", "coordinates", "message"),
-    [
-        ([0.0, 0.0], np.zeros((2, 5)), "path flexion: .*strictly increasing"),
-        ([1.0, 0.0], np.zeros((2, 5)), "path flexion: .*strictly increasing"),
-        ([], np.zeros((0, 5)), "path flexion: expected at least one pose"),
-        ([0.0, 1.0], np.zeros((3, 5)), r"path coordinates: expected shape \(2, 5\)"),
-        ([0.0, 1.0], np.zeros((2, 6)), r"path coordinates: expected shape \(2, 5\)"),
-        ([0.0, np.nan], np.zeros((2, 5)), "path flexion: expected finite"),
-        ([0.0], np.full((1, 5), np.inf), "path coordinates: expected finite"),
-    ],
-)
-def test_bad_poses_of_a_path_are_refused(knots, coordinates, message):
-    with pytest.raises(ValueError, match=message):
-        ReferencePath.through(knots, coordinates)
-
-
-@pytest.mark.parametrize(
-    ("knots", "pieces", "message"),
-    [
-        ([0.0], np.zeros((4, 0, 5)), "path flexion: expected at least two knots"),
-        ([0.0, 0.0], np.zeros((4, 1, 5)), "path flexion: .*strictly increasing"),
-        ([0.0, 1.0], np.zeros((4, 2, 5)), r"path pieces: expected shape \(4, 1, 5\)"),
-        ([0.0, 1.0], np.zeros((3, 1, 5)), r"path pieces: expected shape \(4, 1, 5\)"),
-        ([0.0, 1.0], np.full((4, 1, 5), np.nan), "path pieces: expected finite"),
-    ],
-)
-def test_bad_pieces_are_refused(knots, pieces, message):
-    with pytest.raises(ValueError, match=message):
-        ReferencePath(knots, pieces)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"flexion": [1.0, 1.0]}, "flexion range: expected low < high"),
-        ({"flexion": [0.0, 1.0, 2.0]}, r"flexion range: expected shape \(2\)"),
-        ({"offsets": [0.1, 0.1, 0.0, 0.1]}, "offset half widths: expected > 0"),
-        ({"offsets": [0.1, 0.1, 0.1]}, r"offset half widths: expected shape \(4\)"),
-        ({"load": [0.0, 10.0]}, "load range: expected 0 < low < high"),
-        ({"load": [20.0, 10.0]}, "load range: expected 0 < low < high"),
-        ({"load": [1.0, np.inf]}, "load range: expected finite"),
-    ],
-)
-def test_bad_spaces_are_refused(change, message):
-    given = {"flexion": [0.0, 1.0], "offsets": np.full(4, 0.1), "load": [1.0, 2.0]} | change
-    with pytest.raises(ValueError, match=message):
-        SampleSpace(path_of(KNOTS), **given)
-
-
-def test_bad_points_are_refused():
-    space = space_of()
-    with pytest.raises(ValueError, match=r"unit: expected values in \[0, 1\]"):
-        space.draw(np.full((1, 6), 1.01))
-    with pytest.raises(ValueError, match=r"unit: expected shape \(any, 6\)"):
-        space.draw(np.zeros((2, 5)))
-    with pytest.raises(ValueError, match=r"poses: expected shape \(any, 6\)"):
-        space.scaled(np.zeros((2, 5)), [1.0, 1.0])
-    with pytest.raises(ValueError, match=r"load: expected shape \(2\)"):
-        space.scaled(np.zeros((2, 6)), [1.0])
-    with pytest.raises(ValueError, match="load: expected >= 0 N, found -1 N"):
-        space.scaled(np.zeros((2, 6)), [1.0, -1.0])
 
 
 def test_no_points_give_no_rows():

@@ -92,10 +92,6 @@ def test_distances_are_those_between_points():
     assert found.nrmse == pytest.approx(found.rmse / 13.0, rel=1e-14)
     about_mean = ((truth[:3] - truth[:3].mean(axis=0)) ** 2).sum()
     assert found.q2 == pytest.approx(1.0 - 26.0 / about_mean, rel=1e-13)
-    with pytest.raises(ValueError, match=r"truth: expected shape \(any, 3\)"):
-        distance_figures(truth[:, :2], guess)
-    with pytest.raises(ValueError, match="at least 2 known values, found 1"):
-        distance_figures(truth[2:], guess[2:])
 
 
 def test_a_surrogate_that_sees_no_contact_has_no_figures_of_the_centre():
@@ -106,21 +102,6 @@ def test_a_surrogate_that_sees_no_contact_has_no_figures_of_the_centre():
     assert np.isnan(figures["cop_x_m"].rmse)
     assert figures["force_y_N"].points == 20
     assert figures["force_y_N"].maximum == np.abs(loads[:, 1]).max()
-
-
-@pytest.mark.parametrize(
-    ("truth", "guess", "message"),
-    [
-        ([1.0], [1.0], "at least 2 known values, found 1"),
-        ([1.0, 2.0, 3.0], [1.0, np.nan, np.nan], "at least 2 known values, found 1"),
-        ([1.0, 2.0], [1.0], r"prediction: expected shape \(2\)"),
-        ([1.0, np.nan], [1.0, 2.0], "truth: expected finite"),
-        ([1.0, 2.0], [1.0, np.inf], "prediction: expected finite"),
-    ],
-)
-def test_bad_values_are_refused(truth, guess, message):
-    with pytest.raises(ValueError, match=message):
-        error_figures(truth, guess)
 
 
 def test_figures_by_name(pair):
@@ -150,8 +131,6 @@ def test_prediction_at_poses(model):
         np.testing.assert_array_equal(found[k], model.evaluate(pose)[0])
     assert np.isnan(found[3, 9:]).all()
     assert predict_at_pose(model, np.zeros((0, 6))).shape == (0, 12)
-    with pytest.raises(ValueError, match=r"poses: expected shape \(any, 6\)"):
-        predict_at_pose(model, poses[:, :5])
 
 
 def test_errors_of_a_surrogate_are_those_of_its_answers(model):

@@ -1,0 +1,92 @@
+"""The command `export`: C sources and FMUs of a run or a file, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from types import SimpleNamespace
+
+import manufactured
+import pytest
+
+import surrogates
+from pipeline.cli.main import main
+from surrogates.export.c_export import export_knee
+from surrogates.export.fmu import FmuError, export_fmu
+
+SOURCES_ONLY = ["--fmu", "2.0", "--sources-only"]
+
+
+@pytest.fixture
+def file(tmp_path):
+    surrogates.save(manufactured.knee("root"), tmp_path / "knee.npz")
+    return tmp_path / "knee.npz"
+
+
+@pytest.mark.parametrize("whole_run", [True, False])
+@pytest.mark.parametrize("options", [[], SOURCES_ONLY], ids=["C", "FMU"])
+def test_files_stand_beside_the_surrogate_or_where_they_are_asked_for(
+    file, options, whole_run, capsys
+):
+    source = str(file.parent if whole_run else file)
+    suffixes = ("fmu",) if options else ("h", "c")
+    assert main(["export", source, *options, "--json"]) == 0
+    expected = [str(file.with_suffix(f".{suffix}")) for suffix in suffixes]
+    assert json.loads(capsys.readouterr().out) == {"files": expected}
+    out = file.parent / "a" / "b"
+    assert main(["export", source, *options, "--out", str(out), "--prefix", "mine"]) == 0
+    assert str(out / f"mine.{suffixes[-1]}") in capsys.readouterr().out
+    knee = surrogates.load(file)
+    if options:
+        wanted = {"mine.fmu": export_fmu(knee, "2.0", "mine", compiled=False)}
+    else:
+        header, source = export_knee(knee, "mine")
+        wanted = {"mine.h": header.encode(), "mine.c": source.encode()}
+    assert {path.name: path.read_bytes() for path in out.iterdir()} == wanted
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--prefix", "my knee"], "prefix: expected letters"),
+        (["--fmu", "3.0", "--prefix", "my-knee"], "prefix: expected letters"),
+        (["--sources-only"], "--sources-only: expected --fmu"),
+    ],
+)
+def test_bad_options_are_named(file, options, message, capsys):
+    assert main(["export", str(file), *options]) == 2
+    assert message in capsys.readouterr().err
+    assert list(file.parent.iterdir()) == [file]
+
+
+@pytest.mark.parametrize("options", [[], ["--fmu", "3.0"]])
+def test_files_that_cannot_be_exported_are_named(file, options, monkeypatch, capsys):
+    def error():
+        assert main(["export", str(file.parent), *options]) == 2
+        (line,) = capsys.readouterr().err.splitlines()
+        return line
+
+    content = file.read_bytes()
+    file.write_bytes(content[: len(content) // 2])
+    assert "knee.npz" in error()
+    file.unlink()
+    assert "knee.npz: no such file" in error()
+    # A knee of which one set of regressors gives both compartments.
+    monkeypatch.setattr(surrogates, "load", lambda file: SimpleNamespace(formulation="total"))
+    assert "expected a formulation of the compartments, found 'total'" in error()
+    assert not list(file.parent.iterdir())
+
+
+def test_an_unknown_version_is_refused(file, capsys):
+    with pytest.raises(SystemExit):
+        main(["export", str(file), "--fmu", "1.0"])
+    assert "'1.0'" in capsys.readouterr().err
+
+
+def test_without_a_compiler_the_sources_can_be_exported(file, monkeypatch, capsys):
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    with pytest.raises(FmuError, match=r"C compiler: expected one of cc.*--sources-only"):
+        export_fmu(surrogates.load(file))
+    assert main(["export", str(file), "--fmu", "3.0"]) == 2
+    assert "expected one of cc, gcc, clang on the path, found none" in capsys.readouterr().err
+    assert main(["export", str(file), *SOURCES_ONLY]) == 0
