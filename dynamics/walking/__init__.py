@@ -15,7 +15,7 @@ from dynamics.walking.muscle_paths import MuscleGeometry, muscle_geometry
 from dynamics.walking.muscle_tables import load_leg_muscles
 from dynamics.walking.muscles import LegMuscles, Muscle
 from dynamics.walking.plausibility import check_walk
-from dynamics.walking.segments import LegSegments, Segment, leg_segments
+from dynamics.mechanics.segments import LegSegments, Segment, leg_segments
 from dynamics.walking.strikes import find_stride, foot_events
 from dynamics.walking.trial import OPENSIM_COLUMNS, TRIAL_COORDINATES, GaitTrial, gait_trial
 

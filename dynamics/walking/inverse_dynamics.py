@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.constants import g as STANDARD_GRAVITY
 
-from dynamics.walking.segments import LegSegments, Segment
+from dynamics.mechanics.segments import LegSegments, Segment
 from dynamics.walking.trial import GaitTrial
 from foundation.checks import FloatArray, check_number
 

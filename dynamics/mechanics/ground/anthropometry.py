@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from dynamics.mechanics.ground.contact import ContactPoint
 from dynamics.mechanics.ground.leg import Leg
-from dynamics.walking.segments import Segment, leg_segments
+from dynamics.mechanics.segments import Segment, leg_segments
 from foundation.checks import check_in
 
 ANKLES = ("locked", "hinged")

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dynamics.csv_table import read_rows
+from dynamics.csv_table import read_csv_table
 from dynamics.mechanics.planar_knee.clearance import ClearanceJoint
 from dynamics.mechanics.planar_knee.contact_point import ContactGeometry, ProfileContact
 from dynamics.mechanics.planar_knee.knee import PlanarKnee, Pull
@@ -38,14 +38,14 @@ MACHADO_LAWS = ("hertz", "lankarani-nikravesh")
 
 
 def machado_data() -> dict[str, float]:
-    """Return the tibia's and the cartilage's data by name, with units in the names."""
-    (_, header), (_, row) = read_rows(_TABLES / "machado2010_tibia.csv")
-    return dict(zip(header, map(float, row), strict=True))
+    """Return the data of tibia and cartilage by name; the names state the units."""
+    ((_, row),) = read_csv_table(_TABLES / "machado2010_tibia.csv").rows()
+    return {name: float(cell) for name, cell in row.items()}
 
 
 def machado_ligaments() -> tuple[PlanarLigament, ...]:
-    """Return MCL, LCL, ACL and PCL."""
-    rows = read_rows(_TABLES / "machado2010_ligaments.csv")[1:]
+    """Return the ligaments MCL, LCL, ACL and PCL."""
+    rows = read_csv_table(_TABLES / "machado2010_ligaments.csv").lines
     values = [(cells[0], np.array(cells[1:], dtype=np.float64)) for _, cells in rows]
     return tuple(
         PlanarLigament(name, v[0:2], v[2:4], float(v[4]), float(v[5])) for name, v in values

@@ -16,7 +16,7 @@ from dynamics.walking.motion_tables import MotionTable, read_motion_table
 from dynamics.walking.muscle_loads import MuscleLoads, knee_muscle_loads
 from dynamics.walking.muscle_tables import load_leg_muscles
 from dynamics.walking.plausibility import check_walk
-from dynamics.walking.segments import leg_segments
+from dynamics.mechanics.segments import leg_segments
 from dynamics.walking.trial import GaitTrial, gait_trial
 from pipeline.config.reading import ConfigError, data_path
 from pipeline.studies.walks.schema import MeasuredConfig, WalkFile

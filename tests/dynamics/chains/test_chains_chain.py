@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from dynamics.mechanics.chains import Chain, Joint, Motion, Segment
+from dynamics.mechanics.chains import Chain, Joint, PrescribedMotion, ChainSegment
 
-THIGH = Segment("thigh", 0.4, 7.0, 0.1, [0.17, 0.0])
-SHANK = Segment("shank", 0.42, 3.0, 0.05, [0.18, 0.01])
+THIGH = ChainSegment("thigh", 0.4, 7.0, 0.1, [0.17, 0.0])
+SHANK = ChainSegment("shank", 0.42, 3.0, 0.05, [0.18, 0.01])
 LEG = Chain("leg", (THIGH, SHANK), base=[0.1, 0.9])
 
 
@@ -31,7 +31,7 @@ def test_a_point_is_where_the_rotations_put_it():
 def test_a_base_stands_or_follows_its_path():
     assert LEG.base_at(3.0) == (0.1 + 0.9j, 0j, 0j)
     time = np.linspace(0.0, 1.0, 6)
-    moved = Chain("leg", (THIGH,), base=Motion(time, np.column_stack([time**2, 1.0 + time])))
+    moved = Chain("leg", (THIGH,), base=PrescribedMotion(time, np.column_stack([time**2, 1.0 + time])))
     assert_allclose(moved.base_at(0.5), [0.25 + 1.5j, 1.0 + 1.0j, 2.0 + 0.0j], rtol=1e-10)
 
 
@@ -50,7 +50,7 @@ def test_a_base_stands_or_follows_its_path():
 def test_bad_segments_are_named(change, message):
     values = {"name": "s", "length": 0.4, "mass": 1.0, "inertia": 0.01, "centre": [0.2, 0.0]}
     with pytest.raises(ValueError, match=message):
-        Segment(**(values | change))
+        ChainSegment(**(values | change))
 
 
 @pytest.mark.parametrize(
@@ -67,15 +67,15 @@ TIME = np.linspace(0.0, 1.0, 6)
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"segments": ()}, r"chain leg: segments: expected one or more .* found none"),
-        ({"segments": (THIGH, THIGH)}, r"segments: .* different names, found thigh, thigh"),
+        ({"segments": ()}, r"chain leg: segments: expected at least one .* found none"),
+        ({"segments": (THIGH, THIGH)}, r"segments: .* unique names, found thigh, thigh"),
         ({"joints": (Joint(),)}, r"chain leg: joints: expected 2, found 1"),
-        ({"angles": Motion(TIME, np.zeros((6, 3)))}, r"angles: expected 2 columns, found 3"),
-        ({"base": Motion(TIME, np.zeros((6, 3)))}, r"base: expected 2 columns, found 3"),
+        ({"angles": PrescribedMotion(TIME, np.zeros((6, 3)))}, r"angles: expected 2 columns, found 3"),
+        ({"base": PrescribedMotion(TIME, np.zeros((6, 3)))}, r"base: expected 2 columns, found 3"),
         ({"base": [0.0, 0.0, 0.0]}, r"chain leg: base: expected shape \(2\)"),
         (
-            {"angles": Motion(TIME, np.zeros((6, 2))), "drive": lambda t, a, r: a},
-            r"chain leg: drive: expected none as its angles are prescribed",
+            {"angles": PrescribedMotion(TIME, np.zeros((6, 2))), "drive": lambda t, a, r: a},
+            r"chain leg: drive: expected none with prescribed angles",
         ),
     ],
 )

@@ -21,7 +21,7 @@ from dynamics.mechanics.ground import (
 from dynamics.mechanics.ground.contact import contact_arms
 from dynamics.mechanics.ground.impact import contact_impulse
 from dynamics.simulator.equations import SimulationError
-from dynamics.walking.segments import Segment
+from dynamics.mechanics.segments import Segment
 from foundation.contact_laws import CompliantFriction
 
 GIVEN = {"restitution": RESTITUTION, "friction": FRICTION}

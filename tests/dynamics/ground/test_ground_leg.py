@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 
 from dynamics.mechanics.ground import ContactPoint, Leg, striking_leg
 from dynamics.mechanics.ground.contact import contact_arms
-from dynamics.walking.segments import Segment
+from dynamics.mechanics.segments import Segment
 
 RNG = np.random.default_rng(3)
 
@@ -134,7 +134,7 @@ def test_values_out_of_range_are_named(change, message):
 
 def test_bad_legs_and_points():
     leg = striking_leg()[0]
-    with pytest.raises(ValueError, match=r"segments: expected one or more, found none"):
+    with pytest.raises(ValueError, match=r"segments: expected at least one segment, found none"):
         Leg({})
     with pytest.raises(ValueError, match=r"segment mass: expected > 0 kg"):
         Segment(-1.0, [0.0, -0.1], [0.0, 0.0], 0.1)

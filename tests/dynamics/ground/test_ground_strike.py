@@ -15,7 +15,7 @@ from dynamics.mechanics.ground import (
     striking_leg,
 )
 from dynamics.mechanics.ground.contact import contact_arms
-from dynamics.walking.segments import Segment
+from dynamics.mechanics.segments import Segment
 from foundation.contact_laws import CompliantFriction
 
 GRIP = CompliantFriction(1e5, 100.0, 0.4)
