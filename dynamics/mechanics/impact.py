@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.integrate import solve_ivp
 
+from dynamics.mechanics.renamed import renamed
 from dynamics.simulator.equations import SimulationError
 from foundation.checks import FloatArray, check_number
 from foundation.contact_laws import ContactLaw
@@ -26,7 +27,7 @@ _LONGEST = 1e6
 
 
 @dataclass(frozen=True)
-class Impact:
+class FreeImpact:
     """Outcome of one impact.
 
     Parameters
@@ -49,7 +50,7 @@ class Impact:
 
 def coefficient_of_restitution(
     law: ContactLaw, mass: float, speed: float, *, rtol: float = 1e-10
-) -> Impact:
+) -> FreeImpact:
     """Return the outcome of a free impact on a law.
 
     Parameters
@@ -65,7 +66,8 @@ def coefficient_of_restitution(
 
     Returns
     -------
-    Impact
+    FreeImpact
+        Restitution, duration, largest indentation and energy loss.
 
     Raises
     ------
@@ -97,7 +99,7 @@ def coefficient_of_restitution(
     events = [_closed, lambda time, state: force(state) + _PULL]
     return_time, end = _integrate(force, start, events, tolerance)
     restitution = max(float(-end[1]), 0.0)  # an error of the integration may leave it below
-    return Impact(
+    return FreeImpact(
         restitution,
         (turn_time + return_time) * length / v,
         float(turn[0]) * length,
@@ -135,3 +137,6 @@ def _integrate(
     if solution.status != 1:
         raise SimulationError(f"the contact did not end: {solution.message}")
     return float(solution.t[-1]), solution.y[:, -1]
+
+
+__getattr__ = renamed(__name__, {"Impact": "FreeImpact"})

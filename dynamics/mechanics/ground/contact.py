@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dynamics.mechanics.ground.leg import Leg
+from dynamics.mechanics.planar_chain import ComplexArray
 from foundation.checks import FloatArray, check_array, check_number, frozen
 from foundation.contact_laws import CompliantFriction
 from foundation.errors import InputError
@@ -62,17 +63,17 @@ class ContactPoint:
         object.__setattr__(self, "position", frozen(position))
 
 
-def contact_arms(leg: Leg, points: Sequence[ContactPoint]) -> FloatArray:
-    """Return the arms of contact points (see `Leg.arms`), (P, n, 2) [m].
+def contact_arms(leg: Leg, points: Sequence[ContactPoint]) -> ComplexArray:
+    """Return the coefficients of contact points (see `Leg.arms`), (P, n) [m].
 
     Raises
     ------
     InputError
-        If there is none, two have one name, or one belongs to a segment the leg does not have.
+        If there is no point, names are not unique, or the leg does not have a segment.
     """
     names = [each.name for each in points]
     if not names or len(set(names)) != len(names):
-        raise InputError(f"contact points: expected one or more, named apart, found {names}")
+        raise InputError(f"contact points: expected at least one point and unique names, found {names}")
     segments = [leg.index(each.segment) for each in points]
     return leg.arms(segments, np.array([np.asarray(each.position) for each in points]))
 

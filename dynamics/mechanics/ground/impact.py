@@ -45,7 +45,7 @@ MOST_POINTS = 5
 
 
 @dataclass(frozen=True, eq=False)
-class Impact:
+class RigidImpact:
     """Jump of the velocity.
 
     Parameters
@@ -75,7 +75,7 @@ def newton_impact(
     *,
     restitution: float,
     friction: float,
-) -> Impact:
+) -> RigidImpact:
     """Return the impact of points that touch the ground, all those passed.
 
     Parameters
@@ -114,7 +114,7 @@ def jump(
     free: FloatArray,
     restitution: float,
     friction: float,
-) -> Impact:
+) -> RigidImpact:
     """Return the jump of contact rows (2 P, dof) from the velocity before and without contact.
 
     `free` differs from `velocity` by what other forces do in the meantime, which is nothing in an
@@ -125,7 +125,7 @@ def jump(
     impulse = contact_impulse(rows @ to_velocity, released, before[1::2], restitution, friction)
     after = free + to_velocity @ impulse
     work = 0.5 * impulse @ (released + rows @ after)
-    return Impact(
+    return RigidImpact(
         velocity=after,
         impulse=impulse.reshape(-1, 2),
         before=before.reshape(-1, 2),

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dynamics.mechanics.ground.contact import ContactPoint, contact_arms
-from dynamics.mechanics.ground.impact import Impact
+from dynamics.mechanics.ground.impact import RigidImpact
 from dynamics.mechanics.ground.leg import Leg
 from foundation.checks import FloatArray, check_array, check_in, check_number
 
@@ -54,7 +54,7 @@ def path_impact(
     restitution: float,
     friction: float,
     law: str = "stronge",
-) -> Impact:
+) -> RigidImpact:
     """Return the impact of one point with the ground.
 
     Parameters
@@ -89,7 +89,7 @@ def path_impact(
     phases = _phases(rows @ to_velocity, float(before[0]), float(before[1]), friction)
     impulse = _impulse(phases, _end(phases, restitution, law))
     after = before + rows @ to_velocity @ impulse
-    return Impact(
+    return RigidImpact(
         velocity=v + to_velocity @ impulse,
         impulse=impulse[None],
         before=before[None],

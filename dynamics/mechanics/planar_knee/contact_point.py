@@ -45,7 +45,7 @@ Place = tuple[float, float, float]
 
 
 @dataclass(frozen=True, eq=False)
-class ContactPoint:
+class ContactLocation:
     """Where two bodies touch, or are closest.
 
     Parameters
@@ -69,7 +69,7 @@ class ContactPoint:
 class ContactGeometry(Protocol):
     """What `dynamics.mechanics.planar_knee.knee` asks of the geometry of a joint."""
 
-    def contact(self, place: Place, start: Angles | None = None) -> ContactPoint:
+    def contact(self, place: Place, start: Angles | None = None) -> ContactLocation:
         """Return where the bodies touch, for the tibia at (x, y, φ) [m, m, rad]."""
         ...
 
@@ -89,7 +89,7 @@ class ProfileContact:
     femur: PolarProfile
     tibia: PolarProfile
 
-    def contact(self, place: Place, start: Angles | None = None) -> ContactPoint:
+    def contact(self, place: Place, start: Angles | None = None) -> ContactLocation:
         """Return the contact point.
 
         Parameters
@@ -122,7 +122,7 @@ class ProfileContact:
 
 def _newton(
     femur: PolarProfile, tibia: PolarProfile, place: Place, start: Angles
-) -> ContactPoint | None:
+) -> ContactLocation | None:
     """Return the contact point that Newton's method with step halving reaches, if any."""
     scale = float(femur.radius[0])
     angles = start
@@ -135,7 +135,7 @@ def _newton(
             if not now.least:
                 return None
             wrapped = femur.wrapped(angles[0]), tibia.wrapped(angles[1])
-            return ContactPoint(now.gap, np.array(now.point), np.array(now.normal), wrapped)
+            return ContactLocation(now.gap, np.array(now.point), np.array(now.normal), wrapped)
         step = _step(now)
         if step is None:
             return None
@@ -205,7 +205,7 @@ def _step(now: _Conditions) -> tuple[float, float] | None:
     return factor * femur, factor * tibia
 
 
-def _search(femur: PolarProfile, tibia: PolarProfile, place: Place) -> ContactPoint | None:
+def _search(femur: PolarProfile, tibia: PolarProfile, place: Place) -> ContactLocation | None:
     """Return the contact of the least gap, by Newton's method from the best of a grid of starts."""
     f_angles, t_angles = _grid(femur), _grid(tibia)
     f_points, f_normals, _ = femur.frames(f_angles)

@@ -26,7 +26,7 @@ from scipy.constants import g as STANDARD_GRAVITY
 from dynamics.mechanics.planar_knee.contact_point import (
     Angles,
     ContactGeometry,
-    ContactPoint,
+    ContactLocation,
     Place,
 )
 from dynamics.mechanics.planar_knee.ligaments import PlanarLigament
@@ -78,7 +78,7 @@ class Pull:
 class ContactState(NamedTuple):
     """Contact at one instant."""
 
-    point: ContactPoint
+    point: ContactLocation
     #: δ [m], negative where the bodies are apart.
     indentation: float
     #: dδ/dt [m/s].

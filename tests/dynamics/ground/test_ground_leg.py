@@ -142,5 +142,5 @@ def test_bad_legs_and_points():
         ContactPoint("heel", "shank", [0.0, np.nan])
     with pytest.raises(ValueError, match=r"segment: expected one of .* found 'foot'"):
         contact_arms(leg, [ContactPoint("heel", "foot", [0.0, 0.0])])
-    with pytest.raises(ValueError, match=r"contact points: expected one or more, named apart"):
+    with pytest.raises(ValueError, match=r"contact points: expected at least one point"):
         contact_arms(leg, [])

@@ -216,7 +216,7 @@ def test_tolerances_and_methods_agree():
         ({"rtol": -1.0}, r"rtol: expected > 0"),
         ({"method": "Euler"}, r"method: expected one of .* found 'Euler'"),
         ({"ground": 1e5}, r"ground: expected a PenaltyGround"),
-        ({"points": []}, r"contact points: expected one or more"),
+        ({"points": []}, r"contact points: expected at least one point"),
     ],
 )
 def test_arguments_out_of_range_are_named(change, message):

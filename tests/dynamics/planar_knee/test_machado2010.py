@@ -15,7 +15,7 @@ from dynamics.mechanics.planar_knee import (
     machado_knee,
     machado_ligaments,
     machado_state,
-    simulate,
+    simulate_planar_knee,
 )
 
 DURATION = 0.3
@@ -25,13 +25,13 @@ LN, HERTZ = "lankarani-nikravesh", "hertz"
 
 @cache
 def free(pull: float = 50.0, law: str = LN, kind: str = "cubic") -> PlanarMotion:
-    return simulate(machado_knee(pull, law, kind), machado_state(), DURATION)
+    return simulate_planar_knee(machado_knee(pull, law, kind), machado_state(), DURATION)
 
 
 @cache
 def jointed(pull: float = 50.0, ligaments: bool = False) -> PlanarMotion:
     knee = machado_clearance_knee(1e-3, pull, ligaments=ligaments)
-    return simulate(knee, machado_state(), DURATION)
+    return simulate_planar_knee(knee, machado_state(), DURATION)
 
 
 def apart(one: PlanarMotion, other: PlanarMotion) -> tuple[float, float]:

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from dynamics.mechanics.unilateral import Member, PlanarStructure, Segment
+from dynamics.mechanics.unilateral import Member, PlanarStructure, PinnedSegment
 
 BASE, ELBOW, FREE = np.array([0.2, 0.1]), np.array([0.5, -0.4]), np.array([0.3, -0.2])
 
 
 def arm() -> PlanarStructure:
     """Two segments, a node, and members between all of them."""
-    segments = [Segment("upper", BASE), Segment("lower", ELBOW, "upper")]
+    segments = [PinnedSegment("upper", BASE), PinnedSegment("lower", ELBOW, "upper")]
     members = [
         Member("ground", [0.0, 0.3], "upper", [0.4, -0.1], 100.0),
         Member("upper", [0.3, 0.0], "lower", [0.7, -0.6], 200.0),
@@ -82,10 +82,10 @@ def test_a_force_on_the_ground_has_no_part_and_one_on_a_node_is_itself():
 
 
 def test_bad_structures_are_named():
-    one, ends = Segment("one", [0.0, 0.0]), ([0.0, 1.0], "one", [1.0, 0.0])
+    one, ends = PinnedSegment("one", [0.0, 0.0]), ([0.0, 1.0], "one", [1.0, 0.0])
     with pytest.raises(ValueError, match=r"segment two: parent: expected one of .* found 'three'"):
-        PlanarStructure([one, Segment("two", [0.0, 0.0], "three")], [])
-    with pytest.raises(ValueError, match=r"bodies: expected names that differ"):
+        PlanarStructure([one, PinnedSegment("two", [0.0, 0.0], "three")], [])
+    with pytest.raises(ValueError, match=r"bodies: expected unique names"):
         PlanarStructure([one], [], ["one"])
     with pytest.raises(ValueError, match=r"member: body: expected one of .* found 'nobody'"):
         PlanarStructure([one], [Member("nobody", *ends, 1.0)])
@@ -96,7 +96,7 @@ def test_bad_structures_are_named():
     with pytest.raises(ValueError, match=r"member ground to one: start: expected shape \(2\)"):
         Member("ground", [1.0], *ends[1:], 1.0)
     with pytest.raises(ValueError, match=r"segment one: joint: expected finite"):
-        Segment("one", [0.0, np.nan])
+        PinnedSegment("one", [0.0, np.nan])
     structure = PlanarStructure([one], [Member("ground", *ends, 1.0)])
     with pytest.raises(ValueError, match=r"forces: expected shape \(1\)"):
         structure.joint_reactions([1.0, 2.0])

@@ -11,7 +11,7 @@ from dynamics.mechanics.unilateral import (
     InfeasibleLoadError,
     Member,
     PlanarStructure,
-    Segment,
+    PinnedSegment,
     solve_structure,
 )
 
@@ -20,7 +20,7 @@ def kolesnikov2004_muscles() -> PlanarStructure:
     """Thigh on (5, 10), shank on (5, 0); muscles 3, 4 and 5 meet in a free node."""
     node = (3.8, 2.5)
     return PlanarStructure(
-        [Segment("thigh", (5.0, 10.0)), Segment("shank", (5.0, 0.0), "thigh")],
+        [PinnedSegment("thigh", (5.0, 10.0)), PinnedSegment("shank", (5.0, 0.0), "thigh")],
         [
             Member("ground", (6.5, 10.0), "thigh", (5.7, 4.0), 200.0),
             Member("thigh", (5.7, 1.8), "shank", (10.0, -1.3), 180.0),
@@ -64,7 +64,7 @@ def test_kolesnikov2004_muscles_bear_the_opposite_moment_through_the_node():
     assert_allclose(muscles.balance @ solution.forces, load, rtol=0.0, atol=1e-12)
     # Without the muscle at the front of the knee nothing holds the thigh back.
     keep = [0, 2, 3, 4]
-    with pytest.raises(InfeasibleLoadError, match=r"found \[0.0, -10.0, 0.0, 0.0\], of which"):
+    with pytest.raises(InfeasibleLoadError, match=r"found \[0.0, -10.0, 0.0, 0.0\]; "):
         solve_structure(muscles.balance[:, keep], muscles.stiffness[keep], load)
 
 
@@ -169,7 +169,7 @@ def test_no_load_and_a_freedom_that_nothing_holds():
     assert_array_equal(rest.forces, 0.0)
     assert_array_equal(rest.displacement, 0.0)
     assert_allclose(solve_structure(balance, [1.0, 1.0], [2.0, 0.0]).forces, [2.0, 0.0], rtol=1e-12)
-    with pytest.raises(InfeasibleLoadError, match=r"of which \[0.0, 3.0\] remains"):
+    with pytest.raises(InfeasibleLoadError, match=r"; \[0.0, 3.0\] remains"):
         solve_structure(balance, [1.0, 1.0], [2.0, 3.0])
 
 
