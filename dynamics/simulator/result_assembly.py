@@ -22,8 +22,8 @@ from surrogates.formulations.knee import KneeSurrogate, beyond
 _NUMBER = re.compile(r"[-+]?\d[\d.]*(?:e[-+]?\d+)?")
 
 
-class Motion(NamedTuple):
-    """What `reported` gives; the fields are those of `dynamics.SimulationResult`."""
+class ReportedMotion(NamedTuple):
+    """Fields of `dynamics.SimulationResult` at the reported instants."""
 
     poses: FloatArray
     rates: FloatArray
@@ -32,17 +32,17 @@ class Motion(NamedTuple):
     flags: tuple[Flag, ...]
 
 
-def reported(equations: KneeEquations, times: FloatArray, states: FloatArray) -> Motion:
-    """Evaluate the contact at the reported states and return what a result holds of them.
+def reported(equations: KneeEquations, times: FloatArray, states: FloatArray) -> ReportedMotion:
+    """Return motion and loads at the reported states.
 
     Parameters
     ----------
     equations : KneeEquations
         The equations of motion, with the contact model.
     times : (N,) float64
-        When [s].
+        Reported instants [s].
     states : (N, n) float64
-        States.
+        States at these instants [rad, m, s].
 
     Raises
     ------
@@ -59,7 +59,7 @@ def reported(equations: KneeEquations, times: FloatArray, states: FloatArray) ->
         values, rates, flags = _called(equations, times, states)
     parts = scaled_loads(values, float(equations.problem.factor[0]))
     prescribed[:, columns] = rates[:, : len(columns)]
-    return Motion(poses, prescribed, np.moveaxis(parts, 1, 0), total_loads(parts), flags)
+    return ReportedMotion(poses, prescribed, np.moveaxis(parts, 1, 0), total_loads(parts), flags)
 
 
 def _prescribed(equations: KneeEquations, times: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -106,7 +106,7 @@ def _called(
 
 
 def counted_flags(said: Iterable[tuple[float, str]]) -> tuple[Flag, ...]:
-    """Return flags of (time [s], message), those that differ in figures only counted as one."""
+    """Return flags of pairs (time [s], message); messages that differ only in numbers count once."""
     flags: dict[str, Flag] = {}
     for time, message in said:
         kind = _NUMBER.sub("#", message)

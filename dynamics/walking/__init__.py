@@ -7,6 +7,7 @@ moments at hip, knee and ankle, `check_walk` tells whether motion and force can 
 the knee's contact and ligaments. Lab frame: x forward, y up, z to the right; SI units, radians.
 """
 
+from dynamics.mechanics.segments import LegSegments, Segment, leg_segments
 from dynamics.walking.inverse_dynamics import JointLoad, LegLoads, inverse_dynamics
 from dynamics.walking.knee_loads import KneeLoads, knee_loads
 from dynamics.walking.motion_tables import MotionTable, read_motion_table, write_motion_table
@@ -15,7 +16,6 @@ from dynamics.walking.muscle_paths import MuscleGeometry, muscle_geometry
 from dynamics.walking.muscle_tables import load_leg_muscles
 from dynamics.walking.muscles import LegMuscles, Muscle
 from dynamics.walking.plausibility import check_walk
-from dynamics.mechanics.segments import LegSegments, Segment, leg_segments
 from dynamics.walking.strikes import find_stride, foot_events
 from dynamics.walking.trial import OPENSIM_COLUMNS, TRIAL_COORDINATES, GaitTrial, gait_trial
 

@@ -77,7 +77,10 @@ class Assembly:
     def __post_init__(self) -> None:
         if not self.chains:
             raise InputError("chains: expected at least one chain, found none")
-        groups: dict[str, Sequence[Chain | ViscoelasticLink]] = {"chains": self.chains, "links": self.links}
+        groups: dict[str, Sequence[Chain | ViscoelasticLink]] = {
+            "chains": self.chains,
+            "links": self.links,
+        }
         for kind, members in groups.items():
             names = [each.name for each in members]
             if len(set(names)) != len(names):

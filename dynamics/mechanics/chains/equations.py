@@ -63,7 +63,9 @@ class Equations(NamedTuple):
     gravity: complex
 
     @classmethod
-    def of(cls, chains: tuple[Chain, ...], links: Sequence[ViscoelasticLink], gravity: FloatArray) -> Equations:
+    def of(
+        cls, chains: tuple[Chain, ...], links: Sequence[ViscoelasticLink], gravity: FloatArray
+    ) -> Equations:
         """Return the equations of chains and links under gravity (2,) [m/s²]."""
         segments = [each for chain in chains for each in chain.segments]
         joints = [

@@ -76,14 +76,14 @@ class ViscoelasticLink:
             point = check_array(f"{of} {end}_point", getattr(self, f"{end}_point"), (2,))
             object.__setattr__(self, f"{end}_point", frozen(point))
         if self.first == self.second:
-            raise InputError(f"{of} second: expected a segment other than {self.first}, found the same")
+            raise InputError(
+                f"{of} second: expected a segment other than {self.first}, found the same"
+            )
         check_in(f"{of} kind", self.kind, LINK_KINDS)
         longest = 0.0 if self.kind == "bushing" else None
         check_number(f"{of} stiffness", self.stiffness, at_least=0.0, unit="N/m")
         check_number(f"{of} damping", self.damping, at_least=0.0, unit="N s/m")
-        check_number(
-            f"{of} rest_length", self.rest_length, at_least=0.0, at_most=longest, unit="m"
-        )
+        check_number(f"{of} rest_length", self.rest_length, at_least=0.0, at_most=longest, unit="m")
 
     @property
     def ends(self) -> tuple[tuple[float, tuple[str, str], FloatArray], ...]:

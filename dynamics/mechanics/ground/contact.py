@@ -73,7 +73,9 @@ def contact_arms(leg: Leg, points: Sequence[ContactPoint]) -> ComplexArray:
     """
     names = [each.name for each in points]
     if not names or len(set(names)) != len(names):
-        raise InputError(f"contact points: expected at least one point and unique names, found {names}")
+        raise InputError(
+            f"contact points: expected at least one point and unique names, found {names}"
+        )
     segments = [leg.index(each.segment) for each in points]
     return leg.arms(segments, np.array([np.asarray(each.position) for each in points]))
 

@@ -78,7 +78,9 @@ class UnilateralLink:
         check_number("link: gap", self.gap)
         if check_number("link: friction", self.friction, at_least=0.0) > 0.0:
             if self.tangent is None:
-                raise InputError("link: tangent: expected a direction with friction > 0, found None")
+                raise InputError(
+                    "link: tangent: expected a direction with friction > 0, found None"
+                )
             tangent = check_array("link: tangent", self.tangent, direction.shape)
             object.__setattr__(self, "tangent", frozen(tangent))
 

@@ -88,7 +88,10 @@ class PlanarStructure:
     """
 
     def __init__(
-        self, segments: Sequence[PinnedSegment], members: Sequence[Member], nodes: Sequence[str] = ()
+        self,
+        segments: Sequence[PinnedSegment],
+        members: Sequence[Member],
+        nodes: Sequence[str] = (),
     ) -> None:
         self.segments, self.members, self.nodes = tuple(segments), tuple(members), tuple(nodes)
         known = [GROUND]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dynamics.mechanics.chains import Assembly, Chain, Joint, ViscoelasticLink, ChainSegment
+from dynamics.mechanics.chains import Assembly, Chain, ChainSegment, Joint, ViscoelasticLink
 
 
 @pytest.fixture

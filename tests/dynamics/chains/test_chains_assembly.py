@@ -8,7 +8,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from dynamics.mechanics.chains import Assembly, Chain, Joint, ViscoelasticLink, PrescribedMotion, ChainSegment
+from dynamics.mechanics.chains import (
+    Assembly,
+    Chain,
+    ChainSegment,
+    Joint,
+    PrescribedMotion,
+    ViscoelasticLink,
+)
 from dynamics.simulator.equations import SimulationError
 
 GRAVITY = np.array([0.0, -9.80665])

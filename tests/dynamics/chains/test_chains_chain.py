@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from dynamics.mechanics.chains import Chain, Joint, PrescribedMotion, ChainSegment
+from dynamics.mechanics.chains import Chain, ChainSegment, Joint, PrescribedMotion
 
 THIGH = ChainSegment("thigh", 0.4, 7.0, 0.1, [0.17, 0.0])
 SHANK = ChainSegment("shank", 0.42, 3.0, 0.05, [0.18, 0.01])

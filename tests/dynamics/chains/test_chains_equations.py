@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from dynamics.mechanics.chains import Assembly, Chain, ViscoelasticLink, PrescribedMotion, ChainSegment
+from dynamics.mechanics.chains import (
+    Assembly,
+    Chain,
+    ChainSegment,
+    PrescribedMotion,
+    ViscoelasticLink,
+)
 
 G = 9.80665
 

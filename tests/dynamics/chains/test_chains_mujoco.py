@@ -9,7 +9,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from dynamics.mechanics.chains import Assembly, Chain, ViscoelasticLink, PrescribedMotion, simulate_chains
+from dynamics.mechanics.chains import (
+    Assembly,
+    Chain,
+    PrescribedMotion,
+    ViscoelasticLink,
+    simulate_chains,
+)
 
 TIMES = np.linspace(0.0, 2.0, 41)
 

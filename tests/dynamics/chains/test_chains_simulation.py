@@ -10,7 +10,16 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.integrate import simpson, solve_ivp
 from scipy.special import ellipj, ellipk
 
-from dynamics.mechanics.chains import Assembly, Chain, Joint, ViscoelasticLink, PrescribedMotion, ChainSegment, rk4, simulate_chains
+from dynamics.mechanics.chains import (
+    Assembly,
+    Chain,
+    ChainSegment,
+    Joint,
+    PrescribedMotion,
+    ViscoelasticLink,
+    rk4,
+    simulate_chains,
+)
 from dynamics.simulator.equations import SimulationError
 
 G = 9.80665

@@ -20,8 +20,8 @@ from dynamics.mechanics.ground import (
 )
 from dynamics.mechanics.ground.contact import contact_arms
 from dynamics.mechanics.ground.impact import contact_impulse
-from dynamics.simulator.equations import SimulationError
 from dynamics.mechanics.segments import Segment
+from dynamics.simulator.equations import SimulationError
 from foundation.contact_laws import CompliantFriction
 
 GIVEN = {"restitution": RESTITUTION, "friction": FRICTION}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from dynamics.mechanics.unilateral import Member, PlanarStructure, PinnedSegment
+from dynamics.mechanics.unilateral import Member, PinnedSegment, PlanarStructure
 
 BASE, ELBOW, FREE = np.array([0.2, 0.1]), np.array([0.5, -0.4]), np.array([0.3, -0.2])
 

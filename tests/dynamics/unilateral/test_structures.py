@@ -10,8 +10,8 @@ from scipy.optimize import minimize, nnls
 from dynamics.mechanics.unilateral import (
     InfeasibleLoadError,
     Member,
-    PlanarStructure,
     PinnedSegment,
+    PlanarStructure,
     solve_structure,
 )
 
