@@ -1,10 +1,10 @@
 """Walking: from measured motion and ground force to the loads of a leg's joints and muscles.
 
-`read_motion_table` reads OpenSim's motion and force files, `gait_trial` cuts a stride out of
-them, `leg_segments` gives the masses and lengths of the leg, `inverse_dynamics` the forces and
-moments at hip, knee and ankle, `check_walk` tells whether motion and force can belong together,
-`knee_muscle_loads` gives the muscles that balance the moments, and `knee_loads` what is left for
-the knee's contact and ligaments. Lab frame: x forward, y up, z to the right; SI units, radians.
+`read_motion_table` reads motion and force files of OpenSim, `gait_trial` extracts a stride,
+`leg_segments` returns masses and lengths of the leg, `inverse_dynamics` forces and moments at hip,
+knee and ankle, `check_walk` checks the consistency of motion and force, `knee_muscle_loads` returns
+the muscle forces that balance the moments, and `knee_loads` the loads on contact and ligaments of
+the knee. Lab frame: x forward, y up, z to the right; SI units, radians.
 """
 
 from dynamics.mechanics.segments import LegSegments, Segment, leg_segments

@@ -54,20 +54,20 @@ def load_leg_muscles(
     Parameters
     ----------
     height : float
-        Of the body [m], > 0; see `LegMuscles.scaled`.
+        Body height [m], > 0; see `LegMuscles.scaled`.
     muscles : str or Path
         Table of the muscles: `muscle`, `cross_section_cm2`, `fibre_length_cm`.
     paths : str or Path
-        Table of their points in the frames of the shipped one, which states them: `muscle`, `body`,
-        `x_m`, `y_m`, `z_m`, `passage`; the points of a muscle from origin to insertion.
+        Table of the path points in the frames of the shipped table: `muscle`, `body`, `x_m`, `y_m`,
+        `z_m`, `passage`; points from origin to insertion.
 
     Raises
     ------
     InputError
-        If a cell, a column or a value is not as expected or a muscle has no path; the message names
-        the file, and the line and column.
+        If a cell, column or value is invalid or a muscle has no path; the message names file, line
+        and column.
     FileNotFoundError
-        If there is no such file.
+        If a file does not exist.
     """
     joints = _read_joints(LEG_JOINTS)
     points = _read_paths(Path(paths), joints)
