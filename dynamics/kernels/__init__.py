@@ -1,7 +1,7 @@
 """Compiled equations of motion and their integration.
 
-Functions take arrays, neither check nor raise; without numba they run slowly. Their arguments are
-packed by the classes of `dynamics` that they belong to.
+Functions take arrays without checks and do not raise errors; without numba they run slowly. The
+classes of `dynamics` pack the arguments.
 """
 
 from pathlib import Path
@@ -9,5 +9,5 @@ from pathlib import Path
 import surrogates.compiled
 from foundation.kernel_cache import drop_stale
 
-# They call the surrogates' kernels, and numba's cache does not see a change there either.
+# The kernels call those of the surrogates, and numba's cache does not detect changes there.
 drop_stale(Path(__file__).parent, Path(surrogates.compiled.__file__).parent)

@@ -59,7 +59,7 @@ def reach(ends: ComplexArray, segment: int, point: complex) -> ComplexArray:
 
 
 def mass_matrix(jacobian: ComplexArray, mass: FloatArray, inertia: FloatArray) -> FloatArray:
-    """Return M = Re(Rᴴ m R) + J, (n, n) [kg m²], of R (P, n) [m], m (P,) [kg] and J (n,) [kg m²]."""
+    """Return M = Re(Rᴴ m R) + J, (n, n) [kg m²], of R (P, n) [m], m (P,) [kg], J (n,) [kg m²]."""
     return generalised_force(jacobian, mass[:, None] * jacobian) + np.diag(inertia)
 
 

@@ -1,11 +1,11 @@
 """Masses, lengths and inertias of the segments of a leg.
 
 The frame of a segment has its origin at the proximal joint and the axes of the lab (x anterior,
-y superior, z to the right) when the body stands upright with the sole level. Values follow from body
-mass and height by the shares of Winter (2009, table 4.1; the table `SEGMENTS` states all sources);
-lengths and joints that were measured, or belong to the model that gave the angles, may be stated.
-Cadaver shares scatter between subjects: another source in use, de Leva (1996, J Biomech
-29:1223-1230), has 0.142, 0.0433 and 0.0137 of the body mass for thigh, shank and foot of a man.
+y superior, z to the right) when the body stands upright with the sole level. Values follow from
+body mass and height by the shares of Winter (2009, table 4.1; the table `SEGMENTS` states all
+sources); measured lengths and joints, or those of the model of the angles, may replace these values.
+Cadaver shares differ between sources: de Leva (1996, J Biomech 29:1223-1230) has 0.142, 0.0433 and
+0.0137 of the body mass for thigh, shank and foot of a man.
 """
 
 from __future__ import annotations

@@ -35,11 +35,11 @@ class SwitchingEquations(Protocol):
         ...
 
     def distances(self) -> Sequence[tuple[Callable[[FloatArray], float], float]]:
-        """Return functions of the state and the sign, 1 or -1, that each has in this form."""
+        """Return functions of the state (n,) [1] and the sign, 1 or -1, of each in this form."""
         ...
 
     def switch(self, time: float, state: FloatArray, crossed: NDArray[np.bool_]) -> None:
-        """Change the form at a state (n,) [1] where the distances flagged `crossed` changed sign."""
+        """Change the form at a state (n,) [1]; `crossed` flags the distances that changed sign."""
         ...
 
 

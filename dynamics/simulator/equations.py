@@ -147,7 +147,7 @@ class KneeEquations:
         return filled
 
     def rates(self, time: float, state: FloatArray) -> FloatArray:
-        """Return the rates (n,) [rad, m, s] of a state (n,), quasi-static coordinates implicitly."""
+        """Return the rates (n,) [rad, m, s] at a state (n,), implicitly where quasi-static."""
         f, by_state, by_time = self._filled(time, state)
         rates, factors = np.empty(self.size), np.empty_like(by_state)
         order = np.empty(self.size, dtype=np.int64)

@@ -123,7 +123,7 @@ def simulate(
         If no static equilibrium exists under the loads at the start.
     SimulationError
         If the integrator or the contact model fails, the motion leaves the trained domain of the
-        surrogate (with `outside` "error"), or the knee dislocates; the message states time and pose.
+        surrogate (`outside` "error"), or the knee dislocates; the message states time and pose.
     """
     if max_step is None:
         max_step = LARGEST_STEP * cycle.period

@@ -106,7 +106,7 @@ def _called(
 
 
 def counted_flags(said: Iterable[tuple[float, str]]) -> tuple[Flag, ...]:
-    """Return flags of pairs (time [s], message); messages that differ only in numbers count once."""
+    """Return flags of pairs (time [s], message), one flag where only numbers differ."""
     flags: dict[str, Flag] = {}
     for time, message in said:
         kind = _NUMBER.sub("#", message)

@@ -139,7 +139,7 @@ class GaitCycle:
         breaks : (n,) float64
             Knots [s].
         pieces : (4, n - 1, 9) float64
-            Cubic pieces of the six prescribed coordinates and of the applied loads [rad, m, N, N m].
+            Cubic pieces of six prescribed coordinates and the applied loads [rad, m, N, N m].
         """
         pieces = np.array(self._spline.c)
         for name in self.prescribed[1:]:
@@ -180,7 +180,7 @@ class GaitCycle:
         return np.stack([self._evaluate(time, order)[..., column] for order in range(3)])
 
     def applied(self, time: ArrayLike) -> FloatArray:
-        """Return the applied loads (..., 3) [N, N m] at times (...) [s], as in `APPLIED_COLUMNS`."""
+        """Return the loads (..., 3) [N, N m] of `APPLIED_COLUMNS` at times (...) [s]."""
         return self._evaluate(time, 0)[..., AXIAL:]
 
     def _evaluate(self, time: ArrayLike, order: int) -> FloatArray:
@@ -217,8 +217,8 @@ def _check_percent(percent: ArrayLike) -> FloatArray:
         )
     if abs(checked[0]) > 1e-6 or abs(checked[-1] - 100.0) > 1e-6:
         raise InputError(
-            f"gait_percent: expected values from 0 to 100, found {checked[0]:g} to {checked[-1]:g}; "
-            "repeat the first row at 100"
+            f"gait_percent: expected values from 0 to 100, found {checked[0]:g} to "
+            f"{checked[-1]:g}; repeat the first row at 100"
         )
     checked[0], checked[-1] = 0.0, 100.0
     return checked

@@ -1,4 +1,4 @@
-"""Joint forces and moments of a leg in walking, by the Newton-Euler equations from the foot upwards.
+"""Joint forces and moments of a leg in walking by the Newton-Euler equations, from the foot up.
 
 The segments rotate in the sagittal plane that contains hip, knee and ankle; the ground force is
 three-dimensional. For a segment of mass m and inertia I about its centre of mass c, with forces

@@ -58,7 +58,7 @@ class KneeMechanism:
         return type(self)(**lengths, patella_angle=self.patella_angle)
 
     def pole(self, flexion: FloatArray) -> FloatArray:
-        """Return the distal pole of the patella, (N, 2) [m], tibial frame, at flexions (N,) [rad]."""
+        """Return the distal pole of the patella, (N, 2) [m], tibial frame, at flexions [rad]."""
         return np.stack([self.patella_x(flexion), self.patella_y(flexion)], axis=-1)
 
     def in_femur(self, flexion: FloatArray, point: FloatArray) -> tuple[FloatArray, FloatArray]:

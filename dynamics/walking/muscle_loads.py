@@ -1,16 +1,16 @@
 """Muscle forces of a leg from its joint moments, and their load on the knee.
 
 There are more muscles than joints. The muscles are tension-only members of a structure with the
-joint rotations as displacements (Kolesnikov 2004, activation by stiffness): the force of a muscle is
-its stiffness k times the shortening by the rotations, or the muscle is slack. This is the minimum of
-Σ F²/(2 k) with balanced moments and F >= 0. Two stiffnesses are available:
+joint rotations as displacements (Kolesnikov 2004, activation by stiffness): the force of a muscle
+is its stiffness k times the shortening by the rotations, or the muscle is slack. This is the
+minimum of Σ F²/(2 k) with balanced moments and F >= 0. Two stiffnesses are available:
 
 - "stress": k ∝ A² with the cross-section A, the least sum of squared stresses (Pedotti et al. 1978,
   Math Biosci 38:57-76; with cubes Crowninshield & Brand 1981, J Biomech 14:793-801). The default:
   in a textbook stride the knee compression peaks at 2.4 times body weight, close to the 2.61 of
   instrumented implants (Kutzner et al. 2010, J Biomech 43:2164-2173).
-- "elastic": k ∝ A/l with the fibre length l, the muscle as an elastic rod. Biarticular muscles carry
-  more, and the knee compression peaks at 3.3 times body weight.
+- "elastic": k ∝ A/l with the fibre length l, the muscle as an elastic rod. Biarticular muscles
+  carry more, and the knee compression peaks at 3.3 times body weight.
 
 The muscles balance sagittal moments only.
 """
@@ -131,8 +131,9 @@ def _balance(
         if abs(missing[joint]) <= 1e-9 * np.abs(moments).max():
             raise
         raise InputError(
-            f"moments: expected moments that the muscles can balance, found {moments[joint]:g} N m at "
-            f"the {JOINTS[joint]} at instant {instant}, of which {abs(missing[joint]):g} N m remain"
+            f"moments: expected moments that the muscles can balance, found {moments[joint]:g} N m "
+            f"at the {JOINTS[joint]} at instant {instant}, of which {abs(missing[joint]):g} N m "
+            "remain unbalanced"
         ) from error
 
 

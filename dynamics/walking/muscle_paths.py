@@ -120,7 +120,7 @@ def _patellar_tendon(leg: LegMuscles, knee: FloatArray) -> FloatArray:
 
 
 def _pull(muscle: Muscle, points: FloatArray, lines: FloatArray) -> FloatArray:
-    """Return force and moment per tension below the knee; zero for muscles not crossing the knee."""
+    """Return force and moment per tension below the knee; zero unless the muscle crosses it."""
     below = [body in ("tibia", "foot") for body in muscle.bodies]
     if all(below) or not any(below):
         return np.zeros((len(points), 6))
@@ -185,8 +185,8 @@ def _taut_path(
             # Positive where the rod is to the left, that is anterior, of the downward chord.
             side = chord[:, 0] * offset[:, 1] - chord[:, 1] * offset[:, 0]
             touches[:, i] &= side > 0.0 if muscle.passages[i] == "anterior" else side < 0.0
-    # A rod above the knee joins the previous point, a rod below the knee the next point, so that the
-    # same segment always crosses the knee.
+    # A rod above the knee joins the previous point, a rod below the knee the next point, so that
+    # the same segment always crosses the knee.
     above = [i for i in rods if muscle.bodies[i] in ("pelvis", "femur")]
     below = [i for i in reversed(rods) if i not in above]
     for i, other in [(i, i - 1) for i in above] + [(i, i + 1) for i in below]:

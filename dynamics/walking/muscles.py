@@ -3,9 +3,9 @@
 A muscle is a cord from origin to insertion over points of pelvis, femur, patella, tibia and foot.
 The bones rotate about lateral axes through hip, knee and ankle, so that the lateral coordinate z of
 a point is constant. The muscle always passes a `fixed` point. An `anterior` or `posterior` point is
-a lateral rod that keeps the muscle on that side of the joint; the muscle lifts off the rod without a
-jump of its line of action. Origins of the frames: hip (pelvis, femur), knee (tibia), ankle (foot),
-distal pole (patella).
+a lateral rod that keeps the muscle on that side of the joint; the muscle lifts off the rod without
+a jump of its line of action. Origins of the frames: hip (pelvis, femur), knee (tibia), ankle
+(foot), distal pole (patella).
 """
 
 from __future__ import annotations

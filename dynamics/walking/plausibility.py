@@ -32,8 +32,8 @@ ANGLE_RANGES = {
 _LEAST_MOTION = 3.0
 #: Largest difference of the first and last angles of a stride [deg].
 _CLOSED = 10.0
-# Limits of the mean vertical force over body weight; upper limits of the distances of force and foot
-# [m] forward, up and across, and of the free torque over mass [N m/kg].
+# Limits of the mean vertical force over body weight; upper limits of the distances of force and
+# foot [m] forward, up and across, and of the free torque over mass [N m/kg].
 _SHARE_WARNING, _SHARE_ERROR = (0.4, 0.6), (0.1, 1.0)
 _DISTANCES = (
     ("ahead of or behind the foot", 0.06, 0.15, "motion and ground force (leg, plate, unit, axes)"),
@@ -124,9 +124,9 @@ def _check_angles(trial: GaitTrial) -> None:
     )
     if max(hip, knee) < _LEAST_MOTION:
         raise InputError(
-            f"hip_flexion, knee_flexion: expected a motion of at least {_LEAST_MOTION:g} deg, found "
-            f"{hip:.1f} and {knee:.1f} deg; check the stride and that the angles are not radians "
-            "read as degrees"
+            f"hip_flexion, knee_flexion: expected a motion of at least {_LEAST_MOTION:g} deg, "
+            f"found {hip:.1f} and {knee:.1f} deg; check the stride and that the angles are not "
+            "radians read as degrees"
         )
 
 

@@ -26,8 +26,8 @@ TRIAL_COORDINATES = (
     "pelvis_tilt", "hip_flexion", "knee_flexion", "ankle_dorsiflexion",
 )  # fmt: skip
 TRIAL_UNITS = ("m", "m", "m", "rad", "rad", "rad", "rad")
-#: Columns of OpenSim's tables by side and quantity: a minus before a name inverts the sign; the axes
-#: x, y and z complete the names of force, point and torque.
+#: Columns of OpenSim's tables by side and quantity: a minus before a name inverts the sign; the
+#: axes x, y and z complete the names of force, point and torque.
 OPENSIM_COLUMNS = {
     side: {
         "pelvis_x": "pelvis_tx",

@@ -235,9 +235,9 @@ def scaled_pressure(
 ) -> FloatArray:
     """Return the pressures (F,) [Pa], scaled so that each compartment carries its load.
 
-    The centroid of each triangle represents the field on the triangle, while the loads are integrals
-    of the field; the sums differ slightly, mostly in small patches. A patch without a centroid is
-    assigned to the triangle nearest to its centre of pressure.
+    The centroid of each triangle represents the field on the triangle, while the loads are
+    integrals of the field; the sums differ slightly, mostly in small patches. A patch without a
+    centroid is assigned to the triangle nearest to its centre of pressure.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
 """Pressure field of a compartment from its loads: force, area, peak and mean pressure.
 
-The field is the paraboloid p = p0 (1 - r²)^n over an ellipse of the contact area about the centre of
-pressure, in the plane perpendicular to the force. The mean is p0 / (n + 1), so that n = peak/mean -
-1: 0 for a flat punch, 1/2 for Hertzian contact, 1 for springs of a linear law between quadrics. The
-loads do not determine the ratio of the axes of the ellipse.
+The field is the paraboloid p = p0 (1 - r²)^n over an ellipse of the contact area about the centre
+of pressure, in the plane perpendicular to the force. The mean is p0 / (n + 1), so that n =
+peak/mean - 1: 0 for a flat punch, 1/2 for Hertzian contact, 1 for springs of a linear law between
+quadrics. The loads do not determine the ratio of the axes of the ellipse.
 """
 
 from __future__ import annotations

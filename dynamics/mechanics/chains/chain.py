@@ -4,7 +4,7 @@ The plane is that of the global frame, x and y [m]; angles are absolute, from th
 of a segment, counter-clockwise positive. The axis runs from a segment's proximal joint to its
 distal one. Points of a segment are stated in the frame of the segment: along the axis from the
 proximal joint, and across the axis, to the left. Positions follow from
-`dynamics.mechanics.planar_chain` with the lengths of the segments as vectors to their distal joints.
+`dynamics.mechanics.planar_chain` with the segment lengths as vectors to the distal joints.
 """
 
 from __future__ import annotations

@@ -128,8 +128,8 @@ class LinkLaws(NamedTuple):
         coinciding = self.is_line & (length < SHORTEST_LINE)
         if coinciding.any():
             raise SimulationError(
-                f"link {self.names[int(np.argmax(coinciding))]}: the points of a line coincide and define "
-                "no direction; use the kind 'bushing' for points held together"
+                f"link {self.names[int(np.argmax(coinciding))]}: the points of a line coincide and "
+                "define no direction; use the kind 'bushing' for points held together"
             )
         direction = vector / np.where(length > 0.0, length, 1.0)
         along = (direction.conj() * velocity).real * direction

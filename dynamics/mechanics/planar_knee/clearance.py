@@ -24,13 +24,13 @@ class ClearanceJoint:
     Parameters
     ----------
     journal_radius : float
-        [m], > 0.
+        Radius of the journal [m], > 0.
     clearance : float
         Radius of the socket minus that of the journal [m], > 0.
     socket_centre : (2,) float64
-        In the frame of the tibia's centre of mass [m].
+        Centre of the socket in the frame of the tibia's centre of mass [m].
     journal_centre : (2,) float64
-        In the frame of the femur [m].
+        Centre of the journal in the frame of the femur [m].
 
     Raises
     ------
@@ -50,7 +50,7 @@ class ClearanceJoint:
             object.__setattr__(self, name, frozen(check_array(name, getattr(self, name), (2,))))
 
     def contact(self, place: Place, start: Angles | None = None) -> ContactLocation:
-        """Return the contact point for the tibia at (x, y, φ) [m, m, rad]; no start is needed."""
+        """Return the contact point for the tibia at (x, y, φ) [m, m, rad]; `start` is ignored."""
         c, s = math.cos(place[2]), math.sin(place[2])
         x, y = self.socket_centre.tolist()
         e_x = place[0] + c * x - s * y - self.journal_centre[0]

@@ -33,8 +33,8 @@ class PivotError(ArithmeticError):
 class Noise:
     """Distance below zero at which a free term still counts as zero.
 
-    For a y the distance is `NOISE` times the sum of the magnitudes of its terms; for an x the change
-    that moves the y of its row by that much. The limits scale with rows and columns of the problem.
+    For a y the distance is `NOISE` times the sum of the magnitudes of its terms; for an x the
+    change that moves the y of its row by that much. The limits scale with rows and columns.
     """
 
     def __init__(self, matrix: FloatArray, constant: FloatArray) -> None:

@@ -15,9 +15,9 @@ def lemke(matrix: FloatArray, constant: FloatArray) -> NDArray[np.bool_] | None:
 
     An artificial z times a column of ones makes all rows feasible; then the partner of the variable
     that left enters until z leaves. For a P-matrix the method finds the solution; for a
-    positive-semidefinite matrix a solution, or a ray, which proves that no Y >= 0 with X >= 0 exists
-    (Lemke 1965, Management Sci 11:681-689; Cottle, Pang & Stone 1992, chapter 4). The lexicographic
-    ratio test prevents cycling.
+    positive-semidefinite matrix a solution, or a ray, which proves that no Y >= 0 with X >= 0
+    exists (Lemke 1965, Management Sci 11:681-689; Cottle, Pang & Stone 1992, chapter 4). The
+    lexicographic ratio test prevents cycling.
 
     Parameters
     ----------

@@ -17,8 +17,8 @@ is a linear complementarity problem between f = F / √k and σ = s √k,
 whose free terms are the forces of the structure with members that push, too. The projector is
 singular; (1 - ε) V Vᵀ in place of V Vᵀ makes it positive definite, which is to apply the load
 through springs 1/ε times as stiff as the structure. A solution therefore always exists, at worst
-for a load that the members cannot balance; the solution yields the taut members, and a solve without
-ε yields the forces.
+for a load that the members cannot balance; the solution yields the taut members, and a solve
+without ε yields the forces.
 """
 
 from __future__ import annotations

@@ -39,10 +39,10 @@ BARS = (
 )
 ORTHOSIS = Chain("orthosis", BARS, PATH)
 CUFFS = (
-    ViscoelasticLink("cuff", ("limb", "thigh"), [0.3, 0.0], ("orthosis", "upper"), [0.3, 0.0], 2e3, 30.0,
-         kind="bushing"),
-    ViscoelasticLink("strap", ("limb", "shank"), [0.3, 0.05], ("orthosis", "lower"), [0.3, 0.0], 3e3, 20.0,
-         rest_length=0.04),
+    ViscoelasticLink("cuff", ("limb", "thigh"), [0.3, 0.0], ("orthosis", "upper"), [0.3, 0.0],
+                     2e3, 30.0, kind="bushing"),
+    ViscoelasticLink("strap", ("limb", "shank"), [0.3, 0.05], ("orthosis", "lower"), [0.3, 0.0],
+                     3e3, 20.0, rest_length=0.04),
 )  # fmt: skip
 WORN = Assembly((LIMB, ORTHOSIS), CUFFS)
 STATE = ([-1.4, -1.7], [0.5, 1.0])

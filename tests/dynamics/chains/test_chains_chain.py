@@ -31,7 +31,9 @@ def test_a_point_is_where_the_rotations_put_it():
 def test_a_base_stands_or_follows_its_path():
     assert LEG.base_at(3.0) == (0.1 + 0.9j, 0j, 0j)
     time = np.linspace(0.0, 1.0, 6)
-    moved = Chain("leg", (THIGH,), base=PrescribedMotion(time, np.column_stack([time**2, 1.0 + time])))
+    moved = Chain(
+        "leg", (THIGH,), base=PrescribedMotion(time, np.column_stack([time**2, 1.0 + time]))
+    )
     assert_allclose(moved.base_at(0.5), [0.25 + 1.5j, 1.0 + 1.0j, 2.0 + 0.0j], rtol=1e-10)
 
 
@@ -70,7 +72,10 @@ TIME = np.linspace(0.0, 1.0, 6)
         ({"segments": ()}, r"chain leg: segments: expected at least one .* found none"),
         ({"segments": (THIGH, THIGH)}, r"segments: .* unique names, found thigh, thigh"),
         ({"joints": (Joint(),)}, r"chain leg: joints: expected 2, found 1"),
-        ({"angles": PrescribedMotion(TIME, np.zeros((6, 3)))}, r"angles: expected 2 columns, found 3"),
+        (
+            {"angles": PrescribedMotion(TIME, np.zeros((6, 3)))},
+            r"angles: expected 2 columns, found 3",
+        ),
         ({"base": PrescribedMotion(TIME, np.zeros((6, 3)))}, r"base: expected 2 columns, found 3"),
         ({"base": [0.0, 0.0, 0.0]}, r"chain leg: base: expected shape \(2\)"),
         (

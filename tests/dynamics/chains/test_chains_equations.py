@@ -162,8 +162,8 @@ def test_the_velocity_of_a_base_counts_in_dampers_and_kinetic_energy():
     rod = ChainSegment("rod", 0.5, 2.0, 0.1, [0.25, 0.0])
     still = Chain("still", (rod,))
     moving = Chain("moving", (rod,), base=PrescribedMotion(time, np.outer(time, [3.0, 4.0])))
-    cuff = ViscoelasticLink("cuff", ("still", "rod"), [0.1, 0.0], ("moving", "rod"), [0.1, 0.0], 0.0, 10.0,
-                kind="bushing")  # fmt: skip
+    ends = ("still", "rod"), [0.1, 0.0], ("moving", "rod"), [0.1, 0.0]
+    cuff = ViscoelasticLink("cuff", *ends, 0.0, 10.0, kind="bushing")
     at = Assembly((still, moving), (cuff,)).evaluate(0.5, [0.2, 0.2], [0.0, 0.0])
     assert_allclose(at.link_forces, [[-30.0, -40.0]], rtol=1e-9)
     assert_allclose(at.kinetic, 0.5 * 2.0 * 25.0, rtol=1e-9)

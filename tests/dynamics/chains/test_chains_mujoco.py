@@ -149,7 +149,9 @@ def test_driving_torques_and_link_forces(random_chains):
     limb, orthosis = drawn.chains
     time = np.linspace(0.0, 1.0, 41)
     values = -1.4 + 0.5 * np.sin(np.add.outer(5.0 * time, np.arange(5.0)))
-    limb = Chain(limb.name, limb.segments, limb.base, limb.joints, angles=PrescribedMotion(time, values))
+    limb = Chain(
+        limb.name, limb.segments, limb.base, limb.joints, angles=PrescribedMotion(time, values)
+    )
     assembly = Assembly((limb, orthosis), drawn.links)
     found = simulate_chains(assembly, np.linspace(0.0, 1.0, 6), angles[5:], rates[5:])
     lines = [index for index, link in enumerate(assembly.links) if link.kind == "line"]

@@ -44,7 +44,9 @@ def test_period_of_a_large_swing():
     frequency, start = np.sqrt(1.5 * G / 0.8), 2.5
     period = 4.0 * ellipk(np.sin(start / 2.0) ** 2) / frequency
     assembly = Assembly((Chain("pendulum", (ROD,)),))
-    found = simulate_chains(assembly, [0.0, period / 2.0, period], [DOWN + start], [0.0], rtol=1e-11)
+    found = simulate_chains(
+        assembly, [0.0, period / 2.0, period], [DOWN + start], [0.0], rtol=1e-11
+    )
     assert_allclose(found.angles[:, 0] - DOWN, [start, -start, start], rtol=0.0, atol=1e-8)
 
 
@@ -54,7 +56,9 @@ def test_damped_joint_without_gravity_by_its_closed_form():
     inertia = 1.5 * 0.8**2 / 3.0
     decay, frequency = 0.3 / (2.0 * inertia), np.sqrt(4.0 / inertia)
     damped = np.sqrt(frequency**2 - decay**2)
-    found = simulate_chains(Assembly((chain,), gravity=[0.0, 0.0]), TIMES, [0.8], [0.0], method="Radau")
+    found = simulate_chains(
+        Assembly((chain,), gravity=[0.0, 0.0]), TIMES, [0.8], [0.0], method="Radau"
+    )
     wave = np.cos(damped * TIMES) + decay / damped * np.sin(damped * TIMES)
     expected = 0.5 + 0.3 * np.exp(-decay * TIMES) * wave
     assert_allclose(found.angles[:, 0], expected, rtol=0.0, atol=1e-7)
@@ -141,7 +145,8 @@ def test_stiff_links_by_the_implicit_method(random_chains):
     stiff = replace(assembly.links[0], stiffness=1e5, damping=2e3)
     assembly = Assembly(assembly.chains, (stiff,))
     implicit, explicit = (
-        simulate_chains(assembly, [0.0, 0.02], angles, rates, method=each) for each in ("Radau", "DOP853")
+        simulate_chains(assembly, [0.0, 0.02], angles, rates, method=each)
+        for each in ("Radau", "DOP853")
     )
     assert_allclose(implicit.angles, explicit.angles, rtol=0.0, atol=1e-6)
 
@@ -158,8 +163,8 @@ def limb_and_orthosis() -> Assembly:
         Chain("orthosis", bars, joints=(Joint(), Joint(damping=0.2))),
     )
     cuffs = tuple(
-        ViscoelasticLink(f"cuff {a}", ("limb", a), [0.3, 0.0], ("orthosis", b), [0.3, 0.0], 5e3, 50.0,
-             kind="bushing")
+        ViscoelasticLink(f"cuff {a}", ("limb", a), [0.3, 0.0], ("orthosis", b), [0.3, 0.0], 5e3,
+                         50.0, kind="bushing")
         for a, b in (("thigh", "upper"), ("shank", "lower"))
     )  # fmt: skip
     return Assembly(chains, cuffs)
@@ -251,4 +256,6 @@ def test_steps_too_long_for_stability_are_an_error(random_chains):
     assembly, angles, rates = random_chains(2)
     stiff = replace(assembly.links[0], stiffness=1e5, damping=2e4)
     with pytest.raises(SimulationError, match=r"RK4 failed before .* not finite"):
-        simulate_chains(Assembly(assembly.chains, (stiff,)), TIMES, angles, rates, method="RK4", step=0.05)
+        simulate_chains(
+            Assembly(assembly.chains, (stiff,)), TIMES, angles, rates, method="RK4", step=0.05
+        )

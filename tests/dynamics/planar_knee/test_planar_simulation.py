@@ -51,7 +51,9 @@ def test_free_flight_is_a_parabola():
 
 def test_hertz_impact_in_closed_form():
     speed, gap = 0.3, 0.003
-    motion = simulate_planar_knee(plane_knee(HertzLaw(STIFFNESS)), before(gap, speed), 0.1, step=1e-5)
+    motion = simulate_planar_knee(
+        plane_knee(HertzLaw(STIFFNESS)), before(gap, speed), 0.1, step=1e-5
+    )
     (impact,) = motion.impacts
     assert_allclose([impact.time, impact.rate], [gap / speed, speed], rtol=1e-9, atol=0.0)
     deepest = (1.25 * MASS * speed**2 / STIFFNESS) ** 0.4
@@ -113,7 +115,9 @@ def test_small_clearance_is_a_hinge():
 
 def test_short_flight_is_not_missed():
     """Bounces shorter than a step of the integrator once let the journal through the wall."""
-    motion = simulate_planar_knee(machado_clearance_knee(1e-3, 150.0, "hertz"), machado_state(), 0.3)
+    motion = simulate_planar_knee(
+        machado_clearance_knee(1e-3, 150.0, "hertz"), machado_state(), 0.3
+    )
     assert motion.indentation.max() < 2e-3
     assert abs(motion.energy_error).max() < 1e-6 * motion.kinetic.max()
 
@@ -122,7 +126,9 @@ def test_tolerance_decides_the_error_and_step_does_not():
     knee, start = machado_knee(), machado_state()
     fine = simulate_planar_knee(knee, start, 0.1, step=5e-3, tolerance=1e-11)
     error = [
-        np.abs(simulate_planar_knee(knee, start, 0.1, step=5e-3, tolerance=t).state - fine.state).max()
+        np.abs(
+            simulate_planar_knee(knee, start, 0.1, step=5e-3, tolerance=t).state - fine.state
+        ).max()
         for t in (1e-5, 1e-9)
     ]
     assert error[1] < 1e-7
