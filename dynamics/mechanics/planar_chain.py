@@ -19,7 +19,7 @@ m being the masses at the points of R, J the moments of inertia and F forces at 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,7 @@ from scipy.linalg import block_diag
 
 from foundation.checks import FloatArray
 
-ComplexArray: TypeAlias = NDArray[np.complex128]
+ComplexArray: TypeAlias = NDArray[np.complexfloating[Any, Any]]
 
 
 def as_complex(vectors: FloatArray) -> ComplexArray:

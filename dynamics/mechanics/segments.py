@@ -3,7 +3,7 @@
 The frame of a segment has its origin at the proximal joint and the axes of the lab (x anterior,
 y superior, z to the right) when the body stands upright with the sole level. Values follow from
 body mass and height by the shares of Winter (2009, table 4.1; the table `SEGMENTS` states all
-sources); measured lengths and joints, or those of the model of the angles, may replace these values.
+sources); measured lengths and joints, or those of the model of the angles, may replace them.
 Cadaver shares differ between sources: de Leva (1996, J Biomech 29:1223-1230) has 0.142, 0.0433 and
 0.0137 of the body mass for thigh, shank and foot of a man.
 """
@@ -152,15 +152,16 @@ def leg_segments(
             ends[name] = np.array([0.0, -checked])
     if toe is not None:
         ends["foot"] = check_array("toe", toe, (2,))
-    segments = []
-    for name in ("thigh", "shank", "foot"):
-        i, end = places[name], ends[name]
-        mass = body * float(share["mass"][i])
+    segments = {}
+    for name, i in places.items():
+        mass, end = body * float(share["mass"][i]), ends[name]
         gyration = float(share["gyration"][i]) * math.hypot(*end)
         centre = float(share["centre_of_mass"][i]) * end
-        segments.append(Segment(mass, end, centre, mass * gyration**2))
+        segments[name] = Segment(mass, end, centre, mass * gyration**2)
     return LegSegments(
-        *segments,
+        segments["thigh"],
+        segments["shank"],
+        segments["foot"],
         tall * np.array(HIP_FRACTION) if hip is None else check_array("hip", hip, (3,)),
         tall * np.array(HEEL_FRACTION) if heel is None else check_array("heel", heel, (2,)),
     )

@@ -81,7 +81,8 @@ def integrate_switching(
     SimulationError
         If the integrator fails or there are too many events.
     """
-    now, states, modes = float(times[0]), [], []
+    now, states = float(times[0]), []
+    modes: list[Any] = []
     for _ in range(most_events + 1):
         wanted = times[len(modes) :]
         solution: Any = solve_ivp(  # the stubs do not resolve the options

@@ -217,8 +217,8 @@ def _check_percent(percent: ArrayLike) -> FloatArray:
         )
     if abs(checked[0]) > 1e-6 or abs(checked[-1] - 100.0) > 1e-6:
         raise InputError(
-            f"gait_percent: expected values from 0 to 100, found {checked[0]:g} to "
-            f"{checked[-1]:g}; repeat the first row at 100"
+            f"gait_percent: expected to cover 0 to 100, found {checked[0]:g} to {checked[-1]:g}; "
+            "repeat the first row at 100"
         )
     checked[0], checked[-1] = 0.0, 100.0
     return checked

@@ -117,12 +117,12 @@ class _Problem:
     def distances(self) -> list[tuple[Callable[[FloatArray], float], float]]:
         """Arrival of every open point, departure of every closed point."""
         return [
-            (
-                lambda state, p=p, shut=shut: float(self.heights(state)[p]) - _RELEASE * shut,
-                -1.0 if shut else 1.0,
-            )
-            for p, shut in enumerate(self.mode.tolist())
+            (self._above(p, _RELEASE), -1.0) if shut else (self._above(p, 0.0), 1.0)
+            for p, shut in enumerate(self.mode)
         ]
+
+    def _above(self, point: int, level: float) -> Callable[[FloatArray], float]:
+        return lambda state: float(self.heights(state)[point]) - level
 
     def switch(self, time: float, state: FloatArray, crossed: BoolArray) -> None:
         # Of points that meet or leave the ground together, one event alone is reported.

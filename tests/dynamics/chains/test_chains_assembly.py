@@ -164,56 +164,6 @@ def test_columns_and_free_segments():
     assert WORN.free.tolist() == [False] * 3 + [True] * 2
 
 
-def missing(**change) -> ViscoelasticLink:
-    return replace(CUFFS[0], **change)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"chains": ()}, r"chains: expected at least one chain, found none"),
-        ({"chains": (LIMB, LIMB)}, r"chains: expected unique names, found limb, limb"),
-        ({"links": (CUFFS[0], CUFFS[0])}, r"links: expected unique names, found cuff, cuff"),
-        (
-            {"links": (missing(first=("arm", "thigh")),)},
-            r"link cuff: chain: expected one of .* found 'arm'",
-        ),
-        (
-            {"links": (missing(second=("orthosis", "foot")),)},
-            r"link cuff: segment of orthosis: expected one of .* found 'foot'",
-        ),
-        ({"gravity": -9.81}, r"gravity: expected shape \(2\)"),
-        ({"gravity": [0.0, np.nan]}, r"gravity: expected finite"),
-    ],
-)
-def test_bad_assemblies_are_named(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        Assembly(**({"chains": (LIMB, ORTHOSIS)} | arguments))
-
-
-@pytest.mark.parametrize(
-    ("state", "message"),
-    [
-        ((0.5, [0.0], [0.0, 0.0]), r"angles: expected shape \(2\), found \(1,\)"),
-        ((0.5, [0.0, 0.0], [0.0] * 5), r"rates: expected shape \(2\), found \(5,\)"),
-        ((0.5, [np.nan, 0.0], [0.0, 0.0]), r"angles: expected finite"),
-        ((1.5, [0.0, 0.0], [0.0, 0.0]), r"time: expected 0 to 1 s, which the table covers"),
-        ((np.nan, [0.0, 0.0], [0.0, 0.0]), r"time: expected a finite number"),
-    ],
-)
-def test_bad_states_are_named(state, message):
-    for method in (WORN.accelerations, WORN.evaluate, WORN.terms):
-        with pytest.raises(ValueError, match=message):
-            method(*state)
-
-
-def test_bad_torques_of_a_drive_are_named():
-    for torque, message in ((1.0, r"shape \(2\)"), ([np.nan, 0.0], "finite")):
-        driven = replace(ORTHOSIS, drive=lambda t, a, r, torque=torque: torque)
-        with pytest.raises(ValueError, match=r"chain orthosis: drive: expected " + message):
-            Assembly((driven,)).accelerations(0.0, *STATE)
-
-
 def test_a_line_that_loses_its_direction_is_named():
     alike = Assembly((LIMB, ORTHOSIS), (replace(CUFFS[0], kind="line"),))
     thigh = ANGLES.at(0.2)[0][0]

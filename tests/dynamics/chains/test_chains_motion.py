@@ -41,23 +41,6 @@ def test_times_outside_the_table_are_refused_but_for_rounding():
             motion.at(time)
 
 
-@pytest.mark.parametrize(
-    ("time", "values", "message"),
-    [
-        (TIME[::-1], TIME[:, None], r"time: expected increasing .* found 0.9 s in row 1 after 1 s"),
-        ([0, 1, 2, 2, 3, 4], np.zeros((6, 1)), r"found 2 s in row 3 after 2 s"),
-        (TIME[:5], TIME[:5, None], r"time: expected at least 6 rows, found 5"),
-        (TIME, TIME, r"values: expected shape \(11, any\), found \(11,\)"),
-        (TIME, TIME[:-1, None], r"values: expected shape \(11, any\), found \(10, 1\)"),
-        (TIME, np.where(TIME > 0.5, np.nan, TIME)[:, None], r"values: expected finite"),
-        (np.where(TIME == 0.0, np.inf, TIME), TIME[:, None], r"time: expected finite"),
-    ],
-)
-def test_bad_tables_are_named(time, values, message):
-    with pytest.raises(ValueError, match=r"motion: .*" + message):
-        PrescribedMotion(time, values)
-
-
 HEADER = "time_s,shank_deg,other,thigh_rad,x_mm,y_m"
 ROWS = [f"{0.1 * i:.1f},{10 * i},a,{0.2 * i},{5 * i},{0.01 * i}" for i in range(6)]
 
@@ -97,8 +80,3 @@ def test_bad_files_are_named(tmp_path, old, new, message):
     path.write_text(text.replace(old, new, 1), encoding="utf-8")
     with pytest.raises(ValueError, match=r"bad\.csv.*" + message):
         load_motion(path, ("shank",))
-
-
-def test_a_missing_file_is_told(tmp_path):
-    with pytest.raises(FileNotFoundError):
-        load_motion(tmp_path / "none.csv", ("shank",))

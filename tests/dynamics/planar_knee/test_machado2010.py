@@ -156,12 +156,3 @@ def test_ligaments_do_not_let_the_knee_turn_about_the_circle():
     motion = jointed(ligaments=True)
     assert motion.flexion.min() > np.radians(43.0)
     assert motion.ligament_force[:, 2].max() > 2.0 * free().ligament_force[:, 2].max()
-
-
-def test_unknown_names():
-    with pytest.raises(ValueError, match=r"law: expected one of .*'hertz'.*, found 'hooke'"):
-        machado_knee(law="hooke")
-    with pytest.raises(ValueError, match="profile kind: expected one of"):
-        machado_knee(kind="linear")
-    with pytest.raises(ValueError, match="clearance"):
-        machado_clearance_knee(-1e-3)

@@ -148,21 +148,6 @@ def test_start_in_contact_and_uneven_end():
     assert_allclose(0.5 * MASS * left.state[-1, 3] ** 2, stored, rtol=1e-7, atol=0.0)
 
 
-@pytest.mark.parametrize(
-    ("initial", "options", "message"),
-    [
-        ([0.0] * 5, {}, r"initial: expected shape \(6\), found \(5,\)"),
-        ([math.nan] + [0.0] * 5, {}, "initial: expected finite"),
-        (before(0.1, 0.0), {"duration": 0.0}, "duration: expected > 0 s"),
-        (before(0.1, 0.0), {"step": -1.0}, "step: expected > 0 s"),
-        (before(0.1, 0.0), {"tolerance": 1.0}, "tolerance: expected"),
-    ],
-)
-def test_bad_arguments(initial, options, message):
-    with pytest.raises(ValueError, match=message):
-        simulate_planar_knee(plane_knee(HertzLaw(1.0)), initial, **({"duration": 0.1} | options))
-
-
 def test_tibia_that_leaves_the_profile_is_an_error():
     start = [-0.242, 0.0, 0.0, 0.0, 2.0, 0.0]
     with pytest.raises(SimulationError, match="expected a common normal"):
