@@ -79,7 +79,7 @@ class LegSegments:
     thigh, shank, foot : Segment
         From the hip down; the foot's distal end is at the metatarsal heads.
     hip : (3,) float64
-        Hip joint in the frame of the pelvis, whose origin the motion follows [m].
+        Hip joint in the frame of the pelvis with the origin of the measured motion [m].
     heel : (2,) float64
         Lower end of the heel in the frame of the foot [m].
 

@@ -76,39 +76,39 @@ def _compiled(
     states: FloatArray,
     poses: FloatArray,
 ) -> tuple[FloatArray, FloatArray, tuple[Flag, ...]]:
-    """Return the loads (N, 2, 12) of a trained knee at poses (N, 6), rates (N, n), and flags."""
+    """Return the loads (N, 2, 12) of a surrogate at poses (N, 6), rates (N, n), and flags."""
     loads, jacobian, x = knee.fill(poses + equations.problem.offset)
     rates = np.empty_like(states)
     rates_of_all(
         equations.problem, equations.mass, times, states, loads[:, 0, :6] + loads[:, 1, :6],
         jacobian[:, 0] + jacobian[:, 1], rates,
     )  # fmt: skip
-    said = [
+    messages = [
         (float(times[k]), message)
         for k in np.flatnonzero(beyond(x).any(axis=(1, 2)))
         for message in equations.contact(times[k], states[k]).flags
     ]
-    return loads, rates, counted_flags(said)
+    return loads, rates, counted_flags(messages)
 
 
 def _called(
     equations: KneeEquations, times: FloatArray, states: FloatArray
 ) -> tuple[FloatArray, FloatArray, tuple[Flag, ...]]:
-    """As `_compiled`, of a model of Python."""
+    """As `_compiled`, for a model in Python."""
     values, rates = np.empty((len(times), 2, 12)), np.empty_like(states)
-    said: list[tuple[float, str]] = []
+    messages: list[tuple[float, str]] = []
     for k, (now, state) in enumerate(zip(times.tolist(), states, strict=True)):
         loads = equations.contact(now, state)
         rates[k] = equations.rates(now, state)
         values[k] = loads.medial.array, loads.lateral.array
-        said += [(now, message) for message in loads.flags]
-    return values, rates, counted_flags(said)
+        messages += [(now, message) for message in loads.flags]
+    return values, rates, counted_flags(messages)
 
 
-def counted_flags(said: Iterable[tuple[float, str]]) -> tuple[Flag, ...]:
+def counted_flags(messages: Iterable[tuple[float, str]]) -> tuple[Flag, ...]:
     """Return flags of pairs (time [s], message), one flag where only numbers differ."""
     flags: dict[str, Flag] = {}
-    for time, message in said:
+    for time, message in messages:
         kind = _NUMBER.sub("#", message)
         known = flags.get(kind, Flag(message, time, 0))
         flags[kind] = replace(known, samples=known.samples + 1)

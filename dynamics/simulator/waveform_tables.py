@@ -72,11 +72,11 @@ def load_gait_cycle(path: str | Path, period_s: float) -> GaitCycle:
 
 def _drive_column(table: TextTable, pair: tuple[str, str]) -> str:
     """Return the column of a pair that the table has."""
-    found = [name for name in pair if name in table.names]
-    if len(found) != 1:
+    present = [name for name in pair if name in table.names]
+    if len(present) != 1:
         raise InputError(
             f"{table.source}, column {pair[0]}: expected either this column (prescribed load) or "
-            f"{pair[1]} (prescribed motion), found {' and '.join(found) or 'neither'} in "
+            f"{pair[1]} (prescribed motion), found {' and '.join(present) or 'neither'} in "
             f"{', '.join(table.names)}"
         )
-    return found[0]
+    return present[0]

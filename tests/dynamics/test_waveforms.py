@@ -204,7 +204,7 @@ def test_prescribed_motions_come_in_millimetres_and_degrees(write):
 def test_a_load_and_its_motion_exclude_each_other(load, motion):
     percent = np.linspace(0.0, 100.0, 21)
     zero = np.zeros(21)
-    with pytest.raises(ValueError, match=f"{motion}: expected either {motion} or {load}, found both"):
+    with pytest.raises(ValueError, match=f"{motion}: expected either .* or {load}, found both"):
         GaitCycle(percent, zero, zero + 500.0, **{load: zero, motion: zero})
     assert GaitCycle(percent, zero, zero + 500.0).prescribed == ("flexion",)
 

@@ -36,18 +36,6 @@ class Instant(NamedTuple):
     potential: float  # [J], of gravity, joints and links
 
 
-class _Solved(NamedTuple):
-    """Forward dynamics at one time."""
-
-    angles: FloatArray  # (N,)
-    rates: FloatArray  # (N,)
-    accelerations: FloatArray  # (N,)
-    torques: FloatArray  # (N,), of drives
-    mass: FloatArray  # (N, N), M
-    force: FloatArray  # (N,), Q - b
-    at: Geometry
-
-
 @dataclass(frozen=True, eq=False)
 class Assembly:
     """Chains and the links between them.
@@ -175,36 +163,35 @@ class Assembly:
 
         Arguments and errors as of `terms`.
         """
-        return self._solve(time, angles, rates).accelerations[self.free]
+        return self._solve(time, angles, rates)[0][2, self.free]
 
     def evaluate(self, time: float, angles: ArrayLike, rates: ArrayLike) -> Instant:
         """Return state [rad, s], torques (N,) [N m], link forces (L, 2) [N] and energies [J].
 
         Arguments and errors as of `terms`.
         """
-        solved = self._solve(time, angles, rates)
-        equations = self._equations
-        required = solved.mass @ solved.accelerations - solved.force
-        inverse = np.linalg.solve(equations.joints.differences.T, required)
+        state, driving, at, mass, force = self._solve(time, angles, rates)
+        required = mass @ state[2] - force
+        inverse = np.linalg.solve(self._equations.joints.differences.T, required)
         return Instant(
-            solved.angles,
-            solved.rates,
-            solved.accelerations,
-            np.where(self.free, solved.torques, inverse),
-            as_vectors(equations.link_forces(solved.at)),
-            *equations.energies(solved.at, solved.angles, solved.rates),
+            *state,
+            np.where(self.free, driving, inverse),
+            as_vectors(self._equations.link_forces(at)),
+            *self._equations.energies(at, state[0], state[1]),
         )
 
-    def _solve(self, time: float, angles: ArrayLike, rates: ArrayLike) -> _Solved:
-        """Return the forward dynamics of the free chains."""
-        all_angles, all_rates, accelerations = self.complete(time, angles, rates)
+    def _solve(
+        self, time: float, angles: ArrayLike, rates: ArrayLike
+    ) -> tuple[FloatArray, FloatArray, Geometry, FloatArray, FloatArray]:
+        """Return angles, rates and accelerations (3, N), drives, geometry, M and Q - b."""
+        state = np.array(self.complete(time, angles, rates))
         equations, free = self._equations, self.free
-        at = equations.geometry(time, all_angles, all_rates)
-        mass, bias, force = equations.terms(at, all_angles, all_rates)
-        torques = self._drives(time, all_angles, all_rates)
+        at = equations.geometry(time, state[0], state[1])
+        mass, bias, force = equations.terms(at, state[0], state[1])
+        torques = self._drives(time, state[0], state[1])
         driven = force - bias + equations.joints.differences.T @ torques
-        accelerations[free] = np.linalg.solve(mass[np.ix_(free, free)], driven[free])
-        return _Solved(all_angles, all_rates, accelerations, torques, mass, force - bias, at)
+        state[2, free] = np.linalg.solve(mass[np.ix_(free, free)], driven[free])
+        return state, torques, at, mass, force - bias
 
     def _drives(self, time: float, angles: FloatArray, rates: FloatArray) -> FloatArray:
         """Return the torques of the drives of free chains, (N,) [N m]."""

@@ -58,16 +58,10 @@ def path_impact(
 
     Parameters
     ----------
-    leg : Leg
-        The leg.
+    leg, position, velocity, restitution, friction
+        As of `newton_impact`, with (dof,) coordinates [m, rad] and rates.
     point : ContactPoint
-        Point in contact.
-    position, velocity : (dof,) array_like
-        Coordinates [m, rad] and rates before impact; the point moves downwards.
-    restitution : float
-        Coefficient of restitution e, 0 to 1.
-    friction : float
-        Coefficient of friction mu, >= 0.
+        Point in contact; it moves downwards.
     law : {"stronge", "poisson"}
         Law of restitution.
 

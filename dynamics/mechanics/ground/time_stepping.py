@@ -41,18 +41,10 @@ def simulate_rigid_strike(
 
     Parameters
     ----------
-    leg : Leg
-        The leg.
-    points : sequence of ContactPoint
-        Points of the leg that may touch the ground, P points.
-    position, velocity : (dof,) array_like
-        Coordinates [m, rad] and rates at time 0.
-    duration : float
-        Simulated time [s], > 0.
-    restitution : float
-        Newton's coefficient of restitution e, 0 to 1.
-    friction : float
-        Coefficient of friction mu, >= 0.
+    leg, points, position, velocity, duration
+        As of `simulate_strike`, with (dof,) coordinates [m, rad] and rates.
+    restitution, friction : float
+        Newton's e, 0 to 1, and coefficient of friction mu, >= 0 [1].
     steps : int
         Number of steps, >= 1; the result has steps + 1 instants.
 

@@ -55,7 +55,7 @@ class Complementarity:
     x, y : (n,) float64
         The two sides, >= 0, one of each pair exactly zero [1].
     active : (n,) bool
-        Rows whose x is basic, those with y = 0.
+        Rows with basic x, that is with y = 0 [1].
     exclusions : tuple of int
         Rows in the order in which they were switched.
     safeguarded : bool

@@ -1,7 +1,7 @@
 """States of Y = A X + B between exclusions: basic variables, free terms, and their noise.
 
 Of every pair (x_i, y_i) one is zero and the other basic; the free term of row i is the value of the
-basic one. An exclusion of row i swaps the two. With the rows "active" whose x is basic,
+basic one. An exclusion of row i swaps the two. With the "active" rows, those with basic x,
 
     x_a = -A_aa⁻¹ B_a,   y_i = A_ia x_a + B_i,
 

@@ -14,7 +14,7 @@ is a linear complementarity problem between f = F / √k and σ = s √k,
 
     f = (I - V Vᵀ) σ + f0,    f0 = G⁺ Q,
 
-whose free terms are the forces of the structure with members that push, too. The projector is
+with the forces of the structure of bilateral members as free terms. The projector is
 singular; (1 - ε) V Vᵀ in place of V Vᵀ makes it positive definite, which is to apply the load
 through springs 1/ε times as stiff as the structure. A solution therefore always exists, at worst
 for a load that the members cannot balance; the solution yields the taut members, and a solve

@@ -108,7 +108,7 @@ def test_argument_overrides_the_header(tmp_path):
         ("0.02", "0.005", r"line 12, column time: expected more than 0\.01 s .* found 0\.005"),
         ("endheader", "end", r"expected a header that ends with endheader"),
         ("nRows=3", "nRows=4", r"expected 4 rows as stated in the header \(nrows\), found 3"),
-        ("nColumns=3", "nColumns=2", r"expected 2 columns as stated in the header \(ncolumns\), found 3"),
+        ("nColumns=3", "nColumns=2", r"expected 2 columns as stated .*\(ncolumns\), found 3"),
         ("pelvis_tx", "knee_angle_r", r"line 9: expected each column once, .*knee_angle_r' 2"),
         ("time\t", "Zeit\t", r"line 9: expected a column time, found Zeit"),
         ("inDegrees=yes", "inDegrees=true", r"inDegrees: expected one of .* found 'true'"),
