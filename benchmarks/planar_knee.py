@@ -19,7 +19,7 @@ from dynamics.mechanics.planar_knee import (
     machado_knee,
     machado_ligaments,
     machado_state,
-    simulate,
+    simulate_planar_knee,
 )
 
 DURATION = 0.3
@@ -30,11 +30,11 @@ NAMES = [each.name for each in machado_ligaments()]
 
 
 def free(pull: float, law: str = "lankarani-nikravesh", kind: str = "cubic") -> PlanarMotion:
-    return simulate(machado_knee(pull, law, kind), machado_state(), DURATION)
+    return simulate_planar_knee(machado_knee(pull, law, kind), machado_state(), DURATION)
 
 
 def jointed(pull: float) -> PlanarMotion:
-    return simulate(machado_clearance_knee(1e-3, pull), machado_state(), DURATION)
+    return simulate_planar_knee(machado_clearance_knee(1e-3, pull), machado_state(), DURATION)
 
 
 def row(name: str, motion: PlanarMotion) -> str:

@@ -1,4 +1,4 @@
-"""Dynamics of the knee: whoever needs contact loads, through the small `ContactModel` protocol."""
+"""Dynamics of the knee with contact loads of any model that implements `ContactModel`."""
 
 from dynamics.ligaments.bundle_tables import load_ligaments
 from dynamics.ligaments.bundles import Ligament

@@ -1,56 +1,125 @@
-"""Reading of the rows and cells of a table."""
+"""Tables of text cells, with messages that name file, line and column."""
 
 from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
+import numpy as np
+
+from foundation.checks import FloatArray, check_in
 from foundation.errors import InputError
 
 
-def read_rows(source: Path) -> list[tuple[int, list[str]]]:
-    """Return (number of the line, cells) of the header and the rows of a CSV table.
+class TextTable(NamedTuple):
+    """Cells of a table as text.
 
-    Empty lines and those that start with # are left out.
+    Parameters
+    ----------
+    source : Path
+        File of the table, for messages.
+    first : int
+        Line number of the header.
+    names : list of str
+        Names of the columns.
+    lines : list of (int, list of str)
+        Line number and cells of every row.
+    """
+
+    source: Path
+    first: int
+    names: list[str]
+    lines: list[tuple[int, list[str]]]
+
+    def where(self, line: int, column: str) -> str:
+        """Return the place of a cell for a message: file, line and column."""
+        return f"{self.source}, line {line}, column {column}"
+
+    def rows(self) -> Iterator[tuple[int, dict[str, str]]]:
+        """Yield line number and cells by column of every row.
+
+        Raises
+        ------
+        InputError
+            If a row has fewer or more cells than the header.
+        """
+        for line, cells in self.lines:
+            if len(cells) != len(self.names):
+                raise InputError(
+                    f"{self.source}, line {line}: expected {len(self.names)} cells, "
+                    f"{self.names[0]} to {self.names[-1]}, found {len(cells)}"
+                )
+            yield line, dict(zip(self.names, cells, strict=True))
+
+    def number(self, line: int, column: str, cell: str) -> float:
+        """Return the finite number in a cell; an InputError names file, line and column."""
+        try:
+            value = float(cell)
+        except ValueError:
+            value = math.nan
+        if not math.isfinite(value):
+            place = self.where(line, column)
+            raise InputError(f"{place}: expected a finite number, found {cell or 'an empty cell'}")
+        return value
+
+    def column(self, name: str) -> FloatArray:
+        """Return the numbers of a column, (n,), in the unit of the file [1].
+
+        Cells beyond the end of a row count as empty.
+
+        Raises
+        ------
+        InputError
+            If the header does not have the column exactly once, or a cell is not a finite number.
+        """
+        self.check_once(name)
+        at = self.names.index(name)
+        cells = ((line, row[at] if at < len(row) else "") for line, row in self.lines)
+        return np.array([self.number(line, name, cell) for line, cell in cells])
+
+    def check_once(self, name: str) -> None:
+        """Raise an InputError that names the file unless the header has a column once."""
+        if self.names.count(name) != 1:
+            raise InputError(
+                f"{self.source}, column {name}: expected once in the header, found "
+                f"{self.names.count(name)} times in {', '.join(self.names)}"
+            )
+
+    def check_columns(self, needed: Collection[str], optional: Collection[str] = ()) -> None:
+        """Raise an InputError unless the header has the needed columns and no unknown ones."""
+        for name in self.names:
+            check_in(f"{self.source}, header", name, (*needed, *optional))
+        for name in (*needed, *(each for each in optional if each in self.names)):
+            self.check_once(name)
+
+
+def read_text(source: Path) -> str:
+    """Return the UTF-8 text of a file; raise an InputError that names a file that is not text."""
+    try:
+        return source.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{source}: expected a table as text, found: {error}") from error
+
+
+def read_csv_table(source: Path) -> TextTable:
+    """Read a comma-separated table with a header; skip empty lines and lines that start with #.
 
     Raises
     ------
     InputError
-        If it is no text, or has no row; the message names the file.
+        If the file is not text, or has no header or no rows; the message names the file.
     FileNotFoundError
-        If there is no such file.
+        If the file does not exist.
     """
-    try:
-        text = source.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{source}: expected a table as text, found: {error}") from error
     lines = [
         (number, [cell.strip() for cell in next(csv.reader([line]))])
-        for number, line in enumerate(text.splitlines(), 1)
+        for number, line in enumerate(read_text(source).splitlines(), 1)
         if line.strip() and not line.lstrip().startswith("#")
     ]
     if len(lines) < 2:
         raise InputError(f"{source}: expected a header and rows, found {len(lines)} lines")
-    return lines
-
-
-def check_once(source: Path, header: Sequence[str], name: str) -> None:
-    """Raise an InputError that names file and column unless the header has the column once."""
-    if header.count(name) != 1:
-        raise InputError(
-            f"{source}, column {name}: expected it once in the header, found "
-            f"{header.count(name)} in {', '.join(header)}"
-        )
-
-
-def read_number(where: str, cell: str) -> float:
-    """Return the finite number of a cell; an InputError says where and what else it is."""
-    try:
-        value = float(cell)
-    except ValueError:
-        value = math.nan
-    if not math.isfinite(value):
-        raise InputError(f"{where}: expected a finite number, found {cell or 'nothing'}")
-    return value
+    (first, names), *rows = lines
+    return TextTable(source, first, names, rows)

@@ -1,7 +1,7 @@
-"""What a simulation asks of a contact model, and nothing more.
+"""Contact models as simulations use them.
 
-The original model and its surrogate both implement `ContactModel`, so that one replaces the other
-in every simulation without a change.
+The original model and its surrogate both implement `ContactModel` and are interchangeable in every
+simulation.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ class ContactModel(Protocol):
     """Contact between femur and tibia as a function of the pose alone.
 
     The loads act on the femur, in the tibial frame, moments about the tibial origin (see
-    `foundation.loads`). An implementation answers the same pose with the same loads whatever was
-    asked before, and its loads are continuous in the pose: an implicit integrator relies on both.
+    `foundation.loads`). Results do not depend on evaluation history, and the loads are continuous
+    in the pose: an implicit integrator relies on both.
     """
 
     def loads(self, pose: Pose) -> ContactLoads:
-        """Return the loads at a pose."""
+        """Return the loads at a pose; flags report where the loads are unreliable."""
         ...
 
     def loads_and_jacobian(self, pose: Pose) -> tuple[ContactLoads, FloatArray]:
@@ -36,7 +36,7 @@ class ContactModel(Protocol):
         Returns
         -------
         ContactLoads
-            The loads, with flags where they are not to be trusted.
+            The loads; flags report where they are unreliable.
         (6, 6) float64
             Row: component of the total wrench [N, N m]; column: pose coordinate [rad, m].
         """
@@ -44,7 +44,7 @@ class ContactModel(Protocol):
 
 
 def describe_pose(pose: Pose) -> str:
-    """Return a pose for people, in degrees and millimetres."""
+    """Return a pose as text, in degrees and millimetres."""
     parts = []
     for name, unit, value in zip(COORDINATES, COORDINATE_UNITS, pose.array, strict=True):
         factor, shown = _SHOWN[unit]

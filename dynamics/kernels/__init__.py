@@ -1,7 +1,7 @@
 """Compiled equations of motion and their integration.
 
-Functions take arrays, neither check nor raise; without numba they run slowly. Their arguments are
-packed by the classes of `dynamics` that they belong to.
+Functions take arrays without checks and do not raise errors; without numba they run slowly. The
+classes of `dynamics` pack the arguments.
 """
 
 from pathlib import Path

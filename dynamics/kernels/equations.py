@@ -1,10 +1,10 @@
 """The knee simulator's equations of motion for one state.
 
-A state (n,) holds the displacements of the coordinates that are not prescribed, from a reference
-pose, then the rates of those with inertia:
+A state (n,) consists of the displacements of the free coordinates from a reference pose, then the
+rates of the coordinates with inertia:
 
-    x' = v,  M v' = Q(t, q) - C v     of a coordinate with inertia,
-    C x' = Q(t, q)                    of a quasi-static one, 0 = Q(t, q) if it has no damping.
+    x' = v,  M v' = Q(t, q) - C v     with inertia,
+    C x' = Q(t, q)                    quasi-static, 0 = Q(t, q) without damping.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from dynamics.kernels.virtual_work import add_wrench
 from foundation.checks import FloatArray
 from foundation.compiling import kernel, part
 
-#: How a coordinate moves.
+#: Roles of a coordinate.
 PRESCRIBED, INERTIAL, QUASI_STATIC = 0, 1, 2
-#: Inputs over time: the six coordinates as prescribed, then the applied loads.
+#: Number of inputs over time: six prescribed coordinates, then the applied loads.
 INPUTS = 9
 AXIAL, AP, TORQUE = 6, 7, 8
-#: Size of the scratch that `assemble` needs.
+#: Size of the scratch of `assemble`.
 SCRATCH = 160
 
 
 class Problem(NamedTuple):
-    """A simulation but for its contact, as the kernels take it.
+    """Simulation without contact, as argument of the kernels.
 
     Parameters
     ----------
@@ -40,17 +40,18 @@ class Problem(NamedTuple):
     roles : (6,) int64
         `PRESCRIBED`, `INERTIAL` or `QUASI_STATIC`.
     inertia, damping, stiffness, gap : (6,) float64
-        Of each coordinate: M, C, restraint spring and its travel to either side.
+        Of each coordinate: M [kg m², kg], C [N m s/rad, N s/m], restraint spring [N m/rad, N/m] and
+        gap to either side [rad, m].
     neutral_breaks, neutral_pieces : (K,), (4, K - 1, 5) float64
-        Where the springs are slack, over flexion (`surrogates.sampling.space.ReferencePath`).
+        Neutral pose over flexion [rad, m] (`surrogates.sampling.space.ReferencePath`).
     line : (2,) float64
         Medial and anterior offset of the axial force's line of action [m].
     reference : (6,) float64
-        Pose from which displacements count.
+        Pose from which displacements count [rad, m].
     offset : (6,) float64
-        Added to the pose where the contact is taken (`dynamics.simulator.variation.VariedContact`).
+        Offset of the contact pose [rad, m] (`dynamics.simulator.variation.VariedContact`).
     factor : (1,) float64
-        Factor on the contact's loads.
+        Factor on the contact loads [1].
     ligaments : LigamentArguments
         Bundles between femur and tibia.
     """
@@ -105,7 +106,7 @@ def coordinates_of(state, inputs, problem, pose):
 
 @part
 def add_restraint(pose, problem, force, jacobian):
-    """Add the springs' generalised forces and derivatives; return their stored energy."""
+    """Add generalised forces and derivatives of the springs; return the stored energy [J]."""
     breaks, pieces = problem.neutral_breaks, problem.neutral_pieces
     piece = min(max(np.searchsorted(breaks, pose[0], side="right") - 1, 0), breaks.size - 2)
     t = pose[0] - breaks[piece]
@@ -128,9 +129,9 @@ def add_restraint(pose, problem, force, jacobian):
 
 @part
 def add_applied(pose, inputs, problem, force, jacobian, scratch):
-    """Add the applied loads' generalised forces (6,) and derivatives (6, 6).
+    """Add the generalised forces (6,) of the applied loads and their derivatives (6, 6).
 
-    They are linear in the loads: of the loads' rates in `inputs` (9,) these are the forces' rates.
+    The forces are linear in the loads: rates of the loads in `inputs` (9,) yield rates of forces.
     """
     applied, constant = scratch[0:6], scratch[6:42].reshape(6, 6)
     constant[:, :] = 0.0
@@ -149,8 +150,8 @@ def add_applied(pose, inputs, problem, force, jacobian, scratch):
 def forces_at(pose, inputs, wrench, by_pose, problem, force, jacobian, scratch):
     """Fill Q (6,) and dQ/dq (6, 6): contact, applied loads and restraints.
 
-    `wrench` (6,) and `by_pose` (6, 6) are the contact's, of both compartments together, at the
-    pose plus the offset. Returns the energy stored in the restraints.
+    `wrench` (6,) and `by_pose` (6, 6) are those of the contact of both compartments at the pose
+    plus the offset. Returns the energy [J] stored in the restraints.
     """
     force[:] = 0.0
     jacobian[:, :] = 0.0
@@ -165,7 +166,7 @@ def forces_at(pose, inputs, wrench, by_pose, problem, force, jacobian, scratch):
 
 @kernel
 def forces_by_time(pose, rates, problem, jacobian, change, scratch):
-    """Fill the change of Q (6,) by time at a state held: prescribed motion and loads."""
+    """Fill the time derivative of Q (6,) at constant state: prescribed motion and loads."""
     turning = scratch[42:78].reshape(6, 6)
     turning[:, :] = 0.0
     change[:] = 0.0

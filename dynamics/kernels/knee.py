@@ -1,4 +1,4 @@
-"""The equations of motion with a trained knee's contact, compiled from end to end."""
+"""Equations of motion with the contact of a surrogate, fully compiled."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from surrogates.compiled.knee import (
     has_wrench,
 )
 
-#: Time over which the rates of quasi-static coordinates are taken, as a share of the period.
+#: Time of the implicit rates of quasi-static coordinates, as a share of the period.
 _RATE_TIME = 1e-4
 
 
 class KneeArguments(NamedTuple):
-    """What `knee_derivative` works on: a surrogate, a simulation, and arrays to work in.
+    """Arguments of `knee_derivative`: a surrogate, a simulation, and scratch arrays.
 
-    `quick` says whether the surrogate's wrench can be had alone (`has_wrench`), `stop_outside`
-    whether a step may end outside its trained domain.
+    `quick` states whether the surrogate evaluates the wrench without Jacobian (`has_wrench`),
+    `stop_outside` whether a step outside the trained domain stops the integration.
     """
 
     medial: CompartmentArguments
@@ -61,7 +61,7 @@ def knee_arguments(
     *,
     stop_outside: bool,
 ) -> KneeArguments:
-    """Return the arguments of `knee_derivative`; `work` is the surrogate's scratch."""
+    """Return the arguments of `knee_derivative`; `work` (W,) [1] is the surrogate's scratch."""
     return KneeArguments(
         medial, lateral, problem, stop_outside, bool(has_wrench(medial, lateral)), np.empty(6),
         np.empty((2, 12)), np.empty((2, 6, 6)), np.empty((2, 7)), np.empty(6), np.empty((6, 6)),
@@ -79,7 +79,7 @@ def pose_at(time, state, problem, pose, scratch):
 
 @part
 def knee_derivative(arguments, time, state, wanted, f, by_state, by_time):
-    """Fill f, J and df/dt of a state; return whether it may be gone on from there."""
+    """Fill f, J and df/dt of a state; return whether the integration may continue."""
     a = arguments
     pose_at(time, state, a.problem, a.pose, a.scratch)
     for k in range(6):
@@ -98,10 +98,9 @@ def knee_derivative(arguments, time, state, wanted, f, by_state, by_time):
 
 @kernel
 def rates_of(state, mass, problem, period, f, by_state, by_time, factors, order, rates):
-    """Fill the rates (n,) of a state from its equations, taken over a short time implicitly.
+    """Fill the rates (n,) of a state by an implicit step over a short time.
 
-    Quasi-static coordinates follow the others so stiffly that f alone is all rounding; where
-    nothing is stiff this is f.
+    Rounding dominates f of stiff quasi-static coordinates; without stiffness the result is f.
     """
     width = _RATE_TIME * period
     n = state.size
@@ -127,7 +126,7 @@ def rates_of(state, mass, problem, period, f, by_state, by_time, factors, order,
 
 @entry
 def integrate_knee(arguments, tableau, mass, state, times, limits, counts, where, states):
-    """`dynamics.kernels.rosenbrock.integrate` of a trained knee."""
+    """Integrate the equations with a surrogate; see `dynamics.kernels.rosenbrock.integrate`."""
     return integrate_inline(
         knee_derivative, arguments, tableau, mass, state, times, limits, counts, where, states
     )
@@ -135,7 +134,7 @@ def integrate_knee(arguments, tableau, mass, state, times, limits, counts, where
 
 @entry
 def rates_of_all(problem, mass, times, states, wrenches, by_pose, rates):
-    """Fill rates (N, n) at states (N, n), of wrenches (N, 6) and their derivatives (N, 6, 6)."""
+    """Fill rates (N, n) at states (N, n) with wrenches (N, 6) and derivatives (N, 6, 6)."""
     n, period = mass.size, problem.breaks[-1]
     f, by_time, order = np.empty(n), np.empty(n), np.empty(n, dtype=np.int64)
     by_state, factors, scratch = np.empty((n, n)), np.empty((n, n)), np.empty(SCRATCH)

@@ -7,9 +7,9 @@ r = R a. With u its direction, w_k the axes of the angles and T = dU/dl the tens
     dQ_i/dq_k = -(T' g_i g_k + T d²l/dq_i dq_k),
     d²l/dq_i dq_k = (v_i . v_k - g_i g_k) / l + u . (w_i x (w_k x r)),
 
-v_k being the velocity of the femoral end for a unit rate of coordinate k. The last term is there
-for two angles alone, the axis w_k being carried by the angle i: rotation carries adduction and
-flexion, adduction carries flexion.
+with the velocity v_k of the femoral end for a unit rate of coordinate k. The last term exists only
+for two angles where the angle i moves the axis w_k: rotation moves the axes of adduction and
+flexion, adduction that of flexion.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from foundation.compiling import kernel, part, pasted
 LINEAR, QUADRATIC, TOE = 0, 1, 2
 #: Numbers in the scratch array of `add_ligaments` and `measure_ligaments`.
 LIGAMENT_WORK = 39
-# Places in it: R by rows; the axes w_k; v_k of the angles; r; g, whose last three are u; and a
-# vector in between.
+# Offsets in the scratch array: R by rows; the axes w_k; v_k of the angles; r; g, ending with u; and
+# an intermediate vector.
 _FRAME, _AXES, _VELOCITIES, _ARM, _GRADIENT, _DIRECTION, _TURNED = 0, 9, 18, 27, 30, 33, 36
 
 
 class LigamentArguments(NamedTuple):
-    """Bundles as the kernels take them; every array has one row per bundle, possibly none.
+    """Bundles as arguments of the kernels; every array has one row per bundle.
 
     `femoral` and `tibial`, (B, 3) [m]; `rest_length` (B,) [m]; `stiffness` (B,) [N/m, N/m² or N by
     kind]; `transition` (B,), strain at which the toe of the law ends; `kind` (B,) int64.
@@ -107,7 +107,7 @@ def _law(ligaments: LigamentArguments, bundle: int, length: float) -> tuple[floa
     """Return energy [J], tension [N] and d(tension)/d(length) [N/m]; zeros when slack."""
     rest, stiffness = ligaments.rest_length[bundle], ligaments.stiffness[bundle]
     stretch = length - rest
-    # Written so that a length that is no number is not taken for slack.
+    # Written so that a length of NaN does not count as slack.
     if stretch <= 0.0:
         return 0.0, 0.0, 0.0
     if ligaments.kind[bundle] == LINEAR:

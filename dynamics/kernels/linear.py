@@ -1,4 +1,4 @@
-"""Small dense linear systems: factors of a matrix, kept for several right sides."""
+"""Small dense linear systems: LU factors for several right-hand sides."""
 
 from __future__ import annotations
 
@@ -9,11 +9,10 @@ from foundation.compiling import kernel
 
 @kernel
 def factorise(matrix, order):
-    """Replace a matrix (n, n) by its LU factors and fill `order` (n,) with the rows' places.
+    """Replace a matrix (n, n) by its LU factors and fill the row order (n,).
 
-    Rows are scaled in the choice of the pivot, since those of an equation of motion and of an
-    equilibrium differ by orders of magnitude. Returns False if the matrix is singular or not
-    finite.
+    Pivoting scales the rows, since equations of motion and of equilibrium differ by orders of
+    magnitude. Returns False if the matrix is singular or not finite.
     """
     n = matrix.shape[0]
     scale = np.empty(n)
@@ -46,7 +45,7 @@ def factorise(matrix, order):
 
 @kernel
 def solve(factors, order, right, solution):
-    """Fill `solution` (n,) of the system that `factorise` took apart; `right` (n,) is kept."""
+    """Fill the solution (n,) of a system factorised by `factorise`; `right` (n,) is kept."""
     n = right.size
     for i in range(n):
         value = right[order[i]]

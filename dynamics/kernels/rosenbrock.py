@@ -1,7 +1,7 @@
-"""Adaptive Rosenbrock methods for M y' = f(t, y), M diagonal and possibly singular.
+"""Adaptive Rosenbrock methods for M y' = f(t, y) with a diagonal, possibly singular M.
 
-`integrate` takes f as a function; it runs compiled with a compiled one, and as it stands with one
-of Python, whose steps then still use the compiled parts below.
+Hairer & Wanner (1996, section IV.7). `integrate` takes f as a function; with a compiled f it runs
+compiled, with a Python function as Python code that uses the compiled functions of this module.
 """
 
 from __future__ import annotations
@@ -16,27 +16,28 @@ from dynamics.kernels.linear import factorise, solve
 from foundation.checks import FloatArray
 from foundation.compiling import kernel, part, pasted
 
-#: How an integration ended.
+#: Outcomes of an integration.
 DONE, STEP_TOO_SMALL, TOO_MANY_STEPS, DISLOCATED, OUTSIDE = range(5)
-#: What is counted: accepted and rejected steps, evaluations of f, and of its Jacobian.
+#: Counts: accepted and rejected steps, evaluations of f, and of its Jacobian.
 STEPS, REJECTED, EVALUATIONS, JACOBIANS = range(4)
 _SAFETY, _SHRINK, _GROW = 0.9, 0.2, 5.0
 _FIRST_STEP = 0.02  # of the largest
 _SMALLEST_STEP = 1e-10  # of the largest
-_BEYOND = 2.0  # how far a stage may go beyond the limits, which the result has to keep
+_BEYOND = 2.0  # limit of the stages relative to the limit of the result
 
 
 class Limits(NamedTuple):
-    """What a step is held to.
+    """Tolerances and bounds of the steps.
 
     Parameters
     ----------
     rtol : float
         Relative tolerance of a step.
     atol : (n,) float64
-        Absolute ones.
+        Absolute tolerances.
     size : (m,) float64
-        Largest size of the first m components of the state, beyond which nothing is integrated.
+        Largest magnitudes of the first m components of the state, beyond which the integration
+        stops.
     max_step : float
         Largest step [s].
     max_steps : int
@@ -51,7 +52,7 @@ class Limits(NamedTuple):
 
 
 class Work(NamedTuple):
-    """A step's numbers: f, J and df/dt where it begins, factors, stages, and its result."""
+    """Arrays of a step: f, J and df/dt at its start, factors, stages, and result."""
 
     begun: FloatArray
     by_state: FloatArray
@@ -69,7 +70,7 @@ class Work(NamedTuple):
 @kernel
 def copy(values, out):
     """Fill `out` (n,) with values (n,)."""
-    # `out[:] = values` compiles a kilobyte of error message in, and what makes text of numbers.
+    # `out[:] = values` would compile an error message and number formatting into the code.
     for i in range(values.size):
         out[i] = values[i]
 
@@ -88,7 +89,7 @@ def begin_step(step, mass, tableau, work):
 
 @kernel
 def stage_state(stage, state, increments, tableau, out):
-    """Fill the state (n,) at which a stage takes f."""
+    """Fill the state (n,) at which a stage evaluates f."""
     for i in range(state.size):
         value = state[i]
         for j in range(stage):
@@ -133,7 +134,7 @@ def between(part, state, after, increments, tableau, out):
 
 @kernel
 def next_factor(error, before, order):
-    """Return how much longer the next step is: a PI controller (Gustafsson 1991, TOMS 17:533)."""
+    """Return the factor of the next step by a PI controller (Gustafsson 1991, TOMS 17:533)."""
     error = max(error, 1e-6)
     power = 1.0 / (order + 1.0)
     factor = _SAFETY * error ** (-0.7 * power) * before ** (0.4 * power)
@@ -163,14 +164,14 @@ def new_work(size, stages):
 
 @kernel
 def choose_step(time, step, end, max_step):
-    """Return the length of the next step; a remainder of next to nothing joins the last one."""
+    """Return the next step; a negligible remainder is added to the last step."""
     step = min(step, max_step)
     return end - time if time + 1.0001 * step >= end else step
 
 
 @kernel
 def report_between(reported, times, time, after, state, tableau, work, states):
-    """Fill the states at times up to the end of a step; return how many are filled by now."""
+    """Fill the states at times up to the end of a step; return the number of filled states."""
     while reported < times.size and times[reported] <= after:
         part = (times[reported] - time) / (after - time)
         between(part, state, work.after, work.increments, tableau, states[reported])
@@ -179,24 +180,24 @@ def report_between(reported, times, time, after, state, tableau, work, states):
 
 
 def integrate(derivative, arguments, tableau, mass, state, times, limits, counts, where, states):
-    """Integrate from time 0 to `times[-1]` and return how it ended.
+    """Integrate from time 0 to `times[-1]` and return the outcome.
 
     Parameters
     ----------
     derivative : callable
         `derivative(arguments, time, state, wanted, f, by_state, by_time)` fills f (n,) and, if
-        the Jacobian is wanted, by_state (n, n) and by_time (n,); returns whether it may be gone
-        on from here.
+        the Jacobian is wanted, by_state (n, n) and by_time (n,); returns whether the integration
+        may continue.
     arguments : any
-        Handed to it.
+        First argument of `derivative`.
     tableau : Tableau
         The method.
     mass : (n,) float64
         Diagonal of M, 1 or 0.
     state : (n,) float64
-        At time 0; at the end the last state reached.
+        State at time 0; filled with the last state reached.
     times : (N,) float64
-        When the state is reported, increasing; the last one is the end.
+        Reported instants, increasing, the last at the end [s].
     limits : Limits
         Tolerances and bounds.
     counts : (4,) int64
@@ -210,7 +211,7 @@ def integrate(derivative, arguments, tableau, mass, state, times, limits, counts
     last = work.increments[tableau.nodes.size - 1]
     end, time, reported, before, rejected = times[-1], 0.0, 0, 1.0, False
     step = _FIRST_STEP * limits.max_step
-    # Not the literals, for each of which the derivative would be compiled anew.
+    # Not the literals, which would compile the derivative anew for each value.
     wanted, unwanted = np.bool_(True), np.bool_(False)
     counts[:] = 0
     if times[0] <= 0.0:

@@ -1,4 +1,4 @@
-"""Coefficients of Rosenbrock methods, transformed so that no stage needs a product with J.
+"""Coefficients of Rosenbrock methods, transformed to avoid products with J.
 
 Stage i of M y' = f(t, y) solves
 
@@ -62,7 +62,7 @@ def _tableau(
     order: tuple[int, int],
 ) -> Tableau:
     size = len(couplings) + 1
-    # The last stages are the embedded results: each begins where the one before ended.
+    # The last stages are the embedded results: each starts at the end of the previous stage.
     while len(stages) < size - 1:
         stages = [*stages, [*stages[-1], 1.0]]
     return Tableau(
@@ -110,8 +110,8 @@ RODAS4P = _tableau(
     (4, 3),
 )  # fmt: skip
 
-#: Order 5 with an embedded order 4, eight stages, else as `RODAS4P` (Steinebach 2023, BIT 63:27;
-#: coefficients as in OrdinaryDiffEq.jl).
+#: Order 5 with an embedded order 4, eight stages, otherwise as `RODAS4P` (Steinebach 2023, BIT
+#: 63:27; coefficients as in OrdinaryDiffEq.jl).
 RODAS5P = _tableau(
     0.21193756319429014,
     [

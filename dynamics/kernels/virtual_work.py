@@ -11,8 +11,8 @@ from foundation.compiling import part
 def add_wrench(pose, wrench, by_pose, factor, force, jacobian):
     """Add a wrench's generalised forces (6,) at a pose (6,), and their derivatives (6, 6).
 
-    `wrench` (6,) acts on the femur, in the tibial frame about the tibial origin; `by_pose` (6, 6)
-    is its derivative by the pose coordinates; both count `factor` times. See
+    `wrench` (6,) [N, N m] acts on the femur, in the tibial frame about the tibial origin; `by_pose`
+    (6, 6) is its derivative by the pose coordinates; both are multiplied by `factor`. See
     `foundation.pose.generalised_force_jacobian`.
     """
     ca, sa = math.cos(pose[1]), math.sin(pose[1])

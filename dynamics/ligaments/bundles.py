@@ -8,10 +8,10 @@ A bundle pulls with a tension F of its length l beyond its rest length l0, strai
   t = 0.06 (Wismans et al. 1980, J Biomech 13:677-685; Blankevoort & Huiskes 1991, J Biomech Eng
   113:263-269; the form of OpenSim's Blankevoort1991Ligament).
 
-Shorter than l0 it is slack. The tension and, but for "linear", its slope are continuous. Bundles
-that wrap around bone are longer than their line; take their strain, not their rest length, from a
-model with wrapping. Attachments are those of a right knee; a left one has its lateral coordinate,
-z, of the opposite sign.
+A bundle shorter than l0 is slack. The tension is continuous, and so is its slope except for
+"linear". Bundles that wrap around bone are longer than their line; take their strain, not their
+rest length, from a model with wrapping. Attachments are those of a right knee; for a left knee the
+lateral coordinate z has the opposite sign.
 """
 
 from __future__ import annotations
@@ -36,10 +36,10 @@ from dynamics.kernels.ligaments import (
 from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
 from foundation.pose import Pose
 
-#: Laws of a bundle, with the unit of the stiffness.
+#: Laws of a bundle, and the unit of the stiffness.
 LIGAMENT_KINDS = {"linear": "N/m", "quadratic": "N/m²", "toe": "N"}
 _CODES = {"linear": LINEAR, "quadratic": QUADRATIC, "toe": TOE}
-#: Strain at which the toe of the law ends, customarily.
+#: Usual strain at which the toe of the law ends.
 TRANSITION_STRAIN = 0.06
 
 
@@ -56,13 +56,13 @@ class Ligament:
     tibial : (3,) float64
         Attachment in the tibial frame [m].
     rest_length : float
-        Length at which it becomes taut [m], > 0.
+        Length at which the bundle becomes taut [m], > 0.
     stiffness : float
-        Of the law [N/m, N/m² or N, see `LIGAMENT_KINDS`], >= 0.
+        Stiffness of the law [N/m, N/m² or N, see `LIGAMENT_KINDS`], >= 0.
     kind : {"linear", "quadratic", "toe"}
         The law.
     transition_strain : float
-        Strain at which the toe ends, > 0; has no meaning to the other laws.
+        Strain at which the toe ends [1], > 0; unused by the other laws.
 
     Raises
     ------
@@ -84,17 +84,9 @@ class Ligament:
             point = check_array(f"{of} {end}", getattr(self, end), (3,))
             object.__setattr__(self, end, frozen(point))
         kind = check_in(f"{of} kind", self.kind, LIGAMENT_KINDS)
-        numbers = {
-            "rest_length": check_number(f"{of} rest_length", self.rest_length, above=0.0, unit="m"),
-            "stiffness": check_number(
-                f"{of} stiffness", self.stiffness, at_least=0.0, unit=LIGAMENT_KINDS[kind]
-            ),
-            "transition_strain": check_number(
-                f"{of} transition_strain", self.transition_strain, above=0.0
-            ),
-        }
-        for name, value in numbers.items():
-            object.__setattr__(self, name, value)
+        check_number(f"{of} rest_length", self.rest_length, above=0.0, unit="m")
+        check_number(f"{of} stiffness", self.stiffness, at_least=0.0, unit=LIGAMENT_KINDS[kind])
+        check_number(f"{of} transition_strain", self.transition_strain, above=0.0)
 
     @classmethod
     def at_reference_strain(
@@ -109,17 +101,19 @@ class Ligament:
         pose: Pose | None = None,
         transition_strain: float = TRANSITION_STRAIN,
     ) -> Self:
-        """Build a bundle from its strain at a reference pose, l0 = l / (1 + strain).
+        """Return a bundle with a known strain at a reference pose, l0 = l / (1 + strain).
 
-        The customary way to state rest lengths, which cannot be measured in place (Blankevoort et
-        al. 1991).
+        Rest lengths cannot be measured in place and are usually stated this way (Blankevoort et al.
+        1991).
 
         Parameters
         ----------
-        name, femoral, tibial, stiffness, kind, transition_strain
+        name, stiffness, kind, transition_strain
             As of the class.
+        femoral, tibial : (3,) array_like
+            Attachments in the femoral and the tibial frame [m].
         strain : float
-            At the reference pose, > -1; negative where the bundle is slack.
+            Strain at the reference pose [1], > -1; negative where the bundle is slack.
         pose : Pose, optional
             The reference pose; by default zero, where the two frames coincide.
 
@@ -138,7 +132,7 @@ class Ligament:
 
 
 def pack(ligaments: Sequence[Ligament]) -> LigamentArguments:
-    """Return the bundles, possibly none, as `dynamics.kernels.ligaments` takes them."""
+    """Return bundles as arguments of `dynamics.kernels.ligaments`."""
     return LigamentArguments(
         np.array([each.femoral for each in ligaments], dtype=np.float64).reshape(-1, 3),
         np.array([each.tibial for each in ligaments], dtype=np.float64).reshape(-1, 3),
@@ -152,14 +146,14 @@ def pack(ligaments: Sequence[Ligament]) -> LigamentArguments:
 def ligament_potential(
     ligaments: Sequence[Ligament] | LigamentArguments, pose: Pose
 ) -> tuple[float, FloatArray, FloatArray]:
-    """Return energy, generalised forces and stiffness of all bundles together.
+    """Return the total energy, generalised forces and stiffness of the bundles.
 
     Parameters
     ----------
     ligaments : sequence of Ligament, or LigamentArguments
-        The bundles, packed where they are asked for often.
+        The bundles; pack them for repeated calls.
     pose : Pose
-        Where.
+        Pose of the femur relative to the tibia.
 
     Returns
     -------
@@ -168,7 +162,7 @@ def ligament_potential(
     force : (6,) float64
         Conjugate to the pose coordinates, -d(energy)/d(coordinates) [N m, N].
     jacobian : (6, 6) float64
-        d(force)/d(coordinates), symmetric.
+        d(force)/d(coordinates), symmetric [N m, N per rad, m].
     """
     force, jacobian = np.zeros(6), np.zeros((6, 6))
     work = np.empty(LIGAMENT_WORK)
@@ -179,14 +173,14 @@ def ligament_potential(
 def ligament_lengths(
     ligaments: Sequence[Ligament] | LigamentArguments, poses: Pose | ArrayLike
 ) -> FloatArray:
-    """Return the length of every bundle [m]; arguments and shapes as of `ligament_forces`."""
+    """Return the lengths (B,) or (n, B) [m]; arguments as of `ligament_forces`."""
     return _measure(_packed(ligaments), poses)[0]
 
 
 def ligament_strains(
     ligaments: Sequence[Ligament] | LigamentArguments, poses: Pose | ArrayLike
 ) -> FloatArray:
-    """Return the strain of every bundle, negative when slack; shapes as of `ligament_forces`."""
+    """Return the strains (B,) or (n, B) [1], negative when slack; see `ligament_forces`."""
     packed = _packed(ligaments)
     return _measure(packed, poses)[0] / packed.rest_length - 1.0
 
@@ -194,7 +188,7 @@ def ligament_strains(
 def ligament_forces(
     ligaments: Sequence[Ligament] | LigamentArguments, poses: Pose | ArrayLike
 ) -> FloatArray:
-    """Return the tension of every bundle [N].
+    """Return the tensions of bundles.
 
     Parameters
     ----------
@@ -206,7 +200,7 @@ def ligament_forces(
     Returns
     -------
     (B,) or (n, B) float64
-        >= 0.
+        Tensions [N], >= 0.
     """
     return _measure(_packed(ligaments), poses)[1]
 

@@ -1,9 +1,9 @@
-"""Free impact of a mass on a contact law: what restitution the law really returns.
+"""Free impact of a mass on a contact law, and the resulting coefficient of restitution.
 
-A mass m meets the contact at the speed v and no other force acts, m δ̈ = -F(δ, δ̇, v). The contact
-ends when the indentation is zero or, before that, when the force is: surfaces do not pull. The
-equation is integrated in δ/L and δ̇/v, with L the largest indentation of the elastic part alone,
-so that the tolerance means the same for every mass, stiffness and speed.
+A mass m meets the contact at the speed v without other forces, m δ̈ = -F(δ, δ̇, v). The contact ends
+when the indentation or, earlier, the force is zero: surfaces do not pull. The equation is
+integrated in δ/L and δ̇/v, with the largest indentation L of the elastic part, so that the tolerance
+is independent of mass, stiffness and speed.
 """
 
 from __future__ import annotations
@@ -14,29 +14,30 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.integrate import solve_ivp
 
+from dynamics.mechanics.renamed import renamed
 from dynamics.simulator.equations import SimulationError
 from foundation.checks import FloatArray, check_number
 from foundation.contact_laws import ContactLaw
 from foundation.errors import InputError
 
-#: Pull, as a part of the largest elastic force, that is a sign of separation and not rounding.
+#: Pull, relative to the largest elastic force, that indicates separation beyond rounding.
 _PULL = 1e-10
-#: Times L/v within which a contact is expected to end.
+#: Longest contact [L/v].
 _LONGEST = 1e6
 
 
 @dataclass(frozen=True)
-class Impact:
+class FreeImpact:
     """Outcome of one impact.
 
     Parameters
     ----------
     restitution : float
-        Speed of separation over speed of approach, e [-].
+        Speed of separation over speed of approach, e [1].
     duration : float
-        From the first touch to the separation [s].
+        Time from first touch to separation [s].
     largest_indentation : float
-        At the turn [m].
+        Largest indentation [m].
     energy_loss : float
         Kinetic energy lost, m v² (1 - e²) / 2 [J].
     """
@@ -49,31 +50,32 @@ class Impact:
 
 def coefficient_of_restitution(
     law: ContactLaw, mass: float, speed: float, *, rtol: float = 1e-10
-) -> Impact:
+) -> FreeImpact:
     """Return the outcome of a free impact on a law.
 
     Parameters
     ----------
     law : ContactLaw
-        The contact.
+        Contact law.
     mass : float
-        m [kg], > 0; 1/m = 1/m₁ + 1/m₂ of two free bodies.
+        Mass m [kg], > 0; for two free bodies 1/m = 1/m₁ + 1/m₂.
     speed : float
-        v of approach [m/s], > 0.
+        Speed of approach v [m/s], > 0.
     rtol : float
-        Relative tolerance of the integration, 1e-13 to 1e-3.
+        Relative tolerance of the integration [1], 1e-13 to 1e-3.
 
     Returns
     -------
-    Impact
+    FreeImpact
+        Restitution, duration, largest indentation and energy loss.
 
     Raises
     ------
     InputError
         If an argument is out of its range.
     SimulationError
-        If the integration fails or the contact does not end within 1e6 L/v, as it may not where
-        the restitution is below 1e-6.
+        If the integration fails or the contact lasts longer than 1e6 L/v, as is possible for a
+        restitution below 1e-6.
     """
     if not isinstance(law, ContactLaw):
         raise InputError(f"law: expected a ContactLaw, found {law!r}")
@@ -86,18 +88,18 @@ def coefficient_of_restitution(
     def force(state: FloatArray) -> float:
         """Return F L / (m v²) at (δ/L, δ̇/v)."""
         if not np.isfinite(state).all():
-            raise SimulationError(f"impact on {law}: too much damping for the integrator")
+            raise SimulationError(f"impact on {law}: the damping is too large for the integrator")
         bonded = law.bonded_force(length * state[0], v * state[1], v)
         return float(bonded) * length / (m * v**2)
 
-    # The turn parts the two phases, since a law may change its branch there; the second starts just
-    # beyond it, on the branch of retreat.
+    # The turn separates the phases, since a law may change its branch there; the second phase
+    # starts just after the turn, on the branch of retreat.
     turn_time, turn = _integrate(force, np.array([0.0, 1.0]), [_turn], tolerance)
     start = np.array([turn[0], -np.finfo(np.float64).tiny])
     events = [_closed, lambda time, state: force(state) + _PULL]
     return_time, end = _integrate(force, start, events, tolerance)
-    restitution = max(float(-end[1]), 0.0)  # an error of the integration may leave it below
-    return Impact(
+    restitution = max(float(-end[1]), 0.0)  # not below zero by integration errors
+    return FreeImpact(
         restitution,
         (turn_time + return_time) * length / v,
         float(turn[0]) * length,
@@ -119,7 +121,7 @@ def _integrate(
     events: list[Callable[[float, FloatArray], float]],
     rtol: float,
 ) -> tuple[float, FloatArray]:
-    """Return time and state (2,) at the first event that falls through zero."""
+    """Return time and state (2,) at the first downward zero crossing of an event."""
     for event in events:
         event.terminal, event.direction = True, -1.0  # type: ignore[attr-defined]
     with np.errstate(over="ignore", invalid="ignore"):
@@ -135,3 +137,6 @@ def _integrate(
     if solution.status != 1:
         raise SimulationError(f"the contact did not end: {solution.message}")
     return float(solution.t[-1]), solution.y[:, -1]
+
+
+__getattr__ = renamed(__name__, {"Impact": "FreeImpact"})

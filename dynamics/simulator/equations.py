@@ -1,4 +1,4 @@
-"""The simulator's equations of motion for a contact model, as integrators take them."""
+"""Equations of motion of the knee simulator with a contact model, for integrators."""
 
 from __future__ import annotations
 
@@ -32,22 +32,20 @@ from surrogates.formulations.knee import CompiledContact
 
 
 class SimulationError(RuntimeError):
-    """A simulation could not go on; the message says when and in what pose."""
+    """A simulation failed; the message states the time and the pose."""
 
 
 class KneeEquations:
     """M y' = f(t, y) of the knee in the simulator; see `dynamics.kernels.equations`.
 
-    The state holds displacements from a reference pose, so that an integrator's relative tolerance
-    refers to the excursions of the knee, not to where somebody has put the origin of a bone.
-
-    The contact at the last pose is remembered, so that the derivative and the Jacobian at one
-    state share one evaluation of the model.
+    The state consists of displacements from a reference pose and rates [rad, m, s], so that a
+    relative tolerance refers to the excursions of the knee, not to the origins of the bones. The
+    derivative and the Jacobian at one state share one evaluation of the contact model.
 
     Parameters
     ----------
     model : ContactModel
-        The contact.
+        Contact of femur and tibia.
     simulator : KneeSimulator
         Inertia, damping and restraints.
     cycle : GaitCycle
@@ -55,7 +53,7 @@ class KneeEquations:
     reference : Pose
         Pose from which the displacements count.
     progress : callable, optional
-        Told the time of every step.
+        Called with the time [s] of every step.
     """
 
     def __init__(
@@ -81,13 +79,13 @@ class KneeEquations:
 
     @property
     def free(self) -> tuple[str, ...]:
-        """Coordinates that are not prescribed, in the order of the state."""
+        """Free coordinates, in the order of the state."""
         roles = self.problem.roles
         return tuple(n for n, role in zip(COORDINATES, roles, strict=True) if role != PRESCRIBED)
 
     @property
     def inertial(self) -> tuple[str, ...]:
-        """Those of them whose rates are in the state, too, in its order."""
+        """Free coordinates with a rate in the state, in the order of the state."""
         roles = dict(zip(COORDINATES, self.problem.roles, strict=True))
         return tuple(name for name in self.free if roles[name] != QUASI_STATIC)
 
@@ -97,7 +95,7 @@ class KneeEquations:
         return len(self.free) + len(self.inertial)
 
     def coordinates(self, time: float, state: FloatArray) -> FloatArray:
-        """Return the pose coordinates (6,) of a state."""
+        """Return the pose coordinates (6,) [rad, m] of a state (n,)."""
         pose = np.empty(6)
         pose_at(time, state, self.problem, pose, self._scratch)
         return pose
@@ -122,7 +120,10 @@ class KneeEquations:
         by_state: FloatArray,
         by_time: FloatArray,
     ) -> bool:
-        """As `dynamics.kernels.knee.knee_derivative`, with a model of Python."""
+        """Fill f (n,), its Jacobian (n, n) and its time derivative (n,) [rad, m, s]; return True.
+
+        As `dynamics.kernels.knee.knee_derivative`, with a model in Python.
+        """
         del arguments
         _, wrench, by_pose = self._at(time, state, wanted)
         assemble(time, state, wrench, by_pose, self.problem, f, by_state, by_time, self._scratch)
@@ -131,11 +132,11 @@ class KneeEquations:
         return True
 
     def derivative(self, time: float, state: FloatArray) -> FloatArray:
-        """Return f, (n,)."""
+        """Return f, (n,) [rad, m, s], at a state (n,)."""
         return self._filled(time, state)[0]
 
     def jacobian(self, time: float, state: FloatArray) -> FloatArray:
-        """Return d(f)/d(state), (n, n)."""
+        """Return d(f)/d(state), (n, n) [rad, m, s], at a state (n,)."""
         return self._filled(time, state)[1]
 
     def _filled(self, time: float, state: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -146,7 +147,7 @@ class KneeEquations:
         return filled
 
     def rates(self, time: float, state: FloatArray) -> FloatArray:
-        """Return the rates of the free coordinates, then of the inertial ones' rates, (n,)."""
+        """Return the rates (n,) [rad, m, s] at a state (n,), implicitly where quasi-static."""
         f, by_state, by_time = self._filled(time, state)
         rates, factors = np.empty(self.size), np.empty_like(by_state)
         order = np.empty(self.size, dtype=np.int64)
@@ -157,10 +158,10 @@ class KneeEquations:
         return rates
 
     def resting_rates(self, time: float, state: FloatArray) -> FloatArray:
-        """Return the rates (F,) at which an equilibrium follows the inputs.
+        """Return the rates (F,) [rad/s, m/s] at which an equilibrium follows the inputs.
 
-        Beginning with them instead of from standstill spares the simulation a knock. They come
-        from differentiating Q(t, q) = 0 by time.
+        The time derivative of Q(t, q) = 0 yields these rates; a simulation that starts with them
+        starts without a jolt.
         """
         inputs, rates = np.empty(9), np.empty(9)
         inputs_at(time, self.problem, inputs, rates)
@@ -173,18 +174,18 @@ class KneeEquations:
         rows = [COORDINATES.index(name) for name in self.free]
         root = np.sqrt(self.problem.inertia[rows])
         balanced = jacobian[np.ix_(rows, rows)] / root / root[:, None]
-        # What nothing restrains has no equilibrium to follow and stays at rest.
+        # Coordinates without restraint have no equilibrium to follow and stay at rest.
         solution = np.linalg.lstsq(balanced, -change[rows] / root, rcond=1e-9)[0] / root
         return np.asarray(solution, dtype=np.float64)
 
     def contact(self, time: float, state: FloatArray) -> ContactLoads:
-        """Return the contact loads at a state, without the variation of the model."""
+        """Return the contact loads [N, N m] at a state (n,), without the variation of the model."""
         return self._at(time, state, True)[0]
 
     def _at(
         self, time: float, state: FloatArray, wanted: bool
     ) -> tuple[ContactLoads, FloatArray, FloatArray]:
-        """Return loads, wrench and its Jacobian, which is only filled if it is wanted."""
+        """Return loads, wrench and, if wanted, its Jacobian."""
         coordinates = self.coordinates(time, state) + self.problem.offset
         key = (coordinates.tobytes(), wanted)
         if key != self._key:
@@ -212,7 +213,7 @@ class KneeEquations:
         jacobian = np.ascontiguousarray(jacobian)
         if not (np.isfinite(wrench).all() and np.isfinite(jacobian).all()):
             raise SimulationError(
-                f"the contact model gave loads or a Jacobian that are not finite at {time:.6g} s, "
-                f"{describe_pose(pose)}"
+                f"the contact model returned loads or a Jacobian that are not finite at "
+                f"{time:.6g} s, {describe_pose(pose)}"
             )
         return loads, wrench, jacobian

@@ -16,24 +16,24 @@ from foundation.checks import FloatArray, check_in, check_number
 from foundation.errors import InputError
 from foundation.pose import Pose
 
-#: How far above and below the start `height_at_load` looks for the load [m].
+#: Distance above and below the start within which `height_at_load` searches [m].
 SEARCH_RANGE = 15e-3
 _FIRST_STEP = 20e-6
 _LARGEST_STEP = 250e-6
-# Length that makes a force of a moment, about half the distance of the condyles [m].
+# Lever arm that converts moments to forces, about half the distance of the condyles [m].
 _ARM = 0.02
 _WEIGHTS = np.array([1.0 / _ARM, 1.0 / _ARM, 1.0, 1.0, 1.0])
-# Largest step of the relaxation: rad, rad, m, m, m. The stiff height and tilt move little, so
-# that a step neither leaves contact by much nor presses deep.
+# Largest step of the relaxation [rad, rad, m, m, m]. The stiff height and tilt move little, so
+# that a step neither loses contact nor indents deeply.
 _LARGEST_MOVE = np.array([0.01, 0.02, 1e-3, 0.1e-3, 0.5e-3])
-# A step may grow tenfold; while the residual stays as it is, it grows by the boost.
+# A step grows at most tenfold; while the residual is constant, it grows by the boost.
 _GROWTH = 10.0
 _BOOST = 2.0
 _PATIENCE = 12
 
 
 class EquilibriumError(RuntimeError):
-    """No static equilibrium was found; the message names the residual and the pose."""
+    """No static equilibrium was found; the message states the residual and the pose."""
 
 
 def height_at_load(
@@ -103,34 +103,33 @@ def settle(
     tolerance: float = 1e-6,
     iterations: int = 300,
 ) -> Pose:
-    """Find the pose in which the knee rests under constant loads.
+    """Return the static equilibrium of the knee under constant loads.
 
-    First the height that carries the axial force, then an overdamped relaxation of the five free
-    coordinates towards rest, M q' = Q(q), by implicit Euler steps that grow as the residual falls
-    (pseudo-transient continuation, Kelley & Keyes 1998, SIAM J Numer Anal 35:508-523); it ends as
-    Newton's method. Starting as a motion, it finds equilibria in which a knee can rest; one that
-    turns out unstable is left by a small push.
+    The search first finds the height that carries the axial force, then relaxes the free
+    coordinates, M q' = Q(q), by implicit Euler steps that grow as the residual falls
+    (pseudo-transient continuation, Kelley & Keyes 1998, SIAM J Numer Anal 35:508-523) and ends as
+    Newton's method. A small push leaves an unstable equilibrium.
 
     Parameters
     ----------
     model : ContactModel
-        The contact.
+        Contact of femur and tibia.
     simulator : KneeSimulator
         Restraints and line of action of the axial force.
     flexion : float
-        Flexion that is held [rad].
+        Fixed flexion [rad].
     axial_force : float
-        Presses the femur onto the tibia [N], > 0.
+        Force that presses the femur onto the tibia [N], > 0.
     ap_force : float
-        On the tibia, anterior positive [N].
+        Force on the tibia, anterior positive [N].
     internal_torque : float
-        On the tibia, internal positive [N m].
+        Torque on the tibia, internal positive [N m].
     start : Pose
-        Where to begin; its height within `SEARCH_RANGE` of contact. Its flexion is not used.
+        Start of the search, within `SEARCH_RANGE` of contact in height; its flexion is not used.
     held : sequence of str
-        Coordinates besides flexion that stay as they are at the start.
+        Coordinates besides flexion that keep their values of the start.
     tolerance : float
-        Largest residual (moments over 20 mm), as a share of the axial force.
+        Largest residual (moments over 20 mm) as a share of the axial force [1].
     iterations : int
         Largest number of evaluations of the relaxation.
 
@@ -142,8 +141,8 @@ def settle(
     Raises
     ------
     EquilibriumError
-        If there is none near the start, for example because nothing restrains a coordinate that
-        is loaded; the message names the pose and the residual.
+        If no equilibrium exists near the start, for example because a loaded coordinate has no
+        restraint; the message states pose and residual.
     """
     check_number("axial_force", axial_force, above=0.0, unit="N")
     applied = AppliedLoads(
@@ -168,7 +167,7 @@ def settle(
         begin = _moved(rest, push)
         loose = FREE_COORDINATES[int(np.abs(push / _LARGEST_MOVE).argmax())]
     raise EquilibriumError(
-        f"every equilibrium met is unstable (the last at {describe_pose(rest)}): nothing holds "
+        f"only unstable equilibria found (the last at {describe_pose(rest)}): nothing holds "
         f"{loose}; add a restraint spring to the simulator or correct the line of "
         "action of the axial force"
     )
@@ -186,7 +185,7 @@ class _Balance:
     free: NDArray[np.bool_]
 
     def __call__(self, pose: Pose) -> tuple[FloatArray, FloatArray]:
-        """Return the residual (5,) and its Jacobian (5, 5); what is held has none."""
+        """Return the residual (5,) and its Jacobian (5, 5); held coordinates have no residual."""
         try:
             loads, by_pose = self.model.loads_and_jacobian(_moved_by(pose, self.offset))
         except (InputError, ArithmeticError) as error:
@@ -195,7 +194,7 @@ class _Balance:
             pose, loads.wrench, by_pose, self.applied, offset=self.offset, factor=self.factor
         )
         both = np.outer(self.free, self.free)
-        # A held coordinate counts as one on a spring of its own.
+        # A held coordinate counts as restrained by a unit spring.
         held = np.diag(np.where(self.free, 0.0, -1.0))
         return np.where(self.free, force[FREE], 0.0), np.where(both, jacobian[FREE, FREE], held)
 
@@ -212,7 +211,7 @@ class _Balance:
 
 
 def _relax(balance: _Balance, begin: Pose, allowed: float, iterations: int) -> tuple[Pose, int]:
-    """Return the pose at which the relaxation comes to rest and the evaluations it took."""
+    """Return the pose at rest and the number of evaluations of the relaxation."""
     inertia = balance.simulator.inertia
     pose = begin
     force, jacobian = balance(pose)
@@ -234,7 +233,7 @@ def _relax(balance: _Balance, begin: Pose, allowed: float, iterations: int) -> t
         stalled = 0 if size < best else stalled + 1
         best = min(best, size)
         if stalled == _PATIENCE:
-            # Newton's method walks in circles where a facetted surface is rough: back to a flow.
+            # Newton's method cycles where a facetted surface is rough: return to the flow.
             step, stalled, boost = 1e-3 * step, 0, max(1.0, 0.7 * boost)
     raise EquilibriumError(_not_found(pose, force, jacobian, allowed, best, iterations))
 
@@ -245,10 +244,10 @@ def _size(force: FloatArray) -> float:
 
 
 def _step(matrix: FloatArray, force: FloatArray) -> FloatArray:
-    """Return the move (5,) that solves the linear system, no longer than is allowed."""
+    """Return the move (5,) that solves the linear system, limited to the largest step."""
     scale = _LARGEST_MOVE
-    # Balanced rows and columns: angles and lengths differ by orders of magnitude. What nothing
-    # restrains makes the matrix all but singular in the end; it must not spoil the rest.
+    # Balanced rows and columns: angles and lengths differ by orders of magnitude. A coordinate
+    # without restraint makes the matrix almost singular and must not affect the others.
     balanced = matrix * scale * scale[:, None]
     move = scale * np.linalg.lstsq(balanced, force * scale, rcond=1e-13)[0]
     capped: FloatArray = move / max(1.0, np.abs(move / _LARGEST_MOVE).max())
@@ -266,9 +265,9 @@ def _not_found(
     worst = int(np.abs(_WEIGHTS * force).argmax())
     unit = "N m" if worst < 2 else "N"
     text = (
-        f"no static equilibrium after {iterations} iterations: {force[worst]:.3g} {unit} are left "
+        f"no static equilibrium after {iterations} iterations: residual {force[worst]:.3g} {unit} "
         f"on {FREE_COORDINATES[worst]} (allowed {allowed / _WEIGHTS[worst]:.2g} {unit}) at "
-        f"{describe_pose(pose)}; the smallest residual met was {best:.3g} N"
+        f"{describe_pose(pose)}; the smallest residual was {best:.3g} N"
     )
     stiffness = -np.diagonal(jacobian)
     loose = [n for n, k in zip(FREE_COORDINATES, stiffness, strict=True) if k <= 1e-9]

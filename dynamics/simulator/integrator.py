@@ -1,4 +1,8 @@
-"""Simulation of the knee over gait cycles."""
+"""Simulation of the knee over gait cycles.
+
+Time stepping: the Rosenbrock methods Rodas5P (Steinebach 2023, BIT 63:27) and Rodas4P (Steinebach
+1995) of `dynamics.kernels`, or the methods of `scipy.integrate.solve_ivp`.
+"""
 
 from __future__ import annotations
 
@@ -25,27 +29,27 @@ from foundation.checks import FloatArray, check_array, check_in, check_number
 from foundation.errors import InputError
 from foundation.pose import Pose
 
-#: Rosenbrock methods, compiled; then scipy's, as oracles.
+#: Compiled Rosenbrock methods, then SciPy's methods for comparison.
 METHODS = (*TABLEAUS, "Radau", "BDF", "LSODA")
 DEFAULT_RTOL = 1e-4
-#: Absolute tolerances that go with `DEFAULT_RTOL`: of the displacements of the coordinates that
-#: may be free, in the order of `dynamics.simulator.knee_simulator.FREE_COORDINATES` [rad, rad, m,
-#: m, m]. Ten nanometres of height are some tenths of a newton on an implant's contact.
+#: Absolute tolerances for `DEFAULT_RTOL` of the displacements, in the order of
+#: `dynamics.simulator.knee_simulator.FREE_COORDINATES` [rad, rad, m, m, m]. On an implant ten
+#: nanometres of height correspond to some tenths of a newton.
 DEFAULT_ATOL = (1e-6, 1e-6, 1e-7, 1e-8, 1e-7)
-#: The same of their rates.
+#: Absolute tolerances of the rates [rad/s, rad/s, m/s, m/s, m/s].
 DEFAULT_RATE_ATOL = (1e-3, 1e-3, 1e-4, 1e-5, 1e-4)
-#: A step takes at most this share of a cycle.
+#: Largest step as a share of a cycle.
 LARGEST_STEP = 0.01
-# Displacement from the start at which a knee counts as dislocated [rad, rad, m, m, m].
+# Displacement from the start beyond which a knee counts as dislocated [rad, rad, m, m, m].
 _DISLOCATED = (0.8, 1.2, 0.05, 0.03, 0.05)
 _MOST_STEPS = 100_000  # per cycle
 _DISLOCATION = (
-    "the knee dislocated {at}: nothing holds it against the applied loads; add restraint springs "
-    "to the simulator or check the signs of the inputs"
+    "the knee dislocated {at}: nothing balances the applied loads; add restraint springs to the "
+    "simulator or check the signs of the inputs"
 )
 _ENDED = {
     rosenbrock.STEP_TOO_SMALL: "the step collapsed to {step:.3g} s after {steps} steps",
-    rosenbrock.TOO_MANY_STEPS: "the end is not reached after {steps} steps",
+    rosenbrock.TOO_MANY_STEPS: "the end of the cycle is not reached after {steps} steps",
 }
 
 #: Steps, rejected ones, derivatives, Jacobians and evaluations of `Statistics`.
@@ -67,45 +71,44 @@ def simulate(
     max_step: float | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> SimulationResult:
-    """Simulate the knee over whole cycles and return the last one.
+    """Simulate the knee over whole gait cycles and return the last cycle.
 
-    Contact makes the equations stiff and lightly damped: an L-stable method with the analytic
-    Jacobian strides over the contact oscillation. The Rosenbrock methods (Hairer & Wanner 1996,
-    section IV.7) take one Jacobian and no iteration a step, and the quasi-static coordinates
-    without damping as well; with a `KneeSurrogate` they run compiled from end to end. Radau IIA is
-    their oracle. The multistep methods BDF and LSODA lose their stability near the imaginary axis
-    and take smaller steps.
+    Contact makes the equations stiff and lightly damped; an L-stable method with the analytic
+    Jacobian can take steps longer than the contact oscillation. The Rosenbrock methods (Hairer &
+    Wanner 1996, section IV.7) need one Jacobian and no iteration per step, and also solve for
+    quasi-static coordinates without damping; with a `KneeSurrogate` they run fully compiled. The
+    multistep methods BDF and LSODA are unstable near the imaginary axis and take smaller steps.
 
     Parameters
     ----------
     model : ContactModel
-        The contact.
+        Contact of femur and tibia.
     simulator : KneeSimulator
         Moving parts, restraints, line of action.
     cycle : GaitCycle
-        Inputs.
+        Prescribed motion and applied loads.
     cycles : int
-        Number of cycles, >= 1.
+        Number of gait cycles, >= 1.
     samples : int
-        Instants reported over the last cycle, both ends included; >= 2.
+        Number of reported instants over the last cycle, both ends included; >= 2.
     rtol : float
-        Relative tolerance of each step, of the displacements from the initial pose.
+        Relative tolerance of each step [1], relative to the displacements from the initial pose.
     atol : (n,) array_like, optional
-        Absolute tolerances of the state (`KneeEquations`); by default `DEFAULT_ATOL` and
-        `DEFAULT_RATE_ATOL` in proportion to `rtol`, so that one figure sets the accuracy.
+        Absolute tolerances of the state [rad, m, s] (`KneeEquations`); by default `DEFAULT_ATOL`
+        and `DEFAULT_RATE_ATOL` in proportion to `rtol`.
     method : {"Rodas5P", "Rodas4P", "Radau", "BDF", "LSODA"}
         Integrator; the last three are those of `scipy.integrate.solve_ivp`.
     initial : Pose, optional
-        Exact pose at the start, at rest; what the cycle prescribes must be that of the cycle. By
+        Exact pose at the start, at rest; prescribed coordinates must equal those of the cycle. By
         default the static equilibrium under the loads at the start, moving as the inputs change.
     start : Pose, optional
-        Where the search for that equilibrium begins; by default the simulator's neutral pose.
+        Start of the search for the equilibrium; by default the neutral pose of the simulator.
     max_step : float, optional
-        Largest step [s]; by default a hundredth of the period, so that no feature of the
-        waveforms is jumped and values between steps are as accurate as those at the steps.
+        Largest step [s]; by default a hundredth of the period, so that no step skips a feature of
+        the waveforms and values between steps are as accurate as those at the steps.
     progress : callable, optional
-        Called after every step with the share of the simulation that is done, 0 to 1; of a
-        compiled integration at its end alone.
+        Called after every step with the completed share of the simulation, 0 to 1; for a compiled
+        integration only at the end.
 
     Returns
     -------
@@ -117,18 +120,18 @@ def simulate(
     InputError
         If an argument is out of its range.
     EquilibriumError
-        If the knee cannot rest under the loads at the start.
+        If no static equilibrium exists under the loads at the start.
     SimulationError
-        If the integrator or the contact model fails, the surrogate's trained domain is left (where
-        its `outside` is "error"), or the knee dislocates; the message says when and in what pose.
+        If the integrator or the contact model fails, the motion leaves the trained domain of the
+        surrogate (`outside` "error"), or the knee dislocates; the message states time and pose.
     """
     if max_step is None:
         max_step = LARGEST_STEP * cycle.period
     _check_arguments(method, cycles, samples, rtol, max_step)
     first = _initial_pose(model, simulator, cycle, initial, start)
     end = cycles * cycle.period
-    told = None if progress is None else lambda now: progress(now / end)
-    equations = KneeEquations(model, simulator, cycle, first, told)
+    report = None if progress is None else lambda now: progress(now / end)
+    equations = KneeEquations(model, simulator, cycle, first, report)
     state = np.zeros(equations.size)
     if initial is None:
         rates = dict(zip(equations.free, equations.resting_rates(0.0, state), strict=True))
@@ -137,22 +140,17 @@ def simulate(
     times = np.minimum(end, (cycles - 1 + 1e-2 * percent) * cycle.period)
     limits = _limits(equations, rtol, atol, max_step, cycles)
     advance = _rosenbrock if method in TABLEAUS else _scipy
-    begun = time.perf_counter()
+    started = time.perf_counter()
     states, counts = advance(equations, method, state, times, limits)
-    elapsed = time.perf_counter() - begun
+    elapsed = time.perf_counter() - started
     if progress is not None:
         progress(1.0)
-    motion = reported(equations, times, states)
     return SimulationResult(
         time=times,
         gait_percent=percent,
-        poses=motion.poses,
-        rates=motion.rates,
-        compartment_loads=motion.compartment_loads,
-        loads=motion.loads,
         applied=cycle.applied(times),
         statistics=Statistics(*counts, elapsed),
-        flags=motion.flags,
+        **reported(equations, times, states)._asdict(),
     )
 
 
@@ -161,7 +159,7 @@ def _check_arguments(method: str, cycles: int, samples: int, rtol: float, max_st
     check_in("method", method, METHODS)
     for name, count, least in (("cycles", cycles, 1), ("samples", samples, 2)):
         if int(count) != count or count < least:
-            raise InputError(f"{name}: expected a whole number >= {least}, found {count!r}")
+            raise InputError(f"{name}: expected an integer >= {least}, found {count!r}")
     check_number("rtol", rtol, at_least=1e-13, at_most=0.1)
     check_number("max_step", max_step, above=0.0, unit="s")
 
@@ -169,15 +167,15 @@ def _check_arguments(method: str, cycles: int, samples: int, rtol: float, max_st
 def _limits(
     equations: KneeEquations, rtol: float, atol: ArrayLike | None, max_step: float, cycles: int
 ) -> rosenbrock.Limits:
-    """Return the tolerances and bounds of an integration."""
+    """Return tolerances and bounds of an integration."""
 
     def chosen(values: tuple[float, ...], names: tuple[str, ...]) -> list[float]:
         return [v for v, name in zip(values, FREE_COORDINATES, strict=True) if name in names]
 
     if atol is None:
-        usual = chosen(DEFAULT_ATOL, equations.free)
-        usual += chosen(DEFAULT_RATE_ATOL, equations.inertial)
-        atol = np.array(usual) * rtol / DEFAULT_RTOL
+        default = chosen(DEFAULT_ATOL, equations.free)
+        default += chosen(DEFAULT_RATE_ATOL, equations.inertial)
+        atol = np.array(default) * rtol / DEFAULT_RTOL
     tolerances = check_array("atol", atol, (equations.size,))
     if (tolerances <= 0.0).any():
         raise InputError(f"atol: expected positive tolerances, found {tolerances.min():g}")
@@ -192,23 +190,22 @@ def _initial_pose(
     initial: Pose | None,
     start: Pose | None,
 ) -> Pose:
-    """Return the pose at the start, with all that is prescribed as prescribed."""
+    """Return the pose at the start, with the prescribed coordinates of the cycle."""
     flexion, applied = cycle.at(0.0)
     neutral = simulator.neutral_at(flexion)
-    moved = {
+    held = {
         name: float(getattr(neutral, name) + cycle.motion(name, 0.0)[0])
         for name in cycle.prescribed[1:]
     }
-    wanted = {"flexion": flexion, **moved}
+    prescribed = {"flexion": flexion, **held}
     if initial is not None:
-        for name, value in wanted.items():
+        for name, value in prescribed.items():
             if abs(getattr(initial, name) - value) > 1e-9:
                 raise InputError(
                     f"initial: expected the {name} that the cycle prescribes at its start, "
                     f"{value:.9g} (rad or m), found {getattr(initial, name):.9g}"
                 )
         return initial
-    begin = neutral if start is None else start
     return settle(
         model,
         simulator,
@@ -216,8 +213,8 @@ def _initial_pose(
         axial_force=applied.axial_force,
         ap_force=applied.ap_force,
         internal_torque=applied.internal_torque,
-        start=replace(begin, **wanted),
-        held=tuple(moved),
+        start=replace(neutral if start is None else start, **prescribed),
+        held=tuple(held),
     )
 
 
@@ -231,12 +228,12 @@ def _rosenbrock(
     """Return states (N, n) at times and the counts of `Statistics`."""
     counts, where = np.zeros(4, dtype=np.int64), np.zeros(2)
     states = np.empty((len(times), equations.size))
-    given = TABLEAUS[method], equations.mass, state, times, limits, counts, where, states
+    options = TABLEAUS[method], equations.mass, state, times, limits, counts, where, states
     arguments = equations.compiled
     if arguments is None:
-        ended = rosenbrock.integrate(equations.fill, None, *given)
+        ended = rosenbrock.integrate(equations.fill, None, *options)
     else:
-        ended = integrate_knee(arguments, *given)
+        ended = integrate_knee(arguments, *options)
         equations.evaluations += int(counts[rosenbrock.EVALUATIONS])
     if ended != rosenbrock.DONE:
         _failed(equations, ended, where, state, int(counts[:2].sum()))
@@ -247,17 +244,17 @@ def _rosenbrock(
 def _failed(
     equations: KneeEquations, ended: int, where: FloatArray, state: FloatArray, steps: int
 ) -> NoReturn:
-    """Raise what ended an integration before its end."""
+    """Raise the error that stopped an integration early."""
     now, step = where.tolist()
     if ended == rosenbrock.OUTSIDE:
-        equations.contact(now, state)  # says itself what it does not like
+        equations.contact(now, state)  # raises the message of the model
     pose = Pose.from_array(equations.coordinates(now, state))
     at = f"at {now:.6g} s, {describe_pose(pose)}"
     if ended == rosenbrock.DISLOCATED:
         raise SimulationError(_DISLOCATION.format(at=at))
     why = _ENDED[ended].format(step=step, steps=steps)
     raise SimulationError(
-        f"the integrator stopped {at}: {why}; the equations may have no solution from here "
+        f"the integrator stopped {at}: {why}; the equations may have no solution beyond this state "
         "(nothing holds a coordinate), or the contact is not smooth enough for the tolerance"
     )
 
@@ -269,11 +266,11 @@ def _scipy(
     times: FloatArray,
     limits: rosenbrock.Limits,
 ) -> tuple[FloatArray, Counts]:
-    """As `_rosenbrock`, by `scipy.integrate.solve_ivp`."""
+    """As `_rosenbrock`, with `scipy.integrate.solve_ivp`."""
     if not equations.mass.all():
         raise InputError(
-            f"method: {method} cannot take quasi-static coordinates without damping, expected "
-            f"{' or '.join(TABLEAUS)}"
+            f"method: expected {' or '.join(TABLEAUS)} with quasi-static coordinates without "
+            f"damping, found {method}"
         )
     watch = _Watch(limits.size)
     solution = solve_ivp(
@@ -295,13 +292,13 @@ def _scipy(
     if solution.status != 0:
         raise SimulationError(f"the integrator stopped {at}: {solution.message}")
     if not np.isfinite(solution.y).all():
-        raise SimulationError(f"the state is not finite; last seen finite {at}")
+        raise SimulationError(f"the state is not finite; the last finite state was {at}")
     counts = watch.steps, -1, int(solution.nfev), int(solution.njev), equations.evaluations
     return solution.y.T, counts
 
 
 class _Watch:
-    """Watches the accepted steps: an event that ends the run when the knee has dislocated."""
+    """Event that counts accepted steps and ends the integration at a dislocation."""
 
     terminal = True
 
@@ -312,7 +309,7 @@ class _Watch:
         self.state: FloatArray = np.zeros(10)
 
     def __call__(self, now: float, state: FloatArray) -> float:
-        # The search for the root of the event calls this between steps, too.
+        # The root search of the event also calls this between steps.
         if self.steps < 0 or now > self.time:
             self.steps += 1
             self.time, self.state = now, np.array(state)

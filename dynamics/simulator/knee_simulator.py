@@ -5,15 +5,15 @@ applied loads, the restraint springs (which stand for the soft tissue) and visco
 
     M q'' = Q_contact(q) + Q_applied(t, q) + Q_restraint(q) - C q',
 
-with constant diagonal M and C in the pose coordinates. Coordinates may be taken as quasi-static,
-without their inertia (docs/theory.md says how far from full dynamics that is). AP position
-and rotation may be prescribed in place of their loads, in the manner of ISO 14243-3
+with constant diagonal M and C in the pose coordinates. Quasi-static coordinates have no inertia
+(docs/theory.md states the difference from full dynamics). AP position and rotation may be
+prescribed instead of their loads, in the manner of ISO 14243-3
 (`dynamics.simulator.waveforms.GaitCycle`). The applied loads are
 
 - an axial force, which presses the femur onto the tibia along a line fixed in the tibial frame,
   parallel to the superior axis and offset medially;
-- an AP force on the tibia, anterior positive. On the femur it is the negative, and it acts through
-  the femoral origin, so that it is conjugate to the coordinate `anterior` alone;
+- an AP force on the tibia, anterior positive. The opposite force on the femur acts through the
+  femoral origin, so that the force is conjugate to the coordinate `anterior` alone;
 - an internal torque on the tibia, which is the generalised force of the coordinate `rotation`.
 """
 
@@ -39,15 +39,18 @@ from foundation.errors import InputError
 from foundation.pose import COORDINATES, Pose
 from surrogates.sampling.space import ReferencePath
 
-#: The coordinates that the simulator leaves free, in the order of the equations of motion.
+#: Coordinates that the simulator leaves free, in the order of the equations of motion.
 FREE_COORDINATES = COORDINATES[1:]
-#: Where they stand in a pose.
+#: Slice of the free coordinates in a pose.
 FREE = slice(1, 6)
-#: Names of the applied loads, with their units, in order.
+#: Names of the applied loads with units, in order.
 APPLIED_COLUMNS = ("axial_force_N", "ap_force_N", "internal_torque_Nm")
 
-#: The coordinates that contact holds, quasi-static in reduced dynamics.
+#: Coordinates that contact holds; quasi-static in reduced dynamics.
 REDUCED = ("adduction", "superior", "lateral")
+_INERTIAS = (
+    "adduction_inertia", "rotation_inertia", "anterior_mass", "superior_mass", "lateral_mass",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -57,11 +60,11 @@ class AppliedLoads:
     Parameters
     ----------
     axial_force : float
-        Presses the femur onto the tibia [N]; compression positive.
+        Force that presses the femur onto the tibia, compression positive [N].
     ap_force : float
-        On the tibia, anterior positive [N].
+        Force on the tibia, anterior positive [N].
     internal_torque : float
-        On the tibia, internal positive [N m].
+        Torque on the tibia, internal positive [N m].
     """
 
     axial_force: float = 0.0
@@ -70,7 +73,7 @@ class AppliedLoads:
 
     @property
     def array(self) -> FloatArray:
-        """The loads in the order of `APPLIED_COLUMNS`, (3,)."""
+        """The loads in the order of `APPLIED_COLUMNS`, (3,) [N, N m]."""
         return np.array([self.axial_force, self.ap_force, self.internal_torque])
 
 
@@ -78,12 +81,11 @@ class AppliedLoads:
 class KneeSimulator:
     """Moving parts, damping, restraints and line of action of a knee simulator.
 
-    The default masses are those of a light tibial carriage. The default damping lets the
-    oscillation on the contact (10-30 N/um) die out within some hundredths of a second, while at
-    the speeds of walking it takes some newtons (5 N at 25 mm/s of height); it does not matter to
-    the quasi-static answer. The default restraints, 30 N/mm and 0.6 N m/deg without a gap, are
-    values in common use for force-controlled simulators; the parts of ISO 14243 in force for a
-    given implant state their own.
+    The default masses are those of a light tibial carriage. The default damping attenuates the
+    oscillation on the contact (10-30 N/um) within some hundredths of a second; at walking speed it
+    exerts some newtons (5 N at 25 mm/s of height), and it does not affect the quasi-static result.
+    The default restraints, 30 N/mm and 0.6 N m/deg without a gap, are common values for
+    force-controlled simulators; ISO 14243 states the values for a specific implant.
 
     Parameters
     ----------
@@ -98,25 +100,25 @@ class KneeSimulator:
     anterior_stiffness, lateral_stiffness : float
         Springs about the neutral position [N/m], >= 0.
     rotation_stiffness, adduction_stiffness : float
-        Springs about the neutral angle [N m/rad], >= 0. Lateral and adduction springs are absent
-        in a simulator of implants; a natural knee needs them in place of its ligaments.
+        Springs about the neutral angle [N m/rad], >= 0. Simulators of implants have no lateral and
+        adduction springs; a natural knee needs them instead of its ligaments.
     anterior_gap : float
-        Travel to either side of neutral before the AP spring acts [m], >= 0.
+        Displacement to either side of neutral before the AP spring acts [m], >= 0.
     rotation_gap : float
-        Turn to either side of neutral before the rotational spring acts [rad], >= 0.
+        Rotation to either side of neutral before the rotational spring acts [rad], >= 0.
     medial_offset : float
-        Axial line of action medial of the tibial origin [m]; customarily 0.07 of the width of
-        the tibial component (5 mm at 71 mm).
+        Axial line of action medial of the tibial origin [m]; usually 0.07 of the width of the
+        tibial component (5 mm at 71 mm).
     anterior_offset : float
         Axial line of action anterior of the tibial origin [m].
     neutral : Pose or ReferencePath
-        Where the springs are slack: fixed, as in a simulator of implants, or following the passive
-        motion of a natural knee, whose ligaments hold it about another pose at each flexion.
+        Pose at which the springs are slack: fixed, as in a simulator of implants, or following the
+        passive motion of a natural knee over flexion.
     ligaments : tuple of Ligament
         Tension-only bundles between femur and tibia.
     quasi_static : tuple of str
-        Free coordinates that move without inertia; their damping remains. By default none, full
-        dynamics; `REDUCED` leaves inertia to AP translation and rotation alone.
+        Free coordinates without inertia; their damping remains. By default none (full dynamics);
+        with `REDUCED` only AP translation and rotation have inertia.
 
     Raises
     ------
@@ -157,7 +159,7 @@ class KneeSimulator:
         unknown = [name for name in self.quasi_static if name not in FREE_COORDINATES]
         if unknown:
             raise InputError(
-                f"quasi_static: expected free coordinates, {', '.join(FREE_COORDINATES)}, found "
+                f"quasi_static: expected coordinates of {', '.join(FREE_COORDINATES)}, found "
                 f"{unknown[0]!r}"
             )
         for each in self.ligaments:
@@ -167,31 +169,15 @@ class KneeSimulator:
     @property
     def inertia(self) -> FloatArray:
         """Diagonal of M in the order of `FREE_COORDINATES`, (5,) [kg m², kg]."""
-        return np.array(
-            [
-                self.adduction_inertia,
-                self.rotation_inertia,
-                self.anterior_mass,
-                self.superior_mass,
-                self.lateral_mass,
-            ]
-        )
+        return np.array([getattr(self, name) for name in _INERTIAS])
 
     @property
     def damping(self) -> FloatArray:
         """Diagonal of C in the order of `FREE_COORDINATES`, (5,) [N m s/rad, N s/m]."""
-        return np.array(
-            [
-                self.adduction_damping,
-                self.rotation_damping,
-                self.anterior_damping,
-                self.superior_damping,
-                self.lateral_damping,
-            ]
-        )
+        return np.array([getattr(self, f"{name}_damping") for name in FREE_COORDINATES])
 
     def neutral_at(self, flexion: float) -> Pose:
-        """Return where the springs are slack at a flexion [rad]."""
+        """Return the pose at which the springs are slack at a flexion [rad]."""
         if isinstance(self.neutral, Pose):
             return self.neutral
         return Pose.from_array(self.neutral.poses([flexion])[0])
@@ -205,20 +191,20 @@ class KneeSimulator:
         offset: FloatArray | None = None,
         factor: float = 1.0,
     ) -> Problem:
-        """Return the simulator as the kernels take it; see `dynamics.kernels.equations.Problem`.
+        """Return the simulator as argument of the kernels.
 
         Parameters
         ----------
         breaks, pieces
-            Inputs over time.
+            Inputs over time, (B,) and (4, B - 1, 9); see `dynamics.kernels.equations.Problem`.
         prescribed : tuple of str
-            Coordinates that follow their input, flexion among them.
+            Prescribed coordinates, including flexion.
         reference : (6,) float64, optional
-            Pose from which displacements count.
+            Pose from which displacements count [rad, m].
         offset : (6,) float64, optional
-            Added to the pose where the contact is taken.
+            Offset of the pose at which the contact is evaluated [rad, m].
         factor : float
-            Factor on the contact's loads.
+            Factor on the contact loads [1].
         """
         free = [QUASI_STATIC if n in self.quasi_static else INERTIAL for n in COORDINATES]
         roles = [
@@ -235,18 +221,11 @@ class KneeSimulator:
 
     @cached_property
     def _at_rest(self) -> Problem:
-        """The simulator with no inputs, all coordinates prescribed."""
+        """The simulator without inputs, with all coordinates prescribed."""
         path = self.neutral
         if isinstance(path, Pose):
             path = ReferencePath.constant(path.flexion, path.array[1:])
-        stiffness = [
-            0.0,
-            self.adduction_stiffness,
-            self.rotation_stiffness,
-            self.anterior_stiffness,
-            0.0,
-            self.lateral_stiffness,
-        ]
+        stiffness = [getattr(self, f"{name}_stiffness", 0.0) for name in COORDINATES]
         return Problem(
             breaks=np.array([0.0, 1.0]),
             pieces=np.zeros((4, 1, INPUTS)),
@@ -254,7 +233,7 @@ class KneeSimulator:
             inertia=np.concatenate(([0.0], self.inertia)),
             damping=np.concatenate(([0.0], self.damping)),
             stiffness=np.array(stiffness),
-            gap=np.array([0.0, 0.0, self.rotation_gap, self.anterior_gap, 0.0, 0.0]),
+            gap=np.array([getattr(self, f"{name}_gap", 0.0) for name in COORDINATES]),
             neutral_breaks=np.array(path.flexion),
             neutral_pieces=np.ascontiguousarray(path.pieces),
             line=np.array([self.medial_offset, self.anterior_offset]),
@@ -279,23 +258,23 @@ class KneeSimulator:
         Parameters
         ----------
         pose : Pose
-            Where the forces act.
+            Pose of the femur relative to the tibia.
         contact_wrench : (6,) float64
-            Contact on the femur [N, N m].
+            Contact wrench on the femur, tibial frame, about the tibial origin [N, N m].
         contact_jacobian : (6, 6) float64
-            d(contact wrench)/d(pose coordinates).
+            d(contact wrench)/d(pose coordinates) [N, N m per rad, m].
         applied : AppliedLoads
-            What the simulator applies.
+            Applied loads.
         offset, factor
-            Of the contact, as in `problem`: its wrench is that at the pose plus the offset.
+            As of `problem`; the contact wrench is that at the pose plus the offset.
 
         Returns
         -------
         force : (6,) float64
-            Conjugate to the pose coordinates [N m, N]. The first, minus which the flexion drive
-            must supply, does not enter the equations of motion.
+            Generalised forces [N m, N]. The first component is balanced by the flexion drive and
+            does not enter the equations of motion.
         jacobian : (6, 6) float64
-            d(force)/d(pose coordinates).
+            d(force)/d(pose coordinates) [N m, N per rad, m].
         """
         force, jacobian = np.empty(6), np.empty((6, 6))
         inputs = np.concatenate((np.zeros(6), applied.array))
@@ -312,5 +291,5 @@ class KneeSimulator:
         return force, jacobian
 
     def force(self, pose: Pose, contact_wrench: FloatArray, applied: AppliedLoads) -> FloatArray:
-        """Return the forces (6,) alone; see `forces`."""
+        """Return the generalised forces (6,) [N m, N] of `forces` without derivatives."""
         return self.forces(pose, contact_wrench, np.zeros((6, 6)), applied)[0]

@@ -1,4 +1,4 @@
-"""What a simulation gives back."""
+"""Results of a simulation."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from foundation.pose import COORDINATE_UNITS, COORDINATES
 
 @dataclass(frozen=True)
 class Flag:
-    """Something a contact model had to say during a simulation.
+    """A message of a contact model during a simulation.
 
     Parameters
     ----------
     message : str
-        Its words at the first time; later ones that differ in figures only are counted with it.
+        First message; later messages that differ only in numbers count as the same flag.
     time : float
         First instant [s].
     samples : int
-        At how many of the reported instants.
+        Number of reported instants with the flag.
     """
 
     message: str
@@ -33,19 +33,19 @@ class Flag:
 
 @dataclass(frozen=True)
 class Statistics:
-    """What a simulation cost.
+    """Cost of a simulation.
 
     Parameters
     ----------
     steps : int
         Accepted steps.
     rejected : int
-        Steps that were tried again; not known of scipy's integrators, -1.
+        Rejected steps; -1 for SciPy's integrators, which do not report the number.
     derivatives, jacobians : int
         Calls by the integrator.
     evaluations : int
-        Evaluations of the contact model by the integrator; neither the search for the initial
-        equilibrium nor the reported instants are among them.
+        Evaluations of the contact model by the integrator, without the search for the initial
+        equilibrium and the reported instants.
     elapsed : float
         Wall time of the integration [s].
     """
@@ -60,7 +60,7 @@ class Statistics:
 
 @dataclass(frozen=True, eq=False)
 class SimulationResult:
-    """Motion and loads over the last cycle of a simulation.
+    """Motion and loads over the last gait cycle of a simulation.
 
     Parameters
     ----------
@@ -69,17 +69,19 @@ class SimulationResult:
     gait_percent : (N,) float64
         Instant within the cycle, 0 to 100 [%].
     poses, rates : (N, 6) float64
-        Pose coordinates in the order of `foundation.pose.COORDINATES` [rad, m] and their rates.
+        Pose coordinates in the order of `foundation.pose.COORDINATES` and rates [rad, m, s].
     compartment_loads : (2, N, 12) float64
-        Loads on the femur, medial and lateral, in the order of `foundation.loads.LOAD_COLUMNS`.
+        Loads on the femur, medial and lateral, in the order of `foundation.loads.LOAD_COLUMNS`
+        [N, N m, m², Pa, m].
     loads : (N, 12) float64
-        Loads of the whole knee, in the same order.
+        Loads of the whole knee, in the same order and units.
     applied : (N, 3) float64
-        Applied loads in the order of `dynamics.simulator.knee_simulator.APPLIED_COLUMNS`.
+        Applied loads [N, N m] in the order of
+        `dynamics.simulator.knee_simulator.APPLIED_COLUMNS`.
     statistics : Statistics
-        What it cost.
+        Cost.
     flags : tuple of Flag
-        What the contact model had to say, by first time.
+        Messages of the contact model, by first instant.
     """
 
     time: FloatArray
@@ -98,7 +100,7 @@ class SimulationResult:
                 object.__setattr__(self, name, frozen(np.array(value, dtype=np.float64)))
 
     def columns(self) -> dict[str, FloatArray]:
-        """Return the table of the result: column names with their units, and (N,) values."""
+        """Return the columns of the result by name [unit in the name], each (N,)."""
         table = {"time_s": self.time, "gait_percent": self.gait_percent}
         for k, (name, unit) in enumerate(zip(COORDINATES, COORDINATE_UNITS, strict=True)):
             table[f"{name}_{unit}"] = self.poses[:, k]

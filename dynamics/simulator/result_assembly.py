@@ -22,8 +22,8 @@ from surrogates.formulations.knee import CompiledContact, beyond
 _NUMBER = re.compile(r"[-+]?\d[\d.]*(?:e[-+]?\d+)?")
 
 
-class Motion(NamedTuple):
-    """What `reported` gives; the fields are those of `dynamics.SimulationResult`."""
+class ReportedMotion(NamedTuple):
+    """Fields of `dynamics.SimulationResult` at the reported instants."""
 
     poses: FloatArray
     rates: FloatArray
@@ -32,17 +32,17 @@ class Motion(NamedTuple):
     flags: tuple[Flag, ...]
 
 
-def reported(equations: KneeEquations, times: FloatArray, states: FloatArray) -> Motion:
-    """Evaluate the contact at the reported states and return what a result holds of them.
+def reported(equations: KneeEquations, times: FloatArray, states: FloatArray) -> ReportedMotion:
+    """Return motion and loads at the reported states.
 
     Parameters
     ----------
     equations : KneeEquations
         The equations of motion, with the contact model.
     times : (N,) float64
-        When [s].
+        Reported instants [s].
     states : (N, n) float64
-        States.
+        States at these instants [rad, m, s].
 
     Raises
     ------
@@ -59,7 +59,7 @@ def reported(equations: KneeEquations, times: FloatArray, states: FloatArray) ->
         values, rates, flags = _called(equations, times, states)
     parts = scaled_loads(values, float(equations.problem.factor[0]))
     prescribed[:, columns] = rates[:, : len(columns)]
-    return Motion(poses, prescribed, np.moveaxis(parts, 1, 0), total_loads(parts), flags)
+    return ReportedMotion(poses, prescribed, np.moveaxis(parts, 1, 0), total_loads(parts), flags)
 
 
 def _prescribed(equations: KneeEquations, times: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -83,32 +83,32 @@ def _compiled(
         equations.problem, equations.mass, times, states, loads[:, 0, :6] + loads[:, 1, :6],
         jacobian[:, 0] + jacobian[:, 1], rates,
     )  # fmt: skip
-    said = [
+    messages = [
         (float(times[k]), message)
         for k in np.flatnonzero(beyond(x).any(axis=(1, 2)))
         for message in equations.contact(times[k], states[k]).flags
     ]
-    return loads, rates, counted_flags(said)
+    return loads, rates, counted_flags(messages)
 
 
 def _called(
     equations: KneeEquations, times: FloatArray, states: FloatArray
 ) -> tuple[FloatArray, FloatArray, tuple[Flag, ...]]:
-    """As `_compiled`, of a model of Python."""
+    """As `_compiled`, for a model in Python."""
     values, rates = np.empty((len(times), 2, 12)), np.empty_like(states)
-    said: list[tuple[float, str]] = []
+    messages: list[tuple[float, str]] = []
     for k, (now, state) in enumerate(zip(times.tolist(), states, strict=True)):
         loads = equations.contact(now, state)
         rates[k] = equations.rates(now, state)
         values[k] = loads.medial.array, loads.lateral.array
-        said += [(now, message) for message in loads.flags]
-    return values, rates, counted_flags(said)
+        messages += [(now, message) for message in loads.flags]
+    return values, rates, counted_flags(messages)
 
 
-def counted_flags(said: Iterable[tuple[float, str]]) -> tuple[Flag, ...]:
-    """Return flags of (time [s], message), those that differ in figures only counted as one."""
+def counted_flags(messages: Iterable[tuple[float, str]]) -> tuple[Flag, ...]:
+    """Return flags of pairs (time [s], message), one flag where only numbers differ."""
     flags: dict[str, Flag] = {}
-    for time, message in said:
+    for time, message in messages:
         kind = _NUMBER.sub("#", message)
         known = flags.get(kind, Flag(message, time, 0))
         flags[kind] = replace(known, samples=known.samples + 1)

@@ -1,4 +1,4 @@
-"""A contact model with its components out of line or of another material."""
+"""A contact model with displaced components or another material."""
 
 from __future__ import annotations
 
@@ -10,12 +10,10 @@ from numpy.typing import ArrayLike
 from dynamics.protocol import ContactModel
 from foundation.checks import FloatArray, check_array, check_number, frozen
 from foundation.loads import ContactLoads
-from foundation.pose import (
-    Pose,
-)
+from foundation.pose import Pose
 
-#: Places in `foundation.loads.LOAD_COLUMNS` of what grows with the stiffness: the wrench and both
-#: pressures.
+#: Indices in `foundation.loads.LOAD_COLUMNS` of the loads that scale with the stiffness: the wrench
+#: and both pressures.
 _SCALED = np.array([0, 1, 2, 3, 4, 5, 7, 8])
 
 
@@ -23,21 +21,19 @@ _SCALED = np.array([0, 1, 2, 3, 4, 5, 7, 8])
 class VariedContact:
     """Contact at the pose plus an offset, its loads times a factor; implements `ContactModel`.
 
-    The loads are those in the frame of the offset tibia. Since the offset is constant, virtual
-    work is that of the offset pose: the generalised forces there act on the coordinates as they
-    are.
+    The loads are stated in the frame of the offset tibia. Since the offset is constant, the
+    generalised forces at the offset pose act on the unchanged coordinates by virtual work.
 
     Parameters
     ----------
     model : ContactModel
         The contact as modelled.
     offset : (6,) float64
-        Added to the pose coordinates [rad, m]: how far the components stand from where they were
-        modelled.
+        Displacement of the components from the modelled pose, added to the pose coordinates
+        [rad, m].
     stiffness : float
-        Factor on loads and pressures, > 0. For springs whose pressure is linear in Young's
-        modulus, which all laws of `foundation.elastic_foundation.laws` are, it is that of the
-        modulus.
+        Factor on loads and pressures [1], > 0: the factor of Young's modulus for the laws of
+        `foundation.elastic_foundation.laws`, all of them linear in the modulus.
 
     Raises
     ------
@@ -54,7 +50,7 @@ class VariedContact:
         check_number("stiffness", self.stiffness, above=0.0)
 
     def contact_pose(self, pose: Pose) -> Pose:
-        """Return the pose at which the contact is taken."""
+        """Return the pose at which the contact is evaluated."""
         return Pose.from_array(pose.array + np.asarray(self.offset))
 
     def loads(self, pose: Pose) -> ContactLoads:
@@ -73,7 +69,7 @@ class VariedContact:
 
 
 def without_variation(model: ContactModel) -> tuple[ContactModel, FloatArray, float]:
-    """Return the model inside, the offset of its pose (6,), and the factor on its loads."""
+    """Return the inner model, the offset (6,) [rad, m] of its pose, and the factor on its loads."""
     offset, factor = np.zeros(6), 1.0
     while isinstance(model, VariedContact):
         offset, factor = offset + np.asarray(model.offset), factor * model.stiffness
@@ -82,7 +78,7 @@ def without_variation(model: ContactModel) -> tuple[ContactModel, FloatArray, fl
 
 
 def scaled_loads(values: FloatArray, factor: float) -> FloatArray:
-    """Return loads (..., 12) in the order of `LOAD_COLUMNS` of a model times a factor."""
+    """Return loads (..., 12) [N, N m, m², Pa, m] of a model with its stiffness times a factor."""
     scaled = np.array(values)
     scaled[..., _SCALED] *= factor
     return scaled

@@ -1,4 +1,4 @@
-"""Periodic inputs of a knee simulator over one gait cycle."""
+"""Periodic inputs of the knee simulator over one gait cycle."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from foundation.checks import FloatArray, check_array, check_in, check_number, f
 from foundation.errors import InputError
 from foundation.pose import Pose
 
-#: Signals of a cycle, and where they stand among the inputs of the equations of motion.
+#: Signals of a gait cycle and their indices in the inputs of the equations of motion.
 SIGNALS = {
     "flexion": 0,
     "rotation": 2,
@@ -24,12 +24,12 @@ SIGNALS = {
     "ap_force": AP,
     "internal_torque": TORQUE,
 }
-# A first and a last row that differ by less than this share of the range are taken as equal.
+# A first and a last row that differ by at most this share of the range count as equal.
 _PERIODIC = 0.01
 _OVERSHOOT = 0.05
-# Share of a stride at its end over which its last row is led to its first: late swing.
+# Share at the end of a stride (late swing) over which the signal is blended to its first value.
 _BLENDED = 0.15
-# Of each motion its unit, the largest size that may be meant, and what a larger one may be.
+# Of each motion the unit, the largest plausible value, and the unit of larger values.
 _MOTION_UNITS = {
     "flexion": ("radians", np.pi, "degrees with numpy.radians"),
     "rotation": ("radians", np.pi, "degrees with numpy.radians"),
@@ -44,11 +44,10 @@ class GaitCycle:
     AP and rotation are each driven either by a load (ISO 14243-1) or by a prescribed motion (ISO
     14243-3).
 
-    Between the rows runs the periodic cubic spline: the interpolant of least bending with
-    continuous value, rate and acceleration, which an implicit integrator of order five takes in
-    long steps. A monotone interpolant would not overshoot, but its acceleration jumps at every
-    row. So that the spline does not overshoot much either, a table it leaves by more than 5 % of
-    a signal's range is refused.
+    A periodic cubic spline interpolates the rows: value, rate and acceleration are continuous, as
+    an integrator of order five requires for long steps. A monotone interpolant would not overshoot,
+    but its acceleration jumps at every row. Tables that the spline overshoots by more than 5 % of
+    the range of a signal are rejected.
 
     Parameters
     ----------
@@ -57,7 +56,7 @@ class GaitCycle:
     flexion : (n,) float64
         Flexion of the knee [rad].
     axial_force : (n,) float64
-        Presses the femur onto the tibia [N]; >= 0.
+        Force that presses the femur onto the tibia [N]; >= 0.
     ap_force : (n,) float64, optional
         Force on the tibia, anterior positive [N]; by default none.
     internal_torque : (n,) float64, optional
@@ -65,17 +64,17 @@ class GaitCycle:
     period : float
         Duration of the cycle [s].
     anterior : (n,) float64, optional
-        Prescribed coordinate `anterior` of the pose, from where the simulator's springs are slack
-        [m], in place of an AP force.
+        Prescribed coordinate `anterior` relative to the neutral pose of the simulator [m], instead
+        of an AP force.
     rotation : (n,) float64, optional
-        Prescribed coordinate `rotation`, likewise [rad], in place of a torque.
+        Prescribed coordinate `rotation`, likewise [rad], instead of a torque.
 
     Raises
     ------
     InputError
-        If the rows do not increase from 0 to 100, a signal does not end where it began (within
-        1 % of its range; the two ends are then averaged), the axial force is negative, or the
-        rows are too few for the spline; or if a motion is prescribed and its load given, too.
+        If the rows do not increase from 0 to 100, the first and last value of a signal differ by
+        more than 1 % of its range (smaller differences are averaged), the axial force is negative,
+        there are too few rows for the spline, or both a motion and its load are stated.
     """
 
     percent: FloatArray
@@ -95,15 +94,15 @@ class GaitCycle:
         object.__setattr__(self, "period", period)
         for load, motion in (("ap_force", "anterior"), ("internal_torque", "rotation")):
             if getattr(self, load) is not None and getattr(self, motion) is not None:
-                raise InputError(f"{motion}: expected it or {load}, found both")
+                raise InputError(f"{motion}: expected either {motion} or {load}, found both")
         for name in self.signals:
             signal = check_array(name, getattr(self, name), (len(percent),))
             object.__setattr__(self, name, frozen(_close(name, signal)))
         if self.axial_force.min() < 0.0:
             row = int(self.axial_force.argmin())
             raise InputError(
-                f"axial_force: expected >= 0 (it presses the femur onto the tibia), "
-                f"found {self.axial_force[row]:g} N at {percent[row]:g} %"
+                f"axial_force: expected >= 0 N (compression), found {self.axial_force[row]:g} N at "
+                f"{percent[row]:g} %"
             )
         for name in self.prescribed:
             unit, most, other = _MOTION_UNITS[name]
@@ -119,28 +118,28 @@ class GaitCycle:
 
     @property
     def signals(self) -> tuple[str, ...]:
-        """Names of the signals that the cycle has, of `SIGNALS`."""
+        """Names of the signals of the cycle, of `SIGNALS`."""
         return tuple(name for name in SIGNALS if getattr(self, name) is not None)
 
     @property
     def prescribed(self) -> tuple[str, ...]:
-        """Coordinates that the cycle prescribes: flexion, and whatever it moves besides."""
+        """Prescribed coordinates: flexion, and rotation or anterior where the cycle has them."""
         return tuple(name for name in ("flexion", "rotation", "anterior") if name in self.signals)
 
     def pieces(self, neutral: Pose) -> tuple[FloatArray, FloatArray]:
-        """Return the inputs as the equations of motion take them.
+        """Return the inputs as arguments of the equations of motion.
 
         Parameters
         ----------
         neutral : Pose
-            Where prescribed motions count from.
+            Pose from which prescribed motions count.
 
         Returns
         -------
         breaks : (n,) float64
             Knots [s].
         pieces : (4, n - 1, 9) float64
-            Cubic pieces of the six coordinates as prescribed and of the applied loads.
+            Cubic pieces of six prescribed coordinates and the applied loads [rad, m, N, N m].
         """
         pieces = np.array(self._spline.c)
         for name in self.prescribed[1:]:
@@ -148,17 +147,17 @@ class GaitCycle:
         return np.array(self._spline.x), pieces
 
     def scaled(self, *, axial: float = 1.0, ap: float = 1.0, torque: float = 1.0) -> Self:
-        """Return the cycle with its loads multiplied by these factors."""
+        """Return the cycle with its loads multiplied by factors [1]."""
         factors = {
             "axial_force": check_number("axial", axial, above=0.0),
             "ap_force": check_number("ap", ap),
             "internal_torque": check_number("torque", torque),
         }
-        found = {n: f * getattr(self, n) for n, f in factors.items() if n in self.signals}
-        return replace(self, **found)
+        scaled = {n: f * getattr(self, n) for n, f in factors.items() if n in self.signals}
+        return replace(self, **scaled)
 
     def at(self, time: float) -> tuple[float, AppliedLoads]:
-        """Return flexion [rad] and applied loads at a time [s], which may be in any cycle."""
+        """Return flexion [rad] and applied loads at a time [s] of any cycle."""
         values = self._evaluate(time, 0)
         return float(values[0]), AppliedLoads(*values[AXIAL:].tolist())
 
@@ -181,7 +180,7 @@ class GaitCycle:
         return np.stack([self._evaluate(time, order)[..., column] for order in range(3)])
 
     def applied(self, time: ArrayLike) -> FloatArray:
-        """Return the applied loads at times [s], (..., 3), in the order of `APPLIED_COLUMNS`."""
+        """Return the loads (..., 3) [N, N m] of `APPLIED_COLUMNS` at times (...) [s]."""
         return self._evaluate(time, 0)[..., AXIAL:]
 
     def _evaluate(self, time: ArrayLike, order: int) -> FloatArray:
@@ -189,15 +188,17 @@ class GaitCycle:
 
 
 def lead_back(part: FloatArray, signal: FloatArray) -> FloatArray:
-    """Return a signal of a stride that ends where it began, as `GaitCycle` needs it.
+    """Return a signal of a measured stride, closed for `GaitCycle`.
+
+    The last values are blended smoothly to the first value over the last 15 % of the stride (late
+    swing), since a measured stride does not end exactly as it began.
 
     Parameters
     ----------
     part : (N,) float64
-        Instants, from 0 to 1 of the stride.
+        Instants as shares of the stride, 0 to 1 [1].
     signal : (N,) float64
-        A stride that was measured does not end quite as it began: over its last 15 %, in late
-        swing, it is led smoothly to its first value.
+        Signal in any unit [1].
     """
     ramp = np.clip((part - 1.0 + _BLENDED) / _BLENDED, 0.0, 1.0)
     led: FloatArray = signal + ramp**2 * (3.0 - 2.0 * ramp) * (signal[0] - signal[-1])
@@ -224,11 +225,11 @@ def _check_percent(percent: ArrayLike) -> FloatArray:
 
 
 def _close(name: str, signal: FloatArray) -> FloatArray:
-    """Average the two ends of a signal, which must all but meet."""
+    """Average first and last value of a signal, which must almost agree."""
     span = np.ptp(signal)
     if abs(signal[-1] - signal[0]) > _PERIODIC * span:
         raise InputError(
-            f"{name}: expected to end where it began, found {signal[0]:g} at 0 % and "
+            f"{name}: expected equal first and last values, found {signal[0]:g} at 0 % and "
             f"{signal[-1]:g} at 100 % (range {span:g})"
         )
     signal[0] = signal[-1] = 0.5 * (signal[0] + signal[-1])
@@ -236,19 +237,19 @@ def _close(name: str, signal: FloatArray) -> FloatArray:
 
 
 def _check_overshoot(spline: CubicSpline, signals: FloatArray) -> None:
-    """Refuse a table which the spline leaves by much, or in which it would pull on the knee."""
+    """Reject a table that the spline overshoots, or in which the axial force becomes negative."""
     knots = spline.x
     fine = (knots[:-1, None] + np.diff(knots)[:, None] * np.linspace(0.0, 0.95, 20)).ravel()
     values = spline(fine)
     span = np.ptp(signals, axis=0)
     beyond = np.maximum(values - signals.max(axis=0), signals.min(axis=0) - values)
-    # The axial force must not turn negative, but for what is lost in the load of a whole cycle.
+    # The axial force must not be negative beyond what is negligible over a cycle.
     pull = -values[:, AXIAL].min() - 0.005 * signals[:, AXIAL].max()
     for name, k in SIGNALS.items():
         row = int(beyond[:, k].argmax())
         if beyond[row, k] > _OVERSHOOT * span[k] + 1e-12 or (k == AXIAL and pull > 0.0):
             raise InputError(
-                f"{name}: expected rows smooth enough for a cubic spline, found it "
+                f"{name}: expected rows smooth enough for a cubic spline, found the spline "
                 f"{beyond[row, k]:.3g} outside the table (range {span[k]:g}) at "
-                f"{100.0 * fine[row] / knots[-1]:.1f} %; add rows where it changes fast"
+                f"{100.0 * fine[row] / knots[-1]:.1f} %; add rows where the signal changes fast"
             )

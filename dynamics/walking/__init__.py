@@ -1,12 +1,13 @@
 """Walking: from measured motion and ground force to the loads of a leg's joints and muscles.
 
-`read_motion_table` reads OpenSim's motion and force files, `gait_trial` cuts a stride out of
-them, `leg_segments` gives the masses and lengths of the leg, `inverse_dynamics` the forces and
-moments at hip, knee and ankle, `check_walk` tells whether motion and force can belong together,
-`knee_muscle_loads` gives the muscles that balance the moments, and `knee_loads` what is left for
-the knee's contact and ligaments. Lab frame: x forward, y up, z to the right; SI units, radians.
+`read_motion_table` reads motion and force files of OpenSim, `gait_trial` extracts a stride,
+`leg_segments` returns masses and lengths of the leg, `inverse_dynamics` forces and moments at hip,
+knee and ankle, `check_walk` checks the consistency of motion and force, `knee_muscle_loads` returns
+the muscle forces that balance the moments, and `knee_loads` the loads on contact and ligaments of
+the knee. Lab frame: x forward, y up, z to the right; SI units, radians.
 """
 
+from dynamics.mechanics.segments import LegSegments, Segment, leg_segments
 from dynamics.walking.inverse_dynamics import JointLoad, LegLoads, inverse_dynamics
 from dynamics.walking.knee_loads import KneeLoads, knee_loads
 from dynamics.walking.motion_tables import MotionTable, read_motion_table, write_motion_table
@@ -15,7 +16,6 @@ from dynamics.walking.muscle_paths import MuscleGeometry, muscle_geometry
 from dynamics.walking.muscle_tables import load_leg_muscles
 from dynamics.walking.muscles import LegMuscles, Muscle
 from dynamics.walking.plausibility import check_walk
-from dynamics.walking.segments import LegSegments, Segment, leg_segments
 from dynamics.walking.strikes import find_stride, foot_events
 from dynamics.walking.trial import OPENSIM_COLUMNS, TRIAL_COORDINATES, GaitTrial, gait_trial
 

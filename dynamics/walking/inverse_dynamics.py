@@ -1,20 +1,20 @@
-"""Joint forces and moments of a leg in walking, by Newton and Euler from the foot upwards.
+"""Joint forces and moments of a leg in walking by the Newton-Euler equations, from the foot up.
 
-The segments turn in the sagittal plane, hip, knee and ankle lie in one such plane; the ground force
-is three-dimensional. For a segment of mass m and inertia I about its centre of mass c, with forces
+The segments rotate in the sagittal plane that contains hip, knee and ankle; the ground force is
+three-dimensional. For a segment of mass m and inertia I about its centre of mass c, with forces
 F and moments M of the proximal neighbour at p and -F', -M' of the distal one at d,
 
     F = m (a - g) + F',   M = I θ'' z + M' + (d - c) x F' - (p - c) x F,
 
-where of the foot -F' is the force of the ground, at the centre of pressure, and -M' its torque.
-Since every segment turns about z alone, a principal axis, its other moments of inertia do not
-enter. Accelerations are those of the trial's splines.
+where for the foot -F' is the ground force at the centre of pressure, and -M' the ground torque
+(Winter 2009, ch. 5). Every segment rotates about the principal axis z, so that no other moments of
+inertia enter. The accelerations are those of the splines of the trial.
 
-Joints are pins, while the knee of the models that OpenSim's angles belong to slides: with the knee
-of gait10dof18musc, scaled as for its subject01, the tibial origin moves in the thigh by 6 mm
-forwards and 4 mm down between 0 and 30 degrees of flexion, by 10 and 14 mm up to 70. A pin at
-456 mm below the hip is at most 6 mm off along x or y in stance, which changes the moment at the
-knee by at most 0.054 N m per kg of body mass in that subject's walking.
+Joints are pins, while the knee of OpenSim's models slides: with the knee of gait10dof18musc, scaled
+to subject01, the tibial origin moves in the thigh by 6 mm forwards and 4 mm down between 0 and 30
+degrees of flexion, by 10 and 14 mm up to 70. A pin 456 mm below the hip deviates by at most 6 mm
+along x or y in stance, which changes the knee moment of this subject's walk by at most 0.054 N m
+per kg of body mass.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.constants import g as STANDARD_GRAVITY
 
-from dynamics.walking.segments import LegSegments, Segment
+from dynamics.mechanics.segments import LegSegments, Segment
 from dynamics.walking.trial import GaitTrial
 from foundation.checks import FloatArray, check_number
 
@@ -41,16 +41,16 @@ _SEGMENT_ANGLES = np.array(
 
 @dataclass(frozen=True, eq=False)
 class JointLoad:
-    """What the proximal segment exerts on the distal one at a joint, in the lab frame.
+    """Load of the proximal on the distal segment at a joint, in the lab frame.
 
     Parameters
     ----------
     centre : (N, 3) float64
-        The joint [m].
+        Joint centre [m].
     force : (N, 3) float64
-        [N].
+        Force [N].
     moment : (N, 3) float64
-        About the centre [N m].
+        Moment about the centre [N m].
     """
 
     centre: FloatArray
@@ -65,14 +65,14 @@ class LegLoads:
     Parameters
     ----------
     time : (N,) float64
-        [s].
+        Instants [s].
     hip, knee, ankle : JointLoad
         Loads on thigh, shank and foot.
     shank_rotation : (N, 3, 3) float64
-        From the tibial frame to the lab: x anterior, y superior, from the ankle to the knee, z
-        lateral.
+        Rotation from the tibial frame (x anterior, y superior from ankle to knee, z lateral) to the
+        lab frame [1].
     toe, heel : (N, 3) float64
-        Metatarsal heads and lower end of the heel, in the lab frame [m].
+        Metatarsal heads and lowest point of the heel, lab frame [m].
     """
 
     time: FloatArray
@@ -85,7 +85,7 @@ class LegLoads:
 
     @property
     def moments(self) -> FloatArray:
-        """Internal moments of hip extension, knee extension, ankle plantarflexion, (N, 3) [N m]."""
+        """Internal moments of hip and knee extension and plantarflexion, (N, 3) [N m]."""
         return np.column_stack(
             [-self.hip.moment[:, 2], self.knee.moment[:, 2], -self.ankle.moment[:, 2]]
         )
@@ -94,7 +94,7 @@ class LegLoads:
     def knee_force(self) -> FloatArray:
         """Intersegmental force on the tibia at the knee, tibial frame, (N, 3) [N].
 
-        Anterior, superior, lateral; it presses the joint together where the second is negative.
+        Anterior, superior, lateral; a negative superior component compresses the joint.
         """
         return np.einsum("nji,nj->ni", self.shank_rotation, self.knee.force)
 
@@ -108,7 +108,7 @@ class LegLoads:
 
     @property
     def external_adduction_moment(self) -> FloatArray:
-        """What adducts the knee from outside, against the moment of the joint, (N,) [N m]."""
+        """External adduction moment of the knee, (N,) [N m]."""
         return -self.knee_moment[:, 0]
 
 
@@ -124,12 +124,12 @@ def inverse_dynamics(
     leg : LegSegments
         Masses and lengths.
     gravity : float
-        [m/s²], >= 0.
+        Acceleration of free fall [m/s²], >= 0.
 
     Returns
     -------
     LegLoads
-        At the instants of the trial.
+        Loads at the instants of the trial.
 
     Raises
     ------
@@ -170,24 +170,16 @@ def _bodies(trial: GaitTrial, leg: LegSegments) -> list[_Body]:
     for segment, motion in zip((leg.thigh, leg.shank, leg.foot), motions, strict=True):
         to_centre, centre_relative = _swing(segment.centre_of_mass, *motion)
         to_end, end_relative = _swing(segment.end, *motion)
-        bodies.append(
-            _Body(
-                segment,
-                motion,
-                joint,
-                joint + to_end,
-                joint + to_centre,
-                acceleration + centre_relative,
-            )
-        )
-        joint, acceleration = joint + to_end, acceleration + end_relative
+        end, centre = joint + to_end, joint + to_centre
+        bodies.append(_Body(segment, motion, joint, end, centre, acceleration + centre_relative))
+        joint, acceleration = end, acceleration + end_relative
     return bodies
 
 
 def _proximal_load(
     body: _Body, lift: FloatArray, point: FloatArray, force: FloatArray, moment: FloatArray
 ) -> JointLoad:
-    """Return the load at the proximal joint that goes with a force and a moment at a point."""
+    """Return the load at the proximal joint for a force and a moment at a point."""
     needed = body.segment.mass * (body.acceleration + lift) - force
     turning = np.zeros_like(needed)
     turning[:, 2] = body.segment.inertia * body.motion[2]
@@ -199,7 +191,7 @@ def _proximal_load(
 def _swing(
     vector: FloatArray, angle: FloatArray, rate: FloatArray, turn: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return a vector of a turning segment in the lab, and its second derivative, (N, 3)."""
+    """Return a vector fixed to a rotating segment and its second time derivative, (N, 3), lab."""
     turned = np.zeros((len(angle), 3))
     turned[:, : len(vector)] = vector
     turned = np.einsum("nij,nj->ni", _rotation(angle), turned)
@@ -209,7 +201,7 @@ def _swing(
 
 
 def _rotation(angle: FloatArray) -> FloatArray:
-    """Return the rotations by angles about z, (N, 3, 3)."""
+    """Return the rotation matrices about z, (N, 3, 3)."""
     rotation = np.zeros((len(angle), 3, 3))
     rotation[:, 0, 0] = rotation[:, 1, 1] = np.cos(angle)
     rotation[:, 1, 0] = np.sin(angle)

@@ -1,14 +1,13 @@
-"""Loads on the tibiofemoral joint in walking, and the cycle of a knee simulator that they make.
+"""Loads on the tibiofemoral joint in walking, and the gait cycle of the knee simulator from them.
 
-Of the body below the knee, the femur bears what muscles and joint moments leave over: with the
-force F of the thigh on the shank from inverse dynamics, all tissues together, and the force of
-the muscles on it, contact and ligaments exert F - sum of the muscles' pulls. Muscles thus press the
-joint together with a multiple of the body's weight.
+Contact and ligaments exert on the tibia the intersegmental force of inverse dynamics (of all
+tissues) minus the forces of the muscles. The muscles thus compress the joint with a multiple of the
+body weight.
 
-In the plane, muscles balance the moments at hip, knee and ankle. The axial torque that they leave
-over is the difference of the intersegmental one and theirs; so is the adduction moment, which the
-joint bears by loading its compartments unequally. Both depend on where the pelvis is across the
-direction of walking, which planar motion does not tell.
+In the sagittal plane the muscles balance the moments at hip, knee and ankle. The remaining axial
+torque and adduction moment are the differences of the intersegmental and the muscle moments; the
+joint carries the adduction moment by unequal loads of its compartments. Both moments depend on the
+lateral position of the pelvis, which planar motion does not determine.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from foundation.errors import InputError
 
 @dataclass(frozen=True, eq=False)
 class KneeLoads:
-    """What a knee bears over a stride, as a right knee.
+    """Loads on a knee over a stride, as a right knee.
 
     Parameters
     ----------
@@ -36,15 +35,15 @@ class KneeLoads:
     period : float
         Duration of the stride [s].
     flexion : (N,) float64
-        [rad].
+        Knee flexion [rad].
     axial_force : (N,) float64
-        Presses the femur onto the tibia [N]; negative where it pulls.
+        Compression of the joint [N]; negative in tension.
     ap_force : (N,) float64
-        On the tibia, anterior positive [N]: what contact and ligaments resist.
+        Force on the tibia that contact and ligaments resist, anterior positive [N].
     internal_torque : (N,) float64
-        On the tibia, internal positive [N m], likewise.
+        Torque on the tibia, likewise, internal positive [N m].
     adduction_moment : (N,) float64
-        On the tibia, adducting it [N m], likewise: it loads the medial compartment.
+        Adduction moment on the tibia, likewise; it loads the medial compartment [N m].
     """
 
     percent: FloatArray
@@ -56,9 +55,9 @@ class KneeLoads:
     adduction_moment: FloatArray
 
     def peaks(self, body_weight: float) -> tuple[float, float]:
-        """Return the largest axial force of early and of late stance, over the body weight.
+        """Return the peak axial forces of early and late stance over the body weight [1].
 
-        Early stance ends, and late stance begins, at 30 % of the stride; late stance ends at 65 %.
+        Early stance lasts to 30 % of the stride, late stance from 30 to 65 %.
         """
         weight = check_number("body_weight", body_weight, above=0.0, unit="N")
         early, late = self.percent < 30.0, (self.percent >= 30.0) & (self.percent < 65.0)
@@ -66,13 +65,13 @@ class KneeLoads:
         return float(force[early].max()), float(force[late].max())
 
     def gait_cycle(self, *, least_axial_force: float = 0.0) -> GaitCycle:
-        """Return the inputs of the knee simulator, each led back to where the stride began.
+        """Return the gait cycle of the knee simulator, with every signal closed to be periodic.
 
         Parameters
         ----------
         least_axial_force : float
-            The axial force is raised to this where it is less, so that a knee without ligaments
-            stays together in swing [N], >= 0.
+            Lower limit of the axial force [N], >= 0, which keeps a knee without ligaments in
+            contact in swing.
         """
         least = check_number("least_axial_force", least_axial_force, at_least=0.0, unit="N")
         part = 1e-2 * self.percent
@@ -90,21 +89,23 @@ def knee_loads(trial: GaitTrial, leg: LegLoads, muscles: MuscleLoads) -> KneeLoa
     Parameters
     ----------
     trial : GaitTrial
-        The stride.
+        Stride.
     leg : LegLoads
-        Its inverse dynamics.
+        Inverse dynamics of the stride.
     muscles : MuscleLoads
-        Forces of the muscles at its instants.
+        Muscle forces at the instants of the stride.
 
     Raises
     ------
     InputError
-        If the three are not of the same instants.
+        If the numbers of instants differ.
     """
     counts = len(trial.time), len(leg.time), len(muscles.forces)
     if len(set(counts)) > 1:
-        raise InputError(f"muscles: expected as many instants as the trial, found {counts}")
-    # Of the femur on the tibia by contact and ligaments; what loads them is the opposite.
+        raise InputError(
+            f"muscles: expected the instants of trial and leg, found {counts} instants"
+        )
+    # Load of the femur on the tibia by contact and ligaments; the applied load is the opposite.
     force = leg.knee_force - muscles.knee_force
     moment = leg.knee_moment - muscles.knee_moment
     return KneeLoads(

@@ -1,4 +1,4 @@
-"""Motion of tibia and patella in the sagittal plane as the knee flexes.
+"""Sagittal motion of tibia and patella over knee flexion.
 
 The tibia slides on the femur, and the patella rides in the groove of the femur (Yamaguchi & Zajac
 1989, J Biomech 22:1-10; Delp et al. 1990, IEEE Trans Biomed Eng 37:757-767). Both motions are
@@ -15,14 +15,14 @@ from scipy.interpolate import PPoly
 
 from foundation.checks import FloatArray
 
-#: Quarter turn of a plane vector: the derivative of a rotation by its angle.
+#: Rotation of a plane vector by a right angle: the derivative of a rotation by the angle.
 QUARTER = np.array([[0.0, -1.0], [1.0, 0.0]])
 #: Range of flexion that the published motion covers [rad].
 FLEXION_RANGE = (np.radians(-10.0), np.radians(120.0))
 
 
 def rotated(angle: FloatArray, points: FloatArray) -> FloatArray:
-    """Return plane vectors (..., 2) turned about z by the angles (...) [rad]."""
+    """Return plane vectors (..., 2) [m] rotated about z by angles (...) [rad]."""
     cosine, sine = np.cos(angle), np.sin(angle)
     x, y = points[..., 0], points[..., 1]
     return np.stack([cosine * x - sine * y, sine * x + cosine * y], axis=-1)
@@ -35,11 +35,11 @@ class KneeMechanism:
     Parameters
     ----------
     tibia_x, tibia_y : scipy.interpolate.PPoly
-        Origin of the tibial frame in the femoral [m]; it turns by minus the flexion.
+        Origin of the tibial frame in the femoral frame [m]; the tibia rotates by minus the flexion.
     patella_x, patella_y : scipy.interpolate.PPoly
         Distal pole of the patella in the tibial frame [m].
     patella_angle : scipy.interpolate.PPoly
-        Of the patella in the tibial frame, positive where its upper end tips backwards [rad].
+        Angle of the patella in the tibial frame [rad], positive for a posterior tilt of its apex.
     """
 
     tibia_x: PPoly
@@ -49,7 +49,7 @@ class KneeMechanism:
     patella_angle: PPoly
 
     def scaled(self, factor: float) -> Self:
-        """Return the mechanism of a body `factor` times as large."""
+        """Return the mechanism with all lengths multiplied by a factor [1]."""
         lengths = {
             each.name: PPoly(factor * getattr(self, each.name).c, getattr(self, each.name).x)
             for each in fields(self)
@@ -58,23 +58,23 @@ class KneeMechanism:
         return type(self)(**lengths, patella_angle=self.patella_angle)
 
     def pole(self, flexion: FloatArray) -> FloatArray:
-        """Return the distal pole of the patella in the tibial frame [m], (N, 2)."""
+        """Return the distal pole of the patella, (N, 2) [m], tibial frame, at flexions [rad]."""
         return np.stack([self.patella_x(flexion), self.patella_y(flexion)], axis=-1)
 
     def in_femur(self, flexion: FloatArray, point: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return a point of the patella, and its derivative by the flexion, in the femoral frame.
+        """Return a point of the patella in the femoral frame and its derivative by flexion.
 
         Parameters
         ----------
         flexion : (N,) float64
-            Of the knee [rad].
+            Knee flexion [rad].
         point : (2,) float64
-            In the patellar frame [m].
+            Point in the patellar frame [m].
 
         Returns
         -------
         position, rate : (N, 2) float64
-            [m], [m/rad].
+            Position and derivative [m, m/rad].
         """
         angle = self.patella_angle(flexion)
         arm = rotated(angle, np.broadcast_to(point, (*flexion.shape, 2)))

@@ -1,27 +1,27 @@
 """Tables of motions and forces over time: OpenSim's `.mot` and `.sto`, and CSV.
 
-An OpenSim table is a header of lines `key=value` that `endheader` ends, a line of column names and
-one row per instant, separated by tabs or blanks. Versions 1 (with `nRows` and `nColumns`) and 3
-(without), and the older `datarows` and `datacolumns`, are read alike; numbers are checked where
-they are given.
+An OpenSim table is a header of lines `key=value` up to `endheader`, a line of column names and one
+row per instant, separated by tabs or blanks. Versions 1 (with `nRows` and `nColumns`) and 3
+(without), and the older `datarows` and `datacolumns`, are all read; the stated numbers of rows and
+columns must fit the table.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from dynamics.csv_table import read_number, read_rows
+from dynamics.csv_table import TextTable, read_csv_table, read_text
 from foundation.checks import FloatArray, check_array, check_in, frozen
 from foundation.errors import InputError
 
 #: Endings of OpenSim's tables.
 OPENSIM_ENDINGS = (".mot", ".sto")
-#: Names that the column of the time may have.
+#: Names of the time column.
 TIME_COLUMNS = ("time", "time_s")
 _HEADER_KEY = re.compile(r"\s*(nrows|datarows|ncolumns|datacolumns|indegrees)[\s=]+(\S+)\s*", re.I)
 _DEGREES = {"yes": True, "no": False}
@@ -29,26 +29,26 @@ _DEGREES = {"yes": True, "no": False}
 
 @dataclass(frozen=True, eq=False)
 class MotionTable:
-    """Columns over time, as a file gives them.
+    """Columns over time, in the units of a file.
 
     Parameters
     ----------
     names : tuple of str
-        Of the n columns beside the time.
+        Names of the n columns besides the time.
     time : (N,) float64
         Instants [s], increasing.
     values : (N, n) float64
-        The columns, in the file's units.
+        The columns, in the units of the file.
     in_degrees : bool, optional
-        Whether angles are in degrees; None where the file does not say.
+        Whether angles are in degrees; None where the file does not state the unit.
     source : str
-        What messages call the table.
+        Name of the table in messages.
 
     Raises
     ------
     InputError
         If the shapes do not match, a value is not finite, the time does not increase or a name
-        comes twice.
+        is repeated.
     """
 
     names: tuple[str, ...]
@@ -71,7 +71,13 @@ class MotionTable:
         object.__setattr__(self, "values", frozen(values))
 
     def column(self, name: str) -> FloatArray:
-        """Return one column (N,) in the file's unit; an InputError names the column if absent."""
+        """Return one column (N,) in the unit of the file [1].
+
+        Raises
+        ------
+        InputError
+            If the table does not have the column.
+        """
         if name not in self.names:
             raise InputError(
                 f"{self.source}: expected a column {name!r}, found {', '.join(self.names)}"
@@ -81,28 +87,28 @@ class MotionTable:
     def angle(self, name: str) -> FloatArray:
         """Return one column (N,) of angles [rad].
 
-        A name that ends in `_deg` or `_rad` states its unit; else `in_degrees` does.
+        The unit follows from the ending `_deg` or `_rad` of the name, else from `in_degrees`.
 
         Raises
         ------
         InputError
-            If there is no such column, or neither its name nor the table states the unit.
+            If the table does not have the column, or neither name nor table states the unit.
         """
         values = self.column(name)
         suffix = name.rpartition("_")[2]
         degrees = {"deg": True, "rad": False}.get(suffix, self.in_degrees)
         if degrees is None:
             raise InputError(
-                f"{self.source}, column {name}: expected a unit of the angle, from inDegrees in "
-                f"the header, in_degrees or a name that ends in _deg or _rad, found none"
+                f"{self.source}, column {name}: expected the unit of the angle in the header "
+                "(inDegrees), in_degrees or the ending _deg or _rad of the name, found none"
             )
         return np.radians(values) if degrees else values
 
 
 def read_motion_columns(path: str | Path) -> tuple[str, ...]:
-    """Return the names of a table's columns but the time; see `read_motion_table`."""
-    _, names, _ = _read_lines(Path(path))
-    return tuple(name for name in names[1] if name not in TIME_COLUMNS)
+    """Return the names of the columns of a table except the time; see `read_motion_table`."""
+    _, table = _read_cells(Path(path))
+    return tuple(name for name in table.names if name not in TIME_COLUMNS)
 
 
 def read_motion_table(
@@ -112,68 +118,70 @@ def read_motion_table(
 
     Parameters
     ----------
-    path : path
-        `.mot` or `.sto` (OpenSim), else CSV with a header of names and # comments. A column
-        `time` or `time_s` [s] is needed, at any place.
+    path : str or Path
+        `.mot` or `.sto` (OpenSim), else CSV with a header of names and # comments, with a column
+        `time` or `time_s` [s].
     in_degrees : bool, optional
-        Whether angles are in degrees, in place of what the header says.
+        Whether angles are in degrees; by default as the header states.
     columns : collection of str, optional
-        Names of the columns to read, of those that are there; the cells of others are not looked
-        at. By default all.
+        Names of the columns to read, as far as the table has them; cells of other columns are not
+        read. By default all.
 
     Returns
     -------
     MotionTable
-        The columns, in the file's units.
+        The columns, in the units of the file.
 
     Raises
     ------
     InputError
-        If the header does not end, does not fit the table or names a column twice, a row is too
-        short or too long, a cell is not a finite number, or the time does not increase; the
-        message names the file, and line and column.
+        If the header does not end, does not fit the table or repeats a column, a row is too short
+        or too long, a cell is not a finite number, or the time does not increase; the message
+        names file, line and column.
     FileNotFoundError
-        If there is no such file.
+        If the file does not exist.
     """
-    source = Path(path)
-    header, (first, names), rows = _read_lines(source)
+    header, table = _read_cells(Path(path))
+    names = table.names
     clock = next((name for name in TIME_COLUMNS if name in names), None)
     if clock is None:
         raise InputError(
-            f"{source}, line {first}: expected a column time, found {', '.join(names)}"
+            f"{table.source}, line {table.first}: expected a column time, found {', '.join(names)}"
         )
     others = [n for n in names if n != clock and (columns is None or n in columns)]
-    _check_count(source, header, ("ncolumns", "datacolumns"), len(names), "columns")
-    chosen = [(names.index(name), name) for name in (clock, *others)]
-    table = np.array([_numbers(source, names, *row, chosen) for row in rows])
-    _check_count(source, header, ("nrows", "datarows"), len(table), "rows")
-    time = table[:, 0]
+    _check_count(table.source, header, ("ncolumns", "datacolumns"), len(names), "columns")
+    values = np.array(
+        [[table.number(line, n, row[n]) for n in (clock, *others)] for line, row in table.rows()]
+    )
+    _check_count(table.source, header, ("nrows", "datarows"), len(values), "rows")
+    time = values[:, 0]
     for k in np.flatnonzero(np.diff(time) <= 0.0)[:1]:
         raise InputError(
-            f"{source}, line {rows[k + 1][0]}, column {clock}: expected more than "
-            f"{time[k]:g} s of the row before, found {time[k + 1]:g}"
+            f"{table.where(table.lines[k + 1][0], clock)}: expected more than {time[k]:g} s of the "
+            f"previous row, found {time[k + 1]:g}"
         )
     if in_degrees is None and "indegrees" in header:
-        in_degrees = _DEGREES[check_in(f"{source}, inDegrees", header["indegrees"], _DEGREES)]
-    return MotionTable(tuple(others), time, table[:, 1:], in_degrees, str(source))
+        stated = check_in(f"{table.source}, inDegrees", header["indegrees"], _DEGREES)
+        in_degrees = _DEGREES[stated]
+    return MotionTable(tuple(others), time, values[:, 1:], in_degrees, str(table.source))
 
 
 def write_motion_table(path: str | Path, table: MotionTable, *, title: str = "motion") -> None:
-    """Write a table as OpenSim reads it, version 1.
+    """Write a table in OpenSim's format, version 1; numbers are read back unchanged.
 
     Parameters
     ----------
-    path : path
-        `.mot` or `.sto`.
+    path : str or Path
+        File that ends in `.mot` or `.sto`.
     table : MotionTable
-        What to write; numbers are written so that they are read back the same.
+        The table.
     title : str
         First line of the header.
 
     Raises
     ------
     InputError
-        If the path ends in neither, or as `motion_text`.
+        If the path has another ending, or as `motion_text`.
     """
     target = Path(path)
     check_in("path ending", target.suffix.lower(), OPENSIM_ENDINGS)
@@ -186,8 +194,8 @@ def motion_text(table: MotionTable, *, title: str = "motion") -> str:
     Raises
     ------
     InputError
-        If the table does not say whether angles are in degrees, or a name cannot stand in a line
-        whose columns tabs separate.
+        If the table does not state whether angles are in degrees, or a name cannot be written
+        between tabs.
     """
     if table.in_degrees is None:
         raise InputError(f"{table.source}: expected in_degrees to be True or False, found None")
@@ -211,34 +219,29 @@ def motion_text(table: MotionTable, *, title: str = "motion") -> str:
     return "\n".join(lines) + "\n"
 
 
-def _read_lines(
-    source: Path,
-) -> tuple[dict[str, str], tuple[int, list[str]], list[tuple[int, list[str]]]]:
-    """Return the header, and (number of the line, cells) of the names and of each row."""
+def _read_cells(source: Path) -> tuple[dict[str, str], TextTable]:
+    """Return the keys of the header and the table."""
     if source.suffix.lower() in OPENSIM_ENDINGS:
-        header, lines = _read_opensim(source)
+        header, table = _read_opensim(source)
     else:
-        header, lines = {}, read_rows(source)
-    (first, names), *rows = lines
-    for name in names:
-        if not name or names.count(name) > 1:
-            found = f"{name!r} {names.count(name)} times" if name else "an empty name"
-            raise InputError(f"{source}, line {first}: expected each column once, found {found}")
-    return header, (first, names), rows
+        header, table = {}, read_csv_table(source)
+    for name in table.names:
+        count = table.names.count(name)
+        if not name or count > 1:
+            found = f"{name!r} {count} times" if name else "an empty name"
+            raise InputError(
+                f"{source}, line {table.first}: expected each column once, found {found}"
+            )
+    return header, table
 
 
-def _read_opensim(source: Path) -> tuple[dict[str, str], list[tuple[int, list[str]]]]:
-    """Return what the header says, and (number of the line, cells) of the names and the rows."""
-    try:
-        text = source.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise InputError(f"{source}: expected a table as text, found: {error}") from error
-    lines = text.splitlines()
+def _read_opensim(source: Path) -> tuple[dict[str, str], TextTable]:
+    lines = read_text(source).splitlines()
     ends = [i for i, line in enumerate(lines) if line.strip().lower() == "endheader"]
     if not ends:
         raise InputError(
-            f"{source}: expected a header that ends with endheader, found none; add it, or let the "
-            "file end in .csv if its first line holds the names and commas separate them"
+            f"{source}: expected a header that ends with endheader, found none; add endheader, or "
+            "rename the file to .csv if commas separate the columns and line 1 has their names"
         )
     matches = [_HEADER_KEY.fullmatch(line) for line in lines[: ends[0]]]
     header = {m[1].lower(): m[2].lower() for m in matches if m}
@@ -251,38 +254,22 @@ def _read_opensim(source: Path) -> tuple[dict[str, str], list[tuple[int, list[st
         raise InputError(
             f"{source}: expected column names and rows after endheader, found {len(body)} lines"
         )
-    return header, body
+    (first, names), *rows = body
+    return header, TextTable(source, first, names, rows)
 
 
 def _cells(line: str) -> list[str]:
-    # Names may hold blanks where tabs separate them.
+    # Names may contain blanks where tabs separate them.
     separator = "\t" if "\t" in line.strip() else None
     return [cell.strip() for cell in line.strip().split(separator)]
 
 
-def _numbers(
-    source: Path,
-    names: Sequence[str],
-    line: int,
-    cells: Sequence[str],
-    chosen: Sequence[tuple[int, str]],
-) -> list[float]:
-    if len(cells) != len(names):
-        raise InputError(
-            f"{source}, line {line}: expected {len(names)} cells, {names[0]} to {names[-1]}, "
-            f"found {len(cells)}"
-        )
-    return [
-        read_number(f"{source}, line {line}, column {name}", cells[place]) for place, name in chosen
-    ]
-
-
 def _check_count(
-    source: Path, header: Mapping[str, str], keys: Sequence[str], found: int, what: str
+    source: Path, header: Mapping[str, str], keys: tuple[str, ...], count: int, items: str
 ) -> None:
     for key in keys:
-        if key in header and header[key] != str(found):
+        if key in header and header[key] != str(count):
             raise InputError(
-                f"{source}: expected {header[key]} as the header says ({key}), found {found} "
-                f"{what}; the file is cut off or was changed: correct it or the header"
+                f"{source}: expected {header[key]} {items} as stated in the header ({key}), found "
+                f"{count} {items}; the file is cut off or edited: correct the table or the header"
             )

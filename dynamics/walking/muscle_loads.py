@@ -1,18 +1,18 @@
-"""Forces of the muscles of a leg from the moments at its joints, and their load on the knee.
+"""Muscle forces of a leg from its joint moments, and their load on the knee.
 
-There are more muscles than joints. They are taken as the tension-only members of a structure whose
-displacements are the rotations of the joints (Kolesnikov 2004, activation by stiffness): a muscle
-is loaded in proportion to its stiffness k and the shortening that the rotations ask of it, or
-slack. That is the minimum of Σ F²/(2 k) with the moments balanced and F >= 0. Two stiffnesses:
+There are more muscles than joints. The muscles are tension-only members of a structure with the
+joint rotations as displacements (Kolesnikov 2004, activation by stiffness): the force of a muscle
+is its stiffness k times the shortening by the rotations, or the muscle is slack. This is the
+minimum of Σ F²/(2 k) with balanced moments and F >= 0. Two stiffnesses are available:
 
 - "stress": k ∝ A² with the cross-section A, the least sum of squared stresses (Pedotti et al. 1978,
   Math Biosci 38:57-76; with cubes Crowninshield & Brand 1981, J Biomech 14:793-801). The default:
-  on a textbook stride the compression of the knee peaks at 2.4 times body weight, near the 2.61 of
+  in a textbook stride the knee compression peaks at 2.4 times body weight, close to the 2.61 of
   instrumented implants (Kutzner et al. 2010, J Biomech 43:2164-2173).
-- "elastic": k ∝ A/l with the length l of the fibres, the muscle as an elastic rod. It loads more of
-  the muscles with two joints, and the knee with 3.3 times body weight.
+- "elastic": k ∝ A/l with the fibre length l, the muscle as an elastic rod. Biarticular muscles
+  carry more, and the knee compression peaks at 3.3 times body weight.
 
-Moments are those of the sagittal plane: the muscles are not asked to balance the others.
+The muscles balance sagittal moments only.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from dynamics.walking.muscles import LegMuscles, Muscle
 from foundation.checks import FloatArray, check_array, check_in, check_number
 from foundation.errors import InputError
 
-#: Stiffness by which the muscles share the moments.
+#: Stiffnesses by which the muscles share the moments.
 SHARINGS = ("stress", "elastic")
 
 
@@ -41,18 +41,18 @@ class MuscleLoads:
     Parameters
     ----------
     names : tuple of str
-        Of the muscles.
+        Names of the muscles.
     forces : (N, n) float64
         Tensions [N], >= 0.
     stresses : (N, n) float64
         Tension over cross-section [Pa].
     moments : (N, 3) float64
-        Of the tensions about hip, knee and ankle, positive in extension and plantarflexion [N m].
+        Moments about hip, knee and ankle, positive in extension and plantarflexion [N m].
     knee_force : (N, 3) float64
-        Of all muscles that cross the knee on the leg below it, in the tibial frame: anterior,
-        superior, lateral [N]. A muscle pulls the leg up, against the femur.
+        Force of the muscles that cross the knee on the leg below, tibial frame: anterior, superior,
+        lateral [N]. Muscles pull the leg up, against the femur.
     knee_moment : (N, 3) float64
-        The same about the centre of the knee [N m]: adduction, internal rotation, extension.
+        Moment of these forces about the knee centre: adduction, internal rotation, extension [N m].
     tendon_force : (N,) float64
         Tension of the patellar tendon [N].
     """
@@ -81,7 +81,7 @@ def knee_muscle_loads(
     Parameters
     ----------
     leg : LegMuscles
-        The muscles, of the body's size.
+        Muscles, scaled to the body.
     hip, knee, ankle : (N,) array_like
         Flexion of hip and knee, dorsiflexion of the ankle [rad].
     moments : (N, 3) array_like
@@ -89,14 +89,14 @@ def knee_muscle_loads(
     sharing : {"stress", "elastic"}
         Stiffness of the muscles.
     least_stress : float
-        Stress that every muscle has at least, a co-contraction [Pa], >= 0. What exceeds it is
-        shared.
+        Lower limit of all muscle stresses, a co-contraction [Pa], >= 0; the muscles share the
+        remaining moments.
 
     Raises
     ------
     InputError
-        If an argument is not as expected, or no tensions balance the moments of an instant; the
-        message names instant and joint.
+        If an argument is invalid, or no tensions balance the moments of an instant; the message
+        names instant and joint.
     """
     geometry = muscle_geometry(leg, hip, knee, ankle)
     asked = check_array("moments", moments, (len(geometry.lengths), len(JOINTS)))
@@ -112,7 +112,7 @@ def knee_muscle_loads(
 
 
 def _stiffness(muscles: Sequence[Muscle], sharing: str) -> FloatArray:
-    """Return the stiffnesses over their mean, since their scale does not change the forces."""
+    """Return the stiffnesses over their mean; their scale does not affect the forces."""
     if sharing == "stress":
         values = np.array([each.area**2 for each in muscles])
     else:
@@ -131,8 +131,9 @@ def _balance(
         if abs(missing[joint]) <= 1e-9 * np.abs(moments).max():
             raise
         raise InputError(
-            f"moments: expected moments that muscles can balance, found {moments[joint]:g} N m at "
-            f"the {JOINTS[joint]} at instant {instant}, {abs(missing[joint]):g} N m out of reach"
+            f"moments: expected moments that the muscles can balance, found {moments[joint]:g} N m "
+            f"at the {JOINTS[joint]} at instant {instant}, of which {abs(missing[joint]):g} N m "
+            "remain unbalanced"
         ) from error
 
 

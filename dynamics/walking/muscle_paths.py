@@ -1,12 +1,11 @@
-"""Lengths, moment arms and pulls of the muscles of a leg in given postures.
+"""Lengths, moment arms and pulls of the muscles of a leg.
 
-All is computed in the tibial frame: origin at the knee, x anterior, y superior, z lateral. It is
-the frame of the bone; the line from ankle to knee leans back from its y axis by 0.5 degrees.
-Between two fixed points a muscle is the shortest line that keeps the rods between them on their
-side; since rods are lateral, it is straight when unrolled, of length √(s² + Δz²) with the sagittal
-length s.
-The moment arm about a joint is dL/dq, by virtual work; q is hip flexion, knee flexion or ankle
-dorsiflexion, so that an arm is positive for hip extension, knee extension and plantarflexion.
+All vectors are in the tibial frame: origin at the knee, x anterior, y superior, z lateral. The line
+from ankle to knee is inclined backwards from the y axis of the bone by 0.5 degrees. Between two
+fixed points a muscle is the shortest line that passes the rods on their side; since the rods are
+lateral, the unrolled line is straight, of length √(s² + Δz²) with the sagittal length s. The moment
+arm about a joint is dL/dq by virtual work, with hip flexion, knee flexion or dorsiflexion q, hence
+positive for hip extension, knee extension and plantarflexion.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from dynamics.walking.muscles import LegMuscles, Muscle
 from foundation.checks import FloatArray, check_array
 from foundation.errors import InputError
 
-#: Joints whose moments the muscles balance: extension of hip and knee, plantarflexion of the ankle.
+#: Joints with moments balanced by muscles: hip and knee extension, ankle plantarflexion.
 JOINTS = ("hip", "knee", "ankle")
 
 
@@ -33,14 +32,14 @@ class MuscleGeometry:
     Parameters
     ----------
     lengths : (N, n) float64
-        From the first to the last point [m].
+        Path lengths from first to last point [m].
     arms : (N, 3, n) float64
         Moment per tension about `JOINTS` [m], positive in extension and plantarflexion.
     pulls : (N, n, 6) float64
-        Force [-] and moment about the knee [m] on the leg below the knee per tension, in the tibial
-        frame. The quadriceps act through the patellar tendon.
+        Force [1] and moment about the knee [m] on the leg below the knee per tension, tibial frame.
+        The quadriceps act through the patellar tendon.
     tendon_ratios : (N, n) float64
-        Tension of the patellar tendon per tension of the muscle [-]; zero but for the quadriceps.
+        Tension of the patellar tendon per muscle tension [1]; zero except for the quadriceps.
     """
 
     lengths: FloatArray
@@ -66,14 +65,14 @@ def muscle_geometry(
     Parameters
     ----------
     leg : LegMuscles
-        With n muscles.
+        Leg with n muscles.
     hip, knee, ankle : (N,) array_like
         Flexion of hip and knee, dorsiflexion of the ankle [rad].
 
     Raises
     ------
     InputError
-        If an angle is not finite, their numbers differ or the knee is outside `FLEXION_RANGE`.
+        If an angle is not finite, the shapes differ or the knee is outside `FLEXION_RANGE`.
     """
     posture = _check_posture(hip, knee, ankle)
     tendon = _patellar_tendon(leg, posture.knee)
@@ -121,7 +120,7 @@ def _patellar_tendon(leg: LegMuscles, knee: FloatArray) -> FloatArray:
 
 
 def _pull(muscle: Muscle, points: FloatArray, lines: FloatArray) -> FloatArray:
-    """Return force and moment on the leg below the knee per tension; zero unless it crosses it."""
+    """Return force and moment per tension below the knee; zero unless the muscle crosses it."""
     below = [body in ("tibia", "foot") for body in muscle.bodies]
     if all(below) or not any(below):
         return np.zeros((len(points), 6))
@@ -175,7 +174,7 @@ def _in_femur(
 def _taut_path(
     muscle: Muscle, points: FloatArray, rates: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the path with rods that it does not touch moved onto its next or previous point."""
+    """Return the path; rods without contact coincide with the next or previous point."""
     rods = [i for i, passage in enumerate(muscle.passages) if passage != "fixed"]
     touches = np.ones(points.shape[:2], dtype=bool)
     for _ in rods:
@@ -186,8 +185,8 @@ def _taut_path(
             # Positive where the rod is to the left, that is anterior, of the downward chord.
             side = chord[:, 0] * offset[:, 1] - chord[:, 1] * offset[:, 0]
             touches[:, i] &= side > 0.0 if muscle.passages[i] == "anterior" else side < 0.0
-    # A rod above the knee joins the point before it and one below the point behind it, so that the
-    # segment that crosses the knee stays the same one.
+    # A rod above the knee joins the previous point, a rod below the knee the next point, so that
+    # the same segment always crosses the knee.
     above = [i for i in rods if muscle.bodies[i] in ("pelvis", "femur")]
     below = [i for i in reversed(rods) if i not in above]
     for i, other in [(i, i - 1) for i in above] + [(i, i + 1) for i in below]:
@@ -201,7 +200,7 @@ def _taut_path(
 def _nearest_touched(
     points: FloatArray, touches: np.ndarray, passages: tuple[str, ...], start: int, step: int
 ) -> FloatArray:
-    """Return the sagittal point (N, 2) that the path touches next to a rod, in one direction."""
+    """Return the next sagittal point (N, 2) in contact, in one direction from a rod."""
     end = start + step
     while passages[end] != "fixed":
         end += step

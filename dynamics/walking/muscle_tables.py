@@ -1,15 +1,15 @@
-"""Reading of the muscles of a leg from tables."""
+"""Tables of the muscles of a leg."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 from scipy.interpolate import CubicSpline
 
-from dynamics.csv_table import check_once, read_number, read_rows
+from dynamics.csv_table import TextTable, read_csv_table
 from dynamics.walking.knee_mechanism import KneeMechanism
 from dynamics.walking.muscles import BODIES, PASSAGES, REFERENCE_HEIGHT, LegMuscles, Muscle
 from foundation.checks import FloatArray, check_in
@@ -54,20 +54,20 @@ def load_leg_muscles(
     Parameters
     ----------
     height : float
-        Of the body [m], > 0; see `LegMuscles.scaled`.
+        Body height [m], > 0; see `LegMuscles.scaled`.
     muscles : str or Path
         Table of the muscles: `muscle`, `cross_section_cm2`, `fibre_length_cm`.
     paths : str or Path
-        Table of their points in the frames of the shipped one, which states them: `muscle`, `body`,
-        `x_m`, `y_m`, `z_m`, `passage`; the points of a muscle from origin to insertion.
+        Table of the path points in the frames of the shipped table: `muscle`, `body`, `x_m`, `y_m`,
+        `z_m`, `passage`; points from origin to insertion.
 
     Raises
     ------
     InputError
-        If a cell, a column or a value is not as expected or a muscle has no path; the message names
-        the file, and the line and column.
+        If a cell, column or value is invalid or a muscle has no path; the message names file, line
+        and column.
     FileNotFoundError
-        If there is no such file.
+        If a file does not exist.
     """
     joints = _read_joints(LEG_JOINTS)
     points = _read_paths(Path(paths), joints)
@@ -87,36 +87,38 @@ def load_leg_muscles(
 def _read_muscles(
     source: Path, paths: Mapping[str, list[tuple[str, FloatArray, str]]]
 ) -> tuple[Muscle, ...]:
-    columns = ("muscle", "cross_section_cm2", "fibre_length_cm")
-    made = []
-    for where, row in _read_table(source, columns):
+    muscles = []
+    table = _table(source, ("muscle", "cross_section_cm2", "fibre_length_cm"))
+    for line, row in table.rows():
         name = row["muscle"]
         if name not in paths:
-            raise InputError(f"{where}, column muscle: expected one with a path, found {name!r}")
+            place = table.where(line, "muscle")
+            raise InputError(f"{place}: expected a muscle of the table of paths, found {name!r}")
         bodies, points, passages = zip(*paths[name], strict=True)
-        area = 1e-4 * _number(where, row, "cross_section_cm2")
-        fibre = 1e-2 * _number(where, row, "fibre_length_cm")
+        area = 1e-4 * table.number(line, "cross_section_cm2", row["cross_section_cm2"])
+        fibre = 1e-2 * table.number(line, "fibre_length_cm", row["fibre_length_cm"])
         try:
-            made.append(Muscle(name, area, fibre, bodies, np.array(points), passages))
+            muscles.append(Muscle(name, area, fibre, bodies, np.array(points), passages))
         except InputError as error:
-            raise InputError(f"{where}: {error}") from error
-    return tuple(made)
+            raise InputError(f"{source}, line {line}: {error}") from error
+    return tuple(muscles)
 
 
 def _read_paths(
     source: Path, joints: Mapping[tuple[str, str], FloatArray]
 ) -> dict[str, list[tuple[str, FloatArray, str]]]:
-    """Return (body, position from the joint that is the origin of its frame, passage) by muscle."""
+    """Return (body, position from the joint at the origin of its frame, passage) by muscle."""
     origins = {
         "pelvis": joints["hip", "pelvis"],
         "tibia": joints["knee", "tibia"],
         "foot": joints["ankle", "foot"],
     }
     paths: dict[str, list[tuple[str, FloatArray, str]]] = {}
-    for where, row in _read_table(source, _PATH_COLUMNS):
-        body = check_in(f"{where}, column body", row["body"], BODIES)
-        passage = check_in(f"{where}, column passage", row["passage"], PASSAGES)
-        point = _position(where, row) - origins.get(body, np.zeros(3))
+    table = _table(source, _PATH_COLUMNS)
+    for line, row in table.rows():
+        body = check_in(table.where(line, "body"), row["body"], BODIES)
+        passage = check_in(table.where(line, "passage"), row["passage"], PASSAGES)
+        point = _position(table, line, row) - origins.get(body, np.zeros(3))
         if body == "patella":
             point[2] += joints["patella", "tibia"][2]
         paths.setdefault(row["muscle"], []).append((body, point, passage))
@@ -124,9 +126,9 @@ def _read_paths(
 
 
 def _read_joints(source: Path) -> dict[tuple[str, str], FloatArray]:
+    table = _table(source, _JOINT_COLUMNS)
     joints = {
-        (row["point"], row["body"]): _position(where, row)
-        for where, row in _read_table(source, _JOINT_COLUMNS)
+        (row["point"], row["body"]): _position(table, line, row) for line, row in table.rows()
     }
     for point, body in _JOINTS:
         if (point, body) not in joints:
@@ -135,37 +137,22 @@ def _read_joints(source: Path) -> dict[tuple[str, str], FloatArray]:
 
 
 def _read_mechanism(source: Path) -> KneeMechanism:
-    columns = ("coordinate", "knee_flexion_deg", "value")
     knots: dict[str, list[tuple[float, float]]] = {name: [] for name in _COORDINATES}
-    for where, row in _read_table(source, columns):
-        name = check_in(f"{where}, column coordinate", row["coordinate"], _COORDINATES)
-        flexion = math.radians(_number(where, row, "knee_flexion_deg"))
-        value = _number(where, row, "value")
+    table = _table(source, ("coordinate", "knee_flexion_deg", "value"))
+    for line, row in table.rows():
+        name = check_in(table.where(line, "coordinate"), row["coordinate"], _COORDINATES)
+        flexion = math.radians(table.number(line, "knee_flexion_deg", row["knee_flexion_deg"]))
+        value = table.number(line, "value", row["value"])
         knots[name].append((flexion, math.radians(value) if name.endswith("_deg") else value))
     curves = [CubicSpline(*np.array(sorted(knots[name])).T) for name in _COORDINATES]
     return KneeMechanism(*curves)
 
 
-def _read_table(source: Path, columns: Sequence[str]) -> list[tuple[str, dict[str, str]]]:
-    """Return (file and line, cells by column) of every row."""
-    lines = read_rows(source)
-    header = lines[0][1]
-    for name in header:
-        check_in(f"{source}, header", name, columns)
-    for name in columns:
-        check_once(source, header, name)
-    rows = []
-    for number, cells in lines[1:]:
-        where = f"{source}, line {number}"
-        if len(cells) != len(header):
-            raise InputError(f"{where}: expected {len(header)} cells, found {len(cells)}")
-        rows.append((where, dict(zip(header, cells, strict=True))))
-    return rows
+def _table(source: Path, columns: tuple[str, ...]) -> TextTable:
+    table = read_csv_table(source)
+    table.check_columns(columns)
+    return table
 
 
-def _position(where: str, row: Mapping[str, str]) -> FloatArray:
-    return np.array([_number(where, row, column) for column in _POSITION])
-
-
-def _number(where: str, row: Mapping[str, str], column: str) -> float:
-    return read_number(f"{where}, column {column}", row[column])
+def _position(table: TextTable, line: int, row: Mapping[str, str]) -> FloatArray:
+    return np.array([table.number(line, column, row[column]) for column in _POSITION])

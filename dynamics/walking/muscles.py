@@ -1,11 +1,11 @@
 """Muscles of a right leg that act on hip, knee and ankle in the sagittal plane.
 
 A muscle is a cord from origin to insertion over points of pelvis, femur, patella, tibia and foot.
-The bones turn about lateral axes through hip, knee and ankle, so that all motion lies in planes
-x, y; the lateral coordinate z of a point never changes. A point is `fixed` where the muscle always
-passes it. It is `anterior` or `posterior` where the muscle slides over it as over a lateral rod,
-which keeps it on that side of the joint: it lifts off without a jump of its line of action.
-Origins of the frames: hip (pelvis, femur), knee (tibia), ankle (foot), distal pole (patella).
+The bones rotate about lateral axes through hip, knee and ankle, so that the lateral coordinate z of
+a point is constant. The muscle always passes a `fixed` point. An `anterior` or `posterior` point is
+a lateral rod that keeps the muscle on that side of the joint; the muscle lifts off the rod without
+a jump of its line of action. Origins of the frames: hip (pelvis, femur), knee (tibia), ankle
+(foot), distal pole (patella).
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from dynamics.walking.knee_mechanism import KneeMechanism
 from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
 from foundation.errors import InputError
 
-#: Bones that a muscle passes, from its origin on.
+#: Bones from origin to insertion.
 BODIES = ("pelvis", "femur", "patella", "tibia", "foot")
-#: How a muscle passes a point.
+#: Kinds of path points.
 PASSAGES = ("fixed", "anterior", "posterior")
-#: Height of the body whose points the shipped tables state [m].
+#: Body height of the shipped tables [m].
 REFERENCE_HEIGHT = 1.80
 
 
@@ -36,13 +36,13 @@ class Muscle:
     area : float
         Physiological cross-section [m²], > 0.
     fibre_length : float
-        [m], > 0.
+        Fibre length [m], > 0.
     bodies : tuple of str
-        Of the points, of `BODIES` and in their order.
+        Body of each point, in the order of `BODIES`.
     points : (m, 3) float64
-        From origin to insertion in the frames of their bodies [m], m >= 2.
+        Points from origin to insertion in the frames of their bodies [m], m >= 2.
     passages : tuple of str
-        Of the points, of `PASSAGES`; the first and the last are fixed.
+        Kind of each point, of `PASSAGES`; the first and the last are fixed.
 
     Raises
     ------
@@ -77,10 +77,10 @@ class Muscle:
         if self.passages[0] != "fixed" or self.passages[-1] != "fixed":
             raise InputError(f"{of} expected a fixed origin and insertion, found {self.passages}")
         if "patella" in self.bodies[:-1]:
-            raise InputError(f"{of} expected it to end on the patella, found {self.bodies}")
+            raise InputError(f"{of} expected the patella as the last body, found {self.bodies}")
 
     def scaled(self, factor: float) -> Self:
-        """Return the muscle of a body `factor` times as large."""
+        """Return the muscle with lengths times a factor [1] and the area times its square."""
         return replace(
             self,
             area=factor**2 * self.area,
@@ -91,12 +91,12 @@ class Muscle:
 
 @dataclass(frozen=True, eq=False)
 class LegMuscles:
-    """Muscles of a right leg, and the bones that they pass.
+    """Muscles of a right leg with the geometry of the bones.
 
     Parameters
     ----------
     muscles : tuple of Muscle
-        With names that differ.
+        Muscles with unique names.
     knee : (2,) float64
         Centre of the knee from the hip, in the femoral frame [m].
     ankle : (2,) float64
@@ -113,7 +113,7 @@ class LegMuscles:
     Raises
     ------
     InputError
-        If a name comes twice, there is no muscle or a point is not finite.
+        If a name is repeated, there is no muscle or a point is not finite.
     """
 
     muscles: tuple[Muscle, ...]
@@ -126,10 +126,10 @@ class LegMuscles:
 
     def __post_init__(self) -> None:
         if not self.muscles:
-            raise InputError("muscles: expected one or more, found none")
+            raise InputError("muscles: expected at least one muscle, found none")
         for name in self.names:
             if self.names.count(name) != 1:
-                raise InputError(f"muscles: expected names that differ, found {name} twice")
+                raise InputError(f"muscles: expected unique names, found {name} twice")
         for name, size in (("knee", 2), ("ankle", 2), ("tuberosity", 3), ("mechanism_knee", 2)):
             object.__setattr__(self, name, frozen(check_array(name, getattr(self, name), (size,))))
         object.__setattr__(self, "pole_z", check_number("pole_z", self.pole_z))
@@ -140,14 +140,14 @@ class LegMuscles:
         return tuple(each.name for each in self.muscles)
 
     def scaled(self, height: float) -> Self:
-        """Return the leg of a body of another height, from this one of `REFERENCE_HEIGHT`.
+        """Return the leg scaled from `REFERENCE_HEIGHT` to a body height [m].
 
-        All lengths go with the height and cross-sections with its square.
+        Lengths scale with the height, cross-sections with its square.
 
         Raises
         ------
         InputError
-            If the height [m] is not positive.
+            If the height is not positive.
         """
         tall = check_number("height", height, above=0.0, unit="m")
         factor = tall / REFERENCE_HEIGHT
@@ -163,7 +163,7 @@ class LegMuscles:
         )
 
     def select(self, names: tuple[str, ...]) -> Self:
-        """Return the leg with some of its muscles only, in the order asked for.
+        """Return the leg with a selection of its muscles, in the order of `names`.
 
         Raises
         ------

@@ -1,14 +1,12 @@
-"""Whether a stride and its ground force belong together: units, signs, columns, the subject.
+"""Plausibility of a stride and its ground force: units, signs, columns, subject.
 
-Wrong input rarely stops the equations; it shows where they meet. Angles place the foot, the force
-plate places the force, and the body's weight is what two feet bear. What no walk can do is an
-error, what few walks do is a warning. The limits are round numbers, wide enough for impaired gait:
+Impossible gait data are rejected; unusual data give a warning. The limits are round numbers, wide
+enough for impaired gait:
 
-- angles within the ranges of motion of the joints, and some degrees more;
-- over a stride of steady walking the mean vertical force of both feet is the body's weight, that
-  of one foot about half of it;
+- angles within the ranges of motion of the joints plus some degrees;
+- over a stride of steady walking the mean vertical force of one foot is about half the body weight;
 - the force acts under the foot: between heel and metatarsal heads, below the ankle;
-- its free torque is small, since a sole hardly turns the ground.
+- the free torque is small, since a sole hardly twists the ground.
 """
 
 from __future__ import annotations
@@ -30,12 +28,12 @@ ANGLE_RANGES = {
     "knee_flexion": tuple(np.degrees(FLEXION_RANGE)),
     "ankle_dorsiflexion": (-70.0, 50.0),
 }
-#: Hip or knee moves by more than this in any stride [deg].
+#: Least range of motion of hip or knee in a stride [deg].
 _LEAST_MOTION = 3.0
-#: A stride ends with the angles that it began with, but for this [deg].
+#: Largest difference of the first and last angles of a stride [deg].
 _CLOSED = 10.0
-# Of mean vertical force over body weight the lower and upper limits; of the distances of force and
-# foot [m] forward, up and across, and of the free torque over mass [N m/kg], the upper ones.
+# Limits of the mean vertical force over body weight; upper limits of the distances of force and
+# foot [m] forward, up and across, and of the free torque over mass [N m/kg].
 _SHARE_WARNING, _SHARE_ERROR = (0.4, 0.6), (0.1, 1.0)
 _DISTANCES = (
     ("ahead of or behind the foot", 0.06, 0.15, "motion and ground force (leg, plate, unit, axes)"),
@@ -46,22 +44,27 @@ _TORQUE_WARNING, _TORQUE_ERROR = 0.5, 2.0
 
 
 def check_walk(trial: GaitTrial, leg: LegLoads, mass: float) -> tuple[str, ...]:
-    """Check that a stride can be one of a body; return what is unusual, as sentences.
+    """Check that a stride is plausible; return warnings as sentences.
 
     Parameters
     ----------
     trial : GaitTrial
-        The stride.
+        Stride.
     leg : LegLoads
-        Its inverse dynamics.
+        Inverse dynamics of the stride.
     mass : float
-        Of the body [kg], > 0.
+        Body mass [kg], > 0.
+
+    Returns
+    -------
+    tuple of str
+        One sentence per unusual property.
 
     Raises
     ------
     InputError
-        If an angle is out of reach, hip and knee hardly move, or the ground force is not one
-        of this foot and this body.
+        If an angle is out of range, hip and knee hardly move, or the ground force does not fit foot
+        or body.
     """
     weight = check_number("mass", mass, above=0.0, unit="kg") * STANDARD_GRAVITY
     _check_angles(trial)
@@ -97,7 +100,7 @@ def _judged(
     expected: str,
     found: str,
 ) -> list[str]:
-    """Return what is unusual of a value; raise an error where it is not possible."""
+    """Return a warning for an unusual value; raise an error for an impossible value."""
     if usual[0] <= value <= usual[1]:
         return []
     text = f"{expected}, found {found}"
@@ -121,14 +124,14 @@ def _check_angles(trial: GaitTrial) -> None:
     )
     if max(hip, knee) < _LEAST_MOTION:
         raise InputError(
-            f"hip_flexion, knee_flexion: expected the leg to move by {_LEAST_MOTION:g} deg or "
-            f"more, found {hip:.1f} and {knee:.1f} deg; check that angles are no radians read as "
-            "degrees, and the stride"
+            f"hip_flexion, knee_flexion: expected a motion of at least {_LEAST_MOTION:g} deg, "
+            f"found {hip:.1f} and {knee:.1f} deg; check the stride and that the angles are not "
+            "radians read as degrees"
         )
 
 
 def _force_under_foot(trial: GaitTrial, leg: LegLoads, weights: FloatArray) -> list[str]:
-    """Return how far from the foot the force acts, in the mean weighted by it."""
+    """Return warnings on the force-weighted mean distances of the force from the foot."""
     x, y, z = trial.centre_of_pressure.T
     back, front = np.sort([leg.heel[:, 0], leg.toe[:, 0]], axis=0)
     beyond = np.maximum(back - x, 0.0) + np.maximum(x - front, 0.0)
@@ -147,14 +150,14 @@ def _force_under_foot(trial: GaitTrial, leg: LegLoads, weights: FloatArray) -> l
 
 
 def _phases(trial: GaitTrial, weight: float) -> list[str]:
-    """Return what is unusual of the order of events in the stride."""
+    """Return warnings on the order of events in the stride."""
     unusual, percent, forward = [], trial.percent, trial.force[:, 0] / weight
     change = np.degrees(np.abs(trial.coordinates[-1, 3:] - trial.coordinates[0, 3:]))
     worst = int(change.argmax())
     if change[worst] > _CLOSED:
         unusual.append(
-            f"stride: expected to end with the angles that it began with, found "
-            f"{TRIAL_COORDINATES[3 + worst]} {change[worst]:.0f} deg apart; check the stride"
+            f"stride: expected equal first and last angles, found {TRIAL_COORDINATES[3 + worst]} "
+            f"{change[worst]:.0f} deg apart; check the stride"
         )
     strikes, offs = (
         100.0 * (events - trial.time[0]) / np.ptp(trial.time)
@@ -163,7 +166,7 @@ def _phases(trial: GaitTrial, weight: float) -> list[str]:
     middle = strikes[(strikes > 10.0) & (strikes < 90.0)]
     if len(middle):
         unusual.append(
-            f"stride: expected to begin with the only heel strike, found one at "
+            f"stride: expected the only heel strike at the start, found a heel strike at "
             f"{middle[0]:.0f} %; check the stride"
         )
     elif not ((offs > 40.0) & (offs < 80.0)).any():
@@ -177,7 +180,7 @@ def _phases(trial: GaitTrial, weight: float) -> list[str]:
     )
     if early > late:
         unusual.append(
-            "fore-aft ground force: expected to brake first and to push then, found "
-            f"{early:+.3f} and {late:+.3f} body weights in the mean; check its sign and the stride"
+            "fore-aft ground force: expected braking before propulsion, found means of "
+            f"{early:+.3f} and then {late:+.3f} body weights; check the sign and the stride"
         )
     return unusual

@@ -1,7 +1,7 @@
-"""Low-pass filter of measured signals, and the spline that gives their derivatives.
+"""Low-pass filter of measured signals, and splines for their derivatives.
 
-A Butterworth filter of second order runs forwards and backwards, hence without lag; its cut-off is
-raised so that the two passes together have it (Winter 2009, ch. 3).
+A Butterworth filter of second order runs forwards and backwards, hence without lag; the cut-off is
+raised by 1/(√2 - 1)^(1/4) to account for the two passes (Winter 2009, ch. 3).
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ def smoothed(table: MotionTable, signals: FloatArray, name: str, cutoff: float |
     Parameters
     ----------
     table : MotionTable
-        Where the signals are from, with their N instants.
+        Table of the signals, with N instants.
     signals : (N, k) float64
-        In any unit.
+        Signals in any unit [1].
     name : str
-        What messages call the cut-off.
+        Name of the cut-off in messages.
     cutoff : float or None
-        [Hz]; None for no filter.
+        Cut-off frequency [Hz]; None for no filter.
 
     Raises
     ------
     InputError
-        If the table has less than 6 rows, the cut-off is not below 0.4 of its rate, or rows are
+        If the table has fewer than 6 rows, the cut-off is not below 0.4 of its rate, or rows are
         missing for half a period of the cut-off or more.
     """
     time = table.time
@@ -44,7 +44,7 @@ def smoothed(table: MotionTable, signals: FloatArray, name: str, cutoff: float |
         raise InputError(f"{table.source}: expected at least 6 rows, found {len(time)}")
     if cutoff is None:
         return make_interp_spline(time, signals, k=5)
-    # A filter needs equal steps, which time stamps of few decimals are not quite.
+    # The filter needs equal steps; time stamps with few decimals are slightly uneven.
     steps = np.diff(time)
     count = 1 + round((time[-1] - time[0]) / float(np.median(steps)))
     even = np.linspace(time[0], time[-1], count)
@@ -55,7 +55,7 @@ def smoothed(table: MotionTable, signals: FloatArray, name: str, cutoff: float |
     if steps[longest] > 0.5 / checked:
         raise InputError(
             f"{table.source}: expected rows at most {0.5 / checked:.3g} s apart for a cut-off of "
-            f"{checked:g} Hz, found none between {time[longest]:g} and {time[longest + 1]:g} s"
+            f"{checked:g} Hz, found no row between {time[longest]:g} and {time[longest + 1]:g} s"
         )
     raised = checked / (math.sqrt(2.0) - 1.0) ** (0.5 / _ORDER)
     sections = butter(_ORDER, raised, fs=rate, output="sos")

@@ -10,7 +10,7 @@ from foundation.errors import InputError
 
 #: Vertical force above which a foot is on the ground [N].
 CONTACT_THRESHOLD = 20.0
-#: Contacts and gaps that are shorter are noise [s].
+#: Shorter contacts and gaps count as noise [s].
 SHORTEST = 0.1
 
 
@@ -22,17 +22,17 @@ def foot_events(
     Parameters
     ----------
     time : (N,) array_like
-        [s], increasing.
+        Increasing instants [s].
     vertical : (N,) array_like
-        Ground force on the foot, upwards [N].
+        Vertical ground force on the foot [N].
     threshold : float
-        Force that the foot crosses at both [N], > 0; the instant is interpolated.
+        Force at strike and toe-off [N], > 0; the instants are interpolated.
 
     Returns
     -------
     strikes, offs : (s,), (o,) float64
-        [s]. A contact that the record begins or ends with has no strike or no toe-off. Gaps and
-        contacts shorter than 0.1 s do not count.
+        Instants [s]. A contact at the start or end of the record has no strike or no toe-off. Gaps
+        and contacts shorter than 0.1 s do not count.
     """
     instants = check_array("time", time, (None,))
     force = check_array("vertical force", vertical, (len(instants),))
@@ -42,7 +42,7 @@ def foot_events(
     share = force[changes] / (force[changes] - force[changes + 1])
     crossings = instants[changes] + share * (instants[changes + 1] - instants[changes])
     rising = above[changes + 1]
-    # First gaps within a contact go, then contacts: a foot that rattles at its strike struck once.
+    # Remove gaps within a contact first, then short contacts: a foot that bounces strikes once.
     for first_rises in (False, True):
         short = (np.diff(crossings) < SHORTEST) & (rising[:-1] == first_rises)
         stays = ~(np.append(short, False) | np.insert(short, 0, False))[: len(crossings)]
@@ -57,22 +57,22 @@ def find_stride(
     threshold: float = CONTACT_THRESHOLD,
     name: str = "vertical force",
 ) -> tuple[float, float]:
-    """Return the first two heel strikes [s] of a foot.
+    """Return start and end [s] of a stride: the first two heel strikes of a foot.
 
-    Where a record has one strike but two toe-offs, these give the duration of the stride, which
-    begins or, if there is no room for it, ends with the strike.
+    In a record with one strike and two toe-offs, the toe-offs yield the duration of the stride,
+    which starts or, if the record is too short, ends with the strike.
 
     Parameters
     ----------
     time, vertical, threshold
-        As of `foot_events`.
+        As of `foot_events`, (N,) [s] and (N,) [N].
     name : str
-        What messages call the force.
+        Name of the force in messages.
 
     Raises
     ------
     InputError
-        If the record has neither two strikes nor a strike with room for a stride.
+        If the record does not contain a stride.
     """
     strikes, offs = foot_events(time, vertical, threshold=threshold)
     if len(strikes) > 1:

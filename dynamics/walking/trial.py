@@ -1,10 +1,10 @@
 """One stride of one leg: sagittal motion and ground force on a common time base.
 
 The lab frame has x forward, y up, z to the right. Coordinates are those of OpenSim's gait models
-in the sagittal plane: pelvic tilt, hip flexion and ankle dorsiflexion turn pelvis, thigh and foot
-by positive angles about z, knee flexion turns the shank by a negative one; all are zero when the
-body stands upright, the foot square to the shank. Other rotations of a three-dimensional motion are
-left out. A left leg is mirrored at the sagittal plane, so that everything after is a right leg.
+in the sagittal plane: pelvic tilt, hip flexion and ankle dorsiflexion rotate pelvis, thigh and foot
+by positive angles about z, knee flexion rotates the shank by a negative angle; all are zero in
+upright standing with the foot perpendicular to the shank. Other rotations of a three-dimensional
+motion are omitted. A left leg is mirrored at the sagittal plane and treated as a right leg.
 """
 
 from __future__ import annotations
@@ -26,54 +26,44 @@ TRIAL_COORDINATES = (
     "pelvis_tilt", "hip_flexion", "knee_flexion", "ankle_dorsiflexion",
 )  # fmt: skip
 TRIAL_UNITS = ("m", "m", "m", "rad", "rad", "rad", "rad")
-#: Columns of OpenSim's tables by quantity: a minus before a name turns its sign; of force, point
-#: and torque, x, y and z are added to the name.
+#: Columns of OpenSim's tables by side and quantity: a minus before a name inverts the sign; the
+#: axes x, y and z complete the names of force, point and torque.
 OPENSIM_COLUMNS = {
-    "right": {
+    side: {
         "pelvis_x": "pelvis_tx",
         "pelvis_y": "pelvis_ty",
         "pelvis_tilt": "pelvis_tilt",
-        "hip_flexion": "hip_flexion_r",
-        "knee_flexion": "-knee_angle_r",
-        "ankle_dorsiflexion": "ankle_angle_r",
-        "force": "ground_force_v",
-        "point": "ground_force_p",
-        "torque": "ground_torque_",
-    },
-    "left": {
-        "pelvis_x": "pelvis_tx",
-        "pelvis_y": "pelvis_ty",
-        "pelvis_tilt": "pelvis_tilt",
-        "hip_flexion": "hip_flexion_l",
-        "knee_flexion": "-knee_angle_l",
-        "ankle_dorsiflexion": "ankle_angle_l",
-        "force": "1_ground_force_v",
-        "point": "1_ground_force_p",
-        "torque": "1_ground_torque_",
-    },
+        "hip_flexion": f"hip_flexion_{side[0]}",
+        "knee_flexion": f"-knee_angle_{side[0]}",
+        "ankle_dorsiflexion": f"ankle_angle_{side[0]}",
+        "force": f"{plate}ground_force_v",
+        "point": f"{plate}ground_force_p",
+        "torque": f"{plate}ground_torque_",
+    }
+    for side, plate in (("right", ""), ("left", "1_"))
 }
-#: Mirroring at the sagittal plane, of vectors and of moments.
+#: Mirroring of vectors at the sagittal plane.
 _MIRROR = np.array([1.0, 1.0, -1.0])
 
 
 @dataclass(frozen=True, eq=False)
 class GaitTrial:
-    """A stride of a right leg, or of a left one mirrored.
+    """A stride of a right leg, or of a mirrored left leg.
 
     Parameters
     ----------
     time : (N,) float64
-        [s], increasing.
+        Increasing instants [s].
     coordinates, rates, accelerations : (N, 7) float64
-        In the order of `TRIAL_COORDINATES`, and their derivatives by time [m, rad, s].
+        Coordinates in the order of `TRIAL_COORDINATES` and time derivatives [m, rad, s].
     force : (N, 3) float64
-        Of the ground on the foot [N].
+        Ground force on the foot, lab frame [N].
     centre_of_pressure : (N, 3) float64
-        Where the force is applied [m]; without meaning where there is none.
+        Point of application of the force, lab frame [m]; undefined without force.
     torque : (N, 3) float64
-        Of the ground on the foot, beside that of the force [N m].
+        Free torque of the ground on the foot, lab frame [N m].
     side : {"right", "left"}
-        Which leg it was.
+        Measured leg.
 
     Raises
     ------
@@ -103,7 +93,7 @@ class GaitTrial:
             object.__setattr__(self, name, frozen(array))
 
     def coordinate(self, name: str) -> FloatArray:
-        """Return one of `TRIAL_COORDINATES`, (N,) [m or rad]."""
+        """Return one of `TRIAL_COORDINATES`, (N,) [m] or [rad]."""
         check_in("coordinate", name, TRIAL_COORDINATES)
         return self.coordinates[:, TRIAL_COORDINATES.index(name)].copy()
 
@@ -125,7 +115,7 @@ def gait_trial(
     force_cutoff: float | None = 20.0,
     samples: int = 201,
 ) -> GaitTrial:
-    """Cut a stride out of a motion and its ground forces.
+    """Return a stride of a measured motion with its ground forces.
 
     Parameters
     ----------
@@ -134,24 +124,24 @@ def gait_trial(
     ground : MotionTable
         Force [N], point of application [m] and torque [N m] in the lab frame.
     side : {"right", "left"}
-        Which leg.
+        Measured leg.
     columns : mapping, optional
-        Names of the columns that differ from `OPENSIM_COLUMNS`; besides, `pelvis_z` names a column
-        with the lateral position of the pelvis.
+        Names of columns that differ from `OPENSIM_COLUMNS`; additionally `pelvis_z`, the column of
+        the lateral position of the pelvis.
     stride : (start, end), optional
         Instants of heel strike [s]; by default `dynamics.walking.strikes.find_stride`.
     pelvis_z : float
-        Lateral position of the pelvis, to the right [m], where `columns` names no column for it.
+        Lateral position of the pelvis, to the right [m], without such a column.
     motion_cutoff, force_cutoff : float or None
-        Of the filters [Hz]; None for no filter.
+        Cut-off frequencies of the filters [Hz]; None for no filter.
     samples : int
-        Instants of the trial, equally spaced, >= 5.
+        Number of equally spaced instants, >= 5.
 
     Raises
     ------
     InputError
-        If a side, quantity or column is not known, the stride cannot be found or is not inside
-        both tables, a cut-off is not below 0.4 of the rate of its table, or rows are missing.
+        If a side, quantity or column is unknown, the tables do not contain a stride, a cut-off is
+        not below 0.4 of the rate of its table, or rows are missing.
     """
     names = OPENSIM_COLUMNS[check_in("side", side, OPENSIM_COLUMNS)] | dict(columns or {})
     for quantity in names:
@@ -171,8 +161,8 @@ def gait_trial(
     moved = _motion(motion, names, pelvis_z)
     moved[:, :3] *= sign
     spline = smoothed(motion, moved, "motion_cutoff", motion_cutoff)
-    # What is filtered is the wrench about the lab's origin: a point of application is no signal
-    # where there is no force.
+    # The wrench about the lab origin is filtered: the point of application is undefined without
+    # force.
     about_origin = torque + np.cross(point, force)
     loads = np.hstack([force, about_origin])
     wrench = smoothed(ground, loads, "force_cutoff", force_cutoff)(instants)
@@ -185,7 +175,7 @@ def gait_trial(
         spline(instants, 2),
         sign * wrench[:, :3],
         sign * centre,
-        # A mirrored moment keeps its component along the mirror's normal alone.
+        # A mirrored moment keeps only its component normal to the mirror.
         -sign * rest if side == "left" else rest,
         side,
     )
@@ -201,7 +191,7 @@ def _motion(motion: MotionTable, names: Mapping[str, str], pelvis_z: float) -> F
 
 
 def _signed(table: MotionTable, name: str, *, angle: bool = False) -> FloatArray:
-    """Return a column, with its sign turned where a minus stands before its name."""
+    """Return a column, with inverted sign for a minus before the name."""
     bare = name.removeprefix("-")
     values = table.angle(bare) if angle else table.column(bare)
     return values if bare == name else -values
@@ -222,7 +212,7 @@ def _instants(
         )
     if begin < first - 1e-9 or finish > last + 1e-9:
         raise InputError(
-            f"stride: expected instants between {first:g} and {last:g} s, which both tables "
-            f"cover, found {begin:g} to {finish:g} s"
+            f"stride: expected instants between {first:g} and {last:g} s, covered by both tables, "
+            f"found {begin:g} to {finish:g} s"
         )
     return np.linspace(max(begin, first), min(finish, last), count)

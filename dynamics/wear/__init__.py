@@ -1,1 +1,1 @@
-"""Wear of the insert: Archard's law over a cycle, and its depth over the surface."""
+"""Wear of the insert by Archard's law: volumes and depths over a gait cycle."""

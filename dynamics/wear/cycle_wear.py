@@ -1,14 +1,14 @@
-"""Wear of the tibial insert over a simulated cycle by the law of Archard.
+"""Wear of the tibial insert over a simulated gait cycle by Archard's law.
 
-The depth worn at a point is k times the integral of pressure times sliding speed over time, the
-volume its integral over the surface,
+The worn depth at a point is k times the integral of pressure times sliding speed over time, the
+worn volume the integral of the depth over the surface,
 
     V = k int int p |s| dA dt
 
 (Archard 1953, J Appl Phys 24:981-988; for the knee Fregly, Sawyer, Harman & Banks 2005,
-J Biomech 38:305-314). `bed_wear` takes the pressures of the original model's springs;
-`surrogate_wear` needs the loads of the result alone. Time is integrated by the trapezoidal rule
-over the reported instants.
+J Biomech 38:305-314). `bed_wear` uses the pressures of the springs of the original model;
+`surrogate_wear` only the loads of the result. Time is integrated by the trapezoidal rule over the
+reported instants.
 """
 
 from __future__ import annotations
@@ -38,21 +38,21 @@ __all__ = [
     "surrogate_wear",
 ]
 
-#: How `surrogate_wear` spreads the load of a compartment.
+#: Distributions of the load of a compartment in `surrogate_wear`.
 FIELDS = ("reconstructed", "centre")
 
 
 class Surface(Protocol):
-    """What wear needs to know of a tibial mesh (`foundation.surfaces.mesh.TriangleMesh`)."""
+    """Tibial mesh as wear uses it (`foundation.surfaces.mesh.TriangleMesh`)."""
 
     @property
     def centroids(self) -> FloatArray:
-        """Middles of the triangles, (F, 3) [m]."""
+        """Centroids of the triangles, (F, 3) [m], tibial frame."""
         ...
 
     @property
     def normals(self) -> FloatArray:
-        """Unit normals of the triangles, (F, 3)."""
+        """Unit normals of the triangles, (F, 3) [1], tibial frame."""
         ...
 
     @property
@@ -62,33 +62,33 @@ class Surface(Protocol):
 
 
 class SpringContact(Protocol):
-    """What `bed_wear` asks of the original model."""
+    """Original contact model as `bed_wear` uses it."""
 
     tibia: Any
     compartments: NDArray[np.int8]
 
     def spring_state(self, pose: Pose) -> Any:
-        """Return the state of the springs, with `pressure` (F,) [Pa] per tibial triangle."""
+        """Return the state of the springs, with the `pressure` (F,) [Pa] of the triangles."""
         ...
 
 
 def bed_wear(model: SpringContact, result: SimulationResult, law: WearLaw) -> Wear:
-    """Return the wear over the cycle of a result, spring by spring of the original model.
+    """Return the wear over the gait cycle of a result from the springs of the original model.
 
     Parameters
     ----------
     model : SpringContact
         The original model (`foundation.elastic_foundation.model.ElasticFoundation`).
     result : SimulationResult
-        Its poses must be those of the contact: add the offset of a
-        `dynamics.simulator.variation.VariedContact` to them.
+        Simulated cycle with the poses of the contact: add the offset of a
+        `dynamics.simulator.variation.VariedContact` to its poses.
     law : WearLaw
         Material of the insert.
 
     Returns
     -------
     Wear
-        Of one cycle, with the depth of each tibial triangle.
+        Wear of one cycle, with the depth of each tibial triangle.
     """
     tibia, sides = model.tibia, np.asarray(model.compartments)
     twists, weights = femoral_twists(result.poses, result.rates), time_weights(result.time)
@@ -110,36 +110,36 @@ def surrogate_wear(
     aspect: ArrayLike = (1.0, 1.0),
     ratio: ArrayLike | None = None,
 ) -> Wear:
-    """Return the wear over the cycle of a result from its loads alone.
+    """Return the wear over the gait cycle of a result from its loads.
 
-    The normals are taken along the force of the compartment, and the integral of the pressure as
-    that force times one ratio.
+    The normals are those of the compartment forces, and the integral of the pressure is the force
+    times one ratio.
 
     Parameters
     ----------
     result : SimulationResult
-        Of any contact model; its poses as in `bed_wear`.
+        Simulated cycle of any contact model, with poses as in `bed_wear`.
     law : WearLaw
         Material of the insert.
     field : {"reconstructed", "centre"}
-        Sliding speed averaged over a pressure field made from the loads
-        (`dynamics.wear.footprint`), or that at the centre of pressure.
+        Sliding speed averaged over the pressure field of the loads (`dynamics.wear.footprint`),
+        or the speed at the centre of pressure.
     aspect : (2,) float64
-        AP over ML axis of the medial and the lateral field, > 0.
+        AP over ML axis of the medial and the lateral field [1], > 0.
     ratio : (2,) float64, optional
-        Integral of the pressure over force, medial and lateral (`load_ratio`), best that of the
-        original model over any cycle of the same knee; by default that of the result itself.
+        Integral of the pressure over force [1], medial and lateral (`load_ratio`), preferably of
+        the original model over any cycle of the same knee; by default of the result.
 
     Returns
     -------
     Wear
-        Of one cycle, without depths.
+        Wear of one cycle, without depths.
 
     Raises
     ------
     InputError
-        If `field` is unknown, an aspect or a ratio is not positive, or a compartment carries load
-        at an instant without a centre of pressure.
+        If `field` is unknown, an aspect or a ratio is not positive, or a compartment with load has
+        no centre of pressure.
     """
     check_in("field", field, FIELDS)
     aspects = check_sides("aspect", aspect)
@@ -164,16 +164,16 @@ def time_weights(time: FloatArray) -> FloatArray:
 
 
 def pressure_integral(result: SimulationResult) -> FloatArray:
-    """Return the integral of the pressure over each compartment, area times mean, (2, N) [N]."""
+    """Return the pressure integrals, area times mean pressure, of the compartments, (2, N) [N]."""
     area, mean = result.compartment_loads[..., 6], result.compartment_loads[..., 8]
     return np.maximum(area, 0.0) * np.maximum(mean, 0.0)
 
 
 def load_ratio(result: SimulationResult) -> FloatArray:
-    """Return the integral of the pressure over the force, both summed over time, (2,), >= 1.
+    """Return the pressure integral over the force, both integrated over time, (2,) [1], >= 1.
 
-    The force is the smaller one, since the normals of a patch differ, by a part that depends on the
-    knee and little on the load. 1 without contact.
+    The force is smaller than the pressure integral since the normals of a patch differ; the ratio
+    depends on the knee and hardly on the load. Without contact the ratio is 1.
     """
     weights = time_weights(result.time)
     impulse, pressure = _force(result) @ weights, pressure_integral(result) @ weights
@@ -182,42 +182,42 @@ def load_ratio(result: SimulationResult) -> FloatArray:
 
 
 def load_carried(result: SimulationResult, ratio: ArrayLike | None = None) -> FloatArray:
-    """Return what each compartment carries as its force times a ratio, (2, N) [N].
+    """Return the load of each compartment as its force times a ratio, (2, N) [N].
 
-    A simulation holds the force itself in equilibrium, while the area and the mean pressure of a
-    surrogate bring their own errors, some of them the same throughout a cycle.
+    A simulation balances the force, while area and mean pressure of a surrogate have errors of
+    their own.
 
     Parameters
     ----------
     result : SimulationResult
-        Whose forces.
+        Simulated cycle.
     ratio : (2,) float64, optional
-        As in `surrogate_wear`.
+        As in `surrogate_wear` [1].
 
     Raises
     ------
     InputError
-        If there is force at an instant without a centre of pressure, or a ratio is not positive.
+        If a compartment with force has no centre of pressure, or a ratio is not positive.
     """
     force = _force(result)
     lost = (force > 0.0) & ~np.isfinite(result.compartment_loads[..., 9:]).all(axis=-1)
     if lost.any():
         side, instant = (int(k) for k in np.argwhere(lost)[0])
         raise InputError(
-            f"compartment_loads: expected a centre of pressure where there is force, found none in "
-            f"the {COMPARTMENTS[side]} compartment at instant {instant}"
+            f"compartment_loads: expected a centre of pressure at every force, found none in the "
+            f"{COMPARTMENTS[side]} compartment at instant {instant}"
         )
     factors = load_ratio(result) if ratio is None else check_sides("ratio", ratio)
     return factors[:, None] * force
 
 
 def check_sides(name: str, values: ArrayLike) -> FloatArray:
-    """Return a medial and a lateral value as an array, (2,).
+    """Return a medial and a lateral value as an array, (2,) [1].
 
     Raises
     ------
     InputError
-        If they are not two positive numbers.
+        If the values are not two positive numbers.
     """
     array = check_array(name, values, (2,))
     for value in array:
@@ -226,18 +226,18 @@ def check_sides(name: str, values: ArrayLike) -> FloatArray:
 
 
 def _force(result: SimulationResult) -> FloatArray:
-    """Return the size of the force of each compartment at each instant, (2, N) [N]."""
+    """Return the magnitudes of the compartment forces, (2, N) [N]."""
     return np.linalg.norm(result.compartment_loads[..., :3], axis=-1)
 
 
 def scaled_pressure(
     pressure: FloatArray, loads: FloatArray, tibia: Surface, sides: NDArray[np.int8]
 ) -> FloatArray:
-    """Return pressures scaled so that each compartment carries its load.
+    """Return the pressures (F,) [Pa], scaled so that each compartment carries its load.
 
-    One value in the middle of each triangle stands for the field on it, while the loads are
-    integrals of the field: their sums differ a little, most in a small patch. A patch that reaches
-    no middle at all goes to the triangle nearest to its centre of pressure.
+    The centroid of each triangle represents the field on the triangle, while the loads are
+    integrals of the field; the sums differ slightly, mostly in small patches. A patch without a
+    centroid is assigned to the triangle nearest to its centre of pressure.
 
     Parameters
     ----------
@@ -248,7 +248,7 @@ def scaled_pressure(
     tibia : Surface
         The tibial mesh.
     sides : (F,) int8
-        Compartment of each triangle.
+        Compartment index of each triangle.
     """
     scaled = np.zeros(len(pressure))
     for side, (area, mean) in enumerate(np.maximum(loads[:, [6, 8]], 0.0)):
@@ -262,11 +262,11 @@ def scaled_pressure(
 
 
 def nearest_triangle(tibia: Surface, point: FloatArray) -> int:
-    """Return the triangle whose middle is nearest to a point (3,) [m]."""
+    """Return the index of the triangle with the centroid nearest to a point (3,) [m]."""
     return int(np.argmin(((tibia.centroids - point) ** 2).sum(axis=1)))
 
 
 def volumes(depth: FloatArray, tibia: Surface, sides: NDArray[np.int8]) -> FloatArray:
-    """Return the volume under the depths (F,) [m] of each compartment, (2,) [m³]."""
+    """Return the worn volumes (2,) [m³] of the compartments from the depths (F,) [m]."""
     worn = depth * tibia.areas
     return np.array([worn[sides == side].sum() for side in range(2)])

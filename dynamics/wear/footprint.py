@@ -1,9 +1,9 @@
-"""Pressure field of a compartment made from its loads: force, area, peak and mean pressure.
+"""Pressure field of a compartment from its loads: force, area, peak and mean pressure.
 
-The field is the paraboloid p = p0 (1 - r²)^n over an ellipse of the area given, about the centre of
-pressure, in the plane across the force. Its mean is p0 / (n + 1), so that n = peak/mean - 1: 0 for
-a flat punch, 1/2 for the contact of Hertz, 1 for springs of a linear law between quadrics. The
-ratio of the ellipse's axes cannot be seen in the loads.
+The field is the paraboloid p = p0 (1 - r²)^n over an ellipse of the contact area about the centre
+of pressure, in the plane perpendicular to the force. The mean is p0 / (n + 1), so that n =
+peak/mean - 1: 0 for a flat punch, 1/2 for Hertzian contact, 1 for springs of a linear law between
+quadrics. The loads do not determine the ratio of the axes of the ellipse.
 """
 
 from __future__ import annotations
@@ -11,22 +11,21 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dynamics.wear.sliding import cross
 from foundation.checks import FloatArray
 
-#: Points of the field's quadrature: rings of equal spokes.
+#: Quadrature points of the field: rings of equally spaced spokes.
 _RINGS, _SPOKES = 3, 6
-#: Largest n; a compartment that hardly touches may give any ratio of peak to mean.
+#: Largest n; at the edge of contact the ratio of peak to mean is arbitrary.
 _LARGEST_EXPONENT = 10.0
 
 
 def field_exponent(loads: FloatArray) -> FloatArray:
-    """Return n of the field, (N,); 0 where the peak is not above the mean.
+    """Return the exponents n of the fields, (N,) [1]; 0 where the peak is not above the mean.
 
     Parameters
     ----------
     loads : (N, 12) float64
-        In the order of `foundation.loads.LOAD_COLUMNS`.
+        Loads in the order of `foundation.loads.LOAD_COLUMNS` [N, N m, m², Pa, m].
     """
     peak, mean = loads[:, 7], loads[:, 8]
     ratio = np.divide(peak, mean, out=np.ones(len(loads)), where=mean > 0.0)
@@ -39,9 +38,9 @@ def semi_axes(loads: FloatArray, aspect: ArrayLike) -> FloatArray:
     Parameters
     ----------
     loads : (N, 12) float64
-        In the order of `foundation.loads.LOAD_COLUMNS`.
+        Loads in the order of `foundation.loads.LOAD_COLUMNS`.
     aspect : float
-        AP over ML axis.
+        AP over ML axis [1].
     """
     root = np.sqrt(aspect)
     radius = np.sqrt(np.maximum(loads[:, 6], 0.0) / np.pi)
@@ -49,39 +48,39 @@ def semi_axes(loads: FloatArray, aspect: ArrayLike) -> FloatArray:
 
 
 def field_axes(loads: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the directions of the field, each (N, 3): AP, ML and the normal, that of the force.
+    """Return the AP, ML and normal directions of the fields, (N, 3) each [1], tibial frame.
 
     Parameters
     ----------
     loads : (N, 12) float64
-        Their forces must not be 0.
+        Loads with nonzero forces; the normal has the direction of the force.
     """
     normal = loads[:, :3] / np.linalg.norm(loads[:, :3], axis=1, keepdims=True)
-    # The force of a knee is nowhere near anterior: it leans by the slope of the insert.
+    # The force of a knee is never close to anterior: it is inclined by the slope of the insert.
     along = np.array([1.0, 0.0, 0.0]) - normal[:, :1] * normal
     along /= np.linalg.norm(along, axis=1, keepdims=True)
-    return along, cross(along, normal), normal
+    return along, np.cross(along, normal), normal
 
 
 def field_arms(loads: FloatArray, aspect: float = 1.0) -> tuple[FloatArray, FloatArray]:
-    """Return points of the field and the part of the load that each stands for.
+    """Return quadrature points of the field and their shares of the load.
 
-    Each ring carries its share of the load; the rings' radii give the field's second moments
-    exactly, on which the mean sliding speed depends first.
+    The radii of the rings reproduce the second moments of the field exactly; the mean sliding speed
+    depends primarily on these moments.
 
     Parameters
     ----------
     loads : (N, 12) float64
-        In contact, in the order of `foundation.loads.LOAD_COLUMNS`.
+        Loads in contact, in the order of `foundation.loads.LOAD_COLUMNS`.
     aspect : float
-        AP over ML axis of the ellipse.
+        AP over ML axis of the ellipse [1].
 
     Returns
     -------
     arms : (N, 2, Q) float64
         AP and ML distances from the centre of pressure, along `field_axes` [m].
     shares : (Q,) float64
-        Of sum 1.
+        Shares of the load, with sum 1 [1].
     """
     exponent = field_exponent(loads)[:, None]
     nodes, weights = np.polynomial.legendre.leggauss(_RINGS)
@@ -102,15 +101,15 @@ def field_speeds(loads: FloatArray, twists: FloatArray, arms: FloatArray) -> Flo
     Parameters
     ----------
     loads : (N, 12) float64
-        In contact, in the order of `foundation.loads.LOAD_COLUMNS`.
+        Loads in contact, in the order of `foundation.loads.LOAD_COLUMNS`.
     twists : (N, 6) float64
-        Of the femur (`dynamics.wear.sliding.femoral_twists`).
+        Twists of the femur [m/s, rad/s] (`dynamics.wear.sliding.femoral_twists`).
     arms : (N, 2, Q) float64
-        Places of the points as `field_arms` gives them [m].
+        Quadrature points of `field_arms` [m].
     """
     along, across, normal = field_axes(loads)
-    velocity = twists[:, :3] + cross(twists[:, 3:], loads[:, 9:])
-    # In the plane of the field only the turn about its normal, which is across x along, matters.
+    velocity = twists[:, :3] + np.cross(twists[:, 3:], loads[:, 9:])
+    # In the plane of the field only the rotation about its normal, across x along, contributes.
     spin = (twists[:, 3:] * normal).sum(axis=1)[:, None]
     forward = (velocity * along).sum(axis=1)[:, None] + spin * arms[:, 1]
     sideways = (velocity * across).sum(axis=1)[:, None] - spin * arms[:, 0]

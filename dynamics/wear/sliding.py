@@ -1,4 +1,4 @@
-"""Velocity at which the femur slides over the tibial surface."""
+"""Sliding velocity of the femur over the tibial surface."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from foundation.checks import FloatArray
 
 
 def femoral_twists(poses: FloatArray, rates: FloatArray) -> FloatArray:
-    """Return the twist of the femur at many poses, `twist_jacobian(pose) @ rates` of each.
+    """Return the twists of the femur, `twist_jacobian(pose) @ rates` at every instant.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ def femoral_twists(poses: FloatArray, rates: FloatArray) -> FloatArray:
     """
     adduction, rotation, position = poses[:, 1], poses[:, 2], poses[:, 3:]
     ca, sa, cr, sr = np.cos(adduction), np.sin(adduction), np.cos(rotation), np.sin(rotation)
-    # The axes of the angles (`foundation.pose.rotation_axes`), for all instants at once.
+    # The axes of the angles as in `foundation.pose.rotation_axes`.
     flexed, adducted, rotated = rates[:, :3].T
     angular = np.stack(
         [
@@ -33,7 +33,7 @@ def femoral_twists(poses: FloatArray, rates: FloatArray) -> FloatArray:
         ],
         axis=1,
     )
-    return np.concatenate([rates[:, 3:] - cross(angular, position), angular], axis=1)
+    return np.concatenate([rates[:, 3:] - np.cross(angular, position), angular], axis=1)
 
 
 def sliding_speed(twists: FloatArray, points: FloatArray, normals: FloatArray) -> FloatArray:
@@ -44,20 +44,13 @@ def sliding_speed(twists: FloatArray, points: FloatArray, normals: FloatArray) -
     twists : (..., 6) float64
         (u; w), velocity of the femoral point at the tibial origin [m/s], angular velocity [rad/s].
     points, normals : (..., 3) float64
-        Points of the tibial surface [m] and its unit normals; the leading axes broadcast.
+        Points of the tibial surface [m] and unit normals [1]; the leading axes broadcast.
 
     Returns
     -------
     (...) float64
         Speed [m/s].
     """
-    velocity = twists[..., :3] + cross(twists[..., 3:], points)
+    velocity = twists[..., :3] + np.cross(twists[..., 3:], points)
     # |v x n| is the tangential part without the cancellation of |v|² - (v.n)².
-    return np.linalg.norm(cross(velocity, normals), axis=-1)
-
-
-def cross(a: FloatArray, b: FloatArray) -> FloatArray:
-    """Return a x b over the last axis, of length 3; the other axes broadcast."""
-    ax, ay, az = a[..., 0], a[..., 1], a[..., 2]
-    bx, by, bz = b[..., 0], b[..., 1], b[..., 2]
-    return np.stack([ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx], axis=-1)
+    return np.linalg.norm(np.cross(velocity, normals), axis=-1)

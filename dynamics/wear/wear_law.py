@@ -1,4 +1,4 @@
-"""Material of the insert in the law of Archard, and what is worn off."""
+"""Archard's wear law (Archard 1953, J Appl Phys 24:981-988), and worn volumes and depths."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ class WearLaw:
     Parameters
     ----------
     factor : float
-        Wear factor k [1/Pa = m³/(N m)], >= 0. The default, 1e-7 mm³/(N m), is an order of
-        magnitude for polyethylene on polished metal; a material's own depends on roughness,
-        pressure and the crossing of directions, and scales all results.
+        Wear factor k [1/Pa = m³/(N m)], >= 0; all results are proportional to it. The default,
+        1e-7 mm³/(N m), is the order of magnitude for polyethylene on polished metal; the factor of
+        a material depends on roughness, pressure and cross-shear.
     density : float
         Density [kg/m³], > 0.
 
@@ -36,16 +36,16 @@ class WearLaw:
 
 @dataclass(frozen=True, eq=False)
 class Wear:
-    """What is worn off the insert.
+    """Wear of the insert.
 
     Parameters
     ----------
     volume : (2,) float64
-        Medial and lateral [m³].
+        Worn volume, medial and lateral [m³].
     density : float
-        Of the insert [kg/m³].
+        Density of the insert [kg/m³].
     depth : (F,) float64, optional
-        Along the normal of each tibial triangle [m], where it is known.
+        Worn depth along the normal of each tibial triangle [m], where known.
     """
 
     volume: FloatArray
@@ -59,16 +59,16 @@ class Wear:
 
     @property
     def total_volume(self) -> float:
-        """Volume of both compartments [m³]."""
+        """Worn volume of both compartments [m³]."""
         return float(self.volume.sum())
 
     @property
     def mass(self) -> float:
-        """Mass of both compartments [kg]."""
+        """Worn mass of both compartments [kg]."""
         return self.density * self.total_volume
 
     def after(self, cycles: float) -> Wear:
-        """Return the wear of that many cycles if each wears as these did.
+        """Return the wear after a number of cycles of equal wear.
 
         Raises
         ------

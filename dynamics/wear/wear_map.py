@@ -1,7 +1,7 @@
-"""Depth of wear over the tibial surface from loads alone.
+"""Wear depth over the tibial surface from loads.
 
-The original model's own map is that of `dynamics.wear.cycle_wear.bed_wear`, which also takes the
-motion that a surrogate led to; `wear_map` is for where the original model is not at hand.
+With the original model use `dynamics.wear.cycle_wear.bed_wear`, also for motions simulated with a
+surrogate; `wear_map` needs no original model.
 """
 
 from __future__ import annotations
@@ -36,28 +36,28 @@ def wear_map(
     aspect: ArrayLike = (1.0, 1.0),
     ratio: ArrayLike | None = None,
 ) -> FloatArray:
-    """Return the depth worn off each tibial triangle over the cycle of a result.
+    """Return the worn depth of each tibial triangle over the gait cycle of a result.
 
-    The pressure fields of `dynamics.wear.footprint` are laid on the triangles along the force of
-    the compartment; the sliding speed is that along each triangle.
+    The pressure fields of `dynamics.wear.footprint` are projected on the triangles along the force
+    of the compartment; the sliding speed is tangential to each triangle.
 
     Parameters
     ----------
     result : SimulationResult
-        Of any contact model; its poses as in `dynamics.wear.cycle_wear.bed_wear`.
+        Simulated cycle of any contact model, poses as in `dynamics.wear.cycle_wear.bed_wear`.
     law : WearLaw
         Material of the insert.
     tibia : Surface
         The tibial mesh.
     aspect : (2,) float64
-        AP over ML axis of the medial and the lateral field, > 0 (`measured_aspect`).
+        AP over ML axis of the medial and the lateral field [1], > 0 (`measured_aspect`).
     ratio : (2,) float64, optional
         As in `dynamics.wear.cycle_wear.surrogate_wear`.
 
     Returns
     -------
     (F,) float64
-        Depth [m].
+        Worn depth along the normals [m].
 
     Raises
     ------
@@ -78,17 +78,17 @@ def wear_map(
 
 
 class Patch(NamedTuple):
-    """What the original model's contact patches are like, for the wear of a surrogate's cycle.
+    """Contact patches of the original model, for the wear of a cycle of the surrogate.
 
-    Properties of the surfaces: those of one cycle serve its variations.
+    The values depend on the surfaces; variations of a cycle can reuse those of the cycle.
 
     Parameters
     ----------
     aspect : (2,) float64
-        Of the pressure fields, `measured_aspect`.
+        AP over ML axis of the pressure fields [1], `measured_aspect`.
     ratio : (2,) float64, optional
-        Of the pressure's integral over the force, `dynamics.wear.cycle_wear.load_ratio`; by
-        default that of the cycle itself.
+        Pressure integral over force [1], `dynamics.wear.cycle_wear.load_ratio`; by default of the
+        cycle.
     """
 
     aspect: FloatArray
@@ -96,28 +96,28 @@ class Patch(NamedTuple):
 
 
 def measured_patch(model: SpringContact, result: SimulationResult) -> Patch:
-    """Return the patches of a cycle driven by the original model."""
+    """Return the patches of a cycle simulated with the original model."""
     return Patch(measured_aspect(model, result), load_ratio(result))
 
 
 def measured_aspect(
     model: SpringContact, result: SimulationResult, *, instants: int = 21
 ) -> FloatArray:
-    """Return AP over ML axis of the pressure fields of the original model over a cycle.
+    """Return AP over ML axis of the pressure fields of the original model, (2,) [1].
 
     Parameters
     ----------
     model : SpringContact
         The original model.
     result : SimulationResult
-        Its poses, as in `dynamics.wear.cycle_wear.bed_wear`, and its loads.
+        Simulated cycle, poses as in `dynamics.wear.cycle_wear.bed_wear`.
     instants : int
-        How many, evenly over the cycle, >= 1.
+        Number of equally spaced instants of the cycle, >= 1.
 
     Returns
     -------
     (2,) float64
-        Medial and lateral, from the second moments of pressure, weighted by load; 1 out of contact.
+        Medial and lateral, from load-weighted second moments of the pressure; 1 without contact.
     """
     count = int(check_number("instants", instants, at_least=1))
     tibia, sides = model.tibia, np.asarray(model.compartments)
@@ -140,10 +140,7 @@ def measured_aspect(
 def _pressures(
     loads: FloatArray, force: FloatArray, aspect: float, tibia: Surface
 ) -> list[tuple[NDArray[np.int64], FloatArray]]:
-    """Return the triangles under the field of each instant (N, 12) and their pressures [Pa].
-
-    Scaled, so that they carry `force` (N,) [N].
-    """
+    """Return triangles and pressures [Pa] under the fields, scaled to carry `force` (N,) [N]."""
     along, across, _ = field_axes(loads)
     axes, exponents = semi_axes(loads, aspect), field_exponent(loads)
     centroids, areas = tibia.centroids, tibia.areas

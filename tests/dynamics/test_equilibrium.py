@@ -139,7 +139,7 @@ def test_nothing_holds_a_loaded_coordinate(knee):
 
 def test_line_of_action_outside_the_condyles_tips_the_knee(knee):
     simulator = replace(HELD, medial_offset=0.03)
-    with pytest.raises(EquilibriumError, match="are left on adduction"):
+    with pytest.raises(EquilibriumError, match=r"residual .* on adduction"):
         settle(knee(**PLANE), simulator, flexion=0.0, axial_force=500.0, start=Pose())
 
 

@@ -344,9 +344,9 @@ def test_start_is_where_the_equilibrium_is_looked_for(knee, constant):
     ("arguments", "words"),
     [
         ({"method": "RK45"}, "method: expected one of"),
-        ({"cycles": 0}, "cycles: expected a whole number >= 1"),
-        ({"samples": 1}, "samples: expected a whole number >= 2"),
-        ({"samples": 10.5}, "samples: expected a whole number"),
+        ({"cycles": 0}, "cycles: expected an integer >= 1"),
+        ({"samples": 1}, "samples: expected an integer >= 2"),
+        ({"samples": 10.5}, "samples: expected an integer"),
         ({"rtol": 0.0}, "rtol: expected"),
         ({"atol": np.zeros(10)}, "atol: expected positive"),
         ({"atol": 1e-6}, r"atol: expected shape \(10\)"),

@@ -319,14 +319,14 @@ def test_table_in_si_units(tmp_path):
         ("linear", "cubic", r"line 3, column kind: expected one of"),
         (",-40,", ",forty,", r"line 3, column tibial_y_mm: expected a finite number, found forty"),
         (",-40,", ",nan,", r"line 3, column tibial_y_mm: expected a finite number, found nan"),
-        ("50,,90", "50,,", r"line 3, column stiffness_N_per_mm: .* found nothing"),
-        ("90,,,", "90,30,,", r"line 3, column stiffness_N_per_mm2: expected nothing in a row"),
-        ("90,,,", "90,,,0.1", r"line 3, column transition_strain: expected nothing in a row"),
+        ("50,,90", "50,,", r"line 3, column stiffness_N_per_mm: .* found an empty cell"),
+        ("90,,,", "90,30,,", r"line 3, column stiffness_N_per_mm2: expected an empty cell"),
+        ("90,,,", "90,,,0.1", r"line 3, column transition_strain: expected an empty cell in a row"),
         ("50,,", "50,0.1,", r"line 3, columns rest_length_mm and reference_strain: .* found 2"),
         ("50,,", ",,", r"line 3, columns rest_length_mm and reference_strain: .* found 0"),
         ("50,,", "-5,,", r"line 3: ligament LCL: rest_length: expected > 0 m"),
-        ("90,,,", "90,,", r"line 3: expected 14 cells, found 13"),
-        ("LCL", "", r"line 3, column name: expected a text, found nothing"),
+        ("90,,,", "90,,", r"line 3: expected 14 cells, .*found 13"),
+        ("LCL", "", r"line 3, column name: expected a unique name, found an empty"),
     ],
 )
 def test_bad_rows_are_named_with_file_and_line(tmp_path, old, new, message):
@@ -337,11 +337,11 @@ def test_bad_rows_are_named_with_file_and_line(tmp_path, old, new, message):
 
 def test_bad_tables_are_named(tmp_path):
     path = tmp_path / "bad.csv"
-    with pytest.raises(ValueError, match=r"bad\.csv, line 4, column name: LCL is there already"):
+    with pytest.raises(ValueError, match=r"bad\.csv, line 4, column name: .* LCL a second time"):
         load_ligaments(write(path, ROWS[0], ROWS[0]))
     with pytest.raises(ValueError, match=r"bad\.csv, header: .* found 'stiffness_N_per_m'"):
         load_ligaments(write(path, *ROWS, header=HEADER.replace("N_per_mm,", "N_per_m,", 1)))
-    with pytest.raises(ValueError, match=r"column tibial_x_mm: expected it once .* found 0"):
+    with pytest.raises(ValueError, match=r"column tibial_x_mm: expected once .* found 0"):
         load_ligaments(write(path, *ROWS, header=HEADER.replace("tibial_x_mm,", "")))
     with pytest.raises(ValueError, match=r"expected a header and rows, found 1 lines"):
         load_ligaments(write(path))

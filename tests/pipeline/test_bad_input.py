@@ -237,7 +237,7 @@ def refused_waveforms(refused, tmp_path):
         path = tmp_path / "gait.csv"
         change(pd.read_csv(WAVEFORMS, comment="#")).to_csv(path, index=False)
         command = run_command(tmp_path / "out", *TINY, f"simulation.waveforms={path}")
-        refused(command, f"{path}, column ", *words)
+        refused(command, f"{path}, ", "column ", *words)
         assert not (tmp_path / "out").exists()
 
     return check
@@ -261,7 +261,7 @@ def test_waveforms_without_a_column(refused_waveforms):
     refused_waveforms(
         lambda table: table.drop(columns="ap_force_N"),
         "ap_force_N",
-        "or anterior_mm (moved)",
+        "anterior_mm (prescribed motion)",
         "found neither",
     )
 
@@ -271,7 +271,7 @@ def test_waveforms_with_nan(refused_waveforms):
         table.loc[3, "axial_force_N"] = np.nan
         return table
 
-    refused_waveforms(spoil, "axial_force_N", "expected a finite number in line")
+    refused_waveforms(spoil, "axial_force_N", "line 5", "expected a finite number")
 
 
 def test_waveforms_that_do_not_cover_the_cycle(refused_waveforms):

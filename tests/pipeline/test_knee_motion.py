@@ -162,7 +162,7 @@ def test_mappings_that_cannot_be_used(arguments, message):
             r"a\.csv: expected the columns knee_flex_r, .* found a, b, c, d, e, f; say",
         ),
         (KneeColumns({**OWN, "flexion": "-g"}), r"a\.csv: expected a column 'g', found a, b, c"),
-        (KneeColumns(OWN), r"a\.csv, column a: expected a unit of the angle"),
+        (KneeColumns(OWN), r"a\.csv, column a: expected the unit of the angle"),
         (KneeColumns(OWN, "rad"), r"column a: expected radians, found 30; .* \(--angle-unit deg\)"),
         (KneeColumns(OWN, "deg"), r"column e: expected metres, found 41; .* \(--length-unit mm\)"),
     ],

@@ -246,7 +246,7 @@ def test_a_truncated_table_is_named(tables, tmp_path):
     motion, ground = tables
     (tmp_path / "cut.sto").write_text(ground.read_text()[:-120])
     config = walk_config(tmp_path, "no-run", motion, tmp_path / "cut.sto")
-    with pytest.raises(ValueError, match=r"cut\.sto: expected 243 as the header says .*found 242"):
+    with pytest.raises(ValueError, match=r"cut\.sto: expected 243 rows as stated .*found 242"):
         measure(load_walk(config))
 
 

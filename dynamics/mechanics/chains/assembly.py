@@ -18,7 +18,8 @@ from numpy.typing import ArrayLike
 
 from dynamics.mechanics.chains.chain import Chain
 from dynamics.mechanics.chains.equations import Equations, Geometry
-from dynamics.mechanics.chains.links import Link
+from dynamics.mechanics.chains.links import ViscoelasticLink
+from dynamics.mechanics.planar_chain import as_vectors
 from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
 from foundation.errors import InputError
 
@@ -35,18 +36,6 @@ class Instant(NamedTuple):
     potential: float  # [J], of gravity, joints and links
 
 
-class _Solved(NamedTuple):
-    """Forward dynamics at one time."""
-
-    angles: FloatArray  # (N,)
-    rates: FloatArray  # (N,)
-    accelerations: FloatArray  # (N,)
-    torques: FloatArray  # (N,), of drives
-    mass: FloatArray  # (N, N), M
-    force: FloatArray  # (N,), Q - b
-    at: Geometry
-
-
 @dataclass(frozen=True, eq=False)
 class Assembly:
     """Chains and the links between them.
@@ -57,30 +46,33 @@ class Assembly:
     Parameters
     ----------
     chains : tuple of Chain
-        At least one, of different names.
-    links : tuple of Link
-        Of different names, between segments of the chains; possibly none.
+        At least one chain; names are unique.
+    links : tuple of ViscoelasticLink
+        Links with unique names between segments of the chains; by default none.
     gravity : (2,) float64
         Acceleration [m/s²]; by default the standard one, along -y.
 
     Raises
     ------
     InputError
-        If names are not unique, or a link refers to a chain or segment that is not there.
+        If names are not unique, or a link refers to an unknown chain or segment.
     """
 
     chains: tuple[Chain, ...]
-    links: tuple[Link, ...] = ()
+    links: tuple[ViscoelasticLink, ...] = ()
     gravity: ArrayLike = (0.0, -scipy.constants.g)
 
     def __post_init__(self) -> None:
         if not self.chains:
-            raise InputError("chains: expected one or more, found none")
-        groups: dict[str, Sequence[Chain | Link]] = {"chains": self.chains, "links": self.links}
+            raise InputError("chains: expected at least one chain, found none")
+        groups: dict[str, Sequence[Chain | ViscoelasticLink]] = {
+            "chains": self.chains,
+            "links": self.links,
+        }
         for kind, members in groups.items():
             names = [each.name for each in members]
             if len(set(names)) != len(names):
-                raise InputError(f"{kind}: expected different names, found {', '.join(names)}")
+                raise InputError(f"{kind}: expected unique names, found {', '.join(names)}")
         object.__setattr__(self, "gravity", frozen(check_array("gravity", self.gravity, (2,))))
         segments = {chain.name: chain.segment_names for chain in self.chains}
         for link in self.links:
@@ -90,12 +82,12 @@ class Assembly:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Names of all segments, chain.segment."""
+        """Names `chain.segment` of all segments."""
         return tuple(f"{each.name}.{name}" for each in self.chains for name in each.segment_names)
 
     @cached_property
     def free(self) -> np.ndarray:
-        """Which segments are free, (N,) bool."""
+        """Whether each segment is free, (N,) bool [1]."""
         return np.array([chain.angles is None for chain in self.chains for _ in chain.segments])
 
     @cached_property
@@ -160,7 +152,7 @@ class Assembly:
         InputError
             As of `complete`.
         SimulationError
-            If the points of a link of the kind "line" coincide.
+            If the points of a link of kind "line" coincide.
         """
         all_angles, all_rates, _ = self.complete(time, angles, rates)
         at = self._equations.geometry(time, all_angles, all_rates)
@@ -169,41 +161,37 @@ class Assembly:
     def accelerations(self, time: float, angles: ArrayLike, rates: ArrayLike) -> FloatArray:
         """Return the angular accelerations of the free segments, (F,) [rad/s²].
 
-        Arguments and what is raised as of `terms`.
+        Arguments and errors as of `terms`.
         """
-        return self._solve(time, angles, rates).accelerations[self.free]
+        return self._solve(time, angles, rates)[0][2, self.free]
 
     def evaluate(self, time: float, angles: ArrayLike, rates: ArrayLike) -> Instant:
-        """Return the state of all segments, torques, link forces and energies.
+        """Return state [rad, s], torques (N,) [N m], link forces (L, 2) [N] and energies [J].
 
-        Arguments and what is raised as of `terms`.
+        Arguments and errors as of `terms`.
         """
-        found = self._solve(time, angles, rates)
-        equations = self._equations
-        needed = found.mass @ found.accelerations - found.force
-        torques = np.where(
-            self.free, found.torques, np.linalg.solve(equations.differences.T, needed)
-        )
-        pull = equations.link_forces(found.at)
+        state, driving, at, mass, force = self._solve(time, angles, rates)
+        required = mass @ state[2] - force
+        inverse = np.linalg.solve(self._equations.joints.differences.T, required)
         return Instant(
-            found.angles,
-            found.rates,
-            found.accelerations,
-            torques,
-            np.stack([pull.real, pull.imag], axis=-1),
-            *equations.energies(found.at, found.angles, found.rates),
+            *state,
+            np.where(self.free, driving, inverse),
+            as_vectors(self._equations.link_forces(at)),
+            *self._equations.energies(at, state[0], state[1]),
         )
 
-    def _solve(self, time: float, angles: ArrayLike, rates: ArrayLike) -> _Solved:
-        """Return the forward dynamics of the free chains."""
-        all_angles, all_rates, accelerations = self.complete(time, angles, rates)
+    def _solve(
+        self, time: float, angles: ArrayLike, rates: ArrayLike
+    ) -> tuple[FloatArray, FloatArray, Geometry, FloatArray, FloatArray]:
+        """Return angles, rates and accelerations (3, N), drives, geometry, M and Q - b."""
+        state = np.array(self.complete(time, angles, rates))
         equations, free = self._equations, self.free
-        at = equations.geometry(time, all_angles, all_rates)
-        mass, bias, force = equations.terms(at, all_angles, all_rates)
-        torques = self._drives(time, all_angles, all_rates)
-        driven = force - bias + equations.differences.T @ torques
-        accelerations[free] = np.linalg.solve(mass[np.ix_(free, free)], driven[free])
-        return _Solved(all_angles, all_rates, accelerations, torques, mass, force - bias, at)
+        at = equations.geometry(time, state[0], state[1])
+        mass, bias, force = equations.terms(at, state[0], state[1])
+        torques = self._drives(time, state[0], state[1])
+        driven = force - bias + equations.joints.differences.T @ torques
+        state[2, free] = np.linalg.solve(mass[np.ix_(free, free)], driven[free])
+        return state, torques, at, mass, force - bias
 
     def _drives(self, time: float, angles: FloatArray, rates: FloatArray) -> FloatArray:
         """Return the torques of the drives of free chains, (N,) [N m]."""
@@ -218,7 +206,7 @@ class Assembly:
 
     @cached_property
     def _parts(self) -> list[tuple[Chain, slice]]:
-        """Return each chain and where its segments stand."""
+        """Return each chain and the slice of its segments in the arrays."""
         ends = np.cumsum([len(chain.segments) for chain in self.chains])
         return [
             (chain, slice(int(end) - len(chain.segments), int(end)))

@@ -2,14 +2,9 @@
 
 The plane is that of the global frame, x and y [m]; angles are absolute, from the x axis to the axis
 of a segment, counter-clockwise positive. The axis runs from a segment's proximal joint to its
-distal one. Points of a segment are given in its own frame: along the axis from the proximal joint,
-and across it, to the left.
-
-With a point of the plane as the complex number x + iy, a point p of segment k of a chain is
-
-    z = z_base + Σ_{j<k} l_j exp(i φ_j) + p exp(i φ_k),
-
-linear in exp(i φ). The coefficients (l_0, ..., l_{k-1}, p, 0, ...) are what `Chain.reach` returns.
+distal one. Points of a segment are stated in the frame of the segment: along the axis from the
+proximal joint, and across the axis, to the left. Positions follow from
+`dynamics.mechanics.planar_chain` with the segment lengths as vectors to the distal joints.
 """
 
 from __future__ import annotations
@@ -19,25 +14,20 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from dynamics.mechanics.chains.motion import Motion
+from dynamics.mechanics.chains.motion import PrescribedMotion
+from dynamics.mechanics.planar_chain import ComplexArray, as_complex, reach
 from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
 from foundation.errors import InputError
 
-ComplexArray: TypeAlias = NDArray[np.complex128]
 #: (time [s], angles (n,) [rad], rates (n,) [rad/s]) of a chain -> torques at its joints (n,) [N m].
 Drive: TypeAlias = Callable[[float, FloatArray, FloatArray], ArrayLike]
 
 
-def as_complex(vector: FloatArray) -> complex:
-    """Return x + iy of a vector (2,)."""
-    return complex(vector[0], vector[1])
-
-
 @dataclass(frozen=True, eq=False)
-class Segment:
-    """One rigid segment.
+class ChainSegment:
+    """One rigid segment of a chain.
 
     Parameters
     ----------
@@ -48,8 +38,8 @@ class Segment:
     mass : float
         Mass [kg], > 0.
     inertia : float
-        About the centre of mass [kg m²], >= 0; zero for a mass in one point, which must then be
-        off the proximal joint.
+        Moment of inertia about the centre of mass [kg m²], >= 0; zero for a point mass off the
+        proximal joint.
     centre : (2,) float64
         Centre of mass in the frame of the segment [m].
 
@@ -67,16 +57,12 @@ class Segment:
 
     def __post_init__(self) -> None:
         of = f"segment {self.name}:"
-        numbers = {
-            "length": check_number(f"{of} length", self.length, above=0.0, unit="m"),
-            "mass": check_number(f"{of} mass", self.mass, above=0.0, unit="kg"),
-            "inertia": check_number(f"{of} inertia", self.inertia, at_least=0.0, unit="kg m²"),
-        }
+        check_number(f"{of} length", self.length, above=0.0, unit="m")
+        check_number(f"{of} mass", self.mass, above=0.0, unit="kg")
+        check_number(f"{of} inertia", self.inertia, at_least=0.0, unit="kg m²")
         centre = check_array(f"{of} centre", self.centre, (2,))
-        if numbers["inertia"] == 0.0 and not centre.any():
+        if self.inertia == 0.0 and not centre.any():
             raise InputError(f"{of} inertia: expected > 0 kg m² about the proximal joint, found 0")
-        for name, value in numbers.items():
-            object.__setattr__(self, name, value)
         object.__setattr__(self, "centre", frozen(centre))
 
 
@@ -119,29 +105,29 @@ class Chain:
     ----------
     name : str
         Name of the chain.
-    segments : tuple of Segment
+    segments : tuple of ChainSegment
         At least one, of different names.
-    base : (2,) float64 or Motion
+    base : (2,) float64 or PrescribedMotion
         Where the first joint is pinned [m], fixed or moving on a prescribed path (x, y).
     joints : tuple of Joint
         Passive torques, one joint proximal of each segment; by default none.
-    angles : Motion, optional
-        Absolute angles of the segments [rad], of a chain that is moved. Angles between segments
-        summed up from the base (`numpy.cumsum`) are such.
+    angles : PrescribedMotion, optional
+        Absolute angles of the segments of a prescribed chain [rad]: the cumulative sums
+        (`numpy.cumsum`) of the joint angles from the base.
     drive : callable, optional
-        Torques at the joints of a chain that is free, positive on the distal segment; see `Drive`.
+        Torques at the joints of a free chain, positive on the distal segment; see `Drive`.
 
     Raises
     ------
     InputError
-        If counts do not agree, names are not unique, or angles and drive are both given.
+        If counts do not agree, names are not unique, or both angles and drive are stated.
     """
 
     name: str
-    segments: tuple[Segment, ...]
-    base: Motion | ArrayLike = (0.0, 0.0)
+    segments: tuple[ChainSegment, ...]
+    base: PrescribedMotion | ArrayLike = (0.0, 0.0)
     joints: tuple[Joint, ...] = ()
-    angles: Motion | None = None
+    angles: PrescribedMotion | None = None
     drive: Drive | None = None
 
     def __post_init__(self) -> None:
@@ -149,7 +135,7 @@ class Chain:
         count = len(self.segments)
         if count == 0 or len(set(self.segment_names)) != count:
             raise InputError(
-                f"{of} segments: expected one or more of different names, found "
+                f"{of} segments: expected at least one segment and unique names, found "
                 f"{', '.join(self.segment_names) or 'none'}"
             )
         if self.joints and len(self.joints) != count:
@@ -157,8 +143,8 @@ class Chain:
         if self.angles is not None and self.angles.columns != count:
             raise InputError(f"{of} angles: expected {count} columns, found {self.angles.columns}")
         if self.angles is not None and self.drive is not None:
-            raise InputError(f"{of} drive: expected none as its angles are prescribed, found one")
-        if isinstance(self.base, Motion):
+            raise InputError(f"{of} drive: expected none with prescribed angles, found a drive")
+        if isinstance(self.base, PrescribedMotion):
             if self.base.columns != 2:
                 raise InputError(f"{of} base: expected 2 columns, found {self.base.columns}")
         else:
@@ -176,7 +162,7 @@ class Chain:
         return np.array([each.length for each in self.segments])
 
     def reach(self, segment: str, point: ArrayLike) -> ComplexArray:
-        """Return the coefficients of exp(i φ) in a point's position from the base, (n,) [m].
+        """Return the coefficients (n,) [m] of exp(i φ) in the position of a point from the base.
 
         Parameters
         ----------
@@ -188,18 +174,16 @@ class Chain:
         Raises
         ------
         InputError
-            If there is no such segment.
+            If the chain does not have the segment.
         """
         of = f"chain {self.name}:"
         index = self.segment_names.index(check_in(f"{of} segment", segment, self.segment_names))
-        coefficients = np.zeros(len(self.segments), dtype=np.complex128)
-        coefficients[:index] = self.lengths[:index]
-        coefficients[index] = as_complex(check_array(f"{of} point", point, (2,)))
-        return coefficients
+        at = complex(as_complex(check_array(f"{of} point", point, (2,))))
+        return reach(self.lengths.astype(np.complex128), index, at)
 
     def base_at(self, time: float) -> tuple[complex, complex, complex]:
         """Return position, velocity and acceleration of the base [m, m/s, m/s²]."""
-        if isinstance(self.base, Motion):
-            position, velocity, acceleration = self.base.at(time)
-            return as_complex(position), as_complex(velocity), as_complex(acceleration)
-        return as_complex(np.asarray(self.base)), 0j, 0j
+        if isinstance(self.base, PrescribedMotion):
+            position, velocity, acceleration = as_complex(np.array(self.base.at(time))).tolist()
+            return position, velocity, acceleration
+        return complex(as_complex(np.asarray(self.base))), 0j, 0j

@@ -1,14 +1,14 @@
 """Visco-elastic links between points of two segments.
 
-With d the vector from the first point to the second, l its length and u = d/l, the second point is
-pulled by
+With d the vector from the first point to the second, l its length and u = d/l, the force on the
+second point is
 
-- "line": -(k (l - l0) + c dl/dt) u, a spring and a damper side by side along the line between the
+- "line": -(k (l - l0) + c dl/dt) u, a spring and a damper in parallel along the line between the
   points, such as a strap or a rod;
-- "bushing": -(k d + c dd/dt), equally stiff to all sides, such as a cuff that holds two points
-  together; it needs no direction, so the points may coincide;
+- "bushing": -(k d + c dd/dt), equally stiff in all directions, such as a cuff that holds two points
+  together; the points may coincide;
 
-and the first by the opposite. Both push as well as pull.
+and the opposite force acts on the first point. Both laws push as well as pull.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dynamics.mechanics.chains.chain import ComplexArray
+from dynamics.mechanics.planar_chain import ComplexArray
 from dynamics.simulator.equations import SimulationError
 from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
 from foundation.errors import InputError
@@ -31,7 +31,7 @@ SHORTEST_LINE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Link:
+class ViscoelasticLink:
     """A visco-elastic link between two segments.
 
     Parameters
@@ -76,27 +76,23 @@ class Link:
             point = check_array(f"{of} {end}_point", getattr(self, f"{end}_point"), (2,))
             object.__setattr__(self, f"{end}_point", frozen(point))
         if self.first == self.second:
-            raise InputError(f"{of} second: expected another segment than {self.first}")
+            raise InputError(
+                f"{of} second: expected a segment other than {self.first}, found the same"
+            )
         check_in(f"{of} kind", self.kind, LINK_KINDS)
         longest = 0.0 if self.kind == "bushing" else None
-        numbers = {
-            "stiffness": check_number(f"{of} stiffness", self.stiffness, at_least=0.0, unit="N/m"),
-            "damping": check_number(f"{of} damping", self.damping, at_least=0.0, unit="N s/m"),
-            "rest_length": check_number(
-                f"{of} rest_length", self.rest_length, at_least=0.0, at_most=longest, unit="m"
-            ),
-        }
-        for name, value in numbers.items():
-            object.__setattr__(self, name, value)
+        check_number(f"{of} stiffness", self.stiffness, at_least=0.0, unit="N/m")
+        check_number(f"{of} damping", self.damping, at_least=0.0, unit="N s/m")
+        check_number(f"{of} rest_length", self.rest_length, at_least=0.0, at_most=longest, unit="m")
 
     @property
     def ends(self) -> tuple[tuple[float, tuple[str, str], FloatArray], ...]:
-        """Sign in the vector from first to second, (chain, segment) and point of either end."""
+        """Sign in the vector d [1], (chain, segment) and point (2,) [m] of both ends."""
         return (-1.0, self.first, self.first_point), (1.0, self.second, self.second_point)
 
 
 class LinkLaws(NamedTuple):
-    """The laws of L links, each field (L,)."""
+    """Laws of L links; every field has one entry per link [N/m, N s/m, m]."""
 
     names: tuple[str, ...]
     stiffness: FloatArray
@@ -105,8 +101,8 @@ class LinkLaws(NamedTuple):
     is_line: np.ndarray
 
     @classmethod
-    def of(cls, links: Sequence[Link]) -> LinkLaws:
-        """Return the laws of links, possibly none."""
+    def of(cls, links: Sequence[ViscoelasticLink]) -> LinkLaws:
+        """Return the laws of a possibly empty sequence of links."""
         return cls(
             tuple(each.name for each in links),
             np.array([each.stiffness for each in links], dtype=np.float64),
@@ -126,14 +122,14 @@ class LinkLaws(NamedTuple):
         Raises
         ------
         SimulationError
-            If the points of a line coincide, so that it has no direction.
+            If the points of a line coincide, so that the line has no direction.
         """
         length = np.abs(vector)
-        lost = self.is_line & (length < SHORTEST_LINE)
-        if lost.any():
+        coinciding = self.is_line & (length < SHORTEST_LINE)
+        if coinciding.any():
             raise SimulationError(
-                f"link {self.names[int(np.argmax(lost))]}: its points coincide, so that a line has "
-                "no direction; let a bushing hold them together"
+                f"link {self.names[int(np.argmax(coinciding))]}: the points of a line coincide and "
+                "define no direction; use the kind 'bushing' for points held together"
             )
         direction = vector / np.where(length > 0.0, length, 1.0)
         along = (direction.conj() * velocity).real * direction
@@ -141,5 +137,5 @@ class LinkLaws(NamedTuple):
         return -self.stiffness * stretch - self.damping * np.where(self.is_line, along, velocity)
 
     def energy(self, vector: ComplexArray) -> float:
-        """Return the energy stored in all links [J]."""
+        """Return the energy [J] stored in links with vectors (L,) [m]."""
         return float(0.5 * np.sum(self.stiffness * (np.abs(vector) - self.rest_length) ** 2))

@@ -1,4 +1,4 @@
-"""Prescribed motions as tables over time."""
+"""Motions prescribed by tables over time."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from scipy.interpolate import BSpline, make_interp_spline
 
-from dynamics.csv_table import check_once, read_number, read_rows
+from dynamics.csv_table import read_csv_table
 from foundation.checks import FloatArray, check_array, frozen
 from foundation.errors import InputError
 
@@ -22,11 +22,11 @@ _SLACK = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class Motion:
-    """Quantities over time, with first and second derivatives.
+class PrescribedMotion:
+    """Quantities prescribed over time, with first and second derivatives.
 
-    The quintic spline passes through every row (ends "not-a-knot"). It follows noise as well, and
-    the second derivative amplifies it: measured data are to be smoothed before.
+    The quintic spline interpolates every row (ends "not-a-knot"). The second derivative amplifies
+    noise: smooth measured data first.
 
     Parameters
     ----------
@@ -103,62 +103,44 @@ class Motion:
         return spline, spline.derivative(1), spline.derivative(2)
 
 
-def load_motion(path: str | Path, names: Sequence[str]) -> Motion:
-    """Read a motion from a table.
+def load_motion(path: str | Path, names: Sequence[str]) -> PrescribedMotion:
+    """Read a prescribed motion from a table.
 
     Parameters
     ----------
-    path : path
-        Comma-separated table with a header: `time_s` and for each name one column called by it and
-        its unit, `_deg`, `_rad`, `_m` or `_mm`; in any order, others are ignored. Lines that start
-        with # are comments.
+    path : str or Path
+        Comma-separated table with a header: `time_s` and for each name one column `name_unit` with
+        the unit `deg`, `rad`, `m` or `mm`, in any order; other columns are ignored. Lines that
+        start with # are comments.
     names : sequence of str
         Quantities to read, in the order of the columns of the motion: the segments of a chain for
         their angles, or ("x", "y") for the path of its base.
 
     Returns
     -------
-    Motion
+    PrescribedMotion
         The motion, in SI units.
 
     Raises
     ------
     InputError
-        If a column is missing, a cell is not a finite number, or `Motion` refuses the rows; the
-        message names the file.
+        If a column is missing, a cell is not a finite number, or `PrescribedMotion` rejects the
+        rows; the message names the file.
     FileNotFoundError
-        If there is no such file.
+        If the file does not exist.
     """
-    source = Path(path)
-    (_, header), *rows = read_rows(source)
-    check_once(source, header, "time_s")
-    time = _read_column(source, header, "time_s", rows)
-    values = []
+    table = read_csv_table(Path(path))
+    time, values = table.column("time_s"), []
     for name in names:
-        unit = _unit_of(source, header, name)
-        values.append(_SI[unit] * _read_column(source, header, f"{name}_{unit}", rows))
+        units = [unit for unit in _SI for cell in table.names if cell == f"{name}_{unit}"]
+        if len(units) != 1:
+            raise InputError(
+                f"{table.source}: expected one column of "
+                f"{', '.join(f'{name}_{unit}' for unit in _SI)}, found {len(units)} in "
+                f"{', '.join(table.names)}"
+            )
+        values.append(_SI[units[0]] * table.column(f"{name}_{units[0]}"))
     try:
-        return Motion(time, np.array(values).reshape(len(values), -1).T)
+        return PrescribedMotion(time, np.array(values).reshape(len(values), -1).T)
     except InputError as error:
-        raise InputError(f"{source}: {error}") from error
-
-
-def _unit_of(source: Path, header: Sequence[str], name: str) -> str:
-    """Return the unit that the header gives to a quantity."""
-    found = [unit for unit in _SI for cell in header if cell == f"{name}_{unit}"]
-    if len(found) != 1:
-        raise InputError(
-            f"{source}: expected one column of {', '.join(f'{name}_{unit}' for unit in _SI)}, "
-            f"found {len(found)} in {', '.join(header)}"
-        )
-    return found[0]
-
-
-def _read_column(
-    source: Path, header: Sequence[str], name: str, rows: Sequence[tuple[int, Sequence[str]]]
-) -> FloatArray:
-    index = header.index(name)
-    cells = [(number, row[index] if index < len(row) else "") for number, row in rows]
-    return np.array(
-        [read_number(f"{source}, line {number}, column {name}", cell) for number, cell in cells]
-    )
+        raise InputError(f"{table.source}: {error}") from error

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from scipy.integrate import solve_ivp
 
 from dynamics.mechanics.chains.assembly import Assembly
-from dynamics.mechanics.chains.motion import Motion
+from dynamics.mechanics.chains.motion import PrescribedMotion
 from dynamics.simulator.equations import SimulationError
 from foundation.checks import FloatArray, check_array, check_in, check_number
 from foundation.errors import InputError
@@ -41,11 +41,11 @@ class ChainsResult:
     angles, rates, accelerations : (T, N) float64
         Absolute, of the segments [rad, rad/s, rad/s²].
     torques : (T, N) float64
-        That drive the joint proximal of each segment, positive on that segment [N m]: what a
-        prescribed chain needs, and what the drive of a free one supplies. Passive torques of the
-        joints are not included.
+        Driving torques at the joint proximal of each segment, positive on that segment [N m]: of
+        inverse dynamics for prescribed chains, of the drive for free chains; without the passive
+        torques of the joints.
     link_forces : (T, L, 2) float64
-        On the second point of each link, global frame [N]; the opposite on the first.
+        Force on the second point of each link, global frame [N]; the opposite acts on the first.
     kinetic, potential : (T,) float64
         Energies [J].
     """
@@ -77,14 +77,15 @@ def rk4(derivative: Derivative, state: FloatArray, times: FloatArray, step: floa
     state : (n,) float64
         At the first instant.
     times : (T,) float64
-        Instants of the answer, increasing [s].
+        Instants of the result, increasing [s].
     step : float
-        Longest step [s]; each interval is cut into the fewest equal steps that are no longer.
+        Longest step [s]; each interval is divided into equal steps of at most this length.
 
     Returns
     -------
     states : (T, n) float64
-        At the instants; not finite where the steps were too long for the method's stability.
+        States at the instants, in the unit of the state [1]; not finite where the steps exceed the
+        stability limit of the method.
 
     Notes
     -----
@@ -105,7 +106,7 @@ def rk4(derivative: Derivative, state: FloatArray, times: FloatArray, step: floa
     return np.array(states)
 
 
-def simulate(
+def simulate_chains(
     assembly: Assembly,
     times: ArrayLike,
     angles: ArrayLike = (),
@@ -118,17 +119,18 @@ def simulate(
 ) -> ChainsResult:
     """Simulate an assembly of chains.
 
-    The integrators follow every vibration, so that the cost goes with the highest frequency, that
-    of the stiffest link, √(k/m): where a link stands for a rigid one, k = 1e4 to 1e6 N/m will do.
+    The integrators resolve every vibration, so that the cost grows with the highest frequency
+    √(k/m), that of the stiffest link; k = 1e4 to 1e6 N/m suffices for an almost rigid link.
 
     Parameters
     ----------
     assembly : Assembly
         Chains and links.
     times : (T,) float64
-        Instants of the answer, increasing [s]; the motion starts at the first.
+        Instants of the result, increasing [s]; the motion starts at the first.
     angles, rates : (F,) float64
-        Absolute, of the free segments at the start [rad, rad/s]; none where all are prescribed.
+        Absolute angles of the free segments at the start and their rates [rad, rad/s]; empty where
+        all chains are prescribed.
     method : {"RK4", "DOP853", "Radau"}
         Integrator.
     step : float
@@ -146,11 +148,11 @@ def simulate(
     InputError
         If an argument is out of its range, or a prescribed motion does not cover the times.
     SimulationError
-        If the integration breaks down.
+        If the integration fails.
     """
     instants = check_array("times", times, (None,))
     if len(instants) < 2 or np.diff(instants).min() <= 0.0:
-        raise InputError(f"times: expected two or more, increasing, found {times!r}")
+        raise InputError(f"times: expected at least two increasing instants, found {times!r}")
     check_in("method", method, METHODS)
     check_number("step", step, above=0.0, unit="s")
     check_number("rtol", rtol, above=0.0)
@@ -160,12 +162,12 @@ def simulate(
     start = np.concatenate([each[assembly.free] for each in first[:2]])
     states = _integrate(assembly, start, instants, method, step, rtol, atol)
     half = len(start) // 2
-    found = [
+    evaluated = [
         assembly.evaluate(time, state[:half], state[half:])
         for time, state in zip(instants, states, strict=True)
     ]
     names = tuple(link.name for link in assembly.links)
-    arrays = (np.array(each) for each in zip(*found, strict=True))
+    arrays = (np.array(each) for each in zip(*evaluated, strict=True))
     return ChainsResult(assembly.columns, names, instants, *arrays)
 
 
@@ -173,7 +175,7 @@ def _check_tables(assembly: Assembly, instants: FloatArray) -> None:
     """Raise an InputError unless every prescribed motion covers the instants."""
     for chain in assembly.chains:
         for name, motion in (("angles", chain.angles), ("base", chain.base)):
-            if isinstance(motion, Motion):
+            if isinstance(motion, PrescribedMotion):
                 for time in (instants[0], instants[-1]):
                     motion.check_covers(f"chain {chain.name}: {name}: time", float(time))
 
@@ -195,8 +197,8 @@ def _integrate(
     def derivative(time: float, state: FloatArray) -> FloatArray:
         if not np.isfinite(state).all():
             raise SimulationError(
-                f"{method} broke down before {time:g} s: the state is not finite; shorten the "
-                "step or the tolerances"
+                f"{method} failed before {time:g} s: the state is not finite; reduce the step "
+                "or the tolerances"
             )
         angles, rates = state[:half], state[half:]
         return np.concatenate([rates, assembly.accelerations(time, angles, rates)])
@@ -204,10 +206,10 @@ def _integrate(
     with np.errstate(over="ignore", invalid="ignore"):
         if method == "RK4":
             states = rk4(derivative, start, instants, step)
-            derivative(instants[-1], states[-1])  # the last state has not been looked at yet
+            derivative(instants[-1], states[-1])  # checks the last state
             return states
         span = (instants[0], instants[-1])
         solution = solve_ivp(derivative, span, start, method, t_eval=instants, rtol=rtol, atol=atol)
     if not solution.success:
-        raise SimulationError(f"{method} broke down at {solution.t[-1]:g} s: {solution.message}")
+        raise SimulationError(f"{method} failed at {solution.t[-1]:g} s: {solution.message}")
     return solution.y.T

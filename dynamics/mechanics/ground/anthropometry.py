@@ -1,9 +1,9 @@
 """A leg of human proportions for heel strike, as a double pendulum or with a hinged ankle.
 
-Masses, lengths and inertias, the heel and the metatarsal heads are those of
-`dynamics.walking.segments`, which names their sources. The foot touches the ground with the heel
-and the ball (metatarsal heads). Shank and foot are at right angles in the double pendulum, and
-where the angles of a hinged foot and of its shank are the same.
+Masses, lengths, inertias, heel and metatarsal heads are those of `dynamics.mechanics.segments`,
+with their sources. The foot touches the ground with the heel and the ball (metatarsal heads). Shank
+and foot are at right angles in the double pendulum, and at equal angles of a hinged foot and its
+shank.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from dynamics.mechanics.ground.contact import ContactPoint
 from dynamics.mechanics.ground.leg import Leg
-from dynamics.walking.segments import Segment, leg_segments
+from dynamics.mechanics.segments import Segment, leg_segments
 from foundation.checks import check_in
 
 ANKLES = ("locked", "hinged")
@@ -30,22 +30,22 @@ def striking_leg(
     joint_damping: ArrayLike | None = None,
     joint_rest: ArrayLike | None = None,
 ) -> tuple[Leg, tuple[ContactPoint, ContactPoint]]:
-    """Return a leg, and the heel and the ball of its foot.
+    """Return a leg with heel and ball of the foot as contact points.
 
     Parameters
     ----------
     body_mass : float
-        [kg], > 0.
+        Body mass [kg], > 0.
     height : float
         Body height [m], > 0.
     hip_mass : float, optional
-        Point mass at the hip [kg]; by default the rest of the body where the hip is free.
+        Point mass at the hip [kg]; by default the rest of the body for a free hip, else 0.
     anchor : (2,) array_like, optional
-        Where the hip is pinned [m]; by default it is free.
+        Position of a pinned hip [m]; by default the hip is free.
     ankle : str
         "locked": two segments, thigh and shank with foot; "hinged": three.
     joint_stiffness, joint_damping, joint_rest : (2,) or (3,) array_like, optional
-        Of hip, knee (and ankle); see `Leg`.
+        Joint laws of hip, knee (and ankle) [N m/rad, N m s/rad, rad]; see `Leg`.
 
     Raises
     ------

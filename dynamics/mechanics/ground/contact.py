@@ -4,20 +4,19 @@ Normal force, with the gap d (the height of the point), compliance eps and dampi
 
     Fn = max(0, -d/eps - beta d')  while d < 0,  otherwise 0:
 
-the ground pushes and never pulls. Kaplan, Hovey & Heegaard use this law for heel strike. What
-follows is derived here, and not taken from their paper. The tangential force T is that of
-`foundation.contact_laws.CompliantFriction`: each point carries a deflection s of a spring k and a
-dashpot c in parallel, in series with a Coulomb slider. In sticking s' = v, the tangential velocity
-of the point; in sliding |T| = mu Fn. One continuous formula holds for sticking, sliding and
-separation, for each point alone.
+the ground pushes and never pulls. Kaplan, Hovey & Heegaard use this law for heel strike; the rest
+is derived here. The tangential force T is that of `foundation.contact_laws.CompliantFriction`: each
+point has a deflection s of a spring k and a dashpot c in parallel, in series with a Coulomb slider.
+In sticking s' = v, the tangential velocity of the point; in sliding |T| = mu Fn. One continuous
+formula covers sticking, sliding and separation of each point.
 
-Energy is stored as d²/(2 eps) + k s²/2, and the rest of the work is lost:
+Energy is stored as d²/(2 eps) + k s²/2, and the rest of the work is dissipated:
 
     normal       -(Fn + min(d, 0)/eps) d', beta d'² while the ground pushes;
     tangential   c s'² + |T| |v - s'|.
 
-Both are never negative, so that contact can only take energy away. Where the point leaves faster
-than the ground follows (Fn = 0, d < 0), what the spring still holds is lost.
+Both are never negative, so that contact only dissipates energy. Where the point leaves faster than
+the ground follows (Fn = 0, d < 0), the energy left in the spring is lost.
 """
 
 from __future__ import annotations
@@ -29,6 +28,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dynamics.mechanics.ground.leg import Leg
+from dynamics.mechanics.planar_chain import ComplexArray
 from foundation.checks import FloatArray, check_array, check_number, frozen
 from foundation.contact_laws import CompliantFriction
 from foundation.errors import InputError
@@ -41,11 +41,11 @@ class ContactPoint:
     Parameters
     ----------
     name : str
-        Such as "heel".
+        Name, such as "heel".
     segment : str
-        Name of the segment it is fixed to.
+        Name of the segment of the point.
     position : (2,) float64
-        In the frame of that segment [m].
+        Position in the frame of the segment [m].
 
     Raises
     ------
@@ -62,33 +62,35 @@ class ContactPoint:
         object.__setattr__(self, "position", frozen(position))
 
 
-def contact_arms(leg: Leg, points: Sequence[ContactPoint]) -> FloatArray:
-    """Return the arms of contact points (see `Leg.arms`), (P, n, 2) [m].
+def contact_arms(leg: Leg, points: Sequence[ContactPoint]) -> ComplexArray:
+    """Return the coefficients of contact points (see `Leg.arms`), (P, n) [m].
 
     Raises
     ------
     InputError
-        If there is none, two have one name, or one belongs to a segment the leg does not have.
+        If there is no point, names are not unique, or the leg does not have a segment.
     """
     names = [each.name for each in points]
     if not names or len(set(names)) != len(names):
-        raise InputError(f"contact points: expected one or more, named apart, found {names}")
+        raise InputError(
+            f"contact points: expected at least one point and unique names, found {names}"
+        )
     segments = [leg.index(each.segment) for each in points]
     return leg.arms(segments, np.array([np.asarray(each.position) for each in points]))
 
 
 @dataclass(frozen=True)
 class PenaltyGround:
-    """Compliant ground with friction; the law stands in the docstring of the module.
+    """Compliant ground with friction; see the docstring of the module for the law.
 
-    The defaults are no measurement: a body of 75 kg at rest on one point sinks 7.4 mm.
+    The defaults are not measured: a body of 75 kg at rest on one point sinks 7.4 mm.
 
     Parameters
     ----------
     compliance : float
-        eps [m/N], > 0.
+        Compliance eps [m/N], > 0.
     damping : float
-        beta [N s/m], >= 0.
+        Damping beta [N s/m], >= 0.
     friction : CompliantFriction
         Tangential stiffness k [N/m] and damping c [N s/m], and coefficient of friction.
 
@@ -109,7 +111,7 @@ class PenaltyGround:
             raise InputError(f"friction: expected a CompliantFriction, found {self.friction!r}")
 
     def normal_force(self, gap: FloatArray, gap_rate: FloatArray) -> FloatArray:
-        """Return Fn of points in contact (P,) [N]; the caller knows which are.
+        """Return Fn (P,) [N] of points in contact.
 
         Parameters
         ----------
@@ -126,17 +128,17 @@ class PenaltyGround:
         Parameters
         ----------
         deflection : (P,) float64
-            s [m].
+            Deflections s [m].
         slip : (P,) float64
             Tangential velocity of the points [m/s].
         normal_force : (P,) float64
-            Fn [N].
+            Normal forces Fn [N].
         """
         force, rate = self.friction.evaluate(deflection[:, None], slip[:, None], normal_force)
         return force[:, 0], rate[:, 0]
 
     def stored_energy(self, gap: FloatArray, deflection: FloatArray) -> FloatArray:
-        """Return the energy in the springs, summed over the last axis [J]."""
+        """Return the total spring energy [J] at gaps and deflections (..., P) [m]."""
         normal = 0.5 * (np.minimum(gap, 0.0) ** 2).sum(axis=-1) / self.compliance
         return normal + self.friction.energy(deflection)
 
@@ -148,13 +150,13 @@ class PenaltyGround:
         Parameters
         ----------
         gap : (P,) float64
-            [m].
+            Heights of the points [m].
         rate : (P, 2) float64
             Velocity of the points, tangential and normal [m/s].
         forces : (P, 2) float64
-            T and Fn on the points [N].
+            Forces T and Fn on the points [N].
         deflection_rate : (P,) float64
-            s' [m/s].
+            Rates s' [m/s].
         """
         normal = -(forces[:, 1] + np.minimum(gap, 0.0) / self.compliance) * rate[:, 1]
         viscous = self.friction.damping * deflection_rate**2

@@ -1,19 +1,18 @@
 """Impact of a rigid leg on rigid ground after Newton, with Coulomb friction.
 
-The coordinates stand still while the velocity jumps, M (q'+ - q'-) = J^T L. At every point that
-touches, with normal and tangential velocities vn, vt and impulses Ln, Lt,
+The coordinates are constant while the velocity jumps, M (q'+ - q'-) = J^T L. At every point in
+contact, with normal and tangential velocities vn, vt and impulses Ln, Lt,
 
-    vn+ + e vn- >= 0,  Ln >= 0,  one of both 0                 (Newton's restitution)
+    vn+ + e vn- >= 0,  Ln >= 0,  at least one of them 0        (Newton's restitution)
     |Lt| <= mu Ln;  vt+ = 0 or Lt = -mu Ln sign(vt+)           (Coulomb, on impulses)
 
 as in Moreau (1988, in Nonsmooth Mechanics and Applications, CISM 302). A point may stay open,
-stick, slide forward or slide back; the combinations are tried in turn and the first that satisfies
-all conditions is taken, so that any set of points is treated alike. With several points the
-solution need not be unique.
+stick, slide forward or slide back; the first combination of modes that satisfies all conditions is
+the result. With several points the solution need not be unique.
 
-Friction here opposes the sliding after impact alone. If sliding has reversed, the impulse points
-along the sliding before, and Newton's restitution sets the normal velocity whatever the work:
-kinetic energy can grow. Kane found this for the double pendulum that strikes the ground (Kane 1984;
+Friction opposes only the sliding after impact. If sliding reverses, the impulse has the direction
+of the sliding before impact, and Newton's restitution sets the normal velocity independent of the
+work: kinetic energy can grow. Kane found this for a double pendulum striking the ground (Kane 1984;
 Kane & Levinson 1985, Dynamics: Theory and Applications; after Glocker 2013, Multibody Syst Dyn,
 "Energetic consistency conditions for standard impacts"). The gain is the work of the impulses,
 
@@ -35,23 +34,23 @@ from dynamics.simulator.equations import SimulationError
 from foundation.checks import FloatArray, check_array, check_number
 from foundation.errors import InputError
 
-#: Ways a point can go, in the order of trial.
+#: Modes of a point, in the order of trial.
 _STICK, _FORWARD, _BACK, _OPEN = 0, 1, -1, 2
 _MODES = (_STICK, _FORWARD, _BACK, _OPEN)
-#: Of velocities and impulses, relative to the largest in the problem.
+#: Tolerance of velocities and impulses, relative to the largest in the problem.
 _TOLERANCE = 1e-9
-#: Points that touch at once; the combinations grow as 4^P.
+#: Largest number of points in contact; the combinations grow as 4^P.
 MOST_POINTS = 5
 
 
 @dataclass(frozen=True, eq=False)
-class Impact:
-    """Jump of the velocity.
+class RigidImpact:
+    """Velocity jump of an impact.
 
     Parameters
     ----------
     velocity : (dof,) float64
-        Rates of the coordinates after impact.
+        Rates of the coordinates after impact [m/s, rad/s].
     impulse : (P, 2) float64
         Tangential and normal impulse on the points [N s].
     before, after : (P, 2) float64
@@ -75,21 +74,26 @@ def newton_impact(
     *,
     restitution: float,
     friction: float,
-) -> Impact:
-    """Return the impact of points that touch the ground, all those passed.
+) -> RigidImpact:
+    """Return the impact of points in contact with the ground.
 
     Parameters
     ----------
     leg : Leg
-        What moves.
+        The leg.
     points : sequence of ContactPoint
-        At most `MOST_POINTS`.
+        Points in contact, at most `MOST_POINTS`.
     position, velocity : (dof,) array_like
         Coordinates [m, rad] and rates before impact.
     restitution : float
-        Newton's e, 0 to 1.
+        Newton's coefficient of restitution e, 0 to 1.
     friction : float
-        mu, >= 0.
+        Coefficient of friction mu, >= 0.
+
+    Returns
+    -------
+    RigidImpact
+        Velocities, impulses and energy change.
 
     Raises
     ------
@@ -114,18 +118,19 @@ def jump(
     free: FloatArray,
     restitution: float,
     friction: float,
-) -> Impact:
-    """Return the jump of contact rows (2 P, dof) from the velocity before and without contact.
+) -> RigidImpact:
+    """Return the velocity jump for contact rows (2 P, dof) [1, m].
 
-    `free` differs from `velocity` by what other forces do in the meantime, which is nothing in an
-    impact and the gain of a time step in `dynamics.mechanics.ground.time_stepping`.
+    `velocity` (dof,) [m/s, rad/s] is the velocity before contact and `free` (dof,) that without
+    contact: equal in an impact, different by the other forces over a time step of
+    `dynamics.mechanics.ground.time_stepping`.
     """
     to_velocity = np.linalg.solve(mass, rows.T)
     before, released = rows @ velocity, rows @ free
     impulse = contact_impulse(rows @ to_velocity, released, before[1::2], restitution, friction)
     after = free + to_velocity @ impulse
     work = 0.5 * impulse @ (released + rows @ after)
-    return Impact(
+    return RigidImpact(
         velocity=after,
         impulse=impulse.reshape(-1, 2),
         before=before.reshape(-1, 2),
@@ -150,9 +155,9 @@ def contact_impulse(
     free : (2 P,) float64
         Velocity without contact [m/s].
     approach : (P,) float64
-        Normal velocity that restitution refers to, before impact [m/s].
+        Normal velocity before impact, to which restitution refers [m/s].
     restitution, friction : float
-        e and mu.
+        Coefficients e and mu [1].
 
     Raises
     ------
@@ -170,8 +175,8 @@ def contact_impulse(
         if _satisfies(modes, compliance, free, rebound, friction, impulse):
             return impulse
     raise SimulationError(
-        f"impact: no sticking, sliding or opening satisfies Newton's and Coulomb's laws with "
-        f"restitution {restitution:g} and friction {friction:g} at velocities {free}"
+        "impact: no combination of sticking, sliding and opening satisfies Newton's and Coulomb's "
+        f"laws with restitution {restitution:g} and friction {friction:g} at velocities {free}"
     )
 
 
@@ -182,7 +187,7 @@ def _impulse_of(
     rebound: FloatArray,
     friction: float,
 ) -> FloatArray:
-    """Return what the equalities of the modes ask for."""
+    """Return the impulses that satisfy the equalities of the modes."""
     matrix, wanted = np.eye(len(free)), np.zeros(len(free))
     for point, mode in enumerate(modes):
         t, n = 2 * point, 2 * point + 1
@@ -193,7 +198,7 @@ def _impulse_of(
             matrix[t], wanted[t] = compliance[t], -free[t]
         else:
             matrix[t, n] = mode * friction
-    # Points of one flat foot share their tangential velocity: the least impulses are taken.
+    # Points of a flat foot share their tangential velocity: the least impulses are the result.
     least = np.linalg.lstsq(matrix, wanted, rcond=None)[0]
     return least.astype(np.float64, copy=False)
 
@@ -206,7 +211,7 @@ def _satisfies(
     friction: float,
     impulse: FloatArray,
 ) -> bool:
-    """Return whether the impulses keep all equalities and inequalities of the modes."""
+    """Return whether the impulses satisfy the equalities and inequalities of the modes."""
     after = free + compliance @ impulse
     speed = _TOLERANCE * max(np.abs(free).max(), np.abs(rebound).max(), np.abs(after).max())
     push = _TOLERANCE * np.abs(impulse).max()

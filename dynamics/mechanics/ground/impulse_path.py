@@ -1,20 +1,19 @@
-"""Impact of one point with restitution by impulse or by work, along the path of the normal impulse.
+"""Impact of one point with Poisson's or Stronge's restitution, along the normal impulse.
 
 Newton's law (`dynamics.mechanics.ground.impact`) can create energy. Here friction opposes sliding
-at every instant of the impact, as Routh and Keller (1986, J Appl Mech 53:1-4) have it. With the
-normal impulse p in place of time, and the velocity per impulse Gtt, Gtn, Gnn of the point,
+at every instant of the impact (Routh; Keller 1986, J Appl Mech 53:1-4). With the normal impulse p
+as independent variable, and the velocity per impulse Gtt, Gtn, Gnn of the point,
 
     dvt/dp = Gtn + Gtt f,    dvn/dp = Gnn + Gtn f,
 
-f being -mu sign(vt) in sliding. When sliding ends the point sticks with f = -Gtn/Gtt if |f| <= mu,
-and slides off in the direction of Gtn with f = -mu sign(Gtn) otherwise. Velocities are linear and
-the normal work quadratic in p, in at most two phases. Compression ends at p_c, where vn = 0, and
-the impact at
+f = -mu sign(vt) in sliding. When sliding ends the point sticks with f = -Gtn/Gtt if |f| <= mu, else
+slides in the direction of Gtn with f = -mu sign(Gtn). Velocities are linear and the normal work is
+quadratic in p, in at most two phases. Compression ends at p_c, where vn = 0, and the impact at
 
     Poisson: p = (1 + e) p_c,    Stronge: normal work of restitution = -e² x that of compression
 
-(Stronge 1990, Proc R Soc Lond A 431:169-181). Stronge's law never gains energy, and with e = 1 it
-is the limit of an elastic penalty contact whose tangential compliance is small against the normal.
+(Stronge 1990, Proc R Soc Lond A 431:169-181). Stronge's law never gains energy, and for e = 1 it is
+the limit of an elastic penalty contact with a tangential compliance much smaller than the normal.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dynamics.mechanics.ground.contact import ContactPoint, contact_arms
-from dynamics.mechanics.ground.impact import Impact
+from dynamics.mechanics.ground.impact import RigidImpact
 from dynamics.mechanics.ground.leg import Leg
 from foundation.checks import FloatArray, check_array, check_in, check_number
 
@@ -35,7 +34,7 @@ LAWS = ("poisson", "stronge")
 
 @dataclass(frozen=True)
 class _Phase:
-    """From `start` to `end` [N s] with constant friction ratio; vt and vn at the start."""
+    """Phase of the impact with constant friction ratio; vt and vn at the start."""
 
     start: float
     end: float
@@ -54,23 +53,17 @@ def path_impact(
     restitution: float,
     friction: float,
     law: str = "stronge",
-) -> Impact:
+) -> RigidImpact:
     """Return the impact of one point with the ground.
 
     Parameters
     ----------
-    leg : Leg
-        What moves.
+    leg, position, velocity, restitution, friction
+        As of `newton_impact`, with (dof,) coordinates [m, rad] and rates.
     point : ContactPoint
-        What touches.
-    position, velocity : (dof,) array_like
-        Coordinates [m, rad] and rates before impact, the point moving downwards.
-    restitution : float
-        e, 0 to 1.
-    friction : float
-        mu, >= 0.
-    law : str
-        "stronge" or "poisson".
+        Point in contact; it moves downwards.
+    law : {"stronge", "poisson"}
+        Law of restitution.
 
     Raises
     ------
@@ -89,7 +82,7 @@ def path_impact(
     phases = _phases(rows @ to_velocity, float(before[0]), float(before[1]), friction)
     impulse = _impulse(phases, _end(phases, restitution, law))
     after = before + rows @ to_velocity @ impulse
-    return Impact(
+    return RigidImpact(
         velocity=v + to_velocity @ impulse,
         impulse=impulse[None],
         before=before[None],
@@ -99,7 +92,7 @@ def path_impact(
 
 
 def _phases(compliance: FloatArray, vt: float, vn: float, friction: float) -> list[_Phase]:
-    """Return the phases of sliding, then of sticking or sliding on; the last has no end."""
+    """Return the phases of sliding and of sticking or further sliding; the last has no end."""
     (tt, tn), (_, nn) = compliance
     phases, now = [], 0.0
     if vt != 0.0:
@@ -136,7 +129,7 @@ def _end(phases: list[_Phase], restitution: float, law: str) -> float:
         if begin + width <= phase.end:
             return begin + width
         back += _work(phase, begin, phase.end)
-    raise AssertionError("the last phase has no end")
+    raise AssertionError("unreachable: the last phase has no end")
 
 
 def _work(phase: _Phase, begin: float, end: float) -> float:

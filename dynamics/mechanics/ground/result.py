@@ -1,12 +1,14 @@
-"""What a simulation of ground contact gives."""
+"""Result of a simulation of ground contact."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dynamics.mechanics.ground.leg import Leg
 from foundation.checks import FloatArray, check_in, check_number
 
 
@@ -17,11 +19,11 @@ class ContactChange:
     Parameters
     ----------
     time : float
-        [s].
+        Instant [s].
     point : str
         Name of the contact point.
     closed : bool
-        Whether it is in contact from then on.
+        Whether the point is in contact from this instant on.
     """
 
     time: float
@@ -36,24 +38,24 @@ class StrikeResult:
     Parameters
     ----------
     time : (T,) float64
-        [s].
+        Instants [s].
     position, velocity : (T, dof) float64
         Coordinates of the leg [m, rad] and their rates.
     gap : (T, P) float64
         Heights of the contact points [m].
     forces : (T, P, 2) float64
-        On the contact points, forward and up [N].
+        Forces on the contact points, forward and up [N].
     kinetic, potential, stored : (T,) float64
         Energy of motion, of gravity and joint springs, and of the contact springs [J].
     joint_loss, normal_loss, tangential_loss : (T,) float64
         Work lost so far in joint dampers and in both directions of contact [J]. In the rigid model
-        a contact that gives energy away has a negative loss.
+        a contact that adds energy has a negative loss.
     weight : float
-        Weight of all that moves [N].
+        Weight of the moving mass [N].
     points : tuple of str
         Names of the contact points.
     changes : tuple of ContactChange
-        In the order of time.
+        Arrivals and departures in the order of time.
     """
 
     time: FloatArray
@@ -71,6 +73,44 @@ class StrikeResult:
     points: tuple[str, ...]
     changes: tuple[ContactChange, ...]
 
+    @classmethod
+    def of(
+        cls,
+        leg: Leg,
+        time: FloatArray,
+        position: FloatArray,
+        velocity: FloatArray,
+        *,
+        losses: FloatArray,
+        **contact: Any,
+    ) -> Self:
+        """Return the result of a leg with its energies.
+
+        Parameters
+        ----------
+        leg : Leg
+            The leg.
+        time, position, velocity
+            As of the class, (T,) [s] and (T, dof) [m, rad].
+        losses : (T, 3) float64
+            Work lost so far in joints, normal and tangential [J].
+        **contact
+            `gap`, `forces`, `stored`, `points` and `changes`.
+        """
+        states = list(zip(position, velocity, strict=True))
+        return cls(
+            time=time,
+            position=position,
+            velocity=velocity,
+            kinetic=np.array([leg.kinetic_energy(*each) for each in states]),
+            potential=np.array([leg.potential_energy(each) for each in position]),
+            joint_loss=losses[:, 0],
+            normal_loss=losses[:, 1],
+            tangential_loss=losses[:, 2],
+            weight=leg.weight,
+            **contact,
+        )
+
     @property
     def energy(self) -> FloatArray:
         """Kinetic, potential and stored energy together, (T,) [J]."""
@@ -78,7 +118,7 @@ class StrikeResult:
 
     @property
     def loss(self) -> FloatArray:
-        """All work lost so far, (T,) [J]; energy + loss is constant in an exact solution."""
+        """Total work lost so far, (T,) [J]; energy + loss is constant in an exact solution."""
         return self.joint_loss + self.normal_loss + self.tangential_loss
 
     @property
@@ -88,23 +128,23 @@ class StrikeResult:
 
     @property
     def peak_reaction(self) -> float:
-        """Largest vertical ground reaction over the weight of all that moves.
+        """Largest vertical ground reaction over the weight of the moving mass.
 
         Raises
         ------
         InputError
-            If nothing has weight, without gravity.
+            If the weight is zero, without gravity.
         """
         check_number("weight", self.weight, above=0.0, unit="N")
         return float(self.reaction[:, 1].max() / self.weight)
 
     def loaded(self, point: str) -> NDArray[np.bool_]:
-        """Return when a point carries load, (T,).
+        """Return whether a point carries load at each instant, (T,) bool [1].
 
         Raises
         ------
         InputError
-            If there is no such point.
+            If the point is unknown.
         """
         check_in("point", point, self.points)
         return self.forces[:, self.points.index(point), 1] > 0.0

@@ -7,8 +7,8 @@ Methods Appl Mech Eng 177:235-257):
     M (v+ - v) + h h(q_m, v) = J^T L,    q+ = q_m + v+ h/2.
 
 Impacts and lasting contact, of any number of points, are the same problem. The order is 1. The
-reaction reported is L/h, which in an impact grows without bound as the step shrinks: peaks of this
-model mean nothing, its impulses and its energy do.
+reported reaction is L/h, which in an impact grows without bound as the step shrinks: use the
+impulses and energies of this model, not the peaks of its reaction.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from dynamics.mechanics.ground.contact import ContactPoint, contact_arms
 from dynamics.mechanics.ground.impact import jump
 from dynamics.mechanics.ground.leg import Leg
 from dynamics.mechanics.ground.result import ContactChange, StrikeResult
+from dynamics.mechanics.planar_chain import ComplexArray
 from foundation.checks import FloatArray, check_array, check_number
 
 
@@ -40,20 +41,12 @@ def simulate_rigid_strike(
 
     Parameters
     ----------
-    leg : Leg
-        What moves.
-    points : sequence of ContactPoint
-        Where it may touch the ground, P points.
-    position, velocity : (dof,) array_like
-        Coordinates [m, rad] and rates at time 0.
-    duration : float
-        [s], > 0.
-    restitution : float
-        Newton's e, 0 to 1.
-    friction : float
-        mu, >= 0.
+    leg, points, position, velocity, duration
+        As of `simulate_strike`, with (dof,) coordinates [m, rad] and rates.
+    restitution, friction : float
+        Newton's e, 0 to 1, and coefficient of friction mu, >= 0 [1].
     steps : int
-        >= 1; the result holds all of them.
+        Number of steps, >= 1; the result has steps + 1 instants.
 
     Raises
     ------
@@ -78,13 +71,28 @@ def simulate_rigid_strike(
         forces[k + 1] = impulse / h
         joints = h * leg.joint_dissipation(0.5 * (v[k] + v[k + 1]))
         loss[k + 1] = loss[k] + np.array([joints, *(-work)])
-    names = tuple(each.name for each in points)
-    return _result(leg, arms, names, h, q, v, forces, loss)
+    time = np.linspace(0.0, h * (len(q) - 1), len(q))
+    pressed = forces[:, :, 1] > 0.0
+    return StrikeResult.of(
+        leg,
+        time,
+        q,
+        v,
+        gap=np.array([leg.positions(each, arms)[:, 1] for each in q]),
+        forces=forces,
+        stored=np.zeros(len(q)),
+        losses=loss,
+        points=tuple(each.name for each in points),
+        changes=tuple(
+            ContactChange(float(time[k + 1]), points[p].name, bool(pressed[k + 1, p]))
+            for k, p in np.argwhere(pressed[1:] != pressed[:-1])
+        ),
+    )
 
 
 def _step(
     leg: Leg,
-    arms: FloatArray,
+    arms: ComplexArray,
     middle: FloatArray,
     velocity: FloatArray,
     h: float,
@@ -99,42 +107,7 @@ def _step(
     if not touching.any():
         return free, impulse, work
     rows = leg.jacobian(middle, arms[touching]).reshape(-1, leg.freedoms)
-    found = jump(mass, rows, velocity, free, restitution, friction)
-    impulse[touching] = found.impulse
-    work = (found.impulse * 0.5 * (found.before + found.after)).sum(axis=0)[::-1]
-    return found.velocity, impulse, work
-
-
-def _result(
-    leg: Leg,
-    arms: FloatArray,
-    names: tuple[str, ...],
-    h: float,
-    q: FloatArray,
-    v: FloatArray,
-    forces: FloatArray,
-    loss: FloatArray,
-) -> StrikeResult:
-    time = np.linspace(0.0, h * (len(q) - 1), len(q))
-    pressed = forces[:, :, 1] > 0.0
-    steps, which = np.nonzero(pressed[1:] != pressed[:-1])
-    changes = tuple(
-        ContactChange(float(time[k + 1]), names[p], bool(pressed[k + 1, p]))
-        for k, p in zip(steps, which, strict=True)
-    )
-    return StrikeResult(
-        time=time,
-        position=q,
-        velocity=v,
-        gap=np.array([leg.positions(each, arms)[:, 1] for each in q]),
-        forces=forces,
-        kinetic=np.array([leg.kinetic_energy(*each) for each in zip(q, v, strict=True)]),
-        potential=np.array([leg.potential_energy(each) for each in q]),
-        stored=np.zeros(len(q)),
-        joint_loss=loss[:, 0],
-        normal_loss=loss[:, 1],
-        tangential_loss=loss[:, 2],
-        weight=leg.weight,
-        points=names,
-        changes=changes,
-    )
+    struck = jump(mass, rows, velocity, free, restitution, friction)
+    impulse[touching] = struck.impulse
+    work = (struck.impulse * 0.5 * (struck.before + struck.after)).sum(axis=0)[::-1]
+    return struck.velocity, impulse, work

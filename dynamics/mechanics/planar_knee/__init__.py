@@ -1,14 +1,14 @@
 """Planar knee after Machado et al. (2010).
 
-Femur and tibia touch along polar splines, four tension-only ligaments join them, and the tibia
-moves in the plane under gravity and a pull. A revolute joint with clearance can stand in for the
+Femur and tibia touch along polar splines, four tension-only ligaments connect the bones, and the
+tibia moves in the plane under gravity and a pull. A revolute joint with clearance can replace the
 contact.
 """
 
 from dynamics.mechanics.planar_knee.clearance import ClearanceJoint
 from dynamics.mechanics.planar_knee.contact_point import (
     ContactGeometry,
-    ContactPoint,
+    ContactLocation,
     ProfileContact,
 )
 from dynamics.mechanics.planar_knee.knee import PlanarKnee, Pull
@@ -20,16 +20,17 @@ from dynamics.mechanics.planar_knee.machado import (
     machado_ligaments,
     machado_state,
 )
-from dynamics.mechanics.planar_knee.motion import Impact, PlanarMotion
+from dynamics.mechanics.planar_knee.motion import ContactStart, PlanarMotion
 from dynamics.mechanics.planar_knee.profiles import PROFILE_KINDS, PolarProfile
-from dynamics.mechanics.planar_knee.simulation import simulate
+from dynamics.mechanics.planar_knee.simulation import simulate_planar_knee
+from dynamics.mechanics.renamed import renamed
 
 __all__ = [
     "PROFILE_KINDS",
     "ClearanceJoint",
     "ContactGeometry",
-    "ContactPoint",
-    "Impact",
+    "ContactLocation",
+    "ContactStart",
     "PlanarKnee",
     "PlanarLigament",
     "PlanarMotion",
@@ -41,5 +42,14 @@ __all__ = [
     "machado_knee",
     "machado_ligaments",
     "machado_state",
-    "simulate",
+    "simulate_planar_knee",
 ]
+
+__getattr__ = renamed(
+    __name__,
+    {
+        "ContactPoint": "ContactLocation",
+        "Impact": "ContactStart",
+        "simulate": "simulate_planar_knee",
+    },
+)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dynamics.mechanics.planar_knee.contact_point import Angles, ContactPoint, Place
+from dynamics.mechanics.planar_knee.contact_point import Angles, ContactLocation, Place
 from foundation.checks import FloatArray, check_array, check_number, frozen
 
 
@@ -24,13 +24,13 @@ class ClearanceJoint:
     Parameters
     ----------
     journal_radius : float
-        [m], > 0.
+        Radius of the journal [m], > 0.
     clearance : float
         Radius of the socket minus that of the journal [m], > 0.
     socket_centre : (2,) float64
-        In the frame of the tibia's centre of mass [m].
+        Centre of the socket in the frame of the tibia's centre of mass [m].
     journal_centre : (2,) float64
-        In the frame of the femur [m].
+        Centre of the journal in the frame of the femur [m].
 
     Raises
     ------
@@ -49,8 +49,8 @@ class ClearanceJoint:
         for name in ("socket_centre", "journal_centre"):
             object.__setattr__(self, name, frozen(check_array(name, getattr(self, name), (2,))))
 
-    def contact(self, place: Place, start: Angles | None = None) -> ContactPoint:
-        """Return the contact point for the tibia at (x, y, φ) [m, m, rad]; no start is needed."""
+    def contact(self, place: Place, start: Angles | None = None) -> ContactLocation:
+        """Return the contact point for the tibia at (x, y, φ) [m, m, rad]; `start` is ignored."""
         c, s = math.cos(place[2]), math.sin(place[2])
         x, y = self.socket_centre.tolist()
         e_x = place[0] + c * x - s * y - self.journal_centre[0]
@@ -58,4 +58,4 @@ class ClearanceJoint:
         offset = math.hypot(e_x, e_y)
         normal = np.array([-e_x, -e_y]) / offset if offset > 0.0 else np.array([1.0, 0.0])
         point = self.journal_centre + self.journal_radius * normal
-        return ContactPoint(self.clearance - offset, point, normal)
+        return ContactLocation(self.clearance - offset, point, normal)

@@ -1,4 +1,4 @@
-"""Contact points of two profiles: the two places where they share a normal.
+"""Contact points of two profiles: the points with a common normal.
 
 The tibia stands at (x, y, φ) in the frame of the femur, which is fixed and global. With the
 points P, unit tangents t and outward normals n of femur (f) and tibia (t), and d = P_t - P_f, the
@@ -12,10 +12,10 @@ the two angles has the analytic Jacobian (d t/ds = -κ n), in arc lengths s at t
     [ κ_f                -κ_t ]
     [ -1 - κ_f gap       -1   ],     determinant -(κ_f + κ_t + κ_f κ_t gap),
 
-gap = d · n_f. The separation has a minimum there if the bracket is positive; the far side of two
-bodies has a common normal too, but a negative bracket. The gap is negative in penetration. By the
-two conditions its derivative by the position of the tibia is n_f at the contact point, so that a
-law F(-gap) has a potential.
+gap = d · n_f. The separation is a minimum if the bracket is positive; the far sides of two bodies
+also have a common normal, with a negative bracket. The gap is negative in penetration. By the two
+conditions its derivative by the position of the tibia is n_f at the contact point, so that a law
+F(-gap) has a potential.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from dynamics.mechanics.planar_knee.profiles import PolarProfile
 from dynamics.simulator.equations import SimulationError
 from foundation.checks import FloatArray, check_array
 
-#: Both conditions, the second over the scale of the femur, count as met below this.
+#: Tolerance of both conditions, the second relative to the size of the femur.
 TOLERANCE = 1e-12
 _ITERATIONS = 40
 _LARGEST_STEP = 0.3
 _HALVINGS = 6
-#: Samples of either profile, and most starts, of the search without a start.
+#: Samples of each profile and largest number of starts in a search without a start.
 _GRID = 181
 _STARTS = 16
 
@@ -45,19 +45,19 @@ Place = tuple[float, float, float]
 
 
 @dataclass(frozen=True, eq=False)
-class ContactPoint:
-    """Where two bodies touch, or are closest.
+class ContactLocation:
+    """Point where two bodies touch or are closest.
 
     Parameters
     ----------
     gap : float
-        Distance along the normal [m]; minus the indentation where they overlap.
+        Distance along the normal [m]; minus the indentation of overlapping bodies.
     point : (2,) float64
-        On the femur, global frame [m].
+        Point on the femur, global frame [m].
     normal : (2,) float64
-        Outward normal of the femur, global frame.
+        Outward normal of the femur, global frame [1].
     angles : (float, float), optional
-        θ on femur and tibia [rad], start of the next search.
+        Angles θ on femur and tibia [rad], start of the next search.
     """
 
     gap: float
@@ -67,10 +67,10 @@ class ContactPoint:
 
 
 class ContactGeometry(Protocol):
-    """What `dynamics.mechanics.planar_knee.knee` asks of the geometry of a joint."""
+    """Geometry of a joint as `dynamics.mechanics.planar_knee.knee` uses it."""
 
-    def contact(self, place: Place, start: Angles | None = None) -> ContactPoint:
-        """Return where the bodies touch, for the tibia at (x, y, φ) [m, m, rad]."""
+    def contact(self, place: Place, start: Angles | None = None) -> ContactLocation:
+        """Return the contact point for the tibia at (x, y, φ) [m, m, rad]."""
         ...
 
 
@@ -81,49 +81,49 @@ class ProfileContact:
     Parameters
     ----------
     femur : PolarProfile
-        In the fixed frame.
+        Femur in the fixed frame.
     tibia : PolarProfile
-        In the frame of the tibia's centre of mass.
+        Tibia in the frame of its centre of mass.
     """
 
     femur: PolarProfile
     tibia: PolarProfile
 
-    def contact(self, place: Place, start: Angles | None = None) -> ContactPoint:
+    def contact(self, place: Place, start: Angles | None = None) -> ContactLocation:
         """Return the contact point.
 
         Parameters
         ----------
         place : (float, float, float)
-            Tibia's origin (x, y) [m] and angle φ [rad].
+            Origin (x, y) [m] and angle φ [rad] of the tibia.
         start : (float, float), optional
-            Angles of the previous step. With them the contact is followed; without, or where that
-            fails, all common normals are sought and that of the least gap is taken. Where
-            profiles are concave there may be several contacts: only one is returned.
+            Angles of the previous step [rad], from which the contact is followed. Without a start,
+            or if that fails, the search covers all common normals and returns that with the least
+            gap. Concave profiles may have several contacts, of which one is returned.
 
         Raises
         ------
         SimulationError
-            If the profiles have no common normal, as beyond the end of an open one.
+            If the profiles have no common normal, as beyond the end of an open profile.
         """
         if start is not None:
-            found = _newton(self.femur, self.tibia, place, start)
-            if found is not None:
-                return found
-        found = _search(self.femur, self.tibia, place)
-        if found is None:
+            followed = _newton(self.femur, self.tibia, place, start)
+            if followed is not None:
+                return followed
+        contact = _search(self.femur, self.tibia, place)
+        if contact is None:
             x, y, angle = check_array("place", place, (3,))
             raise SimulationError(
                 f"femur and tibia at ({x:g} m, {y:g} m, {angle:g} rad): expected a common normal "
-                "of the profiles, found none; an open profile may end too early"
+                "of the profiles, found none; extend an open profile"
             )
-        return found
+        return contact
 
 
 def _newton(
     femur: PolarProfile, tibia: PolarProfile, place: Place, start: Angles
-) -> ContactPoint | None:
-    """Return the contact point that Newton's method with step halving reaches, if any."""
+) -> ContactLocation | None:
+    """Return the contact point by Newton's method with step halving, or None."""
     scale = float(femur.radius[0])
     angles = start
     if not (femur.contains(angles[0]) and tibia.contains(angles[1])):
@@ -135,7 +135,7 @@ def _newton(
             if not now.least:
                 return None
             wrapped = femur.wrapped(angles[0]), tibia.wrapped(angles[1])
-            return ContactPoint(now.gap, np.array(now.point), np.array(now.normal), wrapped)
+            return ContactLocation(now.gap, np.array(now.point), np.array(now.normal), wrapped)
         step = _step(now)
         if step is None:
             return None
@@ -162,7 +162,7 @@ class _Conditions(NamedTuple):
     point: tuple[float, float]
     normal: tuple[float, float]
     gap: float
-    #: Whether the separation is least there, where both conditions are met.
+    #: Whether the separation is a minimum where both conditions hold.
     least: bool
 
     def size(self, scale: float) -> float:
@@ -177,7 +177,7 @@ def _conditions(
     c, s = math.cos(place[2]), math.sin(place[2])
     d_x, d_y = place[0] + c * x - s * y - f_x, place[1] + s * x + c * y - f_y
     tt_x, tt_y = c * u_x - s * u_y, s * u_x + c * u_y
-    # The cross product of the normals is that of the tangents, and so is the scalar product.
+    # Cross and scalar product of the normals equal those of the tangents.
     across = ft_x * tt_y - ft_y * tt_x
     cosine = ft_x * tt_x + ft_y * tt_y
     along = d_x * ft_x + d_y * ft_y
@@ -205,8 +205,8 @@ def _step(now: _Conditions) -> tuple[float, float] | None:
     return factor * femur, factor * tibia
 
 
-def _search(femur: PolarProfile, tibia: PolarProfile, place: Place) -> ContactPoint | None:
-    """Return the contact of the least gap, by Newton's method from the best of a grid of starts."""
+def _search(femur: PolarProfile, tibia: PolarProfile, place: Place) -> ContactLocation | None:
+    """Return the contact with the least gap, by Newton's method from the best grid points."""
     f_angles, t_angles = _grid(femur), _grid(tibia)
     f_points, f_normals, _ = femur.frames(f_angles)
     t_points, t_normals, _ = tibia.frames(t_angles)
@@ -221,11 +221,11 @@ def _search(femur: PolarProfile, tibia: PolarProfile, place: Place) -> ContactPo
     least = (miss == minimum_filter(miss, 3, mode="nearest")) & (cosine < 0.0)
     rows, columns = np.nonzero(least)
     order = np.argsort(miss[rows, columns], kind="stable")[:_STARTS]
-    found = [
+    contacts = [
         _newton(femur, tibia, place, (float(f_angles[i]), float(t_angles[j])))
         for i, j in zip(rows[order], columns[order], strict=True)
     ]
-    return min((each for each in found if each is not None), key=lambda e: e.gap, default=None)
+    return min((each for each in contacts if each is not None), key=lambda e: e.gap, default=None)
 
 
 def _grid(profile: PolarProfile) -> FloatArray:

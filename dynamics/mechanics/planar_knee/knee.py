@@ -9,9 +9,9 @@ force F >= 0 along the outward normal n of the femur at the contact point P,
 
 indentation δ = -gap and its rate δ̇ = -n · v_P, v_P being the velocity of the tibia at P. The pull
 A exp(-4.73 (t/td)²) sin(π t/td) acts at the centre of mass and stands for the extensor muscles. Its
-direction is an assumption of ours: anterior, along the global x.
+direction is our assumption: anterior, along the global x.
 
-No friction. Only the contact's damping loses energy, F δ̇ - dU/dt.
+There is no friction; only the damping of the contact dissipates energy, F δ̇ - dU/dt.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from scipy.constants import g as STANDARD_GRAVITY
 from dynamics.mechanics.planar_knee.contact_point import (
     Angles,
     ContactGeometry,
-    ContactPoint,
+    ContactLocation,
     Place,
 )
 from dynamics.mechanics.planar_knee.ligaments import PlanarLigament
@@ -44,9 +44,9 @@ class Pull:
     amplitude : float
         A [N]; the largest force is 0.532 A, at t = 0.278 td.
     duration : float
-        td [s], > 0. The formula goes on beyond it, at less than 0.11 % of A.
+        td [s], > 0. Beyond td the force is less than 0.11 % of A.
     direction : (2,) float64
-        In the global frame; only its direction counts.
+        Direction in the global frame [1]; normalised.
 
     Raises
     ------
@@ -64,7 +64,7 @@ class Pull:
         direction = check_array("pull direction", self.direction, (2,))
         length = math.hypot(*direction)
         if length == 0.0:
-            raise InputError("pull direction: expected another vector than zero, found (0, 0)")
+            raise InputError("pull direction: expected a nonzero vector, found (0, 0)")
         object.__setattr__(self, "direction", frozen(direction / length))
 
     def magnitude(self, time: float) -> float:
@@ -78,7 +78,7 @@ class Pull:
 class ContactState(NamedTuple):
     """Contact at one instant."""
 
-    point: ContactPoint
+    point: ContactLocation
     #: δ [m], negative where the bodies are apart.
     indentation: float
     #: dδ/dt [m/s].
@@ -86,7 +86,7 @@ class ContactState(NamedTuple):
 
 
 class Loads(NamedTuple):
-    """Sum of the loads on the tibia at one instant, and powers."""
+    """Total load on the tibia at one instant, and powers."""
 
     #: [N, N, N m], the moment about the centre of mass.
     force: tuple[float, float, float]
@@ -100,26 +100,26 @@ class Loads(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class PlanarKnee:
-    """Tibia, its contact with the femur, its ligaments and its loads.
+    """Tibia with contact, ligaments and loads.
 
     Parameters
     ----------
     mass, inertia : float
-        Of the tibia [kg, kg m²], > 0; the inertia is that about the centre of mass.
+        Mass and moment of inertia of the tibia about its centre of mass [kg, kg m²], > 0.
     geometry : ContactGeometry
         `ProfileContact` or `ClearanceJoint`.
     law : ContactLaw
         Contact force over the indentation.
     ligaments : tuple of PlanarLigament
-        Possibly none.
+        Ligaments with unique names; by default none.
     pull : Pull, optional
         External force at the centre of mass.
     gravity : float
         Acceleration [m/s²] along -y, >= 0.
     least_impact_rate : float
-        Lower limit of the rate at the start of a contact that the law is given [m/s], > 0. Laws of
-        the Hunt-Crossley family divide by it: a contact that starts without speed has no
-        restitution, and their damping would be infinite.
+        Lower limit of the impact rate in the contact law [m/s], > 0. Laws of the Hunt-Crossley
+        family divide by the impact rate, so that a contact without impact speed would have infinite
+        damping.
 
     Raises
     ------
@@ -152,7 +152,7 @@ class PlanarKnee:
             raise InputError(f"ligaments: expected unique names, found {', '.join(names)}")
 
     def contact_state(self, state: FloatArray, start: Angles | None = None) -> ContactState:
-        """Return the contact for a state (x, y, φ, v_x, v_y, ω) [m, rad, s]."""
+        """Return the contact for a state (x, y, φ, v_x, v_y, ω), (6,) [m, rad, s]."""
         x, y, angle, v_x, v_y, spin = state[:6].tolist()
         point = self.geometry.contact((x, y, angle), start)
         p_x, p_y = point.point.tolist()
@@ -168,11 +168,11 @@ class PlanarKnee:
         Parameters
         ----------
         time : float
-            [s].
+            Instant [s].
         state : (6,) float64
             (x, y, φ, v_x, v_y, ω) [m, rad, s].
         contact : ContactState
-            Of that state.
+            Contact of the state.
         impact_rate : float
             dδ/dt at the start of the present contact [m/s].
         """
@@ -199,7 +199,7 @@ class PlanarKnee:
         return Loads((f_x, f_y, moment), power, loss, force)
 
     def energies(self, state: FloatArray, indentation: float) -> tuple[float, float, float, float]:
-        """Return kinetic, gravitational (y = 0 is the zero), ligament and contact energy [J]."""
+        """Return kinetic, gravitational, ligament and contact energy [J] at a state (6,)."""
         x, y, angle, v_x, v_y, spin = state[:6].tolist()
         place: Place = (x, y, angle)
         return (
@@ -210,5 +210,5 @@ class PlanarKnee:
         )
 
     def ligament_lengths(self, place: Place) -> FloatArray:
-        """Return the length of every ligament [m] for the tibia at (x, y, φ) [m, m, rad]."""
+        """Return the ligament lengths (B,) [m] for the tibia at (x, y, φ) [m, m, rad]."""
         return np.array([each.length(place) for each in self.ligaments])

@@ -1,4 +1,4 @@
-"""Ligaments of the planar knee: straight lines that pull, quadratic in their elongation.
+"""Ligaments of the planar knee: straight tension-only lines, quadratic in the elongation.
 
 The tension is F = k (l - l0)² where the length l exceeds the rest length l0, and zero elsewhere
 (Machado et al. 2010; the "quadratic" law of `dynamics.ligaments.bundles`); its energy is k (l -
@@ -21,13 +21,13 @@ class PlanarLigament:
     Parameters
     ----------
     name : str
-        Of the ligament.
+        Name of the ligament.
     femoral : (2,) float64
         Attachment in the frame of the femur [m].
     tibial : (2,) float64
         Attachment in the frame of the tibia's centre of mass [m].
     rest_length : float
-        Length at which it becomes taut [m], > 0.
+        Length at which the ligament becomes taut [m], > 0.
     stiffness : float
         k [N/m²], >= 0.
 
@@ -64,7 +64,7 @@ class PlanarLigament:
         return math.hypot(*self._line(place)[2:])
 
     def load(self, place: Place) -> tuple[float, float, float]:
-        """Return its force (F_x, F_y) on the tibia and moment about the origin there [N, N m]."""
+        """Return force (F_x, F_y) on the tibia and moment about the tibial origin [N, N m]."""
         arm_x, arm_y, x, y = self._line(place)
         length = math.hypot(x, y)
         tension = self.tension(length)

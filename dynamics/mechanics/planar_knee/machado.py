@@ -1,16 +1,16 @@
 """The planar knee of Machado et al. (2010, Nonlinear Dyn 60:459-478), with its data.
 
-The data are those of `tables/`. Known of the paper here are these and its findings; the equations
-are derived from first principles, and what the data leave open is ours:
+The data of the paper are in `tables/`; the equations are derived from first principles. Our
+assumptions where the data are incomplete:
 
-- The femur's frame is aligned with the global one. The printed rest lengths follow from the
-  printed attachments only so, within 0.05 mm; the ligaments are then just taut at the start.
-- The centre of the femoral circle is the origin of the femur's frame, and the plane of the tibia
-  is perpendicular to its ξ axis at `PLANE_DISTANCE`, chosen so that the cartilages all but touch
-  at the start (gap 0.06 mm). Its ends are 82 mm from the ξ axis, far beyond the bone.
+- The frame of the femur is aligned with the global frame. Only then the printed rest lengths follow
+  from the printed attachments, within 0.05 mm; the ligaments are just taut at the start.
+- The centre of the femoral circle is the origin of the femoral frame, and the plane of the tibia
+  is perpendicular to its ξ axis at `PLANE_DISTANCE`, chosen so that the cartilages almost touch
+  at the start (gap 0.06 mm). The ends of the plane are 82 mm from the ξ axis, far beyond the bone.
 - The pull is anterior, along the global x. Directions posterior or down the shaft unload the
-  cruciates from 50 to 150 N, against the paper.
-- The tibia starts at rest. It is not in equilibrium there: only its weight acts.
+  cruciates from 50 to 150 N, in contrast to the paper.
+- The tibia starts at rest, not in equilibrium: only its weight acts.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dynamics.csv_table import read_rows
+from dynamics.csv_table import read_csv_table
 from dynamics.mechanics.planar_knee.clearance import ClearanceJoint
 from dynamics.mechanics.planar_knee.contact_point import ContactGeometry, ProfileContact
 from dynamics.mechanics.planar_knee.knee import PlanarKnee, Pull
@@ -30,22 +30,22 @@ from foundation.checks import FloatArray, check_in
 from foundation.contact_laws import ContactLaw, HertzLaw, LankaraniNikraveshLaw, sphere_stiffness
 
 _TABLES = Path(__file__).with_name("tables")
-#: From the tibia's centre of mass to the plane of its cartilage, along ξ [m].
+#: Distance from the tibia's centre of mass to the plane of its cartilage, along ξ [m].
 PLANE_DISTANCE = 0.2255
 _HALF_ANGLE = math.radians(20.0)
-#: Laws by name.
+#: Names of the contact laws.
 MACHADO_LAWS = ("hertz", "lankarani-nikravesh")
 
 
 def machado_data() -> dict[str, float]:
-    """Return the tibia's and the cartilage's data by name, with units in the names."""
-    (_, header), (_, row) = read_rows(_TABLES / "machado2010_tibia.csv")
-    return dict(zip(header, map(float, row), strict=True))
+    """Return the data of tibia and cartilage by name; the names state the units."""
+    ((_, row),) = read_csv_table(_TABLES / "machado2010_tibia.csv").rows()
+    return {name: float(cell) for name, cell in row.items()}
 
 
 def machado_ligaments() -> tuple[PlanarLigament, ...]:
-    """Return MCL, LCL, ACL and PCL."""
-    rows = read_rows(_TABLES / "machado2010_ligaments.csv")[1:]
+    """Return the ligaments MCL, LCL, ACL and PCL."""
+    rows = read_csv_table(_TABLES / "machado2010_ligaments.csv").lines
     values = [(cells[0], np.array(cells[1:], dtype=np.float64)) for _, cells in rows]
     return tuple(
         PlanarLigament(name, v[0:2], v[2:4], float(v[4]), float(v[5])) for name, v in values
@@ -92,11 +92,11 @@ def machado_clearance_knee(
     *,
     ligaments: bool = False,
 ) -> PlanarKnee:
-    """Return the knee with a revolute joint with clearance in place of contact and ligaments.
+    """Return the knee with a revolute joint with clearance instead of contact and ligaments.
 
-    The femoral circle is the journal. Its socket in the tibia is concentric with it at the start;
-    the law has the stiffness of a sphere in that spherical socket. Tibia and pull are those of
-    the free knee.
+    The femoral circle is the journal, concentric with its socket in the tibia at the start; the law
+    has the stiffness of a sphere in this spherical socket. Tibia and pull are those of the free
+    knee.
 
     Parameters
     ----------
@@ -105,8 +105,8 @@ def machado_clearance_knee(
     pull, law
         As of `machado_knee`.
     ligaments : bool
-        Whether they stay. They do not let the knee turn about the circle's centre: the anterior
-        cruciate then stops the extension after some 10°.
+        Whether to keep the ligaments. They prevent a rotation about the centre of the circle: the
+        anterior cruciate stops the extension after some 10°.
 
     Raises
     ------

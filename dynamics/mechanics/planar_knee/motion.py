@@ -1,10 +1,9 @@
-"""Motion of the planar knee: what a simulation returns."""
+"""Motion of the planar knee: the result of a simulation."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -14,15 +13,15 @@ from foundation.checks import FloatArray
 
 
 @dataclass(frozen=True)
-class Impact:
+class ContactStart:
     """Start of a contact.
 
     Parameters
     ----------
     time : float
-        [s].
+        Instant [s].
     rate : float
-        dδ/dt [m/s].
+        Rate of indentation dδ/dt, the impact rate [m/s].
     """
 
     time: float
@@ -31,12 +30,12 @@ class Impact:
 
 @dataclass(frozen=True, eq=False)
 class PlanarMotion:
-    """Motion of the tibia and what acts on it, at n instants.
+    """Motion of the tibia, loads on the tibia and energies at n instants.
 
     Parameters
     ----------
     time : (n,) float64
-        [s].
+        Instants [s].
     state : (n, 6) float64
         (x, y, φ, v_x, v_y, ω) of the centre of mass [m, rad, s].
     indentation, contact_force : (n,) float64
@@ -47,7 +46,7 @@ class PlanarMotion:
         Energies [J].
     pull_work, contact_loss : (n,) float64
         Work done by the pull and energy lost in the contact since the start [J].
-    impacts : tuple of Impact
+    impacts : tuple of ContactStart
         Starts of contact after the first instant, in order.
     """
 
@@ -63,7 +62,7 @@ class PlanarMotion:
     contact_energy: FloatArray
     pull_work: FloatArray
     contact_loss: FloatArray
-    impacts: tuple[Impact, ...]
+    impacts: tuple[ContactStart, ...]
 
     @property
     def centre_of_mass(self) -> FloatArray:
@@ -87,30 +86,34 @@ class PlanarMotion:
         return change - self.pull_work + self.contact_loss
 
 
-class Phase(NamedTuple):
-    """A contact or a flight, at the instants that fall into it."""
-
-    #: (k,) [s].
-    time: FloatArray
-    #: (k, 8): x, y, φ, v_x, v_y, ω, work of the pull and loss [m, rad, s, J].
-    state: FloatArray
-    #: dδ/dt at the start of the contact [m/s].
-    impact_rate: float
-
-
 def collect_motion(
-    knee: PlanarKnee, phases: Sequence[Phase], impacts: tuple[Impact, ...]
+    knee: PlanarKnee,
+    time: FloatArray,
+    states: FloatArray,
+    impact_rates: Sequence[float],
+    impacts: tuple[ContactStart, ...],
 ) -> PlanarMotion:
-    """Return the motion of all phases in turn."""
-    time = np.concatenate([phase.time for phase in phases])
-    states = np.concatenate([phase.state for phase in phases])
-    rates = np.concatenate([np.full(len(phase.time), phase.impact_rate) for phase in phases])
+    """Return the motion with loads and energies.
+
+    Parameters
+    ----------
+    knee : PlanarKnee
+        The knee.
+    time : (n,) float64
+        Instants [s].
+    states : (n, 8) float64
+        x, y, φ, v_x, v_y, ω, work of the pull and loss [m, rad, s, J].
+    impact_rates : (n,) sequence of float
+        dδ/dt at the start of the contact [m/s].
+    impacts : tuple of ContactStart
+        Starts of contact.
+    """
     contacts: list[ContactState] = []
     start: Angles | None = None
     for state in states:
         contacts.append(knee.contact_state(state, start))
         start = contacts[-1].point.angles
-    rows = zip(time, states, contacts, rates, strict=True)
+    rows = zip(time, states, contacts, impact_rates, strict=True)
     lengths = np.array([knee.ligament_lengths((s[0], s[1], s[2])) for s in states])
     pairs = [zip(knee.ligaments, row, strict=True) for row in lengths]
     depth = np.array([each.indentation for each in contacts])

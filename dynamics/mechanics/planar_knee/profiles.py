@@ -1,7 +1,7 @@
 """Planar profiles of articular surfaces as polar splines ρ(θ) about the origin of their frame.
 
-A profile is star-shaped about the origin: every ray meets it once. In the counterclockwise
-direction, with ρ' = dρ/dθ and the radial and transverse unit vectors e_r and e_θ,
+A profile is star-shaped about the origin: every ray crosses the profile once. In the
+counterclockwise direction, with ρ' = dρ/dθ and the radial and transverse unit vectors e_r and e_θ,
 
     r = ρ e_r,   r' = ρ' e_r + ρ e_θ,   |r'| = √(ρ² + ρ'²),
     t = r'/|r'|,   n = (t_y, -t_x),   κ = (ρ² + 2 ρ'² - ρ ρ'') / |r'|³,
@@ -38,7 +38,7 @@ _LOCAL: dict[str, Callable[[FloatArray, FloatArray], PPoly]] = {
     "akima": Akima1DInterpolator,
     "pchip": PchipInterpolator,
 }
-#: Samples that a local spline sees at either side of an interval, and one to spare.
+#: Samples at either side of an interval that a local spline uses, plus one.
 _OVERLAP = 4
 _LEAST_SAMPLES = 5
 
@@ -50,19 +50,19 @@ class PolarProfile:
     Parameters
     ----------
     angle : (n,) float64
-        θ of the samples [rad], strictly increasing over less than 2π; n >= 5. A closed profile
-        continues from the last sample to the first.
+        Angles θ of the samples [rad], strictly increasing over less than 2π; n >= 5. A closed
+        profile continues from the last sample to the first.
     radius : (n,) float64
-        ρ of the samples [m], > 0.
+        Radii ρ of the samples [m], > 0.
     kind : {"cubic", "akima", "pchip"}
-        The spline between them.
+        Spline between the samples.
     closed : bool
-        Whether the profile goes all the way round.
+        Whether the profile is closed.
 
     Raises
     ------
     InputError
-        If the samples are not those of a star-shaped profile, or an argument is out of its range.
+        If the samples do not form a star-shaped profile, or an argument is out of its range.
     """
 
     angle: FloatArray
@@ -99,19 +99,19 @@ class PolarProfile:
 
     @classmethod
     def from_points(cls, points: ArrayLike, kind: str = "cubic", *, closed: bool = False) -> Self:
-        """Build a profile from points in its frame.
+        """Return the profile through points in its frame.
 
         Parameters
         ----------
         points : (n, 2) float64
-            Counterclockwise about the origin [m].
+            Points, counterclockwise about the origin [m].
         kind, closed
             As of the class.
 
         Raises
         ------
         InputError
-            If they do not go round the origin counterclockwise.
+            If the points are not counterclockwise about the origin.
         """
         x, y = check_array("profile points", points, (None, 2)).T
         return cls(np.unwrap(np.arctan2(y, x)), np.hypot(x, y), kind, closed)
@@ -127,12 +127,12 @@ class PolarProfile:
     def line(
         cls, distance: float, half_angle: float, samples: int = 81, kind: str = "cubic"
     ) -> Self:
-        """Return the straight line ξ = distance, seen from the origin within ± half_angle.
+        """Return the straight line ξ = distance between the angles ± half_angle.
 
         Parameters
         ----------
         distance : float
-            From the origin, along the first axis [m], > 0.
+            Distance from the origin along the first axis [m], > 0.
         half_angle : float
             Angle to either end [rad], between 0 and π/2.
         samples, kind
@@ -145,7 +145,7 @@ class PolarProfile:
 
     @cached_property
     def _piecewise(self) -> PPoly:
-        """ρ, ρ' and ρ'' as the three components of one piecewise polynomial."""
+        """ρ, ρ' and ρ'' as components of one piecewise polynomial."""
         angle, radius = self.angle, self.radius
         if self.closed:
             turn = 2.0 * np.pi
@@ -164,7 +164,7 @@ class PolarProfile:
         return PPoly(orders, spline.x)
 
     def wrapped(self, angle: float) -> float:
-        """Return the angle taken into the range of the samples by whole turns, if closed."""
+        """Return the angle [rad], of a closed profile reduced to the range of the samples."""
         if not self.closed:
             return angle
         low = float(self.angle[0])
@@ -175,9 +175,9 @@ class PolarProfile:
         return self.closed or bool(self.angle[0] <= angle <= self.angle[-1])
 
     def frame(self, angle: float) -> tuple[float, float, float, float, float, float]:
-        """Return (x, y, t_x, t_y, κ, |r'|) at one angle, which `contains` holds of; unchecked.
+        """Return (x, y, t_x, t_y, κ, |r'|) at an angle [rad] of the profile, without check.
 
-        Point [m], unit tangent, curvature [1/m] and derivative of the arc length [m/rad].
+        Point [m], unit tangent [1], curvature [1/m] and derivative of the arc length [m/rad].
         """
         rho, first, second = self._piecewise(self.wrapped(angle)).tolist()
         c, s = math.cos(angle), math.sin(angle)
@@ -192,27 +192,27 @@ class PolarProfile:
         Parameters
         ----------
         angles : (m,) float64
-            θ [rad], within the samples of an open profile.
+            Angles θ [rad], within the samples of an open profile.
 
         Returns
         -------
         points, normals : (m, 2) float64
-            In the frame of the profile [m, -].
+            Points and normals in the frame of the profile [m, 1].
         curvatures : (m,) float64
-            [1/m].
+            Curvatures [1/m].
 
         Raises
         ------
         InputError
-            If an angle is not finite or lies beyond the ends.
+            If an angle is not finite or beyond the ends.
         """
-        wanted = check_array("angles", angles, (None,))
-        for each in wanted:
+        checked = check_array("angles", angles, (None,))
+        for each in checked:
             if not self.contains(each):
                 raise InputError(
                     f"angles: expected within {self.angle[0]:g} to {self.angle[-1]:g} rad, "
                     f"found {each:g}"
                 )
-        rows = np.array([self.frame(each) for each in wanted]).reshape(-1, 6)
+        rows = np.array([self.frame(each) for each in checked]).reshape(-1, 6)
         normals = np.column_stack((rows[:, 3], -rows[:, 2]))
         return rows[:, :2].copy(), normals, rows[:, 4].copy()

@@ -1,13 +1,13 @@
 """Simulation of the planar knee, contact by contact.
 
-The integrator, DOP853 of scipy (Hairer, Nørsett & Wanner 1993, II.5), stops at every start and end
-of a contact, where the indentation passes zero. The rate at the start, the impact rate, is kept
-for the law until the end. The work of the pull W and the loss in the contact D are states of their
-own, so that
+The integrator is DOP853 (Hairer, Nørsett & Wanner 1993, section II.5, as in SciPy); it stops at
+every start and end of a contact, where the indentation passes zero. The rate at the start, the
+impact rate, enters the contact law until the end of the contact. The work of the pull W and the
+loss in the contact D are states, so that
 
     kinetic + gravitational + ligaments + contact + D - W
 
-is constant but for the error of integration.
+is constant except for the error of integration.
 """
 
 from __future__ import annotations
@@ -17,77 +17,59 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import ArrayLike
-from scipy.integrate import solve_ivp
+from numpy.typing import ArrayLike, NDArray
 
 from dynamics.mechanics.planar_knee.contact_point import Angles
 from dynamics.mechanics.planar_knee.knee import ContactState, PlanarKnee
-from dynamics.mechanics.planar_knee.motion import Impact, Phase, PlanarMotion, collect_motion
-from dynamics.simulator.equations import SimulationError
+from dynamics.mechanics.planar_knee.motion import ContactStart, PlanarMotion, collect_motion
+from dynamics.mechanics.switching import integrate_switching
 from foundation.checks import FloatArray, check_array, check_number
 
 #: Absolute tolerances of x, y, φ, v_x, v_y, ω, W and D as parts of the relative tolerance.
 _SCALES = np.array([1e-2, 1e-2, 1e-1, 1e-1, 1e-1, 1.0, 1e-1, 1e-1])
-#: Longest step [s]: a shorter contact or flight could be missed between two steps.
-_LONGEST_STEP = 1e-3
-#: Indentation [m] far below any that matters.
-_TOUCH = 1e-15
-#: Most phases of a simulation, against endless chatter.
-_MOST_PHASES = 10_000
+#: Limit against endless chatter.
+_MOST_EVENTS = 10_000
 
 
 @dataclass
 class _Phases:
-    """Equations of motion and their memory: last contact point, phase, impact rate."""
+    """Equations of motion with their memory: last contact point, phase, impact rate."""
 
     knee: PlanarKnee
     start: Angles | None = None
     touching: bool = False
-    impact_rate: float = 0.0
-    impacts: list[Impact] = field(default_factory=list)
+    mode: float = 0.0  # the impact rate of the contact [m/s]
+    impacts: list[ContactStart] = field(default_factory=list)
 
     def contact(self, state: FloatArray) -> ContactState:
-        found = self.knee.contact_state(state, self.start)
-        self.start = found.point.angles
-        return found
+        contact = self.knee.contact_state(state, self.start)
+        self.start = contact.point.angles
+        return contact
 
     def derivative(self, time: float, state: FloatArray) -> FloatArray:
         contact = self.contact(state)
         if not self.touching:
-            # A step of free flight may reach into the bodies before the event cuts it short:
-            # there the equations go on smoothly.
+            # A step of free flight may reach into the bodies before the event ends the flight:
+            # there the equations continue smoothly.
             contact = contact._replace(indentation=min(contact.indentation, 0.0))
-        loads = self.knee.loads(time, state, contact, self.impact_rate)
+        loads = self.knee.loads(time, state, contact, self.mode)
         f_x, f_y, moment = loads.force
         mass, inertia = self.knee.mass, self.knee.inertia
         rates = (f_x / mass, f_y / mass, moment / inertia, loads.pull_power, loads.loss_power)
         return np.array([*state[3:6].tolist(), *rates])
 
-    def ending(self, begin: float) -> Callable[[float, FloatArray], float]:
-        """Return the indentation as the event that ends the phase that begins at a time.
+    def distances(self) -> list[tuple[Callable[[FloatArray], float], float]]:
+        return [(lambda state: self.contact(state).indentation, 1.0 if self.touching else -1.0)]
 
-        At the beginning itself rounding decides the sign. There it is set to that of the phase,
-        so that a phase shorter than the first step is seen to end.
-        """
-        sign = 1.0 if self.touching else -1.0
-
-        def crossing(time: float, state: FloatArray) -> float:
-            depth = self.contact(state).indentation
-            return depth if time > begin else sign * max(sign * depth, _TOUCH)
-
-        crossing.terminal = True  # type: ignore[attr-defined]
-        crossing.direction = -sign  # type: ignore[attr-defined]
-        return crossing
-
-    def switch(self, time: float, state: FloatArray) -> None:
-        """Start or end a contact."""
+    def switch(self, time: float, state: FloatArray, crossed: NDArray[np.bool_]) -> None:
+        del crossed
         self.touching = not self.touching
         if self.touching:
-            self.impact_rate = self.contact(state).rate
-            self.impacts.append(Impact(time, self.impact_rate))
+            self.mode = self.contact(state).rate
+            self.impacts.append(ContactStart(time, self.mode))
 
 
-def simulate(
+def simulate_planar_knee(
     knee: PlanarKnee,
     initial: ArrayLike,
     duration: float,
@@ -100,16 +82,21 @@ def simulate(
     Parameters
     ----------
     knee : PlanarKnee
-        The system.
+        The knee.
     initial : (6,) float64
-        (x, y, φ, v_x, v_y, ω) at t = 0 [m, rad, s]. Bodies that overlap there count as in contact
-        since an impact at that rate (but see `PlanarKnee.least_impact_rate`).
+        (x, y, φ, v_x, v_y, ω) at t = 0 [m, rad, s]. Bodies that overlap at the start count as in
+        contact since an impact at that rate (but see `PlanarKnee.least_impact_rate`).
     duration : float
-        [s], > 0.
+        Simulated time [s], > 0.
     step : float
-        Between the instants of the result [s], > 0; the integrator chooses its own steps.
+        Time between the instants of the result [s], > 0; the integrator chooses its own steps.
     tolerance : float
         Relative tolerance of the integrator, 1e-13 to 1e-2.
+
+    Returns
+    -------
+    PlanarMotion
+        Motion, loads and energies.
 
     Raises
     ------
@@ -122,43 +109,18 @@ def simulate(
     check_number("duration", duration, above=0.0, unit="s")
     check_number("step", step, above=0.0, unit="s")
     check_number("tolerance", tolerance, at_least=1e-13, at_most=1e-2)
-    count = max(math.ceil(duration / step - 1e-9), 1)
-    instants = np.linspace(0.0, duration, count + 1)
+    instants = np.linspace(0.0, duration, max(math.ceil(duration / step - 1e-9), 1) + 1)
     phases = _Phases(knee)
     first = phases.contact(start)
-    phases.touching, phases.impact_rate = first.indentation > 0.0, first.rate
-    now, state = 0.0, np.concatenate((start, np.zeros(2)))
-    parts: list[Phase] = []
-    while now < duration:
-        if len(parts) == _MOST_PHASES:
-            raise SimulationError(f"planar knee at {now:g} s: {_MOST_PHASES} phases of contact")
-        wanted = instants[instants > now] if parts else instants
-        part, now, state = _integrate(phases, now, state, wanted, tolerance)
-        parts.append(part)
-        if now < duration:
-            phases.switch(now, state)
-    return collect_motion(knee, parts, tuple(phases.impacts))
-
-
-def _integrate(
-    phases: _Phases, begin: float, state: FloatArray, instants: FloatArray, tolerance: float
-) -> tuple[Phase, float, FloatArray]:
-    """Return the phase up to its end or the last instant, and time and state there."""
-    solved = solve_ivp(
-        phases.derivative,
-        (begin, instants[-1]),
-        state,
+    phases.touching, phases.mode = first.indentation > 0.0, first.rate
+    states, impact_rates = integrate_switching(
+        phases,
+        np.concatenate((start, np.zeros(2))),
+        instants,
+        name="planar knee",
+        most_events=_MOST_EVENTS,
         method="DOP853",
-        t_eval=instants,
-        events=phases.ending(begin),
         rtol=tolerance,
         atol=tolerance * _SCALES,
-        max_step=_LONGEST_STEP,
     )
-    if solved.status < 0:
-        raise SimulationError(f"planar knee at {begin:g} s: integration failed: {solved.message}")
-    # Without an instant in the phase, scipy returns empty lists.
-    phase = Phase(np.array(solved.t), np.reshape(solved.y, (8, -1)).T, phases.impact_rate)
-    if solved.t_events is None or solved.y_events is None or solved.t_events[0].size == 0:
-        return phase, float(instants[-1]), state
-    return phase, float(solved.t_events[0][0]), solved.y_events[0][0]
+    return collect_motion(knee, instants, states, impact_rates, tuple(phases.impacts))

@@ -1,31 +1,34 @@
-"""Systems that act one way: complementarity problems, tension-only structures, links with gaps.
+"""Unilateral systems: complementarity problems, tension-only structures, links with gaps.
 
-After Kolesnikov (2004), whose sequential switching is kept with a safeguard: a linear
-complementarity problem (`solve_complementarity`), structures and muscle systems whose members pull
-but never push (`solve_structure`, `PlanarStructure`), and the motion of masses with elastic-viscous
-links that touch, part and rub (`simulate_links`).
+After Kolesnikov (2004), with a safeguard of the sequential switching: linear complementarity
+problems (`solve_complementarity`), structures and muscle systems with tension-only members
+(`solve_structure`, `PlanarStructure`), and masses with visco-elastic links that touch, separate and
+rub (`simulate_links`).
 """
 
+from dynamics.mechanics.renamed import renamed
 from dynamics.mechanics.unilateral.complementarity import (
     Complementarity,
     ComplementarityError,
     solve_complementarity,
 )
-from dynamics.mechanics.unilateral.links import Link, LinkMotion, simulate_links
-from dynamics.mechanics.unilateral.planar import Member, PlanarStructure, Segment
+from dynamics.mechanics.unilateral.links import LinkMotion, UnilateralLink, simulate_links
+from dynamics.mechanics.unilateral.planar import Member, PinnedSegment, PlanarStructure
 from dynamics.mechanics.unilateral.structures import InfeasibleLoadError, Structure, solve_structure
 
 __all__ = [
     "Complementarity",
     "ComplementarityError",
     "InfeasibleLoadError",
-    "Link",
     "LinkMotion",
     "Member",
+    "PinnedSegment",
     "PlanarStructure",
-    "Segment",
     "Structure",
+    "UnilateralLink",
     "simulate_links",
     "solve_complementarity",
     "solve_structure",
 ]
+
+__getattr__ = renamed(__name__, {"Link": "UnilateralLink", "Segment": "PinnedSegment"})

@@ -1,8 +1,9 @@
 """Linear complementarity problems: Y = A X + B, Y >= 0, X >= 0, Yᵀ X = 0.
 
-Every contact, cable or muscle that acts one way adds a row: either its force is zero or its gap.
+Every contact, cable or muscle that acts in one direction adds a row: either the force or the gap is
+zero.
 
-The fast rule switches one row at a time, the one with the most negative free term, until none is
+The fast rule switches one row at a time, that with the most negative free term, until none is
 negative (Kolesnikov 2004). For a K-matrix (off-diagonal elements not positive, a P-matrix) X grows
 with every exclusion, hence no row is chosen twice (Chandrasekaran 1970, Opsearch 7:263-268;
 Cottle, Pang & Stone 1992, The Linear Complementarity Problem, chapter 4). It is not so for
@@ -16,7 +17,7 @@ it takes the rows 2, 0, 1 and 2 again, and with
 
 it runs in a circle, 3, 0, 1, 3, 0, 1 and so on (both matrices are positive definite; rows from 0).
 So the rule is watched. Once n exclusions have not brought the number of negative rows below its
-least so far, which needs a row chosen twice, the negative row of least index is taken until the
+least so far, which requires a row chosen twice, the negative row of least index is taken until the
 number falls (Kostreva 1978, Linear Algebra Appl 21:207-215; Júdice & Pires 1994, Computers Ops
 Res 21:587-596; there whole blocks are switched where here it is one row). The least index alone
 ends for every P-matrix, whatever the start (Murty 1974, Opsearch 11:123-130), and the number can
@@ -35,14 +36,14 @@ from dynamics.mechanics.unilateral.exclusion import Gauss, Jordan, Noise, PivotE
 from dynamics.mechanics.unilateral.lemke import lemke
 from foundation.checks import FloatArray, check_array, check_in, frozen
 
-#: Which of the negative rows is switched.
+#: Rules that choose the negative row to switch.
 RULES = ("most_negative", "least_index")
-#: How free terms are found: the whole tableau, or the active subsystem.
+#: Methods for the free terms: the whole tableau, or the active subsystem.
 ELIMINATIONS = ("gauss", "jordan")
 
 
 class ComplementarityError(RuntimeError):
-    """No solution was found: there is none, or the matrix is outside what the methods solve."""
+    """The problem has no solution, or the methods do not cover its matrix."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,15 +53,15 @@ class Complementarity:
     Attributes
     ----------
     x, y : (n,) float64
-        The two sides, >= 0, one of each pair exactly zero.
+        The two sides, >= 0, one of each pair exactly zero [1].
     active : (n,) bool
-        Rows whose x is basic, those with y = 0.
+        Rows with basic x, that is with y = 0 [1].
     exclusions : tuple of int
         Rows in the order in which they were switched.
     safeguarded : bool
-        Whether the fast rule did not do and the least index was used.
+        Whether the fast rule failed and the least index was used.
     by_lemke : bool
-        Whether switching met a pivot that is not positive, and Lemke's method gave the solution.
+        Whether switching met a pivot that is not positive, so that Lemke's method was used.
     """
 
     x: FloatArray
@@ -72,7 +73,7 @@ class Complementarity:
 
     @property
     def repeated(self) -> bool:
-        """Whether a row was chosen twice."""
+        """Whether a row was switched twice."""
         return len(set(self.exclusions)) < len(self.exclusions)
 
 
@@ -88,14 +89,19 @@ def solve_complementarity(
     Parameters
     ----------
     matrix : (n, n) float64
-        A. For a P-matrix (all principal minors positive, every positive-definite one) there is
-        one solution and it is found; for a positive-semidefinite one a solution if there is any.
+        A [1]. For a P-matrix (all principal minors positive, such as a positive-definite matrix)
+        the unique solution is found; for a positive-semidefinite matrix a solution, if any exists.
     constant : (n,) float64
-        B.
+        B [1].
     rule : {"most_negative", "least_index"}
-        Which row to switch: the fast rule with its safeguard, or the least index from the start.
+        Row to switch: the fast rule with its safeguard, or the least index from the start.
     elimination : {"gauss", "jordan"}
         Solve the active subsystem, or transform the whole tableau. Both switch the same rows.
+
+    Returns
+    -------
+    Complementarity
+        The solution.
 
     Raises
     ------
@@ -115,14 +121,14 @@ def solve_complementarity(
         state: State = Jordan(a, b) if elimination == "jordan" else Gauss(a, b, noise)
         safeguarded = _switch(noise, state, rule, exclusions)
         if elimination == "jordan":
-            # What rounding has hidden in the tableau shows in the subsystem, and is put right.
+            # The subsystem reveals and corrects the rounding errors of the tableau.
             state = Gauss(a, b, noise, state.active)
             safeguarded |= _switch(noise, state, rule, exclusions)
         active, free = state.active, state.free
     except PivotError:
         by_lemke = True
         active, free = _by_lemke(a, b, noise)
-    # What is within rounding of zero is zero.
+    # Values within rounding of zero are zero.
     value = np.where(free > noise.limits(active, free), free, 0.0)
     x, y = frozen(np.where(active, value, 0.0)), frozen(np.where(active, 0.0, value))
     return Complementarity(x, y, frozen(active), tuple(exclusions), safeguarded, by_lemke)
@@ -150,7 +156,7 @@ def _switch(noise: Noise, state: State, rule: str, exclusions: list[int]) -> boo
             # Of a P-matrix the least index meets no state twice.
             key = state.active.tobytes()
             if key in seen:
-                raise PivotError("the least index runs in a circle")
+                raise PivotError("the least index cycles")
             seen.add(key)
         state.exclude(row)
         exclusions.append(row)
@@ -161,7 +167,7 @@ def _by_lemke(a: FloatArray, b: FloatArray, noise: Noise) -> tuple[NDArray[np.bo
     if active is None:
         raise ComplementarityError(
             f"no solution of the complementarity problem of {b.size} rows was found: Lemke's "
-            "method ended on a ray (for a positive-semidefinite matrix: there is none)"
+            "method ended on a ray (for a positive-semidefinite matrix: no solution exists)"
         )
     try:
         free = Gauss(a, b, noise, active).free

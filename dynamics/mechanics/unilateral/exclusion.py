@@ -1,7 +1,7 @@
-"""States of Y = A X + B between exclusions: what is basic, its free terms, and their noise.
+"""States of Y = A X + B between exclusions: basic variables, free terms, and their noise.
 
 Of every pair (x_i, y_i) one is zero and the other basic; the free term of row i is the value of the
-basic one. An exclusion of row i swaps the two. With the rows "active" whose x is basic,
+basic one. An exclusion of row i swaps the two. With the "active" rows, those with basic x,
 
     x_a = -A_aa⁻¹ B_a,   y_i = A_ia x_a + B_i,
 
@@ -27,14 +27,14 @@ ZERO_PIVOT = 1e-12
 
 
 class PivotError(ArithmeticError):
-    """A pivot is not positive: A is no P-matrix, or cannot be told from one that is not."""
+    """A pivot is not positive: A is not a P-matrix, or not to working precision."""
 
 
 class Noise:
-    """How far a free term may be below zero and still count as zero.
+    """Distance below zero at which a free term still counts as zero.
 
-    Of a y it is `NOISE` times the sum of the magnitudes that it is made of; of an x as much as
-    moves its own y by that. So it scales with rows and columns of the problem.
+    For a y the distance is `NOISE` times the sum of the magnitudes of its terms; for an x the
+    change that moves the y of its row by that much. The limits scale with rows and columns.
     """
 
     def __init__(self, matrix: FloatArray, constant: FloatArray) -> None:
@@ -44,7 +44,7 @@ class Noise:
         self._diagonal = np.where(self._positive, diagonal, 1.0)
 
     def limits(self, active: NDArray[np.bool_], free: FloatArray) -> FloatArray:
-        """Return the limit of every row, (n,)."""
+        """Return the limit of every row (n,), in the unit of the free terms [1]."""
         x = np.where(active, np.abs(free), 0.0)
         noise = NOISE * (self._matrix @ x + self._constant)
         own = np.where(self._positive, noise / self._diagonal, NOISE * x.max(initial=0.0))
@@ -52,7 +52,7 @@ class Noise:
 
 
 class State(Protocol):
-    """What the rules of switching need."""
+    """A state as the rules of switching use it."""
 
     active: NDArray[np.bool_]
     free: FloatArray
@@ -64,7 +64,7 @@ class State(Protocol):
 class Jordan:
     """The whole tableau, transformed by Jordan exclusions, about n² multiplications each.
 
-    Rounding adds up from one exclusion to the next.
+    Rounding accumulates from one exclusion to the next.
     """
 
     def __init__(self, matrix: FloatArray, constant: FloatArray) -> None:
@@ -92,7 +92,7 @@ class Jordan:
 
 
 class Gauss:
-    """The active subsystem alone, solved anew by elimination: rounding does not add up."""
+    """The active subsystem, solved anew by elimination, without accumulation of rounding."""
 
     def __init__(
         self,
@@ -110,8 +110,8 @@ class Gauss:
         before = self.free[row]
         self.active[row] = not self.active[row]
         self.free = self._solve()
-        # Leaving and entering value have opposite signs and the pivot between them. One that is
-        # next to zero shows as an entering value out of all proportion.
+        # The pivot is the ratio of leaving and entering value, which have opposite signs. A pivot
+        # close to zero shows as a disproportionate entering value.
         after = self.free[row]
         least = ZERO_PIVOT * self._matrix[row, row] if self.active[row] else 0.0
         wrong = after <= 0.0 and after < -self._noise.limits(self.active, self.free)[row]

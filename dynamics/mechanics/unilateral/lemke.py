@@ -11,20 +11,20 @@ _EPSILON = 1e-11
 
 
 def lemke(matrix: FloatArray, constant: FloatArray) -> NDArray[np.bool_] | None:
-    """Return which rows have x basic in a solution of Y = A X + B, or None after a ray.
+    """Return whether x is basic in each row of a solution of Y = A X + B, or None after a ray.
 
-    An artificial z times a column of ones makes all rows feasible; then what has left is followed
-    by its partner until z leaves. Of a P-matrix it finds the solution; of a positive-semidefinite
-    one a solution, or a ray, which then says that no Y >= 0 with X >= 0 exists (Lemke 1965,
-    Management Sci 11:681-689; Cottle, Pang & Stone 1992, chapter 4). The
-    lexicographic ratio test keeps it from cycling.
+    An artificial z times a column of ones makes all rows feasible; then the partner of the variable
+    that left enters until z leaves. For a P-matrix the method finds the solution; for a
+    positive-semidefinite matrix a solution, or a ray, which proves that no Y >= 0 with X >= 0
+    exists (Lemke 1965, Management Sci 11:681-689; Cottle, Pang & Stone 1992, chapter 4). The
+    lexicographic ratio test prevents cycling.
 
     Parameters
     ----------
     matrix : (n, n) float64
-        A.
+        A [1].
     constant : (n,) float64
-        B.
+        B [1].
     """
     n = constant.size
     if (constant >= 0.0).all():
@@ -41,10 +41,10 @@ def lemke(matrix: FloatArray, constant: FloatArray) -> NDArray[np.bool_] | None:
         if leaving == artificial:
             return np.isin(np.arange(n) + n, basis)
         entering = leaving + n if leaving < n else leaving - n
-        found = _leaving_row(table, basis, entering, artificial)
-        if found is None:
+        following = _leaving_row(table, basis, entering, artificial)
+        if following is None:
             return None
-        row = found
+        row = following
 
 
 def _pivot(table: FloatArray, row: int, column: int) -> None:

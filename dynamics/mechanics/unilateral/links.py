@@ -2,10 +2,10 @@
 
 With generalised coordinates q, M q̈ + C q̇ + K q = Q(t) + Σ (w N + τ T), where every link has
 
-- a gap g = wᵀ q + g0 and a massless tip pressed in by ξ with N = k ξ + c ξ̇; tip and partner keep a
-  distance g + ξ >= 0, N >= 0, N (g + ξ) = 0: the link never pulls, and parts when N is zero, while
-  the tip still comes back;
-- friction T along τ, |T| <= μ N: at the limit against the slip τᵀ q̇, any value below at rest.
+- a gap g = wᵀ q + g0 and a massless tip with indentation ξ and N = k ξ + c ξ̇; the distance of tip
+  and partner is g + ξ >= 0, with N >= 0 and N (g + ξ) = 0: the link never pulls, and separates when
+  N is zero, while the tip still recovers;
+- friction T along τ, |T| <= μ N: at the limit opposite to the slip τᵀ q̇, any value below at rest.
 
 Finite differences, all at the end of a step h: q̇ = (q - q') / h, q̈ = (q̇ - q̇') / h, ξ̇ = (ξ - ξ') / h
 (a prime for the start). With H = M + h C + h² K the unknowns of a step solve a linear
@@ -38,25 +38,29 @@ from foundation.errors import InputError
 
 
 @dataclass(frozen=True, eq=False)
-class Link:
-    """One link; of coordinates in metres the units are as stated, else the conjugate ones.
+class UnilateralLink:
+    """One link; the stated units hold for coordinates in metres, else the conjugate units.
 
     Parameters
     ----------
     direction : (n_dof,) float64
-        w: how the gap grows with the coordinates, and the generalised force of N = 1. A buffer
-        between q0 and q1 >= q0 has (-1, 1); a cable, which pulls them together, (1, -1), its slack
-        being the gap.
+        w: derivative of the gap by the coordinates, and the generalised force of N = 1 [1]. A
+        buffer between q0 and q1 >= q0 has (-1, 1); a cable, with its slack as the gap, (1, -1).
     stiffness : float
         k [N/m], > 0.
     damping : float
         c [N s/m], >= 0.
     gap : float
-        g0, at q = 0 [m].
+        Gap g0 at q = 0 [m].
     friction : float
-        μ, >= 0.
+        Coefficient of friction μ, >= 0.
     tangent : (n_dof,) float64, optional
-        τ: the slip velocity is τᵀ q̇. Needed with friction.
+        τ: the slip velocity is τᵀ q̇ [1]; required with friction.
+
+    Raises
+    ------
+    InputError
+        If a value is out of its range, or the tangent is missing.
     """
 
     direction: FloatArray
@@ -74,7 +78,9 @@ class Link:
         check_number("link: gap", self.gap)
         if check_number("link: friction", self.friction, at_least=0.0) > 0.0:
             if self.tangent is None:
-                raise InputError("link: tangent: expected one where there is friction, found none")
+                raise InputError(
+                    "link: tangent: expected a direction with friction > 0, found None"
+                )
             tangent = check_array("link: tangent", self.tangent, direction.shape)
             object.__setattr__(self, "tangent", frozen(tangent))
 
@@ -86,9 +92,9 @@ class LinkMotion:
     Attributes
     ----------
     time : (n_steps + 1,) float64
-        [s].
+        Instants [s].
     position, velocity : (n_steps + 1, n_dof) float64
-        q [m, rad] and q̇.
+        Coordinates q [m, rad] and rates q̇.
     normal, friction : (n_steps, n_links) float64
         N and T at the end of every step [N].
     """
@@ -102,7 +108,7 @@ class LinkMotion:
 
 def simulate_links(
     mass: ArrayLike,
-    links: Sequence[Link],
+    links: Sequence[UnilateralLink],
     position: ArrayLike,
     velocity: ArrayLike,
     *,
@@ -112,31 +118,36 @@ def simulate_links(
     stiffness: ArrayLike | None = None,
     damping: ArrayLike | None = None,
 ) -> LinkMotion:
-    """Integrate the motion with a fixed step.
+    """Simulate the motion of masses with unilateral links in fixed steps.
 
     Parameters
     ----------
     mass : (n_dof, n_dof) float64
         M [kg], symmetric and positive definite.
-    links : sequence of Link
-        The unilateral links. Where they overlap at the start, their tips are pressed in.
+    links : sequence of UnilateralLink
+        The links. Tips of links that overlap at the start are indented.
     position, velocity : (n_dof,) float64
-        At time zero [m, m/s].
+        Coordinates and rates at time zero [m, m/s].
     step : float
         h [s], > 0.
     n_steps : int
-        How many, >= 1.
+        Number of steps, >= 1.
     load : (n_dof,) float64, or function of time [s], optional
         Q [N]; by default none.
     stiffness, damping : (n_dof, n_dof) float64, optional
-        K [N/m] and C [N s/m] of what acts both ways; by default none.
+        K [N/m] and C [N s/m] of bilateral springs and dampers; by default none.
+
+    Returns
+    -------
+    LinkMotion
+        Motion and link forces.
 
     Raises
     ------
     InputError
         If an argument is not as described.
     ComplementarityError
-        If no solution of a step was found; the message has its time.
+        If a step has no solution; the message states the time.
     """
     q = check_array("position", position, (None,))
     v = check_array("velocity", velocity, q.shape)
@@ -168,10 +179,10 @@ def simulate_links(
 
 
 class _Stepper:
-    """What all steps have in common: the complementarity problem's matrix and its parts."""
+    """Matrices that all steps share."""
 
     def __init__(
-        self, m: FloatArray, k: FloatArray, c: FloatArray, links: Sequence[Link], h: float
+        self, m: FloatArray, k: FloatArray, c: FloatArray, links: Sequence[UnilateralLink], h: float
     ) -> None:
         size = len(m)
         for link in links:
@@ -182,7 +193,7 @@ class _Stepper:
             self._factor = cho_factor(m + h * c + h * h * k)
         except np.linalg.LinAlgError as error:
             raise InputError(
-                f"mass, damping, stiffness: expected positive definite sums, found {error}"
+                f"mass, damping, stiffness: expected positive definite matrices, found: {error}"
             ) from error
         self.directions = np.array([link.direction for link in links]).reshape(-1, size)
         self.gaps = np.array([link.gap for link in links])

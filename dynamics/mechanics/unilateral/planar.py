@@ -1,7 +1,7 @@
 """Planar structures: segments on pins, free nodes, and straight members between them.
 
-Freedoms are the rotation of every segment about its own joint against the fixed frame [rad,
-anticlockwise], then x and y of every node [m]. A segment carries the joints of its children along.
+Degrees of freedom are the absolute rotation of every segment about its joint [rad, anticlockwise],
+then x and y of every node [m]. A segment moves the joints of its children.
 """
 
 from __future__ import annotations
@@ -12,16 +12,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dynamics.mechanics.planar_chain import as_complex, generalised_force
 from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
 from foundation.errors import InputError
 
-#: The body that does not move.
+#: Name of the fixed body.
 GROUND = "ground"
 
 
 @dataclass(frozen=True, eq=False)
-class Segment:
-    """A rigid body on a pin; its joint (2,) [m], and the body that carries it."""
+class PinnedSegment:
+    """A rigid segment that turns about a joint (2,) [m] on another body, its parent."""
 
     name: str
     joint: FloatArray
@@ -36,7 +37,14 @@ class Segment:
 class Member:
     """A straight member between two bodies (a segment, a node or `GROUND`).
 
-    Its ends `start` and `end` are points (2,) [m]; an end on a node lies where the node does.
+    Parameters
+    ----------
+    start_body, end_body : str
+        Names of the bodies.
+    start, end : (2,) float64
+        Ends in the global frame [m]; an end on a node is at the node.
+    stiffness : float
+        Force per elongation [N/m], > 0.
     """
 
     start_body: str
@@ -56,31 +64,34 @@ class Member:
 
     @property
     def pull(self) -> FloatArray:
-        """Force of a unit tension on the body at the start, (2,); on the other the opposite."""
+        """Force (2,) [1] of a unit tension on the body at the start; opposite at the end."""
         line = self.end - self.start
         return line / np.linalg.norm(line)
 
 
 class PlanarStructure:
-    """Segments, nodes and members; gives what `solve_structure` takes.
+    """Segments, nodes and members, as `solve_structure` takes them.
 
     Parameters
     ----------
-    segments : sequence of Segment
+    segments : sequence of PinnedSegment
         Parents before children.
     members : sequence of Member
-        In the order of the columns.
+        Members in the order of the columns of `balance`.
     nodes : sequence of str
         Names of the free nodes.
 
     Raises
     ------
     InputError
-        If a name is there twice, or a parent or body is unknown.
+        If a name is repeated, or a parent or body is unknown.
     """
 
     def __init__(
-        self, segments: Sequence[Segment], members: Sequence[Member], nodes: Sequence[str] = ()
+        self,
+        segments: Sequence[PinnedSegment],
+        members: Sequence[Member],
+        nodes: Sequence[str] = (),
     ) -> None:
         self.segments, self.members, self.nodes = tuple(segments), tuple(members), tuple(nodes)
         known = [GROUND]
@@ -89,28 +100,26 @@ class PlanarStructure:
             known.append(segment.name)
         known += self.nodes
         if len(set(known)) < len(known):
-            raise InputError(f"bodies: expected names that differ, found {known}")
+            raise InputError(f"bodies: expected unique names, found {known}")
         for member in self.members:
             for body in (member.start_body, member.end_body):
                 check_in("member: body", body, known)
-        self._chains = {GROUND: ()} | self._carriers()
-
-    def _carriers(self) -> dict[str, tuple[int, ...]]:
-        """Return, of every segment, itself and the segments that carry it."""
-        rows = {segment.name: row for row, segment in enumerate(self.segments)}
-        chains: dict[str, tuple[int, ...]] = {GROUND: ()}
-        for segment in self.segments:
-            chains[segment.name] = (rows[segment.name], *chains[segment.parent])
-        return chains
+        # Of every segment its own index and those of the segments that carry it.
+        self._chains: dict[str, tuple[int, ...]] = {GROUND: ()}
+        for row, segment in enumerate(self.segments):
+            self._chains[segment.name] = (row, *self._chains[segment.parent])
 
     @property
     def stiffness(self) -> FloatArray:
-        """Of the members, (n_members,) [N/m]."""
+        """Stiffnesses of the members, (n_members,) [N/m]."""
         return np.array([member.stiffness for member in self.members])
 
     @property
     def balance(self) -> FloatArray:
-        """Generalised force of a unit tension, (n_segments + 2 n_nodes, n_members)."""
+        """Balance matrix (n_dof, n_members) [m, 1]: generalised forces of unit tensions.
+
+        The degrees of freedom are n_segments rotations and 2 n_nodes displacements.
+        """
         columns = [
             self.generalised_force(member.start_body, member.start, member.pull)
             + self.generalised_force(member.end_body, member.end, -member.pull)
@@ -119,25 +128,32 @@ class PlanarStructure:
         return np.array(columns).reshape(-1, len(self.segments) + 2 * len(self.nodes)).T
 
     def generalised_force(self, body: str, point: ArrayLike, force: ArrayLike) -> FloatArray:
-        """Return the generalised force of a force (2,) [N] at a point (2,) [m] of a body."""
+        """Return the generalised force (n_dof,) [N m, N] of a force at a point of a body.
+
+        Parameters
+        ----------
+        body : str
+            Segment, node or `GROUND`.
+        point, force : (2,) array_like
+            Point [m] and force [N] in the global frame.
+        """
         at, f = check_array("point", point, (2,)), check_array("force", force, (2,))
         result = np.zeros(len(self.segments) + 2 * len(self.nodes))
         if body in self.nodes:
             row = len(self.segments) + 2 * self.nodes.index(body)
             result[row : row + 2] = f
             return result
-        arm = at
-        for row in self._chains[check_in("body", body, self._chains)]:
-            # The rotation of a carrier moves the joint that it carries, its own moves the point.
-            lever = arm - self.segments[row].joint
-            result[row] = lever[0] * f[1] - lever[1] * f[0]
-            arm = self.segments[row].joint
+        rows = list(self._chains[check_in("body", body, self._chains)])
+        joints = [self.segments[row].joint for row in rows]
+        # A rotation moves the joint of the next segment outwards, and of the last one the point.
+        arms = -np.diff(as_complex(np.array([at, *joints])))
+        result[rows] = generalised_force(1j * arms[None], as_complex(f)[None])
         return result
 
     def joint_reactions(self, forces: ArrayLike) -> FloatArray:
         """Return the force of every joint on its segment, (n_segments, 2) [N].
 
-        It balances the members alone: loads on segments are moments, or are to be added.
+        The forces balance the members alone; add forces that load the segments.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Structures whose members pull but never push: cables, ligaments, muscles.
+"""Structures of tension-only members: cables, ligaments, muscles.
 
 With Q the generalised load that the members must supply, B the balance matrix (generalised force
 of a unit tension of every member), u the displacement of the structure and k the stiffnesses,
@@ -14,11 +14,11 @@ is a linear complementarity problem between f = F / √k and σ = s √k,
 
     f = (I - V Vᵀ) σ + f0,    f0 = G⁺ Q,
 
-whose free terms are the forces of the structure with members that push, too. The projector is
+with the forces of the structure of bilateral members as free terms. The projector is
 singular; (1 - ε) V Vᵀ in place of V Vᵀ makes it positive definite, which is to apply the load
-through springs 1/ε times as stiff as the structure. So there always is a solution, at worst with a
-load that the members cannot balance; which of them are taut is taken from it, and their forces
-are solved for without ε.
+through springs 1/ε times as stiff as the structure. A solution therefore always exists, at worst
+for a load that the members cannot balance; the solution yields the taut members, and a solve
+without ε yields the forces.
 """
 
 from __future__ import annotations
@@ -52,12 +52,12 @@ class Structure:
     forces : (n_members,) float64
         Tensions [N], >= 0.
     displacement : (n_dof,) float64
-        Under the external load -Q [m, rad]: what the members have not hindered. Of freedoms that
-        slack members alone hold, one of many possible values.
+        Displacement under the external load -Q [m, rad]; not unique for degrees of freedom that
+        only slack members restrain.
     elongations : (n_members,) float64
         -Bᵀ u [m]; not positive where a member is slack.
     exclusions : tuple of int
-        Members in the order in which they were cut or joined again.
+        Members in the order in which they became slack or taut.
     """
 
     forces: FloatArray
@@ -67,7 +67,7 @@ class Structure:
 
     @property
     def taut(self) -> NDArray[np.bool_]:
-        """Which members pull, (n_members,) bool."""
+        """Whether each member is taut, (n_members,) bool [1]."""
         return self.forces > 0.0
 
 
@@ -82,24 +82,29 @@ def solve_structure(balance: ArrayLike, stiffness: ArrayLike, load: ArrayLike) -
     stiffness : (n_members,) float64
         Force per elongation [N/m], > 0.
     load : (n_dof,) float64
-        What the members must supply, balance @ forces = load [N m, N]; the opposite of the
+        Load that the members supply, balance @ forces = load [N m, N]; the opposite of the
         external load.
+
+    Returns
+    -------
+    Structure
+        Forces, displacement and elongations.
 
     Raises
     ------
     InputError
         If an argument is not as described.
     InfeasibleLoadError
-        If no tensions balance the load; the message names it.
+        If no tensions balance the load.
     """
     b = check_array("balance", balance, (None, None))
     k = check_array("stiffness", stiffness, (b.shape[1],))
     q = check_array("load", load, (b.shape[0],))
     if k.size == 0:
-        raise InputError("stiffness: expected at least one member, found none")
+        raise InputError("stiffness: expected at least one member, found an empty array")
     check_number("stiffness: the least", k.min(), above=0.0, unit="N/m")
     root = np.sqrt(k)
-    # Rows of one size: moments and forces then count alike for the rank.
+    # Rows of equal size, so that moments and forces have equal weight in the rank.
     size = np.linalg.norm(b * root, axis=1)
     size[size == 0.0] = 1.0
     g, q = b * root / size[:, None], q / size
@@ -107,8 +112,8 @@ def solve_structure(balance: ArrayLike, stiffness: ArrayLike, load: ArrayLike) -
     rest = q - g @ forces
     if (np.abs(rest) > _BALANCED * (np.abs(g) @ forces + np.abs(q)).max(initial=0.0)).any():
         raise InfeasibleLoadError(
-            "load: expected one that members in tension can balance, found "
-            f"{(q * size).tolist()}, of which {np.round(rest * size, 9).tolist()} remains"
+            "load: expected a load that members in tension can balance, found "
+            f"{(q * size).tolist()}; {np.round(rest * size, 9).tolist()} remains unbalanced"
         )
     potential = potential / size
     return Structure(frozen(root * forces), frozen(-potential), frozen(b.T @ potential), exclusions)

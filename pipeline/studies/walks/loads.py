@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy.constants import g as STANDARD_GRAVITY
 
+from dynamics.mechanics.segments import leg_segments
 from dynamics.simulator.waveforms import GaitCycle
 from dynamics.walking.inverse_dynamics import LegLoads, inverse_dynamics
 from dynamics.walking.knee_loads import KneeLoads, knee_loads
@@ -16,7 +17,6 @@ from dynamics.walking.motion_tables import MotionTable, read_motion_table
 from dynamics.walking.muscle_loads import MuscleLoads, knee_muscle_loads
 from dynamics.walking.muscle_tables import load_leg_muscles
 from dynamics.walking.plausibility import check_walk
-from dynamics.walking.segments import leg_segments
 from dynamics.walking.trial import GaitTrial, gait_trial
 from pipeline.config.reading import ConfigError, data_path
 from pipeline.studies.walks.schema import MeasuredConfig, WalkFile

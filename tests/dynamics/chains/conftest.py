@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dynamics.mechanics.chains import Assembly, Chain, Joint, Link, Segment
+from dynamics.mechanics.chains import Assembly, Chain, ChainSegment, Joint, ViscoelasticLink
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def two_chains(total: int, damping: float = 1.0) -> tuple[Assembly, np.ndarray, 
     chains = []
     for name, count, base in zip("ab", counts, ([0.0, 0.0], [0.06, 0.02]), strict=True):
         segments = tuple(
-            Segment(
+            ChainSegment(
                 f"s{i}",
                 length=rng.uniform(0.25, 0.35),
                 mass=rng.uniform(0.5, 3.0),
@@ -43,7 +43,7 @@ def two_chains(total: int, damping: float = 1.0) -> tuple[Assembly, np.ndarray, 
     for i in range(counts[1]):
         line = i % 2 == 0
         links.append(
-            Link(
+            ViscoelasticLink(
                 f"l{i}",
                 ("a", f"s{i}"),
                 [rng.uniform(0.05, 0.2), 0.02],

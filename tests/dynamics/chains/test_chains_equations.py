@@ -8,7 +8,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from dynamics.mechanics.chains import Assembly, Chain, Link, Motion, Segment
+from dynamics.mechanics.chains import (
+    Assembly,
+    Chain,
+    ChainSegment,
+    PrescribedMotion,
+    ViscoelasticLink,
+)
 
 G = 9.80665
 
@@ -17,7 +23,7 @@ def point_masses(*pairs: tuple[float, float], **options) -> Chain:
     """A chain of masses at the ends of rods without mass, (length, mass)."""
     return Chain(
         "p",
-        tuple(Segment(f"s{i}", rod, m, 0.0, [rod, 0.0]) for i, (rod, m) in enumerate(pairs)),
+        tuple(ChainSegment(f"s{i}", rod, m, 0.0, [rod, 0.0]) for i, (rod, m) in enumerate(pairs)),
         **options,
     )
 
@@ -141,7 +147,7 @@ def test_an_accelerated_base_is_a_change_of_gravity():
     time = np.linspace(0.0, 1.0, 6)
     acceleration = np.array([3.0, -2.0])
     path = 0.5 * np.outer(time**2, acceleration) + np.outer(time, [1.0, 4.0])
-    moved = Assembly((point_masses((0.5, 2.0), (0.3, 1.0), base=Motion(time, path)),))
+    moved = Assembly((point_masses((0.5, 2.0), (0.3, 1.0), base=PrescribedMotion(time, path)),))
     still = Assembly(
         (point_masses((0.5, 2.0), (0.3, 1.0)),), gravity=np.array([0.0, -G]) - acceleration
     )
@@ -153,11 +159,11 @@ def test_an_accelerated_base_is_a_change_of_gravity():
 
 def test_the_velocity_of_a_base_counts_in_dampers_and_kinetic_energy():
     time = np.linspace(0.0, 1.0, 6)
-    rod = Segment("rod", 0.5, 2.0, 0.1, [0.25, 0.0])
+    rod = ChainSegment("rod", 0.5, 2.0, 0.1, [0.25, 0.0])
     still = Chain("still", (rod,))
-    moving = Chain("moving", (rod,), base=Motion(time, np.outer(time, [3.0, 4.0])))
-    cuff = Link("cuff", ("still", "rod"), [0.1, 0.0], ("moving", "rod"), [0.1, 0.0], 0.0, 10.0,
-                kind="bushing")  # fmt: skip
+    moving = Chain("moving", (rod,), base=PrescribedMotion(time, np.outer(time, [3.0, 4.0])))
+    ends = ("still", "rod"), [0.1, 0.0], ("moving", "rod"), [0.1, 0.0]
+    cuff = ViscoelasticLink("cuff", *ends, 0.0, 10.0, kind="bushing")
     at = Assembly((still, moving), (cuff,)).evaluate(0.5, [0.2, 0.2], [0.0, 0.0])
     assert_allclose(at.link_forces, [[-30.0, -40.0]], rtol=1e-9)
     assert_allclose(at.kinetic, 0.5 * 2.0 * 25.0, rtol=1e-9)
@@ -184,7 +190,7 @@ def test_turning_everything_turns_nothing_relative(random_chains):
 def test_either_end_of_a_link_may_be_the_first(random_chains):
     assembly, angles, rates = random_chains(6)
     swapped = tuple(
-        Link(
+        ViscoelasticLink(
             *(each.name, each.second, each.second_point, each.first, each.first_point),
             *(each.stiffness, each.damping, each.rest_length, each.kind),
         )

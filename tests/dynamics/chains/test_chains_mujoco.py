@@ -9,7 +9,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from dynamics.mechanics.chains import Assembly, Chain, Link, Motion, simulate
+from dynamics.mechanics.chains import (
+    Assembly,
+    Chain,
+    PrescribedMotion,
+    ViscoelasticLink,
+    simulate_chains,
+)
 
 TIMES = np.linspace(0.0, 2.0, 41)
 
@@ -36,7 +42,7 @@ def chain_text(chain: Chain, assembly: Assembly) -> str:
     return out + "</body>" * len(chain.segments)
 
 
-def link_text(link: Link) -> tuple[str, str]:
+def link_text(link: ViscoelasticLink) -> tuple[str, str]:
     """Return a link as a tendon, or as two actuators that act on the offset of two sites."""
     ends = (f"{link.name}.0", f"{link.name}.1")
     if link.kind == "line":
@@ -112,7 +118,7 @@ def test_accelerations(total, random_chains):
 def test_motion_over_two_seconds(total, random_chains):
     assembly, angles, rates = random_chains(total)
     expected, expected_rates = mujoco_motion(assembly, angles, rates, 2e-4)
-    found = simulate(assembly, TIMES, angles, rates)
+    found = simulate_chains(assembly, TIMES, angles, rates)
     assert np.ptp(found.angles, axis=0).max() > 0.5
     assert_allclose(found.angles, expected, rtol=0.0, atol=1e-7)
     assert_allclose(found.rates, expected_rates, rtol=0.0, atol=1e-6)
@@ -127,14 +133,14 @@ def test_the_oracle_has_converged(random_chains):
 def test_undamped_motion_of_sixteen_segments(random_chains):
     chains = random_chains(16, damping=0.0)
     expected, _ = mujoco_motion(*chains, 1e-4)
-    found = simulate(chains[0], TIMES, *chains[1:])
+    found = simulate_chains(chains[0], TIMES, *chains[1:])
     assert_allclose(found.angles, expected, rtol=0.0, atol=1e-6)
 
 
 def test_fixed_steps_of_the_same_method_give_the_same_motion(random_chains):
     assembly, angles, rates = random_chains(4)
     expected, _ = mujoco_motion(assembly, angles, rates, 1e-3)
-    found = simulate(assembly, TIMES, angles, rates, method="RK4", step=1e-3)
+    found = simulate_chains(assembly, TIMES, angles, rates, method="RK4", step=1e-3)
     assert_allclose(found.angles, expected, rtol=0.0, atol=1e-12)
 
 
@@ -143,9 +149,11 @@ def test_driving_torques_and_link_forces(random_chains):
     limb, orthosis = drawn.chains
     time = np.linspace(0.0, 1.0, 41)
     values = -1.4 + 0.5 * np.sin(np.add.outer(5.0 * time, np.arange(5.0)))
-    limb = Chain(limb.name, limb.segments, limb.base, limb.joints, angles=Motion(time, values))
+    limb = Chain(
+        limb.name, limb.segments, limb.base, limb.joints, angles=PrescribedMotion(time, values)
+    )
     assembly = Assembly((limb, orthosis), drawn.links)
-    found = simulate(assembly, np.linspace(0.0, 1.0, 6), angles[5:], rates[5:])
+    found = simulate_chains(assembly, np.linspace(0.0, 1.0, 6), angles[5:], rates[5:])
     lines = [index for index, link in enumerate(assembly.links) if link.kind == "line"]
     for i in range(len(found.time)):
         model, data = mujoco_at(assembly, found.angles[i], found.rates[i])

@@ -10,12 +10,21 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.integrate import simpson, solve_ivp
 from scipy.special import ellipj, ellipk
 
-from dynamics.mechanics.chains import Assembly, Chain, Joint, Link, Motion, Segment, rk4, simulate
+from dynamics.mechanics.chains import (
+    Assembly,
+    Chain,
+    ChainSegment,
+    Joint,
+    PrescribedMotion,
+    ViscoelasticLink,
+    rk4,
+    simulate_chains,
+)
 from dynamics.simulator.equations import SimulationError
 
 G = 9.80665
 TIMES = np.linspace(0.0, 2.0, 41)
-ROD = Segment("rod", 0.8, 1.5, 1.5 * 0.8**2 / 12.0, [0.4, 0.0])
+ROD = ChainSegment("rod", 0.8, 1.5, 1.5 * 0.8**2 / 12.0, [0.4, 0.0])
 DOWN = -np.pi / 2.0
 
 
@@ -23,7 +32,7 @@ def test_physical_pendulum_by_elliptic_functions():
     """A rod released at 120 degrees; sin(θ/2) = k sn(K - ω t, k²), k = sin(60°)."""
     start, frequency = 2.0 * np.pi / 3.0, np.sqrt(1.5 * G / 0.8)
     k = np.sin(start / 2.0)
-    found = simulate(
+    found = simulate_chains(
         Assembly((Chain("pendulum", (ROD,)),)), TIMES, [DOWN + start], [0.0], rtol=1e-11, atol=1e-12
     )
     sn = ellipj(ellipk(k**2) - frequency * TIMES, k**2)[0]
@@ -35,7 +44,9 @@ def test_period_of_a_large_swing():
     frequency, start = np.sqrt(1.5 * G / 0.8), 2.5
     period = 4.0 * ellipk(np.sin(start / 2.0) ** 2) / frequency
     assembly = Assembly((Chain("pendulum", (ROD,)),))
-    found = simulate(assembly, [0.0, period / 2.0, period], [DOWN + start], [0.0], rtol=1e-11)
+    found = simulate_chains(
+        assembly, [0.0, period / 2.0, period], [DOWN + start], [0.0], rtol=1e-11
+    )
     assert_allclose(found.angles[:, 0] - DOWN, [start, -start, start], rtol=0.0, atol=1e-8)
 
 
@@ -45,7 +56,9 @@ def test_damped_joint_without_gravity_by_its_closed_form():
     inertia = 1.5 * 0.8**2 / 3.0
     decay, frequency = 0.3 / (2.0 * inertia), np.sqrt(4.0 / inertia)
     damped = np.sqrt(frequency**2 - decay**2)
-    found = simulate(Assembly((chain,), gravity=[0.0, 0.0]), TIMES, [0.8], [0.0], method="Radau")
+    found = simulate_chains(
+        Assembly((chain,), gravity=[0.0, 0.0]), TIMES, [0.8], [0.0], method="Radau"
+    )
     wave = np.cos(damped * TIMES) + decay / damped * np.sin(damped * TIMES)
     expected = 0.5 + 0.3 * np.exp(-decay * TIMES) * wave
     assert_allclose(found.angles[:, 0], expected, rtol=0.0, atol=1e-7)
@@ -69,17 +82,17 @@ def order_of(errors: list[float]) -> np.ndarray:
 def test_rk4_is_of_order_four(random_chains):
     assembly, angles, rates = random_chains(4)
     times = [0.0, 0.3]
-    exact = simulate(assembly, times, angles, rates, rtol=1e-12, atol=1e-13).angles[-1]
+    exact = simulate_chains(assembly, times, angles, rates, rtol=1e-12, atol=1e-13).angles[-1]
     errors = []
     for step in (4e-3, 2e-3, 1e-3):
-        found = simulate(assembly, times, angles, rates, method="RK4", step=step).angles[-1]
+        found = simulate_chains(assembly, times, angles, rates, method="RK4", step=step).angles[-1]
         errors.append(np.abs(found - exact).max())
     assert_allclose(order_of(errors), 4.0, rtol=0.0, atol=0.15)
 
 
 def test_energy_is_conserved_without_damping(random_chains):
     assembly, angles, rates = random_chains(16, damping=0.0)
-    found = simulate(assembly, TIMES[:21], angles, rates, rtol=1e-10, atol=1e-11)
+    found = simulate_chains(assembly, TIMES[:21], angles, rates, rtol=1e-10, atol=1e-11)
     assert np.ptp(found.kinetic) > 10.0
     assert_allclose(found.energy, found.energy[0], rtol=0.0, atol=1e-9 * np.ptp(found.kinetic))
 
@@ -88,7 +101,7 @@ def test_drift_of_energy_by_rk4_falls_at_least_at_order_four(random_chains):
     assembly, angles, rates = random_chains(4, damping=0.0)
     drift = []
     for step in (4e-3, 2e-3, 1e-3):
-        found = simulate(assembly, [0.0, 0.3], angles, rates, method="RK4", step=step)
+        found = simulate_chains(assembly, [0.0, 0.3], angles, rates, method="RK4", step=step)
         drift.append(abs(found.energy[-1] - found.energy[0]))
     assert order_of(drift).min() > 3.8
     assert drift[-1] < 1e-5
@@ -97,7 +110,7 @@ def test_drift_of_energy_by_rk4_falls_at_least_at_order_four(random_chains):
 @pytest.mark.parametrize("total", [2, 16])
 def test_energy_never_rises_with_damping(random_chains, total):
     assembly, angles, rates = random_chains(total)
-    found = simulate(assembly, np.linspace(0.0, 1.0, 201), angles, rates)
+    found = simulate_chains(assembly, np.linspace(0.0, 1.0, 201), angles, rates)
     assert np.diff(found.energy).max() < 0.0
     assert found.energy[-1] < found.energy[0] - 1.0
 
@@ -132,7 +145,8 @@ def test_stiff_links_by_the_implicit_method(random_chains):
     stiff = replace(assembly.links[0], stiffness=1e5, damping=2e3)
     assembly = Assembly(assembly.chains, (stiff,))
     implicit, explicit = (
-        simulate(assembly, [0.0, 0.02], angles, rates, method=each) for each in ("Radau", "DOP853")
+        simulate_chains(assembly, [0.0, 0.02], angles, rates, method=each)
+        for each in ("Radau", "DOP853")
     )
     assert_allclose(implicit.angles, explicit.angles, rtol=0.0, atol=1e-6)
 
@@ -141,16 +155,16 @@ def limb_and_orthosis() -> Assembly:
     """A leg that walks through a table of angles, with a two-bar orthosis in two cuffs."""
     time = np.linspace(0.0, 1.0, 101)
     angles = np.array([-1.5, -1.8]) + np.sin(np.add.outer(6.0 * time, [0.0, 0.5])) * [0.4, 0.6]
-    thigh = Segment("thigh", 0.42, 8.0, 0.12, [0.18, 0.01])
-    shank = Segment("shank", 0.43, 3.5, 0.06, [0.19, -0.01])
-    bars = tuple(Segment(name, 0.42, 0.7, 0.01, [0.2, 0.0]) for name in ("upper", "lower"))
+    thigh = ChainSegment("thigh", 0.42, 8.0, 0.12, [0.18, 0.01])
+    shank = ChainSegment("shank", 0.43, 3.5, 0.06, [0.19, -0.01])
+    bars = tuple(ChainSegment(name, 0.42, 0.7, 0.01, [0.2, 0.0]) for name in ("upper", "lower"))
     chains = (
-        Chain("limb", (thigh, shank), angles=Motion(time, angles)),
+        Chain("limb", (thigh, shank), angles=PrescribedMotion(time, angles)),
         Chain("orthosis", bars, joints=(Joint(), Joint(damping=0.2))),
     )
     cuffs = tuple(
-        Link(f"cuff {a}", ("limb", a), [0.3, 0.0], ("orthosis", b), [0.3, 0.0], 5e3, 50.0,
-             kind="bushing")
+        ViscoelasticLink(f"cuff {a}", ("limb", a), [0.3, 0.0], ("orthosis", b), [0.3, 0.0], 5e3,
+                         50.0, kind="bushing")
         for a, b in (("thigh", "upper"), ("shank", "lower"))
     )  # fmt: skip
     return Assembly(chains, cuffs)
@@ -162,7 +176,7 @@ def test_the_limb_follows_its_table_and_the_orthosis_the_limb():
     limb = assembly.chains[0].angles
     assert limb is not None
     start, rates, _ = limb.at(0.0)
-    found = simulate(assembly, times, start, rates, rtol=1e-7, atol=1e-9)
+    found = simulate_chains(assembly, times, start, rates, rtol=1e-7, atol=1e-9)
     assert_allclose(found.angles[:, :2], [limb.at(each)[0] for each in times], rtol=1e-14)
     assert np.abs(found.angles[:, 2:] - found.angles[:, :2]).max() < 0.05
     assert found.columns[2] == "orthosis.upper"
@@ -191,55 +205,28 @@ def test_a_limb_driven_by_the_torques_found_moves_as_prescribed():
     limb, orthosis = assembly.chains
     start, rates, _ = limb.angles.at(0.0)
     times = np.linspace(0.0, 0.3, 301)
-    given = simulate(assembly, times, start, rates)
-    torques = Motion(times, given.torques[:, :2])
+    given = simulate_chains(assembly, times, start, rates)
+    torques = PrescribedMotion(times, given.torques[:, :2])
     free = Assembly(
         (replace(limb, angles=None, drive=lambda t, a, r: torques.at(t)[0]), orthosis),
         assembly.links,
     )
-    found = simulate(free, times[::50], given.angles[0], given.rates[0])
+    found = simulate_chains(free, times[::50], given.angles[0], given.rates[0])
     assert_allclose(found.angles, given.angles[::50], rtol=0.0, atol=1e-6)
 
 
 def test_prescribed_chains_alone_need_no_state():
     limb = limb_and_orthosis().chains[0]
-    found = simulate(Assembly((limb,)), [0.0, 0.5, 1.0])
+    found = simulate_chains(Assembly((limb,)), [0.0, 0.5, 1.0])
     assert found.torques.shape == (3, 2)
     assert found.link_forces.shape == (3, 0, 2)
     assert np.abs(found.torques).max() > 2.0
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"times": [0.0]}, r"times: expected two or more, increasing"),
-        ({"times": [0.0, 1.0, 1.0]}, r"times: expected two or more, increasing"),
-        ({"times": [0.0, np.nan]}, r"times: expected finite"),
-        ({"times": [0.0, 1.2]}, r"chain limb: angles: time: expected 0 to 1 s.*, found 1.2"),
-        ({"times": [-0.1, 0.5]}, r"chain limb: angles: time: expected 0 to 1 s.*, found -0.1"),
-        ({"angles": [0.0]}, r"angles: expected shape \(2\)"),
-        ({"rates": [0.0, np.nan]}, r"rates: expected finite"),
-        ({"method": "Euler"}, r"method: expected one of .* found 'Euler'"),
-        ({"method": "RK4", "step": 0.0}, r"step: expected > 0 s"),
-        ({"rtol": -1.0}, r"rtol: expected > 0"),
-        ({"atol": 0.0}, r"atol: expected > 0"),
-    ],
-)
-def test_bad_arguments_are_named(change, message):
-    values = {"times": [0.0, 0.5], "angles": [0.0, 0.0], "rates": [0.0, 0.0]} | change
-    with pytest.raises(ValueError, match=message):
-        simulate(limb_and_orthosis(), **values)
-
-
-def test_a_base_that_does_not_cover_the_times_is_named():
-    time = np.linspace(0.0, 1.0, 6)
-    chain = Chain("arm", (ROD,), base=Motion(time, np.zeros((6, 2))))
-    with pytest.raises(ValueError, match=r"chain arm: base: time: expected 0 to 1 s"):
-        simulate(Assembly((chain,)), [0.0, 1.5], [0.0], [0.0])
-
-
 def test_steps_too_long_for_stability_are_an_error(random_chains):
     assembly, angles, rates = random_chains(2)
     stiff = replace(assembly.links[0], stiffness=1e5, damping=2e4)
-    with pytest.raises(SimulationError, match=r"RK4 broke down before .* not finite"):
-        simulate(Assembly(assembly.chains, (stiff,)), TIMES, angles, rates, method="RK4", step=0.05)
+    with pytest.raises(SimulationError, match=r"RK4 failed before .* not finite"):
+        simulate_chains(
+            Assembly(assembly.chains, (stiff,)), TIMES, angles, rates, method="RK4", step=0.05
+        )

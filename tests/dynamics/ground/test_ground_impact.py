@@ -19,9 +19,7 @@ from dynamics.mechanics.ground import (
     striking_leg,
 )
 from dynamics.mechanics.ground.contact import contact_arms
-from dynamics.mechanics.ground.impact import contact_impulse
-from dynamics.simulator.equations import SimulationError
-from dynamics.walking.segments import Segment
+from dynamics.mechanics.segments import Segment
 from foundation.contact_laws import CompliantFriction
 
 GIVEN = {"restitution": RESTITUTION, "friction": FRICTION}
@@ -203,35 +201,3 @@ def test_stiff_penalty_tends_to_stronge():
         errors.append(np.abs(after - wanted.velocity).max() / np.abs(wanted.velocity).max())
     assert errors[0] > errors[1] > errors[2]
     assert errors[2] < 5e-3
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"restitution": 1.2}, r"restitution: expected >= 0 and <= 1"),
-        ({"friction": -0.1}, r"friction: expected >= 0"),
-        ({"position": [0.0, np.nan]}, r"position: expected finite"),
-        ({"velocity": [0.0]}, r"velocity: expected shape \(2\)"),
-    ],
-)
-def test_arguments_out_of_range_are_named(change, message):
-    start = reversing_impact()
-    values = {"position": start.position, "velocity": start.velocity, **GIVEN} | change
-    with pytest.raises(ValueError, match=message):
-        newton_impact(start.leg, start.points, **values)
-    with pytest.raises(ValueError, match=message):
-        path_impact(start.leg, start.points[0], **values)
-
-
-def test_impacts_that_are_none():
-    start = reversing_impact()
-    with pytest.raises(ValueError, match=r"normal velocity of the point: expected < 0 m/s"):
-        path_impact(start.leg, start.points[0], start.position, -start.velocity, **GIVEN)
-    with pytest.raises(ValueError, match=r"law: expected one of .* found 'newton'"):
-        path_impact(
-            start.leg, start.points[0], start.position, start.velocity, **GIVEN, law="newton"
-        )
-    with pytest.raises(ValueError, match=r"points in contact: expected at most 5, found 6"):
-        contact_impulse(np.eye(12), np.zeros(12), np.zeros(6), 0.5, 0.5)
-    with pytest.raises(SimulationError, match=r"no sticking, sliding or opening satisfies"):
-        contact_impulse(np.diag([1.0, -1.0]), np.array([0.0, -1.0]), np.array([-1.0]), 0.5, 0.5)

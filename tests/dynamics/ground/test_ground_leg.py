@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 
 from dynamics.mechanics.ground import ContactPoint, Leg, striking_leg
 from dynamics.mechanics.ground.contact import contact_arms
-from dynamics.walking.segments import Segment
+from dynamics.mechanics.segments import Segment
 
 RNG = np.random.default_rng(3)
 
@@ -112,35 +112,3 @@ def test_locked_ankle_moves_as_a_hinged_one_without_motion():
     assert_allclose(locked.potential_energy(q), hinged.potential_energy(q3), rtol=1e-13)
     places = locked.positions(q, contact_arms(locked, points))
     assert_allclose(places, hinged.positions(q3, contact_arms(hinged, same)), rtol=1e-13)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"body_mass": -1.0}, r"mass: expected > 0 kg, found -1"),
-        ({"height": np.nan}, r"height: expected > 0 m, found nan"),
-        ({"ankle": "free"}, r"ankle: expected one of .* found 'free'"),
-        ({"hip_mass": -2.0}, r"hip_mass: expected >= 0 kg"),
-        ({"anchor": [0.0]}, r"anchor: expected shape \(2\)"),
-        ({"joint_stiffness": [1.0]}, r"joint_stiffness: expected shape \(2\)"),
-        ({"joint_damping": [1.0, -1.0]}, r"joint_damping: expected >= 0, found -1"),
-        ({"joint_rest": [np.inf, 0.0]}, r"joint_rest: expected finite"),
-    ],
-)
-def test_values_out_of_range_are_named(change, message):
-    with pytest.raises(ValueError, match=message):
-        striking_leg(**change)
-
-
-def test_bad_legs_and_points():
-    leg = striking_leg()[0]
-    with pytest.raises(ValueError, match=r"segments: expected one or more, found none"):
-        Leg({})
-    with pytest.raises(ValueError, match=r"segment mass: expected > 0 kg"):
-        Segment(-1.0, [0.0, -0.1], [0.0, 0.0], 0.1)
-    with pytest.raises(ValueError, match=r"contact point heel: position: expected finite"):
-        ContactPoint("heel", "shank", [0.0, np.nan])
-    with pytest.raises(ValueError, match=r"segment: expected one of .* found 'foot'"):
-        contact_arms(leg, [ContactPoint("heel", "foot", [0.0, 0.0])])
-    with pytest.raises(ValueError, match=r"contact points: expected one or more, named apart"):
-        contact_arms(leg, [])

@@ -15,7 +15,7 @@ from dynamics.mechanics.ground import (
     striking_leg,
 )
 from dynamics.mechanics.ground.contact import contact_arms
-from dynamics.walking.segments import Segment
+from dynamics.mechanics.segments import Segment
 from foundation.contact_laws import CompliantFriction
 
 GRIP = CompliantFriction(1e5, 100.0, 0.4)
@@ -204,42 +204,3 @@ def test_tolerances_and_methods_agree():
     assert errors[2] < 1e-8
     other = simulate_strike(*run, rtol=1e-6, atol=1e-7, method="Radau").position[-1]
     assert_allclose(other, best, rtol=0.0, atol=1e-6)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"position": [0.0, 1.0]}, r"position: expected shape \(4\)"),
-        ({"velocity": [0.0, np.nan, 0.0, 0.0]}, r"velocity: expected finite"),
-        ({"duration": 0.0}, r"duration: expected > 0 s"),
-        ({"samples": 1}, r"samples: expected >= 2"),
-        ({"rtol": -1.0}, r"rtol: expected > 0"),
-        ({"method": "Euler"}, r"method: expected one of .* found 'Euler'"),
-        ({"ground": 1e5}, r"ground: expected a PenaltyGround"),
-        ({"points": []}, r"contact points: expected one or more"),
-    ],
-)
-def test_arguments_out_of_range_are_named(change, message):
-    start = heel_strike()
-    values = {
-        "leg": start.leg,
-        "points": start.points,
-        "ground": PenaltyGround(),
-        "position": start.position,
-        "velocity": start.velocity,
-        "duration": 0.1,
-    }
-    with pytest.raises(ValueError, match=message):
-        simulate_strike(**(values | change))
-
-
-def test_peak_reaction_needs_a_weight():
-    leg = foot(gravity=0.0)
-    result = simulate_strike(leg, under(0.0), PenaltyGround(), np.zeros(3), np.zeros(3), 0.01)
-    with pytest.raises(ValueError, match=r"weight: expected > 0 N, found 0"):
-        _ = result.peak_reaction
-
-
-def test_unknown_point_is_named():
-    with pytest.raises(ValueError, match=r"point: expected one of .* found 'toe'"):
-        soft("locked").loaded("toe")

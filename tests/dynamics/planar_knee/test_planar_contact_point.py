@@ -152,17 +152,3 @@ def test_concentric_journal_has_the_clearance_for_a_gap():
     found = ClearanceJoint(R, 1e-3, np.array([0.2, 0.1])).contact((-0.2, -0.1, 0.0))
     assert found.gap == 1e-3
     assert np.isfinite(found.normal).all()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((-0.04, 1e-3, [0, 0]), "journal_radius: expected > 0 m, found -0.04"),
-        ((0.04, 0.0, [0, 0]), "clearance: expected > 0 m, found 0.0"),
-        ((0.04, 1e-3, [0, 0, 0]), r"socket_centre: expected shape \(2\), found \(3,\)"),
-        ((0.04, 1e-3, [0, np.nan]), "socket_centre: expected finite"),
-    ],
-)
-def test_bad_joint(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        ClearanceJoint(*arguments)

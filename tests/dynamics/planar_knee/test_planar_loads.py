@@ -6,10 +6,9 @@ import math
 from dataclasses import replace
 
 import numpy as np
-import pytest
 from numpy.testing import assert_allclose
 
-from dynamics.mechanics.planar_knee import PlanarLigament, Pull, machado_knee, machado_state
+from dynamics.mechanics.planar_knee import Pull, machado_knee, machado_state
 
 KNEE = machado_knee(law="hertz")
 # Pushed into the femur and turned, LCL and PCL taut.
@@ -86,32 +85,3 @@ def test_impact_rate_has_a_lower_limit():
     contact = knee.contact_state(STATE)
     forces = [knee.loads(0.0, STATE, contact, rate).contact_force for rate in (1e-9, 0.01, 0.02)]
     assert forces[0] == forces[1] != forces[2]
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"mass": -3.75}, "mass: expected > 0 kg, found -3.75"),
-        ({"inertia": 0.0}, "inertia: expected > 0 kg m²"),
-        ({"gravity": math.nan}, "gravity: expected >= 0 m/s², found nan"),
-        ({"least_impact_rate": 0.0}, "least_impact_rate: expected > 0 m/s"),
-        ({"law": "hertz"}, "law: expected a ContactLaw, found 'hertz'"),
-        ({"pull": 50.0}, "pull: expected a Pull or None, found 50.0"),
-        (
-            {"ligaments": [PlanarLigament("A", [0, 0], [0, 0], 1.0, 1.0)] * 2},
-            "ligaments: expected unique names, found A, A",
-        ),
-    ],
-)
-def test_bad_knee(change, message):
-    with pytest.raises(ValueError, match=message):
-        replace(KNEE, **change)
-
-
-def test_bad_pull():
-    with pytest.raises(ValueError, match=r"pull duration: expected > 0 s, found 0.0"):
-        Pull(50.0, 0.0)
-    with pytest.raises(ValueError, match="pull amplitude: expected a finite number, found nan"):
-        Pull(math.nan)
-    with pytest.raises(ValueError, match="pull direction: expected another vector than zero"):
-        Pull(50.0, direction=[0.0, 0.0])

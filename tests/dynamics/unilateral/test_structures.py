@@ -10,8 +10,8 @@ from scipy.optimize import minimize, nnls
 from dynamics.mechanics.unilateral import (
     InfeasibleLoadError,
     Member,
+    PinnedSegment,
     PlanarStructure,
-    Segment,
     solve_structure,
 )
 
@@ -20,7 +20,7 @@ def kolesnikov2004_muscles() -> PlanarStructure:
     """Thigh on (5, 10), shank on (5, 0); muscles 3, 4 and 5 meet in a free node."""
     node = (3.8, 2.5)
     return PlanarStructure(
-        [Segment("thigh", (5.0, 10.0)), Segment("shank", (5.0, 0.0), "thigh")],
+        [PinnedSegment("thigh", (5.0, 10.0)), PinnedSegment("shank", (5.0, 0.0), "thigh")],
         [
             Member("ground", (6.5, 10.0), "thigh", (5.7, 4.0), 200.0),
             Member("thigh", (5.7, 1.8), "shank", (10.0, -1.3), 180.0),
@@ -64,7 +64,7 @@ def test_kolesnikov2004_muscles_bear_the_opposite_moment_through_the_node():
     assert_allclose(muscles.balance @ solution.forces, load, rtol=0.0, atol=1e-12)
     # Without the muscle at the front of the knee nothing holds the thigh back.
     keep = [0, 2, 3, 4]
-    with pytest.raises(InfeasibleLoadError, match=r"found \[0.0, -10.0, 0.0, 0.0\], of which"):
+    with pytest.raises(InfeasibleLoadError, match=r"found \[0.0, -10.0, 0.0, 0.0\]; "):
         solve_structure(muscles.balance[:, keep], muscles.stiffness[keep], load)
 
 
@@ -169,7 +169,7 @@ def test_no_load_and_a_freedom_that_nothing_holds():
     assert_array_equal(rest.forces, 0.0)
     assert_array_equal(rest.displacement, 0.0)
     assert_allclose(solve_structure(balance, [1.0, 1.0], [2.0, 0.0]).forces, [2.0, 0.0], rtol=1e-12)
-    with pytest.raises(InfeasibleLoadError, match=r"of which \[0.0, 3.0\] remains"):
+    with pytest.raises(InfeasibleLoadError, match=r"; \[0.0, 3.0\] remains"):
         solve_structure(balance, [1.0, 1.0], [2.0, 3.0])
 
 
@@ -193,20 +193,3 @@ def test_forces_are_continuous_in_the_load():
     forces = np.array([solve_structure(balance, stiffness, load).forces for load in loads])
     jump = np.abs(np.diff(forces, axis=0)).max()
     assert jump < 0.05 * np.abs(forces).max()
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"stiffness": [1.0, 0.0]}, r"stiffness: the least: expected > 0 N/m, found 0.0"),
-        ({"stiffness": [1.0]}, r"stiffness: expected shape \(2\), found \(1,\)"),
-        ({"load": [1.0, 2.0]}, r"load: expected shape \(1\), found \(2,\)"),
-        ({"load": [np.nan]}, r"load: expected finite numbers"),
-        ({"balance": [1.0, 2.0]}, r"balance: expected shape \(any, any\)"),
-        ({"balance": np.empty((1, 0)), "stiffness": []}, r"stiffness: expected at least one"),
-    ],
-)
-def test_bad_arguments_are_named(change, message):
-    arguments = {"balance": [[1.0, -1.0]], "stiffness": [1.0, 2.0], "load": [1.0]}
-    with pytest.raises(ValueError, match=message):
-        solve_structure(**(arguments | change))

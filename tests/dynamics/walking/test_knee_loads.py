@@ -133,7 +133,7 @@ def test_a_joint_that_is_pulled_apart_is_pressed_by_the_least_force(loads):
 
 def test_instants_must_be_the_same(walk):
     trial, leg, _ = walk
-    with pytest.raises(ValueError, match=r"muscles: expected as many instants.*\(201, 201, 7\)"):
+    with pytest.raises(ValueError, match=r"muscles: expected the instants.*\(201, 201, 7\)"):
         knee_loads(trial, leg, muscles_of(7, (0, 0, 0), (0, 0, 0)))
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from dynamics.walking import MotionTable, read_motion_table, write_motion_table
-from dynamics.walking.motion_tables import motion_text, read_motion_columns
+from dynamics.walking import MotionTable, read_motion_table
+from dynamics.walking.motion_tables import read_motion_columns
 
 VERSION_1 = """Coordinates
 version=1
@@ -83,7 +83,7 @@ def test_csv_states_units_by_name_or_argument(tmp_path):
     table = read_motion_table(path)
     assert_allclose(table.angle("hip_deg"), [np.pi, np.pi / 2], rtol=1e-15)
     assert_array_equal(table.angle("knee_rad"), [1.0, 2.0])
-    with pytest.raises(ValueError, match=r"a\.csv, column ankle: expected a unit of the angle"):
+    with pytest.raises(ValueError, match=r"a\.csv, column ankle: expected the unit of the angle"):
         table.angle("ankle")
     stated = read_motion_table(path, in_degrees=True)
     assert_allclose(stated.angle("ankle"), [np.pi / 2, np.pi / 4], rtol=1e-15)
@@ -95,28 +95,6 @@ def test_argument_overrides_the_header(tmp_path):
     assert_array_equal(table.angle("knee_angle_r"), [-90.0, -45.0, 0.0])
 
 
-@pytest.mark.parametrize("in_degrees", [True, False])
-@pytest.mark.parametrize("ending", [".mot", ".sto"])
-def test_written_tables_are_read_back_the_same(tmp_path, in_degrees, ending):
-    rng = np.random.default_rng(5)
-    time = np.cumsum(rng.uniform(1e-3, 1e-2, 7))
-    table = MotionTable(("a b", "c"), time, rng.normal(size=(7, 2)), in_degrees)
-    path = tmp_path / f"out{ending}"
-    write_motion_table(path, table)
-    read = read_motion_table(path)
-    assert (read.names, read.in_degrees) == (table.names, in_degrees)
-    assert_array_equal(read.time, table.time)
-    assert_array_equal(read.values, table.values)
-
-
-def test_what_cannot_be_written_is_named(tmp_path):
-    table = MotionTable(("a",), [0.0, 1.0], [[1.0], [2.0]])
-    with pytest.raises(ValueError, match=r"expected in_degrees to be True or False"):
-        write_motion_table(tmp_path / "a.mot", table)
-    with pytest.raises(ValueError, match=r"path ending: expected one of .* found '\.csv'"):
-        write_motion_table(tmp_path / "a.csv", MotionTable(("a",), [0.0], [[1.0]], False))
-
-
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
@@ -124,13 +102,13 @@ def test_what_cannot_be_written_is_named(tmp_path):
         ("0.6\n", "0.6\t7\n", r"line 11: expected 3 cells, .* found 4"),
         ("-45.0", "nan", r"line 11, column knee_angle_r: expected a finite number, found nan"),
         ("-45.0", "1e999", r"line 11, column knee_angle_r: .* found 1e999"),
-        ("     -45.0", "", r"line 11, column knee_angle_r: .* found nothing"),
+        ("     -45.0", "", r"line 11, column knee_angle_r: .* found an empty cell"),
         ("-45.0", "-45,0", r"line 11, column knee_angle_r: .* found -45,0"),
         ("0.01", "0.00", r"line 11, column time: expected more than 0 s .* found 0"),
         ("0.02", "0.005", r"line 12, column time: expected more than 0\.01 s .* found 0\.005"),
         ("endheader", "end", r"expected a header that ends with endheader"),
-        ("nRows=3", "nRows=4", r"expected 4 as the header says \(nrows\), found 3"),
-        ("nColumns=3", "nColumns=2", r"expected 2 as the header says \(ncolumns\), found 3"),
+        ("nRows=3", "nRows=4", r"expected 4 rows as stated in the header \(nrows\), found 3"),
+        ("nColumns=3", "nColumns=2", r"expected 2 columns as stated .*\(ncolumns\), found 3"),
         ("pelvis_tx", "knee_angle_r", r"line 9: expected each column once, .*knee_angle_r' 2"),
         ("time\t", "Zeit\t", r"line 9: expected a column time, found Zeit"),
         ("inDegrees=yes", "inDegrees=true", r"inDegrees: expected one of .* found 'true'"),
@@ -155,21 +133,6 @@ def test_bad_files_are_named(tmp_path):
         read_motion_table(tmp_path / "none.mot")
     with pytest.raises(ValueError, match=r"bad\.csv, line 2: expected 2 cells, .* found 1"):
         read_motion_table(write(tmp_path / "bad.csv", "time,a\n0\n"))
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((("a", "a"), [0.0], [[1.0, 2.0]]), r"expected each column once, found 'a' twice"),
-        ((("time",), [0.0], [[1.0]]), r"found 'time' twice"),
-        ((("a",), [0.0, 0.0], [[1.0], [2.0]]), r"time: expected increasing instants"),
-        ((("a",), [0.0, np.nan], [[1.0], [2.0]]), r"time: expected finite numbers"),
-        ((("a", "b"), [0.0], [[1.0]]), r"values: expected shape \(1, 2\)"),
-    ],
-)
-def test_bad_values_are_named(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        MotionTable(*arguments)
 
 
 def test_values_are_read_only_copies_and_unknown_columns_named():
@@ -229,10 +192,3 @@ def test_cells_of_columns_that_are_not_asked_for_are_not_looked_at(tmp_path):
     late = write(tmp_path / "b.csv", "time_s,knee\n1,1\n1,2\n")
     with pytest.raises(ValueError, match=r"line 3, column time_s: expected more than 1 s"):
         read_motion_table(late)
-
-
-@pytest.mark.parametrize("name", ["", "a\tb", "a\n", " a", "a  b"])
-def test_names_that_would_not_be_read_back_are_refused(name):
-    table = MotionTable((name,), [0.0], [[1.0]], False)
-    with pytest.raises(ValueError, match=r"expected names without tabs"):
-        motion_text(table)

@@ -225,31 +225,3 @@ def test_textbook_walking_activates_the_muscles_in_their_time(leg) -> None:
         assert 40.0 < peak[name] < 55.0
     assert 45.0 < peak["iliopsoas"] < 60.0
     assert peak["semimembranosus"] > 85.0 or peak["semimembranosus"] < 10.0
-
-
-@pytest.mark.parametrize(
-    ("names", "moments", "message"),
-    [
-        (QUADRICEPS[1:], [0.0, -20.0, 0.0], "found -20 N m at the knee at instant 1, 20 N m out"),
-        (("soleus",), [0.0, 0.0, -3.0], "found -3 N m at the ankle at instant 1"),
-        (("gluteus_maximus", "soleus"), [-5.0, 0.0, 0.0], "found -5 N m at the hip at instant 1"),
-    ],
-)
-def test_moments_out_of_reach_name_instant_and_joint(leg, names, moments, message) -> None:
-    still = np.zeros(2) + 0.2
-    with pytest.raises(ValueError, match=message):
-        knee_muscle_loads(leg.select(names), still, still, still, [np.zeros(3), moments])
-
-
-@pytest.mark.parametrize(
-    ("moments", "options", "message"),
-    [
-        ([[1.0, np.nan, 0.0]], {}, "moments: expected finite numbers"),
-        ([[1.0, 0.0]], {}, r"moments: expected shape \(1, 3\), found \(1, 2\)"),
-        ([[1.0, 0.0, 0.0]], {"sharing": "emg"}, "sharing: expected one of .*'emg'"),
-        ([[1.0, 0.0, 0.0]], {"least_stress": -1.0}, "least_stress: expected >= 0 Pa"),
-    ],
-)
-def test_bad_arguments_are_named(leg, moments, options, message) -> None:
-    with pytest.raises(ValueError, match=message):
-        knee_muscle_loads(leg, STILL, STILL, STILL, moments, **options)

@@ -309,17 +309,3 @@ def test_scaled_body_has_scaled_arms_and_the_same_lines(leg) -> None:
     assert_allclose(large.arms, 1.2 * small.arms, rtol=1e-10, atol=1e-14)
     assert_allclose(large.pulls[..., :3], small.pulls[..., :3], rtol=1e-10, atol=1e-13)
     assert_allclose(large.tendon_ratios, small.tendon_ratios, rtol=1e-10)
-
-
-@pytest.mark.parametrize(
-    ("hip", "knee", "ankle", "message"),
-    [
-        ([0.0], [np.nan], [0.0], "knee: expected finite numbers"),
-        ([0.0, 0.0], [0.0], [0.0], r"hip: expected shape \(1\), found \(2,\)"),
-        ([0.0], [0.0], 0.0, r"ankle: expected shape \(1\), found \(\)"),
-        ([0.0, 0.0], [0.0, -0.3], [0.0, 0.0], "of -10 to 120 deg, found -17.1887 deg at instant 1"),
-    ],
-)
-def test_bad_postures_are_named(leg, hip, knee, ankle, message) -> None:
-    with pytest.raises(ValueError, match=message):
-        muscle_geometry(leg, hip, knee, ankle)

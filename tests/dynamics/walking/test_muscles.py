@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -84,51 +83,13 @@ def test_points_are_copied_and_read_only() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"area": -1e-3}, "muscle one: area: expected > 0 m²"),
-        ({"area": np.nan}, "muscle one: area"),
-        ({"fibre_length": 0.0}, "muscle one: fibre_length: expected > 0 m"),
-        ({"points": POINTS[:, :2]}, r"muscle one: points: expected shape \(any, 3\)"),
-        ({"points": np.where(POINTS == 0.01, np.nan, POINTS)}, "muscle one: points: expected fin"),
-        ({"points": POINTS[:2]}, "found 2 points, 3 bodies, 3 passages"),
-        ({"bodies": ("femur", "femur", "shin")}, "muscle one: body: .*'shin'"),
-        ({"bodies": ("tibia", "femur", "tibia")}, "muscle one: expected bodies in the order"),
-        (
-            {"bodies": ("femur", "patella", "tibia")},
-            "muscle one: expected it to end on the patella",
-        ),
-        ({"passages": ("fixed", "medial", "fixed")}, "muscle one: passage: .*'medial'"),
-        ({"passages": ("anterior", "fixed", "fixed")}, "expected a fixed origin and insertion"),
-    ],
-)
-def test_bad_muscles_are_named(change, message) -> None:
-    with pytest.raises(ValueError, match=message):
-        Muscle(**{**GOOD, **change})
-
-
-def test_bad_legs_are_named(leg) -> None:
-    with pytest.raises(ValueError, match="expected one or more, found none"):
-        replace(leg, muscles=())
-    with pytest.raises(ValueError, match="names that differ, found soleus twice"):
-        leg.select(("soleus", "soleus"))
-    with pytest.raises(ValueError, match=r"tuberosity: expected shape \(3\)"):
-        replace(leg, tuberosity=np.zeros(2))
-    for height in (0.0, -1.8, np.nan):
-        with pytest.raises(ValueError, match="height: expected > 0 m"):
-            load_leg_muscles(height)
-    with pytest.raises(ValueError, match=r"muscle: expected one of .*found 'plantaris'"):
-        leg.select(("plantaris",))
-
-
-@pytest.mark.parametrize(
     ("shipped", "old", "new", "message"),
     [
         (MUSCLES, "soleus,51.8", "soleus,-51.8", "line 18: muscle soleus: area: expected > 0"),
         (MUSCLES, "soleus,51.8", "soleus,much", "line 18, column cross_section_cm2: .*found much"),
         (MUSCLES, "soleus,51.8", "plantaris,51.8", "line 18, column muscle: .*'plantaris'"),
         (MUSCLES, "fibre_length_cm", "fibre_length_mm", "header: .*'fibre_length_mm'"),
-        (MUSCLES, "soleus,51.8,4.40", "soleus,51.8", "line 18: expected 3 cells, found 2"),
+        (MUSCLES, "soleus,51.8,4.40", "soleus,51.8", "line 18: expected 3 cells, .*found 2"),
         (MUSCLE_PATHS, "soleus,foot", "soleus,toe", "column body: .*'toe'"),
         (MUSCLE_PATHS, "-0.1192,", "nan,", "column x_m: expected a finite number, found nan"),
         (MUSCLE_PATHS, ",posterior", ",behind", "column passage: .*'behind'"),

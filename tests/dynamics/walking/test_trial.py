@@ -7,8 +7,6 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from dynamics.walking import (
-    OPENSIM_COLUMNS,
-    GaitTrial,
     MotionTable,
     find_stride,
     foot_events,
@@ -189,69 +187,6 @@ def test_pelvis_z_is_mirrored_with_a_left_leg():
     for side, sign in (("right", 1.0), ("left", -1.0)):
         trial = gait_trial(motion, ground, side, pelvis_z=0.02)
         assert_allclose(trial.coordinate("pelvis_z"), np.full(201, sign * 0.02), rtol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"side": "both"}, r"side: expected one of \['left', 'right'\], found 'both'"),
-        ({"columns": {"knee": "k"}}, r"columns: expected one of .* found 'knee'"),
-        ({"columns": {"hip_flexion": "h"}}, r"motion table: expected a column 'h', found pelvis_"),
-        ({"columns": {"force": "F"}}, r"motion table: expected a column 'Fx', found ground"),
-        ({"stride": (0.5, 0.5)}, r"stride end: expected > 0\.5 s"),
-        ({"stride": (0.5, 3.0)}, r"stride: expected instants between 0 and 2\.5 s, .* 0\.5 to 3"),
-        ({"stride": (np.nan, 1.0)}, r"stride start: expected a finite number"),
-        (
-            {"motion_cutoff": 45.0},
-            r"motion_cutoff of .* 100 rows per second: expected .* < 40 Hz, found 45",
-        ),
-        ({"force_cutoff": -1.0}, r"force_cutoff of .*: expected > 0 Hz"),
-        ({"samples": 3}, r"samples: expected >= 5"),
-        ({"pelvis_z": np.inf}, r"pelvis_z: expected a finite number"),
-    ],
-)
-def test_bad_arguments_are_named(change, message):
-    with pytest.raises(ValueError, match=message):
-        gait_trial(*tables(), **change)
-
-
-def test_missing_rows_are_named():
-    motion, ground = tables()
-    kept = (motion.time < 1.0) | (motion.time > 1.2)
-    gap = MotionTable(motion.names, motion.time[kept], motion.values[kept], True, "gap.mot")
-    with pytest.raises(ValueError, match=r"gap\.mot: expected rows at most 0\.0833 s apart .*none"):
-        gait_trial(gap, ground)
-    gait_trial(gap, ground, motion_cutoff=2.0)
-
-
-def test_tables_of_different_times_are_named():
-    motion, ground = tables()
-    later = MotionTable(ground.names, ground.time + 100.0, ground.values, False, "ground.mot")
-    with pytest.raises(ValueError, match=r"expected tables over the same time, .* and 100 to 102"):
-        gait_trial(motion, later)
-
-
-def test_a_force_without_strikes_is_told_with_its_range():
-    motion, ground = tables()
-    kilonewtons = MotionTable(ground.names, ground.time, 1e-3 * ground.values, False, "g.mot")
-    with pytest.raises(
-        ValueError, match=r"g\.mot, column ground_force_vy: .* force of 0 to 0\.\d+ N"
-    ):
-        gait_trial(motion, kilonewtons)
-
-
-def test_bad_trials_are_named():
-    rows = {name: np.zeros((3, 7)) for name in ("coordinates", "rates", "accelerations")}
-    rows |= {name: np.zeros((3, 3)) for name in ("force", "centre_of_pressure", "torque")}
-    with pytest.raises(ValueError, match=r"time: expected at least two increasing instants"):
-        GaitTrial([0.0, 0.0, 1.0], **rows)
-    with pytest.raises(ValueError, match=r"rates: expected shape \(3, 7\), found \(3, 6\)"):
-        GaitTrial([0.0, 0.5, 1.0], **(rows | {"rates": np.zeros((3, 6))}))
-    with pytest.raises(ValueError, match=r"force: expected finite numbers, found nan"):
-        GaitTrial([0.0, 0.5, 1.0], **(rows | {"force": np.full((3, 3), np.nan)}))
-    with pytest.raises(ValueError, match=r"coordinate: expected one of .* found 'knee'"):
-        GaitTrial([0.0, 0.5, 1.0], **rows).coordinate("knee")
-    assert OPENSIM_COLUMNS["left"]["force"] == "1_ground_force_v"
 
 
 @pytest.mark.data

@@ -1,24 +1,23 @@
 """Masses, lengths and inertias of the segments of a leg.
 
-A segment's frame has its origin at the proximal joint and is that of the lab (x anterior, y
-superior, z to the right) when the body stands upright with the sole level. Values follow from body
-mass and height by the shares of Winter (2009, table 4.1; the table `SEGMENTS` states all sources);
-lengths and joints that were measured, or belong to the model that gave the angles, may be stated.
-Cadaver shares scatter between subjects: another source in use, de Leva (1996, J Biomech
-29:1223-1230), has 0.142, 0.0433 and 0.0137 of the body mass for thigh, shank and foot of a man.
+The frame of a segment has its origin at the proximal joint and the axes of the lab (x anterior,
+y superior, z to the right) when the body stands upright with the sole level. Values follow from
+body mass and height by the shares of Winter (2009, table 4.1; the table `SEGMENTS` states all
+sources); measured lengths and joints, or those of the model of the angles, may replace them.
+Cadaver shares differ between sources: de Leva (1996, J Biomech 29:1223-1230) has 0.142, 0.0433 and
+0.0137 of the body mass for thigh, shank and foot of a man.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dynamics.csv_table import read_rows
+from dynamics.csv_table import read_csv_table
 from foundation.checks import FloatArray, check_array, check_number, frozen
 from foundation.errors import InputError
 
@@ -38,7 +37,7 @@ class Segment:
     Parameters
     ----------
     mass : float
-        [kg], > 0.
+        Mass [kg], > 0.
     end : (2,) float64
         Distal end, anterior and superior of the proximal joint [m].
     centre_of_mass : (2,) float64
@@ -67,7 +66,7 @@ class Segment:
 
     @property
     def length(self) -> float:
-        """From the proximal joint to the distal end [m]."""
+        """Distance from the proximal joint to the distal end [m]."""
         return math.hypot(*self.end)
 
 
@@ -80,7 +79,7 @@ class LegSegments:
     thigh, shank, foot : Segment
         From the hip down; the foot's distal end is at the metatarsal heads.
     hip : (3,) float64
-        Hip joint in the frame of the pelvis, whose origin the motion follows [m].
+        Hip joint in the frame of the pelvis with the origin of the measured motion [m].
     heel : (2,) float64
         Lower end of the heel in the frame of the foot [m].
 
@@ -117,16 +116,17 @@ def leg_segments(
     toe: ArrayLike | None = None,
     heel: ArrayLike | None = None,
 ) -> LegSegments:
-    """Return the leg of a body; what is not stated follows from its height.
+    """Return the segments of a leg, scaled from body mass and height.
 
     Parameters
     ----------
     mass : float
-        Of the whole body [kg], > 0.
+        Mass of the whole body [kg], > 0.
     height : float
-        Of the body [m], > 0.
+        Body height [m], > 0.
     thigh_length, shank_length : float, optional
-        From hip to knee and from knee to ankle [m], > 0; centres of mass and inertias go along.
+        Measured lengths from hip to knee and from knee to ankle [m], > 0; centres of mass and
+        radii of gyration scale with them.
     hip : (3,) array_like, optional
         Right hip joint in the frame of the pelvis [m].
     toe, heel : (2,) array_like, optional
@@ -139,39 +139,29 @@ def leg_segments(
     """
     body = check_number("mass", mass, above=0.0, unit="kg")
     tall = check_number("height", height, above=0.0, unit="m")
-    shares = _read_shares()
-    ends = {name: tall * row["end"] for name, row in shares.items()}
+    table = read_csv_table(SEGMENTS)
+    places = {row["segment"]: i for i, (_, row) in enumerate(table.rows())}
+    share = {
+        name: table.column(f"{name}_fraction")
+        for name in ("mass", "centre_of_mass", "gyration", "end_x", "end_y")
+    }
+    ends = {n: tall * np.array([share["end_x"][i], share["end_y"][i]]) for n, i in places.items()}
     for name, length in (("thigh", thigh_length), ("shank", shank_length)):
         if length is not None:
             checked = check_number(f"{name}_length", length, above=0.0, unit="m")
             ends[name] = np.array([0.0, -checked])
     if toe is not None:
         ends["foot"] = check_array("toe", toe, (2,))
-    made = {name: _segment(body, ends[name], row) for name, row in shares.items()}
+    segments = {}
+    for name, i in places.items():
+        mass, end = body * float(share["mass"][i]), ends[name]
+        gyration = float(share["gyration"][i]) * math.hypot(*end)
+        centre = float(share["centre_of_mass"][i]) * end
+        segments[name] = Segment(mass, end, centre, mass * gyration**2)
     return LegSegments(
-        made["thigh"],
-        made["shank"],
-        made["foot"],
+        segments["thigh"],
+        segments["shank"],
+        segments["foot"],
         tall * np.array(HIP_FRACTION) if hip is None else check_array("hip", hip, (3,)),
         tall * np.array(HEEL_FRACTION) if heel is None else check_array("heel", heel, (2,)),
     )
-
-
-def _segment(body: float, end: FloatArray, shares: Mapping[str, FloatArray]) -> Segment:
-    mass = body * float(shares["mass"])
-    gyration = float(shares["gyration"]) * math.hypot(*end)
-    return Segment(mass, end, float(shares["centre_of_mass"]) * end, mass * gyration**2)
-
-
-def _read_shares() -> dict[str, dict[str, FloatArray]]:
-    (_, header), *rows = read_rows(SEGMENTS)
-    shares = {}
-    for _, cells in rows:
-        row = dict(zip(header, cells, strict=True))
-        numbers = {
-            name: np.array(float(row[f"{name}_fraction"]))
-            for name in ("mass", "centre_of_mass", "gyration", "end_x", "end_y")
-        }
-        numbers["end"] = np.array([numbers.pop("end_x"), numbers.pop("end_y")])
-        shares[row["segment"]] = numbers
-    return shares

@@ -1,0 +1,86 @@
+"""Arguments that unilateral systems reject, with messages that name the argument."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+from dynamics.mechanics.unilateral import (
+    ComplementarityError,
+    Member,
+    PinnedSegment,
+    PlanarStructure,
+    UnilateralLink,
+    simulate_links,
+    solve_complementarity,
+    solve_structure,
+)
+
+NAN = np.nan
+ONE, TWO = PinnedSegment("one", [0.0, 0.0]), PinnedSegment("two", [0.0, 1.0], "three")
+ROD = Member("ground", [0.0, 0.0], "one", [1.0, 0.0], 1.0)
+
+problem = partial(solve_complementarity, matrix=np.eye(2), constant=[1.0, 2.0])
+links = partial(
+    simulate_links, mass=[[1.0]], links=[], position=[0.0], velocity=[0.0], step=0.1, n_steps=2
+)
+link = partial(UnilateralLink, direction=[1.0], stiffness=1.0)
+structure = partial(solve_structure, balance=[[1.0, -1.0]], stiffness=[1.0, 2.0], load=[1.0])
+planar = partial(PlanarStructure, segments=[ONE], members=[])
+member = partial(Member, "ground", [0.0, 0.0], "one", end=[1.0, 0.0], stiffness=1.0)
+
+
+@pytest.mark.parametrize(
+    ("call", "change", "message"),
+    [
+        (problem, {"matrix": np.eye(3)}, r"matrix: expected shape \(2, 2\), found \(3, 3\)"),
+        (problem, {"constant": [1.0, NAN]}, r"constant: expected finite numbers, found nan"),
+        (problem, {"constant": [[1.0, 2.0]]}, r"constant: expected shape \(any\)"),
+        (problem, {"rule": "first"}, r"rule: expected one of .* found 'first'"),
+        (problem, {"elimination": "qr"}, r"elimination: expected one of .* found 'qr'"),
+        (links, {"mass": [[-1.0]]}, r"mass, damping, stiffness: expected positive definite"),
+        (links, {"mass": [[NAN]]}, r"mass: expected finite"),
+        (links, {"velocity": [1.0, 2.0]}, r"velocity: expected shape \(1\)"),
+        (links, {"step": 0.0}, r"step: expected > 0 s"),
+        (links, {"n_steps": 0}, r"n_steps: expected >= 1"),
+        (links, {"load": [1.0, 2.0]}, r"load at 0.1 s: expected shape \(1\)"),
+        (links, {"links": [link(direction=[1, 0])]}, r"link: direction: expected shape \(1\)"),
+        (link, {"stiffness": 0.0}, r"link: stiffness: expected > 0 N/m"),
+        (link, {"damping": -1.0}, r"link: damping: expected >= 0 N s/m"),
+        (link, {"friction": 0.1}, r"link: tangent: expected a direction with friction"),
+        (link, {"friction": 0.1, "tangent": [1, 2]}, r"link: tangent: expected shape \(1\)"),
+        (link, {"gap": NAN}, r"link: gap: expected a finite number"),
+        (structure, {"stiffness": [1.0, 0.0]}, r"stiffness: the least: expected > 0 N/m, found 0"),
+        (structure, {"stiffness": [1.0]}, r"stiffness: expected shape \(2\), found \(1,\)"),
+        (structure, {"load": [1.0, 2.0]}, r"load: expected shape \(1\), found \(2,\)"),
+        (structure, {"balance": [1.0, 2.0]}, r"balance: expected shape \(any, any\)"),
+        (
+            structure,
+            {"balance": np.empty((1, 0)), "stiffness": []},
+            r"stiffness: expected at least one member",
+        ),
+        (planar, {"segments": [TWO]}, r"segment two: parent: expected one of .* found 'three'"),
+        (planar, {"segments": [ONE, ONE]}, r"bodies: expected unique names"),
+        (planar, {"segments": [], "members": [ROD]}, r"member: body: .* found 'one'"),
+        (member, {"stiffness": 0.0}, r"member ground to one: stiffness: expected > 0 N/m"),
+        (member, {"end": [0.0, 0.0]}, r"member ground to one: length: expected > 0 m"),
+        (member, {"end": [1.0]}, r"member ground to one: end: expected shape \(2\)"),
+        (partial(PinnedSegment, "one"), {"joint": [0, NAN]}, r"segment one: joint: expected fin"),
+        (planar(members=[ROD]).joint_reactions, {"forces": [1, 2]}, r"forces: expected shape \(1"),
+        (
+            partial(planar().generalised_force, point=[0, 0], force=[0, 0]),
+            {"body": "two"},
+            r"body: expected one of .* found 'two'",
+        ),
+    ],
+)
+def test_bad_arguments_are_named(call, change, message):
+    with pytest.raises(ValueError, match=message):
+        call(**change)
+
+
+def test_a_matrix_with_a_negative_minor_has_no_solution():
+    with pytest.raises(ComplementarityError, match="no solution"):
+        solve_complementarity([[-1.0]], [-1.0])
