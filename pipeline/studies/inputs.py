@@ -1,10 +1,11 @@
-"""Inputs of a simulated cycle, and the changes that the factors of a study make to them.
+"""Inputs of a simulated gait cycle, and the changes that the factors of a study make to them.
 
-A waveform becomes `scale * nominal(t - shift) + additions`, whatever the order of the factors.
+A waveform becomes `scale * nominal(t - shift) + additions`, in any order of the factors.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,25 +16,25 @@ from dynamics.simulator.knee_simulator import KneeSimulator
 from dynamics.simulator.waveforms import GaitCycle
 from foundation.checks import FloatArray
 from foundation.errors import InputError
-from foundation.pose import Pose
+from foundation.pose import COORDINATES, Pose
 
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """What one simulation takes besides its contact model.
+    """Inputs of one simulation besides its contact model.
 
     Parameters
     ----------
     cycle : GaitCycle
-        Motion and loads that are applied.
+        Motion and loads.
     simulator : KneeSimulator
         Moving parts, restraints, line of action.
     offset : (6,) float64
-        Added to the pose at which the contact is taken [rad, m].
+        Added to the pose of the contact [rad, m].
     stiffness : float
         Factor on contact loads and pressures.
     wear_factor : float
-        Archard's factor [1/Pa].
+        Archard's wear factor [1/Pa].
     """
 
     cycle: GaitCycle
@@ -43,66 +44,66 @@ class Inputs:
     wear_factor: float = 1e-16
 
 
-@dataclass(eq=False)
-class _Waveform:
-    """What becomes of one signal of the cycle."""
+def changed_inputs(nominal: Inputs, changes: Mapping[str, Mapping[Any, float]]) -> Inputs:
+    """Return inputs with changes.
 
-    scale: float = 1.0
-    shift: float = 0.0
-    added: Any = 0.0
+    Parameters
+    ----------
+    nominal : Inputs
+        Inputs without changes.
+    changes : mapping
+        Values in SI units, by kind and target: "scale", "shift" [% of the cycle] and "add" of a
+        signal of the cycle (see `_changed_cycle`), "cycle" and "simulator" and "input" of a field
+        of `GaitCycle`, `KneeSimulator` and `Inputs`, "neutral" of a coordinate in which the
+        restraints are slack, and "align" of a coordinate of the contact.
 
-    def of(self, percent: FloatArray, signal: FloatArray) -> FloatArray:
-        if self.shift:
-            # The table has its own rows; between them runs the spline that the simulation uses.
-            spline = CubicSpline(percent, signal, bc_type="periodic")
-            signal = spline(np.mod(percent - self.shift, 100.0))
-        values: FloatArray = self.scale * signal + self.added
-        return values
-
-
-class Draft:
-    """Changes gathered from the factors of one run."""
-
-    def __init__(self, nominal: Inputs) -> None:
-        self.nominal = nominal
-        self.waveforms: dict[str, _Waveform] = {}
-        self.period = nominal.cycle.period
-        self.simulator: dict[str, Any] = {}
-        self.neutral: dict[str, float] = {}
-        self.offset = np.array(nominal.offset)
-        self.stiffness = nominal.stiffness
-        self.wear_factor = nominal.wear_factor
-
-    def waveform(self, signal: str) -> _Waveform:
-        """Return what becomes of a signal, to be changed."""
-        return self.waveforms.setdefault(signal, _Waveform())
-
-    def inputs(self) -> Inputs:
-        """Return the inputs that the changes amount to."""
-        cycle, simulator = self.nominal.cycle, self.nominal.simulator
-        if self.waveforms or self.period != cycle.period:
-            changed: dict[str, Any] = {
-                name: waveform.of(cycle.percent, _signal(cycle, name))
-                for name, waveform in self.waveforms.items()
-            }
-            cycle = replace(cycle, period=self.period, **changed)
-        if self.neutral:
-            if not isinstance(simulator.neutral, Pose):
-                raise InputError(
-                    f"neutral_{next(iter(self.neutral))}: the springs of this run are slack along "
-                    'its path, expected simulation.restraint_about = "pose"'
-                )
-            self.simulator["neutral"] = replace(simulator.neutral, **self.neutral)
-        if self.simulator:
-            simulator = replace(simulator, **self.simulator)
-        return Inputs(cycle, simulator, self.offset, self.stiffness, self.wear_factor)
+    Raises
+    ------
+    InputError
+        If the inputs do not have what is changed, or reject a value.
+    """
+    simulator = nominal.simulator
+    fields: dict[str, Any] = dict(changes.get("simulator", {}))
+    if neutral := changes.get("neutral", {}):
+        if not isinstance(simulator.neutral, Pose):
+            raise InputError(
+                f"neutral_{next(iter(neutral))}: the springs of this run are slack along its path; "
+                'expected simulation.restraint_about = "pose"'
+            )
+        fields["neutral"] = replace(simulator.neutral, **neutral)
+    if fields:
+        simulator = replace(simulator, **fields)
+    offset = np.array(nominal.offset)
+    for coordinate, value in changes.get("align", {}).items():
+        offset[COORDINATES.index(coordinate)] += value
+    own: Mapping[str, Any] = changes.get("input", {})
+    cycle = _changed_cycle(nominal.cycle, changes)
+    return replace(nominal, cycle=cycle, simulator=simulator, offset=offset, **own)
 
 
-def _signal(cycle: GaitCycle, name: str) -> FloatArray:
-    signal: FloatArray | None = getattr(cycle, name)
-    if signal is None:
-        raise InputError(
-            f"{name}: expected a signal of the cycle to vary, found a cycle without; it is driven "
-            f"by {', '.join(cycle.signals)}"
-        )
-    return signal
+def _changed_cycle(cycle: GaitCycle, changes: Mapping[str, Mapping[Any, float]]) -> GaitCycle:
+    """Return a cycle with changed waveforms.
+
+    Additions are keyed by signal, function of the phase angle (None: a constant) and harmonic.
+    """
+    scales, shifts, added = (changes.get(kind, {}) for kind in ("scale", "shift", "add"))
+    fields: dict[str, Any] = dict(changes.get("cycle", {}))
+    for name in dict.fromkeys((*scales, *shifts, *(signal for signal, _, _ in added))):
+        signal = getattr(cycle, name)
+        if signal is None:
+            raise InputError(
+                f"{name}: expected a signal of the cycle; this cycle is driven by "
+                f"{', '.join(cycle.signals)}"
+            )
+        if shift := shifts.get(name, 0.0):
+            # Between the rows of the table, the spline of the simulation.
+            spline = CubicSpline(cycle.percent, signal, bc_type="periodic")
+            signal = spline(np.mod(cycle.percent - shift, 100.0))
+        addition: Any = 0.0
+        for (target, wave, number), value in added.items():
+            if target == name and wave is None:
+                addition = addition + value
+            elif target == name:
+                addition = addition + value * wave(2e-2 * np.pi * number * cycle.percent)
+        fields[name] = scales.get(name, 1.0) * signal + addition
+    return replace(cycle, **fields) if fields else cycle

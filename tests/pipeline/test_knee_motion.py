@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from dynamics.walking import read_motion_table, write_motion_table
-from foundation.pose import COORDINATES, Pose
-from pipeline.exchange.knee_motion import (
+from dynamics.walking.knee_motion import (
     KNEE_COORDINATES,
     OPENSIM_COORDINATES,
     KneeColumns,
@@ -17,6 +16,7 @@ from pipeline.exchange.knee_motion import (
     parse_columns,
     read_knee_poses,
 )
+from foundation.pose import COORDINATES, Pose
 from pipeline.store.samples import POSE_COLUMNS
 
 TIME = np.array([0.0, 0.1, 0.25])
