@@ -148,7 +148,7 @@ def test_motion_outside_at_every_instant_is_an_error_that_names_the_unit(
     assert main([*given, "--length-unit", "m"]) == 0
 
 
-def test_degrees_that_are_read_as_radians_are_told(tiny_run, cycle, tmp_path, capsys):
+def test_degrees_read_as_radians_are_named(tiny_run, cycle, tmp_path, capsys):
     """Few degrees of flexion, which could be radians."""
     table = cycle[["time_s", *POSE_COLUMNS]].copy()
     table["flexion_rad"] = np.radians(np.linspace(3.0, 6.0, len(table)))
@@ -165,7 +165,7 @@ def test_degrees_that_are_read_as_radians_are_told(tiny_run, cycle, tmp_path, ca
     assert "check the unit of f, a, r: try `--angle-unit deg`" in error
 
 
-def test_columns_whose_name_tells_a_wrong_unit_are_named(tiny_run, cycle, tmp_path, capsys):
+def test_columns_with_a_wrong_unit_in_the_name_are_named(tiny_run, cycle, tmp_path, capsys):
     table = cycle[["time_s", *POSE_COLUMNS]].rename(
         columns={name: name.replace("_m", "_mm") for name in POSE_COLUMNS}
     )
@@ -177,7 +177,7 @@ def test_columns_whose_name_tells_a_wrong_unit_are_named(tiny_run, cycle, tmp_pa
     assert "anterior_mm, superior_mm, lateral_mm seem to be in m, read as mm" in error
 
 
-def test_motion_of_another_knee_tells_what_was_read(tiny_run, cycle, tmp_path, capsys):
+def test_motion_of_another_knee_shows_the_ranges(tiny_run, cycle, tmp_path, capsys):
     table = cycle[["time_s", *POSE_COLUMNS]].copy()
     table["anterior_m"] += 0.3
     table.to_csv(tmp_path / "a.csv", index=False)
@@ -223,13 +223,15 @@ def test_motion_of_the_original_model_in_names_of_ones_own(tiny_run, tmp_path):
         (["loads", "{run}", "{motion}", "--out", "{motion}"], "another file than the motion"),
         (["loads", "{run}", "{motion}", "--out", "{out}.txt"], "loads.csv.txt: ending: expected"),
         (["loads", "{run}", "{run}/none.mot", "--out", "{out}"], "none.mot: No such file"),
-        (["loads", "{here}", "{motion}", "--out", "{out}"], "no finished run"),
-        (["motion", "{here}", "--out", "{here}/b.mot"], "simulation.parquet is missing; start"),
+        (["loads", "{here}", "{motion}", "--out", "{out}"], "is not a finished run"),
+        (["motion", "{here}", "--out", "{here}/b.mot"], "simulation.parquet is missing; simulate"),
         (["motion", "{run}", "--out", "{out}"], "loads.csv: ending: expected one of ['.mot'"),
         (["loads", "{run}", "{motion}", "--out", "{out}", "--columns", "f"], "coordinate=column"),
     ],
 )
-def test_what_cannot_be_done_is_one_sentence(tiny_run, tmp_path, capsys, arguments, message):
+def test_unusable_arguments_are_named_in_one_sentence(
+    tiny_run, tmp_path, capsys, arguments, message
+):
     motion = tmp_path / "a.mot"
     assert main(["motion", str(tiny_run), "--out", str(motion)]) == 0
     capsys.readouterr()

@@ -92,7 +92,7 @@ class MusclesConfig(Section):
 
     sharing: Literal["stress", "elastic"] = Field(
         "stress",
-        description="least sum of squared stresses, or in proportion to the stiffness of the fibres",
+        description="least sum of squared stresses, or in proportion to the fibre stiffness",
     )
     cocontraction_kPa: NonNegative = Field(0.0, description="least stress of each muscle")
     least_axial_force_N: NonNegative = Field(
