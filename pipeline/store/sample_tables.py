@@ -23,23 +23,8 @@ FORMATS = ("csv", "parquet", "mat")
 _LONGEST_NAME = 63
 
 
-def tables_of(source: Path, wanted: Sequence[str] = ()) -> dict[str, Path]:
-    """Return the files of the tables of a run directory, or a single table, by name.
-
-    Parameters
-    ----------
-    source : Path
-        Run directory, or a Parquet file.
-    wanted : sequence of str
-        Names of the tables; by default all tables.
-
-    Raises
-    ------
-    StoreError
-        If there are no tables, or a wanted table is missing.
-    RunError
-        If `config.toml` of the run directory was changed since the run was made.
-    """
+def _table_files(source: Path, wanted: Sequence[str] = ()) -> dict[str, Path]:
+    """Return the files of the wanted tables by name; by default of all tables."""
     files: list[Path] = []
     if source.is_dir():
         check_configuration(source)
@@ -79,9 +64,11 @@ def summary(source: Path) -> list[dict[str, Any]]:
     ------
     StoreError
         If there are no tables.
+    RunError
+        If `config.toml` of the run directory was changed since the run was made.
     """
     rows = []
-    for name, file in tables_of(source).items():
+    for name, file in _table_files(source).items():
         row: dict[str, Any] = {"table": name, "file": str(file)}
         try:
             table = read_table(file)
@@ -177,10 +164,12 @@ def export_tables(
     ------
     StoreError
         If a table is missing or damaged.
+    RunError
+        If `config.toml` of the run directory was changed since the run was made.
     InputError
         If `out` is a file and should be a folder.
     """
-    tables = {name: read_table(file) for name, file in tables_of(source, wanted).items()}
+    tables = {name: read_table(file) for name, file in _table_files(source, wanted).items()}
     if people:
         tables = {name: in_people_units(table) for name, table in tables.items()}
     if kind == "mat":

@@ -1,17 +1,23 @@
-"""Factors: the named inputs of a simulated gait cycle that a study varies."""
+"""Inputs of a simulated gait cycle, and the factors by which a study varies the inputs.
+
+A waveform becomes `scale * nominal(t - shift) + additions`, in any order of the factors.
+"""
 
 from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.interpolate import CubicSpline
 
+from dynamics.simulator.knee_simulator import KneeSimulator
+from dynamics.simulator.waveforms import GaitCycle
 from foundation.checks import FloatArray
 from foundation.errors import InputError
-from foundation.pose import COORDINATES
-from pipeline.studies.inputs import Inputs, changed_inputs
+from foundation.pose import COORDINATES, Pose
 
 #: Highest harmonic of a smooth perturbation.
 HARMONICS = 9
@@ -35,6 +41,31 @@ _UNITS = {
 }
 
 
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """Inputs of one simulation besides its contact model.
+
+    Parameters
+    ----------
+    cycle : GaitCycle
+        Motion and loads.
+    simulator : KneeSimulator
+        Moving parts, restraints, line of action.
+    offset : (6,) float64
+        Added to the pose of the contact [rad, m].
+    stiffness : float
+        Factor on contact loads and pressures.
+    wear_factor : float
+        Archard's wear factor [1/Pa].
+    """
+
+    cycle: GaitCycle
+    simulator: KneeSimulator
+    offset: FloatArray = field(default_factory=lambda: np.zeros(6))
+    stiffness: float = 1.0
+    wear_factor: float = 1e-16
+
+
 class Factor(NamedTuple):
     """A named input.
 
@@ -45,7 +76,10 @@ class Factor(NamedTuple):
     si : float
         The unit in SI units.
     kind, target : str, object
-        What the factor changes: keys of the changes of `pipeline.studies.inputs.changed_inputs`.
+        Kind of change, and what is changed: "scale", "shift" and "add" of a signal of the cycle
+        (for "add" with the function of the phase angle, or None, and the harmonic), "cycle",
+        "simulator" and "input" of a field of `GaitCycle`, `KneeSimulator` and `Inputs`, "neutral"
+        of a coordinate in which the restraints are slack, "align" of a coordinate of the contact.
     text : str
         Description in one line.
     bound : {"", ">=", ">"}
@@ -106,8 +140,8 @@ def _entries() -> Iterator[tuple[str, str, Any, str, str]]:
         if coordinate != "superior":
             text = f"{coordinate} at which the restraint is slack"
             yield f"neutral_{coordinate}_{unit}", "neutral", coordinate, text, ""
-    for name, field, text, bound in _SIMULATOR:
-        yield name, "simulator", field, text, bound
+    for name, attribute, text, bound in _SIMULATOR:
+        yield name, "simulator", attribute, text, bound
     for axis, (quantity, unit, _) in _AXES.items():
         text = f"moving {quantity}, {axis}"
         yield f"{axis}_{quantity}_{unit}", "simulator", f"{axis}_{quantity}", text, ">"
@@ -181,7 +215,53 @@ def varied(nominal: Inputs, values: Mapping[str, float]) -> Inputs:
     for name, value in values.items():
         factor = FACTORS[name]
         changes.setdefault(factor.kind, {})[factor.target] = factor.si * value
-    return changed_inputs(nominal, changes)
+    return _changed_inputs(nominal, changes)
+
+
+def _changed_inputs(nominal: Inputs, changes: Mapping[str, Mapping[Any, float]]) -> Inputs:
+    """Return inputs with changes: values in SI units by kind and target of the factors."""
+    simulator = nominal.simulator
+    fields: dict[str, Any] = dict(changes.get("simulator", {}))
+    if neutral := changes.get("neutral", {}):
+        if not isinstance(simulator.neutral, Pose):
+            raise InputError(
+                f"neutral_{next(iter(neutral))}: the springs of this run are slack along its path; "
+                'expected simulation.restraint_about = "pose"'
+            )
+        fields["neutral"] = replace(simulator.neutral, **neutral)
+    if fields:
+        simulator = replace(simulator, **fields)
+    offset = np.array(nominal.offset)
+    for coordinate, value in changes.get("align", {}).items():
+        offset[COORDINATES.index(coordinate)] += value
+    own: Mapping[str, Any] = changes.get("input", {})
+    cycle = _changed_cycle(nominal.cycle, changes)
+    return replace(nominal, cycle=cycle, simulator=simulator, offset=offset, **own)
+
+
+def _changed_cycle(cycle: GaitCycle, changes: Mapping[str, Mapping[Any, float]]) -> GaitCycle:
+    """Return a cycle with changed waveforms and duration."""
+    scales, shifts, added = (changes.get(kind, {}) for kind in ("scale", "shift", "add"))
+    fields: dict[str, Any] = dict(changes.get("cycle", {}))
+    for name in dict.fromkeys((*scales, *shifts, *(signal for signal, _, _ in added))):
+        signal = getattr(cycle, name)
+        if signal is None:
+            raise InputError(
+                f"{name}: expected a signal of the cycle; this cycle is driven by "
+                f"{', '.join(cycle.signals)}"
+            )
+        if shift := shifts.get(name, 0.0):
+            # Between the rows of the table, the spline of the simulation.
+            spline = CubicSpline(cycle.percent, signal, bc_type="periodic")
+            signal = spline(np.mod(cycle.percent - shift, 100.0))
+        addition: Any = 0.0
+        for (target, wave, number), value in added.items():
+            if target == name and wave is None:
+                addition = addition + value
+            elif target == name:
+                addition = addition + value * wave(2e-2 * np.pi * number * cycle.percent)
+        fields[name] = scales.get(name, 1.0) * signal + addition
+    return replace(cycle, **fields) if fields else cycle
 
 
 def check_applicable(nominal: Inputs, names: Iterable[str]) -> None:

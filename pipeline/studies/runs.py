@@ -27,13 +27,12 @@ from foundation.pose import Pose
 from pipeline.advice import command_line
 from pipeline.config.reading import ConfigError, explain
 from pipeline.config.simulation_schema import SimulationConfig
-from pipeline.simulation import GaitSimulation, simulate_gait
+from pipeline.simulation import GaitSimulation
 from pipeline.stages.trained_run import TrainedRun
 from pipeline.store.documents import read_arrays
 from pipeline.store.samples import FAILED, OK
 from pipeline.store.workspace_lock import RunError
-from pipeline.studies.factors import varied
-from pipeline.studies.inputs import Inputs
+from pipeline.studies.factors import Inputs, varied
 from pipeline.studies.outputs import OUTPUTS, WAVES, cycle_outputs, cycle_waves
 
 #: Errors of a run that become the reason of its failure; other errors are faults of the program.
@@ -127,26 +126,20 @@ class CycleSetup:
     ----------
     model : ContactModel
         Contact model.
-    config : SimulationConfig
-        Tolerances, method, instants.
-    nominal : Inputs
-        Inputs without changes.
-    start : Pose
-        Pose near the static equilibrium at the start of the nominal cycle.
+    gait : GaitSimulation
+        Nominal gait cycle, which starts from the equilibrium of the contact.
     patch : Patch
         Contact patches of the original model, for the wear of a surrogate.
     """
 
     model: ContactModel
-    config: SimulationConfig
-    nominal: Inputs
-    start: Pose
+    gait: GaitSimulation
     patch: Patch
 
     @classmethod
     @lru_cache(maxsize=2)
     def of(cls, task: Task) -> CycleSetup:
-        """Return the setup of a task, with the nominal equilibrium as the start.
+        """Return the setup of a task.
 
         Raises
         ------
@@ -155,7 +148,7 @@ class CycleSetup:
         SimulationError, EquilibriumError
             If the nominal cycle cannot be simulated.
         """
-        folder, config = Path(task.folder), task.simulation
+        folder = Path(task.folder)
         run = TrainedRun.open(folder)
         lacking = run.surrogate.header.get("not_given", [])
         if _NEEDED.intersection(lacking):
@@ -164,22 +157,28 @@ class CycleSetup:
                 f"lacks {', '.join(lacking)}; add the columns to the table"
             )
         model: ContactModel = run.contact if task.model == "original" else run.surrogate
-        gait = GaitSimulation.of(config, run.path)
-        nominal = Inputs(gait.cycle, gait.simulator, wear_factor=gait.wear_law.factor)
-        short = config.model_copy(update={"cycles": 1, "samples": 11})
+        gait = GaitSimulation.of(task.simulation, run.path)
+        short = task.simulation.model_copy(update={"cycles": 1, "samples": 11})
         start = Pose.from_array(replace(gait, config=short)(model).poses[0])
         patch = Patch(np.ones(2), None)
         if (file := folder / "wear.npz").exists():
             patch = Patch(**read_arrays(file, {"aspect": (2,), "ratio": (2,)}))
-        return cls(model, config, nominal, start, patch)
+        return cls(model, replace(gait, start=start), patch)
+
+    @property
+    def nominal(self) -> Inputs:
+        """Inputs without changes."""
+        gait = self.gait
+        return Inputs(gait.cycle, gait.simulator, wear_factor=gait.wear_law.factor)
 
     def simulate(self, inputs: Inputs) -> SimulationResult:
         """Simulate the cycle from near the nominal equilibrium of the contact."""
-        model, start = self.model, self.start
-        if inputs.offset.any() or inputs.stiffness != 1.0:
-            model = VariedContact(model, inputs.offset, inputs.stiffness)
-            start = Pose.from_array(start.array - inputs.offset)
-        return simulate_gait(model, inputs.simulator, self.config, start, cycle=inputs.cycle)
+        gait = replace(self.gait, simulator=inputs.simulator, cycle=inputs.cycle)
+        if not inputs.offset.any() and inputs.stiffness == 1.0:
+            return gait(self.model)
+        start = Pose.from_array(self.gait.start.array - inputs.offset)
+        model = VariedContact(self.model, inputs.offset, inputs.stiffness)
+        return replace(gait, start=start)(model)
 
     def outputs(self, inputs: Inputs, result: SimulationResult) -> dict[str, float]:
         """Return the outputs of a simulated cycle; wear by the springs of an original model."""
@@ -212,7 +211,7 @@ def run_once(task: Task, values: Mapping[str, float]) -> dict[str, Any]:
     try:
         row = _simulated(task, setup, varied(setup.nominal, values))
     except FAILURES as error:
-        undefined = np.full(setup.config.samples, np.nan, dtype=np.float32)
+        undefined = np.full(setup.gait.config.samples, np.nan, dtype=np.float32)
         row = {
             **{"status": FAILED, "reason": " ".join(str(error).split())},
             **dict.fromkeys(OUTPUTS, np.nan),

@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import tomli_w
 
 from dynamics.simulator.waveform_tables import LEVEL_WALKING
 from foundation.checks import FloatArray
 from foundation.wording import counted
-from pipeline.config.reading import load_section
+from pipeline.config.reading import dump_config, load_section
 from pipeline.execution.backends import Execution
 from pipeline.files import replacing, write_document, write_json, write_text
 from pipeline.progress import bar, say
@@ -101,7 +100,7 @@ def simulate_study(
     nominal = setup.outputs(setup.nominal, result)
     check_own_folder(folder, "inputs.json", "study")
     with Execution.of(file.study) as execution, locked(folder, make=True):
-        text = tomli_w.dumps(file.model_dump(exclude_none=True))
+        text = dump_config(file)
         _prepare(file, folder, task, text, resume=resume)
         runs = _runs(file, folder, task, table, result.gait_percent, execution, quiet=quiet)
         summary = summarise(file.study, runs, nominal)

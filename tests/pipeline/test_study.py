@@ -274,7 +274,7 @@ def test_sobol_study_of_wear(tiny_run, tmp_path):
 
 def test_everything_a_tenth_stronger_moves_the_same(tiny_run):
     """Loads, springs, masses and material are all that the equations of motion are linear in."""
-    run = CycleSetup.of(study_task(study(tiny_run))).config
+    run = CycleSetup.of(study_task(study(tiny_run))).gait.config
     nominal = CycleSetup.of(study_task(study(tiny_run))).nominal.simulator
     content = tree(tiny_run) | {"simulation": {"relative_tolerance": 1e-6}}
     task = study_task(load(content, tiny_run.parent))
@@ -317,11 +317,11 @@ def test_original_model_can_drive_a_study(tiny_run):
 def test_simulation_of_the_run_is_replaced_key_by_key(tiny_run):
     content = tree(tiny_run) | {"simulation": {"samples": 31, "axial_scale": 1.2}}
     task = study_task(load(content, tiny_run.parent))
-    setting = CycleSetup.of(task)
-    assert setting.config.samples == 31
+    setup = CycleSetup.of(task)
+    assert setup.gait.config.samples == 31
     plain = CycleSetup.of(study_task(study(tiny_run)))
-    assert setting.config.relative_tolerance == plain.config.relative_tolerance
-    ratio = setting.nominal.cycle.axial_force / plain.nominal.cycle.axial_force
+    assert setup.gait.config.relative_tolerance == plain.gait.config.relative_tolerance
+    ratio = setup.nominal.cycle.axial_force / plain.nominal.cycle.axial_force
     assert_allclose(ratio, 1.2, rtol=1e-12)
     with pytest.raises(ConfigError, match="samples_: unknown key"):
         study_task(load(tree(tiny_run) | {"simulation": {"samples_": 31}}, tiny_run.parent))

@@ -10,12 +10,12 @@ from dynamics.simulator.waveforms import GaitCycle
 from foundation.pose import COORDINATES, Pose
 from pipeline.studies.factors import (
     FACTORS,
+    Inputs,
     check_applicable,
     check_factor,
     describe_factors,
     varied,
 )
-from pipeline.studies.inputs import Inputs
 from surrogates.sampling.space import ReferencePath
 
 DEGREE = np.pi / 180.0

@@ -7,11 +7,9 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-import tomli_w
-
 from dynamics.simulator.result import SimulationResult
 from foundation.wording import counted
-from pipeline.config.reading import independent_path, load_config, load_section
+from pipeline.config.reading import dump_config, independent_path, load_config, load_section
 from pipeline.config.simulation_schema import SimulationConfig
 from pipeline.files import write_document, write_text
 from pipeline.progress import say
@@ -100,7 +98,7 @@ def simulate_walk(file: WalkFile, folder: Path, *, quiet: bool = False) -> dict[
         write_table(table, folder / "simulation.parquet")
         summary = summarise(file, walk, results, outputs, table)
         summary |= {"simulation_seconds": times, "seconds": time.perf_counter() - started}
-        config = tomli_w.dumps(file.model_dump(exclude_none=True))
+        config = dump_config(file)
         write_text(folder / "config.toml", config)
         write_page(folder / "walk.html", summary, walk, results, config)
         write_document(folder / "walk.json", summary)

@@ -3,7 +3,7 @@
 import cycles
 import numpy as np
 import pytest
-import shapes
+from plates import NU, E, H, covered_plate
 
 from dynamics.wear.cycle_wear import WearLaw, bed_wear
 from dynamics.wear.lifetime_wear import extrapolate_wear
@@ -14,22 +14,12 @@ from foundation.implant.condylar_implant import CondylarImplant
 from foundation.pose import Pose
 
 LAW = WearLaw()
-E, NU, H = 463e6, 0.46, 10e-3
 PRESSED = 0.1e-3
 SPEED = 0.05
 
 
-def extrapolate(model, simulate_cycle, cycles, blocks):
-    return extrapolate_wear(model, simulate_cycle, worn_model, LAW, cycles, blocks)
-
-
-def covered_plate(thickness=H):
-    """A plate under a larger plate: all springs have the same indentation."""
-    tibia = shapes.plate(20e-3, 4)
-    law = LinearLaw(E, NU, thickness)
-    labels = shapes.labels(tibia)
-    femur = shapes.plate(30e-3, 1, up=False)
-    return ElasticFoundation(femur, tibia, law, surface="flat", compartments=labels)
+def extrapolate(model, simulate_cycle, count, blocks):
+    return extrapolate_wear(model, simulate_cycle, worn_model, LAW, count, blocks)
 
 
 def slide(model):

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import shapes
+from plates import NU, E, H, covered_plate
 
 from foundation.elastic_foundation.laws import LinearLaw, LogarithmicLaw, SeriesLaw
 from foundation.elastic_foundation.model import ElasticFoundation
@@ -12,17 +13,7 @@ from foundation.elastic_foundation.worn_surface import vertex_depths, worn_model
 from foundation.implant.condylar_implant import CondylarImplant
 from foundation.pose import Pose
 
-E, NU, H = 463e6, 0.46, 10e-3
 PRESSED = 0.1e-3
-
-
-def covered_plate(surface="flat", thickness=H):
-    """A plate under a larger plate: all springs have the same indentation."""
-    tibia = shapes.plate(20e-3, 4)
-    law = LinearLaw(E, NU, thickness)
-    labels = shapes.labels(tibia)
-    femur = shapes.plate(30e-3, 1, up=False)
-    return ElasticFoundation(femur, tibia, law, surface=surface, compartments=labels)
 
 
 def test_vertex_depths_keep_the_volume():
