@@ -8,16 +8,16 @@ from typing import Any
 
 import pandas as pd
 
-from foundation.errors import InputError
-from foundation.wording import counted
-from pipeline.cli.command import Answer, Command, add_folder
-from pipeline.exchange.knee_motion import (
+from dynamics.walking.knee_motion import (
     ANGLE_UNITS,
     LENGTH_UNITS,
     KneeColumns,
     parse_columns,
     read_knee_poses,
 )
+from foundation.errors import InputError
+from foundation.wording import counted
+from pipeline.cli.command import Answer, Command, add_folder
 from pipeline.exchange.loads_along import (
     contact_of,
     loads_along,

@@ -15,7 +15,7 @@ from pipeline.cli.command import (
 )
 from pipeline.config.reading import find_config
 from pipeline.studies.factors import describe_factors
-from pipeline.studies.study import carry_out, load_study, told
+from pipeline.studies.study import load_study, simulate_study, summary_text
 
 
 def _add(command: argparse.ArgumentParser) -> None:
@@ -35,8 +35,8 @@ def _study(options: argparse.Namespace) -> Answer:
         return Answer(text, text)
     file = load_study(find_config(options.config), tuple(options.overrides))
     folder = options.out or Path("runs") / file.study.name
-    summary = carry_out(file, folder, resume=options.resume, quiet=options.quiet)
-    return Answer(told(summary, folder), summary)
+    summary = simulate_study(file, folder, resume=options.resume, quiet=options.quiet)
+    return Answer(summary_text(summary, folder), summary)
 
 
 COMMAND = Command(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pipeline.cli.command import Answer, Command, add_config, add_overrides
 from pipeline.config.reading import find_config
-from pipeline.studies.walks.walk import carry_out, load_walk, told
+from pipeline.studies.walks.walk import load_walk, simulate_walk, summary_text
 
 
 def _add(command: argparse.ArgumentParser) -> None:
@@ -18,8 +18,8 @@ def _add(command: argparse.ArgumentParser) -> None:
 def _walk(options: argparse.Namespace) -> Answer:
     file = load_walk(find_config(options.config), tuple(options.overrides))
     folder = options.out or Path("runs") / file.walk.name
-    content = carry_out(file, folder, quiet=options.quiet)
-    return Answer(told(content, folder), content)
+    content = simulate_walk(file, folder, quiet=options.quiet)
+    return Answer(summary_text(content, folder), content)
 
 
 COMMAND = Command(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from pipeline.cli.command import Answer, Command, add_folder
-from pipeline.studies.lifetime import wear_insert, worn_table
+from pipeline.studies.lifetime_wear import wear_insert, worn_table
 
 
 def _add(command: argparse.ArgumentParser) -> None:

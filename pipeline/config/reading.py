@@ -146,7 +146,7 @@ def write_config(config: Config, path: Path) -> None:
     write_text(path, dump_config(config))
 
 
-def dump_config(config: Config) -> str:
+def dump_config(config: Section) -> str:
     """Return the resolved configuration as TOML."""
     return tomli_w.dumps(config.model_dump(exclude_none=True))
 

@@ -1,1 +1,1 @@
-"""A surrogate for other programs: motions in, loads and motions out, C source and FMUs."""
+"""Exchange with other programs: motions, loads, C source and FMUs."""

@@ -1,4 +1,4 @@
-"""A run's surrogate for other programs: as C source, or as an FMU."""
+"""Export of the surrogate of a run as C source or as an FMU."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ def export_c(source: Path, out: Path | None = None, prefix: str = "knee") -> tup
     Parameters
     ----------
     source : path
-        A run directory, or the `.npz` file of a surrogate.
+        Run directory, or the `.npz` file of a surrogate.
     out : path, optional
-        Where to write; beside the surrogate if left out.
+        Folder of the files; by default the folder of the surrogate.
     prefix : str
-        Name of the files, and what every name in them begins with.
+        Name of the files, and beginning of all names in the files.
 
     Raises
     ------
     SurrogateFileError
-        If there is no usable surrogate.
+        If the surrogate is missing or cannot be used.
     InputError
-        If the prefix is no C identifier, or the formulation one of the whole knee.
+        If the prefix is not a C identifier, or the formulation is of the whole knee.
     """
-    file, knee = _knee_of(source)
+    file, knee = _compartment_surrogate(source)
     files = export_knee(knee, prefix)
     folder = out or file.parent
     folder.mkdir(parents=True, exist_ok=True)
@@ -50,26 +50,24 @@ def write_fmu(
 
     Parameters
     ----------
-    source : path
-        A run directory, or the `.npz` file of a surrogate.
+    source, out : path
+        As for `export_c`.
     version : {"2.0", "3.0"}
-        Of the FMI standard.
-    out : path, optional
-        Folder to write to; that of the surrogate if left out.
+        Version of the FMI standard.
     prefix : str
-        Name of the model and of its file.
+        Name of the model and of the file.
     compiled : bool
         Whether to add the library for this machine to the sources.
 
     Raises
     ------
     SurrogateFileError
-        If there is no usable surrogate.
+        If the surrogate is missing or cannot be used.
     InputError
-        If the version is not known, the prefix is no C identifier, the formulation is one of the
-        whole knee, or the sources do not compile.
+        If the version is unknown, the prefix is not a C identifier, the formulation is of the whole
+        knee, or the sources do not compile.
     """
-    file, knee = _knee_of(source)
+    file, knee = _compartment_surrogate(source)
     content = export_fmu(knee, version, prefix, compiled)
     target = (out or file.parent) / f"{prefix}.fmu"
     with replacing(target) as partial:
@@ -77,14 +75,14 @@ def write_fmu(
     return target
 
 
-def _knee_of(source: Path) -> tuple[Path, KneeSurrogate]:
-    """Return the file of a surrogate and the surrogate, which has compartments."""
+def _compartment_surrogate(source: Path) -> tuple[Path, KneeSurrogate]:
+    """Return the file of a surrogate, and the surrogate of the compartments."""
+    check_configuration(source)
     file = source / "knee.npz" if source.is_dir() else source
-    check_configuration(file.parent if source.is_dir() else source)
     knee = surrogates.load(file)
     if not isinstance(knee, KneeSurrogate):
         raise InputError(
             f"{file}: expected a formulation of the compartments, found {knee.formulation!r}; "
-            "those of the whole knee are not exported"
+            "formulations of the whole knee cannot be exported"
         )
     return file, knee

@@ -11,20 +11,21 @@ import pandas as pd
 import surrogates
 from dynamics.protocol import ContactModel
 from dynamics.simulator.result_assembly import counted_flags
+from dynamics.walking.knee_motion import KneeColumns, knee_motion_table
 from dynamics.walking.motion_tables import OPENSIM_ENDINGS, MotionTable, motion_text
 from foundation.checks import FloatArray, check_array, check_in
 from foundation.loads import COMPARTMENTS, LOAD_COLUMNS
 from foundation.pose import Pose
-from pipeline.exchange.knee_motion import KneeColumns, knee_motion_table
-from pipeline.files import replacing, write_text
+from pipeline.files import write_text
 from pipeline.stages.trained_run import TrainedRun
 from pipeline.store.made_with import check_configuration
+from pipeline.store.sample_tables import write_csv
 from pipeline.store.samples import POSE_COLUMNS, poses_of, read_table, without, write_table
 from pipeline.store.workspace_lock import RunError
 
-#: Endings of the files that loads are written to.
+#: Endings of files of loads.
 LOAD_ENDINGS = (*OPENSIM_ENDINGS, ".csv", ".parquet")
-#: Bodies that the loads of `external_loads` act on, and their sign there.
+#: Bodies of `external_loads`, and the sign of the loads on each.
 _BODIES = (("femur", 1.0), ("tibia", -1.0))
 
 
@@ -34,23 +35,24 @@ def contact_of(source: Path, *, original: bool = False) -> ContactModel:
     Parameters
     ----------
     source : Path
-        A run directory, or the `.npz` file of a surrogate.
+        Run directory, or the `.npz` file of a surrogate.
     original : bool
-        Whether the original model is wanted, which needs the run directory.
+        Whether to return the original model, which needs the run directory.
 
     Raises
     ------
     RunError
-        If the original model is wanted of a file, or the surfaces have changed since.
+        If the original model of a file is asked for, the run has not finished, or its surfaces have
+        changed.
     SurrogateFileError
-        If there is no usable surrogate.
+        If the surrogate is missing or cannot be used.
     """
-    if not source.is_dir():
-        if original:
-            raise RunError(f"{source}: expected a run directory for --original, found none")
-        return surrogates.load(source)
-    run = TrainedRun.open(source)
-    return run.contact if original else run.surrogate
+    if source.is_dir():
+        run = TrainedRun.open(source)
+        return run.contact if original else run.surrogate
+    if original:
+        raise RunError(f"{source}: expected a run directory for --original, found a file")
+    return surrogates.load(source)
 
 
 def loads_along(
@@ -61,20 +63,20 @@ def loads_along(
     Parameters
     ----------
     model : ContactModel
-        The surrogate or the original model.
+        Surrogate or original model.
     time : (N,) float64
-        [s].
+        Instants [s].
     poses : (N, 6) float64
-        Pose coordinates [rad, m].
+        Poses of the femur in the tibial frame [rad, m].
 
     Returns
     -------
     table : DataFrame
-        A row per instant: `time_s`, the pose, `flagged` (1 where the loads are not to be trusted,
-        as outside the trained domain), and the loads of `medial`, `lateral` and `total` on the
-        femur, in the tibial frame, about the tibial origin; NaN where the model has none.
+        A row per instant: `time_s`, the pose, `flagged` (1 where the loads cannot be trusted, as
+        outside the trained domain), and the loads of `medial`, `lateral` and `total` on the femur,
+        in the tibial frame, about the tibial origin; NaN for quantities that the model lacks.
     flags : list of dict
-        What the model had to say: `message` of the first time, `time_s` of it, `rows`.
+        Flags of the model: first `message`, its `time_s`, and the number of `rows`.
     """
     rows = check_array("poses", poses, (None, 6))
     answers = [model.loads(Pose.from_array(row)) for row in rows]
@@ -85,46 +87,48 @@ def loads_along(
     for part in parts:
         loads = np.array([getattr(answer, part).array for answer in answers])
         columns |= {f"{part}_{name}": loads[:, k] for k, name in enumerate(LOAD_COLUMNS)}
-    said = [(t, words) for t, a in zip(time.tolist(), answers, strict=True) for words in a.flags]
+    messages = [(t, text) for t, a in zip(time.tolist(), answers, strict=True) for text in a.flags]
     flags = [
         {"message": flag.message, "time_s": flag.time, "rows": flag.samples}
-        for flag in counted_flags(said)
+        for flag in counted_flags(messages)
     ]
-    # A surrogate of a table without areas, pressures or centres says nothing of these.
+    # The surrogate of a table may lack areas, pressures or centres of pressure.
     lacking = getattr(model, "header", {}).get("not_given", ())
     return without(pd.DataFrame(columns), lacking, [f"{part}_" for part in parts]), flags
 
 
 def external_loads(table: pd.DataFrame) -> MotionTable:
-    """Return the loads as OpenSim's `ExternalLoads` takes them.
+    """Return the loads in the columns of OpenSim's `ExternalLoads`.
 
     Parameters
     ----------
     table : DataFrame
-        Of `loads_along`.
+        Loads of `loads_along`.
 
     Returns
     -------
     MotionTable
-        `flagged`, and of each compartment and of femur and tibia, on which opposite loads act at
-        the same point: force `<compartment>_<body>_force_vx` [N], its point
-        `<compartment>_<body>_force_px` [m], the centre of pressure (the tibial origin where there
-        is none), and the moment that is left about it, `<compartment>_<body>_torque_x` [N m]. All
-        are in the tibial frame.
+        `flagged`, and for each compartment the opposite loads on femur and tibia in the tibial
+        frame: force `<compartment>_<body>_force_vx` [N], point `<compartment>_<body>_force_px` [m]
+        (the centre of pressure, or the tibial origin out of contact), and the moment about the
+        point, `<compartment>_<body>_torque_x` [N m].
     """
     columns = {"flagged": table["flagged"].to_numpy()}
     for part in COMPARTMENTS:
-        loads = table[[f"{part}_{name}" for name in LOAD_COLUMNS]].to_numpy()
-        force, moment, point = loads[:, :3], loads[:, 3:6], np.nan_to_num(loads[:, 9:])
+        force, moment, centre = (
+            table[[f"{part}_{name}_{axis}_{unit}" for axis in "xyz"]].to_numpy()
+            for name, unit in (("force", "N"), ("moment", "Nm"), ("cop", "m"))
+        )
+        point = np.nan_to_num(centre)
         torque = moment - np.cross(point, force)
         for body, sign in _BODIES:
             head = f"{part}_{body}"
-            for k, axis in enumerate("xyz"):
-                columns[f"{head}_force_v{axis}"] = sign * force[:, k]
-            for k, axis in enumerate("xyz"):
-                columns[f"{head}_force_p{axis}"] = point[:, k]
-            for k, axis in enumerate("xyz"):
-                columns[f"{head}_torque_{axis}"] = sign * torque[:, k]
+            for name, values in (
+                (f"{head}_force_v", sign * force),
+                (f"{head}_force_p", point),
+                (f"{head}_torque_", sign * torque),
+            ):
+                columns |= {f"{name}{axis}": values[:, k] for k, axis in enumerate("xyz")}
     values = np.column_stack(list(columns.values()))
     return MotionTable(tuple(columns), table["time_s"].to_numpy(), values, False, "knee loads")
 
@@ -137,19 +141,18 @@ def write_loads(table: pd.DataFrame, path: Path) -> None:
     table : DataFrame
         The loads.
     path : Path
-        `.sto` or `.mot`: as `external_loads`; `.csv` or `.parquet`: the table as it is.
+        `.sto` or `.mot` for `external_loads`; `.csv` or `.parquet` for the table itself.
 
     Raises
     ------
     InputError
-        If the path ends in none of these.
+        If the path has another ending.
     """
     ending = check_in(f"{path}: ending", path.suffix.lower(), LOAD_ENDINGS)
     if ending in OPENSIM_ENDINGS:
         write_text(path, motion_text(external_loads(table), title="knee contact loads"))
     elif ending == ".csv":
-        with replacing(path) as partial:
-            table.to_csv(partial, index=False)
+        write_csv(table, path)
     else:
         write_table(table, path)
 
@@ -162,30 +165,30 @@ def run_motion(
     Parameters
     ----------
     folder : Path
-        Run directory, or that of a walk.
+        Run directory, or the folder of a walk.
     model : {"surrogate", "original"}
-        Which of both simulations.
+        Contact model of the simulation.
     columns : KneeColumns, optional
-        As in `knee_motion_table`.
+        Names and units of the columns, as in `knee_motion_table`.
 
     Raises
     ------
     RunError
-        If the folder holds no such simulation, or its `config.toml` was changed since.
+        If the folder lacks the simulation, or its `config.toml` was changed since.
     """
     stored = folder / "simulation.parquet"
     if not stored.is_file():
-        raise RunError(f"{folder}: no simulated cycle, {stored.name} is missing; start with `run`")
+        raise RunError(f"{folder}: {stored.name} is missing; simulate a gait cycle with `run`")
     check_configuration(folder)
     table = read_table(stored, ("model", "time_s", *POSE_COLUMNS))
     rows = table[table["model"] == model]
     if rows.empty:
-        found = ", ".join(sorted(set(table["model"])))
-        raise RunError(f"{stored}: expected rows of the model {model!r}, found {found}")
+        models = ", ".join(sorted(set(table["model"])))
+        raise RunError(f"{stored}: expected rows of the model {model!r}, found {models}")
     return knee_motion_table(rows["time_s"].to_numpy(), poses_of(rows), columns)
 
 
 def write_motion(table: MotionTable, path: Path) -> None:
-    """Write a motion as `.mot` or `.sto`; an InputError says so if the path ends in neither."""
+    """Write a motion as `.mot` or `.sto`; an InputError names another ending."""
     check_in(f"{path}: ending", path.suffix.lower(), OPENSIM_ENDINGS)
     write_text(path, motion_text(table, title=table.source))

@@ -1,4 +1,4 @@
-"""Motions that a model cannot answer at any instant: which unit was likely mistaken."""
+"""Hints at the mistaken unit of a motion that a model rejects at every instant."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ import numpy as np
 import pandas as pd
 
 from dynamics.protocol import ContactModel
-from foundation.checks import FloatArray
-from foundation.errors import InputError
-from foundation.pose import COORDINATES, Pose
-from pipeline.exchange.knee_motion import (
+from dynamics.walking.knee_motion import (
     ANGLE_UNITS,
     LENGTH_UNITS,
     KneeColumns,
     pose_columns,
     read_knee_poses,
 )
+from foundation.checks import FloatArray
+from foundation.errors import InputError
+from foundation.pose import COORDINATES, Pose
 from pipeline.store.samples import poses_of
 
-#: Instants that a guess is tried at, at most.
+#: Largest number of instants at which a unit is tried.
 _TRIED = 50
-#: Share of them that have to be answered for a guess to be told.
+#: Least share of the instants inside the domain for a hint.
 _ENOUGH = 0.5
 _DEGREE = np.pi / 180.0
-#: Factors on the coordinates of a pose, and what was read as what.
+#: Factors on angles and lengths, and the mistake that they correct.
 _FACTORS = (
     (1.0, 1e-3, "mm, read as m"),
     (1.0, 1e3, "m, read as mm"),
@@ -49,80 +49,66 @@ def check_some_trusted(
     Parameters
     ----------
     model : ContactModel
-        The surrogate or the original model.
+        Surrogate or original model.
     table : DataFrame
-        Loads, as of `pipeline.exchange.loads_along.loads_along`.
+        Loads of `pipeline.exchange.loads_along.loads_along`.
     flags : sequence of mapping
-        What the model had to say, likewise.
+        Flags of `pipeline.exchange.loads_along.loads_along`.
     motion : Path
         File of the motion.
     columns : KneeColumns
-        How the file was read.
+        Columns and units of the file.
 
     Raises
     ------
     InputError
-        If every instant is flagged; the message names the unit that was likely mistaken.
+        If every instant is flagged; the message names the likely mistaken unit.
     """
     if not table["flagged"].all():
         return
-    hint = _hint(model, poses_of(table), motion, columns) or _ranges(poses_of(table))
+    poses = poses_of(table)
+    chosen = np.unique(np.linspace(0, len(poses) - 1, _TRIED).astype(int))
+    hint, best = "", _ENOUGH
+    for text, others in _readings(poses, motion, columns):
+        answers = [model.loads(Pose.from_array(row)) for row in others[chosen]]
+        inside = float(np.mean([not answer.flags for answer in answers]))
+        if inside > best:
+            hint, best = text, inside
     raise InputError(
         f"{motion}: expected a motion in the trained domain, found all {len(table)} instants "
-        f"outside ({flags[0]['message']}); {hint}. No loads are written"
+        f"outside ({flags[0]['message']}); {hint or _ranges(poses)}. No loads are written"
     )
 
 
-def _hint(model: ContactModel, poses: FloatArray, motion: Path, columns: KneeColumns) -> str:
-    """Return the reading of a motion that most instants are answered with, empty without one."""
-    chosen = np.unique(np.linspace(0, len(poses) - 1, _TRIED).astype(int))
-    best, share = "", _ENOUGH
-    for text, others in (*_by_options(motion, columns), *_by_factors(poses, motion, columns)):
-        answers = [model.loads(Pose.from_array(row)) for row in others[chosen]]
-        inside = float(np.mean([not answer.flags for answer in answers]))
-        if inside > share:
-            best, share = text, inside
-    return best
-
-
-def _by_options(motion: Path, columns: KneeColumns) -> Iterator[tuple[str, FloatArray]]:
-    """Yield what to do and the poses that result, for other units given as options."""
-    used = pose_columns(motion, columns)
-    lengths = [column for name, column in used.items() if name not in COORDINATES[:3]]
-    angles = [used[name] for name in COORDINATES[:3]]
-    changes: list[tuple[list[str], str, dict[str, Any]]] = [
-        (lengths, f"--length-unit {unit}", {"length_unit": unit}) for unit in LENGTH_UNITS
-    ]
-    changes += [(angles, f"--angle-unit {unit}", {"angle_unit": unit}) for unit in ANGLE_UNITS]
-    for names, option, change in changes:
-        try:
-            _, poses = read_knee_poses(motion, replace(columns, **change))
-        except InputError:
-            continue  # cannot be of this unit
-        yield f"check the unit of {', '.join(names)}: try `{option}`", poses
-
-
-def _by_factors(
+def _readings(
     poses: FloatArray, motion: Path, columns: KneeColumns
 ) -> Iterator[tuple[str, FloatArray]]:
-    """Yield what to do and the poses that result, where names of columns tell a wrong unit."""
+    """Yield advice and the resulting poses: for other options, then for wrong names of columns."""
     used = pose_columns(motion, columns)
+    angles = ", ".join(column for name, column in used.items() if name in COORDINATES[:3])
+    lengths = ", ".join(column for name, column in used.items() if name not in COORDINATES[:3])
+    options: list[tuple[str, str, Any]] = [(lengths, "length_unit", unit) for unit in LENGTH_UNITS]
+    options += [(angles, "angle_unit", unit) for unit in ANGLE_UNITS]
+    for names, option, unit in options:
+        try:
+            _, others = read_knee_poses(motion, replace(columns, **{option: unit}))
+        except InputError:
+            continue  # The values are out of range in this unit.
+        yield f"check the unit of {names}: try `--{option.replace('_', '-')} {unit}`", others
     for angle, length, mistake in _FACTORS:
-        names = [
-            column for name, column in used.items() if (name in COORDINATES[:3]) == (length == 1.0)
-        ]
+        names = angles if length == 1.0 else lengths
         factors = np.repeat([angle, length], 3)
-        yield f"the columns {', '.join(names)} seem to be in {mistake}", poses * factors
+        yield f"the columns {names} seem to be in {mistake}", poses * factors
 
 
 def _ranges(poses: FloatArray) -> str:
-    """Return what was read, for a reader to compare."""
+    """Return the ranges of the coordinates, for comparison."""
     scales, units = np.repeat([1.0 / _DEGREE, 1e3], 3), ["deg"] * 3 + ["mm"] * 3
     low, high = scales * poses.min(axis=0), scales * poses.max(axis=0)
-    told = [
+    ranges = [
         f"{name} {low[k]:.4g} to {high[k]:.4g} {units[k]}" for k, name in enumerate(COORDINATES)
     ]
     return (
         "check units, signs and frames (--length-unit, --angle-unit, --columns): found "
-        + ", ".join(told)
+        + ", ".join(ranges)
     )

@@ -19,31 +19,31 @@ _EDGE = 1e-12
 
 
 def unit_design(kind: str, runs: int, dimensions: int, seed: int) -> FloatArray:
-    """Return the design on the unit cube.
+    """Return a design on the unit cube.
 
-    Of "montecarlo" a row depends on the seed and its number alone, so that more runs go on where
-    fewer ended. A Latin hypercube and Sobol's design depend on `runs` as well.
+    A row of "montecarlo" depends only on the seed and the number of the row, so that more runs
+    extend a shorter study. A Latin hypercube and Sobol's design depend on `runs` too.
 
     Parameters
     ----------
     kind : {"montecarlo", "latin_hypercube", "sobol"}
-        How it is drawn.
+        Kind of design.
     runs : int
-        Rows; of "sobol", rows of each base matrix.
+        Rows; for "sobol", rows of each base matrix.
     dimensions : int
-        Inputs D that vary.
+        Number D of varying inputs.
     seed : int
         Seed of the draws.
 
     Returns
     -------
     (N, D) float64
-        Strictly between 0 and 1; N is `runs`, of "sobol" `runs * (D + 2)`.
+        Shares strictly between 0 and 1 [1]; N is `runs`, for "sobol" `runs * (D + 2)`.
 
     Notes
     -----
     Sobol's design is Saltelli's (Saltelli et al. 2010, Comput Phys Commun 181:259-270): blocks of
-    a row of matrix A, that row with one column after the other from matrix B, and B's row.
+    a row of matrix A, the row with one column after the other from matrix B, and the row of B.
     """
     if kind == "montecarlo":
         rows = [np.random.default_rng([seed, run]).random(dimensions) for run in range(runs)]
@@ -51,7 +51,7 @@ def unit_design(kind: str, runs: int, dimensions: int, seed: int) -> FloatArray:
     elif kind == "latin_hypercube":
         unit = qmc.LatinHypercube(dimensions, rng=np.random.default_rng(seed)).random(runs)
     else:
-        from SALib.sample import sobol  # takes its time to import, and few studies need it
+        from SALib.sample import sobol  # slow to import, and few studies need it
 
         problem = _problem(dimensions)
         unit = sobol.sample(problem, runs, calc_second_order=False, seed=seed)
@@ -64,22 +64,24 @@ def _problem(dimensions: int) -> dict[str, Any]:
 
 
 def quantile(factor: FactorConfig, share: FloatArray) -> FloatArray:
-    """Return the values (N,) of an input below which these shares (N,) of it lie."""
-    settings: dict[str, Any] = factor.model_dump()
-    mean, sd, low, high = (settings[key] for key in ("mean", "sd", "low", "high"))
+    """Return the quantiles (N,) of an input, in its unit [1], at shares (N,) [1]."""
+    mean, sd, low, high = (
+        np.nan if value is None else value
+        for value in (factor.mean, factor.sd, factor.low, factor.high)
+    )
     if factor.distribution == "fixed":
         return np.full(len(share), factor.value)
     if factor.distribution == "uniform":
-        found = low + (high - low) * share
+        values = low + (high - low) * share
     elif factor.distribution == "normal":
-        found = stats.norm.ppf(share, mean, sd)
+        values = stats.norm.ppf(share, mean, sd)
     elif factor.distribution == "lognormal":
         # Mean and deviation are those of the input, not of its logarithm.
         variance = np.log1p((sd / mean) ** 2)
-        found = np.exp(np.log(mean) - 0.5 * variance + np.sqrt(variance) * stats.norm.ppf(share))
+        values = np.exp(np.log(mean) - 0.5 * variance + np.sqrt(variance) * stats.norm.ppf(share))
     else:
-        found = stats.truncnorm.ppf(share, (low - mean) / sd, (high - mean) / sd, mean, sd)
-    return np.asarray(found, dtype=np.float64)
+        values = stats.truncnorm.ppf(share, (low - mean) / sd, (high - mean) / sd, mean, sd)
+    return np.asarray(values, dtype=np.float64)
 
 
 def varying(config: StudyConfig) -> list[str]:
@@ -88,39 +90,35 @@ def varying(config: StudyConfig) -> list[str]:
 
 
 def study_table(config: StudyConfig) -> pd.DataFrame:
-    """Return a row per run: its number, and the value of each input in the unit of its name.
+    """Return a row per run: the number of the run, and each input in the unit of its name.
 
     Raises
     ------
     ConfigError
-        If an input is drawn where it may not be, such as a negative stiffness.
+        If a distribution gives a value that is not allowed, such as a negative stiffness.
     """
     names = varying(config)
     unit = unit_design(config.kind, config.runs, len(names), config.seed)
     columns: dict[str, Any] = {"run": np.arange(len(unit))}
     for factor in config.factor:
         share = unit[:, names.index(factor.name)] if factor.name in names else np.zeros(len(unit))
-        columns[factor.name] = _allowed(factor.name, quantile(factor, share))
+        values = quantile(factor, share)
+        wrong = np.flatnonzero(~(FACTORS[factor.name].allows(values) & np.isfinite(values)))
+        if len(wrong):
+            expected = f"{bound} 0" if (bound := FACTORS[factor.name].bound) else "that are finite"
+            raise ConfigError(
+                f"study.factor: {factor.name}: expected values {expected}, found "
+                f"{values[wrong[0]]:.4g} in run {wrong[0]} ({len(wrong)} such runs); choose a "
+                "bounded distribution (uniform, truncated_normal) or a lognormal one"
+            )
+        columns[factor.name] = values
     return pd.DataFrame(columns)
 
 
-def _allowed(name: str, values: FloatArray) -> FloatArray:
-    factor = FACTORS[name]
-    wrong = np.flatnonzero(~(factor.allows(values) & np.isfinite(values)))
-    if len(wrong):
-        sign = ">" if factor.positive else ">="
-        raise ConfigError(
-            f"study.factor: {name}: expected values {sign} {factor.lowest:g}, drawn is "
-            f"{values[wrong[0]]:.4g} in run {wrong[0]} ({len(wrong)} such runs); take a "
-            "distribution with bounds (uniform, truncated_normal) or a lognormal one"
-        )
-    return values
+def base_runs(config: StudyConfig, count: int) -> Any:
+    """Return which of `count` runs are independent draws of the inputs, (N,) bool.
 
-
-def independent(config: StudyConfig, count: int) -> Any:
-    """Return which of `count` runs are draws of the inputs by themselves, (N,) bool.
-
-    All, but of Sobol's design those of the matrices A and B alone: the rows between share columns.
+    All, or the rows of the matrices A and B of Sobol's design; the rows between share columns.
     """
     if config.kind != "sobol":
         return np.ones(count, dtype=bool)
@@ -136,18 +134,18 @@ def sobol_indices(
     Parameters
     ----------
     names : list of str
-        Inputs D that vary.
+        The D varying inputs.
     values : (N,) float64
-        An output in the order of Sobol's design; NaN where the run failed. A block of D + 2 runs
-        with a failed one is left out.
+        An output in the order of Sobol's design, in any unit [1]; NaN where the run failed. Blocks
+        of D + 2 runs with a failed run are left out.
     seed : int
-        Of the bootstrap of the intervals.
+        Seed of the bootstrap of the intervals.
 
     Returns
     -------
     dict or None
-        Input -> `first`, `first_half_width`, `total`, `total_half_width`; None where fewer than
-        four blocks are whole or the output is constant.
+        Input -> `first`, `first_half_width`, `total`, `total_half_width`; None if fewer than four
+        blocks are complete or the output is constant.
     """
     from SALib.analyze import sobol
 
@@ -155,10 +153,10 @@ def sobol_indices(
     whole = blocks[np.isfinite(blocks).all(axis=1)]
     if len(whole) < 4 or np.ptp(whole) <= 1e-12 * np.abs(whole).max():
         return None
-    found = sobol.analyze(_problem(len(names)), whole.ravel(), calc_second_order=False, seed=seed)
+    result = sobol.analyze(_problem(len(names)), whole.ravel(), calc_second_order=False, seed=seed)
     keys = {"first": "S1", "first_half_width": "S1_conf", "total": "ST"}
     keys["total_half_width"] = "ST_conf"
     return {
-        name: {key: float(found[theirs][k]) for key, theirs in keys.items()}
+        name: {key: float(result[column][k]) for key, column in keys.items()}
         for k, name in enumerate(names)
     }

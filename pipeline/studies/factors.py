@@ -1,24 +1,30 @@
-"""Named inputs of a simulated cycle that a study varies: the registry, and what each changes."""
+"""Inputs of a simulated gait cycle, and the factors by which a study varies the inputs.
+
+A waveform becomes `scale * nominal(t - shift) + additions`, in any order of the factors.
+"""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.interpolate import CubicSpline
 
+from dynamics.simulator.knee_simulator import KneeSimulator
+from dynamics.simulator.waveforms import GaitCycle
 from foundation.checks import FloatArray
 from foundation.errors import InputError
-from foundation.pose import COORDINATES
-from pipeline.studies.inputs import Draft, Inputs
+from foundation.pose import COORDINATES, Pose
 
-_DEGREE = np.pi / 180.0
 #: Highest harmonic of a smooth perturbation.
 HARMONICS = 9
-#: End of a name -> unit for people, and what it is in SI.
+_DEGREE = np.pi / 180.0
+#: End of a name -> unit in words ("" for a dimensionless factor), and the unit in SI.
 _UNITS = {
+    "mm3_per_Nm": ("mm³/(N m)", 1e-9),
     "Nm_per_deg": ("N m/deg", 1.0 / _DEGREE),
     "Nms_per_rad": ("N m s/rad", 1.0),
     "N_per_mm": ("N/mm", 1e3),
@@ -29,198 +35,148 @@ _UNITS = {
     "N": ("N", 1.0),
     "deg": ("deg", _DEGREE),
     "mm": ("mm", 1e-3),
+    "s": ("s", 1.0),
+    "percent": ("% of the cycle", 1.0),
+    "scale": ("", 1.0),
 }
 
 
 @dataclass(frozen=True, eq=False)
-class Factor:
+class Inputs:
+    """Inputs of one simulation besides its contact model.
+
+    Parameters
+    ----------
+    cycle : GaitCycle
+        Motion and loads.
+    simulator : KneeSimulator
+        Moving parts, restraints, line of action.
+    offset : (6,) float64
+        Added to the pose of the contact [rad, m].
+    stiffness : float
+        Factor on contact loads and pressures.
+    wear_factor : float
+        Archard's wear factor [1/Pa].
+    """
+
+    cycle: GaitCycle
+    simulator: KneeSimulator
+    offset: FloatArray = field(default_factory=lambda: np.zeros(6))
+    stiffness: float = 1.0
+    wear_factor: float = 1e-16
+
+
+class Factor(NamedTuple):
     """A named input.
 
     Parameters
     ----------
     unit : str
-        Unit of its values, which is part of its name; "" if it is a factor.
+        Unit of the values, which is part of the name; "" for a dimensionless factor.
+    si : float
+        The unit in SI units.
+    kind, target : str, object
+        Kind of change, and what is changed: "scale", "shift" and "add" of a signal of the cycle
+        (for "add" with the function of the phase angle, or None, and the harmonic), "cycle",
+        "simulator" and "input" of a field of `GaitCycle`, `KneeSimulator` and `Inputs`, "neutral"
+        of a coordinate in which the restraints are slack, "align" of a coordinate of the contact.
     text : str
-        What it is, in a line.
-    change : callable
-        Takes a draft and a value, and enters the change.
-    lowest : float
-        Least value.
-    positive : bool
-        Whether the least value itself is refused.
+        Description in one line.
+    bound : {"", ">=", ">"}
+        Relation of the values to zero; "" if any value is allowed.
     """
 
     unit: str
+    si: float
+    kind: str
+    target: Any
     text: str
-    change: Callable[[Draft, float], None]
-    lowest: float = -np.inf
-    positive: bool = False
+    bound: str = ""
 
     def allows(self, values: FloatArray) -> Any:
-        """Return which values (N,) may be taken."""
-        return values > self.lowest if self.positive else values >= self.lowest
+        """Return whether each of the values (N,) in `unit` [1] is allowed, (N,) bool."""
+        if not self.bound:
+            return np.full(len(values), True)
+        return values > 0.0 if self.bound == ">" else values >= 0.0
 
 
-def _set(name: str, unit: float) -> Callable[[Draft, float], None]:
-    """Set an attribute of the draft, or a field of the simulator."""
-
-    def change(draft: Draft, value: float) -> None:
-        if name in vars(draft):
-            setattr(draft, name, unit * value)
-        else:
-            draft.simulator[name] = unit * value
-
-    return change
-
-
-def _neutral(coordinate: str, unit: float) -> Callable[[Draft, float], None]:
-    def change(draft: Draft, value: float) -> None:
-        draft.neutral[coordinate] = unit * value
-
-    return change
-
-
-def _aligned(coordinate: str, unit: float) -> Callable[[Draft, float], None]:
-    def change(draft: Draft, value: float) -> None:
-        draft.offset[COORDINATES.index(coordinate)] += unit * value
-
-    return change
-
-
-def _scaled(signal: str) -> Callable[[Draft, float], None]:
-    def change(draft: Draft, value: float) -> None:
-        draft.waveform(signal).scale *= value
-
-    return change
-
-
-def _shifted(signal: str) -> Callable[[Draft, float], None]:
-    def change(draft: Draft, value: float) -> None:
-        draft.waveform(signal).shift += value
-
-    return change
-
-
-def _raised(signal: str, unit: float) -> Callable[[Draft, float], None]:
-    def change(draft: Draft, value: float) -> None:
-        waveform = draft.waveform(signal)
-        waveform.added = waveform.added + unit * value
-
-    return change
-
-
-def _harmonic(
-    signal: str, wave: Callable[[FloatArray], FloatArray], number: int, unit: float
-) -> Callable[[Draft, float], None]:
-    def change(draft: Draft, value: float) -> None:
-        angle = 2e-2 * np.pi * number * draft.nominal.cycle.percent
-        waveform = draft.waveform(signal)
-        waveform.added = waveform.added + unit * value * wave(angle)
-
-    return change
-
-
-#: Signals of a cycle: their names in scales, offsets and shifts and in harmonics, the signal, text,
-#: unit. A cycle has a load or a prescribed motion of AP and of rotation.
+#: Signals of a cycle: name in scales, offsets and shifts, name in harmonics, signal, text, unit.
+#: AP and rotation have either a load or a prescribed motion.
 _SIGNALS = (
     ("flexion", "flexion", "flexion", "flexion", "deg"),
     ("axial", "axial_force", "axial_force", "axial force", "N"),
     ("ap", "ap_force", "ap_force", "AP force", "N"),
     ("torque", "internal_torque", "internal_torque", "internal torque", "Nm"),
-    *(
-        (f"{name}_motion", f"{name}_motion", name, f"prescribed {name} motion", token)
-        for name, token in (("anterior", "mm"), ("rotation", "deg"))
-    ),
+    ("anterior_motion", "anterior_motion", "anterior", "prescribed anterior motion", "mm"),
+    ("rotation_motion", "rotation_motion", "rotation", "prescribed rotation motion", "deg"),
 )
-
-
-def _waveform_factors() -> dict[str, Factor]:
-    """Scales, offsets, shifts and harmonics of the signals."""
-    found = {}
-    for short, long, signal, text, token in _SIGNALS:
-        unit, si = _UNITS[token]
-        # The axial force only presses; of the others a change of sign is another gait.
-        presses = short == "axial"
-        lowest = 0.0 if presses else -np.inf
-        found[f"{short}_scale"] = Factor(
-            "", f"factor on the {text}", _scaled(signal), lowest, presses
-        )
-        found[f"{short}_offset_{token}"] = Factor(unit, f"added to the {text}", _raised(signal, si))
-        if short != "flexion":
-            found[f"{short}_shift_percent"] = Factor(
-                "% of the cycle", f"delay of the {text} against flexion", _shifted(signal)
-            )
-        for wave, function in (("cosine", np.cos), ("sine", np.sin)):
-            for number in range(1, HARMONICS + 1):
-                found[f"{long}_{wave[:3]}{number}_{token}"] = Factor(
-                    unit,
-                    f"amplitude of the {wave}, harmonic {number}, added to the {text}",
-                    _harmonic(signal, function, number, si),
-                )
-    return found
-
-
-#: Line of action, restraints, moving parts: name, field of the simulator, text; what bounds it.
+#: Line of action, restraints, moving parts: name, field of the simulator, text, bound.
 _SIMULATOR = (
-    ("medial_offset_mm", "medial_offset", "axial line of action medial of the origin", None),
-    ("anterior_offset_mm", "anterior_offset", "axial line of action anterior of it", None),
+    ("medial_offset_mm", "medial_offset", "axial line of action medial of the origin", ""),
+    ("anterior_offset_mm", "anterior_offset", "axial line of action anterior of the origin", ""),
     ("ap_stiffness_N_per_mm", "anterior_stiffness", "AP restraint", ">="),
     ("rotation_stiffness_Nm_per_deg", "rotation_stiffness", "rotational restraint", ">="),
     ("lateral_stiffness_N_per_mm", "lateral_stiffness", "ML restraint", ">="),
     ("adduction_stiffness_Nm_per_deg", "adduction_stiffness", "coronal restraint", ">="),
     ("ap_gap_mm", "anterior_gap", "AP travel before the restraint acts", ">="),
-    ("rotation_gap_deg", "rotation_gap", "turn before the restraint acts", ">="),
-    ("anterior_mass_kg", "anterior_mass", "moving mass, anterior", ">"),
-    ("superior_mass_kg", "superior_mass", "moving mass, superior", ">"),
-    ("lateral_mass_kg", "lateral_mass", "moving mass, lateral", ">"),
-    ("adduction_inertia_kg_m2", "adduction_inertia", "moving inertia, adduction", ">"),
-    ("rotation_inertia_kg_m2", "rotation_inertia", "moving inertia, rotation", ">"),
-    ("anterior_damping_Ns_per_m", "anterior_damping", "viscous damping, anterior", ">="),
-    ("superior_damping_Ns_per_m", "superior_damping", "viscous damping, superior", ">="),
-    ("lateral_damping_Ns_per_m", "lateral_damping", "viscous damping, lateral", ">="),
-    ("adduction_damping_Nms_per_rad", "adduction_damping", "viscous damping, adduction", ">="),
-    ("rotation_damping_Nms_per_rad", "rotation_damping", "viscous damping, rotation", ">="),
+    ("rotation_gap_deg", "rotation_gap", "rotation before the restraint acts", ">="),
 )
+#: Moving axes: units of mass or inertia, and of damping.
+_AXES = {
+    **dict.fromkeys(("anterior", "superior", "lateral"), ("mass", "kg", "Ns_per_m")),
+    **dict.fromkeys(("adduction", "rotation"), ("inertia", "kg_m2", "Nms_per_rad")),
+}
 
 
-def _simulator_factors() -> dict[str, Factor]:
-    found = {}
-    for name, attribute, text, bound in _SIMULATOR:
-        unit, si = next(_UNITS[token] for token in _UNITS if name.endswith("_" + token))
-        lowest = -np.inf if bound is None else 0.0
-        found[name] = Factor(unit, text, _set(attribute, si), lowest, bound == ">")
-    return found
-
-
-def _placed_factors() -> dict[str, Factor]:
-    """Alignment of the components, and where the springs are slack."""
-    found = {}
+def _entries() -> Iterator[tuple[str, str, Any, str, str]]:
+    """Yield name, kind, target, text and bound of each factor."""
+    for row in _SIGNALS:
+        yield from _waveform_entries(*row)
+    yield "period_s", "cycle", "period", "duration of the cycle", ">"
     for coordinate in COORDINATES[1:]:
-        turned = coordinate in ("adduction", "rotation")
-        unit, si = ("deg", _DEGREE) if turned else ("mm", 1e-3)
-        text = f"femoral component out of line, {coordinate}: added to the contact's pose"
-        found[f"alignment_{coordinate}_{unit}"] = Factor(unit, text, _aligned(coordinate, si))
+        unit = "deg" if coordinate in ("adduction", "rotation") else "mm"
+        text = f"misalignment of the femoral component, {coordinate}: added to the contact's pose"
+        yield f"alignment_{coordinate}_{unit}", "align", coordinate, text, ""
         if coordinate != "superior":
-            text = f"where the restraint of {coordinate} is slack"
-            found[f"neutral_{coordinate}_{unit}"] = Factor(unit, text, _neutral(coordinate, si))
-    return found
+            text = f"{coordinate} at which the restraint is slack"
+            yield f"neutral_{coordinate}_{unit}", "neutral", coordinate, text, ""
+    for name, attribute, text, bound in _SIMULATOR:
+        yield name, "simulator", attribute, text, bound
+    for axis, (quantity, unit, _) in _AXES.items():
+        text = f"moving {quantity}, {axis}"
+        yield f"{axis}_{quantity}_{unit}", "simulator", f"{axis}_{quantity}", text, ">"
+    for axis, (_, _, unit) in _AXES.items():
+        text = f"viscous damping, {axis}"
+        yield f"{axis}_damping_{unit}", "simulator", f"{axis}_damping", text, ">="
+    text = "factor on Young's modulus; loads and pressures are linear in the modulus at a pose"
+    yield "modulus_scale", "input", "stiffness", text, ">"
+    yield "wear_factor_mm3_per_Nm", "input", "wear_factor", "Archard's wear factor", ">="
 
 
-#: Every named input.
-FACTORS: dict[str, Factor] = {
-    **_waveform_factors(),
-    "period_s": Factor("s", "duration of the cycle", _set("period", 1.0), 0.0, True),
-    **_placed_factors(),
-    **_simulator_factors(),
-    "modulus_scale": Factor(
-        "",
-        "factor on Young's modulus; loads and pressures are linear in it at a pose",
-        _set("stiffness", 1.0), 0.0, True,
-    ),
-    "wear_factor_mm3_per_Nm": Factor(
-        "mm³/(N m)", "Archard's wear factor", _set("wear_factor", 1e-9), 0.0
-    ),
-}  # fmt: skip
+def _waveform_entries(
+    short: str, long: str, signal: str, text: str, unit: str
+) -> Iterator[tuple[str, str, Any, str, str]]:
+    """Yield scale, offset, shift and harmonics of a signal."""
+    # A change of sign is another gait for the other signals; the axial force only compresses.
+    bound = ">" if short == "axial" else ""
+    yield f"{short}_scale", "scale", signal, f"factor on the {text}", bound
+    yield f"{short}_offset_{unit}", "add", (signal, None, 0), f"added to the {text}", ""
+    if short != "flexion":
+        words = f"delay of the {text} relative to flexion"
+        yield f"{short}_shift_percent", "shift", signal, words, ""
+    for wave, function in (("cosine", np.cos), ("sine", np.sin)):
+        for number in range(1, HARMONICS + 1):
+            words = f"amplitude of the {wave}, harmonic {number}, added to the {text}"
+            name = f"{long}_{wave[:3]}{number}_{unit}"
+            yield name, "add", (signal, function, number), words, ""
+
+
+def _unit_of(name: str) -> tuple[str, float]:
+    return next(unit for token, unit in _UNITS.items() if name.endswith(f"_{token}"))
+
+
+#: Every factor by name.
+FACTORS = {name: Factor(*_unit_of(name), *entry) for name, *entry in _entries()}
 
 
 def check_factor(name: str) -> str:
@@ -229,12 +185,12 @@ def check_factor(name: str) -> str:
     Raises
     ------
     InputError
-        If there is none of that name; the message lists what is near.
+        If the name is unknown; the message lists similar names.
     """
     if name in FACTORS:
         return name
     near = difflib.get_close_matches(name, FACTORS, n=4, cutoff=0.5)
-    hint = f"; near are {', '.join(near)}" if near else ""
+    hint = f"; similar names are {', '.join(near)}" if near else ""
     raise InputError(
         f"expected a named input (`python -m pipeline study --factors` lists them){hint}"
     )
@@ -246,45 +202,93 @@ def varied(nominal: Inputs, values: Mapping[str, float]) -> Inputs:
     Parameters
     ----------
     nominal : Inputs
-        What holds where no factor changes it.
+        Inputs without changes.
     values : mapping
-        Name of a factor -> its value, in the unit of its name.
+        Value of each factor by name, in the unit of the name.
 
     Raises
     ------
     InputError
-        If the cycle or the simulator refuses what they amount to.
+        If the cycle or the simulator rejects the changed inputs.
     """
-    draft = Draft(nominal)
+    changes: dict[str, dict[Any, float]] = {}
     for name, value in values.items():
-        FACTORS[name].change(draft, value)
-    return draft.inputs()
+        factor = FACTORS[name]
+        changes.setdefault(factor.kind, {})[factor.target] = factor.si * value
+    return _changed_inputs(nominal, changes)
+
+
+def _changed_inputs(nominal: Inputs, changes: Mapping[str, Mapping[Any, float]]) -> Inputs:
+    """Return inputs with changes: values in SI units by kind and target of the factors."""
+    simulator = nominal.simulator
+    fields: dict[str, Any] = dict(changes.get("simulator", {}))
+    if neutral := changes.get("neutral", {}):
+        if not isinstance(simulator.neutral, Pose):
+            raise InputError(
+                f"neutral_{next(iter(neutral))}: the springs of this run are slack along its path; "
+                'expected simulation.restraint_about = "pose"'
+            )
+        fields["neutral"] = replace(simulator.neutral, **neutral)
+    if fields:
+        simulator = replace(simulator, **fields)
+    offset = np.array(nominal.offset)
+    for coordinate, value in changes.get("align", {}).items():
+        offset[COORDINATES.index(coordinate)] += value
+    own: Mapping[str, Any] = changes.get("input", {})
+    cycle = _changed_cycle(nominal.cycle, changes)
+    return replace(nominal, cycle=cycle, simulator=simulator, offset=offset, **own)
+
+
+def _changed_cycle(cycle: GaitCycle, changes: Mapping[str, Mapping[Any, float]]) -> GaitCycle:
+    """Return a cycle with changed waveforms and duration."""
+    scales, shifts, added = (changes.get(kind, {}) for kind in ("scale", "shift", "add"))
+    fields: dict[str, Any] = dict(changes.get("cycle", {}))
+    for name in dict.fromkeys((*scales, *shifts, *(signal for signal, _, _ in added))):
+        signal = getattr(cycle, name)
+        if signal is None:
+            raise InputError(
+                f"{name}: expected a signal of the cycle; this cycle is driven by "
+                f"{', '.join(cycle.signals)}"
+            )
+        if shift := shifts.get(name, 0.0):
+            # Between the rows of the table, the spline of the simulation.
+            spline = CubicSpline(cycle.percent, signal, bc_type="periodic")
+            signal = spline(np.mod(cycle.percent - shift, 100.0))
+        addition: Any = 0.0
+        for (target, wave, number), value in added.items():
+            if target == name and wave is None:
+                addition = addition + value
+            elif target == name:
+                addition = addition + value * wave(2e-2 * np.pi * number * cycle.percent)
+        fields[name] = scales.get(name, 1.0) * signal + addition
+    return replace(cycle, **fields) if fields else cycle
 
 
 def check_applicable(nominal: Inputs, names: Iterable[str]) -> None:
-    """Check that factors change something that the inputs have.
+    """Check that factors apply to the inputs.
 
     Raises
     ------
     InputError
-        If one would not, such as the scale of a load where a motion is prescribed.
+        If the inputs do not have what a factor changes, such as a load where a motion is
+        prescribed.
     """
     for name in names:
         try:
-            varied(nominal, {name: 1.0 if FACTORS[name].positive else 0.0})
+            varied(nominal, {name: 1.0 if FACTORS[name].bound == ">" else 0.0})
         except InputError as error:
             raise InputError(f"study.factor: {name}: {error}") from error
 
 
 def describe_factors() -> str:
-    """Return a line per named input; harmonics 1 to 9 of a signal share one."""
-    shown = {}
+    """Return a line per factor; the harmonics of a signal share a line."""
+    rows = {}
     for name, factor in FACTORS.items():
         head, _, unit = name.rpartition("_")
         if head[-4:-1] in ("cos", "sin"):
             text = factor.text.replace(f"harmonic {head[-1]}", f"harmonic K (1 to {HARMONICS})")
-            shown[f"{head[:-1]}K_{unit}"] = (factor.unit, text)
+            rows[f"{head[:-1]}K_{unit}"] = (factor.unit, text)
         else:
-            shown[name] = (factor.unit or "factor", factor.text)
-    width = max(map(len, shown))
-    return "\n".join(f"{name:{width}}  [{unit}] {text}" for name, (unit, text) in shown.items())
+            rows[name] = (factor.unit or "factor", factor.text)
+    width = max(map(len, rows))
+    return "\n".join(f"{name:{width}}  [{unit}] {text}" for name, (unit, text) in rows.items())

@@ -1,18 +1,19 @@
-"""Formulations and families compared on a finished run's own knee: `validate --formulations`.
+"""Comparison of formulations and families on the knee of a run: `validate --formulations`.
 
-All learn from the same number of feasible samples and are judged where the pose is given. Those
-of the compartments learn from the run's own samples, the ones that need the height at a reference
-load spending half of them on it; those of the whole knee from samples in which both condyles carry
-load (`pipeline.stages.knee_samples`), as many. The errors of a compartment's loads are those on
-the run's held-out samples, or on whole-knee ones for the whole knee; the errors of the total loads
-are those on the same whole-knee held-out samples for all.
+All surrogates learn from the same number of feasible samples and are assessed at given poses. The
+formulations of the compartments learn from the samples of the run; those that need the height at a
+reference load replace half of the samples by reference samples. The formulations of the whole knee
+learn from samples in which both condyles carry load (`pipeline.stages.knee_samples`).
+
+The errors of the loads of a compartment are those on the held-out samples of the run, or on
+whole-knee samples for the whole knee. The errors of the total loads are those on the same held-out
+whole-knee samples for all formulations.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,32 +33,27 @@ from surrogates.formulations.whole_knee import KNEE_FORMULATIONS, AnyKnee
 from surrogates.sampling.space import SampleSpace
 
 FAMILIES = ("kriging", "polynomial", "poly_fourier")
-#: How often the evaluation is timed; the least time counts.
+#: Timed repetitions of the evaluation; the shortest time counts.
 _TIMED = 5
+_WRENCH = len(WRENCH_COLUMNS)
 
 
-@dataclass(frozen=True)
-class Variant:
-    """One row of the comparison.
+class Variant(NamedTuple):
+    """A formulation in the comparison.
 
     Parameters
     ----------
     formulation : str
-        What is learnt.
+        Name of the formulation.
     pose_at : str
-        Where poses are counted, "condyle" or "femur".
+        Origin of the poses, "condyle" or "femur".
     touch : bool
-        Whether first contact is learnt beside.
+        Whether the surrogate learns the height of first contact too.
     """
 
     formulation: str
     pose_at: str = "condyle"
     touch: bool = False
-
-    @property
-    def reference(self) -> str | None:
-        """The samples at a reference load that it needs: "touch", "load" or none."""
-        return reference_kind(self.formulation, touch_points=self.touch)
 
 
 VARIANTS = (
@@ -73,15 +69,13 @@ VARIANTS = (
     Variant("load_stiffness"),
     Variant("energy"),
 )
-#: Formulations of the whole knee, which are counted at the femoral origin.
+#: Formulations of the whole knee, with poses of the femoral origin.
 KNEE_VARIANTS = tuple(Variant(name, "femur") for name in KNEE_FORMULATIONS)
-
-
-class HeldOut(NamedTuple):
-    """Feasible held-out samples: of the compartments, and of the whole knee."""
-
-    compartments: pd.DataFrame
-    knee: pd.DataFrame
+_MARKDOWN = (
+    "formulation", "pose at", "touch points", "family", "samples", "total load NRMSE [%]",
+    "worst load NRMSE [%]", "largest error [% of peak]", "height at load [um]", "fit [s]",
+    "evaluation [us]",
+)  # fmt: skip
 
 
 def compare_formulations(
@@ -91,70 +85,69 @@ def compare_formulations(
     training: pd.DataFrame,
     held_out: pd.DataFrame,
 ) -> list[dict[str, Any]]:
-    """Fit all formulations by all families to a run's samples and judge them.
+    """Fit all formulations by all families to the samples of a run, and assess the surrogates.
 
     Parameters
     ----------
     run : Run
         A finished run.
     original : OriginalModel
-        Its original model, for energies and reference heights.
+        Original model of the run, for energies and reference heights.
     space : SampleSpace
-        Where its samples were drawn.
+        Sample space of the run.
     training, held_out : DataFrame
-        Its training and held-out samples.
+        Training and held-out samples of the run.
 
     Returns
     -------
     list of dict
         `formulation`, `pose_at`, `touch_points`, `scope` ("compartment" or "knee"), `family`,
-        `samples` (of a compartment, or of the knee), `worst_load_nrmse` and `largest_error` (of
-        the load's peak) of a compartment's loads, `total_load_nrmse`: the largest NRMSE of the six
-        total loads on the whole-knee held-out samples, `height_rmse_um` (inverted),
-        `fit_seconds` and `evaluation_us` (with jacobian, both compartments), or `failed`: why it
-        could not be fitted; the best total loads first.
+        `samples` (of a compartment, or of the knee), `worst_load_nrmse` and `largest_error` (over
+        the peak of the load) of the loads of a compartment, `total_load_nrmse` (largest of the six
+        total loads), `height_rmse_um` (inverted formulations), `fit_seconds` and `evaluation_us`
+        (with jacobian, both compartments), or `failed`, the reason; in order of increasing error
+        of the total loads.
     """
     most = run.config.validation.formulation_samples
     training = training[training["weight"] == 1.0]
     training = training.groupby("compartment", sort=False).head(most).reset_index(drop=True)
-    both = knee_samples.training_samples(
-        run, original, space, knee_samples.most_of_a_compartment(training)
-    )
-    judged = HeldOut(
-        feasible(held_out, run.config.feasibility),
-        knee_samples.held_out_samples(run, original, space),
-    )
+    count = knee_samples.most_of_a_compartment(training)
+    whole_knee = knee_samples.training_samples(run, original, space, count)
+    held_out = feasible(held_out, run.config.feasibility)
+    held_out_knee = knee_samples.held_out_samples(run, original, space)
     training = with_energies(contact_model(original), training).assign(role="sample")
     reference = {
         kind: reference_samples(run, original, training, kind) for kind in ("touch", "load")
     }
     rows = []
     for variant in (*VARIANTS, *KNEE_VARIANTS):
-        whole = variant in KNEE_VARIANTS
-        samples = both if whole else _samples_of(variant, training, reference)
+        if variant in KNEE_VARIANTS:
+            samples, own = whole_knee, held_out_knee
+        else:
+            samples, own = _samples_of(variant, training, reference), held_out
         for family in FAMILIES:
-            rows.append(_row(run, variant, family, samples, space, judged))
+            row, knee = _fitted(run, variant, family, samples, space)
+            if knee is not None:
+                row |= _errors(knee, own) | _total_error(knee, held_out_knee)
+            rows.append(row)
     return sorted(rows, key=lambda row: row.get("total_load_nrmse", np.inf))
 
 
 def _samples_of(
     variant: Variant, training: pd.DataFrame, reference: dict[str, pd.DataFrame]
 ) -> pd.DataFrame:
-    """Return the samples of a variant: all, or every other one and the reference heights."""
-    if variant.reference is None:
+    """Return all samples, or every second sample and the reference samples of a variant."""
+    kind = reference_kind(variant.formulation, touch_points=variant.touch)
+    if kind is None:
         return training
     half = pd.DataFrame(training.groupby("compartment", sort=False).nth(slice(0, None, 2)))
-    return pd.concat([half, reference[variant.reference]], ignore_index=True)
+    return pd.concat([half, reference[kind]], ignore_index=True)
 
 
-def _row(
-    run: Run,
-    variant: Variant,
-    family: str,
-    samples: pd.DataFrame,
-    space: SampleSpace,
-    held_out: HeldOut,
-) -> dict[str, Any]:
+def _fitted(
+    run: Run, variant: Variant, family: str, samples: pd.DataFrame, space: SampleSpace
+) -> tuple[dict[str, Any], AnyKnee | None]:
+    """Return the description of a surrogate, and the surrogate, None if the fit fails."""
     whole = variant in KNEE_VARIANTS
     row: dict[str, Any] = {
         "formulation": variant.formulation,
@@ -170,58 +163,52 @@ def _row(
     try:
         (fitted,) = fit(samples, space, settings, pairs, run.config.run.seed, run.execution)
     except stages.StageError as error:
-        return row | {"failed": str(error)}
-    found = _errors(fitted.knee, held_out.knee if whole else held_out.compartments)
-    return row | {"fit_seconds": fitted.seconds} | found | _total_error(fitted.knee, held_out.knee)
+        return row | {"failed": str(error)}, None
+    return row | {"fit_seconds": fitted.seconds}, fitted.knee
 
 
 def _errors(knee: AnyKnee, held_out: pd.DataFrame) -> dict[str, float]:
-    """Return the worst errors of both compartments."""
+    """Return the largest errors of both compartments."""
     shares, largest, heights = [], [], []
     for name in COMPARTMENTS:
         rows = usable(held_out, name)
         surrogate, poses, truth = knee.compartment(name), poses_of(rows), loads_of(rows)
-        peak = np.abs(truth[:, : len(WRENCH_COLUMNS)]).max(axis=0)
-        error = (surrogate.evaluate_batch(poses)[0] - truth)[:, : len(WRENCH_COLUMNS)] / peak
+        peak = np.abs(truth[:, :_WRENCH]).max(axis=0)
+        error = (surrogate.evaluate_batch(poses)[0] - truth)[:, :_WRENCH] / peak
         shares.append(np.sqrt((error**2).mean(axis=0)).max())
         largest.append(np.abs(error).max())
         if isinstance(surrogate, CompartmentSurrogate) and surrogate.formulation == "inverted":
             heights.append(errors_at_load(surrogate, poses, truth)["superior_m"].rmse)
-    found = {"worst_load_nrmse": float(max(shares)), "largest_error": float(max(largest))}
-    return found | ({"height_rmse_um": 1e6 * max(heights)} if heights else {})
+    errors = {"worst_load_nrmse": float(max(shares)), "largest_error": float(max(largest))}
+    return errors | ({"height_rmse_um": 1e6 * max(heights)} if heights else {})
 
 
 def _total_error(knee: AnyKnee, held_out: pd.DataFrame) -> dict[str, float]:
-    """Return the worst error of the total loads, and the time of an evaluation."""
+    """Return the largest error of the total loads, and the time of an evaluation."""
     poses, loads = knee_samples.paired(held_out)
-    predicted, spent = knee.evaluate_batch(poses)[0], np.inf  # compiles
+    predicted, shortest = knee.evaluate_batch(poses)[0], np.inf  # compiles
     for _ in range(_TIMED):
-        start = time.perf_counter()
+        started = time.perf_counter()
         knee.evaluate_batch(poses)
-        spent = min(spent, (time.perf_counter() - start) / len(poses))
-    truth = loads.sum(axis=1)[:, : len(WRENCH_COLUMNS)]
-    error = predicted.sum(axis=1)[:, : len(WRENCH_COLUMNS)] - truth
+        shortest = min(shortest, (time.perf_counter() - started) / len(poses))
+    truth = loads.sum(axis=1)[:, :_WRENCH]
+    error = predicted.sum(axis=1)[:, :_WRENCH] - truth
     shares = np.sqrt((error**2).mean(axis=0)) / np.abs(truth).max(axis=0)
-    return {"total_load_nrmse": float(shares.max()), "evaluation_us": 1e6 * spent}
+    return {"total_load_nrmse": float(shares.max()), "evaluation_us": 1e6 * shortest}
 
 
 def markdown_table(rows: list[dict[str, Any]]) -> Iterator[str]:
     """Return the comparison as the lines of a Markdown table."""
-    yield (
-        "| formulation | pose at | touch points | family | samples | total load NRMSE [%] | "
-        "worst load NRMSE [%] | largest error [% of peak] | height at load [um] | fit [s] | "
-        "evaluation [us] |"
-    )
-    yield "|---|---|---|---|---|---|---|---|---|---|---|"
+    yield f"| {' | '.join(_MARKDOWN)} |"
+    yield "|" + "---|" * len(_MARKDOWN)
     for row in rows:
-        names = (row["formulation"], row["pose_at"], "yes" if row["touch_points"] else "")
-        head = f"| {' | '.join(names)} | {row['family']} | {row['samples']} |"
+        touch = "yes" if row["touch_points"] else ""
+        cells = [row["formulation"], row["pose_at"], touch, row["family"], str(row["samples"])]
         if "failed" in row:
-            yield f"{head} failed: {row['failed']} | | | | | |"
-            continue
-        height = f"{row['height_rmse_um']:.3g}" if "height_rmse_um" in row else ""
-        yield (
-            f"{head} {100 * row['total_load_nrmse']:.3g} | {100 * row['worst_load_nrmse']:.3g} | "
-            f"{100 * row['largest_error']:.3g} | {height} | {row['fit_seconds']:.1f} | "
-            f"{row['evaluation_us']:.1f} |"
-        )
+            cells += [f"failed: {row['failed']}", *[""] * 5]
+        else:
+            names = ("total_load_nrmse", "worst_load_nrmse", "largest_error")
+            cells += [f"{100 * row[name]:.3g}" for name in names]
+            cells.append(f"{row['height_rmse_um']:.3g}" if "height_rmse_um" in row else "")
+            cells += [f"{row['fit_seconds']:.1f}", f"{row['evaluation_us']:.1f}"]
+        yield f"| {' | '.join(cells)} |"

@@ -1,4 +1,4 @@
-"""Stages of a finished run carried out again: validation, comparison, simulation, timing."""
+"""Repeated stages of a finished run: validation, comparison, simulation, timing."""
 
 from __future__ import annotations
 
@@ -33,23 +33,23 @@ def finished_run(folder: Path) -> tuple[Run, AnyKnee]:
 
 @alone_in_folder
 def validate_again(folder: Path) -> dict[str, Any]:
-    """Validate the surrogate of a run again on its held-out samples; return `report.json`.
+    """Repeat the validation of a run on its held-out samples; return `report.json`.
 
     Raises
     ------
     RunError
-        If the folder is not a finished run.
+        If the folder is not a finished run, or another process writes to it.
     """
     run = TrainedRun.open(folder)
     stored = read_document(folder / "validation.json", Validation)
     before = stored["models"][0]
     header = {**run.surrogate.header, "fit_seconds": before["fit_seconds"]}
     surrogate = replace(run.surrogate, header=header)
-    judged = assess(surrogate, run.samples("heldout"), run.config.feasibility)
-    for name, part in judged["compartments"].items():
+    assessment = assess(surrogate, run.samples("heldout"), run.config.feasibility)
+    for name, part in assessment["compartments"].items():
         # Cross-validation belongs to the fit, which is not repeated.
         part["cross_validation"] = before["compartments"][name]["cross_validation"]
-    stored["models"][0] = judged
+    stored["models"][0] = assessment
     write_document(folder / "validation.json", stored)
     return write_report(folder)
 
@@ -61,12 +61,12 @@ def compare_again(folder: Path) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     Returns
     -------
     list of dict, dict
-        The table of the comparison, and the content of `report.json`.
+        Rows of the comparison, and the content of `report.json`.
 
     Raises
     ------
     RunError
-        If the folder is not a finished run.
+        If the folder is not a finished run, or another process writes to it.
     """
     trained = TrainedRun.open(folder)
     run = Run(trained.config, folder)
@@ -86,7 +86,7 @@ def simulate_again(folder: Path) -> dict[str, Any]:
     Raises
     ------
     RunError
-        If the folder is not a finished run.
+        If the folder is not a finished run, or another process writes to it.
     """
     trained = TrainedRun.open(folder)
     run = Run(trained.config, folder)
@@ -95,12 +95,12 @@ def simulate_again(folder: Path) -> dict[str, Any]:
 
 
 def bench(folder: Path) -> dict[str, float]:
-    """Return the times of one evaluation of original model and surrogate, and their ratio.
+    """Return the times of an evaluation of original model and surrogate [µs], and their ratio.
 
     Raises
     ------
     RunError
-        If the folder is not a finished run.
+        If the folder is not a finished run, or another process writes to it.
     """
     trained = TrainedRun.open(folder)
     table = read_table(folder / "simulation.parquet", ("model", *POSE_COLUMNS))

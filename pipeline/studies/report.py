@@ -1,8 +1,8 @@
-"""The page of a study: one self-contained HTML file."""
+"""Page of a study: one self-contained HTML file."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +12,16 @@ import pandas as pd
 from foundation.checks import FloatArray
 from pipeline.files import write_text
 from pipeline.reports.pages import page_template
+from pipeline.reports.pictures import Picture
 from pipeline.reports.units import number
 from pipeline.store.documents import Shape, read_arrays
 from pipeline.store.samples import OK
 from pipeline.studies import figures
 from pipeline.studies.factors import FACTORS
-from pipeline.studies.runs import OUTPUTS, WAVES
-from pipeline.studies.summary import KEY_OUTPUTS, QUANTILES
+from pipeline.studies.outputs import KEY_OUTPUTS, OUTPUTS, WAVES
+from pipeline.studies.summary import QUANTILES
 
-# Inputs that a tornado shows at most.
+#: Largest number of inputs of a tornado plot.
 _MOST_BARS = 12
 
 
@@ -30,7 +31,7 @@ def write_page(folder: Path, summary: dict[str, Any], table: pd.DataFrame, confi
     Parameters
     ----------
     folder : Path
-        The study's folder, with `waveforms.npz`.
+        Folder of the study, with `waveforms.npz`.
     summary : dict
         The content of `summary.json`.
     table : DataFrame
@@ -38,114 +39,98 @@ def write_page(folder: Path, summary: dict[str, Any], table: pd.DataFrame, confi
     config : str
         The resolved study as TOML.
     """
-    good = table[table["status"] == OK]
+    outputs = {name: row for name, row in summary["outputs"].items() if row is not None}
+    nominal = summary["nominal"]
+    pictures = {
+        "histograms": [
+            Picture(
+                figures.histogram_panel(
+                    table.loc[table["status"] == OK, name], nominal[name], _label(name)
+                ),
+                f"distribution of {OUTPUTS[name].label}",
+            )
+            for name in KEY_OUTPUTS
+            if name in outputs
+        ],
+        "bands": list(_bands(folder / "waveforms.npz")),
+        "sensitivity": list(_tornados(summary["sensitivity"])),
+        "convergence": [
+            Picture(
+                figures.convergence_panel(curve, _label(name)),
+                f"mean of {OUTPUTS[name].label} over the number of runs",
+            )
+            for name, curve in summary["convergence"].items()
+            if len(curve["runs"]) > 1
+        ],
+    }
     page = page_template("study.html", num=number).render(
         summary=summary,
         factors=[_factor_row(factor) for factor in summary["factors"]],
-        outputs=_output_rows(summary),
+        outputs=[
+            {**OUTPUTS[name]._asdict(), "nominal": nominal[name], **row}
+            for name, row in outputs.items()
+        ],
         quantiles=[f"q{share:g}" for share in QUANTILES],
-        tiles=[_tile(name, summary) for name in KEY_OUTPUTS if summary["outputs"][name]],
-        pictures={
-            "histograms": _histograms(good, summary),
-            "bands": _bands(folder / "waveforms.npz"),
-            "sensitivity": _tornados(summary["sensitivity"]),
-            "convergence": _convergence(summary["convergence"]),
-        },
+        tiles=[_tile(name, outputs[name]) for name in KEY_OUTPUTS if name in outputs],
+        pictures=pictures,
         config_text=config,
     )
     write_text(folder / "study.html", page)
-
-
-def _output_rows(summary: dict[str, Any]) -> list[dict[str, Any]]:
-    return [
-        {**OUTPUTS[name]._asdict(), "nominal": summary["nominal"][name], **found}
-        for name, found in summary["outputs"].items()
-        if found is not None
-    ]
 
 
 def _label(name: str) -> str:
     return f"{OUTPUTS[name].label} [{OUTPUTS[name].unit}]"
 
 
-def _tile(name: str, summary: dict[str, Any]) -> dict[str, Any]:
-    found = summary["outputs"][name]
-    output = OUTPUTS[name]
-    ends = f"{number(found['q2.5'])} to {number(found['q97.5'])}"
-    return {"label": output.label, "value": f"{number(found['q50'])} {output.unit}", "note": ends}
+def _tile(name: str, spread: Mapping[str, float]) -> dict[str, Any]:
+    """Return the median of an output, with its 95 % interval as the note."""
+    label, unit = OUTPUTS[name]
+    interval = f"{number(spread['q2.5'])} to {number(spread['q97.5'])}"
+    return {"label": label, "value": f"{number(spread['q50'])} {unit}", "note": interval}
 
 
 def _factor_row(factor: Mapping[str, Any]) -> dict[str, Any]:
-    entry = FACTORS[factor["name"]]
-    spread = ", ".join(
-        f"{key} {factor[key]:g}" for key in ("mean", "sd", "low", "high", "value") if key in factor
-    )
-    kind = factor["distribution"].replace("_", " ")
-    return {"name": factor["name"], "text": entry.text, "kind": kind, "spread": spread}
+    """Return description and distribution of an input."""
+    return {
+        "name": factor["name"],
+        "text": FACTORS[factor["name"]].text,
+        "kind": factor["distribution"].replace("_", " "),
+        "spread": ", ".join(
+            f"{key} {factor[key]:g}"
+            for key in ("mean", "sd", "low", "high", "value")
+            if key in factor
+        ),
+    }
 
 
-def _histograms(good: pd.DataFrame, summary: dict[str, Any]) -> list[dict[str, str]]:
-    return [
-        _shown(
-            figures.histogram_panel(good[name], summary["nominal"][name], _label(name)),
-            f"distribution of {OUTPUTS[name].label}",
-        )
-        for name in KEY_OUTPUTS
-        if summary["outputs"][name]
-    ]
-
-
-def _bands(path: Path) -> list[dict[str, str]]:
+def _bands(path: Path) -> Iterator[Picture]:
+    """Yield the waveforms over the cycle."""
     shapes: dict[str, Shape] = {"gait_percent": ("K",), **dict.fromkeys(WAVES, ("N", "K"))}
     waves = read_arrays(path, shapes, undefined=WAVES)
-    percent = waves["gait_percent"]
-    shown = []
-    for name, (label, unit) in WAVES.items():
-        whole: FloatArray = waves[name][np.isfinite(waves[name]).all(axis=1)]
-        if len(whole) > 1:
-            drawn = figures.band_panel(percent, whole, f"{label} [{unit}]")
-            shown.append(_shown(drawn, f"{label} over the cycle"))
-    return shown
+    for name, wave in WAVES.items():
+        complete: FloatArray = waves[name][np.isfinite(waves[name]).all(axis=1)]
+        if len(complete) > 1:
+            label = f"{wave.label} [{wave.unit}]"
+            uri = figures.band_panel(waves["gait_percent"], complete, label)
+            yield Picture(uri, f"{wave.label} over the cycle")
 
 
-def _tornados(sensitivity: dict[str, Any]) -> list[dict[str, str]]:
-    shown = []
+def _tornados(sensitivity: dict[str, Any]) -> Iterator[Picture]:
+    """Yield the influence of the inputs on the outputs."""
     for name in KEY_OUTPUTS:
-        found = sensitivity["outputs"][name]
-        if found is None:
+        title, measure = OUTPUTS[name].label, sensitivity["outputs"][name] or {}
+        measure = {key: value for key, value in measure.items() if value is not None}
+        if not measure:
             continue
         if sensitivity["measure"] == "sobol":
-            drawn = _sobol_tornado(found, OUTPUTS[name].label)
-        else:
-            known = {key: value for key, value in found.items() if value is not None}
-            if not known:
-                continue
-            names = sorted(known, key=lambda key: -abs(known[key]))[:_MOST_BARS]
-            drawn = figures.tornado_panel(
-                names, [known[key] for key in names], "rank correlation", OUTPUTS[name].label
+            names = sorted(measure, key=lambda key: -measure[key]["total"])[:_MOST_BARS]
+            total, half, first = (
+                [measure[key][index] for key in names]
+                for index in ("total", "total_half_width", "first")
             )
-        shown.append(_shown(drawn, f"inputs that matter to {OUTPUTS[name].label}"))
-    return shown
-
-
-def _sobol_tornado(found: dict[str, dict[str, float]], title: str) -> str:
-    names = sorted(found, key=lambda key: -found[key]["total"])[:_MOST_BARS]
-    total, half, first = (
-        [found[name][key] for name in names] for key in ("total", "total_half_width", "first")
-    )
-    return figures.tornado_panel(names, total, "total Sobol index", title, half, first)
-
-
-def _convergence(curves: dict[str, Any]) -> list[dict[str, str]]:
-    return [
-        _shown(
-            figures.convergence_panel(curve, _label(name)),
-            f"mean of {OUTPUTS[name].label} over the number of runs",
-        )
-        for name, curve in curves.items()
-        if len(curve["runs"]) > 1
-    ]
-
-
-def _shown(uri: str, text: str) -> dict[str, str]:
-    return {"uri": uri, "text": text}
+            uri = figures.tornado_panel(names, total, "total Sobol index", title, half, first)
+        else:
+            names = sorted(measure, key=lambda key: -abs(measure[key]))[:_MOST_BARS]
+            values = [measure[key] for key in names]
+            uri = figures.tornado_panel(names, values, "rank correlation", title)
+        yield Picture(uri, f"inputs that matter to {title}")

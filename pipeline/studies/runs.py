@@ -1,4 +1,4 @@
-"""The runs of a study: a row of input values to a simulated cycle and its outputs, in processes."""
+"""Runs of a study: from the input values of a row to a simulated cycle and its outputs."""
 
 from __future__ import annotations
 
@@ -8,279 +8,242 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from pydantic import ValidationError
 
 from dynamics.protocol import ContactModel
 from dynamics.simulator.equations import SimulationError
 from dynamics.simulator.equilibrium import EquilibriumError
 from dynamics.simulator.result import SimulationResult
 from dynamics.simulator.variation import VariedContact
-from dynamics.wear.cycle_wear import SpringContact, Wear, WearLaw, bed_wear, surrogate_wear
+from dynamics.wear.cycle_wear import WearLaw, bed_wear, surrogate_wear
 from dynamics.wear.wear_map import Patch
-from foundation.checks import FloatArray
+from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.errors import InputError
 from foundation.pose import Pose
+from pipeline.advice import command_line
+from pipeline.config.reading import ConfigError, explain
 from pipeline.config.simulation_schema import SimulationConfig
-from pipeline.simulation import GaitSimulation, simulate_gait
+from pipeline.simulation import GaitSimulation
 from pipeline.stages.trained_run import TrainedRun
 from pipeline.store.documents import read_arrays
 from pipeline.store.samples import FAILED, OK
-from pipeline.studies.factors import varied
-from pipeline.studies.inputs import Inputs
+from pipeline.store.workspace_lock import RunError
+from pipeline.studies.factors import Inputs, varied
+from pipeline.studies.outputs import OUTPUTS, WAVES, cycle_outputs, cycle_waves
 
-#: What a run may fail of; anything else is a fault of the program.
+#: Errors of a run that become the reason of its failure; other errors are faults of the program.
 FAILURES = (
     *(SimulationError, EquilibriumError, InputError),
     *(ArithmeticError, np.linalg.LinAlgError),
 )
-_DEGREES = 180.0 / np.pi
-_MILLIONS = 1e6
-
-
-class Output(NamedTuple):
-    """An output of a run: name for people and unit."""
-
-    label: str
-    unit: str
-
-
-#: Outputs of a run, by their columns.
-OUTPUTS = {
-    **{
-        f"{part}_force_{kind}_N": Output(f"{part} axial force, {kind}", "N")
-        for part in ("medial", "lateral")
-        for kind in ("peak", "mean")
-    },
-    **{
-        f"{part}_peak_pressure_MPa": Output(f"{part} peak pressure", "MPa")
-        for part in ("medial", "lateral")
-    },
-    "area_max_mm2": Output("contact area, largest", "mm²"),
-    **{
-        f"{name}_{kind}_{unit}": Output(f"{label}, {kind}", shown)
-        for name, label, unit, shown in (
-            ("anterior", "AP position", "mm", "mm"),
-            ("rotation", "internal rotation", "deg", "°"),
-            ("adduction", "adduction", "deg", "°"),
-        )
-        for kind in ("range", "min", "max")
-    },
-    **{
-        f"{part}_wear_mm3_per_million_cycles": Output(f"{part} wear", "mm³ per million cycles")
-        for part in ("medial", "lateral", "total")
-    },
-}
-#: Waveforms that are kept of a run, by their columns: name for people and unit.
-WAVES = {
-    "anterior_mm": Output("AP position", "mm"),
-    "rotation_deg": Output("internal rotation", "°"),
-    "adduction_deg": Output("adduction", "°"),
-    "medial_force_N": Output("medial axial force", "N"),
-    "lateral_force_N": Output("lateral axial force", "N"),
-}
 #: Columns that a run adds to its row.
 RUN_COLUMNS = (
     *("status", "reason", *OUTPUTS, "flagged_instants", "flags", "evaluations", "seconds"),
     *(f"wave_{name}" for name in WAVES),
 )
+#: Quantities of a contact that outputs and wear need.
+_NEEDED = {"area_m2", "peak_pressure_Pa", "mean_pressure_Pa", "cop_x_m"}
 
 
 @dataclass(frozen=True)
 class Task:
-    """What every run of a study shares, as a worker process is told it.
+    """Common settings of the runs of a study, as sent to worker processes.
 
     Parameters
     ----------
     folder : str
         Run directory.
     model : {"surrogate", "original"}
-        What gives the contact loads.
-    simulation : str
-        The run's [simulation], with what the study replaces, as JSON.
+        Model of the contact loads.
+    simulation : SimulationConfig
+        The [simulation] of the run, with the replacements of the study.
     outside : {"flag", "fail"}
-        What is done with a run that leaves the trained domain.
+        Treatment of a run that leaves the trained domain.
     source : str
-        Digest of all this and the run's files.
+        SHA-256 of these settings and the files of the run.
     """
 
     folder: str
     model: str
-    simulation: str
+    simulation: SimulationConfig
     outside: str
     source: str
 
     @classmethod
-    def of(cls, folder: Path, model: str, simulation: SimulationConfig, outside: str) -> Task:
-        """Return the task of a run directory."""
-        settings = simulation.model_dump_json()
-        content = hashlib.sha256(f"{model} {settings} {outside}".encode())
+    def of(
+        cls, folder: Path, model: str, changes: Mapping[str, Any], *, outside: str = "flag"
+    ) -> Task:
+        """Return the task of simulating gait cycles with a finished run.
+
+        Parameters
+        ----------
+        folder : Path
+            Run directory.
+        model : {"surrogate", "original"}
+            Model of the contact loads.
+        changes : mapping
+            Keys of the [simulation] of the run that are replaced.
+        outside : {"flag", "fail"}
+            Treatment of a run that leaves the trained domain.
+
+        Raises
+        ------
+        RunError
+            If the folder is not a finished run, or its `config.toml` was changed since.
+        ConfigError
+            If a replaced key of [simulation] cannot be used.
+        """
+        if not folder.is_dir():
+            raise RunError(
+                f"{folder}: run directory does not exist; make the run with "
+                f"`{command_line('run', 'CONFIG', '--out', folder)}` or name another run"
+            )
+        simulation = replaced(TrainedRun.open(folder).config.simulation, changes)
+        content = hashlib.sha256(f"{model} {simulation.model_dump_json()} {outside}".encode())
         for name in ("knee.npz", "path.json", "config.toml", "wear.npz"):
             file = folder / name
             content.update(file.read_bytes() if file.exists() else b"")
-        return cls(str(folder.resolve()), model, settings, outside, content.hexdigest())
+        return cls(str(folder.resolve()), model, simulation, outside, content.hexdigest())
+
+
+def replaced(simulation: SimulationConfig, changes: Mapping[str, Any]) -> SimulationConfig:
+    """Return a [simulation] with replaced keys; a ConfigError names the keys that do not fit."""
+    try:
+        return SimulationConfig.model_validate(simulation.model_dump() | dict(changes))
+    except ValidationError as error:
+        raise ConfigError(explain("[simulation]", error, SimulationConfig)) from error
 
 
 @dataclass(frozen=True, eq=False)
-class Setting:
-    """What a process needs for its runs; loaded once.
+class CycleSetup:
+    """Models and nominal inputs of the gait cycles of a task.
 
     Parameters
     ----------
     model : ContactModel
-        The contact.
-    springs : SpringContact, optional
-        The original model, where it gives the loads.
-    config : SimulationConfig
-        Tolerances, method, instants.
-    nominal : Inputs
-        Inputs where no factor changes them.
-    start : Pose
-        Near the static equilibrium at the start of the nominal cycle.
+        Contact model.
+    gait : GaitSimulation
+        Nominal gait cycle, which starts from the equilibrium of the contact.
     patch : Patch
-        The original's contact patches, for the wear.
+        Contact patches of the original model, for the wear of a surrogate.
     """
 
     model: ContactModel
-    springs: SpringContact | None
-    config: SimulationConfig
-    nominal: Inputs
-    start: Pose
+    gait: GaitSimulation
     patch: Patch
 
+    @classmethod
+    @lru_cache(maxsize=2)
+    def of(cls, task: Task) -> CycleSetup:
+        """Return the setup of a task.
 
-@lru_cache(maxsize=2)
-def setting_of(task: Task) -> Setting:
-    """Load what a task names, and find the nominal equilibrium, where every run begins.
+        Raises
+        ------
+        InputError
+            If the run lacks areas or pressures.
+        SimulationError, EquilibriumError
+            If the nominal cycle cannot be simulated.
+        """
+        folder = Path(task.folder)
+        run = TrainedRun.open(folder)
+        lacking = run.surrogate.header.get("not_given", [])
+        if _NEEDED.intersection(lacking):
+            raise InputError(
+                f"{folder}: a study needs areas, pressures and wear, and the table of this run "
+                f"lacks {', '.join(lacking)}; add the columns to the table"
+            )
+        model: ContactModel = run.contact if task.model == "original" else run.surrogate
+        gait = GaitSimulation.of(task.simulation, run.path)
+        short = task.simulation.model_copy(update={"cycles": 1, "samples": 11})
+        start = Pose.from_array(replace(gait, config=short)(model).poses[0])
+        patch = Patch(np.ones(2), None)
+        if (file := folder / "wear.npz").exists():
+            patch = Patch(**read_arrays(file, {"aspect": (2,), "ratio": (2,)}))
+        return cls(model, replace(gait, start=start), patch)
 
-    Raises
-    ------
-    SimulationError, EquilibriumError
-        If the nominal cycle itself cannot be simulated.
-    """
-    folder = Path(task.folder)
-    config = SimulationConfig.model_validate_json(task.simulation)
-    run = TrainedRun.open(folder)
-    springs: SpringContact | None = None
-    lacking = run.surrogate.header.get("not_given", [])
-    if {"area_m2", "peak_pressure_Pa", "mean_pressure_Pa", "cop_x_m"}.intersection(lacking):
-        raise InputError(
-            f"{folder}: a study tells areas, pressures and wear, and the run was made of a table "
-            f"without {', '.join(lacking)}; give them in the table"
-        )
-    model: ContactModel = run.surrogate
-    if task.model == "original":
-        model = springs = run.contact
-    gait = GaitSimulation.of(config, run.path)
-    nominal = Inputs(gait.cycle, gait.simulator, wear_factor=gait.wear_law.factor)
-    short = config.model_copy(update={"cycles": 1, "samples": 11})
-    start = Pose.from_array(replace(gait, config=short)(model).poses[0])
-    return Setting(model, springs, config, nominal, start, _patch(folder / "wear.npz"))
+    @property
+    def nominal(self) -> Inputs:
+        """Inputs without changes."""
+        gait = self.gait
+        return Inputs(gait.cycle, gait.simulator, wear_factor=gait.wear_law.factor)
 
+    def simulate(self, inputs: Inputs) -> SimulationResult:
+        """Simulate the cycle from near the nominal equilibrium of the contact."""
+        gait = replace(self.gait, simulator=inputs.simulator, cycle=inputs.cycle)
+        if not inputs.offset.any() and inputs.stiffness == 1.0:
+            return gait(self.model)
+        start = Pose.from_array(self.gait.start.array - inputs.offset)
+        model = VariedContact(self.model, inputs.offset, inputs.stiffness)
+        return replace(gait, start=start)(model)
 
-def _patch(file: Path) -> Patch:
-    """Return the contact patches of the run's own cycle; round ones if it has none."""
-    if not file.exists():
-        return Patch(np.ones(2), None)
-    return Patch(**read_arrays(file, {"aspect": (2,), "ratio": (2,)}))
-
-
-def simulate_inputs(setting: Setting, inputs: Inputs) -> SimulationResult:
-    """Simulate one cycle with its inputs, beginning where the nominal contact stands."""
-    model = setting.model
-    start = setting.start
-    if inputs.offset.any() or inputs.stiffness != 1.0:
-        model = VariedContact(model, inputs.offset, inputs.stiffness)
-        start = Pose.from_array(start.array - inputs.offset)
-    return simulate_gait(model, inputs.simulator, setting.config, start, cycle=inputs.cycle)
-
-
-def wear_of(setting: Setting, inputs: Inputs, result: SimulationResult) -> Wear:
-    """Return the wear of a simulated cycle, by the springs where the original model was used."""
-    law = WearLaw(inputs.wear_factor)
-    # Loads are those in the frame of the offset tibia, and so must the poses be.
-    there = replace(result, poses=result.poses + inputs.offset) if inputs.offset.any() else result
-    if setting.springs is None:
-        patch = setting.patch
-        return surrogate_wear(there, law, aspect=patch.aspect, ratio=patch.ratio)
-    return bed_wear(setting.springs, there, law)
-
-
-def outputs_of(result: SimulationResult, wear: Wear) -> dict[str, float]:
-    """Return the outputs of a run, in the order of `OUTPUTS`."""
-    forces = result.compartment_loads[:, :, 1]
-    percent = result.gait_percent
-    means = [np.trapezoid(force, percent) / np.ptp(percent) for force in forces]
-    pressures = 1e-6 * np.nan_to_num(result.compartment_loads[:, :, 7]).max(axis=1)
-    found = [
-        *(value for pair in zip(forces.max(axis=1), means, strict=True) for value in pair),
-        *pressures,
-        1e6 * result.loads[:, 6].max(),
-    ]
-    waves = waves_of(result)
-    for name in ("anterior_mm", "rotation_deg", "adduction_deg"):
-        found += [np.ptp(waves[name]), waves[name].min(), waves[name].max()]
-    # Cubic metres of a cycle to cubic millimetres of a million.
-    found += [1e9 * _MILLIONS * volume for volume in (*wear.volume, wear.total_volume)]
-    return dict(zip(OUTPUTS, map(float, found), strict=True))
-
-
-def waves_of(result: SimulationResult) -> dict[str, FloatArray]:
-    """Return the waveforms of a run, (N,) each, in the order of `WAVES`."""
-    forces = result.compartment_loads[:, :, 1]
-    values = (
-        1e3 * result.poses[:, 3],
-        _DEGREES * result.poses[:, 2],
-        _DEGREES * result.poses[:, 1],
-        *forces,
-    )
-    return dict(zip(WAVES, values, strict=True))
+    def outputs(self, inputs: Inputs, result: SimulationResult) -> dict[str, float]:
+        """Return the outputs of a simulated cycle; wear by the springs of an original model."""
+        law, at_contact = WearLaw(inputs.wear_factor), result
+        if inputs.offset.any():
+            # Loads are in the frame of the offset tibia; so must the poses be.
+            at_contact = replace(result, poses=result.poses + inputs.offset)
+        if isinstance(self.model, ElasticFoundation):
+            wear = bed_wear(self.model, at_contact, law)
+        else:
+            aspect, ratio = self.patch.aspect, self.patch.ratio
+            wear = surrogate_wear(at_contact, law, aspect=aspect, ratio=ratio)
+        return cycle_outputs(result, wear)
 
 
 def run_once(task: Task, values: Mapping[str, float]) -> dict[str, Any]:
-    """Carry out one run and return what it adds to its row, by `RUN_COLUMNS`.
+    """Return the results of one run by `RUN_COLUMNS`.
 
-    A run that fails keeps the status "failed", the reason, and NaN outputs.
+    A failed run has the status "failed", the reason, and NaN outputs.
+
+    Parameters
+    ----------
+    task : Task
+        Common settings of the runs.
+    values : mapping
+        Value of each factor, in the unit of its name.
     """
-    setting = setting_of(task)
-    begun = time.perf_counter()
+    setup = CycleSetup.of(task)
+    started = time.perf_counter()
     try:
-        inputs = varied(setting.nominal, values)
-        result = simulate_inputs(setting, inputs)
-        told = "; ".join(flag.message for flag in result.flags)
-        if result.flags and task.outside == "fail":
-            raise SimulationError(f"{told} (at {result.flags[0].time:.4g} s)")
-        found = outputs_of(result, wear_of(setting, inputs, result))
-        unknown = [name for name, value in found.items() if not np.isfinite(value)]
-        if unknown:
-            raise SimulationError(f"{unknown[0]} is not finite")
+        row = _simulated(task, setup, varied(setup.nominal, values))
     except FAILURES as error:
-        row = _failed(setting.config.samples, " ".join(str(error).split()))
-    else:
-        row = {"status": OK, "reason": "", **found}
-        row["flagged_instants"] = max((flag.samples for flag in result.flags), default=0)
-        row["flags"] = told
-        row["evaluations"] = result.statistics.evaluations
-        row |= {f"wave_{k}": v.astype(np.float32) for k, v in waves_of(result).items()}
-    return row | {"seconds": time.perf_counter() - begun}
+        undefined = np.full(setup.gait.config.samples, np.nan, dtype=np.float32)
+        row = {
+            **{"status": FAILED, "reason": " ".join(str(error).split())},
+            **dict.fromkeys(OUTPUTS, np.nan),
+            **{"flagged_instants": 0, "flags": "", "evaluations": 0},
+            **{f"wave_{name}": undefined for name in WAVES},
+        }
+    return row | {"seconds": time.perf_counter() - started}
 
 
-def _failed(samples: int, reason: str) -> dict[str, Any]:
-    nothing = np.full(samples, np.nan, dtype=np.float32)
+def _simulated(task: Task, setup: CycleSetup, inputs: Inputs) -> dict[str, Any]:
+    """Return the results of a run; raises one of `FAILURES`."""
+    result = setup.simulate(inputs)
+    messages = "; ".join(flag.message for flag in result.flags)
+    if result.flags and task.outside == "fail":
+        raise SimulationError(f"{messages} (at {result.flags[0].time:.4g} s)")
+    outputs = setup.outputs(inputs, result)
+    for name, value in outputs.items():
+        if not np.isfinite(value):
+            raise SimulationError(f"{name} is not finite")
     return {
-        **{"status": FAILED, "reason": reason},
-        **dict.fromkeys(OUTPUTS, np.nan),
-        **{"flagged_instants": 0, "flags": "", "evaluations": 0},
-        **{f"wave_{name}": nothing for name in WAVES},
+        **{"status": OK, "reason": "", **outputs},
+        "flagged_instants": max((flag.samples for flag in result.flags), default=0),
+        "flags": messages,
+        "evaluations": result.statistics.evaluations,
+        **{f"wave_{name}": wave.astype(np.float32) for name, wave in cycle_waves(result).items()},
     }
 
 
 def run_rows(task: Task, rows: pd.DataFrame) -> pd.DataFrame:
-    """Carry out the runs of a table: its number and the input values of each row."""
+    """Return the rows of a study, number of the run and input values, with their results."""
     names = [name for name in rows.columns if name not in ("run", "source")]
-    found = [run_once(task, dict(zip(names, values, strict=True)))
-             for values in rows[names].to_numpy(dtype=np.float64).tolist()]  # fmt: skip
-    results = pd.DataFrame(found, columns=pd.Index(RUN_COLUMNS), index=rows.index)
-    return pd.concat([rows, results], axis=1)
+    values = rows[names].to_numpy(dtype=np.float64).tolist()
+    results = [run_once(task, dict(zip(names, row, strict=True))) for row in values]
+    table = pd.DataFrame(results, columns=pd.Index(RUN_COLUMNS), index=rows.index)
+    return pd.concat([rows, table], axis=1)

@@ -1,4 +1,4 @@
-"""The schema of a study: runs of simulated cycles over named inputs and their distributions."""
+"""Schema of a study: simulated gait cycles over named inputs and their distributions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pipeline.config.schema import ExecutionConfig
 from pipeline.config.schema_base import Finite, Positive, Section, describe_section
 from pipeline.studies.factors import check_factor
 
-#: Keys that a distribution needs, and those that it may have.
+#: Keys of each distribution.
 PARAMETERS = {
     "normal": ("mean", "sd"),
     "lognormal": ("mean", "sd"),
@@ -22,23 +22,21 @@ PARAMETERS = {
 
 
 class FactorConfig(Section):
-    """A named input and its distribution; all values in the unit of the name."""
+    """A named input and its distribution, with values in the unit of the name."""
 
     name: Annotated[str, AfterValidator(check_factor)] = Field(
         description="named input; `python -m pipeline study --factors` lists them"
     )
     distribution: Literal["normal", "uniform", "lognormal", "truncated_normal", "fixed"] = Field(
-        "normal", description="how its values are spread"
+        "normal", description="distribution of the values"
     )
-    mean: Finite | None = Field(
-        None, description="mean; of a truncated normal, before it is truncated"
-    )
+    mean: Finite | None = Field(None, description="mean; of a truncated normal, before truncation")
     sd: Positive | None = Field(
-        None, description="standard deviation; of a truncated normal, before it is truncated"
+        None, description="standard deviation; of a truncated normal, before truncation"
     )
     low: Finite | None = Field(None, description="least value")
     high: Finite | None = Field(None, description="largest value")
-    value: Finite | None = Field(None, description="the value of a fixed input")
+    value: Finite | None = Field(None, description="value of a fixed input")
 
     @model_validator(mode="after")
     def _parameters_fit(self) -> Self:
@@ -55,7 +53,7 @@ class FactorConfig(Section):
             )
         if self.distribution == "lognormal" and self.mean is not None and self.mean <= 0.0:
             raise InputError(
-                f"{self.name}: expected a mean > 0 of a lognormal distribution, found {self.mean:g}"
+                f"{self.name}: expected mean > 0 for a lognormal distribution, found {self.mean:g}"
             )
         return self
 
@@ -68,23 +66,23 @@ class StudyConfig(ExecutionConfig):
     )
     run: str = Field("runs/implant", description="run directory; relative to the working directory")
     model: Literal["surrogate", "original"] = Field(
-        "surrogate", description="what gives the contact loads"
+        "surrogate", description="model of the contact loads"
     )
     kind: Literal["montecarlo", "latin_hypercube", "sobol"] = Field(
         "montecarlo",
-        description="how the inputs are drawn; sobol gives Sobol indices and simulates "
-        "runs x (inputs that vary + 2) cycles",
+        description="design of the inputs; sobol gives Sobol indices and simulates "
+        "runs x (varying inputs + 2) cycles",
     )
     runs: int = Field(
-        1000, ge=4, description="runs; of sobol, rows of each base matrix, a power of two"
+        1000, ge=4, description="runs; for sobol, rows of each base matrix, a power of two"
     )
     seed: int = Field(1, ge=0, description="seed of the draws")
-    chunk: int = Field(25, ge=1, description="runs carried out and stored at a time")
+    chunk: int = Field(25, ge=1, description="runs in a stored chunk")
     outside: Literal["flag", "fail"] = Field(
-        "flag", description="what is done with a run that leaves the trained domain"
+        "flag", description="treatment of a run that leaves the trained domain"
     )
     factor: tuple[FactorConfig, ...] = Field(
-        min_length=1, description="[[study.factor]]: the inputs that are varied"
+        min_length=1, description="[[study.factor]]: the varied inputs"
     )
 
     @model_validator(mode="after")
@@ -94,19 +92,19 @@ class StudyConfig(ExecutionConfig):
         if twice:
             raise InputError(f"factor: expected each input once, found {', '.join(twice)} again")
         if all(factor.distribution == "fixed" for factor in self.factor):
-            raise InputError("factor: expected an input that varies, found fixed ones only")
+            raise InputError("factor: expected an input that varies, found fixed inputs only")
         if self.kind == "sobol" and self.runs & (self.runs - 1):
             raise InputError(f'runs: expected a power of two for kind = "sobol", found {self.runs}')
         return self
 
 
 class StudyFile(Section):
-    """A file of `python -m pipeline study`."""
+    """Configuration of `python -m pipeline study`."""
 
     study: StudyConfig
     simulation: dict[str, Any] = Field(
         default_factory=dict,
-        description="keys of the run's [simulation] that the study replaces",
+        description="keys of the [simulation] of the run that the study replaces",
     )
 
 

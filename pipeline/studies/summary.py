@@ -1,8 +1,7 @@
-"""What the runs of a study amount to: quantiles, correlations, Sobol indices, convergence."""
+"""Summary of the runs of a study: quantiles, correlations, Sobol indices, convergence."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,23 +9,16 @@ import pandas as pd
 from scipy.stats import rankdata
 
 from foundation.checks import FloatArray
+from pipeline.files import plain
 from pipeline.store.samples import OK
-from pipeline.studies.design import independent, sobol_indices, varying
-from pipeline.studies.runs import OUTPUTS
+from pipeline.studies.design import base_runs, sobol_indices, varying
+from pipeline.studies.outputs import KEY_OUTPUTS, OUTPUTS
 from pipeline.studies.schema import StudyConfig
 from surrogates.families.cross_validation import NORMAL_95
 
-#: Quantiles that are told [%].
+#: Reported quantiles [%].
 QUANTILES = (2.5, 25.0, 50.0, 75.0, 97.5)
-#: Outputs that are drawn.
-KEY_OUTPUTS = (
-    "medial_force_peak_N",
-    "medial_peak_pressure_MPa",
-    "anterior_range_mm",
-    "rotation_range_deg",
-    "total_wear_mm3_per_million_cycles",
-)
-# Points of a curve of convergence.
+# Points of a convergence curve.
 _CURVE = 24
 
 
@@ -42,16 +34,16 @@ def summarise(
     table : DataFrame
         A row per run, in order.
     nominal : dict
-        Outputs where no factor changes the inputs.
+        Outputs of the nominal inputs.
 
     Returns
     -------
     dict
-        Counts, reasons of failures, distributions of the outputs, sensitivity, convergence. The
-        failed runs are in the counts alone. Means and quantiles of a Sobol study are those of its
-        base matrices.
+        Counts, reasons of failures, distributions of the outputs, sensitivity, convergence. Only
+        the counts include failed runs. Means and quantiles of a Sobol study are those of its base
+        matrices.
     """
-    drawn = table[independent(config, len(table))]
+    drawn = table[base_runs(config, len(table))]
     good = drawn[drawn["status"] == OK]
     flagged = table["flagged_instants"] > 0
     return {
@@ -73,7 +65,7 @@ def summarise(
 
 
 def _failures(failed: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return how many runs failed of what; reasons that differ in figures only are one."""
+    """Return the number of failed runs per reason; reasons that differ in numbers are the same."""
     kinds = failed["reason"].str.replace(r"[-+]?\d[\d.]*(?:e[-+]?\d+)?", "#", regex=True)
     groups = [group["reason"] for _, group in failed.groupby(kinds, sort=True)]
     groups.sort(key=lambda reasons: -len(reasons))
@@ -81,7 +73,7 @@ def _failures(failed: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def distribution_of(values: FloatArray) -> dict[str, float] | None:
-    """Return mean, deviation, ends and `QUANTILES` of values (N,); None of fewer than two."""
+    """Return mean, deviation, extremes and `QUANTILES` of values (N,) [1]; None if N < 2."""
     if len(values) < 2:
         return None
     quantiles = np.percentile(values, QUANTILES)
@@ -94,8 +86,18 @@ def distribution_of(values: FloatArray) -> dict[str, float] | None:
 def convergence(values: FloatArray) -> dict[str, list[float]]:
     """Return the mean over the first runs and the half width of its 95 % interval.
 
-    The interval is that of independent draws; those of a Latin hypercube or of Sobol's design are
-    spread more evenly, and their mean errs less.
+    The interval is that of independent draws. A Latin hypercube or Sobol's design is spread more
+    evenly, so that the error of the mean is smaller.
+
+    Parameters
+    ----------
+    values : (N,) float64
+        An output of all runs, in any unit [1].
+
+    Returns
+    -------
+    dict
+        `runs`, `mean` and `half_width`, up to 24 values each; empty if N < 2.
     """
     if len(values) < 2:
         return {"runs": [], "mean": [], "half_width": []}
@@ -109,49 +111,49 @@ def convergence(values: FloatArray) -> dict[str, list[float]]:
 
 
 def sensitivity(config: StudyConfig, table: pd.DataFrame) -> dict[str, Any]:
-    """Return the Sobol indices of a Sobol study, otherwise Spearman's rank correlations.
+    """Return the Sobol indices of a Sobol study, or Spearman's rank correlations.
 
     Returns
     -------
     dict
         `measure` ("sobol" or "spearman") and `outputs`: output -> input -> indices or correlation;
-        None where the output does not vary or too few runs are left.
+        None if the output is constant or too few runs are left.
     """
-    names = varying(config)
+    names, good = varying(config), (table["status"] == OK).to_numpy()
+    outputs: dict[str, Any] = dict.fromkeys(OUTPUTS)
     if config.kind == "sobol":
-        good = (table["status"] == OK).to_numpy()
-        found: dict[str, Any] = {
-            name: sobol_indices(names, np.where(good, table[name], np.nan), config.seed)
-            for name in OUTPUTS
-        }
-        return {"measure": "sobol", "outputs": found}
-    rows = table[table["status"] == OK]
-    correlations = rank_correlations(rows[names].to_numpy(), rows[list(OUTPUTS)].to_numpy())
-    return {
-        "measure": "spearman",
-        "outputs": {
-            name: dict(zip(names, _known(column), strict=True)) if len(rows) > 2 else None
+        for name in OUTPUTS:
+            values = np.where(good, table[name], np.nan)
+            outputs[name] = sobol_indices(names, values, config.seed)
+        return {"measure": "sobol", "outputs": outputs}
+    rows = table[good]
+    if len(rows) > 2:
+        correlations = rank_correlations(rows[names].to_numpy(), rows[list(OUTPUTS)].to_numpy())
+        outputs = {
+            name: dict(zip(names, plain(column), strict=True))
             for name, column in zip(OUTPUTS, correlations.T, strict=True)
-        },
-    }
-
-
-def _known(values: FloatArray) -> Sequence[float | None]:
-    return [float(value) if np.isfinite(value) else None for value in values]
+        }
+    return {"measure": "spearman", "outputs": outputs}
 
 
 def rank_correlations(inputs: FloatArray, outputs: FloatArray) -> FloatArray:
-    """Return Spearman's correlations of inputs (N, D) with outputs (N, M), (D, M).
+    """Return Spearman's rank correlations of inputs with outputs.
 
-    NaN where a column does not vary.
+    Parameters
+    ----------
+    inputs, outputs : (N, D), (N, M) float64
+        A row per run, in any units [1].
+
+    Returns
+    -------
+    (D, M) float64
+        Correlations [1]; NaN for constant columns.
     """
-    if len(inputs) < 2:
-        return np.full((inputs.shape[1], outputs.shape[1]), np.nan)
     scores = []
     for values in (inputs, outputs):
         ranks = rankdata(values, axis=0)
         ranks -= ranks.mean(axis=0)
         length = np.sqrt((ranks**2).sum(axis=0))
         scores.append(ranks / np.where(length > 0.0, length, np.nan))
-    found: FloatArray = scores[0].T @ scores[1]
-    return found
+    correlations: FloatArray = scores[0].T @ scores[1]
+    return correlations

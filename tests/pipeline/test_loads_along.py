@@ -10,11 +10,11 @@ from studies import ROOT
 
 import surrogates
 from dynamics.walking import read_motion_table
+from dynamics.walking.knee_motion import read_knee_poses
 from foundation.loads import COMPARTMENTS, LOAD_COLUMNS, WRENCH_COLUMNS
 from foundation.pose import Pose
 from pipeline.cli.main import main
 from pipeline.config.reading import load_config
-from pipeline.exchange.knee_motion import read_knee_poses
 from pipeline.exchange.loads_along import contact_of, external_loads, loads_along, write_loads
 from pipeline.originals.contact_original import build_knee
 from pipeline.store.samples import POSE_COLUMNS, poses_of, read_table
@@ -129,63 +129,63 @@ def test_command_names_and_counts_what_is_flagged(tiny_run, cycle, tmp_path, cap
     assert np.flatnonzero(read_motion_table(out).column("flagged")).tolist() == [2, 5]
 
 
-@pytest.mark.parametrize("model", [(), ("--original",)])
-def test_motion_outside_at_every_instant_is_an_error_that_names_the_unit(
-    tiny_run, cycle, tmp_path, capsys, model
+def letters(table, path):
+    """Return the motion with columns of one letter."""
+    return table.rename(columns=dict(zip(POSE_COLUMNS, "farxyz", strict=True)))
+
+
+def few_degrees(table, path):
+    """Return a motion in degrees, few enough to be radians."""
+    table["flexion_rad"] = np.radians(np.linspace(3.0, 6.0, len(table)))
+    table[list(POSE_COLUMNS[1:])] = path.poses(table["flexion_rad"].to_numpy())[:, 1:]
+    table[list(POSE_COLUMNS[:3])] = np.degrees(table[list(POSE_COLUMNS[:3])])
+    return letters(table, path)
+
+
+def wrong_names(table, path):
+    """Return a motion in metres with mm in the names of the columns."""
+    return table.rename(columns={name: name.replace("_m", "_mm") for name in POSE_COLUMNS})
+
+
+def far_away(table, path):
+    """Return the motion of another knee."""
+    return table.assign(anterior_m=table["anterior_m"] + 0.3)
+
+
+LETTERS = ["--columns", "flexion=f,adduction=a,rotation=r,anterior=x,superior=y,lateral=z"]
+NAMES = [name.replace("_m", "_mm") for name in POSE_COLUMNS]
+IN_MM = ["--columns", ",".join(f"{name.rpartition('_')[0]}={name}" for name in NAMES)]
+RADIANS = [*LETTERS, "--angle-unit", "rad"]
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "message"),
+    [
+        (letters, [*RADIANS, "--length-unit", "mm"], "unit of x, y, z: try `--length-unit m`"),
+        (letters, [*RADIANS, "--length-unit", "mm", "--original"], "try `--length-unit m`"),
+        (few_degrees, RADIANS, "check the unit of f, a, r: try `--angle-unit deg`"),
+        (wrong_names, IN_MM, "anterior_mm, superior_mm, lateral_mm seem to be in m, read as mm"),
+        (far_away, [], "check units, signs and frames"),
+        (far_away, [], "anterior 29"),
+    ],
+)
+def test_motion_outside_at_every_instant_is_an_error_with_a_hint(
+    tiny_run, knee, cycle, tmp_path, capsys, change, options, message
 ):
-    """Metres that are said to be millimetres: the femur stands 30 mm deep in the insert."""
-    names = dict(zip(POSE_COLUMNS, "farxyz", strict=True))
-    cycle[["time_s", *POSE_COLUMNS]].rename(columns=names).to_csv(tmp_path / "a.csv", index=False)
-    out = tmp_path / "b.sto"
-    columns = "flexion=f,adduction=a,rotation=r,anterior=x,superior=y,lateral=z"
-    given = ["loads", str(tiny_run), str(tmp_path / "a.csv"), "--out", str(out), *model]
-    given += ["--columns", columns, "--angle-unit", "rad"]
-    assert main([*given, "--length-unit", "mm"]) == 2
+    table = change(cycle[["time_s", *POSE_COLUMNS]].copy(), knee.spaces[0].path)
+    table.to_csv(tmp_path / "a.csv", index=False)
+    out = tmp_path / "b.csv"
+    assert main(["loads", str(tiny_run), str(tmp_path / "a.csv"), "--out", str(out), *options]) == 2
     error = capsys.readouterr().err
     assert f"found all {len(cycle)} instants outside" in error
-    assert "check the unit of x, y, z: try `--length-unit m`" in error
+    assert message in error
     assert not out.exists()
-    assert main([*given, "--length-unit", "m"]) == 0
 
 
-def test_degrees_that_are_read_as_radians_are_told(tiny_run, cycle, tmp_path, capsys):
-    """Few degrees of flexion, which could be radians."""
-    table = cycle[["time_s", *POSE_COLUMNS]].copy()
-    table["flexion_rad"] = np.radians(np.linspace(3.0, 6.0, len(table)))
-    names = dict(zip(POSE_COLUMNS, "farxyz", strict=True))
-    table = table.rename(columns=names)
-    path = surrogates.load(tiny_run / "knee.npz").spaces[0].path
-    table[["a", "r", "x", "y", "z"]] = path.poses(table["f"].to_numpy())[:, 1:]
-    table[["f", "a", "r"]] = np.degrees(table[["f", "a", "r"]])
-    table.to_csv(tmp_path / "a.csv", index=False)
-    columns = "flexion=f,adduction=a,rotation=r,anterior=x,superior=y,lateral=z"
-    given = ["loads", str(tiny_run), str(tmp_path / "a.csv"), "--out", str(tmp_path / "b.csv")]
-    assert main([*given, "--columns", columns, "--angle-unit", "rad"]) == 2
-    error = capsys.readouterr().err
-    assert "check the unit of f, a, r: try `--angle-unit deg`" in error
-
-
-def test_columns_whose_name_tells_a_wrong_unit_are_named(tiny_run, cycle, tmp_path, capsys):
-    table = cycle[["time_s", *POSE_COLUMNS]].rename(
-        columns={name: name.replace("_m", "_mm") for name in POSE_COLUMNS}
-    )
-    table.to_csv(tmp_path / "a.csv", index=False)
-    columns = ",".join(f"{name.rpartition('_')[0]}={name}" for name in table.columns[1:])
-    given = ["loads", str(tiny_run), str(tmp_path / "a.csv"), "--out", str(tmp_path / "b.csv")]
-    assert main([*given, "--columns", columns]) == 2
-    error = capsys.readouterr().err
-    assert "anterior_mm, superior_mm, lateral_mm seem to be in m, read as mm" in error
-
-
-def test_motion_of_another_knee_tells_what_was_read(tiny_run, cycle, tmp_path, capsys):
-    table = cycle[["time_s", *POSE_COLUMNS]].copy()
-    table["anterior_m"] += 0.3
-    table.to_csv(tmp_path / "a.csv", index=False)
-    given = ["loads", str(tiny_run), str(tmp_path / "a.csv"), "--out", str(tmp_path / "b.csv")]
-    assert main(given) == 2
-    error = capsys.readouterr().err
-    assert "check units, signs and frames" in error
-    assert "anterior 29" in error or "anterior 30" in error
+def test_motion_in_the_right_unit_has_loads(tiny_run, cycle, tmp_path):
+    letters(cycle[["time_s", *POSE_COLUMNS]], None).to_csv(tmp_path / "a.csv", index=False)
+    command = ["loads", str(tiny_run), str(tmp_path / "a.csv"), "--out", str(tmp_path / "b.csv")]
+    assert main([*command, *RADIANS, "--length-unit", "m"]) == 0
 
 
 def test_original_model_answers_as_in_its_simulation(tiny_run, tmp_path):
@@ -223,13 +223,15 @@ def test_motion_of_the_original_model_in_names_of_ones_own(tiny_run, tmp_path):
         (["loads", "{run}", "{motion}", "--out", "{motion}"], "another file than the motion"),
         (["loads", "{run}", "{motion}", "--out", "{out}.txt"], "loads.csv.txt: ending: expected"),
         (["loads", "{run}", "{run}/none.mot", "--out", "{out}"], "none.mot: No such file"),
-        (["loads", "{here}", "{motion}", "--out", "{out}"], "no finished run"),
-        (["motion", "{here}", "--out", "{here}/b.mot"], "simulation.parquet is missing; start"),
+        (["loads", "{here}", "{motion}", "--out", "{out}"], "is not a finished run"),
+        (["motion", "{here}", "--out", "{here}/b.mot"], "simulation.parquet is missing; simulate"),
         (["motion", "{run}", "--out", "{out}"], "loads.csv: ending: expected one of ['.mot'"),
         (["loads", "{run}", "{motion}", "--out", "{out}", "--columns", "f"], "coordinate=column"),
     ],
 )
-def test_what_cannot_be_done_is_one_sentence(tiny_run, tmp_path, capsys, arguments, message):
+def test_unusable_arguments_are_named_in_one_sentence(
+    tiny_run, tmp_path, capsys, arguments, message
+):
     motion = tmp_path / "a.mot"
     assert main(["motion", str(tiny_run), "--out", str(motion)]) == 0
     capsys.readouterr()

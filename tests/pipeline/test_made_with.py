@@ -15,7 +15,7 @@ from pipeline.config.reading import load_config
 from pipeline.stages.run_folder import Run
 from pipeline.store.made_with import MADE_WITH, check_configuration, configuration_digest
 from pipeline.store.workspace_lock import RunError
-from pipeline.studies.study import task_at
+from pipeline.studies.runs import Task
 
 
 def edit(folder, section, **keys):
@@ -59,7 +59,7 @@ def test_edited_configuration_of_a_finished_run_is_refused(run_copy, tmp_path, c
 def test_edited_configuration_is_refused_by_studies_and_walks(run_copy):
     edit(run_copy, "simulation", samples=41)
     with pytest.raises(RunError, match=r"simulation\.samples is 41, and .* made with 21"):
-        task_at(run_copy, "study.run", "surrogate", {})
+        Task.of(run_copy, "surrogate", {})
 
 
 def test_restored_configuration_is_taken_again(run_copy, undrawn):

@@ -13,14 +13,14 @@ from dynamics.simulator.equilibrium import EquilibriumError, settle
 from dynamics.simulator.integrator import simulate
 from dynamics.simulator.knee_simulator import KneeSimulator
 from dynamics.simulator.result import SimulationResult
+from dynamics.walking.knee_motion import read_knee_poses
+from dynamics.walking.natural_cycle import cut_stride, walking_cycle
 from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.pose import Pose
 from pipeline.config.reading import load_config
 from pipeline.config.simulation_schema import SimulationConfig
-from pipeline.exchange.knee_motion import read_knee_poses
 from pipeline.originals.contact_original import build_knee
 from pipeline.simulation import gait_cycle, gait_simulator
-from pipeline.studies.walks.walking import cut_stride, walking_cycle
 from surrogates.sampling.space import ReferencePath
 
 pytestmark = pytest.mark.data

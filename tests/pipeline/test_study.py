@@ -20,9 +20,10 @@ from pipeline.config.reading import ConfigError
 from pipeline.stages.run_folder import RunError
 from pipeline.store.samples import read_table
 from pipeline.studies import study as studies_of_cycles
-from pipeline.studies.runs import OUTPUTS, WAVES, run_once, setting_of
+from pipeline.studies.outputs import OUTPUTS, WAVES
+from pipeline.studies.runs import CycleSetup, run_once
 from pipeline.studies.schema import StudyFile, describe_study
-from pipeline.studies.study import carry_out, load_study, task_of
+from pipeline.studies.study import carry_out, load_study, simulate_study, study_task
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 FACTORS = [
@@ -75,7 +76,7 @@ def assert_same_study(one, other):
 def done(tiny_run, tmp_path_factory):
     """Return the folder of a study of six runs; not to be written to."""
     folder = tmp_path_factory.mktemp("study") / "done"
-    carry_out(study(tiny_run), folder, quiet=True)
+    simulate_study(study(tiny_run), folder, quiet=True)
     return folder
 
 
@@ -120,12 +121,12 @@ def test_page_stands_alone(done):
 
 
 def test_results_depend_on_neither_workers_nor_chunks(done, tiny_run, tmp_path):
-    carry_out(study(tiny_run, workers=2, chunk=1), tmp_path / "other", quiet=True)
+    simulate_study(study(tiny_run, workers=2, chunk=1), tmp_path / "other", quiet=True)
     assert_same_study(tmp_path / "other", done)
 
 
 def test_more_runs_begin_with_those_of_fewer(done, tiny_run, tmp_path):
-    carry_out(study(tiny_run, runs=7, chunk=7), tmp_path / "more", quiet=True)
+    simulate_study(study(tiny_run, runs=7, chunk=7), tmp_path / "more", quiet=True)
     assert rows(tmp_path / "more").iloc[:6].equals(rows(done))
 
 
@@ -144,7 +145,7 @@ def stopping(monkeypatch, after):
     return seen
 
 
-def test_interrupted_study_goes_on_where_it_was(done, tiny_run, tmp_path, monkeypatch, capsys):
+def test_interrupted_study_continues(done, tiny_run, tmp_path, monkeypatch, capsys):
     folder = tmp_path / "half"
     with monkeypatch.context() as patch:
         assert stopping(patch, 2) == []
@@ -202,20 +203,20 @@ def test_resume_of_another_study_is_refused(tiny_run, tmp_path, capsys):
     stored = json.loads((folder / "inputs.json").read_text())
     (folder / "inputs.json").write_text(json.dumps(stored | {"source": "0" * 64}))
     assert main(command(tiny_run, folder, "--resume")) == 2
-    assert "another run" in capsys.readouterr().err
+    assert "the files of study.run" in capsys.readouterr().err
     assert (folder / "runs.parquet").read_bytes() == before
 
 
 def test_foreign_folder_is_refused(tiny_run, run_copy):
     with pytest.raises(RunError, match="is not empty and is not a study"):
-        carry_out(study(tiny_run), run_copy, quiet=True)
+        simulate_study(study(tiny_run), run_copy, quiet=True)
     assert (run_copy / "knee.npz").exists()
 
 
 def test_failed_runs_keep_their_rows_and_reasons(tiny_run, tmp_path):
     factors = [{"name": "axial_offset_N", "distribution": "uniform", "low": -400.0, "high": 400.0}]
     file = study(tiny_run, factors, runs=8, kind="latin_hypercube")
-    summary = carry_out(file, tmp_path / "failing", quiet=True)
+    summary = simulate_study(file, tmp_path / "failing", quiet=True)
     table = read_table(tmp_path / "failing" / "runs.parquet")
     failed = table["axial_offset_N"] < -168.0
     assert 0 < failed.sum() < 8
@@ -229,10 +230,10 @@ def test_failed_runs_keep_their_rows_and_reasons(tiny_run, tmp_path):
         assert np.isnan(waves["anterior_mm"][failed]).all()
 
 
-def test_study_whose_runs_all_fail_tells_so(tiny_run, tmp_path):
+def test_study_of_failed_runs_only(tiny_run, tmp_path):
     factors = [{"name": "axial_offset_N", "distribution": "uniform", "low": -900, "high": -800}]
     factors[0] |= {"low": -900.0, "high": -800.0}
-    summary = carry_out(study(tiny_run, factors), tmp_path / "none", quiet=True)
+    summary = simulate_study(study(tiny_run, factors), tmp_path / "none", quiet=True)
     assert summary["failed"] == 6
     assert summary["outputs"]["medial_force_peak_N"] is None
     assert "6 of 6 runs failed" in (tmp_path / "none" / "study.html").read_text()
@@ -240,11 +241,11 @@ def test_study_whose_runs_all_fail_tells_so(tiny_run, tmp_path):
 
 def test_runs_outside_the_domain_are_flagged_or_failed(tiny_run):
     values = {"neutral_anterior_mm": 9.0}
-    flagged = run_once(task_of(study(tiny_run)), values)
+    flagged = run_once(study_task(study(tiny_run)), values)
     assert flagged["status"] == "ok"
     assert flagged["flagged_instants"] > 0
     assert "outside the trained domain" in flagged["flags"]
-    failed = run_once(task_of(study(tiny_run, outside="fail")), values)
+    failed = run_once(study_task(study(tiny_run, outside="fail")), values)
     assert failed["status"] == "failed"
     assert "outside the trained domain" in failed["reason"]
 
@@ -256,7 +257,7 @@ def test_sobol_study_of_wear(tiny_run, tmp_path):
         {"name": "period_s", "distribution": "fixed", "value": 1.0},
     ]
     file = study(tiny_run, factors, kind="sobol", runs=4)
-    summary = carry_out(file, tmp_path / "sobol", quiet=True)
+    summary = simulate_study(file, tmp_path / "sobol", quiet=True)
     assert summary["runs"] == 12
     assert summary["summarised"] == 8
     table = read_table(tmp_path / "sobol" / "runs.parquet")
@@ -273,10 +274,10 @@ def test_sobol_study_of_wear(tiny_run, tmp_path):
 
 def test_everything_a_tenth_stronger_moves_the_same(tiny_run):
     """Loads, springs, masses and material are all that the equations of motion are linear in."""
-    run = setting_of(task_of(study(tiny_run))).config
-    nominal = setting_of(task_of(study(tiny_run))).nominal.simulator
+    run = CycleSetup.of(study_task(study(tiny_run))).gait.config
+    nominal = CycleSetup.of(study_task(study(tiny_run))).nominal.simulator
     content = tree(tiny_run) | {"simulation": {"relative_tolerance": 1e-6}}
-    task = task_of(load(content, tiny_run.parent))
+    task = study_task(load(content, tiny_run.parent))
     values = {"modulus_scale": 1.1, "axial_scale": 1.1, "ap_scale": 1.1, "torque_scale": 1.1}
     values["ap_stiffness_N_per_mm"] = 1.1 * run.ap_stiffness_N_per_mm
     values["rotation_stiffness_Nm_per_deg"] = 1.1 * run.rotation_stiffness_Nm_per_deg
@@ -293,9 +294,9 @@ def test_everything_a_tenth_stronger_moves_the_same(tiny_run):
         assert_allclose(other[name], factor * one[name], rtol=1e-3, atol=1e-4, err_msg=name)
 
 
-def test_superior_alignment_shifts_the_height_alone(tiny_run):
+def test_superior_alignment_shifts_only_the_height(tiny_run):
     """Nothing but the contact holds the height: the knee settles where it was, lower."""
-    task = task_of(study(tiny_run))
+    task = study_task(study(tiny_run))
     one, other = run_once(task, {}), run_once(task, {"alignment_superior_mm": 2.0})
     for name in OUTPUTS:
         assert_allclose(other[name], one[name], rtol=2e-3, atol=1e-3, err_msg=name)
@@ -303,9 +304,11 @@ def test_superior_alignment_shifts_the_height_alone(tiny_run):
 
 def test_original_model_can_drive_a_study(tiny_run):
     file = study(tiny_run, model="original")
-    row = run_once(task_of(file), {"alignment_lateral_mm": 0.2, "modulus_scale": 1.1})
+    row = run_once(study_task(file), {"alignment_lateral_mm": 0.2, "modulus_scale": 1.1})
     assert row["status"] == "ok", row["reason"]
-    other = run_once(task_of(study(tiny_run)), {"alignment_lateral_mm": 0.2, "modulus_scale": 1.1})
+    other = run_once(
+        study_task(study(tiny_run)), {"alignment_lateral_mm": 0.2, "modulus_scale": 1.1}
+    )
     # The tiny run's surrogate is rough.
     for name in ("medial_force_peak_N", "total_wear_mm3_per_million_cycles"):
         assert_allclose(row[name], other[name], rtol=0.3)
@@ -313,15 +316,15 @@ def test_original_model_can_drive_a_study(tiny_run):
 
 def test_simulation_of_the_run_is_replaced_key_by_key(tiny_run):
     content = tree(tiny_run) | {"simulation": {"samples": 31, "axial_scale": 1.2}}
-    task = task_of(load(content, tiny_run.parent))
-    setting = setting_of(task)
-    assert setting.config.samples == 31
-    plain = setting_of(task_of(study(tiny_run)))
-    assert setting.config.relative_tolerance == plain.config.relative_tolerance
-    ratio = setting.nominal.cycle.axial_force / plain.nominal.cycle.axial_force
+    task = study_task(load(content, tiny_run.parent))
+    setup = CycleSetup.of(task)
+    assert setup.gait.config.samples == 31
+    plain = CycleSetup.of(study_task(study(tiny_run)))
+    assert setup.gait.config.relative_tolerance == plain.gait.config.relative_tolerance
+    ratio = setup.nominal.cycle.axial_force / plain.nominal.cycle.axial_force
     assert_allclose(ratio, 1.2, rtol=1e-12)
     with pytest.raises(ConfigError, match="samples_: unknown key"):
-        task_of(load(tree(tiny_run) | {"simulation": {"samples_": 31}}, tiny_run.parent))
+        study_task(load(tree(tiny_run) | {"simulation": {"samples_": 31}}, tiny_run.parent))
 
 
 UNIFORM = {"name": "ap_scale", "distribution": "uniform", "low": 0.0, "high": 1.0}
@@ -330,7 +333,10 @@ UNIFORM = {"name": "ap_scale", "distribution": "uniform", "low": 0.0, "high": 1.
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"factors": [UNIFORM | {"name": "axial_scal"}]}, "study.factor.0.name.*near are axial_"),
+        (
+            {"factors": [UNIFORM | {"name": "axial_scal"}]},
+            "study.factor.0.name.*similar names are axial_",
+        ),
         ({"factors": [{"name": "ap_scale", "mean": 1.0, "sd": -0.1}]}, "study.factor.0.sd: .*-0.1"),
         ({"factors": [UNIFORM | {"low": 2.0}]}, "ap_scale: expected low < high, found 2 and 1"),
         ({"factors": [UNIFORM | {"mean": 2.0}]}, "ap_scale: expected low, high for a uniform"),
@@ -343,7 +349,7 @@ UNIFORM = {"name": "ap_scale", "distribution": "uniform", "low": 0.0, "high": 1.
         ),
         (
             {"factors": [{"name": "ap_stiffness_N_per_mm", "mean": 1.0, "sd": 5.0}]},
-            "ap_stiffness_N_per_mm: expected values >= 0, drawn is -",
+            "ap_stiffness_N_per_mm: expected values >= 0, found -",
         ),
         ({"runs": 1}, "study.runs: expected"),
         ({"kind": "sobol", "runs": 6}, "expected a power of two"),
@@ -360,10 +366,19 @@ def test_bad_input_is_named_with_status_2(tiny_run, tmp_path, capsys, changes, w
 
 def test_run_that_is_missing_or_has_not_ended_is_named(run_copy, tmp_path, capsys):
     assert main(command(tmp_path / "nowhere", tmp_path / "bad")) == 2
-    assert "nowhere: no such run directory" in capsys.readouterr().err
+    assert "nowhere: run directory does not exist" in capsys.readouterr().err
     (run_copy / "run.json").unlink()
     assert main(command(run_copy, tmp_path / "bad")) == 2
-    assert "the run has not ended, run.json is missing" in capsys.readouterr().err
+    assert "is not a finished run, run.json is missing" in capsys.readouterr().err
+
+
+def test_former_name_simulates_too(tiny_run, tmp_path):
+    (tmp_path / "file").write_text("")
+    with (
+        pytest.warns(DeprecationWarning, match="use pipeline.studies.study.simulate_study"),
+        pytest.raises(RunError, match="expected a folder"),
+    ):
+        carry_out(study(tiny_run), tmp_path / "file", quiet=True)
 
 
 def test_factors_are_listed(capsys):
@@ -387,7 +402,7 @@ def test_schema_is_described():
         assert word in text
 
 
-def test_a_refused_factor_is_told_alone(tmp_path):
+def test_only_the_rejected_factor_is_named(tmp_path):
     file = tmp_path / "study.toml"
     file.write_text('[study]\n[[study.factor]]\nname = "axial_scale"\nmean = 1.0\nsd = -1.0\n')
     with pytest.raises(ConfigError) as caught:

@@ -7,7 +7,7 @@ from scipy import stats
 
 from pipeline.config.reading import ConfigError
 from pipeline.studies.design import (
-    independent,
+    base_runs,
     quantile,
     sobol_indices,
     study_table,
@@ -104,7 +104,7 @@ def test_sobol_table_and_its_base_matrices():
     study = config("sobol", 8)
     table = study_table(study)
     assert len(table) == 8 * 4
-    chosen = independent(study, len(table))
+    chosen = base_runs(study, len(table))
     assert chosen.sum() == 16
     assert len(np.unique(table["axial_scale"][chosen])) == 16
 

@@ -10,12 +10,12 @@ from dynamics.simulator.waveforms import GaitCycle
 from foundation.pose import COORDINATES, Pose
 from pipeline.studies.factors import (
     FACTORS,
+    Inputs,
     check_applicable,
     check_factor,
     describe_factors,
     varied,
 )
-from pipeline.studies.inputs import Inputs
 from surrogates.sampling.space import ReferencePath
 
 DEGREE = np.pi / 180.0
@@ -184,8 +184,8 @@ def test_unusable_inputs_are_refused():
         varied(NOMINAL, {"superior_mass_kg": -1.0})
 
 
-def test_unknown_name_tells_what_is_near():
-    with pytest.raises(ValueError, match=r"near are .*axial_scale"):
+def test_unknown_name_shows_similar_names():
+    with pytest.raises(ValueError, match=r"similar names are .*axial_scale"):
         check_factor("axial_scal")
     with pytest.raises(ValueError, match="study --factors") as caught:
         check_factor("qqq")

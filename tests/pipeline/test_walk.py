@@ -19,7 +19,7 @@ from pipeline.store.workspace_lock import RunError, locked
 from pipeline.studies.walks.loads import loads_table, measure
 from pipeline.studies.walks.schema import describe_walk
 from pipeline.studies.walks.summary import moment_peaks
-from pipeline.studies.walks.walk import carry_out, load_walk
+from pipeline.studies.walks.walk import carry_out, load_walk, simulate_walk
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 FILES = {
@@ -105,9 +105,9 @@ def test_loads_csv_is_the_measured_walk(done, walk):
     assert (stored.filter(like="vastus").to_numpy() >= 0.0).all()
 
 
-def test_a_walk_is_the_same_when_it_is_carried_out_again(done, tables, tiny_run):
+def test_a_repeated_walk_is_the_same(done, tables, tiny_run):
     folder = done.parent
-    carry_out(load_walk(walk_config(folder, tiny_run, *tables)), folder / "again", quiet=True)
+    simulate_walk(load_walk(walk_config(folder, tiny_run, *tables)), folder / "again", quiet=True)
     for name in ("loads.csv", "waveforms.csv"):
         assert (folder / "again" / name).read_bytes() == (done / name).read_bytes()
     one, other = (pd.read_parquet(f / "simulation.parquet") for f in (done, folder / "again"))
@@ -142,15 +142,15 @@ def test_another_laboratory_another_leg(walk, tmp_path):
         assert_allclose(getattr(found, name), one, rtol=0, atol=1e-7 * np.abs(one).max())
 
 
-def test_what_is_unusual_is_told_everywhere(tables, tiny_run, tmp_path, capsys):
+def test_unusual_walks_give_warnings(tables, tiny_run, tmp_path, capsys):
     config = walk_config(tmp_path, tiny_run, *tables, subject={"mass_kg": 2.0 * MASS})
     assert main(["walk", str(config), "--out", str(tmp_path / "out"), "--quiet"]) == 0
-    told = capsys.readouterr()
+    shown = capsys.readouterr()
     (text,) = json.loads((tmp_path / "out" / "walk.json").read_text())["warnings"]
     assert text.startswith("vertical ground force: expected a mean over the stride of about 0.5")
-    assert f"warning: {text}\n" in told.err
+    assert f"warning: {text}\n" in shown.err
     assert text in (tmp_path / "out" / "walk.html").read_text()
-    assert "peaks as expected, not " in told.out
+    assert "peaks as expected, not " in shown.out
 
 
 def test_cocontraction_presses_the_knee(walk):
@@ -178,8 +178,8 @@ def test_the_run_is_made_where_there_is_none(tables, tiny_run, tmp_path, capsys)
 
 def test_a_missing_run_leaves_the_loads(tables, tmp_path):
     config = walk_config(tmp_path, tmp_path / "none", *tables)
-    with pytest.raises(RunError, match=r"walk\.run: .*none: no such run directory; make it with"):
-        carry_out(load_walk(config), tmp_path / "out", quiet=True)
+    with pytest.raises(RunError, match=r"none: run directory does not exist; make the run with"):
+        simulate_walk(load_walk(config), tmp_path / "out", quiet=True)
     assert (tmp_path / "out" / "loads.csv").is_file()
     assert not (tmp_path / "out" / "walk.json").exists()
 
@@ -188,14 +188,17 @@ def test_other_folders_are_left_alone(tables, tmp_path):
     config = load_walk(walk_config(tmp_path, "no-run", *tables))
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("kept")
-    with pytest.raises(RunError, match="is not empty and is not a walk"):
+    with (
+        pytest.warns(DeprecationWarning, match="use pipeline.studies.walks.walk.simulate_walk"),
+        pytest.raises(RunError, match="is not empty and is not a walk"),
+    ):
         carry_out(config, tmp_path / "mine")
     with pytest.raises(RunError, match="is a file, expected a folder"):
-        carry_out(config, tmp_path / "mine" / "thesis.txt")
+        simulate_walk(config, tmp_path / "mine" / "thesis.txt")
     held = tmp_path / "held"
     with locked(held, make=True), pytest.raises(RunError, match="another command is writing"):
-        carry_out(config, held)
-    assert not any(held.iterdir())
+        simulate_walk(config, held)
+    assert [file.name for file in held.iterdir()] == [".lock"]
     assert (tmp_path / "mine" / "thesis.txt").read_text() == "kept"
 
 
@@ -236,7 +239,7 @@ def test_other_folders_are_left_alone(tables, tmp_path):
         ),
     ],
 )
-def test_what_cannot_be_used_is_named(tables, tmp_path, sections, message):
+def test_unusable_walks_are_named(tables, tmp_path, sections, message):
     config = walk_config(tmp_path, "no-run", *tables, **sections)
     with pytest.raises((ConfigError, ValueError), match=message):
         measure(load_walk(config))

@@ -1,4 +1,4 @@
-"""The loads of a measured walk: joints, muscles, knee."""
+"""Loads of a measured walk: joints, muscles, knee."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Walk:
     Parameters
     ----------
     body_weight : float
-        [N].
+        Body weight [N].
     trial : GaitTrial
         Motion and ground force.
     leg : LegLoads
@@ -39,9 +39,9 @@ class Walk:
     knee : KneeLoads
         Loads of the tibiofemoral joint.
     cycle : GaitCycle
-        The same as inputs of the knee simulator.
+        The loads of the knee as inputs of the knee simulator.
     warnings : tuple of str
-        What is unusual of the motion and the ground force.
+        Unusual values of the motion and the ground force.
     """
 
     body_weight: float
@@ -61,7 +61,7 @@ def measure(file: WalkFile) -> Walk:
     ConfigError
         If a file of the measured walking is missing.
     InputError
-        If the tables, or the loads that follow from them, cannot be used.
+        If the tables, or the loads of the stride, cannot be used.
     """
     subject, measured, muscles = file.subject, file.measured, file.muscles
     trial = gait_trial(
@@ -107,7 +107,7 @@ def _table(measured: MeasuredConfig, name: str) -> MotionTable:
 
 
 def loads_table(walk: Walk) -> pd.DataFrame:
-    """Return motion, joint moments, muscle forces and knee loads, one row per instant."""
+    """Return motion, joint moments, muscle forces and knee loads with one row per instant."""
     knee, moments = walk.knee, walk.leg.moments
     columns = {
         "time_s": walk.trial.time,
@@ -129,7 +129,7 @@ def loads_table(walk: Walk) -> pd.DataFrame:
 
 
 def waveform_table(cycle: GaitCycle) -> pd.DataFrame:
-    """Return a cycle driven by loads as `dynamics.load_gait_cycle` reads it."""
+    """Return a load-driven cycle in the columns of `dynamics.load_gait_cycle`."""
     return pd.DataFrame(
         {
             "gait_percent": cycle.percent,

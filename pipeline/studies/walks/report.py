@@ -1,4 +1,4 @@
-"""The page of a walk: one self-contained HTML file."""
+"""Page of a walk: one self-contained HTML file."""
 
 from __future__ import annotations
 
@@ -8,16 +8,18 @@ from typing import Any
 import numpy as np
 
 from dynamics.simulator.result import SimulationResult
+from foundation.loads import COMPARTMENTS
 from pipeline.files import write_text
-from pipeline.reports import figures
+from pipeline.reports.figures import cycle_panel
 from pipeline.reports.pages import page_template
+from pipeline.reports.pictures import Picture
 from pipeline.reports.units import number
-from pipeline.studies.runs import OUTPUTS, WAVES, waves_of
-from pipeline.studies.walks import figures as walking
+from pipeline.studies import figures
+from pipeline.studies.outputs import OUTPUTS, WAVES, cycle_waves, peak_pressures
 from pipeline.studies.walks.loads import Walk
 from pipeline.studies.walks.summary import IN_VIVO_PEAK, MOMENTS, PATTERN
 
-#: Muscles that are drawn as one, by the beginnings of their names.
+#: Muscles drawn as one, by the beginnings of their names.
 GROUPS = {
     "quadriceps": ("rectus_femoris", "vastus"),
     "hamstrings": ("biceps_femoris", "semimembranosus", "semitendinosus"),
@@ -45,13 +47,13 @@ def write_page(
     Parameters
     ----------
     path : Path
-        Where to write.
+        The page.
     summary : dict
         The content of `walk.json`.
     walk : Walk
-        The loads of the walk.
+        Loads of the walk.
     results : dict
-        The simulated cycle by model.
+        Simulated gait cycle of each model.
     config : str
         The resolved walk as TOML.
     """
@@ -69,68 +71,62 @@ def write_page(
     write_text(path, page)
 
 
-def _item(uri: str, text: str) -> dict[str, str]:
-    return {"uri": uri, "text": text}
-
-
-def _moments(walk: Walk, mass: float) -> list[dict[str, str]]:
-    items = []
+def _moments(walk: Walk, mass: float) -> list[Picture]:
+    """Return the joint moments per body mass over the stride."""
+    pictures = []
     for joint, name in enumerate(MOMENTS):
-        boxes = [
-            (
-                peak.phase,
-                tuple(sorted((peak.sign * peak.expected[0], peak.sign * peak.expected[1]))),
-            )
-            for peak in PATTERN
-            if peak.joint == joint
-        ]
+        peaks = [peak for peak in PATTERN if peak.joint == joint]
+        ranges = [sorted(peak.sign * limit for limit in peak.expected) for peak in peaks]
+        boxes = [(peak.phase, (low, high)) for peak, (low, high) in zip(peaks, ranges, strict=True)]
         moment = walk.leg.moments[:, joint] / mass
-        uri = walking.moment_panel(walk.knee.percent, moment, name, boxes)
-        items.append(_item(uri, f"{name} moment over the stride, with the expected peaks"))
-    return items
+        uri = figures.moment_panel(walk.knee.percent, moment, name, boxes)
+        pictures.append(Picture(uri, f"{name} moment over the stride, with the expected peaks"))
+    return pictures
 
 
-def _knee(walk: Walk) -> list[dict[str, str]]:
+def _knee(walk: Walk) -> list[Picture]:
+    """Return the loads of the knee over the stride."""
     knee = walk.knee
-    force = walk.knee.axial_force / walk.body_weight
-    items = [
-        _item(
-            walking.axial_panel(knee.percent, force, IN_VIVO_PEAK),
-            "Tibiofemoral axial force over the stride, and the mean peak in vivo",
-        )
-    ]
-    for values, label in (
+    uri = figures.axial_panel(knee.percent, knee.axial_force / walk.body_weight, IN_VIVO_PEAK)
+    text = "Tibiofemoral axial force over the stride, and the mean peak in vivo"
+    rows = (
         (np.degrees(knee.flexion), "knee flexion [°]"),
         (knee.ap_force, "AP force on the tibia [N]"),
         (knee.internal_torque, "internal torque on the tibia [N·m]"),
         (knee.adduction_moment, "adduction moment on the tibia [N·m]"),
-    ):
-        items.append(_item(walking.lines_panel(knee.percent, {"": values}, label), label))
-    return items
+    )
+    return [
+        Picture(uri, text),
+        *(
+            Picture(figures.lines_panel(knee.percent, {"": values}, label), label)
+            for values, label in rows
+        ),
+    ]
 
 
-def _muscles(walk: Walk) -> list[dict[str, str]]:
+def _muscles(walk: Walk) -> list[Picture]:
+    """Return the forces of the muscles over the stride."""
     names, forces = walk.muscles.names, walk.muscles.forces
     groups = {
         group: forces[:, [name.startswith(heads) for name in names]].sum(axis=1)
         for group, heads in GROUPS.items()
     }
-    label = "muscle force [N]"
-    uri = walking.lines_panel(walk.knee.percent, groups, label)
-    return [_item(uri, "Forces of groups of muscles")]
+    uri = figures.lines_panel(walk.knee.percent, groups, "muscle force [N]")
+    return [Picture(uri, "Forces of groups of muscles")]
 
 
-def _cycle(results: dict[str, SimulationResult]) -> list[dict[str, str]]:
+def _cycle(results: dict[str, SimulationResult]) -> list[Picture]:
+    """Return the simulated gait cycle of each model."""
     percent = {model: result.gait_percent for model, result in results.items()}
-    waves = {model: waves_of(result) for model, result in results.items()}
-    items = []
-    for name, output in WAVES.items():
-        values = {model: wave[name] for model, wave in waves.items()}
-        uri = figures.cycle_panel(percent, values, f"{output.label} [{output.unit}]")
-        items.append(_item(uri, f"Simulated {output.label}"))
+    waves = {model: cycle_waves(result) for model, result in results.items()}
+    pictures = []
+    for name, wave in WAVES.items():
+        values = {model: of_model[name] for model, of_model in waves.items()}
+        uri = cycle_panel(percent, values, f"{wave.label} [{wave.unit}]")
+        pictures.append(Picture(uri, f"Simulated {wave.label}"))
     pressure = {
-        model: 1e-6 * np.nan_to_num(result.compartment_loads[:, :, 7]).max(axis=0)
+        model: np.maximum(*(peak_pressures(result, part) for part in COMPARTMENTS))
         for model, result in results.items()
     }
-    uri = figures.cycle_panel(percent, pressure, "peak pressure [MPa]")
-    return [*items, _item(uri, "Simulated peak pressure")]
+    uri = cycle_panel(percent, pressure, "peak pressure [MPa]")
+    return [*pictures, Picture(uri, "Simulated peak pressure")]

@@ -1,4 +1,4 @@
-"""The schema of a walk: a subject's measured walking, and the knee that is simulated with it."""
+"""Schema of a walk: measured walking of a subject, and the knee that it drives."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from dynamics.walking.trial import OPENSIM_COLUMNS
 from foundation.errors import InputError
 from pipeline.config.schema_base import Finite, NonNegative, Positive, Section, describe_section
 
-#: Quantities whose columns a file may name otherwise.
+#: Quantities with columns that `columns` may rename.
 QUANTITIES = (*OPENSIM_COLUMNS["right"], "pelvis_z")
 
 
 class WalkConfig(Section):
-    """The walk and the trained knee that it drives."""
+    """The walk and its trained knee."""
 
     name: str = Field(
         "walking", pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$", description="name of the walk"
@@ -26,19 +26,19 @@ class WalkConfig(Section):
     )
     run_config: str | None = Field(
         None,
-        description="study (TOML, relative to this file) that makes the run where there is none",
+        description="configuration of the run (TOML, relative to this file), made if missing",
     )
     compare: bool = Field(
-        True, description="whether the original model drives the cycle as well, to be compared"
+        True, description="whether to simulate with the original model too, for comparison"
     )
 
 
 class SubjectConfig(Section):
-    """Who walks; lengths that are not stated follow from the height."""
+    """The subject; missing lengths follow from the height."""
 
     mass_kg: Positive = Field(le=400.0, description="mass of the body")
     height_m: Positive = Field(ge=0.5, le=2.5, description="height of the body")
-    side: Literal["right", "left"] = Field("right", description="leg; a left one is mirrored")
+    side: Literal["right", "left"] = Field("right", description="leg; a left leg is mirrored")
     thigh_length_m: Positive | None = Field(None, le=1.0, description="hip to knee")
     shank_length_m: Positive | None = Field(None, le=1.0, description="knee to ankle")
     hip_m: tuple[Finite, Finite, Finite] | None = Field(
@@ -51,25 +51,26 @@ class MeasuredConfig(Section):
 
     motion: str = Field(
         description="file with the position of the pelvis and the joint angles; `$KNEE_DATA` at "
-        "its start stands for the data folder, other paths are relative to this file"
+        "the start is the data folder, other paths are relative to this file"
     )
     ground: str = Field(description="file with force, point and torque of the ground")
     in_degrees: bool | None = Field(
-        None, description="whether angles are in degrees, where the motion file does not say"
+        None,
+        description="whether angles are in degrees, if the motion file does not state the unit",
     )
     columns: dict[str, str] = Field(
         default_factory=dict,
-        description="names of columns that are not OpenSim's, by quantity "
-        f"({', '.join(QUANTITIES)}); a minus before a name turns its sign; of force, point and "
-        "torque the name without its last letter x, y, z",
+        description="names of columns other than OpenSim's, by quantity "
+        f"({', '.join(QUANTITIES)}); a minus before a name changes the sign; for force, point and "
+        "torque, the name without the last letter x, y, z",
     )
     stride_s: tuple[NonNegative, NonNegative] | None = Field(
-        None, description="heel strike and next heel strike; by default found in the ground force"
+        None, description="heel strike and next heel strike; by default those of the ground force"
     )
     pelvis_z_m: Finite = Field(
         0.0,
-        description="lateral position of the pelvis, to the right, where no column tells it: "
-        "adduction moment and torque depend on it",
+        description="lateral position of the pelvis, to the right, if the motion has no column "
+        "for it; adduction moment and torque depend on this position",
     )
     motion_cutoff_Hz: Positive | None = Field(6.0, description="low-pass filter of the motion")
     force_cutoff_Hz: Positive | None = Field(20.0, description="low-pass filter of the forces")
@@ -86,20 +87,20 @@ class MeasuredConfig(Section):
 
 
 class MusclesConfig(Section):
-    """How the muscles share the joint moments."""
+    """Sharing of the joint moments among the muscles."""
 
     sharing: Literal["stress", "elastic"] = Field(
         "stress",
-        description="least squared stresses, or in proportion to the stiffness of the fibres",
+        description="least sum of squared stresses, or in proportion to the fibre stiffness",
     )
-    cocontraction_kPa: NonNegative = Field(0.0, description="stress that every muscle has at least")
+    cocontraction_kPa: NonNegative = Field(0.0, description="least stress of each muscle")
     least_axial_force_N: NonNegative = Field(
-        100.0, description="axial force of the simulated knee at least, in swing"
+        100.0, description="least axial force of the simulated knee, in swing"
     )
 
 
 class WalkFile(Section):
-    """A file of `python -m pipeline walk`."""
+    """Configuration of `python -m pipeline walk`."""
 
     walk: WalkConfig = Field(default_factory=lambda: WalkConfig())
     subject: SubjectConfig
@@ -107,8 +108,8 @@ class WalkFile(Section):
     muscles: MusclesConfig = Field(default_factory=lambda: MusclesConfig())
     simulation: dict[str, Any] = Field(
         default_factory=dict,
-        description="keys of the run's [simulation] that the walk replaces; waveforms and period "
-        "come from the measured walking",
+        description="keys of the [simulation] of the run that the walk replaces; waveforms and "
+        "period follow from the measured walking",
     )
 
     @model_validator(mode="after")
@@ -116,8 +117,8 @@ class WalkFile(Section):
         given = sorted({"waveforms", "period_s"} & set(self.simulation))
         if given:
             raise InputError(
-                "simulation: expected no waveforms and no period_s, which come from the measured "
-                f"walking, found {', '.join(given)}"
+                "simulation: expected no waveforms and no period_s, which follow from the "
+                f"measured walking, found {', '.join(given)}"
             )
         return self
 

@@ -1,4 +1,4 @@
-"""The figures of a walk: peaks of joint moments and knee loads, and what the simulation gave."""
+"""Summary of a walk: peaks of joint moments, knee loads, and the simulated gait cycle."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ IN_VIVO_PEAK = 2.61
 class Peak(NamedTuple):
     """A peak of the textbook pattern of joint moments.
 
-    Phase in % of the stride, range in N m per kg of body mass. Laboratories agree about the ankle;
-    about hip and knee at push-off they differ by factors of three to five (hip flexion 0.4 of
-    Winter, 1.35 of Kirtley; knee extension 0.16 and 0.85: Biomch-L, 29 April 1996), hence the width
-    of the ranges, which are round numbers.
+    Phase in % of the stride, range in N m per kg of body mass. Laboratories agree about the ankle.
+    About hip and knee at push-off, they differ by factors of three to five (hip flexion 0.4 in
+    Winter, 1.35 in Kirtley; knee extension 0.16 and 0.85: Biomch-L, 29 April 1996). The ranges are
+    therefore wide, with round limits.
     """
 
     joint: int
@@ -46,7 +46,15 @@ PATTERN = (
 
 
 def moment_peaks(walk: Walk, mass: float) -> list[dict[str, Any]]:
-    """Return the peaks of `PATTERN` in a walk: size [N m/kg], instant [%], whether as expected."""
+    """Return size [N m/kg] and instant [%] of the peaks of `PATTERN`, and whether as expected.
+
+    Parameters
+    ----------
+    walk : Walk
+        Loads of the walk.
+    mass : float
+        Mass of the body [kg].
+    """
     percent, rows = walk.knee.percent, []
     for peak in PATTERN:
         inside = np.flatnonzero((percent >= peak.phase[0]) & (percent <= peak.phase[1]))
@@ -71,16 +79,16 @@ def summarise(
     outputs: dict[str, dict[str, float]],
     table: pd.DataFrame,
 ) -> dict[str, Any]:
-    """Return what `walk.json` holds of a walk, but for the times.
+    """Return the content of `walk.json` except the times.
 
     Parameters
     ----------
     file : WalkFile
-        Its configuration.
+        Configuration of the walk.
     walk : Walk
-        Its loads.
+        Loads of the walk.
     results, outputs : dict
-        The simulated cycle of each model and its outputs.
+        Simulated gait cycle of each model, and its outputs.
     table : DataFrame
         `pipeline.simulation.simulation_table` of the results.
     """

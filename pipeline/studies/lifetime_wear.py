@@ -1,4 +1,4 @@
-"""Wear of a run's insert over many cycles, its surface lowered as it wears."""
+"""Wear of the insert of a run over many gait cycles, with the surface lowered as it wears."""
 
 from __future__ import annotations
 
@@ -8,42 +8,47 @@ from typing import Any
 import numpy as np
 
 from dynamics.simulator.result import SimulationResult
+from dynamics.wear.lifetime_wear import LifetimeWear, extrapolate_wear
 from foundation.elastic_foundation.model import ElasticFoundation
+from foundation.elastic_foundation.worn_surface import worn_model
 from pipeline.files import replacing, write_document
 from pipeline.progress import bar, say
 from pipeline.stages.trained_run import TrainedRun
 from pipeline.store.workspace_lock import alone_in_folder
-from pipeline.studies.worn import WornInsert, extrapolate
+
+#: Columns of the table of blocks, in the order of the keys of `worn.json`.
+_HEADER = ("cycles", "medial [mm³]", "lateral [mm³]", "total [mm³]", "mass [mg]", "deepest [mm]")
 
 
 @alone_in_folder
 def wear_insert(folder: Path, cycles: float, blocks: int, *, quiet: bool = False) -> dict[str, Any]:
-    """Extrapolate the wear of a run's gait cycle with its original model.
+    """Extrapolate the wear of the gait cycle of a run with its original model.
 
-    Writes `worn.json`, the volumes over the cycles, and `worn.npz`, the depth on each triangle.
+    Writes `worn.json`, the volumes over the cycles, and `worn.npz`, the depth of each triangle.
 
     Parameters
     ----------
     folder : Path
         Run directory.
     cycles : float
-        How many cycles.
+        Number of cycles.
     blocks : int
-        Between how many the surface is lowered; 1 extrapolates the cycle of the unworn insert.
+        Number of blocks; the surface is lowered after each block. One block extrapolates the cycle
+        of the unworn insert.
     quiet : bool
-        Whether to leave out the progress bar.
+        Whether to omit the progress bar.
 
     Returns
     -------
     dict
-        The content of `worn.json`: per block the cycles done, volumes, mass and largest depth.
+        The content of `worn.json`: per block the number of cycles, volumes, mass and largest depth.
 
     Raises
     ------
     RunError
-        If the directory holds no finished run.
+        If the directory is not a finished run.
     InputError
-        If an argument is out of its range, or the insert wears through.
+        If an argument is out of range, or the insert wears through.
     """
     run = TrainedRun.open(folder)
     tibia = run.contact.tibia
@@ -55,7 +60,9 @@ def wear_insert(folder: Path, cycles: float, blocks: int, *, quiet: bool = False
             shown.update()
             return result
 
-        worn = extrapolate(run.contact, simulate_cycle, run.gait.wear_law, cycles, blocks)
+        worn = extrapolate_wear(
+            run.contact, simulate_cycle, worn_model, run.gait.wear_law, cycles, blocks
+        )
     with replacing(folder / "worn.npz") as partial, partial.open("wb") as stream:
         np.savez_compressed(
             stream,
@@ -65,15 +72,16 @@ def wear_insert(folder: Path, cycles: float, blocks: int, *, quiet: bool = False
             cycles=worn.cycles,
             volume_m3=worn.volume,
         )
-    content = _content(worn)
+    content = {"blocks": _block_rows(worn)}
     write_document(folder / "worn.json", content)
     return content
 
 
-def _content(worn: WornInsert) -> dict[str, Any]:
+def _block_rows(worn: LifetimeWear[ElasticFoundation]) -> list[dict[str, float]]:
+    """Return the state of the insert after each block."""
     each = worn.cycles[1]
     depth = np.cumsum([each * np.asarray(wear.depth) for wear in worn.blocks], axis=0)
-    rows = [
+    return [
         {
             "cycles": float(cycles),
             "medial_mm3": 1e9 * float(medial),
@@ -86,13 +94,10 @@ def _content(worn: WornInsert) -> dict[str, Any]:
             worn.cycles[1:], worn.volume[1:], depth.max(axis=1), strict=True
         )
     ]
-    return {"blocks": rows}
 
 
 def worn_table(content: dict[str, Any]) -> str:
     """Return the content of `worn.json` as a Markdown table."""
-    header = ("cycles", "medial [mm³]", "lateral [mm³]", "total [mm³]", "mass [mg]", "deepest [mm]")
-    lines = ["| " + " | ".join(header) + " |", "|" + "---|" * len(header)]
-    for row in content["blocks"]:
-        lines.append("| " + " | ".join(f"{value:.4g}" for value in row.values()) + " |")
-    return "\n".join(lines)
+    rows = [[f"{value:.4g}" for value in row.values()] for row in content["blocks"]]
+    lines = [f"| {' | '.join(cells)} |" for cells in (_HEADER, *rows)]
+    return "\n".join([lines[0], "|" + "---|" * len(_HEADER), *lines[1:]])

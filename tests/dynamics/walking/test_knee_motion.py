@@ -1,5 +1,7 @@
 """Motions of a knee in tables of other programs."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -8,17 +10,18 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from dynamics.walking import read_motion_table, write_motion_table
-from foundation.pose import COORDINATES, Pose
-from pipeline.exchange.knee_motion import (
+from dynamics.walking.knee_motion import (
     KNEE_COORDINATES,
+    KNOWN_COLUMNS,
     OPENSIM_COORDINATES,
     KneeColumns,
     knee_motion_table,
     parse_columns,
     read_knee_poses,
 )
-from pipeline.store.samples import POSE_COLUMNS
+from foundation.pose import COORDINATES, Pose
 
+POSE_COLUMNS = tuple(KNOWN_COLUMNS[1].values())
 TIME = np.array([0.0, 0.1, 0.25])
 POSES = np.array(
     [
@@ -75,7 +78,7 @@ def test_units_in_names_come_before_what_is_said(tmp_path):
     assert_allclose(poses[0], expected, rtol=1e-14, atol=0)
 
 
-def test_our_own_table_is_read_and_of_a_simulation_the_surrogate(tmp_path):
+def test_table_of_a_run_is_read_and_of_a_simulation_the_surrogate(tmp_path):
     table = pd.DataFrame(POSES, columns=list(POSE_COLUMNS)).assign(time_s=TIME, cop_x_m=np.nan)
     table.to_csv(tmp_path / "a.csv", index=False)
     other = table.assign(flexion_rad=9.0, model="original")
@@ -88,7 +91,7 @@ def test_our_own_table_is_read_and_of_a_simulation_the_surrogate(tmp_path):
 
 
 @pytest.mark.parametrize(("said", "angles"), [("yes", "30\t2\t-4"), ("no", "0.5\t0.1\t0.2")])
-def test_header_tells_the_unit_of_the_angles(tmp_path, said, angles):
+def test_header_states_the_unit_of_the_angles(tmp_path, said, angles):
     names = "\t".join(KNEE_COORDINATES)
     path = write(
         tmp_path / "a.sto",
@@ -125,33 +128,23 @@ def test_columns_of_the_command_line():
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("make", "argument", "message"),
     [
-        ("flexion", r"columns: expected coordinate=column, found 'flexion'"),
-        ("flexion=", r"found 'flexion='"),
-        ("flexion=-", r"found 'flexion=-'"),
-        ("=a", r"found '=a'"),
-        ("", r"found ''"),
-        ("tx=a,tx=b", r"columns: expected tx once, found a and b"),
+        (parse_columns, "flexion", r"columns: expected coordinate=column, found 'flexion'"),
+        (parse_columns, "flexion=", r"found 'flexion='"),
+        (parse_columns, "flexion=-", r"found 'flexion=-'"),
+        (parse_columns, "=a", r"found '=a'"),
+        (parse_columns, "", r"found ''"),
+        (parse_columns, "tx=a,tx=b", r"columns: expected tx once, found a and b"),
+        (KneeColumns, {"flexion": "a"}, r"expected flexion, .* tx, ty, tz .* found flexion$"),
+        (KneeColumns, {**OWN, "tx": "x"}, r"columns: expected .* lateral, tx$"),
+        (partial(KneeColumns, {}), "grad", r"angle unit: expected one of .*, found 'grad'"),
+        (partial(KneeColumns, {}, None), "cm", r"length unit: expected one of .*, found 'cm'"),
     ],
 )
-def test_columns_that_cannot_be_understood(text, message):
+def test_unusable_columns_are_named(make, argument, message):
     with pytest.raises(ValueError, match=message):
-        parse_columns(text)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (({"flexion": "a"},), r"expected flexion, .* tx, ty, tz in place .* found flexion$"),
-        (({**OWN, "tx": "x"},), r"columns: expected .* lateral, tx$"),
-        (({}, "grad"), r"angle unit: expected one of \['deg', 'rad'\], found 'grad'"),
-        (({}, None, "cm"), r"length unit: expected one of \['m', 'mm'\], found 'cm'"),
-    ],
-)
-def test_mappings_that_cannot_be_used(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        KneeColumns(*arguments)
+        make(argument)
 
 
 @pytest.mark.parametrize(
@@ -159,7 +152,7 @@ def test_mappings_that_cannot_be_used(arguments, message):
     [
         (
             KneeColumns(),
-            r"a\.csv: expected the columns knee_flex_r, .* found a, b, c, d, e, f; say",
+            r"a\.csv: expected the columns knee_flex_r, .* found a, b, c, d, e, f; name",
         ),
         (KneeColumns({**OWN, "flexion": "-g"}), r"a\.csv: expected a column 'g', found a, b, c"),
         (KneeColumns(OWN), r"a\.csv, column a: expected the unit of the angle"),
@@ -167,7 +160,7 @@ def test_mappings_that_cannot_be_used(arguments, message):
         (KneeColumns(OWN, "deg"), r"column e: expected metres, found 41; .* \(--length-unit mm\)"),
     ],
 )
-def test_what_is_missing_or_in_another_unit_is_named(tmp_path, columns, message):
+def test_missing_columns_and_other_units_are_named(tmp_path, columns, message):
     path = write(tmp_path / "a.csv", "time,a,b,c,d,e,f\n0,30,0,0,0,41,0\n")
     with pytest.raises(ValueError, match=message) as caught:
         read_knee_poses(path, columns)

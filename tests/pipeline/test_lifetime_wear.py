@@ -42,7 +42,7 @@ def test_worn_insert_of_a_run(run_copy, capsys):
         (["--cycles", "1e12", "--blocks", "1"], "block 1 of 1, .*take more blocks or fewer cycles"),
     ],
 )
-def test_bad_arguments_are_told(run_copy, capsys, arguments, words):
+def test_bad_arguments_are_named(run_copy, capsys, arguments, words):
     assert main(["wear", str(run_copy), "--quiet", *arguments]) == 2
     error = capsys.readouterr().err
     assert error.startswith("error: ")
@@ -52,4 +52,4 @@ def test_bad_arguments_are_told(run_copy, capsys, arguments, words):
 
 def test_a_run_is_needed(tmp_path, capsys):
     assert main(["wear", str(tmp_path)]) == 2
-    assert "no finished run" in capsys.readouterr().err
+    assert "is not a finished run" in capsys.readouterr().err

@@ -1,32 +1,37 @@
-"""A walking cycle from the poses of a solution, without its data."""
+"""Walking cycle from the poses of a solution, without its data."""
 
 import numpy as np
 import pytest
-from studies import SMOKE, TINY
 
 from dynamics.simulator.equilibrium import height_at_load
 from dynamics.simulator.knee_simulator import AppliedLoads, KneeSimulator
+from dynamics.walking.natural_cycle import balancing_loads, cut_stride, walking_cycle
+from foundation.elastic_foundation.laws import LinearLaw
+from foundation.elastic_foundation.model import ElasticFoundation
+from foundation.implant.condylar_implant import CondylarImplant
 from foundation.pose import Pose
-from pipeline.config.reading import load_config
-from pipeline.originals.contact_original import build_knee
-from pipeline.studies.walks.walking import balancing_loads, cut_stride, walking_cycle
+
+START = CondylarImplant().home_pose(0.0)
 
 
 @pytest.fixture(scope="module")
-def knee():
-    return build_knee(load_config(SMOKE, TINY))
+def model():
+    implant = CondylarImplant()
+    femur, _, _ = implant.tessellate(2e-3)
+    _, tibia, labels = implant.tessellate(3e-3)
+    return ElasticFoundation(femur, tibia, LinearLaw(463e6, 0.46, 10e-3), compartments=labels)
 
 
 @pytest.fixture(scope="module")
-def stride(knee):
-    """21 instants of a swing about a pressed pose, which end a little beside their beginning."""
+def stride(model):
+    """21 instants of a swing about a compressed pose, not quite closed."""
     time = np.linspace(0.4, 1.2, 21)
     part = (time - time[0]) / 0.8
-    poses = np.tile(knee.start.array, (21, 1))
+    poses = np.tile(START.array, (21, 1))
     poses[:, 0] += 0.2 * (1.0 - np.cos(2.0 * np.pi * part)) + 0.003 * part
     poses[:, 2] += 0.02 * np.sin(2.0 * np.pi * part)
     for row, load in zip(poses, 800.0 + 300.0 * np.sin(2.0 * np.pi * part), strict=True):
-        row[4] = height_at_load(knee.model, Pose.from_array(row), load)
+        row[4] = height_at_load(model, Pose.from_array(row), load)
     return time, poses
 
 
@@ -40,24 +45,24 @@ def test_cut_stride(stride):
             cut_stride(time, poses, wrong)
 
 
-def test_balancing_loads_leave_nothing_on_what_they_drive(knee, stride):
+def test_balancing_loads_leave_no_force_on_driven_coordinates(model, stride):
     poses = stride[1][::5]
     simulator = KneeSimulator(neutral=Pose(anterior=1e-3, rotation=0.01), anterior_offset=2e-3)
-    loads = balancing_loads(knee.model, simulator, poses)
+    loads = balancing_loads(model, simulator, poses)
     assert (loads[:, 0] > 100.0).all()
     for row, applied in zip(poses, loads, strict=True):
         pose = Pose.from_array(row)
-        force = simulator.force(pose, knee.model.loads(pose).wrench, AppliedLoads(*applied))
+        force = simulator.force(pose, model.loads(pose).wrench, AppliedLoads(*applied))
         np.testing.assert_allclose(force[[2, 3, 4]], 0.0, rtol=0, atol=1e-9)
 
 
-def test_walking_cycle_is_the_stride_but_for_its_end(knee, stride):
+def test_walking_cycle_is_the_stride_except_its_end(model, stride):
     time, poses = stride
-    simulator = KneeSimulator(neutral=knee.start)
-    cycle = walking_cycle(knee.model, simulator, time, poses)
+    simulator = KneeSimulator(neutral=START)
+    cycle = walking_cycle(model, simulator, time, poses)
     assert cycle.period == pytest.approx(0.8, rel=1e-12)
     kept = slice(0, 18)  # up to 85 %
-    loads = balancing_loads(knee.model, simulator, poses)
+    loads = balancing_loads(model, simulator, poses)
     np.testing.assert_allclose(cycle.flexion[kept], poses[kept, 0], rtol=1e-13, atol=0)
     found = np.column_stack([cycle.axial_force, cycle.ap_force, cycle.internal_torque])
     np.testing.assert_allclose(found[kept], loads[kept], rtol=1e-12, atol=1e-12)
@@ -65,10 +70,10 @@ def test_walking_cycle_is_the_stride_but_for_its_end(knee, stride):
     assert poses[-1, 0] - poses[0, 0] == pytest.approx(0.003, rel=1e-9)
 
 
-def test_walking_cycle_by_the_axial_force_alone(knee, stride):
-    simulator = KneeSimulator(neutral=knee.start)
-    cycle = walking_cycle(knee.model, simulator, *stride, axial_only=True)
-    whole = walking_cycle(knee.model, simulator, *stride)
+def test_walking_cycle_by_the_axial_force_alone(model, stride):
+    simulator = KneeSimulator(neutral=START)
+    cycle = walking_cycle(model, simulator, *stride, axial_only=True)
+    whole = walking_cycle(model, simulator, *stride)
     np.testing.assert_array_equal(cycle.axial_force, whole.axial_force)
     assert not np.any(cycle.ap_force)
     assert not np.any(cycle.internal_torque)

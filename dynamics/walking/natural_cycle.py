@@ -1,4 +1,4 @@
-"""A walking cycle of a natural knee from the poses of a published solution."""
+"""Walking cycle of a natural knee from the poses of a published solution."""
 
 from __future__ import annotations
 
@@ -10,61 +10,71 @@ from dynamics.simulator.knee_simulator import AppliedLoads, KneeSimulator
 from dynamics.simulator.waveforms import GaitCycle, lead_back
 from foundation.checks import FloatArray, check_array, check_number
 from foundation.errors import InputError
-from foundation.pose import Pose
+from foundation.pose import COORDINATES, Pose
 
-#: Stride of the walking solution of Lenhart's knee, before one heel strike to before the next [s]:
-#: that of the cycle of Smith et al. (2019, J Biomech 82:124-133), which the same trial gave.
+#: Stride of the walking solution of Lenhart's knee, from one heel strike to the next [s]: that of
+#: the cycle of Smith et al. (2019, J Biomech 82:124-133), from the same trial.
 STRIDE = (1.26, 2.32)
+_ROTATION, _ANTERIOR, _SUPERIOR = map(COORDINATES.index, ("rotation", "anterior", "superior"))
 
 
 def cut_stride(
     time: FloatArray, poses: FloatArray, stride: tuple[float, float] = STRIDE
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the instants and poses of a motion from the first time to the second [s].
+    """Return the part of a motion between two instants.
+
+    Parameters
+    ----------
+    time : (N,) float64
+        Instants [s], increasing.
+    poses : (N, 6) float64
+        Poses [rad, m].
+    stride : (float, float)
+        First and last instant [s].
 
     Raises
     ------
     InputError
-        If fewer than five instants are between them, or the motion does not reach them.
+        If the motion has no rows at both instants, or fewer than three between them.
     """
     begin, end = (check_number("stride", t, unit="s") for t in stride)
     chosen = (time > begin - 1e-9) & (time < end + 1e-9)
-    found = time[chosen]
-    if len(found) < 5 or abs(found[0] - begin) > 1e-6 or abs(found[-1] - end) > 1e-6:
+    inside = time[chosen]
+    if len(inside) < 5 or abs(inside[0] - begin) > 1e-6 or abs(inside[-1] - end) > 1e-6:
         raise InputError(
             f"stride: expected rows at {begin:g} s, {end:g} s and at least three between, found "
-            f"{len(found)} rows in a motion from {time[0]:g} to {time[-1]:g} s"
+            f"{len(inside)} rows in a motion from {time[0]:g} to {time[-1]:g} s"
         )
-    return found, poses[chosen]
+    return inside, poses[chosen]
 
 
 def balancing_loads(model: ContactModel, simulator: KneeSimulator, poses: ArrayLike) -> FloatArray:
-    """Return the applied loads that hold a knee in given poses.
+    """Return the applied loads that hold a knee in poses, by inverse statics.
 
-    Inverse statics: contact, ligaments and springs give the height, the AP position and the
-    rotation of each pose a generalised force, which the axial force, the AP force and the torque
-    take up. Those on adduction and on ML position no applied load takes up, and stay.
+    Axial force, AP force and torque balance the generalised forces of contact, ligaments and
+    springs on height, AP position and rotation. The forces on adduction and ML position remain.
 
     Parameters
     ----------
     model : ContactModel
-        The contact.
+        Contact model.
     simulator : KneeSimulator
         Ligaments and springs.
     poses : (N, 6) array_like
-        Where [rad, m].
+        Poses [rad, m].
 
     Returns
     -------
     (N, 3) float64
-        In the order of `dynamics.simulator.knee_simulator.APPLIED_COLUMNS` [N, N, N m].
+        Loads on the tibia in the order of `dynamics.simulator.knee_simulator.APPLIED_COLUMNS`
+        [N, N, N m].
     """
     rows = check_array("poses", poses, (None, 6))
     loads = np.empty((len(rows), 3))
     for row, out in zip(rows, loads, strict=True):
         pose = Pose.from_array(row)
         force = simulator.force(pose, model.loads(pose).wrench, AppliedLoads())
-        out[:] = force[4], force[3], -force[2]
+        out[:] = force[_SUPERIOR], force[_ANTERIOR], -force[_ROTATION]
     return loads
 
 
@@ -76,16 +86,16 @@ def walking_cycle(
     *,
     axial_only: bool = False,
 ) -> GaitCycle:
-    """Return the inputs under which a knee walks as in the poses of a stride.
+    """Return the inputs that make a knee walk in the poses of a stride.
 
-    The flexion is that of the poses, the loads are those of `balancing_loads`: what in the body
-    muscles, menisci and the weight exert. A stride does not end quite as it began: over its last
-    15 % every signal is led to where it began.
+    Flexion is that of the poses, and the loads are `balancing_loads`: those of muscles, menisci and
+    body weight. Over the last 15 % of the stride each signal is led back to its first value, since
+    a stride does not end exactly as it began.
 
     Parameters
     ----------
     model : ContactModel
-        The contact.
+        Contact model.
     simulator : KneeSimulator
         Ligaments and springs.
     time : (N,) array_like
@@ -93,18 +103,13 @@ def walking_cycle(
     poses : (N, 6) array_like
         Poses of the stride [rad, m].
     axial_only : bool
-        Whether AP force and torque are left out, so that AP position and rotation are up to
-        ligaments, springs and contact.
-
-    Returns
-    -------
-    GaitCycle
-        Of the stride's duration.
+        Whether AP force and torque are zero, so that ligaments, springs and contact determine AP
+        position and rotation.
 
     Raises
     ------
     InputError
-        If the shapes do not match, or the signals are none that `GaitCycle` takes.
+        If the shapes do not match, or `GaitCycle` rejects the signals.
     """
     instants = check_array("time", time, (None,))
     rows = check_array("poses", poses, (len(instants), 6))

@@ -1,0 +1,102 @@
+"""Wear over many gait cycles, with the surface of the insert lowered as the insert wears."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+import numpy as np
+
+from dynamics.simulator.result import SimulationResult
+from dynamics.wear.cycle_wear import SpringContact, bed_wear
+from dynamics.wear.wear_law import Wear, WearLaw
+from foundation.checks import FloatArray, check_number, frozen
+from foundation.errors import InputError
+
+Contact = TypeVar("Contact", bound=SpringContact)
+
+
+@dataclass(frozen=True, eq=False)
+class LifetimeWear(Generic[Contact]):
+    """Wear of many cycles.
+
+    Parameters
+    ----------
+    cycles : (B + 1,) float64
+        Number of cycles at the end of each block, from 0 [1].
+    volume : (B + 1, 2) float64
+        Medial and lateral volume worn by then [m³].
+    blocks : tuple of Wear
+        Wear of one cycle at the start of each block.
+    model : SpringContact
+        Contact of the worn insert.
+    wear : Wear
+        Wear of all cycles, with the depth of each triangle of the unworn surface.
+    """
+
+    cycles: FloatArray
+    volume: FloatArray
+    blocks: tuple[Wear, ...]
+    model: Contact
+    wear: Wear
+
+
+def extrapolate_wear(
+    model: Contact,
+    simulate_cycle: Callable[[Contact], SimulationResult],
+    lower_surface: Callable[[Contact, FloatArray], Contact],
+    law: WearLaw,
+    cycles: float,
+    blocks: int,
+) -> LifetimeWear[Contact]:
+    """Return the wear of many cycles in equal blocks, with the surface lowered after each block.
+
+    The wear of one cycle at the start of a block represents the whole block. One block is therefore
+    a linear extrapolation.
+
+    Parameters
+    ----------
+    model : SpringContact
+        Contact of the unworn insert.
+    simulate_cycle : callable
+        Simulates a cycle with a contact.
+    lower_surface : callable
+        Returns a contact with the surface lowered by the depth of each triangle, (F,) [m], such as
+        `foundation.elastic_foundation.worn_surface.worn_model`.
+    law : WearLaw
+        Material of the insert.
+    cycles : float
+        Total number of cycles, > 0.
+    blocks : int
+        Number of blocks, >= 1.
+
+    Raises
+    ------
+    InputError
+        If an argument is out of range, or a block wears through the insert; the message names the
+        block.
+    """
+    check_number("cycles", cycles, above=0.0)
+    count = int(check_number("blocks", blocks, at_least=1))
+    each = cycles / count
+    wears: list[Wear] = []
+    worn, depth = model, np.zeros(len(model.tibia.faces))
+    for block in range(count):
+        wear = bed_wear(worn, simulate_cycle(worn), law)
+        wears.append(wear)
+        depth = depth + each * np.asarray(wear.depth)
+        try:
+            # From the unworn surface, so that errors do not accumulate.
+            worn = lower_surface(model, depth)
+        except InputError as error:
+            raise InputError(
+                f"block {block + 1} of {count}, {each:g} cycles each: {error}; take more blocks or "
+                "fewer cycles"
+            ) from error
+    steps = each * np.array([wear.volume for wear in wears])
+    volume = np.concatenate([np.zeros((1, 2)), np.cumsum(steps, axis=0)])
+    total = Wear(volume[-1], law.density, depth)
+    return LifetimeWear(
+        frozen(np.linspace(0.0, cycles, count + 1)), frozen(volume), tuple(wears), worn, total
+    )

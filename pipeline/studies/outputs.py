@@ -1,0 +1,102 @@
+"""Outputs of a simulated gait cycle: scalars and waveforms in practical units."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dynamics.simulator.result import SimulationResult
+from dynamics.wear.wear_law import Wear
+from foundation.checks import FloatArray
+from foundation.loads import COMPARTMENTS
+
+_DEGREES = 180.0 / np.pi
+_MILLIONS = 1e6
+
+
+class Output(NamedTuple):
+    """An output of a cycle: label and unit."""
+
+    label: str
+    unit: str
+
+
+class Wave(NamedTuple):
+    """A waveform of a cycle: label, unit, column of `SimulationResult.columns` and factor."""
+
+    label: str
+    unit: str
+    column: str
+    factor: float = 1.0
+
+
+#: Waveforms of a cycle, by their columns.
+WAVES = {
+    "anterior_mm": Wave("AP position", "mm", "anterior_m", 1e3),
+    "rotation_deg": Wave("internal rotation", "°", "rotation_rad", _DEGREES),
+    "adduction_deg": Wave("adduction", "°", "adduction_rad", _DEGREES),
+    "medial_force_N": Wave("medial axial force", "N", "medial_force_y_N"),
+    "lateral_force_N": Wave("lateral axial force", "N", "lateral_force_y_N"),
+}
+_MOTIONS = ("anterior_mm", "rotation_deg", "adduction_deg")
+#: Outputs of a cycle, by their columns.
+OUTPUTS = {
+    **{
+        f"{part}_force_{kind}_N": Output(f"{part} axial force, {kind}", "N")
+        for part in COMPARTMENTS
+        for kind in ("peak", "mean")
+    },
+    **{
+        f"{part}_peak_pressure_MPa": Output(f"{part} peak pressure", "MPa") for part in COMPARTMENTS
+    },
+    "area_max_mm2": Output("contact area, largest", "mm²"),
+    **{
+        name.replace("_", f"_{kind}_"): Output(f"{WAVES[name].label}, {kind}", WAVES[name].unit)
+        for name in _MOTIONS
+        for kind in ("range", "min", "max")
+    },
+    **{
+        f"{part}_wear_mm3_per_million_cycles": Output(f"{part} wear", "mm³ per million cycles")
+        for part in (*COMPARTMENTS, "total")
+    },
+}
+#: Outputs with pictures and lines on the terminal.
+KEY_OUTPUTS = (
+    "medial_force_peak_N",
+    "medial_peak_pressure_MPa",
+    "anterior_range_mm",
+    "rotation_range_deg",
+    "total_wear_mm3_per_million_cycles",
+)
+
+
+def cycle_outputs(result: SimulationResult, wear: Wear) -> dict[str, float]:
+    """Return the outputs of a simulated cycle and its wear, in the order of `OUTPUTS`."""
+    columns, waves, percent = result.columns(), cycle_waves(result), result.gait_percent
+    values = {"area_max_mm2": 1e6 * columns["total_area_m2"].max()}
+    for part in COMPARTMENTS:
+        force = waves[f"{part}_force_N"]
+        values[f"{part}_force_peak_N"] = force.max()
+        values[f"{part}_force_mean_N"] = np.trapezoid(force, percent) / np.ptp(percent)
+        values[f"{part}_peak_pressure_MPa"] = peak_pressures(result, part).max()
+    for name in _MOTIONS:
+        for kind, statistic in (("range", np.ptp), ("min", np.min), ("max", np.max)):
+            values[name.replace("_", f"_{kind}_")] = statistic(waves[name])
+    # From m³ of one cycle to mm³ of a million cycles.
+    for part, volume in zip(
+        (*COMPARTMENTS, "total"), (*wear.volume, wear.total_volume), strict=True
+    ):
+        values[f"{part}_wear_mm3_per_million_cycles"] = 1e9 * _MILLIONS * volume
+    return {name: float(values[name]) for name in OUTPUTS}
+
+
+def cycle_waves(result: SimulationResult) -> dict[str, FloatArray]:
+    """Return the waveforms of a simulated cycle, (N,) each [mm, °, N], in the order of `WAVES`."""
+    columns = result.columns()
+    return {name: wave.factor * columns[wave.column] for name, wave in WAVES.items()}
+
+
+def peak_pressures(result: SimulationResult, part: str) -> FloatArray:
+    """Return the peak pressure of a compartment over the cycle, (N,) [MPa]; 0 where unknown."""
+    return 1e-6 * np.nan_to_num(result.columns()[f"{part}_peak_pressure_Pa"])
