@@ -17,9 +17,8 @@ from foundation.surfaces.mesh import load_mesh
 from foundation.surfaces.triangle_mesh import MeshError
 from pipeline.config.schema import Config, section_of
 
-#: What fits the surfaces of each material, section by section. The layer of cartilage is that of
-#: femur and tibia together; its plateaus slope and are held by soft tissue, which the springs of
-#: [simulation] stand for.
+#: Values of each material by section. The cartilage layer is that of femur and tibia together; soft
+#: tissue stabilises the sloping plateaus, represented by the springs of [simulation].
 PRESETS: dict[str, dict[str, dict[str, Any]]] = {
     "polyethylene": {
         "contact": {"youngs_modulus_MPa": 463.0, "poissons_ratio": 0.46, "thickness_mm": 8.0},
@@ -46,34 +45,34 @@ PRESETS: dict[str, dict[str, dict[str, Any]]] = {
         },
     },
 }
-#: The sampling that any of them starts with: some minutes.
+#: Sampling of every first configuration; a run takes some minutes.
 _SAMPLING: dict[str, dict[str, Any]] = {
     "design": {"candidates": 4096, "first": 400, "budget": 700, "gait_samples": 300},
     "surrogate": {"family": "kriging"},
     "validation": {"points": 300},
 }
-#: What is said before a section.
+#: Comment above each section.
 _HEADS = {
     "": (
         "A study of two meshes, for `python -m pipeline check` and `python -m pipeline run`. Every "
-        "key has a default; all keys: `python -m pipeline schema`."
+        "key has a default; `python -m pipeline schema` describes all keys."
     ),
     "contact": (
-        "An elastic layer on a rigid bone or tray. Start values of the material; measured ones "
-        "belong here."
+        "Elastic layer on a rigid bone or tray. The values are typical of the material; replace "
+        "them with measured values."
     ),
     "space": (
-        "Where samples are drawn: about a path over flexion, which is found by settling the knee "
-        "under 1000 N. Wider ranges need more samples; a run tells when gait leaves them."
+        "Domain of the samples: around a path over flexion, found by settling the knee under "
+        "1000 N. Wider ranges need more samples; a run warns if gait leaves the ranges."
     ),
-    "feasibility": "What gait can produce: candidates far beyond are not evaluated.",
+    "feasibility": "Bounds of loads in gait; candidates far beyond are not evaluated.",
     "design": (
-        "Samples of the contact model, per compartment. More of them, and a longer run: double "
-        "candidates and budget."
+        "Samples of the contact model per compartment. For higher accuracy and a longer run, "
+        "double candidates and budget."
     ),
     "simulation": (
-        "The knee simulator. Its springs stand for the soft tissue that is not modelled; ligaments "
-        'from a table: ligaments = "mine.csv".'
+        "Knee simulator. The springs represent soft tissue without a model; for ligaments from a "
+        'table set ligaments = "mine.csv".'
     ),
 }
 _WIDTH = 100
@@ -81,7 +80,7 @@ _WIDTH = 100
 
 @dataclass(frozen=True)
 class Starter:
-    """What a first configuration is told.
+    """Content of a first configuration.
 
     Parameters
     ----------
@@ -90,15 +89,15 @@ class Starter:
     meshes : mapping
         For "femur" and "tibia": file, unit and axes, as in [knee.femur].
     side : {"right", "left"}
-        Which knee.
+        Side of the knee.
     material : {"polyethylene", "cartilage"}
-        Preset.
+        Material, with the values of `PRESETS`.
     contact : mapping
-        Keys of [contact] that differ from the preset.
+        Keys of [contact] that differ from the material.
     split_lateral_mm : float, optional
-        Where the compartments part, if it is not found in the mesh.
+        Border of the compartments [mm], if not found in the mesh.
     notes : mapping
-        By dotted key, a remark that stands above it.
+        Comments above keys, by dotted key.
     """
 
     name: str
@@ -111,7 +110,7 @@ class Starter:
 
 
 def starter_text(starter: Starter) -> str:
-    """Return the configuration as TOML, each key below a line on what it means."""
+    """Return the configuration as TOML, with a comment above each key."""
     lines = [*_comment(_HEADS[""]), ""]
     for head, keys in _sections(starter).items():
         lines += [*_comment(_HEADS.get(head, "")), f"[{head}]"]
@@ -154,19 +153,31 @@ def _comment(text: str) -> list[str]:
 
 
 def _value(value: Any) -> str:
-    """Return a value as TOML on one line; JSON writes text, numbers and lists the same way."""
+    """Return a value as TOML; text, numbers and lists look the same in JSON."""
     return json.dumps(value, ensure_ascii=False)
 
 
 def path_beside(file: Path, config: Path) -> str:
-    """Return the path of a mesh as a configuration in another folder names it."""
+    """Return the path of a mesh relative to the folder of a configuration."""
     return Path(os.path.relpath(file, config.parent)).as_posix()
 
 
 def missing_split(tibia: Mapping[str, Any], folder: Path, side: str) -> float | None:
-    """Return a place for the split where the mesh has no ridge to find: the middle [mm].
+    """Return mid-width [mm] as the border of the compartments if the mesh has no ridge.
 
-    Returns None where it is found, or where the mesh has other faults, which `check` tells.
+    Parameters
+    ----------
+    tibia : mapping
+        File, unit and axes of the tibia, as in [knee.tibia].
+    folder : Path
+        Folder of the configuration.
+    side : {"right", "left"}
+        Side of the knee.
+
+    Returns
+    -------
+    float or None
+        None if there is a ridge, or if the mesh cannot be used (`check` then reports why).
     """
     try:
         mesh = load_mesh(folder / tibia["file"], unit=tibia["unit"], axes=tibia["axes"], side=side)
