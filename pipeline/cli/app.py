@@ -103,9 +103,7 @@ def command(group: Group | None = None, parent: App = app) -> Callable[[Command]
     def register(function: Command) -> Command:
         _, _, examples = (inspect.getdoc(function) or "").partition("Examples\n--------\n")
         epilogue = "Examples:\n" + textwrap.indent(examples.replace("$ ", ""), "  ")
-        parent.command(
-            function, group=group, help_epilogue=epilogue, sort_key=next(_ORDER)
-        )
+        parent.command(function, group=group, help_epilogue=epilogue, sort_key=next(_ORDER))
         return function
 
     return register

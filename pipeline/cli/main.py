@@ -78,9 +78,7 @@ def parse(arguments: Sequence[str]) -> Request | None:
     CycloptsError
         If a command or option is unknown, or an argument is missing or wrong.
     """
-    return app.meta(
-        arguments, exit_on_error=False, print_error=False, result_action="return_value"
-    )
+    return app.meta(arguments, exit_on_error=False, print_error=False, result_action="return_value")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -111,7 +109,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except CycloptsError as error:
         program = " ".join([PROGRAM, *(error.command_chain or ())])
         reason = getattr(error, "exception_message", "") or str(error)
-        text = f"{reason.rstrip('.')}; see `{program} --help`"
+        # The help lists all commands, the error only some.
+        reason = reason.partition(" Available commands")[0].rstrip(".")
+        text = f"{reason}; see `{program} --help`"
         sys.exit(_fail(text, 2, as_json="--json" in words))
     if request is None:
         return 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -19,7 +18,7 @@ def init(
     *,
     options: Annotated[InitOptions, Parameter(name="*")] = InitOptions(),  # noqa: B008
 ) -> Answer:
-    """Write a commented configuration for two meshes.
+    r"""Write a commented configuration for two meshes.
 
     Parameters
     ----------
@@ -29,10 +28,10 @@ def init(
     Examples
     --------
     $ python -m pipeline init
-    $ python -m pipeline init mine.toml --femur femur.stl --tibia tibia.stl \\
+    $ python -m pipeline init mine.toml --femur femur.stl --tibia tibia.stl \
         --material cartilage --yes
-    $ python -m pipeline init left.toml --femur f.ply --tibia t.ply --unit mm --axes=-x,y,-z \\
-        --side left --material polyethylene --thickness-mm 9 --yes
+    $ python -m pipeline init left.toml --femur f.ply --tibia t.ply --side left \
+        --unit mm --axes=-x,y,-z --material polyethylene --yes
     """
     from pipeline.preparation.interview import write_starter
 
@@ -58,7 +57,8 @@ def check(config: Config, /, *, overrides: Overrides = (), deep: bool = False) -
     from foundation.wording import counted
     from pipeline.advice import command_line
     from pipeline.config.reading import find_config
-    from pipeline.preparation.checkup import LEVELS, check_study
+    from pipeline.preparation.checkup import check_study
+    from pipeline.preparation.remarks import LEVELS
 
     file = find_config(config)
     remarks, figures = check_study(file, overrides, deep=deep)
@@ -75,7 +75,7 @@ def check(config: Config, /, *, overrides: Overrides = (), deep: bool = False) -
         "file": str(file),
         "ready": ready,
         "counts": counts,
-        "remarks": [asdict(remark) for remark in remarks],
+        "remarks": [remark._asdict() for remark in remarks],
         "figures": figures,
     }
     return Answer("\n".join([*lines, verdict]), content, 0 if ready else 2)

@@ -50,7 +50,7 @@ def export(
     ] = (),
     units: Literal["si", "people"] = "si",
 ) -> Answer:
-    """Write tables as CSV, Parquet or MATLAB file.
+    r"""Write tables as CSV, Parquet or MATLAB file.
 
     Parameters
     ----------
@@ -66,8 +66,10 @@ def export(
 
     Examples
     --------
-    $ python -m pipeline samples export runs/implant --format csv --table first --out first.csv
-    $ python -m pipeline samples export runs/implant --format mat --units people --out all.mat
+    $ python -m pipeline samples export runs/implant --format csv --table first \
+        --out first.csv
+    $ python -m pipeline samples export runs/implant --format mat --units people \
+        --out all.mat
     """
     from pipeline.store.sample_tables import export_tables
 

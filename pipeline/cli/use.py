@@ -195,7 +195,7 @@ def loads(
     original: bool = False,
     columns: Columns = _DEFAULT_COLUMNS,
 ) -> Answer:
-    """Calculate loads of the knee along a motion from another program.
+    r"""Calculate loads of the knee along a motion from another program.
 
     Parameters
     ----------
@@ -209,8 +209,8 @@ def loads(
     Examples
     --------
     $ python -m pipeline loads runs/implant walk.mot --out loads.sto
-    $ python -m pipeline loads runs/implant/knee.npz poses.csv --out loads.csv \\
-        --columns flexion=-knee_angle,adduction=add,rotation=rot,tx=tx,ty=ty,tz=tz \\
+    $ python -m pipeline loads runs/implant/knee.npz poses.csv --out loads.csv \
+        --columns flexion=-kne,adduction=add,rotation=rot,tx=tx,ty=ty,tz=tz \
         --angle-unit deg --length-unit mm
     """
     from pipeline.exchange.knee_motion import read_knee_poses

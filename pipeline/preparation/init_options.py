@@ -18,9 +18,9 @@ class InitOptions:
     Parameters
     ----------
     femur : Path, optional
-        Mesh of the bearing surface of the femur (.stl, .ply, .obj, .vtp).
+        Mesh of the bearing surface of the femur (.stl, .ply, .obj, .off, .vtp).
     tibia : Path, optional
-        Mesh of the bearing surface of the tibia (.stl, .ply, .obj, .vtp).
+        Mesh of the bearing surface of the tibia (.stl, .ply, .obj, .off, .vtp).
     material : {"polyethylene", "cartilage"}, optional
         Material of the bearing surface.
     unit : {"m", "cm", "mm", "um"}, optional

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 import tomllib
@@ -9,7 +10,7 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from foundation.checks import check_in
+from foundation.checks import check_in, check_number
 from foundation.errors import InputError
 from foundation.surfaces.mesh import SIDES, UNITS
 from foundation.surfaces.mesh_io import EXTENSIONS
@@ -26,18 +27,18 @@ from pipeline.preparation.mesh_guess import (
     read_raw,
     side_in_name,
 )
-from pipeline.preparation.starter import PRESETS, Starter, missing_split, path_beside, starter_text
+from pipeline.preparation.starter import PRESETS, starter_sections, starter_text
 
 BODIES = ("femur", "tibia")
 #: Options that replace a key of [contact].
 _CONTACT_KEYS = ("law", "youngs_modulus_MPa", "poissons_ratio", "thickness_mm")
 _T = TypeVar("_T")
-_Meshes = dict[str, tuple[Path, TriangleMesh]]
 
 
 class _Guesses(NamedTuple):
-    """Properties of femur and tibia, from the options or guessed, and remarks on the guesses."""
+    """Mesh files, their units and axes by body, the side, and remarks for the user."""
 
+    files: dict[str, Path]
     units: dict[str, str]
     axes: dict[str, AxesGuess]
     side: str | None
@@ -115,61 +116,73 @@ def write_starter(config: Path, options: InitOptions) -> tuple[str, dict[str, An
     guesses = _guess(options, meshes)
     if interview.interactive:
         sys.stderr.writelines(f"{remark}\n" for remark in guesses.remarks)
-    starter = _starter(config, options, meshes, guesses, interview)
-    text = starter_text(starter)
+    content = _answers(config, options, guesses, interview)
+    contact = content.pop("contact")
+    sections = starter_sections(**content, contact=contact, folder=config.parent)
+    text = starter_text(sections, _notes(options, guesses, content["side"]))
     # Options have the limits of the keys of a configuration.
     checked_section(tomllib.loads(text), Config, str(config))
     write_text(config, text)
-    return _summary(config, starter, guesses)
+    lines = [*guesses.remarks]
+    if guesses.side is None and content["side"] == "right":
+        lines.append('side: right by default; set side = "left" for a left knee')
+    lines += [
+        f"written: {config} ({content['material']}; comments explain every key)",
+        f"next: {command_line('check', config)}",
+    ]
+    return "\n".join(lines), {"file": str(config), **content, "remarks": guesses.remarks}
 
 
-def _read_mesh(
-    body: str, file: Path | None, interview: _Interview
-) -> tuple[Path, TriangleMesh]:
+def _read_mesh(body: str, file: Path | None, interview: _Interview) -> tuple[Path, TriangleMesh]:
     if file is not None:
         return file, read_raw(file)
     # Default: a file named after the body.
     names = [f"{body}{extension}" for extension in EXTENSIONS]
     default = next((name for name in names if Path(name).is_file()), None)
-    question = f"Mesh file of the {body}"
-    return interview.ask(question, f"--{body}", default, lambda name: (Path(name), read_raw(Path(name))))
+
+    def reader(name: str) -> tuple[Path, TriangleMesh]:
+        return Path(name), read_raw(Path(name))
+
+    return interview.ask(f"Mesh file of the {body}", f"--{body}", default, reader)
 
 
-def _guess(options: InitOptions, meshes: _Meshes) -> _Guesses:
+def _guess(options: InitOptions, meshes: dict[str, tuple[Path, TriangleMesh]]) -> _Guesses:
     remarks, units = [], {}
+    files = {body: file for body, (file, _) in meshes.items()}
     for body, (file, mesh) in meshes.items():
         unit = guess_unit(mesh)
         units[body] = options.unit or unit.value
         if options.unit is None:
             doubt = "" if unit.certain else ", which is not the size of a knee; check the mesh"
             remarks.append(f"{file}: unit {unit.value}: {unit.reason}{doubt}")
-    if options.axes is not None:
-        axes = dict.fromkeys(BODIES, AxesGuess(_axes(options.axes), True, "set by --axes"))
-    else:
-        axes = dict(zip(BODIES, guess_axes(*(mesh for _, mesh in meshes.values())), strict=True))
-        for body, guess in axes.items():
-            doubt = "" if guess.certain else "; uncertain, see the comment in the configuration"
-            remarks.append(f"{meshes[body][0]}: axes {','.join(guess.axes)}: {guess.reason}{doubt}")
-    sides = {side for file, _ in meshes.values() if (side := side_in_name(file))}
+    axes = dict(zip(BODIES, guess_axes(*(mesh for _, mesh in meshes.values())), strict=True))
+    for body, guess in axes.items() if options.axes is None else ():
+        doubt = "" if guess.certain else "; uncertain, see the comment in the configuration"
+        remarks.append(f"{files[body]}: axes {','.join(guess.axes)}: {guess.reason}{doubt}")
+    sides = {side for file in files.values() if (side := side_in_name(file))}
     side = sides.pop() if len(sides) == 1 else None
     if side is not None and options.side is None:
         remarks.append(f"side: {side}, from the file names")
-    return _Guesses(units, axes, side, remarks)
+    return _Guesses(files, units, axes, side, remarks)
 
 
-def _starter(
-    config: Path, options: InitOptions, meshes: _Meshes, guesses: _Guesses, interview: _Interview
-) -> Starter:
-    """Return the content of the configuration, after asking for values without an option."""
-    sections = {}
-    for body, (file, _) in meshes.items():
-        unit, axes = guesses.units[body], guesses.axes[body].axes
-        if options.unit is None:
-            unit = interview.choose(f"Unit of the {body} file", "--unit", unit, UNITS)
-        if options.axes is None:
-            question = f"File axes of anterior, superior, right, of the {body}"
-            axes = interview.ask(question, "--axes", ",".join(axes), _axes)
-        sections[body] = {"file": path_beside(file, config), "unit": unit, "axes": list(axes)}
+def _answers(
+    config: Path, options: InitOptions, guesses: _Guesses, interview: _Interview
+) -> dict[str, Any]:
+    """Return name, side, material, meshes and contact; ask for values without an option."""
+    meshes = {}
+    for body, file in guesses.files.items():
+        unit = options.unit or interview.choose(
+            f"Unit of the {body} file", "--unit", guesses.units[body], UNITS
+        )
+        question = f"File axes of anterior, superior, right, of the {body}"
+        axes = (
+            _axes(options.axes)
+            if options.axes is not None
+            else interview.ask(question, "--axes", ",".join(guesses.axes[body].axes), _axes)
+        )
+        beside = Path(os.path.relpath(file, config.parent)).as_posix()
+        meshes[body] = {"file": beside, "unit": unit, "axes": list(axes)}
     side = options.side or interview.choose("Side", "--side", guesses.side or "right", SIDES)
     material = options.material or interview.choose(
         "Material of the bearing surface", "--material", None, PRESETS
@@ -182,61 +195,45 @@ def _starter(
         usual = str(PRESETS[material]["contact"]["thickness_mm"])
         question = "Thickness of the layer [mm]"
         contact["thickness_mm"] = interview.ask(question, "--thickness-mm", usual, _thickness)
-    split = missing_split(sections["tibia"], config.parent, side)
-    return Starter(name, sections, side, material, contact, split, _notes(options, guesses, side))
+    return {
+        "name": name,
+        "material": material,
+        "side": side,
+        "meshes": meshes,
+        "contact": contact,
+    }
 
 
-def _axes(text: str) -> tuple[str, str, str]:
-    parts = [part.strip() for part in text.split(",")]
-    if sorted(part.removeprefix("-") for part in parts) != ["x", "y", "z"]:
+def _axes(text: str) -> tuple[str, ...]:
+    axes = tuple(part.strip() for part in text.split(","))
+    if sorted(axis.removeprefix("-") for axis in axes) != ["x", "y", "z"]:
         raise InputError(
             f"--axes: expected x, y and z once each, with signs, such as -x,y,-z; found {text!r}"
         )
-    return parts[0], parts[1], parts[2]
+    return axes
 
 
 def _thickness(text: str) -> float:
     try:
-        thickness = float(text)
+        return check_number("thickness [mm]", float(text), above=0.0)
     except ValueError:
-        thickness = 0.0
-    if not thickness > 0.0:
-        raise InputError(f"expected a thickness above 0 [mm] such as 6.5, found {text!r}")
-    return thickness
+        raise InputError(f"expected a thickness above 0 mm such as 6.5, found {text!r}") from None
 
 
 def _notes(options: InitOptions, guesses: _Guesses, side: str) -> dict[str, str]:
     """Return the remarks that the configuration shows above its keys."""
     notes = {
-        f"knee.{body}.axes": (
+        "knee.split_lateral_mm": (
+            "No ridge found between the plateaus; using mid-width, please verify."
+        )
+    }
+    if guesses.side is None:
+        notes["knee.side"] = (
+            f"File names do not state the side; verify that the knee is a {side} one."
+        )
+    for body, guess in guesses.axes.items() if options.axes is None else ():
+        notes[f"knee.{body}.axes"] = (
             f"Guessed {','.join(guess.axes)} ({guess.reason}). Please verify in a mesh viewer: the "
             "first axis must point anteriorly (trochlea, kneecap), the second superiorly."
         )
-        for body, guess in guesses.axes.items()
-        if options.axes is None
-    }
-    if guesses.side is None:
-        notes["knee.side"] = f"The file names do not state the side; verify that this is a {side} knee."
-    notes["knee.split_lateral_mm"] = (
-        "No ridge found between the plateaus; using mid-width, please verify."
-    )
     return notes
-
-
-def _summary(config: Path, starter: Starter, guesses: _Guesses) -> tuple[str, dict[str, Any]]:
-    lines = [*guesses.remarks]
-    if guesses.side is None and starter.side == "right":
-        lines.append('side: right by default; set side = "left" for a left knee')
-    lines += [
-        f"written: {config} ({starter.material}; comments explain every key)",
-        f"next: {command_line('check', config)}",
-    ]
-    content = {
-        "file": str(config),
-        "name": starter.name,
-        "material": starter.material,
-        "side": starter.side,
-        "meshes": starter.meshes,
-        "remarks": guesses.remarks,
-    }
-    return "\n".join(lines), content

@@ -39,7 +39,7 @@ class Guess(NamedTuple):
 
 
 class AxesGuess(NamedTuple):
-    """Signed file axes of anterior, superior and right, whether they are certain, and the reason."""
+    """Signed file axes (anterior, superior, right), whether they are certain, and the reason."""
 
     axes: tuple[str, str, str]
     certain: bool
