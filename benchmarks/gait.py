@@ -27,10 +27,10 @@ from dynamics.simulator.knee_simulator import REDUCED
 from foundation.checks import FloatArray
 from foundation.pose import Pose
 from pipeline.config.reading import load_config
-from pipeline.originals.original import Knee, build_knee
+from pipeline.originals.contact_original import Knee, build_knee
+from pipeline.simulation import gait_cycle, gait_simulator
+from pipeline.stages.run_folder import read_path
 from pipeline.stages.runner import run_study
-from pipeline.stages.simulation import gait_cycle, gait_simulator
-from pipeline.store.run_folder import read_path
 from surrogates.formulations.knee import KneeSurrogate
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -66,7 +66,7 @@ def gait() -> Gait:
         study = config.model_copy(update={"simulation": quick})
         run_study(study, Path(folder), quiet=True)
         knee = surrogates.load(Path(folder) / "knee.npz")
-        path = read_path(Path(folder) / "path.json", original)
+        path = read_path(Path(folder))
     assert isinstance(knee, KneeSurrogate)
     start = Pose.from_array(path.poses(np.zeros(1))[0])
     cycle = gait_cycle(config.simulation)

@@ -24,9 +24,10 @@ from pipeline import stages
 from pipeline.config.reading import load_config
 from pipeline.config.schema import Config, DesignConfig
 from pipeline.execution.backends import Execution
-from pipeline.originals.original import Knee, build_knee, evaluate_rows
+from pipeline.originals.contact_original import Knee, build_knee
+from pipeline.originals.evaluation import evaluate_rows
+from pipeline.simulation import gait_cycle, gait_simulator, simulate_gait
 from pipeline.stages.runner import sample_space
-from pipeline.stages.simulation import gait_cycle, gait_simulator, reference_path, simulate_gait
 from pipeline.store.samples import read_table, write_table
 from surrogates.sampling.space import SampleSpace
 
@@ -114,12 +115,12 @@ def _of_each(begin: Callable[[], Iterator[object]], count: int) -> float:
 def task_times(knee: Knee, rows: pd.DataFrame) -> tuple[dict[str, float], float]:
     """Return what a task takes of this process by backend, and one of Dask without rows."""
     found, bare = {}, np.inf
-    chunks, jobs = [rows] * _TASKS, [(k,) for k in range(5 * _TASKS)]
+    chunks, jobs = [(rows,)] * _TASKS, [(k,) for k in range(5 * _TASKS)]
     for backend in ("loky", "dask"):
         with Execution(2, backend) as execution:
-            work = execution.chunks(nothing, knee.model)
-            list(work(chunks[:8]))  # starts the processes
-            found[backend] = _of_each(partial(work, chunks), len(chunks))
+            work = partial(execution.results, nothing, chunks, knee.model)
+            list(execution.results(nothing, chunks[:8], knee.model))  # starts the processes
+            found[backend] = _of_each(work, len(chunks))
             if backend == "dask":
                 bare = _of_each(partial(execution.results, identity, jobs), len(jobs))
     return found, bare
@@ -129,7 +130,7 @@ def measure() -> Costs:
     """Measure the unit costs on the built-in implant."""
     config = load_config(_CONFIG)
     knee = build_knee(config)
-    space = sample_space(config, reference_path(config, knee))
+    space = sample_space(config, knee.reference_path(config))
     samples, evaluation = evaluated(config, knee, space)
     sizes, files = {}, {}
     with tempfile.TemporaryDirectory() as folder:
@@ -153,7 +154,7 @@ def measure() -> Costs:
             small = fitted.knee
     simulation = config.simulation
     simulator, cycle = gait_simulator(simulation, space.path), gait_cycle(simulation)
-    first = Pose.from_array(space.path.poses(np.zeros(1))[0])
+    first = start_pose(space.path)
     simulated = shortest(
         lambda: simulate_gait(small, simulator, simulation, first, cycle=cycle),
         5,

@@ -23,25 +23,25 @@ from foundation.loads import COMPARTMENTS, LOAD_COLUMNS, QUANTITY_COLUMNS
 from foundation.pose import Pose
 from pipeline.config.reading import load_config
 from pipeline.config.schema import Config
-from pipeline.originals.original import Knee, build_knee, evaluate_rows
-from pipeline.originals.table_original import build_original, errors_found
-from pipeline.stages.assessment import assess
-from pipeline.stages.runner import run_study, sample_space
-from pipeline.stages.simulation import (
+from pipeline.originals.contact_original import Knee, build_knee
+from pipeline.originals.evaluation import evaluate_rows
+from pipeline.originals.table_original import errors_found
+from pipeline.simulation import (
     compare_cycles,
     gait_simulator,
-    reference_path,
     simulate_gait,
     simulation_table,
 )
-from pipeline.store.run_folder import read_path
+from pipeline.stages.assessment import assess
+from pipeline.stages.run_folder import read_path
+from pipeline.stages.runner import run_study, sample_space
 from pipeline.store.sample_tables import in_people_units
 from pipeline.store.samples import CANDIDATE_COLUMNS, OK, POSE_COLUMNS
 from surrogates.sampling.space import SampleSpace
 
 #: Errors of a table: of the loads, a part of each; of positions [m] and angles [rad].
 LOAD_ERROR, POSITION_ERROR, ANGLE_ERROR = 0.01, 5e-6, float(np.radians(0.01))
-#: What is told of the cycle, of `pipeline.stages.simulation.COMPARED`.
+#: What is told of the cycle, of `pipeline.simulation.COMPARED`.
 SHOWN = ("anterior_m", "rotation_rad", "medial_force_y_N", "lateral_force_y_N", "total_force_x_N")
 
 
@@ -102,7 +102,7 @@ def errors_of(config: Config, folder: Path, knee: Knee, truth: pd.DataFrame) -> 
     """Return what a table's surrogate is worth against the original model without errors."""
     surrogate = surrogates.load(folder / "knee.npz")
     judged = assess(surrogate, truth, config.feasibility)["compartments"]
-    path = read_path(folder / "path.json", build_original(config))
+    path = read_path(folder)
     simulator = gait_simulator(config.simulation, path)
     start = Pose.from_array(path.poses(np.zeros(1))[0])
     results = {
@@ -135,7 +135,7 @@ def main(arguments: list[str] | None = None) -> int:
         out = options.out or Path(scratch)
         original = Config()
         knee = build_knee(original)
-        space = sample_space(original, reference_path(original, knee))
+        space = sample_space(original, knee.reference_path(original))
         table = true_table(knee, space, options.rows, seed=1)
         truth = true_table(knee, space, 300, seed=2)
         for name, part, quantities in (

@@ -9,10 +9,10 @@ redirect(
         "pipeline.knee_motion": "pipeline.exchange.knee_motion",
         "pipeline.lifetime": "pipeline.studies.lifetime",
         "pipeline.loads_along": "pipeline.exchange.loads_along",
-        "pipeline.rerun": "pipeline.stages.trained_run",
+        "pipeline.originals.original": "pipeline.originals.contact_original",
+        "pipeline.rerun": "pipeline.studies.repeated_stages",
         "pipeline.runner": "pipeline.stages.runner",
         "pipeline.schema": "pipeline.config.schema",
-        "pipeline.simulation": "pipeline.stages.simulation",
         "pipeline.walks": "pipeline.studies.walks",
         "pipeline.walks.walk": "pipeline.studies.walks.walk",
     }

@@ -141,7 +141,7 @@ def _failure(error: Exception, *, as_json: bool) -> int:
     # Imported late: help and completion need none of these packages.
     from dynamics.simulator.equations import SimulationError
     from dynamics.simulator.equilibrium import EquilibriumError
-    from pipeline.execution.backends import ExecutionError
+    from pipeline.execution.worker_checks import ExecutionError
     from pipeline.stages import StageError
 
     if isinstance(error, StageError | ExecutionError | SimulationError | EquilibriumError):

@@ -93,7 +93,5 @@ def schema() -> Answer:
     from pipeline.studies.schema import describe_study
     from pipeline.studies.walks.schema import describe_walk
 
-    studies = describe_study().replace("# Configuration", "# Studies of gait cycles", 1)
-    walks = describe_walk().replace("# Configuration", "# Walks", 1)
-    text = f"{describe_schema()}\n{studies}\n{walks}".rstrip("\n")
+    text = f"{describe_schema()}\n{describe_study()}\n{describe_walk()}".rstrip("\n")
     return Answer(text, text)

@@ -57,7 +57,7 @@ def validate(folder: RunFolder, /, *, formulations: bool = False) -> Answer:
     $ python -m pipeline validate runs/implant
     $ python -m pipeline validate runs/implant --formulations
     """
-    from pipeline.stages.trained_run import compare_again, validate_again
+    from pipeline.studies.repeated_stages import compare_again, validate_again
     from pipeline.studies.formulations import markdown_table
 
     answer = run_answer(validate_again(folder), folder)
@@ -76,7 +76,7 @@ def simulate(folder: RunFolder, /) -> Answer:
     --------
     $ python -m pipeline simulate runs/implant
     """
-    from pipeline.stages.trained_run import simulate_again
+    from pipeline.studies.repeated_stages import simulate_again
 
     return run_answer(simulate_again(folder), folder)
 
@@ -102,7 +102,7 @@ def bench(folder: RunFolder, /) -> Answer:
     --------
     $ python -m pipeline bench runs/implant
     """
-    from pipeline.stages.trained_run import bench as time_models
+    from pipeline.studies.repeated_stages import bench as time_models
 
     times = time_models(folder)
     text = (

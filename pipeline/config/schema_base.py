@@ -1,17 +1,87 @@
-"""What every section of a configuration has in common."""
+"""What all sections of a configuration share: strictness, types of values, their description."""
 
 from __future__ import annotations
 
-from typing import Annotated
+import inspect
+import json
+from typing import Annotated, Any, get_args
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic.fields import FieldInfo
+
+from foundation.errors import InputError
+
+
+def ascending(limits: tuple[float, float]) -> tuple[float, float]:
+    """Return limits if the lower one is less than the upper one."""
+    if not limits[0] < limits[1]:
+        raise InputError("expected [low, high] with low < high")
+    return limits
+
 
 Positive = Annotated[float, Field(gt=0.0, allow_inf_nan=False)]
 NonNegative = Annotated[float, Field(ge=0.0, allow_inf_nan=False)]
 Finite = Annotated[float, Field(allow_inf_nan=False)]
+Range = Annotated[tuple[Finite, Finite], AfterValidator(ascending)]
 
 
 class Section(BaseModel):
-    """Base of all sections: unknown keys are errors, values are not coerced or changed."""
+    """Base of all sections: unknown keys are errors, values are not converted, all is frozen."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+def section_of(annotation: Any) -> type[BaseModel] | None:
+    """Return the section that a field contains; None for a plain value."""
+    for candidate in (annotation, *get_args(annotation)):
+        if isinstance(candidate, type) and issubclass(candidate, BaseModel):
+            return candidate
+    return None
+
+
+def describe_section(root: type[BaseModel], title: str) -> str:
+    """Return every key with its default, limits and meaning: a Markdown table per section.
+
+    Parameters
+    ----------
+    root : type of BaseModel
+        Schema of a file.
+    title : str
+        First heading.
+    """
+    lines: list[str] = []
+
+    def add(model: type[BaseModel], path: str) -> None:
+        heading = f"## [{path}]" if path else f"# {title}"
+        lines.extend([heading, "", inspect.cleandoc(model.__doc__ or ""), ""])
+        nested = {k: t for k, f in model.model_fields.items() if (t := section_of(f.annotation))}
+        keys = [key for key in model.model_fields if key not in nested]
+        if keys:
+            lines.extend(["| key | default | limits | meaning |", "|---|---|---|---|"])
+            lines.extend(_row(key, model.model_fields[key]) for key in keys)
+            lines.append("")
+        for key, inner in nested.items():
+            add(inner, f"{path}.{key}" if path else key)
+
+    add(root, "")
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _row(key: str, field: FieldInfo) -> str:
+    """Return the row of a key."""
+    if field.is_required():
+        default = "required"
+    else:
+        value = field.get_default(call_default_factory=True)
+        default = "none" if value is None else f"`{json.dumps(value).replace('Infinity', 'inf')}`"
+    choices = [str(a) for a in get_args(field.annotation) if isinstance(a, str)]
+    text = field.description or ""
+    if choices:
+        text += f" ({', '.join(choices)})"
+    limits = " and ".join(
+        f"{sign} {getattr(item, name):g}"
+        for item in field.metadata
+        for name, sign in (("gt", ">"), ("ge", ">="), ("lt", "<"), ("le", "<="))
+        if hasattr(item, name)
+    )
+    return f"| `{key}` | {default} | {limits} | {text.strip()} |"

@@ -17,11 +17,10 @@ from foundation.loads import COMPARTMENTS, LOAD_COLUMNS
 from foundation.pose import Pose
 from pipeline.exchange.knee_motion import KneeColumns, knee_motion_table
 from pipeline.files import replacing, write_text
-from pipeline.originals.original import build_knee
-from pipeline.stages.trained_run import finished_run
+from pipeline.stages.trained_run import TrainedRun
 from pipeline.store.made_with import check_configuration
-from pipeline.store.run_folder import RunError, read_path
 from pipeline.store.samples import POSE_COLUMNS, poses_of, read_table, without, write_table
+from pipeline.store.workspace_lock import RunError
 
 #: Endings of the files that loads are written to.
 LOAD_ENDINGS = (*OPENSIM_ENDINGS, ".csv", ".parquet")
@@ -50,12 +49,8 @@ def contact_of(source: Path, *, original: bool = False) -> ContactModel:
         if original:
             raise RunError(f"{source}: expected a run directory for --original, found none")
         return surrogates.load(source)
-    run, surrogate = finished_run(source)
-    if not original:
-        return surrogate
-    knee = build_knee(run.config)
-    read_path(source / "path.json", knee)
-    return knee.model
+    run = TrainedRun.open(source)
+    return run.contact if original else run.surrogate
 
 
 def loads_along(

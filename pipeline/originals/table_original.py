@@ -7,10 +7,10 @@ the table.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -20,15 +20,16 @@ from foundation.loads import COMPARTMENTS
 from pipeline.config.reading import data_path
 from pipeline.config.schema import Config, DesignConfig, PathConfig, SpaceConfig
 from pipeline.config.schema_base import Section
-from pipeline.originals.original import Knee, build_knee
+from pipeline.originals.contact_original import build_knee
 from pipeline.originals.pose_load_checks import TableError
 from pipeline.originals.pose_load_table import PoseLoads, read_pose_loads
-from pipeline.stages.simulation import tabulated_path
-from pipeline.store.samples import CANDIDATE_COLUMNS, poses_of, without
+from pipeline.originals.protocol import Evaluation, OriginalModel
+from pipeline.originals.reference_path import tabulated_path
+from pipeline.store.samples import CANDIDATE_COLUMNS, poses_of
 from surrogates.families.kriging import KrigingSettings
 from surrogates.formulations.compartment import CompartmentSurrogate
 from surrogates.formulations.whole_knee import AnyKnee
-from surrogates.sampling.space import OFFSET_COORDINATES, SampleSpace
+from surrogates.sampling.space import OFFSET_COORDINATES, ReferencePath, SampleSpace
 
 #: Part of the rows that is held out if the configuration does not say how many.
 _HELD_OUT_PART = 0.2
@@ -67,6 +68,34 @@ class TableOriginal:
         """SHA-256 of the rows."""
         return self.table.digest
 
+    #: The rows alone are known, no loads at other poses.
+    model: ClassVar[None] = None
+
+    @property
+    def not_given(self) -> tuple[str, ...]:
+        """Columns of the loads that the table does not give."""
+        return self.table.not_given
+
+    def reference_path(self, config: Config) -> ReferencePath:
+        """Return the reference path over flexion of a study."""
+        return tabulated_path(config.space.path)
+
+    def candidates(self, space: SampleSpace, config: Config) -> pd.DataFrame:
+        """Return the rows that are not held out, with `first` (bool) for those of stage b."""
+        return self._split(space, config)[0]
+
+    def held_out(
+        self, space: SampleSpace, config: Config, candidates: pd.DataFrame
+    ) -> pd.DataFrame:
+        """Return the rows that are held out."""
+        del candidates  # the same split gave them
+        return self._split(space, config)[1]
+
+    def evaluation(self, follow: str = "load") -> Evaluation:
+        """Return the evaluation of samples: their rows of the table."""
+        del follow  # a row has its pose and its load
+        return Evaluation(self.look_up, stored=False)
+
     def look_up(self, asked: pd.DataFrame) -> pd.DataFrame:
         """Return the rows of the table that candidates stand for, as an evaluation returns them."""
         known = self.table.rows.set_index(["compartment", "index"], drop=False)
@@ -81,7 +110,7 @@ class TableOriginal:
         within = (np.abs(x) <= 1.0 + _TOLERANCE).all(axis=1) & (axial >= space.load[0])
         return rows[within]
 
-    def split(self, space: SampleSpace, config: Config) -> tuple[pd.DataFrame, pd.DataFrame]:
+    def _split(self, space: SampleSpace, config: Config) -> tuple[pd.DataFrame, pd.DataFrame]:
         """Return the candidates of stage a, with `first`, and the rows that are held out.
 
         Raises
@@ -114,8 +143,8 @@ class TableOriginal:
             candidates.append(kept.assign(first=first))
         return pd.concat(candidates, ignore_index=True), pd.concat(held_out, ignore_index=True)
 
-    def told(self, space: SampleSpace) -> dict[str, Any]:
-        """Return what `run.json` says of the table."""
+    def describe(self, space: SampleSpace, surrogate: AnyKnee) -> dict[str, Any]:
+        """Return the entry `original` of `run.json`."""
         table = self.table
         return {
             "kind": "table",
@@ -129,26 +158,8 @@ class TableOriginal:
             "outside_space": len(table.rows) - len(self.inside(space)),
             "not_given": list(table.not_given),
             "ignored_columns": list(table.ignored),
+            "errors_found": errors_found(surrogate),
         }
-
-
-def mask_predictions(
-    table: pd.DataFrame, original: Knee | TableOriginal, heads: Sequence[str]
-) -> pd.DataFrame:
-    """Return a table in which NaN stands for predictions of what a table original does not give.
-
-    Parameters
-    ----------
-    table : DataFrame
-        With predictions of a surrogate.
-    original : Knee or TableOriginal
-        What the surrogate was made of.
-    heads : sequence of str
-        What the names of the predicted columns begin with, before those of the loads.
-    """
-    if not isinstance(original, TableOriginal):
-        return table
-    return without(table, original.table.not_given, heads)
 
 
 def errors_found(knee: AnyKnee) -> dict[str, dict[str, float]] | None:
@@ -177,11 +188,7 @@ def errors_found(knee: AnyKnee) -> dict[str, dict[str, float]] | None:
     return found
 
 
-#: What gives the loads that a surrogate is fitted to.
-Original = Knee | TableOriginal
-
-
-def build_original(config: Config) -> Original:
+def build_original(config: Config) -> OriginalModel:
     """Build the original model of a study, or read the table in its place.
 
     Raises

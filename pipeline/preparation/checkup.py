@@ -1,7 +1,7 @@
 """Checks of a study before a long run: configuration, meshes, and the sampled domain.
 
 A checkup reports all findings at once. It makes the checks of a run (`pipeline.config.reading`,
-`foundation.surfaces.mesh_checks`, `pipeline.originals.original`) and evaluates the original model
+`foundation.surfaces.mesh_checks`, `pipeline.originals.contact_original`) and evaluates the original model
 at some poses.
 """
 
@@ -18,13 +18,13 @@ from foundation.errors import InputError
 from foundation.wording import counted
 from pipeline.config.reading import ConfigError, explanations, load_config, read_tree, tuples_of
 from pipeline.config.schema import Config
-from pipeline.originals.original import Knee
-from pipeline.originals.table_original import build_original, completed
+from pipeline.originals.contact_original import Knee
+from pipeline.originals.table_original import TableOriginal, build_original, completed
 from pipeline.preparation.domain_checkup import check_bounds, check_domain
 from pipeline.preparation.mesh_checkup import check_meshes
 from pipeline.preparation.remarks import Remark, Remarks
 from pipeline.progress import say
-from pipeline.stages.simulation import gait_cycle, gait_ligaments
+from pipeline.simulation import gait_cycle, gait_ligaments
 from pipeline.store.samples import loads_of
 
 #: Poisson's ratio beyond which confinement stiffens the layer more than twelvefold.
@@ -131,10 +131,11 @@ def _check_knee(config: Config, remarks: Remarks, *, deep: bool) -> dict[str, An
             return {}
     for warning in caught:
         remarks.warning(about, warning.message)
-    if isinstance(original, Knee):
-        return check_domain(config, original, remarks, deep=deep)
-    rows = original.table.rows
-    for name, own in rows.groupby("compartment"):
-        check_bounds(complete, loads_of(own), str(name), remarks)
-    remarks.note(about, f"{complete.original.file}: {counted(len(rows), 'usable row')}")
-    return {}
+    if isinstance(original, TableOriginal):
+        rows = original.table.rows
+        for name, own in rows.groupby("compartment"):
+            check_bounds(complete, loads_of(own), str(name), remarks)
+        remarks.note(about, f"{complete.original.file}: {counted(len(rows), 'usable row')}")
+        return {}
+    assert isinstance(original, Knee)
+    return check_domain(config, original, remarks, deep=deep)

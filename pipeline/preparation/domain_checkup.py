@@ -12,18 +12,17 @@ from dynamics.simulator.equilibrium import EquilibriumError
 from foundation.checks import FloatArray
 from foundation.errors import InputError
 from foundation.loads import COMPARTMENTS
-from foundation.pose import Pose
 from foundation.surfaces.mesh_topology import find_edges
 from pipeline.config.schema import Config
 from pipeline.execution.backends import Execution
-from pipeline.originals.original import Knee, evaluate_rows
+from pipeline.originals.contact_original import Knee, evaluate_rows
 from pipeline.preparation.expected_time import expected_bytes, seconds_per_evaluation, stages_of
 from pipeline.preparation.mesh_checkup import edge_length
 from pipeline.preparation.remarks import Remarks
 from pipeline.progress import rounded, say
+from pipeline.simulation import GaitSimulation, gait_cycle
 from pipeline.stages import infeasibility
 from pipeline.stages.runner import sample_space
-from pipeline.stages.simulation import gait_cycle, gait_simulator, reference_path, simulate_gait
 from pipeline.store.samples import CANDIDATE_COLUMNS, OK, POSE_COLUMNS, loads_of
 from surrogates.sampling.designs import unit_design
 from surrogates.sampling.space import OFFSET_COORDINATES, SampleSpace
@@ -67,7 +66,7 @@ def check_domain(config: Config, knee: Knee, remarks: Remarks, *, deep: bool) ->
     """
     say("settling the reference path")
     try:
-        path = reference_path(config, knee)
+        path = knee.reference_path(config)
     except EquilibriumError as error:
         remarks.error(
             "space.path",
@@ -240,11 +239,8 @@ def _check_waveforms(config: Config, remarks: Remarks) -> None:
 def _check_gait(config: Config, knee: Knee, space: SampleSpace, remarks: Remarks) -> None:
     """Compare the gait cycle of the original model with the domain."""
     simulation = config.simulation
-    start = Pose.from_array(space.path.poses(np.zeros(1))[0])
     try:
-        result = simulate_gait(
-            knee.model, gait_simulator(simulation, space.path), simulation, start
-        )
+        result = GaitSimulation.of(simulation, space.path)(knee.model)
     except (EquilibriumError, SimulationError) as error:
         remarks.error("[simulation]", f"the original model cannot simulate the gait cycle: {error}")
         return

@@ -18,8 +18,8 @@ from foundation.surfaces.triangle_mesh import TriangleMesh
 from foundation.wording import counted
 from pipeline.config.reading import data_path, independent_path, tuples_of
 from pipeline.config.schema import MeshConfig
+from pipeline.originals.contact_original import compartments_of
 from pipeline.originals.mesh_files import same_mesh, told_same
-from pipeline.originals.original import compartments_of
 from pipeline.preparation.mesh_guess import faces_backwards, lateral_is_longer, side_in_name
 from pipeline.preparation.remarks import Remarks
 from pipeline.progress import say

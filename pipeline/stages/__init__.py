@@ -4,14 +4,14 @@ The functions named here are the stages themselves. They are pure: tables and mo
 models out. Order, files and progress are the runner's (`pipeline.stages.runner`).
 """
 
-from pipeline.stages.candidates import (
+from pipeline.errors import StageError
+from pipeline.originals.candidates import (
     Evaluate,
     choose_samples,
     domain_candidates,
     evaluate_first,
     held_out_samples,
 )
-from pipeline.stages.errors import StageError
 from pipeline.stages.fitting import (
     REFERENCE,
     TrainedKnee,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -13,10 +13,10 @@ import pandas as pd
 from foundation.loads import COMPARTMENTS
 from pipeline import stages
 from pipeline.config.schema import DesignConfig
-from pipeline.originals.table_original import Original, TableOriginal, mask_predictions
+from pipeline.originals.protocol import OriginalModel
 from pipeline.stages.gait_samples import gait_samples
-from pipeline.store.run_folder import Run
-from pipeline.store.samples import CANDIDATE_COLUMNS, poses_of, usable
+from pipeline.stages.run_folder import Run
+from pipeline.store.samples import CANDIDATE_COLUMNS, poses_of, usable, without
 from surrogates.formulations.infill import load_error
 from surrogates.sampling.space import SampleSpace
 
@@ -51,16 +51,17 @@ class Sampled:
     curve: list[dict[str, Any]]
 
 
-def sample_knee(run: Run, knee: Original, space: SampleSpace) -> Sampled:
+def sample_knee(run: Run, original: OriginalModel, space: SampleSpace) -> Sampled:
     """Carry out stages a to f, c to f once a round; see `pipeline.stages` for each of them."""
     config = run.config
     design, feasibility = config.design, config.feasibility
     with run.timed("a: candidates"):
-        candidates = run.table("candidates", lambda: _candidates(run, knee, space), derived=True)
-    with run.timed("b: first evaluations"):
-        first = run.table(
-            "first", lambda: stages.evaluate_first(candidates, evaluation(run, knee, "first"))
+        candidates = run.table(
+            "candidates", lambda: original.candidates(space, config), derived=True
         )
+    with run.timed("b: first evaluations"):
+        evaluate = partial(run.evaluate, "first", evaluation=original.evaluation())
+        first = run.table("first", partial(stages.evaluate_first, candidates, evaluate))
     remaining = candidates[~candidates["first"]].drop(columns="first").reset_index(drop=True)
     screened = pd.DataFrame()
     kept: list[pd.DataFrame] = []
@@ -77,13 +78,13 @@ def sample_knee(run: Run, knee: Original, space: SampleSpace) -> Sampled:
             break
         with run.timed("d: predictions"):
             predicted = stages.predict_candidates(_without(remaining, kept), early.knee)
-            predicted = mask_predictions(predicted, knee, ("", "error_"))
+            predicted = without(predicted, original.not_given, ("", "error_"))
         with run.timed("e: feasibility"):
             screen = partial(stages.screen_candidates, predicted, feasibility)
             screened = run.table(f"screened-{number}", screen, derived=True)
         with run.timed("f: kept evaluations"):
-            evaluate = partial(_evaluate_kept, run, knee, early, screened, number)
-            kept.append(run.table(f"kept-{number}", evaluate))
+            make = partial(_evaluate_kept, run, original, early, screened, number)
+            kept.append(run.table(f"kept-{number}", make))
         to_come = sum(round_size(design, n) for n in range(number + 1, design.rounds + 1))
         if not to_come or stages.KEPT not in set(screened["screening"]):
             break
@@ -91,10 +92,10 @@ def sample_knee(run: Run, knee: Original, space: SampleSpace) -> Sampled:
     evaluated = run.table("kept", lambda: pd.concat(kept, ignore_index=True), derived=True)
     last_word = run.table("screened", lambda: _last_word(screened, kept), derived=True)
     counts = stages.bookkeeping(candidates, first, last_word, evaluated, training)
-    if design.gait_samples and not isinstance(knee, TableOriginal):
+    if design.gait_samples:
         with run.timed("f: samples along gait"):
             run.kernels.wait()
-            along = gait_samples(run, knee, space, early.knee, training)
+            along = gait_samples(run, original, space, early.knee, training)
         full = along["weight"] == 1.0
         for name, row in counts.items():
             row["gait"] = int(
@@ -106,29 +107,17 @@ def sample_knee(run: Run, knee: Original, space: SampleSpace) -> Sampled:
 
 
 def _evaluate_kept(
-    run: Run, knee: Original, early: stages.TrainedKnee, screened: pd.DataFrame, number: int
+    run: Run,
+    original: OriginalModel,
+    early: stages.TrainedKnee,
+    screened: pd.DataFrame,
+    number: int,
 ) -> pd.DataFrame:
     """Stage f of a round."""
     design = run.config.design
     chosen = stages.choose_kept(screened, early, design, round_size(design, number))
     rows = chosen[list(CANDIDATE_COLUMNS)].reset_index(drop=True)
-    return evaluation(run, knee, f"kept-{number}", design.follow)(rows)
-
-
-def _candidates(run: Run, knee: Original, space: SampleSpace) -> pd.DataFrame:
-    """Stage a: drawn from the space, or the rows of a table."""
-    if isinstance(knee, TableOriginal):
-        return knee.split(space, run.config)[0]
-    return stages.choose_samples(space, run.config.design, run.config.run.seed)
-
-
-def evaluation(
-    run: Run, knee: Original, name: str, follow: str = "load"
-) -> Callable[[pd.DataFrame], pd.DataFrame]:
-    """Return the evaluation of a stage: by the original model, or looked up in its table."""
-    if isinstance(knee, TableOriginal):
-        return knee.look_up
-    return run.evaluator(knee, name, follow)
+    return run.evaluate(f"kept-{number}", rows, original.evaluation(design.follow))
 
 
 def round_size(design: DesignConfig, number: int) -> int:

@@ -24,9 +24,9 @@ from dynamics.wear.cycle_wear import bed_wear, surrogate_wear
 from dynamics.wear.wear_law import WearLaw
 from dynamics.wear.wear_map import Patch, measured_patch
 from foundation.checks import FloatArray
+from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.loads import COMPARTMENTS, WRENCH_COLUMNS
-from pipeline.originals.original import Knee
-from pipeline.stages.simulation import simulation_table
+from pipeline.simulation import simulation_table
 from pipeline.store.samples import POSE_COLUMNS
 
 #: Loads compared: the wrench of the knee, and how the compartments share the axial force.
@@ -105,7 +105,7 @@ class Drive(Protocol):
 
 
 def compare_combinations(
-    knee: Knee,
+    model: ElasticFoundation,
     surrogate: ContactModel,
     drive: Drive,
     cycle: GaitCycle,
@@ -118,8 +118,8 @@ def compare_combinations(
 
     Parameters
     ----------
-    knee : Knee
-        Holds the original model.
+    model : ElasticFoundation
+        The original model.
     surrogate : ContactModel
         What stands in for it.
     drive : callable
@@ -141,7 +141,7 @@ def compare_combinations(
     table : pandas.DataFrame
         All cycles, columns `TABLE_COLUMNS`.
     """
-    models = {"original": knee.model, "surrogate": surrogate}
+    models = {"original": model, "surrogate": surrogate}
     rows, tables = [], []
     patch: Patch | None = None
     for combination in COMBINATIONS:
@@ -153,8 +153,8 @@ def compare_combinations(
         if failure is None:
             if patch is None:
                 # Of the first cycle, as a rule the nominal one: a property of the surfaces.
-                patch = measured_patch(knee.model, results["original"])
-            row |= compare_results(knee, results, law, patch)
+                patch = measured_patch(model, results["original"])
+            row |= compare_results(model, results, law, patch)
         if results:
             table = simulation_table(results).assign(combination=combination.name)
             tables.append(table[list(TABLE_COLUMNS)])
@@ -182,14 +182,17 @@ def _both(
 
 
 def compare_results(
-    knee: Knee, results: Mapping[str, SimulationResult], law: WearLaw, patch: Patch
+    model: ElasticFoundation,
+    results: Mapping[str, SimulationResult],
+    law: WearLaw,
+    patch: Patch,
 ) -> dict[str, Any]:
     """Return how far the surrogate-driven cycle is from the original-driven one, in SI units.
 
     Parameters
     ----------
-    knee : Knee
-        Holds the original model, whose springs wear.
+    model : ElasticFoundation
+        The original model.
     results : mapping
         "original" and "surrogate" -> result at the same instants.
     law : WearLaw
@@ -211,7 +214,7 @@ def compare_results(
         for group, columns in (("loads", LOADS), ("motion", MOTION), ("pressure", PRESSURES))
     }
     wear = {
-        "original": bed_wear(knee.model, results["original"], law).volume.tolist(),
+        "original": bed_wear(model, results["original"], law).volume.tolist(),
         "surrogate": surrogate_wear(results["surrogate"], law, **patch._asdict()).volume.tolist(),
     }
     return {

@@ -17,9 +17,9 @@ from foundation.checks import FloatArray
 from foundation.loads import COMPARTMENTS
 from pipeline import stages
 from pipeline.config.schema import FeasibilityConfig
-from pipeline.originals.table_original import Original, TableOriginal
-from pipeline.stages.adaptive_sampling import Sampled, evaluation
-from pipeline.store.run_folder import Run
+from pipeline.originals.protocol import OriginalModel
+from pipeline.stages.adaptive_sampling import Sampled
+from pipeline.stages.run_folder import Run
 from pipeline.store.samples import OK, loads_of, poses_of, usable
 from surrogates.formulations.domain import NO_LIMIT, Domain
 from surrogates.formulations.domain_fit import DomainSamples, fit_domain
@@ -29,7 +29,7 @@ from surrogates.sampling.space import SampleSpace
 
 def learn_domains(
     run: Run,
-    knee: Original,
+    original: OriginalModel,
     space: SampleSpace,
     trained: Sequence[stages.TrainedKnee],
     sampled: Sampled,
@@ -39,8 +39,8 @@ def learn_domains(
     The table "domain" of the run keeps the samples. A table original has none beside those that the
     fits have seen: these tell where there are samples, but not the errors.
     """
-    known = isinstance(knee, TableOriginal)
-    samples = sampled.evaluated if known else domain_samples(run, knee, space, sampled)
+    known = original.model is None
+    samples = sampled.evaluated if known else domain_samples(run, original, space, sampled)
     feasibility = run.config.feasibility
     jobs = [
         (fitted.knee.compartment(name), usable(samples, name), feasibility, known)
@@ -54,7 +54,9 @@ def learn_domains(
     ]
 
 
-def domain_samples(run: Run, knee: Original, space: SampleSpace, sampled: Sampled) -> pd.DataFrame:
+def domain_samples(
+    run: Run, original: OriginalModel, space: SampleSpace, sampled: Sampled
+) -> pd.DataFrame:
     """Return samples of the whole box that no surrogate is fitted to, `design.domain_samples`."""
 
     def evaluated() -> pd.DataFrame:
@@ -62,7 +64,7 @@ def domain_samples(run: Run, knee: Original, space: SampleSpace, sampled: Sample
         if not design.domain_samples:
             return sampled.candidates.head(0).assign(status=OK)
         drawn = stages.domain_candidates(space, design, seed)
-        return evaluation(run, knee, "domain")(drawn)
+        return run.evaluate("domain", drawn, original.evaluation())
 
     return run.table("domain", evaluated)
 

@@ -16,8 +16,8 @@ from foundation.loads import COMPARTMENTS
 from pipeline.config.schema import (
     SurrogateConfig,
 )
+from pipeline.errors import StageError
 from pipeline.execution.backends import IN_THIS_PROCESS, Execution
-from pipeline.stages.errors import StageError
 from pipeline.store.samples import loads_of, poses_of, usable
 from surrogates.families.cross_validation import CrossCheck, Fitted
 from surrogates.families.registry import FAMILIES, fit_family

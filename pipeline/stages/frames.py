@@ -20,11 +20,11 @@ from dynamics.wear.cycle_wear import bed_wear, surrogate_wear
 from dynamics.wear.wear_law import WearLaw
 from dynamics.wear.wear_map import measured_patch, wear_map
 from foundation.checks import FloatArray, check_number
+from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.loads import LOAD_COLUMNS
 from foundation.pose import Pose
 from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.files import replacing
-from pipeline.originals.original import Knee
 
 #: Instants of the frames [% of the cycle].
 FRAME_INSTANTS = tuple(np.linspace(0.0, 100.0, 51).tolist())
@@ -105,17 +105,17 @@ class WearOfCycle:
     ratio: FloatArray
 
 
-def frames_of(knee: Knee, results: Mapping[str, SimulationResult]) -> Frames:
+def frames_of(model: ElasticFoundation, results: Mapping[str, SimulationResult]) -> Frames:
     """Return the frames of a cycle that both models were taken through.
 
     Parameters
     ----------
-    knee : Knee
-        Holds the original model.
+    model : ElasticFoundation
+        The original model.
     results : mapping
         "original" and "surrogate" -> result at the same instants.
     """
-    original, model = results["original"], knee.model
+    original = results["original"]
     percent = original.gait_percent
     chosen = np.unique([np.argmin(np.abs(percent - instant)) for instant in FRAME_INSTANTS])
     loads = np.array([results[name].compartment_loads[:, chosen] for name in _MODELS])
@@ -141,12 +141,14 @@ def frames_of(knee: Knee, results: Mapping[str, SimulationResult]) -> Frames:
     )
 
 
-def wear_of_cycle(knee: Knee, results: Mapping[str, SimulationResult], law: WearLaw) -> WearOfCycle:
+def wear_of_cycle(
+    model: ElasticFoundation, results: Mapping[str, SimulationResult], law: WearLaw
+) -> WearOfCycle:
     """Return the wear of a cycle by both models, each on its own motion."""
-    worn = bed_wear(knee.model, results["original"], law)
-    patch = measured_patch(knee.model, results["original"])
+    worn = bed_wear(model, results["original"], law)
+    patch = measured_patch(model, results["original"])
     told = surrogate_wear(results["surrogate"], law, **patch._asdict())
-    spread = wear_map(results["surrogate"], law, knee.model.tibia, **patch._asdict())
+    spread = wear_map(results["surrogate"], law, model.tibia, **patch._asdict())
     return WearOfCycle(
         factor_per_Pa=np.array(law.factor),
         density_kg_per_m3=np.array(law.density),

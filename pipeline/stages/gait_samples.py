@@ -18,12 +18,11 @@ from dynamics.simulator.equilibrium import EquilibriumError
 from dynamics.simulator.waveforms import GaitCycle
 from foundation.checks import FloatArray
 from foundation.loads import COMPARTMENTS
-from foundation.pose import Pose
 from pipeline import stages
 from pipeline.config.simulation_schema import SimulationConfig
-from pipeline.originals.original import Knee
-from pipeline.stages.simulation import gait_cycle, gait_simulator, simulate_gait
-from pipeline.store.run_folder import Run
+from pipeline.originals.protocol import OriginalModel
+from pipeline.simulation import GaitSimulation
+from pipeline.stages.run_folder import Run
 from pipeline.store.samples import CANDIDATE_COLUMNS, POSE_COLUMNS
 from surrogates.formulations.knee import KneeSurrogate
 from surrogates.sampling.space import SampleSpace
@@ -41,7 +40,11 @@ _LOAD_FACTOR = 1.6
 
 
 def gait_samples(
-    run: Run, knee: Knee, space: SampleSpace, surrogate: KneeSurrogate, training: pd.DataFrame
+    run: Run,
+    original: OriginalModel,
+    space: SampleSpace,
+    surrogate: KneeSurrogate,
+    training: pd.DataFrame,
 ) -> pd.DataFrame:
     """Return evaluated samples of both compartments along gait, weighted as `training_samples`.
 
@@ -49,7 +52,7 @@ def gait_samples(
     ----------
     run : Run
         Keeps them, as `samples/gait.parquet`; `design.gait_samples` says how many a compartment.
-    knee : Knee
+    original : OriginalModel
         The original model.
     space : SampleSpace
         Where the other samples were drawn.
@@ -66,7 +69,7 @@ def gait_samples(
         states = _states(config.simulation, space, surrogate, rng)
         first = int(training["index"].max()) + 1
         drawn = _drawn(states, space, surrogate, count, first, rng)
-        return run.evaluator(knee, "gait", "pose")(drawn)
+        return run.evaluate("gait", drawn, original.evaluation("pose"))
 
     return stages.training_samples([run.table("gait", make)], config.feasibility)
 
@@ -84,15 +87,14 @@ def _states(
     StageError
         If no cycle could be simulated.
     """
-    cycle, simulator = gait_cycle(config), gait_simulator(config, space.path)
-    start = Pose.from_array(space.path.poses(np.zeros(1))[0])
+    gait = GaitSimulation.of(config, space.path)
     inputs = qmc.scale(qmc.Sobol(5, rng=rng).random(_CYCLES), *_INPUTS)
     found, reason = [], ""
     for *factors, offset in inputs:
-        varied = _varied(cycle, factors)
-        moved = replace(simulator, medial_offset=simulator.medial_offset + offset)
+        varied = _varied(gait.cycle, factors)
+        simulator = replace(gait.simulator, medial_offset=gait.simulator.medial_offset + offset)
         try:
-            result = simulate_gait(surrogate, moved, config, start, cycle=varied)
+            result = replace(gait, simulator=simulator)(surrogate, varied)
         except (SimulationError, EquilibriumError) as error:
             reason = str(error)
             continue

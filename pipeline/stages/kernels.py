@@ -13,8 +13,8 @@ from foundation.pose import Pose, rotation_matrix
 from pipeline import stages
 from pipeline.config.schema import DesignConfig, FeasibilityConfig, SurrogateConfig
 from pipeline.config.simulation_schema import SimulationConfig
+from pipeline.simulation import gait_simulator, simulate_gait
 from pipeline.stages.domains import learn_domain, with_domains
-from pipeline.stages.simulation import gait_simulator, simulate_gait
 from pipeline.store.samples import OK, poses_of, usable
 from surrogates.formulations.whole_knee import AnyKnee
 from surrogates.sampling.space import ReferencePath, SampleSpace

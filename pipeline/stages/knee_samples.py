@@ -26,8 +26,8 @@ from foundation.pose import Pose
 from pipeline import stages
 from pipeline.config.schema import FeasibilityConfig, SurrogateConfig
 from pipeline.execution.backends import IN_THIS_PROCESS, Execution
-from pipeline.originals.original import Knee, in_parallel
-from pipeline.store.run_folder import Run
+from pipeline.originals.protocol import Evaluation, OriginalModel, contact_model
+from pipeline.stages.run_folder import Run
 from pipeline.store.samples import (
     CANDIDATE_COLUMNS,
     FAILED,
@@ -50,7 +50,9 @@ _REACHES = (0.125, 0.25, 0.5, 1.0)
 _TRAINING, _HELD_OUT = 2, 3
 
 
-def training_samples(run: Run, knee: Knee, space: SampleSpace, count: int) -> pd.DataFrame:
+def training_samples(
+    run: Run, original: OriginalModel, space: SampleSpace, count: int
+) -> pd.DataFrame:
     """Return `count` feasible whole-knee samples, or as many as there are, with `weight` 1.
 
     Their bounds have the margin, as those of the compartments' samples do. The table "knee" of the
@@ -59,11 +61,11 @@ def training_samples(run: Run, knee: Knee, space: SampleSpace, count: int) -> pd
     design, feasibility = run.config.design, run.config.feasibility
     seed = run.config.run.seed, _TRAINING
     drawn = draw_samples(space, design.kind, _DRAWN_PER_SAMPLE * count, design.load_spread, seed)
-    table = _evaluated(run, knee, space, "knee", drawn)
+    table = _evaluated(run, original, space, "knee", drawn)
     return feasible_samples(table, feasibility, feasibility.margin, count).assign(weight=1.0)
 
 
-def held_out_samples(run: Run, knee: Knee, space: SampleSpace) -> pd.DataFrame:
+def held_out_samples(run: Run, original: OriginalModel, space: SampleSpace) -> pd.DataFrame:
     """Return feasible held-out whole-knee samples, at most as many as a compartment has.
 
     The table "knee-heldout" of the run keeps all that were evaluated.
@@ -79,7 +81,7 @@ def held_out_samples(run: Run, knee: Knee, space: SampleSpace) -> pd.DataFrame:
     drawn = draw_samples(
         space, validation.kind, _DRAWN_PER_SAMPLE * count, validation.load_spread, seed
     )
-    table = _evaluated(run, knee, space, "knee-heldout", drawn)
+    table = _evaluated(run, original, space, "knee-heldout", drawn)
     found = feasible_samples(table, feasibility, 0.0, count)
     if len(found) < 4:
         raise stages.StageError(
@@ -114,12 +116,12 @@ def draw_samples(
 
 
 def _evaluated(
-    run: Run, knee: Knee, space: SampleSpace, name: str, drawn: pd.DataFrame
+    run: Run, original: OriginalModel, space: SampleSpace, name: str, drawn: pd.DataFrame
 ) -> pd.DataFrame:
     """Return the table of a run with its samples evaluated: the stored one, or made now."""
     evaluate = partial(evaluate_samples, reach=float(space.offsets[0]))
-    compute = in_parallel(knee.model, run.execution, evaluate)
-    return run.table(name, lambda: run.stored(name, compute, together=2)(drawn))
+    evaluation = Evaluation(evaluate, (contact_model(original),), together=2)
+    return run.table(name, lambda: run.evaluate(name, drawn, evaluation))
 
 
 def evaluate_samples(model: ElasticFoundation, table: pd.DataFrame, reach: float) -> pd.DataFrame:

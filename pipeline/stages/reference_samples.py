@@ -7,8 +7,8 @@ import pandas as pd
 from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.pose import Pose
 from pipeline import stages
-from pipeline.originals.original import Knee
-from pipeline.store.run_folder import Run
+from pipeline.originals.protocol import OriginalModel, contact_model
+from pipeline.stages.run_folder import Run
 from pipeline.store.samples import CANDIDATE_COLUMNS, poses_of
 
 #: Axial load at which a compartment is taken to touch [N]: some 0.1 um deep on an implant.
@@ -35,14 +35,16 @@ def with_energies(model: ElasticFoundation, table: pd.DataFrame) -> pd.DataFrame
     return table.assign(energy_J=energies)
 
 
-def reference_samples(run: Run, knee: Knee, training: pd.DataFrame, kind: str) -> pd.DataFrame:
+def reference_samples(
+    run: Run, original: OriginalModel, training: pd.DataFrame, kind: str
+) -> pd.DataFrame:
     """Return the heights at a reference load, at the pose of every second sample.
 
     Parameters
     ----------
     run : Run
         Keeps them, as `samples/reference-<kind>.parquet`.
-    knee : Knee
+    original : OriginalModel
         The original model.
     training : DataFrame
         Samples of both compartments.
@@ -52,18 +54,20 @@ def reference_samples(run: Run, knee: Knee, training: pd.DataFrame, kind: str) -
     load = TOUCH_LOAD if kind == "touch" else run.config.surrogate.reference_load_N
     asked = training.groupby("compartment", sort=False).nth(slice(1, None, 2))
     rows = asked[list(CANDIDATE_COLUMNS)].assign(load_N=load).reset_index(drop=True)
-    evaluate = run.evaluator(knee, f"reference-{kind}")
-    table = run.table(f"reference-{kind}", lambda: evaluate(rows))
+    name = f"reference-{kind}"
+    table = run.table(name, lambda: run.evaluate(name, rows, original.evaluation()))
     return table.assign(role=stages.REFERENCE, energy_J=0.0, weight=1.0)
 
 
-def samples_for(run: Run, knee: Knee, training: pd.DataFrame, formulation: str) -> pd.DataFrame:
+def samples_for(
+    run: Run, original: OriginalModel, training: pd.DataFrame, formulation: str
+) -> pd.DataFrame:
     """Return the samples that a formulation of a compartment is fitted to in stage g."""
     touch_points = run.config.surrogate.touch_points
     kind = reference_kind(formulation, touch_points=touch_points)
     if formulation == "energy":
-        training = with_energies(knee.model, training)
+        training = with_energies(contact_model(original), training)
     if kind is None:
         return training
-    reference = reference_samples(run, knee, training, kind)[[*training.columns, "role"]]
+    reference = reference_samples(run, original, training, kind)[[*training.columns, "role"]]
     return pd.concat([training.assign(role="sample"), reference], ignore_index=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -17,28 +18,21 @@ from pipeline import stages
 from pipeline.config.reading import dump_config
 from pipeline.config.schema import Config
 from pipeline.files import writing
-from pipeline.originals.original import Knee
-from pipeline.originals.table_original import (
-    Original,
-    TableOriginal,
-    build_original,
-    completed,
-    errors_found,
-    mask_predictions,
-)
+from pipeline.originals.protocol import OriginalModel
+from pipeline.originals.table_original import build_original, completed
 from pipeline.preparation.expected_time import seconds_per_evaluation, stages_of
 from pipeline.progress import StageCounter
 from pipeline.reports.report import write_report
+from pipeline.simulation import gait_cycle, gait_ligaments
 from pipeline.stages import knee_samples
-from pipeline.stages.adaptive_sampling import Sampled, evaluation, learning_point, sample_knee
+from pipeline.stages.adaptive_sampling import Sampled, learning_point, sample_knee
 from pipeline.stages.assessment import assess, prediction_table
 from pipeline.stages.domains import learn_domains
 from pipeline.stages.gait_cycle import simulate_cycle
 from pipeline.stages.reference_samples import reference_kind, samples_for
-from pipeline.stages.simulation import gait_cycle, gait_ligaments
+from pipeline.stages.run_folder import Run, stored_path
 from pipeline.store.made_with import configuration_digest
-from pipeline.store.run_folder import Run, stored_path
-from pipeline.store.samples import digest, write_table
+from pipeline.store.samples import digest, without, write_table
 from surrogates.formulations.whole_knee import AnyKnee
 from surrogates.sampling.space import ReferencePath, SampleSpace
 
@@ -79,33 +73,30 @@ def _carry_out(run: Run, *, resume: bool) -> dict[str, Any]:
         gait_cycle(config.simulation)
         gait_ligaments(config.simulation)
         run.compile_kernels()
-        knee = build_original(config)
+        original = build_original(config)
     run.prepare(resume=resume)
     with run.timed("reference path"):
-        space = sample_space(config, stored_path(run, knee))
-        if isinstance(knee, Knee):
-            run.stages.per_evaluation = seconds_per_evaluation(knee.model, space.path)
-    sampled = sample_knee(run, knee, space)
+        space = sample_space(config, stored_path(run, original))
+        if original.model is not None:
+            run.stages.per_evaluation = seconds_per_evaluation(original.model, space.path)
+    sampled = sample_knee(run, original, space)
     with run.timed("g: final surrogates"):
-        trained, fitted_to = _fit_all(run, knee, sampled.training, space)
+        trained, fitted_to = _fit_all(run, original, sampled.training, space)
     with run.timed("g: domains"):
-        trained = learn_domains(run, knee, space, trained, sampled)
+        trained = learn_domains(run, original, space, trained, sampled)
     with run.timed("held-out samples"):
-        held_out = run.table(
-            "heldout",
-            lambda: evaluation(run, knee, "heldout")(_held_out(run, knee, space, sampled)),
-        )
+        held_out = run.table("heldout", partial(_held_out, run, original, space, sampled))
     with run.timed("validation"):
-        validation = _validate(run, knee, trained, sampled, fitted_to, held_out)
-    main = _with_header(run, trained[0].knee, knee, fitted_to, validation)
+        validation = _validate(run, original, trained, sampled, fitted_to, held_out)
+    main = _with_header(run, trained[0].knee, original, fitted_to, validation)
     with writing(folder / "knee.npz"):
         surrogates.save(main, folder / "knee.npz")
-    provenance = _provenance(run, knee, sampled, fitted_to, held_out)
-    provenance["original"] = _told(knee, main, space)
+    provenance = _provenance(run, original, sampled, fitted_to, held_out)
+    provenance["original"] = original.describe(space, main)
     run.write_json("run.json", provenance)
     with run.timed("h: gait simulation"):
         run.kernels.wait()
-        simulate_cycle(run, knee, main, space.path)
+        simulate_cycle(run, original, main, space.path)
     run.write_json("run.json", provenance | {"seconds": run.seconds})
     (folder / "times.json").unlink()
     return write_report(folder)
@@ -126,7 +117,7 @@ def sample_space(config: Config, path: ReferencePath) -> SampleSpace:
 
 
 def _fit_all(
-    run: Run, knee: Original, samples: pd.DataFrame, space: SampleSpace
+    run: Run, original: OriginalModel, samples: pd.DataFrame, space: SampleSpace
 ) -> tuple[list[stages.TrainedKnee], pd.DataFrame]:
     """Stage g: fit the main surrogate and those it is compared with; return its samples too."""
     config = run.config
@@ -139,16 +130,14 @@ def _fit_all(
     trained: dict[tuple[str, str], stages.TrainedKnee] = {}
     for formulations in _alike(parted, settings.touch_points):
         pairs_of = [pair for pair in parted if pair[0] in formulations]
-        chosen = samples
-        if not isinstance(knee, TableOriginal):
-            chosen = samples_for(run, knee, samples, formulations[0])
+        chosen = samples_for(run, original, samples, formulations[0])
         found = stages.fit_surrogates(
             chosen, *given, pairs_of, config.run.seed, run.execution, folds
         )
         trained |= zip(pairs_of, found, strict=True)
-    if whole and not isinstance(knee, TableOriginal):
+    if whole:
         count = knee_samples.most_of_a_compartment(samples)
-        both = knee_samples.training_samples(run, knee, space, count)
+        both = knee_samples.training_samples(run, original, space, count)
         knees = knee_samples.fit_knees(both, *given, whole, config.run.seed, run.execution, folds)
         trained |= zip(whole, knees, strict=True)
     name = {"name": config.run.name}
@@ -170,7 +159,7 @@ def _alike(pairs: Sequence[tuple[str, str]], touch_points: bool) -> list[list[st
 
 def _validate(
     run: Run,
-    knee: Original,
+    original: OriginalModel,
     trained: list[stages.TrainedKnee],
     sampled: Sampled,
     fitted_to: pd.DataFrame,
@@ -184,8 +173,10 @@ def _validate(
         "learning_curve": [*sampled.curve, learning_point(trained[0], fitted_to)],
     }
     write_table(
-        mask_predictions(
-            prediction_table(trained[0].knee, held_out, feasibility), knee, ("predicted_",)
+        without(
+            prediction_table(trained[0].knee, held_out, feasibility),
+            original.not_given,
+            ("predicted_",),
         ),
         run.folder / "samples" / "heldout_prediction.parquet",
     )
@@ -194,7 +185,11 @@ def _validate(
 
 
 def _with_header(
-    run: Run, knee: AnyKnee, original: Original, samples: pd.DataFrame, validation: dict[str, Any]
+    run: Run,
+    knee: AnyKnee,
+    original: OriginalModel,
+    samples: pd.DataFrame,
+    validation: dict[str, Any],
 ) -> AnyKnee:
     """Return the main surrogate with its errors and provenance in the header."""
     header = {
@@ -207,29 +202,29 @@ def _with_header(
             "seed": run.config.run.seed,
         },
     }
-    if isinstance(original, TableOriginal):
-        # What the surrogate gives of these means nothing.
-        header["not_given"] = list(original.table.not_given)
+    if original.model is None:
+        # The predictions of these columns have no meaning.
+        header["not_given"] = list(original.not_given)
     return replace(knee, header=header)
 
 
-def _held_out(run: Run, knee: Original, space: SampleSpace, sampled: Sampled) -> pd.DataFrame:
-    """Return the held-out samples: drawn from the space, or the rows that were kept back."""
-    if isinstance(knee, TableOriginal):
-        return knee.split(space, run.config)[1]
-    return stages.held_out_samples(space, run.config.validation, sampled.candidates)
-
-
-def _told(original: Original, knee: AnyKnee, space: SampleSpace) -> dict[str, Any]:
-    """Return what `run.json` says of what the surrogate was made of."""
-    if isinstance(original, TableOriginal):
-        return original.told(space) | {"errors_found": errors_found(knee)}
-    return {"kind": "model"}
+def _held_out(
+    run: Run, original: OriginalModel, space: SampleSpace, sampled: Sampled
+) -> pd.DataFrame:
+    """Return the evaluated held-out samples."""
+    rows = original.held_out(space, run.config, sampled.candidates)
+    return run.evaluate("heldout", rows, original.evaluation())
 
 
 def _provenance(
-    run: Run, knee: Original, sampled: Sampled, fitted_to: pd.DataFrame, held_out: pd.DataFrame
+    run: Run,
+    original: OriginalModel,
+    sampled: Sampled,
+    fitted_to: pd.DataFrame,
+    held_out: pd.DataFrame,
 ) -> dict[str, Any]:
+    """Return the content of `run.json`: versions, seeds, digests, counts and times."""
+    model = original.model
     return {
         "name": run.config.run.name,
         "seed": run.config.run.seed,
@@ -238,17 +233,14 @@ def _provenance(
         "python": platform.python_version(),
         "packages": {name: version(name) for name in (*_PACKAGES, "knee-contact")},
         "hashes": {
-            "original": knee.digest,
+            "original": original.digest,
             "samples": digest(fitted_to),
             "held_out": digest(held_out),
             "configuration": configuration_digest(dump_config(run.config)),
         },
         "triangles": None
-        if isinstance(knee, TableOriginal)
-        else {
-            "femur": len(knee.model.femur.faces),
-            "tibia": len(knee.model.tibia.faces),
-        },
+        if model is None
+        else {"femur": len(model.femur.faces), "tibia": len(model.tibia.faces)},
         "counts": sampled.counts,
         "seconds": run.seconds,
     }

@@ -15,7 +15,7 @@ from pipeline.config.schema import (
     DesignConfig,
     FeasibilityConfig,
 )
-from pipeline.stages.errors import StageError
+from pipeline.errors import StageError
 from pipeline.stages.fitting import TrainedKnee
 from pipeline.store.samples import OK, POSE_COLUMNS, loads_of, poses_of
 from surrogates.formulations.infill import largest_errors

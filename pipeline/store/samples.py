@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+from tqdm import tqdm
 
 from foundation.checks import FloatArray
 from foundation.errors import InputError
 from foundation.loads import LOAD_COLUMNS
+from pipeline.execution.backends import Execution
+from pipeline.execution.worker_checks import ExecutionError
 from pipeline.files import replacing
 from pipeline.store.sample_schema import described
 from pipeline.store.table_digest import arrow_table, content_digest
@@ -215,13 +219,16 @@ class ChunkStore:
         self,
         table: pd.DataFrame,
         size: int,
-        compute: Callable[[list[pd.DataFrame]], Iterator[tuple[int, pd.DataFrame]]],
-        advance: Callable[[int], None],
+        execution: Execution,
+        function: Callable[..., pd.DataFrame],
+        shared: Sequence[Any],
+        shown: tqdm[Any],
     ) -> pd.DataFrame:
-        """Return the results of all rows, computing only those that are not stored yet.
+        """Return the results of all rows; only rows that are not stored yet are evaluated.
 
-        A chunk's file is named after a digest of the whole table and its first row, and says so
-        inside: what belongs to other samples is never taken, and chunks of another size are.
+        The file of a chunk is named after a digest of the whole table and the first row of the
+        chunk, and repeats both in its metadata: chunks of other samples are never used, chunks of
+        another size are.
 
         Parameters
         ----------
@@ -229,23 +236,39 @@ class ChunkStore:
             What to evaluate.
         size : int
             Rows of a chunk.
-        compute : callable
-            Takes the missing chunks and yields (position in that list, result) as they end.
-        advance : callable
-            Told how many rows have ended.
+        execution : Execution
+            Where the chunks are evaluated.
+        function : callable
+            Takes `shared` and the rows of a chunk and returns the rows with results.
+        shared : sequence
+            First arguments of `function`.
+        shown : tqdm
+            Progress bar, updated by the number of rows that have been evaluated.
+
+        Raises
+        ------
+        ExecutionError
+            If the workers were lost; the message says how many rows are stored.
         """
         if table.empty:
             return table.assign(**{name: [] for name in self.columns})
         key = digest(table)[:16]
         done = self._stored(key, len(table))
-        advance(sum(map(len, done.values())))
+        shown.update(sum(map(len, done.values())))
         starts, missing = _missing(table, done, size)
-        for position, result in compute(missing):
-            start = starts[position]
-            part = self.folder / f"{key}-{start:07d}.parquet"
-            write_table(result, part, {"table": key, "first_row": str(start)})
-            done[start] = result
-            advance(len(result))
+        try:
+            for position, result in execution.results(function, [(m,) for m in missing], *shared):
+                start = starts[position]
+                part = self.folder / f"{key}-{start:07d}.parquet"
+                write_table(result, part, {"table": key, "first_row": str(start)})
+                done[start] = result
+                shown.update(len(result))
+        except ExecutionError as error:
+            stored = sum(map(len, done.values()))
+            raise ExecutionError(
+                f"{error}; {stored} of {len(table)} {shown.unit}s of {shown.desc} are stored: "
+                "continue with --resume"
+            ) from error
         return pd.concat([done[start] for start in sorted(done)], ignore_index=True)
 
     def _stored(self, key: str, rows: int) -> dict[int, pd.DataFrame]:

@@ -20,11 +20,11 @@ import pandas as pd
 
 from foundation.loads import COMPARTMENTS, WRENCH_COLUMNS
 from pipeline import stages
-from pipeline.originals.original import Knee
+from pipeline.originals.protocol import OriginalModel, contact_model
 from pipeline.stages import knee_samples
 from pipeline.stages.assessment import feasible
 from pipeline.stages.reference_samples import reference_kind, reference_samples, with_energies
-from pipeline.store.run_folder import Run
+from pipeline.stages.run_folder import Run
 from pipeline.store.samples import loads_of, poses_of, usable
 from surrogates.formulations.compartment import CompartmentSurrogate
 from surrogates.formulations.validation import errors_at_load
@@ -85,7 +85,11 @@ class HeldOut(NamedTuple):
 
 
 def compare_formulations(
-    run: Run, knee: Knee, space: SampleSpace, training: pd.DataFrame, held_out: pd.DataFrame
+    run: Run,
+    original: OriginalModel,
+    space: SampleSpace,
+    training: pd.DataFrame,
+    held_out: pd.DataFrame,
 ) -> list[dict[str, Any]]:
     """Fit all formulations by all families to a run's samples and judge them.
 
@@ -93,7 +97,7 @@ def compare_formulations(
     ----------
     run : Run
         A finished run.
-    knee : Knee
+    original : OriginalModel
         Its original model, for energies and reference heights.
     space : SampleSpace
         Where its samples were drawn.
@@ -114,13 +118,16 @@ def compare_formulations(
     training = training[training["weight"] == 1.0]
     training = training.groupby("compartment", sort=False).head(most).reset_index(drop=True)
     both = knee_samples.training_samples(
-        run, knee, space, knee_samples.most_of_a_compartment(training)
+        run, original, space, knee_samples.most_of_a_compartment(training)
     )
     judged = HeldOut(
-        feasible(held_out, run.config.feasibility), knee_samples.held_out_samples(run, knee, space)
+        feasible(held_out, run.config.feasibility),
+        knee_samples.held_out_samples(run, original, space),
     )
-    training = with_energies(knee.model, training).assign(role="sample")
-    reference = {kind: reference_samples(run, knee, training, kind) for kind in ("touch", "load")}
+    training = with_energies(contact_model(original), training).assign(role="sample")
+    reference = {
+        kind: reference_samples(run, original, training, kind) for kind in ("touch", "load")
+    }
     rows = []
     for variant in (*VARIANTS, *KNEE_VARIANTS):
         whole = variant in KNEE_VARIANTS

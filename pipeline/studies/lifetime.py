@@ -9,14 +9,9 @@ import numpy as np
 
 from dynamics.simulator.result import SimulationResult
 from foundation.elastic_foundation.model import ElasticFoundation
-from foundation.pose import Pose
-from pipeline.files import replacing
-from pipeline.originals.original import build_knee
+from pipeline.files import replacing, write_document
 from pipeline.progress import bar, say
-from pipeline.stages.gait_cycle import wear_law
-from pipeline.stages.simulation import gait_simulator, simulate_gait
-from pipeline.stages.trained_run import finished_run
-from pipeline.store.run_folder import read_path
+from pipeline.stages.trained_run import TrainedRun
 from pipeline.store.workspace_lock import alone_in_folder
 from pipeline.studies.worn import WornInsert, extrapolate
 
@@ -50,31 +45,28 @@ def wear_insert(folder: Path, cycles: float, blocks: int, *, quiet: bool = False
     InputError
         If an argument is out of its range, or the insert wears through.
     """
-    run, _ = finished_run(folder)
-    knee, config = build_knee(run.config), run.config.simulation
-    path = read_path(folder / "path.json", knee)
-    simulator = gait_simulator(config, path)
-    start = Pose.from_array(path.poses(np.zeros(1))[0])
+    run = TrainedRun.open(folder)
+    tibia = run.contact.tibia
     say(f"{blocks} blocks of cycles", quiet=quiet)
     with bar(blocks, "block", "blocks of cycles", quiet=quiet) as shown:
 
         def simulate_cycle(model: ElasticFoundation) -> SimulationResult:
-            result = simulate_gait(model, simulator, config, start)
+            result = run.gait(model)
             shown.update()
             return result
 
-        worn = extrapolate(knee.model, simulate_cycle, wear_law(config), cycles, blocks)
+        worn = extrapolate(run.contact, simulate_cycle, run.gait.wear_law, cycles, blocks)
     with replacing(folder / "worn.npz") as partial, partial.open("wb") as stream:
         np.savez_compressed(
             stream,
-            vertices_m=knee.model.tibia.vertices,
-            faces=knee.model.tibia.faces,
+            vertices_m=tibia.vertices,
+            faces=tibia.faces,
             depth_m=np.asarray(worn.wear.depth),
             cycles=worn.cycles,
             volume_m3=worn.volume,
         )
     content = _content(worn)
-    run.write_json("worn.json", content)
+    write_document(folder / "worn.json", content)
     return content
 
 

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-import surrogates
 from dynamics.protocol import ContactModel
 from dynamics.simulator.equations import SimulationError
 from dynamics.simulator.equilibrium import EquilibriumError
@@ -24,16 +23,13 @@ from dynamics.wear.wear_map import Patch
 from foundation.checks import FloatArray
 from foundation.errors import InputError
 from foundation.pose import Pose
-from pipeline.config.reading import load_config
 from pipeline.config.simulation_schema import SimulationConfig
-from pipeline.originals.original import build_knee
-from pipeline.stages.simulation import gait_cycle, gait_simulator, simulate_gait
-from pipeline.store.documents import read_arrays, read_document
-from pipeline.store.run_documents import PathKnots
+from pipeline.simulation import GaitSimulation, simulate_gait
+from pipeline.stages.trained_run import TrainedRun
+from pipeline.store.documents import read_arrays
 from pipeline.store.samples import FAILED, OK
 from pipeline.studies.factors import varied
 from pipeline.studies.inputs import Inputs
-from surrogates.sampling.space import ReferencePath
 
 #: What a run may fail of; anything else is a fault of the program.
 FAILURES = (
@@ -166,25 +162,21 @@ def setting_of(task: Task) -> Setting:
     """
     folder = Path(task.folder)
     config = SimulationConfig.model_validate_json(task.simulation)
-    stored = read_document(folder / "path.json", PathKnots)
-    path = ReferencePath.through(stored["flexion_rad"], stored["coordinates_rad_m"])
+    run = TrainedRun.open(folder)
     springs: SpringContact | None = None
-    trained = surrogates.load(folder / "knee.npz")
-    lacking = trained.header.get("not_given", [])
+    lacking = run.surrogate.header.get("not_given", [])
     if {"area_m2", "peak_pressure_Pa", "mean_pressure_Pa", "cop_x_m"}.intersection(lacking):
         raise InputError(
             f"{folder}: a study tells areas, pressures and wear, and the run was made of a table "
             f"without {', '.join(lacking)}; give them in the table"
         )
-    model: ContactModel = trained
+    model: ContactModel = run.surrogate
     if task.model == "original":
-        model = springs = build_knee(load_config(folder / "config.toml")).model
-    factor = 1e-9 * config.wear_factor_mm3_per_Nm
-    nominal = Inputs(gait_cycle(config), gait_simulator(config, path), wear_factor=factor)
-    first = Pose.from_array(path.poses(np.zeros(1))[0])
+        model = springs = run.contact
+    gait = GaitSimulation.of(config, run.path)
+    nominal = Inputs(gait.cycle, gait.simulator, wear_factor=gait.wear_law.factor)
     short = config.model_copy(update={"cycles": 1, "samples": 11})
-    begun = simulate_gait(model, nominal.simulator, short, first, cycle=nominal.cycle)
-    start = Pose.from_array(begun.poses[0])
+    start = Pose.from_array(replace(gait, config=short)(model).poses[0])
     return Setting(model, springs, config, nominal, start, _patch(folder / "wear.npz"))
 
 

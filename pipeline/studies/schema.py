@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from foundation.errors import InputError
-from pipeline.config.schema import ExecutionConfig, describe_schema
-from pipeline.config.schema_base import Finite, Positive, Section
+from pipeline.config.schema import ExecutionConfig
+from pipeline.config.schema_base import Finite, Positive, Section, describe_section
 from pipeline.studies.factors import check_factor
 
 #: Keys that a distribution needs, and those that it may have.
@@ -112,4 +112,4 @@ class StudyFile(Section):
 
 def describe_study() -> str:
     """Return every key of a study as Markdown tables, as `describe_schema` does."""
-    return describe_schema(StudyFile)
+    return describe_section(StudyFile, "Studies of gait cycles")

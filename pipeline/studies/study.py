@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,6 @@ from pipeline.progress import bar, say
 from pipeline.store.documents import read_document
 from pipeline.store.made_with import check_configuration
 from pipeline.store.run_documents import StudyInputs
-from pipeline.store.run_folder import evaluate_stored
 from pipeline.store.samples import ChunkStore, chunk_size, read_table, write_table
 from pipeline.store.workspace_lock import RunError, changed_keys, check_own_folder, locked
 from pipeline.studies.design import study_table
@@ -208,12 +206,11 @@ def _runs(
     if not path.exists():
         study = file.study
         size = chunk_size(len(table), study.chunk)
-        compute = execution.chunks(partial(run_rows, task))
         # Chunks are known by a digest of the table: the source keeps those of others apart.
         marked = table.assign(source=task.source)
         say(f"{study.name}: {counted(len(table), 'run')}", quiet=quiet)
         with bar(len(table), "run", study.name, quiet=quiet) as shown:
-            done = evaluate_stored(store, marked, size, compute, shown)
+            done = store.evaluate(marked, size, execution, run_rows, (task,), shown)
         _write_waves(folder / "waveforms.npz", done, percent)
         kept = [name for name in done.columns if not name.startswith("wave_") and name != "source"]
         write_table(done[kept], path)

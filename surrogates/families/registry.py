@@ -40,12 +40,12 @@ class Family(NamedTuple):
     @property
     def settings(self) -> Callable[..., Any]:
         """The class of the settings, which has a default for each of them."""
-        return getattr(import_module(f"surrogates.{self.module}"), self.settings_name)
+        return getattr(import_module(f"surrogates.families.{self.module}"), self.settings_name)
 
     @property
     def fit(self) -> Callable[..., Fitted]:
         """The function `fit(X, Y, settings, rng)`; with `weights` if the family is `weighted`."""
-        return getattr(import_module(f"surrogates.{self.module}"), self.fit_name)
+        return getattr(import_module(f"surrogates.families.{self.module}"), self.fit_name)
 
 
 FAMILIES = {

@@ -220,7 +220,7 @@ def cycle_rows(model: str, shift: float) -> pd.DataFrame:
 
 
 def differences() -> list[dict[str, Any]]:
-    """Return rows as `pipeline.stages.simulation.compare_cycles` returns them."""
+    """Return rows as `pipeline.simulation.compare_cycles` returns them."""
     rows = (
         ("anterior_m", "anterior position", "mm", 0.021, 5.9),
         ("total_force_y_N", "axial force", "N", 4.2, 2310.0),

@@ -9,7 +9,7 @@ import surrogates
 from foundation.loads import LOAD_COLUMNS, WRENCH_COLUMNS
 from pipeline.config.reading import load_config
 from pipeline.config.schema import FeasibilityConfig
-from pipeline.originals.original import build_knee
+from pipeline.originals.contact_original import build_knee
 from pipeline.stages import StageError, assessment
 from pipeline.stages.assessment import assess, feasible, prediction_table, speed
 from pipeline.store.samples import loads_of, poses_of, read_table, usable

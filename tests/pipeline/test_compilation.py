@@ -13,8 +13,8 @@ import pytest
 from foundation.pose import Pose
 from pipeline.config.simulation_schema import SimulationConfig
 from pipeline.execution import compilation
+from pipeline.simulation import gait_simulator, simulate_gait
 from pipeline.stages import kernels
-from pipeline.stages.simulation import gait_simulator, simulate_gait
 
 SLEEPING = [sys.executable, "-c", "import time; time.sleep(100)"]
 #: Trains and drives a knee, and says what of this had to be compiled.

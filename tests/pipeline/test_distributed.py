@@ -16,11 +16,12 @@ from studies import ROOT, SMOKE, TINY, assert_same_run, run_command
 
 from pipeline.cli.main import main
 from pipeline.config.reading import load_config
-from pipeline.execution import backends as module
-from pipeline.execution.backends import Execution, ExecutionError
-from pipeline.originals.original import Knee, build_knee
+from pipeline.execution import dask_cluster as module
+from pipeline.execution.backends import Execution
+from pipeline.execution.worker_checks import ExecutionError
+from pipeline.originals.contact_original import Knee, build_knee
 from pipeline.stages import evaluate_first
-from pipeline.store.run_folder import Run
+from pipeline.stages.run_folder import Run
 from pipeline.store.samples import read_table
 
 psutil = pytest.importorskip("psutil", reason="needs the extra dask")
@@ -59,7 +60,8 @@ def test_run_on_a_scheduler_that_loses_a_worker(tiny_run, tmp_path, capsys):
 
 def first_samples(run: Run, knee: Knee, candidates: pd.DataFrame) -> pd.DataFrame:
     """Carry out stage b of a run."""
-    return run.table("first", lambda: evaluate_first(candidates, run.evaluator(knee, "first")))
+    evaluate = partial(run.evaluate, "first", evaluation=knee.evaluation())
+    return run.table("first", lambda: evaluate_first(candidates, evaluate))
 
 
 @pytest.mark.filterwarnings("error:workers were lost")
@@ -81,7 +83,7 @@ def test_scheduler_that_goes_leaves_what_is_stored(tiny_run, tmp_path, knee, mon
         assert 1 <= left < 120
         assert str(caught.value) == (
             f"scheduler {dask.address}: no answer within 1 s; start it with `dask scheduler`, or "
-            f"correct the address; {left} of 120 samples of first are stored: go on with --resume"
+            f"correct the address; {left} of 120 samples of first are stored: continue with --resume"
         )
         assert {path.suffix for path in chunks.iterdir()} == {".parquet"}
     with Run(load_config(SMOKE, TINY), folder, quiet=True) as run:
@@ -122,7 +124,7 @@ def test_workers_that_would_give_other_results_are_refused(tmp_path, monkeypatch
     monkeypatch.setattr(module, "_WORKER_SECONDS", 1.0)
     (tmp_path / "other" / "pipeline").mkdir(parents=True)
     (tmp_path / "other" / "pipeline" / "__init__.py").touch()
-    (tmp_path / "other" / "pipeline" / "worker_jobs.py").write_text("import no_such_package\n")
+    (tmp_path / "other" / "pipeline" / "execution.py").write_text("import no_such_package\n")
     with cluster(tmp_path / "dask", workers=0) as dask:
 
         def refusal() -> str:
@@ -131,7 +133,7 @@ def test_workers_that_would_give_other_results_are_refused(tmp_path, monkeypatch
             return str(caught.value)
 
         assert refusal() == (
-            f"scheduler {dask.address}: no worker within 1 s; start some with "
+            f"scheduler {dask.address}: no worker within 1 s; start workers with "
             f"`dask worker {dask.address} --nthreads 1`"
         )
         monkeypatch.setattr(module, "_WORKER_SECONDS", 60.0)

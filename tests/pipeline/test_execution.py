@@ -20,10 +20,11 @@ from pipeline.cli.main import main
 from pipeline.config.reading import load_config
 from pipeline.config.schema import RunConfig
 from pipeline.execution import backends as module
-from pipeline.execution.backends import Execution, ExecutionError
-from pipeline.execution.environment import differences, environment
+from pipeline.execution.backends import Execution
+from pipeline.execution.worker_checks import ExecutionError, environment, environment_error
 from pipeline.files import replacing, write_text
-from pipeline.store.run_folder import Run
+from pipeline.originals.protocol import Evaluation
+from pipeline.stages.run_folder import Run
 from pipeline.store.samples import RESULT_COLUMNS
 from pipeline.store.workspace_lock import RunError, alone_in_folder, locked
 from pipeline.studies.schema import FactorConfig, StudyConfig
@@ -88,9 +89,8 @@ def test_lost_workers_in_a_stage_are_told_with_what_is_stored(tmp_path, monkeypa
     config = load_config(SMOKE, ("run.chunk=4",))
     with Run(config, tmp_path / "run", quiet=True) as run:
         run.prepare(resume=False)
-        evaluate = run.stored("first", run.execution.chunks(jobs.double))
         with pytest.raises(ExecutionError, match=r"^workers .*; 4 of 10 samples of first are"):
-            evaluate(table)
+            run.evaluate("first", table, Evaluation(jobs.double))
     assert len(list((tmp_path / "run" / "samples" / "chunks-first").iterdir())) == 1
 
 
@@ -100,7 +100,7 @@ def test_missing_package_is_told_with_its_remedy(monkeypatch, capsys, tmp_path):
     err = capsys.readouterr().err
     assert err == (
         'error: backend = "dask": the package distributed is missing; install it with '
-        '`pip install "knee-contact[dask]"`, or take backend = "loky"\n'
+        '`pip install "knee-contact[dask]"`, or use backend = "loky"\n'
     )
     assert not (tmp_path / "run").exists()
 
@@ -137,11 +137,12 @@ def test_where_a_run_is_carried_out_may_change(run_copy):
 def test_environments_are_compared_by_name():
     here = environment()
     assert {"Python", "numpy", "numba", "knee-contact"} <= here.keys()
-    assert differences(here, here) == ""
+    assert environment_error(here, here) == ""
     other = {**here, "numpy": "1.0"}
     del other["numba"]
-    assert differences(here, other) == (
-        f"numpy 1.0 (here {here['numpy']}), numba missing (here {here['numba']})"
+    assert environment_error(here, other) == (
+        f"has numpy 1.0 (here {here['numpy']}), numba missing (here {here['numba']}); "
+        "give scheduler and workers the same environment"
     )
 
 

@@ -10,9 +10,10 @@ from studies import SMOKE, TINY
 from foundation.pose import Pose
 from pipeline import stages
 from pipeline.config.reading import load_config
-from pipeline.originals.original import build_knee, evaluate_rows
+from pipeline.originals.contact_original import build_knee
+from pipeline.originals.evaluation import evaluate_rows
 from pipeline.stages.reference_samples import TOUCH_LOAD, reference_kind, samples_for, with_energies
-from pipeline.store.run_folder import Run
+from pipeline.stages.run_folder import Run
 from pipeline.store.samples import poses_of
 from surrogates.sampling.space import ReferencePath, SampleSpace
 

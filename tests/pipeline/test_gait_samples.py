@@ -10,11 +10,11 @@ from studies import TINY, run_command
 
 from dynamics import SimulationError
 from pipeline.cli.main import main
-from pipeline.originals.original import build_knee
+from pipeline.originals.contact_original import build_knee
 from pipeline.stages import StageError
 from pipeline.stages.gait_samples import gait_samples
-from pipeline.stages.trained_run import finished_run
-from pipeline.store.run_folder import Run
+from pipeline.stages.run_folder import Run
+from pipeline.stages.trained_run import TrainedRun
 from pipeline.store.samples import POSE_COLUMNS, poses_of
 from surrogates.formulations.knee import KneeSurrogate
 
@@ -68,7 +68,8 @@ def test_samples_along_gait_are_learnt_and_counted(learnt, tiny_run):
 
 
 def test_surrogates_that_cannot_walk_are_told(tiny_run, tmp_path, monkeypatch):
-    run, knee = finished_run(tiny_run)
+    run = TrainedRun.open(tiny_run)
+    knee = run.surrogate
     assert isinstance(knee, KneeSurrogate)
     design = run.config.design.model_copy(update={"gait_samples": 5})
     config = run.config.model_copy(update={"design": design})
@@ -76,7 +77,7 @@ def test_surrogates_that_cannot_walk_are_told(tiny_run, tmp_path, monkeypatch):
     def fall(*_, **__):
         raise SimulationError("the knee dislocated")
 
-    monkeypatch.setattr("pipeline.stages.gait_samples.simulate_gait", fall)
+    monkeypatch.setattr("pipeline.simulation.simulate_gait", fall)
     elsewhere = Run(config, tmp_path / "run", quiet=True)
     elsewhere.prepare(resume=False)
     training = pd.DataFrame({"index": [0]})

@@ -10,8 +10,8 @@ from studies import SMOKE, TINY
 from pipeline.cli.main import main
 from pipeline.config.key_names import in_millimetres, renamed
 from pipeline.config.reading import load_config
-from pipeline.originals.original import build_knee
-from pipeline.stages.simulation import build_simulator
+from pipeline.originals.contact_original import build_knee
+from pipeline.simulation import build_simulator
 
 
 @pytest.mark.parametrize(

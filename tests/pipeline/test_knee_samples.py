@@ -18,10 +18,10 @@ from pipeline import stages
 from pipeline.cli.main import main
 from pipeline.config.reading import load_config
 from pipeline.config.schema import FeasibilityConfig
-from pipeline.originals.original import Knee, build_knee
+from pipeline.originals.contact_original import Knee, build_knee
 from pipeline.stages import knee_samples
+from pipeline.stages.run_folder import Run
 from pipeline.stages.trained_run import compare_again
-from pipeline.store.run_folder import Run
 from pipeline.store.samples import FAILED, OK, POSE_COLUMNS, loads_of, poses_of, read_table
 from pipeline.studies import formulations as formulation_study
 from surrogates.sampling.space import ReferencePath, SampleSpace

@@ -16,7 +16,7 @@ from pipeline.cli.main import main
 from pipeline.config.reading import load_config
 from pipeline.exchange.knee_motion import read_knee_poses
 from pipeline.exchange.loads_along import contact_of, external_loads, loads_along, write_loads
-from pipeline.originals.original import build_knee
+from pipeline.originals.contact_original import build_knee
 from pipeline.store.samples import POSE_COLUMNS, poses_of, read_table
 
 AXES = "xyz"

@@ -18,8 +18,8 @@ from foundation.pose import Pose
 from pipeline.config.reading import load_config
 from pipeline.config.simulation_schema import SimulationConfig
 from pipeline.exchange.knee_motion import read_knee_poses
-from pipeline.originals.original import build_knee
-from pipeline.stages.simulation import gait_cycle, gait_simulator, reference_path
+from pipeline.originals.contact_original import build_knee
+from pipeline.simulation import gait_cycle, gait_simulator
 from pipeline.studies.walks.walking import cut_stride, walking_cycle
 from surrogates.sampling.space import ReferencePath
 
@@ -77,7 +77,7 @@ class Walk:
 def natural(knee_data) -> Natural:
     config = load_config(ROOT / "configs" / "lenhart.toml")
     knee = build_knee(config)
-    path = reference_path(config, knee)
+    path = knee.reference_path(config)
     return Natural(knee.model, path, gait_simulator(config.simulation, path))
 
 

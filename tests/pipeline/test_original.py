@@ -17,15 +17,13 @@ from foundation.loads import LOAD_COLUMNS
 from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.config.reading import ConfigError, load_config, write_config
 from pipeline.config.schema import ContactConfig, LayerConfig
-from pipeline.execution.backends import IN_THIS_PROCESS
-from pipeline.originals.original import (
+from pipeline.originals.contact_original import (
     Knee,
     build_implant,
     build_knee,
     build_law,
-    evaluate_rows,
-    parallel_evaluation,
 )
+from pipeline.originals.evaluation import evaluate_rows
 from pipeline.store.samples import CANDIDATE_COLUMNS, FAILED, OK, RESULT_COLUMNS
 
 
@@ -151,13 +149,6 @@ def test_index_of_the_table_is_kept(knee):
     done = evaluate_rows(knee.model, drawn, "load")
     assert done.index.tolist() == [7, 3]
     np.testing.assert_allclose(done["force_y_N"], drawn["load_N"], rtol=1e-6, atol=0.0)
-
-
-def test_chunks_come_back_with_their_place(knee):
-    drawn = table(knee, ("medial", 200.0), ("lateral", 900.0), ("medial", 5.0))
-    chunks = [drawn.iloc[:1], drawn.iloc[1:]]
-    found = dict(parallel_evaluation(knee.model, IN_THIS_PROCESS)(chunks))
-    assert pd.concat([found[0], found[1]]).equals(evaluate_rows(knee.model, drawn, "load"))
 
 
 @pytest.mark.parametrize(

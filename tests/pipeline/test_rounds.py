@@ -18,6 +18,8 @@ from pipeline.config.schema import (
     SurrogateConfig,
 )
 from pipeline.execution.backends import IN_THIS_PROCESS
+from pipeline.originals.candidates import choose_samples
+from pipeline.originals.protocol import Evaluation
 from pipeline.stages.adaptive_sampling import learning_point, round_size, sample_knee
 from pipeline.store.samples import POSE_COLUMNS, digest, poses_of
 from surrogates.sampling.space import ReferencePath, SampleSpace
@@ -97,14 +99,21 @@ class Desk:
             self.tables[name] = make()
         return self.tables[name]
 
-    def evaluator(self, knee, name, follow="load"):
-        del knee
+    def evaluate(self, name, table, evaluation):
+        self.asked[name] = table
+        return evaluation.function(table)
 
-        def evaluate(table):
-            self.asked[name] = table
-            return at_load(table) if follow == "load" else at_pose(table)
 
-        return evaluate
+class Springs:
+    """An original model: condyles on springs."""
+
+    not_given = ()
+
+    def candidates(self, space, config):
+        return choose_samples(space, config.design, config.run.seed)
+
+    def evaluation(self, follow="load"):
+        return Evaluation(at_load if follow == "load" else at_pose)
 
 
 def design(**changes) -> DesignConfig:
@@ -115,7 +124,7 @@ def design(**changes) -> DesignConfig:
 
 def carry_out(space, *, feasibility=None, **changes):
     desk = Desk(design(**changes), **(feasibility or {}))
-    return desk, sample_knee(desk, None, space)
+    return desk, sample_knee(desk, Springs(), space)
 
 
 # ---- how many ------------------------------------------------------------------------------------

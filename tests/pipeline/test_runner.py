@@ -17,7 +17,7 @@ from studies import ROOT, SMOKE, TABLES, TINY, assert_same_run, run_command, sur
 from pipeline.cli.main import main
 from pipeline.config.reading import load_config
 from pipeline.files import write_json
-from pipeline.store.run_folder import Run, RunError
+from pipeline.stages.run_folder import Run, RunError
 from pipeline.store.samples import read_table, write_table
 
 FILES = {

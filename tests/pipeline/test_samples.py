@@ -33,26 +33,43 @@ def rows(count: int, seed: int = 0) -> pd.DataFrame:
 
 
 class Evaluator:
-    """Answers rows in reverse order of the chunks, and counts; may be stopped in between."""
+    """Stands for an execution: answers the last chunk first, and may be stopped in between."""
 
     def __init__(self, stop_after: int | None = None) -> None:
         self.seen: list[int] = []
         self.sizes: list[int] = []
         self.stop_after = stop_after
 
-    def __call__(self, chunks: list[pd.DataFrame]) -> Iterator[tuple[int, pd.DataFrame]]:
-        for done, k in enumerate(reversed(range(len(chunks)))):
+    def results(self, function, jobs) -> Iterator[tuple[int, pd.DataFrame]]:
+        for done, k in enumerate(reversed(range(len(jobs)))):
             if done == self.stop_after:
                 raise KeyboardInterrupt
-            self.seen += chunks[k]["index"].tolist()
-            self.sizes.append(len(chunks[k]))
-            answers = dict.fromkeys(RESULT_COLUMNS[3:], chunks[k]["load_N"] ** 2)
-            yield k, chunks[k].assign(status="ok", reason="", evaluations=1, **answers)
+            (rows,) = jobs[k]
+            self.seen += rows["index"].tolist()
+            self.sizes.append(len(rows))
+            yield k, function(rows)
+
+
+def squared(rows: pd.DataFrame) -> pd.DataFrame:
+    answers = dict.fromkeys(RESULT_COLUMNS[3:], rows["load_N"] ** 2)
+    return rows.assign(status="ok", reason="", evaluations=1, **answers)
+
+
+class Bar:
+    """Stands for a progress bar."""
+
+    unit, desc = "sample", "first"
+
+    def __init__(self) -> None:
+        self.steps: list[int] = []
+
+    def update(self, rows: int) -> None:
+        self.steps.append(rows)
 
 
 def evaluate(store: ChunkStore, table: pd.DataFrame, size: int, evaluator: Evaluator):
-    told: list[int] = []
-    return store.evaluate(table, size, evaluator, told.append), told
+    shown = Bar()
+    return store.evaluate(table, size, evaluator, squared, (), shown), shown.steps
 
 
 def interrupt(store: ChunkStore, table: pd.DataFrame, size: int, after: int) -> list[int]:

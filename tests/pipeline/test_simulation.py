@@ -8,13 +8,12 @@ from studies import SMOKE, TINY, WAVEFORMS
 from foundation.pose import Pose
 from pipeline.config.reading import load_config
 from pipeline.config.simulation_schema import SimulationConfig
-from pipeline.originals.original import build_knee
-from pipeline.stages.simulation import (
+from pipeline.originals.contact_original import build_knee
+from pipeline.simulation import (
     COMPARED,
     build_simulator,
     compare_cycles,
     gait_cycle,
-    reference_path,
 )
 from pipeline.store.samples import POSE_COLUMNS, read_table
 
@@ -31,7 +30,7 @@ TABLE = (
 
 def test_table_of_a_path_is_taken_in_si_units():
     config = load_config(SMOKE, (*TINY, *TABLE))
-    path = reference_path(config, build_knee(config))
+    path = build_knee(config).reference_path(config)
     pose = path.poses(np.radians([30.0]))[0]
     expected = [*np.radians([30.0, 1.0, -2.0]), 2e-3, 31e-3, 0.0]
     np.testing.assert_allclose(pose, expected, rtol=0.0, atol=1e-12)
@@ -40,7 +39,7 @@ def test_table_of_a_path_is_taken_in_si_units():
 def test_settled_path_carries_the_axial_force(tiny_run):
     config = load_config(tiny_run / "config.toml")
     knee = build_knee(config)
-    path = reference_path(config, knee)
+    path = knee.reference_path(config)
     np.testing.assert_allclose(np.degrees(path.flexion[[0, -1]]), [-3.0, 63.0], rtol=1e-12, atol=0)
     for pose in path.poses(path.flexion):
         loads = knee.model.loads(Pose.from_array(pose))

@@ -17,7 +17,7 @@ from studies import ROOT
 
 from pipeline.cli.main import main
 from pipeline.config.reading import ConfigError
-from pipeline.store.run_folder import RunError
+from pipeline.stages.run_folder import RunError
 from pipeline.store.samples import read_table
 from pipeline.studies import study as studies_of_cycles
 from pipeline.studies.runs import OUTPUTS, WAVES, run_once, setting_of

@@ -8,7 +8,7 @@ from dynamics.simulator.equilibrium import height_at_load
 from dynamics.simulator.knee_simulator import AppliedLoads, KneeSimulator
 from foundation.pose import Pose
 from pipeline.config.reading import load_config
-from pipeline.originals.original import build_knee
+from pipeline.originals.contact_original import build_knee
 from pipeline.studies.walks.walking import balancing_loads, cut_stride, walking_cycle
 
 

@@ -8,8 +8,7 @@ from pydantic import Field, model_validator
 
 from dynamics.walking.trial import OPENSIM_COLUMNS
 from foundation.errors import InputError
-from pipeline.config.schema import describe_schema
-from pipeline.config.schema_base import Finite, NonNegative, Positive, Section
+from pipeline.config.schema_base import Finite, NonNegative, Positive, Section, describe_section
 
 #: Quantities whose columns a file may name otherwise.
 QUANTITIES = (*OPENSIM_COLUMNS["right"], "pelvis_z")
@@ -125,4 +124,4 @@ class WalkFile(Section):
 
 def describe_walk() -> str:
     """Return every key of a walk as Markdown tables, as `describe_schema` does."""
-    return describe_schema(WalkFile)
+    return describe_section(WalkFile, "Walks")

@@ -9,7 +9,7 @@ import pandas as pd
 
 from dynamics.simulator.result import SimulationResult
 from pipeline.files import plain
-from pipeline.stages.simulation import compare_cycles
+from pipeline.simulation import compare_cycles
 from pipeline.studies.walks.loads import Walk
 from pipeline.studies.walks.schema import WalkFile
 
@@ -82,7 +82,7 @@ def summarise(
     results, outputs : dict
         The simulated cycle of each model and its outputs.
     table : DataFrame
-        `pipeline.stages.simulation.simulation_table` of the results.
+        `pipeline.simulation.simulation_table` of the results.
     """
     knee, subject = walk.knee, file.subject
     early, late = knee.peaks(walk.body_weight)

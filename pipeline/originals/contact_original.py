@@ -1,13 +1,13 @@
-"""The original model of a study, and its evaluation over tables of samples."""
+"""A contact model as the original model: the elastic foundation over the surfaces of a study."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -22,12 +22,10 @@ from foundation.elastic_foundation.laws import (
     SpringLaw,
 )
 from foundation.elastic_foundation.model import ElasticFoundation
-from foundation.elastic_foundation.statics import StaticsError, pose_at_load
 from foundation.errors import InputError
 from foundation.implant.condylar_implant import CondylarImplant
 from foundation.implant.dish import Dish
-from foundation.kernels import STRAIN_LIMIT
-from foundation.loads import LOAD_COLUMNS
+from foundation.loads import COMPARTMENTS
 from foundation.pose import Pose
 from foundation.surfaces.compartments import find_compartments
 from foundation.surfaces.mesh import TriangleMesh, load_mesh
@@ -43,9 +41,13 @@ from pipeline.config.schema import (
     LayerConfig,
     MeshConfig,
 )
-from pipeline.execution.backends import Compute, Execution
+from pipeline.originals.candidates import choose_samples, held_out_samples
+from pipeline.originals.evaluation import evaluate_rows
 from pipeline.originals.mesh_files import same_mesh, told_same
-from pipeline.store.samples import FAILED, OK, poses_of
+from pipeline.originals.protocol import Evaluation
+from pipeline.originals.reference_path import reference_path
+from surrogates.formulations.whole_knee import AnyKnee
+from surrogates.sampling.space import ReferencePath, SampleSpace
 
 #: Keys that give what the classes of the implant call otherwise.
 _IMPLANT_KEYS = {
@@ -74,6 +76,32 @@ class Knee:
     model: ElasticFoundation
     start: Pose
     digest: str
+    not_given: ClassVar[tuple[str, ...]] = ()
+
+    def reference_path(self, config: Config) -> ReferencePath:
+        """Return the reference path over flexion of a study."""
+        return reference_path(config, self.model, self.start)
+
+    def candidates(self, space: SampleSpace, config: Config) -> pd.DataFrame:
+        """Return the candidates of stage a, drawn from the sample space."""
+        return choose_samples(space, config.design, config.run.seed)
+
+    def held_out(
+        self, space: SampleSpace, config: Config, candidates: pd.DataFrame
+    ) -> pd.DataFrame:
+        """Return the held-out samples, drawn from the sample space with a seed of their own."""
+        return held_out_samples(space, config.validation, candidates)
+
+    def evaluation(self, follow: str = "load") -> Evaluation:
+        """Return the evaluation of samples at their load, or at their pose if `follow` is so."""
+        # The kernels are compiled before the workers start, so that the workers find them cached.
+        self.model.compartment_loads(Pose(), COMPARTMENTS[0])
+        return Evaluation(partial(evaluate_rows, follow=follow), (self.model,))
+
+    def describe(self, space: SampleSpace, surrogate: AnyKnee) -> dict[str, Any]:
+        """Return the entry `original` of `run.json`."""
+        del space, surrogate
+        return {"kind": "model"}
 
 
 def build_knee(config: Config) -> Knee:
@@ -82,14 +110,8 @@ def build_knee(config: Config) -> Knee:
     Raises
     ------
     InputError
-        If a mesh or a parameter cannot be used; the message names it. If the study has a table of
-        poses and loads in place of an original model.
+        If a mesh or a parameter cannot be used; the message names it.
     """
-    if config.original.kind == "table":
-        raise InputError(
-            "this needs the original model, and the run was made of a table of poses and loads "
-            f"({config.original.file}), which knows no other poses; make a run of a model for it"
-        )
     knee = config.knee
     contact = config.contact
     if knee.source == "builtin":
@@ -295,84 +317,3 @@ def _law_parts(law: SpringLaw) -> Iterator[bytes]:
             yield from _law_parts(value)
         else:
             yield np.asarray(value, dtype=np.float64).tobytes()
-
-
-def evaluate_rows(model: ElasticFoundation, table: pd.DataFrame, follow: str) -> pd.DataFrame:
-    """Evaluate the original model at each row.
-
-    Parameters
-    ----------
-    model : ElasticFoundation
-        The original model.
-    table : DataFrame
-        With `pipeline.store.samples.CANDIDATE_COLUMNS`.
-    follow : {"load", "pose"}
-        Whether the height that carries the row's load is found, or the row's height is taken and
-        its load found.
-
-    Returns
-    -------
-    DataFrame
-        The table with the height found and `pipeline.store.samples.RESULT_COLUMNS` added. A row
-        that has no answer keeps the status "failed", the reason, and NaN loads; no row is lost.
-    """
-    answer = _at_load if follow == "load" else _at_pose
-    rows = [
-        answer(model, Pose.from_array(coordinates), compartment, load)
-        for coordinates, compartment, load in zip(
-            poses_of(table), table["compartment"], table["load_N"], strict=True
-        )
-    ]
-    columns = ("superior_m", "status", "reason", "evaluations", *LOAD_COLUMNS)
-    results = pd.DataFrame(rows, columns=pd.Index(columns), index=table.index)
-    kept = table.drop(columns=[c for c in columns if c in table.columns and c != "superior_m"])
-    return kept.assign(**{name: results[name] for name in columns})
-
-
-def _at_load(
-    model: ElasticFoundation, pose: Pose, compartment: str, load: float
-) -> tuple[Any, ...]:
-    try:
-        found = pose_at_load(model, pose, compartment, load)
-    except StaticsError as error:
-        return (pose.superior, FAILED, str(error), 0, *np.full(12, np.nan))
-    return (found.pose.superior, OK, "", found.evaluations, *found.loads)
-
-
-def _at_pose(
-    model: ElasticFoundation, pose: Pose, compartment: str, load: float
-) -> tuple[Any, ...]:
-    del load  # whatever the height carries is the sample's
-    loads, _, depth = model.compartment_loads(pose, compartment)
-    if loads[1] <= 0.0:
-        return (pose.superior, FAILED, "no contact at this height", 1, *np.full(12, np.nan))
-    if depth[1] > STRAIN_LIMIT:
-        reason = f"the layer is pressed through (strain {depth[1]:.2f})"
-        return (pose.superior, FAILED, reason, 1, *np.full(12, np.nan))
-    return (pose.superior, OK, "", 1, *loads)
-
-
-def parallel_evaluation(
-    model: ElasticFoundation, execution: Execution, follow: str = "load"
-) -> Compute:
-    """Return a function that evaluates chunks of rows by `evaluate_rows` in parallel."""
-    return in_parallel(model, execution, partial(evaluate_rows, follow=follow))
-
-
-def in_parallel(
-    model: ElasticFoundation,
-    execution: Execution,
-    evaluate: Callable[[ElasticFoundation, pd.DataFrame], pd.DataFrame],
-) -> Compute:
-    """Return a function that evaluates chunks of rows in parallel.
-
-    Each chunk is computed by itself: where `evaluate` takes its rows one by one, the numbers depend
-    neither on the chunks nor on the number of workers.
-    """
-
-    def compute(chunks: list[pd.DataFrame]) -> Iterator[tuple[int, pd.DataFrame]]:
-        # Compile before the workers start, so that they find the kernels in the cache.
-        model.compartment_loads(Pose(), "medial")
-        yield from execution.chunks(evaluate, model)(chunks)
-
-    return compute

@@ -11,17 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from tqdm import tqdm
 
 from pipeline.config.reading import dump_config, write_config
 from pipeline.config.schema import Config
-from pipeline.execution.backends import Compute, Execution, ExecutionError
+from pipeline.execution.backends import Execution
 from pipeline.execution.compilation import Beside, compiling_beside
 from pipeline.files import write_document, write_json, writing
-from pipeline.originals.original import Knee, parallel_evaluation
-from pipeline.originals.table_original import Original
+from pipeline.originals.protocol import Evaluation, OriginalModel
 from pipeline.progress import StageCounter, bar, say
-from pipeline.stages.simulation import reference_path, tabulated_path
 from pipeline.store.documents import read_document
 from pipeline.store.made_with import MADE_WITH, read_made_with, write_made_with
 from pipeline.store.run_documents import PathKnots, StageTimes
@@ -153,37 +150,31 @@ class Run(AbstractContextManager["Run"]):
         if self._prepared:
             write_json(self.folder / "times.json", self.seconds)
 
-    def evaluator(
-        self, knee: Knee, name: str, follow: str = "load"
-    ) -> Callable[[pd.DataFrame], pd.DataFrame]:
-        """Return the evaluation of a stage: parallel, in stored chunks, with progress.
-
-        `follow` as in `pipeline.originals.original.evaluate_rows`.
-        """
-        return self.stored(name, parallel_evaluation(knee.model, self.execution, follow))
-
-    def stored(
-        self, name: str, compute: Compute, together: int = 1
-    ) -> Callable[[pd.DataFrame], pd.DataFrame]:
-        """Return an evaluation in stored chunks, with progress.
+    def evaluate(self, name: str, rows: pd.DataFrame, evaluation: Evaluation) -> pd.DataFrame:
+        """Return samples with their results: in parallel, in stored chunks, with progress.
 
         Parameters
         ----------
         name : str
-            Name of the stage.
-        compute : callable
-            Evaluates chunks of rows.
-        together : int
-            How many rows belong together, which are never parted.
+            Name of the table, for the progress bar and the chunks.
+        rows : DataFrame
+            The samples.
+        evaluation : Evaluation
+            How an original model evaluates the samples.
+
+        Raises
+        ------
+        ExecutionError
+            If the workers were lost; the message says how many rows are stored.
         """
-
-        def evaluate(table: pd.DataFrame) -> pd.DataFrame:
-            store = ChunkStore(self.folder / "samples" / f"chunks-{name}")
-            size = chunk_size(len(table), self.config.run.chunk)
-            with bar(len(table), "sample", name, quiet=self.quiet) as shown:
-                return evaluate_stored(store, table, size + -size % together, compute, shown)
-
-        return evaluate
+        function, shared, stored, together = evaluation
+        if not stored:
+            return function(*shared, rows)
+        size = chunk_size(len(rows), self.config.run.chunk)
+        size += -size % together
+        store = ChunkStore(self.folder / "samples" / f"chunks-{name}")
+        with bar(len(rows), "sample", name, quiet=self.quiet) as shown:
+            return store.evaluate(rows, size, self.execution, function, shared, shown)
 
     def table(
         self, name: str, make: Callable[[], pd.DataFrame], *, derived: bool = False
@@ -227,62 +218,39 @@ def _damaged(path: Path) -> bool:
     return False
 
 
-def evaluate_stored(
-    store: ChunkStore, table: pd.DataFrame, size: int, compute: Compute, shown: tqdm[Any]
-) -> pd.DataFrame:
-    """Return the results of all rows by `ChunkStore.evaluate`, with progress.
+def stored_path(run: Run, original: OriginalModel) -> ReferencePath:
+    """Return the reference path: the stored path of a resumed run, or a path found now.
 
     Raises
     ------
-    ExecutionError
-        If the workers were lost; the message says how many rows are stored.
+    RunError
+        If the run was started with another original model.
     """
-    stored = 0
-
-    def advance(rows: int) -> None:
-        nonlocal stored
-        stored += rows
-        shown.update(rows)
-
-    try:
-        return store.evaluate(table, size, compute, advance)
-    except ExecutionError as error:
-        raise ExecutionError(
-            f"{error}; {stored} of {len(table)} {shown.unit}s of {shown.desc} are stored: go on "
-            "with --resume"
-        ) from error
-
-
-def stored_path(run: Run, knee: Original) -> ReferencePath:
-    """Return the reference path: the stored one of a resumed run, or found now."""
     file = run.folder / "path.json"
     if not file.exists():
-        if isinstance(knee, Knee):
-            path = reference_path(run.config, knee)
-        else:
-            path = tabulated_path(run.config.space.path)
+        path = original.reference_path(run.config)
         content = {
-            "original": knee.digest,
+            "original": original.digest,
             "flexion_rad": path.flexion.tolist(),
             "coordinates_rad_m": path.poses(path.flexion)[:, 1:].tolist(),
         }
         run.write_json("path.json", content)
-    return read_path(file, knee)
+    check_unchanged(run.folder, original)
+    return read_path(run.folder)
 
 
-def read_path(file: Path, knee: Original) -> ReferencePath:
-    """Read a stored path, and see that what was begun with one knee is not ended with another."""
-    stored = read_document(file, PathKnots)
-    begun = stored.get("original", knee.digest)
-    path = ReferencePath.through(stored["flexion_rad"], stored["coordinates_rad_m"])
-    if begun != knee.digest:
-        what = (
-            "knee: the surfaces, or thickness_file, have"
-            if isinstance(knee, Knee)
-            else "table: its rows have"
-        )
+def read_path(folder: Path) -> ReferencePath:
+    """Return the reference path of a run directory."""
+    stored = read_document(folder / "path.json", PathKnots)
+    return ReferencePath.through(stored["flexion_rad"], stored["coordinates_rad_m"])
+
+
+def check_unchanged(folder: Path, original: OriginalModel) -> None:
+    """Raise a RunError unless an original model is the one that a run was started with."""
+    digest = read_document(folder / "path.json", PathKnots).get("original", original.digest)
+    if digest != original.digest:
+        files = "rows of the table" if original.model is None else "mesh or thickness files"
         raise RunError(
-            f"{file.parent}: begun with another {what} changed since under the same names; run it "
-            "without --resume or with another --out"
+            f"{folder}: the {files} have changed since this run started; run without --resume, or "
+            "choose another folder with --out"
         )
-    return path

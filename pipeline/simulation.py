@@ -1,8 +1,9 @@
-"""Stage h: the reference path, the knee simulator of a study, and original against surrogate."""
+"""Stage h: the knee simulator and the gait cycle of a study, and original against surrogate."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,19 +13,17 @@ import pandas as pd
 from dynamics.ligaments.bundle_tables import LENHART_LIGAMENTS, SHIPPED_LIGAMENTS, load_ligaments
 from dynamics.ligaments.bundles import Ligament
 from dynamics.protocol import ContactModel
-from dynamics.simulator.equilibrium import settle
 from dynamics.simulator.integrator import simulate
 from dynamics.simulator.knee_simulator import APPLIED_COLUMNS, REDUCED, KneeSimulator
 from dynamics.simulator.result import SimulationResult
 from dynamics.simulator.waveform_tables import LEVEL_WALKING, load_gait_cycle
 from dynamics.simulator.waveforms import GaitCycle
+from dynamics.wear.wear_law import WearLaw
 from foundation.checks import FloatArray
 from foundation.pose import Pose
 from pipeline.config.key_names import in_words_of
 from pipeline.config.reading import ConfigError, data_path
-from pipeline.config.schema import Config, PathConfig
 from pipeline.config.simulation_schema import SimulationConfig
-from pipeline.originals.original import Knee
 from surrogates.formulations.validation import error_figures
 from surrogates.sampling.space import ReferencePath
 
@@ -122,64 +121,17 @@ def gait_simulator(config: SimulationConfig, path: ReferencePath) -> KneeSimulat
     if config.restraint_about == "path":
         return build_simulator(config, path)
     first = Pose.from_array(path.poses(path.flexion[:1])[0])
-    return build_simulator(config, _fixed_neutral(config, first))
+    return build_simulator(config, fixed_neutral(config, first))
 
 
-def _fixed_neutral(config: SimulationConfig, pose: Pose) -> Pose:
+def fixed_neutral(config: SimulationConfig, pose: Pose) -> Pose:
+    """Return the pose in which fixed springs are slack: that of a configuration, else `pose`."""
     anterior = config.neutral_anterior_mm
     return Pose(
         anterior=pose.anterior if anterior is None else 1e-3 * anterior,
         superior=pose.superior,
         lateral=1e-3 * config.neutral_lateral_mm,
     )
-
-
-def reference_path(config: Config, knee: Knee) -> ReferencePath:
-    """Return the reference path of a study: its table, or settled under a constant axial force.
-
-    The AP spring of a settled path is slack where the femur dwells without it at the first knot.
-    """
-    path = config.space.path
-    if path.kind == "table":
-        return tabulated_path(path)
-    low, high = config.space.flexion_deg
-    knots = np.radians(np.linspace(low, high, max(2, round((high - low) / path.step_deg) + 1)))
-    dwell = _settled(config, knee, knots[:1], ap_stiffness_N_per_mm=0.0)[0]
-    simulation = config.simulation
-    neutral = _fixed_neutral(simulation, dwell)
-    poses = _settled(config, knee, knots, neutral=neutral)
-    return ReferencePath.through(knots, np.array([pose.array[1:] for pose in poses]))
-
-
-def _settled(
-    config: Config, knee: Knee, knots: FloatArray, neutral: Pose | None = None, **changes: float
-) -> list[Pose]:
-    """Return the equilibria under the path's axial force, each knot begun at the one before."""
-    simulation = config.simulation.model_copy(update=changes)
-    simulator = build_simulator(simulation, knee.start if neutral is None else neutral)
-    pose, poses = knee.start, []
-    for flexion in knots:
-        pose = settle(
-            knee.model,
-            simulator,
-            flexion=float(flexion),
-            axial_force=config.space.path.axial_force_N,
-            start=pose,
-        )
-        poses.append(pose)
-    return poses
-
-
-def tabulated_path(path: PathConfig) -> ReferencePath:
-    """Return the path through the knots of a table."""
-    columns = (
-        np.radians(path.adduction_deg),
-        np.radians(path.rotation_deg),
-        1e-3 * np.array(path.anterior_mm),
-        1e-3 * np.array(path.superior_mm),
-        1e-3 * np.array(path.lateral_mm),
-    )
-    return ReferencePath.through(np.radians(path.flexion_deg), np.column_stack(columns))
 
 
 def gait_cycle(config: SimulationConfig) -> GaitCycle:
@@ -229,6 +181,65 @@ def simulate_gait(
         start=start,
         progress=progress,
     )
+
+
+@dataclass(frozen=True, eq=False)
+class GaitSimulation:
+    """The gait cycle of a study, ready to be simulated with any contact model.
+
+    Parameters
+    ----------
+    config : SimulationConfig
+        Tolerances and numbers of cycles and instants.
+    simulator : KneeSimulator
+        The equations of motion.
+    cycle : GaitCycle
+        Inputs over the nominal cycle.
+    start : Pose
+        Near the static equilibrium at the start of the cycle.
+    """
+
+    config: SimulationConfig
+    simulator: KneeSimulator
+    cycle: GaitCycle
+    start: Pose
+
+    @classmethod
+    def of(cls, config: SimulationConfig, path: ReferencePath) -> GaitSimulation:
+        """Return the gait cycle of a configuration, which starts on the reference path."""
+        return cls(config, gait_simulator(config, path), gait_cycle(config), start_pose(path))
+
+    @property
+    def wear_law(self) -> WearLaw:
+        """Wear law of the insert."""
+        factor, density = self.config.wear_factor_mm3_per_Nm, self.config.density_g_per_cm3
+        return WearLaw(1e-9 * factor, 1e3 * density)
+
+    def __call__(
+        self,
+        model: ContactModel,
+        cycle: GaitCycle | None = None,
+        progress: Callable[[float], None] | None = None,
+    ) -> SimulationResult:
+        """Simulate the cycle with a contact model.
+
+        Parameters
+        ----------
+        model : ContactModel
+            Original model or surrogate.
+        cycle : GaitCycle, optional
+            Inputs in place of the nominal ones.
+        progress : callable, optional
+            Called with the fraction of the simulation that is done.
+        """
+        inputs = self.cycle if cycle is None else cycle
+        return simulate_gait(model, self.simulator, self.config, self.start, progress, inputs)
+
+
+def start_pose(path: ReferencePath) -> Pose:
+    """Return the pose of the path at zero flexion, or at its knot nearest to zero flexion."""
+    flexion = np.clip(np.zeros(1), path.flexion[0], path.flexion[-1])
+    return Pose.from_array(path.poses(flexion)[0])
 
 
 def simulation_table(results: dict[str, SimulationResult]) -> pd.DataFrame:

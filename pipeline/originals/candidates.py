@@ -16,7 +16,7 @@ from pipeline.config.schema import (
     DesignConfig,
     ValidationConfig,
 )
-from pipeline.stages.errors import StageError
+from pipeline.errors import StageError
 from pipeline.store.samples import CANDIDATE_COLUMNS, POSE_COLUMNS
 from surrogates.sampling.designs import first_subset, unit_design
 from surrogates.sampling.space import SampleSpace

@@ -1,0 +1,163 @@
+"""Sections of the knee and of the original model: meshes, implant, elastic layers."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import Field, model_validator
+
+from foundation.errors import InputError
+from pipeline.config.schema_base import Finite, Positive, Section
+
+
+class MeshConfig(Section):
+    """One triangulated surface, open or closed."""
+
+    file: str = Field(description="path, relative to the configuration file, or $KNEE_DATA/...")
+    unit: Literal["m", "cm", "mm", "um"] = Field("m", description="unit of the file")
+    axes: tuple[str, str, str] = Field(
+        ("x", "y", "z"),
+        description="signed axes of the file that point anterior, superior and to the body's right",
+    )
+
+
+class OriginalConfig(Section):
+    """Original model of the surrogate: a contact model, or a table of poses and loads.
+
+    With a table, [knee] and [contact] are left out, and missing keys of [space], [design] and
+    [validation] are derived from its rows.
+    """
+
+    kind: Literal["model", "table"] = Field(
+        "model", description="the elastic foundation of [knee] and [contact], or a table"
+    )
+    file: str | None = Field(
+        None,
+        description="table of poses and loads (CSV or .parquet, docs/table_original.md), relative "
+        "to the configuration file, or $KNEE_DATA/...",
+    )
+    side: Literal["right", "left"] = Field(
+        "right",
+        description='"left" mirrors the table of a left knee with its third axis to the body\'s '
+        'right; use "right" if its third axis points lateral',
+    )
+
+    @model_validator(mode="after")
+    def _file_of_a_table(self) -> Self:
+        if self.kind == "table" and self.file is None:
+            raise InputError('kind = "table" needs file, a table of poses and loads')
+        if self.kind == "model" and (self.file is not None or self.side != "right"):
+            raise InputError('file and side need kind = "table"')
+        return self
+
+
+class ImplantConfig(Section):
+    """The built-in condylar implant."""
+
+    condyles: Literal["j_curve", "single_radius"] = Field(
+        "j_curve", description="sagittal profile: three tangent arcs, or one radius"
+    )
+    radius_mm: Positive = Field(25.0, description="sagittal radius of single_radius")
+    dish_sagittal_radius_mm: Positive = Field(45.0, description="sagittal radius of the plateaus")
+    dish_coronal_radius_mm: Positive = Field(23.0, description="coronal radius of the plateaus")
+    dish_half_length_mm: Positive = Field(22.0, description="half length of the plateaus")
+    edge_mm: Positive = Field(0.75, description="edge length of the tibial triangles")
+    femur_edge_mm: Positive = Field(1.0, description="edge length of the femoral triangles")
+
+
+class KneeConfig(Section):
+    """The knee: the built-in implant, or two meshes."""
+
+    source: Literal["builtin", "meshes"] = Field("builtin", description="source of the surfaces")
+    side: Literal["right", "left"] = Field(
+        "right", description="meshes of a left knee are mirrored to a right knee when loaded"
+    )
+    implant: ImplantConfig = Field(default_factory=ImplantConfig)
+    femur: MeshConfig | None = Field(None, description="femoral articular surface")
+    tibia: MeshConfig | None = Field(None, description="tibial articular surface")
+    tibia_solid: MeshConfig | None = Field(
+        None, description="closed solid below the tibial surface, to measure the thickness"
+    )
+    split_lateral_mm: Finite | None = Field(
+        None,
+        description="lateral coordinate that separates the compartments; detected by default",
+    )
+
+    @model_validator(mode="after")
+    def _meshes_given(self) -> Self:
+        if self.source == "meshes" and (self.femur is None or self.tibia is None):
+            raise InputError('source = "meshes" needs [knee.femur] and [knee.tibia]')
+        if self.source == "builtin" and (self.femur or self.tibia or self.tibia_solid):
+            raise InputError(
+                '[knee.femur], [knee.tibia] and [knee.tibia_solid] need source = "meshes"'
+            )
+        if self.source == "builtin" and (self.side, self.split_lateral_mm) != ("right", None):
+            raise InputError(
+                'side and split_lateral_mm need source = "meshes"; the built-in implant is a right '
+                "knee with known compartments"
+            )
+        return self
+
+
+#: Limits of a thickness [mm], which reveal a thickness in metres or micrometres.
+THICKNESS_RANGE = (0.1, 100.0)
+Thickness = Annotated[
+    float, Field(ge=THICKNESS_RANGE[0], le=THICKNESS_RANGE[1], allow_inf_nan=False)
+]
+
+
+class LayerConfig(Section):
+    """Elastic layer of one body.
+
+    The springs of all layers stand on the tibia: a table gives the thickness below each tibial
+    vertex, also for the femoral layer.
+    """
+
+    law: Literal["linear", "modified", "logarithmic"] = Field("linear", description="spring law")
+    youngs_modulus_MPa: Positive = Field(463.0, le=1e6, description="Young's modulus")
+    poissons_ratio: float = Field(0.46, gt=-1.0, lt=0.5, description="Poisson's ratio")
+    thickness_mm: Thickness | Literal["underside"] = Field(
+        "underside",
+        description="layer thickness; or measured against the tibial normal down to the underside "
+        "of the built-in insert or of [knee.tibia_solid]",
+    )
+    thickness_file: str | None = Field(
+        None,
+        description="used instead of thickness_mm: CSV file with a column thickness_mm and one row "
+        "per vertex of the tibial mesh as loaded (load_mesh), relative to the configuration file, "
+        "or $KNEE_DATA/...",
+    )
+    f: float = Field(float("inf"), gt=1.0, description="f of the modified law")
+    m: Positive = Field(1.0, description="exponent of the modified law")
+    reference_indentation_mm: Positive = Field(1.0, description="dref of the modified law")
+
+    @property
+    def measured(self) -> bool:
+        """Whether the thickness is measured to an underside."""
+        return self.thickness_mm == "underside" and self.thickness_file is None
+
+    @model_validator(mode="after")
+    def _one_thickness(self) -> Self:
+        if self.thickness_file is not None and self.thickness_mm != "underside":
+            raise InputError(
+                "thickness_mm and thickness_file: expected only one, found "
+                f"{self.thickness_mm!r} and {self.thickness_file!r}"
+            )
+        return self
+
+
+class ContactConfig(LayerConfig):
+    """Springs of the original model: the tibial layer, and an elastic femoral layer if present."""
+
+    surface: Literal["curved", "flat"] = Field(
+        "curved",
+        description="surfaces between the vertices: smooth patches with a quadratic field of "
+        "indentation, or plane facets with one spring each",
+    )
+    conservative: bool = Field(
+        False,
+        description="loads are the gradient of the stored energy, instead of acting along the "
+        "normal of each spring; not with the modified law of finite f",
+    )
+    search_depth_mm: Positive = Field(20.0, description="largest indentation that is searched for")
+    femur_layer: LayerConfig | None = Field(None, description="elastic femoral layer, in series")

@@ -1,0 +1,125 @@
+"""Sections of the surrogate: formulation, families, validation."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, Field, model_validator
+
+from foundation.errors import InputError
+from pipeline.config.sampling_schema import Design
+from pipeline.config.schema_base import NonNegative, Positive, Section, ascending
+
+Family = Literal["kriging", "polynomial", "poly_fourier", "network"]
+Formulation = Literal[
+    "inverted", "energy", "root", "touch_stiffness", "load_stiffness", "power", "direct",
+    "knee_direct", "knee_power", "knee_inverted_one", "knee_inverted_two",
+]  # fmt: skip
+
+
+class KrigingConfig(Section):
+    """Kriging."""
+
+    correlation: Literal["auto", "mixed", "squared_exponential", "matern52", "matern32"] = Field(
+        "auto",
+        description="correlation function; mixed is Matérn 5/2 along one sheared direction and "
+        "squared exponential along the others; auto selects the most likely",
+    )
+    trend: Literal["auto", "constant", "linear", "quadratic"] = Field(
+        "auto", description="trend; auto is quadratic if there are enough samples, else linear"
+    )
+    starts: int = Field(1, ge=1, description="number of starts of the likelihood search")
+    likelihood_points: int = Field(
+        400, ge=20, description="number of samples that the correlation lengths are fitted to"
+    )
+    nugget: Annotated[tuple[Positive, Positive], AfterValidator(ascending)] = Field(
+        (1e-8, 1e-3), description="bounds of the estimated nugget, relative to the process variance"
+    )
+
+
+class PolynomialConfig(Section):
+    """Polynomial response surface."""
+
+    basis: Literal["anisotropic", "total_degree"] = Field(
+        "anisotropic",
+        description="terms selected by marginal likelihood, or all terms up to a total degree",
+    )
+    terms: int = Field(462, ge=7, le=3003, description="most terms of the anisotropic basis")
+    degree: tuple[Annotated[int, Field(ge=1, le=8)], ...] = Field(
+        (3, 4, 5), description="total degrees; the leave-one-out error selects one"
+    )
+    ridge: tuple[NonNegative, ...] = Field(
+        (1e-8, 1e-6, 1e-4), description="ridge penalties; the leave-one-out error selects one"
+    )
+
+
+class PolyFourierConfig(PolynomialConfig):
+    """Fourier series in flexion times polynomials in the other variables."""
+
+    period_ratio: float = Field(
+        2.0, ge=1.0, allow_inf_nan=False, description="period over the range of flexion"
+    )
+
+
+class NetworkConfig(Section):
+    """Two-layer tanh networks on a polynomial of low degree, for tens of thousands of samples."""
+
+    hidden: int = Field(96, ge=4, le=512, description="units of each layer")
+    networks: int = Field(1, ge=1, le=8, description="number of networks that are averaged")
+    base_degree: int = Field(4, ge=1, le=6, description="total degree of the polynomial")
+    steps: int = Field(220_000, ge=100, description="training steps of all networks together")
+
+
+class SurrogateConfig(Section):
+    """Stages c and g: what is learnt, and by which family."""
+
+    formulation: Formulation = Field("inverted", description="what is learnt")
+    family: Family = Field("kriging", description="family of regressors")
+    pose_at: Literal["condyle", "femur"] = Field(
+        "condyle", description="point whose position is an input: centre of the condyle, or femur"
+    )
+    load_degree: float = Field(
+        2.0, ge=1.0, le=4.0, description="p, the power of the indentation that the load grows with"
+    )
+    reference_load_N: Positive = Field(
+        40.0, description="reference load of load_stiffness (touch_stiffness uses first contact)"
+    )
+    touch_points: bool = Field(
+        False, description="learn the height of first contact too (inverted, root)"
+    )
+    compare: tuple[tuple[Formulation, Family], ...] = Field(
+        (("inverted", "polynomial"), ("inverted", "poly_fourier")),
+        description="other formulations and families that are fitted to the same samples and "
+        "reported for comparison",
+    )
+    kriging: KrigingConfig = Field(default_factory=KrigingConfig)
+    polynomial: PolynomialConfig = Field(default_factory=PolynomialConfig)
+    poly_fourier: PolyFourierConfig = Field(default_factory=PolyFourierConfig)
+    network: NetworkConfig = Field(default_factory=NetworkConfig)
+
+
+class ValidationConfig(Section):
+    """Held-out validation."""
+
+    points: int = Field(300, ge=20, description="number of held-out poses per compartment")
+    kind: Design = Field("lhs", description="design of the held-out set")
+    load_spread: Positive = Field(1.0, description="spread of the held-out loads, as in [design]")
+    formulation_samples: int = Field(
+        1000,
+        ge=50,
+        description="most samples per compartment that `validate --formulations` learns from",
+    )
+    folds: int = Field(
+        0,
+        ge=0,
+        le=20,
+        description="folds of a cross-validation of the fits of stage g; with 0, only the "
+        "leave-one-out residuals (of networks: held-back samples) are reported",
+    )
+    seed: int = Field(20_240_001, ge=0, description="seed of the held-out set alone")
+
+    @model_validator(mode="after")
+    def _folds_enough(self) -> Self:
+        if self.folds == 1:
+            raise InputError("folds: expected 0 or at least 2, found 1")
+        return self

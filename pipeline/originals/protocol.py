@@ -1,0 +1,85 @@
+"""What a run asks of an original model: the model that a surrogate stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol
+
+import pandas as pd
+
+from foundation.elastic_foundation.model import ElasticFoundation
+from foundation.errors import InputError
+from pipeline.config.schema import Config
+from surrogates.formulations.whole_knee import AnyKnee
+from surrogates.sampling.space import ReferencePath, SampleSpace
+
+
+class Evaluation(NamedTuple):
+    """An evaluation of samples, as worker processes carry it out.
+
+    Parameters
+    ----------
+    function : callable
+        Takes `shared` and a table of samples and returns the table with results. A function of a
+        module, or a partial of one.
+    shared : tuple
+        First arguments of every call, sent to each worker once.
+    stored : bool
+        Whether finished chunks are stored, so that an interrupted run keeps them.
+    together : int
+        Number of consecutive rows that must stay in one chunk.
+    """
+
+    function: Callable[..., pd.DataFrame]
+    shared: tuple[Any, ...] = ()
+    stored: bool = True
+    together: int = 1
+
+
+class OriginalModel(Protocol):
+    """The model that a surrogate stands for: a contact model, or a table of poses and loads."""
+
+    @property
+    def model(self) -> ElasticFoundation | None:
+        """Contact model that gives loads at any pose; None if only stored rows are known."""
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of whatever decides on the loads."""
+
+    @property
+    def not_given(self) -> tuple[str, ...]:
+        """Columns of `foundation.loads.LOAD_COLUMNS` that the model does not give."""
+
+    def reference_path(self, config: Config) -> ReferencePath:
+        """Return the reference path over flexion of a study."""
+
+    def candidates(self, space: SampleSpace, config: Config) -> pd.DataFrame:
+        """Return the candidates of stage a, with `first` (bool) for those of stage b."""
+
+    def held_out(
+        self, space: SampleSpace, config: Config, candidates: pd.DataFrame
+    ) -> pd.DataFrame:
+        """Return the held-out samples, none of which is a candidate."""
+
+    def evaluation(self, follow: str = "load") -> Evaluation:
+        """Return the evaluation of samples at their load, or at their pose if `follow` is so."""
+
+    def describe(self, space: SampleSpace, surrogate: AnyKnee) -> dict[str, Any]:
+        """Return the entry `original` of `run.json`."""
+
+
+def contact_model(original: OriginalModel) -> ElasticFoundation:
+    """Return the contact model of an original model.
+
+    Raises
+    ------
+    InputError
+        If the original model is a table.
+    """
+    if original.model is None:
+        raise InputError(
+            "this needs a contact model, but the run was built from a table of poses and loads; "
+            'rerun with original.kind = "model"'
+        )
+    return original.model

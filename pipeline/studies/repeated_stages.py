@@ -1,0 +1,108 @@
+"""Stages of a finished run carried out again: validation, comparison, simulation, timing."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from pipeline import stages
+from pipeline.files import write_document
+from pipeline.reports.report import write_report
+from pipeline.stages.assessment import assess, speed
+from pipeline.stages.gait_cycle import simulate_cycle
+from pipeline.stages.run_folder import Run
+from pipeline.stages.runner import sample_space
+from pipeline.stages.trained_run import TrainedRun
+from pipeline.store.documents import read_document
+from pipeline.store.samples import POSE_COLUMNS, poses_of, read_table
+from pipeline.store.validation_document import Validation
+from pipeline.store.workspace_lock import alone_in_folder
+from pipeline.studies.formulations import compare_formulations
+from surrogates.formulations.whole_knee import AnyKnee
+
+
+def finished_run(folder: Path) -> tuple[Run, AnyKnee]:
+    """Return a finished run and its surrogate; deprecated, use `TrainedRun.open`."""
+    text = "finished_run is deprecated; use pipeline.stages.trained_run.TrainedRun.open"
+    warnings.warn(text, DeprecationWarning, stacklevel=2)
+    trained = TrainedRun.open(folder)
+    return Run(trained.config, folder), trained.surrogate
+
+
+@alone_in_folder
+def validate_again(folder: Path) -> dict[str, Any]:
+    """Validate the surrogate of a run again on its held-out samples; return `report.json`.
+
+    Raises
+    ------
+    RunError
+        If the folder is not a finished run.
+    """
+    run = TrainedRun.open(folder)
+    stored = read_document(folder / "validation.json", Validation)
+    before = stored["models"][0]
+    header = {**run.surrogate.header, "fit_seconds": before["fit_seconds"]}
+    surrogate = replace(run.surrogate, header=header)
+    judged = assess(surrogate, run.samples("heldout"), run.config.feasibility)
+    for name, part in judged["compartments"].items():
+        # Cross-validation belongs to the fit, which is not repeated.
+        part["cross_validation"] = before["compartments"][name]["cross_validation"]
+    stored["models"][0] = judged
+    write_document(folder / "validation.json", stored)
+    return write_report(folder)
+
+
+@alone_in_folder
+def compare_again(folder: Path) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    """Compare all formulations and families on the knee of a run.
+
+    Returns
+    -------
+    list of dict, dict
+        The table of the comparison, and the content of `report.json`.
+
+    Raises
+    ------
+    RunError
+        If the folder is not a finished run.
+    """
+    trained = TrainedRun.open(folder)
+    run = Run(trained.config, folder)
+    space = sample_space(trained.config, trained.path)
+    evaluated = [trained.samples(name) for name in ("first", "kept")]
+    training = stages.training_samples(evaluated, trained.config.feasibility)
+    rows = compare_formulations(run, trained.original, space, training, trained.samples("heldout"))
+    stored = read_document(folder / "validation.json", Validation)
+    run.write_json("validation.json", stored | {"formulations": rows})
+    return rows, write_report(folder)
+
+
+@alone_in_folder
+def simulate_again(folder: Path) -> dict[str, Any]:
+    """Repeat the gait simulation of a run with its models; return `report.json`.
+
+    Raises
+    ------
+    RunError
+        If the folder is not a finished run.
+    """
+    trained = TrainedRun.open(folder)
+    run = Run(trained.config, folder)
+    simulate_cycle(run, trained.original, trained.surrogate, trained.path)
+    return write_report(folder)
+
+
+def bench(folder: Path) -> dict[str, float]:
+    """Return the times of one evaluation of original model and surrogate, and their ratio.
+
+    Raises
+    ------
+    RunError
+        If the folder is not a finished run.
+    """
+    trained = TrainedRun.open(folder)
+    table = read_table(folder / "simulation.parquet", ("model", *POSE_COLUMNS))
+    poses = poses_of(table[table["model"] == "original"])
+    return speed(trained.contact, trained.surrogate, poses)
