@@ -46,6 +46,7 @@ app = App(
     ),
 )
 app.meta.group_parameters = COMMON
+app.meta.default_parameter = app.default_parameter
 for flag in ("--help", "--version"):
     app[flag].group = (COMMON,)
 

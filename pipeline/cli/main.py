@@ -29,19 +29,7 @@ _REPORT = (
 
 
 class Request(NamedTuple):
-    """Command to run, as read from the command line.
-
-    Parameters
-    ----------
-    command : callable
-        Function of the command.
-    arguments : BoundArguments
-        Arguments of the function.
-    quiet : bool
-        Whether progress is left out.
-    as_json : bool
-        Whether the answer is a JSON document.
-    """
+    """A command with its arguments, whether to hide progress, and whether to answer in JSON."""
 
     command: Command
     arguments: BoundArguments

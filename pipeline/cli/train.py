@@ -57,8 +57,8 @@ def validate(folder: RunFolder, /, *, formulations: bool = False) -> Answer:
     $ python -m pipeline validate runs/implant
     $ python -m pipeline validate runs/implant --formulations
     """
-    from pipeline.studies.repeated_stages import compare_again, validate_again
     from pipeline.studies.formulations import markdown_table
+    from pipeline.studies.repeated_stages import compare_again, validate_again
 
     answer = run_answer(validate_again(folder), folder)
     if not formulations:

@@ -1,8 +1,8 @@
 """Checks of a study before a long run: configuration, meshes, and the sampled domain.
 
 A checkup reports all findings at once. It makes the checks of a run (`pipeline.config.reading`,
-`foundation.surfaces.mesh_checks`, `pipeline.originals.contact_original`) and evaluates the original model
-at some poses.
+`foundation.surfaces.mesh_checks`, `pipeline.originals.contact_original`) and evaluates the original
+model at some poses.
 """
 
 from __future__ import annotations

@@ -260,7 +260,9 @@ def test_bounds_that_leave_nothing(study):
 
 def test_coarse_mesh(study):
     """The plateau's edges are 3 mm, a contact some millimetres across."""
-    assert any("triangles of the tibia (expected at least 6)" in t for t in told(study(), "warning"))
+    assert any(
+        "triangles of the tibia (expected at least 6)" in t for t in told(study(), "warning")
+    )
     flat = study(contact={"surface": "flat"})
     assert any("triangles of the tibia (expected at least 20)" in t for t in told(flat, "warning"))
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+import runpy
 import shlex
 import shutil
 import subprocess
@@ -86,6 +87,15 @@ def test_help_of_the_program_lists_all_commands_by_purpose(capsys):
     assert len(COMMANDS) >= 15
     for name in COMMANDS:
         assert re.search(rf"^ +{name}  +[A-Z].*", text, re.M), name
+
+
+def test_documentation_shows_the_help(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+    page = runpy.run_path(str(ROOT / "docs" / "command_line.py"))
+    text = page["PAGE"].read_text(encoding="utf-8")
+    assert text.endswith(page["reference"]()), "run: python docs/command_line.py"
+    commands = " ".join(re.findall(r"^\| (`.*`) \|", text, re.M))
+    assert set(re.findall(r"`(\w+)`", commands)) == set(COMMANDS)
 
 
 def test_help_needs_no_numerical_package():
