@@ -59,8 +59,7 @@ def export(
     out : Path
         File to write; a folder for several tables as CSV or Parquet.
     tables : tuple of str
-        Table to write, by its name in the summary; repeat the option for more tables (default:
-        all).
+        Table to write, as named by `summary`; repeat the option for more (default: all).
     units : {"si", "people"}
         SI units and radians, or degrees, mm, N mm, mm² and MPa.
 

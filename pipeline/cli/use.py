@@ -152,6 +152,13 @@ def _files(written: Iterable[Path]) -> Answer:
     return Answer("\n".join(paths), {"files": paths})
 
 
+_COLUMNS_HELP = (
+    "Columns of flexion, adduction, rotation, and of the origin of the femur in the tibial frame "
+    "(anterior, superior, lateral) or of the origin of the tibia in the femoral frame (tx, ty, "
+    "tz); a minus before a column reverses its sign (default: coordinates of OpenSim-JAM models)."
+)
+
+
 @dataclass(frozen=True)
 class ColumnOptions:
     """Columns of a motion file and their units.
@@ -159,17 +166,16 @@ class ColumnOptions:
     Parameters
     ----------
     columns : str, optional
-        Columns of flexion, adduction, rotation, and of the origin of the femur in the tibial frame
-        (anterior, superior, lateral) or of the origin of the tibia in the femoral frame (tx, ty,
-        tz); a minus before a column reverses its sign (default: coordinates of the models of
-        OpenSim-JAM).
+        Columns by coordinate, as "flexion=knee_angle,...".
     angle_unit : {"deg", "rad"}, optional
         Unit of the angles (default: the unit in the header of the file).
     length_unit : {"m", "mm"}
         Unit of the lengths.
     """
 
-    columns: Annotated[str | None, Parameter(metavar="COORDINATE=COLUMN,...")] = None
+    columns: Annotated[
+        str | None, Parameter(metavar="COORDINATE=COLUMN,...", help=_COLUMNS_HELP)
+    ] = None
     angle_unit: Literal["deg", "rad"] | None = None
     length_unit: Literal["m", "mm"] = "m"
 

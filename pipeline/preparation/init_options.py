@@ -26,8 +26,7 @@ class InitOptions:
     unit : {"m", "cm", "mm", "um"}, optional
         Unit of both files (default: guessed).
     axes : str, optional
-        Signed file axes of anterior, superior and right, for both files, such as x,y,z or
-        --axes=-x,y,-z (default: guessed).
+        Signed axes of both files: anterior, superior, right; such as -x,y,-z (default: guessed).
     side : {"right", "left"}, optional
         Side of the knee (default: from the file names).
     name : str, optional
