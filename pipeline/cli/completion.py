@@ -39,7 +39,7 @@ def completion(shell: Literal["bash", "zsh", "fish"], /) -> Answer:
     $ python -m pipeline completion bash > ~/.knee-contact.bash
     $ echo 'source ~/.knee-contact.bash' >> ~/.bashrc
     $ python -m pipeline completion zsh > ~/.zfunc/_knee-contact
-    $ python -m pipeline completion fish > ~/.config/fish/completions/knee-contact.fish
+    $ python -m pipeline completion fish | source
     """
     script = app.meta.generate_completion(prog_name=SCRIPT, shell=shell)
     if shell == "bash":

@@ -18,7 +18,7 @@ from foundation.errors import InputError
 from pipeline.cli import completion, prepare, samples, train, use
 from pipeline.cli.app import PROGRAM, Answer, Command, app
 
-#: Modules that register the commands, in the order of the help.
+#: Modules that register the commands.
 COMMAND_MODULES = (prepare, train, use, samples, completion)
 #: Exit status of a fault of the program (EX_SOFTWARE of sysexits.h).
 FAULT = 70

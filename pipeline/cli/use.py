@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 def _check_one(arguments: ArgumentCollection) -> None:
     if len(arguments.filter_by(value_set=True)) != 1:
-        raise ValueError("expected either a configuration or --factors")
+        raise InputError("expected either a configuration or --factors")
 
 
 _ONE = Parameter(group=Group("Arguments (one of)", validator=_check_one, sort_key=3))

@@ -74,7 +74,7 @@ def test_help_has_examples_that_parse(command, capsys):
     assert lines
     assert all(line.startswith("  ") for line in lines)
     for line in lines:
-        words = shlex.split(line.partition(" >")[0])
+        words = shlex.split(re.split(r" [>|]", line)[0])
         if words[0] == "python" and "--help" not in words:
             request = parse(words[3:])
             assert command in ((), ("samples",)) or request.command.__name__ == command[-1]
