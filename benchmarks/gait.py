@@ -28,9 +28,9 @@ from foundation.checks import FloatArray
 from foundation.pose import Pose
 from pipeline.config.reading import load_config
 from pipeline.originals.contact_original import Knee, build_knee
+from pipeline.runner import run_study
 from pipeline.simulation import gait_cycle, gait_simulator
 from pipeline.stages.run_folder import read_path
-from pipeline.stages.runner import run_study
 from surrogates.formulations.knee import KneeSurrogate
 
 ROOT = Path(__file__).resolve().parents[1]

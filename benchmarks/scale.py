@@ -19,15 +19,14 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.timing import table
-from foundation.pose import Pose
 from pipeline import stages
 from pipeline.config.reading import load_config
 from pipeline.config.schema import Config, DesignConfig
 from pipeline.execution.backends import Execution
+from pipeline.originals.candidates import sample_space
 from pipeline.originals.contact_original import Knee, build_knee
 from pipeline.originals.evaluation import evaluate_rows
-from pipeline.simulation import gait_cycle, gait_simulator, simulate_gait
-from pipeline.stages.runner import sample_space
+from pipeline.simulation import gait_cycle, gait_simulator, simulate_gait, start_pose
 from pipeline.store.samples import read_table, write_table
 from surrogates.sampling.space import SampleSpace
 

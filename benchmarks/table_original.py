@@ -23,9 +23,11 @@ from foundation.loads import COMPARTMENTS, LOAD_COLUMNS, QUANTITY_COLUMNS
 from foundation.pose import Pose
 from pipeline.config.reading import load_config
 from pipeline.config.schema import Config
+from pipeline.originals.candidates import sample_space
 from pipeline.originals.contact_original import Knee, build_knee
 from pipeline.originals.evaluation import evaluate_rows
 from pipeline.originals.table_original import errors_found
+from pipeline.runner import run_study
 from pipeline.simulation import (
     compare_cycles,
     gait_simulator,
@@ -34,7 +36,6 @@ from pipeline.simulation import (
 )
 from pipeline.stages.assessment import assess
 from pipeline.stages.run_folder import read_path
-from pipeline.stages.runner import run_study, sample_space
 from pipeline.store.sample_tables import in_people_units
 from pipeline.store.samples import CANDIDATE_COLUMNS, OK, POSE_COLUMNS
 from surrogates.sampling.space import SampleSpace

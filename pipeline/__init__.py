@@ -11,7 +11,6 @@ redirect(
         "pipeline.loads_along": "pipeline.exchange.loads_along",
         "pipeline.originals.original": "pipeline.originals.contact_original",
         "pipeline.rerun": "pipeline.studies.repeated_stages",
-        "pipeline.runner": "pipeline.stages.runner",
         "pipeline.schema": "pipeline.config.schema",
         "pipeline.walks": "pipeline.studies.walks",
         "pipeline.walks.walk": "pipeline.studies.walks.walk",

@@ -36,7 +36,7 @@ def run(
     $ python -m pipeline run mine.toml --resume
     """
     from pipeline.config.reading import find_config, load_config
-    from pipeline.stages.runner import run_study
+    from pipeline.runner import run_study
 
     study = load_config(find_config(config), overrides)
     folder = out or Path("runs") / study.run.name

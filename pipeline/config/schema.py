@@ -27,7 +27,14 @@ from pipeline.config.sampling_schema import (
 )
 from pipeline.config.schema_base import Section, describe_section, section_of
 from pipeline.config.simulation_schema import SimulationConfig
-from pipeline.config.surrogate_schema import SurrogateConfig, ValidationConfig
+from pipeline.config.surrogate_schema import (
+    KrigingConfig,
+    NetworkConfig,
+    PolyFourierConfig,
+    PolynomialConfig,
+    SurrogateConfig,
+    ValidationConfig,
+)
 
 __all__ = [
     "THICKNESS_RANGE",
@@ -38,10 +45,14 @@ __all__ = [
     "FeasibilityConfig",
     "ImplantConfig",
     "KneeConfig",
+    "KrigingConfig",
     "LayerConfig",
     "MeshConfig",
+    "NetworkConfig",
     "OriginalConfig",
     "PathConfig",
+    "PolyFourierConfig",
+    "PolynomialConfig",
     "RunConfig",
     "SimulationConfig",
     "SpaceConfig",

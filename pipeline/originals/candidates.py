@@ -12,20 +12,31 @@ import pandas as pd
 
 from foundation.checks import FloatArray
 from foundation.loads import COMPARTMENTS
-from pipeline.config.schema import (
-    DesignConfig,
-    ValidationConfig,
-)
+from pipeline.config.schema import Config, DesignConfig, ValidationConfig
 from pipeline.errors import StageError
 from pipeline.store.samples import CANDIDATE_COLUMNS, POSE_COLUMNS
 from surrogates.sampling.designs import first_subset, unit_design
-from surrogates.sampling.space import SampleSpace
+from surrogates.sampling.space import ReferencePath, SampleSpace
 
 #: Evaluates the original model at the rows of a table and returns it with results added.
 Evaluate = Callable[[pd.DataFrame], pd.DataFrame]
 _HELD_OUT, _DOMAIN = 1, 4
 #: The load's root of this degree is spread evenly over the samples of `domain_candidates`.
 _DOMAIN_SPREAD = 2.0
+
+
+def sample_space(config: Config, path: ReferencePath) -> SampleSpace:
+    """Return the sample space of a study about its reference path."""
+    space = config.space
+    offsets = np.array(
+        [
+            np.radians(space.adduction_deg),
+            np.radians(space.rotation_deg),
+            1e-3 * space.anterior_mm,
+            1e-3 * space.lateral_mm,
+        ]
+    )
+    return SampleSpace(path, np.radians(space.flexion_deg), offsets, np.array(space.load_N))
 
 
 def choose_samples(space: SampleSpace, design: DesignConfig, seed: int) -> pd.DataFrame:

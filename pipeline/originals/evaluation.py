@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from foundation.elastic_foundation.balance import pose_at_loads
 from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.elastic_foundation.statics import StaticsError, pose_at_load
 from foundation.kernels import STRAIN_LIMIT
@@ -68,3 +69,41 @@ def _at_pose(
         reason = f"the layer is pressed through (strain {depth[1]:.2f})"
         return (pose.superior, FAILED, reason, 1, *np.full(12, np.nan))
     return (pose.superior, OK, "", 1, *loads)
+
+
+def evaluate_knee_rows(model: ElasticFoundation, table: pd.DataFrame, reach: float) -> pd.DataFrame:
+    """Find height and adduction of whole-knee samples.
+
+    Parameters
+    ----------
+    model : ElasticFoundation
+        The original model.
+    table : DataFrame
+        Two rows per sample, of the same pose: for the medial and the lateral compartment.
+    reach : float
+        Largest distance from the adduction of the row that is searched [rad].
+
+    Returns
+    -------
+    DataFrame
+        The table with the poses found and `pipeline.store.samples.RESULT_COLUMNS` added. A sample
+        without an answer has the status "failed", the reason, and NaN loads.
+    """
+    found = []
+    for pose, loads in zip(
+        map(Pose.from_array, poses_of(table)[::2]),
+        table["load_N"].to_numpy().reshape(-1, 2).tolist(),
+        strict=True,
+    ):
+        try:
+            medial, lateral = pose_at_loads(model, pose, loads[0], loads[1], reach)
+        except StaticsError as error:
+            none = (pose.adduction, pose.superior, FAILED, str(error), 0, *np.full(12, np.nan))
+            found += [none, none]
+            continue
+        for part in (medial, lateral):
+            where = part.pose.adduction, part.pose.superior
+            found.append((*where, OK, "", part.evaluations, *part.loads))
+    columns = ("adduction_rad", "superior_m", "status", "reason", "evaluations", *LOAD_COLUMNS)
+    results = pd.DataFrame(found, columns=pd.Index(columns), index=table.index)
+    return table.assign(**{name: results[name] for name in columns})

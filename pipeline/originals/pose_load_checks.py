@@ -46,14 +46,14 @@ def check_columns(path: Path, part: pd.DataFrame, head: str) -> None:
     if missing:
         raise TableError(
             f"{path}: lacks {', '.join(missing)}; expected the pose ({', '.join(COORDINATES)}) and "
-            "three forces and three moments on the femur about the tibial origin (other units are "
-            "told by the names: flexion_deg, anterior_mm, moment_x_Nmm)"
+            "three forces and three moments on the femur about the tibial origin (column names may "
+            "end with other units: flexion_deg, anterior_mm, moment_x_Nmm)"
         )
     centre = [name for name in _TOGETHER if name in part.columns]
     if centre and len(centre) < len(_TOGETHER):
         raise TableError(
-            f"{path}: expected the whole centre of pressure ({', '.join(_TOGETHER)}) or none of "
-            f"it, found {', '.join(centre)}"
+            f"{path}: expected all coordinates of the centre of pressure ({', '.join(_TOGETHER)}) "
+            f"or none, found {', '.join(centre)}"
         )
 
 
@@ -65,8 +65,8 @@ def check_numbers(path: Path, table: pd.DataFrame, names: Sequence[str]) -> None
         raise TableError(
             f"{path}: row {table['index'].iloc[row] + 1}, {table['compartment'].iloc[row]}: "
             f"expected a finite {names[column]}, found {table[names[column]].iloc[row]} "
-            f"({int(bad.any(axis=1).sum())} such rows); leave these rows out, or mark them by a "
-            "column status with failed"
+            f"({int(bad.any(axis=1).sum())} such rows); remove these rows, or mark them with "
+            '"failed" in a column status'
         )
 
 
@@ -78,12 +78,12 @@ def check_units(path: Path, table: pd.DataFrame) -> None:
         if name in table.columns
     }
     if not (table["force_y_N"] != 0.0).any():
-        raise TableError(f"{path}: expected axial forces other than 0, found none")
+        raise TableError(f"{path}: all axial forces are 0")
     for name, (low, high) in _LIMITS.items():
         if name in found and not low <= found[name] <= high:
             raise TableError(
                 f"{path}: {name}: expected a largest value from {low:g} to {high:g} in SI units, "
-                f"found {found[name]:.4g}; the unit is another one than the column's name says"
+                f"found {found[name]:.4g}; the values have another unit than the column name says"
             )
     loaded = table[table["force_y_N"].abs() > CONTACT_PART * found["force_y_N"]]
     forces, moments = (
@@ -93,8 +93,7 @@ def check_units(path: Path, table: pd.DataFrame) -> None:
     if not _ARMS[0] <= arm <= _ARMS[1]:
         raise TableError(
             f"{path}: moments over forces: expected arms of {_ARMS[0]:g} to {_ARMS[1]:g} m, found "
-            f"{arm:.3g} m in the median; the moments are in another unit than their columns' names "
-            "say"
+            f"{arm:.3g} m in the median; the moments have another unit than the column names say"
         )
 
 
@@ -104,17 +103,16 @@ def check_signs(path: Path, table: pd.DataFrame, largest: float) -> None:
     pulling = axial < -CONTACT_PART * max(largest, 0.0)
     if pulling.sum() > 0.5 * (axial != 0.0).sum():
         raise TableError(
-            f"{path}: force_y_N: expected the forces on the femur, whose axial component is "
-            f"positive where the knee is pressed together, found {int(pulling.sum())} of "
-            f"{len(axial)} negative: these are the loads on the tibia; change the sign of all "
-            "forces and moments"
+            f"{path}: force_y_N: expected forces on the femur, with a positive axial component in "
+            f"compression, found {int(pulling.sum())} of {len(axial)} negative; these may be loads "
+            "on the tibia: change the sign of all forces and moments"
         )
     if pulling.any():
         row = int(np.flatnonzero(pulling)[0])
         raise TableError(
             f"{path}: row {table['index'].iloc[row] + 1}, {table['compartment'].iloc[row]}: "
             f"expected an axial force >= 0, found {axial.iloc[row]:.4g} N ({int(pulling.sum())} "
-            "such rows); a contact does not pull: leave these rows out"
+            "such rows); contact cannot pull: remove these rows"
         )
 
 
@@ -128,8 +126,8 @@ def check_rows(path: Path, rows: pd.DataFrame, side: str) -> None:
         first, second = (rows.loc[same, "index"] + 1)[:2]
         raise TableError(
             f"{path}: rows {first} and {second} are the same pose of the "
-            f"{rows['compartment'].iloc[row]} compartment ({int(again.sum())} such rows); leave "
-            "one, or their mean"
+            f"{rows['compartment'].iloc[row]} compartment ({int(again.sum())} such rows); keep "
+            "one of them, or the mean"
         )
     sideways = {}
     for name in COMPARTMENTS:
@@ -145,8 +143,8 @@ def check_rows(path: Path, rows: pd.DataFrame, side: str) -> None:
     if sideways["medial"] > sideways["lateral"]:
         other = "right" if side == "left" else "left"
         raise TableError(
-            f"{path}: expected the medial loads to act medially of the lateral ones (z lateral), "
-            f"found them at z = {1e3 * sideways['medial']:.3g} and "
+            f"{path}: expected the medial loads to act medially of the lateral loads (z lateral), "
+            f"found lines of action at z = {1e3 * sideways['medial']:.3g} and "
             f"{1e3 * sideways['lateral']:.3g} mm; exchange the compartments, or set original.side "
             f'= "{other}"'
         )
@@ -173,9 +171,9 @@ def check_heights(path: Path, rows: pd.DataFrame) -> None:
             _scatter(np.column_stack([terms, load, np.sqrt(load)]), height) > _UNEXPLAINED * without
         ):
             raise TableError(
-                f"{path}: superior_m, {name}: expected heights that vary by themselves, found that "
-                f"they follow from the other coordinates to within {1e6 * without:.2g} µm and do "
-                "not vary with the load; add poses with the femur higher and lower"
+                f"{path}: superior_m, {name}: expected heights that vary independently, found "
+                f"heights that follow from the other coordinates to within {1e6 * without:.2g} µm "
+                "and do not vary with the load; add poses with the femur higher and lower"
             )
 
 

@@ -140,21 +140,21 @@ def _read(path: Path) -> pd.DataFrame:
     try:
         table = read_table(path) if path.suffix == ".parquet" else _read_csv(path)
     except OSError as error:
-        raise TableError(f"{path}: cannot be read ({error.strerror}); correct its name") from error
+        raise TableError(f"{path}: cannot be read ({error.strerror}); correct the path") from error
     except pd.errors.ParserWarning as error:
         raise TableError(
-            f"{path}: expected as many cells in a row as names, found more; save the table with "
-            "commas between cells, and decimal points"
+            f"{path}: a row has more cells than the header has names; save the table with "
+            "commas between cells and with decimal points"
         ) from error
     except StoreError as error:
         raise _no_table(path, error) from error
     if table.empty:
-        raise TableError(f"{path}: expected rows of poses and loads, found none")
+        raise TableError(f"{path}: is empty, expected rows of poses and loads")
     table = table.rename(columns=lambda name: str(name).strip())
     if len(table.columns) == 1 and (found := re.search("[;\t]", table.columns[0])):
         raise TableError(
-            f"{path}: expected columns parted by commas, found {found[0]!r} between them; save the "
-            "table with commas, and decimal points"
+            f"{path}: expected comma-separated columns, found {found[0]!r} between columns; save "
+            "the table with commas between cells and with decimal points"
         )
     return table
 
@@ -197,11 +197,13 @@ def _in_si(
         si = name.rpartition("_")[2]
         if unit is None or unit.si != si:
             raise TableError(
-                f"{path}: column {column!r}: expected its unit at the end of its name, one of "
-                f"{', '.join(UNITS[si])} (such as {name}), found none of them"
+                f"{path}: column {column!r}: expected a name that ends with a unit, "
+                f"{', '.join(UNITS[si])} (such as {name})"
             )
         if name in values:
-            raise TableError(f"{path}: expected {name} once, found it twice, at last as {column!r}")
+            raise TableError(
+                f"{path}: expected {name} once, found two columns, the second is {column!r}"
+            )
         given_as[name] = str(column)
         values[name] = unit.factor * _numbers(path, raw[column])
     return values, tuple(name for name in ignored if name not in _OWN), given_as
@@ -232,8 +234,8 @@ def _by_compartment(
     if "compartment" not in raw.columns and not wide:
         raise TableError(
             f"{path}: expected the loads of each compartment (a column compartment with medial and "
-            "lateral, or columns such as medial_force_y_N and lateral_force_y_N), found those of "
-            "the whole knee or none; a surrogate is made of each compartment: give them apart"
+            "lateral, or columns such as medial_force_y_N and lateral_force_y_N), found loads of "
+            "the whole knee or none; a surrogate is fitted to each compartment: separate the loads"
         )
     status = raw["status"] if "status" in raw.columns else pd.Series(OK, index=raw.index)
     base = pd.DataFrame(values).assign(index=np.arange(len(raw)), status=status)
@@ -244,7 +246,7 @@ def _by_compartment(
         other = np.flatnonzero(~names.isin(COMPARTMENTS))
         if len(other):
             raise TableError(
-                f"{path}: row {other[0] + 1}: expected the compartment medial or lateral, found "
+                f"{path}: row {other[0] + 1}: compartment: expected medial or lateral, found "
                 f"{raw['compartment'].iloc[other[0]]!r}"
             )
         parts = [base[names == name].assign(compartment=name) for name in COMPARTMENTS]

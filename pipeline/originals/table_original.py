@@ -128,11 +128,12 @@ class TableOriginal:
         candidates, held_out = [], []
         for name, of_split, of_first in seeds:
             own = rows[rows["compartment"] == name][list(CANDIDATE_COLUMNS)]
-            if len(own) <= validation.points + design.first:
+            needed = validation.points + design.first
+            if len(own) <= needed:
                 raise TableError(
-                    f"{self.table.name}: expected more {name} rows in the sample "
-                    f"space than validation.points and design.first, {validation.points} and "
-                    f"{design.first}, found {len(own)}; lower these, or widen [space]"
+                    f"{self.table.name}: needs more than {needed} {name} rows in the sample "
+                    f"space (validation.points + design.first), found {len(own)}; reduce "
+                    "these keys, or widen [space]"
                 )
             order = np.random.default_rng(of_split).permutation(len(own))
             held_out.append(own.iloc[np.sort(order[: validation.points])])

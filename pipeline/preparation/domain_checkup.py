@@ -15,6 +15,7 @@ from foundation.loads import COMPARTMENTS
 from foundation.surfaces.mesh_topology import find_edges
 from pipeline.config.schema import Config
 from pipeline.execution.backends import Execution
+from pipeline.originals.candidates import sample_space
 from pipeline.originals.contact_original import Knee, evaluate_rows
 from pipeline.preparation.expected_time import expected_bytes, seconds_per_evaluation, stages_of
 from pipeline.preparation.mesh_checkup import edge_length
@@ -22,7 +23,6 @@ from pipeline.preparation.remarks import Remarks
 from pipeline.progress import rounded, say
 from pipeline.simulation import GaitSimulation, gait_cycle
 from pipeline.stages import infeasibility
-from pipeline.stages.runner import sample_space
 from pipeline.store.samples import CANDIDATE_COLUMNS, OK, POSE_COLUMNS, loads_of
 from surrogates.sampling.designs import unit_design
 from surrogates.sampling.space import OFFSET_COORDINATES, SampleSpace

@@ -1,7 +1,7 @@
 """Stages a to h of Lin, Haftka, Queipo & Fregly (2010, Med Eng Phys 32:584-594).
 
 The functions named here are the stages themselves. They are pure: tables and models in, tables and
-models out. Order, files and progress are the runner's (`pipeline.stages.runner`).
+models out. Order, files and progress are the runner's (`pipeline.runner`).
 """
 
 from pipeline.errors import StageError

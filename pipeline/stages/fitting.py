@@ -13,9 +13,7 @@ from threadpoolctl import threadpool_limits
 from foundation.checks import FloatArray
 from foundation.errors import InputError
 from foundation.loads import COMPARTMENTS
-from pipeline.config.schema import (
-    SurrogateConfig,
-)
+from pipeline.config.schema import SurrogateConfig
 from pipeline.errors import StageError
 from pipeline.execution.backends import IN_THIS_PROCESS, Execution
 from pipeline.store.samples import loads_of, poses_of, usable

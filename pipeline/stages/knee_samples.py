@@ -8,29 +8,25 @@ two rows of a table, one after the other, of the same pose: one for each compart
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import pandas as pd
-from scipy.optimize import brentq
 from threadpoolctl import threadpool_limits
 
 from foundation.checks import FloatArray
-from foundation.elastic_foundation.model import ElasticFoundation
-from foundation.elastic_foundation.statics import StaticPose, StaticsError, pose_at_load
 from foundation.errors import InputError
 from foundation.loads import COMPARTMENTS, LOAD_COLUMNS
-from foundation.pose import Pose
 from pipeline import stages
 from pipeline.config.schema import FeasibilityConfig, SurrogateConfig
 from pipeline.execution.backends import IN_THIS_PROCESS, Execution
+from pipeline.originals.evaluation import evaluate_knee_rows
 from pipeline.originals.protocol import Evaluation, OriginalModel, contact_model
 from pipeline.stages.run_folder import Run
 from pipeline.store.samples import (
     CANDIDATE_COLUMNS,
-    FAILED,
     OK,
     POSE_COLUMNS,
     loads_of,
@@ -45,8 +41,6 @@ from surrogates.sampling.space import SampleSpace
 
 #: Samples that are evaluated for each that is wanted: some have no answer, some break a bound.
 _DRAWN_PER_SAMPLE = 3
-#: Parts of the adduction's half width by which a bracket is looked for.
-_REACHES = (0.125, 0.25, 0.5, 1.0)
 _TRAINING, _HELD_OUT = 2, 3
 
 
@@ -119,120 +113,9 @@ def _evaluated(
     run: Run, original: OriginalModel, space: SampleSpace, name: str, drawn: pd.DataFrame
 ) -> pd.DataFrame:
     """Return the table of a run with its samples evaluated: the stored one, or made now."""
-    evaluate = partial(evaluate_samples, reach=float(space.offsets[0]))
+    evaluate = partial(evaluate_knee_rows, reach=float(space.offsets[0]))
     evaluation = Evaluation(evaluate, (contact_model(original),), together=2)
     return run.table(name, lambda: run.evaluate(name, drawn, evaluation))
-
-
-def evaluate_samples(model: ElasticFoundation, table: pd.DataFrame, reach: float) -> pd.DataFrame:
-    """Find height and adduction of whole-knee samples.
-
-    Parameters
-    ----------
-    model : ElasticFoundation
-        The original model.
-    table : DataFrame
-        What `draw_samples` returned, or whole samples of it.
-    reach : float
-        How far from the adduction that is given another one is looked for [rad].
-
-    Returns
-    -------
-    DataFrame
-        The table with the poses found and `pipeline.store.samples.RESULT_COLUMNS` added. A sample
-        that has no answer keeps the status "failed", the reason, and NaN loads; none is lost.
-    """
-    found = []
-    for pose, loads in zip(
-        map(Pose.from_array, poses_of(table)[::2]),
-        table["load_N"].to_numpy().reshape(-1, 2).tolist(),
-        strict=True,
-    ):
-        try:
-            medial, lateral = pose_at_loads(model, pose, loads[0], loads[1], reach)
-        except StaticsError as error:
-            none = (pose.adduction, pose.superior, FAILED, str(error), 0, *np.full(12, np.nan))
-            found += [none, none]
-            continue
-        for part in (medial, lateral):
-            where = part.pose.adduction, part.pose.superior
-            found.append((*where, OK, "", part.evaluations, *part.loads))
-    columns = ("adduction_rad", "superior_m", "status", "reason", "evaluations", *LOAD_COLUMNS)
-    results = pd.DataFrame(found, columns=pd.Index(columns), index=table.index)
-    return table.assign(**{name: results[name] for name in columns})
-
-
-def pose_at_loads(
-    model: ElasticFoundation, pose: Pose, medial: float, lateral: float, reach: float
-) -> tuple[StaticPose, StaticPose]:
-    """Find height and adduction at which both compartments carry given axial loads.
-
-    The height at which the medial condyle carries its load rises with the adduction, that of the
-    lateral one falls: they meet once.
-
-    Parameters
-    ----------
-    model : ElasticFoundation
-        The original model.
-    pose : Pose
-        The four coordinates that are held, and height and adduction where the search starts.
-    medial, lateral : float
-        Axial forces of the compartments on the femur [N], > 0.
-    reach : float
-        How far from its start the adduction is looked for [rad].
-
-    Returns
-    -------
-    StaticPose, StaticPose
-        The pose, with the loads of each compartment.
-
-    Raises
-    ------
-    StaticsError
-        If they do not meet within `reach`, or a height has no answer.
-    """
-    heights, spent = [pose.superior, pose.superior], 0
-
-    def at(adduction: float) -> StaticPose:
-        """Find both heights, and return what the medial one carries."""
-        nonlocal spent
-        for k, load in enumerate((lateral, medial)):
-            turned = replace(pose, adduction=adduction, superior=heights[k])
-            found = pose_at_load(model, turned, ("lateral", "medial")[k], load)
-            heights[k] = found.pose.superior
-            spent += found.evaluations
-        return found
-
-    def apart(adduction: float) -> float:
-        at(adduction)
-        return heights[1] - heights[0]
-
-    low, high = _bracket(apart, pose.adduction, reach)
-    adduction = low if low == high else brentq(apart, low, high, xtol=1e-10, rtol=1e-14)
-    found = at(float(adduction))
-    loads = model.compartment_loads(found.pose, "lateral")[0]
-    return (
-        StaticPose(found.pose, found.loads, spent),
-        StaticPose(found.pose, loads, spent),
-    )
-
-
-def _bracket(apart: Callable[[float], float], start: float, reach: float) -> tuple[float, float]:
-    """Return two adductions between which the heights meet."""
-    gap = apart(start)
-    if gap == 0.0:
-        return start, start
-    before = start
-    for part in _REACHES:
-        after = start - np.copysign(part * reach, gap)
-        left = apart(after)
-        if left * gap <= 0.0:
-            return before, after
-        before = after
-    raise StaticsError(
-        f"loads not balanced within {np.degrees(reach):.3g} deg of adduction: the heights of both "
-        f"condyles are still {1e3 * abs(left):.3g} mm apart"
-    )
 
 
 def feasible_samples(

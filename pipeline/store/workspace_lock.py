@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -11,12 +9,13 @@ from functools import wraps
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
+from filelock import FileLock, Timeout
+
 from foundation.errors import InputError
 from pipeline.files import writing
 
-if sys.platform != "win32":
-    import fcntl
-
+#: File of a folder that the process which writes to the folder has locked.
+LOCK_FILE = ".lock"
 #: Keys of a configuration that change how a run is carried out or called but no number of it.
 _FREE_KEYS = ("name", "workers", "backend", "scheduler", "chunk")
 
@@ -30,12 +29,17 @@ class RunError(InputError):
 
 @contextmanager
 def locked(folder: Path, *, make: bool = False) -> Iterator[None]:
-    """Keep other processes from writing to a folder, until the end of the block or of this one.
+    """Keep other processes from writing to a folder until the end of the block.
 
-    With `make` it is made first; otherwise nothing is done where there is none.
+    The system releases the lock of a process that was killed. Some network file systems have no
+    locks; nobody is kept out of a folder there, or of a folder that cannot be written to.
 
-    The system lets go the lock of a process that was killed. On a file system that has no locks of
-    folders, which some of a network are, nobody is kept out.
+    Parameters
+    ----------
+    folder : Path
+        The folder; a folder that does not exist is not locked.
+    make : bool
+        Whether to make the folder first.
 
     Raises
     ------
@@ -45,23 +49,21 @@ def locked(folder: Path, *, make: bool = False) -> Iterator[None]:
     if make:
         with writing(folder):
             folder.mkdir(parents=True, exist_ok=True)
-    if sys.platform == "win32" or not folder.is_dir():
-        yield
-        return
-    handle = os.open(folder, os.O_RDONLY)
-    try:
+    lock = FileLock(folder / LOCK_FILE, blocking=False)
+    if folder.is_dir():
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
+            lock.acquire()
+        except Timeout as error:
             raise RunError(
-                f"{folder}: another command is writing to it; wait until it has ended, or choose "
-                "another with --out"
+                f"{folder}: another command is writing to this folder; wait until the command has "
+                "ended, or choose another folder with --out"
             ) from error
-        except OSError:
+        except (OSError, NotImplementedError):
             pass
+    try:
         yield
     finally:
-        os.close(handle)
+        lock.release()
 
 
 def alone_in_folder(
@@ -80,9 +82,12 @@ def alone_in_folder(
 def check_own_folder(folder: Path, mark: str, kind: str) -> None:
     """Raise a RunError unless a folder is new, empty, or holds the file that marks its kind."""
     if folder.exists() and not folder.is_dir():
-        raise RunError(f"{folder}: expected a folder, found a file; choose another --out")
-    if folder.is_dir() and any(folder.iterdir()) and not (folder / mark).exists():
-        raise RunError(f"{folder}: not empty and no {kind}; choose another with --out")
+        raise RunError(f"{folder}: is a file, expected a folder; choose another folder with --out")
+    used = folder.is_dir() and any(file.name != LOCK_FILE for file in folder.iterdir())
+    if used and not (folder / mark).exists():
+        raise RunError(
+            f"{folder}: is not empty and is not a {kind}; choose another folder with --out"
+        )
 
 
 def changed_keys(stored: Path, current: str, section: str) -> list[str]:

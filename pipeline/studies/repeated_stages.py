@@ -9,11 +9,11 @@ from typing import Any
 
 from pipeline import stages
 from pipeline.files import write_document
+from pipeline.originals.candidates import sample_space
 from pipeline.reports.report import write_report
 from pipeline.stages.assessment import assess, speed
 from pipeline.stages.gait_cycle import simulate_cycle
 from pipeline.stages.run_folder import Run
-from pipeline.stages.runner import sample_space
 from pipeline.stages.trained_run import TrainedRun
 from pipeline.store.documents import read_document
 from pipeline.store.samples import POSE_COLUMNS, poses_of, read_table

@@ -1,7 +1,7 @@
 """Export to C: one self-contained header and source in C99 that need the C library's math alone.
 
 The source is made of parts, in this order: `preamble`, `code` of the parts of the template that are
-wanted (`surrogates/templates`), the `tables` of every regressor, and what the export adds.
+wanted (`surrogates/export/templates`), the `tables` of every regressor, and what the export adds.
 In the template, every name begins with ``surrogate``; the export's own prefix takes its place.
 What only some surrogates need stands there between ``/* if feature ... */`` and ``/* end */``.
 """

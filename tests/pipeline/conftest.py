@@ -352,8 +352,8 @@ def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def unsimulated(monkeypatch: pytest.MonkeyPatch) -> None:
     """End a run with its surrogate: leave out the gait simulation and the report."""
-    monkeypatch.setattr("pipeline.stages.runner.simulate_cycle", lambda *_: None)
-    monkeypatch.setattr("pipeline.stages.runner.write_report", lambda _: {"summary": []})
+    monkeypatch.setattr("pipeline.runner.simulate_cycle", lambda *_: None)
+    monkeypatch.setattr("pipeline.runner.write_report", lambda _: {"summary": []})
 
 
 @pytest.fixture(scope="session")

@@ -298,7 +298,7 @@ def test_waveforms_that_pull(refused_waveforms):
 
 def test_output_that_is_a_file(refused, tmp_path):
     (tmp_path / "out").write_text("in use")
-    refused(run_command(tmp_path / "out", *TINY), "out: expected a folder, found a file", "--out")
+    refused(run_command(tmp_path / "out", *TINY), "out: is a file, expected a folder", "--out")
     assert (tmp_path / "out").read_text() == "in use"
 
 

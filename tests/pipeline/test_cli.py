@@ -280,7 +280,7 @@ def test_interruption_has_status_130(replaced, capsys):
 
 
 def test_interrupted_run_can_be_continued(monkeypatch, capsys):
-    monkeypatch.setattr("pipeline.stages.runner.run_study", interrupted)
+    monkeypatch.setattr("pipeline.runner.run_study", interrupted)
     assert main(["run", "smoke"]) == 130
     assert capsys.readouterr().err == "error: interrupted; continue with --resume\n"
 

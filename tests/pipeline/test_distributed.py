@@ -83,7 +83,8 @@ def test_scheduler_that_goes_leaves_what_is_stored(tiny_run, tmp_path, knee, mon
         assert 1 <= left < 120
         assert str(caught.value) == (
             f"scheduler {dask.address}: no answer within 1 s; start it with `dask scheduler`, or "
-            f"correct the address; {left} of 120 samples of first are stored: continue with --resume"
+            f"correct the address; {left} of 120 samples of first are stored: "
+            "continue with --resume"
         )
         assert {path.suffix for path in chunks.iterdir()} == {".parquet"}
     with Run(load_config(SMOKE, TINY), folder, quiet=True) as run:

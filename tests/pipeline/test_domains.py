@@ -13,13 +13,13 @@ from foundation.loads import COMPARTMENTS
 from pipeline import stages
 from pipeline.cli.main import main
 from pipeline.config.reading import load_config
+from pipeline.originals.candidates import sample_space
 from pipeline.originals.contact_original import build_knee
 from pipeline.originals.evaluation import evaluate_rows
 from pipeline.originals.table_original import TableOriginal
 from pipeline.stages.adaptive_sampling import Sampled
 from pipeline.stages.domains import learn_domains, limits_of
 from pipeline.stages.run_folder import Run, stored_path
-from pipeline.stages.runner import sample_space
 from pipeline.store.samples import loads_of, poses_of, read_table, usable
 from surrogates.formulations.domain import NO_LIMIT
 

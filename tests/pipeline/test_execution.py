@@ -157,10 +157,10 @@ def test_two_commands_in_one_run_directory(run_copy, capsys):
     holder = subprocess.Popen(
         [sys.executable, "-c", code, str(run_copy)], cwd=ROOT, stdout=subprocess.PIPE, text=True
     )
-    before = sorted(run_copy.rglob("*"))
     try:
         assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"
+        before = sorted(run_copy.rglob("*"))
         for command in (
             [*run_command(run_copy, *TINY), "--resume"],
             run_command(run_copy, *TINY),
@@ -170,8 +170,8 @@ def test_two_commands_in_one_run_directory(run_copy, capsys):
         ):
             assert main(command) == 2
             assert capsys.readouterr().err == (
-                f"error: {run_copy}: another command is writing to it; wait until it has ended, or "
-                "choose another with --out\n"
+                f"error: {run_copy}: another command is writing to this folder; wait until the "
+                "command has ended, or choose another folder with --out\n"
             )
     finally:
         holder.kill()

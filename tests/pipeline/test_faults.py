@@ -46,7 +46,7 @@ def wrong_type(*_, **__):
 @pytest.mark.parametrize(
     ("command", "place"),
     [
-        ("run", "pipeline.stages.runner.sample_space"),
+        ("run", "pipeline.runner.sample_space"),
         ("report", "pipeline.reports.report.summary_lines"),
         ("report", "pipeline.reports.tables.path_content"),
         ("report", "pipeline.reports.pictures.path_pictures"),
@@ -193,9 +193,8 @@ def test_damaged_document_is_no_fault_of_what_goes_on(run_copy, monkeypatch, nam
     times = {"original_us": 1.0, "surrogate_us": 1.0, "ratio": 1.0}
     monkeypatch.setattr("pipeline.stages.trained_run.build_original", lambda config: knee)
     monkeypatch.setattr("pipeline.studies.repeated_stages.speed", lambda *_: times)
-    monkeypatch.setattr(
-        "pipeline.studies.repeated_stages.write_report", lambda folder: {"summary": []}
-    )
+    report = {"summary": []}
+    monkeypatch.setattr("pipeline.studies.repeated_stages.write_report", lambda folder: report)
 
     @trying
     @given(data=st.data())

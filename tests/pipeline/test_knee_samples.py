@@ -11,6 +11,7 @@ import pytest
 from studies import SMOKE, TINY, run_command
 
 import surrogates
+from foundation.elastic_foundation.balance import bracket
 from foundation.elastic_foundation.statics import StaticsError
 from foundation.loads import COMPARTMENTS, LOAD_COLUMNS
 from foundation.pose import Pose
@@ -21,9 +22,9 @@ from pipeline.config.schema import FeasibilityConfig
 from pipeline.originals.contact_original import Knee, build_knee
 from pipeline.stages import knee_samples
 from pipeline.stages.run_folder import Run
-from pipeline.stages.trained_run import compare_again
 from pipeline.store.samples import FAILED, OK, POSE_COLUMNS, loads_of, poses_of, read_table
 from pipeline.studies import formulations as formulation_study
+from pipeline.studies.repeated_stages import compare_again
 from surrogates.sampling.space import ReferencePath, SampleSpace
 
 REACH = np.radians(0.7)
@@ -50,7 +51,7 @@ def drawn(space) -> pd.DataFrame:
 
 @pytest.fixture(scope="module")
 def done(knee, drawn) -> pd.DataFrame:
-    return knee_samples.evaluate_samples(knee.model, drawn, REACH)
+    return knee_samples.evaluate_knee_rows(knee.model, drawn, REACH)
 
 
 @pytest.mark.parametrize("kind", ["sobol", "lhs", "full_factorial"])
@@ -103,23 +104,23 @@ def test_only_adduction_and_height_are_found(drawn, done):
 
 
 def test_loads_that_do_not_balance_keep_their_reason(knee, drawn):
-    table = knee_samples.evaluate_samples(knee.model, drawn.iloc[:6], np.radians(1e-4))
+    table = knee_samples.evaluate_knee_rows(knee.model, drawn.iloc[:6], np.radians(1e-4))
     assert table["status"].tolist() == [FAILED] * 6
     assert table["reason"].str.startswith("loads not balanced within 0.0001 deg").all()
     assert table[list(LOAD_COLUMNS)].isna().all(axis=None)
     assert table[list(POSE_COLUMNS)].equals(drawn.iloc[:6][list(POSE_COLUMNS)])
     far = drawn.iloc[:2].assign(superior_m=0.5)
-    table = knee_samples.evaluate_samples(knee.model, far, REACH)
+    table = knee_samples.evaluate_knee_rows(knee.model, far, REACH)
     assert table["reason"].str.startswith("no contact within").all()
 
 
 def test_a_bracket_is_found_on_either_side():
     for root in (-0.4, -0.05, 0.3, 1.0):
-        low, high = knee_samples._bracket(lambda a, r=root: a - r, 0.0, 1.0)
+        low, high = bracket(lambda a, r=root: a - r, 0.0, 1.0)
         assert min(low, high) <= root <= max(low, high)
-    assert knee_samples._bracket(lambda a: a - 2.0, 2.0, 1.0) == (2.0, 2.0)
+    assert bracket(lambda a: a - 2.0, 2.0, 1.0) == (2.0, 2.0)
     with pytest.raises(StaticsError, match="heights of both condyles are still 500 mm apart"):
-        knee_samples._bracket(lambda a: a - 1.5, 0.0, 1.0)
+        bracket(lambda a: a - 1.5, 0.0, 1.0)
 
 
 def test_a_sample_is_feasible_if_both_compartments_are(done):
@@ -161,13 +162,13 @@ def test_numbers_do_not_depend_on_workers_and_what_is_done_is_not_repeated(
     def never(*_: object) -> None:
         raise AssertionError("evaluated again")
 
-    monkeypatch.setattr(knee_samples, "evaluate_samples", never)
+    monkeypatch.setattr(knee_samples, "evaluate_knee_rows", never)
     assert in_folder(tmp_path / "one", knee, space, 1).equals(one)
 
 
 def test_an_interrupted_evaluation_goes_on(knee, space, tmp_path, monkeypatch):
     whole = in_folder(tmp_path / "whole", knee, space, 1)
-    evaluate, seen = knee_samples.evaluate_samples, []
+    evaluate, seen = knee_samples.evaluate_knee_rows, []
 
     def stopped(model, table, reach):
         if len(seen) == 2:
@@ -175,11 +176,13 @@ def test_an_interrupted_evaluation_goes_on(knee, space, tmp_path, monkeypatch):
         seen.append(len(table))
         return evaluate(model, table, reach)
 
-    monkeypatch.setattr(knee_samples, "evaluate_samples", stopped)
+    monkeypatch.setattr(knee_samples, "evaluate_knee_rows", stopped)
     with pytest.raises(KeyboardInterrupt):
         in_folder(tmp_path / "run", knee, space, 1)
     assert seen == [8, 8]  # whole samples, though a chunk is 7 rows
-    monkeypatch.setattr(knee_samples, "evaluate_samples", lambda m, t, reach: evaluate(m, t, reach))
+    monkeypatch.setattr(
+        knee_samples, "evaluate_knee_rows", lambda m, t, reach: evaluate(m, t, reach)
+    )
     assert in_folder(tmp_path / "run", knee, space, 1).equals(whole)
 
 

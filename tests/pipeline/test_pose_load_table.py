@@ -141,7 +141,7 @@ def test_left_knee_is_mirrored(tmp_path):
     seen = rows.assign(**{name: sign * rows[name] for name, sign in signs.items()})
     assert_same(read_pose_loads(write(tmp_path, seen), "left"), rows)
     told = refused(tmp_path, seen)
-    assert told.startswith("expected the medial loads to act medially of the lateral ones")
+    assert told.startswith("expected the medial loads to act medially of the lateral loads")
     assert 'original.side = "left"' in told
     assert 'original.side = "right"' in refused(tmp_path, rows, "left")
 
@@ -159,10 +159,10 @@ MISTAKES = {
     "no unit": (lambda r: r.rename(columns={"force_y_N": "force_y"}), "column 'force_y':"),
     "wrong unit": (lambda r: r.rename(columns={"anterior_m": "anterior_N"}), "column 'anterior_N'"),
     "odd unit": (lambda r: r.rename(columns={"moment_x_Nm": "moment_x_N_m"}), "'moment_x_N_m'"),
-    "twice": (lambda r: r.assign(anterior_mm=1.0), "expected anterior_m once, found it twice"),
-    "half a centre": (lambda r: r.drop(columns="cop_y_m"), "expected the whole centre of pressure"),
+    "twice": (lambda r: r.assign(anterior_mm=1.0), "expected anterior_m once, found two"),
+    "half a centre": (lambda r: r.drop(columns="cop_y_m"), "all coordinates of the centre"),
     "totals": (lambda r: r.drop(columns="compartment"), "expected the loads of each compartment"),
-    "compartment": (changed("compartment", 4, "middle"), "row 5: expected the compartment medial"),
+    "compartment": (changed("compartment", 4, "middle"), "row 5: compartment: expected medial"),
     "text": (lambda r: r.assign(force_y_N=["x", *r["force_y_N"][1:]]), "row 1, force_y_N: expect"),
     "NaN": (changed("force_x_N", 3, np.nan), "row 4, medial: expected a finite force_x_N"),
     "NaN area": (changed("area_m2", 70, np.nan), "row 71, lateral: expected a finite area_m2"),
@@ -176,10 +176,10 @@ MISTAKES = {
     "MPa as Pa": (lambda r: r.assign(peak_pressure_Pa=1e-6 * r["peak_pressure_Pa"]), "peak_press"),
     "on the tibia": (
         lambda r: r.assign(**{c: -r[c] for c in WRENCH_COLUMNS}),
-        "force_y_N: expected the forces on the femur"),
+        "force_y_N: expected forces on the femur"),
     "pulls": (changed("force_y_N", 9, -200.0), "row 10, medial: expected an axial force >= 0"),
     "few": (lambda r: r.iloc[:80], "expected at least 50 poses of the lateral compartment"),
-    "none": (lambda r: r.iloc[:0], "expected rows of poses and loads, found none"),
+    "none": (lambda r: r.iloc[:0], "is empty, expected rows of poses"),
 }  # fmt: skip
 
 
@@ -192,9 +192,9 @@ def test_mistake_is_named_in_a_sentence(tmp_path, name):
 @pytest.mark.parametrize(
     ("form", "told"),
     [
-        ({"sep": ";"}, "expected columns parted by commas, found ';'"),
-        ({"sep": ";", "decimal": ","}, "expected as many cells in a row as names, found more"),
-        ({"sep": "\t"}, "expected columns parted by commas, found '\\t'"),
+        ({"sep": ";"}, "expected comma-separated columns, found ';'"),
+        ({"sep": ";", "decimal": ","}, "a row has more cells than the header"),
+        ({"sep": "\t"}, "expected comma-separated columns, found '\\t'"),
         ({"decimal": ","}, "expected a number with a decimal point, found '0,"),
     ],
 )

@@ -210,7 +210,7 @@ def test_new_run_replaces_the_files_of_an_earlier_one_and_no_others(run_copy):
 
 def test_foreign_folder_is_refused(tmp_path):
     (tmp_path / "letter.txt").write_text("dear reader")
-    with pytest.raises(RunError, match="not empty and no run directory"):
+    with pytest.raises(RunError, match="is not empty and is not a run directory"):
         Run(load_config(SMOKE, TINY), tmp_path).prepare(resume=False)
 
 

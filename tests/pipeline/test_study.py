@@ -207,7 +207,7 @@ def test_resume_of_another_study_is_refused(tiny_run, tmp_path, capsys):
 
 
 def test_foreign_folder_is_refused(tiny_run, run_copy):
-    with pytest.raises(RunError, match="not empty and no study"):
+    with pytest.raises(RunError, match="is not empty and is not a study"):
         carry_out(study(tiny_run), run_copy, quiet=True)
     assert (run_copy / "knee.npz").exists()
 

@@ -15,13 +15,13 @@ from benchmarks.table_original import errors_of, true_table, with_errors, write_
 from foundation.loads import COMPARTMENTS, QUANTITY_COLUMNS
 from pipeline.cli.main import main
 from pipeline.config.reading import ConfigError, load_config
+from pipeline.originals.candidates import sample_space
 from pipeline.originals.contact_original import build_knee
 from pipeline.originals.pose_load_checks import TableError
 from pipeline.originals.reference_path import tabulated_path
 from pipeline.originals.table_original import build_original, completed
 from pipeline.reports import figures as drawings
 from pipeline.stages.assessment import feasible
-from pipeline.stages.runner import sample_space
 from pipeline.store.samples import OK, loads_of, poses_of, read_table, usable
 from surrogates.formulations.validation import errors_at_load
 
@@ -196,7 +196,7 @@ def test_given_keys_are_kept_and_a_smaller_space_leaves_rows_out(noisy, tmp_path
     assert (flexion.min() >= 5.0, flexion.max() <= 40.0) == (True, True)
     assert len(original.table.rows) - len(original.inside(space)) == len(noisy) - len(inside) > 0
     many = load_config(study, ("validation.points=200", "design.first=90"))
-    with pytest.raises(TableError, match=r"expected more medial rows in the sample space than"):
+    with pytest.raises(TableError, match=r"needs more than 290 medial rows in the sample"):
         original.candidates(space, completed(many))
 
 

@@ -188,9 +188,9 @@ def test_other_folders_are_left_alone(tables, tmp_path):
     config = load_walk(walk_config(tmp_path, "no-run", *tables))
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("kept")
-    with pytest.raises(RunError, match="not empty and no walk"):
+    with pytest.raises(RunError, match="is not empty and is not a walk"):
         carry_out(config, tmp_path / "mine")
-    with pytest.raises(RunError, match="expected a folder, found a file"):
+    with pytest.raises(RunError, match="is a file, expected a folder"):
         carry_out(config, tmp_path / "mine" / "thesis.txt")
     held = tmp_path / "held"
     with locked(held, make=True), pytest.raises(RunError, match="another command is writing"):

@@ -16,8 +16,8 @@ from pipeline.config.reading import independent_path, load_config, load_section
 from pipeline.config.simulation_schema import SimulationConfig
 from pipeline.files import replacing, write_document, write_text
 from pipeline.progress import say
+from pipeline.runner import run_study
 from pipeline.simulation import simulation_table
-from pipeline.stages.runner import run_study
 from pipeline.store.samples import write_table
 from pipeline.store.workspace_lock import check_own_folder, locked
 from pipeline.studies.runs import outputs_of, setting_of, simulate_inputs, wear_of

@@ -10,7 +10,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 import surrogates
@@ -18,6 +17,7 @@ from pipeline import stages
 from pipeline.config.reading import dump_config
 from pipeline.config.schema import Config
 from pipeline.files import writing
+from pipeline.originals.candidates import sample_space
 from pipeline.originals.protocol import OriginalModel
 from pipeline.originals.table_original import build_original, completed
 from pipeline.preparation.expected_time import seconds_per_evaluation, stages_of
@@ -34,7 +34,7 @@ from pipeline.stages.run_folder import Run, stored_path
 from pipeline.store.made_with import configuration_digest
 from pipeline.store.samples import digest, without, write_table
 from surrogates.formulations.whole_knee import AnyKnee
-from surrogates.sampling.space import ReferencePath, SampleSpace
+from surrogates.sampling.space import SampleSpace
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "smt", "trimesh", "joblib", "numba", "pandas")
 
@@ -100,20 +100,6 @@ def _carry_out(run: Run, *, resume: bool) -> dict[str, Any]:
     run.write_json("run.json", provenance | {"seconds": run.seconds})
     (folder / "times.json").unlink()
     return write_report(folder)
-
-
-def sample_space(config: Config, path: ReferencePath) -> SampleSpace:
-    """Return the sample space of a study about its reference path."""
-    space = config.space
-    offsets = np.array(
-        [
-            np.radians(space.adduction_deg),
-            np.radians(space.rotation_deg),
-            1e-3 * space.anterior_mm,
-            1e-3 * space.lateral_mm,
-        ]
-    )
-    return SampleSpace(path, np.radians(space.flexion_deg), offsets, np.array(space.load_N))
 
 
 def _fit_all(

@@ -1,0 +1,90 @@
+"""Static analysis of both compartments: height and adduction that balance two axial loads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from scipy.optimize import brentq
+
+from foundation.elastic_foundation.model import ElasticFoundation
+from foundation.elastic_foundation.statics import StaticPose, StaticsError, pose_at_load
+from foundation.pose import Pose
+
+#: Fractions of the reach at which a bracket is searched.
+_REACHES = (0.125, 0.25, 0.5, 1.0)
+
+
+def pose_at_loads(
+    model: ElasticFoundation, pose: Pose, medial: float, lateral: float, reach: float
+) -> tuple[StaticPose, StaticPose]:
+    """Find height and adduction at which both compartments carry given axial loads.
+
+    The height at which the medial condyle carries its load rises with the adduction, the height of
+    the lateral condyle falls: they are equal at one adduction.
+
+    Parameters
+    ----------
+    model : ElasticFoundation
+        The original model.
+    pose : Pose
+        The four coordinates that are held [rad, m], and height and adduction where the search
+        starts.
+    medial, lateral : float
+        Axial forces of the compartments on the femur [N], > 0.
+    reach : float
+        Largest distance from the start at which the adduction is searched [rad].
+
+    Returns
+    -------
+    StaticPose, StaticPose
+        The pose, with the loads of each compartment.
+
+    Raises
+    ------
+    StaticsError
+        If the heights are not equal within `reach`, or a height has no answer.
+    """
+    heights, spent = [pose.superior, pose.superior], 0
+
+    def at(adduction: float) -> StaticPose:
+        """Find both heights, and return what the medial one carries."""
+        nonlocal spent
+        for k, load in enumerate((lateral, medial)):
+            turned = replace(pose, adduction=adduction, superior=heights[k])
+            found = pose_at_load(model, turned, ("lateral", "medial")[k], load)
+            heights[k] = found.pose.superior
+            spent += found.evaluations
+        return found
+
+    def apart(adduction: float) -> float:
+        at(adduction)
+        return heights[1] - heights[0]
+
+    low, high = bracket(apart, pose.adduction, reach)
+    adduction = low if low == high else brentq(apart, low, high, xtol=1e-10, rtol=1e-14)
+    found = at(float(adduction))
+    loads = model.compartment_loads(found.pose, "lateral")[0]
+    return (
+        StaticPose(found.pose, found.loads, spent),
+        StaticPose(found.pose, loads, spent),
+    )
+
+
+def bracket(apart: Callable[[float], float], start: float, reach: float) -> tuple[float, float]:
+    """Return two adductions between which the heights meet."""
+    gap = apart(start)
+    if gap == 0.0:
+        return start, start
+    before = start
+    for part in _REACHES:
+        after = start - np.copysign(part * reach, gap)
+        left = apart(after)
+        if left * gap <= 0.0:
+            return before, after
+        before = after
+    raise StaticsError(
+        f"loads not balanced within {np.degrees(reach):.3g} deg of adduction: the heights of both "
+        f"condyles are still {1e3 * abs(left):.3g} mm apart"
+    )
