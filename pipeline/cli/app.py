@@ -31,6 +31,14 @@ The usual path, from two meshes to a report:
 
 Without meshes, `{PROGRAM} run` does the same for the built-in implant."""
 
+
+def _default_text(value: Any) -> str | None:
+    """Return the default of an option as the help shows it, None for no remark."""
+    if isinstance(value, float):
+        return f"{value:g}"
+    return str(value) if value else None
+
+
 app = App(
     name=PROGRAM,
     help=_OVERVIEW,
@@ -41,9 +49,7 @@ app = App(
     version_flags=("--version", "-V"),
     suppress_keyboard_interrupt=False,
     group_parameters=Group("Options", sort_key=4),
-    default_parameter=Parameter(
-        negative=(), show_default=lambda value: str(value) if value else None
-    ),
+    default_parameter=Parameter(negative=(), show_default=_default_text),
 )
 app.meta.group_parameters = COMMON
 app.meta.default_parameter = app.default_parameter

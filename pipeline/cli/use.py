@@ -143,7 +143,7 @@ def export(
     if fmu:
         return _files([write_fmu(source, fmu, out, prefix, not sources_only)])
     if sources_only:
-        raise InputError("--sources-only: expected together with --fmu; add --fmu 2.0 or 3.0")
+        raise InputError("--sources-only: expected --fmu as well, found none; add --fmu 2.0 or 3.0")
     return _files(export_c(source, out, prefix))
 
 

@@ -79,7 +79,8 @@ def check_domain(config: Config, knee: Knee, remarks: Remarks, *, deep: bool) ->
         remarks.error("[space.path], [simulation]", error)
         return {}
     space = sample_space(config, path)
-    if not _check_path(knee, space, remarks):
+    _check_path(knee, space, remarks)
+    if remarks.has_errors:
         return {}
     say("evaluating poses of the domain")
     table = _draws(config, knee, space, _DEEP_DRAWS if deep else _DRAWS)
@@ -105,15 +106,13 @@ def _evaluated(knee: Knee, poses: FloatArray, load: FloatArray, compartment: str
     return evaluate_rows(knee.model, table[list(CANDIDATE_COLUMNS)], "load")
 
 
-def _check_path(knee: Knee, space: SampleSpace, remarks: Remarks) -> bool:
-    """Return whether each compartment can carry the largest load on the path."""
+def _check_path(knee: Knee, space: SampleSpace, remarks: Remarks) -> None:
+    """Check that each compartment can carry the largest load on the path."""
     poses = space.path.poses(np.linspace(space.flexion[0], space.flexion[1], 3))
-    carried = True
     for name in COMPARTMENTS:
         table = _evaluated(knee, poses, np.full(3, space.load[1]), name)
         failed = table[table["status"] != OK]
         if len(failed):
-            carried = False
             row = failed.iloc[0]
             remarks.error(
                 "space.load_N",
@@ -121,7 +120,6 @@ def _check_path(knee: Knee, space: SampleSpace, remarks: Remarks) -> bool:
                 f"{np.degrees(row['flexion_rad']):.0f} deg of flexion: {row['reason']}; lower "
                 "space.load_N, or check thickness, modulus and path",
             )
-    return carried
 
 
 def _draws(config: Config, knee: Knee, space: SampleSpace, count: int) -> pd.DataFrame:

@@ -62,7 +62,7 @@ class _Interview(NamedTuple):
         """
         if not self.interactive:
             if default is None:
-                raise InputError(f"{option}: expected a value ({question}), found none")
+                raise InputError(f"{option} is required: {question}")
             return reader(default)
         while True:
             sys.stderr.write(f"{question}{f' [{default}]' if default else ''}: ")

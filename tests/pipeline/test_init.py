@@ -212,7 +212,7 @@ def test_split_that_is_not_found_is_given(folder, shapes):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--yes"], ["--material: expected a value"]),
+        (["--yes"], ["--material is required: Material of the bearing surface (polyethylene"]),
         (["--femur", "none.stl", "--material", "cartilage"], ["none.stl: no such file"]),
         (["--material", "cartilage", "--axes", "x,y"], ["--axes: expected x, y and z once each"]),
         (["--material", "cartilage", "--thickness-mm", "0.002"], ["thickness_mm", "found 0.002"]),
