@@ -8,6 +8,6 @@ if __name__ == "__main__":
 
         sys.exit(main())
     except KeyboardInterrupt:
-        # While the program is still being loaded; the command itself tells more.
+        # Interrupted while the program was being loaded.
         sys.stderr.write("error: interrupted\n")
         sys.exit(130)

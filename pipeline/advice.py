@@ -1,13 +1,11 @@
-"""Commands in messages, as a shell takes them."""
+"""Commands of this program in messages."""
 
 from __future__ import annotations
 
 import shlex
 from pathlib import Path
 
-_PROGRAM = "python -m pipeline"
-
 
 def command_line(*words: str | Path) -> str:
-    """Return a command of this program whose words a shell reads as they are, spaces included."""
-    return f"{_PROGRAM} {shlex.join(map(str, words))}"
+    """Return a command of this program, quoted for a shell."""
+    return f"python -m pipeline {shlex.join(map(str, words))}"

@@ -15,7 +15,7 @@ from pipeline.store.samples import read_table
 
 ROOT = Path(__file__).resolve().parents[1]
 SMOKE = ROOT / "configs" / "smoke.toml"
-WAVEFORMS = ROOT / "dynamics" / "tables" / "level_walking.csv"
+WAVEFORMS = ROOT / "dynamics" / "simulator" / "tables" / "level_walking.csv"
 TABLES = (
     *("candidates", "first", "screened-1", "kept-1", "screened-2", "kept-2", "screened", "kept"),
     *("domain", "heldout", "heldout_prediction"),

@@ -1,26 +1,22 @@
-"""`completion`: what a shell needs to complete this command line (shtab)."""
+"""Command `completion`: script for the completion of this command line in a shell."""
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Mapping
 from string import Template
+from typing import Literal
 
-import shtab
+from pipeline.cli.app import OTHER, Answer, app, command
 
-from pipeline.cli.command import Answer, Command
-
-SHELLS = ("bash", "zsh", "tcsh")
-#: The installed script, which a shell completes by itself.
-PROGRAM = "knee-contact"
-#: Lets bash complete `python -m pipeline` too, as the script, the first words left out; other uses
-#: of Python complete file names, as they do without it.
+#: Installed script, which shells complete.
+SCRIPT = "knee-contact"
+#: Makes bash complete `python -m pipeline` as the script, without the first words; other uses of
+#: Python keep completing file names.
 _MODULE = Template("""
 _knee_contact_module() {
   if [[ "$${COMP_WORDS[*]:1:2}" == "-m pipeline" && $$COMP_CWORD -gt 2 ]]; then
-    COMP_WORDS=("$program" "$${COMP_WORDS[@]:3}")
+    COMP_WORDS=("$script" "$${COMP_WORDS[@]:3}")
     COMP_CWORD=$$((COMP_CWORD - 2))
-    $function
+    _knee_contact
   else
     COMPREPLY=()
   fi
@@ -29,48 +25,23 @@ complete -o filenames -o bashdefault -o default -F _knee_contact_module python p
 """)
 
 
-def _add(command: argparse.ArgumentParser) -> None:
-    command.add_argument("shell", choices=SHELLS, help="which shell")
+@command(OTHER)
+def completion(shell: Literal["bash", "zsh", "fish"], /) -> Answer:
+    """Print a script that makes a shell complete these commands.
 
+    Parameters
+    ----------
+    shell : {"bash", "zsh", "fish"}
+        Shell that reads the script.
 
-def _completion(options: argparse.Namespace) -> Answer:
-    # Imported here: the parser is made of all commands, this one among them.
-    from pipeline.cli.main import build_parser
-
-    text = completion_script(build_parser(PROGRAM), options.shell)
-    return Answer(text, {"shell": options.shell, "script": text})
-
-
-def completion_script(parser: argparse.ArgumentParser, shell: str) -> str:
-    """Return what a shell reads to complete the command line of a parser."""
-    kinds = {"file": shtab.FILE, "directory": shtab.DIRECTORY, "toml": shtab.glob("*.toml")}
-    _set_kinds(parser, kinds)
-    text = shtab.complete(parser, shell=shell)
-    if shell != "bash":
-        return text
-    prefix = "_shtab_" + PROGRAM.replace("-", "_")
-    return text + _MODULE.substitute(program=PROGRAM, function=prefix)
-
-
-def _set_kinds(parser: argparse.ArgumentParser, kinds: Mapping[str, object]) -> None:
-    """Put shtab's own completers where the parser names them, in all commands."""
-    for action in parser._actions:
-        kind = getattr(action, "complete", None)
-        if isinstance(kind, str):
-            action.complete = kinds[kind]  # type: ignore[attr-defined]
-        if isinstance(action, argparse._SubParsersAction):
-            for inner in action.choices.values():
-                _set_kinds(inner, kinds)
-
-
-COMMAND = Command(
-    "completion",
-    "print what your shell needs to complete these commands",
-    _add,
-    _completion,
-    (
-        "python -m pipeline completion bash > ~/.knee-contact.bash",
-        "echo 'source ~/.knee-contact.bash' >> ~/.bashrc",
-        "python -m pipeline completion zsh > ~/.zfunc/_knee-contact",
-    ),
-)
+    Examples
+    --------
+    $ python -m pipeline completion bash > ~/.knee-contact.bash
+    $ echo 'source ~/.knee-contact.bash' >> ~/.bashrc
+    $ python -m pipeline completion zsh > ~/.zfunc/_knee-contact
+    $ python -m pipeline completion fish | source
+    """
+    script = app.meta.generate_completion(prog_name=SCRIPT, shell=shell)
+    if shell == "bash":
+        script += _MODULE.substitute(script=SCRIPT)
+    return Answer(script, {"shell": shell, "script": script})

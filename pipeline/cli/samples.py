@@ -1,64 +1,77 @@
-"""`samples`: what the tables of a run hold, and the same for other programs."""
+"""Command `samples`: contents of the sample tables of a run, and export to other formats."""
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
+from typing import Annotated, Literal
 
-from pipeline.cli.command import Answer, Command
-from pipeline.store.sample_tables import FORMATS, export_tables, summary, summary_text
+from cyclopts import App, Parameter
 
+from pipeline.cli.app import PROGRAM, USE, Answer, app, command
 
-def _add(command: argparse.ArgumentParser) -> None:
-    parts = command.add_subparsers(dest="what", required=True)
-    told = parts.add_parser("summary", help="rows, failures, ranges and checksums of the tables")
-    written = parts.add_parser("export", help="write tables as CSV, Parquet or a MATLAB file")
-    for part in (told, written):
-        part.add_argument("source", type=Path, help="run directory, or a Parquet file")
-        # Taken here as well as before the name of the part; said nowhere, it overrides nothing.
-        for option in ("--quiet", "--json"):
-            part.add_argument(
-                option, action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS
-            )
-    written.add_argument("--format", choices=FORMATS, required=True, help="kind of file")
-    written.add_argument(
-        "--out", type=Path, required=True,
-        help="file; a folder for several tables as CSV or Parquet",
-    )  # fmt: skip
-    written.add_argument(
-        "--table", action="append", default=[], metavar="NAME", dest="tables",
-        help="which table, by its name in the summary; may be repeated (default: all)",
-    )  # fmt: skip
-    written.add_argument(
-        "--units", choices=("si", "people"), default="si",
-        help="SI units and radians, or degrees, mm, N mm, mm² and MPa",
-    )  # fmt: skip
+samples = App(
+    name="samples",
+    help="Summarise or export the sample tables of a run.",
+    help_epilogue=(
+        f"Examples:\n  {PROGRAM} samples summary runs/implant\n"
+        f"  {PROGRAM} samples export runs/implant --format csv --out tables"
+    ),
+    group=USE,
+)
+app.command(samples)
+Source = Annotated[Path, Parameter(help="Run directory, or Parquet file.")]
 
 
-def _samples(options: argparse.Namespace) -> Answer:
-    if options.what == "summary":
-        rows = summary(options.source)
-        damaged = any("rows" not in row for row in rows)
-        return Answer(summary_text(rows), rows, 2 if damaged else 0)
-    files = export_tables(
-        options.source,
-        options.format,
-        options.out,
-        wanted=options.tables,
-        people=options.units == "people",
-    )
+@command(parent=samples)
+def summary(source: Source, /) -> Answer:
+    """List rows, failures, ranges and checksums of the tables.
+
+    Examples
+    --------
+    $ python -m pipeline samples summary runs/implant
+    """
+    from pipeline.store.sample_tables import summary as summarise
+    from pipeline.store.sample_tables import summary_text
+
+    rows = summarise(source)
+    damaged = any("rows" not in row for row in rows)
+    return Answer(summary_text(rows), rows, 2 if damaged else 0)
+
+
+@command(parent=samples)
+def export(
+    source: Source,
+    /,
+    *,
+    format: Literal["csv", "parquet", "mat"],
+    out: Path,
+    tables: Annotated[
+        tuple[str, ...], Parameter(name="--table", metavar="NAME", consume_multiple=False)
+    ] = (),
+    units: Literal["si", "people"] = "si",
+) -> Answer:
+    r"""Write tables as CSV, Parquet or MATLAB file.
+
+    Parameters
+    ----------
+    format : {"csv", "parquet", "mat"}
+        File format.
+    out : Path
+        File to write; a folder for several tables as CSV or Parquet.
+    tables : tuple of str
+        Table to write, as named by `summary`; repeat the option for more (default: all).
+    units : {"si", "people"}
+        SI units and radians, or degrees, mm, N mm, mm² and MPa.
+
+    Examples
+    --------
+    $ python -m pipeline samples export runs/implant --format csv --table first \
+        --out first.csv
+    $ python -m pipeline samples export runs/implant --format mat --units people \
+        --out all.mat
+    """
+    from pipeline.store.sample_tables import export_tables
+
+    files = export_tables(source, format, out, wanted=tables, people=units == "people")
     paths = [str(path) for path in files]
     return Answer("\n".join(paths), {"files": paths})
-
-
-COMMAND = Command(
-    "samples",
-    "what the sample tables of a run hold, and the same for other programs",
-    _add,
-    _samples,
-    (
-        "python -m pipeline samples summary runs/implant",
-        "python -m pipeline samples export runs/implant --format csv --table first --out first.csv",
-        "python -m pipeline samples export runs/implant --format mat --units people --out all.mat",
-    ),
-)

@@ -1,8 +1,8 @@
-"""What is wrong with a study before a long run: configuration, meshes, and the domain they span.
+"""Checks of a study before a long run: configuration, meshes, and the sampled domain.
 
-Everything is said at once. The checks are those that a run makes (`pipeline.config.reading`,
-`foundation.surfaces.mesh_checks`, `pipeline.originals.contact_original`), and a handful of
-evaluations of the original model.
+A checkup reports all findings at once. It makes the checks of a run (`pipeline.config.reading`,
+`foundation.surfaces.mesh_checks`, `pipeline.originals.contact_original`) and evaluates the original
+model at some poses.
 """
 
 from __future__ import annotations
@@ -21,112 +21,104 @@ from pipeline.config.schema import Config
 from pipeline.originals.contact_original import Knee
 from pipeline.originals.table_original import TableOriginal, build_original, completed
 from pipeline.preparation.domain_checkup import check_bounds, check_domain
-from pipeline.preparation.mesh_checkup import Remark, check_meshes
+from pipeline.preparation.mesh_checkup import check_meshes
+from pipeline.preparation.remarks import Remark, Remarks
 from pipeline.progress import say
 from pipeline.simulation import gait_cycle, gait_ligaments
 from pipeline.store.samples import loads_of
 
-#: Poisson's ratio beyond which the layer is stiffened by confinement more than twelvefold.
+#: Poisson's ratio beyond which confinement stiffens the layer more than twelvefold.
 _CONFINED = 0.485
-#: Moduli of polyethylene and cartilage, generously [MPa].
+#: Range of Young's modulus from cartilage to polyethylene, with a margin [MPa].
 _MODULI = (0.5, 2000.0)
-_NOT_EVALUATED = (
-    "the contact was not evaluated, which takes minutes with meshes as fine as these: decimate the "
-    "meshes and check again, or check with --deep"
-)
-LEVELS = ("error", "warning", "note")
 
 
 def check_study(
     file: Path, overrides: tuple[str, ...] = (), *, deep: bool = False
 ) -> tuple[list[Remark], dict[str, Any]]:
-    """Return all that is wrong or doubtful about a study, errors first, and the figures found.
+    """Return all remarks on a study, errors first, and the expected time and disk space of a run.
 
     Parameters
     ----------
     file : Path
         Configuration.
     overrides : tuple of str
-        As of `load_config`.
+        Replaced values, as in `load_config`.
     deep : bool
-        Whether to draw more samples and simulate a gait cycle with the original model.
+        Whether to draw more samples, and to simulate a gait cycle with the original model.
 
     Raises
     ------
     ConfigError
-        If the file cannot be read as TOML at all.
+        If the file is not a TOML file.
     """
     tree = read_tree(file, overrides)
-    remarks = _check_keys(tree, file, overrides)
-    figures: dict[str, Any] = {}
-    too_fine = False
+    remarks = Remarks()
+    _check_keys(tree, file, overrides, remarks)
     section = tree.get("knee", {})
-    if isinstance(section, dict):
-        found, too_fine = check_meshes(section, file.parent)
-        remarks += found
+    too_fine = isinstance(section, dict) and check_meshes(section, file.parent, remarks)
+    figures: dict[str, Any] = {}
     with suppress(ConfigError):
         config = load_config(file, overrides)
-        remarks += _check_inputs(config)
+        _check_tables(config, remarks)
         if config.original.kind == "model":
-            remarks += _check_layer(config)
+            _check_layers(config, remarks)
         if too_fine and not deep:
-            remarks.append(Remark("warning", "[knee]", _NOT_EVALUATED))
-        elif not any(remark.level == "error" for remark in remarks):
-            more, figures = _check_knee(config, deep=deep)
-            said = {remark.text for remark in remarks}
-            remarks += [remark for remark in more if remark.text not in said]
-    return sorted(remarks, key=lambda remark: LEVELS.index(remark.level)), figures
+            remarks.warning(
+                "[knee]",
+                "contact was not evaluated because of the number of triangles: decimate the "
+                "meshes, or check with --deep (takes minutes)",
+            )
+        elif not remarks.has_errors:
+            figures = _check_knee(config, remarks, deep=deep)
+    return remarks.ordered(), figures
 
 
-def _check_keys(tree: dict[str, Any], file: Path, overrides: tuple[str, ...]) -> list[Remark]:
-    """Return what is wrong with the keys."""
+def _check_keys(
+    tree: dict[str, Any], file: Path, overrides: tuple[str, ...], remarks: Remarks
+) -> None:
     try:
         Config.model_validate(tuples_of(tree))
+        load_config(file, overrides)  # checks more than the schema does
     except ValidationError as error:
-        told = explanations(error).items()
-        return [Remark("error", key, text.removeprefix(f"{key}: ")) for key, text in told]
-    # What the schema allows may still be refused.
-    try:
-        load_config(file, overrides)
+        for key, text in explanations(error).items():
+            remarks.error(key, text.removeprefix(f"{key}: "))
     except ConfigError as error:
-        return [Remark("error", str(file), str(error))]
-    return []
+        remarks.error(str(file), error)
 
 
-def _check_inputs(config: Config) -> list[Remark]:
-    remarks = []
+def _check_tables(config: Config, remarks: Remarks) -> None:
     for key, read in (("waveforms", gait_cycle), ("ligaments", gait_ligaments)):
         try:
             read(config.simulation)
         except InputError as error:
-            remarks.append(Remark("error", f"simulation.{key}", str(error)))
-    return remarks
+            remarks.error(f"simulation.{key}", error)
 
 
-def _check_layer(config: Config) -> list[Remark]:
-    remarks = []
+def _check_layers(config: Config, remarks: Remarks) -> None:
     layers = {"contact": config.contact, "contact.femur_layer": config.contact.femur_layer}
     for section, layer in layers.items():
         if layer is None:
             continue
-        nu = layer.poissons_ratio
+        nu, modulus = layer.poissons_ratio, layer.youngs_modulus_MPa
         if nu > _CONFINED:
             factor = (1.0 - nu) / ((1.0 + nu) * (1.0 - 2.0 * nu))
-            text = (
-                f"{nu:g} makes the layer {factor:.0f} times as stiff as its Young's modulus, and "
-                "the foundation model overstates that near incompressibility; 0.45 to 0.47 is usual"
+            remarks.warning(
+                f"{section}.poissons_ratio",
+                f"{nu:g} makes the layer {factor:.0f} times as stiff as its Young's modulus; the "
+                "elastic foundation overestimates this effect near incompressibility: use 0.45 to "
+                "0.47",
             )
-            remarks.append(Remark("warning", f"{section}.poissons_ratio", text))
-        if not _MODULI[0] <= layer.youngs_modulus_MPa <= _MODULI[1]:
-            text = (
-                f"{layer.youngs_modulus_MPa:g} MPa is neither cartilage (about 10) nor "
-                "polyethylene (about 500 to 1000): check the unit"
+        if not _MODULI[0] <= modulus <= _MODULI[1]:
+            remarks.warning(
+                f"{section}.youngs_modulus_MPa",
+                f"{modulus:g} MPa is unusual for cartilage (about 10 MPa) and polyethylene (about "
+                "500 to 1000 MPa): check the unit",
             )
-            remarks.append(Remark("warning", f"{section}.youngs_modulus_MPa", text))
-    return remarks
 
 
-def _check_knee(config: Config, *, deep: bool) -> tuple[list[Remark], dict[str, Any]]:
+def _check_knee(config: Config, remarks: Remarks, *, deep: bool) -> dict[str, Any]:
+    """Check the original model; return the expected time and disk space of a run."""
     about = "[original]" if config.original.kind == "table" else "[knee], [contact]"
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -135,15 +127,15 @@ def _check_knee(config: Config, *, deep: bool) -> tuple[list[Remark], dict[str, 
             original = build_original(config)
             complete = completed(config)
         except (OSError, InputError) as error:
-            return [Remark("error", about, str(error))], {}
-    # What is doubtful about the meshes has been said; the rest is about thickness or table.
-    remarks = [Remark("warning", about, str(one.message)) for one in caught]
+            remarks.error(about, error)
+            return {}
+    for warning in caught:
+        remarks.warning(about, warning.message)
     if isinstance(original, TableOriginal):
         rows = original.table.rows
         for name, own in rows.groupby("compartment"):
-            remarks += check_bounds(complete, loads_of(own), str(name))
-        text = f"{complete.original.file}: {counted(len(rows), 'row')} can be used"
-        return [*remarks, Remark("note", about, text)], {}
+            check_bounds(complete, loads_of(own), str(name), remarks)
+        remarks.note(about, f"{complete.original.file}: {counted(len(rows), 'usable row')}")
+        return {}
     assert isinstance(original, Knee)
-    more, figures = check_domain(config, original, deep=deep)
-    return remarks + more, figures
+    return check_domain(config, original, remarks, deep=deep)

@@ -1,4 +1,4 @@
-"""What a checkup says about the sampled domain: a handful of evaluations, and what a run takes."""
+"""Checks of the sampled domain by some evaluations, and the expected time of a run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from pipeline.execution.backends import Execution
 from pipeline.originals.candidates import sample_space
 from pipeline.originals.contact_original import Knee, evaluate_rows
 from pipeline.preparation.expected_time import expected_bytes, seconds_per_evaluation, stages_of
-from pipeline.preparation.mesh_checkup import Remark, edge_length
+from pipeline.preparation.mesh_checkup import edge_length
+from pipeline.preparation.remarks import Remarks
 from pipeline.progress import rounded, say
 from pipeline.simulation import GaitSimulation, gait_cycle
 from pipeline.stages import infeasibility
@@ -26,52 +27,77 @@ from pipeline.store.samples import CANDIDATE_COLUMNS, OK, POSE_COLUMNS, loads_of
 from surrogates.sampling.designs import unit_design
 from surrogates.sampling.space import OFFSET_COORDINATES, SampleSpace
 
-#: Random draws of each compartment, and with --deep.
+#: Random draws per compartment, and with --deep.
 _DRAWS, _DEEP_DRAWS = 24, 200
-#: Part of the draws that may have no answer, break the bounds or touch the rim.
-_MANY = 0.25
-_MOST = 0.7
-#: Triangles across a contact that the model wants (a rule of thumb).
+#: Fraction of the draws that may fail or reach the rim, and that may exceed the bounds.
+_MANY, _MOST = 0.25, 0.7
+#: Least number of triangles across a contact (a rule of thumb).
 _ACROSS = {"curved": 6.0, "flat": 20.0}
-#: Part of the axial force that one compartment may carry.
+#: Fraction of the axial force that one compartment may carry.
 _SHARE = 0.8
+#: Keys of the offsets from the path and their units per radian or metre.
+_OFFSETS = {
+    "adduction_deg": 180.0 / np.pi,
+    "rotation_deg": 180.0 / np.pi,
+    "anterior_mm": 1e3,
+    "lateral_mm": 1e3,
+}
 
 
-def check_domain(config: Config, knee: Knee, *, deep: bool) -> tuple[list[Remark], dict[str, Any]]:
-    """Return what evaluations in the domain of a study tell, and the figures found."""
+def check_domain(config: Config, knee: Knee, remarks: Remarks, *, deep: bool) -> dict[str, Any]:
+    """Check the domain of a study; return the expected time and disk space of a run.
+
+    Parameters
+    ----------
+    config : Config
+        The study.
+    knee : Knee
+        Its original model.
+    remarks : Remarks
+        Receives the findings.
+    deep : bool
+        Whether to draw more samples, and to simulate a gait cycle.
+
+    Returns
+    -------
+    dict
+        Time per evaluation and of a run [s], evaluations per sample, workers, disk space [bytes];
+        empty if there are errors.
+    """
     say("settling the reference path")
     try:
         path = knee.reference_path(config)
     except EquilibriumError as error:
-        text = (
-            f"the knee does not settle under {config.space.path.axial_force_N:g} N: {error}; give "
-            "simulation.ap_stiffness_N_per_mm and lateral_stiffness_N_per_mm more, check axes and "
-            'the split, or give the path as a table (space.path.kind = "table")'
+        remarks.error(
+            "space.path",
+            f"the knee does not settle under {config.space.path.axial_force_N:g} N: {error}; "
+            "increase simulation.ap_stiffness_N_per_mm and lateral_stiffness_N_per_mm, check axes "
+            'and split, or set the path by a table (space.path.kind = "table")',
         )
-        return [Remark("error", "space.path", text)], {}
+        return {}
     except InputError as error:
-        return [Remark("error", "[space.path], [simulation]", str(error))], {}
+        remarks.error("[space.path], [simulation]", error)
+        return {}
     space = sample_space(config, path)
-    remarks = _check_path(knee, space)
-    if remarks:
-        return remarks, {}
+    _check_path(knee, space, remarks)
+    if remarks.has_errors:
+        return {}
     say("evaluating poses of the domain")
     table = _draws(config, knee, space, _DEEP_DRAWS if deep else _DRAWS)
-    remarks = [
-        *_check_draws(config, knee, table),
-        *_check_resolution(config, knee, table),
-        *_check_waveforms(config),
-    ]
+    for name in COMPARTMENTS:
+        _check_draws(config, knee, table[table["compartment"] == name], name, remarks)
+    _check_resolution(config, knee, table, remarks)
+    _check_waveforms(config, remarks)
     if deep:
         say("simulating a gait cycle with the original model")
-        remarks += _check_gait(config, knee, space)
+        _check_gait(config, knee, space, remarks)
     figures = _expected(config, table, seconds_per_evaluation(knee.model, path))
-    text = (
+    remarks.note(
+        "run",
         f"about {rounded(figures['run_s'])} on {figures['workers']} cores and "
-        f"{1e-6 * figures['disk_bytes']:.0f} MB, if the machine is idle and the kernels are "
-        "compiled"
+        f"{1e-6 * figures['disk_bytes']:.0f} MB, on an idle machine with compiled kernels",
     )
-    return [*remarks, Remark("note", "run", text)], figures
+    return figures
 
 
 def _evaluated(knee: Knee, poses: FloatArray, load: FloatArray, compartment: str) -> pd.DataFrame:
@@ -80,22 +106,20 @@ def _evaluated(knee: Knee, poses: FloatArray, load: FloatArray, compartment: str
     return evaluate_rows(knee.model, table[list(CANDIDATE_COLUMNS)], "load")
 
 
-def _check_path(knee: Knee, space: SampleSpace) -> list[Remark]:
-    """Return whether each compartment can carry the largest load on the path itself."""
-    flexion = np.linspace(space.flexion[0], space.flexion[1], 3)
-    remarks = []
+def _check_path(knee: Knee, space: SampleSpace, remarks: Remarks) -> None:
+    """Check that each compartment can carry the largest load on the path."""
+    poses = space.path.poses(np.linspace(space.flexion[0], space.flexion[1], 3))
     for name in COMPARTMENTS:
-        table = _evaluated(knee, space.path.poses(flexion), np.full(3, space.load[1]), name)
+        table = _evaluated(knee, poses, np.full(3, space.load[1]), name)
         failed = table[table["status"] != OK]
         if len(failed):
             row = failed.iloc[0]
-            text = (
+            remarks.error(
+                "space.load_N",
                 f"the {name} compartment does not carry {space.load[1]:g} N on the path at "
                 f"{np.degrees(row['flexion_rad']):.0f} deg of flexion: {row['reason']}; lower "
-                "space.load_N, or check thickness, modulus and the path"
+                "space.load_N, or check thickness, modulus and path",
             )
-            remarks.append(Remark("error", "space.load_N", text))
-    return remarks
 
 
 def _draws(config: Config, knee: Knee, space: SampleSpace, count: int) -> pd.DataFrame:
@@ -110,50 +134,59 @@ def _draws(config: Config, knee: Knee, space: SampleSpace, count: int) -> pd.Dat
     return pd.concat([part.assign(corner=corner) for part in parts], ignore_index=True)
 
 
-def _check_draws(config: Config, knee: Knee, table: pd.DataFrame) -> list[Remark]:
-    remarks = []
-    for name in COMPARTMENTS:
-        rows = table[table["compartment"] == name]
-        failed = rows[rows["status"] != OK]
-        if len(failed) > _MANY * len(rows):
-            corners = int(failed["corner"].sum())
-            text = (
-                f"{len(failed)} of {len(rows)} poses ({corners} of them corners) give the {name} "
-                f"compartment no answer, for example: {failed.iloc[0]['reason']}; narrow "
-                "rotation_deg, anterior_mm, adduction_deg and lateral_mm"
-            )
-            remarks.append(Remark("warning", "[space]", text))
-        answered = rows[(rows["status"] == OK) & ~rows["corner"]]
-        if answered.empty:
-            continue
-        loads = loads_of(answered)
-        remarks += check_bounds(config, loads, name)
-        over = _over_rim(knee, loads)
-        if over > _MANY * len(answered):
-            text = (
-                f"the {name} contact reaches the rim of the tibial mesh in {over} of "
-                f"{len(answered)} poses: the femur slides off; narrow [space], or give a larger "
-                "surface"
-            )
-            remarks.append(Remark("warning", "[space]", text))
-    return remarks
+def _check_draws(
+    config: Config, knee: Knee, rows: pd.DataFrame, name: str, remarks: Remarks
+) -> None:
+    """Check the samples of a compartment."""
+    failed = rows[rows["status"] != OK]
+    if len(failed) > _MANY * len(rows):
+        remarks.warning(
+            "[space]",
+            f"the {name} compartment has no solution at {len(failed)} of {len(rows)} poses "
+            f"({int(failed['corner'].sum())} at corners), for example: "
+            f"{failed.iloc[0]['reason']}; narrow rotation_deg, anterior_mm, adduction_deg and "
+            "lateral_mm",
+        )
+    solved = rows[(rows["status"] == OK) & ~rows["corner"]]
+    if solved.empty:
+        return
+    loads = loads_of(solved)
+    check_bounds(config, loads, name, remarks)
+    at_rim = _count_at_rim(knee, loads)
+    if at_rim > _MANY * len(solved):
+        remarks.warning(
+            "[space]",
+            f"the {name} contact reaches the rim of the tibial mesh in {at_rim} of {len(solved)} "
+            "poses, so that the femur slides off: narrow [space], or use a larger surface",
+        )
 
 
-def check_bounds(config: Config, loads: FloatArray, name: str) -> list[Remark]:
-    """Return a warning if most loads (N, 12) of a compartment would not be learnt from."""
+def check_bounds(config: Config, loads: FloatArray, name: str, remarks: Remarks) -> None:
+    """Warn if most loads of a compartment exceed the bounds, so that few samples remain.
+
+    Parameters
+    ----------
+    config : Config
+        The study.
+    loads : ndarray
+        (N, 12) loads [N, N m, m², Pa, m], columns as in `foundation.loads.LOAD_COLUMNS`.
+    name : {"medial", "lateral"}
+        Compartment.
+    remarks : Remarks
+        Receives the warning.
+    """
     reasons = infeasibility(loads, config.feasibility, config.feasibility.margin)
     outside = [reason for reason in reasons if reason]
-    if len(outside) <= _MOST * len(loads):
-        return []
-    text = (
-        f"{len(outside)} of {len(loads)} poses within the domain break the bounds for the {name} "
-        f"compartment, for example: {outside[0]}; widen [feasibility], or narrow [space]"
-    )
-    return [Remark("warning", "[feasibility]", text)]
+    if len(outside) > _MOST * len(loads):
+        remarks.warning(
+            "[feasibility]",
+            f"{len(outside)} of {len(loads)} poses exceed the bounds of the {name} compartment, "
+            f"for example: {outside[0]}; widen [feasibility], or narrow [space]",
+        )
 
 
-def _over_rim(knee: Knee, loads: FloatArray) -> int:
-    """Return how many contacts have their centre nearer to the rim than half their radius."""
+def _count_at_rim(knee: Knee, loads: FloatArray) -> int:
+    """Return the number of contacts with their centre closer to the rim than half their radius."""
     tibia = knee.model.tibia
     edges = find_edges(tibia.faces, len(tibia.vertices))
     rim = tibia.vertices[np.unique(edges.ends[edges.count == 1])]
@@ -163,63 +196,64 @@ def _over_rim(knee: Knee, loads: FloatArray) -> int:
     return int((distance < 0.5 * np.sqrt(loads[:, 6] / np.pi)).sum())
 
 
-def _check_resolution(config: Config, knee: Knee, table: pd.DataFrame) -> list[Remark]:
-    answered = table[table["status"] == OK]
-    radius = float(np.sqrt(answered["area_m2"].median() / np.pi))
-    edge = edge_length(knee.model.tibia)
-    across = 2.0 * radius / edge
-    wanted = _ACROSS[config.contact.surface]
-    text = f"a typical contact is {2e3 * radius:.0f} mm across, {across:.1f} triangles of the tibia"
-    if across >= wanted:
-        return [Remark("note", "[knee.tibia]", text)]
-    remedy = f": expected {wanted:g}; peak pressures will be rough: give a mesh with edges of "
-    return [Remark("warning", "[knee.tibia]", f"{text}{remedy}{2e3 * radius / wanted:.1g} mm")]
+def _check_resolution(config: Config, knee: Knee, table: pd.DataFrame, remarks: Remarks) -> None:
+    solved = table[table["status"] == OK]
+    radius = float(np.sqrt(solved["area_m2"].median() / np.pi))
+    across, least = 2.0 * radius / edge_length(knee.model.tibia), _ACROSS[config.contact.surface]
+    text = (
+        f"a typical contact is {2e3 * radius:.0f} mm across, which is {across:.1f} triangles of "
+        "the tibia"
+    )
+    if across >= least:
+        remarks.note("[knee.tibia]", text)
+        return
+    remarks.warning(
+        "[knee.tibia]",
+        f"{text} (expected at least {least:g}); peak pressures will be inaccurate: use a mesh with "
+        f"edges of {2e3 * radius / least:.1g} mm",
+    )
 
 
-def _check_waveforms(config: Config) -> list[Remark]:
-    cycle, remarks = gait_cycle(config.simulation), []
+def _check_waveforms(config: Config, remarks: Remarks) -> None:
+    cycle = gait_cycle(config.simulation)
     low, high = config.space.flexion_deg
     least, most = np.degrees([cycle.flexion.min(), cycle.flexion.max()])
     if least < low or most > high:
-        text = (
-            f"gait flexes from {least:.0f} to {most:.0f} deg, beyond [{low:g}, {high:g}]: widen it"
+        remarks.warning(
+            "space.flexion_deg",
+            f"flexion in gait ranges from {least:.0f} to {most:.0f} deg, outside [{low:g}, "
+            f"{high:g}]: widen the range",
         )
-        remarks.append(Remark("warning", "space.flexion_deg", text))
     peak = float(cycle.axial_force.max())
     if _SHARE * peak > config.space.load_N[1]:
-        text = (
-            f"gait's axial force reaches {peak:.0f} N, of which one compartment may carry most: "
-            f"{config.space.load_N[1]:g} N is little, give {_SHARE * peak:.0f} N or more"
+        remarks.warning(
+            "space.load_N",
+            f"axial force in gait reaches {peak:.0f} N, mostly on one compartment at times: "
+            f"increase the upper limit from {config.space.load_N[1]:g} N to {_SHARE * peak:.0f} N "
+            "or more",
         )
-        remarks.append(Remark("warning", "space.load_N", text))
-    return remarks
 
 
-def _check_gait(config: Config, knee: Knee, space: SampleSpace) -> list[Remark]:
-    """Return where the original model's gait cycle leaves the domain."""
+def _check_gait(config: Config, knee: Knee, space: SampleSpace, remarks: Remarks) -> None:
+    """Compare the gait cycle of the original model with the domain."""
     simulation = config.simulation
     try:
         result = GaitSimulation.of(simulation, space.path)(knee.model)
     except (EquilibriumError, SimulationError) as error:
-        text = f"the gait cycle cannot be simulated with the original model: {error}"
-        return [Remark("error", "[simulation]", text)]
-    poses = result.poses
-    offsets = (poses - space.path.poses(poses[:, 0]))[:, OFFSET_COORDINATES]
-    remarks = []
-    names = ("adduction_deg", "rotation_deg", "anterior_mm", "lateral_mm")
-    factors = np.array([180.0 / np.pi, 180.0 / np.pi, 1e3, 1e3])
+        remarks.error("[simulation]", f"the original model cannot simulate the gait cycle: {error}")
+        return
+    offsets = (result.poses - space.path.poses(result.poses[:, 0]))[:, OFFSET_COORDINATES]
+    factors = np.array(list(_OFFSETS.values()))
     largest = factors * np.abs(offsets).max(axis=0)
-    for name, found, limit in zip(names, largest, factors * space.offsets, strict=True):
-        text = f"gait goes {found:.2g} from the path, of {limit:g}"
-        if found > limit:
-            remarks.append(Remark("warning", f"space.{name}", f"{text}: widen it"))
+    for name, offset, limit in zip(_OFFSETS, largest, factors * space.offsets, strict=True):
+        text = f"gait deviates up to {offset:.2g} from the path (limit {limit:g})"
+        if offset > limit:
+            remarks.warning(f"space.{name}", f"{text}: increase the limit")
         else:
-            remarks.append(Remark("note", f"space.{name}", text))
-    return remarks
+            remarks.note(f"space.{name}", text)
 
 
 def _expected(config: Config, table: pd.DataFrame, per_evaluation: float) -> dict[str, Any]:
-    """Return the time of an evaluation, of a run, and its disk space."""
     per_load = float(table["evaluations"].sum()) / len(table)
     workers = Execution.of(config.run).workers
     stages = stages_of(config, per_load)

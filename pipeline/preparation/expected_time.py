@@ -1,7 +1,7 @@
-"""What a run is expected to take: its stages, the evaluations of each, and the time of the rest.
+"""Expected time and disk space of a run: stages, evaluations of each stage, and time of the fits.
 
-The time of an evaluation is measured, on the knee in question; that of the fits is known from other
-runs on one core of a present machine, so that the whole is right within a factor of two.
+The time of an evaluation is measured on the knee of the study; the time of the fits was measured in
+other runs. The expected time is accurate within a factor of two.
 """
 
 from __future__ import annotations
@@ -18,32 +18,33 @@ from pipeline.progress import Stage
 from pipeline.stages.adaptive_sampling import round_size
 from surrogates.sampling.space import ReferencePath
 
-#: Seconds of a Kriging fit of one compartment: the search, and n³ of its samples.
+#: Time of a Kriging fit of one compartment [s]: constant, and per cubed number of samples.
 _KRIGING = (2.0, 1.5e-9)
-#: Seconds of a training step of a network with 96 units a layer; grows as their square.
+#: Time of a training step of a network with 96 units per layer [s]; proportional to their square.
 _STEP = 0.7e-3
 _UNITS = 96
-_POLYNOMIAL = 1.0
-#: Evaluations of the original model in one gait cycle, and cycles of stage h: two of each model,
-#: and eleven combinations.
+#: Time of a polynomial fit of one compartment [s]: constant, and per sample.
+_POLYNOMIAL = (1.0, 2e-4)
+#: Evaluations of the original model per gait cycle, and cycles of stage h: two models and eleven
+#: combinations.
 _CYCLE, _CYCLES = 1300, 2
 _COMBINATIONS = 11
-#: Of a whole evaluation with its Jacobian over one of a compartment's loads.
+#: Time ratio of an evaluation with Jacobian and an evaluation of the loads of one compartment.
 _WHOLE = 2.0
-#: Bytes of a candidate in the tables of a round, of an evaluated sample, and of all else.
+#: Bytes of a candidate per round, of an evaluated sample, and of all other files.
 _CANDIDATE_BYTES, _SAMPLE_BYTES = 300, 250
 _RUN_BYTES = 8e6
 
 
 def stages_of(config: Config, per_load: float = 12.0) -> list[Stage]:
-    """Return the stages of a run in their order.
+    """Return the stages of a run, in order.
 
     Parameters
     ----------
     config : Config
         The study.
     per_load : float
-        Evaluations that finding the height at a given load takes.
+        Evaluations of the search for the height at a load.
     """
     design, validation = config.design, config.validation
     each = per_load if design.follow == "load" else 1.0
@@ -81,19 +82,19 @@ def stages_of(config: Config, per_load: float = 12.0) -> list[Stage]:
 
 
 def _fit(config: Config, family: str, samples: int) -> float:
-    """Return the seconds of fitting one compartment."""
+    """Return the time of a fit of one compartment [s]."""
     if family == "kriging":
         return _KRIGING[0] + _KRIGING[1] * samples**3
     if family == "network":
         settings = config.surrogate.network
         return _STEP * settings.steps * max(1.0, (settings.hidden / _UNITS) ** 2)
-    return _POLYNOMIAL + 2e-4 * samples
+    return _POLYNOMIAL[0] + _POLYNOMIAL[1] * samples
 
 
 def seconds_per_evaluation(model: ElasticFoundation, path: ReferencePath) -> float:
-    """Return the time of an evaluation of one compartment on the reference path [s]."""
+    """Return the median time of an evaluation of one compartment on the reference path [s]."""
     poses = [Pose.from_array(row) for row in path.poses(path.flexion)]
-    model.compartment_loads(poses[0], COMPARTMENTS[0])  # the kernels are read from their cache
+    model.compartment_loads(poses[0], COMPARTMENTS[0])  # loads the compiled kernels
     times = []
     for pose in poses:
         for name in COMPARTMENTS:
@@ -104,7 +105,7 @@ def seconds_per_evaluation(model: ElasticFoundation, path: ReferencePath) -> flo
 
 
 def expected_bytes(config: Config) -> float:
-    """Return the disk space of a run [bytes]."""
+    """Return the expected disk space of a run [bytes]."""
     stages = stages_of(config)
     evaluated = sum(stage.samples for stage in stages if not stage.name.startswith("h"))
     candidates = 2 * config.design.candidates * config.design.rounds

@@ -1,12 +1,11 @@
-"""What a checkup says about the meshes of a study, each by itself and as a pair."""
+"""Checks of the meshes of a study, alone and as a pair."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from pydantic import ValidationError
@@ -22,171 +21,148 @@ from pipeline.config.schema import MeshConfig
 from pipeline.originals.contact_original import compartments_of
 from pipeline.originals.mesh_files import same_mesh, told_same
 from pipeline.preparation.mesh_guess import faces_backwards, lateral_is_longer, side_in_name
+from pipeline.preparation.remarks import Remarks
 from pipeline.progress import say
 
-#: Sections that name a mesh, and the body that it is of.
+#: Body of each section that names a mesh.
 MESHES = {"femur": "femur", "tibia": "tibia", "tibia_solid": "tibia"}
-#: Widths of femur and tibia differ by at most this factor (measured: 1.01 and 1.06).
+#: Largest ratio of the widths of femur and tibia (measured: 1.01 and 1.06).
 _WIDTHS = 1.5
-#: Triangles of a mesh beyond which contact is slow; with edges of 0.5 mm a femur has some 50,000.
+#: Number of triangles beyond which contact is slow; a femur with 0.5 mm edges has about 50,000.
 FINE = 300_000
-#: Areas of the compartments differ by at most this factor (measured: 1.02 and 1.07).
+#: Largest ratio of the areas of the compartments (measured: 1.02 and 1.07).
 _AREAS = 2.0
 
 
-@dataclass(frozen=True)
-class Remark:
-    """What a checkup has to say.
-
-    Parameters
-    ----------
-    level : {"error", "warning", "note"}
-        A run is impossible; is doubtful; is worth knowing.
-    about : str
-        Key, section or file.
-    text : str
-        Finding and remedy.
-    """
-
-    level: Literal["error", "warning", "note"]
-    about: str
-    text: str
-
-
-def check_meshes(knee: Mapping[str, Any], base: Path) -> tuple[list[Remark], bool]:
-    """Return what is wrong with the meshes of [knee], and whether one is too fine to evaluate.
+def check_meshes(knee: Mapping[str, Any], base: Path, remarks: Remarks) -> bool:
+    """Check the meshes of [knee] and return whether a mesh is too fine for an evaluation.
 
     Parameters
     ----------
     knee : mapping
-        The section as it stands in the file, whatever else may be wrong with it.
+        Section [knee] of the file, possibly with errors.
     base : Path
         Folder of the configuration.
+    remarks : Remarks
+        Receives the findings.
     """
     side = knee.get("side", "right")
-    remarks: list[Remark] = []
     meshes: dict[str, TriangleMesh] = {}
     for section, body in MESHES.items():
-        given = knee.get(section)
-        if given is None:
-            continue
         try:
-            mesh = MeshConfig.model_validate(tuples_of(given))
-        except ValidationError:  # a wrong key is told with those of the others
+            mesh = MeshConfig.model_validate(tuples_of(knee.get(section)))
+        except ValidationError:  # no such section, or an error of the configuration
             continue
-        about = f"[knee.{section}]"
-        # Named as a run names it, so that what both say of it is known to be the same.
+        # The same path as in a run, so that checkup and run report the same text.
         file = data_path(independent_path(mesh.file, base), Path())
         named = side_in_name(file)
         if named is not None and side in SIDES and named != side:
-            text = f'{file}: its name tells a {named} knee, side says {side}; give side = "{named}"'
-            remarks.append(Remark("warning", "knee.side", text))
+            remarks.warning(
+                "knee.side",
+                f'{file}: file name suggests a {named} knee, but side = "{side}"; set side = '
+                f'"{named}", or rename the file',
+            )
         say(f"reading {file}")
-        found = _read(file, mesh, side if side in SIDES else "right", about, body, remarks)
-        if found is not None:
-            meshes[section] = found
+        loaded = _read(file, mesh, side if side in SIDES else "right", body, section, remarks)
+        if loaded is not None:
+            meshes[section] = loaded
     if {"femur", "tibia"} <= meshes.keys():
         if same_mesh(meshes["femur"], meshes["tibia"]):
-            text = told_same(meshes["femur"], meshes["tibia"])
-            return [*remarks, Remark("error", "[knee]", text)], False
-        remarks += _check_pair(meshes["femur"], meshes["tibia"], knee.get("split_lateral_mm"))
-    return remarks, any(map(is_too_fine, meshes.values()))
+            remarks.error("[knee]", told_same(meshes["femur"], meshes["tibia"]))
+            return False
+        _check_pair(meshes["femur"], meshes["tibia"], knee.get("split_lateral_mm"), remarks)
+    return any(len(mesh.faces) > FINE for mesh in meshes.values())
 
 
 def _read(
-    file: Path, mesh: MeshConfig, side: str, about: str, body: str, remarks: list[Remark]
+    file: Path, config: MeshConfig, side: str, body: str, section: str, remarks: Remarks
 ) -> TriangleMesh | None:
-    """Return a mesh if nothing is wrong with it; add what there is to say."""
+    """Return a mesh, or None if it has errors."""
+    about = f"[knee.{section}]"
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            found = load_mesh(file, unit=mesh.unit, axes=mesh.axes, side=side, check=False)
+            mesh = load_mesh(file, unit=config.unit, axes=config.axes, side=side, check=False)
     except InputError as error:
-        remarks.append(Remark("error", about, str(error)))
+        remarks.error(about, error)
         return None
-    remarks += [Remark("warning", about, str(one.message)) for one in caught]
-    findings = check_mesh(found, body)
+    for warning in caught:
+        remarks.warning(about, warning.message)
+    findings = check_mesh(mesh, body)
     for finding in findings:
-        level: Literal["error", "warning"] = "error" if finding.is_error else "warning"
-        remarks.append(Remark(level, about, finding.message))
+        add = remarks.error if finding.is_error else remarks.warning
+        add(about, finding.message)
     if any(finding.is_error for finding in findings):
         return None
-    size = 1e3 * np.ptp(found.vertices, axis=0)
-    text = (
-        f"{file}: {counted(len(found.faces), 'triangle')} with edges of "
-        f"{1e3 * edge_length(found):.2g} mm, "
-        f"{size[0]:.0f} mm long, {size[2]:.0f} mm wide, {size[1]:.0f} mm high"
+    size = 1e3 * np.ptp(mesh.vertices, axis=0)
+    count = f"{file}: {counted(len(mesh.faces), 'triangle')}"
+    remarks.note(
+        about,
+        f"{count} with edges of {1e3 * edge_length(mesh):.2g} mm, {size[0]:.0f} mm long, "
+        f"{size[2]:.0f} mm wide, {size[1]:.0f} mm high",
     )
-    remarks.append(Remark("note", about, text))
-    if is_too_fine(found):
-        advice = (
-            f"{file}: {counted(len(found.faces), 'triangle')}, more than {FINE} are slow and gain "
-            "nothing: decimate the mesh, for example to edges of 0.5 mm, in a mesh editor"
+    if len(mesh.faces) > FINE:
+        remarks.warning(
+            about,
+            f"{count}; more than {FINE} are slow without a gain in accuracy: decimate the mesh, "
+            "for example to edges of 0.5 mm, in a mesh editor",
         )
-        remarks.append(Remark("warning", about, advice))
-    return found
-
-
-def is_too_fine(mesh: TriangleMesh) -> bool:
-    """Return whether a mesh has more triangles than a checkup evaluates unasked."""
-    return len(mesh.faces) > FINE
+    return mesh
 
 
 def edge_length(mesh: TriangleMesh) -> float:
-    """Return the median length of a mesh's edges [m]."""
+    """Return the median edge length of a mesh [m]."""
     corners = mesh.vertices[mesh.faces]
     return float(np.median(np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2)))
 
 
-def _check_pair(femur: TriangleMesh, tibia: TriangleMesh, split: Any) -> list[Remark]:
-    remarks = []
-    widths = [float(np.ptp(mesh.vertices[:, 2])) for mesh in (femur, tibia)]
+def _check_pair(femur: TriangleMesh, tibia: TriangleMesh, split: Any, remarks: Remarks) -> None:
+    femur_size, tibia_size = (1e3 * np.ptp(mesh.vertices, axis=0) for mesh in (femur, tibia))
+    widths = [femur_size[2], tibia_size[2]]
     if max(widths) > _WIDTHS * min(widths):
-        text = (
-            f"the femur is {1e3 * widths[0]:.0f} mm wide, the tibia {1e3 * widths[1]:.0f} mm: "
-            "check unit and axes of both, and that they are of one knee"
+        remarks.warning(
+            "[knee]",
+            f"the femur is {widths[0]:.0f} mm wide, the tibia {widths[1]:.0f} mm: check unit and "
+            "axes of both meshes, and that both belong to one knee",
         )
-        remarks.append(Remark("warning", "[knee]", text))
-    heights = [1e3 * float(np.ptp(mesh.vertices[:, 1])) for mesh in (femur, tibia)]
-    if heights[0] < heights[1]:
-        text = (
-            f"the femur is {heights[0]:.0f} mm high, the tibia {heights[1]:.0f} mm, and a "
-            "plateau is lower than its condyles: check that the files are not exchanged, and axes"
+    if femur_size[1] < tibia_size[1]:
+        remarks.warning(
+            "[knee]",
+            f"the femur is {femur_size[1]:.0f} mm high, less than the tibia "
+            f"({tibia_size[1]:.0f} mm): check that the files are not exchanged, and the axes",
         )
-        remarks.append(Remark("warning", "[knee]", text))
     if faces_backwards(femur):
-        text = (
-            "the femur seems to face backwards: its trochlea is posterior; turn it by half about "
-            "the superior axis: change the signs of the first and third of its axes"
+        remarks.warning(
+            "knee.femur.axes",
+            "the trochlea of the femur is posterior: rotate the femur by 180 deg about the "
+            "superior axis (change the signs of the first and third of its axes)",
         )
-        remarks.append(Remark("warning", "knee.femur.axes", text))
-    return [*remarks, *_check_compartments(tibia, split)]
+    _check_compartments(tibia, split, remarks)
 
 
-def _check_compartments(tibia: TriangleMesh, split: Any) -> list[Remark]:
-    remarks: list[Remark] = []
+def _check_compartments(tibia: TriangleMesh, split: Any, remarks: Remarks) -> None:
     try:
         labels = compartments_of(tibia, split)
     except InputError as error:
-        return [*remarks, Remark("error", "knee.split_lateral_mm", str(error))]
+        remarks.error("knee.split_lateral_mm", error)
+        return
     areas = [1e6 * float(tibia.areas[labels == part].sum()) for part in (MEDIAL, LATERAL)]
     border = 0.5e3 * (
         float(tibia.centroids[labels == MEDIAL, 2].max())
         + float(tibia.centroids[labels == LATERAL, 2].min())
     )
     text = (
-        f"the compartments part at {border:.1f} mm lateral, {areas[0]:.0f} mm² medial and "
+        f"border of the compartments at {border:.1f} mm lateral; {areas[0]:.0f} mm² medial, "
         f"{areas[1]:.0f} mm² lateral"
     )
     if max(areas) > _AREAS * min(areas):
-        text += ": uneven, check split_lateral_mm and that the tibia is whole"
-        remarks.append(Remark("warning", "knee.split_lateral_mm", text))
+        text += ": uneven; check split_lateral_mm, and that the tibia is complete"
+        remarks.warning("knee.split_lateral_mm", text)
     else:
-        remarks.append(Remark("note", "[knee]", text))
+        remarks.note("[knee]", text)
     if lateral_is_longer(tibia, labels):
-        text = (
-            "the lateral plateau is the longer one, which in natural knees is the medial: if this "
-            'is a left knee give side = "left", or check the axes'
+        remarks.warning(
+            "knee.side",
+            "the lateral plateau is longer than the medial plateau, unlike in natural knees: set "
+            'side = "left" for a left knee, or check the axes',
         )
-        remarks.append(Remark("warning", "knee.side", text))
-    return remarks

@@ -1,7 +1,7 @@
-"""What the meshes of a knee tell about themselves: unit, axes, and which knee it is.
+"""Unit, axes and side of the meshes of a knee, guessed from their geometry and file names.
 
-These are guesses for a first configuration (`python -m pipeline init`) and doubts about one that
-exists (`python -m pipeline check`); the configuration has the last word.
+`python -m pipeline init` writes the guesses into a first configuration; `python -m pipeline check`
+compares a configuration with them.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ from foundation.surfaces.mesh import UNITS, load_mesh
 from foundation.surfaces.mesh_checks import FACING, SIZE_RANGE
 from foundation.surfaces.triangle_mesh import MeshWarning, TriangleMesh
 
-#: Diagonal of the box of a typical bearing surface [m], between cartilage (75) and implants (115).
+#: Bounding box diagonal of a typical bearing surface [m]: 75 mm (cartilage) to 115 mm (implants).
 _TYPICAL = 90e-3
-#: The middle of the width, which holds the trochlea of a femur but not its condyles.
+#: Half-width of the middle strip, which contains the trochlea, over the width of a femur.
 _STRIP = 0.1
-#: The trochlea lies that far from the middle of the length, over the length, or it is not told.
-#: Measured: 0.27 on cartilage, 0.33 on a component.
+#: Least distance of the trochlea from mid-length, over the length (measured: 0.27 on cartilage,
+#: 0.33 on a component).
 _TROCHLEA = 0.1
-#: The plateau of a natural knee that is longer by this factor is the medial one (measured: 1.2).
+#: Ratio of plateau lengths beyond which the longer one is medial (measured in natural knees: 1.2).
 _LONGER = 1.1
 
 
 class Guess(NamedTuple):
-    """A guess: the value, whether the mesh settles it, and what it was told by."""
+    """A guess: value, whether it is certain, and the reason."""
 
     value: str
     certain: bool
@@ -39,7 +39,7 @@ class Guess(NamedTuple):
 
 
 class AxesGuess(NamedTuple):
-    """Signed file axes of anterior, superior and the body's right; which of them are certain."""
+    """Signed file axes (anterior, superior, right), whether they are certain, and the reason."""
 
     axes: tuple[str, str, str]
     certain: bool
@@ -47,103 +47,93 @@ class AxesGuess(NamedTuple):
 
 
 def read_raw(path: Path) -> TriangleMesh:
-    """Return a mesh as it stands in its file, unchecked; a MeshError tells if it is none."""
+    """Return the unchecked mesh of a file, in the unit and axes of the file.
+
+    Raises
+    ------
+    MeshError
+        If the file is not a readable mesh.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", MeshWarning)
         return load_mesh(path, check=False)
 
 
-def box_diagonal(mesh: TriangleMesh) -> float:
-    """Return the diagonal of the box around a mesh, in the unit of its vertices."""
-    return float(np.linalg.norm(np.ptp(mesh.vertices, axis=0)))
-
-
 def guess_unit(mesh: TriangleMesh) -> Guess:
     """Return the unit in which a mesh, read as metres, has the size of a knee."""
-    diagonal = box_diagonal(mesh)
+    diagonal = float(np.linalg.norm(np.ptp(mesh.vertices, axis=0)))
     best = min(UNITS, key=lambda unit: abs(np.log(UNITS[unit] * diagonal / _TYPICAL)))
     size = UNITS[best] * diagonal
     certain = SIZE_RANGE[0] <= size <= SIZE_RANGE[1]
-    return Guess(best, certain, f"its box has a diagonal of {1e3 * size:.0f} mm then")
+    return Guess(best, certain, f"bounding box diagonal {1e3 * size:.0f} mm")
 
 
 def guess_axes(femur: TriangleMesh, tibia: TriangleMesh) -> tuple[AxesGuess, AxesGuess]:
-    """Return the axes of femur and tibia, both in their files' axes.
+    """Return the axes of femur and tibia, both in the axes of their files.
 
-    Superior is where the tibia faces, away from where the femur does; across is the tibia's longer
-    side; the trochlea of the femur is anterior. The tibia's own shape does not tell anterior from
-    posterior: it takes the femur's direction.
+    The tibia faces superiorly, the femur inferiorly. The trochlea of the femur is anterior. The
+    longer horizontal side of the tibia is mediolateral. The shape of the tibia does not distinguish
+    anterior from posterior: the tibia takes the direction of the femur.
     """
-    up = {"femur": _superior(femur, -1.0), "tibia": _superior(tibia, 1.0)}
-    known = up["femur"] is not None and up["tibia"] is not None
-    fallback = next((v for v in up.values() if v is not None), np.array([0.0, 1.0, 0.0]))
-    ups = {body: fallback if axis is None else axis for body, axis in up.items()}
-    facing = "how the surfaces face" if known else "how an open surface faces; the other is closed"
-    forward, offset = _trochlea(femur, ups["femur"])
-    told = abs(offset) > _TROCHLEA
-    how = "the trochlea is anterior" if told else "no trochlea tells anterior from posterior"
-    first = AxesGuess(_names(forward, ups["femur"]), known and told, f"{facing}; {how}")
-    flat = np.flatnonzero(ups["tibia"] == 0.0)
+    facing = (_facing(femur, -1.0), _facing(tibia, 1.0))
+    fallback = next((axis for axis in facing if axis is not None), np.eye(3)[1])
+    femur_up, tibia_up = (fallback if axis is None else axis for axis in facing)
+    both_open = all(axis is not None for axis in facing)
+    basis = "orientation of both surfaces"
+    if not both_open:
+        basis = "orientation of the open surface; the other surface is closed"
+    forward, offset = _trochlea(femur, femur_up)
+    has_trochlea = abs(offset) > _TROCHLEA
+    certain = both_open and has_trochlea
+    reason = "trochlea anterior" if has_trochlea else "no trochlea found"
+    first = AxesGuess(_names(forward, femur_up), certain, f"{basis}; {reason}")
+    flat = np.flatnonzero(tibia_up == 0.0)
     across = flat[np.argmax(np.ptp(tibia.vertices, axis=0)[flat])]
     along = int(flat[flat != across][0])
-    ahead = np.zeros(3)
-    ahead[along] = 1.0
-    alike = bool(np.array_equal(ups["femur"], ups["tibia"]) and forward[along] != 0.0)
-    if alike:
-        ahead = forward
-    how = "anterior as in the femur's file" if alike else "its shape does not tell anterior"
-    second = AxesGuess(_names(ahead, ups["tibia"]), known and told and alike, f"{facing}; {how}")
+    alike = bool(np.array_equal(femur_up, tibia_up) and forward[along] != 0.0)
+    ahead = forward if alike else np.eye(3)[along]
+    reason = "anterior as in the femur file" if alike else "anterior direction unknown"
+    second = AxesGuess(_names(ahead, tibia_up), certain and alike, f"{basis}; {reason}")
     return first, second
 
 
-def trochlea_offset(femur: TriangleMesh) -> float:
-    """Return how far anterior the middle of a femur lies (in our axes), over its length."""
-    return _strip_offset(femur, 0, 2)
-
-
 def faces_backwards(femur: TriangleMesh) -> bool:
-    """Return whether the trochlea of a femur (in our axes) is behind its condyles."""
-    return trochlea_offset(femur) < -_TROCHLEA
+    """Return whether the trochlea of a femur, in femoral axes, is behind its condyles."""
+    return _strip_offset(femur, 0, 2) < -_TROCHLEA
 
 
 def lateral_is_longer(tibia: TriangleMesh, labels: NDArray[np.int8]) -> bool:
-    """Return whether the lateral plateau (label 1) is clearly the longer one, as in no knee."""
+    """Return whether the lateral plateau (label 1) is clearly the longer one, unlike in knees."""
     lengths = [float(np.ptp(tibia.centroids[labels == part, 0])) for part in (0, 1)]
     return lengths[1] > _LONGER * lengths[0]
 
 
 def side_in_name(path: Path) -> str | None:
-    """Return the side that a file's name tells ("knee-R.stl", "left_femur.stl"), or None."""
+    """Return the side in a file name such as knee-R.stl or left_femur.stl, or None."""
     words = {word.lower() for word in re.split(r"[^A-Za-z]+", path.stem)}
-    sides = {"right" for _ in words & {"r", "right", "re"}} | {
-        "left" for _ in words & {"l", "left", "li"}
-    }
-    return sides.pop() if len(sides) == 1 else None
+    right, left = words & {"r", "right", "re"}, words & {"l", "left", "li"}
+    if bool(right) == bool(left):
+        return None
+    return "right" if right else "left"
 
 
-def _superior(mesh: TriangleMesh, sign: float) -> FloatArray | None:
+def _facing(mesh: TriangleMesh, sign: float) -> FloatArray | None:
     """Return the signed file axis that an open surface faces, times the sign; None if closed."""
     mean = sign * mesh.area_vectors.sum(axis=0) / mesh.areas.sum()
     axis = int(np.argmax(np.abs(mean)))
-    if abs(mean[axis]) < FACING:
-        return None
-    found = np.zeros(3)
-    found[axis] = np.sign(mean[axis])
-    return found
+    return None if abs(mean[axis]) < FACING else np.sign(mean[axis]) * np.eye(3)[axis]
 
 
 def _trochlea(femur: TriangleMesh, up: FloatArray) -> tuple[FloatArray, float]:
-    """Return the anterior axis of a femur (3,) and how far its trochlea lies along it."""
+    """Return the anterior axis of a femur (3,) and the relative position of the trochlea on it."""
     flat = [int(axis) for axis in np.flatnonzero(up == 0.0)]
     offsets = {along: _strip_offset(femur, along, sum(flat) - along) for along in flat}
     along = max(offsets, key=lambda axis: abs(offsets[axis]))
-    forward = np.zeros(3)
-    forward[along] = -1.0 if offsets[along] < 0.0 else 1.0
-    return forward, offsets[along]
+    return (-1.0 if offsets[along] < 0.0 else 1.0) * np.eye(3)[along], offsets[along]
 
 
 def _strip_offset(mesh: TriangleMesh, along: int, across: int) -> float:
-    """Return where the surface of the middle strip lies along an axis, from the middle, over it."""
+    """Return the position of the middle strip along an axis, from mid-length, over the length."""
     low, high = mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)
     middle, size = 0.5 * (low + high), high - low
     strip = np.abs(mesh.centroids[:, across] - middle[across]) < _STRIP * size[across]
@@ -154,9 +144,9 @@ def _strip_offset(mesh: TriangleMesh, along: int, across: int) -> float:
 
 
 def _names(forward: FloatArray, up: FloatArray) -> tuple[str, str, str]:
-    """Return the names of the axes forward, up, and to the right, which makes them right-handed."""
-    found = []
-    for axis in (forward, up, np.cross(forward, up)):
-        k = int(np.argmax(np.abs(axis)))
-        found.append(("-" if axis[k] < 0.0 else "") + "xyz"[k])
-    return found[0], found[1], found[2]
+    """Return the signed names of the axes forward, up and right (right-handed)."""
+    axes = (forward, up, np.cross(forward, up))
+    first, second, third = (
+        ("-" if axis.sum() < 0.0 else "") + "xyz"[int(np.argmax(np.abs(axis)))] for axis in axes
+    )
+    return first, second, third

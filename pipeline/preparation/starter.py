@@ -1,12 +1,11 @@
-"""The commented configuration that a study of the user's own two meshes starts from."""
+"""Content of a first configuration of two meshes, and its text with comments."""
 
 from __future__ import annotations
 
 import json
-import os
 import textwrap
+import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,160 +16,83 @@ from foundation.surfaces.mesh import load_mesh
 from foundation.surfaces.triangle_mesh import MeshError
 from pipeline.config.schema import Config, section_of
 
-#: What fits the surfaces of each material, section by section. The layer of cartilage is that of
-#: femur and tibia together; its plateaus slope and are held by soft tissue, which the springs of
-#: [simulation] stand for.
-PRESETS: dict[str, dict[str, dict[str, Any]]] = {
-    "polyethylene": {
-        "contact": {"youngs_modulus_MPa": 463.0, "poissons_ratio": 0.46, "thickness_mm": 8.0},
-        "space": {
-            **{"flexion_deg": [-3.0, 63.0], "adduction_deg": 0.7, "rotation_deg": 8.0},
-            **{"anterior_mm": 5.0, "lateral_mm": 0.8, "load_N": [2.0, 3000.0]},
-        },
-        "feasibility": {"ap_ratio": 0.3, "ml_ratio": 0.15, "peak_pressure_MPa": 60.0},
-        "simulation": {
-            **{"ap_stiffness_N_per_mm": 30.0, "rotation_stiffness_Nm_per_deg": 0.6},
-            **{"lateral_stiffness_N_per_mm": 10.0, "restraint_about": "pose"},
-        },
-    },
-    "cartilage": {
-        "contact": {"youngs_modulus_MPa": 10.0, "poissons_ratio": 0.45, "thickness_mm": 6.0},
-        "space": {
-            **{"flexion_deg": [-3.0, 63.0], "adduction_deg": 3.0, "rotation_deg": 8.0},
-            **{"anterior_mm": 6.0, "lateral_mm": 1.5, "load_N": [2.0, 3000.0]},
-        },
-        "feasibility": {"ap_ratio": 0.35, "ml_ratio": 0.7, "peak_pressure_MPa": 40.0},
-        "simulation": {
-            **{"ap_stiffness_N_per_mm": 100.0, "rotation_stiffness_Nm_per_deg": 0.6},
-            **{"lateral_stiffness_N_per_mm": 60.0, "restraint_about": "path"},
-        },
-    },
-}
-#: The sampling that any of them starts with: some minutes.
-_SAMPLING: dict[str, dict[str, Any]] = {
-    "design": {"candidates": 4096, "first": 400, "budget": 700, "gait_samples": 300},
-    "surrogate": {"family": "kriging"},
-    "validation": {"points": 300},
-}
-#: What is said before a section.
-_HEADS = {
-    "": (
-        "A study of two meshes, for `python -m pipeline check` and `python -m pipeline run`. Every "
-        "key has a default; all keys: `python -m pipeline schema`."
-    ),
-    "contact": (
-        "An elastic layer on a rigid bone or tray. Start values of the material; measured ones "
-        "belong here."
-    ),
-    "space": (
-        "Where samples are drawn: about a path over flexion, which is found by settling the knee "
-        "under 1000 N. Wider ranges need more samples; a run tells when gait leaves them."
-    ),
-    "feasibility": "What gait can produce: candidates far beyond are not evaluated.",
-    "design": (
-        "Samples of the contact model, per compartment. More of them, and a longer run: double "
-        "candidates and budget."
-    ),
-    "simulation": (
-        "The knee simulator. Its springs stand for the soft tissue that is not modelled; ligaments "
-        'from a table: ligaments = "mine.csv".'
-    ),
-}
-_WIDTH = 100
+_TABLE = tomllib.loads((Path(__file__).parent / "tables" / "starter.toml").read_text("utf-8"))
+#: Values of each material by section and key.
+PRESETS: dict[str, dict[str, dict[str, Any]]] = _TABLE["materials"]
+Sections = dict[str, dict[str, Any]]
 
 
-@dataclass(frozen=True)
-class Starter:
-    """What a first configuration is told.
+def starter_sections(
+    name: str, side: str, material: str, meshes: Sections, contact: Mapping[str, Any], folder: Path
+) -> Sections:
+    """Return the keys of a first configuration by section, in the order of the file.
 
     Parameters
     ----------
     name : str
         Name of the run.
-    meshes : mapping
-        For "femur" and "tibia": file, unit and axes, as in [knee.femur].
     side : {"right", "left"}
-        Which knee.
+        Side of the knee.
     material : {"polyethylene", "cartilage"}
-        Preset.
+        Material, with the values of `PRESETS`.
+    meshes : mapping
+        File, unit and axes of "femur" and "tibia", as in [knee.femur].
     contact : mapping
-        Keys of [contact] that differ from the preset.
-    split_lateral_mm : float, optional
-        Where the compartments part, if it is not found in the mesh.
-    notes : mapping
-        By dotted key, a remark that stands above it.
+        Keys of [contact] that differ from the material.
+    folder : Path
+        Folder of the configuration.
     """
-
-    name: str
-    meshes: Mapping[str, Mapping[str, Any]]
-    side: str
-    material: str
-    contact: Mapping[str, Any]
-    split_lateral_mm: float | None
-    notes: Mapping[str, str]
-
-
-def starter_text(starter: Starter) -> str:
-    """Return the configuration as TOML, each key below a line on what it means."""
-    lines = [*_comment(_HEADS[""]), ""]
-    for head, keys in _sections(starter).items():
-        lines += [*_comment(_HEADS.get(head, "")), f"[{head}]"]
-        section = _schema_of(head)
-        for key, value in keys.items():
-            notes = [section.model_fields[key].description, starter.notes.get(f"{head}.{key}")]
-            for note in filter(None, notes):
-                lines += _comment(note)
-            lines.append(f"{key} = {_value(value)}")
-        lines.append("")
-    return "\n".join(lines)
-
-
-def _sections(starter: Starter) -> dict[str, dict[str, Any]]:
-    """Return the keys of each section, in the order of the file."""
-    preset = PRESETS[starter.material]
-    knee: dict[str, Any] = {"source": "meshes", "side": starter.side}
-    if starter.split_lateral_mm is not None:
-        knee["split_lateral_mm"] = starter.split_lateral_mm
+    preset = PRESETS[material]
+    knee: dict[str, Any] = {"source": "meshes", "side": side}
+    split = _missing_split(meshes["tibia"], folder, side)
+    if split is not None:
+        knee["split_lateral_mm"] = split
     return {
-        "run": {"name": starter.name},
+        "run": {"name": name},
         "knee": knee,
-        **{f"knee.{body}": dict(mesh) for body, mesh in starter.meshes.items()},
-        "contact": {"law": "linear", **preset["contact"], **starter.contact},
-        **{name: dict(preset[name]) for name in ("space", "feasibility")},
-        **_SAMPLING,
+        **{f"knee.{body}": mesh for body, mesh in meshes.items()},
+        "contact": {"law": "linear", **preset["contact"], **contact},
+        "space": preset["space"],
+        "feasibility": preset["feasibility"],
+        **_TABLE["sampling"],
         "simulation": {"waveforms": "level_walking", **preset["simulation"]},
     }
 
 
-def _schema_of(head: str) -> type[BaseModel]:
-    section: type[BaseModel] = Config
-    for name in head.split("."):
-        section = section_of(section.model_fields[name].annotation) or section
-    return section
+def starter_text(sections: Sections, notes: Mapping[str, str]) -> str:
+    """Return a configuration as TOML, with the description of each key above the key.
+
+    Parameters
+    ----------
+    sections : mapping
+        Keys and values by section.
+    notes : mapping
+        Further comments by dotted key.
+    """
+    lines = [*_comment(_TABLE["comments"][""]), ""]
+    for head, keys in sections.items():
+        lines += [*_comment(_TABLE["comments"].get(head, "")), f"[{head}]"]
+        schema: type[BaseModel] = Config
+        for name in head.split("."):
+            schema = section_of(schema.model_fields[name].annotation) or schema
+        for key, value in keys.items():
+            lines += _comment(schema.model_fields[key].description or "")
+            lines += _comment(notes.get(f"{head}.{key}", ""))
+            # Text, numbers and lists look the same in JSON and TOML.
+            lines.append(f"{key} = {json.dumps(value, ensure_ascii=False)}")
+        lines.append("")
+    return "\n".join(lines)
 
 
 def _comment(text: str) -> list[str]:
-    return textwrap.wrap(text, _WIDTH, initial_indent="# ", subsequent_indent="# ")
+    return textwrap.wrap(text, 100, initial_indent="# ", subsequent_indent="# ")
 
 
-def _value(value: Any) -> str:
-    """Return a value as TOML on one line; JSON writes text, numbers and lists the same way."""
-    return json.dumps(value, ensure_ascii=False)
-
-
-def path_beside(file: Path, config: Path) -> str:
-    """Return the path of a mesh as a configuration in another folder names it."""
-    return Path(os.path.relpath(file, config.parent)).as_posix()
-
-
-def missing_split(tibia: Mapping[str, Any], folder: Path, side: str) -> float | None:
-    """Return a place for the split where the mesh has no ridge to find: the middle [mm].
-
-    Returns None where it is found, or where the mesh has other faults, which `check` tells.
-    """
+def _missing_split(tibia: Mapping[str, Any], folder: Path, side: str) -> float | None:
+    """Return mid-width [mm] if the mesh has no ridge, None if it has, or cannot be used."""
     try:
         mesh = load_mesh(folder / tibia["file"], unit=tibia["unit"], axes=tibia["axes"], side=side)
-    except MeshError:
+    except MeshError:  # reported by `check`
         return None
     try:
         find_compartments(mesh)

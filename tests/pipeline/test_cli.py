@@ -1,13 +1,18 @@
 """The command line: help, statuses, and the commands on a finished run."""
 
 import json
+import re
+import runpy
 import shlex
 import shutil
 import subprocess
 import sys
 import warnings
+from functools import reduce
 from importlib.metadata import version
+from operator import getitem
 from pathlib import Path
+from typing import get_args
 
 import numba
 import numpy as np
@@ -15,74 +20,183 @@ import pytest
 from studies import ROOT, TINY, run_command, surrogate_arrays
 
 from foundation.errors import InputError
+from foundation.surfaces.mesh import SIDES, UNITS
+from foundation.surfaces.mesh_io import EXTENSIONS
 from pipeline import progress
-from pipeline.cli import main as cli
-from pipeline.cli import run, schema
-from pipeline.cli.command import Answer
-from pipeline.cli.completion import completion_script
-from pipeline.cli.main import main
+from pipeline.cli.app import PROGRAM, Answer, app
+from pipeline.cli.main import FAULT, main, parse
 from pipeline.config.reading import ConfigError, find_config
-from pipeline.progress import (
-    Stage,
-    StageCounter,
-    bar,
-    rounded,
-    say,
-    silenced,
-    telling_of_compilation,
-)
+from pipeline.config.schema import ContactConfig
+from pipeline.exchange.knee_motion import ANGLE_UNITS, LENGTH_UNITS
+from pipeline.preparation.starter import PRESETS
+from pipeline.progress import Stage, StageCounter, bar, compilation_reported, rounded, say, silenced
 from pipeline.stages import StageError
+from pipeline.store.sample_tables import FORMATS
 from pipeline.store.samples import read_table
+from surrogates.export.fmu_description import VERSIONS
 
-COMMANDS = tuple(command.name for command in cli.COMMANDS)
-
-
-def replace_schema(monkeypatch, carry_out):
-    """Let the command "schema" do something else."""
-    monkeypatch.setattr(cli, "COMMANDS", (schema.COMMAND._replace(carry_out=carry_out),))
+GROUPS = ("Prepare a study", "Train a surrogate", "Use a surrogate", "Other commands")
+COMMANDS = tuple(name for name in app if not name.startswith("-"))
+PAGES = [(), *((name,) for name in COMMANDS), ("samples", "summary"), ("samples", "export")]
 
 
-@pytest.mark.parametrize("command", [None, *COMMANDS])
-def test_help(command, capsys):
-    with pytest.raises(SystemExit) as caught:
-        main([*([command] if command else []), "--help"])
-    assert caught.value.code == 0
-    out = capsys.readouterr().out
-    assert out.startswith("usage: python -m pipeline")
-    for word in COMMANDS if command is None else ():
-        assert word in out
+@pytest.fixture
+def replaced(monkeypatch):
+    """Return a function that lets the command `schema`, or another one, do something else."""
+
+    def replace(function, name="schema"):
+        monkeypatch.setattr(app[name], "default_command", function)
+
+    return replace
 
 
-def test_every_command_has_its_help_and_examples_that_parse():
-    assert len(COMMANDS) == len(set(COMMANDS)) >= 15
-    for command in cli.COMMANDS:
-        assert command.text[0].islower()
-        assert not command.text.endswith(".")
-        assert command.examples
-        for example in command.examples:
-            program, _, rest = example.partition("python -m pipeline ")
-            if program or "|" in rest:
-                continue  # what is done with the output
-            words = shlex.split(rest.partition(" >")[0])
-            assert cli.build_parser().parse_args(words).command == command.name
+def raising(error):
+    """Return a command that raises an error."""
+
+    def command():
+        raise error
+
+    return command
+
+
+def help_of(capsys, *command):
+    assert main([*command, "--help"]) == 0
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", PAGES)
+def test_help_has_examples_that_parse(command, capsys):
+    text = help_of(capsys, *command)
+    assert text.startswith(f"Usage: {' '.join([PROGRAM, *command])} ")
+    description, _, examples = text.partition("\nExamples:\n")
+    assert description.split("\n\n")[1][0].isupper()
+    lines = examples.replace("\\\n", "").splitlines()
+    assert lines
+    assert all(line.startswith("  ") for line in lines)
+    for line in lines:
+        words = shlex.split(re.split(r" [>|]", line)[0])
+        if words[0] == "python" and "--help" not in words:
+            request = parse(words[3:])
+            assert command in ((), ("samples",)) or request.command.__name__ == command[-1]
+
+
+def test_help_of_the_program_lists_all_commands_by_purpose(capsys):
+    text = help_of(capsys)
+    places = [text.index(f" {group} ") for group in GROUPS]
+    assert places == sorted(places)
+    assert len(COMMANDS) >= 15
+    for name in COMMANDS:
+        assert re.search(rf"^ +{name}  +[A-Z].*", text, re.M), name
+
+
+def test_documentation_shows_the_help(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")
+    page = runpy.run_path(str(ROOT / "docs" / "command_line.py"))
+    text = page["PAGE"].read_text(encoding="utf-8")
+    assert text.endswith(page["reference"]()), "run: python docs/command_line.py"
+    commands = " ".join(re.findall(r"^\| (`.*`) \|", text, re.M))
+    assert set(re.findall(r"`(\w+)`", commands)) == set(COMMANDS)
+
+
+def test_help_needs_no_numerical_package():
+    code = "import sys; from pipeline.cli.main import main; main(['--help']); main(['run', '-h'])"
+    check = "assert not {'numpy', 'numba', 'pandas', 'scipy', 'pydantic'} & set(sys.modules)"
+    subprocess.run(
+        [sys.executable, "-c", f"{code}; {check}"], cwd=ROOT, check=True, stdout=subprocess.DEVNULL
+    )
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "choices"),
+    [
+        (("init",), "--side", SIDES),
+        (("init",), "--unit", UNITS),
+        (("init",), "--material", PRESETS),
+        (("init",), "--law", get_args(ContactConfig.model_fields["law"].annotation)),
+        (("export",), "--fmu", VERSIONS),
+        (("loads",), "--angle-unit", ANGLE_UNITS),
+        (("motion",), "--length-unit", LENGTH_UNITS),
+        (("samples", "export"), "--format", FORMATS),
+    ],
+)
+def test_choices_are_those_of_the_library(command, option, choices):
+    (argument,) = [
+        a for a in reduce(getitem, command, app).assemble_argument_collection() if option in a.names
+    ]
+    assert set(argument.get_choices()) == set(choices)
+
+
+def test_init_names_all_mesh_formats(capsys):
+    text = help_of(capsys, "init").partition("Examples:")[0]
+    for extension in EXTENSIONS:
+        assert text.count(extension) == 2
 
 
 @pytest.mark.parametrize("flag", ["-V", "--version"])
 def test_version(flag, capsys):
-    with pytest.raises(SystemExit) as caught:
-        main([flag])
-    assert caught.value.code == 0
+    assert main([flag]) == 0
     assert capsys.readouterr().out == f"knee-contact {version('knee-contact')}\n"
 
 
 @pytest.mark.parametrize(
-    "arguments", [[], ["train"], ["validate"], ["run", "a.toml", "--nonsense"]]
+    ("arguments", "words"),
+    [
+        ([], [f"expected a command; see `{PROGRAM} --help`"]),
+        (["samples"], [f"expected a command; see `{PROGRAM} samples --help`"]),
+        (["train"], ['Unknown command "train"; ', f"see `{PROGRAM} --help`"]),
+        (["validate"], ["FOLDER", f"see `{PROGRAM} validate --help`"]),
+        (["run", "a.toml", "b.toml"], ["b.toml"]),
+        (["run", "a.toml", "--nonsense"], ["--nonsense"]),
+        (["init", "--side", "up"], ["--side", '"up"', '"right", "left"']),
+        (["wear", "runs/a", "--cycles", "many"], ["--cycles", '"many"', "float"]),
+        (["loads", "runs/a", "walk.mot"], ["--out", "loads --help"]),
+        (["study"], ["expected either a configuration or --factors"]),
+        (["study", "a.toml", "--factors"], ["expected either a configuration or --factors"]),
+        (["samples", "export", "runs/a", "--out", "b"], ["--format", "samples export --help"]),
+    ],
 )
-def test_wrong_usage_has_status_2(arguments, capsys):
+@pytest.mark.parametrize("as_json", [False, True])
+def test_wrong_usage_has_status_2(arguments, words, as_json, capsys):
     with pytest.raises(SystemExit) as caught:
-        main(arguments)
+        main([*arguments, *["--json"] * as_json])
     assert caught.value.code == 2
-    assert "error: " in capsys.readouterr().err
+    captured = capsys.readouterr()
+    assert captured.err.startswith("error: ")
+    assert captured.err.count("\n") == 1
+    for word in words:
+        assert word in captured.err
+    if as_json:
+        content = strict(captured.out)
+        assert content["status"] == 2
+        assert captured.err == f"error: {content['error']}\n"
+    else:
+        assert captured.out == ""
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["run"], {}),
+        (
+            ["run", "a.toml", "--set", "a.b=1", "--set=c.d=[-5]"],
+            {"overrides": ("a.b=1", "c.d=[-5]")},
+        ),
+        (["--quiet", "run", "--resume"], {"resume": True}),
+        (["run", "--json", "--out", "runs/a"], {"out": Path("runs/a")}),
+        (["wear", "runs/a", "--cycles", "5e6", "--blocks=3"], {"cycles": 5e6, "blocks": 3}),
+        (["loads", "a", "b", "--out=c.sto"], {"source": Path("a"), "out": Path("c.sto")}),
+    ],
+)
+def test_arguments_are_read(arguments, expected):
+    request = parse(arguments)
+    assert request.arguments.arguments.items() >= expected.items()
+    assert request.quiet == ("--quiet" in arguments)
+    assert request.as_json == ("--json" in arguments)
+
+
+@pytest.mark.parametrize("text", [["--axes=-x,y,-z"], ["--axes", "-x,y,-z"]])
+def test_values_may_begin_with_a_minus(text):
+    assert parse(["init", *text]).arguments.arguments["options"].axes == "-x,y,-z"
 
 
 def test_module_is_the_program(tmp_path):
@@ -159,44 +273,42 @@ def test_bench_tells_the_ratio(tiny_run, capsys):
     assert "times faster" in out
 
 
-@pytest.mark.parametrize(
-    ("command", "text"), [(schema, "interrupted"), (run, "interrupted; go on with --resume")]
-)
-def test_interruption_has_status_130(monkeypatch, capsys, command, text):
-    def interrupted(options):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(cli, "COMMANDS", (command.COMMAND._replace(carry_out=interrupted),))
-    assert main([command.COMMAND.name]) == 130
-    assert capsys.readouterr().err == f"error: {text}\n"
+def test_interruption_has_status_130(replaced, capsys):
+    replaced(raising(KeyboardInterrupt()))
+    assert main(["schema"]) == 130
+    assert capsys.readouterr().err == "error: interrupted\n"
 
 
-def test_own_faults_are_not_hidden(monkeypatch, capsys):
-    def faulty(options):
-        raise KeyError("a fault of the program, not of its input")
+def test_interrupted_run_can_be_continued(monkeypatch, capsys):
+    monkeypatch.setattr("pipeline.runner.run_study", interrupted)
+    assert main(["run", "smoke"]) == 130
+    assert capsys.readouterr().err == "error: interrupted; continue with --resume\n"
 
-    replace_schema(monkeypatch, faulty)
-    assert main(["schema"]) == cli.FAULT
+
+def interrupted(*_, **__):
+    raise KeyboardInterrupt
+
+
+def test_own_faults_are_not_hidden(replaced, capsys):
+    replaced(raising(KeyError("a fault of the program, not of its input")))
+    assert main(["schema"]) == FAULT
     assert "KeyError: 'a fault of the program" in capsys.readouterr().err
 
 
-def test_warnings_are_one_line_and_only_while_a_command_runs(monkeypatch, capsys):
-    def warning(options):
+def test_warnings_are_one_line_and_only_while_a_command_runs(replaced, capsys):
+    def warning():
         warnings.warn("the mesh has a hole", UserWarning, stacklevel=1)
         return Answer("", None)
 
-    replace_schema(monkeypatch, warning)
+    replaced(warning)
     shown = warnings.showwarning
     assert main(["schema"]) == 0
     assert capsys.readouterr().err == "warning: the mesh has a hole\n"
     assert warnings.showwarning is shown
 
 
-def test_system_errors_name_the_file(monkeypatch, capsys):
-    def full(options):
-        raise OSError(28, "No space left on device", "/runs/x.parquet")
-
-    replace_schema(monkeypatch, full)
+def test_system_errors_name_the_file(replaced, capsys):
+    replaced(raising(OSError(28, "No space left on device", "/runs/x.parquet")))
     assert main(["schema"]) == 2
     assert capsys.readouterr().err == "error: /runs/x.parquet: No space left on device\n"
 
@@ -213,9 +325,9 @@ def strict(text):
     return json.loads(text, parse_constant=refuse)
 
 
-def test_json_is_strict(monkeypatch, capsys):
+def test_json_is_strict(replaced, capsys):
     content = {"a": np.nan, "b": [np.inf, 1.0, {"c": -np.inf}], 3: (True, None, "µ")}
-    replace_schema(monkeypatch, lambda options: Answer("text", content))
+    replaced(lambda: Answer("text", content))
     assert main(["schema", "--json"]) == 0
     found = strict(capsys.readouterr().out)
     assert found == {"a": None, "b": [None, 1.0, {"c": None}], "3": [True, None, "µ"]}
@@ -225,26 +337,13 @@ def test_json_is_strict(monkeypatch, capsys):
     ("error", "status"),
     [(InputError("no"), 2), (StageError("no"), 1), (KeyboardInterrupt(), 130), (OSError("no"), 2)],
 )
-def test_errors_are_json_too(monkeypatch, capsys, error, status):
-    def fail(options):
-        raise error
-
-    replace_schema(monkeypatch, fail)
+def test_errors_are_json_too(replaced, capsys, error, status):
+    replaced(raising(error))
     assert main(["schema", "--json"]) == status
     captured = capsys.readouterr()
     content = strict(captured.out)
     assert content["status"] == status
     assert captured.err == f"error: {content['error']}\n"
-
-
-def test_wrong_usage_is_json_too(capsys):
-    with pytest.raises(SystemExit) as caught:
-        main(["validate", "--json"])
-    assert caught.value.code == 2
-    content = strict(capsys.readouterr().out)
-    assert content["status"] == 2
-    assert "folder" in content["error"]
-    assert "validate --help" in content["error"]
 
 
 @pytest.mark.parametrize("command", ["bench", "report", "validate"])
@@ -324,14 +423,12 @@ def test_bad_input_is_told_in_one_sentence(tmp_path, monkeypatch, capsys, comman
 needs_bash = pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh"])
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_of_each_shell(shell, capsys):
     assert main(["completion", shell]) == 0
     script = capsys.readouterr().out
-    for word in ("knee-contact", *COMMANDS):
-        assert word in script
-    again = completion_script(cli.build_parser("knee-contact"), shell)
-    assert script == again + "\n"
+    for word in ("knee-contact", *COMMANDS, "--sources-only", "--json"):
+        assert word.removeprefix("--") in script
 
 
 @needs_bash
@@ -339,12 +436,12 @@ def test_completion_of_each_shell(shell, capsys):
     ("words", "expected"),
     [
         (["knee-contact", "che"], {"check"}),
-        (["knee-contact", "run", "mi"], {"mine.toml"}),
+        (["knee-contact", "run", "mi"], {"mine.toml", "mine.csv"}),
         (["knee-contact", "run", "--res"], {"--resume"}),
         (["knee-contact", "init", "--side", ""], {"left", "right"}),
         (["knee-contact", "validate", "ru"], {"runs"}),
         (["python", "-m", "pipeline", "val"], {"validate"}),
-        (["python", "-m", "pipeline", "check", "mi"], {"mine.toml"}),
+        (["python", "-m", "pipeline", "check", "mine.t"], {"mine.toml"}),
         (["python", "set"], set()),
     ],
 )
@@ -354,7 +451,7 @@ def test_completion_in_bash(tmp_path, capsys, words, expected):
     (tmp_path / "mine.toml").write_text("")
     (tmp_path / "mine.csv").write_text("")
     (tmp_path / "runs").mkdir()
-    name = "_shtab_knee_contact" if words[0] == "knee-contact" else "_knee_contact_module"
+    name = "_knee_contact" if words[0] == "knee-contact" else "_knee_contact_module"
     body = (
         f"source ./script; complete -p {words[0]} > /dev/null || exit 1; "
         f"COMP_WORDS=({' '.join(shlex.quote(w) for w in words)}); COMP_CWORD={len(words) - 1}; "
@@ -401,9 +498,9 @@ def test_times_are_rounded(seconds, text):
 
 
 @pytest.mark.parametrize("quiet", [False, True])
-def test_compiling_is_told(monkeypatch, capfd, quiet):
+def test_long_compilation_is_reported(monkeypatch, capfd, quiet):
     monkeypatch.setattr(progress, "_NOTABLE", 0.0)
-    with telling_of_compilation(quiet=quiet):
+    with silenced(quiet=quiet), compilation_reported():
         numba.njit(lambda x: x + 1)(1)
         numba.njit(lambda x: x + 2)(1)
     captured = capfd.readouterr()
@@ -415,7 +512,7 @@ def test_compiling_is_told(monkeypatch, capfd, quiet):
         assert lines[1].startswith("compiled the kernels in ")
 
 
-def test_what_is_in_the_cache_is_not_told_of(capfd):
-    with telling_of_compilation():
+def test_short_compilation_is_not_reported(capfd):
+    with compilation_reported():
         numba.njit(lambda x: x + 1)(1)
     assert capfd.readouterr().err == ""

@@ -212,9 +212,9 @@ def test_split_that_is_not_found_is_given(folder, shapes):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--yes"], ["--material is needed"]),
+        (["--yes"], ["--material is required: Material of the bearing surface (polyethylene"]),
         (["--femur", "none.stl", "--material", "cartilage"], ["none.stl: no such file"]),
-        (["--material", "cartilage", "--axes", "x,y"], ["--axes", "expected three"]),
+        (["--material", "cartilage", "--axes", "x,y"], ["--axes: expected x, y and z once each"]),
         (["--material", "cartilage", "--thickness-mm", "0.002"], ["thickness_mm", "found 0.002"]),
         (["--material", "cartilage", "--poissons-ratio", "0.5"], ["poissons_ratio", "0.5"]),
         (["--material", "cartilage", "--name", "a/b"], ["run.name", "a/b"]),
@@ -257,7 +257,7 @@ def test_questions_have_defaults(folder, monkeypatch, capsys):
     captured = capsys.readouterr()
     assert "Mesh file of the femur: " in captured.err
     assert "Mesh file of the tibia [tibia.stl]: " in captured.err
-    assert captured.err.count("Which knee (right, left) [right]: ") == 2
+    assert captured.err.count("Side (right, left) [right]: ") == 2
 
 
 def test_answers_of_no_use_are_asked_for_again(folder, monkeypatch, capsys):
@@ -279,7 +279,7 @@ def test_a_side_taken_from_the_names_is_told(folder, capsys):
     (folder / "femur.stl").rename(folder / "femur-L.stl")
     flags = ["--femur", "femur-L.stl", "--tibia", "tibia.stl", "--material", "cartilage", "--yes"]
     assert main(["init", *flags]) == 0
-    assert "side: left, as the files are named" in capsys.readouterr().out
+    assert "side: left, from the file names" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("answers", [(), ("", ""), ("", "", "", "", "", "", "right")])

@@ -1,0 +1,97 @@
+"""Commands that prepare a study: `init`, `check`, `schema`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from pipeline.cli.app import PREPARE, Answer, Config, Overrides, command
+from pipeline.preparation.init_options import InitOptions
+
+
+@command(PREPARE)
+def init(
+    config: Path = Path("mine.toml"),
+    /,
+    *,
+    options: Annotated[InitOptions, Parameter(name="*")] = InitOptions(),  # noqa: B008
+) -> Answer:
+    r"""Write a commented configuration for two meshes.
+
+    Parameters
+    ----------
+    config : Path
+        Configuration to write.
+
+    Examples
+    --------
+    $ python -m pipeline init
+    $ python -m pipeline init mine.toml --femur femur.stl --tibia tibia.stl \
+        --material cartilage --yes
+    $ python -m pipeline init left.toml --femur f.ply --tibia t.ply --side left \
+        --unit mm --axes=-x,y,-z --material polyethylene --yes
+    """
+    from pipeline.preparation.interview import write_starter
+
+    text, content = write_starter(config, options)
+    return Answer(text, content)
+
+
+@command(PREPARE)
+def check(config: Config, /, *, overrides: Overrides = (), deep: bool = False) -> Answer:
+    """Report all errors of meshes and configuration before a long run.
+
+    Parameters
+    ----------
+    deep : bool
+        Draw more samples, and simulate a gait cycle with the original model.
+
+    Examples
+    --------
+    $ python -m pipeline check mine.toml
+    $ python -m pipeline check mine.toml --deep
+    $ python -m pipeline check mine.toml --set knee.side=left --json
+    """
+    from foundation.wording import counted
+    from pipeline.advice import command_line
+    from pipeline.config.reading import find_config
+    from pipeline.preparation.checkup import check_study
+    from pipeline.preparation.remarks import LEVELS
+
+    file = find_config(config)
+    remarks, figures = check_study(file, overrides, deep=deep)
+    counts = {level: sum(r.level == level for r in remarks) for level in LEVELS}
+    ready = counts["error"] == 0
+    verdict = counted(counts["warning"], "warning")
+    if ready:
+        options = [word for text in overrides for word in ("--set", text)]
+        verdict = f"ready: {verdict}; next: {command_line('run', file, *options)}"
+    else:
+        verdict = f"not ready: {counted(counts['error'], 'error')}, {verdict}"
+    lines = [f"{remark.level}: {remark.about}: {remark.text}" for remark in remarks]
+    content = {
+        "file": str(file),
+        "ready": ready,
+        "counts": counts,
+        "remarks": [remark._asdict() for remark in remarks],
+        "figures": figures,
+    }
+    return Answer("\n".join([*lines, verdict]), content, 0 if ready else 2)
+
+
+@command(PREPARE)
+def schema() -> Answer:
+    """Describe every key of a configuration.
+
+    Examples
+    --------
+    $ python -m pipeline schema > keys.md
+    """
+    from pipeline.config.schema import describe_schema
+    from pipeline.studies.schema import describe_study
+    from pipeline.studies.walks.schema import describe_walk
+
+    text = f"{describe_schema()}\n{describe_study()}\n{describe_walk()}".rstrip("\n")
+    return Answer(text, text)

@@ -1,0 +1,112 @@
+"""Commands that train a surrogate, or repeat a part of a finished run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pipeline.cli.app import (
+    TRAIN,
+    Answer,
+    Config,
+    OutFolder,
+    Overrides,
+    Resume,
+    RunFolder,
+    command,
+    run_answer,
+)
+
+
+@command(TRAIN)
+def run(
+    config: Config = Path("implant"),
+    /,
+    *,
+    overrides: Overrides = (),
+    out: OutFolder = None,
+    resume: Resume = False,
+) -> Answer:
+    """Make a surrogate of a knee: sample, fit, validate, simulate gait, report.
+
+    Examples
+    --------
+    $ python -m pipeline run
+    $ python -m pipeline run smoke
+    $ python -m pipeline run mine.toml --set design.candidates=2000 --out runs/small
+    $ python -m pipeline run mine.toml --resume
+    """
+    from pipeline.config.reading import find_config, load_config
+    from pipeline.runner import run_study
+
+    study = load_config(find_config(config), overrides)
+    folder = out or Path("runs") / study.run.name
+    return run_answer(run_study(study, folder, resume=resume), folder)
+
+
+@command(TRAIN)
+def validate(folder: RunFolder, /, *, formulations: bool = False) -> Answer:
+    """Assess the surrogate of a run on its held-out samples.
+
+    Parameters
+    ----------
+    formulations : bool
+        Also compare all formulations and families of surrogates on the knee of the run.
+
+    Examples
+    --------
+    $ python -m pipeline validate runs/implant
+    $ python -m pipeline validate runs/implant --formulations
+    """
+    from pipeline.studies.formulations import markdown_table
+    from pipeline.studies.repeated_stages import compare_again, validate_again
+
+    answer = run_answer(validate_again(folder), folder)
+    if not formulations:
+        return answer
+    rows, report = compare_again(folder)
+    answer = run_answer(report, folder)
+    return answer._replace(text="\n".join([*markdown_table(rows), answer.text]))
+
+
+@command(TRAIN)
+def simulate(folder: RunFolder, /) -> Answer:
+    """Repeat the gait simulation of a run with its surrogate and its original model.
+
+    Examples
+    --------
+    $ python -m pipeline simulate runs/implant
+    """
+    from pipeline.studies.repeated_stages import simulate_again
+
+    return run_answer(simulate_again(folder), folder)
+
+
+@command(TRAIN)
+def report(folder: RunFolder, /) -> Answer:
+    """Write the report of a run again from the files of the run.
+
+    Examples
+    --------
+    $ python -m pipeline report runs/implant
+    """
+    from pipeline.reports.report import write_report
+
+    return run_answer(write_report(folder), folder)
+
+
+@command(TRAIN)
+def bench(folder: RunFolder, /) -> Answer:
+    """Time one evaluation of the original model and of the surrogate of a run.
+
+    Examples
+    --------
+    $ python -m pipeline bench runs/implant
+    """
+    from pipeline.studies.repeated_stages import bench as time_models
+
+    times = time_models(folder)
+    text = (
+        f"original {times['original_us']:.0f} us, surrogate {times['surrogate_us']:.1f} us per "
+        f"evaluation with Jacobian: {times['ratio']:.0f} times faster"
+    )
+    return Answer(text, times)

@@ -1,0 +1,289 @@
+"""Commands that use a trained surrogate: studies, wear, loads, files for other programs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import ArgumentCollection, Group, Parameter
+
+from foundation.errors import InputError
+from foundation.wording import counted
+from pipeline.cli.app import (
+    USE,
+    Answer,
+    Config,
+    OutFolder,
+    Overrides,
+    Resume,
+    RunFolder,
+    SurrogateSource,
+    command,
+)
+
+if TYPE_CHECKING:
+    from dynamics.walking.knee_motion import KneeColumns
+
+
+def _check_one(arguments: ArgumentCollection) -> None:
+    if len(arguments.filter_by(value_set=True)) != 1:
+        raise InputError("expected either a configuration or --factors")
+
+
+_ONE = Parameter(group=Group("Arguments (one of)", validator=_check_one, sort_key=3))
+
+
+@command(USE)
+def study(
+    config: Annotated[Config | None, _ONE] = None,
+    /,
+    *,
+    factors: Annotated[bool, _ONE] = False,
+    overrides: Overrides = (),
+    out: OutFolder = None,
+    resume: Resume = False,
+) -> Answer:
+    """Vary the gait cycle of a run: Monte Carlo or sensitivity study.
+
+    Parameters
+    ----------
+    factors : bool
+        List the inputs that a study can vary, instead of a study.
+
+    Examples
+    --------
+    $ python -m pipeline study configs/montecarlo.toml
+    $ python -m pipeline study configs/sobol.toml --set study.run=runs/mine
+    $ python -m pipeline study --factors
+    """
+    from pipeline.config.reading import find_config
+    from pipeline.studies.factors import describe_factors
+    from pipeline.studies.study import load_study, simulate_study, summary_text
+
+    if config is None:
+        text = describe_factors()
+        return Answer(text, text)
+    file = load_study(find_config(config), overrides)
+    folder = out or Path("runs") / file.study.name
+    summary = simulate_study(file, folder, resume=resume)
+    return Answer(summary_text(summary, folder), summary)
+
+
+@command(USE)
+def walk(config: Config, /, *, overrides: Overrides = (), out: OutFolder = None) -> Answer:
+    """Simulate knee loads from measured walking.
+
+    Examples
+    --------
+    $ python -m pipeline walk configs/walking.toml
+    $ python -m pipeline walk mine.toml --set walk.run=runs/mine
+    """
+    from pipeline.config.reading import find_config
+    from pipeline.studies.walks.walk import load_walk, simulate_walk, summary_text
+
+    file = load_walk(find_config(config), overrides)
+    folder = out or Path("runs") / file.walk.name
+    content = simulate_walk(file, folder)
+    return Answer(summary_text(content, folder), content)
+
+
+@command(USE)
+def wear(folder: RunFolder, /, *, cycles: float = 5e6, blocks: int = 5) -> Answer:
+    """Simulate wear of the insert of a run over many gait cycles.
+
+    Parameters
+    ----------
+    cycles : float
+        Number of gait cycles [1].
+    blocks : int
+        Number of blocks of cycles; the worn surface is updated after each block.
+
+    Examples
+    --------
+    $ python -m pipeline wear runs/implant --cycles 5e6 --blocks 5
+    """
+    from pipeline.studies.lifetime_wear import wear_insert, worn_table
+
+    content = wear_insert(folder, cycles, blocks)
+    return Answer(worn_table(content), content)
+
+
+@command(USE)
+def export(
+    source: SurrogateSource,
+    /,
+    *,
+    out: Path | None = None,
+    prefix: Annotated[str, Parameter(metavar="NAME")] = "knee",
+    fmu: Literal["2.0", "3.0"] | None = None,
+    sources_only: bool = False,
+) -> Answer:
+    """Write the surrogate of a run as C source or as an FMU.
+
+    Parameters
+    ----------
+    out : Path, optional
+        Folder to write (default: the folder of the surrogate).
+    prefix : str
+        Name of the files, and prefix of all names that the files define.
+    fmu : {"2.0", "3.0"}, optional
+        Write NAME.fmu for co-simulation and model exchange by this version of FMI.
+    sources_only : bool
+        Leave the compiled library out of the FMU; a C compiler is not needed then.
+
+    Examples
+    --------
+    $ python -m pipeline export runs/implant --out src --prefix knee
+    $ python -m pipeline export runs/implant --fmu 3.0
+    """
+    from pipeline.exchange.exports import export_c, write_fmu
+
+    if fmu:
+        return _files([write_fmu(source, fmu, out, prefix, not sources_only)])
+    if sources_only:
+        raise InputError("--sources-only: expected --fmu as well, found none; add --fmu 2.0 or 3.0")
+    return _files(export_c(source, out, prefix))
+
+
+def _files(written: Iterable[Path]) -> Answer:
+    paths = [str(path) for path in written]
+    return Answer("\n".join(paths), {"files": paths})
+
+
+_COLUMNS_HELP = (
+    "Columns of flexion, adduction, rotation, and of the origin of the femur in the tibial frame "
+    "(anterior, superior, lateral) or of the origin of the tibia in the femoral frame (tx, ty, "
+    "tz); a minus before a column reverses its sign (default: coordinates of OpenSim-JAM models)."
+)
+
+
+@dataclass(frozen=True)
+class ColumnOptions:
+    """Columns of a motion file and their units.
+
+    Parameters
+    ----------
+    columns : str, optional
+        Columns by coordinate, as "flexion=knee_angle,...".
+    angle_unit : {"deg", "rad"}, optional
+        Unit of the angles (default: the unit in the header of the file).
+    length_unit : {"m", "mm"}
+        Unit of the lengths.
+    """
+
+    columns: Annotated[
+        str | None, Parameter(metavar="COORDINATE=COLUMN,...", help=_COLUMNS_HELP)
+    ] = None
+    angle_unit: Literal["deg", "rad"] | None = None
+    length_unit: Literal["m", "mm"] = "m"
+
+    def knee_columns(self) -> KneeColumns:
+        """Return the columns as the readers and writers of motions expect them."""
+        from dynamics.walking.knee_motion import KneeColumns, parse_columns
+
+        names = parse_columns(self.columns) if self.columns else {}
+        return KneeColumns(names, self.angle_unit, self.length_unit)
+
+
+Columns = Annotated[ColumnOptions, Parameter(name="*")]
+_DEFAULT_COLUMNS = ColumnOptions()
+
+
+@command(USE)
+def loads(
+    source: SurrogateSource,
+    motion: Path,
+    /,
+    *,
+    out: Path,
+    original: bool = False,
+    columns: Columns = _DEFAULT_COLUMNS,
+) -> Answer:
+    r"""Calculate loads of the knee along a motion from another program.
+
+    Parameters
+    ----------
+    motion : Path
+        Motion: .mot, .sto, .csv or .parquet.
+    out : Path
+        Loads to write: .sto, .mot, .csv or .parquet.
+    original : bool
+        Use the original model of the run instead of its surrogate.
+
+    Examples
+    --------
+    $ python -m pipeline loads runs/implant walk.mot --out loads.sto
+    $ python -m pipeline loads runs/implant/knee.npz poses.csv --out loads.csv \
+        --columns flexion=-kne,adduction=add,rotation=rot,tx=tx,ty=ty,tz=tz \
+        --angle-unit deg --length-unit mm
+    """
+    from dynamics.walking.knee_motion import read_knee_poses
+    from pipeline.exchange.loads_along import contact_of, loads_along, write_loads
+    from pipeline.exchange.unit_hints import check_some_trusted
+
+    if out.resolve() == motion.resolve():
+        raise InputError(f"--out {out}: is the motion itself; name another file")
+    names = columns.knee_columns()
+    time, poses = read_knee_poses(motion, names)
+    model = contact_of(source, original=original)
+    table, flags = loads_along(model, time, poses)
+    check_some_trusted(model, table, flags, motion, names)
+    write_loads(table, out)
+    pressure = table["total_peak_pressure_Pa"]
+    content = {
+        "file": str(out),
+        "rows": len(table),
+        "flagged": int(table["flagged"].sum()),
+        "flags": flags,
+        "largest_axial_force_N": float(table["total_force_y_N"].max()),
+        "largest_pressure_Pa": float(pressure.max()) if pressure.notna().any() else None,
+    }
+    return Answer(_loads_text(content), content)
+
+
+def _loads_text(content: dict[str, Any]) -> str:
+    pressure = content["largest_pressure_Pa"]
+    lines = [
+        f"{counted(content['rows'], 'instant')}: axial force up to "
+        f"{content['largest_axial_force_N']:.0f} N"
+        + ("" if pressure is None else f", pressure up to {1e-6 * pressure:.1f} MPa"),
+        f"flagged instants: {content['flagged']} of {content['rows']}",
+    ]
+    lines += [
+        f"  {flag['rows']} from {flag['time_s']:g} s: {flag['message']}"
+        for flag in content["flags"]
+    ]
+    return "\n".join([*lines, f"loads: {content['file']}"])
+
+
+@command(USE)
+def motion(
+    folder: RunFolder,
+    /,
+    *,
+    out: Path,
+    model: Literal["surrogate", "original"] = "surrogate",
+    columns: Columns = _DEFAULT_COLUMNS,
+) -> Answer:
+    """Write the simulated gait cycle of a run as a motion for OpenSim.
+
+    Parameters
+    ----------
+    out : Path
+        Motion to write: .mot or .sto.
+    model : {"surrogate", "original"}
+        Contact model of the simulation.
+
+    Examples
+    --------
+    $ python -m pipeline motion runs/implant --out cycle.mot
+    """
+    from pipeline.exchange.loads_along import run_motion, write_motion
+
+    table = run_motion(folder, model, columns.knee_columns())
+    write_motion(table, out)
+    rows = len(table.time)
+    content = {"file": str(out), "rows": rows, "columns": list(table.names)}
+    return Answer(f"{counted(rows, 'instant')}\nmotion: {out}", content)

@@ -1,0 +1,62 @@
+"""Options of the command `init`, apart from what reads them: help must not import mesh readers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+Mesh = Annotated[Path | None, Parameter(metavar="FILE")]
+
+
+@dataclass(frozen=True)
+class InitOptions:
+    """Values of a first configuration; None for a value to be asked for or guessed.
+
+    Parameters
+    ----------
+    femur : Path, optional
+        Mesh of the bearing surface of the femur (.stl, .ply, .obj, .off, .vtp).
+    tibia : Path, optional
+        Mesh of the bearing surface of the tibia (.stl, .ply, .obj, .off, .vtp).
+    material : {"polyethylene", "cartilage"}, optional
+        Material of the bearing surface.
+    unit : {"m", "cm", "mm", "um"}, optional
+        Unit of both files (default: guessed).
+    axes : str, optional
+        Signed axes of both files: anterior, superior, right; such as -x,y,-z (default: guessed).
+    side : {"right", "left"}, optional
+        Side of the knee (default: from the file names).
+    name : str, optional
+        Name of the run (default: name of the configuration file).
+    law : {"linear", "logarithmic", "modified"}, optional
+        Spring law (default: linear).
+    youngs_modulus_MPa : float, optional
+        Young's modulus [MPa] (default: from the material).
+    poissons_ratio : float, optional
+        Poisson's ratio [1] (default: from the material).
+    thickness_mm : float, optional
+        Thickness of the layer [mm] (default: from the material).
+    yes : bool
+        Ask no questions; accept every guess and default.
+    force : bool
+        Replace an existing file.
+    """
+
+    femur: Mesh = None
+    tibia: Mesh = None
+    material: Literal["polyethylene", "cartilage"] | None = None
+    unit: Literal["m", "cm", "mm", "um"] | None = None
+    axes: Annotated[str | None, Parameter(metavar="A,S,R", allow_leading_hyphen=True)] = None
+    side: Literal["right", "left"] | None = None
+    name: str | None = None
+    law: Literal["linear", "logarithmic", "modified"] | None = None
+    youngs_modulus_MPa: Annotated[
+        float | None, Parameter(name="--modulus-MPa", metavar="E")
+    ] = None  # fmt: skip
+    poissons_ratio: Annotated[float | None, Parameter(metavar="NU")] = None
+    thickness_mm: Annotated[float | None, Parameter(metavar="H")] = None
+    yes: bool = False
+    force: bool = False
