@@ -20,8 +20,8 @@ from foundation.checks import FloatArray
 from foundation.loads import COMPARTMENTS
 from foundation.pose import Pose
 from pipeline.files import plain
-from pipeline.reports.cycle_figures import walls_of
 from pipeline.reports.figures import SHADES
+from pipeline.reports.knee_frames import walls_of
 from pipeline.stages.frames import Frames
 
 #: Columns of the cycle that stand beside the view: key, column, factor from SI.

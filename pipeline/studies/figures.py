@@ -9,7 +9,6 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from numpy.typing import ArrayLike
 
-from pipeline.reports.accuracy_figures import plain_number
 from pipeline.reports.figures import (
     BLUE,
     GREY,
@@ -20,6 +19,7 @@ from pipeline.reports.figures import (
     legend_above,
     panel,
     picture,
+    plain_number,
 )
 
 _MOST_BINS = 40

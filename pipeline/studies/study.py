@@ -176,7 +176,7 @@ def _prepare(file: StudyFile, folder: Path, task: Task, *, resume: bool) -> None
     stored, text = folder / "config.toml", tomli_w.dumps(_dumped(file))
     if resume and stored.exists():
         changed = changed_keys(stored, text, "study")
-        before = read_document(folder / "inputs.json", StudyInputs)["source"]
+        before = read_document(folder / "inputs.json", StudyInputs).source
         if changed or before != task.source:
             what = f"which differs in {', '.join(changed)}" if changed else "or of another run"
             raise RunError(
