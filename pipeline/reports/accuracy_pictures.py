@@ -257,8 +257,8 @@ def _domain(
         (~flagged, "trusted", BLUE, "o"),
     ):
         axes.scatter(
-            *points[chosen][:, pair].T, s=12, c=colour, marker=marker, lw=0.8, alpha=0.6,
-            label=label, rasterized=True,
+            points[chosen, pair[0]], points[chosen, pair[1]], s=12, c=colour, marker=marker, lw=0.8,
+            alpha=0.6, label=label, rasterized=True,
         )  # fmt: skip
     axes.plot(*path[:, pair].T, color=INK, lw=1.4, label="gait cycle")
     legend_above(axes, 3)

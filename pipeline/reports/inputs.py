@@ -18,7 +18,7 @@ from foundation.loads import COMPARTMENTS, LOAD_COLUMNS
 from pipeline.config.reading import ConfigError, checked_section, dump_config
 from pipeline.config.schema import Config
 from pipeline.stages.combinations import TABLE_COLUMNS
-from pipeline.stages.frames import Frames, PressureMaps, WearOfCycle
+from pipeline.stages.frames import Frames, PressureMaps, WearOfCycle, shapes_of
 from pipeline.store.documents import (
     ReportError,
     check_faces,
@@ -228,7 +228,7 @@ def _arrays(
     path: Path, kind: type[Arrays], faces: Mapping[str, str], **allowed: tuple[str, ...]
 ) -> Arrays:
     """Read the arrays of a dataclass; `faces` are names of triangles and of their vertices."""
-    arrays = read_arrays(path, kind.SHAPES, **allowed)
+    arrays = read_arrays(path, shapes_of(kind), **allowed)
     for name, vertices in faces.items():
         check_faces(path, name, arrays[name], arrays[vertices])
     return kind(**arrays)

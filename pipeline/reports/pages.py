@@ -12,7 +12,7 @@ from foundation.quantities import unit_token
 from pipeline.reports.units import determination, given, number, shown_name
 
 _TEMPLATES = Path(__file__).parent / "templates"
-_FILTERS = {
+_FILTERS: dict[str, Callable[..., Any]] = {
     **{"num": number, "given": given, "q2": determination},
     **{"token": unit_token, "named": shown_name},
 }

@@ -123,6 +123,7 @@ def _headline(files: RunFiles, validation: Row, gait: Row) -> Row:
     """
     shares = {row["column"]: row["rms_over_range_percent"] for row in gait["differences"]}
     force, anterior, *pressures = (shares.get(column) for column in HEADLINE_COLUMNS)
+    known = [value for value in pressures if value is not None]
     speed, wear, total = gait["speed"] or {}, gait["wear"], files.run.counts["total"]
     return {
         "worst_load": validation["worst_load"],
@@ -130,7 +131,7 @@ def _headline(files: RunFiles, validation: Row, gait: Row) -> Row:
         "gait_medial_force_rms_over_range_percent": force,
         "gait_ap_position_rms_over_range_percent": anterior,
         "gait_peak_pressure_rms_over_range_percent": (
-            None if None in pressures else max(pressures)
+            max(known) if len(known) == len(pressures) else None
         ),
         "evaluation_speed_ratio": speed.get("evaluation_ratio"),
         "cycle_speed_ratio": speed.get("cycle_ratio"),

@@ -84,7 +84,7 @@ def assess(
     known = [value for value in nrmse if value is not None]
     return Judged(
         formulation=knee.medial.formulation,
-        family=knee.header.get("family"),
+        family=knee.header.get("family", ""),
         fit_seconds=knee.header.get("fit_seconds"),
         worst_load_nrmse=max(known) if len(known) == len(nrmse) else None,
         compartments=parts,
@@ -161,7 +161,9 @@ def _enough(rows: pd.DataFrame, name: str, answered: int) -> pd.DataFrame:
 def _known(figures: dict[str, ErrorFigures]) -> dict[str, Figures]:
     """Return error figures for the document: None for what is undefined."""
     return {
-        name: Figures(**{k: v if np.isfinite(v) else None for k, v in f.to_dict().items()})
+        name: Figures.model_validate(
+            {key: value if np.isfinite(value) else None for key, value in f.to_dict().items()}
+        )
         for name, f in figures.items()
     }
 

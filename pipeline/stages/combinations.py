@@ -146,7 +146,7 @@ def compare_combinations(
         results, failure = _both(models, drive, combination.applied_to(cycle), known)
         head = {"name": combination.name, "factors": combination.factors}
         if failure is not None:
-            rows.append(Failed(**head, failure=failure))
+            rows.append(Failed.model_validate({**head, "failure": failure}))
         else:
             if patch is None:
                 patch = measured_patch(model, results["original"])
@@ -154,7 +154,7 @@ def compare_combinations(
                 volumes = wear.volume_m3.tolist()
             else:
                 volumes = _volumes(model, results, law, patch)
-            rows.append(Ended(**head, failure=None, **_compared(results, volumes)))
+            rows.append(Ended.model_validate({**head, **_compared(results, volumes)}))
         if results:
             table = simulation_table(results).assign(combination=combination.name)
             tables.append(table[list(TABLE_COLUMNS)])
@@ -197,6 +197,7 @@ def _compared(
         **{
             group: {c: _difference(tables, c) for c in columns} for group, columns in groups.items()
         },
+        "failure": None,
         "wear": dict(zip(MODELS, volumes, strict=True)),
         "statistics": {name: asdict(result.statistics) for name, result in results.items()},
         "flags": {name: flag_texts(result.flags) for name, result in results.items()},

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import ClassVar
+from typing import Annotated, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,16 +52,10 @@ class PressureMaps:
         Pressures at the poses of the original and of the surrogate [Pa].
     """
 
-    SHAPES: ClassVar[dict[str, Shape]] = {
-        "vertices": ("V", 3),
-        "faces": ("F", 3),
-        "gait_percent": ("K",),
-        "pressure_Pa": (2, "K", "F"),
-    }
-    vertices: FloatArray
-    faces: NDArray[np.int64]
-    gait_percent: FloatArray
-    pressure_Pa: FloatArray
+    vertices: Annotated[FloatArray, ("V", 3)]
+    faces: Annotated[NDArray[np.int64], ("F", 3)]
+    gait_percent: Annotated[FloatArray, ("K",)]
+    pressure_Pa: Annotated[FloatArray, (2, "K", "F")]
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,30 +90,17 @@ class Frames:
         Pressure of the original model at `surrogate_poses` [Pa].
     """
 
-    SHAPES: ClassVar[dict[str, Shape]] = {
-        "gait_percent": ("K",),
-        "poses": ("K", 6),
-        "femur_vertices": ("V", 3),
-        "femur_faces": ("G", 3),
-        "tibia_vertices": ("U", 3),
-        "tibia_faces": ("F", 3),
-        "pressure_Pa": ("K", "F"),
-        "peak_Pa": (2, "K"),
-        "centre_m": (2, "K", 2, 3),
-        "surrogate_poses": ("K", 6),
-        "surrogate_pressure_Pa": ("K", "F"),
-    }
-    gait_percent: FloatArray
-    poses: FloatArray
-    femur_vertices: FloatArray
-    femur_faces: NDArray[np.int64]
-    tibia_vertices: FloatArray
-    tibia_faces: NDArray[np.int64]
-    pressure_Pa: NDArray[np.float32]
-    peak_Pa: FloatArray
-    centre_m: FloatArray
-    surrogate_poses: FloatArray | None = None
-    surrogate_pressure_Pa: NDArray[np.float32] | None = None
+    gait_percent: Annotated[FloatArray, ("K",)]
+    poses: Annotated[FloatArray, ("K", 6)]
+    femur_vertices: Annotated[FloatArray, ("V", 3)]
+    femur_faces: Annotated[NDArray[np.int64], ("G", 3)]
+    tibia_vertices: Annotated[FloatArray, ("U", 3)]
+    tibia_faces: Annotated[NDArray[np.int64], ("F", 3)]
+    pressure_Pa: Annotated[NDArray[np.float32], ("K", "F")]
+    peak_Pa: Annotated[FloatArray, (2, "K")]
+    centre_m: Annotated[FloatArray, (2, "K", 2, 3)]
+    surrogate_poses: Annotated[FloatArray | None, ("K", 6)] = None
+    surrogate_pressure_Pa: Annotated[NDArray[np.float32] | None, ("K", "F")] = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,20 +122,12 @@ class WearOfCycle:
         Integral of the pressure over force, a factor on the surrogate's forces [1].
     """
 
-    SHAPES: ClassVar[dict[str, Shape]] = {
-        "factor_per_Pa": (),
-        "density_kg_per_m3": (),
-        "volume_m3": (2, 2),
-        "depth_m": (2, "F"),
-        "aspect": (2,),
-        "ratio": (2,),
-    }
-    factor_per_Pa: FloatArray
-    density_kg_per_m3: FloatArray
-    volume_m3: FloatArray
-    depth_m: FloatArray
-    aspect: FloatArray
-    ratio: FloatArray
+    factor_per_Pa: Annotated[FloatArray, ()]
+    density_kg_per_m3: Annotated[FloatArray, ()]
+    volume_m3: Annotated[FloatArray, (2, 2)]
+    depth_m: Annotated[FloatArray, (2, "F")]
+    aspect: Annotated[FloatArray, (2,)]
+    ratio: Annotated[FloatArray, (2,)]
 
 
 def plateau_pressures(model: ElasticFoundation, poses: FloatArray) -> FloatArray:
@@ -222,6 +195,12 @@ def wear_of_cycle(
         aspect=patch.aspect,
         ratio=np.array(patch.ratio),
     )
+
+
+def shapes_of(kind: type[PressureMaps | Frames | WearOfCycle]) -> dict[str, Shape]:
+    """Return the shapes of the arrays of a dataclass by the names of its fields."""
+    hints = get_type_hints(kind, include_extras=True)
+    return {each.name: hints[each.name].__metadata__[0] for each in fields(kind)}
 
 
 def write_arrays(path: Path, content: PressureMaps | Frames | WearOfCycle) -> None:

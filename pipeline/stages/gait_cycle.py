@@ -30,7 +30,7 @@ from pipeline.stages.frames import (
     write_arrays,
 )
 from pipeline.stages.run_folder import Run
-from pipeline.store.run_documents import Combinations, Simulation
+from pipeline.store.run_documents import Combinations, Cost, Difference, Simulation, Speed
 from pipeline.store.samples import without, write_table
 from surrogates.formulations.whole_knee import AnyKnee
 from surrogates.sampling.space import ReferencePath
@@ -92,13 +92,8 @@ def _simulate_both(
     wear = wear_of_cycle(model, results, gait.wear_law)
     write_arrays(run.folder / "wear.npz", wear)
     _combinations(run, gait, model, surrogate, results, wear)
-    content = Simulation(
-        statistics={name: asdict(r.statistics) for name, r in results.items()},
-        flags={name: flag_texts(r.flags) for name, r in results.items()},
-        differences=compare_cycles(table),
-        speed=speed(model, surrogate, results["original"].poses),
-    )
-    run.write_json("simulation.json", content.content())
+    times = speed(model, surrogate, results["original"].poses)
+    _write(run, results, compare_cycles(table), times)
 
 
 def _simulate_alone(
@@ -109,11 +104,21 @@ def _simulate_alone(
     heads = ("", *(f"{part}_" for part in (*COMPARTMENTS, "total")))
     columns = without(simulation_table({"surrogate": result}), original.not_given, heads)
     write_table(columns, run.folder / "simulation.parquet")
+    _write(run, {"surrogate": result}, [], None)
+
+
+def _write(
+    run: Run,
+    results: dict[str, SimulationResult],
+    differences: list[Difference],
+    times: Speed | None,
+) -> None:
+    """Write `simulation.json`."""
     content = Simulation(
-        statistics={"surrogate": asdict(result.statistics)},
-        flags={"surrogate": flag_texts(result.flags)},
-        differences=[],
-        speed=None,
+        statistics={name: Cost.model_validate(asdict(r.statistics)) for name, r in results.items()},
+        flags={name: flag_texts(r.flags) for name, r in results.items()},
+        differences=differences,
+        speed=times,
     )
     run.write_json("simulation.json", content.content())
 

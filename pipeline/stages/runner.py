@@ -32,9 +32,9 @@ from pipeline.stages.gait_cycle import simulate_cycle
 from pipeline.stages.reference_samples import reference_kind, samples_for
 from pipeline.stages.run_folder import Run, stored_path
 from pipeline.store.made_with import configuration_digest
-from pipeline.store.run_documents import RunRecord, Triangles
+from pipeline.store.run_documents import RunRecord
 from pipeline.store.samples import digest, without, write_table
-from pipeline.store.validation_document import Validation
+from pipeline.store.validation_document import Round, Validation
 from surrogates.formulations.whole_knee import AnyKnee
 from surrogates.sampling.space import ReferencePath, SampleSpace
 
@@ -169,10 +169,11 @@ def _validate(
 ) -> Validation:
     """Judge every surrogate on the held-out samples; keep the main one's predictions."""
     feasibility = run.config.feasibility
+    points = [*sampled.curve, learning_point(trained[0], fitted_to)]
     content = Validation(
         models=[assess(fitted.knee, held_out, feasibility, fitted.checks) for fitted in trained],
         first=assess(sampled.early.knee, held_out, feasibility, sampled.early.checks),
-        learning_curve=[*sampled.curve, learning_point(trained[0], fitted_to)],
+        learning_curve=[Round.model_validate(point) for point in points],
     )
     write_table(
         without(
@@ -228,23 +229,24 @@ def _provenance(
 ) -> RunRecord:
     """Return the content of `run.json`: versions, seeds, digests, counts and times."""
     model = original.model
-    return RunRecord(
-        name=run.config.run.name,
-        seed=run.config.run.seed,
-        held_out_seed=run.config.validation.seed,
-        workers=run.workers,
-        python=platform.python_version(),
-        packages={name: version(name) for name in (*_PACKAGES, "knee-contact")},
-        hashes={
+    content = {
+        "name": run.config.run.name,
+        "seed": run.config.run.seed,
+        "held_out_seed": run.config.validation.seed,
+        "workers": run.workers,
+        "python": platform.python_version(),
+        "packages": {name: version(name) for name in (*_PACKAGES, "knee-contact")},
+        "hashes": {
             "original": original.digest,
             "samples": digest(fitted_to),
             "held_out": digest(held_out),
             "configuration": configuration_digest(dump_config(run.config)),
         },
-        triangles=None
+        "triangles": None
         if model is None
-        else Triangles(femur=len(model.femur.faces), tibia=len(model.tibia.faces)),
-        counts=sampled.counts,
-        seconds=run.seconds,
-        original=description,
-    )
+        else {"femur": len(model.femur.faces), "tibia": len(model.tibia.faces)},
+        "counts": sampled.counts,
+        "seconds": run.seconds,
+        "original": description,
+    }
+    return RunRecord.model_validate(content)

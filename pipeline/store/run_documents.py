@@ -120,7 +120,7 @@ class Speed(Part):
 class Simulation(Part):
     """`simulation.json`: cost of the gait cycle and differences of the models."""
 
-    statistics: Annotated[dict[Literal["original", "surrogate"], Cost], Field(min_length=1)]
+    statistics: dict[str, Cost]
     flags: dict[str, list[str]] = Field(default_factory=dict)
     differences: list[Difference]
     speed: Speed | None
