@@ -15,20 +15,9 @@ from numpy.typing import ArrayLike
 from foundation.checks import FloatArray
 from foundation.loads import COMPARTMENTS, WRENCH_COLUMNS
 from foundation.quantities import QUANTITIES
+from pipeline.reports import figures as fig
 from pipeline.reports.domain import is_flagged
-from pipeline.reports.figures import (
-    BLUE,
-    COMPARTMENT_STYLE,
-    GREY,
-    INK,
-    SQUARE,
-    VERMILLION,
-    Picture,
-    legend_above,
-    panel,
-    picture,
-    plain_number,
-)
+from pipeline.reports.figures import Picture, picture
 from pipeline.reports.inputs import RunFiles
 from pipeline.store.quantities import axis_label
 from pipeline.store.samples import poses_of, usable
@@ -63,7 +52,7 @@ def _in_units(rows: dict[str, pd.DataFrame], column: str) -> dict[str, FloatArra
 
 def _scatter(axes: Axes, x: Values, y: Values, size: float) -> None:
     """Draw a point per sample, by compartment."""
-    for name, (colour, marker) in COMPARTMENT_STYLE.items():
+    for name, (colour, marker) in fig.COMPARTMENT_STYLE.items():
         axes.scatter(
             x[name], y[name], s=size, c=colour, marker=marker, alpha=0.55, lw=0,
             label=name, rasterized=True, zorder=2,
@@ -93,13 +82,13 @@ def parity_panel(truth: Values, prediction: Values, title: str) -> Figure:
     title : str
         Name and unit of the quantity.
     """
-    figure, axes = panel(SQUARE, x="original", y="surrogate", title=title)
+    figure, axes = fig.panel(fig.SQUARE, x="original", y="surrogate", title=title)
     values = np.concatenate([np.ravel(v) for v in (*truth.values(), *prediction.values())])
     known = values[np.isfinite(values)]
     ends = np.array([known.min(), known.max()]) if known.size else np.array([0.0, 1.0])
     # A nearly constant quantity still needs a frame of some width.
     ends = ends + np.array([-1.0, 1.0]) * max(0.04 * np.ptp(ends), 1e-9 * np.abs(ends).max(), 1e-12)
-    axes.plot(ends, ends, color=GREY, lw=1.0, zorder=1)
+    axes.plot(ends, ends, color=fig.GREY, lw=1.0, zorder=1)
     _scatter(axes, truth, prediction, 9)
     axes.set(xlim=ends, ylim=ends, aspect="equal")
     axes.locator_params(nbins=5)
@@ -131,13 +120,13 @@ def residual_pictures(files: RunFiles) -> list[Picture]:
 
 @picture("svg")
 def _residuals(over: Values, residual: dict[str, FloatArray], x: str, y: str) -> Figure:
-    figure, axes = panel(SQUARE, x=x, y=y)
+    figure, axes = fig.panel(fig.SQUARE, x=x, y=y)
     rms = float(np.sqrt(np.nanmean(np.concatenate(list(residual.values())) ** 2)))
-    axes.axhspan(-rms, rms, color=GREY, alpha=0.14, lw=0, label="± RMS", zorder=0)
-    axes.axhline(0.0, color=GREY, lw=1.0, zorder=1)
+    axes.axhspan(-rms, rms, color=fig.GREY, alpha=0.14, lw=0, label="± RMS", zorder=0)
+    axes.axhline(0.0, color=fig.GREY, lw=1.0, zorder=1)
     _scatter(axes, over, residual, 12)
     axes.locator_params(axis="x", nbins=5)
-    legend_above(axes, 3)
+    fig.legend_above(axes, 3)
     return figure
 
 
@@ -163,20 +152,20 @@ def learning_pictures(rows: Sequence[Mapping[str, Any]]) -> list[Picture]:
 
 @picture("svg")
 def _learning(points: FloatArray, label: str) -> Figure:
-    figure, axes = panel(x="samples of both compartments", y=label)
+    figure, axes = fig.panel(x="samples of both compartments", y=label)
     counts, values = points.T
-    axes.plot(counts, values, "o-", color=BLUE, lw=1.8, ms=4.5, label="rounds (c)")
-    axes.plot(counts[-1:], values[-1:], "D", color=VERMILLION, ms=7.0, label="final (g)")
+    axes.plot(counts, values, "o-", color=fig.BLUE, lw=1.8, ms=4.5, label="rounds (c)")
+    axes.plot(counts[-1:], values[-1:], "D", color=fig.VERMILLION, ms=7.0, label="final (g)")
     if values.min() > 0.0:
         axes.set_yscale("log")
-        axes.yaxis.set_major_formatter(FuncFormatter(plain_number))
+        axes.yaxis.set_major_formatter(FuncFormatter(fig.plain_number))
         # Less than two decades have hardly a major tick.
         few = values.max() < 100.0 * values.min()
-        axes.yaxis.set_minor_formatter(FuncFormatter(plain_number) if few else NullFormatter())
+        axes.yaxis.set_minor_formatter(FuncFormatter(fig.plain_number) if few else NullFormatter())
         axes.yaxis.set_minor_locator(LogLocator(subs=(2.0, 5.0)))
         axes.set_ylim(0.7 * values.min(), 1.4 * values.max())
     axes.locator_params(axis="x", nbins=5)
-    legend_above(axes, 2)
+    fig.legend_above(axes, 2)
     return figure
 
 
@@ -201,14 +190,14 @@ def quantile_pictures(compartments: Mapping[str, Any]) -> list[Picture]:
 
 @picture("svg")
 def _quantiles(compartment: str, normal: FloatArray, held_out: FloatArray) -> Figure:
-    figure, axes = panel(
-        SQUARE, x="normal quantile", y="residual over standard error", title=compartment
+    figure, axes = fig.panel(
+        fig.SQUARE, x="normal quantile", y="residual over standard error", title=compartment
     )
     reach = 1.08 * min(max(np.abs(normal).max(), np.abs(held_out).max()), _MOST_ERRORS)
     ends = np.array([-reach, reach])
-    axes.axvspan(-NORMAL_95, NORMAL_95, color=GREY, alpha=0.12, lw=0)
-    axes.plot(ends, ends, color=GREY, lw=1.0, zorder=1)
-    colour, marker = COMPARTMENT_STYLE[compartment]
+    axes.axvspan(-NORMAL_95, NORMAL_95, color=fig.GREY, alpha=0.12, lw=0)
+    axes.plot(ends, ends, color=fig.GREY, lw=1.0, zorder=1)
+    colour, marker = fig.COMPARTMENT_STYLE[compartment]
     points = normal, np.clip(held_out, *ends)
     axes.plot(*points, marker, color=colour, ms=3.2, mew=0.0, alpha=0.8, clip_on=False, zorder=2)
     axes.set(xlim=ends, ylim=ends, aspect="equal")
@@ -250,16 +239,16 @@ def _domain(
     x, y = (
         f"{VARIABLES[k]}{' from the path' if k else ''} [{_UNITS[k].unit_for_people}]" for k in pair
     )
-    figure, axes = panel(SQUARE, x=x, y=y)
+    figure, axes = fig.panel(fig.SQUARE, x=x, y=y)
     axes.set_title(title, loc="left", pad=20)
     for chosen, label, colour, marker in (
-        (flagged, "flagged", VERMILLION, "x"),
-        (~flagged, "trusted", BLUE, "o"),
+        (flagged, "flagged", fig.VERMILLION, "x"),
+        (~flagged, "trusted", fig.BLUE, "o"),
     ):
         axes.scatter(
             points[chosen, pair[0]], points[chosen, pair[1]], s=12, c=colour, marker=marker, lw=0.8,
             alpha=0.6, label=label, rasterized=True,
         )  # fmt: skip
-    axes.plot(*path[:, pair].T, color=INK, lw=1.4, label="gait cycle")
-    legend_above(axes, 3)
+    axes.plot(*path[:, pair].T, color=fig.INK, lw=1.4, label="gait cycle")
+    fig.legend_above(axes, 3)
     return figure

@@ -15,16 +15,8 @@ from numpy.typing import ArrayLike
 
 from foundation.checks import FloatArray
 from foundation.pose import Pose
-from pipeline.reports.figures import (
-    INK,
-    SHADES,
-    Picture,
-    Triangles,
-    mark_centres,
-    mark_sides,
-    picture,
-    plateau_map,
-)
+from pipeline.reports import figures as fig
+from pipeline.reports.figures import Picture, Triangles, picture
 from pipeline.stages.frames import Frames
 from pipeline.store.run_documents import MODELS
 
@@ -85,7 +77,7 @@ def _placed(frames: Frames, instant: int) -> FloatArray:
 @picture("png")
 def _colour_bar(limit: float, label: str) -> Figure:
     figure = Figure(figsize=(4.0, 0.62), layout="constrained")
-    shade = ScalarMappable(Normalize(0.0, limit), SHADES)
+    shade = ScalarMappable(Normalize(0.0, limit), fig.SHADES)
     figure.colorbar(shade, cax=figure.add_subplot(), orientation="horizontal", label=label)
     return figure
 
@@ -109,9 +101,9 @@ def _frame(
     above = figure.add_axes((0.0, 1.0 - tall / whole, 1.0, tall / whole))
     _knee(above, femur, tibia, pressure, scale, extent)
     below = figure.add_axes((0.19, 0.45 / whole, 0.76, flat / whole))
-    plateau_map(below, tibia, pressure, scale)
-    mark_sides(below)
-    mark_centres(below, centres, (2.2, 1.1))
+    fig.plateau_map(below, tibia, pressure, scale)
+    fig.mark_sides(below)
+    fig.mark_centres(below, centres, (2.2, 1.1))
     below.set_xlabel("lateral [mm]", labelpad=1.0)
     below.set_ylabel("anterior [mm]", labelpad=0.0)
     return figure
@@ -155,7 +147,7 @@ def _knee(
     extent: Sequence[float],
 ) -> None:
     """Draw both surfaces, the far triangles first."""
-    shades = ScalarMappable(scale, SHADES).to_rgba(pressure)[:, :3]
+    shades = ScalarMappable(scale, fig.SHADES).to_rgba(pressure)[:, :3]
     walls = walls_of(tibia)
     corners, colours, depths = [], [], []
     for points, own, nearer in (
@@ -213,7 +205,7 @@ def _triad(axes: Axes) -> None:
             tuple(origin),
             xycoords="axes fraction",
             textcoords="axes fraction",
-            arrowprops={"arrowstyle": "-|>", "color": INK, "lw": 0.9, "mutation_scale": 6},
+            arrowprops={"arrowstyle": "-|>", "color": fig.INK, "lw": 0.9, "mutation_scale": 6},
         )
         x, y = origin + 0.12 * tip * shape
         axes.text(x, y, name, transform=axes.transAxes, ha="center", va="center", fontsize=8)

@@ -10,27 +10,12 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from dynamics.simulator.knee_simulator import APPLIED_COLUMNS
 from foundation.checks import FloatArray
 from foundation.loads import COMPARTMENTS, WRENCH_COLUMNS
 from foundation.quantities import QUANTITIES, Quantity
-from pipeline.reports.figures import (
-    BLUE,
-    GREY,
-    INK,
-    ORANGE,
-    VERMILLION,
-    Picture,
-    Triangles,
-    cycle_axis,
-    cycle_panel,
-    legend_above,
-    mark_centres,
-    mark_sides,
-    panel,
-    picture,
-    plateau_map,
-    plateau_pair,
-)
+from pipeline.reports import figures as fig
+from pipeline.reports.figures import Picture, Triangles, picture
 from pipeline.reports.inputs import MODELS, RunFiles
 from pipeline.reports.tables import path_content
 from pipeline.reports.units import number
@@ -44,6 +29,7 @@ _CYCLE_LOADS = (
     *(f"{name}_peak_pressure_Pa" for name in COMPARTMENTS),
     "total_area_m2",
 )
+_INPUTS = [f"input_{column}" for column in APPLIED_COLUMNS]
 #: Columns drawn for all combinations: factor and unit of the differences.
 _DRAWN = {
     "anterior_m": (1e3, "µm"),
@@ -54,12 +40,12 @@ _DRAWN = {
 }
 #: Colour of each kind of input that a combination changes (Okabe-Ito).
 INPUT_COLOURS = {
-    "nominal": INK,
-    "axial force": BLUE,
-    "AP force": ORANGE,
+    "nominal": fig.INK,
+    "axial force": fig.BLUE,
+    "AP force": fig.ORANGE,
     "torque": "#009E73",
     "flexion": "#CC79A7",
-    "all loads": VERMILLION,
+    "all loads": fig.VERMILLION,
 }
 _DASHES: Any = (0, (4.0, 1.5))
 
@@ -95,22 +81,22 @@ def path_pictures(files: RunFiles, space: dict[str, Any]) -> list[Picture]:
 
 @picture("svg")
 def _path(lines: dict[str, Any], half_width: float | None, label: str) -> Figure:
-    figure, axes = panel(x=axis_label(_FLEXION), y=label)
+    figure, axes = fig.panel(x=axis_label(_FLEXION), y=label)
     flexion, value = lines["path"]
     if half_width is not None:
         band = (value - half_width, value + half_width)
-        axes.fill_between(flexion, *band, color=BLUE, alpha=0.13, lw=0, label="sampled")
-    axes.plot(*lines["gait cycle"], color=VERMILLION, lw=1.2, ls="-", label="gait cycle")
-    axes.plot(flexion, value, color=BLUE, lw=2.0, label="path")
-    axes.plot(*lines["knots"], "o", color=BLUE, ms=3.5)
-    legend_above(axes, 3)
+        axes.fill_between(flexion, *band, color=fig.BLUE, alpha=0.13, lw=0, label="sampled")
+    axes.plot(*lines["gait cycle"], color=fig.VERMILLION, lw=1.2, ls="-", label="gait cycle")
+    axes.plot(flexion, value, color=fig.BLUE, lw=2.0, label="path")
+    axes.plot(*lines["knots"], "o", color=fig.BLUE, ms=3.5)
+    fig.legend_above(axes, 3)
     return figure
 
 
 def input_pictures(files: RunFiles) -> list[Picture]:
     """Return the inputs of the simulator over the cycle, the prescribed flexion first."""
     cycle = next(iter(files.cycles.values()))
-    columns = [name for name in cycle.columns if name.startswith("input_")]
+    columns = [name for name in _INPUTS if name in cycle.columns]
     quantities = {"flexion_rad": _FLEXION} | {name: quantity_of(name) for name in columns}
     return [
         Picture(_input(cycle, column, quantity), f"Input: {quantity.label}")
@@ -120,9 +106,9 @@ def input_pictures(files: RunFiles) -> list[Picture]:
 
 @picture("svg")
 def _input(cycle: pd.DataFrame, column: str, quantity: Quantity) -> Figure:
-    figure, axes = panel((3.3, 2.2))
-    axes.plot(cycle["gait_percent"], quantity.for_people(cycle[column]), color=BLUE, lw=1.8)
-    cycle_axis(axes, axis_label(quantity))
+    figure, axes = fig.panel((3.3, 2.2))
+    axes.plot(cycle["gait_percent"], quantity.for_people(cycle[column]), color=fig.BLUE, lw=1.8)
+    fig.cycle_axis(axes, axis_label(quantity))
     return figure
 
 
@@ -142,7 +128,7 @@ def load_pictures(files: RunFiles) -> list[Picture]:
 
 def _over_cycle(files: RunFiles, column: str) -> Picture:
     quantity, tables = quantity_of(column), files.cycles
-    uri = cycle_panel(
+    uri = fig.cycle_panel(
         {name: table["gait_percent"].to_numpy() for name, table in tables.items()},
         {name: quantity.for_people(table[column]) for name, table in tables.items()},
         axis_label(quantity),
@@ -173,10 +159,10 @@ def _pressure(
         f"pose of the {name}, peak {number(float(values.max()))} MPa"
         for name, values in zip(MODELS, pressure, strict=True)
     ]
-    figure, halves = plateau_pair((6.4, 2.5), titles, scale, "pressure [MPa]", 0.8)
+    figure, halves = fig.plateau_pair((6.4, 2.5), titles, scale, "pressure [MPa]", 0.8)
     for axes, values, marks in zip(halves, pressure, centres, strict=True):
-        plateau_map(axes, tibia, values, scale)
-        mark_centres(axes, marks, (2.6, 1.2))
+        fig.plateau_map(axes, tibia, values, scale)
+        fig.mark_centres(axes, marks, (2.6, 1.2))
     return figure
 
 
@@ -203,10 +189,10 @@ def _wear(tibia: Triangles, depths: FloatArray) -> Figure:
     scale = Normalize(0.0, max(float(np.max(depths)), 1e-12))
     titles = ("original, by its springs", "surrogate, from its loads")
     label = "depth [µm per million cycles]"
-    figure, halves = plateau_pair((8.2, 3.3), titles, scale, label, 0.85)
+    figure, halves = fig.plateau_pair((8.2, 3.3), titles, scale, label, 0.85)
     for axes, depth in zip(halves, depths, strict=True):
-        plateau_map(axes, tibia, depth, scale)
-        mark_sides(axes)
+        fig.plateau_map(axes, tibia, depth, scale)
+        fig.mark_sides(axes)
     return figure
 
 
@@ -246,8 +232,8 @@ def _combinations(
     upper.set_ylabel(label)
     lower.set(xlabel="gait cycle [%]", ylabel=below, xlim=(0.0, 100.0))
     handles = [
-        Line2D([], [], color=GREY, lw=3.0, alpha=0.5, label="original"),
-        Line2D([], [], color=INK, lw=0.9, ls=_DASHES, label="surrogate"),
+        Line2D([], [], color=fig.GREY, lw=3.0, alpha=0.5, label="original"),
+        Line2D([], [], color=fig.INK, lw=0.9, ls=_DASHES, label="surrogate"),
         *(Line2D([], [], color=c, lw=2.0, label=n) for n, c in INPUT_COLOURS.items()),
     ]
     figure.legend(handles=handles, loc="outside upper center", ncols=4, handlelength=1.8)
@@ -257,4 +243,4 @@ def _combinations(
 def colour_of(combination: str) -> str:
     """Return the colour of the input that a combination changes."""
     colours = (c for name, c in INPUT_COLOURS.items() if combination.startswith(name))
-    return next(colours, GREY)
+    return next(colours, fig.GREY)

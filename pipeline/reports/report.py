@@ -7,22 +7,35 @@ time. The page is self-contained: it includes pictures and style and loads nothi
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 from typing import Any
 
+import tomli_w
+
 from foundation.wording import counted
 from pipeline.files import plain, write_document, write_text
-from pipeline.reports import tables
+from pipeline.reports import accuracy_pictures as accuracy
+from pipeline.reports import pictures, tables
 from pipeline.reports.combinations import combinations_content, frames_content, wear_content
 from pipeline.reports.domain import domain_content
 from pipeline.reports.inputs import HEADLINE_COLUMNS, RunFiles, read_run
-from pipeline.reports.original import original_content, original_line, original_notes
-from pipeline.reports.page import render
-from pipeline.reports.sensitivity import sensitivity_content
-from pipeline.reports.units import number
+from pipeline.reports.knee_frames import frame_pictures
+from pipeline.reports.pages import page_template
+from pipeline.reports.pressure_view import colour_stops, view_data, view_json
+from pipeline.reports.sensitivity import COORDINATES, INPUTS, sensitivity_content
+from pipeline.reports.units import largest, number
+from pipeline.store.quantities import ERRORS
+from pipeline.store.run_documents import FromModel, RunRecord
 
 _LAYER_KEYS = ("law", "youngs_modulus_MPa", "poissons_ratio", "thickness_mm", "thickness_file")
 _MODIFIED_KEYS = ("f", "m", "reference_indentation_mm")
+#: Errors of the rows: key in `run.json`, key of the report, factor to its unit.
+_ERRORS = (
+    ("height_m", "height_um", 1e6),
+    ("force_x_over_axial", "ap_force_over_axial_percent", 100.0),
+    ("force_z_over_axial", "ml_force_over_axial_percent", 100.0),
+)
 
 Row = dict[str, Any]
 
@@ -49,7 +62,7 @@ def write_report(folder: Path) -> dict[str, Any]:
     folder = Path(folder)
     files = read_run(folder)
     content = report_content(files)
-    page = render(files, content)
+    page = _render(files, content)
     write_text(folder / "report.html", page)
     write_document(folder / "report.json", content)
     return content
@@ -57,7 +70,7 @@ def write_report(folder: Path) -> dict[str, Any]:
 
 def report_content(files: RunFiles) -> dict[str, Any]:
     """Return the content of `report.json` from the files of a run."""
-    original = original_content(files.run)
+    original = _original(files.run)
     validation = tables.validation_content(files)
     stages = tables.stage_content(files)
     gait = tables.gait_content(files) | {
@@ -68,7 +81,7 @@ def report_content(files: RunFiles) -> dict[str, Any]:
     overview = _overview(files) | {
         "headline": _headline(files, validation, gait),
         "original": original,
-        "notes": original_notes(original) + _notes(stages, validation, gait),
+        "notes": _original_notes(original) + _notes(stages, validation, gait),
     }
     content = {
         "summary": summary_lines(overview),
@@ -123,16 +136,13 @@ def _headline(files: RunFiles, validation: Row, gait: Row) -> Row:
     """
     shares = {row["column"]: row["rms_over_range_percent"] for row in gait["differences"]}
     force, anterior, *pressures = (shares.get(column) for column in HEADLINE_COLUMNS)
-    known = [value for value in pressures if value is not None]
     speed, wear, total = gait["speed"] or {}, gait["wear"], files.run.counts["total"]
     return {
         "worst_load": validation["worst_load"],
         "height_at_load": tables.height_error(files.validation.models[0]),
         "gait_medial_force_rms_over_range_percent": force,
         "gait_ap_position_rms_over_range_percent": anterior,
-        "gait_peak_pressure_rms_over_range_percent": (
-            max(known) if len(known) == len(pressures) else None
-        ),
+        "gait_peak_pressure_rms_over_range_percent": largest(pressures),
         "evaluation_speed_ratio": speed.get("evaluation_ratio"),
         "cycle_speed_ratio": speed.get("cycle_ratio"),
         "wear_difference_percent": (
@@ -197,7 +207,7 @@ def summary_lines(overview: dict[str, Any]) -> list[str]:
     lines = [
         f"accuracy: worst load NRMSE at given pose {number(worst['nrmse_percent'])} % "
         f"({worst['compartment']} {worst['load']})",
-        *(compared if original["kind"] == "model" else [original_line(original)]),
+        *(compared if original["kind"] == "model" else [_original_line(original)]),
         f"samples: {head['candidates']} candidates, {head['evaluated']} evaluated, "
         f"{head['training_samples']} trained on, {head['held_out_samples']} held out",
     ]
@@ -238,3 +248,89 @@ def _writable(value: Any) -> Any:
     if isinstance(value, list):
         return [_writable(item) for item in value]
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _original(run: RunRecord) -> Row:
+    """Return the original model of the surrogate: `kind` model, or a table and its content.
+
+    `errors_found` are standard deviations of the errors of the rows of a table, by compartment.
+    """
+    content = run.original.content() | {"kind": run.original.kind}
+    if not isinstance(run.original, FromModel) and run.original.errors_found is not None:
+        content["errors_found"] = {
+            name: {key: factor * getattr(errors, stored) for stored, key, factor in _ERRORS}
+            for name, errors in run.original.errors_found.items()
+        }
+    return content
+
+
+def _original_notes(original: Row) -> list[dict[str, str]]:
+    """Return the notes of the report on a table."""
+    if original["kind"] == "model":
+        return []
+    notes = [
+        "a table of poses and loads took the place of the original model: the gait cycle is that "
+        "of the surrogate alone, without a comparison"
+    ]
+    if original["not_given"]:
+        # The three coordinates of the centre of pressure are one entry.
+        labels = dict.fromkeys(
+            re.sub(r" [xyz]$", "", ERRORS[name].label) for name in original["not_given"]
+        )
+        notes.append(f"not given: {', '.join(labels)}; not shown, and wear is not computed")
+    for key, words in (
+        ("out_of_contact", "without contact are not used"),
+        ("no_answer", "marked as failed are not used"),
+        ("outside_space", "outside [space] are not used"),
+    ):
+        if original[key]:
+            notes.append(f"{number(original[key])} rows of a compartment {words}")
+    if original["ignored_columns"]:
+        notes.append(f"columns not used: {', '.join(original['ignored_columns'])}")
+    return [{"where": original["file"], "text": text} for text in notes]
+
+
+def _original_line(original: Row) -> str:
+    """Return the line of the terminal on a table."""
+    text = f"original: table {original['file']}, {original['rows']} rows"
+    if original["errors_found"] is None:
+        return text
+    parts = original["errors_found"].values()
+    height, ap, ml = (number(max(part[key] for part in parts)) for _, key, _ in _ERRORS)
+    return (
+        f"{text}; errors found in them: height {height} um, AP and ML force {ap} % and {ml} % of "
+        "the axial force"
+    )
+
+
+def _render(files: RunFiles, content: Row) -> str:
+    """Return the page: the content of `report.json`, and pictures from the files of the run."""
+    validation = content["validation"]
+    scale, frames = frame_pictures(files.frames, content["gait"]["frames"])
+    view = view_data(files.frames, files.cycles)
+    shown = {
+        "path": pictures.path_pictures(files, content["stages"]["space"]),
+        "parity": accuracy.parity_pictures(files),
+        "residuals": accuracy.residual_pictures(files),
+        "learning": accuracy.learning_pictures(validation["learning_curve"]),
+        "quantiles": accuracy.quantile_pictures(validation["compartments"]),
+        "domain": accuracy.domain_pictures(files),
+        "inputs": pictures.input_pictures(files),
+        "kinematics": pictures.kinematics_pictures(files),
+        "loads": pictures.load_pictures(files),
+        "pressure": pictures.pressure_pictures(files),
+        "frames": frames,
+        "frame_scale": scale,
+        "wear": pictures.wear_pictures(files),
+        "combinations": pictures.combination_pictures(files),
+    }
+    return page_template("report.html").render(
+        **content,
+        pictures=shown,
+        view=view,
+        view_json=view_json(view),
+        view_colours=colour_stops(),
+        inputs=INPUTS,
+        coordinates=COORDINATES,
+        config_text=tomli_w.dumps(files.config),
+    )

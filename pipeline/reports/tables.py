@@ -11,7 +11,7 @@ import numpy as np
 from foundation.loads import COMPARTMENTS, LOAD_COLUMNS, WRENCH_COLUMNS
 from foundation.quantities import QUANTITIES, unit_token
 from pipeline.reports.inputs import MODELS, RunFiles
-from pipeline.reports.units import in_units, kind_of, scaled
+from pipeline.reports.units import in_units, kind_of, largest, scaled
 from pipeline.store.quantities import ERRORS, outputs_of
 from pipeline.store.run_documents import PathKnots, Simulation
 from pipeline.store.samples import FAILED, POSE_COLUMNS
@@ -206,15 +206,14 @@ def height_error(model: Judged) -> Row | None:
 
 
 def _model_row(model: Judged, trained_on: str) -> Row:
-    axial = [part.at_pose["force_y_N"].nrmse for part in model.compartments.values()]
-    known = [value for value in axial if value is not None]
+    axial = largest(part.at_pose["force_y_N"].nrmse for part in model.compartments.values())
     height = height_error(model)
     return {
         "formulation": model.formulation,
         "family": model.family,
         "trained_on": trained_on,
         "worst_load_nrmse_percent": worst_load(model)["nrmse_percent"],
-        "axial_force_nrmse_percent": 100.0 * max(known) if len(known) == len(axial) else None,
+        "axial_force_nrmse_percent": scaled(axial, 100.0),
         "height_rmse_at_load_um": height and height["rmse_um"],
         "fit_s": model.fit_seconds,
     }

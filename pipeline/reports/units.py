@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
 from typing import Any
 
 from foundation.quantities import Quantity, unit_token
@@ -33,6 +34,12 @@ def in_units(quantity: Quantity, **values: float | None) -> dict[str, float | No
     """Return values in SI units in units for people, which the keys name: `rmse_mm`."""
     token = unit_token(quantity.unit_for_people)
     return {f"{name}_{token}": scaled(value, quantity.factor) for name, value in values.items()}
+
+
+def largest(values: Iterable[float | None]) -> float | None:
+    """Return the largest value [unit of `values`], None if a value is None."""
+    known = list(values)
+    return None if None in known else max(value for value in known if value is not None)
 
 
 def percent(part: float, whole: float) -> float | None:

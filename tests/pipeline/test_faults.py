@@ -18,6 +18,7 @@ from pipeline.cli.main import FAULT, main
 from pipeline.config.reading import load_config
 from pipeline.execution.backends import Execution
 from pipeline.originals.contact_original import build_knee
+from pipeline.store.run_documents import Speed
 
 DOCUMENTS = ("path", "run", "simulation", "validation", "combinations")
 #: What an edit or another program may leave in place of a value.
@@ -50,8 +51,8 @@ def wrong_type(*_, **__):
         ("report", "pipeline.reports.report.summary_lines"),
         ("report", "pipeline.reports.tables.path_content"),
         ("report", "pipeline.reports.pictures.path_pictures"),
-        ("validate", "pipeline.stages.trained_run.assess"),
-        ("bench", "pipeline.stages.trained_run.speed"),
+        ("validate", "pipeline.studies.repeated_stages.assess"),
+        ("bench", "pipeline.studies.repeated_stages.speed"),
     ],
 )
 @pytest.mark.usefixtures("undrawn")
@@ -70,7 +71,7 @@ def test_fault_has_a_traceback_a_line_and_a_status(
 
 
 def test_fault_as_json(run_copy, monkeypatch, capsys):
-    monkeypatch.setattr("pipeline.stages.trained_run.speed", fault)
+    monkeypatch.setattr("pipeline.studies.repeated_stages.speed", fault)
     assert main(["bench", str(run_copy), "--json"]) == FAULT
     found = json.loads(capsys.readouterr().out)
     assert (found["kind"], found["status"]) == ("fault", FAULT)
@@ -190,10 +191,10 @@ def test_damaged_document_is_no_fault_of_the_report(run_copy, name):
 @pytest.mark.parametrize(("name", "command"), [("path", "bench"), ("validation", "validate")])
 def test_damaged_document_is_no_fault_of_what_goes_on(run_copy, monkeypatch, name, command):
     knee = build_knee(load_config(run_copy / "config.toml"))
-    times = {"original_us": 1.0, "surrogate_us": 1.0, "ratio": 1.0}
-    monkeypatch.setattr("pipeline.stages.trained_run.build_knee", lambda config: knee)
-    monkeypatch.setattr("pipeline.stages.trained_run.speed", lambda *_: times)
-    monkeypatch.setattr("pipeline.stages.trained_run.write_report", lambda folder: {"summary": []})
+    times = Speed(original_us=1.0, surrogate_us=1.0, ratio=1.0)
+    monkeypatch.setattr("pipeline.stages.trained_run.build_original", lambda config: knee)
+    monkeypatch.setattr("pipeline.studies.repeated_stages.speed", lambda *_: times)
+    monkeypatch.setattr("pipeline.studies.repeated_stages.write_report", lambda folder: {"summary": []})
 
     @trying
     @given(data=st.data())
