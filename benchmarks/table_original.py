@@ -102,7 +102,7 @@ def write_study(folder: Path, table: pd.DataFrame, *, quantities: bool, **sectio
 def errors_of(config: Config, folder: Path, knee: Knee, truth: pd.DataFrame) -> dict[str, Any]:
     """Return what a table's surrogate is worth against the original model without errors."""
     surrogate = surrogates.load(folder / "knee.npz")
-    judged = assess(surrogate, truth, config.feasibility)["compartments"]
+    judged = assess(surrogate, truth, config.feasibility).compartments
     path = read_path(folder)
     simulator = gait_simulator(config.simulation, path)
     start = Pose.from_array(path.poses(np.zeros(1))[0])
@@ -110,19 +110,18 @@ def errors_of(config: Config, folder: Path, knee: Knee, truth: pd.DataFrame) -> 
         name: simulate_gait(model, simulator, config.simulation, start)
         for name, model in (("original", knee.model), ("surrogate", surrogate))
     }
-    cycle = {row["column"]: row for row in compare_cycles(simulation_table(results))}
-    worse = max(COMPARTMENTS, key=lambda name: judged[name]["at_load"]["superior_m"]["rmse"])
+    cycle = {row.column: row for row in compare_cycles(simulation_table(results))}
+    worse = max(COMPARTMENTS, key=lambda name: judged[name].at_load["superior_m"].rmse)
     return {
-        "height_um": 1e6 * judged[worse]["at_load"]["superior_m"]["rmse"],
-        "ap_ratio_percent": 100 * judged[worse]["at_load"]["force_x_over_axial"]["rmse"],
-        "ml_ratio_percent": 100 * judged[worse]["at_load"]["force_z_over_axial"]["rmse"],
+        "height_um": 1e6 * judged[worse].at_load["superior_m"].rmse,
+        "ap_ratio_percent": 100 * judged[worse].at_load["force_x_over_axial"].rmse,
+        "ml_ratio_percent": 100 * judged[worse].at_load["force_z_over_axial"].rmse,
         "axial_nrmse_percent": 100
-        * max(judged[name]["at_pose"]["force_y_N"]["nrmse"] for name in COMPARTMENTS),
+        * max(judged[name].at_pose["force_y_N"].nrmse for name in COMPARTMENTS),
         "cycle": {
-            name: (100 * cycle[name]["rms_over_range"], cycle[name]["rms_difference"])
-            for name in SHOWN
+            name: (100 * cycle[name].rms_over_range, cycle[name].rms_difference) for name in SHOWN
         },
-        "units": {name: cycle[name]["unit"] for name in SHOWN},
+        "units": {name: cycle[name].unit for name in SHOWN},
     }
 
 

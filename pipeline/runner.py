@@ -32,7 +32,9 @@ from pipeline.stages.gait_cycle import simulate_cycle
 from pipeline.stages.reference_samples import reference_kind, samples_for
 from pipeline.stages.run_folder import Run, stored_path
 from pipeline.store.made_with import configuration_digest
+from pipeline.store.run_documents import RunRecord
 from pipeline.store.samples import digest, without, write_table
+from pipeline.store.validation_document import Round, Validation
 from surrogates.formulations.whole_knee import AnyKnee
 from surrogates.sampling.space import SampleSpace
 
@@ -91,13 +93,13 @@ def _carry_out(run: Run, *, resume: bool) -> dict[str, Any]:
     main = _with_header(run, trained[0].knee, original, fitted_to, validation)
     with writing(folder / "knee.npz"):
         surrogates.save(main, folder / "knee.npz")
-    provenance = _provenance(run, original, sampled, fitted_to, held_out)
-    provenance["original"] = original.describe(space, main)
-    run.write_json("run.json", provenance)
+    description = original.describe(space, main)
+    provenance = _provenance(run, original, sampled, fitted_to, held_out, description)
+    run.write_json("run.json", provenance.content())
     with run.timed("h: gait simulation"):
         run.kernels.wait()
         simulate_cycle(run, original, main, space.path)
-    run.write_json("run.json", provenance | {"seconds": run.seconds})
+    run.write_json("run.json", provenance.content() | {"seconds": run.seconds})
     (folder / "times.json").unlink()
     return write_report(folder)
 
@@ -150,14 +152,15 @@ def _validate(
     sampled: Sampled,
     fitted_to: pd.DataFrame,
     held_out: pd.DataFrame,
-) -> dict[str, Any]:
+) -> Validation:
     """Judge every surrogate on the held-out samples; keep the main one's predictions."""
     feasibility = run.config.feasibility
-    content = {
-        "models": [assess(fitted.knee, held_out, feasibility, fitted.checks) for fitted in trained],
-        "first": assess(sampled.early.knee, held_out, feasibility, sampled.early.checks),
-        "learning_curve": [*sampled.curve, learning_point(trained[0], fitted_to)],
-    }
+    points = [*sampled.curve, learning_point(trained[0], fitted_to)]
+    content = Validation(
+        models=[assess(fitted.knee, held_out, feasibility, fitted.checks) for fitted in trained],
+        first=assess(sampled.early.knee, held_out, feasibility, sampled.early.checks),
+        learning_curve=[Round.model_validate(point) for point in points],
+    )
     write_table(
         without(
             prediction_table(trained[0].knee, held_out, feasibility),
@@ -166,7 +169,7 @@ def _validate(
         ),
         run.folder / "samples" / "heldout_prediction.parquet",
     )
-    run.write_json("validation.json", content)
+    run.write_json("validation.json", content.content())
     return content
 
 
@@ -175,12 +178,12 @@ def _with_header(
     knee: AnyKnee,
     original: OriginalModel,
     samples: pd.DataFrame,
-    validation: dict[str, Any],
+    validation: Validation,
 ) -> AnyKnee:
     """Return the main surrogate with its errors and provenance in the header."""
     header = {
         **{k: v for k, v in knee.header.items() if k != "fit_seconds"},
-        "errors": validation["models"][0]["compartments"],
+        "errors": validation.models[0].content()["compartments"],
         "provenance": {
             "package": version("knee-contact"),
             "original": original.digest,
@@ -208,10 +211,11 @@ def _provenance(
     sampled: Sampled,
     fitted_to: pd.DataFrame,
     held_out: pd.DataFrame,
-) -> dict[str, Any]:
+    description: dict[str, Any],
+) -> RunRecord:
     """Return the content of `run.json`: versions, seeds, digests, counts and times."""
     model = original.model
-    return {
+    content = {
         "name": run.config.run.name,
         "seed": run.config.run.seed,
         "held_out_seed": run.config.validation.seed,
@@ -229,4 +233,6 @@ def _provenance(
         else {"femur": len(model.femur.faces), "tibia": len(model.tibia.faces)},
         "counts": sampled.counts,
         "seconds": run.seconds,
+        "original": description,
     }
+    return RunRecord.model_validate(content)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,34 +18,24 @@ from dynamics.simulator.result import SimulationResult
 from dynamics.simulator.waveform_tables import LEVEL_WALKING, load_gait_cycle
 from dynamics.simulator.waveforms import GaitCycle
 from dynamics.wear.wear_law import WearLaw
-from foundation.checks import FloatArray
+from foundation.loads import COMPARTMENTS, WRENCH_COLUMNS
 from foundation.pose import Pose
 from pipeline.config.key_names import in_words_of
 from pipeline.config.reading import ConfigError, data_path
 from pipeline.config.simulation_schema import SimulationConfig
+from pipeline.store.quantities import quantity_of
+from pipeline.store.run_documents import Difference
 from surrogates.formulations.validation import error_figures
 from surrogates.sampling.space import ReferencePath
 
-#: Quantities compared over the cycle: column, name for people, unit, factor from SI.
+#: Columns compared over the cycle.
 COMPARED = (
-    ("adduction_rad", "adduction", "deg", 180.0 / np.pi),
-    ("rotation_rad", "internal rotation", "deg", 180.0 / np.pi),
-    ("anterior_m", "anterior position", "mm", 1e3),
-    ("superior_m", "superior position", "mm", 1e3),
-    ("lateral_m", "lateral position", "mm", 1e3),
-    ("total_force_x_N", "AP force", "N", 1.0),
-    ("total_force_y_N", "axial force", "N", 1.0),
-    ("total_force_z_N", "ML force", "N", 1.0),
-    ("total_moment_x_Nm", "moment x", "N·mm", 1e3),
-    ("total_moment_y_Nm", "moment y", "N·mm", 1e3),
-    ("total_moment_z_Nm", "moment z", "N·mm", 1e3),
-    ("medial_force_y_N", "medial axial force", "N", 1.0),
-    ("lateral_force_y_N", "lateral axial force", "N", 1.0),
-    ("medial_peak_pressure_Pa", "medial peak pressure", "MPa", 1e-6),
-    ("lateral_peak_pressure_Pa", "lateral peak pressure", "MPa", 1e-6),
-    ("total_area_m2", "contact area", "mm²", 1e6),
+    *("adduction_rad", "rotation_rad", "anterior_m", "superior_m", "lateral_m"),
+    *(f"total_{column}" for column in WRENCH_COLUMNS),
+    *(f"{name}_force_y_N" for name in COMPARTMENTS),
+    *(f"{name}_peak_pressure_Pa" for name in COMPARTMENTS),
+    "total_area_m2",
 )
-
 
 #: Keys that give what the knee simulator calls otherwise and has limits for.
 _SIMULATOR_KEYS = {
@@ -243,7 +232,7 @@ def start_pose(path: ReferencePath) -> Pose:
 
 
 def simulation_table(results: dict[str, SimulationResult]) -> pd.DataFrame:
-    """Return one row per model and instant: pose, loads of each compartment and total, inputs."""
+    """Return a row per model and instant: pose, loads of each compartment and total, inputs."""
     parts = []
     for name, result in results.items():
         columns = result.columns()
@@ -252,28 +241,38 @@ def simulation_table(results: dict[str, SimulationResult]) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)
 
 
-def compare_cycles(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the differences of the surrogate-driven cycle from the original-driven one.
+def compare_cycles(table: pd.DataFrame) -> list[Difference]:
+    """Return the differences of the surrogate-driven cycle from the original-driven cycle.
 
-    One entry per quantity of `COMPARED`, in units for people: RMS and largest difference, range
-    and peak of the original, and the RMS difference over the range.
+    Parameters
+    ----------
+    table : DataFrame
+        `simulation_table` of the results of both models.
+
+    Returns
+    -------
+    list of Difference
+        For each column of `COMPARED`, in units for people: RMS and largest difference, range and
+        peak of the original, and the RMS difference over the range.
     """
     original = table[table["model"] == "original"]
     surrogate = table[table["model"] == "surrogate"]
     rows = []
-    for column, name, unit, factor in COMPARED:
-        truth: FloatArray = factor * original[column].to_numpy()
-        figures = error_figures(truth, factor * surrogate[column].to_numpy(), by_range=True)
+    for column in COMPARED:
+        quantity = quantity_of(column)
+        truth, other = (quantity.for_people(cycle[column]) for cycle in (original, surrogate))
+        figures = error_figures(truth, other, by_range=True)
+        unit = quantity.unit_for_people
         rows.append(
-            {
-                "column": column,
-                "quantity": name,
-                "unit": unit,
-                "rms_difference": figures.rmse,
-                "largest_difference": figures.maximum,
-                "range": float(np.ptp(truth)),
-                "peak": float(np.abs(truth).max()),
-                "rms_over_range": figures.nrmse if np.isfinite(figures.nrmse) else None,
-            }
+            Difference(
+                column=column,
+                quantity=quantity.label,
+                unit="deg" if unit == "°" else unit,
+                rms_difference=figures.rmse,
+                largest_difference=figures.maximum,
+                range=float(np.ptp(truth)),
+                peak=float(np.abs(truth).max()),
+                rms_over_range=figures.nrmse if np.isfinite(figures.nrmse) else None,
+            )
         )
     return rows

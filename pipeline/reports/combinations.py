@@ -1,19 +1,21 @@
-"""Tables of the report on all combinations of inputs, and on wear, in units for people."""
+"""Tables of the report on all combinations of inputs, on wear and frames, in units for people."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from foundation.loads import COMPARTMENTS
-from pipeline.reports.inputs import MODELS
-from pipeline.reports.units import QUANTITIES
+from pipeline.reports.units import in_units, percent
 from pipeline.stages.frames import Frames, WearOfCycle
+from pipeline.store.quantities import quantity_of
+from pipeline.store.run_documents import MODELS, Change, Combinations, Ended, Failed
 
-#: What the surrogate should keep to. Loads: RMS difference over the original's peak; positions:
-#: RMS difference over the range, or absolute; peak pressure: its RMS difference over the cycle's
-#: peak, and the difference of the peaks; wear: difference of the volume.
+#: Limits of the surrogate's errors. Loads: RMS difference over the original's peak; positions: RMS
+#: difference over the range, or absolute; peak pressure: its RMS difference over the cycle's peak,
+#: and the difference of the peaks; wear: difference of the volume.
 BARS = {
     "load_percent": 0.5,
     "position_percent": 1.0,
@@ -22,47 +24,69 @@ BARS = {
     "peak_pressure_percent": 1.0,
     "wear_percent": 0.5,
 }
-#: A load that stays below this share of the largest of its kind is shown but not judged: its
-#: peak is no measure.
+# Columns of the accuracy table that a bar judges, and their limits.
+_COLUMNS_OF = {
+    "peak_pressure": {
+        "peak_difference_percent": BARS["peak_pressure_percent"],
+        "peak_pressure_percent": BARS["peak_pressure_percent"],
+    },
+    "loads": {"load_percent": BARS["load_percent"]},
+    "anterior": {
+        "anterior_um": BARS["anterior_um"],
+        "anterior_percent": BARS["position_percent"],
+    },
+    "rotation": {
+        "rotation_deg": BARS["rotation_deg"],
+        "rotation_percent": BARS["position_percent"],
+    },
+    "wear": {"wear_percent": BARS["wear_percent"]},
+}
+# A position has two figures, and one of them has to keep its bar.
+_POSITIONS = ("anterior", "rotation")
+#: A load that stays below this share of the largest load of its kind is shown but not judged.
 LEAST_LOAD_PERCENT = 1.0
 _MILLION = 1e6
-#: Columns of the accuracy table whose worst row is marked.
+#: Columns of the accuracy table with a mark at the worst row.
 _COLUMNS = (
     *("load_percent", "medial_force_percent", "lateral_force_percent"),
     *("anterior_um", "anterior_percent", "rotation_deg", "rotation_percent"),
     *("peak_difference_percent", "peak_pressure_percent", "wear_percent"),
 )
 
+Row = dict[str, Any]
 
-def combinations_content(stored: dict[str, Any] | None) -> dict[str, Any] | None:
+
+def combinations_content(stored: Combinations | None) -> Row | None:
     """Return the comparison on all combinations of inputs, or None if there is none.
 
     Parameters
     ----------
-    stored : dict, optional
+    stored : Combinations, optional
         Content of `combinations.json`, in SI units.
 
     Returns
     -------
     dict, optional
         `bars`; `rows`, one per combination; `worst`, column -> name of the combination with the
-        largest magnitude; `within`, how many keep all bars; `failures` and `flags`, in words.
+        largest magnitude; `within`, the number that keep all bars; `failures` and `flags`, in
+        words.
     """
     if stored is None:
         return None
-    rows = [_row(row) for row in stored["combinations"]]
-    ended = [row for row in rows if row["failure"] is None]
+    ended = [_row(row) for row in stored.combinations if isinstance(row, Ended)]
+    rows = {row["name"]: row for row in ended}
+    ratios = [row["cost"]["cycle_ratio"] for row in ended]
+    failed = [row for row in stored.combinations if isinstance(row, Failed)]
     return {
         "bars": BARS | {"least_load_percent": LEAST_LOAD_PERCENT},
-        "wear_factor_mm3_per_Nm": 1e9 * stored["wear_factor_per_Pa"],
-        "rows": rows,
+        "wear_factor_mm3_per_Nm": 1e9 * stored.wear_factor_per_Pa,
+        "rows": [rows.get(row.name) or _head(row) for row in stored.combinations],
         "worst": {column: _worst(ended, column) for column in _COLUMNS},
         "within": sum(all(row["met"].values()) for row in ended),
-        "median_cycle_ratio": _median([row["cost"]["cycle_ratio"] for row in ended]),
+        "median_cycle_ratio": float(np.median(ratios)) if ratios else None,
         "failures": [
-            {"where": row["name"], "text": f"{row['failure']['model']}: {row['failure']['reason']}"}
-            for row in rows
-            if row["failure"] is not None
+            {"where": row.name, "text": f"{row.failure.model}: {row.failure.reason}"}
+            for row in failed
         ],
         "flags": [
             {"where": row["name"], "text": f"{model}: {message}"}
@@ -73,166 +97,136 @@ def combinations_content(stored: dict[str, Any] | None) -> dict[str, Any] | None
     }
 
 
-def _median(values: list[float]) -> float | None:
-    return float(np.median(values)) if values else None
-
-
-def _worst(rows: list[dict[str, Any]], column: str) -> str | None:
+def _worst(rows: Sequence[Row], column: str) -> str | None:
     known = [row for row in rows if row[column] is not None]
     return max(known, key=lambda row: abs(row[column]))["name"] if known else None
 
 
-def _row(row: dict[str, Any]) -> dict[str, Any]:
-    """Return one combination."""
-    factors = {f"{name}_ratio": value for name, value in row["factors"].items()}
-    head = {"name": row["name"], "factors": factors, "failure": row["failure"]}
-    if row["failure"] is not None:
-        return head
-    loads = load_rows(row["loads"])
-    judged = [load for load in loads if load["judged"]]
-    worst = max(judged, key=lambda load: load["rms_over_peak_percent"])
+def _head(row: Ended | Failed) -> Row:
+    factors = {f"{name}_ratio": value for name, value in row.factors.items()}
+    failure = None if row.failure is None else row.failure.content()
+    return {"name": row.name, "factors": factors, "failure": failure}
+
+
+def _row(row: Ended) -> Row:
+    """Return a combination that both models completed."""
+    loads = load_rows(row.loads)
+    worst = max((x for x in loads if x["judged"]), key=lambda load: load["rms_over_peak_percent"])
     share = {load["column"]: load["rms_over_peak_percent"] for load in loads}
-    anterior, rotation = row["motion"]["anterior_m"], row["motion"]["rotation_rad"]
-    pressures = row["pressure"].values()
-    wear = wear_rows(row["wear"])
+    anterior, rotation = row.motion["anterior_m"], row.motion["rotation_rad"]
+    pressures = row.pressure.values()
+    wear = wear_rows(row.wear)
     figures = {
         "load_percent": worst["rms_over_peak_percent"],
         "worst_load": worst["label"],
         **{f"{name}_force_percent": share[f"{name}_force_y_N"] for name in COMPARTMENTS},
-        "anterior_um": 1e6 * anterior["rms"],
-        "anterior_percent": _percent(anterior["rms"], anterior["range"]),
-        "rotation_deg": float(np.degrees(rotation["rms"])),
-        "rotation_percent": _percent(rotation["rms"], rotation["range"]),
+        "anterior_um": 1e6 * anterior.rms,
+        "anterior_percent": percent(anterior.rms, anterior.range),
+        "rotation_deg": float(np.degrees(rotation.rms)),
+        "rotation_percent": percent(rotation.rms, rotation.range),
         "peak_difference_percent": max(
-            (_percent(p["surrogate_peak"] - p["peak"], p["peak"]) or 0.0 for p in pressures),
-            key=abs,
+            (percent(p.surrogate_peak - p.peak, p.peak) or 0.0 for p in pressures), key=abs
         ),
-        "peak_pressure_percent": max(_percent(p["rms"], p["peak"]) or 0.0 for p in pressures),
+        "peak_pressure_percent": max(percent(p.rms, p.peak) or 0.0 for p in pressures),
         "wear_percent": wear["difference"]["total_percent"],
     }
-    return {
-        **head,
-        **figures,
-        "met": met(figures),
-        "above": above(figures),
-        "loads": loads,
-        "wear": wear,
-        "cost": _cost(row["statistics"]),
-        "flags": row["flags"],
+    seconds = {name: row.statistics[name].elapsed for name in MODELS}
+    cost = {
+        **{f"{name}_evaluations": row.statistics[name].evaluations for name in MODELS},
+        **{f"{name}_steps": row.statistics[name].steps for name in MODELS},
+        **{f"{name}_cycle_s": seconds[name] for name in MODELS},
+        "cycle_ratio": seconds["original"] / seconds["surrogate"],
     }
+    judged = {"met": met(figures), "above": above(figures)}
+    rest = {"loads": loads, "wear": wear, "cost": cost, "flags": row.flags}
+    return {**_head(row), **figures, **judged, **rest}
 
 
-def load_rows(loads: dict[str, dict[str, float]]) -> list[dict[str, Any]]:
-    """Return RMS difference and peak of each load, and whether its peak is large enough to judge.
+def load_rows(loads: Mapping[str, Change]) -> list[Row]:
+    """Return RMS difference and peak of each load, and whether the peak is large enough to judge.
 
     Parameters
     ----------
-    loads : dict
-        Column -> `rms` and `peak`, in SI units.
+    loads : mapping
+        Column -> difference, in SI units.
     """
     kinds = {column: column.split("_")[1] for column in loads}
     largest = {
-        kind: max(loads[c]["peak"] for c in loads if kinds[c] == kind) for kind in kinds.values()
+        kind: max(load.peak for c, load in loads.items() if kinds[c] == kind)
+        for kind in kinds.values()
     }
-    rows = []
-    for column, values in loads.items():
-        part, _, key = column.partition("_")
-        shown = QUANTITIES[key]
-        rows.append(
-            {
-                "column": column,
-                "label": shown.label if part == "total" else f"{part} {shown.label}",
-                "unit": shown.unit,
-                f"rms_{shown.token}": shown.factor * values["rms"],
-                f"peak_{shown.token}": shown.factor * values["peak"],
-                "rms_over_peak_percent": _percent(values["rms"], values["peak"]),
-                "judged": 100.0 * values["peak"] > LEAST_LOAD_PERCENT * largest[kinds[column]],
-            }
-        )
-    return rows
+    quantities = {column: quantity_of(column) for column in loads}
+    return [
+        {
+            "column": column,
+            "label": quantities[column].label,
+            "unit": quantities[column].unit_for_people,
+            **in_units(quantities[column], rms=load.rms, peak=load.peak),
+            "rms_over_peak_percent": percent(load.rms, load.peak),
+            "judged": 100.0 * load.peak > LEAST_LOAD_PERCENT * largest[kinds[column]],
+        }
+        for column, load in loads.items()
+    ]
 
 
-def met(figures: dict[str, Any]) -> dict[str, bool]:
-    """Return which bars a combination keeps."""
-    anterior, rotation = figures["anterior_percent"], figures["rotation_percent"]
-    share = BARS["position_percent"]
-    wear = figures["wear_percent"]
+def _kept(bar: str, figures: Row) -> dict[str, bool]:
+    """Return the defined figures of a bar, and whether each keeps its limit."""
+    limits = _COLUMNS_OF[bar]
+    known = {column: figures[column] for column in limits if figures[column] is not None}
+    return {column: abs(value) <= limits[column] for column, value in known.items()}
+
+
+def met(figures: Row) -> dict[str, bool]:
+    """Return for each bar whether a combination keeps the bar."""
     return {
-        "loads": figures["load_percent"] <= BARS["load_percent"],
-        "anterior": figures["anterior_um"] <= BARS["anterior_um"]
-        or (anterior is not None and anterior <= share),
-        "rotation": figures["rotation_deg"] <= BARS["rotation_deg"]
-        or (rotation is not None and rotation <= share),
-        "peak_pressure": max(
-            abs(figures["peak_difference_percent"]), figures["peak_pressure_percent"]
-        )
-        <= BARS["peak_pressure_percent"],
-        "wear": wear is None or abs(wear) <= BARS["wear_percent"],
+        bar: (any if bar in _POSITIONS else all)(_kept(bar, figures).values())
+        for bar in _COLUMNS_OF
     }
 
 
-def above(figures: dict[str, Any]) -> list[str]:
-    """Return the columns of the accuracy table whose own figure misses its bar.
+def above(figures: Row) -> list[str]:
+    """Return the columns of the accuracy table that miss their bar.
 
-    A position has two figures, of which one has to keep its bar: both are above or neither is.
+    The two figures of a position are both above their bars or neither is.
     """
-    kept = met(figures)
-    pressures = ("peak_difference_percent", "peak_pressure_percent")
-    limit = BARS["peak_pressure_percent"]
-    missed = [name for name in pressures if abs(figures[name]) > limit]
-    for bar, columns in (
-        ("loads", ("load_percent",)),
-        ("anterior", ("anterior_um", "anterior_percent")),
-        ("rotation", ("rotation_deg", "rotation_percent")),
-        ("wear", ("wear_percent",)),
-    ):
-        missed += [name for name in columns if not kept[bar] and figures[name] is not None]
+    missed = []
+    for bar, bar_met in met(figures).items():
+        for column, kept in _kept(bar, figures).items():
+            if not (bar_met if bar in _POSITIONS else kept):
+                missed.append(column)
     return missed
 
 
-def wear_rows(volumes: dict[str, list[float]], density: float | None = None) -> dict[str, Any]:
+def wear_rows(volumes: Mapping[str, Sequence[float]], density: float | None = None) -> Row:
     """Return the wear per million cycles of each model and the surrogate's difference.
 
     Parameters
     ----------
-    volumes : dict
+    volumes : mapping
         Model -> medial and lateral volume [m³ per cycle].
     density : float, optional
-        Of the insert [kg/m³]; without it there is no mass.
+        Density of the insert [kg/m³]; without it there is no mass.
     """
-    shown: dict[str, Any] = {}
-    parts = {name: _with_total(volumes[name]) for name in MODELS}
-    for name, volume in parts.items():
-        shown[name] = {f"{side}_mm3": 1e9 * _MILLION * v for side, v in volume.items()}
-        if density is not None:
-            shown[name]["mass_mg"] = 1e6 * _MILLION * density * volume["total"]
-    original, surrogate = (parts[name] for name in MODELS)
-    shown["difference"] = {
-        f"{side}_percent": _percent(surrogate[side] - original[side], original[side])
-        for side in original
+    sides = (*COMPARTMENTS, "total")
+    worn = {
+        name: dict(zip(sides, (*volumes[name], sum(volumes[name])), strict=True)) for name in MODELS
     }
-    return shown
-
-
-def _with_total(volume: list[float]) -> dict[str, float]:
-    return dict(zip((*COMPARTMENTS, "total"), (*volume, sum(volume)), strict=True))
-
-
-def _percent(part: float, whole: float) -> float | None:
-    return 100.0 * part / whole if whole > 0.0 else None
-
-
-def _cost(statistics: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    seconds = {name: statistics[name]["elapsed"] for name in MODELS}
-    return {
-        **{f"{name}_evaluations": statistics[name]["evaluations"] for name in MODELS},
-        **{f"{name}_steps": statistics[name]["steps"] for name in MODELS},
-        **{f"{name}_cycle_s": seconds[name] for name in MODELS},
-        "cycle_ratio": seconds["original"] / seconds["surrogate"],
+    rows: Row = {
+        name: {f"{side}_mm3": 1e9 * _MILLION * volume for side, volume in parts.items()}
+        for name, parts in worn.items()
     }
+    if density is not None:
+        for name, parts in worn.items():
+            rows[name]["mass_mg"] = 1e6 * _MILLION * density * parts["total"]
+    original, surrogate = (worn[name] for name in MODELS)
+    rows["difference"] = {
+        f"{side}_percent": percent(surrogate[side] - original[side], original[side])
+        for side in sides
+    }
+    return rows
 
 
-def wear_content(wear: WearOfCycle | None) -> dict[str, Any] | None:
+def wear_content(wear: WearOfCycle | None) -> Row | None:
     """Return the wear of the nominal cycle per million cycles, or None if it is not known."""
     if wear is None:
         return None
@@ -243,27 +237,26 @@ def wear_content(wear: WearOfCycle | None) -> dict[str, Any] | None:
         "wear_factor_mm3_per_Nm": 1e9 * float(wear.factor_per_Pa),
         "per_million_cycles": wear_rows(volumes, float(wear.density_kg_per_m3)),
         "deepest_per_million_cycles": {
-            f"{name}_um": value for name, value in zip(MODELS, deepest.tolist(), strict=True)
+            f"{name}_um": value for name, value in zip(MODELS, deepest, strict=True)
         },
-        "depth_rms_over_deepest_percent": _percent(apart, float(wear.depth_m[0].max())),
-        "field_aspect_ratio": dict(
-            zip((f"{name}_ratio" for name in COMPARTMENTS), wear.aspect.tolist(), strict=True)
-        ),
+        "depth_rms_over_deepest_percent": percent(apart, float(wear.depth_m[0].max())),
+        "field_aspect_ratio": {
+            f"{name}_ratio": value for name, value in zip(COMPARTMENTS, wear.aspect, strict=True)
+        },
     }
 
 
-def frames_content(frames: Frames | None) -> list[dict[str, Any]] | None:
-    """Return what is told beside each frame of the knee, or None if there are none."""
+def frames_content(frames: Frames | None) -> list[Row] | None:
+    """Return instant, flexion and peak pressures of each frame, or None if there are none."""
     if frames is None:
         return None
     return [
         {
-            "instant_percent": float(frames.gait_percent[k]),
-            "flexion_deg": float(np.degrees(frames.poses[k, 0])),
-            **{
-                f"{name}_peak_MPa": 1e-6 * float(frames.peak_Pa[i, k])
-                for i, name in enumerate(MODELS)
-            },
+            "instant_percent": instant,
+            "flexion_deg": float(np.degrees(pose[0])),
+            **{f"{name}_peak_MPa": 1e-6 * peak for name, peak in zip(MODELS, peaks, strict=True)},
         }
-        for k in range(len(frames.gait_percent))
+        for instant, pose, peaks in zip(
+            frames.gait_percent, frames.poses, frames.peak_Pa.T, strict=True
+        )
     ]

@@ -1,8 +1,8 @@
-"""Pictures of the report: each function takes arrays and returns an image as a data URI.
+"""Figures of the reports as data URIs: style, axes, and parts that several pictures share.
 
-Drawn with matplotlib's object interface: no window, no current figure. Every picture is a single
-panel, so that a page can lay them out beside each other or, on a phone, below each other. Colours
-are of the Okabe-Ito palette, and nothing is told by colour alone.
+The module uses the object interface of matplotlib: no window, no current figure. A picture is a
+single panel where possible, so a page can lay pictures out beside each other or, on a phone, below
+each other. Colours are of the Okabe-Ito palette, and colour is never the only distinction.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import base64
 import functools
 import io
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import matplotlib
 import numpy as np
@@ -25,6 +25,8 @@ from matplotlib.tri import Triangulation
 from numpy.typing import ArrayLike, NDArray
 from PIL import Image
 
+from foundation.checks import FloatArray
+
 INK = "#222222"
 BLUE, ORANGE, VERMILLION, GREY = "#0072B2", "#E69F00", "#D55E00", "#8A8A8A"
 #: Colour, line style and width of each model.
@@ -34,7 +36,7 @@ MODEL_STYLE: dict[Any, Any] = {
 }
 #: Colour and marker of each compartment.
 COMPARTMENT_STYLE: dict[Any, Any] = {"medial": (BLUE, "o"), "lateral": (ORANGE, "^")}
-#: Colour scale of pressure and depth: evenly stepped, also to colour-blind eyes.
+#: Colour scale of pressure and depth: perceptually uniform, also for colour-blind readers.
 SHADES = "cividis"
 
 _STYLE: dict[Any, Any] = {
@@ -56,12 +58,22 @@ _STYLE: dict[Any, Any] = {
     "svg.hashsalt": "report",
 }
 _DOTS_PER_INCH = 150
-#: Of a picture that shares its row with others [inch].
-PANEL = (4.0, 2.7)
+
+#: Vertices (V, 3) [mm], tibial frame, and triangles (F, 3) of a surface.
+Triangles = tuple[FloatArray, NDArray[np.int64]]
+#: Size of a picture that shares its row with others, and of a square picture [inch].
+PANEL, SQUARE = (4.0, 2.7), (3.3, 3.3)
+
+
+class Picture(NamedTuple):
+    """Data URI of a picture, and the words in its place where it cannot be seen."""
+
+    uri: str
+    text: str
 
 
 def picture(kind: Literal["svg", "png"]) -> Callable[[Callable[..., Figure]], Callable[..., str]]:
-    """Make a function that draws a figure return it as a data URI, in the report's style."""
+    """Return a decorator: a function that draws a figure returns a data URI, in report style."""
 
     def wrap(draw: Callable[..., Figure]) -> Callable[..., str]:
         @functools.wraps(draw)
@@ -97,58 +109,20 @@ def _palette(content: io.BytesIO) -> io.BytesIO:
     return smaller
 
 
-def panel(size: tuple[float, float] = PANEL) -> tuple[Figure, Axes]:
-    """Return a figure [inch] and its only axes."""
+def panel(
+    size: tuple[float, float] = PANEL, *, x: str = "", y: str = "", title: str = ""
+) -> tuple[Figure, Axes]:
+    """Return a figure of a size [inch] and its only axes, with labels and title."""
     figure = Figure(figsize=size, layout="constrained")
-    return figure, figure.add_subplot()
+    axes = figure.add_subplot()
+    axes.set(xlabel=x, ylabel=y)
+    axes.set_title(title, loc="left")
+    return figure, axes
 
 
 def legend_above(axes: Axes, columns: int) -> None:
-    """Put the legend above the axes, where it hides nothing."""
+    """Put the legend above the axes, where it covers no data."""
     axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=columns, borderaxespad=0.2)
-
-
-@picture("svg")
-def path_panel(
-    knots: Mapping[str, ArrayLike],
-    curve: Mapping[str, ArrayLike],
-    gait: Mapping[str, ArrayLike],
-    half_width: float | None,
-    label: str,
-) -> Figure:
-    """Draw one coordinate of the reference path over flexion.
-
-    Parameters
-    ----------
-    knots, curve, gait : mapping
-        `flexion` [deg] and `value` of the path's knots, of the path between them, and of the
-        poses of the simulated gait cycle.
-    half_width : float, optional
-        Half width of the sampled box about the path, in the value's unit.
-    label : str
-        Name and unit of the coordinate.
-    """
-    figure, axes = panel()
-    flexion, value = np.asarray(curve["flexion"]), np.asarray(curve["value"])
-    if half_width is not None:
-        band = (value - half_width, value + half_width)
-        axes.fill_between(flexion, *band, color=BLUE, alpha=0.13, lw=0, label="sampled")
-    axes.plot(gait["flexion"], gait["value"], color=VERMILLION, lw=1.2, ls="-", label="gait cycle")
-    axes.plot(flexion, value, color=BLUE, lw=2.0, label="path")
-    axes.plot(knots["flexion"], knots["value"], "o", color=BLUE, ms=3.5)
-    axes.set_xlabel("flexion [°]")
-    axes.set_ylabel(label)
-    legend_above(axes, 3)
-    return figure
-
-
-@picture("svg")
-def input_panel(percent: ArrayLike, value: ArrayLike, label: str) -> Figure:
-    """Draw one input (N,) over the gait cycle (N,) [%]."""
-    figure, axes = panel((3.3, 2.2))
-    axes.plot(percent, value, color=BLUE, lw=1.8)
-    cycle_axis(axes, label)
-    return figure
 
 
 @picture("svg")
@@ -160,7 +134,7 @@ def cycle_panel(
     Parameters
     ----------
     percent, values : mapping
-        Model -> (N,) instants [% of the cycle] and values; NaN leaves a gap.
+        Model -> (N,) instants [% of the cycle] and values [unit of `label`]; NaN leaves a gap.
     label : str
         Name and unit of the quantity.
     """
@@ -174,71 +148,72 @@ def cycle_panel(
 
 
 def cycle_axis(axes: Axes, label: str) -> None:
-    """Let the axes run over the gait cycle."""
+    """Set limits, ticks and labels of axes over the gait cycle."""
     axes.set_xlim(0.0, 100.0)
     axes.set_xticks(np.arange(0.0, 101.0, 20.0))
     axes.set_xlabel("gait cycle [%]")
     axes.set_ylabel(label)
     low, high = axes.get_ylim()
-    # Without this a quantity that does not change is drawn as numerical noise.
+    # Otherwise a constant quantity would look like numerical noise.
     least = 1e-6 * max(abs(low), abs(high), 1e-6)
     if high - low < least:
         axes.set_ylim(low - least, high + least)
 
 
-@picture("png")
-def pressure_panel(
-    vertices_mm: NDArray[np.float64],
-    faces: NDArray[np.int64],
-    pressure_MPa: NDArray[np.float64],
-    limit_MPa: float,
-    centres_mm: Sequence[Sequence[ArrayLike]],
-    titles: Sequence[str],
-) -> Figure:
-    """Draw the pressure on the plateau seen from above, two models beside each other.
+def plain_number(value: float, _: float) -> str:
+    """Return the tick of a logarithmic axis without powers of ten."""
+    return f"{value:g}"
+
+
+def plateau_map(axes: Axes, tibia: Triangles, values: FloatArray, scale: Normalize) -> None:
+    """Draw positive values on the triangles of the plateau seen from above.
 
     Parameters
     ----------
-    vertices_mm : (V, 3) float64
-        Tibial frame: anterior, superior, lateral [mm].
-    faces : (F, 3) int64
-        Triangles.
-    pressure_MPa : (2, F) float64
-        Pressure of each triangle under either model.
-    limit_MPa : float
-        Upper end of the colour scale, which all pictures share.
-    centres_mm : two sequences of (3,)
-        Centres of pressure to mark; NaN where there is no contact.
-    titles : two str
-        What stands over each half.
+    axes : Axes
+        Axes to draw in.
+    tibia : ((V, 3) float64, (F, 3) int64)
+        Vertices, tibial frame [mm], and triangles.
+    values : (F,) float64
+        Values of the triangles [unit of `scale`].
+    scale : Normalize
+        Colour scale.
     """
-    figure = Figure(figsize=(6.4, 2.5), layout="constrained")
-    halves = figure.subplots(1, 2, sharex=True, sharey=True)
-    mesh = Triangulation(vertices_mm[:, 2], vertices_mm[:, 0], faces)
-    scale = Normalize(0.0, limit_MPa)
-    for axes, values, centres, title in zip(halves, pressure_MPa, centres_mm, titles, strict=True):
-        _plateau(axes, mesh, values, scale)
-        _marks(axes, centres)
-        axes.set(aspect="equal", xlabel="lateral [mm]")
+    vertices, faces = tibia
+    mesh = Triangulation(vertices[:, 2], vertices[:, 0], faces)
+    axes.grid(visible=False)
+    # Without contact the plateau itself is seen, in grey.
+    axes.tripcolor(mesh, facecolors=np.ones(len(faces)), cmap="Greys", vmin=0.0, vmax=8.0)
+    axes.tripcolor(mesh, facecolors=np.ma.masked_less_equal(values, 0.0), cmap=SHADES, norm=scale)
+    axes.set_aspect("equal")
+
+
+def mark_sides(axes: Axes) -> None:
+    """Write the letters of its sides on a map of the plateau."""
+    axes.margins(0.06)
+    axes.locator_params(nbins=5)
+    for x, y, letter in ((0.5, 0.93, "A"), (0.5, 0.07, "P"), (0.03, 0.5, "M"), (0.97, 0.5, "L")):
+        axes.text(x, y, letter, transform=axes.transAxes, ha="center", va="center", weight="bold")
+
+
+def mark_centres(axes: Axes, centres: Sequence[ArrayLike], widths: tuple[float, float]) -> None:
+    """Mark centres of pressure (3,) [mm] by crosses; those with NaN are left out."""
+    known = np.array([c for c in centres if np.isfinite(c).all()]).reshape(-1, 3)
+    # White below the colour keeps the mark visible on every shade.
+    for colour, size, width in zip(("white", VERMILLION), (7, 6), widths, strict=True):
+        axes.plot(known[:, 2], known[:, 0], "+", color=colour, ms=size, mew=width)
+
+
+def plateau_pair(
+    size: tuple[float, float], titles: Sequence[str], scale: Normalize, label: str, shrink: float
+) -> tuple[Figure, Sequence[Axes]]:
+    """Return a figure [inch] with two maps of the plateau beside each other and a colour scale."""
+    figure = Figure(figsize=size, layout="constrained")
+    halves = list(figure.subplots(1, 2, sharex=True, sharey=True))
+    for axes, title in zip(halves, titles, strict=True):
+        axes.set_xlabel("lateral [mm]")
         axes.set_title(title, loc="left")
     halves[0].set_ylabel("anterior [mm]")
     shade = ScalarMappable(scale, SHADES)
-    figure.colorbar(shade, ax=list(halves), label="pressure [MPa]", shrink=0.8, pad=0.02)
-    return figure
-
-
-def _plateau(
-    axes: Axes, mesh: Triangulation, pressure: NDArray[np.float64], scale: Normalize
-) -> None:
-    axes.grid(visible=False)
-    # Where nothing touches the plateau itself is seen, in grey.
-    axes.tripcolor(mesh, facecolors=np.ones(len(pressure)), cmap="Greys", vmin=0.0, vmax=8.0)
-    shown = np.ma.masked_less_equal(pressure, 0.0)
-    axes.tripcolor(mesh, facecolors=shown, cmap=SHADES, norm=scale)
-
-
-def _marks(axes: Axes, centres: Sequence[ArrayLike]) -> None:
-    known = np.array([c for c in centres if np.isfinite(c).all()]).reshape(-1, 3)
-    # White below the colour, so that the mark is seen on every shade.
-    for colour, size, width in (("white", 7, 2.6), (VERMILLION, 6, 1.2)):
-        axes.plot(known[:, 2], known[:, 0], "+", color=colour, ms=size, mew=width)
+    figure.colorbar(shade, ax=halves, label=label, shrink=shrink, pad=0.02)
+    return figure, halves

@@ -1,16 +1,16 @@
-"""The files of a run directory that the report is made of, read with errors that name them."""
+"""Files of a run directory that a report is made of, read with errors that name the file."""
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from pandas.api.types import is_numeric_dtype
 
 import surrogates
@@ -18,11 +18,9 @@ from foundation.loads import COMPARTMENTS, LOAD_COLUMNS
 from pipeline.config.reading import ConfigError, checked_section, dump_config
 from pipeline.config.schema import Config
 from pipeline.stages.combinations import TABLE_COLUMNS
-from pipeline.stages.frames import Frames, WearOfCycle
-from pipeline.store.combinations_document import Combinations
+from pipeline.stages.frames import Frames, PressureMaps, WearOfCycle, shapes_of
 from pipeline.store.documents import (
     ReportError,
-    Shape,
     check_faces,
     damaged,
     make_again,
@@ -31,12 +29,8 @@ from pipeline.store.documents import (
     read_document,
 )
 from pipeline.store.made_with import check_configuration
-from pipeline.store.run_documents import (
-    MODELS,
-    PathKnots,
-    RunRecord,
-    Simulation,
-)
+from pipeline.store.quantities import ERRORS
+from pipeline.store.run_documents import MODELS, Combinations, PathKnots, RunRecord, Simulation
 from pipeline.store.sample_schema import unit_of
 from pipeline.store.samples import POSE_COLUMNS, StoreError, read_table
 from pipeline.store.validation_document import Validation
@@ -56,76 +50,31 @@ _SECTIONS = (
     *("knee", "contact", "space", "design", "feasibility"),
     *("surrogate", "validation"),
 )
-#: Columns whose differences over the cycle are in the headline of the report.
+#: Columns with differences over the cycle that the headline of the report shows.
 HEADLINE_COLUMNS = (
     *("medial_force_y_N", "anterior_m"),
     *("medial_peak_pressure_Pa", "lateral_peak_pressure_Pa"),
 )
-_MAPS: dict[str, Shape] = {
-    "vertices": ("V", 3),
-    "faces": ("F", 3),
-    "gait_percent": ("K",),
-    "pressure_Pa": (2, "K", "F"),
-}
-_FRAMES: dict[str, Shape] = {
-    "gait_percent": ("K",),
-    "poses": ("K", 6),
-    "femur_vertices": ("V", 3),
-    "femur_faces": ("G", 3),
-    "tibia_vertices": ("U", 3),
-    "tibia_faces": ("F", 3),
-    "pressure_Pa": ("K", "F"),
-    "peak_Pa": (2, "K"),
-    "centre_m": (2, "K", 2, 3),
-    "surrogate_poses": ("K", 6),
-    "surrogate_pressure_Pa": ("K", "F"),
-}
-_WEAR: dict[str, Shape] = {
-    "factor_per_Pa": (),
-    "density_kg_per_m3": (),
-    "volume_m3": (2, 2),
-    "depth_m": (2, "F"),
-    "aspect": (2,),
-    "ratio": (2,),
-}
 _RESULT = ("compartment", "status", "reason")
+# Earlier versions did not write these arrays.
+_LATER = ("surrogate_poses", "surrogate_pressure_Pa")
 
-
-@dataclass(frozen=True, eq=False)
-class PressureMaps:
-    """Pressures on the plateau at a few instants, at the poses that each model led to.
-
-    Parameters
-    ----------
-    vertices : (V, 3) float64
-        Tibial frame [m].
-    faces : (F, 3) int64
-        Triangles.
-    gait_percent : (K,) float64
-        Instants [% of the cycle].
-    pressure : (2, K, F) float64
-        Of the poses of the original and the surrogate [Pa].
-    """
-
-    vertices: NDArray[np.float64]
-    faces: NDArray[np.int64]
-    gait_percent: NDArray[np.float64]
-    pressure: NDArray[np.float64]
+Arrays = TypeVar("Arrays", PressureMaps, Frames, WearOfCycle)
 
 
 @dataclass(frozen=True, eq=False)
 class RunFiles:
-    """The content of a run directory, one field per file.
+    """Content of a run directory, a field per file.
 
-    The maps and what follows are None if the run has no such file: those made without combinations,
+    `maps` and the fields after it are None if the run has no such file: a run without combinations,
     or of a table of poses and loads, which has no pressures on a plateau.
     """
 
     config: dict[str, Any]
-    run: dict[str, Any]
-    path: dict[str, Any]
-    validation: dict[str, Any]
-    simulation: dict[str, Any]
+    run: RunRecord
+    path: PathKnots
+    validation: Validation
+    simulation: Simulation
     first: pd.DataFrame
     screened: pd.DataFrame
     kept: pd.DataFrame
@@ -135,30 +84,44 @@ class RunFiles:
     maps: PressureMaps | None = None
     frames: Frames | None = None
     wear: WearOfCycle | None = None
-    combinations: dict[str, Any] | None = None
+    combinations: Combinations | None = None
     combination_cycles: pd.DataFrame | None = None
     knee: AnyKnee | None = None
 
+    @cached_property
+    def cycles(self) -> dict[str, pd.DataFrame]:
+        """Simulated cycle of each model of the run, in the order of `MODELS`."""
+        tables = {
+            name: self.cycle[self.cycle["model"] == name].reset_index(drop=True) for name in MODELS
+        }
+        return {name: table for name, table in tables.items() if len(table)}
+
+    @cached_property
+    def hidden(self) -> set[str]:
+        """Names of the quantities that the original model, a table, does not contain."""
+        names = {ERRORS[column].name for column in self.run.not_given}
+        return names | {"cop_distance"} if "cop_x" in names else names
+
 
 def read_run(folder: Path) -> RunFiles:
-    """Read what the report needs of a run directory.
+    """Read the files of a run directory for the report.
 
     Parameters
     ----------
     folder : Path
-        A run directory in which all stages have ended.
+        Directory of a finished run.
 
     Raises
     ------
     ReportError
-        If a file is missing or damaged; the message names it and says what to do.
+        If a file is missing or damaged; the message names the file and the remedy.
     RunError
         If `config.toml` was changed since the run was made.
     """
     if not folder.is_dir():
         raise ReportError(f"{folder}: no such run directory; make it with `{make_again(folder)}`")
     samples = folder / "samples"
-    # Of keys that change no number, too, the page tells those that the run was made with.
+    # The page shows the keys that the run was made with, also those that change no number.
     config = check_configuration(folder) or _config(folder / "config.toml")
     modelled = config["original"]["kind"] == "model"
     files = RunFiles(
@@ -171,25 +134,34 @@ def read_run(folder: Path) -> RunFiles:
         screened=_table(samples / "screened.parquet", ("screening", "drop_reason")),
         kept=_table(samples / "kept.parquet", _RESULT),
         held_out=_table(samples / "heldout.parquet", _RESULT),
-        predictions=_predictions(samples / "heldout_prediction.parquet"),
-        cycle=_cycle(folder / "simulation.parquet", MODELS if modelled else MODELS[1:]),
+        predictions=_table(
+            samples / "heldout_prediction.parquet",
+            _PREDICTED_COLUMNS,
+            rows=("compartment", COMPARTMENTS),
+        ),
+        cycle=_table(
+            folder / "simulation.parquet",
+            _CYCLE_COLUMNS,
+            rows=("model", MODELS if modelled else MODELS[1:]),
+        ),
         maps=_maps(folder / "pressure_maps.npz") if modelled else None,
-        **_of_the_cycle(folder),
+        **_optional_files(folder),
     )
-    return _check_together(folder, files, modelled=modelled)
+    _check_together(folder, files, modelled=modelled)
+    return files
 
 
-def _of_the_cycle(folder: Path) -> dict[str, Any]:
-    """Read what a run may be without: frames, wear, combinations, its surrogate."""
-    read: dict[str, tuple[str, Callable[[Path], Any]]] = {
+def _optional_files(folder: Path) -> dict[str, Any]:
+    """Read the files that a run may lack: frames, wear, combinations, surrogate."""
+    readers: dict[str, tuple[str, Callable[[Path], Any]]] = {
         "frames": ("frames.npz", _frames),
-        "wear": ("wear.npz", _wear),
+        "wear": ("wear.npz", lambda path: _arrays(path, WearOfCycle, {})),
         "combinations": ("combinations.json", lambda path: read_document(path, Combinations)),
         "combination_cycles": ("combinations.parquet", _varied),
         "knee": ("knee.npz", _surrogate),
     }
-    paths = {name: folder / file for name, (file, _) in read.items()}
-    return {name: read[name][1](path) for name, path in paths.items() if path.exists()}
+    paths = {name: folder / file for name, (file, _) in readers.items()}
+    return {name: readers[name][1](path) for name, path in paths.items() if path.exists()}
 
 
 def _surrogate(path: Path) -> AnyKnee:
@@ -204,7 +176,7 @@ def _config(path: Path) -> dict[str, Any]:
     try:
         content = tomllib.loads(read_bytes(path).decode("utf-8"))
     except (RecursionError, tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise damaged(path, f"no TOML: {error}") from error
+        raise damaged(path, f"not TOML: {error}") from error
     missing = [name for name in _SECTIONS if name not in content]
     if missing:
         raise damaged(path, f"lacks {', '.join(missing)}")
@@ -215,36 +187,32 @@ def _config(path: Path) -> dict[str, Any]:
     return tomllib.loads(dump_config(config))
 
 
-def _table(path: Path, columns: tuple[str, ...]) -> pd.DataFrame:
+def _table(
+    path: Path, columns: tuple[str, ...], rows: tuple[str, tuple[str, ...]] | None = None
+) -> pd.DataFrame:
+    """Read a table with some columns.
+
+    `rows` is a column and the values that it must contain, of a table of poses, which are finite.
+    """
     read_bytes(path)
     try:
         table = read_table(path)
     except StoreError as error:
-        raise damaged(path, "no Parquet table") from error
+        raise damaged(path, "not a Parquet table") from error
     missing = [name for name in columns if name not in table.columns]
     if missing:
         raise damaged(path, f"lacks the columns {', '.join(missing)}")
-    words = [name for name in columns if unit_of(name) and not is_numeric_dtype(table[name])]
-    if words:
-        raise damaged(path, f"{words[0]}: expected numbers, found others")
-    return table
-
-
-def _cycle(path: Path, models: tuple[str, ...]) -> pd.DataFrame:
-    table = _table(path, _CYCLE_COLUMNS)
-    missing = [name for name in models if name not in set(table["model"])]
-    if missing:
-        raise damaged(path, f"lacks the rows of the {' and the '.join(missing)} model")
-    _check_finite(path, table, ("gait_percent", *POSE_COLUMNS))
-    return table
-
-
-def _predictions(path: Path) -> pd.DataFrame:
-    table = _table(path, _PREDICTED_COLUMNS)
-    missing = [name for name in COMPARTMENTS if name not in set(table["compartment"])]
-    if missing:
-        raise damaged(path, f"lacks the rows of the {' and the '.join(missing)} compartment")
-    _check_finite(path, table, POSE_COLUMNS)
+    for name in columns:
+        if unit_of(name) and not is_numeric_dtype(table[name]):
+            raise damaged(path, f"{name}: expected numbers, found {table[name].dtype}")
+    if rows is not None:
+        column, values = rows
+        missing = [value for value in values if value not in set(table[column])]
+        if missing:
+            raise damaged(path, f"lacks the rows of the {' and the '.join(missing)} {column}")
+        for name in POSE_COLUMNS + (("gait_percent",) if "gait_percent" in columns else ()):
+            if not np.isfinite(table[name]).all():
+                raise damaged(path, f"{name}: expected finite numbers, found nan or inf")
     return table
 
 
@@ -256,49 +224,41 @@ def _varied(path: Path) -> pd.DataFrame:
     return table
 
 
-def _check_finite(path: Path, table: pd.DataFrame, columns: tuple[str, ...]) -> None:
-    for name in columns:
-        if not np.isfinite(table[name]).all():
-            raise damaged(path, f"{name}: expected finite numbers, found others")
+def _arrays(
+    path: Path, kind: type[Arrays], faces: Mapping[str, str], **allowed: tuple[str, ...]
+) -> Arrays:
+    """Read the arrays of a dataclass; `faces` are names of triangles and of their vertices."""
+    arrays = read_arrays(path, shapes_of(kind), **allowed)
+    for name, vertices in faces.items():
+        check_faces(path, name, arrays[name], arrays[vertices])
+    return kind(**arrays)
 
 
 def _maps(path: Path) -> PressureMaps:
-    stored = read_arrays(path, _MAPS)
-    check_faces(path, "faces", stored["faces"], stored["vertices"])
-    return PressureMaps(*(stored[name] for name in _MAPS))
+    return _arrays(path, PressureMaps, {"faces": "vertices"})
 
 
 def _frames(path: Path) -> Frames:
-    later = ("surrogate_poses", "surrogate_pressure_Pa")  # earlier versions did not write them
-    stored = read_arrays(path, _FRAMES, optional=later, undefined=("centre_m",))
-    for body in ("femur", "tibia"):
-        name = f"{body}_faces"
-        check_faces(path, name, stored[name], stored[f"{body}_vertices"])
-    return Frames(**stored)
+    faces = {f"{body}_faces": f"{body}_vertices" for body in ("femur", "tibia")}
+    return _arrays(path, Frames, faces, optional=_LATER, undefined=("centre_m",))
 
 
-def _wear(path: Path) -> WearOfCycle:
-    return WearOfCycle(**read_arrays(path, _WEAR))
-
-
-def _check_together(folder: Path, files: RunFiles, *, modelled: bool) -> RunFiles:
-    """Compare what the files of a run say of each other."""
+def _check_together(folder: Path, files: RunFiles, *, modelled: bool) -> None:
+    """Check that the files of a run agree with each other."""
+    run, simulation = files.run, files.simulation
     kind = "model" if modelled else "table"
-    original = files.run.get("original", {"kind": "model"})
-    if original["kind"] != kind or (files.run["triangles"] is not None) != modelled:
-        raise damaged(folder / "run.json", f"expected a run of a {kind}, as config.toml says")
-    simulation, path = files.simulation, folder / "simulation.json"
-    wanted = MODELS if modelled else MODELS[1:]
-    if set(simulation["statistics"]) != set(wanted):
-        raise damaged(path, f"statistics: expected those of {' and '.join(wanted)}")
-    if (simulation["speed"] is not None) != modelled:
-        raise damaged(path, f"speed: expected it {'' if modelled else 'not '}to be known")
-    found = {row["column"] for row in simulation["differences"]}
-    lacking = [name for name in HEADLINE_COLUMNS if (name in found) != modelled]
-    if lacking or bool(found) != modelled:
-        raise damaged(path, f"differences: expected {'those' if modelled else 'none'} of {lacking}")
+    if run.original.kind != kind or (run.triangles is not None) != modelled:
+        raise damaged(folder / "run.json", f"expected a run of a {kind} as in config.toml")
+    path, models = folder / "simulation.json", MODELS if modelled else MODELS[1:]
+    if set(simulation.statistics) != set(models):
+        raise damaged(path, f"statistics: expected those of {' and '.join(models)}")
+    if (simulation.speed is not None) != modelled:
+        raise damaged(path, f"speed: expected {'times' if modelled else 'null'}")
+    columns = {row.column for row in simulation.differences}
+    wrong = [name for name in HEADLINE_COLUMNS if (name in columns) != modelled]
+    if wrong or bool(columns) != modelled:
+        raise damaged(path, f"differences: expected {'those' if modelled else 'none'} of {wrong}")
     if files.maps is not None and files.wear is not None:
         expected, depths = len(files.maps.faces), files.wear.depth_m.shape[1]
         if depths != expected:
             raise damaged(folder / "wear.npz", f"expected {expected} depths, found {depths}")
-    return files

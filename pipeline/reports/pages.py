@@ -1,4 +1,4 @@
-"""Templates of the pages: the report of a run and that of a study of gait cycles."""
+"""Templates of the pages: the report of a run, of a study of gait cycles, and of a walk."""
 
 from __future__ import annotations
 
@@ -8,11 +8,18 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
 
+from foundation.quantities import unit_token
+from pipeline.reports.units import determination, given, number, shown_name
+
 _TEMPLATES = Path(__file__).parent / "templates"
+_FILTERS: dict[str, Callable[..., Any]] = {
+    **{"num": number, "given": given, "q2": determination},
+    **{"token": unit_token, "named": shown_name},
+}
 
 
 def page_template(name: str, **filters: Callable[..., Any]) -> Template:
-    """Return a template of `pipeline/reports/templates`, with the filters that it uses."""
+    """Return a template of `pipeline/reports/templates` with common filters and `filters`."""
     environment = Environment(
         loader=FileSystemLoader(_TEMPLATES),
         autoescape=True,
@@ -20,5 +27,5 @@ def page_template(name: str, **filters: Callable[..., Any]) -> Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters |= filters
+    environment.filters |= _FILTERS | filters
     return environment.get_template(name)

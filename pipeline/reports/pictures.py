@@ -1,193 +1,139 @@
-"""Which pictures the report holds: from the files of a run to labelled data URIs."""
+"""Pictures of the report on the reference path and the gait cycle."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.colors import Normalize
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
+from dynamics.simulator.knee_simulator import APPLIED_COLUMNS
+from foundation.checks import FloatArray
 from foundation.loads import COMPARTMENTS, WRENCH_COLUMNS
-from pipeline.reports import accuracy_figures as accuracy
-from pipeline.reports import figures
+from foundation.quantities import QUANTITIES, Quantity
+from pipeline.reports import figures as fig
+from pipeline.reports.figures import Picture, Triangles, picture
 from pipeline.reports.inputs import MODELS, RunFiles
-from pipeline.reports.tables import cycles, path_content, space_content
-from pipeline.reports.units import QUANTITIES, Quantity, number
-from surrogates.sampling.space import ReferencePath
+from pipeline.reports.tables import path_content
+from pipeline.reports.units import number
+from pipeline.store.quantities import axis_label, quantity_of
+from pipeline.store.samples import POSE_COLUMNS
 
-#: Coordinates of the pose: column, label, unit, factor from SI, key of the sampled half width.
-_COORDINATES = (
-    ("adduction_rad", "adduction", "°", 180.0 / np.pi, "adduction_half_width_deg"),
-    ("rotation_rad", "internal rotation", "°", 180.0 / np.pi, "rotation_half_width_deg"),
-    ("anterior_m", "anterior position", "mm", 1e3, "anterior_half_width_mm"),
-    ("superior_m", "superior position", "mm", 1e3, None),
-    ("lateral_m", "lateral position", "mm", 1e3, "lateral_half_width_mm"),
-)
-_PATH_KEYS = ("adduction_deg", "rotation_deg", "anterior_mm", "superior_mm", "lateral_mm")
+_FLEXION = QUANTITIES["flexion_rad"]
 _CYCLE_LOADS = (
-    *((f"total_{column}", column, "") for column in WRENCH_COLUMNS),
-    *((f"{name}_force_y_N", "force_y_N", f"{name} ") for name in COMPARTMENTS),
-    *((f"{name}_peak_pressure_Pa", "peak_pressure_Pa", f"{name} ") for name in COMPARTMENTS),
-    ("total_area_m2", "area_m2", ""),
+    *(f"total_{column}" for column in WRENCH_COLUMNS),
+    *(f"{name}_force_y_N" for name in COMPARTMENTS),
+    *(f"{name}_peak_pressure_Pa" for name in COMPARTMENTS),
+    "total_area_m2",
 )
-_PARITY = (*WRENCH_COLUMNS, "area_m2", "peak_pressure_Pa")
-_RESIDUAL = ("force_y_N", "force_x_N", "peak_pressure_Pa")
-_FLEXION = Quantity("flexion", "flexion", "°", 180.0 / np.pi)
-_INPUT_UNITS = {"rad": ("°", 180.0 / np.pi), "deg": ("°", 1.0), "Nm": ("N·mm", 1e3)}
-_INPUT_NAMES = {
-    "axial_force": "axial force",
-    "ap_force": "AP force on the tibia",
-    "internal_torque": "internal torque",
+_INPUTS = [f"input_{column}" for column in APPLIED_COLUMNS]
+#: Columns drawn for all combinations: factor and unit of the differences.
+_DRAWN = {
+    "anterior_m": (1e3, "µm"),
+    "rotation_rad": (1.0, "°"),
+    "medial_force_y_N": (1.0, "N"),
+    "medial_peak_pressure_Pa": (1.0, "MPa"),
+    "lateral_peak_pressure_Pa": (1.0, "MPa"),
 }
+#: Colour of each kind of input that a combination changes (Okabe-Ito).
+INPUT_COLOURS = {
+    "nominal": fig.INK,
+    "axial force": fig.BLUE,
+    "AP force": fig.ORANGE,
+    "torque": "#009E73",
+    "flexion": "#CC79A7",
+    "all loads": fig.VERMILLION,
+}
+_DASHES: Any = (0, (4.0, 1.5))
 
 
-@dataclass(frozen=True)
-class Picture:
-    """A picture with the words that stand for it where it cannot be seen."""
+def path_pictures(files: RunFiles, space: dict[str, Any]) -> list[Picture]:
+    """Return the reference path over flexion, a picture per coordinate.
 
-    uri: str
-    text: str
-
-
-def path_pictures(files: RunFiles) -> list[Picture]:
-    """Return the reference path over flexion, a picture per coordinate."""
-    stored = ReferencePath.through(files.path["flexion_rad"], files.path["coordinates_rad_m"])
+    Parameters
+    ----------
+    files : RunFiles
+        Files of the run.
+    space : dict
+        Sample space of `report.json`, for the half widths of the box about the path.
+    """
     knots = path_content(files.path)
-    space = space_content(files.config)
     low, high = space["flexion_range_deg"]
     flexion = np.linspace(low, high, 200)
-    curve = stored.poses(np.radians(flexion))
-    gait = next(iter(cycles(files).values()))
-    shown = []
-    for k, (column, label, unit, factor, width) in enumerate(_COORDINATES):
-        uri = figures.path_panel(
-            {"flexion": knots["flexion_deg"], "value": knots[_PATH_KEYS[k]]},
-            {"flexion": flexion, "value": factor * curve[:, k + 1]},
-            {
-                "flexion": np.degrees(gait["flexion_rad"]),
-                "value": factor * gait[column].to_numpy(),
-            },
-            None if width is None else space[width],
-            f"{label} [{unit}]",
-        )
-        shown.append(Picture(uri, f"Reference path: {label} over flexion"))
-    return shown
-
-
-def parity_pictures(files: RunFiles, not_given: Collection[str] = ()) -> list[Picture]:
-    """Return predicted over true loads of the held-out samples, a picture per quantity given."""
-    rows = {
-        name: files.predictions[files.predictions["compartment"] == name] for name in COMPARTMENTS
-    }
-    shown = []
-    for column in (c for c in _PARITY if c not in not_given):
+    curve = files.path.path.poses(np.radians(flexion))
+    gait = next(iter(files.cycles.values()))
+    pictures = []
+    for k, column in enumerate(POSE_COLUMNS[1:], start=1):
         quantity = QUANTITIES[column]
-        truth, prediction = (
-            {name: quantity.factor * rows[name][c].to_numpy() for name in COMPARTMENTS}
-            for c in (column, f"predicted_{column}")
-        )
-        uri = accuracy.parity_panel(truth, prediction, quantity.label, quantity.unit)
-        shown.append(Picture(uri, f"Surrogate over original: {quantity.label}"))
-    return shown
-
-
-def residual_pictures(files: RunFiles, not_given: Collection[str] = ()) -> list[Picture]:
-    """Return surrogate less original of the held-out samples, over what it may depend on."""
-    rows = {
-        name: files.predictions[files.predictions["compartment"] == name] for name in COMPARTMENTS
-    }
-    shown = []
-    for column in (c for c in _RESIDUAL if c not in not_given):
-        quantity = QUANTITIES[column]
-        residual = {
-            name: quantity.factor * (part[f"predicted_{column}"] - part[column]).to_numpy()
-            for name, part in rows.items()
+        name, _, unit = quantity.column_for_people.rpartition("_")
+        lines = {
+            "knots": (knots["flexion_deg"], knots[quantity.column_for_people]),
+            "path": (flexion, quantity.for_people(curve[:, k])),
+            "gait cycle": (np.degrees(gait["flexion_rad"]), quantity.for_people(gait[column])),
         }
-        rms = float(np.sqrt(np.nanmean(np.concatenate(list(residual.values())) ** 2)))
-        over = {column: quantity, "flexion_rad": _FLEXION, "force_y_N": QUANTITIES["force_y_N"]}
-        for below, other in over.items():
-            uri = accuracy.residual_panel(
-                {name: other.factor * part[below].to_numpy() for name, part in rows.items()},
-                residual,
-                rms,
-                (f"{other.label} [{other.unit}]", f"{quantity.label}, residual [{quantity.unit}]"),
-            )
-            shown.append(Picture(uri, f"Residual of the {quantity.label} over {other.label}"))
-    return shown
+        uri = _path(lines, space.get(f"{name}_half_width_{unit}"), axis_label(quantity))
+        pictures.append(Picture(uri, f"Reference path: {quantity.label} over flexion"))
+    return pictures
 
 
-def learning_pictures(rows: list[dict[str, Any]]) -> list[Picture]:
-    """Return the cross-validated errors over the samples, a picture for each that is known."""
-    shown = []
-    for key, label, unit in (
-        ("load_error_percent", "axial load at a pose", "% of the largest"),
-        ("height_error_um", "height at a load", "µm"),
-    ):
-        known = [row for row in rows if row[key] is not None]
-        if not known:
-            continue
-        samples, errors = [row["samples"] for row in known], [row[key] for row in known]
-        uri = accuracy.learning_panel(samples, errors, f"{label} [{unit}]")
-        shown.append(Picture(uri, f"Learning curve: {label}"))
-    return shown
-
-
-def quantile_pictures(compartments: dict[str, Any]) -> list[Picture]:
-    """Return the quantile plot of the standardised residuals, a picture per compartment."""
-    shown = []
-    for name in COMPARTMENTS:
-        found = compartments[name]["quantiles"]
-        if found["normal_ratio"]:
-            uri = accuracy.quantile_panel(name, found["normal_ratio"], found["held_out_ratio"])
-            shown.append(Picture(uri, f"Quantiles of standardised residuals, {name}"))
-    return shown
+@picture("svg")
+def _path(lines: dict[str, Any], half_width: float | None, label: str) -> Figure:
+    figure, axes = fig.panel(x=axis_label(_FLEXION), y=label)
+    flexion, value = lines["path"]
+    if half_width is not None:
+        band = (value - half_width, value + half_width)
+        axes.fill_between(flexion, *band, color=fig.BLUE, alpha=0.13, lw=0, label="sampled")
+    axes.plot(*lines["gait cycle"], color=fig.VERMILLION, lw=1.2, ls="-", label="gait cycle")
+    axes.plot(flexion, value, color=fig.BLUE, lw=2.0, label="path")
+    axes.plot(*lines["knots"], "o", color=fig.BLUE, ms=3.5)
+    fig.legend_above(axes, 3)
+    return figure
 
 
 def input_pictures(files: RunFiles) -> list[Picture]:
-    """Return the simulator's inputs over the cycle; flexion, which is prescribed, comes first."""
-    cycle = next(iter(cycles(files).values()))
-    percent = cycle["gait_percent"]
-    flexion = np.degrees(cycle["flexion_rad"])
-    shown = [Picture(figures.input_panel(percent, flexion, "flexion [°]"), "Input: flexion")]
-    for column in cycle.columns:
-        name, _, unit = column.removeprefix("input_").rpartition("_")
-        if not column.startswith("input_") or name in ("flexion", "gait"):
-            continue
-        unit, factor = _INPUT_UNITS.get(unit, (unit, 1.0))
-        label = _INPUT_NAMES.get(name, name.replace("_", " "))
-        uri = figures.input_panel(percent, factor * cycle[column], f"{label} [{unit}]")
-        shown.append(Picture(uri, f"Input: {label}"))
-    return shown
+    """Return the inputs of the simulator over the cycle, the prescribed flexion first."""
+    cycle = next(iter(files.cycles.values()))
+    columns = [name for name in _INPUTS if name in cycle.columns]
+    quantities = {"flexion_rad": _FLEXION} | {name: quantity_of(name) for name in columns}
+    return [
+        Picture(_input(cycle, column, quantity), f"Input: {quantity.label}")
+        for column, quantity in quantities.items()
+    ]
+
+
+@picture("svg")
+def _input(cycle: pd.DataFrame, column: str, quantity: Quantity) -> Figure:
+    figure, axes = fig.panel((3.3, 2.2))
+    axes.plot(cycle["gait_percent"], quantity.for_people(cycle[column]), color=fig.BLUE, lw=1.8)
+    fig.cycle_axis(axes, axis_label(quantity))
+    return figure
 
 
 def kinematics_pictures(files: RunFiles) -> list[Picture]:
     """Return the five free coordinates over the cycle, both models overlaid."""
+    return [_over_cycle(files, column) for column in POSE_COLUMNS[1:]]
+
+
+def load_pictures(files: RunFiles) -> list[Picture]:
+    """Return loads, pressures and area over the cycle, both models overlaid."""
     return [
-        _over_cycle(files, column, factor, label, unit)
-        for column, label, unit, factor, _ in _COORDINATES
+        _over_cycle(files, column)
+        for column in _CYCLE_LOADS
+        if quantity_of(column).name not in files.hidden
     ]
 
 
-def load_pictures(files: RunFiles, not_given: Collection[str] = ()) -> list[Picture]:
-    """Return loads, pressures and area over the cycle, both models overlaid."""
-    shown = []
-    for column, key, part in (row for row in _CYCLE_LOADS if row[1] not in not_given):
-        quantity = QUANTITIES[key]
-        label = f"{part}{quantity.label}"
-        shown.append(_over_cycle(files, column, quantity.factor, label, quantity.unit))
-    return shown
-
-
-def _over_cycle(files: RunFiles, column: str, factor: float, label: str, unit: str) -> Picture:
-    tables = cycles(files)
-    uri = figures.cycle_panel(
+def _over_cycle(files: RunFiles, column: str) -> Picture:
+    quantity, tables = quantity_of(column), files.cycles
+    uri = fig.cycle_panel(
         {name: table["gait_percent"].to_numpy() for name, table in tables.items()},
-        {name: factor * table[column].to_numpy() for name, table in tables.items()},
-        f"{label} [{unit}]",
+        {name: quantity.for_people(table[column]) for name, table in tables.items()},
+        axis_label(quantity),
     )
-    return Picture(uri, f"Gait cycle, {' and '.join(tables)}: {label}")
+    return Picture(uri, f"Gait cycle, {' and '.join(tables)}: {quantity.label}")
 
 
 def pressure_pictures(files: RunFiles) -> list[Picture]:
@@ -195,27 +141,106 @@ def pressure_pictures(files: RunFiles) -> list[Picture]:
     maps = files.maps
     if maps is None:
         return []
-    limit = 1e-6 * float(maps.pressure.max()) or 1.0
-    tables = cycles(files)
-    shown = []
+    scale = Normalize(0.0, 1e-6 * float(maps.pressure_Pa.max()) or 1.0)
+    pictures = []
     for k, percent in enumerate(maps.gait_percent):
-        pressure = 1e-6 * maps.pressure[:, k]
-        titles = [
-            f"pose of the {name}, peak {number(float(values.max()))} MPa"
-            for name, values in zip(MODELS, pressure, strict=True)
-        ]
-        centres = [_centres(tables[name], float(percent)) for name in MODELS]
-        uri = figures.pressure_panel(
-            1e3 * maps.vertices, maps.faces, pressure, limit, centres, titles
-        )
-        shown.append(Picture(uri, f"Pressure at {percent:.0f} % of the gait cycle"))
-    return shown
+        pressure = 1e-6 * maps.pressure_Pa[:, k]
+        centres = [_centres(files.cycles[name], float(percent)) for name in MODELS]
+        uri = _pressure((1e3 * maps.vertices, maps.faces), pressure, scale, centres)
+        pictures.append(Picture(uri, f"Pressure at {percent:.0f} % of the gait cycle"))
+    return pictures
 
 
-def _centres(table: pd.DataFrame, percent: float) -> list[Any]:
+@picture("png")
+def _pressure(
+    tibia: Triangles, pressure: FloatArray, scale: Normalize, centres: list[list[FloatArray]]
+) -> Figure:
+    titles = [
+        f"pose of the {name}, peak {number(float(values.max()))} MPa"
+        for name, values in zip(MODELS, pressure, strict=True)
+    ]
+    figure, halves = fig.plateau_pair((6.4, 2.5), titles, scale, "pressure [MPa]", 0.8)
+    for axes, values, marks in zip(halves, pressure, centres, strict=True):
+        fig.plateau_map(axes, tibia, values, scale)
+        fig.mark_centres(axes, marks, (2.6, 1.2))
+    return figure
+
+
+def _centres(table: pd.DataFrame, percent: float) -> list[FloatArray]:
     """Return the centres of pressure [mm] at the reported instant nearest to `percent`."""
     row = table.iloc[int((table["gait_percent"] - percent).abs().argmin())]
     return [
         1e3 * np.array([row[f"{name}_cop_{axis}_m"] for axis in "xyz"], dtype=np.float64)
         for name in COMPARTMENTS
     ]
+
+
+def wear_pictures(files: RunFiles) -> list[Picture]:
+    """Return the depths of wear per million cycles by both models, beside each other."""
+    if files.wear is None or files.maps is None:
+        return []
+    # A million cycles, in micrometres.
+    uri = _wear((1e3 * files.maps.vertices, files.maps.faces), 1e6 * 1e6 * files.wear.depth_m)
+    return [Picture(uri, "Depth of wear per million cycles, original and surrogate")]
+
+
+@picture("png")
+def _wear(tibia: Triangles, depths: FloatArray) -> Figure:
+    scale = Normalize(0.0, max(float(np.max(depths)), 1e-12))
+    titles = ("original, by its springs", "surrogate, from its loads")
+    label = "depth [µm per million cycles]"
+    figure, halves = fig.plateau_pair((8.2, 3.3), titles, scale, label, 0.85)
+    for axes, depth in zip(halves, depths, strict=True):
+        fig.plateau_map(axes, tibia, depth, scale)
+        fig.mark_sides(axes)
+    return figure
+
+
+def combination_pictures(files: RunFiles) -> list[Picture]:
+    """Return a picture per quantity with all combinations, both models overlaid."""
+    if files.combination_cycles is None:
+        return []
+    parts = dict(list(files.combination_cycles.groupby(["combination", "model"], sort=False)))
+    both = [name for name, model in parts if model == MODELS[0] and (name, MODELS[1]) in parts]
+    if not both:
+        return []
+    pictures = []
+    for column, (finer, unit) in _DRAWN.items():
+        quantity = quantity_of(column)
+        lines = {
+            str(name): [quantity.for_people(parts[name, model][column]) for model in MODELS]
+            for name in both
+        }
+        percent = parts[both[0], MODELS[0]]["gait_percent"].to_numpy()
+        uri = _combinations(percent, lines, axis_label(quantity), finer, f"difference [{unit}]")
+        pictures.append(Picture(uri, f"All combinations, both models: {quantity.label}"))
+    return pictures
+
+
+@picture("png")
+def _combinations(
+    percent: FloatArray, lines: dict[str, list[FloatArray]], label: str, factor: float, below: str
+) -> Figure:
+    """Draw a quantity over the cycle for all combinations, and the differences below."""
+    figure = Figure(figsize=(4.6, 3.9), layout="constrained")
+    upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
+    for name, (original, surrogate) in lines.items():
+        colour = colour_of(name)
+        upper.plot(percent, original, color=colour, lw=3.0, alpha=0.35)
+        upper.plot(percent, surrogate, color=colour, lw=0.9, ls=_DASHES)
+        lower.plot(percent, factor * (surrogate - original), color=colour, lw=0.8)
+    upper.set_ylabel(label)
+    lower.set(xlabel="gait cycle [%]", ylabel=below, xlim=(0.0, 100.0))
+    handles = [
+        Line2D([], [], color=fig.GREY, lw=3.0, alpha=0.5, label="original"),
+        Line2D([], [], color=fig.INK, lw=0.9, ls=_DASHES, label="surrogate"),
+        *(Line2D([], [], color=c, lw=2.0, label=n) for n, c in INPUT_COLOURS.items()),
+    ]
+    figure.legend(handles=handles, loc="outside upper center", ncols=4, handlelength=1.8)
+    return figure
+
+
+def colour_of(combination: str) -> str:
+    """Return the colour of the input that a combination changes."""
+    colours = (c for name, c in INPUT_COLOURS.items() if combination.startswith(name))
+    return next(colours, fig.GREY)

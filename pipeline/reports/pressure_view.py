@@ -1,7 +1,7 @@
-"""Data of the report's 3-D view: surfaces, poses and pressures through the cycle, packed.
+"""Data of the 3-D view of the report: surfaces, poses and pressures through the cycle, packed.
 
-Arrays are base64 of little-endian numbers, so that the page holds them in little space and its
-script reads them without a library. Lengths are in mm, pressures in MPa, as the view shows them.
+Arrays are base64 of little-endian numbers: they take little space in the page, and its script reads
+them without a library. Lengths are in mm, pressures in MPa.
 """
 
 from __future__ import annotations
@@ -19,25 +19,26 @@ from numpy.typing import ArrayLike, NDArray
 from foundation.checks import FloatArray
 from foundation.loads import COMPARTMENTS
 from foundation.pose import Pose
+from foundation.quantities import QUANTITIES
 from pipeline.files import plain
-from pipeline.reports.cycle_figures import walls_of
 from pipeline.reports.figures import SHADES
+from pipeline.reports.knee_frames import walls_of
 from pipeline.stages.frames import Frames
 
-#: Columns of the cycle that stand beside the view: key, column, factor from SI.
-_BESIDE = (("peak_MPa", "peak_pressure_Pa", 1e-6), ("force_N", "force_y_N", 1.0))
+#: Columns of the cycle beside the view, by their keys.
+_BESIDE = {"peak_MPa": "peak_pressure_Pa", "force_N": "force_y_N"}
 _SHADES = 256
 
 
 def view_data(frames: Frames | None, cycles: dict[str, pd.DataFrame]) -> dict[str, Any] | None:
-    """Return what the 3-D view is made of, ready for JSON, or None if there are no frames.
+    """Return the data of the 3-D view, ready for JSON, or None if there are no frames.
 
     Parameters
     ----------
     frames : Frames, optional
         The knee through the cycle.
     cycles : dict
-        Model -> its simulated cycle, for what stands beside the view.
+        Model -> its simulated cycle, for the figures beside the view.
     """
     if frames is None:
         return None
@@ -67,23 +68,23 @@ def view_data(frames: Frames | None, cycles: dict[str, pd.DataFrame]) -> dict[st
 
 
 def view_json(view: dict[str, Any] | None) -> Markup:
-    """Return the data as JSON that can stand inside a script element."""
+    """Return the data as JSON for the content of a script element."""
     return Markup(json.dumps(view, allow_nan=False).replace("<", "\\u003c"))
 
 
 def colour_stops(count: int = 9) -> list[str]:
-    """Return colours of the scale at even distances, the lowest first, as a page writes them."""
+    """Return colours of the scale at even distances, the lowest first, in the syntax of CSS."""
     chosen = np.linspace(0, _SHADES - 1, count).astype(int)
     return [f"rgb({r:.0f}, {g:.0f}, {b:.0f})" for r, g, b in _colours()[chosen]]
 
 
 def _of_model(frames: Frames, poses: Any, cycle: pd.DataFrame, place: int) -> dict[str, Any]:
-    """Return the motion of a model's cycle and what stands beside it, medial then lateral."""
+    """Return the motion of a model's cycle and the figures beside it, medial then lateral."""
     percent = cycle["gait_percent"].to_numpy()
     rows = cycle.iloc[[int(np.argmin(np.abs(percent - p))) for p in frames.gait_percent]]
     beside = {
-        key: factor * rows[[f"{name}_{column}" for name in COMPARTMENTS]].to_numpy().T
-        for key, column, factor in _BESIDE
+        key: QUANTITIES[column].for_people(rows[[f"{name}_{column}" for name in COMPARTMENTS]]).T
+        for key, column in _BESIDE.items()
     }
     moved = [
         np.append(pose.rotation_matrix.ravel(), 1e3 * pose.translation)
@@ -98,13 +99,13 @@ def _of_model(frames: Frames, poses: Any, cycle: pd.DataFrame, place: int) -> di
 
 
 def _levels(pressure: NDArray[Any], limit: float) -> NDArray[np.uint8]:
-    """Return pressures as shades 0 to 255; 0 stands for no contact alone."""
+    """Return pressures as shades 0 to 255; 0 means no contact."""
     shade = np.rint((_SHADES - 1) * pressure / limit)
     return np.where(pressure > 0.0, np.maximum(shade, 1.0), 0.0).astype(np.uint8)
 
 
 def _surface(vertices: FloatArray, faces: NDArray[np.int64]) -> dict[str, str]:
-    """Return a surface without the vertices that no triangle has."""
+    """Return a surface without unused vertices."""
     used, place = np.unique(faces, return_inverse=True)
     corners = place.reshape(-1)
     kind = np.uint16 if len(used) <= np.iinfo(np.uint16).max else np.uint32

@@ -1,285 +1,378 @@
-"""The tables of the report: from the files of a run to figures in units for people."""
+"""Tables of the report on stages, accuracy and gait cycle, in units for people."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
-from foundation.errors import InputError
-from foundation.loads import COMPARTMENTS, WRENCH_COLUMNS
-from pipeline.files import plain
-from pipeline.reports import accuracy_tables as trust
-from pipeline.reports.inputs import MODELS, PressureMaps, RunFiles
-from pipeline.reports.units import QUANTITIES, kind_of, scaled, unit_token
-from pipeline.store.samples import FAILED
+from foundation.loads import COMPARTMENTS, LOAD_COLUMNS, WRENCH_COLUMNS
+from foundation.quantities import QUANTITIES, unit_token
+from pipeline.reports.inputs import MODELS, RunFiles
+from pipeline.reports.units import in_units, kind_of, largest, scaled
+from pipeline.store.quantities import ERRORS, outputs_of
+from pipeline.store.run_documents import PathKnots, Simulation
+from pipeline.store.samples import FAILED, POSE_COLUMNS
+from pipeline.store.validation_document import Compared, Compartment, Figures, Judged, Round
 
-_PATH_KEYS = (
-    ("adduction_deg", 180.0 / np.pi),
-    ("rotation_deg", 180.0 / np.pi),
-    ("anterior_mm", 1e3),
-    ("superior_mm", 1e3),
-    ("lateral_mm", 1e3),
+#: Expected coverage of 95 % intervals on held-out loads [%].
+COVERAGE_RANGE = (90.0, 99.0)
+#: Errors at a given load by which users judge a surrogate: column, figure, words.
+_JUDGED = (
+    ("superior_m", "rmse", "height, RMS"),
+    ("force_x_over_axial", "rmse", "AP force over axial force, RMS"),
+    ("force_z_over_axial", "rmse", "ML force over axial force, RMS"),
+    ("cop_distance_m", "rmse", "centre of pressure, RMS distance"),
+    ("cop_distance_m", "maximum", "centre of pressure, largest distance"),
 )
+#: Keys that distinguish compared formulations.
+_WAY = ("formulation", "family", "pose_at", "touch_points")
+
+Row = dict[str, Any]
 
 
-def stage_content(files: RunFiles) -> dict[str, Any]:
-    """Return what the report says of stages a to h: counts, reasons, sample space."""
-    stages = (("b: first", files.first), ("f: kept", files.kept), ("held-out", files.held_out))
+def stage_content(files: RunFiles) -> Row:
+    """Return the section on stages a to h: counts, reasons, sampling and sample space."""
+    tables = {"b: first": files.first, "f: kept": files.kept, "held-out": files.held_out}
     dropped = files.screened.loc[files.screened["screening"] == "dropped", "drop_reason"]
-    failures = []
-    for stage, table in stages:
-        reasons = table.loc[table["status"] == FAILED, "reason"]
-        failures += [{"stage": stage, **row} for row in _by_kind(reasons)]
+    design, feasibility, space = (files.config[k] for k in ("design", "feasibility", "space"))
     return {
-        "counts": plain(files.run["counts"]),
+        "counts": {name: row.content() for name, row in files.run.counts.items()},
         "drop_reasons": _by_kind(dropped),
-        "failure_reasons": failures,
-        "sampling": sampling_content(files.config),
-        "space": space_content(files.config),
+        "failure_reasons": [
+            {"stage": stage, **row}
+            for stage, table in tables.items()
+            for row in _by_kind(table.loc[table["status"] == FAILED, "reason"])
+        ],
+        "sampling": {
+            **{key: design[key] for key in ("rounds", "budget", "infill", "follow")},
+            "wanted_error_percent": design["wanted_error_percent"],
+            "margin_percent": 100.0 * feasibility["margin"],
+            "outside_weight_percent": 100.0 * feasibility["outside_weight"],
+        },
+        "space": {
+            "flexion_range_deg": space["flexion_deg"],
+            "adduction_half_width_deg": space["adduction_deg"],
+            "rotation_half_width_deg": space["rotation_deg"],
+            "anterior_half_width_mm": space["anterior_mm"],
+            "lateral_half_width_mm": space["lateral_mm"],
+            "compartment_load_range_N": space["load_N"],
+        },
+        "path": path_content(files.path),
     }
 
 
-def sampling_content(config: dict[str, Any]) -> dict[str, Any]:
-    """Return how the rounds of stages c to f were told to sample, and what stage e allows."""
-    design, feasibility = config["design"], config["feasibility"]
-    return {
-        **{key: design[key] for key in ("rounds", "budget", "infill", "follow")},
-        "wanted_error_percent": design["wanted_error_percent"],
-        "margin_percent": 100.0 * feasibility["margin"],
-        "outside_weight_percent": 100.0 * feasibility["outside_weight"],
-    }
-
-
-def _by_kind(reasons: Iterable[str]) -> list[dict[str, Any]]:
-    """Return the kinds of reasons by their counts, the most frequent first, with an example."""
-    found = [str(reason) for reason in reasons]
-    counts = Counter(kind_of(reason) for reason in found)
-    examples = {kind_of(reason): reason for reason in reversed(found)}
+def _by_kind(reasons: Iterable[str]) -> list[Row]:
+    """Return the kinds of reasons by count, the most frequent first, with an example."""
+    texts = [str(reason) for reason in reasons]
+    counts = Counter(kind_of(text) for text in texts)
+    examples = {kind_of(text): text for text in reversed(texts)}
     return [
         {"kind": kind, "count": count, "example": examples[kind]}
         for kind, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     ]
 
 
-def space_content(config: dict[str, Any]) -> dict[str, Any]:
-    """Return the sample space: ranges, and half widths about the reference path."""
-    space = config["space"]
+def path_content(path: PathKnots) -> dict[str, list[float]]:
+    """Return the knots of the reference path by coordinate [deg, mm]."""
+    knots = np.column_stack([path.flexion_rad, path.coordinates_rad_m])
+    quantities = [QUANTITIES[column] for column in POSE_COLUMNS]
     return {
-        "flexion_range_deg": plain(space["flexion_deg"]),
-        "adduction_half_width_deg": space["adduction_deg"],
-        "rotation_half_width_deg": space["rotation_deg"],
-        "anterior_half_width_mm": space["anterior_mm"],
-        "lateral_half_width_mm": space["lateral_mm"],
-        "compartment_load_range_N": plain(space["load_N"]),
+        quantity.column_for_people: quantity.for_people(knots[:, k]).tolist()
+        for k, quantity in enumerate(quantities)
     }
 
 
-def path_content(path: dict[str, Any]) -> dict[str, list[float]]:
-    """Return the knots of the reference path in degrees and mm."""
-    coordinates = np.asarray(path["coordinates_rad_m"], dtype=np.float64)
-    if coordinates.shape != (len(path["flexion_rad"]), len(_PATH_KEYS)):
-        raise InputError(f"coordinates_rad_m: expected 5 columns, found {coordinates.shape}")
-    columns = {
-        key: (factor * coordinates[:, k]).tolist() for k, (key, factor) in enumerate(_PATH_KEYS)
-    }
-    return {"flexion_deg": np.degrees(path["flexion_rad"]).tolist(), **columns}
+# ---- Accuracy ------------------------------------------------------------------------------------
 
 
-def validation_content(files: RunFiles) -> dict[str, Any]:
+def validation_content(files: RunFiles) -> Row:
     """Return the held-out errors: of the main surrogate in full, of all models in one table."""
-    main = files.validation["models"][0]
-    settings = files.config["validation"]
+    stored, settings, hidden = files.validation, files.config["validation"], files.hidden
+    main = stored.models[0]
+    parts = main.compartments
     return {
-        "seed": files.run["held_out_seed"],
-        "design": "rows of the table" if files.run["triangles"] is None else settings["kind"],
+        "seed": files.run.held_out_seed,
+        "design": "rows of the table" if files.run.triangles is None else settings["kind"],
         "points_per_compartment": settings["points"],
         "failed": int((files.held_out["status"] == FAILED).sum()),
-        "formulation": main["formulation"],
-        "family": main["family"],
+        "formulation": main.formulation,
+        "family": main.family,
         "worst_load": worst_load(main),
         "compartments": {
-            name: _compartment(main["compartments"][name], main["formulation"])
-            for name in COMPARTMENTS
+            name: _compartment(parts[name], main.formulation, hidden) for name in COMPARTMENTS
         },
-        "judged_at_load": trust.judged_rows(main["compartments"]),
-        "coverage": trust.coverage_rows(main["compartments"]),
-        "too_narrow": trust.too_narrow(main["compartments"]),
-        "learning_curve": trust.learning_curve(files.validation["learning_curve"]),
+        "judged_at_load": _judged_rows(parts, hidden),
+        "coverage": _coverage_rows(parts, hidden),
+        "too_narrow": _too_narrow(parts),
+        "learning_curve": _learning_curve(stored.learning_curve),
         "comparison": [
-            *(_model_row(model, "g: all samples") for model in files.validation["models"]),
-            _model_row(files.validation["first"], "c: last round"),
+            *(_model_row(model, "g: all samples") for model in stored.models),
+            _model_row(stored.first, "c: last round"),
         ],
-        "formulations": trust.formulation_rows(
-            files.validation.get("formulations"), files.config["surrogate"]
-        ),
+        "formulations": _formulation_rows(stored.formulations, files.config["surrogate"]),
     }
 
 
-def _compartment(part: dict[str, Any], formulation: str) -> dict[str, Any]:
+def _compartment(part: Compartment, formulation: str, hidden: Collection[str]) -> Row:
     return {
-        "points": part["points"],
-        "feasible": part["feasible"],
-        "at_pose": error_rows(part["at_pose"]),
-        "at_pose_all": error_rows(part["at_pose_all"]),
-        "at_load": error_rows(part["at_load"]) if "at_load" in part else None,
-        "cross_validation": trust.cross_validation_rows(part["cross_validation"], formulation),
-        "quantiles": trust.quantiles(part),
-        "worst_cases": plain(part["worst"]),
+        "points": part.points,
+        "feasible": part.feasible,
+        "at_pose": _error_rows(part.at_pose, hidden),
+        "at_pose_all": _error_rows(part.at_pose_all, hidden),
+        "at_load": _error_rows(part.at_load, hidden) or None,
+        "cross_validation": _cross_validation_rows(part, formulation, hidden),
+        "quantiles": {
+            "normal_ratio": part.standardised.normal,
+            "held_out_ratio": part.standardised.held_out,
+        },
+        "worst_cases": [row.content() for row in part.worst],
     }
 
 
-def error_rows(figures: dict[str, dict[str, float | None]]) -> dict[str, dict[str, Any]]:
-    """Return error figures by quantity, in units for people which the keys name.
-
-    Parameters
-    ----------
-    figures : dict
-        Column -> (`rmse`, `mae`, `maximum`, `nrmse`, `q2`, `points`), in SI units.
-    """
-    rows = {}
-    for column, values in figures.items():
-        shown = QUANTITIES[column]
-        rows[shown.key] = {
-            "label": shown.label,
-            "unit": shown.unit,
-            f"rmse_{shown.token}": scaled(values["rmse"], shown.factor),
-            f"mae_{shown.token}": scaled(values["mae"], shown.factor),
-            f"max_{shown.token}": scaled(values["maximum"], shown.factor),
-            "nrmse_percent": scaled(values["nrmse"], 100.0),
-            "q2": values["q2"],
-            "points": values["points"],
+def _error_rows(figures: Mapping[str, Figures], hidden: Collection[str]) -> dict[str, Row]:
+    """Return error figures by quantity."""
+    return {
+        quantity.name: {
+            "label": quantity.label,
+            "unit": quantity.unit_for_people,
+            **in_units(quantity, rmse=error.rmse, mae=error.mae, max=error.maximum),
+            "nrmse_percent": scaled(error.nrmse, 100.0),
+            "q2": error.q2,
+            "points": error.points,
         }
-    return rows
+        for quantity, error in ((ERRORS[column], error) for column, error in figures.items())
+        if quantity.name not in hidden
+    }
 
 
-def worst_load(model: dict[str, Any]) -> dict[str, Any]:
-    """Return the largest NRMSE of the six loads at given pose, with its load and compartment.
+def _cross_validation_rows(
+    part: Compartment, formulation: str, hidden: Collection[str]
+) -> list[Row]:
+    """Return the cross-validated error and interval coverage of every output."""
+    return [
+        {
+            "key": quantity.name,
+            "label": quantity.label,
+            "unit": quantity.unit_for_people,
+            **in_units(quantity, rmse=rmse),
+            "coverage": covered_part(covered),
+            # "height, 5 folds": the same outputs, validated in another way
+            "kind": group.partition(", ")[2] or crossed.kind,
+            "points": crossed.points,
+        }
+        for group, crossed in part.cross_validation.items()
+        for quantity, rmse, covered in zip(
+            outputs_of(group, formulation), crossed.rmse, crossed.coverage, strict=True
+        )
+        if quantity.name not in hidden
+    ]
 
-    A load whose NRMSE is undefined (it should never change, but the surrogate's does) is worst.
+
+def worst_load(model: Judged) -> Row:
+    """Return the largest NRMSE [%] of the six loads at a given pose, with load and compartment.
+
+    An undefined NRMSE (the load of the original never changes, that of the surrogate does) counts
+    as the largest.
     """
-    found = [
-        (model["compartments"][name]["at_pose"][column]["nrmse"], name, column)
-        for name in COMPARTMENTS
+    errors = [
+        (part.at_pose[column].nrmse, name, column)
+        for name, part in _in_order(model.compartments)
         for column in WRENCH_COLUMNS
     ]
-    nrmse, name, column = max(found, key=lambda item: np.inf if item[0] is None else item[0])
-    return {
-        "nrmse_percent": scaled(nrmse, 100.0),
-        "compartment": name,
-        "load": QUANTITIES[column].label,
-    }
+    nrmse, name, column = max(errors, key=lambda item: np.inf if item[0] is None else item[0])
+    label = QUANTITIES[column].label
+    return {"nrmse_percent": scaled(nrmse, 100.0), "compartment": name, "load": label}
 
 
-def height_error(model: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the height error at given load, of the worse compartment, or None if not defined."""
-    parts = model["compartments"]
-    if any("at_load" not in parts[name] for name in COMPARTMENTS):
+def _in_order(parts: Mapping[str, Compartment]) -> list[tuple[str, Compartment]]:
+    return [(name, parts[name]) for name in COMPARTMENTS]
+
+
+def height_error(model: Judged) -> Row | None:
+    """Return the height error at a given load [µm] of the worse compartment, None if undefined."""
+    errors = {name: part.height for name, part in _in_order(model.compartments)}
+    known = {name: error for name, error in errors.items() if error is not None}
+    if len(known) < len(errors):
         return None
-    rows = {name: parts[name]["at_load"]["superior_m"] for name in COMPARTMENTS}
-    worse = max(rows, key=lambda name: rows[name]["rmse"])
+    worse = max(known, key=lambda name: known[name][0])
     return {
         "compartment": worse,
-        "rmse_um": 1e6 * rows[worse]["rmse"],
-        "max_um": 1e6 * max(row["maximum"] for row in rows.values()),
+        "rmse_um": 1e6 * known[worse][0],
+        "max_um": 1e6 * max(largest for _, largest in known.values()),
     }
 
 
-def _model_row(model: dict[str, Any], trained_on: str) -> dict[str, Any]:
-    axial = [model["compartments"][name]["at_pose"]["force_y_N"]["nrmse"] for name in COMPARTMENTS]
+def _model_row(model: Judged, trained_on: str) -> Row:
+    axial = largest(part.at_pose["force_y_N"].nrmse for part in model.compartments.values())
     height = height_error(model)
     return {
-        "formulation": model["formulation"],
-        "family": model["family"],
+        "formulation": model.formulation,
+        "family": model.family,
         "trained_on": trained_on,
         "worst_load_nrmse_percent": worst_load(model)["nrmse_percent"],
-        "axial_force_nrmse_percent": None if None in axial else 100.0 * max(axial),
+        "axial_force_nrmse_percent": scaled(axial, 100.0),
         "height_rmse_at_load_um": height and height["rmse_um"],
-        "fit_s": model["fit_seconds"],
+        "fit_s": model.fit_seconds,
     }
 
 
-def gait_content(files: RunFiles) -> dict[str, Any]:
+def covered_part(value: float | None) -> Row:
+    """Return a covered part [1] in per cent, and "low" or "high" outside `COVERAGE_RANGE`."""
+    low, high = COVERAGE_RANGE
+    covered = scaled(value, 100.0)
+    verdict = ""
+    if covered is not None and not low <= covered <= high:
+        verdict = "low" if covered < low else "high"
+    return {"covered_percent": covered, "verdict": verdict}
+
+
+def _coverage_rows(parts: Mapping[str, Compartment], hidden: Collection[str]) -> list[Row]:
+    """Return the coverage of the 95 % intervals of the held-out loads, a row per load."""
+    return [
+        {
+            "key": QUANTITIES[column].name,
+            "label": QUANTITIES[column].label,
+            **{name: covered_part(parts[name].coverage[column]) for name in COMPARTMENTS},
+        }
+        for column in LOAD_COLUMNS
+        if QUANTITIES[column].name not in hidden
+    ]
+
+
+def _too_narrow(parts: Mapping[str, Compartment]) -> list[str]:
+    """Return the loads, of the six of a compartment, with intervals that cover too little."""
+    covered = {
+        f"{name} {QUANTITIES[column].label}": covered_part(part.coverage[column])
+        for name, part in _in_order(parts)
+        for column in WRENCH_COLUMNS
+    }
+    return [
+        f"{load} ({part['covered_percent']:.0f} %)"
+        for load, part in covered.items()
+        if part["verdict"] == "low"
+    ]
+
+
+def _judged_rows(parts: Mapping[str, Compartment], hidden: Collection[str]) -> list[Row] | None:
+    """Return the errors at a given load by which users judge, None if there are none."""
+    if not all(part.at_load for part in parts.values()):
+        return None
+    return [
+        {
+            "label": words,
+            "unit": ERRORS[column].unit_for_people,
+            **in_units(
+                ERRORS[column],
+                **{name: getattr(part.at_load[column], figure) for name, part in _in_order(parts)},
+            ),
+        }
+        for column, figure, words in _JUDGED
+        if ERRORS[column].name not in hidden
+    ]
+
+
+def _learning_curve(points: list[Round]) -> list[Row]:
+    """Return training samples and cross-validated errors of each round, the final one last."""
+    return [
+        {
+            "stage": "g: final" if k == len(points) else f"c: round {k}",
+            "samples": point.samples,
+            "load_error_percent": scaled(point.load_error, 100.0),
+            "height_error_um": point.height_um,
+        }
+        for k, point in enumerate(points, start=1)
+    ]
+
+
+def _formulation_rows(compared: list[Compared] | None, surrogate: Row) -> list[Row] | None:
+    """Return the compared formulations, the best first and failed ones last.
+
+    The row of the section [surrogate] of the run is `chosen`. None without a comparison.
+    """
+    if compared is None:
+        return None
+    own = [surrogate.get(key, False) for key in _WAY]
+    rows = [
+        {
+            **{key: getattr(item, key) for key in _WAY},
+            "scope": item.scope,
+            "samples": item.samples,
+            "total_load_nrmse_percent": scaled(item.total_load_nrmse, 100.0),
+            "worst_load_nrmse_percent": scaled(item.worst_load_nrmse, 100.0),
+            "largest_error_percent": scaled(item.largest_error, 100.0),
+            "height_rmse_um": item.height_rmse_um,
+            "fit_s": item.fit_seconds,
+            "evaluation_us": item.evaluation_us,
+            "failed": item.failed,
+            "chosen": [getattr(item, key) for key in _WAY] == own,
+        }
+        for item in compared
+    ]
+    return sorted(rows, key=_by_error)
+
+
+def _by_error(row: Row) -> tuple[bool, float]:
+    """Order by the total loads, which are judged on the same samples for all."""
+    total, worst = row["total_load_nrmse_percent"], row["worst_load_nrmse_percent"]
+    error = worst if total is None else total
+    return row["failed"] is not None, np.inf if error is None else error
+
+
+# ---- Gait cycle ----------------------------------------------------------------------------------
+
+
+def gait_content(files: RunFiles) -> Row:
     """Return the gait simulation: differences, cost and speed.
 
-    Without an original model `models` is the surrogate alone, and what compares both is None.
+    Without an original model `models` is the surrogate alone, and comparisons are None.
     """
-    simulation = files.simulation
-    models = [name for name in MODELS if name in simulation["statistics"]]
-    statistics = {name: statistics_content(simulation["statistics"][name]) for name in models}
+    simulation, maps = files.simulation, files.maps
+    statistics = {
+        name: {("elapsed_s" if k == "elapsed" else k): v for k, v in cost.content().items()}
+        for name, cost in ((n, simulation.statistics.get(n)) for n in MODELS)
+        if cost is not None
+    }
+    peaks = None
+    if maps is not None:
+        peaks = dict(zip(MODELS, 1e-6 * maps.pressure_Pa.max(axis=2), strict=True))
     return {
-        "models": models,
-        "differences": [difference_row(row) for row in simulation["differences"]],
+        "models": list(statistics),
+        "differences": [difference_row(row.content()) for row in simulation.differences],
         "statistics": statistics,
-        "speed": _speed(simulation["speed"], statistics),
-        **_maps_content(files.maps),
-        "flags": flag_rows(simulation.get("flags", {})),
+        "speed": _speed(simulation),
+        "instants_percent": None if maps is None else maps.gait_percent,
+        "map_peak_pressure_MPa": peaks,
+        "flags": [
+            {"model": model, "message": message}
+            for model, messages in simulation.flags.items()
+            for message in messages
+        ],
     }
 
 
-def _speed(
-    speed: dict[str, float] | None, statistics: dict[str, dict[str, Any]]
-) -> dict[str, Any] | None:
-    if speed is None:
+def _speed(simulation: Simulation) -> Row | None:
+    if simulation.speed is None:
         return None
-    original_s, surrogate_s = (statistics[name].get("elapsed_s") for name in MODELS)
+    original_s, surrogate_s = (simulation.statistics[name].elapsed for name in MODELS)
     return {
-        "original_evaluation_us": speed["original_us"],
-        "surrogate_evaluation_us": speed["surrogate_us"],
-        "evaluation_ratio": speed["ratio"],
+        "original_evaluation_us": simulation.speed.original_us,
+        "surrogate_evaluation_us": simulation.speed.surrogate_us,
+        "evaluation_ratio": simulation.speed.ratio,
         "original_cycle_s": original_s,
         "surrogate_cycle_s": surrogate_s,
         "cycle_ratio": original_s / surrogate_s if original_s and surrogate_s else None,
     }
 
 
-def _maps_content(maps: PressureMaps | None) -> dict[str, Any]:
-    if maps is None:
-        return {"instants_percent": None, "map_peak_pressure_MPa": None}
-    return {
-        "instants_percent": maps.gait_percent.tolist(),
-        "map_peak_pressure_MPa": {
-            name: (1e-6 * peaks).tolist()
-            for name, peaks in zip(MODELS, maps.pressure.max(axis=2), strict=True)
-        },
-    }
-
-
-def statistics_content(statistics: dict[str, Any]) -> dict[str, Any]:
-    """Return the integrator's figures; the wall time is `elapsed_s`."""
-    renamed = {"elapsed": "elapsed_s"}
-    return {renamed.get(key, key): plain(value) for key, value in statistics.items()}
-
-
-def difference_row(row: dict[str, Any]) -> dict[str, Any]:
+def difference_row(row: Row) -> Row:
     """Return a difference over the cycle with its unit in the keys."""
     token = unit_token(row["unit"])
+    figures = ("rms_difference", "largest_difference", "range", "peak")
     return {
-        "column": row["column"],
-        "quantity": row["quantity"],
-        "unit": row["unit"],
-        f"rms_difference_{token}": row["rms_difference"],
-        f"largest_difference_{token}": row["largest_difference"],
-        f"range_{token}": row["range"],
-        f"peak_{token}": row["peak"],
+        **{key: row[key] for key in ("column", "quantity", "unit")},
+        **{f"{key}_{token}": row[key] for key in figures},
         "rms_over_range_percent": scaled(row["rms_over_range"], 100.0),
     }
-
-
-def flag_rows(flags: dict[str, list[Any]]) -> list[dict[str, Any]]:
-    """Return what the models had to say."""
-    rows = []
-    for model, messages in flags.items():
-        for flag in messages:
-            rows.append({"model": model, "message": str(flag)})
-    return rows
-
-
-def cycles(files: RunFiles) -> dict[str, pd.DataFrame]:
-    """Return the simulated cycle of each model that there is, in the order of `MODELS`."""
-    table = files.cycle
-    found = {name: table[table["model"] == name].reset_index(drop=True) for name in MODELS}
-    return {name: rows for name, rows in found.items() if len(rows)}

@@ -1,10 +1,9 @@
-"""What a surrogate is worth: held-out errors and speed against the original model."""
+"""Accuracy of a surrogate on held-out samples, and its speed against the original model."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,7 +15,16 @@ from foundation.loads import COMPARTMENTS, LOAD_COLUMNS, WRENCH_COLUMNS
 from foundation.pose import Pose
 from pipeline.config.schema import FeasibilityConfig
 from pipeline.stages import StageError, infeasibility
+from pipeline.store.run_documents import Speed
 from pipeline.store.samples import loads_of, poses_of, usable
+from pipeline.store.validation_document import (
+    Compartment,
+    Crossed,
+    Figures,
+    Judged,
+    Standardised,
+    Worst,
+)
 from surrogates.families.cross_validation import NORMAL_95, CrossCheck, coverage
 from surrogates.formulations.compartment import CompartmentSurrogate
 from surrogates.formulations.validation import (
@@ -28,16 +36,16 @@ from surrogates.formulations.validation import (
 from surrogates.formulations.whole_knee import AnyCompartment, AnyKnee
 from surrogates.sampling.space import VARIABLES
 
-#: How many of the worst held-out samples are listed.
+#: Number of the worst held-out samples in the list.
 WORST = 5
 #: Quantiles of the standardised residuals that are kept for their plot.
 _QUANTILES = 200
-#: From where a scaled variable, or a shear force over the axial one, is told as a reason.
+#: Scaled variable, and shear force over axial force, beyond which a sample gives a reason.
 _NEAR_BORDER, _STEEP = 0.9, 0.2
 
 
 def feasible(table: pd.DataFrame, feasibility: FeasibilityConfig) -> pd.DataFrame:
-    """Return the rows whose true loads lie inside the feasibility bounds, without margin."""
+    """Return the rows with true loads inside the feasibility bounds, without margin."""
     return table[infeasibility(loads_of(table), feasibility, 0.0) == ""]
 
 
@@ -46,27 +54,20 @@ def assess(
     held_out: pd.DataFrame,
     feasibility: FeasibilityConfig,
     checks: Mapping[str, Mapping[str, CrossCheck]] | None = None,
-) -> dict[str, Any]:
+) -> Judged:
     """Return the held-out errors of a surrogate, per compartment, load and quantity.
 
     Parameters
     ----------
     knee : KneeSurrogate or WholeKneeSurrogate
-        What is judged; its header tells family and fitting time.
+        Surrogate; its header contains family and fitting time.
     held_out : DataFrame
         Evaluated held-out samples.
     feasibility : FeasibilityConfig
-        The bounds of stage e: the figures are those of the samples inside them, beside those of
-        all samples.
+        Bounds of stage e. The errors are those of the samples inside the bounds, and beside them
+        (`at_pose_all`) those of all samples.
     checks : mapping, optional
         Compartment -> outputs -> cross-validation residuals of the fit.
-
-    Returns
-    -------
-    dict
-        `compartments` -> name -> (`points`, `feasible`, `at_pose`, `at_load`, `at_pose_all`,
-        `coverage`, `standardised`, `cross_validation`, `worst`); `worst_load_nrmse`: the largest
-        NRMSE of the six loads of both compartments where the pose is given.
 
     Raises
     ------
@@ -77,50 +78,45 @@ def assess(
     for name in COMPARTMENTS:
         rows = usable(held_out, name)
         inside = _enough(feasible(rows, feasibility), name, len(rows))
-        part = _compartment(knee.compartment(name), rows, inside)
-        part["cross_validation"] = {} if checks is None else _cross_validation(checks[name])
-        parts[name] = part
-    return {
-        "formulation": knee.medial.formulation,
-        "family": knee.header.get("family"),
-        "fit_seconds": knee.header.get("fit_seconds"),
-        "worst_load_nrmse": _worst_nrmse(parts),
-        "compartments": parts,
-    }
-
-
-def _worst_nrmse(parts: Mapping[str, Any]) -> float | None:
-    """Return the largest NRMSE of the six loads, None if one is undefined."""
-    found = [
-        parts[name]["at_pose"][column]["nrmse"]
-        for name in COMPARTMENTS
-        for column in WRENCH_COLUMNS
-    ]
-    return None if None in found else max(found)
+        crossed = {} if checks is None else checks[name]
+        parts[name] = _compartment(knee.compartment(name), rows, inside, crossed)
+    nrmse = [part.at_pose[column].nrmse for part in parts.values() for column in WRENCH_COLUMNS]
+    known = [value for value in nrmse if value is not None]
+    return Judged(
+        formulation=knee.medial.formulation,
+        family=knee.header.get("family", ""),
+        fit_seconds=knee.header.get("fit_seconds"),
+        worst_load_nrmse=max(known) if len(known) == len(nrmse) else None,
+        compartments=parts,
+    )
 
 
 def _compartment(
-    surrogate: AnyCompartment, rows: pd.DataFrame, inside: pd.DataFrame
-) -> dict[str, Any]:
+    surrogate: AnyCompartment,
+    rows: pd.DataFrame,
+    inside: pd.DataFrame,
+    checks: Mapping[str, CrossCheck],
+) -> Compartment:
     truth, poses = loads_of(inside), poses_of(inside)
     predicted = predict_at_pose(surrogate, poses)
     errors = surrogate.standard_error(poses)
-    part: dict[str, Any] = {
-        "points": len(rows),
-        "feasible": len(inside),
-        "at_pose": _plain(errors_at_pose(surrogate, poses, truth)),
-        "at_pose_all": _plain(errors_at_pose(surrogate, poses_of(rows), loads_of(rows))),
-        "coverage": _coverage(truth - predicted, errors),
-        "standardised": _standardised(truth[:, :6] - predicted[:, :6], errors[:, :6]),
-        "worst": _worst(surrogate, inside, predicted, errors),
-    }
+    part = Compartment(
+        points=len(rows),
+        feasible=len(inside),
+        at_pose=_known(errors_at_pose(surrogate, poses, truth)),
+        at_pose_all=_known(errors_at_pose(surrogate, poses_of(rows), loads_of(rows))),
+        coverage=_coverage(truth - predicted, errors),
+        standardised=_standardised(truth[:, :6] - predicted[:, :6], errors[:, :6]),
+        worst=_worst(surrogate, inside, predicted, errors),
+        cross_validation=_cross_validation(checks),
+    )
     if isinstance(surrogate, CompartmentSurrogate) and surrogate.formulation == "inverted":
-        part["at_load"] = _plain(errors_at_load(surrogate, poses, truth))
+        part.at_load = _known(errors_at_load(surrogate, poses, truth))
     return part
 
 
 def _coverage(residuals: FloatArray, errors: FloatArray) -> dict[str, float | None]:
-    """Return the part of held-out loads within their 95 % intervals, None without intervals."""
+    """Return the part of the loads inside the 95 % intervals [1], None without intervals."""
     known = np.isfinite(errors) & np.isfinite(residuals)
     inside = np.abs(residuals) <= NORMAL_95 * errors
     return {
@@ -129,25 +125,25 @@ def _coverage(residuals: FloatArray, errors: FloatArray) -> dict[str, float | No
     }
 
 
-def _standardised(residuals: FloatArray, errors: FloatArray) -> dict[str, list[float]]:
-    """Return quantiles of the standardised residuals of all six loads beside the normal ones."""
+def _standardised(residuals: FloatArray, errors: FloatArray) -> Standardised:
+    """Return quantiles of the standardised residuals of all six loads and the normal quantiles."""
     known = np.isfinite(errors) & (errors > 0.0)
     if not known.any():
-        return {"normal": [], "held_out": []}
+        return Standardised(normal=[], held_out=[])
     probabilities = (np.arange(_QUANTILES) + 0.5) / _QUANTILES
-    found = np.quantile(residuals[known] / errors[known], probabilities)
-    return {"normal": norm.ppf(probabilities).tolist(), "held_out": found.tolist()}
+    quantiles = np.quantile(residuals[known] / errors[known], probabilities)
+    return Standardised(normal=norm.ppf(probabilities).tolist(), held_out=quantiles.tolist())
 
 
-def _cross_validation(checks: Mapping[str, CrossCheck]) -> dict[str, Any]:
+def _cross_validation(checks: Mapping[str, CrossCheck]) -> dict[str, Crossed]:
     """Return, for each group of outputs, RMSE and interval coverage of its residuals."""
     return {
-        outputs: {
-            "kind": check.kind,
-            "points": len(check.rows),
-            "rmse": np.sqrt((check.residuals**2).mean(axis=0)).tolist(),
-            "coverage": coverage(check).tolist(),
-        }
+        outputs: Crossed(
+            kind=check.kind,
+            points=len(check.rows),
+            rmse=np.sqrt((check.residuals**2).mean(axis=0)).tolist(),
+            coverage=coverage(check).tolist(),
+        )
         for outputs, check in checks.items()
     }
 
@@ -156,64 +152,71 @@ def _enough(rows: pd.DataFrame, name: str, answered: int) -> pd.DataFrame:
     if len(rows) < 2:
         raise StageError(
             f"validation: expected at least 2 feasible held-out samples of the {name} compartment, "
-            f"found {len(rows)} of {answered} answered ones; draw more (validation.points) or "
+            f"found {len(rows)} of {answered} evaluated samples; increase validation.points or "
             "widen [feasibility]"
         )
     return rows
 
 
-def _plain(figures: dict[str, ErrorFigures]) -> dict[str, dict[str, float | None]]:
+def _known(figures: dict[str, ErrorFigures]) -> dict[str, Figures]:
+    """Return error figures for the document: None for what is undefined."""
     return {
-        name: {k: v if np.isfinite(v) else None for k, v in f.to_dict().items()}
+        name: Figures.model_validate(
+            {key: value if np.isfinite(value) else None for key, value in f.to_dict().items()}
+        )
         for name, f in figures.items()
     }
 
 
 def _worst(
     surrogate: AnyCompartment, rows: pd.DataFrame, predicted: FloatArray, errors: FloatArray
-) -> list[dict[str, Any]]:
-    """Return the samples with the largest errors of the axial load where the pose is given."""
+) -> list[Worst]:
+    """Return the samples with the largest errors of the axial load at a given pose."""
     truth, poses = loads_of(rows), poses_of(rows)
     error = predicted[:, 1] - truth[:, 1]
     x, _ = surrogate.space.scaled(poses, truth[:, 1])
     worst = np.argsort(-np.abs(error), kind="stable")[:WORST]
     return [
-        {
-            "index": int(rows["index"].iloc[k]),
-            "flexion_deg": float(np.degrees(poses[k, 0])),
-            "adduction_deg": float(np.degrees(poses[k, 1])),
-            "rotation_deg": float(np.degrees(poses[k, 2])),
-            "anterior_mm": float(1e3 * poses[k, 3]),
-            "lateral_mm": float(1e3 * poses[k, 5]),
-            "axial_load_N": float(truth[k, 1]),
-            "error_N": float(error[k]),
-            "standard_error_N": float(errors[k, 1]) if np.isfinite(errors[k, 1]) else None,
-            "reason": _reason(x[k], truth[k]),
-        }
+        Worst(
+            index=int(rows["index"].iloc[k]),
+            flexion_deg=float(np.degrees(poses[k, 0])),
+            adduction_deg=float(np.degrees(poses[k, 1])),
+            rotation_deg=float(np.degrees(poses[k, 2])),
+            anterior_mm=float(1e3 * poses[k, 3]),
+            lateral_mm=float(1e3 * poses[k, 5]),
+            axial_load_N=float(truth[k, 1]),
+            error_N=float(error[k]),
+            standard_error_N=float(errors[k, 1]) if np.isfinite(errors[k, 1]) else None,
+            reason=location(x[k], truth[k]),
+        )
         for k in worst
     ]
 
 
-def _reason(x: FloatArray, loads: FloatArray) -> str:
-    """Say what is particular about a sample: scaled variables (6,) of the box and loads (12,)."""
-    found = []
-    for name in np.array(VARIABLES)[:5][np.abs(x[:5]) > _NEAR_BORDER]:
-        found.append(f"near the border in {name}")
-    if x[5] > _NEAR_BORDER:
-        found.append("near the largest load")
+def location(variables: FloatArray, loads: FloatArray) -> str:
+    """Return in words where a sample is in the sample space.
+
+    Parameters
+    ----------
+    variables : (6,) float64
+        Scaled variables of the sample space [1], `surrogates.sampling.space.VARIABLES`.
+    loads : (12,) float64
+        Loads of the compartment [SI], `foundation.loads.LOAD_COLUMNS`.
+    """
+    near = np.abs(variables[:5]) > _NEAR_BORDER
+    places = [f"near the border in {name}" for name in np.array(VARIABLES)[:5][near]]
+    if variables[5] > _NEAR_BORDER:
+        places.append("near the largest load")
     for k, way in ((0, "AP"), (2, "ML")):
         if abs(loads[k]) > _STEEP * loads[1]:
-            found.append(f"on a slope ({way} force {loads[k] / loads[1]:.2f} of axial)")
-    return "; ".join(found) or "inside the box, on no slope"
+            places.append(f"on a slope ({way} force {loads[k] / loads[1]:.2f} of axial)")
+    return "; ".join(places) or "inside the box, on no slope"
 
 
 def prediction_table(
     knee: AnyKnee, held_out: pd.DataFrame, feasibility: FeasibilityConfig
 ) -> pd.DataFrame:
-    """Return the feasible held-out samples with the surrogate's answers at their poses.
-
-    Columns `predicted_<load>` beside the true ones.
-    """
+    """Return the feasible held-out samples with columns `predicted_<load>` of the surrogate."""
     parts = []
     for name in COMPARTMENTS:
         rows = feasible(usable(held_out, name), feasibility)
@@ -223,27 +226,24 @@ def prediction_table(
     return pd.concat(parts, ignore_index=True)
 
 
-def speed(original: ContactModel, surrogate: ContactModel, poses: FloatArray) -> dict[str, float]:
-    """Return the time of one evaluation with its jacobian, for both models at the same poses.
+def speed(original: ContactModel, surrogate: ContactModel, poses: FloatArray) -> Speed:
+    """Return the median time of an evaluation with its Jacobian, for both models.
 
     Parameters
     ----------
     original, surrogate : ContactModel
-        What is timed, in turn, in this process.
+        Models, timed one after the other in this process.
     poses : (N, 6) float64
         Poses of a simulated cycle [rad, m].
     """
-    seconds = {}
-    for name, model in (("original", original), ("surrogate", surrogate)):
+    seconds = []
+    for model in (original, surrogate):
         model.loads_and_jacobian(Pose.from_array(poses[0]))
         times = []
         for pose in map(Pose.from_array, poses):
             start = time.perf_counter()
             model.loads_and_jacobian(pose)
             times.append(time.perf_counter() - start)
-        seconds[name] = float(np.median(times))
-    return {
-        "original_us": 1e6 * seconds["original"],
-        "surrogate_us": 1e6 * seconds["surrogate"],
-        "ratio": seconds["original"] / seconds["surrogate"],
-    }
+        seconds.append(float(np.median(times)))
+    slow, fast = seconds
+    return Speed(original_us=1e6 * slow, surrogate_us=1e6 * fast, ratio=slow / fast)

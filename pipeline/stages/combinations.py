@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 import pandas as pd
@@ -25,21 +25,14 @@ from dynamics.wear.wear_law import WearLaw
 from dynamics.wear.wear_map import Patch, measured_patch
 from foundation.checks import FloatArray
 from foundation.elastic_foundation.model import ElasticFoundation
-from foundation.loads import COMPARTMENTS, WRENCH_COLUMNS
 from pipeline.simulation import simulation_table
+from pipeline.stages.frames import WearOfCycle
+from pipeline.store.run_documents import LOADS, MODELS, MOTION, PRESSURES, Ended, Failed, Failure
 from pipeline.store.samples import POSE_COLUMNS
 
-#: Loads compared: the wrench of the knee, and how the compartments share the axial force.
-LOADS = (
-    *(f"total_{column}" for column in WRENCH_COLUMNS),
-    *(f"{name}_force_y_N" for name in COMPARTMENTS),
-)
-#: Coordinates compared.
-MOTION = ("anterior_m", "rotation_rad")
-PRESSURES = tuple(f"{name}_peak_pressure_Pa" for name in COMPARTMENTS)
 #: Columns of the table of all cycles.
 TABLE_COLUMNS = ("combination", "model", "gait_percent", *POSE_COLUMNS, *LOADS, *PRESSURES)
-# What a cycle may prescribe in place of a load.
+# A cycle may prescribe a motion in place of a load.
 _MOTIONS = {"ap_force": "anterior", "internal_torque": "rotation"}
 
 
@@ -50,9 +43,9 @@ class Combination:
     Parameters
     ----------
     name : str
-        For people.
+        Name for people.
     axial_force, ap_force, internal_torque, flexion : float
-        What the waveform is multiplied by.
+        Factor on the waveform [1].
     """
 
     name: str
@@ -63,24 +56,24 @@ class Combination:
 
     @property
     def factors(self) -> dict[str, float]:
-        """The factors by the name of the waveform."""
+        """Factors by the name of the waveform [1]."""
         return {name: value for name, value in asdict(self).items() if name != "name"}
 
     def applied_to(self, cycle: GaitCycle) -> GaitCycle:
         """Return the cycle with its inputs multiplied.
 
-        Where a motion is prescribed in place of a load, it takes the load's factor.
+        A motion that is prescribed in place of a load takes the factor of the load.
         """
-        found = {}
+        varied = {}
         for name, factor in self.factors.items():
             for driver in (name, _MOTIONS.get(name, name)):
                 values = getattr(cycle, driver)
                 if values is not None:
-                    found[driver] = factor * values
-        return replace(cycle, **found)
+                    varied[driver] = factor * values
+        return replace(cycle, **varied)
 
 
-#: The eleven, the unchanged inputs first.
+#: The eleven combinations, the unchanged inputs first.
 COMBINATIONS = (
     Combination("nominal"),
     Combination("axial force +20 %", axial_force=1.2),
@@ -97,7 +90,7 @@ COMBINATIONS = (
 
 
 class Drive(Protocol):
-    """How a model is taken through a cycle."""
+    """Simulation of a cycle with a contact model."""
 
     def __call__(self, model: ContactModel, cycle: GaitCycle) -> SimulationResult:
         """Return the simulated cycle."""
@@ -112,57 +105,61 @@ def compare_combinations(
     law: WearLaw,
     *,
     nominal: Mapping[str, SimulationResult] | None = None,
+    wear: WearOfCycle | None = None,
     done: Callable[[], object] = lambda: None,
-) -> tuple[list[dict[str, Any]], pd.DataFrame]:
+) -> tuple[list[Ended | Failed], pd.DataFrame]:
     """Simulate every combination with both models and compare.
 
     Parameters
     ----------
     model : ElasticFoundation
-        The original model.
+        Original model.
     surrogate : ContactModel
-        What stands in for it.
+        Surrogate of the original model.
     drive : callable
-        Takes a model and a cycle and returns the simulation; the same for both models.
+        Function of a model and a cycle that returns the simulation; the same for both models.
     cycle : GaitCycle
-        The nominal inputs.
+        Nominal inputs.
     law : WearLaw
         Material of the insert.
     nominal : mapping, optional
-        Results of both models ("original", "surrogate") for the nominal inputs, if known.
+        Results of both models ("original", "surrogate") for the nominal inputs, if available.
+    wear : WearOfCycle, optional
+        Wear of the `nominal` results.
     done : callable
-        Told after each combination.
+        Called after each combination.
 
     Returns
     -------
-    rows : list of dict
-        One per combination, in SI units: `compare_results`, or `failure` if either model could
-        not be taken through the cycle.
+    rows : list
+        Entry of each combination, in SI units.
     table : pandas.DataFrame
         All cycles, columns `TABLE_COLUMNS`.
     """
     models = {"original": model, "surrogate": surrogate}
-    rows, tables = [], []
-    patch: Patch | None = None
+    rows: list[Ended | Failed] = []
+    tables = [pd.DataFrame(columns=list(TABLE_COLUMNS))]
+    # A property of the surfaces: that of the first cycle, usually the nominal cycle.
+    patch = None if wear is None else Patch(wear.aspect, wear.ratio)
     for combination in COMBINATIONS:
-        row: dict[str, Any] = {"name": combination.name, "factors": combination.factors}
-        varied = combination.applied_to(cycle)
-        known = nominal if combination == COMBINATIONS[0] else None
-        results, failure = _both(models, drive, varied, known or {})
-        row["failure"] = failure
-        if failure is None:
+        known = nominal or {} if combination == COMBINATIONS[0] else {}
+        results, failure = _both(models, drive, combination.applied_to(cycle), known)
+        head = {"name": combination.name, "factors": combination.factors}
+        if failure is not None:
+            rows.append(Failed.model_validate({**head, "failure": failure}))
+        else:
             if patch is None:
-                # Of the first cycle, as a rule the nominal one: a property of the surfaces.
                 patch = measured_patch(model, results["original"])
-            row |= compare_results(model, results, law, patch)
+            if known and wear is not None:
+                volumes = wear.volume_m3.tolist()
+            else:
+                volumes = _volumes(model, results, law, patch)
+            rows.append(Ended.model_validate({**head, **_compared(results, volumes)}))
         if results:
             table = simulation_table(results).assign(combination=combination.name)
             tables.append(table[list(TABLE_COLUMNS)])
-        rows.append(row)
         done()
-    if not tables:
-        return rows, pd.DataFrame(columns=list(TABLE_COLUMNS))
-    return rows, pd.concat(tables, ignore_index=True)
+    return rows, pd.concat(tables[1:] or tables, ignore_index=True)
 
 
 def _both(
@@ -170,71 +167,53 @@ def _both(
     drive: Drive,
     cycle: GaitCycle,
     known: Mapping[str, SimulationResult],
-) -> tuple[dict[str, SimulationResult], dict[str, str] | None]:
-    """Return the results of the models that ended, and the first failure."""
+) -> tuple[dict[str, SimulationResult], Failure | None]:
+    """Return the results of the models that completed the cycle, and the first failure."""
     results, failure = {}, None
     for name, model in models.items():
         try:
             results[name] = known[name] if name in known else drive(model, cycle)
         except (EquilibriumError, SimulationError) as error:
-            failure = failure or {"model": name, "reason": str(error)}
+            failure = failure or Failure(model=name, reason=str(error))
     return results, failure
 
 
-def compare_results(
-    model: ElasticFoundation,
-    results: Mapping[str, SimulationResult],
-    law: WearLaw,
-    patch: Patch,
-) -> dict[str, Any]:
-    """Return how far the surrogate-driven cycle is from the original-driven one, in SI units.
+def _volumes(
+    model: ElasticFoundation, results: Mapping[str, SimulationResult], law: WearLaw, patch: Patch
+) -> list[list[float]]:
+    """Return the volumes worn in a cycle of each model, (2, 2) [m³], medial and lateral."""
+    original = bed_wear(model, results["original"], law)
+    surrogate = surrogate_wear(results["surrogate"], law, **patch._asdict())
+    return [original.volume.tolist(), surrogate.volume.tolist()]
 
-    Parameters
-    ----------
-    model : ElasticFoundation
-        The original model.
-    results : mapping
-        "original" and "surrogate" -> result at the same instants.
-    law : WearLaw
-        Material of the insert.
-    patch : Patch
-        The original's contact patches, for the surrogate's wear.
 
-    Returns
-    -------
-    dict
-        `loads`, `motion`, `pressure`: column -> `rms` difference, largest magnitude of the
-        original (`peak`) and of the surrogate (`surrogate_peak`), and `range` of the original;
-        `wear`: model -> volumes of both compartments [m³ per cycle]; `statistics` and `flags` of
-        each model.
-    """
+def _compared(
+    results: Mapping[str, SimulationResult], volumes: list[list[float]]
+) -> dict[str, object]:
+    """Return the differences of two cycles, in SI units, and their wear, cost and flags."""
     tables = {name: result.columns() for name, result in results.items()}
-    compared = {
-        group: {column: _difference(tables, column) for column in columns}
-        for group, columns in (("loads", LOADS), ("motion", MOTION), ("pressure", PRESSURES))
-    }
-    wear = {
-        "original": bed_wear(model, results["original"], law).volume.tolist(),
-        "surrogate": surrogate_wear(results["surrogate"], law, **patch._asdict()).volume.tolist(),
-    }
+    groups = {"loads": LOADS, "motion": MOTION, "pressure": PRESSURES}
     return {
-        **compared,
-        "wear": wear,
+        **{
+            group: {c: _difference(tables, c) for c in columns} for group, columns in groups.items()
+        },
+        "failure": None,
+        "wear": dict(zip(MODELS, volumes, strict=True)),
         "statistics": {name: asdict(result.statistics) for name, result in results.items()},
-        "flags": {name: [told(flag) for flag in r.flags] for name, r in results.items()},
+        "flags": {name: flag_texts(result.flags) for name, result in results.items()},
     }
 
 
 def _difference(tables: Mapping[str, Mapping[str, FloatArray]], column: str) -> dict[str, float]:
-    truth, found = tables["original"][column], tables["surrogate"][column]
+    truth, other = tables["original"][column], tables["surrogate"][column]
     return {
-        "rms": float(np.sqrt(np.mean((found - truth) ** 2))),
+        "rms": float(np.sqrt(np.mean((other - truth) ** 2))),
         "peak": float(np.abs(truth).max()),
         "range": float(np.ptp(truth)),
-        "surrogate_peak": float(np.abs(found).max()),
+        "surrogate_peak": float(np.abs(other).max()),
     }
 
 
-def told(flag: Flag) -> str:
-    """Return a flag in words."""
-    return f"{flag.message} at {flag.time:.3f} s, the first of {flag.samples} instants"
+def flag_texts(flags: tuple[Flag, ...]) -> list[str]:
+    """Return flags of a simulation in words."""
+    return [f"{f.message} at {f.time:.3f} s, the first of {f.samples} instants" for f in flags]

@@ -1,8 +1,8 @@
-"""Frames of the knee through the cycle and its wear: what the report draws, as arrays in files.
+"""Arrays that the report draws: pressures, the knee through the cycle, and wear.
 
-A report is made from the files of a run alone, so that the surfaces and the pressures on them are
-stored with it. Fine surfaces are thinned out, since a picture a few hundred pixels wide shows no
-more.
+A report is made from the files of a run alone, so these files contain the surfaces and the
+pressures on them. Fine surfaces are simplified, since a picture a few hundred pixels wide shows no
+more detail.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import Annotated, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,106 +26,133 @@ from foundation.loads import LOAD_COLUMNS
 from foundation.pose import Pose
 from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.files import replacing
+from pipeline.store.documents import Shape
+from pipeline.store.run_documents import MODELS
 
 #: Instants of the frames [% of the cycle].
 FRAME_INSTANTS = tuple(np.linspace(0.0, 100.0, 51).tolist())
-#: A femur, and a plateau, of more triangles are thinned out.
+#: A femur, and a plateau, with more triangles are simplified.
 MOST_TRIANGLES, MOST_OF_PLATEAU = 12000, 20000
 _PEAK, _CENTRE = LOAD_COLUMNS.index("peak_pressure_Pa"), LOAD_COLUMNS.index("cop_x_m")
-_MODELS = ("original", "surrogate")
+
+
+@dataclass(frozen=True, eq=False)
+class PressureMaps:
+    """Pressures on the plateau at a few instants, `pressure_maps.npz`.
+
+    Parameters
+    ----------
+    vertices : (V, 3) float64
+        Vertices of the plateau, tibial frame [m].
+    faces : (F, 3) int64
+        Triangles.
+    gait_percent : (K,) float64
+        Instants [% of the cycle].
+    pressure_Pa : (2, K, F) float64
+        Pressures at the poses of the original and of the surrogate [Pa].
+    """
+
+    vertices: Annotated[FloatArray, ("V", 3)]
+    faces: Annotated[NDArray[np.int64], ("F", 3)]
+    gait_percent: Annotated[FloatArray, ("K",)]
+    pressure_Pa: Annotated[FloatArray, (2, "K", "F")]
 
 
 @dataclass(frozen=True, eq=False)
 class Frames:
-    """The knee at instants of the cycle.
+    """The knee at instants of the cycle, `frames.npz`.
 
     Parameters
     ----------
     gait_percent : (K,) float64
         Instants [% of the cycle].
     poses : (K, 6) float64
-        Of the cycle driven by the original model [rad, m].
+        Poses of the cycle driven by the original model [rad, m].
     femur_vertices : (V, 3) float64
-        Thinned out, femoral frame [m].
+        Vertices of the simplified femur, femoral frame [m].
     femur_faces : (G, 3) int64
-        Its triangles.
+        Triangles of the simplified femur.
     tibia_vertices : (U, 3) float64
-        Tibial frame [m].
+        Vertices of the simplified plateau, tibial frame [m].
     tibia_faces : (F, 3) int64
-        Triangles of the plateau.
+        Triangles of the simplified plateau.
     pressure_Pa : (K, F) float32
-        Of the original model at these poses [Pa].
+        Pressure of the original model at `poses` [Pa].
     peak_Pa : (2, K) float64
-        Largest pressure of either compartment, as the original and the surrogate give it on
-        their own cycles [Pa].
+        Larger peak pressure of the compartments, of the original and of the surrogate on their
+        own cycles [Pa].
     centre_m : (2, K, 2, 3) float64
-        Centres of pressure of each model, medial and lateral [m]; NaN without contact.
+        Centres of pressure of each model, medial and lateral, tibial frame [m]; NaN without
+        contact.
     surrogate_poses : (K, 6) float64, optional
-        Of the cycle driven by the surrogate [rad, m]. Files of earlier versions have none.
+        Poses of the cycle driven by the surrogate [rad, m]. Files of earlier versions have none.
     surrogate_pressure_Pa : (K, F) float32, optional
-        Of the original model at the surrogate's poses [Pa].
+        Pressure of the original model at `surrogate_poses` [Pa].
     """
 
-    gait_percent: FloatArray
-    poses: FloatArray
-    femur_vertices: FloatArray
-    femur_faces: NDArray[np.int64]
-    tibia_vertices: FloatArray
-    tibia_faces: NDArray[np.int64]
-    pressure_Pa: NDArray[np.float32]
-    peak_Pa: FloatArray
-    centre_m: FloatArray
-    surrogate_poses: FloatArray | None = None
-    surrogate_pressure_Pa: NDArray[np.float32] | None = None
+    gait_percent: Annotated[FloatArray, ("K",)]
+    poses: Annotated[FloatArray, ("K", 6)]
+    femur_vertices: Annotated[FloatArray, ("V", 3)]
+    femur_faces: Annotated[NDArray[np.int64], ("G", 3)]
+    tibia_vertices: Annotated[FloatArray, ("U", 3)]
+    tibia_faces: Annotated[NDArray[np.int64], ("F", 3)]
+    pressure_Pa: Annotated[NDArray[np.float32], ("K", "F")]
+    peak_Pa: Annotated[FloatArray, (2, "K")]
+    centre_m: Annotated[FloatArray, (2, "K", 2, 3)]
+    surrogate_poses: Annotated[FloatArray | None, ("K", 6)] = None
+    surrogate_pressure_Pa: Annotated[NDArray[np.float32] | None, ("K", "F")] = None
 
 
 @dataclass(frozen=True, eq=False)
 class WearOfCycle:
-    """Wear of one cycle by both models, each on its own motion.
+    """Wear of one cycle by both models, each on its own motion, `wear.npz`.
 
     Parameters
     ----------
     factor_per_Pa, density_kg_per_m3 : () float64
-        Of the insert.
+        Wear factor [1/Pa] and density [kg/m³] of the insert.
     volume_m3 : (2, 2) float64
-        By the springs of the original and from the loads of the surrogate, medial and lateral.
+        Volumes by the springs of the original and from the loads of the surrogate, medial and
+        lateral [m³].
     depth_m : (2, F) float64
-        Worn off each tibial triangle.
+        Depths worn off each tibial triangle [m].
     aspect : (2,) float64
-        AP over ML axis of the pressure fields that the surrogate's wear is spread by, medial and
-        lateral.
+        AP over ML axis of the pressure fields of the surrogate's wear, medial and lateral [1].
     ratio : (2,) float64
-        Pressure's integral over force, with which the surrogate's forces are taken.
+        Integral of the pressure over force, a factor on the surrogate's forces [1].
     """
 
-    factor_per_Pa: FloatArray
-    density_kg_per_m3: FloatArray
-    volume_m3: FloatArray
-    depth_m: FloatArray
-    aspect: FloatArray
-    ratio: FloatArray
+    factor_per_Pa: Annotated[FloatArray, ()]
+    density_kg_per_m3: Annotated[FloatArray, ()]
+    volume_m3: Annotated[FloatArray, (2, 2)]
+    depth_m: Annotated[FloatArray, (2, "F")]
+    aspect: Annotated[FloatArray, (2,)]
+    ratio: Annotated[FloatArray, (2,)]
+
+
+def plateau_pressures(model: ElasticFoundation, poses: FloatArray) -> FloatArray:
+    """Return the pressure on each tibial triangle (K, F) [Pa] at poses (K, 6) [rad, m]."""
+    return np.array([model.spring_state(Pose.from_array(pose)).pressure for pose in poses])
 
 
 def frames_of(model: ElasticFoundation, results: Mapping[str, SimulationResult]) -> Frames:
-    """Return the frames of a cycle that both models were taken through.
+    """Return the frames of a cycle that was simulated with both models.
 
     Parameters
     ----------
     model : ElasticFoundation
-        The original model.
+        Original model.
     results : mapping
         "original" and "surrogate" -> result at the same instants.
     """
-    original = results["original"]
-    percent = original.gait_percent
+    percent = results["original"].gait_percent
     chosen = np.unique([np.argmin(np.abs(percent - instant)) for instant in FRAME_INSTANTS])
-    loads = np.array([results[name].compartment_loads[:, chosen] for name in _MODELS])
+    loads = np.array([results[name].compartment_loads[:, chosen] for name in MODELS])
     femur, tibia = thinned(model.femur, MOST_TRIANGLES), thinned(model.tibia, MOST_OF_PLATEAU)
-    shown = nearest_faces(model.tibia, *tibia)
-    poses = [results[name].poses[chosen] for name in _MODELS]
+    nearest = nearest_faces(model.tibia, *tibia)
+    poses = [results[name].poses[chosen] for name in MODELS]
     pressure = [
-        np.array([model.spring_state(Pose.from_array(q)).pressure[shown] for q in each], np.float32)
-        for each in poses
+        plateau_pressures(model, each)[:, nearest].astype(np.float32, order="C") for each in poses
     ]
     return Frames(
         gait_percent=percent[chosen],
@@ -144,23 +172,39 @@ def frames_of(model: ElasticFoundation, results: Mapping[str, SimulationResult])
 def wear_of_cycle(
     model: ElasticFoundation, results: Mapping[str, SimulationResult], law: WearLaw
 ) -> WearOfCycle:
-    """Return the wear of a cycle by both models, each on its own motion."""
-    worn = bed_wear(model, results["original"], law)
+    """Return the wear of a cycle by both models, each on its own motion.
+
+    Parameters
+    ----------
+    model : ElasticFoundation
+        Original model.
+    results : mapping
+        "original" and "surrogate" -> result at the same instants.
+    law : WearLaw
+        Material of the insert.
+    """
+    original = bed_wear(model, results["original"], law)
     patch = measured_patch(model, results["original"])
-    told = surrogate_wear(results["surrogate"], law, **patch._asdict())
-    spread = wear_map(results["surrogate"], law, model.tibia, **patch._asdict())
+    surrogate = surrogate_wear(results["surrogate"], law, **patch._asdict())
+    depth = wear_map(results["surrogate"], law, model.tibia, **patch._asdict())
     return WearOfCycle(
         factor_per_Pa=np.array(law.factor),
         density_kg_per_m3=np.array(law.density),
-        volume_m3=np.array([worn.volume, told.volume]),
-        depth_m=np.array([worn.depth, spread]),
+        volume_m3=np.array([original.volume, surrogate.volume]),
+        depth_m=np.array([original.depth, depth]),
         aspect=patch.aspect,
         ratio=np.array(patch.ratio),
     )
 
 
-def write_arrays(path: Path, content: Frames | WearOfCycle) -> None:
-    """Write the arrays of a dataclass by the names of its fields; those that are None are not."""
+def shapes_of(kind: type[PressureMaps | Frames | WearOfCycle]) -> dict[str, Shape]:
+    """Return the shapes of the arrays of a dataclass by the names of its fields."""
+    hints = get_type_hints(kind, include_extras=True)
+    return {each.name: hints[each.name].__metadata__[0] for each in fields(kind)}
+
+
+def write_arrays(path: Path, content: PressureMaps | Frames | WearOfCycle) -> None:
+    """Write the arrays of a dataclass under the names of its fields, except those that are None."""
     arrays = {each.name: getattr(content, each.name) for each in fields(content)}
     arrays = {name: array for name, array in arrays.items() if array is not None}
     with replacing(path) as partial, partial.open("wb") as stream:
@@ -168,18 +212,19 @@ def write_arrays(path: Path, content: Frames | WearOfCycle) -> None:
 
 
 def thinned(mesh: TriangleMesh, most: int) -> tuple[FloatArray, NDArray[np.int64]]:
-    """Return vertices (V, 3) and triangles (F, 3) of a mesh, thinned out to about `most`.
+    """Return vertices (V, 3) [m] and triangles (F, 3) of a simplified mesh.
 
-    Vertices that share a cell of a cubic grid become one at their mean; triangles that collapse
-    are left out (vertex clustering, Rossignac & Borrel 1993, Multi-resolution 3D approximations
-    for rendering complex scenes). The cell grows by a tenth until few enough triangles are left.
+    The vertices in a cell of a cubic grid merge to one vertex at their mean; triangles that
+    collapse are removed (vertex clustering, Rossignac & Borrel 1993, Multi-resolution 3D
+    approximations for rendering complex scenes). The cell grows by a tenth until at most `most`
+    triangles are left.
 
     Parameters
     ----------
     mesh : TriangleMesh
-        What is thinned out.
+        Mesh to simplify.
     most : int
-        Triangles allowed, >= 4.
+        Largest number of triangles, >= 4.
     """
     check_number("most", most, at_least=4)
     vertices, faces = np.asarray(mesh.vertices), np.asarray(mesh.faces, dtype=np.int64)
@@ -193,14 +238,16 @@ def thinned(mesh: TriangleMesh, most: int) -> tuple[FloatArray, NDArray[np.int64
 def nearest_faces(
     mesh: TriangleMesh, vertices: FloatArray, faces: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return the triangle of a mesh (F,) whose middle is nearest to that of each of a thinned one.
+    """Return for each triangle of a simplified mesh the nearest triangle of the mesh, (F,).
 
     Parameters
     ----------
     mesh : TriangleMesh
-        What was thinned out.
-    vertices, faces : (V, 3) float64, (F, 3) int64
-        What `thinned` returned of it.
+        Original mesh.
+    vertices : (V, 3) float64
+        Vertices that `thinned` returned [m].
+    faces : (F, 3) int64
+        Triangles that `thinned` returned.
     """
     if len(faces) == len(mesh.faces):
         return np.arange(len(faces))
@@ -209,7 +256,7 @@ def nearest_faces(
 
 
 def _clustered(mesh: TriangleMesh, cell: float) -> tuple[FloatArray, NDArray[np.int64]]:
-    """Return a mesh whose vertices within each cell of a grid [m] are one."""
+    """Return a mesh with the vertices of each cell of a grid [m] merged."""
     keys = np.floor(np.asarray(mesh.vertices) / cell).astype(np.int64)
     _, group, count = np.unique(keys, axis=0, return_inverse=True, return_counts=True)
     group = group.reshape(-1)

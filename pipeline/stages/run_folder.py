@@ -120,7 +120,7 @@ class Run(AbstractContextManager["Run"]):
         """Read the times of the stages of the interrupted run."""
         file = self.folder / "times.json"
         if file.exists():
-            for stage, seconds in read_document(file, StageTimes).items():
+            for stage, seconds in read_document(file, StageTimes).root.items():
                 self.seconds[stage] = self.seconds.get(stage, 0.0) + float(seconds)
 
     def _clear(self) -> None:
@@ -229,26 +229,25 @@ def stored_path(run: Run, original: OriginalModel) -> ReferencePath:
     file = run.folder / "path.json"
     if not file.exists():
         path = original.reference_path(run.config)
-        content = {
-            "original": original.digest,
-            "flexion_rad": path.flexion.tolist(),
-            "coordinates_rad_m": path.poses(path.flexion)[:, 1:].tolist(),
-        }
-        run.write_json("path.json", content)
+        knots = PathKnots(
+            original=original.digest,
+            flexion_rad=path.flexion.tolist(),
+            coordinates_rad_m=path.poses(path.flexion)[:, 1:].tolist(),
+        )
+        run.write_json("path.json", knots.content())
     check_unchanged(run.folder, original)
     return read_path(run.folder)
 
 
 def read_path(folder: Path) -> ReferencePath:
     """Return the reference path of a run directory."""
-    stored = read_document(folder / "path.json", PathKnots)
-    return ReferencePath.through(stored["flexion_rad"], stored["coordinates_rad_m"])
+    return read_document(folder / "path.json", PathKnots).path
 
 
 def check_unchanged(folder: Path, original: OriginalModel) -> None:
     """Raise a RunError unless an original model is the one that a run was started with."""
-    digest = read_document(folder / "path.json", PathKnots).get("original", original.digest)
-    if digest != original.digest:
+    digest = read_document(folder / "path.json", PathKnots).original
+    if digest not in (None, original.digest):
         files = "rows of the table" if original.model is None else "mesh or thickness files"
         raise RunError(
             f"{folder}: the {files} have changed since this run started; run without --resume, or "

@@ -1,8 +1,7 @@
-"""Reading what a run, or a study, wrote: every key and array is checked before it is used.
+"""Readers of the files of a run or a study: every key and array is checked before it is used.
 
-What a file holds may be anything: people copy, edit and cut off files. The readers refuse what is
-not as expected in a sentence that names the file. What is raised after that is a fault of the
-program, and is not caught here.
+People copy, edit and truncate files. The readers reject unexpected content with an error that names
+the file. An error that is raised later is a fault of the program, and is not caught here.
 """
 
 from __future__ import annotations
@@ -10,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,16 +23,17 @@ from pipeline.files import check_version
 # Files of stage h, by their stems.
 _SIMULATED = ("simulation", "pressure_maps", "frames", "wear", "combinations")
 
+Document = TypeVar("Document", bound=BaseModel)
 #: Lengths of an array's axes: numbers, or letters that stand for the same length in all arrays.
 Shape = tuple[int | str, ...]
 
 
 class ReportError(InputError):
-    """A run directory that no report can be made of; the message names the file and the remedy."""
+    """Error of a run directory that cannot be reported; the message names the file and remedy."""
 
 
 def make_again(path: Path) -> str:
-    """Return the command that makes a file of a run directory again."""
+    """Return the command that writes a file of a run directory again."""
     simulated = path.stem in _SIMULATED
     folder = path.parent if path.suffix else path
     if folder.name == "samples":
@@ -43,65 +43,69 @@ def make_again(path: Path) -> str:
     return command_line("run", "CONFIG", "--out", folder, "--resume")
 
 
-def damaged(path: Path, what: str) -> ReportError:
-    """Return the error of a file that is not as it was written."""
-    return ReportError(
-        f"{path}: damaged ({what}); delete it and make it again with `{make_again(path)}`"
-    )
+def damaged(path: Path, reason: str) -> ReportError:
+    """Return the error of a file with unexpected content."""
+    return ReportError(f"{path}: damaged ({reason}); delete it and run `{make_again(path)}`")
 
 
 def read_bytes(path: Path) -> bytes:
-    """Return the content of a file, which must be there."""
+    """Return the content of a file.
+
+    Raises
+    ------
+    ReportError
+        If the file is missing or cannot be read.
+    """
     try:
         return path.read_bytes()
     except FileNotFoundError as error:
-        message = f"{path}: missing; the run did not end: go on with `{make_again(path)}`"
+        message = f"{path}: missing; the run has not finished, continue with `{make_again(path)}`"
         raise ReportError(message) from error
     except OSError as error:
         raise ReportError(f"{path}: cannot be read ({error.strerror})") from error
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Return the object that a JSON file holds; its numbers are finite.
+    """Return the object in a JSON file; its numbers are finite.
 
     Raises
     ------
     ReportError
         If the file is missing, not JSON, or of a later version.
     """
-    content = read_bytes(path)
+    text = read_bytes(path)
     try:
-        found = from_json(content, allow_inf_nan=False)
-        json.dumps(found, allow_nan=False)  # refuses 1e999, which is read as infinity
+        content = from_json(text, allow_inf_nan=False)
+        json.dumps(content, allow_nan=False)  # rejects 1e999, which is read as infinity
     except ValueError as error:
-        raise damaged(path, f"no JSON: {error}") from error
-    if not isinstance(found, dict):
-        raise damaged(path, f"expected an object, found {type(found).__name__}")
+        raise damaged(path, f"not JSON: {error}") from error
+    if not isinstance(content, dict):
+        raise damaged(path, f"expected an object, found {type(content).__name__}")
     try:
-        check_version(found)
+        check_version(content)
     except InputError as error:
         raise ReportError(f"{path}: {error}") from error
-    return found
+    return content
 
 
-def read_document(path: Path, schema: type[BaseModel]) -> dict[str, Any]:
-    """Return the object that a JSON file holds, as it stands there, once it fits a schema.
+def read_document(path: Path, schema: type[Document]) -> Document:
+    """Return the content of a JSON file as an instance of its schema.
 
     Raises
     ------
     ReportError
-        As `read_json`, or if the content does not fit; the message names the key.
+        As `read_json`, or if the content does not fit the schema; the message names the key, the
+        expected and the found value.
     """
     content = read_json(path)
     try:
-        schema.model_validate(content)
+        return schema.model_validate(content)
     except ValidationError as error:
-        raise damaged(path, _told(error)) from error
-    return content
+        raise damaged(path, _first_error(error)) from error
 
 
-def _told(error: ValidationError) -> str:
-    """Return the first thing that is wrong: what is missing, or what was expected and found."""
+def _first_error(error: ValidationError) -> str:
+    """Return the first error in words: the missing key, or the expected and the found value."""
     item = error.errors(include_url=False)[0]
     *place, last = item["loc"] or ("",)
     within = f" in {'.'.join(map(str, place))}" if place else ""
@@ -109,9 +113,9 @@ def _told(error: ValidationError) -> str:
         return f"lacks {last!r}{within}"
     text = item["msg"].removeprefix("Value error, ").replace("Input should be", "expected")
     text = text.replace("a valid integer", "an integer").replace("a valid ", "a ")
-    found = item["input"]
-    shown = "" if isinstance(found, dict | list | BaseModel) else f", found {found!r:.60}"
-    return f"{last}{within}: {text}{shown}" if item["loc"] else text
+    value = item["input"]
+    found = "" if isinstance(value, dict | list | BaseModel) else f", found {value!r:.60}"
+    return f"{last}{within}: {text}{found}" if item["loc"] else text
 
 
 def read_arrays(
@@ -128,24 +132,24 @@ def read_arrays(
     path : Path
         The file.
     shapes : mapping
-        Name of each array -> its shape.
+        Name of each array -> shape.
     optional : collection of str
-        Arrays that the file may be without.
+        Arrays that the file may lack.
     undefined : collection of str
-        Arrays that may hold NaN.
+        Arrays that may contain NaN.
 
     Raises
     ------
     ReportError
-        If the file is missing or damaged, or an array is missing, of another shape, or not of
-        finite numbers.
+        If the file is missing or damaged, or an array is missing, has another shape, or contains
+        other values than finite numbers.
     """
     read_bytes(path)
     try:
         with np.load(path, allow_pickle=False) as stored:
             arrays = {name: stored[name] for name in shapes if name in stored.files}
-    except Exception as error:  # a damaged file makes zipfile, zlib and NumPy raise what they like
-        raise damaged(path, f"no arrays: {error}") from error
+    except Exception as error:  # a damaged file makes zipfile, zlib and NumPy raise any error
+        raise damaged(path, f"not an archive of arrays: {error}") from error
     lengths: dict[str, int] = {}
     for name, shape in shapes.items():
         if name in arrays:
@@ -156,38 +160,30 @@ def read_arrays(
 
 
 def _check_array(
-    path: Path,
-    name: str,
-    array: NDArray[Any],
-    shape: Shape,
-    lengths: dict[str, int],
-    *,
-    nan: bool,
+    path: Path, name: str, array: NDArray[Any], shape: Shape, lengths: dict[str, int], *, nan: bool
 ) -> None:
-    """Compare an array with its shape; `lengths` are those of the letters met so far."""
+    """Compare an array with its shape; `lengths` are the lengths of the letters so far."""
     if array.dtype.kind not in "iuf" or array.ndim != len(shape):
-        raise damaged(
-            path,
-            f"{name}: expected numbers of shape {_written(shape)}, found {array.dtype} of shape "
-            f"{array.shape}",
-        )
-    for length, wanted in zip(array.shape, shape, strict=True):
-        expected = lengths.setdefault(wanted, length) if isinstance(wanted, str) else wanted
-        if length != expected:
-            raise damaged(
-                path, f"{name}: expected shape {_written(shape, lengths)}, found {array.shape}"
-            )
+        found = f"{array.dtype} of shape {array.shape}"
+        raise damaged(path, f"{name}: expected numbers of shape {_written(shape)}, found {found}")
+    for length, axis in zip(array.shape, shape, strict=True):
+        if length != (lengths.setdefault(axis, length) if isinstance(axis, str) else axis):
+            expected = _written(tuple(lengths.get(str(axis), axis) for axis in shape))
+            raise damaged(path, f"{name}: expected shape {expected}, found {array.shape}")
     if np.isinf(array).any() or (not nan and np.isnan(array).any()):
-        raise damaged(path, f"{name}: expected finite numbers, found others")
+        raise damaged(path, f"{name}: expected finite numbers, found nan or inf")
 
 
-def _written(shape: Shape, lengths: Mapping[str, int] | None = None) -> str:
-    known = lengths or {}
-    return f"({', '.join(str(known.get(str(one), one)) for one in shape)})"
+def _written(shape: Shape) -> str:
+    return f"({', '.join(map(str, shape))})"
 
 
 def check_faces(path: Path, name: str, faces: NDArray[Any], vertices: NDArray[Any]) -> None:
-    """Raise a ReportError unless triangles (F, 3) are of a surface's vertices (V, 3)."""
-    whole = faces.dtype.kind in "iu"
-    if not whole or not faces.size or faces.min() < 0 or faces.max() >= len(vertices):
-        raise damaged(path, f"{name}: expected numbers of the {len(vertices)} vertices")
+    """Raise a ReportError unless triangles (F, 3) index vertices (V, 3) [any unit]."""
+    if (
+        faces.dtype.kind not in "iu"
+        or not faces.size
+        or faces.min() < 0
+        or faces.max() >= len(vertices)
+    ):
+        raise damaged(path, f"{name}: expected indices of the {len(vertices)} vertices")

@@ -1,4 +1,4 @@
-"""What the JSON documents of a run hold, as far as anything reads them again.
+"""Schemas of the JSON documents of a run: the stages write them, reports and stages read them.
 
 A document may have further keys. `docs/formats.md` describes the files.
 """
@@ -11,26 +11,37 @@ from pydantic import (
     AfterValidator,
     BaseModel,
     ConfigDict,
+    Discriminator,
     Field,
     RootModel,
+    Tag,
     model_validator,
 )
 
 from foundation.errors import InputError
-from foundation.loads import COMPARTMENTS
-from pipeline.reports.units import QUANTITIES
+from foundation.loads import COMPARTMENTS, WRENCH_COLUMNS
+from pipeline.store.quantities import ERRORS
 from surrogates.sampling.space import ReferencePath
 
 #: Models in the order of the report.
 MODELS = ("original", "surrogate")
-# Whatever a run writes in SI units is far within these; beyond, squares are infinite.
+#: Loads compared: the wrench of the knee, and the shares of the compartments in the axial force.
+LOADS = (
+    *(f"total_{column}" for column in WRENCH_COLUMNS),
+    *(f"{name}_force_y_N" for name in COMPARTMENTS),
+)
+#: Coordinates and pressures compared.
+MOTION = ("anterior_m", "rotation_rad")
+PRESSURES = tuple(f"{name}_peak_pressure_Pa" for name in COMPARTMENTS)
+
+# Numbers of a run in SI units are far within these bounds; beyond, squares are infinite.
 Number = Annotated[float, Field(ge=-1e30, le=1e30)]
 Count = Annotated[int, Field(ge=-(2**53), le=2**53)]
-Known = Number | None
+Optional = Number | None
 
 
-def has(*names: str) -> AfterValidator:
-    """Return the check that an object has just these keys."""
+def keys(*names: str) -> AfterValidator:
+    """Return the check that an object has exactly these keys."""
 
     def check(value: dict[str, Any]) -> dict[str, Any]:
         for name in names:
@@ -45,20 +56,29 @@ def has(*names: str) -> AfterValidator:
 
 
 class Part(BaseModel):
-    """Base of all parts of a document: nothing is converted, further keys are let be."""
+    """Base of all parts of a document: values are not converted, further keys are allowed."""
 
     model_config = ConfigDict(extra="allow", strict=True)
 
+    def content(self) -> dict[str, Any]:
+        """Return the content for JSON; keys that were not set are left out."""
+        return self.model_dump(exclude_unset=True)
+
 
 class PathKnots(Part):
-    """`path.json`."""
+    """`path.json`: knots of the reference path."""
 
-    original: str = ""
+    original: str | None = None
     flexion_rad: Annotated[list[Number], Field(min_length=1)]
     coordinates_rad_m: list[Annotated[list[Number], Field(min_length=5, max_length=5)]]
 
+    @property
+    def path(self) -> ReferencePath:
+        """Reference path through the knots."""
+        return ReferencePath.through(self.flexion_rad, self.coordinates_rad_m)
+
     @model_validator(mode="after")
-    def _path(self) -> Self:
+    def _check_path(self) -> Self:
         knots, rows = len(self.flexion_rad), len(self.coordinates_rad_m)
         if knots != rows:
             raise InputError(f"coordinates_rad_m: expected {knots} rows, found {rows}")
@@ -67,7 +87,7 @@ class PathKnots(Part):
 
 
 class Cost(Part):
-    """What a simulation cost, by `dynamics.simulator.result.Statistics`."""
+    """Cost of a simulation: `dynamics.simulator.result.Statistics`."""
 
     steps: Count
     derivatives: Count
@@ -77,7 +97,7 @@ class Cost(Part):
 
 
 class Difference(Part):
-    """How far two cycles are apart in a column."""
+    """Difference of two cycles in a column, in the unit for people that it names."""
 
     column: str
     quantity: str
@@ -86,11 +106,11 @@ class Difference(Part):
     largest_difference: Number
     range: Number
     peak: Number
-    rms_over_range: Known
+    rms_over_range: Optional
 
 
 class Speed(Part):
-    """Times of an evaluation."""
+    """Times of an evaluation with its Jacobian [µs] and their ratio."""
 
     original_us: Number
     surrogate_us: Number
@@ -98,12 +118,12 @@ class Speed(Part):
 
 
 class Simulation(Part):
-    """`simulation.json`."""
+    """`simulation.json`: cost of the gait cycle and differences of the models."""
 
-    statistics: Annotated[dict[Literal["original", "surrogate"], Cost], Field(min_length=1)]
+    statistics: dict[str, Cost]
+    flags: dict[str, list[str]] = Field(default_factory=dict)
     differences: list[Difference]
     speed: Speed | None
-    flags: dict[str, list[str]] = Field(default_factory=dict)
 
 
 class Triangles(Part):
@@ -130,13 +150,13 @@ class Counts(Part):
 
 
 class FromModel(Part):
-    """The original model was what the surrogate was made of."""
+    """The surrogate was made of a contact model."""
 
     kind: Literal["model"] = "model"
 
 
 class RowErrors(Part):
-    """Errors found in the rows of a table."""
+    """Standard deviations of the errors that the fit found in the rows of a table."""
 
     height_m: Number
     force_x_over_axial: Number
@@ -145,28 +165,28 @@ class RowErrors(Part):
 
 def _quantities(names: list[str]) -> list[str]:
     for name in names:
-        if name not in QUANTITIES:
+        if name not in ERRORS:
             raise InputError(f"expected names of quantities, found {name!r:.60}")
     return names
 
 
 class FromTable(Part):
-    """A table of poses and loads was."""
+    """The surrogate was made of a table of poses and loads."""
 
     kind: Literal["table"]
     file: str
     rows: Count
-    in_contact: Annotated[dict[str, Count], has(*COMPARTMENTS)]
+    in_contact: Annotated[dict[str, Count], keys(*COMPARTMENTS)]
     out_of_contact: Count
     no_answer: Count
     outside_space: Count
     not_given: Annotated[list[str], AfterValidator(_quantities)]
     ignored_columns: list[str]
-    errors_found: Annotated[dict[str, RowErrors], has(*COMPARTMENTS)] | None
+    errors_found: Annotated[dict[str, RowErrors], keys(*COMPARTMENTS)] | None
 
 
 class RunRecord(Part):
-    """`run.json`."""
+    """`run.json`: versions, seeds, digests, counts and times of a run."""
 
     name: str
     seed: Count
@@ -176,13 +196,18 @@ class RunRecord(Part):
     packages: dict[str, str]
     hashes: dict[str, str]
     triangles: Triangles | None
-    counts: Annotated[dict[str, Counts], has(*COMPARTMENTS, "total")]
+    counts: Annotated[dict[str, Counts], keys(*COMPARTMENTS, "total")]
     seconds: dict[str, Number]
     original: Annotated[FromModel | FromTable, Field(discriminator="kind")] = FromModel()
 
+    @property
+    def not_given(self) -> list[str]:
+        """Columns that the original model, a table, does not contain."""
+        return [] if isinstance(self.original, FromModel) else self.original.not_given
+
 
 class StageTimes(RootModel[dict[str, Number]]):
-    """`times.json`: what the stages of an interrupted run took [s]."""
+    """`times.json`: times of the stages of an interrupted run [s]."""
 
     model_config = ConfigDict(strict=True)
 
@@ -191,3 +216,87 @@ class StudyInputs(Part):
     """`inputs.json` of a study."""
 
     source: str
+
+
+class Change(Part):
+    """Difference of a quantity over a cycle: RMS, and peak of the original model."""
+
+    rms: Number
+    peak: Annotated[float, Field(ge=0.0, le=1e30)]
+
+
+class Ranged(Part):
+    """Difference of a coordinate over a cycle: RMS, and range of the original model."""
+
+    rms: Number
+    range: Number
+
+
+class Peaked(Change):
+    """Difference of a pressure over a cycle, with the peak of the surrogate."""
+
+    surrogate_peak: Number
+
+
+class Failure(Part):
+    """Model that failed in a cycle, and the reason."""
+
+    model: str
+    reason: str
+
+
+class Spent(Part):
+    """Cost of a cycle of a combination."""
+
+    evaluations: Count
+    steps: Count
+    elapsed: Annotated[float, Field(gt=0.0, le=1e30)]
+
+
+class Failed(Part):
+    """Combination of inputs in which a model failed."""
+
+    name: str
+    factors: dict[str, Number]
+    failure: Failure
+
+
+def _loaded(loads: dict[str, Change]) -> dict[str, Change]:
+    if not any(load.peak > 0.0 for load in loads.values()):
+        raise InputError("expected a load with a peak above 0, found none")
+    return loads
+
+
+class Ended(Part):
+    """Combination of inputs that both models completed."""
+
+    name: str
+    factors: dict[str, Number]
+    failure: None
+    loads: Annotated[dict[str, Change], keys(*LOADS), AfterValidator(_loaded)]
+    motion: Annotated[dict[str, Ranged], keys(*MOTION)]
+    pressure: Annotated[dict[str, Peaked], keys(*PRESSURES)]
+    wear: Annotated[
+        dict[str, Annotated[list[Number], Field(min_length=2, max_length=2)]], keys(*MODELS)
+    ]
+    statistics: Annotated[dict[str, Spent], keys(*MODELS)]
+    flags: Annotated[dict[str, list[str]], keys(*MODELS)]
+
+
+def _ending(row: Any) -> str:
+    """Return the tag of a combination, an object of JSON or already a model."""
+    if isinstance(row, Failed | Ended):
+        return "failed" if isinstance(row, Failed) else "ended"
+    return "ended" if isinstance(row, dict) and row.get("failure") is None else "failed"
+
+
+class Combinations(Part):
+    """`combinations.json`: both models compared on all combinations of inputs."""
+
+    wear_factor_per_Pa: Number
+    combinations: list[
+        Annotated[
+            Annotated[Failed, Tag("failed")] | Annotated[Ended, Tag("ended")],
+            Discriminator(_ending),
+        ]
+    ]

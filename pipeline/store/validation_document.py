@@ -1,45 +1,31 @@
-"""What `validation.json` holds, as far as anything reads it again."""
+"""Schema of `validation.json`: the stages write it, reports and stages read it."""
 
 from __future__ import annotations
 
 from typing import Annotated, Self
 
-from pydantic import (
-    AfterValidator,
-    Field,
-    model_validator,
-)
+from pydantic import Field, model_validator
 
 from foundation.errors import InputError
 from foundation.loads import COMPARTMENTS, LOAD_COLUMNS
-from pipeline.reports.units import OUTPUTS, outputs_of
-from pipeline.store.run_documents import Count, Known, Number, Part, has
-from surrogates.formulations.validation import AT_LOAD_COLUMNS
-
-_KNOWN_AT_LOAD = ("superior_m", *LOAD_COLUMNS, *AT_LOAD_COLUMNS)
+from pipeline.store.quantities import ERRORS, OUTPUTS, outputs_of
+from pipeline.store.run_documents import Count, Number, Optional, Part, keys
 
 
 class Figures(Part):
-    """Errors of a quantity."""
+    """Errors of a quantity (`surrogates.formulations.validation.ErrorFigures`)."""
 
-    rmse: Known
-    mae: Known
-    maximum: Known
-    nrmse: Known
-    # Far below any number of sense where the truth is constant but for rounding.
+    rmse: Optional
+    mae: Optional
+    maximum: Optional
+    nrmse: Optional
+    # Very negative where the truth is constant except for rounding.
     q2: Annotated[float, Field(ge=-1e300, le=1.0)] | None
     points: Count
 
 
-def _height_known(figures: dict[str, Figures]) -> dict[str, Figures]:
-    height = figures["superior_m"]
-    if height.rmse is None or height.maximum is None:
-        raise InputError("superior_m: expected its rmse and maximum, found null")
-    return figures
-
-
 class Worst(Part):
-    """A sample with a large error."""
+    """Sample with a large error of the axial force."""
 
     index: Count
     flexion_deg: Number
@@ -49,7 +35,7 @@ class Worst(Part):
     lateral_mm: Number
     axial_load_N: Number
     error_N: Number
-    standard_error_N: Known
+    standard_error_N: Optional
     reason: str
 
 
@@ -58,12 +44,12 @@ class Crossed(Part):
 
     kind: str
     points: Count
-    rmse: list[Known]
-    coverage: list[Known]
+    rmse: list[Optional]
+    coverage: list[Optional]
 
 
 class Standardised(Part):
-    """Quantiles of the standardised residuals."""
+    """Quantiles of the standardised residuals of all six loads beside the normal quantiles."""
 
     normal: list[Number]
     held_out: list[Number]
@@ -71,57 +57,70 @@ class Standardised(Part):
     @model_validator(mode="after")
     def _pairs(self) -> Self:
         if len(self.normal) != len(self.held_out):
-            raise InputError("expected as many held-out quantiles as normal ones")
+            raise InputError("expected as many held-out quantiles as normal quantiles")
         return self
 
 
 class Compartment(Part):
-    """How well a surrogate does in a compartment."""
+    """Accuracy of a surrogate in a compartment; `at_load` of formulations that take loads."""
 
     points: Count
     feasible: Count
-    at_pose: Annotated[dict[str, Figures], has(*LOAD_COLUMNS)]
-    at_pose_all: Annotated[dict[str, Figures], has(*LOAD_COLUMNS)]
-    at_load: Annotated[dict[str, Figures], has(*_KNOWN_AT_LOAD), AfterValidator(_height_known)] = (
-        Field(default_factory=dict)
-    )
-    coverage: Annotated[dict[str, Known], has(*LOAD_COLUMNS)]
+    at_pose: Annotated[dict[str, Figures], keys(*LOAD_COLUMNS)]
+    at_pose_all: Annotated[dict[str, Figures], keys(*LOAD_COLUMNS)]
+    coverage: Annotated[dict[str, Optional], keys(*LOAD_COLUMNS)]
     standardised: Standardised
-    cross_validation: dict[str, Crossed]
     worst: list[Worst]
+    at_load: Annotated[dict[str, Figures], keys(*ERRORS)] = Field(default_factory=dict)
+    cross_validation: dict[str, Crossed]
+
+    @property
+    def height(self) -> tuple[float, float] | None:
+        """RMS and largest error of the height at a load [m], None without `at_load`."""
+        figures = self.at_load.get("superior_m")
+        if figures is None or figures.rmse is None or figures.maximum is None:
+            return None
+        return figures.rmse, figures.maximum
+
+    @model_validator(mode="after")
+    def _height_known(self) -> Self:
+        if self.at_load and self.height is None:
+            raise InputError("superior_m in at_load: expected its rmse and maximum, found null")
+        return self
 
 
 class Judged(Part):
-    """A surrogate as `pipeline.stages.assessment.assess` judges it."""
+    """Accuracy of a surrogate, as `pipeline.stages.assessment.assess` returns it."""
 
     formulation: str
     family: str
-    fit_seconds: Known
-    compartments: Annotated[dict[str, Compartment], has(*COMPARTMENTS)]
+    fit_seconds: Optional
+    worst_load_nrmse: Optional = None
+    compartments: Annotated[dict[str, Compartment], keys(*COMPARTMENTS)]
 
     @model_validator(mode="after")
     def _outputs(self) -> Self:
         for part in self.compartments.values():
-            for group, found in part.cross_validation.items():
+            for group, crossed in part.cross_validation.items():
                 names = group.partition(",")[0].split("+")
                 if not set(names) <= OUTPUTS.keys():
                     raise InputError(f"cross_validation: unknown outputs {group!r:.60}")
                 count = len(outputs_of(group, self.formulation))
-                if {len(found.rmse), len(found.coverage)} != {count}:
+                if {len(crossed.rmse), len(crossed.coverage)} != {count}:
                     raise InputError(f"cross_validation: expected {count} numbers for {group!r}")
         return self
 
 
 class Round(Part):
-    """What the surrogates of a round were fitted to, and their errors."""
+    """Training samples of the surrogates of a round, and their errors."""
 
     samples: Count
-    load_error: Known = None
-    height_um: Known = None
+    load_error: Optional = None
+    height_um: Optional = None
 
 
 class Compared(Part):
-    """A formulation of `validate --formulations`."""
+    """Formulation of `validate --formulations`."""
 
     formulation: str
     family: str
@@ -129,17 +128,17 @@ class Compared(Part):
     scope: str
     samples: Count
     touch_points: bool = False
-    total_load_nrmse: Known = None
-    worst_load_nrmse: Known = None
-    largest_error: Known = None
-    height_rmse_um: Known = None
-    fit_seconds: Known = None
-    evaluation_us: Known = None
+    total_load_nrmse: Optional = None
+    worst_load_nrmse: Optional = None
+    largest_error: Optional = None
+    height_rmse_um: Optional = None
+    fit_seconds: Optional = None
+    evaluation_us: Optional = None
     failed: str | None = None
 
 
 class Validation(Part):
-    """`validation.json`."""
+    """`validation.json`: accuracy of the main surrogate, of others, and of the first."""
 
     models: Annotated[list[Judged], Field(min_length=1)]
     first: Judged

@@ -10,7 +10,6 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from numpy.typing import ArrayLike
 
-from pipeline.reports.accuracy_figures import plain_number
 from pipeline.reports.figures import (
     BLUE,
     GREY,
@@ -22,6 +21,7 @@ from pipeline.reports.figures import (
     legend_above,
     panel,
     picture,
+    plain_number,
 )
 
 _MOST_BINS = 40

@@ -42,15 +42,15 @@ def validate_again(folder: Path) -> dict[str, Any]:
     """
     run = TrainedRun.open(folder)
     stored = read_document(folder / "validation.json", Validation)
-    before = stored["models"][0]
-    header = {**run.surrogate.header, "fit_seconds": before["fit_seconds"]}
+    before = stored.models[0]
+    header = {**run.surrogate.header, "fit_seconds": before.fit_seconds}
     surrogate = replace(run.surrogate, header=header)
-    assessment = assess(surrogate, run.samples("heldout"), run.config.feasibility)
-    for name, part in assessment["compartments"].items():
+    judged = assess(surrogate, run.samples("heldout"), run.config.feasibility)
+    for name, part in judged.compartments.items():
         # Cross-validation belongs to the fit, which is not repeated.
-        part["cross_validation"] = before["compartments"][name]["cross_validation"]
-    stored["models"][0] = assessment
-    write_document(folder / "validation.json", stored)
+        part.cross_validation = before.compartments[name].cross_validation
+    stored.models[0] = judged
+    write_document(folder / "validation.json", stored.content())
     return write_report(folder)
 
 
@@ -75,7 +75,7 @@ def compare_again(folder: Path) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     training = stages.training_samples(evaluated, trained.config.feasibility)
     rows = compare_formulations(run, trained.original, space, training, trained.samples("heldout"))
     stored = read_document(folder / "validation.json", Validation)
-    run.write_json("validation.json", stored | {"formulations": rows})
+    run.write_json("validation.json", stored.content() | {"formulations": rows})
     return rows, write_report(folder)
 
 
@@ -105,4 +105,4 @@ def bench(folder: Path) -> dict[str, float]:
     trained = TrainedRun.open(folder)
     table = read_table(folder / "simulation.parquet", ("model", *POSE_COLUMNS))
     poses = poses_of(table[table["model"] == "original"])
-    return speed(trained.contact, trained.surrogate, poses)
+    return speed(trained.contact, trained.surrogate, poses).content()

@@ -124,7 +124,7 @@ def _prepare(file: StudyFile, folder: Path, task: Task, text: str, *, resume: bo
     stored = folder / "config.toml"
     if resume and stored.exists():
         changed = changed_keys(stored, text, "study")
-        before = read_document(folder / "inputs.json", StudyInputs)["source"]
+        before = read_document(folder / "inputs.json", StudyInputs).source
         if changed or before != task.source:
             difference = ", ".join(changed) or "the files of study.run"
             raise RunError(

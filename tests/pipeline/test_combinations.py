@@ -21,7 +21,7 @@ from dynamics.simulator.waveform_tables import LEVEL_WALKING, load_gait_cycle
 from dynamics.wear.wear_law import Wear, WearLaw
 from dynamics.wear.wear_map import Patch
 from foundation.surfaces.triangle_mesh import TriangleMesh
-from pipeline.reports import cycle_figures
+from pipeline.reports import knee_frames, pictures
 from pipeline.reports.combinations import (
     above,
     combinations_content,
@@ -33,8 +33,9 @@ from pipeline.reports.combinations import (
 from pipeline.reports.inputs import ReportError, read_run
 from pipeline.reports.report import write_report
 from pipeline.stages import combinations, frames
-from pipeline.stages.combinations import COMBINATIONS, LOADS, TABLE_COLUMNS, compare_combinations
+from pipeline.stages.combinations import COMBINATIONS, TABLE_COLUMNS, compare_combinations
 from pipeline.stages.frames import Frames, WearOfCycle, thinned, write_arrays
+from pipeline.store.run_documents import LOADS, Change, Combinations, Failed
 from pipeline.store.samples import write_table
 
 INSTANTS = 21
@@ -79,12 +80,12 @@ def dry(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(combinations, "measured_patch", lambda *_: Patch(np.ones(2), np.ones(2)))
 
 
-KNEE: Any = SimpleNamespace(model="the original")
+MODELS: Any = ("the original", "the surrogate")
 
 
-def compared(drive: Any, **known: Any) -> tuple[list[dict[str, Any]], pd.DataFrame]:
+def compared(drive: Any, **known: Any) -> tuple[list[Any], pd.DataFrame]:
     cycle = load_gait_cycle(LEVEL_WALKING, 1.0)
-    return compare_combinations(KNEE, "the surrogate", drive, cycle, WearLaw(), **known)  # type: ignore[arg-type]
+    return compare_combinations(*MODELS, drive, cycle, WearLaw(), **known)
 
 
 def drive_both(model: Any, cycle: Any) -> SimulationResult:
@@ -136,27 +137,27 @@ class TestComparison:
 
     def test_differences(self) -> None:
         rows, _ = compared(drive_both)
-        assert [row["name"] for row in rows] == [c.name for c in COMBINATIONS]
-        axial = rows[0]["loads"]["total_force_y_N"]
-        assert_allclose(axial["peak"], 2000.0, rtol=1e-12)
+        assert [row.name for row in rows] == [c.name for c in COMBINATIONS]
+        axial = rows[0].loads["total_force_y_N"]
+        assert_allclose(axial.peak, 2000.0, rtol=1e-12)
         # The root mean square of a half sine over its 21 samples.
         shape = np.sqrt(np.mean(np.sin(np.pi * np.linspace(0.0, 1.0, INSTANTS)) ** 2))
-        assert_allclose(axial["rms"], 0.01 * 2000.0 * shape, rtol=1e-9)
-        anterior = rows[0]["motion"]["anterior_m"]
-        assert_allclose([anterior["rms"], anterior["range"]], [1e-4, 4e-3], rtol=1e-9)
-        pressure = rows[0]["pressure"]["lateral_peak_pressure_Pa"]
-        assert_allclose([pressure["peak"], pressure["surrogate_peak"]], [15e6, 15.15e6], rtol=1e-9)
-        assert rows[0]["wear"] == {"original": [3e-15, 1e-15], "surrogate": [3.03e-15, 1e-15]}
-        assert rows[0]["flags"]["surrogate"] == [
+        assert_allclose(axial.rms, 0.01 * 2000.0 * shape, rtol=1e-9)
+        anterior = rows[0].motion["anterior_m"]
+        assert_allclose([anterior.rms, anterior.range], [1e-4, 4e-3], rtol=1e-9)
+        pressure = rows[0].pressure["lateral_peak_pressure_Pa"]
+        assert_allclose([pressure.peak, pressure.surrogate_peak], [15e6, 15.15e6], rtol=1e-9)
+        assert rows[0].wear == {"original": [3e-15, 1e-15], "surrogate": [3.03e-15, 1e-15]}
+        assert rows[0].flags["surrogate"] == [
             "outside the domain at 0.500 s, the first of 3 instants"
         ]
-        assert set(rows[0]["loads"]) == set(LOADS)
-        json.dumps(rows, allow_nan=False)
+        assert set(rows[0].loads) == set(LOADS)
+        json.dumps([row.content() for row in rows], allow_nan=False)
 
     def test_same_cycle_has_no_difference(self) -> None:
         rows, _ = compared(lambda model, cycle: result_of())
-        for group in ("loads", "motion", "pressure"):
-            assert {v["rms"] for v in rows[3][group].values()} == {0.0}
+        for group in (rows[3].loads, rows[3].motion, rows[3].pressure):
+            assert {difference.rms for difference in group.values()} == {0.0}
 
     def test_known_results_are_not_simulated_again(self) -> None:
         driven: list[str] = []
@@ -166,12 +167,19 @@ class TestComparison:
             return drive_both(model, cycle)
 
         nominal = {"original": result_of(), "surrogate": result_of()}
-        told: list[int] = []
-        rows, _ = compared(drive, nominal=nominal, done=lambda: told.append(1))
+        wear: Any = SimpleNamespace(
+            volume_m3=np.array([[5e-15, 4e-15], [3e-15, 2e-15]]),
+            aspect=np.ones(2),
+            ratio=np.ones(2),
+        )
+        done: list[int] = []
+        rows, _ = compared(drive, nominal=nominal, wear=wear, done=lambda: done.append(1))
         assert len(driven) == 20
-        assert len(told) == 11
-        assert rows[0]["loads"]["total_force_y_N"]["rms"] == 0.0
-        assert rows[1]["loads"]["total_force_y_N"]["rms"] > 0.0
+        assert len(done) == 11
+        assert rows[0].loads["total_force_y_N"].rms == 0.0
+        assert rows[1].loads["total_force_y_N"].rms > 0.0
+        assert rows[0].wear == {"original": [5e-15, 4e-15], "surrogate": [3e-15, 2e-15]}
+        assert rows[1].wear == {"original": [3e-15, 1e-15], "surrogate": [3.03e-15, 1e-15]}
 
     def test_failure_of_one_is_told_and_the_others_go_on(self) -> None:
         def drive(model: Any, cycle: Any) -> SimulationResult:
@@ -181,14 +189,12 @@ class TestComparison:
             return drive_both(model, cycle)
 
         rows, table = compared(drive)
-        failed = [row for row in rows if row["failure"] is not None]
-        assert [row["name"] for row in failed] == ["flexion +10 %"]
-        assert failed[0]["failure"] == {
-            "model": "surrogate",
-            "reason": "the pose left the domain at 0.7 s",
-        }
+        (failed,) = (row for row in rows if isinstance(row, Failed))
+        assert failed.name == "flexion +10 %"
+        reason = "the pose left the domain at 0.7 s"
+        assert failed.failure.content() == {"model": "surrogate", "reason": reason}
         assert len(table) == 21 * INSTANTS
-        content = combinations_content({"wear_factor_per_Pa": 1e-16, "combinations": rows})
+        content = combinations_content(Combinations(wear_factor_per_Pa=1e-16, combinations=rows))
         assert content is not None
         assert [item["where"] for item in content["failures"]] == ["flexion +10 %"]
 
@@ -205,10 +211,10 @@ class TestComparison:
             raise SimulationError("no")
 
         rows, table = compared(drive)
-        assert all(row["failure"]["model"] == "original" for row in rows)
+        assert all(row.failure.model == "original" for row in rows)
         assert tuple(table.columns) == TABLE_COLUMNS
         assert len(table) == 0
-        content = combinations_content({"wear_factor_per_Pa": 1e-16, "combinations": rows})
+        content = combinations_content(Combinations(wear_factor_per_Pa=1e-16, combinations=rows))
         assert content is not None
         assert content["within"] == 0
         assert set(content["worst"].values()) == {None}
@@ -278,11 +284,11 @@ class TestBars:
         assert set(above(GOOD | change)) == columns
 
     def test_small_load_is_shown_but_not_judged(self) -> None:
-        loads = {name: {"rms": 1.0, "peak": 100.0} for name in LOADS}
-        loads["total_force_y_N"] = {"rms": 2.0, "peak": 2000.0}
-        loads["total_force_z_N"] = {"rms": 0.1, "peak": 0.4}
-        loads["total_moment_x_Nm"] = {"rms": 0.01, "peak": 10.0}
-        loads["total_moment_y_Nm"] = {"rms": 0.01, "peak": 0.09}
+        loads = {name: Change(rms=1.0, peak=100.0) for name in LOADS}
+        loads["total_force_y_N"] = Change(rms=2.0, peak=2000.0)
+        loads["total_force_z_N"] = Change(rms=0.1, peak=0.4)
+        loads["total_moment_x_Nm"] = Change(rms=0.01, peak=10.0)
+        loads["total_moment_y_Nm"] = Change(rms=0.01, peak=0.09)
         shown = {row["column"]: row for row in load_rows(loads)}
         silent = {column for column, row in shown.items() if not row["judged"]}
         # Forces are measured by the largest force, moments by the largest moment, 100 N m here.
@@ -337,7 +343,7 @@ class TestFrames:
         assert_allclose(area, np.prod(np.ptp(vertices, axis=0)[[0, 2]]), rtol=0.02)
 
     def test_view_is_a_rotation_with_superior_up_and_anterior_right(self) -> None:
-        seen = cycle_figures.projected(np.eye(3))
+        seen = knee_frames.projected(np.eye(3))
         assert_allclose(seen @ seen.T, np.eye(3), rtol=0.0, atol=1e-14)
         assert_allclose(np.linalg.det(seen), 1.0, rtol=1e-12)
         anterior, superior, lateral = seen
@@ -350,14 +356,14 @@ class TestFrames:
     def test_extent_holds_all_that_is_drawn(self) -> None:
         mesh = grid(4)
         femur = 1e3 * mesh.vertices + np.array([0.0, 30.0, 0.0])
-        left, right, bottom, top = cycle_figures.extent_of([femur], 1e3 * mesh.vertices)
-        seen = cycle_figures.projected(np.concatenate([femur, 1e3 * mesh.vertices]))
+        left, right, bottom, top = knee_frames.extent_of([femur], 1e3 * mesh.vertices)
+        seen = knee_frames.projected(np.concatenate([femur, 1e3 * mesh.vertices]))
         assert left < seen[:, 0].min() < seen[:, 0].max() < right
         assert bottom < seen[:, 1].min() < seen[:, 1].max() < top
 
     def test_walls_go_round_the_border(self) -> None:
         mesh = grid(4)
-        walls = cycle_figures.walls_of((1e3 * mesh.vertices, mesh.faces))
+        walls = knee_frames.walls_of((1e3 * mesh.vertices, mesh.faces))
         # 16 edges of the border, two triangles each; all of them on the square's sides.
         assert walls.shape == (32, 3, 3)
         assert_allclose(np.abs(walls[..., [0, 2]]).max(axis=-1), 20.0, rtol=1e-12)
@@ -368,10 +374,9 @@ class TestFrames:
     def test_of_two_results(self) -> None:
         mesh = grid(5)
         state = SimpleNamespace(pressure=np.arange(50.0))
-        model = SimpleNamespace(femur=mesh, tibia=mesh, spring_state=lambda pose: state)
-        knee: Any = SimpleNamespace(model=model)
+        model: Any = SimpleNamespace(femur=mesh, tibia=mesh, spring_state=lambda pose: state)
         results = {"original": result_of(), "surrogate": result_of(1e-4, 1.01)}
-        found = frames.frames_of(knee, results)
+        found = frames.frames_of(model, results)
         # The results have an instant every 5 %.
         assert_allclose(found.gait_percent, np.linspace(0.0, 100.0, 21), rtol=0.0, atol=1e-12)
         at = np.sin(0.01 * np.pi * found.gait_percent)
@@ -383,8 +388,8 @@ class TestFrames:
         assert_allclose(found.surrogate_poses, results["surrogate"].poses, rtol=0.0, atol=0.0)
 
     def test_every_combination_has_a_colour_of_its_input(self) -> None:
-        colours = {cycle_figures.colour_of(c.name) for c in COMBINATIONS}
-        assert colours == set(cycle_figures.INPUT_COLOURS.values())
+        colours = {pictures.colour_of(c.name) for c in COMBINATIONS}
+        assert colours == set(pictures.INPUT_COLOURS.values())
 
 
 def write_cycle(folder: Path) -> Path:

@@ -18,6 +18,7 @@ from pipeline.cli.main import FAULT, main
 from pipeline.config.reading import load_config
 from pipeline.execution.backends import Execution
 from pipeline.originals.contact_original import build_knee
+from pipeline.store.run_documents import Speed
 
 DOCUMENTS = ("path", "run", "simulation", "validation", "combinations")
 #: What an edit or another program may leave in place of a value.
@@ -190,7 +191,7 @@ def test_damaged_document_is_no_fault_of_the_report(run_copy, name):
 @pytest.mark.parametrize(("name", "command"), [("path", "bench"), ("validation", "validate")])
 def test_damaged_document_is_no_fault_of_what_goes_on(run_copy, monkeypatch, name, command):
     knee = build_knee(load_config(run_copy / "config.toml"))
-    times = {"original_us": 1.0, "surrogate_us": 1.0, "ratio": 1.0}
+    times = Speed(original_us=1.0, surrogate_us=1.0, ratio=1.0)
     monkeypatch.setattr("pipeline.stages.trained_run.build_original", lambda config: knee)
     monkeypatch.setattr("pipeline.studies.repeated_stages.speed", lambda *_: times)
     report = {"summary": []}

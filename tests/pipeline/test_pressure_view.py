@@ -15,7 +15,6 @@ from numpy.testing import assert_allclose
 from foundation.pose import Pose
 from pipeline.reports.inputs import RunFiles, read_run
 from pipeline.reports.pressure_view import colour_stops, view_data, view_json
-from pipeline.reports.tables import cycles
 from pipeline.stages.frames import Frames
 
 
@@ -35,7 +34,7 @@ def unpacked(text: str, kind: Any) -> np.ndarray:
 
 
 def view_of(frames: Frames | None, files: RunFiles) -> dict[str, Any]:
-    view = view_data(frames, cycles(files))
+    view = view_data(frames, files.cycles)
     assert view is not None
     return view
 
@@ -84,7 +83,7 @@ def test_surfaces_are_whole_without_vertices_of_no_triangle(
 
 def test_figures_beside_are_those_of_the_cycle(frames: Frames, files: RunFiles) -> None:
     model = view_of(frames, files)["models"]["original"]
-    table = cycles(files)["original"]
+    table = files.cycles["original"]
     assert_allclose(model["force_N"][1], table["lateral_force_y_N"], rtol=1e-12)
     assert_allclose(model["peak_MPa"][0], 1e-6 * table["medial_peak_pressure_Pa"], rtol=1e-12)
 
@@ -97,7 +96,7 @@ def test_frames_of_an_earlier_version_show_the_original_alone(
 
 
 def test_no_frames_no_view(files: RunFiles) -> None:
-    assert view_data(None, cycles(files)) is None
+    assert view_data(None, files.cycles) is None
 
 
 def test_json_cannot_end_its_element() -> None:

@@ -73,7 +73,7 @@ def test_axial_scale_and_period_reach_the_cycle():
 
 
 def cycles(difference: dict[str, np.ndarray]) -> pd.DataFrame:
-    original = pd.DataFrame({name: np.linspace(-1.0, 3.0, 5) for name, *_ in COMPARED})
+    original = pd.DataFrame({name: np.linspace(-1.0, 3.0, 5) for name in COMPARED})
     surrogate = original.copy()
     for name, values in difference.items():
         surrogate[name] += values
@@ -82,24 +82,24 @@ def cycles(difference: dict[str, np.ndarray]) -> pd.DataFrame:
 
 def test_compared_cycles_are_in_the_units_for_people():
     error = np.array([0.0, 3e-3, 0.0, -4e-3, 0.0])
-    rows = {row["column"]: row for row in compare_cycles(cycles({"anterior_m": error}))}
-    assert set(rows) == {name for name, *_ in COMPARED}
+    rows = {row.column: row for row in compare_cycles(cycles({"anterior_m": error}))}
+    assert set(rows) == set(COMPARED)
     found = rows["anterior_m"]
-    assert found["unit"] == "mm"
-    assert found["rms_difference"] == pytest.approx(np.sqrt(5.0), rel=1e-9)
-    assert found["largest_difference"] == pytest.approx(4.0, rel=1e-9)
-    assert found["range"] == pytest.approx(4000.0, rel=1e-12)
-    assert found["peak"] == pytest.approx(3000.0, rel=1e-12)
-    assert found["rms_over_range"] == pytest.approx(np.sqrt(5.0) / 4000.0, rel=1e-9)
-    assert rows["superior_m"]["rms_difference"] == 0.0
+    assert found.unit == "mm"
+    assert found.rms_difference == pytest.approx(np.sqrt(5.0), rel=1e-9)
+    assert found.largest_difference == pytest.approx(4.0, rel=1e-9)
+    assert found.range == pytest.approx(4000.0, rel=1e-12)
+    assert found.peak == pytest.approx(3000.0, rel=1e-12)
+    assert found.rms_over_range == pytest.approx(np.sqrt(5.0) / 4000.0, rel=1e-9)
+    assert rows["superior_m"].rms_difference == 0.0
 
 
 def test_constant_quantity_has_no_relative_difference():
     table = cycles({})
     table["lateral_m"] = np.where(table["model"] == "original", 0.0, 1e-3)
-    rows = {row["column"]: row for row in compare_cycles(table)}
-    assert rows["lateral_m"]["rms_over_range"] is None
-    assert rows["lateral_m"]["rms_difference"] == pytest.approx(1.0, rel=1e-12)
+    rows = {row.column: row for row in compare_cycles(table)}
+    assert rows["lateral_m"].rms_over_range is None
+    assert rows["lateral_m"].rms_difference == pytest.approx(1.0, rel=1e-12)
 
 
 def test_table_of_the_simulation_has_both_models_at_the_same_instants(tiny_run):

@@ -118,6 +118,8 @@ def summarise(
             "outputs": outputs,
             "warnings": list(walk.warnings),
             "flags": [flag.message for flag in flags],
-            "differences": compare_cycles(table) if "original" in results else [],
+            "differences": [row.content() for row in compare_cycles(table)]
+            if "original" in results
+            else [],
         }
     )

@@ -1,0 +1,254 @@
+"""Pictures of the report on the accuracy of a surrogate: parity, residuals, learning, domain."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from numpy.typing import ArrayLike
+
+from foundation.checks import FloatArray
+from foundation.loads import COMPARTMENTS, WRENCH_COLUMNS
+from foundation.quantities import QUANTITIES
+from pipeline.reports import figures as fig
+from pipeline.reports.domain import is_flagged
+from pipeline.reports.figures import Picture, picture
+from pipeline.reports.inputs import RunFiles
+from pipeline.store.quantities import axis_label
+from pipeline.store.samples import poses_of, usable
+from surrogates.families.cross_validation import NORMAL_95
+from surrogates.sampling.space import VARIABLES, SampleSpace
+
+_PARITY = (*WRENCH_COLUMNS, "area_m2", "peak_pressure_Pa")
+_RESIDUAL = ("force_y_N", "force_x_N", "peak_pressure_Pa")
+_MOST_ERRORS = 6.0
+#: Pairs of variables of the box that the domain is drawn over.
+_PAIRS = ((0, 3), (4, 1))
+#: Pose columns of the variables of the box but the load, for their units.
+_UNITS = [
+    QUANTITIES[name]
+    for name in ("flexion_rad", "adduction_rad", "rotation_rad", "anterior_m", "lateral_m")
+]
+
+Values = Mapping[str, ArrayLike]
+
+
+def _held_out(files: RunFiles) -> dict[str, pd.DataFrame]:
+    """Return the held-out samples with their predictions, by compartment."""
+    table = files.predictions
+    return {name: table[table["compartment"] == name] for name in COMPARTMENTS}
+
+
+def _in_units(rows: dict[str, pd.DataFrame], column: str) -> dict[str, FloatArray]:
+    """Return a column of each compartment in units for people."""
+    quantity = QUANTITIES[column.removeprefix("predicted_")]
+    return {name: quantity.for_people(part[column]) for name, part in rows.items()}
+
+
+def _scatter(axes: Axes, x: Values, y: Values, size: float) -> None:
+    """Draw a point per sample, by compartment."""
+    for name, (colour, marker) in fig.COMPARTMENT_STYLE.items():
+        axes.scatter(
+            x[name], y[name], s=size, c=colour, marker=marker, alpha=0.55, lw=0,
+            label=name, rasterized=True, zorder=2,
+        )  # fmt: skip
+
+
+def parity_pictures(files: RunFiles) -> list[Picture]:
+    """Return predicted over true loads of the held-out samples, a picture per quantity."""
+    rows = _held_out(files)
+    pictures = []
+    for quantity, column in ((QUANTITIES[column], column) for column in _PARITY):
+        if quantity.name not in files.hidden:
+            truth, predicted = (_in_units(rows, c) for c in (column, f"predicted_{column}"))
+            uri = parity_panel(truth, predicted, axis_label(quantity))
+            pictures.append(Picture(uri, f"Surrogate over original: {quantity.label}"))
+    return pictures
+
+
+@picture("svg")
+def parity_panel(truth: Values, prediction: Values, title: str) -> Figure:
+    """Draw predicted over true values of a quantity, both compartments in one panel.
+
+    Parameters
+    ----------
+    truth, prediction : mapping
+        Compartment -> (N,) values [unit in `title`]; NaN is left out.
+    title : str
+        Name and unit of the quantity.
+    """
+    figure, axes = fig.panel(fig.SQUARE, x="original", y="surrogate", title=title)
+    values = np.concatenate([np.ravel(v) for v in (*truth.values(), *prediction.values())])
+    known = values[np.isfinite(values)]
+    ends = np.array([known.min(), known.max()]) if known.size else np.array([0.0, 1.0])
+    # A nearly constant quantity still needs a frame of some width.
+    ends = ends + np.array([-1.0, 1.0]) * max(0.04 * np.ptp(ends), 1e-9 * np.abs(ends).max(), 1e-12)
+    axes.plot(ends, ends, color=fig.GREY, lw=1.0, zorder=1)
+    _scatter(axes, truth, prediction, 9)
+    axes.set(xlim=ends, ylim=ends, aspect="equal")
+    axes.locator_params(nbins=5)
+    axes.legend(loc="upper left", handletextpad=0.1, borderaxespad=0.1, markerscale=1.6)
+    return figure
+
+
+def residual_pictures(files: RunFiles) -> list[Picture]:
+    """Return surrogate less original of the held-out samples, over load, flexion, axial force."""
+    rows = _held_out(files)
+    pictures = []
+    for column in (c for c in _RESIDUAL if QUANTITIES[c].name not in files.hidden):
+        quantity = QUANTITIES[column]
+        residual = {
+            name: quantity.for_people(part[f"predicted_{column}"] - part[column])
+            for name, part in rows.items()
+        }
+        for below in dict.fromkeys((column, "flexion_rad", "force_y_N")):
+            uri = _residuals(
+                _in_units(rows, below),
+                residual,
+                axis_label(QUANTITIES[below]),
+                f"{quantity.label}, residual [{quantity.unit_for_people}]",
+            )
+            text = f"Residual of the {quantity.label} over {QUANTITIES[below].label}"
+            pictures.append(Picture(uri, text))
+    return pictures
+
+
+@picture("svg")
+def _residuals(over: Values, residual: dict[str, FloatArray], x: str, y: str) -> Figure:
+    figure, axes = fig.panel(fig.SQUARE, x=x, y=y)
+    rms = float(np.sqrt(np.nanmean(np.concatenate(list(residual.values())) ** 2)))
+    axes.axhspan(-rms, rms, color=fig.GREY, alpha=0.14, lw=0, label="± RMS", zorder=0)
+    axes.axhline(0.0, color=fig.GREY, lw=1.0, zorder=1)
+    _scatter(axes, over, residual, 12)
+    axes.locator_params(axis="x", nbins=5)
+    fig.legend_above(axes, 3)
+    return figure
+
+
+def learning_pictures(rows: Sequence[Mapping[str, Any]]) -> list[Picture]:
+    """Return the cross-validated errors over the samples, a picture for each known error.
+
+    Parameters
+    ----------
+    rows : sequence of dict
+        Learning curve of `report.json`.
+    """
+    pictures = []
+    for key, label, unit in (
+        ("load_error_percent", "axial load at a pose", "% of the largest"),
+        ("height_error_um", "height at a load", "µm"),
+    ):
+        known = [(row["samples"], row[key]) for row in rows if row[key] is not None]
+        if known:
+            uri = _learning(np.array(known, dtype=float), f"{label} [{unit}]")
+            pictures.append(Picture(uri, f"Learning curve: {label}"))
+    return pictures
+
+
+@picture("svg")
+def _learning(points: FloatArray, label: str) -> Figure:
+    figure, axes = fig.panel(x="samples of both compartments", y=label)
+    counts, values = points.T
+    axes.plot(counts, values, "o-", color=fig.BLUE, lw=1.8, ms=4.5, label="rounds (c)")
+    axes.plot(counts[-1:], values[-1:], "D", color=fig.VERMILLION, ms=7.0, label="final (g)")
+    if values.min() > 0.0:
+        axes.set_yscale("log")
+        axes.yaxis.set_major_formatter(FuncFormatter(fig.plain_number))
+        # Less than two decades have hardly a major tick.
+        few = values.max() < 100.0 * values.min()
+        axes.yaxis.set_minor_formatter(FuncFormatter(fig.plain_number) if few else NullFormatter())
+        axes.yaxis.set_minor_locator(LogLocator(subs=(2.0, 5.0)))
+        axes.set_ylim(0.7 * values.min(), 1.4 * values.max())
+    axes.locator_params(axis="x", nbins=5)
+    fig.legend_above(axes, 2)
+    return figure
+
+
+def quantile_pictures(compartments: Mapping[str, Any]) -> list[Picture]:
+    """Return the quantile plot of the standardised residuals, a picture per compartment.
+
+    Parameters
+    ----------
+    compartments : mapping
+        Compartments of the validation in `report.json`.
+    """
+    quantiles = {name: compartments[name]["quantiles"] for name in COMPARTMENTS}
+    return [
+        Picture(
+            _quantiles(name, np.array(pair["normal_ratio"]), np.array(pair["held_out_ratio"])),
+            f"Quantiles of standardised residuals, {name}",
+        )
+        for name, pair in quantiles.items()
+        if pair["normal_ratio"]
+    ]
+
+
+@picture("svg")
+def _quantiles(compartment: str, normal: FloatArray, held_out: FloatArray) -> Figure:
+    figure, axes = fig.panel(
+        fig.SQUARE, x="normal quantile", y="residual over standard error", title=compartment
+    )
+    reach = 1.08 * min(max(np.abs(normal).max(), np.abs(held_out).max()), _MOST_ERRORS)
+    ends = np.array([-reach, reach])
+    axes.axvspan(-NORMAL_95, NORMAL_95, color=fig.GREY, alpha=0.12, lw=0)
+    axes.plot(ends, ends, color=fig.GREY, lw=1.0, zorder=1)
+    colour, marker = fig.COMPARTMENT_STYLE[compartment]
+    points = normal, np.clip(held_out, *ends)
+    axes.plot(*points, marker, color=colour, ms=3.2, mew=0.0, alpha=0.8, clip_on=False, zorder=2)
+    axes.set(xlim=ends, ylim=ends, aspect="equal")
+    axes.locator_params(nbins=7)
+    return figure
+
+
+def domain_pictures(files: RunFiles) -> list[Picture]:
+    """Return held-out poses over pairs of variables, trusted and flagged, with the gait cycle."""
+    if files.knee is None:
+        return []
+    cycle = next(iter(files.cycles.values()))
+    pictures = []
+    for name in COMPARTMENTS:
+        surrogate = files.knee.compartment(name)
+        poses = poses_of(usable(files.held_out, name))
+        flagged = is_flagged(surrogate.evaluate_batch(poses)[2])
+        points, path = (_offsets(surrogate.space, p) for p in (poses, poses_of(cycle)))
+        for pair in _PAIRS:
+            uri = _domain(points, flagged, path, pair, name)
+            first, second = (VARIABLES[k] for k in pair)
+            text = f"Poses of the {name} compartment over {first} and {second}: trusted and flagged"
+            pictures.append(Picture(uri, text))
+    return pictures
+
+
+def _offsets(space: SampleSpace, poses: FloatArray) -> FloatArray:
+    """Return flexion and offsets from the path (N, 5) in units for people."""
+    scaled, _ = space.scaled(poses, np.zeros(len(poses)))
+    centre, half = space.centre_and_half
+    raw = centre + half * scaled
+    return np.column_stack([unit.for_people(raw[:, k]) for k, unit in enumerate(_UNITS)])
+
+
+@picture("svg")
+def _domain(
+    points: FloatArray, flagged: np.ndarray, path: FloatArray, pair: tuple[int, int], title: str
+) -> Figure:
+    x, y = (
+        f"{VARIABLES[k]}{' from the path' if k else ''} [{_UNITS[k].unit_for_people}]" for k in pair
+    )
+    figure, axes = fig.panel(fig.SQUARE, x=x, y=y)
+    axes.set_title(title, loc="left", pad=20)
+    for chosen, label, colour, marker in (
+        (flagged, "flagged", fig.VERMILLION, "x"),
+        (~flagged, "trusted", fig.BLUE, "o"),
+    ):
+        axes.scatter(
+            points[chosen, pair[0]], points[chosen, pair[1]], s=12, c=colour, marker=marker, lw=0.8,
+            alpha=0.6, label=label, rasterized=True,
+        )  # fmt: skip
+    axes.plot(*path[:, pair].T, color=fig.INK, lw=1.4, label="gait cycle")
+    fig.legend_above(axes, 3)
+    return figure

@@ -1,0 +1,211 @@
+"""Pictures of the knee through the cycle: both surfaces, and the pressure on the plateau."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.collections import PolyCollection
+from matplotlib.colors import Normalize
+from matplotlib.figure import Figure
+from numpy.typing import ArrayLike
+
+from foundation.checks import FloatArray
+from foundation.pose import Pose
+from pipeline.reports import figures as fig
+from pipeline.reports.figures import Picture, Triangles, picture
+from pipeline.stages.frames import Frames
+from pipeline.store.run_documents import MODELS
+
+#: Instants that are drawn [% of the cycle]: both peaks of the axial force, the dwells between and
+#: after them, and the swing.
+DRAWN_INSTANTS = (0.0, 12.0, 26.0, 46.0, 56.0, 66.0, 76.0, 90.0)
+_METAL, _PLASTIC = (0.72, 0.76, 0.82), (0.96, 0.93, 0.84)
+# Direction of view: from the lateral side, turned to the front and raised [rad].
+_TURN, _RAISE = np.radians(32.0), np.radians(20.0)
+# The surfaces of an elastic foundation overlap where they touch: the femur is drawn as if it were
+# this much nearer [mm].
+_NEARER = 4.0
+# Height of the block below the lowest point of the tibial side [mm].
+_BLOCK = 5.0
+# Width of a frame [inch].
+_WIDTH = 2.5
+
+
+def frame_pictures(
+    frames: Frames | None, rows: list[dict[str, Any]]
+) -> tuple[Picture | None, list[tuple[dict[str, Any], Picture]]]:
+    """Return the colour scale of the frames and pictures of the knee at a few instants.
+
+    Parameters
+    ----------
+    frames : Frames, optional
+        The knee through the cycle.
+    rows : list of dict
+        Frames of `report.json`; each picture is returned with its row.
+    """
+    if frames is None:
+        return None, []
+    tibia = 1e3 * frames.tibia_vertices, frames.tibia_faces
+    apart = np.abs(frames.gait_percent[:, None] - DRAWN_INSTANTS)
+    chosen = np.unique(apart.argmin(axis=0)).tolist()
+    femora = {k: (1e3 * _placed(frames, k), frames.femur_faces) for k in chosen}
+    extent = extent_of([vertices for vertices, _ in femora.values()], tibia[0])
+    limit = 1e-6 * float(frames.pressure_Pa.max()) or 1.0
+    centres = 1e3 * frames.centre_m[MODELS.index("surrogate")]
+    pictures = []
+    for k, femur in femora.items():
+        pressure = 1e-6 * frames.pressure_Pa[k]
+        uri = _frame(femur, tibia, pressure, Normalize(0.0, limit), centres[k], extent)
+        percent = frames.gait_percent[k]
+        text = f"Knee and pressure on the plateau at {percent:.0f} % of the gait cycle"
+        pictures.append((rows[k], Picture(uri, text)))
+    scale = _colour_bar(limit, "pressure [MPa]")
+    return Picture(scale, f"Colour scale of the pressure, 0 to {limit:.3g} MPa"), pictures
+
+
+def _placed(frames: Frames, instant: int) -> FloatArray:
+    """Return the vertices of the femur in the tibial frame at an instant [m]."""
+    pose = Pose.from_array(frames.poses[instant])
+    placed: FloatArray = frames.femur_vertices @ pose.rotation_matrix.T + pose.translation
+    return placed
+
+
+@picture("png")
+def _colour_bar(limit: float, label: str) -> Figure:
+    figure = Figure(figsize=(4.0, 0.62), layout="constrained")
+    shade = ScalarMappable(Normalize(0.0, limit), fig.SHADES)
+    figure.colorbar(shade, cax=figure.add_subplot(), orientation="horizontal", label=label)
+    return figure
+
+
+@picture("png")
+def _frame(
+    femur: Triangles,
+    tibia: Triangles,
+    pressure: FloatArray,
+    scale: Normalize,
+    centres: Sequence[ArrayLike],
+    extent: Sequence[float],
+) -> Figure:
+    """Draw the knee at one instant, and below it the pressure on the plateau seen from above."""
+    left, right, bottom, top = extent
+    plan = np.ptp(tibia[0], axis=0)
+    tall = _WIDTH * (top - bottom) / (right - left)
+    flat = 0.76 * _WIDTH * (1.12 * plan[0]) / (1.12 * plan[2])
+    whole = tall + flat + 0.55
+    figure = Figure(figsize=(_WIDTH, whole))
+    above = figure.add_axes((0.0, 1.0 - tall / whole, 1.0, tall / whole))
+    _knee(above, femur, tibia, pressure, scale, extent)
+    below = figure.add_axes((0.19, 0.45 / whole, 0.76, flat / whole))
+    fig.plateau_map(below, tibia, pressure, scale)
+    fig.mark_sides(below)
+    fig.mark_centres(below, centres, (2.2, 1.1))
+    below.set_xlabel("lateral [mm]", labelpad=1.0)
+    below.set_ylabel("anterior [mm]", labelpad=0.0)
+    return figure
+
+
+def projected(points: FloatArray) -> FloatArray:
+    """Return points of the tibial frame (..., 3) in an oblique view, (..., 3) [unit of `points`].
+
+    The coordinates of the view are right, up, and towards the viewer.
+    """
+    right = np.array([np.cos(_TURN), 0.0, -np.sin(_TURN)])
+    level = np.array([np.sin(_TURN), 0.0, np.cos(_TURN)])
+    up = np.array([0.0, np.cos(_RAISE), 0.0]) - np.sin(_RAISE) * level
+    eye = np.cos(_RAISE) * level + np.array([0.0, np.sin(_RAISE), 0.0])
+    return np.asarray(points) @ np.column_stack([right, up, eye])
+
+
+def extent_of(femora: Sequence[FloatArray], tibia: FloatArray) -> tuple[float, ...]:
+    """Return left, right, bottom and top of the view of all frames [mm].
+
+    Parameters
+    ----------
+    femora : sequence of (V, 3) float64
+        Vertices of the femur at each instant, tibial frame [mm].
+    tibia : (U, 3) float64
+        Vertices of the plateau, tibial frame [mm].
+    """
+    foot = tibia.copy()
+    foot[:, 1] = tibia[:, 1].min() - _BLOCK
+    seen = projected(np.concatenate([*femora, tibia, foot]))
+    (left, bottom, _), (right, top, _) = seen.min(axis=0) - 1.0, seen.max(axis=0) + 1.0
+    return left, right, bottom, top
+
+
+def _knee(
+    axes: Axes,
+    femur: Triangles,
+    tibia: Triangles,
+    pressure: FloatArray,
+    scale: Normalize,
+    extent: Sequence[float],
+) -> None:
+    """Draw both surfaces, the far triangles first."""
+    shades = ScalarMappable(scale, fig.SHADES).to_rgba(pressure)[:, :3]
+    walls = walls_of(tibia)
+    corners, colours, depths = [], [], []
+    for points, own, nearer in (
+        (tibia[0][tibia[1]], np.where(pressure[:, None] > 0.0, shades, _PLASTIC), 0.0),
+        (walls, np.broadcast_to(_PLASTIC, (len(walls), 3)), 0.0),
+        (femur[0][femur[1]], np.broadcast_to(_METAL, (len(femur[1]), 3)), _NEARER),
+    ):
+        seen = projected(points)
+        corners.append(seen)
+        colours.append(own * _light(seen)[:, None])
+        depths.append(seen[..., 2].mean(axis=1) + nearer)
+    order = np.argsort(np.concatenate(depths), kind="stable")
+    lit = np.clip(np.concatenate(colours), 0.0, 1.0)[order]
+    flat: Any = np.concatenate(corners)[order][..., :2]
+    axes.add_collection(PolyCollection(flat, facecolors=lit, edgecolors=lit, lw=0.25))
+    axes.set(xlim=extent[:2], ylim=extent[2:], aspect="equal")
+    axes.axis("off")
+    _triad(axes)
+
+
+def walls_of(tibia: Triangles) -> FloatArray:
+    """Return triangles (W, 3, 3) [mm] from the border of a surface down to a level plane."""
+    vertices, faces = tibia
+    edges = np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]])
+    _, first, count = np.unique(
+        np.sort(edges, axis=1), axis=0, return_index=True, return_counts=True
+    )
+    upper = vertices[edges[first[count == 1]]]
+    lower = upper.copy()
+    lower[..., 1] = vertices[:, 1].min() - _BLOCK
+    one = np.stack([upper[:, 1], upper[:, 0], lower[:, 0]], axis=1)
+    other = np.stack([upper[:, 1], lower[:, 0], lower[:, 1]], axis=1)
+    return np.concatenate([one, other])
+
+
+def _light(seen: FloatArray) -> FloatArray:
+    """Return the brightness of triangles (F,) under a lamp up and left of the viewer."""
+    normals = np.cross(seen[:, 1] - seen[:, 0], seen[:, 2] - seen[:, 0])
+    lengths = np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-12)
+    normals = normals / lengths
+    lit = np.abs(normals @ np.array([-0.35, 0.65, 0.67]))
+    # The inside of an open surface lies in shade.
+    return np.where(normals[:, 2] > 0.0, 0.45 + 0.6 * lit, 0.5 + 0.25 * lit)
+
+
+def _triad(axes: Axes) -> None:
+    """Mark anterior, superior and lateral in the corner."""
+    box = axes.get_window_extent()
+    shape = np.array([1.0, box.width / box.height])
+    origin = np.array([0.86, 0.11])
+    for tip, name in zip(projected(np.eye(3))[:, :2], "ASL", strict=True):
+        axes.annotate(
+            "",
+            tuple(origin + 0.09 * tip * shape),
+            tuple(origin),
+            xycoords="axes fraction",
+            textcoords="axes fraction",
+            arrowprops={"arrowstyle": "-|>", "color": fig.INK, "lw": 0.9, "mutation_scale": 6},
+        )
+        x, y = origin + 0.12 * tip * shape
+        axes.text(x, y, name, transform=axes.transAxes, ha="center", va="center", fontsize=8)

@@ -1,0 +1,126 @@
+"""Quantities of samples, cycles and reports: those of poses and loads, and those derived of them.
+
+`quantity_of` finds a quantity by the name of a column, `outputs_of` by the outputs of a regressor.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from foundation.loads import COMPARTMENTS, LOAD_COLUMNS
+from foundation.quantities import QUANTITIES, Quantity
+
+#: Quantities that stand in tables beside poses and loads, by the stem of their column.
+OTHERS = {
+    row[0]: Quantity(row[0], "", *row[1:3], row[3], row[4], 3, row[5])
+    for row in (
+        ("axial_force", "N", "N", 1.0, "axial force",
+         "axial force, pressing the femur onto the tibia"),
+        ("ap_force", "N", "N", 1.0, "AP force on the tibia",
+         "AP force on the tibia, anterior positive"),
+        ("internal_torque", "N·m", "N·mm", 1e3, "internal torque",
+         "internal torque on the tibia"),
+        ("load", "N", "N", 1.0, "axial load", "axial load drawn for the compartment"),
+        ("energy", "J", "J", 1.0, "energy", "energy stored in the compartment"),
+        ("time", "s", "s", 1.0, "time", "time in the cycle"),
+        ("gait", "%", "%", 1.0, "gait cycle", "part of the gait cycle"),
+    )
+}  # fmt: skip
+
+
+def _derived(name: str, label: str, unit: str, factor: float) -> Quantity:
+    """Return a quantity of error tables alone."""
+    return Quantity(name, "", "", unit, factor, label, 3)
+
+
+_HEIGHT = _derived("height", "height", "µm", 1e6)
+_RATIOS = {
+    f"force_{axis}_over_axial": _derived(
+        f"force_{axis}_over_axial", f"{way} force over axial force", "%", 100.0
+    )
+    for axis, way in (("x", "AP"), ("z", "ML"))
+}
+#: Quantities of the error tables by column; the superior position is the height of a compartment.
+ERRORS = {
+    "superior_m": _HEIGHT,
+    **{column: QUANTITIES[column] for column in LOAD_COLUMNS},
+    **_RATIOS,
+    "cop_distance_m": _derived("cop_distance", "centre of pressure, distance", "mm", 1e3),
+}
+#: Outputs of a formulation by the name of their group, as cross-validation lists them.
+OUTPUTS = {
+    "height": (_HEIGHT,),
+    "adduction": (QUANTITIES["adduction_rad"],),
+    "shares": (
+        _derived("force_x_over_total", "AP force over total axial force", "%", 100.0),
+        _derived("force_y_over_total", "axial force over total axial force", "%", 100.0),
+        _derived("force_z_over_total", "ML force over total axial force", "%", 100.0),
+        *(
+            _derived(
+                f"moment_{axis}_over_total", f"moment {axis} over total axial force", "mm", 1e3
+            )
+            for axis in "xyz"
+        ),
+    ),
+    "reference": (_derived("reference_height", "height at the reference load", "µm", 1e6),),
+    "root": (_derived("root", "root of the load over the largest", "%", 100.0),),
+    # The regressor learns the logarithm, so the error is relative.
+    "stiffness": (_derived("stiffness", "secant stiffness, relative", "%", 100.0),),
+    "ratios": (
+        *_RATIOS.values(),
+        *(
+            _derived(f"moment_{axis}_over_axial", f"moment {axis} over axial force", "mm", 1e3)
+            for axis in "xyz"
+        ),
+    ),
+    # Area and pressures are learnt over a power of the load's root, which is 1 at the largest load.
+    "quantities": tuple(QUANTITIES[column] for column in LOAD_COLUMNS[6:]),
+    "loads": tuple(QUANTITIES[column] for column in LOAD_COLUMNS),
+}
+#: The formulation "power" learns roots of this many loads; a root has no unit for people.
+_ROOTED = 9
+
+
+def quantity_of(column: str) -> Quantity:
+    """Return the quantity of a column such as "anterior_m" or "medial_force_y_N".
+
+    The label of a compartment's quantity begins with the compartment.
+
+    Raises
+    ------
+    KeyError
+        If the column is not a column of poses, loads or simulator inputs.
+    """
+    part, _, rest = column.partition("_")
+    if column in QUANTITIES or part not in (*COMPARTMENTS, "total", "input"):
+        return QUANTITIES[column]
+    if part == "input":
+        return OTHERS[rest.rpartition("_")[0]]
+    quantity = QUANTITIES[rest]
+    if part == "total":
+        return quantity
+    return replace(quantity, label=f"{part} {quantity.label}")
+
+
+def axis_label(quantity: Quantity) -> str:
+    """Return the label of an axis, such as "contact area [mm²]"."""
+    return f"{quantity.label} [{quantity.unit_for_people}]"
+
+
+def outputs_of(group: str, formulation: str) -> tuple[Quantity, ...]:
+    """Return the quantities of a group of outputs of a formulation.
+
+    "+" joins groups that were fitted together; the text after a comma is the kind of
+    cross-validation.
+    """
+    names = group.partition(",")[0].split("+")
+    outputs = tuple(quantity for name in names for quantity in OUTPUTS[name])
+    if formulation not in ("power", "knee_power"):
+        return outputs
+    roots = [
+        replace(
+            q, name=f"root_{q.name}", label=f"root of {q.label}", unit_for_people="SI", factor=1.0
+        )
+        for q in outputs[:_ROOTED]
+    ]
+    return (*roots, *outputs[_ROOTED:])
