@@ -1,4 +1,4 @@
-"""Where a line leaves the femur.
+"""Exit of a line from the femur.
 
 A facet's patch is X(u, v) = A0 + A1 u + A2 v + A3 u² + A4 u v + A5 v², its coefficients the rows of
 ``patch`` (F, 6, 3); on plane facets (``curved`` false) only the first three count.
@@ -223,19 +223,21 @@ def meet_planes(patch, facets, count, rows):
 
 @fused_kernel
 def meet_patches(patch, curved, facets, count, rows):
-    """Where lines meet the patches of given facets, continued beyond their edges; `LANES` at once.
+    """Intersect `LANES` lines with patches of facets, continued beyond their edges.
 
     Parameters
     ----------
     patch : (F, 6, 3) float64
-        The femur's patches [m].
+        Patches of the femur [m].
     curved : bool
         False if only the first three coefficients count.
     facets : (LANES,) int64
-        Facet of each line; those from ``count`` on are idle.
+        Facet of each line; entries from ``count`` on are idle.
+    count : int
+        Number of lines, at most `LANES`.
     rows : (MEET_ROWS * LANES,) float64
-        The six rows from `LINE_ROWS` hold o and d of the lines. Written to those from `HIT_ROWS`:
-        u, v, s, m.d as `patch_hit` gives them, and the size of the last step in (u, v).
+        Input in the six rows from `LINE_ROWS`: o [m] and d [1] of the lines. Output in the rows
+        from `HIT_ROWS`: u, v, s, m.d of `patch_hit` and the size of the last step in (u, v).
     """
     n = LANES
     c = _PATCH_ROWS * n
