@@ -222,8 +222,8 @@ def narrowed(solid):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (without_triangle, "slab: not watertight, 3 edges .*3 of them are open"),
-        (with_one_turned, "slab: not watertight, 3 edges .*0 of them are open"),
+        (without_triangle, "slab: not watertight, 3 edges .*3 edges are open"),
+        (with_one_turned, "slab: not watertight, 3 edges .*0 edges are open"),
         (turned, "slab: the normals .* inwards"),
         (scaled(1e3), "slab: .* diagonal of .* check the units"),
         (scaled(1e-3), "slab: .* diagonal of .* check the units"),
