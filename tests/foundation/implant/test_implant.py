@@ -127,8 +127,8 @@ def test_curvature_jumps_at_a_transition_of_unequal_radii():
 @pytest.mark.parametrize("side", COMPARTMENTS)
 def test_normals_are_those_of_the_surface(side, rng):
     for surface, shape in (
-        (UNEQUAL.femur_surface, UNEQUAL._side(side)[0]),
-        (UNEQUAL.insert_surface, UNEQUAL._side(side)[1]),
+        (UNEQUAL.femur_surface, getattr(UNEQUAL, side)),
+        (UNEQUAL.insert_surface, getattr(UNEQUAL, f"{side}_dish")),
     ):
         u, v = parameters(rng, shape, 200)
         _, normals = surface(side, u, v)
