@@ -192,26 +192,29 @@ class LayerLaw(SpringLaw):
             )
         return np.ascontiguousarray(np.broadcast_to(thickness, (springs,)))
 
-    def _stack(
-        self, kind: int, exponent: float, offset: float, coefficients: FloatArray, springs: int
-    ) -> LayerArrays:
+    def layers(self, springs: int) -> LayerArrays:
+        """Return the layer arrays; see `SpringLaw.layers`."""
+        thicknesses = self._thicknesses(springs)
+        kind, exponent, offset, coefficients = self._terms(thicknesses)
         return LayerArrays(
             np.array([kind], dtype=np.int64),
             np.array([exponent]),
             np.array([offset]),
             np.ascontiguousarray(coefficients[None, :]),
-            self._thicknesses(springs)[None, :].copy(),
+            thicknesses[None, :].copy(),
         )
+
+    @abstractmethod
+    def _terms(self, thicknesses: FloatArray) -> tuple[int, float, float, FloatArray]:
+        """Return kind, exponent m, offset 1/f and coefficients c (S,) over thicknesses (S,)."""
 
 
 @dataclass(frozen=True, eq=False)
 class LinearLaw(LayerLaw):
     """Linear law: p = C E d / h (Bei & Fregly 2004)."""
 
-    def layers(self, springs: int) -> LayerArrays:
-        """Return the layer arrays; see `SpringLaw.layers`."""
-        stiffness = self.confined_modulus / self._thicknesses(springs)
-        return self._stack(kernels.POWER, 1.0, 0.0, stiffness, springs)
+    def _terms(self, thicknesses: FloatArray) -> tuple[int, float, float, FloatArray]:
+        return kernels.POWER, 1.0, 0.0, self.confined_modulus / thicknesses
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,10 +225,8 @@ class LogarithmicLaw(LayerLaw):
     results.
     """
 
-    def layers(self, springs: int) -> LayerArrays:
-        """Return the layer arrays; see `SpringLaw.layers`."""
-        modulus = np.full(springs, self.confined_modulus)
-        return self._stack(kernels.LOGARITHMIC, 1.0, 0.0, modulus, springs)
+    def _terms(self, thicknesses: FloatArray) -> tuple[int, float, float, FloatArray]:
+        return kernels.LOGARITHMIC, 1.0, 0.0, np.full(len(thicknesses), self.confined_modulus)
 
 
 @dataclass(frozen=True, eq=False)
@@ -292,11 +293,9 @@ class ModifiedLaw(LayerLaw):
         """Effective thickness hc = h / dref^(1 - m), () or (N,) [SI]."""
         return np.asarray(self.thickness) / self.reference_indentation ** (1.0 - self.m)
 
-    def layers(self, springs: int) -> LayerArrays:
-        """Return the layer arrays; see `SpringLaw.layers`."""
+    def _terms(self, thicknesses: FloatArray) -> tuple[int, float, float, FloatArray]:
         scale = self.reference_indentation ** (1.0 - self.m)
-        coefficients = self.confined_modulus * scale / self._thicknesses(springs)
-        return self._stack(kernels.POWER, self.m, 1.0 / self.f, coefficients, springs)
+        return kernels.POWER, self.m, 1.0 / self.f, self.confined_modulus * scale / thicknesses
 
 
 @dataclass(frozen=True, eq=False)

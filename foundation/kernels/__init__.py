@@ -1,7 +1,7 @@
 """Compiled kernels of the original model: spring laws, search on the femur, contact, loads.
 
-They work on bare floats in SI units and C-contiguous arrays, neither raise nor print, keep nothing
-between calls but the scratch memory they are given, and sum in a fixed order.
+Kernels work on floats in SI units and C-contiguous arrays, neither raise nor print, keep no state
+between calls except scratch memory from the caller, and sum in a fixed order.
 """
 
 from pathlib import Path

@@ -1,7 +1,7 @@
-"""What the kernels are given: named tuples of arrays, and handles on them.
+"""Arguments of the kernels: named tuples of arrays, and handles of the tuples.
 
-A named tuple of arrays is costly to hand to a compiled function, so each is wrapped once in a
-*handle* (a numba structure) under which the kernels see the same names.
+Passing a named tuple of arrays to a compiled function is slow, so each tuple is wrapped once in a
+*handle* (a numba structure) with the same names.
 """
 
 from __future__ import annotations
@@ -21,7 +21,31 @@ BLOCK_ROWS = 249
 
 
 class Femur(NamedTuple):
-    """Femoral surface for the kernels, see `foundation.surfaces.femur_patches`."""
+    """Femoral surface, see `foundation.surfaces.femur_patches`; lengths in the femoral frame [m].
+
+    Parameters
+    ----------
+    curved : bool
+        False for plane facets.
+    patch : (F, 6, 3) float64
+        Coefficients of 1, u, v, u², uv, v² of each facet's patch [m].
+    neighbour : (F, 3) int32
+        Facet across each edge, -1 at a boundary.
+    low, high, next, first, count : (M, 3) float64, (M,) int64
+        Box tree of the facets, see `foundation.surfaces.tree.BoxTree` [m].
+    planes : (P, 7) float64
+        Point, normal and largest height of the femur over each bounding plane [m, 1, m].
+    plane_reach : float
+        Radius within which the bounding planes are valid [m].
+    grid_low, grid_cell : (3,) float64, float
+        Origin and cell width of the grid [m].
+    grid_facet, grid_distance, grid_plane : (X, Y, Z) int64, float64, int32
+        A nearby facet, a lower bound of the distance [m] and the facet's plane, per cell.
+    grid_brick : (X, Y, Z) int32
+        Index in `bricks` of a cell near the surface, -1 for other cells.
+    bricks : (B, K, K, K) int32
+        A nearby facet for each part of the cells near the surface, K = `PARTS`.
+    """
 
     curved: bool
     patch: NDArray[np.float64]
@@ -43,7 +67,41 @@ class Femur(NamedTuple):
 
 
 class Bed(NamedTuple):
-    """Spring bed of the tibia for the kernels, see `foundation.elastic_foundation.spring_bed`."""
+    """Spring bed of the tibia, see `foundation.elastic_foundation.spring_bed`; tibial frame [m].
+
+    Parameters
+    ----------
+    points, normals : (N, 3) float64
+        Positions [m] and unit normals [1] of the nodes.
+    elements : (F, n) int32
+        Nodes of each element, n = 1 (plane) or 6 (curved).
+    centroid_first : int
+        Node of the first element's centroid; nodes of centroids follow each other.
+    sizes : (F,) float64
+        Longest edge of each element [m].
+    whole_shape, cut_shape : (6, Q) float64
+        Shape functions at the quadrature points of whole and of cut elements [1].
+    whole_weight, cut_weight : (Q,) float64
+        Weights of the rules [1].
+    area_vectors : (F, n, 3) float64
+        dx/du x dx/dv at the nodes [m²].
+    metric : (F, 3, 3) float64
+        Metric of slopes from corner values [1/m²].
+    cut_radius : (Q,) float64
+        Reach of the edge smoothing at the points of the rule of cut elements, per edge length [1].
+    compartments : (3,) int64
+        First group of each compartment, and the number of groups.
+    centre, direction : (3, G) float64
+        Centre [m] and normal [1] of the disc around each group of elements.
+    radius, thickness : (G,) float64
+        Radius and half thickness of the disc [m].
+    bulge : (G,) float64
+        Largest indentation of an element's interior beyond its nodes [m].
+    first, count : (G,) int64
+        Elements of each group.
+    corners : (G, 3, 3, LANES) float64
+        Corners of the elements of each group, side by side [m].
+    """
 
     points: NDArray[np.float64]
     normals: NDArray[np.float64]
@@ -69,12 +127,18 @@ class Bed(NamedTuple):
 
 
 class Law(NamedTuple):
-    """Spring law for the kernels, one column per element of the bed.
+    """Spring law with a column per element of the bed.
 
-    - ``kinds`` (L,), ``exponents`` (L,), ``offsets`` (L,), ``coefficients`` (L, F),
-      ``thicknesses`` (L, F): the layers, see `foundation.kernels.layers`;
-    - ``lead`` (F,), ``exponent``: c and m of the leading term c d^m over a light indentation;
-    - ``edge_table``: see `foundation.elastic_foundation.edge_smoothing`.
+    Parameters
+    ----------
+    kinds, exponents, offsets : (L,) int64, float64, float64
+        Kind, m and 1/f of each layer [1], see `foundation.kernels.layers`.
+    coefficients, thicknesses : (L, F) float64
+        c [Pa/m^m or Pa] and h [m] of each layer and element.
+    lead, exponent : (F,) float64, float
+        c and m of the leading term c d^m at a light indentation [Pa/m^m, 1].
+    edge_table : (K, 6) float64
+        Quintic pieces of `foundation.elastic_foundation.edge_smoothing` [1].
     """
 
     kinds: NDArray[np.int64]
@@ -88,7 +152,18 @@ class Law(NamedTuple):
 
 
 class Motion(NamedTuple):
-    """Twist of the femur (v, w) [m/s, rad/s] and what resists it."""
+    """Motion of the femur and the resistance to the motion.
+
+    Parameters
+    ----------
+    moving : bool
+        Whether damping or friction acts.
+    twist : (6,) float64
+        Velocity of the femoral point at the tibial origin and angular velocity [m/s, rad/s],
+        tibial frame.
+    damping, friction, transition_speed : float
+        See `foundation.elastic_foundation.model.Dissipation` [s/m, 1, m/s].
+    """
 
     moving: bool
     twist: NDArray[np.float64]
@@ -98,7 +173,10 @@ class Motion(NamedTuple):
 
 
 class Work(NamedTuple):
-    """Scratch memory of one evaluation at a time; a number that is new to it dates its entries."""
+    """Scratch memory of one evaluation: arrays (N,), (F,), (G,) over nodes, elements, groups [SI].
+
+    `generation` increases with each evaluation; entries with another `stamp` are out of date.
+    """
 
     generation: NDArray[np.int64]
     stamp: NDArray[np.int64]
@@ -133,10 +211,10 @@ class Work(NamedTuple):
 
 
 class _Type(types.StructRef):
-    """Numba's type of a handle; its fields have the types of the values."""
+    """Numba's type of a handle; the fields have the types of the values."""
 
     def preprocess_fields(self, fields: Any) -> Any:
-        """Forget that a field was a literal, so that there is one type for all values."""
+        """Return the fields without literal types, so that all values have one type."""
         return tuple((name, types.unliteral(kind)) for name, kind in fields)
 
 
@@ -185,7 +263,7 @@ for _proxy, _type, _tuple in (
     structref.define_proxy(_proxy, _type, list(_tuple._fields))
 
 
-# `structref` would compile a function for each of these in every process: these are cached.
+# `structref` would compile these functions in every process; here they are cached.
 @fused_kernel
 def _femur_handle(values):
     return _FemurHandle(*values)
@@ -215,10 +293,9 @@ _HANDLES: dict[type, Any] = {
 
 
 def handle(values: Femur | Bed | Law | Work) -> Any:
-    """Return the handle under which the kernels take a named tuple; it shares the arrays.
+    """Return the handle of a named tuple for the kernels; the handle shares the arrays.
 
-    Read-only ones are copied: to numba they are of another type, for which all would be compiled
-    again.
+    Read-only arrays are copied: for numba they have another type and need another compilation.
     """
     kind: Any = type(values)
     shared = (
@@ -230,7 +307,7 @@ def handle(values: Femur | Bed | Law | Work) -> Any:
 
 def new_work(bed: Bed) -> Work:
     """Return scratch memory for evaluations on a bed."""
-    # One place more than there are: lists are written one place beyond what they keep.
+    # One place more than needed: lists are written one place beyond their last entry.
     nodes, elements = len(bed.points) + 1, len(bed.elements) + 1
     return Work(
         generation=np.zeros(1, dtype=np.int64),

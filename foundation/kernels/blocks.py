@@ -33,7 +33,7 @@ _LOADS, _JACOBIAN = 203, 213
 
 @fused_part
 def is_linear(law):
-    """Whether the pressure is a coefficient times the bearing indentation."""
+    """Return whether the pressure is a coefficient times the bearing indentation."""
     return law.kinds.shape[0] == 1 and law.kinds[0] == POWER and law.exponents[0] == 1.0
 
 
@@ -41,7 +41,7 @@ def is_linear(law):
 def fill_block(bed, law, motion, work, chosen, begin, count, cut):
     """Fill a block with the elements at positions ``chosen[begin:begin + count]`` of ``active``.
 
-    A lumped element has the indentation of its centroid everywhere.
+    The indentation of a lumped element is that of its centroid everywhere.
     """
     n, rows = LANES, work.block
     elements, points, vectors = bed.elements, bed.points, bed.area_vectors
@@ -112,7 +112,7 @@ def interpolate(rows, shape, q, weight, offset):
 
 @fused_part
 def bear_linear(rows, radius, smoothed, cut):
-    """Write pressure, derivatives and area in contact of a linear law at one point."""
+    """Write pressure, its derivatives and the area in contact of a linear law at one point."""
     n = LANES
     if not cut:
         for i in range(n):
@@ -144,7 +144,7 @@ def bear_linear(rows, radius, smoothed, cut):
 
 @fused_part
 def bear_any(law, rows, block_of, count, radius, smoothed, cut):
-    """`bear_linear` for any law."""
+    """Write pressure, its derivatives and the area in contact of any law at one point."""
     n = LANES
     kinds, exponents, offsets = law.kinds, law.exponents, law.offsets
     coefficients, thicknesses, exponent = law.coefficients, law.thicknesses, law.exponent
@@ -218,7 +218,7 @@ def add_force(wrench, x, y, z, fx, fy, fz):
 def friction_of_point(rows, i, shape, q, twist, limit, transition_speed, sums):
     """Add Coulomb friction of a point to the wrench, smoothed below the transition speed.
 
-    ``limit`` is the coefficient times what the point bears over the reference triangle.
+    ``limit`` is the coefficient times the load of the point over the reference triangle.
     """
     n = LANES
     x = y = z = nx = ny = nz = area = 0.0
@@ -248,7 +248,7 @@ def friction_of_point(rows, i, shape, q, twist, limit, transition_speed, sums):
 
 @fused_part
 def gather_bearing(rows, shape, q, weight, by_area, with_jacobian):
-    """Add the pressure at one point of the rule to what the nodes bear, with its derivatives."""
+    """Add the pressure at one point of the rule to the loads of the nodes, with derivatives."""
     n = LANES
     if by_area:
         # The area carries the weight already.
@@ -295,7 +295,7 @@ def bear_block(
     """Integrate the pressure of a block's elements against the shape functions of their nodes.
 
     Writes the rows from `BEARS`: the integral of p phi_j, over the reference triangle or, in the
-    conservative form, over the area; `BY_OFFSET`: its derivative by the offset, negative;
+    conservative form, over the area; `BY_OFFSET`: minus the derivative by the offset;
     `BORNE`: the area in contact; `STIFFNESS`: the derivatives by the nodes' indentations, row
     6 j + k. Adds energy and friction to ``sums``.
     """
@@ -329,7 +329,7 @@ def bear_block(
 
 @fused_part
 def clear_sums(rows):
-    """Begin the sums of `add_wrenches` and `add_stiffness`."""
+    """Set the sums of `add_wrenches` and `add_stiffness` to zero."""
     for i in range(_LOADS * LANES, (_JACOBIAN + 36) * LANES):
         rows[i] = 0.0
 
@@ -338,7 +338,7 @@ def clear_sums(rows):
 def add_wrenches(rows):
     """Add a block's loads along its own normals: force a, moment r x a, load |a|, place r |a|.
 
-    Of area vectors a at places r, each times what its node bears.
+    For area vectors a at positions r, each times the load of its node.
     """
     n = LANES
     out = _LOADS * n
@@ -366,7 +366,7 @@ def add_wrenches(rows):
 
 @fused_part
 def fill_arms(bed, work, chosen, begin, count, conservative):
-    """Fill what `add_stiffness` takes; zero for lumped elements, which have no field."""
+    """Fill the arguments of `add_stiffness`; zero for lumped elements, which have no field."""
     n, rows, block_of = LANES, work.block, work.block_of
     elements, gradient, kind_of = bed.elements, work.gradient, work.kind
     for j in range(6):
@@ -416,7 +416,7 @@ def add_stiffness(rows, nodes, offset_slope, centre_gradient):
 
 @fused_part
 def add_column(rows):
-    """Add the arms times the stiffness by one value, times that value's gradient."""
+    """Add the arms times the stiffness by one value, times the gradient of the value."""
     n = LANES
     column, one = _COLUMN * n, _ONE * n
     for r in range(6):

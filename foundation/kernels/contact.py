@@ -1,4 +1,4 @@
-"""Which elements of the bed are in contact, and the indentation of their nodes."""
+"""Elements of the bed in contact, and the indentation of their nodes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from foundation.kernels.search import (
     walk_to_hit,
 )
 
-#: How an element of the bed bears, see `bearing_of`.
+#: Kind of an element of the bed, see `bearing_of`.
 APART = 0
 RESOLVED = 1
 LUMPED = 2
@@ -39,12 +39,12 @@ _EDGE = 0.2
 
 @fused_part
 def indent_nodes(rotation, translation, femur, bed, reach, listed, work):
-    """Write the indentations of the first ``listed`` nodes of ``todo``, and where they are met.
+    """Write indentations and points of contact of the first ``listed`` nodes of ``todo``.
 
-    The indentation is the signed distance at which the line along minus the node's normal leaves
-    the femur: positive inside, negative outside, NaN where it does not. Walks over the facets from
-    those in ``starts``, all of them one step at a time, find the sheet of surface next to each
-    node; where that fails or goes deep, the tree has the last word.
+    The indentation is the signed distance along minus the node's normal to the exit from the femur:
+    positive inside, negative outside, NaN without an exit. Walks over the facets from ``starts``,
+    all one step at a time, find the sheet of surface next to each node; where a walk fails or the
+    distance is large, the tree decides.
     """
     doubtful = np.int64(0)
     for turn in range(_TURNS):
@@ -59,13 +59,13 @@ def indent_nodes(rotation, translation, femur, bed, reach, listed, work):
 
 @fused_part
 def meet_listed(rotation, translation, femur, bed, listed, doubtful, last, work):
-    """Meet the lines of the first ``listed`` nodes of ``todo`` with the facets in ``starts``.
+    """Intersect the lines of the first ``listed`` nodes of ``todo`` with the facets in ``starts``.
 
-    Lines that pass by their facet stay in the lists, with the neighbour on that side; those that
-    need a closer look (on the ``last`` turn, all) are added to ``doubtful``. Nothing else here
-    depends on the outcome: a turn that the processor guesses wrong costs more than the steps.
+    Lines that miss their facet stay in the lists, with the neighbour on that side; lines that need
+    a search (on the ``last`` turn, all) are added to ``doubtful``. The code has no other branches,
+    since a mispredicted branch costs more than the steps.
 
-    Returns how many stay and how many are doubtful.
+    Returns the numbers of lines that stay and that are doubtful.
     """
     patch, neighbour, curved = femur.patch, femur.neighbour, femur.curved
     points, normals = bed.points, bed.normals
@@ -127,7 +127,7 @@ def fill_lines(rotation, translation, points, normals, nodes, begin, count, rows
 
 @fused_part
 def search_doubtful(rotation, translation, femur, bed, reach, count, work):
-    """Look closer where the lines of the first ``count`` nodes of ``doubtful`` leave the femur."""
+    """Search the exits of the lines of the first ``count`` nodes of ``doubtful``."""
     nodes, rows = work.doubtful, work.rows
     depth, met, place = work.depth, work.met, work.place
     n = LANES
@@ -144,7 +144,7 @@ def search_doubtful(rotation, translation, femur, bed, reach, count, work):
 
 @fused_part
 def search_hit(femur, reach, facet, ox, oy, oz, dx, dy, dz):
-    """Where a line leaves the femur: (facet, u, v, s), s NaN where it does not."""
+    """Return the exit of a line from the femur: (facet, u, v, s), s NaN without an exit."""
     patch, curved = femur.patch, femur.curved
     at, u, v, s, out = walk_to_hit(patch, femur.neighbour, curved, facet, ox, oy, oz, dx, dy, dz)
     if s <= TRUST and out > 0.0:
@@ -162,11 +162,11 @@ def search_hit(femur, reach, facet, ox, oy, oz, dx, dy, dz):
 
 @fused_part
 def bearing_of(elements, element, size, depth):
-    """How an element bears, its nodes known; lowest of its nodes, bound of its indentation.
+    """Return the kind of an element, its lowest node and a bound of its indentation.
 
-    `APART`: nowhere indented. `RESOLVED`: its indentation is the field of its nodes. `LUMPED`: a
-    node's line misses the femur (a rim) or the surfaces are too steep to each other for a field;
-    the element is one spring at its centroid, still to be evaluated.
+    `APART`: not in contact. `RESOLVED`: the indentation is the field of the nodes. `LUMPED`: the
+    line of a node misses the femur (a rim) or the angle between the surfaces is too large for a
+    field; the element is one spring at its centroid, still to be evaluated.
     """
     missing = False
     highest, lowest = -np.inf, np.inf
@@ -195,7 +195,7 @@ def bearing_of(elements, element, size, depth):
 
 @fused_part
 def highest_of(elements, element, depth):
-    """Largest indentation of a resolved element."""
+    """Return the largest indentation of a resolved element."""
     if elements.shape[1] == 1:
         return depth[elements[element, 0]]
     return highest_of_field(elements, element, depth)[0]
@@ -203,7 +203,7 @@ def highest_of(elements, element, depth):
 
 @fused_part
 def plane_in_tibia(rotation, translation, planes, plane):
-    """Return how far the femur reaches along a plane's normal: (normal x, y, z, level), tibial."""
+    """Return normal and level of a bounding plane in the tibial frame: (x, y, z, level)."""
     px, py, pz = planes[plane, 0], planes[plane, 1], planes[plane, 2]
     x, y, z = planes[plane, 3], planes[plane, 4], planes[plane, 5]
     mx = rotation[0, 0] * x + rotation[0, 1] * y + rotation[0, 2] * z
@@ -216,10 +216,10 @@ def plane_in_tibia(rotation, translation, planes, plane):
 
 @fused_part
 def place_groups(rotation, translation, femur, bed, begin, count, rows):
-    """Write middle, mean normal, cell of the grid and distance from it of a block of groups.
+    """Write centre, mean normal, grid cell and distance from the grid of a block of groups.
 
-    All in the femoral frame, the distance squared and in cells; the cell's index is a whole number
-    that the compiler need not make an integer of in vectors.
+    In the femoral frame; the distance is squared and in cells; the index of the cell is stored as a
+    float, which vector instructions need not convert.
     """
     n, centre, direction = LANES, bed.centre, bed.direction
     r00, r01, r02 = rotation[0, 0], rotation[0, 1], rotation[0, 2]
@@ -251,15 +251,15 @@ def place_groups(rotation, translation, femur, bed, begin, count, rows):
 
 @fused_part
 def find_groups(rotation, translation, femur, bed, work, first, last):
-    """List the groups ``first`` to ``last`` of the bed that the femur may reach.
+    """List the groups ``first`` to ``last`` of the bed that may touch the femur.
 
-    Left out is a group if a ball around it does not reach the femur, or if a disc around it, of
-    its radius across its mean normal and half its thickness along it, lies beyond a plane that the
-    femur nearby does not cross (`largest_protrusions`). The groups are so small and the tests so
-    short that a tree over them would cost more than it saves.
+    A group is excluded if its ball does not reach the femur, or if its disc (radius across the mean
+    normal, half thickness along the normal) is beyond a plane that the femur nearby does not cross
+    (`largest_protrusions`). The groups are so small and the tests so short that a tree over the
+    groups would cost more time than a tree saves.
 
-    Writes ``groups`` and ``plane_near``, -1 where the plane near a group says nothing about it.
-    Returns how many.
+    Writes ``groups`` and ``plane_near``, -1 where the plane near a group gives no bound. Returns
+    the number of groups.
     """
     n, rows, plane_of_block = LANES, work.rows, work.facets
     planes, plane_reach, plane_of_cell = femur.planes, femur.plane_reach, femur.grid_plane.ravel()
@@ -302,9 +302,9 @@ def find_groups(rotation, translation, femur, bed, work, first, last):
 
 @fused_part
 def clearances(rotation, translation, femur, corners, group, plane, out):
-    """Write how far each element of a group lies outside what the femur there can reach.
+    """Write the clearance of each element of a group from the bounding plane of the femur.
 
-    By its lowest corner; ``corners`` (G, C, 3, LANES) are those of the elements of all groups.
+    At the lowest corner; ``corners`` (G, C, 3, LANES) belong to the elements of all groups.
     """
     mx, my, mz, level = plane_in_tibia(rotation, translation, femur.planes, plane)
     for i in range(LANES):
@@ -319,11 +319,11 @@ def clearances(rotation, translation, femur, corners, group, plane, out):
 def find_candidates(rotation, translation, femur, bed, work, first, last):
     """List the elements in the groups ``first`` to ``last`` of the bed that may be in contact.
 
-    Elements are skipped that lie beyond a plane that the femur nearby does not cross. Nothing here
-    depends on what was evaluated before, so the same pose always takes the same way.
+    Elements beyond a plane that the femur nearby does not cross are excluded. Results do not depend
+    on evaluation history.
 
-    Writes ``candidates``, and ``todo`` and ``starts``: their corners (on flat facets their only
-    node), each once, with a facet nearby. Returns the lengths of both lists.
+    Writes ``candidates``, and ``todo`` and ``starts``: the corners of the candidates (the only node
+    on flat facets), each once, with a nearby facet. Returns the lengths of both lists.
     """
     elements, corners, bulge = bed.elements, bed.corners, bed.bulge
     group_first, group_count = bed.first, bed.count
@@ -363,10 +363,10 @@ def start_nearby(rotation, translation, femur, points, listed, todo, starts):
 
 @fused_part
 def list_nodes(elements, first, last, found, work):
-    """List nodes ``first`` to ``last`` of the candidates in ``todo``, each once; return how many.
+    """List nodes ``first`` to ``last`` of the candidates in ``todo``, each once.
 
-    Those that were listed for this pose before carry its stamp. What is not kept is written all
-    the same and overwritten by the next: turns that the processor cannot guess cost more.
+    Nodes already listed for this pose have its stamp. All nodes are written and the next node
+    overwrites a repeated one, since mispredicted branches cost more. Returns their number.
     """
     stamp, generation = work.stamp, work.generation[0]
     candidates, todo, listed = work.candidates, work.todo, 0
@@ -382,7 +382,7 @@ def list_nodes(elements, first, last, found, work):
 
 @fused_part
 def keep_near(elements, sizes, found, work):
-    """Drop the candidates whose corners all lie well outside; list the middles of the others.
+    """Drop candidates with all corners well outside; list the middles of the others.
 
     Returns the lengths of ``candidates`` and ``todo``.
     """
@@ -415,7 +415,7 @@ def find_contact(rotation, translation, femur, bed, work, first, last, reach, be
 
     Writes ``active``, ``kind``, ``lowest`` (of the nodes) and ``highest`` (a bound of the
     indentation) from position ``begin``; returns the position behind the last
-    one, that of the deepest (-1 if none) and its indentation.
+    element, the position of the deepest element (-1 for none) and its indentation.
     """
     found, listed = find_candidates(rotation, translation, femur, bed, work, first, last)
     indent_nodes(rotation, translation, femur, bed, reach, listed, work)

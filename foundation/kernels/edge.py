@@ -11,21 +11,21 @@ EDGE_END = 4.0
 
 @fused_kernel
 def edge_part(t):
-    """Part T_0(t) of the points beyond the edge, -1 <= t <= 1: the integral of the kernel."""
+    """Return the fraction T_0(t) beyond the edge, -1 <= t <= 1: the integral of the kernel."""
     square = t * t
     return 0.5 + t * (1.40625 + square * (-1.5625 + square * 0.65625))
 
 
 @fused_kernel
 def edge_ramp(t):
-    """Smoothed ramp T_1(t), -1 <= t <= 1: the integral of `edge_part`."""
+    """Return the smoothed ramp T_1(t), -1 <= t <= 1: the integral of `edge_part`."""
     square = t * t
     return 0.078125 + 0.5 * t + square * (0.703125 + square * (-0.390625 + square * 0.109375))
 
 
 @fused_kernel
 def table_value(table, t):
-    """Value and derivative of a tabulated function of -1 <= t <= `EDGE_END`, (N, 6) quintics."""
+    """Return value and derivative of tabulated quintics (N, 6) over -1 <= t <= `EDGE_END`."""
     pieces = table.shape[0]
     scale = pieces / (EDGE_END + 1.0)
     position = (t + 1.0) * scale
@@ -40,7 +40,7 @@ def table_value(table, t):
 
 @fused_kernel
 def edge_power(table, exponent, t):
-    """Smoothed power T_m(t) of `edge_smoothing` and its derivative, t > -1."""
+    """Return the smoothed power T_m(t) of `edge_smoothing` and its derivative, t > -1."""
     m = exponent
     if m == 1.0:
         return (edge_ramp(t), edge_part(t)) if t < 1.0 else (t, 1.0)
@@ -57,11 +57,11 @@ def edge_pressure(
     kinds, exponents, offsets, coefficients, thicknesses, lead, exponent, table, spring, height,
     rise,
 ):  # fmt: skip
-    """Pressure smoothed over a surrounding on which the indentation is height + rise x, |x| <= 1.
+    """Return the pressure smoothed over the indentations height + rise x, |x| <= 1.
 
-    A point of the bed near the edge of the contact patch stands for its surroundings, so that
-    loads vary smoothly as the edge passes over it. The law's leading term, ``lead`` d^m, is
-    smoothed; what the pressure has beyond it is flat at the edge and taken at the point.
+    A point of the bed near the edge of the contact patch represents its surroundings, so that loads
+    vary smoothly as the edge passes over the point. The leading term of the law, ``lead`` d^m, is
+    smoothed; the rest of the pressure is flat at the edge and evaluated at the point.
 
     Returns the pressure and its derivatives by height and rise.
     """

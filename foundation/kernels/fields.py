@@ -26,9 +26,10 @@ def quadratic_shapes(u, v, out):
 
 @fused_part
 def field_slope(metric, elements, element, depth, slopes):
-    """Slope of the indentation over an element's plane triangle of corners; 0 only in the limit.
+    """Return the slope of the indentation over the plane triangle of an element's corners.
 
-    Writes its derivatives by the indentations of the corners to ``slopes`` (3,).
+    The slope is 0 only in the limit. Writes the derivatives by the indentations of the corners to
+    ``slopes`` (3,).
     """
     n = elements
     d0, d1, d2 = depth[n[element, 0]], depth[n[element, 1]], depth[n[element, 2]]
@@ -48,7 +49,7 @@ def field_slope(metric, elements, element, depth, slopes):
 
 @fused_part
 def bound_of_field(elements, element, depth):
-    """Bound of the quadratic field over an element: the largest of its Bezier coefficients."""
+    """Return a bound of the field over an element: the largest of its Bezier coefficients."""
     n = elements
     d0, d1, d2 = depth[n[element, 0]], depth[n[element, 1]], depth[n[element, 2]]
     d3, d4, d5 = depth[n[element, 3]], depth[n[element, 4]], depth[n[element, 5]]
@@ -58,9 +59,9 @@ def bound_of_field(elements, element, depth):
 
 @fused_part
 def highest_of_field(elements, element, depth):
-    """Largest indentation of the quadratic field over an element, and where: (d, u, v).
+    """Return the largest indentation of the field over an element and its place: (d, u, v).
 
-    Candidates are the corners, the stationary points on the edges and the one inside.
+    Candidates are the corners and the stationary points on the edges and inside.
     """
     n = elements
     d0, d1, d2 = depth[n[element, 0]], depth[n[element, 1]], depth[n[element, 2]]

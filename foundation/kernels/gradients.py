@@ -15,8 +15,8 @@ def indentation_gradient(
 ):  # fmt: skip
     """Write d(indentation)/d(femoral twist) of a node to its row of ``gradient``.
 
-    The femoral surface moves with velocity v + w x X at the point X that the node's line meets;
-    staying on that line, the indentation changes by -(m . v + (X x m) . w) / (m . n), m being the
+    The femoral surface moves with velocity v + w x X at the point X on the node's line; along the
+    line, the indentation changes by -(m . v + (X x m) . w) / (m . n), m being the
     femoral and n the tibial normal.
     """
     r = rotation
@@ -65,7 +65,7 @@ def find_gradients(rotation, femur, bed, work, begin, end):
 
 @fused_part
 def add_curvature(rotation, femur, bed, begin, end, work, jacobian):
-    """Add the part of the Hessian of the energy that comes from the turning of the gradients."""
+    """Add the part of the Hessian of the energy due to the rotation of the gradients."""
     patch, curved, points, normals = femur.patch, femur.curved, bed.points, bed.normals
     depth, met, place, force = work.depth, work.met, work.place, work.force
     gradient, elements = work.gradient, bed.elements
@@ -85,7 +85,7 @@ def add_curvature(rotation, femur, bed, begin, end, work, jacobian):
 
 @fused_part
 def cross(ax, ay, az, bx, by, bz):
-    """Cross product of two vectors."""
+    """Return the cross product of two vectors."""
     return ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
 
 
@@ -107,8 +107,8 @@ def add_hessian(
 ):  # fmt: skip
     """Add ``scale`` times d(gradient of a node's indentation)/d(femoral twist) to ``out`` (6, 6).
 
-    With the unit femoral normal m at the point x met, x' = -d' n stays on the node's line, and the
-    normal there changes by m' = w x m + S (x' - v - w x x), S being the derivative of the normal
+    With the unit femoral normal m at the point x, x' = -d' n stays on the node's line, and the
+    normal changes by m' = w x m + S (x' - v - w x x), S being the derivative of the normal
     over the femoral surface (its shape operator).
     """
     ux, uy, uz = turned_term(rotation, patch, facet, 1)

@@ -1,11 +1,11 @@
 """Spring laws.
 
-A law reaches the kernels as arrays with one row per elastic layer (one, or two in series):
+A law consists of arrays with one row per elastic layer (one, or two in series):
 
 - ``kinds`` (L,): `POWER`, p = c d^m, or `LOGARITHMIC`, p = -c ln(1 - d/h);
 - ``exponents`` (L,): m of the power kind;
-- ``offsets`` (L,): 1/f of the modified law (the layer bears once it is pressed beyond this fraction
-  of the patch's largest indentation), 0 for the others;
+- ``offsets`` (L,): 1/f of the modified law (the layer carries load beyond this fraction of the
+  patch's largest indentation), 0 for the others;
 - ``coefficients`` (L, S), ``thicknesses`` (L, S): c and h of each spring.
 """
 
@@ -18,8 +18,8 @@ from foundation.compiling import fused_kernel, fused_part
 POWER = 0
 LOGARITHMIC = 1
 
-#: Compressive strain up to which a logarithmic layer follows its law. Beyond it the law goes on
-#: along its tangent, which keeps an integrator's trial steps finite; such results are flagged.
+#: Compressive strain up to which a logarithmic layer follows its law. Beyond it the law continues
+#: along its tangent, so that trial steps of an integrator stay finite; such results are flagged.
 STRAIN_LIMIT = 0.99
 
 _NEWTON_STEPS = 60
@@ -27,7 +27,7 @@ _NEWTON_STEPS = 60
 
 @fused_part
 def layer_pressure(kind, coefficient, exponent, thickness, indentation):
-    """Pressure and dp/dd of one layer at a bearing indentation d >= 0 [m]."""
+    """Return pressure and dp/dd of one layer at a bearing indentation d >= 0 [m]."""
     if indentation <= 0.0:
         return 0.0, 0.0
     if kind == LOGARITHMIC:
@@ -43,7 +43,7 @@ def layer_pressure(kind, coefficient, exponent, thickness, indentation):
 
 @fused_kernel
 def layer_indentation(kind, coefficient, exponent, thickness, pressure):
-    """Bearing indentation d and dd/dp of one layer at a pressure p > 0: inverse of the above."""
+    """Return bearing indentation d and dd/dp of one layer at a pressure p > 0."""
     if kind == LOGARITHMIC:
         limit = -coefficient * np.log1p(-STRAIN_LIMIT)
         if pressure > limit:
@@ -61,10 +61,10 @@ def layer_indentation(kind, coefficient, exponent, thickness, pressure):
 def series_pressure(
     kinds, exponents, offsets, coefficients, thicknesses, spring, indentation, at_centre
 ):
-    """Pressure, dp/dd and share-weighted offset slope of layers in series.
+    """Return pressure, dp/dd and share-weighted offset slope of layers in series.
 
-    The layers share `indentation` so that all carry one pressure. With `at_centre` the spring is
-    the deepest of its patch, where a modified layer of total indentation d bears d (1 - 1/f).
+    The layers share `indentation` at equal pressure. With `at_centre` the spring is the deepest of
+    its patch, where the bearing indentation of a modified layer is d (1 - 1/f).
 
     Returns (pressure, dp/dd, sum of the layers' offsets, derivative of that sum by d); the last
     two only with `at_centre`, else 0.
@@ -148,7 +148,7 @@ def layer_energy(kind, coefficient, exponent, thickness, indentation):
 
 @fused_part
 def spring_pressure(kinds, exponents, offsets, coefficients, thicknesses, spring, indentation):
-    """Pressure and dp/dd of a spring at the bearing indentation d."""
+    """Return pressure and dp/dd of a spring at the bearing indentation d."""
     if kinds.shape[0] == 1:
         return layer_pressure(
             kinds[0], coefficients[0, spring], exponents[0], thicknesses[0, spring], indentation
@@ -161,7 +161,7 @@ def spring_pressure(kinds, exponents, offsets, coefficients, thicknesses, spring
 
 @fused_part
 def spring_strain(kinds, exponents, offsets, coefficients, thicknesses, spring, indentation):
-    """Largest strain of a spring's layers at the bearing indentation d."""
+    """Return the largest strain of a spring's layers at the bearing indentation d."""
     if kinds.shape[0] == 1 or indentation <= 0.0:
         return indentation / thicknesses[0, spring]
     pressure, _, _, _ = series_pressure(

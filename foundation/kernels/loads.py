@@ -30,7 +30,7 @@ from foundation.kernels.gradients import add_curvature, find_gradients
 from foundation.kernels.layers import series_pressure, spring_pressure, spring_strain
 from foundation.kernels.search import LANES
 
-#: Numbers that `integrate_contact` writes per compartment, see there.
+#: Number of sums of `integrate_contact` per compartment.
 SUMS = 16
 
 #: An element of a law with exponent m != 1 bears "all over" only where its nodes are pressed by
@@ -40,10 +40,10 @@ _ROOT_MARGIN = 3.0
 
 @fused_part
 def patch_offset(law, bed, work, deepest, largest, with_jacobian):
-    """Offset d0/f of a contact patch, and its derivative by d0.
+    """Return the offset d0/f of a contact patch and its derivative by d0.
 
-    Writes the gradient of d0 to ``centre_gradient``: where the field is stationary, moving the
-    point changes nothing, so the field's gradient at the point is that of the maximum.
+    Writes the gradient of d0 to ``centre_gradient``: since the field is stationary at its
+    maximum, the gradient of the field at that point is the gradient of the maximum.
     """
     work.centre_gradient[:] = 0.0
     if law.offsets.max() == 0.0:
@@ -71,7 +71,7 @@ def patch_offset(law, bed, work, deepest, largest, with_jacobian):
 
 @fused_part
 def take_column(rows, i, nodes, bears, by_offset):
-    """Copy what the nodes of a block's element bear, and its derivatives by the offset."""
+    """Copy the loads of the nodes of a block's element, and the derivatives by the offset."""
     for j in range(nodes):
         bears[j] = rows[(BEARS + j) * LANES + i]
         by_offset[j] = rows[(BY_OFFSET + j) * LANES + i]
@@ -97,7 +97,7 @@ def add_block(
 ):  # fmt: skip
     """Add the loads of a block's elements, at positions ``chosen[begin:begin + count]``.
 
-    Of the Jacobian, what comes from the fields of their nodes stays in the block.
+    The part of the Jacobian due to the fields of the nodes stays in the block.
     """
     rows, block_of, elements, vectors = work.block, work.block_of, bed.elements, bed.area_vectors
     bears, by_offset = work.bears, work.by_offset
@@ -161,11 +161,11 @@ def add_extremes(bed, law, begin, end, offset, moving, work, sums):
 
 @fused_part
 def choose_rules(bed, law, begin, end, offset, work):
-    """List the active elements by rule: those that bear all over in front, the cut ones behind.
+    """List the active elements by rule: elements wholly in contact first, cut elements last.
 
-    Writes ``chosen``; returns how many bear all over, and where the cut ones begin. An element
-    changes from one rule to the other where no point of it is smoothed any more, so that a linear
-    pressure is integrated to the same value by both.
+    Writes ``chosen``; returns the number of elements wholly in contact and the position of the
+    first cut element. An element changes its rule where none of its points is smoothed, so that
+    both rules integrate a linear pressure to the same value.
     """
     elements, sizes, metric = bed.elements, bed.sizes, bed.metric
     depth, slopes, active, kind_of = work.depth, work.slopes, work.active, work.kind
@@ -196,7 +196,7 @@ def integrate_contact(
     rotation, femur, bed, law, begin, end, deepest, largest, motion, conservative, with_jacobian,
     with_energy, work, sums, jacobian,
 ):  # fmt: skip
-    """Sum the loads of the active elements ``begin`` to ``end``, which are one contact patch.
+    """Sum the loads of the active elements ``begin`` to ``end``, a contact patch.
 
     Writes ``sums`` (SUMS,): wrench on the femur (6) [N, N m], area [m²], peak pressure [Pa], sum
     of pA [N], sum of pA times position (3) [N m], largest indentation [m], largest strain, stored
@@ -241,7 +241,7 @@ def add_lumped(
 ):  # fmt: skip
     """Add the Jacobian, and in the conservative form the loads, of an element of one spring.
 
-    Its indentation is that of ``node``, its centroid.
+    The indentation is that of ``node``, the centroid.
     """
     total = slope = 0.0
     for row in range(6):
@@ -276,10 +276,10 @@ def evaluate_contact(
     rotation, translation, femur, bed, law, motion, chosen, reach, conservative, with_jacobian,
     with_energy, work, sums, jacobian,
 ):  # fmt: skip
-    """Evaluate the compartments that ``chosen`` (2,) bool names, at one pose.
+    """Evaluate the compartments selected by ``chosen`` (2,) bool at one pose.
 
     Writes ``sums`` (2, SUMS) and ``jacobian`` (2, 6, 6), see `integrate_contact`. Returns the
-    number of active elements, which the scratch memory lists.
+    number of active elements, listed in the scratch memory.
     """
     work.generation[0] += 1
     end = np.int64(0)  # no literal, see `foundation.compiling`
@@ -304,7 +304,7 @@ def evaluate_contact(
 
 @fused_kernel
 def middle_state(bed, law, work, active, medial, offsets, depth, pressure):
-    """Write indentation and pressure in the middle of the active elements, both (F,).
+    """Write indentation and pressure (F,) at the middle of the active elements.
 
     Elements before ``medial`` belong to the medial compartment; ``offsets`` (2,) are those of the
     two patches.

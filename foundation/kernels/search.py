@@ -1,4 +1,4 @@
-"""Where a line leaves the femur.
+"""Exit of a line from the femur.
 
 A facet's patch is X(u, v) = A0 + A1 u + A2 v + A3 u² + A4 u v + A5 v², its coefficients the rows of
 ``patch`` (F, 6, 3); on plane facets (``curved`` false) only the first three count.
@@ -25,20 +25,20 @@ STEP = 1e-4
 _FAR = 0.3
 _SEAM_WIDTH = 0.05
 
-#: Rows of `LANES` numbers that `meet_patches` takes and gives, see there.
+#: Rows of `LANES` numbers in the arguments of `meet_patches`.
 LINE_ROWS, HIT_ROWS, MEET_ROWS = 0, 24, 29
 _PATCH_ROWS = 6
 #: Parts in each direction of the grid's cells near the surface; a power of two.
 PARTS = 4
-#: Walks along the normal of the facet last found, in search of the foot of a perpendicular.
+#: Number of walks along facet normals in the search for the foot of a perpendicular.
 _FOOT_STEPS = 2
-#: Newton's steps that `meet_patches` takes.
+#: Newton steps of `meet_patches`.
 _STEPS = 3
 
 
 @fused_part
 def directions_across(dx, dy, dz):
-    """Two unit vectors across a unit vector (Duff et al. 2017, J Comput Graph Tech 6(1):1-8)."""
+    """Return two unit vectors across a vector (Duff et al. 2017, J Comput Graph Tech 6(1):1-8)."""
     sign = 1.0 if dz >= 0.0 else -1.0
     a = -1.0 / (sign + dz)
     b = dx * dy * a
@@ -47,12 +47,12 @@ def directions_across(dx, dy, dz):
 
 @fused_kernel
 def patch_hit(patch, curved, facet, ox, oy, oz, dx, dy, dz):
-    """Where the line o + s d meets the patch of a facet, continued beyond its edges.
+    """Intersect the line o + s d with the patch of a facet, continued beyond its edges.
 
-    Newton's method in the plane across the line, onto which the patch's coefficients are
-    projected. It ends early where the line plainly belongs to a neighbour.
+    Newton's method with the patch's coefficients projected onto the plane across the line. The
+    iteration ends early where the line clearly belongs to a neighbour.
 
-    Returns (u, v, s, m.d): s NaN where there is none; m = dx/du x dx/dv is the outward normal.
+    Returns (u, v, s, m.d), s NaN without intersection; m = dx/du x dx/dv is the outward normal.
     """
     tx, ty, tz, wx, wy, wz = directions_across(dx, dy, dz)
     x, y, z = patch[facet, 0, 0] - ox, patch[facet, 0, 1] - oy, patch[facet, 0, 2] - oz
@@ -117,16 +117,16 @@ def patch_normal(patch, curved, facet, u, v):
 
 @fused_part
 def edge_crossed(u, v, worst):
-    """Edge (c0 c1, c1 c2, c2 c0) over which a point lies whose smallest coordinate is ``worst``."""
+    """Return the edge (c0 c1, c1 c2, c2 c0) crossed if ``worst`` is the smallest coordinate."""
     return 2 if worst == u else (0 if worst == v else 1)
 
 
 @fused_kernel
 def walk_to_hit(patch, neighbour, curved, facet, ox, oy, oz, dx, dy, dz):
-    """Where the line o + s d meets the femur, walking from facet to facet towards it.
+    """Intersect the line o + s d with the femur, walking from facet to facet towards the line.
 
-    Returns (facet, u, v, s, m.d), see `patch_hit`: s NaN if the walk left the surface or found no
-    end; the facet is then the last one visited.
+    Returns (facet, u, v, s, m.d), see `patch_hit`: s NaN if the walk left the surface or did not
+    end; the facet is then the last facet of the walk.
     """
     previous = -1
     u = v = np.nan
@@ -151,10 +151,10 @@ def walk_to_hit(patch, neighbour, curved, facet, ox, oy, oz, dx, dy, dz):
 
 @fused_kernel
 def facet_towards(patch, neighbour, curved, facet, ox, oy, oz, dx, dy, dz):
-    """Facet whose plane through its corners the line o + s d meets, walking towards it.
+    """Return the plane facet that the line o + s d meets, walking towards the line.
 
-    A first guess of where the line meets the surface: the last facet visited if the walk left the
-    surface.
+    A first guess of the intersection with the surface: the last facet of the walk if the walk left
+    the surface.
     """
     tx, ty, tz, wx, wy, wz = directions_across(dx, dy, dz)
     previous = -1
@@ -197,7 +197,7 @@ def gather_patches(patch, terms, facets, count, rows):
 
 @fused_part
 def meet_planes(patch, facets, count, rows):
-    """`meet_patches` for plane facets."""
+    """Intersect `LANES` lines with plane facets; see `meet_patches`."""
     n = LANES
     c = _PATCH_ROWS * n
     h = HIT_ROWS * n
@@ -223,19 +223,21 @@ def meet_planes(patch, facets, count, rows):
 
 @fused_kernel
 def meet_patches(patch, curved, facets, count, rows):
-    """Where lines meet the patches of given facets, continued beyond their edges; `LANES` at once.
+    """Intersect `LANES` lines with patches of facets, continued beyond their edges.
 
     Parameters
     ----------
     patch : (F, 6, 3) float64
-        The femur's patches [m].
+        Patches of the femur [m].
     curved : bool
         False if only the first three coefficients count.
     facets : (LANES,) int64
-        Facet of each line; those from ``count`` on are idle.
+        Facet of each line; entries from ``count`` on are idle.
+    count : int
+        Number of lines, at most `LANES`.
     rows : (MEET_ROWS * LANES,) float64
-        The six rows from `LINE_ROWS` hold o and d of the lines. Written to those from `HIT_ROWS`:
-        u, v, s, m.d as `patch_hit` gives them, and the size of the last step in (u, v).
+        Input in the six rows from `LINE_ROWS`: o [m] and d [1] of the lines. Output in the rows
+        from `HIT_ROWS`: u, v, s, m.d of `patch_hit` and the size of the last step in (u, v).
     """
     n = LANES
     c = _PATCH_ROWS * n
@@ -288,10 +290,10 @@ def meet_patches(patch, curved, facets, count, rows):
 
 @fused_kernel
 def tree_hit(patch, curved, low, high, following, first, count, reach, ox, oy, oz, dx, dy, dz):
-    """Nearest point at which the line o + s d leaves the femur, 0 < s < reach, by the tree.
+    """Return the nearest exit of the line o + s d from the femur, 0 < s < reach, by the tree.
 
-    Returns (facet, u, v, s), facet -1 where there is none. The tree is stored in depth-first order
-    with skip links: a box that is missed continues at ``following``.
+    Returns (facet, u, v, s), facet -1 without an exit. The tree is stored in depth-first order with
+    skip links: after a missed box the search continues at ``following``.
     """
     best = reach
     facet = -1
@@ -321,13 +323,13 @@ def tree_hit(patch, curved, low, high, following, first, count, reach, ox, oy, o
 
 @fused_part
 def part_index(low, per_part, cells, value):
-    """Index along an axis of a part of the grid's cells, each of which has `PARTS` in a row."""
+    """Return the index along an axis of a part of the grid's cells, `PARTS` per cell."""
     return int(min(max((value - low) * per_part, 0.0), PARTS * cells - 1.0))
 
 
 @fused_kernel
 def facet_nearby(grid_low, grid_cell, grid_facet, grid_brick, bricks, x, y, z):
-    """Facet near a point of the femoral frame, near the surface to within a part of a cell."""
+    """Return a facet near a point of the femoral frame, within a part of a cell if close."""
     per_part = PARTS / grid_cell
     a = part_index(grid_low[0], per_part, grid_facet.shape[0], x)
     b = part_index(grid_low[1], per_part, grid_facet.shape[1], y)
@@ -343,7 +345,7 @@ def facet_nearby(grid_low, grid_cell, grid_facet, grid_brick, bricks, x, y, z):
 def fill_bricks(patch, neighbour, curved, grid_low, grid_cell, grid_facet, grid_brick, bricks):
     """Write a facet near the middle of each part of the grid's cells to ``bricks``.
 
-    By walks along the normals, which end near the foot of the perpendicular.
+    From walks along the normals, which end near the foot of the perpendicular.
     """
     for i, j, k in np.ndindex(grid_brick.shape):
         brick = grid_brick[i, j, k]
@@ -367,20 +369,20 @@ def fill_bricks(patch, neighbour, curved, grid_low, grid_cell, grid_facet, grid_
 
 @fused_kernel
 def largest_protrusions(low, high, following, first, count, control, points, normals, reach, out):
-    """Write how far the femur rises over planes within a radius of their points.
+    """Write the largest height of the femur over planes within a radius of their points.
 
     Parameters
     ----------
     low, high, following, first, count
         Tree over the facets, see `foundation.surfaces.tree.BoxTree`.
     control : (F, K, 3) float64
-        Points whose hull holds each facet's patch [m].
+        Points of each facet with the patch in their hull [m].
     points, normals : (P, 3) float64
-        The planes, unit normals [m].
+        Points [m] and unit normals [1] of the planes.
     reach : float
         Radius of the ball around each point [m].
     out : (P,) float64
-        Largest height of the facets that meet the ball over its plane [m], at least 0.
+        Largest height over the plane of the facets that meet the ball [m], at least 0.
     """
     for p in range(points.shape[0]):
         best = 0.0
@@ -410,9 +412,9 @@ def largest_protrusions(low, high, following, first, count, control, points, nor
 def line_exits(
     patch, curved, low, high, following, first, count, reach, starts, directions, distance, facet
 ):  # fmt: skip
-    """Write where lines from ``starts`` along ``directions`` (N, 3) leave the surface.
+    """Write the exits of lines from ``starts`` along ``directions`` (N, 3) from the surface.
 
-    ``distance`` (N,) [m] and ``facet`` (N,), -1 where there is none within ``reach``.
+    ``distance`` (N,) [m] and ``facet`` (N,), -1 without an exit within ``reach``.
     """
     for i in range(starts.shape[0]):
         facet[i], _, _, distance[i] = tree_hit(

@@ -150,7 +150,7 @@ def _labelled(mesh: TriangleMesh, lateral: NDArray[np.bool_], split: str) -> NDA
         if not members.any():
             z = mesh.centroids[:, 2]
             raise MeshError(
-                f"{mesh.name}: no triangle is {name} with {split}; z is from {z.min():.4g} to "
+                f"{mesh.name}: no triangle is {name} with {split}; z runs from {z.min():.4g} to "
                 f"{z.max():.4g} m: set split_z between the plateaus, or check axes and unit"
             )
     return np.where(lateral, LATERAL, MEDIAL).astype(np.int8)

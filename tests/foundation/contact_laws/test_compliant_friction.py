@@ -175,32 +175,3 @@ def test_turning_the_axes_turns_the_force():
 def test_no_friction_without_coefficient():
     smooth = CompliantFriction(2e4, 30.0, 0.0)
     assert_array_equal(smooth.evaluate([1e-3], [1.0], 50.0)[0], np.zeros(1))
-
-
-@pytest.mark.parametrize(
-    ("values", "message"),
-    [
-        ((0.0, 1.0, 0.5), r"stiffness: expected > 0 N/m"),
-        ((1.0, 0.0, 0.5), r"damping: expected > 0 N s/m"),
-        ((1.0, 1.0, -0.5), r"coefficient: expected >= 0"),
-        ((1.0, np.nan, 0.5), r"damping: expected > 0 N s/m, found nan"),
-    ],
-)
-def test_bad_parameters_are_named(values, message):
-    with pytest.raises(ValueError, match=message):
-        CompliantFriction(*values)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (([0.0, np.nan], [0.0, 0.0], 1.0), r"deflection: expected finite"),
-        (([0.0, 0.0], [0.0], 1.0), r"expected shapes \(..., D\), \(..., D\) and \(...\), found"),
-        (([0.0, 0.0], [0.0, 0.0], [1.0]), r"found \(2,\), \(2,\) and \(1,\)"),
-        ((0.0, 0.0, 1.0), r"expected shapes"),
-        (([0.0, 0.0], [0.0, 0.0], -1.0), r"normal_force: expected >= 0 N, found -1 N"),
-    ],
-)
-def test_bad_states_are_named(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        FRICTION.evaluate(*arguments)

@@ -83,27 +83,3 @@ def test_shapes_broadcast_to_float64(law):
     # One answer for a value, alone or among others.
     assert_array_equal(force[1, 2], law.force(1e-3, 0.3, 0.3))
     assert law.force([], 0.1, 0.3).shape == (0,)
-
-
-@every_law
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ((np.nan, 0.0, 0.3), r"indentation: expected finite"),
-        ((1e-3, [0.0, np.inf], 0.3), r"rate: expected finite"),
-        ((1e-3, 0.0, np.nan), r"impact_rate: expected finite"),
-        (("deep", 0.0, 0.3), r"indentation: expected numbers, found 'deep'"),
-        (([1e-3, 2e-3], [0.0, 0.1, 0.2], 0.3), r"expected shapes that broadcast, found"),
-    ],
-)
-def test_bad_arguments_are_named(law, arguments, message):
-    with pytest.raises(ValueError, match=message):
-        law.force(*arguments)
-
-
-@every_law
-@pytest.mark.parametrize("stiffness", [0.0, -1.0, np.nan, np.inf, "stiff"])
-def test_bad_stiffness_is_named(law, stiffness):
-    others = {name: value for name, value in vars(law).items() if name in law.__dataclass_fields__}
-    with pytest.raises(ValueError, match=r"stiffness: expected"):
-        type(law)(**(others | {"stiffness": stiffness}))

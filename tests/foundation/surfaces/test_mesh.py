@@ -167,63 +167,6 @@ def test_arrays_are_copied_and_read_only():
             array[0] = 0
 
 
-@pytest.mark.parametrize(
-    ("vertices", "faces", "message"),
-    [
-        (np.zeros((0, 3)), np.zeros((0, 3), int), "no triangles"),
-        (np.eye(3), np.zeros((0, 3), int), "no triangles"),
-        (np.eye(3)[:, :2], [[0, 1, 2]], r"vertices of shape \(V, 3\)"),
-        (np.eye(3), [[0, 1]], r"faces of shape \(F, 3\)"),
-        (np.eye(3), [[0.0, 1.0, 2.0]], "integer"),
-        (np.eye(3), [[0, 1, 3]], "expected 0 to 2"),
-        (np.eye(3), [[0, 1, -1]], "expected 0 to 2"),
-        (np.diag([1.0, np.nan, 1.0]), [[0, 1, 2]], "1 of 3 vertices are NaN.* number 1"),
-        (np.eye(3), [[0, 1, 2], [0, 1, 1]], "1 degenerate triangle .* number 1"),
-    ],
-)
-def test_arrays_that_are_no_mesh_are_refused(vertices, faces, message):
-    with pytest.raises(MeshError, match=f"thing: .*{message}"):
-        TriangleMesh(vertices, faces, "thing")
-
-
-def test_missing_file(tmp_path):
-    with pytest.raises(MeshError, match=r"absent.stl: no such file; check the path"):
-        load_mesh(tmp_path / "absent.stl")
-
-
-def test_folder_in_place_of_a_file(tmp_path):
-    (tmp_path / "folder.stl").mkdir()
-    with pytest.raises(MeshError, match=r"folder.stl: no such file"):
-        load_mesh(tmp_path / "folder.stl")
-
-
-def test_unsupported_extension(tmp_path):
-    with pytest.raises(MeshError, match=r"knee.step: unsupported extension '.step'.*\.vtp"):
-        load_mesh(tmp_path / "knee.step")
-
-
-@pytest.mark.parametrize("extension", FORMATS)
-def test_empty_file(tmp_path, extension):
-    path = tmp_path / f"empty.{extension}"
-    path.touch()
-    with pytest.raises(MeshError, match=r"empty\..*: the file is empty; export it again"):
-        load_mesh(path)
-
-
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("points.obj", "v 0 0 0\nv 1 0 0\n"),
-        ("none.off", "OFF\n0 0 0\n"),
-        ("none.stl", "solid none\n  facet_count 0\nendsolid none\n"),
-    ],
-)
-def test_file_without_triangles(tmp_path, name, content):
-    (tmp_path / name).write_text(content)
-    with pytest.raises(MeshError, match=rf"{name}: (no triangles|truncated)"):
-        load_mesh(tmp_path / name)
-
-
 @pytest.mark.parametrize("part", [0.1, 0.5, 0.9])
 @pytest.mark.parametrize("extension", ["stl", "ascii.stl", "ply", "off", "vtp"])
 def test_truncated_file(tmp_path, insert, extension, part):
@@ -234,45 +177,9 @@ def test_truncated_file(tmp_path, insert, extension, part):
         load_mesh(path)
 
 
-@pytest.mark.parametrize("extension", FORMATS)
-def test_file_of_another_kind(tmp_path, extension):
-    path = tmp_path / f"letter.{extension}"
-    path.write_text("Dear reader, this is not a mesh.\n" * 20)
-    with pytest.raises(MeshError, match=r"letter\..*: (truncated, damaged or not|no triangles)"):
-        load_mesh(path)
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("v 0 0 0\nv 1 0 0\nv 1 1\nf 1 2 3\n", "line 3: expected three coordinates"),
-        ("v 0 0 0\nv 1 0 0\nv 1 1 x\nf 1 2 3\n", "line 3: could not convert"),
-        ("v 0 0 0\nv 1 0 0\nv 1 1 0\nf 1 2\n", "line 4: a face of 2 corners"),
-        ("v 0 0 0\nv 1 0 0\nv 1 1 0\nf 1 2 4\n", "vertex 4 of 3"),
-    ],
-)
-def test_damaged_obj_names_the_line(tmp_path, content, message):
-    (tmp_path / "bad.obj").write_text(content)
-    with pytest.raises(MeshError, match=rf"bad.obj: truncated, damaged .*{message}"):
-        load_mesh(tmp_path / "bad.obj")
-
-
-@pytest.mark.parametrize("value", ["nan", "inf"])
-def test_vertices_that_are_not_finite(tmp_path, value):
-    (tmp_path / "nan.obj").write_text(f"v 0 0 0\nv {value} 0 0\nv 0 0 1\nf 1 2 3\n")
-    with pytest.raises(MeshError, match=r"nan.obj: 1 of 3 vertices are NaN or infinite"):
-        load_mesh(tmp_path / "nan.obj")
-
-
-def test_only_degenerate_triangles(tmp_path):
-    (tmp_path / "line.obj").write_text("v 0 0 0\nv 1 0 0\nv 2 0 0\nf 1 2 3\n")
-    with pytest.raises(MeshError, match=r"line.obj: all 1 triangles have no area"):
-        load_mesh(tmp_path / "line.obj")
-
-
 def test_wrong_unit_is_named_and_check_can_be_left_off(tmp_path, insert):
     path = write(tmp_path / "mm.obj", 1e3 * insert.vertices, insert.faces)
-    with pytest.raises(MeshError, match=r"mm.obj: its box .* give unit='mm'"):
+    with pytest.raises(MeshError, match=r"mm.obj: bounding box .* set unit='mm'"):
         load_mesh(path)
     assert load_mesh(path, check=False).vertices.max() > 20.0
 
@@ -282,22 +189,3 @@ def test_vtp_without_vtk_names_the_extra(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "vtkmodules.vtkIOXML", None)
     with pytest.raises(MeshError, match=r"knee.vtp: .*pip install knee-contact\[vtp\]"):
         load_mesh(tmp_path / "knee.vtp")
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"unit": "inch"}, "unit: expected one of"),
-        ({"side": "both"}, "side: expected one of"),
-        ({"axes": "xyz"}, "axes: expected three"),
-        ({"axes": ("x", "y")}, "axes: expected three"),
-        ({"axes": ("x", "y", "w")}, "axes: expected x, y or z"),
-        ({"axes": ("x", "y", "")}, "axes: expected x, y or z"),
-        ({"axes": ("x", "--y", "z")}, "axes: expected x, y or z"),
-        ({"axes": ("x", "x", "z")}, "axes: expected x, y and z once each"),
-        ({"axes": ("x", "y", "-z")}, "axes: .* is a mirror image.*side='left'"),
-    ],
-)
-def test_bad_options(tmp_path, options, message):
-    with pytest.raises(ValueError, match=message):
-        load_mesh(tmp_path / "any.stl", **options)

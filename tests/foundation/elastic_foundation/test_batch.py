@@ -8,23 +8,18 @@ from copy import deepcopy
 import numpy as np
 import pytest
 import shapes
+from beds import IMPLANT, POLYETHYLENE, implant_model
 
 from foundation.elastic_foundation.laws import LinearLaw, ModifiedLaw
-from foundation.elastic_foundation.model import ElasticFoundation
-from foundation.implant.condylar_implant import CondylarImplant
 from foundation.pose import Pose
 
-MATERIAL = (463e6, 0.46, 8e-3)
-IMPLANT = CondylarImplant()
 #: In and out of contact, many more than one task of a thread.
 PRESSED = np.array([p.array for p in shapes.pressed_poses(IMPLANT, 150, seed=8)])
 POSES = np.concatenate([PRESSED, PRESSED[:10] + np.array([0, 0, 0, 0, 5e-3, 0])])
 
 
-def new_model(surface="curved", law=None, **options):
-    femur, insert, labels = IMPLANT.tessellate(2.5e-3)
-    law = law or ModifiedLaw(*MATERIAL, f=3.0, m=1.2)
-    return ElasticFoundation(femur, insert, law, surface=surface, compartments=labels, **options)
+def new_model(surface="curved", law=None):
+    return implant_model(law or ModifiedLaw(*POLYETHYLENE, f=3.0, m=1.2), surface, 2.5e-3)
 
 
 @pytest.fixture(scope="module", params=["flat", "curved"])
@@ -107,29 +102,7 @@ def test_depth_of_a_compartment_is_that_of_its_springs(model):
         middle = state[model.compartments == index].max()
         # The field may be deeper between the middles.
         assert middle <= deepest < 1.3 * middle + 1e-6
-        assert 0.0 < strain <= deepest / MATERIAL[2]
-
-
-def test_a_pose_that_is_not_finite_is_named(model):
-    poses = POSES[:5].copy()
-    poses[3, 2] = np.nan
-    with pytest.raises(
-        ValueError, match=r"poses: expected finite numbers, found nan at .*\(3, 2\)"
-    ):
-        model.evaluate_batch(poses)
-
-
-@pytest.mark.parametrize(
-    ("poses", "threads", "message"),
-    [
-        (np.zeros((3, 5)), 1, r"poses: expected shape \(any, 6\)"),
-        (np.zeros(6), 1, "poses: expected shape"),
-        (np.zeros((3, 6)), 0, "threads: expected >= 1"),
-    ],
-)
-def test_bad_arguments_are_refused(model, poses, threads, message):
-    with pytest.raises(ValueError, match=message):
-        model.evaluate_batch(poses, threads=threads)
+        assert 0.0 < strain <= deepest / POLYETHYLENE[2]
 
 
 def test_no_poses_have_no_loads(model):

@@ -6,20 +6,13 @@ import naive
 import numpy as np
 import pytest
 import shapes
+from beds import NU, E, H, K, model_of
 
-from foundation.elastic_foundation.laws import LinearLaw, LogarithmicLaw
-from foundation.elastic_foundation.model import ElasticFoundation
+from foundation.elastic_foundation.laws import LogarithmicLaw
 from foundation.elastic_foundation.statics import StaticsError, pose_at_load
 from foundation.pose import Pose
 
-E, NU, H = 10e6, 0.45, 6e-3
-LAW = LinearLaw(E, NU, H)
-K = naive.confined_modulus(E, NU) / H
 RADIUS = 30e-3
-
-
-def model_of(femur, tibia, law=LAW):
-    return ElasticFoundation(femur, tibia, law, compartments=shapes.labels(tibia))
 
 
 @pytest.fixture(scope="module")
@@ -123,19 +116,3 @@ def test_a_layer_pressed_through_within_the_last_step_is_said():
     assert -below.pose.superior < 0.99 * H
     with pytest.raises(StaticsError, match="the layer is pressed through"):
         pose_at_load(model, Pose(), "medial", 1.001 * at_limit)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"load": 0.0}, "load: expected > 0 N, found 0.0"),
-        ({"load": np.nan}, "load: expected > 0 N, found nan"),
-        ({"compartment": "middle"}, "compartment: expected one of"),
-        ({"search": 0.0}, "search: expected > 0 m"),
-        ({"step": 0.0}, "step: expected > 0 m"),
-    ],
-)
-def test_bad_arguments_are_refused(punch, change, message):
-    given = {"compartment": "medial", "load": 100.0} | change
-    with pytest.raises(ValueError, match=message):
-        pose_at_load(punch, Pose(), **given)

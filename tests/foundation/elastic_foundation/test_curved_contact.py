@@ -4,31 +4,22 @@ from __future__ import annotations
 
 from functools import cache
 
-import naive
+import beds
 import numpy as np
 import pytest
 import shapes
+from beds import IMPLANT, K
 from scipy.spatial.transform import Rotation
 from smooth_shapes import RADIUS, sphere
 
 from benchmarks.exact import contact_poses, exact_loads, polyethylene
-from foundation.elastic_foundation.laws import LinearLaw
-from foundation.elastic_foundation.model import ElasticFoundation
-from foundation.implant.condylar_implant import CondylarImplant
 from foundation.pose import Pose
-
-E, NU, H = 10e6, 0.45, 6e-3
-LAW = LinearLaw(E, NU, H)
-K = naive.confined_modulus(E, NU) / H
-IMPLANT = CondylarImplant()
 
 
 def sphere_errors(level, width, cells, depth, *, count=50, surface="curved"):
     """Relative errors of force, area and peak pressure (count, 3), the sphere turned at random."""
     tibia = shapes.plate(width, cells)
-    model = ElasticFoundation(
-        sphere(level), tibia, LAW, surface=surface, compartments=shapes.labels(tibia)
-    )
+    model = beds.model_of(sphere(level), tibia, surface=surface)
     exact = np.array(
         [
             K * np.pi * depth**2 * (3 * RADIUS - depth) / 3,
@@ -82,16 +73,12 @@ def test_both_surfaces_refined_together():
 
 
 @cache
-def implant_cases():
-    femur, insert, labels = IMPLANT.tessellate(0.7e-3)
-    poses = contact_poses(IMPLANT, 4, seed=7)
-    return femur, insert, labels, poses
+def implant_poses():
+    return contact_poses(IMPLANT, 4, seed=7)
 
 
 def implant_model(conservative=False):
-    femur, insert, labels, _ = implant_cases()
-    law = polyethylene()
-    return ElasticFoundation(femur, insert, law, compartments=labels, conservative=conservative)
+    return beds.implant_model(polyethylene(), edge=0.7e-3, conservative=conservative)
 
 
 @pytest.mark.parametrize(
@@ -100,7 +87,7 @@ def implant_model(conservative=False):
 def test_implant_has_the_loads_of_its_analytic_surfaces(conservative, rule):
     """At edges of 0.7 mm and 100 to 4000 N; the two rules differ by 0.1 % in axial force."""
     model = implant_model(conservative)
-    for pose in implant_cases()[3]:
+    for pose in implant_poses():
         found, exact = model.evaluate(pose), exact_loads(IMPLANT, pose, rule=rule)
         for part, wanted in zip(
             (found.medial, found.lateral), (exact.medial, exact.lateral), strict=True
@@ -123,16 +110,14 @@ def test_implant_has_the_loads_of_its_analytic_surfaces(conservative, rule):
 
 def test_the_rules_are_told_apart():
     """The customary bed does not meet the consistent loads, and the reverse."""
-    pose = implant_cases()[3][0]
+    pose = implant_poses()[0]
     customary, consistent = (implant_model(c).evaluate(pose).force[1] for c in (False, True))
     assert consistent < (1 - 5e-4) * customary
 
 
 def along_a_path(surface):
     """Forces (N, 3) and stiffnesses (N, 3, 3) along 0.1 um steps in the transverse plane."""
-    femur, insert, labels = IMPLANT.tessellate(1.5e-3)
-    law = polyethylene()
-    model = ElasticFoundation(femur, insert, law, surface=surface, compartments=labels)
+    model = beds.implant_model(polyethylene(), surface, edge=1.5e-3)
     start = shapes.pressed_poses(IMPLANT, 1, seed=5, deepest=0.0)[0].array
     start[4] -= 0.03e-3
     along = np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.2])

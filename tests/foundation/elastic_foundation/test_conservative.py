@@ -4,25 +4,23 @@ from __future__ import annotations
 
 from functools import cache
 
+import beds
 import naive
 import numpy as np
 import pytest
 import shapes
+from beds import IMPLANT, POLYETHYLENE, implant_model
 from smooth_shapes import RADIUS, sphere
 
 from foundation.elastic_foundation.laws import LinearLaw, LogarithmicLaw, ModifiedLaw, SeriesLaw
-from foundation.elastic_foundation.model import ElasticFoundation
-from foundation.implant.condylar_implant import CondylarImplant
 from foundation.pose import Pose, generalised_force
 
-MATERIAL = (463e6, 0.46, 8e-3)
 LAWS = {
-    "linear": LinearLaw(*MATERIAL),
-    "logarithmic": LogarithmicLaw(*MATERIAL),
+    "linear": LinearLaw(*POLYETHYLENE),
+    "logarithmic": LogarithmicLaw(*POLYETHYLENE),
     "series": SeriesLaw(LogarithmicLaw(463e6, 0.46, 5e-3), LinearLaw(800e6, 0.4, 3e-3)),
-    "power": ModifiedLaw(*MATERIAL, f=np.inf, m=0.7),
+    "power": ModifiedLaw(*POLYETHYLENE, f=np.inf, m=0.7),
 }
-IMPLANT = CondylarImplant()
 STEPS = np.array([1e-6, 1e-6, 1e-6, 3e-8, 3e-8, 3e-8])
 #: Brings torques to the size of forces, at the knee's half width [1/m].
 UNITS = np.array([1 / 30e-3] * 3 + [1.0] * 3)
@@ -30,10 +28,7 @@ UNITS = np.array([1 / 30e-3] * 3 + [1.0] * 3)
 
 @cache
 def model_of(law, surface="curved", conservative=True, edge=2e-3):
-    femur, insert, labels = IMPLANT.tessellate(edge)
-    return ElasticFoundation(
-        femur, insert, LAWS[law], surface=surface, compartments=labels, conservative=conservative
-    )
+    return implant_model(LAWS[law], surface, edge, conservative=conservative)
 
 
 def force_at(model, coordinates):
@@ -100,10 +95,9 @@ def test_the_customary_bed_does_net_work_round_it():
 def test_energy_of_a_sphere_on_a_plane(conservative):
     """U = the integral of F = K pi z² (3 R - z) / 3 over z; one normal, so both beds are alike."""
     law, depth = LAWS["linear"], 0.3e-3
-    stiffness = naive.confined_modulus(*MATERIAL[:2]) / MATERIAL[2]
+    stiffness = naive.confined_modulus(*POLYETHYLENE[:2]) / POLYETHYLENE[2]
     tibia = shapes.plate(16e-3, 16)
-    labels = shapes.labels(tibia)
-    model = ElasticFoundation(sphere(4), tibia, law, compartments=labels, conservative=conservative)
+    model = beds.model_of(sphere(4), tibia, law, conservative=conservative)
     pose = Pose(0.3, 0.1, 0.2, 0.2e-3, RADIUS - depth, -0.1e-3)
     energy = stiffness * np.pi * (RADIUS * depth**3 / 3 - depth**4 / 12)
     assert model.stored_energy(pose) == pytest.approx(energy, rel=2e-3)
@@ -115,21 +109,9 @@ def test_energy_of_a_sphere_on_a_plane(conservative):
 def test_energy_of_a_flat_punch(law):
     """U = A times the integral of p, here by the trapezoidal rule."""
     punch, tibia = shapes.plate(20e-3, 1, up=False), shapes.plate(40e-3, 8)
-    model = ElasticFoundation(
-        punch, tibia, LAWS[law], surface="flat", compartments=shapes.labels(tibia)
-    )
+    model = beds.model_of(punch, tibia, LAWS[law], surface="flat")
     depth = 2e-3
     depths = np.linspace(0.0, depth, 2001)
     exact = np.trapezoid(LAWS[law].pressure(depths, depth), depths) * 20e-3**2
     assert model.stored_energy(Pose(superior=-depth)) == pytest.approx(exact, rel=1e-6)
     assert model.stored_energy(Pose(superior=1e-3)) == 0.0
-
-
-@pytest.mark.parametrize("surface", ["flat", "curved"])
-def test_a_law_without_energy_is_refused(surface):
-    femur, tibia = shapes.plate(20e-3, 2, up=False), shapes.plate(40e-3, 8)
-    law = ModifiedLaw(*MATERIAL, f=3.0, m=1.2)
-    with pytest.raises(ValueError, match="conservative: this law has no stored energy"):
-        ElasticFoundation(
-            femur, tibia, law, surface=surface, compartments=shapes.labels(tibia), conservative=True
-        )

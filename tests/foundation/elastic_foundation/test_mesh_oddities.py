@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-import naive
 import numpy as np
 import pytest
 import shapes
+from beds import K, model_of
 from smooth_shapes import RADIUS, two_planes
 
-from foundation.elastic_foundation.laws import LinearLaw
-from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.pose import Pose
 from foundation.surfaces.mesh import TriangleMesh
 
-E, NU, H = 10e6, 0.45, 6e-3
-LAW = LinearLaw(E, NU, H)
-K = naive.confined_modulus(E, NU) / H
 BOTH = pytest.mark.parametrize("surface", ["flat", "curved"])
 DEPTH = 0.5e-3
 CAP = K * np.pi * DEPTH**2 * (3 * RADIUS - DEPTH) / 3
-
-
-def model_of(femur, tibia, surface="curved", labels=None):
-    labels = shapes.labels(tibia) if labels is None else labels
-    return ElasticFoundation(femur, tibia, LAW, surface=surface, compartments=labels)
 
 
 def cap(edge, half_width=14e-3):
@@ -38,7 +28,7 @@ def test_rim_of_a_small_femur_inside_the_bed(surface):
     """A punch whose edges cut the plate's triangles: elements on the rim are single springs."""
     punch = shapes.plate(11e-3, 3, up=False)
     force = K * 11e-3**2 * DEPTH
-    model = model_of(punch, shapes.plate(40e-3, 67), surface)
+    model = model_of(punch, shapes.plate(40e-3, 67), surface=surface)
     for turn in (0.0, 0.3, 0.7):
         result = model.evaluate(Pose(rotation=turn, superior=-DEPTH, anterior=0.7e-3))
         # One cell's width around a perimeter of 44 mm is what may be in or out.
@@ -71,12 +61,14 @@ def test_stray_and_repeated_vertices_change_nothing(surface):
     tibia = shapes.plate(16e-3, 16)
     femur = cap(2e-3)
     pose = Pose(0.02, 0.01, 0.1, 0, -DEPTH, 0)
-    plain = model_of(femur, tibia, surface).evaluate(pose)
+    plain = model_of(femur, tibia, surface=surface).evaluate(pose)
     stray = np.concatenate([femur.vertices, [[0, -50e-3, 0], [9.0, 9.0, 9.0]], femur.vertices[:3]])
-    found = model_of(TriangleMesh(stray, femur.faces, "stray"), tibia, surface).evaluate(pose)
+    found = model_of(TriangleMesh(stray, femur.faces, "stray"), tibia, surface=surface).evaluate(
+        pose
+    )
     np.testing.assert_allclose(found.wrench, plain.wrench, rtol=1e-12, atol=1e-9)
     bed = np.concatenate([tibia.vertices, [[0, 5e-3, 0]], tibia.vertices[:5]])
-    found = model_of(femur, TriangleMesh(bed, tibia.faces, "stray"), surface).evaluate(pose)
+    found = model_of(femur, TriangleMesh(bed, tibia.faces, "stray"), surface=surface).evaluate(pose)
     np.testing.assert_allclose(found.wrench, plain.wrench, rtol=1e-12, atol=1e-9)
 
 
@@ -87,8 +79,8 @@ def test_a_soup_of_triangles_is_met_like_flat_facets(surface):
     soup = TriangleMesh(
         femur.vertices[femur.faces].reshape(-1, 3), np.arange(femur.faces.size).reshape(-1, 3)
     )
-    found = model_of(soup, tibia, surface).evaluate(Pose(superior=-DEPTH))
-    flat = model_of(femur, tibia, "flat").evaluate(Pose(superior=-DEPTH))
+    found = model_of(soup, tibia, surface=surface).evaluate(Pose(superior=-DEPTH))
+    flat = model_of(femur, tibia, surface="flat").evaluate(Pose(superior=-DEPTH))
     assert found.force[1] == pytest.approx(flat.force[1], rel=5e-3)
 
 
@@ -97,7 +89,7 @@ def test_tibia_of_two_triangles(surface):
     """One per compartment, pressed all over by a flat punch."""
     tibia = shapes.plate(20e-3, 1)
     punch = shapes.plate(60e-3, 2, up=False)
-    result = model_of(punch, tibia, surface, labels=[0, 1]).evaluate(Pose(superior=-DEPTH))
+    result = model_of(punch, tibia, surface=surface, labels=[0, 1]).evaluate(Pose(superior=-DEPTH))
     assert result.force[1] == pytest.approx(K * 20e-3**2 * DEPTH, rel=1e-12)
     assert result.medial.area == pytest.approx(200e-6, rel=1e-12)
     assert result.centre_of_pressure == pytest.approx([0, 0, 0], abs=1e-12)

@@ -7,7 +7,7 @@ import pytest
 from shapes import swept
 from smooth_shapes import grid, torus, torus_distance, two_planes
 
-from foundation.surfaces.mesh import MeshError, TriangleMesh
+from foundation.surfaces.mesh import TriangleMesh
 from foundation.surfaces.smooth_surface import CREASE_ANGLE, flat_surface, smooth_surface
 from foundation.surfaces.vertex_normals import angle_weighted_normals, cut_at_creases, jet_normals
 
@@ -124,22 +124,6 @@ def test_mirror_image_carries_the_mirrored_normals():
     lean = np.array([[0.0, 0.8, 0.6], [0.6, 0.8, 0.0], [0.0, 0.8, -0.6]])
     mirrored = TriangleMesh(CORNERS, [[0, 1, 2]], "one", lean).mirrored()
     np.testing.assert_array_equal(mirrored.vertex_normals, lean * (1.0, 1.0, -1.0))
-
-
-@pytest.mark.parametrize(
-    ("normals", "message"),
-    [
-        (UP[:2], r"one: expected one vertex normal per vertex, \(3, 3\), found \(2, 3\)"),
-        ([[0, 1, 0], [0, 2, 0], [0, 1, 0]], "one: 1 vertex normal is not a unit .* number 1"),
-        ([[0, 1, 0], [0, 1, 0], [0, np.nan, 0]], "one: 1 vertex normal is not a unit .* number 2"),
-        ([[0, 0, 0], *UP[1:]], "one: 1 vertex normal is not a unit .* number 0"),
-        ([[0, -1, 0], *UP[1:]], "one: vertex normals point to the inner side of 1 triangle,"),
-        ([[1, 0, 0], *UP[1:]], "one: vertex normals point to the inner side of 1 triangle,"),
-    ],
-)
-def test_wrong_vertex_normals_are_refused(normals, message):
-    with pytest.raises(MeshError, match=message):
-        TriangleMesh(CORNERS, [[0, 1, 2]], "one", normals)
 
 
 def test_normals_of_vertices_without_a_triangle_do_not_matter():

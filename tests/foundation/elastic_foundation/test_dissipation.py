@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+import beds
 import naive
 import numpy as np
 import pytest
 import shapes
+from beds import IMPLANT, POLYETHYLENE
 
 from foundation.elastic_foundation.laws import LinearLaw
-from foundation.elastic_foundation.model import Dissipation, ElasticFoundation
-from foundation.implant.condylar_implant import CondylarImplant
+from foundation.elastic_foundation.model import Dissipation
 from foundation.pose import Pose, twist_jacobian
 
-E, NU, H = 463e6, 0.46, 8e-3
-LAW = LinearLaw(E, NU, H)
-K = naive.confined_modulus(E, NU) / H
+LAW = LinearLaw(*POLYETHYLENE)
+K = naive.confined_modulus(*POLYETHYLENE[:2]) / POLYETHYLENE[2]
 WIDTH, DEPTH = 20e-3, 0.1e-3
 LOAD = K * WIDTH**2 * DEPTH
 BOTH = pytest.mark.parametrize("surface", ["flat", "curved"])
@@ -23,14 +25,8 @@ BOTH = pytest.mark.parametrize("surface", ["flat", "curved"])
 def punch(surface, **resistance):
     """A flat punch wider than the plate, so that its edge is nowhere over the bed."""
     femur, tibia = shapes.plate(2 * WIDTH, 4, up=False), shapes.plate(WIDTH, 8)
-    return ElasticFoundation(
-        femur,
-        tibia,
-        LAW,
-        surface=surface,
-        compartments=shapes.labels(tibia),
-        dissipation=Dissipation(**resistance) if resistance else None,
-    )
+    dissipation = Dissipation(**resistance) if resistance else None
+    return beds.model_of(femur, tibia, LAW, surface, dissipation=dissipation)
 
 
 POSE = Pose(superior=-DEPTH)
@@ -84,12 +80,7 @@ def test_friction_resists_turning_about_the_normal(surface):
     assert moment[1] == pytest.approx(0.2 * LOAD * mean, rel=1e-2)
 
 
-IMPLANT = CondylarImplant()
-
-
-def implant_model(**options):
-    femur, insert, labels = IMPLANT.tessellate(2e-3)
-    return ElasticFoundation(femur, insert, LAW, compartments=labels, **options)
+implant_model = partial(beds.implant_model, LAW)
 
 
 @pytest.fixture(scope="module")
@@ -136,23 +127,3 @@ def test_what_resists_takes_power(resistance, conservative):
         power = added @ twist_jacobian(pose) @ rates
         assert power <= 0.0
         assert added.any() or elastic.evaluate(pose).area == 0.0
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"damping": -1.0}, "damping: expected >= 0"),
-        ({"friction": -0.1}, "friction: expected >= 0"),
-        ({"friction": np.nan}, "friction: expected"),
-        ({"transition_speed": 0.0}, "transition_speed: expected > 0"),
-    ],
-)
-def test_bad_values_are_refused(options, message):
-    with pytest.raises(ValueError, match=message):
-        Dissipation(**options)
-
-
-@pytest.mark.parametrize("rates", [np.zeros(5), [0, 0, np.nan, 0, 0, 0]])
-def test_bad_rates_are_refused(plain, rates):
-    with pytest.raises(ValueError, match="rates: expected"):
-        plain.evaluate(IMPLANT.home_pose(0.1), rates)

@@ -2,44 +2,27 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import numpy as np
 import pytest
 import shapes
+from beds import IMPLANT, POLYETHYLENE, implant_model
 
 from foundation.elastic_foundation.laws import LinearLaw, LogarithmicLaw, ModifiedLaw, SeriesLaw
-from foundation.elastic_foundation.model import ElasticFoundation
-from foundation.implant.condylar_implant import CondylarImplant
 from foundation.pose import Pose, generalised_force_jacobian
 
-MATERIAL = (463e6, 0.46, 8e-3)
 LAWS = {
-    "linear": LinearLaw(*MATERIAL),
-    "logarithmic": LogarithmicLaw(*MATERIAL),
-    "modified": ModifiedLaw(*MATERIAL, f=3.0, m=1.2),
-    "root": ModifiedLaw(*MATERIAL, f=2.0, m=0.5),
+    "linear": LinearLaw(*POLYETHYLENE),
+    "logarithmic": LogarithmicLaw(*POLYETHYLENE),
+    "modified": ModifiedLaw(*POLYETHYLENE, f=3.0, m=1.2),
+    "root": ModifiedLaw(*POLYETHYLENE, f=2.0, m=0.5),
     "series": SeriesLaw(LogarithmicLaw(463e6, 0.46, 5e-3), LinearLaw(800e6, 0.4, 3e-3)),
 }
 WITH_ENERGY = ("linear", "logarithmic", "series")
-IMPLANT = CondylarImplant()
 #: Steps of the differences [rad, m].
 STEPS = np.array([1e-7, 1e-7, 1e-7, 3e-9, 3e-9, 3e-9])
 #: Brings angles and moments to the size of lengths and forces, at the knee's half width.
 LEVER = 30e-3
 UNITS = np.array([LEVER, LEVER, LEVER, 1.0, 1.0, 1.0])
-
-
-@cache
-def meshes():
-    return IMPLANT.tessellate(2e-3)
-
-
-def model_of(law, surface, conservative=False):
-    femur, insert, labels = meshes()
-    return ElasticFoundation(
-        femur, insert, law, surface=surface, compartments=labels, conservative=conservative
-    )
 
 
 def differences(model, pose):
@@ -74,7 +57,7 @@ def test_curved_bed_has_the_jacobian_of_its_loads(law):
     What is left of an error is that of the seams of patches, over which normals turn a little, and
     for m < 1 the third derivatives of the pressure at the edge.
     """
-    error = errors(model_of(LAWS[law], "curved"))
+    error = errors(implant_model(LAWS[law], "curved"))
     assert np.median(error) < 2e-8
     assert np.quantile(error, 0.98) < 1e-5
     assert error.max() < 1e-3
@@ -86,7 +69,7 @@ def test_flat_bed_has_the_jacobian_of_its_loads(law):
 
     With m = 1/2 the pressure of such a spring rises infinitely fast.
     """
-    error = errors(model_of(LAWS[law], "flat"))
+    error = errors(implant_model(LAWS[law], "flat"))
     assert np.median(error) < (1e-6 if law == "root" else 2e-8)
     assert np.quantile(error, 0.9) < 1e-5
 
@@ -95,7 +78,7 @@ def test_flat_bed_has_the_jacobian_of_its_loads(law):
 @pytest.mark.parametrize("surface", ["flat", "curved"])
 def test_conservative_bed_has_the_jacobian_of_its_loads(law, surface):
     """Pressure is not smoothed at the edge there: a point that passes it has a kink."""
-    error = errors(model_of(LAWS[law], surface, conservative=True))
+    error = errors(implant_model(LAWS[law], surface, conservative=True))
     assert np.median(error) < 2e-8
     assert np.quantile(error, 0.8) < 1e-5
     assert np.quantile(error, 0.98) < 1e-3
@@ -111,7 +94,9 @@ def asymmetry(model, pose):
 @pytest.mark.parametrize("surface", ["flat", "curved"])
 def test_conservative_bed_has_a_symmetric_hessian(law, surface):
     """Second derivatives of the energy by pose coordinates; the customary bed has none."""
-    conservative, customary = (model_of(LAWS[law], surface, c) for c in (True, False))
+    conservative, customary = (
+        implant_model(LAWS[law], surface, conservative=c) for c in (True, False)
+    )
     for pose in shapes.pressed_poses(IMPLANT, 20, seed=5):
         assert asymmetry(conservative, pose) < 1e-12
         assert asymmetry(customary, pose) > 1e-6

@@ -5,16 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import shapes
+from beds import model_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from foundation.elastic_foundation.laws import LinearLaw
-from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.pose import Pose
 from foundation.surfaces.mesh import TriangleMesh
 
-LAW = LinearLaw(10e6, 0.45, 6e-3)
 SMALL = st.floats(-0.1, 0.1)
 NEAR = st.floats(-2e-3, 2e-3)
 DEPTHS = st.floats(0.1e-3, 1e-3)
@@ -27,25 +25,10 @@ TIBIA = shapes.plate(36e-3, 18)
 SURFACES = ("flat", "curved")
 
 
-def model(femur: TriangleMesh, tibia: TriangleMesh, surface: str) -> ElasticFoundation:
-    return ElasticFoundation(
-        femur, tibia, LAW, surface=surface, compartments=shapes.labels(TIBIA)
-    )  # fmt: skip
-
-
-def moved(mesh: TriangleMesh, by: np.ndarray) -> TriangleMesh:
-    return TriangleMesh(mesh.vertices + by, mesh.faces, mesh.name)
-
-
-MODELS = {surface: model(FEMUR, TIBIA, surface) for surface in SURFACES}
+LABELS = shapes.labels(TIBIA)
+MODELS = {surface: model_of(FEMUR, TIBIA, surface=surface) for surface in SURFACES}
 MIRRORED = {
-    surface: ElasticFoundation(
-        FEMUR.mirrored(),
-        TIBIA.mirrored(),
-        LAW,
-        surface=surface,
-        compartments=1 - shapes.labels(TIBIA),
-    )
+    surface: model_of(FEMUR.mirrored(), TIBIA.mirrored(), surface=surface, labels=1 - LABELS)
     for surface in SURFACES
 }
 
@@ -56,7 +39,8 @@ MIRRORED = {
 def test_both_bodies_moved_alike_bear_the_same_loads(surface, pose, by):
     """The moment about the tibial origin, which stays, changes by that of the force."""
     before = MODELS[surface].evaluate(pose)
-    after = model(FEMUR, moved(TIBIA, by), surface).evaluate(
+    tibia = TriangleMesh(TIBIA.vertices + by, TIBIA.faces)
+    after = model_of(FEMUR, tibia, surface=surface, labels=LABELS).evaluate(
         Pose.from_array(pose.array + np.array([0, 0, 0, *by]))
     )
     size = np.linalg.norm(before.force)

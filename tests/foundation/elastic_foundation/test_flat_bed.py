@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import naive
+from functools import partial
+
+import beds
 import numpy as np
 import pytest
 import shapes
+from beds import K
 
-from foundation.elastic_foundation.laws import LinearLaw, ModifiedLaw
-from foundation.elastic_foundation.model import ElasticFoundation
+from foundation.elastic_foundation.laws import ModifiedLaw
 from foundation.pose import Pose
 
-E, NU, H = 10e6, 0.45, 6e-3
-LAW = LinearLaw(E, NU, H)
-K = naive.confined_modulus(E, NU) / H
 RADIUS, DEPTH = 30e-3, 0.5e-3
-
-
-def model_of(femur, tibia, law=LAW):
-    labels = shapes.labels(tibia)
-    return ElasticFoundation(femur, tibia, law, surface="flat", compartments=labels)
+model_of = partial(beds.model_of, surface="flat")
 
 
 def observed_order(errors):

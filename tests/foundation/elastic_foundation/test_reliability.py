@@ -6,31 +6,28 @@ from functools import cache
 
 import numpy as np
 import pytest
+from beds import IMPLANT, POLYETHYLENE, implant_model
 
 from foundation.elastic_foundation.laws import LinearLaw, LogarithmicLaw, ModifiedLaw, SeriesLaw
 from foundation.elastic_foundation.model import Dissipation, ElasticFoundation
-from foundation.implant.condylar_implant import CondylarImplant
 from foundation.pose import Pose
 from foundation.surfaces.mesh import load_mesh
 
-MATERIAL = (463e6, 0.46, 8e-3)
 LAWS = {
-    "linear": LinearLaw(*MATERIAL),
-    "logarithmic": LogarithmicLaw(*MATERIAL),
-    "root": ModifiedLaw(*MATERIAL, f=2.0, m=0.5),
-    "series": SeriesLaw(ModifiedLaw(*MATERIAL, f=3.0, m=1.2), LogarithmicLaw(2e8, 0.4, 3e-3)),
+    "linear": LinearLaw(*POLYETHYLENE),
+    "logarithmic": LogarithmicLaw(*POLYETHYLENE),
+    "root": ModifiedLaw(*POLYETHYLENE, f=2.0, m=0.5),
+    "series": SeriesLaw(ModifiedLaw(*POLYETHYLENE, f=3.0, m=1.2), LogarithmicLaw(2e8, 0.4, 3e-3)),
 }
-IMPLANT = CondylarImplant()
 HOME = IMPLANT.home_pose(0.3).array
 
 
 @cache
 def model_of(law, surface="curved", conservative=False):
-    femur, insert, labels = IMPLANT.tessellate(3e-3)
-    return ElasticFoundation(
-        femur, insert, LAWS[law], surface=surface, compartments=labels, conservative=conservative,
-        dissipation=Dissipation(3.0, 0.05),
-    )  # fmt: skip
+    resistance = Dissipation(3.0, 0.05)
+    return implant_model(
+        LAWS[law], surface, 3e-3, conservative=conservative, dissipation=resistance
+    )
 
 
 def wild_poses(count, home, seed=0):

@@ -277,9 +277,3 @@ def test_normals_the_mesh_carries_are_used():
     # As read from a file in single precision.
     carried = TriangleMesh(mesh.vertices, mesh.faces, "sphere", exact * (1.0 + 5e-7))
     close(smooth_surface(carried).normals, exact[mesh.faces], 1e-15)
-
-
-@pytest.mark.parametrize("angle", [0.0, -0.1, 2.0, np.nan])
-def test_bad_crease_angles_are_refused(angle):
-    with pytest.raises(ValueError, match="crease_angle: expected"):
-        smooth_surface(sphere(1), crease_angle=angle)
