@@ -57,7 +57,7 @@ def pack_compartment(
     limits: FloatArray,
     regressors: Sequence[Arguments],
 ) -> CompartmentArguments:
-    """Return the packed form of the arguments (...) [SI] that `compartments` describes."""
+    """Return packed arguments, such as constants (6,) [SI]; see `compartments` for all of them."""
     box_knots, box_pieces, *box = space
     centre, knots, pieces, middle, half, lever = coordinates
     parts = (

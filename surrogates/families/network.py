@@ -25,11 +25,11 @@ from foundation.checks import FloatArray, check_number
 from foundation.errors import InputError
 from surrogates.families.basis import basis_matrix, row_blocks
 from surrogates.families.cross_validation import CrossCheck, Fitted, fit_spread, spread_at
-from surrogates.families.polynomial import check_weights
 from surrogates.families.polynomial_evidence import Prior, Ridge
 from surrogates.families.regressor import linear_in
 from surrogates.families.training import (
     check_training,
+    check_weights,
     mean_and_deviation,
     middle_and_half_range,
     polynomial_exponents,
@@ -216,7 +216,7 @@ def _train(
     slope, slopes = _parts(vector.size, [part.shape for part in parts])
     first, second = np.zeros_like(vector), np.zeros_like(vector)
     decay, decay2 = _DECAYS
-    batches = _batches(data, batch, rng)
+    batches = random_batches(data, batch, rng)
     for step in range(steps):
         loss_gradient(parts, slopes, *next(batches))
         turn = 0.5 * (1.0 + np.cos(np.pi * step / steps))
@@ -242,7 +242,7 @@ def _parts(size: int, shapes: list[tuple[int, ...]]) -> tuple[SingleArray, list[
 def random_weights(
     d: int, h: int, k: int, rng: np.random.Generator
 ) -> tuple[SingleArray, list[SingleArray]]:
-    """Return random weights as one vector, and as views in the order of `_Network`."""
+    """Return random weights (W,) [1] for d inputs, h units and k outputs, and views by layer."""
     shapes: list[tuple[int, ...]] = [(d, h), (h,), (h, h), (h,), (h, k), (k,)]
     vector, parts = _parts(sum(int(np.prod(s)) for s in shapes), shapes)
     for part, size in zip(parts[::2], (1.5, 1.0, 0.1), strict=True):
@@ -253,10 +253,10 @@ def random_weights(
     return vector, parts
 
 
-def _batches(
+def random_batches(
     data: list[SingleArray], batch: int, rng: np.random.Generator
 ) -> Iterator[list[SingleArray]]:
-    """Yield batches of rows in random order, each row once in every pass."""
+    """Yield batches (batch, ...) [1] of rows in random order, each row once in every pass."""
     while True:
         order = rng.permutation(len(data[0]))
         shuffled = [array[order] for array in data]
@@ -271,7 +271,15 @@ def loss_gradient(
     y: SingleArray,
     w: SingleArray,
 ) -> None:
-    """Write the gradient of the weighted mean square error of a batch to `slopes`."""
+    """Write the gradient of the weighted mean square error of a batch to `slopes`.
+
+    Parameters
+    ----------
+    parts, slopes : list of arrays
+        Weights in the order of `random_weights`, and their gradient to fill [1].
+    z, y, w : (b, d), (b, k), (b, 1) float32
+        Scaled inputs, outputs and weights of the batch [1].
+    """
     inner, inner_bias, hidden, hidden_bias, last, last_bias = parts
     below = np.tanh(z @ inner + inner_bias)
     above = np.tanh(below @ hidden + hidden_bias)

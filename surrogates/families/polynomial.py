@@ -22,7 +22,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from foundation.checks import FloatArray, check_array, check_in, check_number
+from foundation.checks import FloatArray, check_in, check_number
 from foundation.errors import InputError
 from surrogates.families.cross_validation import CrossCheck, Fitted, fit_spread, spread_at
 from surrogates.families.polynomial_evidence import (
@@ -37,6 +37,7 @@ from surrogates.families.polynomial_evidence import (
 from surrogates.families.regressor import HIGHEST_DEGREE, linear_in
 from surrogates.families.training import (
     check_training,
+    check_weights,
     mean_and_deviation,
     middle_and_half_range,
     polynomial_exponents,
@@ -193,22 +194,6 @@ def fit_polynomial(
         solution.coefficients.T, wave=chosen.wave, spread=spread,
     )  # fmt: skip
     return Fitted(regressor, check)
-
-
-def check_weights(weights: ArrayLike | None, rows: int) -> FloatArray:
-    """Return the weights (N,) [1] of the samples, by default ones.
-
-    Raises
-    ------
-    InputError
-        If the number of weights is not `rows` or a weight is not positive.
-    """
-    if weights is None:
-        return np.ones(rows)
-    checked = check_array("weights", weights, (rows,))
-    if checked.min() <= 0.0:
-        raise InputError(f"weights: expected numbers > 0, found {checked.min():g}")
-    return checked
 
 
 def candidate_terms(d: int, settings: PolynomialSettings) -> NDArray[np.int64]:

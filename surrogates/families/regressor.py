@@ -180,12 +180,12 @@ class Regressor(RegressorData):
         return errors
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the regressor as plain arrays by field; the inverse of `from_arrays`."""
+        """Return the fields as arrays, such as weights (k, F) [1]; the inverse of `from_arrays`."""
         return {name: np.array(getattr(self, name)) for name in _FIELDS}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, ArrayLike]) -> Self:
-        """Return the regressor that `to_arrays` described.
+        """Build from the arrays of `to_arrays`, such as weights (k, F) [1].
 
         Raises
         ------
@@ -194,7 +194,7 @@ class Regressor(RegressorData):
         """
         missing = [name for name in _FIELDS if name not in arrays]
         if missing:
-            raise InputError(f"arrays: expected a regressor's arrays, missing {missing}")
+            raise InputError(f"arrays: missing {missing} of a regressor")
         named: dict[str, Any] = {name: np.asarray(arrays[name]) for name in _FIELDS}
         named["family"] = str(named["family"])
         for name in ("wave", "nugget"):
@@ -256,7 +256,7 @@ def no_outputs(inputs: int) -> Regressor:
 
 
 def arrays_of(parts: Sequence[str], regressors: Sequence[Regressor]) -> dict[str, NDArray[Any]]:
-    """Return the arrays of the regressors that have outputs, under the names of their parts."""
+    """Return the arrays, such as weights (k, F) [1], of regressors with outputs, by part."""
     named: dict[str, NDArray[Any]] = {}
     for part, regressor in zip(parts, regressors, strict=True):
         if regressor.outputs:
@@ -265,17 +265,17 @@ def arrays_of(parts: Sequence[str], regressors: Sequence[Regressor]) -> dict[str
 
 
 def regressors_of(arrays: Mapping[str, NDArray[Any]], inputs: Mapping[str, int]) -> list[Regressor]:
-    """Return the regressors from the arrays of `arrays_of`; `inputs` counts each part's inputs."""
+    """Return regressors from arrays, such as weights (k, F) [1]; `inputs` counts inputs by part."""
     own = {part: part_of(arrays, part) for part in inputs}
     return [Regressor.from_arrays(a) if a else no_outputs(inputs[p]) for p, a in own.items()]
 
 
 def under(head: str, arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-    """Return arrays under names prefixed with `head` and a slash."""
+    """Return arrays (N, ...) [any unit] under names prefixed with `head` and a slash."""
     return {f"{head}/{name}": array for name, array in arrays.items()}
 
 
 def part_of(arrays: Mapping[str, NDArray[Any]], part: str) -> dict[str, NDArray[Any]]:
-    """Return the arrays with names that begin with `part` and a slash, without that prefix."""
+    """Return arrays (N, ...) [any unit] of names with the prefix `part` and a slash, without it."""
     head = part + "/"
     return {name[len(head) :]: a for name, a in arrays.items() if name.startswith(head)}

@@ -32,6 +32,22 @@ def check_training(inputs: ArrayLike, outputs: ArrayLike) -> tuple[FloatArray, F
     return x, y
 
 
+def check_weights(weights: ArrayLike | None, rows: int) -> FloatArray:
+    """Return the weights (N,) [1] of the samples, by default ones.
+
+    Raises
+    ------
+    InputError
+        If the number of weights is not `rows` or a weight is not positive.
+    """
+    if weights is None:
+        return np.ones(rows)
+    checked = check_array("weights", weights, (rows,))
+    if checked.min() <= 0.0:
+        raise InputError(f"weights: expected numbers > 0, found {checked.min():g}")
+    return checked
+
+
 def check_scales(x_scale: FloatArray, y_scale: FloatArray) -> None:
     """Raise an InputError unless all scales (d,) and (k,) [input and output units] are positive."""
     for name, scale in (("x_scale", x_scale), ("y_scale", y_scale)):

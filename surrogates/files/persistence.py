@@ -228,7 +228,7 @@ def _read_header(file: Path, raw: NDArray[Any] | None) -> dict[str, Any]:
 
 
 def digest(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> str:
-    """Return the SHA-256 of a header without its own digest, and of arrays (...) [any unit]."""
+    """Return the SHA-256 of a header without its own digest, and of arrays (N, ...) [any unit]."""
     content = hashlib.sha256()
     unsigned = {k: v for k, v in header.items() if k != "sha256"}
     content.update(json.dumps(unsigned, sort_keys=True).encode())

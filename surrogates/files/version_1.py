@@ -28,7 +28,7 @@ _FORMULATIONS = ("inverted", "direct")
 def compartment(
     formulation: str, space: SampleSpace, arrays: Mapping[str, NDArray[Any]]
 ) -> CompartmentSurrogate:
-    """Return one compartment of a version 1 file.
+    """Return one compartment of a version 1 file, from arrays such as theta (d,) [1].
 
     Parameters
     ----------

@@ -340,7 +340,7 @@ class CompartmentSurrogate:
         return axial, held, np.column_stack([u, 2.0 * root - 1.0]), offset, points
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return all fields but the space as plain arrays; the inverse of `from_arrays`."""
+        """Return all fields but the space as arrays, such as constants (5,) [SI]."""
         constants = [self.largest, self.degree, self.reference_root, *self.depth]
         named: dict[str, NDArray[Any]] = {"constants": np.array(constants)}
         named |= under("coordinates", self.coordinates.to_arrays())
@@ -351,7 +351,7 @@ class CompartmentSurrogate:
     def from_arrays(
         cls, formulation: str, space: SampleSpace, arrays: Mapping[str, NDArray[Any]]
     ) -> Self:
-        """Build from the arrays of `to_arrays`.
+        """Build from the arrays of `to_arrays`, such as constants (5,) [SI].
 
         Raises
         ------
@@ -359,7 +359,7 @@ class CompartmentSurrogate:
             If an array is missing or malformed.
         """
         if "constants" not in arrays:
-            raise InputError("arrays: expected a compartment's arrays, missing constants")
+            raise InputError("arrays: missing 'constants' of a compartment")
         largest, degree, root, *depth = check_array("constants", arrays["constants"], (5,))
         coordinates = CondyleCoordinates.from_arrays(part_of(arrays, "coordinates"))
         reference, first, second, third = regressors_of(

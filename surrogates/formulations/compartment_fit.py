@@ -377,7 +377,7 @@ def middle_and_half(values: FloatArray) -> FloatArray:
     """Return middle and half range (2,) of the samples' heights or depths (N,) [m]."""
     low, high = values.min(), values.max()
     if not low < high:
-        raise InputError("poses: expected samples of different heights")
+        raise InputError(f"poses: expected samples of different heights, found only {low:g} m")
     return np.array([0.5 * (low + high), 0.5 * (high - low)])
 
 

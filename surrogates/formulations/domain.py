@@ -155,7 +155,7 @@ class Domain:
         )[int(np.argmax(c))]
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the domain as plain arrays; the inverse of `from_arrays`."""
+        """Return the domain as arrays, such as limits (3,) [1, 1, Pa]."""
         named: dict[str, NDArray[Any]] = {
             "limits": np.array(self.limits),
             "inflation": np.array(self.inflation),
@@ -165,7 +165,7 @@ class Domain:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Build from the arrays of `to_arrays`; without arrays, the domain of the whole box.
+        """Build from the arrays of `to_arrays`, such as limits (3,) [1, 1, Pa]; the box from none.
 
         Raises
         ------
@@ -176,7 +176,7 @@ class Domain:
             return cls.whole_box()
         for name in ("limits", "inflation"):
             if name not in arrays:
-                raise InputError(f"arrays: expected a domain's arrays, missing {name}")
+                raise InputError(f"arrays: missing {name!r} of a domain")
         regressor, errors = regressors_of(arrays, {"regressor": 6, "errors": 6})
         # The first files of version 3 have no "lifted".
         lifted = check_array("lifted", arrays.get("lifted", [NO_LIMIT]), (1,))

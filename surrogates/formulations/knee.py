@@ -56,7 +56,7 @@ class CompiledContact(Protocol):
         ...
 
     def fill(self, poses: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return loads, jacobians and variables as `TrainedContact.fill`: (N, ...) [SI]."""
+        """Return loads (N, 2, 12), jacobians (N, 2, 6, 6) [SI] and variables (N, 2, 7) [1]."""
         ...
 
 

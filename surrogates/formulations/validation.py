@@ -135,7 +135,7 @@ def errors_at_pose(
 def errors_at_load(
     surrogate: CompartmentSurrogate, poses: ArrayLike, loads: ArrayLike
 ) -> dict[str, ErrorFigures]:
-    """Return the errors of the height and of every load at given axial loads, by name.
+    """Return the errors of the height and of every load (N, 12) at given axial loads, by name.
 
     Parameters as in `errors_at_pose`.
 

@@ -209,7 +209,7 @@ class WholeKneeSurrogate(TrainedContact):
         return new_work(self.workspace)
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return all fields but space and header as plain arrays; the inverse of `from_arrays`."""
+        """Return all fields but space and header as arrays, such as constants (4,) [SI]."""
         constants = np.array([self.largest, self.degree, *self.depth])
         named = {"constants": constants} | arrays_of(PARTS, self.regressors)
         for name, domain in zip(COMPARTMENTS, self.domains, strict=True):
@@ -220,7 +220,7 @@ class WholeKneeSurrogate(TrainedContact):
     def from_arrays(
         cls, formulation: str, space: SampleSpace, arrays: Mapping[str, NDArray[Any]]
     ) -> Self:
-        """Build from the arrays of `to_arrays`.
+        """Build from the arrays of `to_arrays`, such as constants (4,) [SI].
 
         Raises
         ------
@@ -228,7 +228,7 @@ class WholeKneeSurrogate(TrainedContact):
             If an array is missing or malformed.
         """
         if "constants" not in arrays:
-            raise InputError("arrays: expected a whole knee's arrays, missing constants")
+            raise InputError("arrays: missing 'constants' of a whole knee")
         largest, degree, *depth = check_array("constants", arrays["constants"], (4,))
         first, second, third = regressors_of(arrays, dict.fromkeys(PARTS, 6))
         medial, lateral = (

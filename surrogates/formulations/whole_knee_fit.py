@@ -75,7 +75,10 @@ def fit_whole_knee(
     points = check_array("poses", poses, (None, 6))
     values = check_array("loads", loads, (len(points), 2, 12))
     if not len(values) or values[:, :, 1].min() <= 0.0:
-        raise InputError("loads: expected samples in which both compartments carry axial load")
+        raise InputError(
+            "loads: expected samples in which both compartments carry axial load, found "
+            f"{int((values[:, :, 1] <= 0.0).any(axis=1).sum())} without, of {len(values)}"
+        )
     plain = formulation == "knee_direct"
     degree = 1.0 if plain else (settings or FormulationSettings()).load_degree
     coordinates = CondyleCoordinates.at_origin(space)

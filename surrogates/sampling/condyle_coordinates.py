@@ -118,7 +118,7 @@ class CondyleCoordinates:
         return self.centre, self.path.flexion, self.path.pieces, self.middle, self.half, lever
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the coordinates as plain arrays; the inverse of `from_arrays`."""
+        """Return the fields as arrays, such as centre (3,) [m]; the inverse of `from_arrays`."""
         return {
             "centre": np.array(self.centre),
             "path_flexion": np.array(self.path.flexion),
@@ -130,7 +130,7 @@ class CondyleCoordinates:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, ArrayLike]) -> Self:
-        """Build from the arrays of `to_arrays`.
+        """Build from the arrays of `to_arrays`, such as centre (3,) [m].
 
         Raises
         ------
@@ -140,7 +140,7 @@ class CondyleCoordinates:
         names = ("centre", "path_flexion", "path_pieces", "middle", "half", "about_point")
         missing = [name for name in names if name not in arrays]
         if missing:
-            raise InputError(f"arrays: expected a condyle's coordinates, missing {missing}")
+            raise InputError(f"arrays: missing {missing} of a condyle's coordinates")
         found = {name: np.asarray(arrays[name]) for name in names}
         path = ReferencePath(found["path_flexion"], found["path_pieces"])
         about = found["about_point"]

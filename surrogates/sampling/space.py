@@ -47,7 +47,7 @@ class ReferencePath:
     def __post_init__(self) -> None:
         knots = check_array("path flexion", self.flexion, (None,))
         if len(knots) < 2 or np.any(np.diff(knots) <= 0.0):
-            raise InputError("path flexion: expected at least two knots, strictly increasing")
+            raise InputError(f"path flexion: expected two or more increasing knots, found {knots}")
         pieces = check_array("path pieces", self.pieces, (4, len(knots) - 1, 5))
         object.__setattr__(self, "flexion", frozen(knots))
         object.__setattr__(self, "pieces", frozen(pieces))
@@ -71,7 +71,7 @@ class ReferencePath:
         knots = check_array("path flexion", flexion, (None,))
         values = check_array("path coordinates", coordinates, (len(knots), 5))
         if len(knots) == 0 or np.any(np.diff(knots) <= 0.0):
-            raise InputError("path flexion: expected at least one pose, strictly increasing")
+            raise InputError(f"path flexion: expected one or more increasing values, found {knots}")
         if len(knots) == 1:
             return cls.constant(float(knots[0]), values[0])
         from scipy.interpolate import CubicSpline  # not needed by a trained surrogate
@@ -149,7 +149,7 @@ class SampleSpace:
 
     @property
     def arguments(self) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Arguments of the compiled evaluation (`compiled.compartments`)."""
+        """Knots (K,), pieces (4, K - 1, 5), centre (6,) and half width (6,) [rad, m, sqrt(N)]."""
         return self.path.flexion, self.path.pieces, *self.centre_and_half
 
     def draw(self, unit: ArrayLike, spread: float = 2.0) -> tuple[FloatArray, FloatArray]:
@@ -177,7 +177,9 @@ class SampleSpace:
         """
         cube = check_array("unit", unit, (None, 6))
         if cube.size and (cube.min() < 0.0 or cube.max() > 1.0):
-            raise InputError("unit: expected values in [0, 1]")
+            raise InputError(
+                f"unit: expected values in [0, 1], found {cube.min():g} to {cube.max():g}"
+            )
         flexion = self.flexion[0] + np.ptp(self.flexion) * cube[:, 0]
         poses = self.path.poses(flexion)
         poses[:, OFFSET_COORDINATES] += self.offsets * (2.0 * cube[:, 1:5] - 1.0)

@@ -17,7 +17,7 @@ from surrogates.export import c_export
 from surrogates.families.regressor import no_outputs
 from surrogates.formulations.domain import NO_LIMIT, Domain
 from surrogates.formulations.domain_fit import ACCEPTED_ERROR, DomainSamples, fit_domain
-from surrogates.formulations.knee import KneeSurrogate, OutsideDomainError
+from surrogates.formulations.knee import OutsideDomainError
 
 LIMITS = np.array([0.2, 0.25, 1.9e7])
 FORMULATIONS = manufactured.ALL
@@ -355,11 +355,3 @@ def test_lifted_by_less_than_the_error_of_the_height_it_may_touch():
     # The load of the depth that is missing: that of a femur lower by as much.
     lower = touch - (error - gaps[0]) * np.eye(6)[4]
     assert found[0, 1] == pytest.approx(model.evaluate_batch(lower)[0][0, 1], rel=0.3)
-
-
-def test_a_knee_of_two_is_what_its_compartments_are(knee, poses):
-    assert isinstance(knee, KneeSurrogate)
-    for c, name in enumerate(("medial", "lateral")):
-        np.testing.assert_array_equal(
-            knee.compartment(name).evaluate_batch(poses)[2], knee.evaluate_batch(poses)[2][:, c]
-        )

@@ -111,15 +111,6 @@ def test_jacobian_is_the_derivative(model):
     assert_jacobian(model, poses_of(model, 20))
 
 
-def test_single_poses_and_batches_are_the_same_bits(model):
-    poses = scattered(model)
-    batch = model.evaluate_batch(poses)
-    for k, pose in enumerate(poses):
-        for one, many in zip(model.evaluate(pose), batch, strict=True):
-            np.testing.assert_array_equal(one, many[k])
-    assert [len(part) for part in model.evaluate_batch(np.empty((0, 6)))] == [0, 0, 0]
-
-
 # ---- first contact -------------------------------------------------------------------------------
 
 

@@ -15,7 +15,12 @@ from foundation.pose import Pose
 from surrogates import compiled
 from surrogates.compiled import new_work
 from surrogates.files.persistence import load, save
-from surrogates.formulations.knee import KneeSurrogate, OutsideDomainError, OutsideDomainWarning
+from surrogates.formulations.knee import (
+    CompiledContact,
+    KneeSurrogate,
+    OutsideDomainError,
+    OutsideDomainWarning,
+)
 from surrogates.sampling.space import ReferencePath
 
 
@@ -34,8 +39,10 @@ def pose_at(knee, load, flexion=0.5, **changes):
     return replace(held, **changes)
 
 
-def test_the_knee_is_a_contact_model(knee):
+def test_the_knee_is_a_contact_model_for_compiled_loops(knee):
     assert isinstance(knee, ContactModel)
+    assert isinstance(knee, CompiledContact)
+    assert knee.compartment_arguments is knee.arguments
 
 
 @pytest.mark.parametrize("family", manufactured.FAMILIES)

@@ -53,7 +53,7 @@ def test_gradient_of_the_loss():
 
 def test_batches_take_every_row_before_any_again():
     data = [np.arange(10, dtype=np.float32)[:, None], 2 * np.arange(10, dtype=np.float32)[:, None]]
-    batches = network._batches(data, 5, np.random.default_rng(0))
+    batches = network.random_batches(data, 5, np.random.default_rng(0))
     for _ in range(3):
         (a, b), (c, _) = next(batches), next(batches)
         np.testing.assert_array_equal(b, 2 * a)

@@ -78,7 +78,7 @@ def coordinates_of(**change):
     return CondyleCoordinates.from_arrays(true.to_arrays() | change)
 
 
-INCREASING = "path flexion: .*strictly increasing"
+INCREASING = "path flexion: expected .* increasing"
 
 
 @refusals(
@@ -96,12 +96,15 @@ INCREASING = "path flexion: .*strictly increasing"
     (lambda: first_subset(np.zeros((3, 2)), 1, kind="x"), "kind: expected one of"),
     (lambda: ReferencePath.through([0.0, 0.0], np.zeros((2, 5))), INCREASING),
     (lambda: ReferencePath.through([1.0, 0.0], np.zeros((2, 5))), INCREASING),
-    (lambda: ReferencePath.through([], np.zeros((0, 5))), "path flexion: .*at least one pose"),
+    (
+        lambda: ReferencePath.through([], np.zeros((0, 5))),
+        r"path flexion: expected one or more .* found \[\]",
+    ),
     (lambda: ReferencePath.through([0.0, 1.0], np.zeros((3, 5))), r"path coordinates: .*\(2, 5\)"),
     (lambda: ReferencePath.through([0.0, 1.0], np.zeros((2, 6))), r"path coordinates: .*\(2, 5\)"),
     (lambda: ReferencePath.through([0.0, NAN], np.zeros((2, 5))), "path flexion: .* finite"),
     (lambda: ReferencePath.through([0.0], np.full((1, 5), INF)), "path coordinates: .* finite"),
-    (lambda: ReferencePath([0.0], np.zeros((4, 0, 5))), "path flexion: .*at least two knots"),
+    (lambda: ReferencePath([0.0], np.zeros((4, 0, 5))), "path flexion: expected two or more"),
     (lambda: ReferencePath([0.0, 0.0], np.zeros((4, 1, 5))), INCREASING),
     (lambda: ReferencePath([0.0, 1.0], np.zeros((4, 2, 5))), r"path pieces: .* \(4, 1, 5\)"),
     (lambda: ReferencePath([0.0, 1.0], np.zeros((3, 1, 5))), r"path pieces: .* \(4, 1, 5\)"),
@@ -132,7 +135,7 @@ INCREASING = "path flexion: .*strictly increasing"
     (lambda: coordinates_of(centre=[0.0, INF, 0.0]), "centre: expected finite"),
     (lambda: coordinates_of(middle=np.zeros(6)), r"middle: expected shape \(5\)"),
     (lambda: coordinates_of(half=np.zeros(5)), "half: expected positive half widths"),
-    (lambda: coordinates_of(path_flexion=[1.0, 0.0]), "path flexion: expected at least two knots"),
+    (lambda: coordinates_of(path_flexion=[1.0, 0.0]), "path flexion: expected two or more"),
     (lambda: coordinates_of(path_pieces=np.zeros((4, 2, 5))), r"path pieces: .*\(4, 1, 5\)"),
     (lambda: coordinates_of(about_point=np.array(2)), "about_point: expected 0 or 1, found 2"),
     (lambda: coordinates_of(about_point=np.zeros(3)), "about_point: expected 0 or 1"),
@@ -319,7 +322,10 @@ def parts():
     return model().regressors
 
 
-NO_LOAD = samples().loads * (np.arange(240) != 3)[:, None]
+def one_without_load():
+    return samples().loads * (np.arange(240) != 3)[:, None]
+
+
 BOX = (np.ones(12), no_outputs(6))
 
 
@@ -355,8 +361,8 @@ BOX = (np.ones(12), no_outputs(6))
     ],
     (lambda: without("reference/"), r"expected \(1, 12\) outputs for 'touch_stiffness'"),
     *[
-        (lambda ask=ask: ask(np.zeros((2, 5))), r"poses: expected shape \(any, 6\)")
-        for ask in (model().evaluate_batch, model().standard_error)
+        (lambda ask=ask: getattr(model(), ask)(np.zeros((2, 5))), r"poses: expected .*\(any, 6\)")
+        for ask in ("evaluate_batch", "standard_error")
     ],
     (lambda: model().evaluate_batch(np.full((2, 6), NAN)), "poses: expected finite numbers"),
     *[
@@ -368,8 +374,11 @@ BOX = (np.ones(12), no_outputs(6))
         for ask in ("at_load", "errors_at_load", "inputs_at_load")
         if f != "inverted"
     ],
-    (lambda: replace(samples(), loads=NO_LOAD), "axial load > 0 .* 0 N"),
-    (lambda: replace(samples(), loads=NO_LOAD[1:]), r"loads: expected shape \(240, 12\)"),
+    (lambda: replace(samples(), loads=one_without_load()), "axial load > 0 .* 0 N"),
+    (
+        lambda: replace(samples(), loads=one_without_load()[1:]),
+        r"loads: expected shape \(240, 12\)",
+    ),
     (lambda: replace(samples(), poses=np.zeros((240, 5))), r"poses: expected shape \(any, 6\)"),
     (lambda: replace(samples(), energy=np.zeros(240)), "energy: expected > 0 J .* found 0"),
     (lambda: replace(samples(), energy=np.ones(3)), r"energy: expected shape \(240\)"),

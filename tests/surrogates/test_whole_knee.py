@@ -16,7 +16,11 @@ from surrogates.families.regressor import no_outputs
 from surrogates.files.persistence import SurrogateFileError, load, save
 from surrogates.formulations.compartment_fit import Fitter, FormulationSettings
 from surrogates.formulations.domain import Domain
-from surrogates.formulations.knee import OutsideDomainError, OutsideDomainWarning
+from surrogates.formulations.knee import (
+    CompiledContact,
+    OutsideDomainError,
+    OutsideDomainWarning,
+)
 from surrogates.formulations.whole_knee import KNEE_FORMULATIONS, WholeKneeSurrogate
 from surrogates.formulations.whole_knee_fit import fit_whole_knee
 from surrogates.sampling.space import ReferencePath, SampleSpace
@@ -190,6 +194,7 @@ def test_jacobians_outside_the_box_are_those_of_the_pose_held(formulation):
 def test_totals_and_flags_of_a_pose():
     surrogate = knee("knee_inverted_two")
     assert isinstance(surrogate, ContactModel)
+    assert not isinstance(surrogate, CompiledContact)
     poses, loads = over_both(draw(3, 5, 0.5))
     pose = Pose.from_array(poses[2])
     found, jacobian = surrogate.loads_and_jacobian(pose)
