@@ -12,7 +12,6 @@ from scipy.integrate import simpson
 import dynamics.simulator.integrator
 from dynamics import (
     EquilibriumError,
-    GaitCycle,
     KneeSimulator,
     SimulationError,
     load_gait_cycle,
@@ -338,30 +337,3 @@ def test_start_is_where_the_equilibrium_is_looked_for(knee, constant):
         Shifted(), KneeSimulator(), constant(0.01), start=Pose(superior=0.042), samples=3
     )
     assert_allclose(result.loads[:, 1], 1000.0, rtol=1e-3)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ({"method": "RK45"}, "method: expected one of"),
-        ({"cycles": 0}, "cycles: expected an integer >= 1"),
-        ({"samples": 1}, "samples: expected an integer >= 2"),
-        ({"samples": 10.5}, "samples: expected an integer"),
-        ({"rtol": 0.0}, "rtol: expected"),
-        ({"atol": np.zeros(10)}, "atol: expected positive"),
-        ({"atol": 1e-6}, r"atol: expected shape \(10\)"),
-        ({"max_step": 0.0}, "max_step: expected > 0 s"),
-        ({"initial": Pose(flexion=0.1)}, "initial: expected the flexion that the cycle prescribes"),
-    ],
-)
-def test_bad_arguments_are_refused(knee, constant, arguments, words):
-    with pytest.raises(ValueError, match=words):
-        simulate(knee(), KneeSimulator(), constant(), **arguments)
-
-
-def test_cycle_without_axial_force_at_the_start_cannot_settle(knee):
-    percent = np.linspace(0.0, 100.0, 41)
-    axial = 500.0 * (1.0 - np.cos(2.0 * np.pi * percent / 100.0))
-    zero = np.zeros(41)
-    with pytest.raises(ValueError, match="axial_force: expected > 0 N"):
-        simulate(knee(), KneeSimulator(), GaitCycle(percent, zero, axial, zero, zero))

@@ -268,41 +268,6 @@ def test_inertia_and_damping_are_in_the_order_of_the_free_coordinates():
     assert simulator.inertia.tolist() == [1.0, 2.0, 3.0, 4.0, 5.0]
 
 
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("superior_mass", 0.0),
-        ("rotation_inertia", -1.0),
-        ("lateral_damping", -1.0),
-        ("anterior_stiffness", -1.0),
-        ("rotation_gap", -0.1),
-        ("medial_offset", 5.0),
-        ("anterior_offset", np.nan),
-    ],
-)
-def test_bad_parameters_are_refused(name, value):
-    with pytest.raises(ValueError, match=f"{name}: expected"):
-        KneeSimulator(**{name: value})
-
-
-@pytest.mark.parametrize("name", ["superior_mass", "adduction_inertia"])
-@pytest.mark.parametrize("value", [-3.0, np.nan, np.inf])
-def test_masses_that_are_none_are_refused(name, value):
-    with pytest.raises(ValueError, match=f"{name}: expected"):
-        KneeSimulator(**{name: value})
-
-
-@pytest.mark.parametrize("unknown", ["flexion", "height"])
-def test_unknown_quasi_static_coordinates_are_named(unknown):
-    with pytest.raises(ValueError, match=f"quasi_static: .*superior, lateral, found '{unknown}'"):
-        KneeSimulator(quasi_static=("superior", unknown))
-
-
-def test_ligaments_must_be_ligaments():
-    with pytest.raises(ValueError, match=r"ligaments: expected Ligament values, found 'acl'"):
-        KneeSimulator(ligaments=("acl",))
-
-
 def test_protocol_tells_models_from_others(knee):
     assert isinstance(knee(), ContactModel)
     assert not isinstance(Pose(), ContactModel)
