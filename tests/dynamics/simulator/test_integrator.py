@@ -117,25 +117,13 @@ def test_symmetric_knee_stays_symmetric(knee, walking):
     assert np.ptp(result.poses[:, 3]) > 1e-3
 
 
-def test_slow_cycle_passes_through_equilibria(knee, walking):
+def test_slow_cycle_passes_through_equilibria(knee, walking, resting):
     dishes, simulator = knee(offset=(4e-3, 3e-3)), KneeSimulator()
     errors = []
     for period in (20.0, 200.0):
         result = simulate(dishes, simulator, replace(walking, period=period), samples=11)
-        poses = []
-        for share in result.gait_percent / 100.0:
-            flexion, applied = walking.at(share)
-            poses.append(
-                settle(
-                    dishes,
-                    simulator,
-                    flexion=flexion,
-                    axial_force=applied.axial_force,
-                    ap_force=applied.ap_force,
-                    internal_torque=applied.internal_torque,
-                    start=Pose(),
-                ).array
-            )
+        shares = result.gait_percent / 100.0
+        poses = [resting(dishes, simulator, walking, share).array for share in shares]
         errors.append(np.abs(result.poses - poses).max(axis=0)[1:])
     # The lag behind rest is the damping's and falls with the speed, to the integrator's own.
     assert_allclose(errors[0], 0.0, rtol=0.0, atol=1e-3)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from dynamics import AppliedLoads, ContactModel, GaitCycle, KneeSimulator, Ligament, settle
+from dynamics import AppliedLoads, ContactModel, GaitCycle, KneeSimulator, Ligament
 from dynamics.protocol import describe_pose
 from dynamics.simulator.equations import KneeEquations
 from dynamics.simulator.knee_simulator import FREE_COORDINATES
@@ -231,7 +231,7 @@ def test_derivative_and_jacobian_share_an_evaluation(knee, constant):
     assert equations.evaluations == 2
 
 
-def test_resting_rates_follow_the_equilibrium(knee):
+def test_resting_rates_follow_the_equilibrium(knee, resting):
     """Against the difference of two equilibria a little before and after."""
     percent = np.linspace(0.0, 100.0, 41)
     wave = np.sin(2.0 * np.pi * percent / 100.0)
@@ -239,17 +239,7 @@ def test_resting_rates_follow_the_equilibrium(knee):
     dishes, simulator = knee(offset=(4e-3, 3e-3)), KneeSimulator()
 
     def rest(time):
-        flexion, applied = cycle.at(time)
-        return settle(
-            dishes,
-            simulator,
-            flexion=flexion,
-            axial_force=applied.axial_force,
-            ap_force=applied.ap_force,
-            internal_torque=applied.internal_torque,
-            start=Pose(),
-            tolerance=1e-10,
-        )
+        return resting(dishes, simulator, cycle, time, tolerance=1e-10)
 
     equations = KneeEquations(dishes, simulator, cycle, rest(0.1))
     found = equations.resting_rates(0.1, np.zeros(10))
