@@ -45,6 +45,7 @@ redirect(
         "dynamics.planar_knee": "dynamics.mechanics.planar_knee",
         "dynamics.unilateral": "dynamics.mechanics.unilateral",
         "dynamics.variation": "dynamics.simulator.variation",
+        "dynamics.walking.segments": "dynamics.mechanics.segments",
         "dynamics.waveform_tables": "dynamics.simulator.waveform_tables",
     }
 )

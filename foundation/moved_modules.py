@@ -35,7 +35,9 @@ class _MovedModules(MetaPathFinder, Loader):
             stacklevel=2,
         )
         content = vars(import_module(present))
-        vars(module).update({k: v for k, v in content.items() if not k.startswith("__")})
+        # `__getattr__` answers to former names of the module.
+        kept = {k: v for k, v in content.items() if k == "__getattr__" or not k.startswith("__")}
+        vars(module).update(kept)
 
 
 _FINDER = _MovedModules()

@@ -40,8 +40,8 @@ class Problem(NamedTuple):
     roles : (6,) int64
         `PRESCRIBED`, `INERTIAL` or `QUASI_STATIC`.
     inertia, damping, stiffness, gap : (6,) float64
-        Of each coordinate: M [kg m², kg], C [N m s/rad, N s/m], restraint spring [N m/rad, N/m] and
-        gap to either side [rad, m].
+        M [kg m², kg], C [N m s/rad, N s/m], stiffness [N m/rad, N/m] and gap
+        [rad, m] of the restraint of each coordinate.
     neutral_breaks, neutral_pieces : (K,), (4, K - 1, 5) float64
         Neutral pose over flexion [rad, m] (`surrogates.sampling.space.ReferencePath`).
     line : (2,) float64

@@ -46,7 +46,7 @@ def load_ligaments(path: str | Path) -> tuple[Ligament, ...]:
     Returns
     -------
     tuple of Ligament
-        In the order of the table, in SI units.
+        Bundles in the order of the table, in SI units.
 
     Raises
     ------

@@ -77,7 +77,7 @@ class LegSegments:
     Parameters
     ----------
     thigh, shank, foot : Segment
-        From the hip down; the foot's distal end is at the metatarsal heads.
+        Segments from the hip down; the distal end of the foot is at the metatarsal heads.
     hip : (3,) float64
         Hip joint in the frame of the pelvis with the origin of the measured motion [m].
     heel : (2,) float64

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from dynamics import GaitCycle
+from dynamics import GaitCycle, settle
 from foundation.loads import ContactLoads
 from foundation.pose import Pose, rotation_axes
 
@@ -150,3 +150,20 @@ def waves() -> Callable[..., GaitCycle]:
         return GaitCycle(percent, flexion, axial, period=period, **signals)
 
     return build
+
+
+@pytest.fixture
+def resting() -> Callable[..., Pose]:
+    """Return the function that finds the equilibrium at one instant of a gait cycle."""
+
+    def at(model, simulator, cycle, time, **options) -> Pose:
+        flexion, applied = cycle.at(time)
+        loads = {
+            "axial_force": applied.axial_force,
+            "ap_force": applied.ap_force,
+            "internal_torque": applied.internal_torque,
+        }
+        options = {"start": Pose()} | options
+        return settle(model, simulator, flexion=flexion, **loads, **options)
+
+    return at

@@ -104,12 +104,12 @@ class Assembly:
         time : float
             Instant [s], inside the tables of prescribed motions.
         angles, rates : (F,) float64
-            Of the free segments [rad, rad/s].
+            State of the free segments [rad, rad/s].
 
         Returns
         -------
         angles, rates, accelerations : (N,) float64
-            Of all segments [rad, rad/s, rad/s²]; accelerations of free segments are zero.
+            State of all segments [rad, rad/s, rad/s²]; accelerations of free segments are zero.
 
         Raises
         ------

@@ -34,7 +34,7 @@ class ChainSegment:
     name : str
         Name of the segment.
     length : float
-        From its proximal to its distal joint [m], > 0.
+        Length from the proximal to the distal joint [m], > 0.
     mass : float
         Mass [kg], > 0.
     inertia : float
@@ -106,9 +106,9 @@ class Chain:
     name : str
         Name of the chain.
     segments : tuple of ChainSegment
-        At least one, of different names.
+        At least one segment; names are unique.
     base : (2,) float64 or PrescribedMotion
-        Where the first joint is pinned [m], fixed or moving on a prescribed path (x, y).
+        Position of the first joint [m], fixed or a prescribed path (x, y).
     joints : tuple of Joint
         Passive torques, one joint proximal of each segment; by default none.
     angles : PrescribedMotion, optional
@@ -169,7 +169,7 @@ class Chain:
         segment : str
             Name of the segment.
         point : (2,) float64
-            In the frame of the segment [m].
+            Point in the frame of the segment [m].
 
         Raises
         ------

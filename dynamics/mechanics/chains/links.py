@@ -117,7 +117,7 @@ class LinkLaws(NamedTuple):
         Parameters
         ----------
         vector, velocity : (L,) complex128
-            From the first point to the second, and its rate [m, m/s].
+            Vectors from the first to the second points and their rates [m, m/s].
 
         Raises
         ------

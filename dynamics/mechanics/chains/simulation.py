@@ -75,7 +75,7 @@ def rk4(derivative: Derivative, state: FloatArray, times: FloatArray, step: floa
     derivative : callable
         (time, state) -> rate of the state.
     state : (n,) float64
-        At the first instant.
+        State at the first instant, in any unit [1].
     times : (T,) float64
         Instants of the result, increasing [s].
     step : float

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from dynamics import AppliedLoads, ContactModel, GaitCycle, KneeSimulator, Ligament, settle
+from dynamics import AppliedLoads, ContactModel, GaitCycle, KneeSimulator, Ligament
 from dynamics.protocol import describe_pose
 from dynamics.simulator.equations import KneeEquations
 from dynamics.simulator.knee_simulator import FREE_COORDINATES
@@ -231,7 +231,7 @@ def test_derivative_and_jacobian_share_an_evaluation(knee, constant):
     assert equations.evaluations == 2
 
 
-def test_resting_rates_follow_the_equilibrium(knee):
+def test_resting_rates_follow_the_equilibrium(knee, resting):
     """Against the difference of two equilibria a little before and after."""
     percent = np.linspace(0.0, 100.0, 41)
     wave = np.sin(2.0 * np.pi * percent / 100.0)
@@ -239,17 +239,7 @@ def test_resting_rates_follow_the_equilibrium(knee):
     dishes, simulator = knee(offset=(4e-3, 3e-3)), KneeSimulator()
 
     def rest(time):
-        flexion, applied = cycle.at(time)
-        return settle(
-            dishes,
-            simulator,
-            flexion=flexion,
-            axial_force=applied.axial_force,
-            ap_force=applied.ap_force,
-            internal_torque=applied.internal_torque,
-            start=Pose(),
-            tolerance=1e-10,
-        )
+        return resting(dishes, simulator, cycle, time, tolerance=1e-10)
 
     equations = KneeEquations(dishes, simulator, cycle, rest(0.1))
     found = equations.resting_rates(0.1, np.zeros(10))
@@ -266,41 +256,6 @@ def test_inertia_and_damping_are_in_the_order_of_the_free_coordinates():
     simulator = KneeSimulator(**values, **masses)
     assert simulator.damping.tolist() == [0.0, 1.0, 2.0, 3.0, 4.0]
     assert simulator.inertia.tolist() == [1.0, 2.0, 3.0, 4.0, 5.0]
-
-
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("superior_mass", 0.0),
-        ("rotation_inertia", -1.0),
-        ("lateral_damping", -1.0),
-        ("anterior_stiffness", -1.0),
-        ("rotation_gap", -0.1),
-        ("medial_offset", 5.0),
-        ("anterior_offset", np.nan),
-    ],
-)
-def test_bad_parameters_are_refused(name, value):
-    with pytest.raises(ValueError, match=f"{name}: expected"):
-        KneeSimulator(**{name: value})
-
-
-@pytest.mark.parametrize("name", ["superior_mass", "adduction_inertia"])
-@pytest.mark.parametrize("value", [-3.0, np.nan, np.inf])
-def test_masses_that_are_none_are_refused(name, value):
-    with pytest.raises(ValueError, match=f"{name}: expected"):
-        KneeSimulator(**{name: value})
-
-
-@pytest.mark.parametrize("unknown", ["flexion", "height"])
-def test_unknown_quasi_static_coordinates_are_named(unknown):
-    with pytest.raises(ValueError, match=f"quasi_static: .*superior, lateral, found '{unknown}'"):
-        KneeSimulator(quasi_static=("superior", unknown))
-
-
-def test_ligaments_must_be_ligaments():
-    with pytest.raises(ValueError, match=r"ligaments: expected Ligament values, found 'acl'"):
-        KneeSimulator(ligaments=("acl",))
 
 
 def test_protocol_tells_models_from_others(knee):

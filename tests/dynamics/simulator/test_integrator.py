@@ -12,7 +12,6 @@ from scipy.integrate import simpson
 import dynamics.simulator.integrator
 from dynamics import (
     EquilibriumError,
-    GaitCycle,
     KneeSimulator,
     SimulationError,
     load_gait_cycle,
@@ -118,25 +117,13 @@ def test_symmetric_knee_stays_symmetric(knee, walking):
     assert np.ptp(result.poses[:, 3]) > 1e-3
 
 
-def test_slow_cycle_passes_through_equilibria(knee, walking):
+def test_slow_cycle_passes_through_equilibria(knee, walking, resting):
     dishes, simulator = knee(offset=(4e-3, 3e-3)), KneeSimulator()
     errors = []
     for period in (20.0, 200.0):
         result = simulate(dishes, simulator, replace(walking, period=period), samples=11)
-        poses = []
-        for share in result.gait_percent / 100.0:
-            flexion, applied = walking.at(share)
-            poses.append(
-                settle(
-                    dishes,
-                    simulator,
-                    flexion=flexion,
-                    axial_force=applied.axial_force,
-                    ap_force=applied.ap_force,
-                    internal_torque=applied.internal_torque,
-                    start=Pose(),
-                ).array
-            )
+        shares = result.gait_percent / 100.0
+        poses = [resting(dishes, simulator, walking, share).array for share in shares]
         errors.append(np.abs(result.poses - poses).max(axis=0)[1:])
     # The lag behind rest is the damping's and falls with the speed, to the integrator's own.
     assert_allclose(errors[0], 0.0, rtol=0.0, atol=1e-3)
@@ -338,30 +325,3 @@ def test_start_is_where_the_equilibrium_is_looked_for(knee, constant):
         Shifted(), KneeSimulator(), constant(0.01), start=Pose(superior=0.042), samples=3
     )
     assert_allclose(result.loads[:, 1], 1000.0, rtol=1e-3)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ({"method": "RK45"}, "method: expected one of"),
-        ({"cycles": 0}, "cycles: expected an integer >= 1"),
-        ({"samples": 1}, "samples: expected an integer >= 2"),
-        ({"samples": 10.5}, "samples: expected an integer"),
-        ({"rtol": 0.0}, "rtol: expected"),
-        ({"atol": np.zeros(10)}, "atol: expected positive"),
-        ({"atol": 1e-6}, r"atol: expected shape \(10\)"),
-        ({"max_step": 0.0}, "max_step: expected > 0 s"),
-        ({"initial": Pose(flexion=0.1)}, "initial: expected the flexion that the cycle prescribes"),
-    ],
-)
-def test_bad_arguments_are_refused(knee, constant, arguments, words):
-    with pytest.raises(ValueError, match=words):
-        simulate(knee(), KneeSimulator(), constant(), **arguments)
-
-
-def test_cycle_without_axial_force_at_the_start_cannot_settle(knee):
-    percent = np.linspace(0.0, 100.0, 41)
-    axial = 500.0 * (1.0 - np.cos(2.0 * np.pi * percent / 100.0))
-    zero = np.zeros(41)
-    with pytest.raises(ValueError, match="axial_force: expected > 0 N"):
-        simulate(knee(), KneeSimulator(), GaitCycle(percent, zero, axial, zero, zero))

@@ -198,57 +198,6 @@ def test_prescribed_motions_come_in_millimetres_and_degrees(write):
         cycle.motion("lateral", 0.0)
 
 
-@pytest.mark.parametrize(
-    ("load", "motion"), [("ap_force", "anterior"), ("internal_torque", "rotation")]
-)
-def test_a_load_and_its_motion_exclude_each_other(load, motion):
-    percent = np.linspace(0.0, 100.0, 21)
-    zero = np.zeros(21)
-    with pytest.raises(ValueError, match=f"{motion}: expected either .* or {load}, found both"):
-        GaitCycle(percent, zero, zero + 500.0, **{load: zero, motion: zero})
-    assert GaitCycle(percent, zero, zero + 500.0).prescribed == ("flexion",)
-
-
-@pytest.mark.parametrize(
-    "name", ["flexion", "axial_force", "ap_force", "internal_torque", "anterior", "rotation"]
-)
-@pytest.mark.parametrize(
-    ("spoil", "words"),
-    [(lambda v: v[:-1], r"expected shape \(21\), found \(20"), (lambda v: v * np.nan, "finite")],
-)
-def test_signals_of_wrong_length_or_without_numbers_are_named(name, spoil, words):
-    percent = np.linspace(0.0, 100.0, 21)
-    signals = {"flexion": np.zeros(21), "axial_force": np.full(21, 500.0)}
-    signals[name] = spoil(signals.get(name, np.zeros(21)))
-    with pytest.raises(ValueError, match=f"^{name}: .*{words}"):
-        GaitCycle(percent, **signals)
-
-
-def test_flexion_in_degrees_is_refused_where_radians_are_asked():
-    c = list(table().values())
-    with pytest.raises(ValueError, match="flexion: expected radians"):
-        GaitCycle(*c)
-
-
-@pytest.mark.parametrize(
-    ("motion", "amplitude", "words"),
-    [("rotation", 6.0, "expected radians, found 6"), ("anterior", 5.0, "expected metres, found 5")],
-)
-def test_motions_in_degrees_and_millimetres_are_refused(motion, amplitude, words):
-    percent = np.linspace(0.0, 100.0, 41)
-    wave = amplitude * np.sin(2.0 * np.pi * percent / 100.0)
-    with pytest.raises(ValueError, match=f"{motion}: {words}"):
-        GaitCycle(percent, 0.0 * wave, 0.0 * wave + 500.0, **{motion: wave})
-
-
-def test_axial_force_that_the_spline_makes_pull_is_refused():
-    percent = np.linspace(0.0, 100.0, 21)
-    axial = np.where((percent > 20) & (percent < 60), 1000.0, 0.0)
-    zero = np.zeros(21)
-    with pytest.raises(ValueError, match="axial_force: expected rows smooth enough"):
-        GaitCycle(percent, zero, axial, zero, zero)
-
-
 def test_empty_table_and_bad_period(write, tmp_path):
     empty = tmp_path / "empty.csv"
     empty.write_text("# nothing\n", encoding="utf-8")

@@ -163,9 +163,3 @@ def test_failure_of_the_model_is_chained_with_the_pose(knee):
         settle(Broken(), KneeSimulator(), flexion=0.5, axial_force=500.0, start=Pose())
     assert isinstance(caught.value.__cause__, ArithmeticError)
     assert "flexion 28.65 deg" in str(caught.value)
-
-
-@pytest.mark.parametrize("force", [0.0, -5.0, np.nan])
-def test_axial_force_must_press(knee, force):
-    with pytest.raises(ValueError, match="axial_force: expected > 0 N"):
-        settle(knee(), KneeSimulator(), flexion=0.0, axial_force=force, start=Pose())

@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.integrate import solve_ivp
 
-from dynamics import KneeSimulator, settle, simulate
+from dynamics import KneeSimulator, simulate
 from dynamics.kernels import rosenbrock
 from dynamics.kernels.tableaus import RODAS5P
 from dynamics.simulator.equations import KneeEquations
@@ -27,20 +27,6 @@ def share_of_range(found, truth):
     return (np.abs(found - truth).max(axis=0)[1:] / np.ptp(truth, axis=0)[1:]).max()
 
 
-def resting(model, simulator, cycle, time, **arguments):
-    """The equilibrium at one instant of a cycle."""
-    flexion, applied = cycle.at(time)
-    return settle(
-        model,
-        simulator,
-        flexion=flexion,
-        axial_force=applied.axial_force,
-        ap_force=applied.ap_force,
-        internal_torque=applied.internal_torque,
-        **{"start": Pose()} | arguments,
-    )
-
-
 @pytest.mark.parametrize("quasi_static", [(), REDUCED], ids=["full", "reduced"])
 def test_agreement_with_radau_at_tight_tolerance(knee, waves, quasi_static):
     """Within 1e-8 of the range of every coordinate and rate."""
@@ -54,7 +40,7 @@ def test_agreement_with_radau_at_tight_tolerance(knee, waves, quasi_static):
         assert share_of_range(found.rates[:, inertial], radau.rates[:, inertial]) < 1e-7
 
 
-def test_massless_coordinates_against_elimination(knee, waves):
+def test_massless_coordinates_against_elimination(knee, waves, resting):
     """The equilibria solved within each call of an integrator of ordinary equations."""
     dishes, cycle = knee(offset=OFFSET, stiffness=1e7), waves(0.1)
     first = resting(dishes, MASSLESS, cycle, 0.0, tolerance=1e-12)
@@ -131,7 +117,7 @@ def test_reduced_dynamics_differ_little_at_the_speed_of_walking(knee, waves):
     assert reduced.statistics.steps <= full.statistics.steps
 
 
-def test_quasi_static_knee_without_damping_is_a_sequence_of_equilibria(knee, waves):
+def test_quasi_static_knee_without_damping_is_a_sequence_of_equilibria(knee, waves, resting):
     dishes, cycle = knee(offset=OFFSET), waves(1.0)
     none = {f"{name}_damping": 0.0 for name in FREE_COORDINATES}
     simulator = KneeSimulator(quasi_static=FREE_COORDINATES, **none)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.testing import assert_allclose
 
-from dynamics.walking import leg_segments
+from dynamics.mechanics.segments import leg_segments
 
 
 def test_winter2009_table_4_1():

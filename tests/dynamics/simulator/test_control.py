@@ -98,11 +98,6 @@ def test_settle_with_coordinates_held(knee, held):
     assert np.abs(force[~free]).max() > 0.1
 
 
-def test_settle_does_not_hold_what_is_no_coordinate(knee):
-    with pytest.raises(ValueError, match=r"held: expected one of .*found 'flexion'"):
-        settle(knee(), SIMULATOR, flexion=0.0, axial_force=500.0, start=Pose(), held=("flexion",))
-
-
 def test_initial_pose_must_be_where_the_cycle_begins(knee, waves):
     cycle = waves(**BOTH)
     flexion = cycle.at(0.0)[0]

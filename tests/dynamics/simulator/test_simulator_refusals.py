@@ -1,0 +1,81 @@
+"""Arguments that the simulator rejects, with messages that name the argument."""
+
+from functools import partial
+
+import numpy as np
+import pytest
+
+from dynamics import GaitCycle, KneeSimulator, settle, simulate
+from foundation.pose import Pose
+
+NAN = np.nan
+PERCENT = np.linspace(0.0, 100.0, 41)
+ZERO, WAVE = np.zeros(41), np.sin(2.0 * np.pi * PERCENT / 100.0)
+
+simulator = KneeSimulator
+cycle = partial(GaitCycle, PERCENT, flexion=ZERO, axial_force=ZERO + 500.0)
+UNLOADED = cycle(axial_force=500.0 * (1.0 - np.cos(2.0 * np.pi * PERCENT / 100.0)))
+PULSE = np.where((PERCENT > 20) & (PERCENT < 60), 1000.0, 0.0)
+SIGNALS = ("flexion", "axial_force", "ap_force", "internal_torque", "anterior", "rotation")
+
+
+@pytest.mark.parametrize(
+    ("call", "change", "message"),
+    [
+        (simulator, {"superior_mass": 0.0}, r"superior_mass: expected > 0"),
+        (simulator, {"superior_mass": np.inf}, r"superior_mass: expected > 0"),
+        (simulator, {"rotation_inertia": -1.0}, r"rotation_inertia: expected > 0"),
+        (simulator, {"lateral_damping": -1.0}, r"lateral_damping: expected >= 0"),
+        (simulator, {"anterior_stiffness": -1.0}, r"anterior_stiffness: expected >= 0"),
+        (simulator, {"rotation_gap": -0.1}, r"rotation_gap: expected >= 0"),
+        (simulator, {"medial_offset": 5.0}, r"medial_offset: expected >= -0.1 m"),
+        (simulator, {"anterior_offset": NAN}, r"anterior_offset: expected >= -0.1 m"),
+        (simulator, {"quasi_static": ("superior", "flexion")}, r"lateral, found 'flexion'"),
+        (simulator, {"ligaments": ("acl",)}, r"ligaments: expected Ligament values, found 'acl'"),
+        *((cycle, {n: ZERO[1:]}, rf"^{n}: expected shape \(41\), found \(40") for n in SIGNALS),
+        *((cycle, {name: ZERO * NAN}, rf"^{name}: expected finite") for name in SIGNALS),
+        (cycle, {"flexion": 60.0 * WAVE}, r"flexion: expected radians, found 60"),
+        (cycle, {"rotation": 6.0 * WAVE}, r"rotation: expected radians, found 6"),
+        (cycle, {"anterior": 5.0 * WAVE}, r"anterior: expected metres, found 5"),
+        (cycle, {"anterior": ZERO, "ap_force": ZERO}, r"either anterior or ap_force, found both"),
+        (cycle, {"rotation": ZERO, "internal_torque": ZERO}, r"either rotation or internal_torque"),
+        (cycle, {"axial_force": PULSE}, r"axial_force: expected rows smooth enough"),
+    ],
+)
+def test_bad_parameters_are_named(call, change, message):
+    with pytest.raises(ValueError, match=message):
+        call(**change)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"method": "RK45"}, r"method: expected one of"),
+        ({"cycles": 0}, r"cycles: expected an integer >= 1"),
+        ({"samples": 1}, r"samples: expected an integer >= 2"),
+        ({"samples": 10.5}, r"samples: expected an integer"),
+        ({"rtol": 0.0}, r"rtol: expected"),
+        ({"atol": np.zeros(10)}, r"atol: expected positive"),
+        ({"atol": 1e-6}, r"atol: expected shape \(10\)"),
+        ({"max_step": 0.0}, r"max_step: expected > 0 s"),
+        ({"initial": Pose(flexion=0.1)}, r"initial: expected the flexion that the cycle prescr"),
+        ({"cycle": UNLOADED}, r"axial_force: expected > 0 N"),
+    ],
+)
+def test_bad_arguments_of_a_simulation_are_named(knee, change, message):
+    with pytest.raises(ValueError, match=message):
+        simulate(knee(), KneeSimulator(), **({"cycle": cycle()} | change))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"axial_force": 0.0}, r"axial_force: expected > 0 N"),
+        ({"axial_force": NAN}, r"axial_force: expected > 0 N"),
+        ({"held": ("flexion",)}, r"held: expected one of .*found 'flexion'"),
+    ],
+)
+def test_bad_arguments_of_an_equilibrium_are_named(knee, change, message):
+    arguments = {"flexion": 0.0, "axial_force": 500.0, "start": Pose()} | change
+    with pytest.raises(ValueError, match=message):
+        settle(knee(), KneeSimulator(), **arguments)
