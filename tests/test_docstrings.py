@@ -32,7 +32,6 @@ INCOMPLETE = {
     "dynamics/wear": 10,
     # pipeline
     "pipeline/originals": 1,
-    "pipeline/preparation": 2,
     "pipeline/reports": 11,
     "pipeline/stages": 7,
     "pipeline/store": 3,

@@ -45,6 +45,8 @@ def check(config: Config, /, *, overrides: Overrides = (), deep: bool = False) -
 
     Parameters
     ----------
+    config, overrides
+        Configuration and replaced values.
     deep : bool
         Draw more samples, and simulate a gait cycle with the original model.
 

@@ -54,6 +54,8 @@ def export(
 
     Parameters
     ----------
+    source : Path
+        Run directory, or Parquet file.
     format : {"csv", "parquet", "mat"}
         File format.
     out : Path

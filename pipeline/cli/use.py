@@ -49,6 +49,8 @@ def study(
 
     Parameters
     ----------
+    config, overrides, out, resume
+        Configuration, replaced values, folder to write, whether to continue.
     factors : bool
         List the inputs that a study can vary, instead of a study.
 
@@ -95,6 +97,8 @@ def wear(folder: RunFolder, /, *, cycles: float = 5e6, blocks: int = 5) -> Answe
 
     Parameters
     ----------
+    folder : Path
+        Run directory.
     cycles : float
         Number of gait cycles [1].
     blocks : int
@@ -124,6 +128,8 @@ def export(
 
     Parameters
     ----------
+    source : Path
+        Run directory, or .npz file of a surrogate.
     out : Path, optional
         Folder to write (default: the folder of the surrogate).
     prefix : str
@@ -205,12 +211,16 @@ def loads(
 
     Parameters
     ----------
+    source : Path
+        Run directory, or .npz file of a surrogate.
     motion : Path
         Motion: .mot, .sto, .csv or .parquet.
     out : Path
         Loads to write: .sto, .mot, .csv or .parquet.
     original : bool
         Use the original model of the run instead of its surrogate.
+    columns : ColumnOptions
+        Columns of the motion and their units.
 
     Examples
     --------
@@ -224,7 +234,7 @@ def loads(
     from pipeline.exchange.unit_hints import check_some_trusted
 
     if out.resolve() == motion.resolve():
-        raise InputError(f"--out {out}: is the motion itself; name another file")
+        raise InputError(f"--out {out}: expected another file than the motion")
     names = columns.knee_columns()
     time, poses = read_knee_poses(motion, names)
     model = contact_of(source, original=original)
@@ -271,10 +281,14 @@ def motion(
 
     Parameters
     ----------
+    folder : Path
+        Run directory.
     out : Path
         Motion to write: .mot or .sto.
     model : {"surrogate", "original"}
         Contact model of the simulation.
+    columns : ColumnOptions
+        Columns of the motion and their units.
 
     Examples
     --------

@@ -103,7 +103,7 @@ def faces_backwards(femur: TriangleMesh) -> bool:
 
 
 def lateral_is_longer(tibia: TriangleMesh, labels: NDArray[np.int8]) -> bool:
-    """Return whether the lateral plateau (label 1) is clearly the longer one, unlike in knees."""
+    """Return whether the lateral plateau (label 1 of (F,)) is clearly the longer one."""
     lengths = [float(np.ptp(tibia.centroids[labels == part, 0])) for part in (0, 1)]
     return lengths[1] > _LONGER * lengths[0]
 

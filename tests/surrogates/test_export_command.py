@@ -80,7 +80,7 @@ def test_files_that_cannot_be_exported_are_named(file, options, monkeypatch, cap
 def test_an_unknown_version_is_refused(file, capsys):
     with pytest.raises(SystemExit):
         main(["export", str(file), "--fmu", "1.0"])
-    assert "'1.0'" in capsys.readouterr().err
+    assert '"1.0"' in capsys.readouterr().err
 
 
 def test_without_a_compiler_the_sources_can_be_exported(file, monkeypatch, capsys):
