@@ -20,10 +20,10 @@ from pipeline.config.reading import load_config
 from pipeline.config.schema import FeasibilityConfig
 from pipeline.originals.contact_original import Knee, build_knee
 from pipeline.stages import knee_samples
-from pipeline.stages.trained_run import compare_again
 from pipeline.stages.run_folder import Run
 from pipeline.store.samples import FAILED, OK, POSE_COLUMNS, loads_of, poses_of, read_table
 from pipeline.studies import formulations as formulation_study
+from pipeline.studies.repeated_stages import compare_again
 from surrogates.sampling.space import ReferencePath, SampleSpace
 
 REACH = np.radians(0.7)

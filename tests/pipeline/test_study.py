@@ -366,10 +366,10 @@ def test_bad_input_is_named_with_status_2(tiny_run, tmp_path, capsys, changes, w
 
 def test_run_that_is_missing_or_has_not_ended_is_named(run_copy, tmp_path, capsys):
     assert main(command(tmp_path / "nowhere", tmp_path / "bad")) == 2
-    assert "nowhere: run directory does not exist" in capsys.readouterr().err
+    assert "nowhere: the run does not exist" in capsys.readouterr().err
     (run_copy / "run.json").unlink()
     assert main(command(run_copy, tmp_path / "bad")) == 2
-    assert "is not a finished run, run.json is missing" in capsys.readouterr().err
+    assert "the run has not finished; make it with" in capsys.readouterr().err
 
 
 def test_former_name_simulates_too(tiny_run, tmp_path):
