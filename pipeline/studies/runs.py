@@ -97,11 +97,10 @@ class Task:
         ConfigError
             If a replaced key of [simulation] cannot be used.
         """
-        if not folder.is_dir():
-            raise RunError(
-                f"{folder}: run directory does not exist; make the run with "
-                f"`{command_line('run', 'CONFIG', '--out', folder)}` or name another run"
-            )
+        if not (folder / "run.json").is_file():
+            state = "has not finished" if folder.is_dir() else "does not exist"
+            command = command_line("run", "CONFIG", "--out", folder, "--resume")
+            raise RunError(f"{folder}: the run {state}; make it with `{command}` or name another")
         simulation = replaced(TrainedRun.open(folder).config.simulation, changes)
         content = hashlib.sha256(f"{model} {simulation.model_dump_json()} {outside}".encode())
         for name in ("knee.npz", "path.json", "config.toml", "wear.npz"):

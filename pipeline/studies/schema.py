@@ -41,11 +41,12 @@ class FactorConfig(Section):
     @model_validator(mode="after")
     def _parameters_fit(self) -> Self:
         needed = PARAMETERS[self.distribution]
-        given = {k for k in ("mean", "sd", "low", "high", "value") if getattr(self, k) is not None}
-        if given != set(needed):
+        keys = ("mean", "sd", "low", "high", "value")
+        stated = {key for key in keys if getattr(self, key) is not None}
+        if stated != set(needed):
             raise InputError(
                 f"{self.name}: expected {', '.join(needed)} for a {self.distribution} "
-                f"distribution, found {', '.join(sorted(given)) or 'none'}"
+                f"distribution, found {', '.join(sorted(stated)) or 'none'}"
             )
         if self.low is not None and self.high is not None and not self.low < self.high:
             raise InputError(

@@ -77,10 +77,14 @@ def distribution_of(values: FloatArray) -> dict[str, float] | None:
     if len(values) < 2:
         return None
     quantiles = np.percentile(values, QUANTILES)
-    found = {"mean": values.mean(), "sd": values.std(ddof=1)}
-    found |= {"minimum": values.min(), "maximum": values.max()}
-    found |= {f"q{share:g}": value for share, value in zip(QUANTILES, quantiles, strict=True)}
-    return {name: float(value) for name, value in found.items()}
+    statistics = {
+        "mean": values.mean(),
+        "sd": values.std(ddof=1),
+        "minimum": values.min(),
+        "maximum": values.max(),
+        **{f"q{share:g}": value for share, value in zip(QUANTILES, quantiles, strict=True)},
+    }
+    return {name: float(value) for name, value in statistics.items()}
 
 
 def convergence(values: FloatArray) -> dict[str, list[float]]:

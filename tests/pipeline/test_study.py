@@ -208,8 +208,11 @@ def test_resume_of_another_study_is_refused(tiny_run, tmp_path, capsys):
 
 
 def test_foreign_folder_is_refused(tiny_run, run_copy):
-    with pytest.raises(RunError, match="is not empty and is not a study"):
-        simulate_study(study(tiny_run), run_copy, quiet=True)
+    with (
+        pytest.warns(DeprecationWarning, match="use pipeline.studies.study.simulate_study"),
+        pytest.raises(RunError, match="is not empty and is not a study"),
+    ):
+        carry_out(study(tiny_run), run_copy, quiet=True)
     assert (run_copy / "knee.npz").exists()
 
 
@@ -366,19 +369,10 @@ def test_bad_input_is_named_with_status_2(tiny_run, tmp_path, capsys, changes, w
 
 def test_run_that_is_missing_or_has_not_ended_is_named(run_copy, tmp_path, capsys):
     assert main(command(tmp_path / "nowhere", tmp_path / "bad")) == 2
-    assert "nowhere: run directory does not exist" in capsys.readouterr().err
+    assert "nowhere: the run does not exist" in capsys.readouterr().err
     (run_copy / "run.json").unlink()
     assert main(command(run_copy, tmp_path / "bad")) == 2
-    assert "is not a finished run, run.json is missing" in capsys.readouterr().err
-
-
-def test_former_name_simulates_too(tiny_run, tmp_path):
-    (tmp_path / "file").write_text("")
-    with (
-        pytest.warns(DeprecationWarning, match="use pipeline.studies.study.simulate_study"),
-        pytest.raises(RunError, match="expected a folder"),
-    ):
-        carry_out(study(tiny_run), tmp_path / "file", quiet=True)
+    assert "the run has not finished; make it with" in capsys.readouterr().err
 
 
 def test_factors_are_listed(capsys):

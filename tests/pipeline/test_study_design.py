@@ -82,7 +82,7 @@ def test_quantiles_are_those_of_the_distribution(settings, expected):
     assert_allclose(values, expected.ppf(SHARES), rtol=1e-12)
 
 
-def test_lognormal_has_the_mean_and_deviation_that_are_given():
+def test_lognormal_has_the_stated_mean_and_deviation():
     factor = FactorConfig(name="ap_scale", distribution="lognormal", mean=30.0, sd=9.0)
     # Midpoint rule over the shares: the moments of the distribution itself.
     values = quantile(factor, (np.arange(200_000) + 0.5) / 200_000)
@@ -117,7 +117,7 @@ def test_sobol_table_and_its_base_matrices():
         ("modulus_scale", 0.1, "lognormal"),
     ],
 )
-def test_value_that_may_not_be_is_named(name, mean, words):
+def test_value_that_is_not_allowed_is_named(name, mean, words):
     study = config(factors=[FactorConfig(name=name, mean=mean, sd=5.0)])
     with pytest.raises(ConfigError, match=words) as caught:
         study_table(study)
@@ -156,7 +156,7 @@ def test_sobol_indices_leave_out_blocks_with_a_failed_run():
     assert_allclose([found[n]["total"] for n in "abc"], total, rtol=0, atol=0.04)
 
 
-def test_no_sobol_indices_of_what_does_not_vary_or_failed():
+def test_no_sobol_indices_of_constant_or_failed_outputs():
     assert sobol_indices(["a", "b"], np.full(32, 3.0), seed=1) is None
     assert sobol_indices(["a", "b"], np.full(32, np.nan), seed=1) is None
 

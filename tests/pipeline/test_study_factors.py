@@ -194,9 +194,9 @@ def test_unknown_name_shows_similar_names():
 
 def test_every_factor_is_described():
     lines = describe_factors().splitlines()
-    told = {line.split()[0] for line in lines}
+    described = {line.split()[0] for line in lines}
     for name in FACTORS:
         head, _, unit = name.rpartition("_")
         short = f"{head[:-1]}K_{unit}" if head[-4:-1] in ("cos", "sin") else name
-        assert short in told
+        assert short in described
     assert all("[" in line and len(line.split("] ")[1]) > 5 for line in lines)

@@ -178,7 +178,7 @@ def test_the_run_is_made_where_there_is_none(tables, tiny_run, tmp_path, capsys)
 
 def test_a_missing_run_leaves_the_loads(tables, tmp_path):
     config = walk_config(tmp_path, tmp_path / "none", *tables)
-    with pytest.raises(RunError, match=r"none: run directory does not exist; make the run with"):
+    with pytest.raises(RunError, match=r"none: the run does not exist; make it with"):
         simulate_walk(load_walk(config), tmp_path / "out", quiet=True)
     assert (tmp_path / "out" / "loads.csv").is_file()
     assert not (tmp_path / "out" / "walk.json").exists()

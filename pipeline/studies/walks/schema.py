@@ -114,11 +114,11 @@ class WalkFile(Section):
 
     @model_validator(mode="after")
     def _cycle_is_measured(self) -> Self:
-        given = sorted({"waveforms", "period_s"} & set(self.simulation))
-        if given:
+        replaced = sorted({"waveforms", "period_s"} & set(self.simulation))
+        if replaced:
             raise InputError(
                 "simulation: expected no waveforms and no period_s, which follow from the "
-                f"measured walking, found {', '.join(given)}"
+                f"measured walking, found {', '.join(replaced)}"
             )
         return self
 

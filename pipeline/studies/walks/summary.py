@@ -21,10 +21,16 @@ IN_VIVO_PEAK = 2.61
 class Peak(NamedTuple):
     """A peak of the textbook pattern of joint moments.
 
-    Phase in % of the stride, range in N m per kg of body mass. Laboratories agree about the ankle.
-    About hip and knee at push-off, they differ by factors of three to five (hip flexion 0.4 in
-    Winter, 1.35 in Kirtley; knee extension 0.16 and 0.85: Biomch-L, 29 April 1996). The ranges are
-    therefore wide, with round limits.
+    Laboratories agree about the ankle. About hip and knee at push-off, they differ by factors of
+    three to five (hip flexion 0.4 in Winter, 1.35 in Kirtley; knee extension 0.16 and 0.85:
+    Biomch-L, 29 April 1996). The ranges are therefore wide, with round limits.
+
+    Parameters
+    ----------
+    joint, name, sign : int, str, float
+        Index of the joint in `MOMENTS`, name of the peak, and sign of the moment.
+    phase, expected : (float, float)
+        First and last instant [% of the stride]; least and largest moment [N m/kg].
     """
 
     joint: int

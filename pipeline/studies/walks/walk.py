@@ -117,7 +117,7 @@ def _ensure_run(file: WalkFile, *, quiet: bool) -> None:
     run, config = Path(file.walk.run), file.walk.run_config
     if run.exists() or config is None:
         return
-    say(f"run {run} is missing: making the run of {config}", quiet=quiet)
+    say(f"run {run} is missing: making it from {config}", quiet=quiet)
     run_study(load_config(config), run, quiet=quiet)
 
 
