@@ -130,13 +130,12 @@ def _row(row: Ended) -> Row:
         "peak_pressure_percent": max(percent(p.rms, p.peak) or 0.0 for p in pressures),
         "wear_percent": wear["difference"]["total_percent"],
     }
-    seconds = {name: row.statistics[name].elapsed for name in MODELS}
-    cost = {
-        **{f"{name}_evaluations": row.statistics[name].evaluations for name in MODELS},
-        **{f"{name}_steps": row.statistics[name].steps for name in MODELS},
-        **{f"{name}_cycle_s": seconds[name] for name in MODELS},
-        "cycle_ratio": seconds["original"] / seconds["surrogate"],
-    }
+    spent = row.statistics
+    cost: Row = {"cycle_ratio": spent["original"].elapsed / spent["surrogate"].elapsed}
+    for name in MODELS:
+        cost[f"{name}_evaluations"] = spent[name].evaluations
+        cost[f"{name}_steps"] = spent[name].steps
+        cost[f"{name}_cycle_s"] = spent[name].elapsed
     judged = {"met": met(figures), "above": above(figures)}
     rest = {"loads": loads, "wear": wear, "cost": cost, "flags": row.flags}
     return {**_head(row), **figures, **judged, **rest}

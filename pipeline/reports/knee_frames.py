@@ -110,7 +110,7 @@ def _frame(
 
 
 def projected(points: FloatArray) -> FloatArray:
-    """Return points of the tibial frame (..., 3) in an oblique view, (..., 3) [unit of `points`].
+    """Return points of the tibial frame (..., 3) [any unit] in an oblique view, (..., 3).
 
     The coordinates of the view are right, up, and towards the viewer.
     """

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from foundation.loads import COMPARTMENTS, LOAD_COLUMNS, WRENCH_COLUMNS
+from foundation.loads import LOAD_COLUMNS, WRENCH_COLUMNS
 from foundation.quantities import QUANTITIES, unit_token
 from pipeline.reports.inputs import MODELS, RunFiles
 from pipeline.reports.units import in_units, kind_of, largest, scaled
@@ -29,6 +29,9 @@ _JUDGED = (
 )
 #: Keys that distinguish compared formulations.
 _WAY = ("formulation", "family", "pose_at", "touch_points")
+#: Their other keys, and their errors as shares.
+_AS_STORED = ("scope", "samples", "height_rmse_um", "evaluation_us", "failed")
+_SHARES = ("total_load_nrmse", "worst_load_nrmse", "largest_error")
 
 Row = dict[str, Any]
 
@@ -102,7 +105,7 @@ def validation_content(files: RunFiles) -> Row:
         "family": main.family,
         "worst_load": worst_load(main),
         "compartments": {
-            name: _compartment(parts[name], main.formulation, hidden) for name in COMPARTMENTS
+            name: _compartment(part, main.formulation, hidden) for name, part in parts.items()
         },
         "judged_at_load": _judged_rows(parts, hidden),
         "coverage": _coverage_rows(parts, hidden),
@@ -179,7 +182,7 @@ def worst_load(model: Judged) -> Row:
     """
     errors = [
         (part.at_pose[column].nrmse, name, column)
-        for name, part in _in_order(model.compartments)
+        for name, part in model.compartments.items()
         for column in WRENCH_COLUMNS
     ]
     nrmse, name, column = max(errors, key=lambda item: np.inf if item[0] is None else item[0])
@@ -187,13 +190,9 @@ def worst_load(model: Judged) -> Row:
     return {"nrmse_percent": scaled(nrmse, 100.0), "compartment": name, "load": label}
 
 
-def _in_order(parts: Mapping[str, Compartment]) -> list[tuple[str, Compartment]]:
-    return [(name, parts[name]) for name in COMPARTMENTS]
-
-
 def height_error(model: Judged) -> Row | None:
     """Return the height error at a given load [µm] of the worse compartment, None if undefined."""
-    errors = {name: part.height for name, part in _in_order(model.compartments)}
+    errors = {name: part.height for name, part in model.compartments.items()}
     known = {name: error for name, error in errors.items() if error is not None}
     if len(known) < len(errors):
         return None
@@ -235,7 +234,7 @@ def _coverage_rows(parts: Mapping[str, Compartment], hidden: Collection[str]) ->
         {
             "key": QUANTITIES[column].name,
             "label": QUANTITIES[column].label,
-            **{name: covered_part(parts[name].coverage[column]) for name in COMPARTMENTS},
+            **{name: covered_part(part.coverage[column]) for name, part in parts.items()},
         }
         for column in LOAD_COLUMNS
         if QUANTITIES[column].name not in hidden
@@ -246,7 +245,7 @@ def _too_narrow(parts: Mapping[str, Compartment]) -> list[str]:
     """Return the loads, of the six of a compartment, with intervals that cover too little."""
     covered = {
         f"{name} {QUANTITIES[column].label}": covered_part(part.coverage[column])
-        for name, part in _in_order(parts)
+        for name, part in parts.items()
         for column in WRENCH_COLUMNS
     }
     return [
@@ -266,7 +265,7 @@ def _judged_rows(parts: Mapping[str, Compartment], hidden: Collection[str]) -> l
             "unit": ERRORS[column].unit_for_people,
             **in_units(
                 ERRORS[column],
-                **{name: getattr(part.at_load[column], figure) for name, part in _in_order(parts)},
+                **{name: getattr(part.at_load[column], figure) for name, part in parts.items()},
             ),
         }
         for column, figure, words in _JUDGED
@@ -297,16 +296,9 @@ def _formulation_rows(compared: list[Compared] | None, surrogate: Row) -> list[R
     own = [surrogate.get(key, False) for key in _WAY]
     rows = [
         {
-            **{key: getattr(item, key) for key in _WAY},
-            "scope": item.scope,
-            "samples": item.samples,
-            "total_load_nrmse_percent": scaled(item.total_load_nrmse, 100.0),
-            "worst_load_nrmse_percent": scaled(item.worst_load_nrmse, 100.0),
-            "largest_error_percent": scaled(item.largest_error, 100.0),
-            "height_rmse_um": item.height_rmse_um,
+            **{key: getattr(item, key) for key in (*_WAY, *_AS_STORED)},
+            **{f"{key}_percent": scaled(getattr(item, key), 100.0) for key in _SHARES},
             "fit_s": item.fit_seconds,
-            "evaluation_us": item.evaluation_us,
-            "failed": item.failed,
             "chosen": [getattr(item, key) for key in _WAY] == own,
         }
         for item in compared

@@ -125,7 +125,7 @@ def read_arrays(
     optional: Collection[str] = (),
     undefined: Collection[str] = (),
 ) -> dict[str, NDArray[Any]]:
-    """Read arrays of numbers from an `.npz` file.
+    """Read arrays of numbers (any shape) [any unit] from an `.npz` file.
 
     Parameters
     ----------

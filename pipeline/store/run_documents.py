@@ -41,7 +41,7 @@ Optional = Number | None
 
 
 def keys(*names: str) -> AfterValidator:
-    """Return the check that an object has exactly these keys."""
+    """Return the check that an object has exactly these keys; it puts them in this order."""
 
     def check(value: dict[str, Any]) -> dict[str, Any]:
         for name in names:
@@ -50,7 +50,7 @@ def keys(*names: str) -> AfterValidator:
         for name in value:
             if name not in names:
                 raise InputError(f"expected {', '.join(names)}, found {name!r:.60}")
-        return value
+        return {name: value[name] for name in names}
 
     return AfterValidator(check)
 
