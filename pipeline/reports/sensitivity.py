@@ -15,9 +15,9 @@ from foundation.checks import FloatArray
 from foundation.loads import COMPARTMENTS, LOAD_COLUMNS, WRENCH_COLUMNS
 from foundation.quantities import QUANTITIES, unit_token
 from pipeline.store.samples import POSE_COLUMNS, poses_of
-from pipeline.studies.design import sobol_indices, unit_design
 from surrogates.formulations.compartment import CompartmentSurrogate
 from surrogates.formulations.whole_knee import AnyKnee
+from surrogates.sampling.sensitivity import sobol_indices, unit_design
 
 #: Rows of each base matrix of Sobol's design, and its seed.
 _BASE, _SEED = 1024, 1

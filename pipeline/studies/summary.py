@@ -11,10 +11,11 @@ from scipy.stats import rankdata
 from foundation.checks import FloatArray
 from pipeline.files import plain
 from pipeline.store.samples import OK
-from pipeline.studies.design import base_runs, sobol_indices, varying
+from pipeline.studies.design import base_runs, varying
 from pipeline.studies.outputs import KEY_OUTPUTS, OUTPUTS
 from pipeline.studies.schema import StudyConfig
 from surrogates.families.cross_validation import NORMAL_95
+from surrogates.sampling.sensitivity import sobol_indices
 
 #: Reported quantiles [%].
 QUANTILES = (2.5, 25.0, 50.0, 75.0, 97.5)

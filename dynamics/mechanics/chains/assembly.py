@@ -173,12 +173,11 @@ class Assembly:
         state, driving, at, mass, force = self._solve(time, angles, rates)
         required = mass @ state[2] - force
         inverse = np.linalg.solve(self._equations.joints.differences.T, required)
-        return Instant(
-            *state,
-            np.where(self.free, driving, inverse),
-            as_vectors(self._equations.link_forces(at)),
-            *self._equations.energies(at, state[0], state[1]),
-        )
+        positions, speeds, accelerations = state
+        kinetic, potential = self._equations.energies(at, positions, speeds)
+        torques = np.where(self.free, driving, inverse)
+        links = as_vectors(self._equations.link_forces(at))
+        return Instant(positions, speeds, accelerations, torques, links, kinetic, potential)
 
     def _solve(
         self, time: float, angles: ArrayLike, rates: ArrayLike
