@@ -9,9 +9,9 @@ from pipeline.config.reading import ConfigError
 from pipeline.studies.design import base_runs, quantile, study_table
 from pipeline.studies.schema import FactorConfig, StudyConfig
 from pipeline.studies.summary import convergence, distribution_of, rank_correlations
+from surrogates.sampling.sensitivity import sobol_indices, unit_design
 
 SHARES = np.array([0.025, 0.16, 0.5, 0.84, 0.975])
-from surrogates.sampling.sensitivity import sobol_indices, unit_design
 
 
 def config(kind="montecarlo", runs=16, factors=None, **changes):
