@@ -12,8 +12,8 @@ from studies import TINY, run_command
 
 from pipeline.cli.main import main
 from pipeline.config.reading import load_config
-from pipeline.store.made_with import MADE_WITH, check_configuration, configuration_digest
 from pipeline.stages.run_folder import Run
+from pipeline.store.made_with import MADE_WITH, check_configuration, configuration_digest
 from pipeline.store.workspace_lock import RunError
 from pipeline.studies.runs import Task
 
