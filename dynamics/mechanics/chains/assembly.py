@@ -174,7 +174,9 @@ class Assembly:
         required = mass @ state[2] - force
         inverse = np.linalg.solve(self._equations.joints.differences.T, required)
         return Instant(
-            *state,
+            state[0],
+            state[1],
+            state[2],
             np.where(self.free, driving, inverse),
             as_vectors(self._equations.link_forces(at)),
             *self._equations.energies(at, state[0], state[1]),
