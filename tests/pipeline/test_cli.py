@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 from studies import ROOT, TINY, run_command, surrogate_arrays
 
+from dynamics.walking.knee_motion import ANGLE_UNITS, LENGTH_UNITS
 from foundation.errors import InputError
 from foundation.surfaces.mesh import SIDES, UNITS
 from foundation.surfaces.mesh_io import EXTENSIONS
@@ -27,7 +28,6 @@ from pipeline.cli.app import PROGRAM, Answer, app
 from pipeline.cli.main import FAULT, main, parse
 from pipeline.config.reading import ConfigError, find_config
 from pipeline.config.schema import ContactConfig
-from pipeline.exchange.knee_motion import ANGLE_UNITS, LENGTH_UNITS
 from pipeline.preparation.starter import PRESETS
 from pipeline.progress import Stage, StageCounter, bar, compilation_reported, rounded, say, silenced
 from pipeline.stages import StageError
