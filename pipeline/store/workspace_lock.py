@@ -16,6 +16,8 @@ from pipeline.files import writing
 
 #: File of a folder that the process which writes to the folder has locked.
 LOCK_FILE = ".lock"
+#: File that every folder of a command has.
+_CONFIGURATION = "config.toml"
 #: Keys of a configuration that change how a run is carried out or called but no number of it.
 _FREE_KEYS = ("name", "workers", "backend", "scheduler", "chunk")
 
@@ -37,7 +39,7 @@ def locked(folder: Path, *, make: bool = False) -> Iterator[None]:
     Parameters
     ----------
     folder : Path
-        The folder; a folder that does not exist is not locked.
+        The folder; without `make`, a folder without a configuration is not locked.
     make : bool
         Whether to make the folder first.
 
@@ -50,7 +52,7 @@ def locked(folder: Path, *, make: bool = False) -> Iterator[None]:
         with writing(folder):
             folder.mkdir(parents=True, exist_ok=True)
     lock = FileLock(folder / LOCK_FILE, blocking=False)
-    if folder.is_dir():
+    if make or (folder / _CONFIGURATION).exists():
         try:
             lock.acquire()
         except Timeout as error:
