@@ -90,6 +90,7 @@ class Cost(Part):
     """Cost of a simulation: `dynamics.simulator.result.Statistics`."""
 
     steps: Count
+    rejected: Count | None = None
     derivatives: Count
     jacobians: Count
     evaluations: Count
