@@ -194,14 +194,8 @@ def test_damaged_document_is_no_fault_of_what_goes_on(run_copy, monkeypatch, nam
     times = Speed(original_us=1.0, surrogate_us=1.0, ratio=1.0)
     monkeypatch.setattr("pipeline.stages.trained_run.build_original", lambda config: knee)
     monkeypatch.setattr("pipeline.studies.repeated_stages.speed", lambda *_: times)
-<<<<<<< HEAD
     report = {"summary": []}
     monkeypatch.setattr("pipeline.studies.repeated_stages.write_report", lambda folder: report)
-=======
-    monkeypatch.setattr(
-        "pipeline.studies.repeated_stages.write_report", lambda folder: {"summary": []}
-    )
->>>>>>> b4765b941202eef24a926c5e3423404e9939f36f
 
     @trying
     @given(data=st.data())
