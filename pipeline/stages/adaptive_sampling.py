@@ -52,9 +52,8 @@ class Sampled:
 
 
 def sample_knee(run: Run, original: OriginalModel, space: SampleSpace) -> Sampled:
-    """Carry out stages a to f, c to f once a round; see `pipeline.stages` for each of them."""
+    """Carry out the stages a to f; each round repeats the stages c to f."""
     config = run.config
-    design, feasibility = config.design, config.feasibility
     with run.timed("a: candidates"):
         candidates = run.table(
             "candidates", lambda: original.candidates(space, config), derived=True
@@ -63,12 +62,41 @@ def sample_knee(run: Run, original: OriginalModel, space: SampleSpace) -> Sample
         evaluate = partial(run.evaluate, "first", evaluation=original.evaluation())
         first = run.table("first", partial(stages.evaluate_first, candidates, evaluate))
     remaining = candidates[~candidates["first"]].drop(columns="first").reset_index(drop=True)
+    early, screened, kept, curve = _rounds(run, original, space, first, remaining)
+    training = stages.training_samples([first, *kept], config.feasibility)
+    evaluated = run.table("kept", lambda: pd.concat(kept, ignore_index=True), derived=True)
+    states = run.table("screened", lambda: _final_states(screened, kept), derived=True)
+    counts = stages.bookkeeping(candidates, first, states, evaluated, training)
+    if config.design.gait_samples:
+        with run.timed("f: samples along gait"):
+            run.kernels.wait()
+            along = gait_samples(run, original, space, early.knee, training)
+        full = along.loc[along["weight"] == 1.0, "compartment"]
+        for name, row in counts.items():
+            row["gait"] = len(full) if name == "total" else int((full == name).sum())
+        training = pd.concat([training, along], ignore_index=True)
+    everywhere = pd.concat([first, evaluated], ignore_index=True)
+    return Sampled(candidates, training, everywhere, early, counts, curve)
+
+
+def _rounds(
+    run: Run,
+    original: OriginalModel,
+    space: SampleSpace,
+    first: pd.DataFrame,
+    remaining: pd.DataFrame,
+) -> tuple[stages.TrainedKnee, pd.DataFrame, list[pd.DataFrame], list[dict[str, Any]]]:
+    """Return the last surrogates and screening, the samples of each round and the learning curve.
+
+    `first` are the samples of stage b, `remaining` the candidates that stage b left.
+    """
+    config, design = run.config, run.config.design
     screened = pd.DataFrame()
     kept: list[pd.DataFrame] = []
     curve: list[dict[str, Any]] = []
     for number in range(1, design.rounds + 1):
         with run.timed("c: first surrogates"):
-            training = stages.training_samples([first, *kept], feasibility)
+            training = stages.training_samples([first, *kept], config.feasibility)
             pairs = [("inverted", design.family)]
             (early,) = stages.fit_surrogates(
                 training, space, config.surrogate, pairs, config.run.seed, run.execution
@@ -80,7 +108,7 @@ def sample_knee(run: Run, original: OriginalModel, space: SampleSpace) -> Sample
             predicted = stages.predict_candidates(_without(remaining, kept), early.knee)
             predicted = without(predicted, original.not_given, ("", "error_"))
         with run.timed("e: feasibility"):
-            screen = partial(stages.screen_candidates, predicted, feasibility)
+            screen = partial(stages.screen_candidates, predicted, config.feasibility)
             screened = run.table(f"screened-{number}", screen, derived=True)
         with run.timed("f: kept evaluations"):
             make = partial(_evaluate_kept, run, original, early, screened, number)
@@ -88,22 +116,7 @@ def sample_knee(run: Run, original: OriginalModel, space: SampleSpace) -> Sample
         to_come = sum(round_size(design, n) for n in range(number + 1, design.rounds + 1))
         if not to_come or stages.KEPT not in set(screened["screening"]):
             break
-    training = stages.training_samples([first, *kept], feasibility)
-    evaluated = run.table("kept", lambda: pd.concat(kept, ignore_index=True), derived=True)
-    last_word = run.table("screened", lambda: _last_word(screened, kept), derived=True)
-    counts = stages.bookkeeping(candidates, first, last_word, evaluated, training)
-    if design.gait_samples:
-        with run.timed("f: samples along gait"):
-            run.kernels.wait()
-            along = gait_samples(run, original, space, early.knee, training)
-        full = along["weight"] == 1.0
-        for name, row in counts.items():
-            row["gait"] = int(
-                (full & (along["compartment"].isin((name,)) | (name == "total"))).sum()
-            )
-        training = pd.concat([training, along], ignore_index=True)
-    everywhere = pd.concat([first, evaluated], ignore_index=True)
-    return Sampled(candidates, training, everywhere, early, counts, curve)
+    return early, screened, kept, curve
 
 
 def _evaluate_kept(
@@ -163,7 +176,7 @@ def _without(remaining: pd.DataFrame, kept: Sequence[pd.DataFrame]) -> pd.DataFr
     return remaining[~pd.MultiIndex.from_frame(remaining[_KEY]).isin(done)].reset_index(drop=True)
 
 
-def _last_word(screened: pd.DataFrame, kept: Sequence[pd.DataFrame]) -> pd.DataFrame:
+def _final_states(screened: pd.DataFrame, kept: Sequence[pd.DataFrame]) -> pd.DataFrame:
     """Return the state of every candidate that was not evaluated first.
 
     The last screening holds all but those of earlier rounds; those evaluated in the end say so.
