@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import wraps
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -65,6 +65,9 @@ def locked(folder: Path, *, make: bool = False) -> Iterator[None]:
     try:
         yield
     finally:
+        if lock.is_locked:
+            with suppress(OSError):  # Windows cannot delete an open file
+                (folder / LOCK_FILE).unlink()
         lock.release()
 
 

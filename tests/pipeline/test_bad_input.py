@@ -220,7 +220,7 @@ def test_holes_and_non_manifold_edges_are_warned_of(refused, tmp_path, meshes, s
     finned = export(femur, tmp_path / "finned.ply")
     (tmp_path / "out").write_text("in use")
     study = mesh_study(tmp_path, {"file": str(finned)}, {"file": str(path)})
-    err = refused(run_command(tmp_path / "out", config=study), "found a file")
+    err = refused(run_command(tmp_path / "out", config=study), "is a file, expected a folder")
     assert "warning" in err
     assert "holed.ply: 1 hole in the surface" in err
     assert "finned.ply: 1 non-manifold edge (" in err

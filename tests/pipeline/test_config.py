@@ -188,7 +188,7 @@ def test_every_reason_is_told_at_once():
         (["knee.source='meshes'"], ["knee: ", "[knee.femur]", "[knee.tibia]"]),
         (["knee.femur.file='a.stl'"], ["knee: ", 'source = "meshes"']),
         (["knee.source='meshes'", "knee.femur.unit='mm'"], ["knee.femur.file: expected a value"]),
-        (["contact.femur_layer.m=1.0"], ["contact.femur_layer.thickness_mm", "built-in"]),
+        (["contact.femur_layer.m=1.0"], ["contact.femur_layer.thickness_mm", "for the tibia only"]),
         (["space.path.adduction_deg=[1.0]"], ["space.path", 'kind = "table"']),
         (
             ["space.path.kind='table'", "space.path.flexion_deg=[0, 10]"],

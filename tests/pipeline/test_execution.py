@@ -50,7 +50,9 @@ def test_work_is_done_in_other_processes_or_in_this_one():
 
 def test_a_killed_process_costs_only_what_it_had_begun(tmp_path):
     job = partial(jobs.die_once, str(tmp_path / "mark"))
-    with pytest.warns(UserWarning, match=r"workers were lost .*begun again \(1 of 3\)") as told:
+    with pytest.warns(
+        UserWarning, match=r"workers were lost .*restarting their tasks \(1 of 3\)"
+    ) as told:
         found = list(Execution(2).results(job, JOBS))
     # Each once, whether it ended before or after.
     assert sorted(found) == list(enumerate(DOUBLED))

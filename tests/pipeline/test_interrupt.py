@@ -59,7 +59,7 @@ def test_interrupt_of_all_processes_is_one_line(tmp_path, after):
     assert process.returncode == 130
     # Beside what tells of progress.
     lines = [line for line in rest.splitlines() if not line.startswith(("[", "compil"))]
-    assert lines == ["error: interrupted; go on with --resume"]
+    assert lines == ["error: interrupted; continue with --resume"]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no process groups of a terminal")

@@ -331,7 +331,7 @@ def test_measured_and_tabulated_thickness_make_the_same_knee(tmp_path):
         tabulated.model.law.thickness, measured.model.law.thickness, rtol=1e-6, atol=0.0
     )
     assert load_config(study, given).contact.thickness_mm == "underside"
-    with pytest.raises(ConfigError, match="thickness_file: expected one of them, found 8"):
+    with pytest.raises(ConfigError, match="thickness_file: expected only one, found 8"):
         load_config(study, given[1:])
     pd.DataFrame({"thickness_mm": values[1:]}).to_csv(table)
     with pytest.raises(ValueError, match=r"expected 72 rows.*found 71"):

@@ -216,7 +216,7 @@ def test_heights_that_do_not_vary_with_the_load(tmp_path, stiffness):
     if np.isfinite(stiffness):
         assert len(read_pose_loads(write(tmp_path, rows)).rows) == 400
     else:
-        assert "superior_m, medial: expected heights that vary by themselves" in refused(
+        assert "superior_m, medial: expected heights that vary independently" in refused(
             tmp_path, rows
         )
 

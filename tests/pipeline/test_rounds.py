@@ -181,7 +181,7 @@ def test_nothing_kept_ends_the_rounds(space):
     nothing.tables["candidates"] = sampled.candidates.assign(
         load_N=sampled.candidates["load_N"].where(sampled.candidates["first"], 500.0)
     )
-    found = sample_knee(nothing, None, space)
+    found = sample_knee(nothing, Springs(), space)
     assert found.counts["total"]["evaluated"] == 0
     assert found.counts["total"]["dropped"] == found.counts["total"]["predicted"]
     assert len(found.curve) == 1
@@ -330,7 +330,7 @@ def test_stored_tables_are_taken_and_lead_to_the_same_samples(space):
     resumed = Desk(desk.config.design)
     for name in ("candidates", "first", "screened-1", "kept-1", "screened-2"):
         resumed.tables[name] = desk.tables[name]
-    sampled = sample_knee(resumed, None, space)
+    sampled = sample_knee(resumed, Springs(), space)
     assert set(resumed.asked) == {"kept-2", "kept-3"}
     assert digest(sampled.training) == digest(whole.training)
     assert sampled.counts == whole.counts

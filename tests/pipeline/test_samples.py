@@ -110,7 +110,7 @@ def test_truncated_table_is_named(tmp_path, keep):
     with pytest.raises(StoreError) as caught:
         read_table(path)
     assert str(caught.value).startswith(f"{path}: the table is damaged")
-    assert "delete it" in str(caught.value)
+    assert "delete the file" in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
@@ -128,7 +128,7 @@ def test_altered_value_is_found_by_the_checksum(tmp_path):
 
 def test_missing_table_and_missing_column_are_named(tmp_path):
     path = tmp_path / "t.parquet"
-    with pytest.raises(StoreError, match=r"t\.parquet: no such file"):
+    with pytest.raises(StoreError, match=r"t\.parquet: does not exist"):
         read_table(path)
     write_table(rows(3), path)
     with pytest.raises(StoreError, match=r"t\.parquet.*lacks the columns status"):

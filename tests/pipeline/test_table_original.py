@@ -258,7 +258,7 @@ def test_loads_do_not_depend_on_what_is_not_given(run, bare_run):
 def test_commands_that_need_the_model_say_so(run, capsys, command):
     assert main([*command, str(run), "--quiet"]) == 2
     error = capsys.readouterr().err
-    assert "error: this needs the original model, and the run was made of a table" in error
+    assert "error: this needs a contact model, but the run was built from a table" in error
 
 
 def test_study_of_a_table_without_pressures_says_so(bare_run, tmp_path, capsys):
@@ -269,7 +269,7 @@ def test_study_of_a_table_without_pressures_says_so(bare_run, tmp_path, capsys):
     )
     if main(["study", str(study), "--out", str(tmp_path / "s"), "--quiet"]) != 2:
         pytest.fail("a study without pressures went on")
-    assert "was made of a table without area_m2" in capsys.readouterr().err
+    assert "the table of this run lacks area_m2" in capsys.readouterr().err
 
 
 def test_simulate_validate_and_report_again(run, tmp_path):
@@ -308,9 +308,9 @@ def test_resumed_run_sees_that_its_table_has_changed(run, noisy, tmp_path, capsy
     [
         ({"original": {"kind": "table"}}, 'kind = "table" needs file'),
         ({"original": {"file": "a.csv"}}, 'file and side need kind = "table"'),
-        ({"contact": {"law": "logarithmic"}}, "knee and contact: expected none"),
+        ({"contact": {"law": "logarithmic"}}, "knee and contact: remove these sections"),
         ({"design": {"gait_samples": 10}}, "design.gait_samples: expected 0"),
-        ({"surrogate": {"formulation": "energy"}}, "found energy, which needs samples of its own"),
+        ({"surrogate": {"formulation": "energy"}}, "found energy, which need new samples"),
         ({"surrogate": {"touch_points": True}}, "surrogate.touch_points: expected false"),
     ],
 )
