@@ -193,9 +193,7 @@ def test_stage_b_evaluates_the_first_in_order(space):
 def test_stage_c_needs_usable_samples_in_each_compartment(carried_out, space):
     first = carried_out.first
     first.loc[first["compartment"] == "lateral", "status"] = "failed"
-    with pytest.raises(
-        StageError, match=r"lateral compartment has no usable sample; all samples failed"
-    ):
+    with pytest.raises(StageError, match=r"lateral compartment has no usable sample; all"):
         fit(first, space)
 
 
