@@ -50,7 +50,7 @@ def unit_design(kind: str, n: int, d: int, rng: np.random.Generator | int) -> Fl
     Returns
     -------
     (n, d) float64
-        Points in [0, 1] [1]; (N, d) with N >= n for the full factorial.
+        Points in the unit cube [1]; (N, d) with N >= n for the full factorial.
 
     Raises
     ------

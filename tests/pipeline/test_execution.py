@@ -192,7 +192,8 @@ def test_folder_is_let_go_after_an_error(tmp_path):
     for _ in range(2):
         with pytest.raises(KeyError):
             fail(tmp_path)
-    with locked(tmp_path), pytest.raises(RunError, match="another command"), locked(tmp_path):
+    held = locked(tmp_path, make=True)
+    with held, pytest.raises(RunError, match="another command"), locked(tmp_path, make=True):
         pass
 
 
