@@ -29,7 +29,7 @@ from foundation.pose import Pose
 from pipeline.config.reading import load_config
 from pipeline.originals.contact_original import Knee, build_knee
 from pipeline.runner import run_study
-from pipeline.simulation import gait_cycle, gait_simulator
+from pipeline.simulation import GaitSimulation
 from pipeline.stages.run_folder import read_path
 from surrogates.formulations.knee import KneeSurrogate
 
@@ -68,9 +68,8 @@ def gait() -> Gait:
         knee = surrogates.load(Path(folder) / "knee.npz")
         path = read_path(Path(folder))
     assert isinstance(knee, KneeSurrogate)
-    start = Pose.from_array(path.poses(np.zeros(1))[0])
-    cycle = gait_cycle(config.simulation)
-    return Gait(knee, original, gait_simulator(config.simulation, path), cycle, start)
+    gait = GaitSimulation.of(config.simulation, path)
+    return Gait(knee, original, gait.simulator, gait.cycle, gait.start)
 
 
 def cycles() -> str:

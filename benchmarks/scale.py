@@ -26,7 +26,7 @@ from pipeline.execution.backends import Execution
 from pipeline.originals.candidates import sample_space
 from pipeline.originals.contact_original import Knee, build_knee
 from pipeline.originals.evaluation import evaluate_rows
-from pipeline.simulation import gait_cycle, gait_simulator, simulate_gait, start_pose
+from pipeline.simulation import GaitSimulation
 from pipeline.store.samples import read_table, write_table
 from surrogates.sampling.space import SampleSpace
 
@@ -151,14 +151,8 @@ def measure() -> Costs:
         fits[family, count] = time.process_time() - start
         if (family, count) == ("kriging", 1000):
             small = fitted.knee
-    simulation = config.simulation
-    simulator, cycle = gait_simulator(simulation, space.path), gait_cycle(simulation)
-    first = start_pose(space.path)
-    simulated = shortest(
-        lambda: simulate_gait(small, simulator, simulation, first, cycle=cycle),
-        5,
-        time.process_time,
-    )
+    gait = GaitSimulation.of(config.simulation, space.path)
+    simulated = shortest(lambda: gait(small), 5, time.process_time)
     stored = sizes[len(samples)] / len(samples)
     return Costs(evaluation, stored, sizes, files, tasks, bare, fits, simulated)
 

@@ -20,7 +20,6 @@ import tomli_w
 
 import surrogates
 from foundation.loads import COMPARTMENTS, LOAD_COLUMNS, QUANTITY_COLUMNS
-from foundation.pose import Pose
 from pipeline.config.reading import load_config
 from pipeline.config.schema import Config
 from pipeline.originals.candidates import sample_space
@@ -29,9 +28,8 @@ from pipeline.originals.evaluation import evaluate_rows
 from pipeline.originals.table_original import errors_found
 from pipeline.runner import run_study
 from pipeline.simulation import (
+    GaitSimulation,
     compare_cycles,
-    gait_simulator,
-    simulate_gait,
     simulation_table,
 )
 from pipeline.stages.assessment import assess
@@ -104,11 +102,9 @@ def errors_of(config: Config, folder: Path, knee: Knee, truth: pd.DataFrame) -> 
     surrogate = surrogates.load(folder / "knee.npz")
     judged = assess(surrogate, truth, config.feasibility).compartments
     path = read_path(folder)
-    simulator = gait_simulator(config.simulation, path)
-    start = Pose.from_array(path.poses(np.zeros(1))[0])
+    gait = GaitSimulation.of(config.simulation, path)
     results = {
-        name: simulate_gait(model, simulator, config.simulation, start)
-        for name, model in (("original", knee.model), ("surrogate", surrogate))
+        name: gait(model) for name, model in (("original", knee.model), ("surrogate", surrogate))
     }
     cycle = {row.column: row for row in compare_cycles(simulation_table(results))}
     worse = max(COMPARTMENTS, key=lambda name: judged[name].at_load["superior_m"].rmse)

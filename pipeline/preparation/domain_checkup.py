@@ -11,7 +11,8 @@ from dynamics.simulator.equations import SimulationError
 from dynamics.simulator.equilibrium import EquilibriumError
 from foundation.checks import FloatArray
 from foundation.errors import InputError
-from foundation.loads import COMPARTMENTS
+from foundation.loads import AREA, COMPARTMENTS
+from foundation.pose import FLEXION
 from foundation.surfaces.mesh_topology import find_edges
 from pipeline.config.schema import Config
 from pipeline.execution.backends import Execution
@@ -193,7 +194,7 @@ def _count_at_rim(knee: Knee, loads: FloatArray) -> int:
     if len(rim) == 0:
         return 0
     distance = np.linalg.norm(loads[:, None, 9:12] - rim[None], axis=2).min(axis=1)
-    return int((distance < 0.5 * np.sqrt(loads[:, 6] / np.pi)).sum())
+    return int((distance < 0.5 * np.sqrt(loads[:, AREA] / np.pi)).sum())
 
 
 def _check_resolution(config: Config, knee: Knee, table: pd.DataFrame, remarks: Remarks) -> None:
@@ -242,7 +243,7 @@ def _check_gait(config: Config, knee: Knee, space: SampleSpace, remarks: Remarks
     except (EquilibriumError, SimulationError) as error:
         remarks.error("[simulation]", f"the original model cannot simulate the gait cycle: {error}")
         return
-    offsets = (result.poses - space.path.poses(result.poses[:, 0]))[:, OFFSET_COORDINATES]
+    offsets = (result.poses - space.path.poses(result.poses[:, FLEXION]))[:, OFFSET_COORDINATES]
     factors = np.array(list(_OFFSETS.values()))
     largest = factors * np.abs(offsets).max(axis=0)
     for name, offset, limit in zip(_OFFSETS, largest, factors * space.offsets, strict=True):

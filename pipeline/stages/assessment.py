@@ -11,7 +11,7 @@ from scipy.stats import norm
 
 from dynamics.protocol import ContactModel
 from foundation.checks import FloatArray
-from foundation.loads import COMPARTMENTS, LOAD_COLUMNS, WRENCH_COLUMNS
+from foundation.loads import AXIAL_FORCE, COMPARTMENTS, LOAD_COLUMNS, WRENCH_COLUMNS
 from foundation.pose import Pose
 from pipeline.config.schema import FeasibilityConfig
 from pipeline.stages import StageError, infeasibility
@@ -173,8 +173,8 @@ def _worst(
 ) -> list[Worst]:
     """Return the samples with the largest errors of the axial load at a given pose."""
     truth, poses = loads_of(rows), poses_of(rows)
-    error = predicted[:, 1] - truth[:, 1]
-    x, _ = surrogate.space.scaled(poses, truth[:, 1])
+    error = predicted[:, AXIAL_FORCE] - truth[:, AXIAL_FORCE]
+    x, _ = surrogate.space.scaled(poses, truth[:, AXIAL_FORCE])
     worst = np.argsort(-np.abs(error), kind="stable")[:WORST]
     return [
         Worst(

@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 
 from foundation.loads import COMPARTMENTS, LOAD_COLUMNS
-from foundation.pose import Pose, rotation_matrix
+from foundation.pose import rotation_matrix
 from pipeline import stages
 from pipeline.config.schema import DesignConfig, FeasibilityConfig, SurrogateConfig
 from pipeline.config.simulation_schema import SimulationConfig
-from pipeline.simulation import gait_simulator, simulate_gait
+from pipeline.simulation import GaitSimulation
 from pipeline.stages.domains import learn_domain, with_domains
 from pipeline.store.samples import OK, poses_of, usable
 from surrogates.formulations.whole_knee import AnyKnee
@@ -28,11 +28,10 @@ _SAMPLES = 60
 def compile_kernels() -> None:
     """Compile what a run needs of surrogates and dynamics, by training and driving a small knee."""
     knee, path = small_knee()
-    start = Pose.from_array(path.poses(np.zeros(1))[0])
-    config = SimulationConfig()
-    knee.standard_error(start)
-    knee.loads(start)
-    simulate_gait(knee, gait_simulator(config, path), config, start)
+    gait = GaitSimulation.of(SimulationConfig(), path)
+    knee.standard_error(gait.start)
+    knee.loads(gait.start)
+    gait(knee)
 
 
 def small_knee() -> tuple[AnyKnee, ReferencePath]:

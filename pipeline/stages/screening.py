@@ -10,7 +10,14 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from foundation.checks import FloatArray
-from foundation.loads import COMPARTMENTS, LOAD_COLUMNS
+from foundation.loads import (
+    AP_FORCE,
+    AXIAL_FORCE,
+    COMPARTMENTS,
+    LOAD_COLUMNS,
+    ML_FORCE,
+    PEAK_PRESSURE,
+)
 from pipeline.config.schema import (
     DesignConfig,
     FeasibilityConfig,
@@ -73,11 +80,11 @@ def feasibility_bounds(
     loads: FloatArray, feasibility: FeasibilityConfig, errors: FloatArray | None = None
 ) -> list[Bound]:
     """Return the upper bounds of loads (N, 12) [N, N m, m², Pa, m], without the margin."""
-    axial = loads[:, 1]
+    axial = loads[:, AXIAL_FORCE]
     error = np.zeros_like(loads) if errors is None else errors
-    ap, ml = (np.abs(loads[:, k]) / axial for k in (0, 2))
-    ap_error, ml_error = error[:, 0] / axial, error[:, 2] / axial
-    peak, peak_error = 1e-6 * loads[:, 7], 1e-6 * error[:, 7]
+    ap, ml = (np.abs(loads[:, k]) / axial for k in (AP_FORCE, ML_FORCE))
+    ap_error, ml_error = error[:, AP_FORCE] / axial, error[:, ML_FORCE] / axial
+    peak, peak_error = 1e-6 * loads[:, PEAK_PRESSURE], 1e-6 * error[:, PEAK_PRESSURE]
     exact = np.zeros(len(axial))
     return [
         Bound("AP force over axial load", "", ap, ap_error, feasibility.ap_ratio),
@@ -117,8 +124,8 @@ def infeasibility(
                 f"{bound.name} {bound.value[k]:.3g}{bound.unit} above {bound.limit:g}{bound.unit}"
             )
     low = feasibility.load_N[0]
-    for k in np.flatnonzero((loads[:, 1] < (1.0 - margin) * low) & (reason == "")):
-        reason[k] = f"axial load {loads[k, 1]:.3g} N below {low:g} N"
+    for k in np.flatnonzero((loads[:, AXIAL_FORCE] < (1.0 - margin) * low) & (reason == "")):
+        reason[k] = f"axial load {loads[k, AXIAL_FORCE]:.3g} N below {low:g} N"
     return reason
 
 

@@ -16,21 +16,14 @@ from tqdm import tqdm
 
 from foundation.checks import FloatArray
 from foundation.errors import InputError
-from foundation.loads import LOAD_COLUMNS
+from foundation.loads import AXIAL_FORCE, LOAD_COLUMNS
+from foundation.pose import POSE_COLUMNS as POSE_COLUMNS
 from pipeline.execution.backends import Execution
 from pipeline.execution.worker_checks import ExecutionError
 from pipeline.files import replacing
 from pipeline.store.sample_schema import described
 from pipeline.store.table_digest import arrow_table, content_digest
 
-POSE_COLUMNS = (
-    "flexion_rad",
-    "adduction_rad",
-    "rotation_rad",
-    "anterior_m",
-    "superior_m",
-    "lateral_m",
-)
 #: Columns of a candidate: who it is, where, and the axial load of its compartment.
 CANDIDATE_COLUMNS = ("compartment", "index", *POSE_COLUMNS, "load_N")
 #: Columns that an evaluation adds. Status is "ok" or "failed"; the reason names the failure.
@@ -64,7 +57,7 @@ def loads_of(table: pd.DataFrame) -> FloatArray:
     action crosses the plane y = 0.
     """
     loads = np.ascontiguousarray(table[list(LOAD_COLUMNS)].to_numpy(dtype=np.float64))
-    lacking = np.isnan(loads).any(axis=1) & (loads[:, 1] > 0.0)
+    lacking = np.isnan(loads).any(axis=1) & (loads[:, AXIAL_FORCE] > 0.0)
     if lacking.any():
         rows = loads[lacking]
         filled = np.column_stack([rows[:, :6], np.zeros((len(rows), 3)), line_of_action(rows)])

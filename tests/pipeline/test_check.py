@@ -215,7 +215,7 @@ def test_side_against_the_file_name(study, tmp_path):
 #: Changed sections of a sound study, and a remark on them: level and words.
 FINDINGS = (
     ({"knee": {"split_lateral_mm": 20.0}}, "warning", ["knee.split_lateral_mm: ", "uneven"]),
-    ({"knee": {"split_lateral_mm": 500.0}}, "error", ["knee.split_lateral_mm", "z is from"]),
+    ({"knee": {"split_lateral_mm": 500.0}}, "error", ["knee.split_lateral_mm", "z runs from"]),
     (
         {"contact": {"poissons_ratio": 0.495}},
         "warning",
