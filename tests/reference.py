@@ -7,6 +7,11 @@ from scipy import linalg
 from surrogates.families.training import polynomial_exponents
 
 
+def cube(rows, columns=3, seed=7):
+    """Inputs (rows, columns) drawn from [-1, 1]."""
+    return np.random.default_rng(seed).uniform(-1.0, 1.0, (rows, columns))
+
+
 def one_variable(z, degree, wave):
     """Legendre polynomial or member of the Fourier series at z."""
     if wave == 0.0:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +47,25 @@ def run_command(folder: Path, *overrides: str, config: Path = SMOKE) -> list[str
     """Return the arguments of a run into `folder`."""
     pairs = [part for text in overrides for part in ("--set", text)]
     return ["run", str(config), "--out", str(folder), "--quiet", *pairs]
+
+
+def kill_at_first_chunk(chunks: Path, arguments: list[str]) -> int:
+    """Start a command, kill it as soon as it has stored a chunk; return the number of chunks."""
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "pipeline", *arguments], cwd=ROOT, env=environment
+    )
+    limit = time.monotonic() + 120.0
+    try:
+        while not any(chunks.glob("*.parquet")):
+            assert process.poll() is None, "the command ended before it could be killed"
+            assert time.monotonic() < limit
+            time.sleep(5e-4)
+        process.send_signal(signal.SIGKILL)
+    finally:
+        process.kill()
+    assert process.wait() == -signal.SIGKILL
+    return len(list(chunks.glob("*.parquet")))
 
 
 def surrogate_arrays(folder: Path) -> dict[str, Any]:

@@ -12,10 +12,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import tomli_w
-from studies import TINY, run_command
+from studies import SMOKE, TINY, implant_meshes, run_command
 
 from foundation.loads import COMPARTMENTS, LOAD_COLUMNS, WRENCH_COLUMNS
+from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.cli.main import main
+from pipeline.config.reading import load_config
+from pipeline.originals.contact_original import Knee, build_knee
 from pipeline.reports import figures as drawings
 from pipeline.store.samples import POSE_COLUMNS, write_table
 
@@ -354,6 +357,18 @@ def unsimulated(monkeypatch: pytest.MonkeyPatch) -> None:
     """End a run with its surrogate: leave out the gait simulation and the report."""
     monkeypatch.setattr("pipeline.runner.simulate_cycle", lambda *_: None)
     monkeypatch.setattr("pipeline.runner.write_report", lambda _: {"summary": []})
+
+
+@pytest.fixture(scope="session")
+def shapes() -> dict[str, TriangleMesh]:
+    """Return the surfaces of the built-in implant by body."""
+    return implant_meshes()
+
+
+@pytest.fixture(scope="session")
+def knee() -> Knee:
+    """Return the original model of the tiny run."""
+    return build_knee(load_config(SMOKE, TINY))
 
 
 @pytest.fixture(scope="session")

@@ -120,10 +120,6 @@ def test_surrogate_that_sees_no_contact_is_judged_all_the_same(knee, held_out):
     json.dumps(found.content(), allow_nan=False)
 
 
-def test_assessment_is_json(knee, held_out):
-    json.dumps(assess(knee, held_out, FeasibilityConfig()).content(), allow_nan=False)
-
-
 def test_bounds_of_feasibility_have_no_margin_here(held_out):
     peak = held_out["peak_pressure_Pa"].median()
     bounds = FeasibilityConfig(peak_pressure_MPa=1e-6 * peak, ap_ratio=1e3, ml_ratio=1e3)

@@ -1,5 +1,6 @@
 """Bad input through the command line: status 2, one clear message, no traceback."""
 
+import re
 import shutil
 from pathlib import Path
 
@@ -11,12 +12,13 @@ from studies import (
     TINY,
     WAVEFORMS,
     export,
-    implant_meshes,
     mesh_study,
     run_command,
 )
 
 from pipeline.cli.main import main
+
+AXIAL = "axial_force_N"
 
 
 @pytest.fixture
@@ -36,11 +38,6 @@ def refused(capsys):
         return captured.err
 
     return check
-
-
-@pytest.fixture(scope="session")
-def shapes():
-    return implant_meshes()
 
 
 @pytest.fixture
@@ -67,26 +64,11 @@ def refused_meshes(refused, tmp_path, meshes):
 # ---- the configuration ---------------------------------------------------------------------------
 
 
-def test_missing_config(refused, tmp_path):
-    refused(run_command(tmp_path / "out", config=tmp_path / "none.toml"), "none.toml", "No such")
-
-
-def test_config_that_is_no_toml(refused, tmp_path):
-    bad = tmp_path / "bad.toml"
-    bad.write_text("[run\n")
-    refused(run_command(tmp_path / "out", config=bad), "bad.toml: expected a TOML file, found")
-
-
 @pytest.mark.parametrize(
     ("override", "words"),
     [
         ("run.sede=1", ["run.sede: unknown key", "seed"]),
-        ("run.seed='one'", ["run.seed: expected a valid integer, found 'one'"]),
-        ("contact.poissons_ratio=0.5", ["poissons_ratio: expected less than 0.5, found 0.5"]),
-        ("contact.youngs_modulus_MPa=-463.0", ["expected greater than 0, found -463.0"]),
         ("contact.thickness_mm=0.008", ["thickness_mm", "0.1", "found 0.008"]),
-        ("design.first=90", ["first: expected fewer than candidates (90), found 90"]),
-        ("space.load_N=[3000, 2]", ["space.load_N", "low < high", "found [3000, 2]"]),
         ("run.seed", ["--set run.seed: expected section.key=value"]),
     ],
 )
@@ -107,102 +89,64 @@ def test_mesh_files_are_fit_for_these_tests(refused, tmp_path, meshes):
     assert "warning" not in err
 
 
-def test_missing_mesh(refused_meshes):
-    refused_meshes("[knee.femur]", "none.stl: no such file", femur={"file": "none.stl"})
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [
+        ({"femur": {"file": "none.stl"}}, ["[knee.femur]", "none.stl: no such file"]),
+        ({"tibia": {"file": "tibia.step"}}, ["[knee.tibia]", "'.step', expected one of .stl"]),
+        ({"tibia": {"unit": "mm"}}, ["tibia.stl", "diagonal", "unit='m'"]),
+        ({"tibia": {"unit": "inch"}}, ["knee.tibia.unit", "'mm'", "found 'inch'"]),
+        (
+            {"femur": {"file": "tibia.stl"}, "tibia": {"file": "femur.stl"}},
+            ["[knee.femur]", "tibia.stl: this femur faces +y"],
+        ),
+        ({"tibia": {"axes": ["x", "y", "-z"]}}, ["[knee.tibia] axes", "mirror", "right-handed"]),
+        ({"tibia": {"axes": ["x", "x", "z"]}}, ["[knee.tibia] axes", "x, y and z once each"]),
+        ({"tibia": {"axes": ["x", "up", "z"]}}, ["[knee.tibia] axes", "'up'"]),
+        ({"tibia": {"axes": ["x", "y"]}}, ["knee.tibia.axes"]),
+        ({"tibia": {"axes": ["y", "z", "x"]}}, ["this tibia faces", "axes"]),
+        ({"split_lateral_mm": 500.0}, ["knee.split_lateral_mm = 500 mm", "z runs from"]),
+    ],
+)
+def test_meshes_that_are_described_wrongly(refused_meshes, meshes, keys, words):
+    shutil.copy(meshes["tibia"], meshes["tibia"].with_suffix(".step"))
+    refused_meshes(*words, **keys)
 
 
-def test_unsupported_mesh(refused_meshes, meshes):
-    other = meshes["tibia"].rename(meshes["tibia"].with_suffix(".step"))
-    refused_meshes("[knee.tibia]", "'.step', expected one of .stl", tibia={"file": str(other)})
-
-
-def test_empty_mesh(refused_meshes, meshes):
-    meshes["femur"].write_bytes(b"")
-    refused_meshes("femur.stl: the file is empty")
-
-
-def test_truncated_stl(refused_meshes, meshes):
-    content = meshes["femur"].read_bytes()
-    meshes["femur"].write_bytes(content[: len(content) // 2])
-    refused_meshes("femur.stl: truncated", f"expected {len(content)}")
-
-
-@pytest.mark.parametrize("part", [0.02, 0.5, 0.99])
-def test_truncated_ply(refused_meshes, tmp_path, shapes, part):
-    path = export(shapes["tibia"], tmp_path / "tibia.ply")
-    content = path.read_bytes()
-    path.write_bytes(content[: int(part * len(content))])
-    refused_meshes("tibia.ply: truncated", tibia={"file": str(path)})
-
-
-def test_text_named_stl(refused_meshes, meshes):
-    meshes["femur"].write_text("this is no mesh at all, though it goes on for a while\n" * 5)
-    refused_meshes("femur.stl: truncated, damaged or not a STL file")
-
-
-def test_nan_vertices(refused_meshes, tmp_path, shapes):
-    path = export(shapes["femur"], tmp_path / "femur.obj")
-    lines = path.read_text().splitlines()
-    first = next(k for k, line in enumerate(lines) if line.startswith("v "))
-    lines[first] = "v nan 0.0 0.0"
-    path.write_text("\n".join(lines))
-    refused_meshes("femur.obj", "finite", "nan", femur={"file": str(path)})
-
-
-def test_millimetres_read_as_metres(refused_meshes, tmp_path, shapes):
-    path = export(shapes["femur"], tmp_path / "femur.ply", scale=1e3)
-    refused_meshes("femur.ply", "diagonal", "expected", "unit='mm'", femur={"file": str(path)})
-
-
-def test_metres_read_as_millimetres(refused_meshes):
-    refused_meshes("tibia.stl", "diagonal", "unit='m'", tibia={"unit": "mm"})
-
-
-def test_unknown_unit(refused_meshes):
-    refused_meshes("knee.tibia.unit", "'mm'", "found 'inch'", tibia={"unit": "inch"})
-
-
-def test_inverted_winding(refused_meshes, tmp_path, shapes):
-    path = export(shapes["femur"], tmp_path / "femur.ply", turn=(1, 1, -1))
-    refused_meshes("this femur faces +y, expected -y", "winding", femur={"file": str(path)})
-
-
-def test_femur_upside_down(refused_meshes, tmp_path, shapes):
-    path = export(shapes["femur"], tmp_path / "femur.ply", turn=(1, -1, -1))
-    refused_meshes("this femur faces +y, expected -y", femur={"file": str(path)})
-
-
-def test_femur_and_tibia_exchanged(refused_meshes, meshes):
-    refused_meshes(
-        "[knee.femur]",
-        "tibia.stl: this femur faces +y",
-        femur={"file": str(meshes["tibia"])},
-        tibia={"file": str(meshes["femur"])},
-    )
+def first_vertex_nan(content: bytes) -> bytes:
+    return re.sub(rb"^v .*", b"v nan 0.0 0.0", content, count=1, flags=re.M)
 
 
 @pytest.mark.parametrize(
-    ("axes", "words"),
+    ("name", "spoil", "words"),
     [
-        (["x", "y", "-z"], ["mirror image", "right-handed"]),
-        (["x", "x", "z"], ["x, y and z once each"]),
-        (["x", "up", "z"], ["'up'"]),
+        ("femur.stl", lambda content: b"", ["femur.stl: the file is empty"]),
+        ("femur.stl", lambda content: content[: len(content) // 2], ["truncated", "expected "]),
+        ("femur.stl", lambda content: b"no mesh at all\n" * 20, ["damaged or not a STL file"]),
+        *(
+            ("femur.ply", lambda content, k=k: content[: int(k * len(content))], ["truncated"])
+            for k in (0.02, 0.5, 0.99)
+        ),
+        ("femur.obj", first_vertex_nan, ["finite", "nan"]),
     ],
 )
-def test_axes_that_are_no_rotation(refused_meshes, axes, words):
-    refused_meshes("[knee.tibia] axes", *words, tibia={"axes": axes})
+def test_damaged_mesh(refused_meshes, tmp_path, shapes, name, spoil, words):
+    path = export(shapes["femur"], tmp_path / name)
+    path.write_bytes(spoil(path.read_bytes()))
+    refused_meshes(f"{name}: ", *words, femur={"file": name})
 
 
-def test_two_axes(refused_meshes):
-    refused_meshes("knee.tibia.axes", tibia={"axes": ["x", "y"]})
-
-
-def test_axes_that_turn_the_knee_aside(refused_meshes):
-    refused_meshes("this tibia faces", "axes", tibia={"axes": ["y", "z", "x"]})
-
-
-def test_split_outside_the_tibia(refused_meshes):
-    refused_meshes("knee.split_lateral_mm = 500 mm", "z runs from", split_lateral_mm=500.0)
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"scale": 1e3}, ["femur.ply", "diagonal", "expected", "unit='mm'"]),
+        ({"turn": (1, 1, -1)}, ["this femur faces +y, expected -y", "winding"]),
+        ({"turn": (1, -1, -1)}, ["this femur faces +y, expected -y"]),
+    ],
+)
+def test_mesh_of_another_size_or_facing(refused_meshes, tmp_path, shapes, change, words):
+    export(shapes["femur"], tmp_path / "femur.ply", **change)
+    refused_meshes(*words, femur={"file": "femur.ply"})
 
 
 def test_holes_and_non_manifold_edges_are_warned_of(refused, tmp_path, meshes, shapes):
@@ -229,20 +173,6 @@ def test_holes_and_non_manifold_edges_are_warned_of(refused, tmp_path, meshes, s
 # ---- waveforms -----------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def refused_waveforms(refused, tmp_path):
-    """Return a function that runs the tiny study with a changed waveform table."""
-
-    def check(change, *words: str) -> None:
-        path = tmp_path / "gait.csv"
-        change(pd.read_csv(WAVEFORMS, comment="#")).to_csv(path, index=False)
-        command = run_command(tmp_path / "out", *TINY, f"simulation.waveforms={path}")
-        refused(command, f"{path}, ", "column ", *words)
-        assert not (tmp_path / "out").exists()
-
-    return check
-
-
 def test_unknown_waveform_file(refused, tmp_path):
     refused(
         run_command(tmp_path / "out", *TINY, "simulation.waveforms=/none/gait.csv"),
@@ -257,54 +187,41 @@ def test_waveform_file_that_is_no_text(refused, tmp_path):
     refused(command, f"{path}: expected a table as text")
 
 
-def test_waveforms_without_a_column(refused_waveforms):
-    refused_waveforms(
-        lambda table: table.drop(columns="ap_force_N"),
-        "ap_force_N",
-        "anterior_mm (prescribed motion)",
-        "found neither",
-    )
-
-
-def test_waveforms_with_nan(refused_waveforms):
-    def spoil(table):
-        table.loc[3, "axial_force_N"] = np.nan
-        return table
-
-    refused_waveforms(spoil, "axial_force_N", "line 5", "expected a finite number")
-
-
-def test_waveforms_that_do_not_cover_the_cycle(refused_waveforms):
-    refused_waveforms(lambda table: table.iloc[:-5], "gait_percent", "cover 0 to 100")
-
-
-def test_waveforms_in_radians(refused_waveforms):
-    refused_waveforms(
-        lambda table: table.assign(flexion_deg=np.radians(table["flexion_deg"])),
-        "flexion_deg",
-        "expected degrees",
-        "radians",
-    )
-
-
-def test_waveforms_that_pull(refused_waveforms):
-    refused_waveforms(
-        lambda table: table.assign(axial_force_N=-table["axial_force_N"]), "axial_force_N", ">= 0"
-    )
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (
+            lambda table: table.drop(columns="ap_force_N"),
+            ["ap_force_N", "anterior_mm (prescribed motion)", "found neither"],
+        ),
+        (
+            lambda table: table.assign(**{AXIAL: table[AXIAL].where(table.index != 3)}),
+            ["axial_force_N", "line 5", "expected a finite number"],
+        ),
+        (lambda table: table.iloc[:-5], ["gait_percent", "cover 0 to 100"]),
+        (
+            lambda table: table.assign(flexion_deg=np.radians(table["flexion_deg"])),
+            ["flexion_deg", "expected degrees", "radians"],
+        ),
+        (lambda table: table.assign(**{AXIAL: -table[AXIAL]}), [AXIAL, ">= 0"]),
+    ],
+)
+def test_waveforms_that_cannot_be_used(refused, tmp_path, change, words):
+    path = tmp_path / "gait.csv"
+    change(pd.read_csv(WAVEFORMS, comment="#")).to_csv(path, index=False)
+    command = run_command(tmp_path / "out", *TINY, f"simulation.waveforms={path}")
+    refused(command, f"{path}, ", "column ", *words)
+    assert not (tmp_path / "out").exists()
 
 
 # ---- run directories -----------------------------------------------------------------------------
 
 
-def test_output_that_is_a_file(refused, tmp_path):
+def test_output_in_the_place_of_a_file(refused, tmp_path):
     (tmp_path / "out").write_text("in use")
     refused(run_command(tmp_path / "out", *TINY), "out: is a file, expected a folder", "--out")
-    assert (tmp_path / "out").read_text() == "in use"
-
-
-def test_output_below_a_file(refused, tmp_path):
-    (tmp_path / "out").write_text("in use")
     refused(run_command(tmp_path / "out" / "run", *TINY), str(tmp_path / "out"))
+    assert (tmp_path / "out").read_text() == "in use"
 
 
 @pytest.mark.parametrize("flags", [[], ["--resume"]])

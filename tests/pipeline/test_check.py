@@ -6,7 +6,7 @@ import shlex
 import numpy as np
 import pytest
 import tomli_w
-from studies import TINY, WAVEFORMS, export, implant_meshes
+from studies import TINY, WAVEFORMS, export
 
 from benchmarks.peers.solids import shell
 from pipeline.cli.main import main
@@ -16,11 +16,6 @@ from pipeline.preparation.checkup import check_study
 from pipeline.preparation.expected_time import stages_of
 from pipeline.preparation.remarks import Remark
 from pipeline.store.sample_tables import export_tables
-
-
-@pytest.fixture(scope="module")
-def shapes():
-    return implant_meshes()
 
 
 @pytest.fixture(autouse=True)
@@ -100,18 +95,6 @@ def test_everything_is_said_at_once(study, tmp_path, capsys):
         assert words in captured.out
 
 
-@pytest.mark.parametrize(
-    ("turn", "words"),
-    [((1, 1, -1), ["femur faces +y", "winding"]), ((1, -1, -1), ["femur faces +y"])],
-)
-def test_turned_femur(study, tmp_path, shapes, turn, words):
-    path = study()
-    export(shapes["femur"], tmp_path / "femur.ply", turn=turn)
-    (error,) = texts_of(path, "error")
-    for word in ("[knee.femur]", *words):
-        assert word in error
-
-
 def test_faults_of_a_mesh(study, tmp_path, shapes):
     """A hole is doubtful; a duplicate triangle is an error; a degenerate one is dropped."""
     path, tibia = study(), shapes["tibia"]
@@ -180,18 +163,23 @@ def test_verdict_counts(study, capsys, monkeypatch, count, verdict):
     assert verdict in capsys.readouterr().out
 
 
-def test_femur_of_another_size(study, tmp_path, shapes):
+@pytest.mark.parametrize(
+    ("femur", "tibia", "words"),
+    [
+        (("femur", {"scale": 1.8}), ("tibia", {}), "mm wide, the tibia"),
+        # Each file in the place of the other, turned as its facing asks.
+        (
+            ("tibia", {"turn": (1, -1, -1)}),
+            ("femur", {"turn": (1, -1, -1)}),
+            "files are not exchanged",
+        ),
+    ],
+)
+def test_meshes_that_do_not_fit_together(study, tmp_path, shapes, femur, tibia, words):
     path = study()
-    export(shapes["femur"], tmp_path / "femur.ply", scale=1.8)
-    assert any("mm wide, the tibia" in text for text in texts_of(path, "warning"))
-
-
-def test_exchanged_files(study, tmp_path, shapes):
-    """The tibia's file as the femur, turned as its facing asks, and the reverse."""
-    path = study()
-    export(shapes["tibia"], tmp_path / "femur.ply", turn=(1, -1, -1))
-    export(shapes["femur"], tmp_path / "tibia.ply", turn=(1, -1, -1))
-    assert any("files are not exchanged" in text for text in texts_of(path, "warning"))
+    for name, (body, changes) in (("femur", femur), ("tibia", tibia)):
+        export(shapes[body], tmp_path / f"{name}.ply", **changes)
+    assert any(words in text for text in texts_of(path, "warning"))
 
 
 def test_table_whose_rows_break_the_bounds(tiny_run, tmp_path):

@@ -23,40 +23,28 @@ def refused(*overrides: str, config: Path = SMOKE) -> str:
     return str(caught.value)
 
 
-def test_there_are_configs():
+def test_every_shipped_config_loads_and_round_trips(tmp_path):
     assert {"implant", "smoke", "grand_challenge", "lenhart"} <= {path.stem for path in CONFIGS}
-
-
-@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
-def test_every_shipped_config_loads_under_its_own_name(path):
-    config = load_config(path)
-    assert config.run.name == path.stem
-    assert config.simulation.waveforms == LEVEL_WALKING.stem
-
-
-def test_empty_file_is_the_defaults(tmp_path):
-    (tmp_path / "study.toml").write_text("")
-    loaded = load_config(tmp_path / "study.toml")
-    default = Config()
-    assert loaded.model_dump(exclude={"simulation"}) == default.model_dump(exclude={"simulation"})
-
-
-@pytest.mark.parametrize("path", CONFIGS, ids=lambda path: path.stem)
-def test_resolved_config_round_trips_through_its_file(path, tmp_path):
-    config = load_config(path)
-    write_config(config, tmp_path / "config.toml")
-    assert load_config(tmp_path / "config.toml") == config
+    for path in CONFIGS:
+        config = load_config(path)
+        assert config.run.name == path.stem
+        assert config.simulation.waveforms == LEVEL_WALKING.stem
+        write_config(config, tmp_path / "config.toml")
+        assert load_config(tmp_path / "config.toml") == config
     assert [p.name for p in tmp_path.iterdir()] == ["config.toml"]
 
 
-def test_defaults_round_trip_with_infinity(tmp_path):
+def test_empty_file_is_the_defaults_which_round_trip_with_infinity(tmp_path):
+    path = tmp_path / "config.toml"
+    path.write_text("")
+    assert load_config(path).model_dump(exclude={"simulation"}) == Config().model_dump(
+        exclude={"simulation"}
+    )
     text = dump_config(Config())
     assert "f = inf" in text
-    (tmp_path / "config.toml").write_text(text)
-    assert (
-        dump_config(load_config(tmp_path / "config.toml")).split("[simulation]")[0]
-        == (text.split("[simulation]")[0])
-    )
+    path.write_text(text)
+    again = dump_config(load_config(path))
+    assert again.split("[simulation]")[0] == text.split("[simulation]")[0]
 
 
 def test_relative_paths_start_at_the_config(tmp_path):
@@ -84,17 +72,16 @@ def test_relative_paths_start_at_the_config(tmp_path):
 
 
 def test_data_folder_is_the_variable_or_the_default(monkeypatch, tmp_path):
+    base = Path("base")
     monkeypatch.setenv("KNEE_DATA", str(tmp_path))
-    assert data_path("$KNEE_DATA/a/b.stl", Path("base")) == tmp_path / "a" / "b.stl"
-    for unset in ("", None):
-        if unset is None:
-            monkeypatch.delenv("KNEE_DATA")
-        else:
-            monkeypatch.setenv("KNEE_DATA", unset)
-        assert data_path("$KNEE_DATA/b.stl", Path("base")) == Path("../shared/data/b.stl")
-    assert data_path("b.stl", Path("base")) == Path("base/b.stl")
-    assert data_path("$KNEE_DATABASE/b.stl", Path("base")) == Path("base/$KNEE_DATABASE/b.stl")
-    assert data_path(os.sep + "b.stl", Path("base")) == Path("/b.stl")
+    assert data_path("$KNEE_DATA/a/b.stl", base) == tmp_path / "a" / "b.stl"
+    monkeypatch.setenv("KNEE_DATA", "")
+    assert data_path("$KNEE_DATA/b.stl", base) == Path("../shared/data/b.stl")
+    monkeypatch.delenv("KNEE_DATA")
+    assert data_path("$KNEE_DATA/b.stl", base) == Path("../shared/data/b.stl")
+    assert data_path("b.stl", base) == Path("base/b.stl")
+    assert data_path("$KNEE_DATABASE/b.stl", base) == Path("base/$KNEE_DATABASE/b.stl")
+    assert data_path(os.sep + "b.stl", base) == Path("/b.stl")
 
 
 @pytest.mark.parametrize(
@@ -147,6 +134,16 @@ def test_unknown_keys_are_errors_that_list_the_known_ones(override, key, known):
         ("design.first=200", "first", "fewer than candidates (200)", "200"),
         ("design.candidates=1e3", "design.candidates", "integer", "1000.0"),
         ("design.kind='grid'", "design.kind", "'sobol'", "'grid'"),
+        ("design.budget=39", "budget", "at least first (60)", "39"),
+        ("design.rounds=0", "design.rounds", "greater than or equal to 1", "0"),
+        ("design.wanted_error_percent=-1.0", "wanted_error_percent", "or equal to 0", "-1.0"),
+        ("design.follow='path'", "design.follow", "'load' or 'pose'", "'path'"),
+        ("design.load_spread=0.0", "design.load_spread", "greater than 0", "0.0"),
+        ("design.family='network'", "design.family", "'kriging' or 'polynomial'", "'network'"),
+        ("knee.implant.condyles='two'", "condyles", "'j_curve' or 'single_radius'", "'two'"),
+        ("knee.implant.radius_mm=0.0", "radius_mm", "greater than 0", "0.0"),
+        ("knee.implant.dish_half_length_mm=-1.0", "half_length_mm", "greater than 0", "-1.0"),
+        ("feasibility.outside_weight=-0.1", "outside_weight", "than or equal to 0", "-0.1"),
         ("surrogate.compare=[['direct', 'spline']]", "surrogate.compare.0.1", "'krig", "'spline'"),
         ("surrogate.polynomial.degree=[0]", "degree.0", "than or equal to 1", "0"),
         ("validation.folds=1", "folds", "0 or at least 2", "1"),
@@ -171,11 +168,6 @@ def test_values_out_of_range_name_file_key_expected_and_found(override, key, exp
     assert shown.startswith(found)
 
 
-@pytest.mark.parametrize("override", ["knee.side='left'", "knee.split_lateral_mm=1.0"])
-def test_what_only_meshes_have_is_refused_for_the_built_in_implant(override):
-    assert 'side and split_lateral_mm need source = "meshes"' in refused(override)
-
-
 def test_every_reason_is_told_at_once():
     message = refused("run.seed=-1", "contact.poissons_ratio=0.5", "design.nonsense=1")
     for key in ("run.seed", "contact.poissons_ratio", "design.nonsense"):
@@ -188,6 +180,9 @@ def test_every_reason_is_told_at_once():
         (["knee.source='meshes'"], ["knee: ", "[knee.femur]", "[knee.tibia]"]),
         (["knee.femur.file='a.stl'"], ["knee: ", 'source = "meshes"']),
         (["knee.source='meshes'", "knee.femur.unit='mm'"], ["knee.femur.file: expected a value"]),
+        (["design.family='polynomial'"], ['infill = "error" needs family = "kriging"']),
+        (["knee.side='left'"], ['side and split_lateral_mm need source = "meshes"']),
+        (["knee.split_lateral_mm=1.0"], ['side and split_lateral_mm need source = "meshes"']),
         (["contact.femur_layer.m=1.0"], ["contact.femur_layer.thickness_mm", "for the tibia only"]),
         (["space.path.adduction_deg=[1.0]"], ["space.path", 'kind = "table"']),
         (
@@ -233,9 +228,6 @@ def test_overrides_are_read_as_toml_and_else_as_text():
 @pytest.mark.parametrize("override", ["run.seed", "=3", "run..seed=3", ".seed=3", ""])
 def test_overrides_need_key_and_value(override):
     assert refused(override) == f"--set {override}: expected section.key=value"
-
-
-def test_override_below_a_value():
     assert "name is a value, not a section" in refused("run.name.first=1")
 
 

@@ -19,7 +19,7 @@ from pipeline.config.reading import load_config
 from pipeline.execution import dask_cluster as module
 from pipeline.execution.backends import Execution
 from pipeline.execution.worker_checks import ExecutionError
-from pipeline.originals.contact_original import Knee, build_knee
+from pipeline.originals.contact_original import Knee
 from pipeline.stages import evaluate_first
 from pipeline.stages.run_folder import Run
 from pipeline.store.samples import read_table
@@ -34,11 +34,6 @@ DOUBLED = [0, 2, 4, 6, 8, 10]
 def on(address: str) -> tuple[str, ...]:
     """Return the keys of a run on a scheduler, in small chunks."""
     return 'run.backend="dask"', f'run.scheduler="{address}"', "run.chunk=2"
-
-
-@pytest.fixture(scope="module")
-def knee() -> Knee:
-    return build_knee(load_config(SMOKE, TINY))
 
 
 @pytest.mark.usefixtures("unsimulated")

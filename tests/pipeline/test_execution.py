@@ -75,12 +75,6 @@ def test_processes_that_die_again_and_again_end_the_work(monkeypatch):
         Execution(2).map(jobs.die, JOBS)
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_the_error_of_a_job_is_not_taken_for_a_lost_process(workers):
-    with pytest.raises(ValueError, match="no answer to"):
-        Execution(workers).map(jobs.refuse, JOBS)
-
-
 def test_lost_workers_in_a_stage_are_told_with_what_is_stored(tmp_path, monkeypatch):
     def lose(self, function, given, *shared):
         yield 0, given[0][0].assign(**dict.fromkeys(RESULT_COLUMNS, 1.0))

@@ -10,7 +10,6 @@ from studies import SMOKE, TINY
 from foundation.pose import Pose
 from pipeline import stages
 from pipeline.config.reading import load_config
-from pipeline.originals.contact_original import build_knee
 from pipeline.originals.evaluation import evaluate_rows
 from pipeline.stages.reference_samples import TOUCH_LOAD, reference_kind, samples_for, with_energies
 from pipeline.stages.run_folder import Run
@@ -18,11 +17,6 @@ from pipeline.store.samples import poses_of
 from surrogates.sampling.space import ReferencePath, SampleSpace
 
 COUNT = 6
-
-
-@pytest.fixture(scope="module")
-def knee():
-    return build_knee(load_config(SMOKE, TINY))
 
 
 @pytest.fixture(scope="module")

@@ -111,8 +111,9 @@ def test_input_error_of_a_worker_arrives_as_one():
         execution.map(jobs.refuse_input, [(1,), (1,)])
 
 
-def test_fault_of_a_worker_keeps_its_traceback():
-    with pytest.raises(ValueError, match="no answer") as caught, Execution(workers=2) as execution:
+@pytest.mark.parametrize("workers", [1, 2])
+def test_fault_of_a_worker_keeps_its_traceback(workers):
+    with pytest.raises(ValueError, match="no answer") as caught, Execution(workers) as execution:
         execution.map(jobs.refuse, [(1,), (1,)])
     assert not isinstance(caught.value, InputError)
     assert "in refuse" in "".join(traceback.format_exception(caught.value))

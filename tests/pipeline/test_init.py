@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from studies import export, implant_meshes
+from studies import export
 
 from foundation.surfaces.mesh import load_mesh
 from pipeline.cli.main import main
@@ -32,11 +32,6 @@ QUICK = (
     *("surrogate.compare=[]", "validation.points=20", "simulation.samples=21"),
     *("simulation.relative_tolerance=1e-2", "simulation.combinations=false"),
 )
-
-
-@pytest.fixture(scope="module")
-def shapes():
-    return implant_meshes()
 
 
 @pytest.fixture
@@ -66,15 +61,10 @@ def answer(monkeypatch, *lines: str) -> None:
 @pytest.mark.parametrize(("unit", "scale"), [("m", 1.0), ("cm", 1e2), ("mm", 1e3), ("um", 1e6)])
 def test_unit_is_that_in_which_it_is_a_knee(tmp_path, shapes, unit, scale):
     for body in shapes:
-        path = export(shapes[body], tmp_path / f"{body}.stl", scale=scale)
-        guess = guess_unit(read_raw(path))
-        assert guess.value == unit
-        assert guess.certain
-
-
-def test_unit_of_something_else_is_not_certain(tmp_path, shapes):
-    path = export(shapes["femur"], tmp_path / "femur.stl", scale=3e-4)
-    assert not guess_unit(read_raw(path)).certain
+        guess = guess_unit(read_raw(export(shapes[body], tmp_path / f"{body}.stl", scale=scale)))
+        assert (guess.value, guess.certain) == (unit, True)
+    odd = export(shapes["femur"], tmp_path / "odd.stl", scale=0.3 * scale)
+    assert not guess_unit(read_raw(odd)).certain
 
 
 @pytest.mark.data

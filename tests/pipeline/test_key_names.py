@@ -7,7 +7,6 @@ import re
 import pytest
 from studies import SMOKE, TINY
 
-from pipeline.cli.main import main
 from pipeline.config.key_names import in_millimetres, renamed
 from pipeline.config.reading import load_config
 from pipeline.originals.contact_original import build_knee
@@ -63,11 +62,3 @@ def test_refused_value_is_named_by_its_key(override, message):
     config = load_config(SMOKE, (*TINY, override))
     with pytest.raises(ValueError, match=re.escape(message)):
         build_simulator(config.simulation, build_knee(config).start)
-
-
-def test_check_names_the_key(capsys):
-    pairs = ["--set", "contact.search_depth_mm=500.0"]
-    assert main(["check", str(SMOKE), *pairs]) == 2
-    assert "contact.search_depth_mm: expected > 0 mm and <= 100 mm, found 500 mm" in (
-        capsys.readouterr().out
-    )

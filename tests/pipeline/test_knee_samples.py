@@ -19,7 +19,7 @@ from pipeline import stages
 from pipeline.cli.main import main
 from pipeline.config.reading import load_config
 from pipeline.config.schema import FeasibilityConfig
-from pipeline.originals.contact_original import Knee, build_knee
+from pipeline.originals.contact_original import Knee
 from pipeline.stages import knee_samples
 from pipeline.stages.run_folder import Run
 from pipeline.store.samples import FAILED, OK, POSE_COLUMNS, loads_of, poses_of, read_table
@@ -30,11 +30,6 @@ from surrogates.sampling.space import ReferencePath, SampleSpace
 REACH = np.radians(0.7)
 WIDE = FeasibilityConfig(ap_ratio=10.0, ml_ratio=10.0, peak_pressure_MPa=1e3)
 SEED = (1, 2)
-
-
-@pytest.fixture(scope="module")
-def knee() -> Knee:
-    return build_knee(load_config(SMOKE, TINY))
 
 
 @pytest.fixture(scope="module")

@@ -48,8 +48,3 @@ def test_bad_arguments_are_named(run_copy, capsys, arguments, words):
     assert error.startswith("error: ")
     assert error.count("\n") == 1
     assert re.search(words, error)
-
-
-def test_a_run_is_needed(tmp_path, capsys):
-    assert main(["wear", str(tmp_path)]) == 2
-    assert "is not a finished run" in capsys.readouterr().err

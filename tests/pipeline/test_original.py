@@ -27,11 +27,6 @@ from pipeline.originals.evaluation import evaluate_rows
 from pipeline.store.samples import CANDIDATE_COLUMNS, FAILED, OK, RESULT_COLUMNS
 
 
-@pytest.fixture(scope="module")
-def knee() -> Knee:
-    return build_knee(load_config(SMOKE, TINY))
-
-
 def table(knee: Knee, *rows: tuple[str, float]) -> pd.DataFrame:
     """Return candidates (compartment, load) at the pose where the knee starts."""
     candidates = pd.DataFrame(
@@ -98,19 +93,6 @@ def test_implant_of_a_configuration(knee):
         for option in (*options[:1], *options[2:])
     }
     assert len(digests | {knee.digest}) == 5
-
-
-@pytest.mark.parametrize(
-    ("override", "words"),
-    [
-        ("knee.implant.condyles='two'", "'j_curve' or 'single_radius'"),
-        ("knee.implant.radius_mm=0.0", "greater than 0"),
-        ("knee.implant.dish_half_length_mm=-1.0", "greater than 0"),
-    ],
-)
-def test_implants_that_cannot_be_are_refused(override, words):
-    with pytest.raises(ConfigError, match=words):
-        load_config(SMOKE, (override,))
 
 
 def test_plateau_longer_than_its_circle_is_refused():

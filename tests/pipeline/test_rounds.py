@@ -5,7 +5,6 @@ from contextlib import contextmanager
 import numpy as np
 import pandas as pd
 import pytest
-from pydantic import ValidationError
 
 from foundation.loads import COMPARTMENTS, LOAD_COLUMNS
 from pipeline import stages
@@ -335,30 +334,3 @@ def test_stored_tables_are_taken_and_lead_to_the_same_samples(space):
     assert digest(sampled.training) == digest(whole.training)
     assert sampled.counts == whole.counts
     assert sampled.curve == whole.curve
-
-
-# ---- the configuration ---------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({"first": 160}, "fewer than candidates"),
-        ({"budget": 39}, r"budget: expected at least first \(40\), found 39"),
-        ({"infill": "error"}, 'infill = "error" needs family = "kriging"'),
-        ({"rounds": 0}, "greater than or equal to 1"),
-        ({"wanted_error_percent": -1.0}, "greater than or equal to 0"),
-        ({"follow": "path"}, "'load' or 'pose'"),
-        ({"load_spread": 0.0}, "greater than 0"),
-        ({"family": "network"}, "'kriging' or 'polynomial'"),
-    ],
-)
-def test_settings_of_the_design_that_do_not_fit(changes, words):
-    with pytest.raises(ValidationError, match=words):
-        design(**changes)
-
-
-@pytest.mark.parametrize("weight", [-0.1, 1.0])
-def test_weight_of_the_infeasible_is_below_one(weight):
-    with pytest.raises(ValidationError, match="outside_weight"):
-        FeasibilityConfig(outside_weight=weight)

@@ -1,18 +1,21 @@
 """Runs: their files, the same numbers from the same seed, resumption after a kill."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
-import time
 import tomllib
 from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
-from studies import ROOT, SMOKE, TABLES, TINY, assert_same_run, run_command, surrogate_arrays
+from studies import (
+    SMOKE,
+    TABLES,
+    TINY,
+    assert_same_run,
+    kill_at_first_chunk,
+    run_command,
+    surrogate_arrays,
+)
 
 from pipeline.cli.main import main
 from pipeline.config.reading import load_config
@@ -21,22 +24,10 @@ from pipeline.stages.run_folder import Run, RunError
 from pipeline.store.samples import read_table, write_table
 
 FILES = {
-    "combinations.json",
-    "combinations.parquet",
-    "config.toml",
-    "frames.npz",
-    "knee.npz",
-    "made_with.json",
-    "path.json",
-    "pressure_maps.npz",
-    "report.html",
-    "report.json",
-    "run.json",
-    "samples",
-    "simulation.json",
-    "simulation.parquet",
-    "validation.json",
-    "wear.npz",
+    *("config.toml", "knee.npz", "made_with.json", "path.json", "run.json", "samples"),
+    *("simulation.json", "simulation.parquet", "validation.json", "pressure_maps.npz"),
+    *("combinations.json", "combinations.parquet", "frames.npz", "wear.npz"),
+    *("report.html", "report.json"),
 }
 SAMPLES = {f"{table}.parquet" for table in TABLES}
 
@@ -84,42 +75,26 @@ def test_two_workers_give_the_same_run_as_one(tiny_run, tmp_path):
     assert json.loads((folder / "run.json").read_text())["workers"] == 2
 
 
-def kill_in(folder: Path, stage: str) -> int:
-    """Start a run, kill it when `stage` has stored its first chunk; return the chunks left."""
-    chunks = folder / "samples" / f"chunks-{stage}"
-    command = run_command(folder, *TINY, "run.chunk=1")
-    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "pipeline", *command], cwd=ROOT, env=environment
-    )
-    limit = time.monotonic() + 120.0
-    try:
-        while not any(chunks.glob("*.parquet")):
-            assert process.poll() is None, "the run ended before it could be killed"
-            assert time.monotonic() < limit
-            time.sleep(5e-4)
-        process.send_signal(signal.SIGKILL)
-    finally:
-        process.kill()
-    assert process.wait() == -signal.SIGKILL
-    assert not (folder / "samples" / f"{stage}.parquet").exists()
-    assert not (folder / "knee.npz").exists()
-    return len(list(chunks.glob("*.parquet")))
-
-
 @pytest.mark.parametrize(
     ("stage", "rows", "left_out"), [("first", 120, "unsimulated"), ("kept-2", 20, "undrawn")]
 )
 def test_killed_run_goes_on_where_it_was(tiny_run, tmp_path, stage, rows, left_out, request):
     request.getfixturevalue(left_out)
     folder = tmp_path / "run"
-    assert 0 < kill_in(folder, stage) < rows
+    samples = folder / "samples"
+    assert (
+        kill_at_first_chunk(samples / f"chunks-{stage}", run_command(folder, *TINY, "run.chunk=1"))
+        > 0
+    )
+    assert len(list((samples / f"chunks-{stage}").iterdir())) < rows
+    assert not (samples / f"{stage}.parquet").exists()
+    assert not (folder / "knee.npz").exists()
     # Another number of workers and another chunk change no number.
     assert resume(folder, "run.chunk=11") == 0
     assert_same_run(folder, tiny_run)
     found = {p.name for p in folder.iterdir()}
     assert found <= FILES if left_out == "unsimulated" else found == FILES
-    assert {p.name for p in (folder / "samples").iterdir()} == SAMPLES
+    assert {p.name for p in samples.iterdir()} == SAMPLES
 
 
 @pytest.mark.usefixtures("unsimulated")

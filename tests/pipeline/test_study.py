@@ -1,19 +1,14 @@
 """Studies from file to page: rows, workers, resumption, failures, and what is refused."""
 
 import json
-import os
 import re
-import signal
-import subprocess
-import sys
-import time
 import tomllib
 
 import numpy as np
 import pytest
 import tomli_w
 from numpy.testing import assert_allclose
-from studies import ROOT
+from studies import ROOT, kill_at_first_chunk
 
 from pipeline.cli.main import main
 from pipeline.config.reading import ConfigError
@@ -162,21 +157,7 @@ def test_interrupted_study_continues(done, tiny_run, tmp_path, monkeypatch, caps
 
 def test_killed_study_loses_nothing(done, tiny_run, tmp_path):
     folder = tmp_path / "killed"
-    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
-    arguments = command(tiny_run, folder, chunk=1)
-    process = subprocess.Popen(
-        [sys.executable, "-m", "pipeline", *arguments], cwd=ROOT, env=environment
-    )
-    limit = time.monotonic() + 120.0
-    try:
-        while not any((folder / "chunks").glob("*.parquet")):
-            assert process.poll() is None, "the study ended before it could be killed"
-            assert time.monotonic() < limit
-            time.sleep(5e-4)
-        process.send_signal(signal.SIGKILL)
-    finally:
-        process.kill()
-    assert process.wait() == -signal.SIGKILL
+    kill_at_first_chunk(folder / "chunks", command(tiny_run, folder, chunk=1))
     assert not (folder / "runs.parquet").exists()
     assert main(command(tiny_run, folder, "--resume")) == 0
     assert_same_study(folder, done)

@@ -23,12 +23,7 @@ from pipeline.studies.walks.walk import carry_out, load_walk, simulate_walk
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 FILES = {
-    "config.toml",
-    "loads.csv",
-    "waveforms.csv",
-    "simulation.parquet",
-    "walk.html",
-    "walk.json",
+    *("config.toml", "loads.csv", "waveforms.csv", "simulation.parquet", "walk.html", "walk.json"),
 }
 SHIPPED = ROOT / "configs" / "walking.toml"
 

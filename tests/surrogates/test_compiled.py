@@ -333,13 +333,6 @@ def test_without_numba_the_answers_are_the_same(tmp_path):
             value, jacobian = evaluate(regressor, x)
             line = compiled.on_line_at(x, regressor.arguments, work_of(regressor))
             hessian = regressor.hessian(x).ravel()
-            parts = [
-                value,
-                value,
-                jacobian.ravel(),
-                hessian,
-                line,
-                regressor.standard_error([x])[0],
-            ]
-            wanted = np.concatenate(parts)
+            errors = regressor.standard_error([x])[0]
+            wanted = np.concatenate([value, value, jacobian.ravel(), hessian, line, errors])
             assert found[name] == pytest.approx(wanted, rel=1e-9, abs=1e-10)

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import reference
+from reference import cube
 
 from surrogates.families.cross_validation import (
     CrossCheck,
@@ -21,10 +22,6 @@ from surrogates.families.cross_validation import (
 from surrogates.families.polynomial import PolynomialSettings
 from surrogates.families.registry import fit_family
 from surrogates.families.training import polynomial_exponents
-
-
-def cube(n, d=3, seed=7):
-    return np.random.default_rng(seed).uniform(-1.0, 1.0, (n, d))
 
 
 def mean_fit(seen):

@@ -17,13 +17,6 @@ from surrogates.formulations.compartment_fit import (
 )
 
 FORMULATIONS = manufactured.ALL
-FAMILIES = tuple(manufactured.FAMILIES)
-BOTH = [(name, family) for name in FORMULATIONS for family in FAMILIES]
-
-
-@pytest.fixture(scope="module", params=BOTH, ids="-".join)
-def model(request):
-    return manufactured.compartment(*request.param)
 
 
 @pytest.mark.parametrize("formulation", FORMULATIONS)

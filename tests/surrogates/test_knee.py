@@ -43,6 +43,8 @@ def test_the_knee_is_a_contact_model_for_compiled_loops(knee):
     assert isinstance(knee, ContactModel)
     assert isinstance(knee, CompiledContact)
     assert knee.compartment_arguments is knee.arguments
+    assert "\n" not in repr(knee)
+    assert knee.medial.formulation in repr(knee)
 
 
 @pytest.mark.parametrize("family", manufactured.FAMILIES)
@@ -169,7 +171,10 @@ def outside(knee):
 
 
 def test_a_pose_outside_may_be_clamped_warned_of_or_refused(knee, outside):
-    clamped, slope = knee.loads_and_jacobian(outside)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        clamped, slope = knee.loads_and_jacobian(outside)
+        knee.evaluate_batch(outside.array[None])
     assert knee.outside == "clamp"
     assert clamped.flags
     warned = knee.on_leaving("warning")
@@ -195,13 +200,6 @@ def test_a_pose_inside_is_never_spoken_of(knee, answer):
         loads = knee.on_leaving(answer).loads(pose)
         knee.on_leaving(answer).evaluate_batch(pose.array[None])
     assert loads.flags == ()
-
-
-def test_clamping_warns_of_nothing(knee, outside):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        knee.loads(outside)
-        knee.evaluate_batch(outside.array[None])
 
 
 def test_a_batch_warns_of_or_refuses_poses_outside(knee, outside):
@@ -309,11 +307,6 @@ def test_a_pose_that_is_no_number_is_outside(knee):
     assert not compiled.knee_loads(inside, *knee.arguments, loads, jacobian, x, work)
 
 
-def test_a_knee_is_told_in_one_line(knee):
-    assert "\n" not in repr(knee)
-    assert knee.medial.formulation in repr(knee)
-
-
 @pytest.mark.parametrize("family", ["kriging", "polynomial", "joint"])
 def test_wrench_alone_is_that_of_the_loads(family):
     """In contact, at its border, lifted off, and outside the domain."""
@@ -324,6 +317,8 @@ def test_wrench_alone_is_that_of_the_loads(family):
         knee = manufactured.knee("inverted", family)
     medial, lateral = knee.arguments
     assert compiled.has_wrench(medial, lateral)
+    direct = manufactured.compartment("direct", "kriging")
+    assert not compiled.has_wrench(medial, direct.arguments)
     lifts = np.linspace(-2e-4, 4e-4, 40)
     poses = many(knee, "inverted", 40) + lifts[:, None] * [0, 0, 0, 0, 1, 0]
     poses[::7, 2] += 1.0
@@ -338,8 +333,3 @@ def test_wrench_alone_is_that_of_the_loads(family):
         np.testing.assert_allclose(variables, x, rtol=1e-12, atol=1e-12)
         touching += scale > 0.0
     assert 5 < touching < 40
-
-
-def test_wrench_alone_is_of_the_inverted_formulation(knee):
-    other = manufactured.compartment("direct", "kriging")
-    assert not compiled.has_wrench(knee.medial.arguments, other.arguments)

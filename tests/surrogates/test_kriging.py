@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import reference
+from reference import cube
 
 from surrogates.families import kriging
 from surrogates.families.basis import basis_matrix
@@ -35,10 +36,6 @@ def truth(x):
 def kinked(x):
     """Smooth but for a jump of the curvature along one plane."""
     return truth(x) + np.maximum(x[:, [0]] - 0.5 * x[:, [3]], 0.0) ** 2 * [[2.0, 1e3]]
-
-
-def cube(n, d, seed=7):
-    return np.random.default_rng(seed).uniform(-1.0, 1.0, (n, d))
 
 
 def likelihood_of(kinds, shear_inputs, n=40, d=4):

@@ -7,16 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import reference
+from reference import cube
 
 from surrogates.families import network
 from surrogates.families.cross_validation import coverage
 from surrogates.families.network import NetworkSettings, fit_network
 
 SMALL = NetworkSettings(hidden=16, steps=2000, batch=64, base_degree=1)
-
-
-def cube(n, d=3, seed=7):
-    return np.random.default_rng(seed).uniform(-1.0, 1.0, (n, d))
 
 
 def truth(x):

@@ -9,6 +9,7 @@ import made
 import manufactured
 import numpy as np
 import pytest
+from reference import cube
 
 from surrogates.compiled.regressor_data import polynomial_terms
 from surrogates.export.c_export import export_knee, export_regressor
@@ -29,10 +30,6 @@ from surrogates.sampling.designs import first_subset, unit_design
 from surrogates.sampling.space import ReferencePath, SampleSpace
 
 NAN, INF = np.nan, np.inf
-
-
-def cube(rows, columns=3):
-    return np.random.default_rng(7).uniform(-1.0, 1.0, (rows, columns))
 
 
 def count(x):
