@@ -119,16 +119,6 @@ def inside(regressor, count, seed=1):
     return regressor.x_offset + regressor.x_scale * z
 
 
-def differences(function, x, step=1e-5):
-    """Central differences of a function of one input, its derivatives along the last axis."""
-    columns = []
-    for j in range(len(x)):
-        shift = np.zeros(len(x))
-        shift[j] = step
-        columns.append((function(x + shift) - function(x - shift)) / (2 * step))
-    return np.stack(columns, axis=-1)
-
-
 def off(found, wanted):
     """Largest difference over the largest number wanted."""
     return np.abs(np.asarray(found) - wanted).max() / np.abs(wanted).max()

@@ -1,4 +1,4 @@
-"""A plate of polyethylene under a larger rigid plate: all springs have the same indentation."""
+"""Layers of polyethylene: under a rigid plate, where all springs are alike, and of an implant."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import shapes
 
 from foundation.elastic_foundation.laws import LinearLaw
 from foundation.elastic_foundation.model import ElasticFoundation
+from foundation.implant.condylar_implant import CondylarImplant
 
 #: Young's modulus [Pa], Poisson's ratio and thickness [m].
 E, NU, H = 463e6, 0.46, 10e-3
@@ -17,3 +18,11 @@ def covered_plate(surface="flat", thickness=H):
     law, labels = LinearLaw(E, NU, thickness), shapes.labels(tibia)
     femur = shapes.plate(30e-3, 1, up=False)
     return ElasticFoundation(femur, tibia, law, surface=surface, compartments=labels)
+
+
+def round_implant(edge=3e-3, surface="curved"):
+    """Return an implant of one sagittal radius, and its contact with a layer of polyethylene."""
+    shape = CondylarImplant.single_radius(25e-3)
+    femur, tibia, labels = shape.tessellate(edge)
+    law = LinearLaw(E, NU, H)
+    return shape, ElasticFoundation(femur, tibia, law, surface=surface, compartments=labels)

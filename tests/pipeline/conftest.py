@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from pipeline.config.reading import load_config
 from pipeline.originals.contact_original import Knee, build_knee
 from pipeline.reports import figures as drawings
 from pipeline.store.samples import POSE_COLUMNS, write_table
+from surrogates.sampling.space import ReferencePath, SampleSpace
 
 HELD_OUT = 60
 INSTANTS = 41
@@ -350,6 +351,21 @@ def write_run(folder: Path) -> Path:
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave out what takes longest of a report: putting its figures into a file."""
     monkeypatch.setattr(drawings, "data_uri", lambda figure, kind: f"data:{kind}")
+
+
+@pytest.fixture(scope="module")
+def undrawn_module() -> Iterator[None]:
+    """Leave out the same for all tests of a module."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(drawings, "data_uri", lambda figure, kind: f"data:{kind}")
+        yield
+
+
+@pytest.fixture(scope="session")
+def space() -> SampleSpace:
+    """Return a space of samples about a straight path."""
+    path = ReferencePath.through([0.0, 0.5, 1.0], np.tile([0.0, 0.0, 0.0, 0.03, 0.0], (3, 1)))
+    return SampleSpace(path, [0.0, 1.0], [0.02, 0.1, 4e-3, 1e-3], [4.0, 2500.0])
 
 
 @pytest.fixture

@@ -1,22 +1,33 @@
-"""Samples that only some formulations learn from: energies, heights at a reference load."""
+"""Samples that not all surrogates learn from: energies, reference heights, samples along gait."""
 
 from __future__ import annotations
+
+import json
 
 import numpy as np
 import pandas as pd
 import pytest
-from studies import SMOKE, TINY
+from numpy.testing import assert_allclose
+from studies import SMOKE, TINY, run_command
 
+from dynamics import SimulationError
 from foundation.pose import Pose
 from pipeline import stages
+from pipeline.cli.main import main
 from pipeline.config.reading import load_config
+from pipeline.originals.contact_original import build_knee
 from pipeline.originals.evaluation import evaluate_rows
+from pipeline.stages import StageError
+from pipeline.stages.gait_samples import gait_samples
 from pipeline.stages.reference_samples import TOUCH_LOAD, reference_kind, samples_for, with_energies
 from pipeline.stages.run_folder import Run
-from pipeline.store.samples import poses_of
+from pipeline.stages.trained_run import TrainedRun
+from pipeline.store.samples import POSE_COLUMNS, poses_of
+from surrogates.formulations.knee import KneeSurrogate
 from surrogates.sampling.space import ReferencePath, SampleSpace
 
 COUNT = 6
+ALONG_GAIT = 40
 
 
 @pytest.fixture(scope="module")
@@ -78,3 +89,68 @@ def test_only_energy_learns_energies(tmp_path, knee, training):
     run = Run(load_config(SMOKE, TINY), tmp_path, quiet=True)
     assert "energy_J" in samples_for(run, knee, training, "energy").columns
     assert samples_for(run, knee, training, "inverted") is training
+
+
+@pytest.fixture(scope="module")
+def learnt(tmp_path_factory, undrawn_module):
+    """A tiny run that also learns from samples along gait."""
+    folder = tmp_path_factory.mktemp("gait") / "run"
+    more = (f"design.gait_samples={ALONG_GAIT}", "simulation.combinations=false")
+    assert main(run_command(folder, *TINY, *more)) == 0
+    return folder
+
+
+def test_samples_lie_along_the_simulated_cycle(learnt):
+    table = pd.read_parquet(learnt / "samples" / "gait.parquet")
+    assert table["compartment"].value_counts().to_dict() == {
+        "medial": ALONG_GAIT,
+        "lateral": ALONG_GAIT,
+    }
+    # The tiny run's surrogates hang some of them above the plateau.
+    table = table[table["status"] == "ok"]
+    assert len(table) > ALONG_GAIT
+    cycle = pd.read_parquet(learnt / "simulation.parquet")
+    own = cycle.loc[cycle["model"] == "surrogate", list(POSE_COLUMNS)].to_numpy()
+    poses = poses_of(table)
+    # Inputs vary by tens of per cent, and so does the motion about that of the nominal cycle.
+    low, high = own.min(axis=0), own.max(axis=0)
+    span = high - low
+    flexion = poses[:, 0]
+    assert (flexion > low[0] - 0.15 * span[0]).all()
+    assert (flexion < high[0] + 0.15 * span[0]).all()
+    anterior = poses[:, 3]
+    assert (anterior > low[3] - span[3]).all()
+    assert (anterior < high[3] + span[3]).all()
+    # The loads found are near those drawn, which a gait cycle produces.
+    assert_allclose(np.median(table["force_y_N"] / table["load_N"]), 1.0, atol=0.4)
+
+
+def test_samples_along_gait_are_learnt_and_counted(learnt, tiny_run):
+    def headline(folder):
+        report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+        return report["overview"]["headline"]
+
+    counts = json.loads((learnt / "run.json").read_text(encoding="utf-8"))["counts"]
+    assert counts["total"]["gait"] == counts["medial"]["gait"] + counts["lateral"]["gait"]
+    assert 0 < counts["total"]["gait"] <= 2 * ALONG_GAIT
+    more = headline(learnt)["training_samples"] - headline(tiny_run)["training_samples"]
+    assert more == counts["total"]["gait"]
+    assert (learnt / "knee.npz").read_bytes() != (tiny_run / "knee.npz").read_bytes()
+
+
+def test_surrogates_that_cannot_walk_are_told(tiny_run, tmp_path, monkeypatch):
+    run = TrainedRun.open(tiny_run)
+    knee = run.surrogate
+    assert isinstance(knee, KneeSurrogate)
+    design = run.config.design.model_copy(update={"gait_samples": 5})
+    config = run.config.model_copy(update={"design": design})
+
+    def fall(*_, **__):
+        raise SimulationError("the knee dislocated")
+
+    monkeypatch.setattr("pipeline.simulation.simulate_gait", fall)
+    elsewhere = Run(config, tmp_path / "run", quiet=True)
+    elsewhere.prepare(resume=False)
+    training = pd.DataFrame({"index": [0]})
+    with pytest.raises(StageError, match=r"none of 64 cycles.*dislocated.*gait_samples = 0"):
+        gait_samples(elsewhere, build_knee(config), knee.spaces[0], knee, training)

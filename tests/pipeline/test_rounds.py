@@ -21,7 +21,6 @@ from pipeline.originals.candidates import choose_samples
 from pipeline.originals.protocol import Evaluation
 from pipeline.stages.adaptive_sampling import learning_point, round_size, sample_knee
 from pipeline.store.samples import POSE_COLUMNS, digest, poses_of
-from surrogates.sampling.space import ReferencePath, SampleSpace
 
 FIRST, CANDIDATES = 40, 160
 STIFFNESS = 2.0e5  # N per square of a depth in mm
@@ -30,12 +29,6 @@ SETTINGS = SurrogateConfig(
     polynomial=PolynomialConfig(basis="total_degree", degree=(1, 2), ridge=(1e-8,)),
 )
 WIDE = {"ap_ratio": 10.0, "ml_ratio": 10.0, "peak_pressure_MPa": 1e3}
-
-
-@pytest.fixture(scope="module")
-def space() -> SampleSpace:
-    path = ReferencePath.through([0.0, 0.5, 1.0], np.tile([0.0, 0.0, 0.0, 0.03, 0.0], (3, 1)))
-    return SampleSpace(path, [0.0, 1.0], [0.02, 0.1, 4e-3, 1e-3], [4.0, 2500.0])
 
 
 def touch(table: pd.DataFrame) -> pd.Series:

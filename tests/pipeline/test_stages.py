@@ -19,7 +19,7 @@ from pipeline.config.schema import (
 from pipeline.execution.backends import Execution
 from pipeline.stages import StageError
 from pipeline.store.samples import CANDIDATE_COLUMNS, POSE_COLUMNS, digest, loads_of, poses_of
-from surrogates.sampling.space import ReferencePath, SampleSpace
+from surrogates.sampling.space import SampleSpace
 
 SETTINGS = SurrogateConfig(
     polynomial=PolynomialConfig(basis="total_degree", degree=(2,), ridge=(0.0,)),
@@ -29,12 +29,6 @@ PAIR = ("inverted", "polynomial")
 BOUNDS = FeasibilityConfig(
     ap_ratio=0.3, ml_ratio=0.2, peak_pressure_MPa=50.0, load_N=(10.0, 2000.0), margin=0.1
 )
-
-
-@pytest.fixture(scope="module")
-def space() -> SampleSpace:
-    path = ReferencePath.through([0.0, 0.5, 1.0], np.tile([0.0, 0.0, 0.0, 0.03, 0.0], (3, 1)))
-    return SampleSpace(path, [0.0, 1.0], [0.02, 0.1, 4e-3, 1e-3], [4.0, 2500.0])
 
 
 def answer(table: pd.DataFrame) -> pd.DataFrame:

@@ -20,11 +20,11 @@ from pipeline.originals.contact_original import build_knee
 from pipeline.originals.pose_load_checks import TableError
 from pipeline.originals.reference_path import tabulated_path
 from pipeline.originals.table_original import build_original, completed
-from pipeline.reports import figures as drawings
 from pipeline.stages.assessment import feasible
 from pipeline.store.samples import OK, loads_of, poses_of, read_table, usable
 from surrogates.formulations.validation import errors_at_load
 
+pytestmark = pytest.mark.usefixtures("undrawn_module")
 #: What makes the fits and the cycle take seconds.
 QUICK = {
     "design": {"rounds": 1, "first": 60},
@@ -39,14 +39,6 @@ ROWS = 300
 #: The rows' errors, as a part of those of `benchmarks.table_original`: larger than what is left of
 #: the fit to so few rows.
 ERRORS = 4.0
-
-
-@pytest.fixture(scope="module", autouse=True)
-def undrawn():
-    """Leave out what takes longest of a report: putting its figures into a file."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(drawings, "data_uri", lambda figure, kind: f"data:{kind}")
-        yield
 
 
 @pytest.fixture(scope="module")

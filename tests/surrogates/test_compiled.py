@@ -7,6 +7,7 @@ import made
 import numpy as np
 import pytest
 import reference
+from differences import differences
 from scipy.optimize import brentq
 
 from foundation.compiling import kernel
@@ -51,7 +52,7 @@ def test_values_are_those_of_the_formula(regressor):
 @every
 def test_derivatives_are_those_of_the_formula(regressor):
     x = made.inside(regressor, 1, seed=2)[0]
-    wanted = made.differences(lambda x: reference.evaluate(regressor, x[None])[0], x)
+    wanted = differences(lambda x: reference.evaluate(regressor, x[None])[0], x, 1e-5)
     _, jacobian = evaluate(regressor, x)
     scale = max(np.abs(wanted).max(), 1.0)
     assert np.abs(jacobian - wanted).max() < 1e-6 * scale / (10 if regressor.inputs > 1 else 1)
@@ -62,7 +63,7 @@ def test_second_derivatives_are_those_of_the_first(regressor):
     x = made.inside(regressor, 1, seed=2)[0]
     hessian = np.full((regressor.inputs, regressor.inputs), np.nan)
     compiled.evaluate_hessian(x, regressor.arguments, hessian, work_of(regressor))
-    wanted = made.differences(lambda x: evaluate(regressor, x)[1][0], x)
+    wanted = differences(lambda x: evaluate(regressor, x)[1][0], x, 1e-5)
     assert np.abs(hessian - wanted).max() < 1e-6 * max(np.abs(wanted).max(), 1.0)
     assert np.array_equal(hessian, hessian.T)
 
@@ -71,7 +72,7 @@ def test_derivatives_on_the_planes_of_a_point():
     """Where Matern's |u| has its kink, and its first derivative none."""
     regressor = made.kriging(24, 3, 2, [2, 1, 2], [1])
     x = regressor.x_offset + regressor.x_scale * regressor.points[5]
-    wanted = made.differences(lambda x: reference.evaluate(regressor, x[None])[0], x)
+    wanted = differences(lambda x: reference.evaluate(regressor, x[None])[0], x, 1e-5)
     assert made.off(evaluate(regressor, x)[1], wanted) < 1e-5
     hessian = np.empty((3, 3))
     compiled.evaluate_hessian(x, regressor.arguments, hessian, work_of(regressor))
@@ -299,7 +300,7 @@ def test_point_of_the_condyle():
 
     condyle_point(pose, centre, point, slopes)
     assert point == pytest.approx(place(pose), abs=1e-14)
-    assert slopes == pytest.approx(made.differences(place, pose), abs=1e-8)
+    assert slopes == pytest.approx(differences(place, pose, 1e-5), abs=1e-8)
 
 
 _WITHOUT_NUMBA = """

@@ -1,6 +1,7 @@
 """Static equilibrium: exact answers of spheres in dishes, and what cannot rest."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -42,6 +43,7 @@ def test_height_at_load_says_when_contact_is_out_of_reach(knee):
         height_at_load(knee(), Pose(superior=-0.041), 500.0)
 
 
+at_rest = partial(settle, flexion=0.0, axial_force=500.0, start=Pose())
 STARTS = [
     Pose(),
     Pose(superior=6e-3),
@@ -66,14 +68,7 @@ def test_settle_in_dishes_is_exact(knee, start):
 def test_settle_on_a_plane_balances_every_load(knee):
     dishes = knee(exponent=1.0, stiffness=1e7, **PLANE)
     simulator = replace(HELD, medial_offset=4e-3)
-    pose = settle(
-        dishes,
-        simulator,
-        flexion=0.2,
-        axial_force=1500.0,
-        ap_force=80.0,
-        start=Pose(),
-    )
+    pose = at_rest(dishes, simulator, flexion=0.2, axial_force=1500.0, ap_force=80.0)
     assert_allclose(pose.anterior, -80.0 / 2e4, rtol=1e-6)
     loads = dishes.loads(pose)
     assert_allclose(loads.force[1], 1500.0, rtol=1e-6)
@@ -87,26 +82,15 @@ def test_settle_on_a_plane_balances_every_load(knee):
 
 @pytest.mark.parametrize("torque", [-1.0, 6.0])
 def test_torque_turns_against_the_rotational_spring(knee, torque):
-    pose = settle(
-        knee(**PLANE), HELD, flexion=0.0, axial_force=500.0, internal_torque=torque, start=Pose()
-    )
+    pose = at_rest(knee(**PLANE), HELD, internal_torque=torque)
     assert_allclose(pose.rotation, torque / 30.0, rtol=1e-5)
 
 
 def test_settle_leaves_no_residual_on_any_free_coordinate(knee):
     dishes, simulator = knee(offset=(4e-3, 3e-3)), KneeSimulator()
-    applied = AppliedLoads(1200.0, -150.0, 4.0)
-    pose = settle(
-        dishes,
-        simulator,
-        flexion=0.8,
-        axial_force=1200.0,
-        ap_force=-150.0,
-        internal_torque=4.0,
-        start=Pose(),
-        tolerance=1e-8,
-    )
-    force = simulator.force(pose, dishes.loads(pose).wrench, applied)
+    loads = {"axial_force": 1200.0, "ap_force": -150.0, "internal_torque": 4.0}
+    pose = at_rest(dishes, simulator, flexion=0.8, tolerance=1e-8, **loads)
+    force = simulator.force(pose, dishes.loads(pose).wrench, AppliedLoads(**loads))
     assert_allclose(force[1:], 0.0, rtol=0.0, atol=1.2e-5)
     assert pose.flexion == 0.8
 
@@ -132,26 +116,23 @@ def test_random_knees_settle_from_far_starts(knee):
 def test_nothing_holds_a_loaded_coordinate(knee):
     simulator = replace(HELD, anterior_stiffness=0.0)
     with pytest.raises(EquilibriumError, match="no restoring force on anterior"):
-        settle(
-            knee(**PLANE), simulator, flexion=0.0, axial_force=500.0, ap_force=50.0, start=Pose()
-        )
+        at_rest(knee(**PLANE), simulator, ap_force=50.0)
 
 
 def test_line_of_action_outside_the_condyles_tips_the_knee(knee):
     simulator = replace(HELD, medial_offset=0.03)
     with pytest.raises(EquilibriumError, match=r"residual .* on adduction"):
-        settle(knee(**PLANE), simulator, flexion=0.0, axial_force=500.0, start=Pose())
+        at_rest(knee(**PLANE), simulator)
 
 
 def test_equilibrium_on_a_ridge_is_unstable(knee):
     """On convex condyles the femur slides off, unless a spring stiffer than F/|across| holds."""
     ridge = knee(along=-0.05, across=np.inf)
-    arguments = {"flexion": 0.0, "axial_force": 1000.0, "start": Pose()}
     held = replace(HELD, anterior_stiffness=1.1 * 1000.0 / 0.05)
-    assert_allclose(settle(ridge, held, **arguments).anterior, 0.0, rtol=0.0, atol=1e-9)
+    assert_allclose(at_rest(ridge, held, axial_force=1e3).anterior, 0.0, rtol=0.0, atol=1e-9)
     loose = replace(HELD, anterior_stiffness=0.9 * 1000.0 / 0.05)
     with pytest.raises(EquilibriumError):
-        settle(ridge, loose, **arguments)
+        at_rest(ridge, loose, axial_force=1e3)
 
 
 def test_failure_of_the_model_is_chained_with_the_pose(knee):
@@ -160,6 +141,6 @@ def test_failure_of_the_model_is_chained_with_the_pose(knee):
             raise ArithmeticError("no such surface")
 
     with pytest.raises(EquilibriumError, match=r"no such surface") as caught:
-        settle(Broken(), KneeSimulator(), flexion=0.5, axial_force=500.0, start=Pose())
+        at_rest(Broken(), KneeSimulator(), flexion=0.5)
     assert isinstance(caught.value.__cause__, ArithmeticError)
     assert "flexion 28.65 deg" in str(caught.value)

@@ -82,13 +82,8 @@ def same(one, other, period=0.5):
     scale = np.abs(other.rates).max(axis=0)
     assert (np.abs(one.rates - other.rates).max(axis=0) <= 1e-8 * scale + by_pose).all()
     for k in range(9):
-        scale = np.abs(other.compartment_loads[..., k]).max()
-        assert_allclose(
-            one.compartment_loads[..., k],
-            other.compartment_loads[..., k],
-            rtol=0,
-            atol=1e-7 * scale,
-        )
+        found, wanted = (result.compartment_loads[..., k] for result in (one, other))
+        assert_allclose(found, wanted, rtol=0, atol=1e-7 * np.abs(wanted).max())
     assert_allclose(one.loads[:, 9:], other.loads[:, 9:], rtol=0.0, atol=1e-8)
     for count in ("steps", "rejected", "derivatives", "jacobians"):
         assert getattr(one.statistics, count) == getattr(other.statistics, count)

@@ -5,6 +5,7 @@ from dataclasses import replace
 import naive_simulator
 import numpy as np
 import pytest
+from differences import differences, pose_differences
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
@@ -42,18 +43,6 @@ NATURAL = replace(
 APPLIED = AppliedLoads(1800.0, -210.0, 4.5)
 angles, lengths = st.floats(-0.3, 0.3), st.floats(-5e-3, 5e-3)
 poses = st.builds(Pose, st.floats(0.0, 1.2), angles, angles, lengths, st.just(-1e-4), lengths)
-
-
-def gradient(function, pose, step=1e-7):
-    columns = []
-    for k in range(6):
-        ends = []
-        for sign in (1.0, -1.0):
-            coordinates = pose.array
-            coordinates[k] += sign * step
-            ends.append(np.asarray(function(Pose.from_array(coordinates))))
-        columns.append((ends[0] - ends[1]) / (2.0 * step))
-    return np.stack(columns, axis=-1)
 
 
 def test_axial_force_presses_along_its_line():
@@ -123,9 +112,9 @@ def test_dish_knee_is_what_it_says(knee, pose):
     loads, jacobian = dishes.loads_and_jacobian(pose)
     assert loads.force[1] > 1.0
     force = generalised_force(pose, loads.wrench)
-    expected = -gradient(dishes.energy, pose)
+    expected = -pose_differences(dishes.energy, pose, 1e-7)
     assert_allclose(force, expected, rtol=0.0, atol=1e-6 * np.abs(force).max())
-    found = gradient(lambda p: dishes.loads(p).wrench, pose)
+    found = pose_differences(lambda p: dishes.loads(p).wrench, pose, 1e-7)
     assert_allclose(jacobian, found, rtol=0.0, atol=1e-6 * np.abs(jacobian).max())
 
 
@@ -139,11 +128,12 @@ def test_force_jacobian_against_differences(knee, pose, simulator):
 
     loads, by_pose = dishes.loads_and_jacobian(pose)
     found = simulator.forces(pose, loads.wrench, by_pose, APPLIED)[1]
-    expected = gradient(force, pose)
+    expected = pose_differences(force, pose, 1e-7)
     assert_allclose(found, expected, rtol=0.0, atol=1e-6 * np.abs(expected).max())
     # Without contact the rest of it must be right by itself, row by row.
     found = simulator.forces(pose, NOTHING, np.zeros((6, 6)), APPLIED)[1]
-    expected = gradient(lambda p: naive_simulator.force(simulator, p, NOTHING, APPLIED), pose)
+    without = lambda p: naive_simulator.force(simulator, p, NOTHING, APPLIED)  # noqa: E731
+    expected = pose_differences(without, pose, 1e-7)
     for row in range(6):
         scale = max(1.0, np.abs(expected[row]).max())
         assert_allclose(found[row], expected[row], rtol=0.0, atol=2e-6 * scale)
@@ -175,10 +165,8 @@ def test_equations_against_differences(knee, waves, quasi_static, motions, dampi
 
     assert_allclose(f, newtons_law(equations, simulator, dishes, waves(**motions), t, state),
                     rtol=1e-9, atol=1e-7)  # fmt: skip
-    steps = np.eye(n) * 1e-7
-    ends = [(equations.derivative(t, state + h), equations.derivative(t, state - h)) for h in steps]
-    expected = np.stack([(after - before) / 2e-7 for after, before in ends], axis=1)
-    slope = (equations.derivative(t + 1e-6, state) - equations.derivative(t - 1e-6, state)) / 2e-6
+    expected = differences(lambda y: equations.derivative(t, y), state, 1e-7)
+    slope = differences(lambda at: equations.derivative(at[0], state), [t])[:, 0]
     for row in range(n):
         scale = max(1.0, np.abs(expected[row]).max())
         assert_allclose(by_state[row], expected[row], rtol=0.0, atol=1e-6 * scale)

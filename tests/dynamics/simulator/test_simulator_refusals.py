@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from dynamics import GaitCycle, KneeSimulator, settle, simulate
+from dynamics import GaitCycle, KneeSimulator, VariedContact, settle, simulate
 from foundation.pose import Pose
 
 NAN = np.nan
@@ -47,35 +47,41 @@ def test_bad_parameters_are_named(call, change, message):
         call(**change)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"method": "RK45"}, r"method: expected one of"),
-        ({"cycles": 0}, r"cycles: expected an integer >= 1"),
-        ({"samples": 1}, r"samples: expected an integer >= 2"),
-        ({"samples": 10.5}, r"samples: expected an integer"),
-        ({"rtol": 0.0}, r"rtol: expected"),
-        ({"atol": np.zeros(10)}, r"atol: expected positive"),
-        ({"atol": 1e-6}, r"atol: expected shape \(10\)"),
-        ({"max_step": 0.0}, r"max_step: expected > 0 s"),
-        ({"initial": Pose(flexion=0.1)}, r"initial: expected the flexion that the cycle prescr"),
-        ({"cycle": UNLOADED}, r"axial_force: expected > 0 N"),
-    ],
-)
-def test_bad_arguments_of_a_simulation_are_named(knee, change, message):
-    with pytest.raises(ValueError, match=message):
-        simulate(knee(), KneeSimulator(), **({"cycle": cycle()} | change))
+def run(dishes, **change):
+    return simulate(dishes, KneeSimulator(), **({"cycle": cycle()} | change))
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"axial_force": 0.0}, r"axial_force: expected > 0 N"),
-        ({"axial_force": NAN}, r"axial_force: expected > 0 N"),
-        ({"held": ("flexion",)}, r"held: expected one of .*found 'flexion'"),
-    ],
-)
-def test_bad_arguments_of_an_equilibrium_are_named(knee, change, message):
+def rest(dishes, **change):
     arguments = {"flexion": 0.0, "axial_force": 500.0, "start": Pose()} | change
+    return settle(dishes, KneeSimulator(), **arguments)
+
+
+@pytest.mark.parametrize(
+    ("call", "change", "message"),
+    [
+        (run, {"method": "RK45"}, r"method: expected one of"),
+        (run, {"cycles": 0}, r"cycles: expected an integer >= 1"),
+        (run, {"samples": 1}, r"samples: expected an integer >= 2"),
+        (run, {"samples": 10.5}, r"samples: expected an integer"),
+        (run, {"rtol": 0.0}, r"rtol: expected"),
+        (run, {"atol": np.zeros(10)}, r"atol: expected positive"),
+        (run, {"atol": 1e-6}, r"atol: expected shape \(10\)"),
+        (run, {"max_step": 0.0}, r"max_step: expected > 0 s"),
+        (
+            run,
+            {"initial": Pose(flexion=0.1)},
+            r"initial: expected the flexion that the cycle pr",
+        ),
+        (run, {"cycle": UNLOADED}, r"axial_force: expected > 0 N"),
+        (rest, {"axial_force": 0.0}, r"axial_force: expected > 0 N"),
+        (rest, {"axial_force": NAN}, r"axial_force: expected > 0 N"),
+        (rest, {"held": ("flexion",)}, r"held: expected one of .*found 'flexion'"),
+        (VariedContact, {"offset": [0.0, 1.0]}, r"offset: expected shape \(6\)"),
+        (VariedContact, {"offset": np.full(6, NAN)}, "offset: .*finite"),
+        (VariedContact, {"stiffness": 0.0}, "stiffness: expected > 0"),
+        (VariedContact, {"stiffness": NAN}, "stiffness: expected"),
+    ],
+)
+def test_bad_arguments_are_named(knee, call, change, message):
     with pytest.raises(ValueError, match=message):
-        settle(knee(), KneeSimulator(), **arguments)
+        call(knee(), **change)

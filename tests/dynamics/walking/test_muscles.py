@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -12,14 +13,10 @@ from dynamics.walking.muscle_tables import MUSCLE_PATHS, MUSCLES, load_leg_muscl
 from dynamics.walking.muscles import REFERENCE_HEIGHT, Muscle
 
 POINTS = np.array([[0.0, 0.0, 0.01], [0.0, -0.1, 0.0], [0.01, -0.2, 0.0]])
-GOOD = {
-    "name": "one",
-    "area": 1e-3,
-    "fibre_length": 0.1,
-    "bodies": ("femur", "femur", "tibia"),
-    "points": POINTS,
-    "passages": ("fixed", "posterior", "fixed"),
-}
+good_muscle = partial(
+    Muscle, name="one", area=1e-3, fibre_length=0.1, bodies=("femur", "femur", "tibia"),
+    passages=("fixed", "posterior", "fixed"),
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -28,22 +25,10 @@ def leg():
 
 
 def test_shipped_muscles(leg) -> None:
-    assert leg.names == (
-        "iliopsoas",
-        "gluteus_maximus",
-        "rectus_femoris",
-        "vastus_medialis",
-        "vastus_intermedius",
-        "vastus_lateralis",
-        "biceps_femoris_long",
-        "biceps_femoris_short",
-        "semimembranosus",
-        "semitendinosus",
-        "gastrocnemius_medial",
-        "gastrocnemius_lateral",
-        "soleus",
-        "tibialis_anterior",
-    )
+    names = """iliopsoas gluteus_maximus rectus_femoris vastus_medialis vastus_intermedius
+    vastus_lateralis biceps_femoris_long biceps_femoris_short semimembranosus semitendinosus
+    gastrocnemius_medial gastrocnemius_lateral soleus tibialis_anterior"""
+    assert leg.names == tuple(names.split())
 
 
 def test_ward2009_architecture(leg) -> None:
@@ -75,7 +60,7 @@ def test_scaled_leg(leg) -> None:
 
 def test_points_are_copied_and_read_only() -> None:
     points = POINTS.copy()
-    muscle = Muscle(**{**GOOD, "points": points})
+    muscle = good_muscle(points=points)
     points[0, 0] = 1.0
     assert muscle.points[0, 0] == 0.0
     with pytest.raises(ValueError, match="read-only"):

@@ -2,24 +2,21 @@
 
 import numpy as np
 import pytest
+from beds import IMPLANT, implant_meshes, model_of
 
 from dynamics.simulator.equilibrium import height_at_load
 from dynamics.simulator.knee_simulator import AppliedLoads, KneeSimulator
 from dynamics.walking.natural_cycle import balancing_loads, cut_stride, walking_cycle
 from foundation.elastic_foundation.laws import LinearLaw
-from foundation.elastic_foundation.model import ElasticFoundation
-from foundation.implant.condylar_implant import CondylarImplant
 from foundation.pose import Pose
 
-START = CondylarImplant().home_pose(0.0)
+START = IMPLANT.home_pose(0.0)
 
 
 @pytest.fixture(scope="module")
 def model():
-    implant = CondylarImplant()
-    femur, _, _ = implant.tessellate(2e-3)
-    _, tibia, labels = implant.tessellate(3e-3)
-    return ElasticFoundation(femur, tibia, LinearLaw(463e6, 0.46, 10e-3), compartments=labels)
+    _, tibia, labels = implant_meshes(3e-3)
+    return model_of(implant_meshes(2e-3)[0], tibia, LinearLaw(463e6, 0.46, 10e-3), labels=labels)
 
 
 @pytest.fixture(scope="module")

@@ -3,14 +3,11 @@
 import cycles
 import numpy as np
 import pytest
-from plates import NU, E, H, covered_plate
+from plates import H, covered_plate, round_implant
 
 from dynamics.wear.cycle_wear import WearLaw, bed_wear
 from dynamics.wear.lifetime_wear import extrapolate_wear
-from foundation.elastic_foundation.laws import LinearLaw
-from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.elastic_foundation.worn_surface import worn_model
-from foundation.implant.condylar_implant import CondylarImplant
 from foundation.pose import Pose
 
 LAW = WearLaw()
@@ -31,9 +28,7 @@ def slide(model):
 
 @pytest.fixture(scope="module")
 def implant():
-    shape = CondylarImplant.single_radius(25e-3)
-    femur, tibia, labels = shape.tessellate(3e-3)
-    model = ElasticFoundation(femur, tibia, LinearLaw(E, NU, H), compartments=labels)
+    shape, model = round_implant()
     poses, rates, time = cycles.swinging_poses(shape, 11, depth=0.1e-3)
 
     def swing(contact):

@@ -6,12 +6,11 @@ import cycles
 import numpy as np
 import pytest
 import shapes
+from plates import round_implant
 
 from dynamics.wear.cycle_wear import WearLaw, bed_wear, surrogate_wear
 from dynamics.wear.wear_map import measured_aspect, wear_map
-from foundation.elastic_foundation.laws import LinearLaw
-from foundation.elastic_foundation.model import ElasticFoundation, SpringState
-from foundation.implant.condylar_implant import CondylarImplant
+from foundation.elastic_foundation.model import SpringState
 from foundation.pose import Pose, twist_jacobian
 
 LAW = WearLaw()
@@ -39,9 +38,7 @@ def plate_model(pressure_at, cells=40):
 
 @pytest.fixture(scope="module")
 def implant_cycle():
-    implant = CondylarImplant.single_radius(25e-3)
-    femur, tibia, labels = implant.tessellate(2.5e-3)
-    model = ElasticFoundation(femur, tibia, LinearLaw(463e6, 0.46, 10e-3), compartments=labels)
+    implant, model = round_implant(2.5e-3)
     return model, cycles.carried_out(model, *cycles.swinging_poses(implant, 41))
 
 
@@ -152,9 +149,7 @@ def test_map_from_loads_alone_is_near_that_of_the_springs(implant_cycle):
 
 
 def test_symmetric_motion_wears_both_sides_alike():
-    implant = CondylarImplant.single_radius(25e-3)
-    femur, tibia, labels = implant.tessellate(3e-3)
-    model = ElasticFoundation(femur, tibia, LinearLaw(463e6, 0.46, 10e-3), compartments=labels)
+    implant, model = round_implant()
     home = implant.home_pose(0.2)
     pose = replace(home, superior=home.superior - 0.2e-3).array
     rates = np.array([1.0, 0.0, 0.0, 0.02, 0.0, 0.0])

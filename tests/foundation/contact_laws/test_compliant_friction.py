@@ -160,6 +160,8 @@ def test_out_of_contact_the_deflection_relaxes():
     force, rate = FRICTION.evaluate([0.0, 0.0], [0.0, 0.0], 0.0)
     assert not force.any()
     assert not rate.any()
+    # Nor is there friction without a coefficient.
+    assert not CompliantFriction(2e4, 30.0, 0.0).evaluate([1e-3], [1.0], 50.0)[0].any()
 
 
 def test_turning_the_axes_turns_the_force():
@@ -170,8 +172,3 @@ def test_turning_the_axes_turns_the_force():
     turned = FRICTION.evaluate(s @ turn, v @ turn, normal)
     assert_allclose(turned[0], force @ turn, rtol=1e-10, atol=1e-10)
     assert_allclose(turned[1], rate @ turn, rtol=1e-10, atol=1e-10)
-
-
-def test_no_friction_without_coefficient():
-    smooth = CompliantFriction(2e4, 30.0, 0.0)
-    assert_array_equal(smooth.evaluate([1e-3], [1.0], 50.0)[0], np.zeros(1))

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import shapes
 from beds import IMPLANT, POLYETHYLENE, implant_model
+from differences import pose_differences
 from smooth_shapes import RADIUS, sphere
 
 from foundation.elastic_foundation.laws import LinearLaw, LogarithmicLaw, ModifiedLaw, SeriesLaw
@@ -39,11 +40,7 @@ def force_at(model, coordinates):
 def gradient_error(model, coordinates):
     """Largest difference of the generalised force from -dU/dq, over its largest component."""
     force = force_at(model, coordinates) * UNITS
-    energies = [
-        [model.stored_energy(Pose.from_array(coordinates + s * step)) for s in (1, -1)]
-        for step in np.diag(STEPS)
-    ]
-    slope = np.array([(a - b) for a, b in energies]) / (2.0 * STEPS) * UNITS
+    slope = pose_differences(model.stored_energy, Pose.from_array(coordinates), STEPS) * UNITS
     return np.abs(force + slope).max() / np.abs(force).max()
 
 

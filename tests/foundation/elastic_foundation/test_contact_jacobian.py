@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 import shapes
 from beds import IMPLANT, POLYETHYLENE, implant_model
+from differences import pose_differences
 
 from foundation.elastic_foundation.laws import LinearLaw, LogarithmicLaw, ModifiedLaw, SeriesLaw
-from foundation.pose import Pose, generalised_force_jacobian
+from foundation.pose import generalised_force_jacobian
 
 LAWS = {
     "linear": LinearLaw(*POLYETHYLENE),
@@ -25,17 +26,6 @@ LEVER = 30e-3
 UNITS = np.array([LEVER, LEVER, LEVER, 1.0, 1.0, 1.0])
 
 
-def differences(model, pose):
-    columns = []
-    for k, step in enumerate(STEPS):
-        ahead, behind = (
-            model.evaluate(Pose.from_array(pose.array + s * step * np.eye(6)[k])).wrench
-            for s in (1, -1)
-        )
-        columns.append((ahead - behind) / (2.0 * step))
-    return np.stack(columns, axis=1)
-
-
 def errors(model, count=200):
     """Largest error of each pose's jacobian over its largest entry, all in the units of forces."""
     found = []
@@ -44,7 +34,8 @@ def errors(model, count=200):
         if loads.area == 0.0:
             continue
         scale = 1.0 / (UNITS[::-1][:, None] * UNITS)
-        error = np.abs((jacobian - differences(model, pose)) * scale).max()
+        slopes = pose_differences(lambda p: model.evaluate(p).wrench, pose, STEPS)
+        error = np.abs((jacobian - slopes) * scale).max()
         found.append(error / np.abs(jacobian * scale).max())
     assert len(found) > 0.8 * count
     return np.array(found)

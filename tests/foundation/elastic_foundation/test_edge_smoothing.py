@@ -19,9 +19,6 @@ EXPONENTS = [0.5, 0.7, 1.0, 1.2, 2.0]
 def test_moments_of_the_kernel(power, moment):
     found = quad(lambda x: x**power * edge_kernel(x), -1.0, 1.0)[0]
     assert found == pytest.approx(moment, abs=1e-14)
-
-
-def test_kernel_ends_at_zero():
     assert edge_kernel(1.0) == edge_kernel(-1.0) == 0.0
 
 
@@ -31,12 +28,8 @@ def test_smoothed_power_is_the_mean_under_the_kernel(exponent, t):
     low = max(-t, -1.0)
     value = quad(lambda x: (t + x) ** exponent * edge_kernel(x), low, 1.0, epsabs=1e-12)[0]
     assert smoothed_power(exponent, t) == pytest.approx(value, rel=1e-8, abs=1e-10)
-
-
-@pytest.mark.parametrize("exponent", EXPONENTS)
-def test_nothing_bears_beyond_the_reach(exponent):
-    for t in (-1.0, -1.5, -7.0):
-        assert smoothed_power(exponent, t) == 0.0
+    # Beyond the reach of the kernel nothing bears.
+    assert not any(smoothed_power(exponent, beyond) for beyond in (-1.0, -1.5, -7.0))
 
 
 @pytest.mark.parametrize("exponent", [1.0, 2.0, 3.0])
@@ -54,15 +47,12 @@ def test_smoothing_adds_nothing_in_sum():
     assert excess == pytest.approx(0.0, abs=1e-10)
 
 
-def test_polynomials_are_the_integrals():
+def test_polynomials_are_the_integrals_and_meet_their_ends_exactly():
+    for polynomial in (edge_part, edge_ramp):
+        assert (polynomial(-1.0), polynomial(1.0)) == (0.0, 1.0)
     for t in np.random.default_rng(3).uniform(-1.0, 1.0, 100):
         assert edge_part(t) == pytest.approx(quad(edge_kernel, -1.0, t)[0], abs=1e-14)
         assert edge_ramp(t) == pytest.approx(smoothed_power(1.0, t), abs=1e-13)
-
-
-def test_polynomials_meet_their_ends_exactly():
-    assert (edge_part(-1.0), edge_part(1.0)) == (0.0, 1.0)
-    assert (edge_ramp(-1.0), edge_ramp(1.0)) == (0.0, 1.0)
 
 
 @pytest.mark.parametrize("exponent", EXPONENTS)

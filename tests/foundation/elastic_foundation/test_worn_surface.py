@@ -5,12 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import shapes
-from plates import NU, E, H, covered_plate
+from plates import NU, E, H, covered_plate, round_implant
 
 from foundation.elastic_foundation.laws import LinearLaw, LogarithmicLaw, SeriesLaw
 from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.elastic_foundation.worn_surface import vertex_depths, worn_model
-from foundation.implant.condylar_implant import CondylarImplant
 from foundation.pose import Pose
 
 PRESSED = 0.1e-3
@@ -25,11 +24,9 @@ def test_vertex_depths_keep_the_volume():
 
 @pytest.mark.parametrize("surface", ["flat", "curved"])
 def test_zero_depth_changes_nothing(surface):
-    femur, tibia, labels = CondylarImplant.single_radius(25e-3).tessellate(3e-3)
-    law = LinearLaw(E, NU, H)
-    model = ElasticFoundation(femur, tibia, law, surface=surface, compartments=labels)
+    shape, model = round_implant(surface=surface)
     same = worn_model(model, np.zeros(len(model.tibia.faces)))
-    pose = replace(CondylarImplant.single_radius(25e-3).home_pose(0.3), rotation=0.02)
+    pose = replace(shape.home_pose(0.3), rotation=0.02)
     pose = replace(pose, superior=pose.superior - 0.1e-3)
     found, expected = (m.loads(pose).total.array for m in (same, model))
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)

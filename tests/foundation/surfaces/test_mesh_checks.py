@@ -18,9 +18,8 @@ def implant():
     return CondylarImplant().tessellate(3e-3)
 
 
-@pytest.fixture
-def plate():
-    return shapes.plate(40e-3, 10)
+PLATE = shapes.plate(40e-3, 10)
+COUNT = len(PLATE.vertices)
 
 
 def changed(mesh, *, vertices=None, faces=None):
@@ -41,12 +40,6 @@ def ball(radius=0.03, outward=True):
     sphere = trimesh.creation.icosphere(subdivisions=3, radius=radius)
     faces = np.asarray(sphere.faces)
     return TriangleMesh(sphere.vertices, faces if outward else faces[:, ::-1], "knee.stl")
-
-
-def test_built_in_implant_has_no_findings(implant):
-    femur, insert, _ = implant
-    assert check_mesh(femur, "femur") == []
-    assert check_mesh(insert, "tibia") == []
 
 
 @pytest.mark.parametrize(
@@ -89,75 +82,62 @@ def test_closed_body_is_judged_by_its_volume():
         check_orientation(ball(outward=False), "femur")
 
 
-def test_inconsistent_winding(plate):
-    faces = plate.faces.copy()
-    faces[45] = faces[45, ::-1]
-    finding = only_finding(changed(plate, faces=faces), "tibia")
-    assert finding.is_error
-    assert finding.code == "winding"
-    # The turned triangle disagrees with each of its three neighbours.
-    assert "winding at 3 edges" in finding.message
+def extended(vertices, faces=()):
+    """The plate with more vertices and faces."""
+    faces = np.vstack([PLATE.faces, *faces])
+    return changed(PLATE, vertices=np.vstack([PLATE.vertices, vertices]), faces=faces)
 
 
-def test_duplicate_triangles(plate):
-    faces = np.concatenate([plate.faces, plate.faces[[7]][:, [1, 2, 0]]])
-    findings = check_mesh(changed(plate, faces=faces))
+# The turned triangle disagrees with each of its three neighbours.
+TURNED = PLATE.faces.copy()
+TURNED[45] = TURNED[45, ::-1]
+CRUMB = 0.03 + np.array([[0, 0, 0], [0, 0, 1e-4], [1e-4, 0, 0]])
+BESIDE = [PLATE.vertices + np.array([x, 0.0, 0.0]) for x in (0.05, 0.1)]
+
+
+@pytest.mark.parametrize(
+    ("mesh", "code", "message"),
+    [
+        (changed(PLATE, faces=TURNED), "winding", "winding at 3 edges"),
+        (
+            extended([[0.0, 0.01, 0.0]], [[*PLATE.faces[95, :2], COUNT]]),
+            "non-manifold",
+            "1 non-manifold edge (",
+        ),
+        (extended([[7.0, 7.0, 7.0]]), "unreferenced", "1 unreferenced vertex without"),
+        (extended(CRUMB, [COUNT + np.arange(3)]), "fragments", "1 loose fragment,"),
+        (
+            extended(np.vstack(BESIDE), [PLATE.faces + k * COUNT for k in (1, 2)]),
+            "pieces",
+            "3 separate pieces",
+        ),
+        # Of a closed body: not its rim.
+        (changed(ball(), faces=ball().faces[1:]), "hole", "hole"),
+    ],
+)
+def test_fault_is_the_only_finding(mesh, code, message):
+    finding = only_finding(mesh)
+    assert (finding.code, finding.is_error) == (code, code == "winding")
+    assert message in finding.message
+
+
+def test_duplicate_triangles():
+    faces = np.concatenate([PLATE.faces, PLATE.faces[[7]][:, [1, 2, 0]]])
+    findings = check_mesh(changed(PLATE, faces=faces))
     assert [f.code for f in findings] == ["duplicate", "non-manifold"]
     assert "1 duplicate triangle, the first is number 200" in findings[0].message
 
 
-def test_non_manifold_edge(plate):
-    fin = [plate.faces[95, 0], plate.faces[95, 1], len(plate.vertices)]
-    vertices = np.concatenate([plate.vertices, [[0.0, 0.01, 0.0]]])
-    finding = only_finding(changed(plate, vertices=vertices, faces=np.vstack([plate.faces, fin])))
-    assert not finding.is_error
-    assert "1 non-manifold edge (" in finding.message
-
-
-def test_unreferenced_vertex(plate):
-    finding = only_finding(changed(plate, vertices=np.vstack([plate.vertices, [[7.0, 7.0, 7.0]]])))
-    assert not finding.is_error
-    assert "1 unreferenced vertex without" in finding.message
-
-
-def test_hole_inside_the_rim(plate):
-    x, _, z = plate.centroids.T
+def test_hole_inside_the_rim():
+    x, _, z = PLATE.centroids.T
     keep = np.hypot(x - 0.006, z + 0.01) > 4e-3
     assert 0 < (~keep).sum() < 20
-    findings = check_mesh(changed(plate, faces=plate.faces[keep]))
+    findings = check_mesh(changed(PLATE, faces=PLATE.faces[keep]))
     hole = [f for f in findings if f.code == "hole"]
     assert len(hole) == 1
     assert not hole[0].is_error
     where = [float(v) for v in hole[0].message.split("(")[1].split(")")[0].split(",")]
     np.testing.assert_allclose(where, [6.0, 0.0, -10.0], rtol=0.0, atol=2.0)
-
-
-def test_hole_in_a_closed_body_is_not_taken_for_its_rim():
-    closed = ball()
-    finding = only_finding(changed(closed, faces=closed.faces[1:]))
-    assert finding.code == "hole"
-
-
-def test_open_surface_has_no_hole(plate):
-    assert check_mesh(plate, "tibia") == []
-
-
-def test_loose_fragment(plate):
-    crumb = 0.03 + np.array([[0, 0, 0], [0, 0, 1e-4], [1e-4, 0, 0]])
-    faces = np.vstack([plate.faces, len(plate.vertices) + np.arange(3)])
-    finding = only_finding(changed(plate, vertices=np.vstack([plate.vertices, crumb]), faces=faces))
-    assert finding.code == "fragments"
-    assert "1 loose fragment," in finding.message
-
-
-def test_three_large_pieces(plate):
-    third = len(plate.vertices)
-    steps = np.array([0.0, 0.05, 0.1])[:, None, None] * (1.0, 0.0, 0.0)
-    vertices = (plate.vertices + steps).reshape(-1, 3)
-    faces = np.concatenate([plate.faces + k * third for k in range(3)])
-    finding = only_finding(changed(plate, vertices=vertices, faces=faces))
-    assert finding.code == "pieces"
-    assert "3 separate pieces" in finding.message
 
 
 def test_report_raises_all_errors_at_once_and_warns_for_the_rest():
@@ -173,16 +153,16 @@ def test_report_raises_all_errors_at_once_and_warns_for_the_rest():
         report_findings(findings)
 
 
-def test_edges_of_a_plate_follow_euler(plate):
-    edges = find_edges(plate.faces, len(plate.vertices))
-    assert len(plate.vertices) - len(edges.ends) + len(plate.faces) == 1
+def test_edges_of_a_plate_follow_euler():
+    edges = find_edges(PLATE.faces, len(PLATE.vertices))
+    assert len(PLATE.vertices) - len(edges.ends) + len(PLATE.faces) == 1
     assert (edges.count == 1).sum() == 40
     assert not edges.balance[edges.count == 2].any()
 
 
-def test_pieces_and_loops_of_two_plates(plate):
-    shifted = np.concatenate([plate.vertices, 0.5 * plate.vertices + (0.1, 0.0, 0.0)])
-    faces = np.concatenate([plate.faces + len(plate.vertices), plate.faces])
+def test_pieces_and_loops_of_two_plates():
+    shifted = np.concatenate([PLATE.vertices, 0.5 * PLATE.vertices + (0.1, 0.0, 0.0)])
+    faces = np.concatenate([PLATE.faces + len(PLATE.vertices), PLATE.faces])
     mesh = TriangleMesh(shifted, faces[::-1])
     labels, areas = label_pieces(mesh)
     np.testing.assert_array_equal(labels, np.repeat([0, 1], 200))

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
+from differences import differences
 from numpy.testing import assert_allclose
 
 from dynamics.mechanics.chains import (
@@ -70,18 +72,14 @@ def naive_centres(chain: Chain, angles: np.ndarray) -> list[np.ndarray]:
 def test_mass_matrix_is_that_of_the_moving_centres(random_chains):
     assembly, angles, rates = random_chains(7)
     mass, _, _ = assembly.terms(0.0, angles, rates)
-    step, start = 1e-6, 0
+    start = 0
     for chain in assembly.chains:
         part = slice(start, start + len(chain.segments))
         start = part.stop
-        columns = []
-        for shift in step * np.eye(len(chain.segments)):
-            ahead, behind = (naive_centres(chain, angles[part] + s * shift) for s in (1, -1))
-            columns.append((np.array(ahead) - np.array(behind)) / (2.0 * step))
+        jacobians = differences(partial(naive_centres, chain), angles[part])
         expected = np.diag([each.inertia for each in chain.segments])
-        for k, segment in enumerate(chain.segments):
-            jacobian = np.array([column[k] for column in columns])
-            expected += segment.mass * jacobian @ jacobian.T
+        for segment, jacobian in zip(chain.segments, jacobians, strict=True):
+            expected += segment.mass * jacobian.T @ jacobian
         assert_allclose(mass[part, part], expected, rtol=1e-8, atol=1e-10)
     # Chains are coupled by forces alone.
     assert not mass[:4, 4:].any()
@@ -123,13 +121,12 @@ def test_energy_falls_by_what_the_dampers_take(random_chains, damping):
     assembly, angles, rates = random_chains(6, damping=damping)
     rates = 5.0 * rates
     accelerations = assembly.accelerations(0.0, angles, rates)
-    step = 1e-5
 
-    def energy(time: float) -> float:
+    def energy(time: np.ndarray) -> float:
         at = assembly.evaluate(0.0, angles + time * rates, rates + time * accelerations)
         return at.kinetic + at.potential
 
-    power = (energy(step) - energy(-step)) / (2.0 * step)
+    power = differences(energy, [0.0], 1e-5)[0]
     if damping:
         assert power < -1.0
     assert_allclose(power, -dissipated(assembly, angles, rates), rtol=1e-6, atol=2e-6)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from differences import differences
 from numpy.testing import assert_allclose
 
 from dynamics.mechanics.ground import ContactPoint, Leg, striking_leg
@@ -31,16 +32,10 @@ def legs() -> list[Leg]:
 @pytest.mark.parametrize("leg", legs(), ids=["free", "pinned", "hinged", "hinged-pinned"])
 def test_lagrange(leg):
     """h = d(M v)/dt - dT/dq + dV/dq + damping, by central differences of M, T and V."""
-    step = 1e-6
     q, v = RNG.normal(0.0, 0.6, leg.freedoms), RNG.normal(0.0, 2.0, leg.freedoms)
-
-    def slope(function):
-        moves = step * np.eye(leg.freedoms)
-        return np.array([(function(q + m) - function(q - m)) / (2.0 * step) for m in moves])
-
-    turning = (leg.mass_matrix(q + step * v) - leg.mass_matrix(q - step * v)) / (2.0 * step)
-    kinetic = slope(lambda at: leg.kinetic_energy(at, v))
-    potential = slope(leg.potential_energy)
+    turning = differences(lambda t: leg.mass_matrix(q + t * v), [0.0])[..., 0]
+    kinetic = differences(lambda at: leg.kinetic_energy(at, v), q)
+    potential = differences(leg.potential_energy, q)
     joints = np.diff(v[leg.base :], prepend=0.0) * np.asarray(leg.joint_damping)
     damping = np.zeros(leg.freedoms)
     damping[leg.base :] = joints - np.append(joints[1:], 0.0)
@@ -55,8 +50,7 @@ def test_kinetic_energy_is_that_of_the_moving_masses(leg):
     q, v = RNG.normal(0.0, 0.6, leg.freedoms), RNG.normal(0.0, 2.0, leg.freedoms)
     parts = list(leg.segments.values())
     arms = leg.arms(range(len(parts)), np.array([each.centre_of_mass for each in parts]))
-    step = 1e-6
-    speed = (leg.positions(q + step * v, arms) - leg.positions(q - step * v, arms)) / (2 * step)
+    speed = differences(lambda t: leg.positions(q + t * v, arms), [0.0])[..., 0]
     total = 0.5 * leg.hip_mass * (v[0] ** 2 + v[1] ** 2) if leg.base else 0.0
     for each, velocity, rate in zip(parts, speed, v[leg.base :], strict=True):
         total += 0.5 * each.mass * velocity @ velocity + 0.5 * each.inertia * rate**2

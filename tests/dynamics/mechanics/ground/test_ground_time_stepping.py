@@ -45,16 +45,8 @@ def test_sliding_stops_after_v2_over_2_mu_g():
 
 def test_energy_rises_at_the_impact_whose_sliding_reverses():
     start = reversing_impact()
-    result = simulate_rigid_strike(
-        start.leg,
-        start.points,
-        start.position,
-        start.velocity,
-        0.01,
-        restitution=0.5,
-        friction=0.5,
-        steps=1000,
-    )
+    state = start.leg, start.points, start.position, start.velocity
+    result = simulate_rigid_strike(*state, 0.01, restitution=0.5, friction=0.5, steps=1000)
     first = int(np.argmax(result.loaded("heel")))
     gain = result.energy[first] - result.energy[0]
     kinetic = result.kinetic[0]
@@ -72,20 +64,9 @@ def test_heel_strike_without_restitution_loses_energy():
 def test_order_1():
     """Errors of energy and position halve with the step, from a start on the ground."""
     start = heel_strike()
-    on_ground = start.position - [0.0, 1e-3, 0.0, 0.0]
-    runs = [
-        simulate_rigid_strike(
-            start.leg,
-            start.points,
-            on_ground,
-            start.velocity,
-            0.1,
-            restitution=0.0,
-            friction=0.8,
-            steps=steps,
-        )
-        for steps in (200, 400, 800)
-    ]
+    on_ground = start.leg, start.points, start.position - [0.0, 1e-3, 0.0, 0.0], start.velocity
+    options = {"restitution": 0.0, "friction": 0.8}
+    runs = [simulate_rigid_strike(*on_ground, 0.1, steps=n, **options) for n in (200, 400, 800)]
     balance = [abs(each.energy + each.loss - each.energy[0]).max() for each in runs]
     ends = [each.position[-1] for each in runs]
     error = [abs(ends[0] - ends[1]).max(), abs(ends[1] - ends[2]).max()]

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from differences import differences
 from numpy.testing import assert_allclose
 
 from dynamics.mechanics.planar_knee.clearance import ClearanceJoint
@@ -131,12 +132,7 @@ def test_gradient_of_the_gap_is_the_normal(kind, gap):
     arm = at.point - place[:2]
     wanted = [*at.normal, arm[0] * at.normal[1] - arm[1] * at.normal[0]]
     # The moment arm is that of any point of the common normal.
-    step, slope = 1e-6, []
-    for k in range(3):
-        move = np.zeros(3)
-        move[k] = step
-        ends = [contact.contact(tuple(place + sign * move)).gap for sign in (1.0, -1.0)]
-        slope.append((ends[0] - ends[1]) / (2.0 * step))
+    slope = differences(lambda at: contact.contact(tuple(at)).gap, place)
     assert_allclose(slope, wanted, rtol=0.0, atol=1e-8)
 
 
