@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 import numpy as np
 import pytest
@@ -108,23 +108,9 @@ def knee() -> Callable[..., DishKnee]:
 def constant() -> Callable[..., GaitCycle]:
     """Return a builder of cycles in which nothing changes."""
 
-    def build(
-        period: float = 1.0,
-        *,
-        flexion: float = 0.0,
-        axial: float = 1000.0,
-        ap: float = 0.0,
-        torque: float = 0.0,
-    ) -> GaitCycle:
-        ones = np.ones(6)
-        return GaitCycle(
-            np.linspace(0.0, 100.0, 6),
-            flexion * ones,
-            axial * ones,
-            ap * ones,
-            torque * ones,
-            period,
-        )
+    def build(period=1.0, *, flexion=0.0, axial=1000.0, ap=0.0, torque=0.0):
+        signals = np.outer([flexion, axial, ap, torque], np.ones(6))
+        return GaitCycle(np.linspace(0.0, 100.0, 6), *signals, period)
 
     return build
 
@@ -136,9 +122,7 @@ def waves() -> Callable[..., GaitCycle]:
     A motion is given by its amplitude [rad, m]; what is neither moved nor loaded has no load.
     """
 
-    def build(
-        period: float = 1.0, *, ap: float = 90.0, torque: float = 2.0, **motions: float
-    ) -> GaitCycle:
+    def build(period=1.0, *, ap=90.0, torque=2.0, **motions):
         percent = np.linspace(0.0, 100.0, 41)
         angle = 2.0 * np.pi * percent / 100.0
         signals = {name: size * np.sin(angle + 0.3) for name, size in motions.items()}
@@ -158,12 +142,7 @@ def resting() -> Callable[..., Pose]:
 
     def at(model, simulator, cycle, time, **options) -> Pose:
         flexion, applied = cycle.at(time)
-        loads = {
-            "axial_force": applied.axial_force,
-            "ap_force": applied.ap_force,
-            "internal_torque": applied.internal_torque,
-        }
-        options = {"start": Pose()} | options
-        return settle(model, simulator, flexion=flexion, **loads, **options)
+        options = {"start": Pose()} | asdict(applied) | options
+        return settle(model, simulator, flexion=flexion, **options)
 
     return at

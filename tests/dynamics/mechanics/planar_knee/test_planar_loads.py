@@ -1,4 +1,4 @@
-"""Loads of the planar knee: potential, pull, power, bad input."""
+"""Loads of the planar knee: potential, pull, power, ligaments and their published rest lengths."""
 
 from __future__ import annotations
 
@@ -8,14 +8,22 @@ from dataclasses import replace
 import numpy as np
 from differences import differences
 from numpy.testing import assert_allclose
+from scipy.integrate import quad
 
-from dynamics.mechanics.planar_knee import Pull, machado_knee, machado_state
+from dynamics.mechanics.planar_knee import (
+    PlanarLigament,
+    Pull,
+    machado_knee,
+    machado_ligaments,
+    machado_state,
+)
 
 KNEE = machado_knee(law="hertz")
 # Pushed into the femur and turned, LCL and PCL taut.
 STATE = machado_state() + np.array([0.004, -0.001, 0.12, 0.3, -0.2, 1.5])
 
 REST = np.array([each.rest_length for each in KNEE.ligaments])
+LIGAMENT = PlanarLigament("one", [-0.02, -0.01], [0.16, 0.01], 0.06, 15e6)
 
 
 def test_conservative_loads_are_minus_the_gradient_of_the_energy():
@@ -79,3 +87,44 @@ def test_impact_rate_has_a_lower_limit():
     contact = knee.contact_state(STATE)
     forces = [knee.loads(0.0, STATE, contact, rate).contact_force for rate in (1e-9, 0.01, 0.02)]
     assert forces[0] == forces[1] != forces[2]
+
+
+def test_ligament_tension_and_energy():
+    assert LIGAMENT.tension(0.06) == LIGAMENT.tension(0.05) == LIGAMENT.energy(0.05) == 0.0
+    assert_allclose(LIGAMENT.tension(0.062), 15e6 * 0.002**2, rtol=1e-13, atol=0.0)
+    assert_allclose(
+        LIGAMENT.energy(0.063), quad(LIGAMENT.tension, 0.06, 0.063)[0], rtol=1e-12, atol=0.0
+    )
+
+
+def test_ligament_load_is_minus_the_gradient_of_the_energy():
+    place = (-0.21, -0.19, 0.7)
+    assert LIGAMENT.length(place) > 0.062
+    slope = differences(lambda at: LIGAMENT.energy(LIGAMENT.length(tuple(at))), place)
+    assert_allclose(LIGAMENT.load(place), -slope, rtol=1e-6, atol=1e-6)
+
+
+def test_slack_ligament_does_nothing():
+    assert LIGAMENT.load((-0.19, -0.01, 0.0)) == (0.0, 0.0, 0.0)
+
+
+def test_machado2010_rest_lengths_follow_with_the_femur_aligned():
+    place = tuple(machado_state()[:3])
+    for ligament in machado_ligaments():
+        assert_allclose(ligament.length(place), ligament.rest_length, rtol=0.0, atol=1e-4)
+
+
+def test_machado2010_rest_lengths_do_not_follow_with_the_femur_at_90_degrees():
+    place = tuple(machado_state()[:3])
+    quarter = np.array([[0.0, -1.0], [1.0, 0.0]])
+    for each in machado_ligaments():
+        turned = replace(each, femoral=quarter @ each.femoral)
+        assert abs(turned.length(place) - each.rest_length) > 3e-3
+
+
+def test_machado2010_table():
+    found = {each.name: each for each in machado_ligaments()}
+    assert list(found) == ["MCL", "LCL", "ACL", "PCL"]
+    assert [each.stiffness for each in found.values()] == [15e6, 15e6, 35e6, 30e6]
+    assert_allclose(found["PCL"].tibial, [0.21, 0.035], rtol=0.0, atol=0.0)
+    assert_allclose(found["ACL"].femoral, [-0.033, -0.017], rtol=0.0, atol=0.0)
