@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 
 import matplotlib
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 
@@ -761,3 +762,8 @@ def test_parity_picture_leaves_out_what_is_not_known() -> None:
     assert uri.startswith("data:image/svg+xml;base64,")
     nothing = {name: np.array([]) for name in COMPARTMENTS}
     assert parity_panel(nothing, nothing, "AP force [N]") != uri
+
+
+def test_predictions_have_a_row_without_a_centre(folder: Path) -> None:
+    table: pd.DataFrame = read_table(folder / "samples" / "heldout_prediction.parquet")
+    assert table[[f"predicted_{c}" for c in LOAD_COLUMNS]].isna().to_numpy().any()
