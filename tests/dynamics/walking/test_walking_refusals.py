@@ -43,12 +43,9 @@ GAP = table(MOTION, (MOTION.time < 1.0) | (MOTION.time > 1.2))
 values = partial(MotionTable, names=("a",), time=[0.0, 1.0], values=[[1.0], [2.0]])
 trial = partial(gait_trial, motion=MOTION, ground=GROUND)
 stride = partial(
-    GaitTrial, [0.0, 0.5, 1.0], *[np.zeros((3, 7))] * 3, np.zeros((3, 3)),
-    centre_of_pressure=np.zeros((3, 3)), torque=np.zeros((3, 3)),
-)  # fmt: skip
-rates = partial(
-    GaitTrial, [0.0, 0.0, 1.0], coordinates=np.zeros((3, 7)), accelerations=np.zeros((3, 7)),
-    force=np.zeros((3, 3)), centre_of_pressure=np.zeros((3, 3)), torque=np.zeros((3, 3)),
+    GaitTrial, time=[0.0, 0.5, 1.0], coordinates=np.zeros((3, 7)), rates=np.zeros((3, 7)),
+    accelerations=np.zeros((3, 7)), force=np.zeros((3, 3)), centre_of_pressure=np.zeros((3, 3)),
+    torque=np.zeros((3, 3)),
 )  # fmt: skip
 body = partial(leg_segments, mass=70.0, height=1.7)
 muscle = partial(
@@ -103,7 +100,7 @@ VASTI = ("vastus_medialis", "vastus_intermedius", "vastus_lateralis")
             {"ground": table(GROUND, factor=1e-3)},
             r"t\.mot, column ground_force_vy: .* force of 0 to 0\.\d+ N",
         ),
-        (rates, {"rates": np.zeros((3, 7))}, r"time: expected at least two increasing instants"),
+        (stride, {"time": [0.0, 0.0, 1.0]}, r"time: expected at least two increasing instants"),
         (stride, {"torque": np.zeros((3, 2))}, r"torque: expected shape \(3, 3\), found \(3, 2\)"),
         (stride, {"torque": np.full((3, 3), NAN)}, r"torque: expected finite numbers, found nan"),
         (stride().coordinate, {"name": "knee"}, r"coordinate: expected one of .* found 'knee'"),
