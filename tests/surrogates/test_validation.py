@@ -38,7 +38,7 @@ def test_figures_are_those_of_scikit_learn(pair):
     assert by_range.nrmse == pytest.approx(found.rmse / np.ptp(truth), rel=1e-12)
     assert found.points == 200
     names = ["rmse", "mae", "maximum", "nrmse", "q2", "points"]
-    assert found.to_dict() == {name: getattr(found, name) for name in names}
+    assert list(found.to_dict().items()) == [(name, getattr(found, name)) for name in names]
 
 
 def test_figures_of_known_pairs():
