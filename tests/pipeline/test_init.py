@@ -63,8 +63,11 @@ def test_unit_is_that_in_which_it_is_a_knee(tmp_path, shapes, unit, scale):
     for body in shapes:
         guess = guess_unit(read_raw(export(shapes[body], tmp_path / f"{body}.stl", scale=scale)))
         assert (guess.value, guess.certain) == (unit, True)
-    odd = export(shapes["femur"], tmp_path / "odd.stl", scale=0.3 * scale)
-    assert not guess_unit(read_raw(odd)).certain
+
+
+def test_unit_of_something_else_is_not_certain(tmp_path, shapes):
+    path = export(shapes["femur"], tmp_path / "femur.stl", scale=3e-4)
+    assert not guess_unit(read_raw(path)).certain
 
 
 @pytest.mark.data
