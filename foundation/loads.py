@@ -235,13 +235,10 @@ def _total(medial: FloatArray, lateral: FloatArray) -> FloatArray:
 
 
 def total_loads(loads: FloatArray) -> FloatArray:
-    """Return the loads (N, 12) of the whole knee [N, N m, m², Pa, m].
+    """Return the loads (N, 12) of the whole knee from those (N, 2, 12) of the compartments.
 
-    Parameters
-    ----------
-    loads : (N, 2, 12) float64
-        Medial and lateral loads in the order of `LOAD_COLUMNS`; combined as in
-        `ContactLoads.from_compartments`. The centre of pressure is NaN out of contact.
+    In the order of `LOAD_COLUMNS` [N, N m, m², Pa, m], combined as in
+    `ContactLoads.from_compartments`. The centre of pressure is NaN out of contact.
     """
     total = loads.sum(axis=1)
     total[:, PEAK_PRESSURE] = loads[:, :, PEAK_PRESSURE].max(axis=1)

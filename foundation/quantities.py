@@ -30,10 +30,8 @@ class Quantity:
         Name of the column without the unit, such as "force_x".
     symbol : str
         Symbol in formulae, such as "F_x".
-    unit : str
-        SI unit of the stored values, such as "N·m".
-    unit_for_people : str
-        Unit in reports, such as "N·mm".
+    unit, unit_for_people : str
+        SI unit of the stored values, such as "N·m", and unit in reports, such as "N·mm".
     factor : float
         Factor from `unit` to `unit_for_people`.
     label : str

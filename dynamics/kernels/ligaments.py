@@ -1,15 +1,9 @@
 """Tension-only ligament bundles: potential, generalised forces and their exact derivative.
 
-A bundle is a straight line of length l from b, fixed in the tibia, to p + r, fixed in the femur,
-r = R a. With u its direction, w_k the axes of the angles and T = dU/dl the tension,
-
-    Q_k = -T g_k,  g_k = dl/dq_k = u . (w_k x r) for an angle, u_k for a translation,
-    dQ_i/dq_k = -(T' g_i g_k + T d²l/dq_i dq_k),
-    d²l/dq_i dq_k = (v_i . v_k - g_i g_k) / l + u . (w_i x (w_k x r)),
-
-with the velocity v_k of the femoral end for a unit rate of coordinate k. The last term exists only
-for two angles where the angle i moves the axis w_k: rotation moves the axes of adduction and
-flexion, adduction that of flexion.
+docs/theory.md states the equations. With the direction u of a bundle, the axes w_k of the angles
+and r = R a, the velocity of the femoral end for a unit rate of coordinate k is v_k = w_k x r for an
+angle, and g_k = u . v_k. The term u . (w_i x (w_k x r)) of d²l/dq_i dq_k exists only where the
+angle i moves the axis w_k.
 """
 
 from __future__ import annotations

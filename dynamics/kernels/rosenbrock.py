@@ -52,7 +52,7 @@ class Limits(NamedTuple):
 
 
 class Work(NamedTuple):
-    """Arrays of a step: f, J and df/dt at its start, factors, stages, and result."""
+    """Arrays of a step of a state (n,) [any unit]: f, J, df/dt at its start, factors, stages, end."""
 
     begun: FloatArray
     by_state: FloatArray

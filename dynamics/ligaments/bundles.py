@@ -1,17 +1,14 @@
 """Ligaments as tension-only bundles on straight lines between femur and tibia.
 
-A bundle pulls with a tension F of its length l beyond its rest length l0, strain e = l/l0 - 1:
+With the length l, the rest length l0 and the strain e = l/l0 - 1, the tension of a taut bundle is
 
 - "linear": F = k (l - l0), k [N/m] (Flores 2011);
 - "quadratic": F = k (l - l0)², k [N/m²] (Machado et al. 2010);
-- "toe": F = k e² / (2 t) up to the strain t, then F = k (e - t/2), k [N] per unit of strain and
-  t = 0.06 (Wismans et al. 1980, J Biomech 13:677-685; Blankevoort & Huiskes 1991, J Biomech Eng
-  113:263-269; the form of OpenSim's Blankevoort1991Ligament).
+- "toe": F = k e² / (2 t) up to the strain t, then F = k (e - t/2), k [N] (Wismans et al. 1980,
+  J Biomech 13:677-685; Blankevoort & Huiskes 1991, J Biomech Eng 113:263-269).
 
-A bundle shorter than l0 is slack. The tension is continuous, and so is its slope except for
-"linear". Bundles that wrap around bone are longer than their line; take their strain, not their
-rest length, from a model with wrapping. Attachments are those of a right knee; for a left knee the
-lateral coordinate z has the opposite sign.
+Bundles that wrap around bone are longer than their line; take their strain, not their rest length,
+from a model with wrapping. Attachments are those of a right knee.
 """
 
 from __future__ import annotations
@@ -146,23 +143,11 @@ def pack(ligaments: Sequence[Ligament]) -> LigamentArguments:
 def ligament_potential(
     ligaments: Sequence[Ligament] | LigamentArguments, pose: Pose
 ) -> tuple[float, FloatArray, FloatArray]:
-    """Return the total energy, generalised forces and stiffness of the bundles.
+    """Return the total energy, generalised forces and stiffness of the bundles at a pose.
 
-    Parameters
-    ----------
-    ligaments : sequence of Ligament, or LigamentArguments
-        The bundles; pack them for repeated calls.
-    pose : Pose
-        Pose of the femur relative to the tibia.
-
-    Returns
-    -------
-    energy : float
-        Stored [J].
-    force : (6,) float64
-        Conjugate to the pose coordinates, -d(energy)/d(coordinates) [N m, N].
-    jacobian : (6, 6) float64
-        d(force)/d(coordinates), symmetric [N m, N per rad, m].
+    The energy [J]; the forces (6,) [N m, N] conjugate to the pose coordinates,
+    -d(energy)/d(coordinates); and d(force)/d(coordinates), (6, 6), symmetric. Bundles as of
+    `ligament_forces`.
     """
     force, jacobian = np.zeros(6), np.zeros((6, 6))
     work = np.empty(LIGAMENT_WORK)
@@ -188,19 +173,10 @@ def ligament_strains(
 def ligament_forces(
     ligaments: Sequence[Ligament] | LigamentArguments, poses: Pose | ArrayLike
 ) -> FloatArray:
-    """Return the tensions of bundles.
+    """Return the tensions (B,) or (n, B) [N], >= 0, of bundles.
 
-    Parameters
-    ----------
-    ligaments : sequence of Ligament, or LigamentArguments
-        The B bundles.
-    poses : Pose or (n, 6) float64
-        One pose, or the coordinates of many [rad, m].
-
-    Returns
-    -------
-    (B,) or (n, B) float64
-        Tensions [N], >= 0.
+    `ligaments` are the B bundles; pack them for repeated calls. `poses` are one pose, or the
+    coordinates (n, 6) [rad, m] of many.
     """
     return _measure(_packed(ligaments), poses)[1]
 

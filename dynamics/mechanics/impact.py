@@ -1,9 +1,8 @@
 """Free impact of a mass on a contact law, and the resulting coefficient of restitution.
 
-A mass m meets the contact at the speed v without other forces, m δ̈ = -F(δ, δ̇, v). The contact ends
-when the indentation or, earlier, the force is zero: surfaces do not pull. The equation is
-integrated in δ/L and δ̇/v, with the largest indentation L of the elastic part, so that the tolerance
-is independent of mass, stiffness and speed.
+The contact ends when the indentation or, earlier, the force is zero: surfaces do not pull. The
+equation m δ̈ = -F(δ, δ̇, v) is integrated in δ/L and δ̇/v, with the largest indentation L of the
+elastic part, so that the tolerance is independent of mass, stiffness and speed.
 """
 
 from __future__ import annotations
@@ -63,11 +62,6 @@ def coefficient_of_restitution(
         Speed of approach v [m/s], > 0.
     rtol : float
         Relative tolerance of the integration [1], 1e-13 to 1e-3.
-
-    Returns
-    -------
-    FreeImpact
-        Restitution, duration, largest indentation and energy loss.
 
     Raises
     ------

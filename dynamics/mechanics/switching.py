@@ -71,10 +71,8 @@ def integrate_switching(
 
     Returns
     -------
-    states : (T, n) float64
-        States at the instants.
-    modes : list
-        Form of the equations at each instant.
+    states, modes : (T, n) float64, list
+        States and form of the equations at each instant.
 
     Raises
     ------

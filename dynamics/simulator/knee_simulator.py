@@ -1,14 +1,7 @@
-"""Force-controlled knee simulator in the manner of ISO 14243-1.
+"""Force-controlled knee simulator in the manner of ISO 14243-1 (docs/theory.md).
 
-Flexion is prescribed. The other five coordinates of the pose move freely under the contact, the
-applied loads, the restraint springs (which stand for the soft tissue) and viscous damping,
-
-    M q'' = Q_contact(q) + Q_applied(t, q) + Q_restraint(q) - C q',
-
-with constant diagonal M and C in the pose coordinates. Quasi-static coordinates have no inertia
-(docs/theory.md states the difference from full dynamics). AP position and rotation may be
-prescribed instead of their loads, in the manner of ISO 14243-3
-(`dynamics.simulator.waveforms.GaitCycle`). The applied loads are
+Flexion is prescribed; AP position and rotation may be prescribed instead of their loads, in the
+manner of ISO 14243-3 (`dynamics.simulator.waveforms.GaitCycle`). The applied loads are
 
 - an axial force, which presses the femur onto the tibia along a line fixed in the tibial frame,
   parallel to the superior axis and offset medially;

@@ -23,7 +23,7 @@ _NUMBER = re.compile(r"[-+]?\d[\d.]*(?:e[-+]?\d+)?")
 
 
 class ReportedMotion(NamedTuple):
-    """Fields of `dynamics.SimulationResult` at the reported instants."""
+    """Fields of `SimulationResult` at the reported instants, such as poses (N, 6) [rad, m]."""
 
     poses: FloatArray
     rates: FloatArray
@@ -33,21 +33,9 @@ class ReportedMotion(NamedTuple):
 
 
 def reported(equations: KneeEquations, times: FloatArray, states: FloatArray) -> ReportedMotion:
-    """Return motion and loads at the reported states.
+    """Return motion and loads at the reported states (N, n) [rad, m, s] and instants (N,) [s].
 
-    Parameters
-    ----------
-    equations : KneeEquations
-        The equations of motion, with the contact model.
-    times : (N,) float64
-        Reported instants [s].
-    states : (N, n) float64
-        States at these instants [rad, m, s].
-
-    Raises
-    ------
-    SimulationError
-        If the contact model fails.
+    Raises `SimulationError` if the contact model fails.
     """
     poses, prescribed = _prescribed(equations, times)
     columns = [COORDINATES.index(name) for name in equations.free]

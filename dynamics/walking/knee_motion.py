@@ -90,10 +90,7 @@ class KneeColumns:
 def parse_columns(text: str) -> dict[str, str]:
     """Return the columns of a text such as "flexion=knee_angle_r,adduction=-knee_add_r,...".
 
-    Raises
-    ------
-    InputError
-        If a part is not coordinate=column, or a coordinate is repeated.
+    Raises `InputError` if a part is not coordinate=column, or a coordinate is repeated.
     """
     columns: dict[str, str] = {}
     for part in text.split(","):
@@ -109,29 +106,12 @@ def parse_columns(text: str) -> dict[str, str]:
 def read_knee_poses(
     path: str | Path, columns: KneeColumns | None = None
 ) -> tuple[FloatArray, FloatArray]:
-    """Read the poses of a right knee from a table.
+    """Read instants (N,) [s] and poses (N, 6) [rad, m] of a right knee from a table.
 
-    Parameters
-    ----------
-    path : str or Path
-        `.mot` or `.sto` (OpenSim), `.csv` or `.parquet`; see `read_motion_table`. If a Parquet
-        table has a column `model`, the rows of the surrogate are read.
-    columns : KneeColumns, optional
-        Columns and units.
-
-    Returns
-    -------
-    time : (N,) float64
-        Instants [s], increasing.
-    poses : (N, 6) float64
-        Poses of the femur in the tibial frame [rad, m].
-
-    Raises
-    ------
-    InputError
-        If the table cannot be used; the message names the file and what is wrong.
-    FileNotFoundError
-        If the file does not exist.
+    The poses are those of the femur in the tibial frame. The path ends in `.mot` or `.sto`
+    (OpenSim), `.csv` or `.parquet`; see `read_motion_table`. If a Parquet table has a column
+    `model`, the rows of the surrogate are read. Raises `InputError`, which names the file and what
+    is wrong, if the table cannot be used, and `FileNotFoundError`.
     """
     chosen = columns or KneeColumns()
     source = Path(path)
@@ -163,14 +143,8 @@ def knee_motion_table(
 ) -> MotionTable:
     """Return poses as a table for OpenSim, by default in degrees and metres.
 
-    Parameters
-    ----------
-    time : (N,) float64
-        Instants [s], increasing.
-    poses : (N, 6) float64
-        Poses of the femur in the tibial frame [rad, m].
-    columns : KneeColumns, optional
-        Names and units of the columns; by default those of OpenSim-JAM's models.
+    Of the femur in the tibial frame, (N, 6) [rad, m], at increasing instants (N,) [s]; the columns
+    are by default those of OpenSim-JAM's models.
     """
     chosen = columns or KneeColumns()
     names = chosen.names or KNOWN_COLUMNS[0]

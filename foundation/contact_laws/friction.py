@@ -2,22 +2,10 @@
 
 In the manner of the compliant contacts of Song, Kraus, Kumar & Dupont (2001, J Appl Mech
 68:118-128), the contact deflects tangentially by s, as a spring and dashpot in parallel between the
-two surfaces,
-
-    T = k s + d ṡ,   |T| <= μ N,
-
-T being the friction force against the motion. The equations here are derived from these two lines
-and from the condition that the surfaces slide along T. With the relative velocity v of the two
-bodies, the surfaces slide on each other at v - ṡ:
-
-    stick:  ṡ = v,                                   if |k s + d v| <= μ N,
-    slip:   T = μ N (k s + d v) / |k s + d v|,  ṡ = (T - k s) / d,   else.
-
-In slip v - ṡ = (1 - μ N / |k s + d v|) (k s + d v) / d is parallel to T, so that Coulomb's law
-holds exactly and the power T·v = d/dt(k s²/2) + d ṡ² + μ N |v - ṡ| is that of a passive element.
-Force and rate are continuous in s, v and N. The law needs no regularisation about zero velocity,
-and a body rests on a slope without creep. Out of contact, N = 0, s relaxes with the time constant
-d/k.
+two surfaces: T = k s + d ṡ with |T| <= μ N, T being the friction force against the motion.
+docs/mechanics.md derives stick and slip from this and proves that no energy is gained. The law
+needs no regularisation about zero velocity, and a body rests on a slope without creep. Out of
+contact, N = 0, s relaxes with the time constant d/k.
 """
 
 from __future__ import annotations

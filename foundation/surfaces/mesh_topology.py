@@ -54,21 +54,9 @@ def find_edges(faces: IntArray, vertex_count: int) -> Edges:
 
 
 def label_pieces(mesh: TriangleMesh) -> tuple[IntArray, FloatArray]:
-    """Return the connected piece of each triangle, and the area of each piece.
+    """Return the connected piece (F,) of each triangle, and the area (P,) [m²] of each piece.
 
-    Triangles are connected if they share a vertex.
-
-    Parameters
-    ----------
-    mesh : TriangleMesh
-        Surface [m].
-
-    Returns
-    -------
-    labels : (F,) int64
-        Index of the piece, in the order of decreasing area.
-    areas : (P,) float64
-        Area of each piece [m²].
+    Triangles are connected if they share a vertex; pieces are in the order of decreasing area.
     """
     links = np.concatenate([mesh.faces[:, :2], mesh.faces[:, 1:]])
     by_triangle = connected_groups(links, len(mesh.vertices))[mesh.faces[:, 0]]

@@ -1,8 +1,6 @@
 """Thickness of an elastic layer, measured on the closed solid below the contact surface.
 
-The thickness at a point of the contact surface is the distance along minus the normal, the line of
-the spring, to the exit through the underside of the solid. (Designers specify the vertical
-thickness, which is smaller by the cosine of the slope.)
+The distance along minus the normal, the line of the spring, to the exit through the underside.
 """
 
 from __future__ import annotations

@@ -58,17 +58,8 @@ class CFiles(NamedTuple):
 def export_regressor(regressor: Regressor, prefix: str) -> CFiles:
     """Return C files of one regressor: ``void <prefix>_evaluate(x, value, jacobian)``.
 
-    Parameters
-    ----------
-    regressor : Regressor
-        The regressor to export.
-    prefix : str
-        First part of every name in the header; also the name of the files.
-
-    Raises
-    ------
-    InputError
-        If the prefix is not a C identifier or the regressor has no outputs.
+    `prefix` is the first part of every name in the header, and the name of the files. Raises
+    `InputError` if it is not a C identifier or the regressor has no outputs.
     """
     check_prefix(prefix)
     if not regressor.outputs:
@@ -96,19 +87,8 @@ def export_knee(knee: KneeSurrogate, prefix: str = "knee") -> CFiles:
     """Return C files of a knee: ``int <prefix>_loads(pose, loads, jacobian, variables)``.
 
     The function fills the arrays of `KneeSurrogate.evaluate_batch` for one pose, as the header
-    explains. It returns 1 outside the trained domain, regardless of `knee.outside`.
-
-    Parameters
-    ----------
-    knee : KneeSurrogate
-        The knee to export.
-    prefix : str
-        First part of every name in the header; also the name of the files.
-
-    Raises
-    ------
-    InputError
-        If the prefix is not a C identifier.
+    explains. It returns 1 outside the trained domain, regardless of `knee.outside`. For `prefix`
+    see `export_regressor`.
     """
     check_prefix(prefix)
     compartments = {name: knee.compartment(name) for name in COMPARTMENTS}

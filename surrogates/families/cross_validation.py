@@ -31,10 +31,8 @@ class CrossCheck(NamedTuple):
     ----------
     rows : (m,) int64
         Training rows of the residuals.
-    residuals : (m, k) float64
-        Observed minus predicted without that row [output units].
-    standard_errors : (m, k) float64
-        Predicted standard errors of the residuals [output units].
+    residuals, standard_errors : (m, k) float64
+        Observed minus predicted without that row, and predicted standard error [any unit].
     kind : str
         "leave-one-out", "held back" or "k-fold".
     """
@@ -77,10 +75,8 @@ def k_fold(
     ----------
     fit : callable
         `fit(X, Y, rng)` returns a `Fitted`.
-    X : (N, d) array_like
-        Inputs [input units].
-    Y : (N, k) array_like
-        Outputs [output units].
+    X, Y : (N, d), (N, k) array_like
+        Inputs and outputs [any unit].
     folds : int
         Number of folds, 2 to N; rows are assigned at random.
     rng : numpy.random.Generator
@@ -108,16 +104,9 @@ def fit_spread(z: FloatArray, residuals: FloatArray) -> FloatArray:
     """Return the weights (k, S) [1] of the logarithm of the standard error (`Regressor.spread`).
 
     A polynomial of total degree 2 (of degree 1 or 0 with fewer than ten residuals for each weight)
-    is fitted to log |residual|, which follows the variation of the size of the errors rather than
-    single large errors, and then shifted so that 95 % of the residuals lie within 1.96 standard
-    errors.
-
-    Parameters
-    ----------
-    z : (m, d) float64
-        Scaled inputs of the residuals [1].
-    residuals : (m, k) float64
-        Out-of-sample residuals [output units].
+    of the scaled inputs z (m, d) is fitted to log |residual| (m, k), which follows the variation of
+    the size of the errors rather than single large errors, and then shifted so that 95 % of the
+    residuals lie within 1.96 standard errors.
     """
     exponents = polynomial_exponents(z.shape[1], 2)
     basis = basis_matrix(np.clip(z, -1.0, 1.0), exponents)
@@ -138,6 +127,6 @@ def fit_spread(z: FloatArray, residuals: FloatArray) -> FloatArray:
 
 
 def spread_at(spread: FloatArray, z: FloatArray) -> FloatArray:
-    """Return the standard errors (N, k) [output units] of a spread model at inputs z (N, d)."""
+    """Return the standard errors (N, k) [any unit] of a spread model at scaled inputs z (N, d)."""
     exponents = polynomial_exponents(z.shape[1], 2)
     return np.exp(basis_matrix(np.clip(z, -1.0, 1.0), exponents) @ spread.T)

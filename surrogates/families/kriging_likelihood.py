@@ -107,7 +107,10 @@ def point_gradient(points, kinds, correlation, weights):  # type: ignore[no-unty
 
 
 class Factors(NamedTuple):
-    """Factors of the correlation matrix K = L L^T and the trend H for generalised least squares."""
+    """Factors of K = L L^T, L (n, n), and the trend H [1] for generalised least squares.
+
+    L^-1 H = Q R, with Q (n, T) orthogonal and R (T, T) upper triangular.
+    """
 
     cholesky: FloatArray  # L (n, n)
     orthogonal: FloatArray  # Q (n, T) of L^-1 H = Q R
@@ -126,7 +129,7 @@ def factorise(matrix: FloatArray, trend: FloatArray) -> Factors | None:
 
 
 class Parameters(NamedTuple):
-    """Parameters of the correlation of scaled inputs.
+    """Parameters of the correlation of scaled inputs [1].
 
     Lengths (d,), nugget, and shear (d,): distances along the first input are distances of
     z_0 + sum_j shear_j z_j.
@@ -174,19 +177,19 @@ class Likelihood:
     nugget_bounds: tuple[float, float]
 
     def parameters(self, vector: FloatArray) -> Parameters:
-        """Return the parameters of a vector (d + 1 + shears,) [1]."""
+        """Return the parameters of a vector (v,) [1], v being d + 1 and the number of shears."""
         d = self.z.shape[1]
         shear = np.zeros(d)
         shear[list(self.shear_inputs)] = vector[d + 1 :]
         return Parameters(np.exp(vector[:d]), float(np.exp(vector[d])), shear)
 
     def vector(self, parameters: Parameters) -> FloatArray:
-        """Return the vector (d + 1 + shears,) [1] of parameters; the inverse of `parameters`."""
+        """Return the vector (v,) [1] of parameters; the inverse of `parameters`."""
         shear = parameters.shear[list(self.shear_inputs)]
         return np.concatenate([np.log([*parameters.lengths, parameters.nugget]), shear])
 
     def first(self, rng: np.random.Generator | None = None) -> FloatArray:
-        """Return the default start (d + 1 + shears,) [1] of a search, or a random start near it."""
+        """Return the default start (v,) [1] of a search, or a random start near it."""
         d = self.z.shape[1]
         lengths, nugget = np.full(d, _FIRST_LENGTH), np.clip(_FIRST_NUGGET, *self.nugget_bounds)
         if rng is not None:
@@ -248,10 +251,7 @@ def factorise_safely(
 ) -> tuple[Factors, float]:
     """Return the factors at samples z (n, d) [1] and the nugget that made them possible.
 
-    Raises
-    ------
-    InputError
-        If the correlation matrix cannot be factorised with a nugget of 0.01.
+    Raises `InputError` if the correlation matrix cannot be factorised with a nugget of 0.01.
     """
     matrix = lower_correlations(parameters.place(z), kinds)
     nugget = parameters.nugget

@@ -109,10 +109,7 @@ class Regressor(RegressorData):
     def posterior(self) -> Posterior:
         """Packed factors of the standard error; of n points, computing them costs O(n³).
 
-        Raises
-        ------
-        InputError
-            If the correlations of the points are not positive definite.
+        Raises `InputError` if the correlations of the points are not positive definite.
         """
         return pack_posterior(self, self.arguments)
 
@@ -122,25 +119,16 @@ class Regressor(RegressorData):
         return int(workspace_size(self.arguments))
 
     def predict(self, X: ArrayLike) -> FloatArray:
-        """Return the outputs (N, k) [output units] at inputs X (N, d) [input units].
-
-        Raises
-        ------
-        InputError
-            If X is malformed.
-        """
+        """Return the outputs (N, k) at inputs X (N, d) [any unit]; InputError if malformed."""
         inputs = check_array("X", X, (None, self.inputs))
         values = np.empty((len(inputs), self.outputs))
         evaluate_values(inputs, self.arguments, values, new_work(self.workspace_size))
         return values
 
     def predict_with_jacobian(self, x: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        """Return the outputs (k,) at one input x (d,) and d(output)/d(input) (k, d) [their units].
+        """Return the outputs (k,) at one input x (d,) and d(output)/d(input) (k, d) [any unit].
 
-        Raises
-        ------
-        InputError
-            If x is malformed.
+        Raises `InputError` if x is malformed.
         """
         here = check_array("x", x, (self.inputs,))
         value, jacobian = np.empty(self.outputs), np.empty((self.outputs, self.inputs))
@@ -148,12 +136,9 @@ class Regressor(RegressorData):
         return value, jacobian
 
     def hessian(self, x: ArrayLike) -> FloatArray:
-        """Return second derivatives (d, d) [their units] of the first output at an input x (d,).
+        """Return second derivatives (d, d) [any unit] of the first output at an input x (d,).
 
-        Raises
-        ------
-        InputError
-            If x is malformed or the regressor has no output.
+        Raises `InputError` if x is malformed or the regressor has no output.
         """
         here = check_array("x", x, (self.inputs,))
         if not self.outputs:
@@ -163,15 +148,11 @@ class Regressor(RegressorData):
         return second
 
     def standard_error(self, X: ArrayLike) -> FloatArray:
-        """Return the standard errors (N, k) [output units] of the outputs at inputs X (N, d).
+        """Return the standard errors (N, k) of the outputs at inputs X (N, d) [any unit].
 
-        NaN if the regressor has neither points nor a model of its errors (`spread`). Kriging:
-        Sacks et al. 1989, Eq. 9; Rasmussen & Williams 2006, Eq. 2.42.
-
-        Raises
-        ------
-        InputError
-            If X is malformed or the correlations of the points are not positive definite.
+        NaN if the regressor has neither points nor a model of its errors (`spread`). Kriging: Sacks
+        et al. 1989, Eq. 9; Rasmussen & Williams 2006, Eq. 2.42. Raises `InputError` if X is
+        malformed or the correlations of the points are not positive definite.
         """
         inputs = check_array("X", X, (None, self.inputs))
         errors = np.empty((len(inputs), self.outputs))
@@ -187,10 +168,7 @@ class Regressor(RegressorData):
     def from_arrays(cls, arrays: Mapping[str, ArrayLike]) -> Self:
         """Build from the arrays of `to_arrays`, such as weights (k, F) [1].
 
-        Raises
-        ------
-        InputError
-            If an array is missing or malformed.
+        Raises `InputError` if an array is missing or malformed, as in all `from_arrays`.
         """
         missing = [name for name in _FIELDS if name not in arrays]
         if missing:

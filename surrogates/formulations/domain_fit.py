@@ -42,10 +42,8 @@ class DomainSamples(NamedTuple):
 
     Parameters
     ----------
-    poses : (N, 6) float64
-        Poses in contact [rad, m].
-    loads : (N, 12) float64
-        True loads, in the order of `foundation.loads.LOAD_COLUMNS` [SI].
+    poses, loads : (N, 6), (N, 12) float64
+        Poses in contact [rad, m] and true loads, `foundation.loads.LOAD_COLUMNS` [SI].
     feasible : (N,) bool
         Whether the loads satisfy the bounds of feasibility, without the margin.
     fitted : bool

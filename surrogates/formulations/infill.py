@@ -33,17 +33,10 @@ def largest_errors(
         Surrogate of the formulation "inverted" and the family "kriging".
     check : CrossCheck
         Leave-one-out residuals of the height.
-    poses : (m, 6) float64
-        Candidates [rad, m]; the height is not read.
-    load : (m,) float64
-        Axial loads of the candidates [N].
+    poses, load : (m, 6), (m,) float64
+        Candidates [rad, m], whose height is not read, and their axial loads [N].
     count : int
         Number of candidates to return, 1 to m.
-
-    Returns
-    -------
-    (count,) int64
-        Rows of `poses`.
 
     Raises
     ------
@@ -60,14 +53,8 @@ def largest_errors(
 def load_error(surrogate: CompartmentSurrogate, check: CrossCheck, inputs: FloatArray) -> float:
     """Return the RMS error of the axial load at a given pose over the largest load [1].
 
-    Parameters
-    ----------
-    surrogate : CompartmentSurrogate
-        Surrogate of the formulation "inverted".
-    check : CrossCheck
-        Out-of-sample residuals of the outputs, the height first.
-    inputs : (N, 6) float64
-        Inputs of the fit of the height [1].
+    Of an "inverted" surrogate, from the out-of-sample residuals of the outputs, the height first,
+    and the inputs (N, 6) [1] of the fit of the height.
     """
     at = inputs[check.rows]
     return float(np.sqrt(np.mean((_load_per_height(surrogate, at) * check.residuals[:, 0]) ** 2)))

@@ -68,8 +68,8 @@ def sobol_indices(
     names : list of str
         The D varying inputs.
     values : (N,) float64
-        An output in the order of Sobol's design, in any unit [1]; NaN where the run failed. Blocks
-        of D + 2 runs with a failed run are left out.
+        An output in the order of Sobol's design [any unit]; NaN where the run failed. Blocks of D +
+        2 runs with a failed run are left out.
     seed : int
         Seed of the bootstrap of the intervals.
 

@@ -56,17 +56,9 @@ class ReferencePath:
     def through(cls, flexion: ArrayLike, coordinates: ArrayLike) -> Self:
         """Return the C² cubic spline through poses (not-a-knot; natural through 2 or 3 poses).
 
-        Parameters
-        ----------
-        flexion : (K,) float64
-            Flexion of the poses [rad], strictly increasing, K >= 1 (one: the path is constant).
-        coordinates : (K, 5) float64
-            adduction, rotation [rad], anterior, superior, lateral [m] of the poses.
-
-        Raises
-        ------
-        InputError
-            If the shapes do not fit or the flexion does not increase.
+        Flexion (K,) [rad] strictly increases, K >= 1 (one: the path is constant); the coordinates
+        (K, 5) are adduction, rotation [rad], anterior, superior, lateral [m]. Raises `InputError`
+        otherwise.
         """
         knots = check_array("path flexion", flexion, (None,))
         values = check_array("path coordinates", coordinates, (len(knots), 5))
@@ -153,7 +145,7 @@ class SampleSpace:
         return self.path.flexion, self.path.pieces, *self.centre_and_half
 
     def draw(self, unit: ArrayLike, spread: float = 2.0) -> tuple[FloatArray, FloatArray]:
-        """Map a design in the unit cube to poses without height and axial loads.
+        """Return poses (N, 6) [rad, m] at the height of the path, and axial loads (N,) [N].
 
         Parameters
         ----------
@@ -162,13 +154,6 @@ class SampleSpace:
         spread : float
             Degree of the root of the load that is uniformly distributed [1]: 1 for the load, 2 for
             its square root, more for more samples at low loads.
-
-        Returns
-        -------
-        poses : (N, 6) float64
-            Pose coordinates [rad, m]; the height is that of the path, as the start of a search.
-        load : (N,) float64
-            Axial load of the compartment [N].
 
         Raises
         ------
@@ -188,26 +173,11 @@ class SampleSpace:
         return poses, np.clip((low + (high - low) * cube[:, 5]) ** degree, *self.load)
 
     def scaled(self, poses: ArrayLike, load: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        """Return the variables scaled to [-1, 1] and the height over the path.
+        """Return the variables (N, 6) [1] scaled to [-1, 1] and the height (N,) [m] over the path.
 
-        Parameters
-        ----------
-        poses : (N, 6) float64
-            Pose coordinates [rad, m].
-        load : (N,) float64
-            Axial load of the compartment [N], >= 0.
-
-        Returns
-        -------
-        variables : (N, 6) float64
-            In the order of `VARIABLES` [1]; outside [-1, 1] where the pose is outside the box.
-        height : (N,) float64
-            Superior coordinate above the path [m].
-
-        Raises
-        ------
-        InputError
-            If the shapes do not fit or a load is negative.
+        Of poses (N, 6) [rad, m] and axial loads (N,) [N], >= 0; in the order of `VARIABLES`, and
+        outside [-1, 1] where the pose is outside the box. Raises `InputError` if the shapes do not
+        fit or a load is negative.
         """
         points = check_array("poses", poses, (None, 6))
         loads = check_array("load", load, (len(points),))
@@ -249,10 +219,7 @@ class SampleSpace:
     def from_header(cls, header: dict[str, Any]) -> Self:
         """Build from the header of `to_header`, also in version 1 of the file format.
 
-        Raises
-        ------
-        InputError
-            If a field is missing or malformed.
+        Raises `InputError` if a field is missing or malformed.
         """
         missing = {"path_flexion_rad", "flexion_rad", "offsets_rad_m", "load_N"} - set(header)
         if missing:

@@ -92,7 +92,7 @@ class ViscoelasticLink:
 
 
 class LinkLaws(NamedTuple):
-    """Laws of L links; every field has one entry per link [N/m, N s/m, m]."""
+    """Laws of L links; every field (L,) has one entry per link [N/m, N s/m, m]."""
 
     names: tuple[str, ...]
     stiffness: FloatArray
@@ -112,17 +112,10 @@ class LinkLaws(NamedTuple):
         )
 
     def forces(self, vector: ComplexArray, velocity: ComplexArray) -> ComplexArray:
-        """Return the force on the second point of each link, (L,) [N].
+        """Return the force (L,) [N] on the second point of each link.
 
-        Parameters
-        ----------
-        vector, velocity : (L,) complex128
-            Vectors from the first to the second points and their rates [m, m/s].
-
-        Raises
-        ------
-        SimulationError
-            If the points of a line coincide, so that the line has no direction.
+        From the vectors (L,) [m] from the first to the second points and their rates [m/s]. Raises
+        `SimulationError` if the points of a line coincide, so that the line has no direction.
         """
         length = np.abs(vector)
         coinciding = self.is_line & (length < SHORTEST_LINE)

@@ -3,13 +3,8 @@
 Frame: x forward, y up, the ground is y = 0. The coordinates are q = (x, y of the hip; absolute
 angle of every segment), or the angles alone where the hip is pinned. At angle 0 thigh and shank
 hang straight down and the foot points forward; a positive angle swings the distal end forward and
-the toes up. The equations of motion are
-
-    M(q) q'' + h(q, q') = Q,
-
-with h the velocity-squared terms, gravity and the torques of springs and dampers at the joints, and
-Q the generalised forces of the ground. The kinematics are those of
-`dynamics.mechanics.planar_chain`.
+the toes up. The equations of motion are M(q) q'' + h(q, q') = Q, with h the velocity-squared terms,
+gravity and the joint torques, and Q the generalised forces of the ground.
 """
 
 from __future__ import annotations
@@ -114,25 +109,15 @@ class Leg:
         return self.mass * self.gravity
 
     def index(self, name: str) -> int:
-        """Return the index of a segment in the chain.
-
-        Raises
-        ------
-        InputError
-            If the leg does not have the segment.
-        """
+        """Return the index of a segment in the chain; an InputError names an unknown segment."""
         check_in("segment", name, self.segments)
         return list(self.segments).index(name)
 
     def arms(self, segments: Sequence[int], positions: ArrayLike) -> ComplexArray:
         """Return the coefficients of points fixed to segments, (P, n) [m]; see `reach`.
 
-        Parameters
-        ----------
-        segments : sequence of int
-            Index of the segment of each point.
-        positions : (P, 2) array_like
-            Points in the frames of the segments [m].
+        `segments` are the indices of the segments, `positions` (P, 2) [m] the points in their
+        frames.
         """
         points = as_complex(np.reshape(positions, (-1, 2)))
         ends = as_complex(np.array([each.end for each in self.segments.values()]))
@@ -148,13 +133,7 @@ class Leg:
         return np.moveaxis(as_vectors(self._jacobian(arms * self._turn(q))), -1, 1)
 
     def equations(self, q: FloatArray, velocity: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return M (dof, dof) [kg, kg m, kg m²] and h (dof,) [N, N m].
-
-        Parameters
-        ----------
-        q, velocity : (dof,) float64
-            Coordinates [m, rad] and their rates.
-        """
+        """Return M (dof, dof) [kg, kg m, kg m²] and h (dof,) [N, N m] at q and its rates (dof,)."""
         turned = self._centre_arms * self._turn(q)
         jacobian = self._jacobian(turned)
         acceleration = 1j * self.gravity - turned @ velocity[self.base :] ** 2

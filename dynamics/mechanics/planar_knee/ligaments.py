@@ -1,9 +1,4 @@
-"""Ligaments of the planar knee: straight tension-only lines, quadratic in the elongation.
-
-The tension is F = k (l - l0)² where the length l exceeds the rest length l0, and zero elsewhere
-(Machado et al. 2010; the "quadratic" law of `dynamics.ligaments.bundles`); its energy is k (l -
-l0)³/3.
-"""
+"""Ligaments of the planar knee, after the "quadratic" law of `dynamics.ligaments.bundles`."""
 
 from __future__ import annotations
 

@@ -111,14 +111,15 @@ class PlanarStructure:
 
     @property
     def stiffness(self) -> FloatArray:
-        """Stiffnesses of the members, (n_members,) [N/m]."""
+        """Stiffnesses of the m members, (m,) [N/m]."""
         return np.array([member.stiffness for member in self.members])
 
     @property
     def balance(self) -> FloatArray:
-        """Balance matrix (n_dof, n_members) [m, 1]: generalised forces of unit tensions.
+        """Balance matrix (n, m) [m, 1]: generalised forces of unit tensions of the m members.
 
-        The degrees of freedom are n_segments rotations and 2 n_nodes displacements.
+        The n degrees of freedom are the rotations of the segments and two displacements of each
+        node.
         """
         columns = [
             self.generalised_force(member.start_body, member.start, member.pull)
@@ -128,14 +129,10 @@ class PlanarStructure:
         return np.array(columns).reshape(-1, len(self.segments) + 2 * len(self.nodes)).T
 
     def generalised_force(self, body: str, point: ArrayLike, force: ArrayLike) -> FloatArray:
-        """Return the generalised force (n_dof,) [N m, N] of a force at a point of a body.
+        """Return the generalised force (n,) [N m, N] of a force at a point of a body.
 
-        Parameters
-        ----------
-        body : str
-            Segment, node or `GROUND`.
-        point, force : (2,) array_like
-            Point [m] and force [N] in the global frame.
+        The body is a segment, a node or `GROUND`; point (2,) [m] and force (2,) [N] are in the
+        global frame.
         """
         at, f = check_array("point", point, (2,)), check_array("force", force, (2,))
         result = np.zeros(len(self.segments) + 2 * len(self.nodes))
@@ -151,14 +148,9 @@ class PlanarStructure:
         return result
 
     def joint_reactions(self, forces: ArrayLike) -> FloatArray:
-        """Return the force of every joint on its segment, (n_segments, 2) [N].
+        """Return the force of every joint on its segment, (s, 2) [N], from the tensions (m,) [N].
 
         The forces balance the members alone; add forces that load the segments.
-
-        Parameters
-        ----------
-        forces : (n_members,) float64
-            Tensions [N].
         """
         tension = check_array("forces", forces, (len(self.members),))
         reactions = np.zeros((len(self.segments), 2))
