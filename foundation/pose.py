@@ -41,11 +41,6 @@ class Pose:
         Joint angles of Grood & Suntay [rad]; rotation is internal rotation of the tibia.
     anterior, superior, lateral : float
         Position of the femoral origin in the tibial frame [m].
-
-    Raises
-    ------
-    InputError
-        If a coordinate is not a finite number.
     """
 
     flexion: float = 0.0
@@ -179,11 +174,6 @@ def generalised_force_jacobian(
     -------
     (6, 6) float64
         Row: generalised force [N m, N]; column: pose coordinate [rad, m].
-
-    Raises
-    ------
-    InputError
-        If an argument has another shape or is not finite.
     """
     force_moment = check_array("wrench", wrench, (6,))
     jacobian = twist_jacobian(pose).T @ check_array("wrench_jacobian", wrench_jacobian, (6, 6))

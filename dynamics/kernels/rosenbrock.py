@@ -52,7 +52,7 @@ class Limits(NamedTuple):
 
 
 class Work(NamedTuple):
-    """Arrays of a step of a state (n,) [any unit]: f, J, df/dt at its start, factors, stages, end."""
+    """Arrays of a step of a state (n,) [any unit]: f, J, df/dt at its start, factors, stages."""
 
     begun: FloatArray
     by_state: FloatArray

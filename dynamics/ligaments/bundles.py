@@ -60,11 +60,6 @@ class Ligament:
         The law.
     transition_strain : float
         Strain at which the toe ends [1], > 0; unused by the other laws.
-
-    Raises
-    ------
-    InputError
-        If a value is out of its range; the message names the bundle.
     """
 
     name: str

@@ -65,8 +65,6 @@ def coefficient_of_restitution(
 
     Raises
     ------
-    InputError
-        If an argument is out of its range.
     SimulationError
         If the integration fails or the contact lasts longer than 1e6 L/v, as is possible for a
         restitution below 1e-6.

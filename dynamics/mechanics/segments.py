@@ -44,11 +44,6 @@ class Segment:
         Anterior and superior of the proximal joint [m].
     inertia : float
         About the lateral axis through the centre of mass [kg m²], > 0.
-
-    Raises
-    ------
-    InputError
-        If a value is out of its range.
     """
 
     mass: float
@@ -131,11 +126,6 @@ def leg_segments(
         Right hip joint in the frame of the pelvis [m].
     toe, heel : (2,) array_like, optional
         Metatarsal heads and lower end of the heel, anterior and superior of the ankle [m].
-
-    Raises
-    ------
-    InputError
-        If a value is out of its range.
     """
     body = check_number("mass", mass, above=0.0, unit="kg")
     tall = check_number("height", height, above=0.0, unit="m")

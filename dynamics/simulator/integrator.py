@@ -117,8 +117,6 @@ def simulate(
 
     Raises
     ------
-    InputError
-        If an argument is out of its range.
     EquilibriumError
         If no static equilibrium exists under the loads at the start.
     SimulationError

@@ -112,11 +112,6 @@ class KneeSimulator:
     quasi_static : tuple of str
         Free coordinates without inertia; their damping remains. By default none (full dynamics);
         with `REDUCED` only AP translation and rotation have inertia.
-
-    Raises
-    ------
-    InputError
-        If a parameter is out of its range.
     """
 
     adduction_inertia: float = 0.03

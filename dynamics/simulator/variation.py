@@ -34,11 +34,6 @@ class VariedContact:
     stiffness : float
         Factor on loads and pressures [1], > 0: the factor of Young's modulus for the laws of
         `foundation.elastic_foundation.laws`, all of them linear in the modulus.
-
-    Raises
-    ------
-    InputError
-        If an argument is out of its range.
     """
 
     model: ContactModel

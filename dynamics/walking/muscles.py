@@ -43,11 +43,6 @@ class Muscle:
         Points from origin to insertion in the frames of their bodies [m], m >= 2.
     passages : tuple of str
         Kind of each point, of `PASSAGES`; the first and the last are fixed.
-
-    Raises
-    ------
-    InputError
-        If a value is out of its range or the lengths differ; the message names the muscle.
     """
 
     name: str
@@ -109,11 +104,6 @@ class LegMuscles:
         Motion of tibia and patella.
     mechanism_knee : (2,) float64
         Centre of the knee in the tibial frame of the mechanism [m].
-
-    Raises
-    ------
-    InputError
-        If a name is repeated, there is no muscle or a point is not finite.
     """
 
     muscles: tuple[Muscle, ...]

@@ -19,11 +19,6 @@ class WearLaw:
         a material depends on roughness, pressure and cross-shear.
     density : float
         Density [kg/m³], > 0.
-
-    Raises
-    ------
-    InputError
-        If a value is out of its range.
     """
 
     factor: float = 1e-16

@@ -56,11 +56,6 @@ def exact_factors(ratio: float) -> EllipseFactors:
     ----------
     ratio : float
         q = √(R'/R") [1], 1 <= q <= 1e6.
-
-    Raises
-    ------
-    InputError
-        If the ratio is out of its range.
     """
     q = check_number("ratio", ratio, at_least=1.0, at_most=1e6)
 
@@ -85,11 +80,6 @@ def approximate_factors(ratio: float) -> EllipseFactors:
     ----------
     ratio : float
         q = √(R'/R") [1], 1 <= q <= 10.
-
-    Raises
-    ------
-    InputError
-        If the ratio is out of its range.
     """
     q = check_number("ratio", ratio, at_least=1.0, at_most=LARGEST_APPROXIMATE_RATIO)
     x = math.log10(q)
@@ -147,11 +137,6 @@ class EllipticContact:
         E* [Pa], > 0, see `effective_modulus`.
     exact : bool
         True for factors by elliptic integrals, False for the cubics (q <= 10).
-
-    Raises
-    ------
-    InputError
-        If a value is out of its range.
     """
 
     greater_radius: float

@@ -31,11 +31,6 @@ class CompliantFriction:
         d [N s/m], > 0; d/k is the time constant of the deflection.
     coefficient : float
         μ [1], >= 0, the same at rest and in motion.
-
-    Raises
-    ------
-    InputError
-        If a parameter is out of its range.
     """
 
     stiffness: float
@@ -68,11 +63,6 @@ class CompliantFriction:
             -T on the moving body [N].
         deflection_rate : (..., D) float64
             ds/dt [m/s].
-
-        Raises
-        ------
-        InputError
-            If a value is not finite, the shapes do not fit or a normal force is negative.
         """
         s, v, normal = self._checked(deflection, velocity, normal_force)
         elastic = self.stiffness * s

@@ -23,11 +23,6 @@ def effective_modulus(
         Young's moduli [Pa], > 0; infinite for a rigid body, but not both.
     poisson_1, poisson_2 : float
         Poisson's ratios [1], -1 < ν <= 0.5.
-
-    Raises
-    ------
-    InputError
-        If a value is out of its range or both bodies are rigid.
     """
     first = _compliance("1", modulus_1, poisson_1)
     second = _compliance("2", modulus_2, poisson_2)

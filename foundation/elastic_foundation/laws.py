@@ -77,11 +77,6 @@ class SpringLaw(ABC):
         change : callable
             Function from the thickness array of a layer to the new array, (N,) -> (S,) [m]. A layer
             of one thickness for all springs stays unchanged without a call.
-
-        Raises
-        ------
-        InputError
-            If a new thickness is not one-dimensional, finite and > 0.
         """
 
     def pressure(
@@ -132,11 +127,6 @@ class LayerLaw(SpringLaw):
         contact model interpolates values per triangle or vertex to its springs by `mapped`;
         `layers` and `pressure` require one per spring. The thickness of a femoral layer belongs to
         the tibial springs too: the thickness where the femur meets the spring.
-
-    Raises
-    ------
-    InputError
-        If a parameter is out of its range.
     """
 
     youngs_modulus: float

@@ -177,11 +177,6 @@ class ElasticFoundation:
             Pose of the femur.
         rates : (6,) float64, optional
             Rates of the pose coordinates [rad/s, m/s], for damping and friction; zero by default.
-
-        Raises
-        ------
-        InputError
-            If the rates are not six finite numbers.
         """
         sums, _ = self._run(pose, jacobian=False, rates=rates)
         return _contact_loads(sums)
@@ -238,11 +233,6 @@ class ElasticFoundation:
         (N, 2, 12) float64
             Medial and lateral loads in the order of `foundation.loads.LOAD_COLUMNS`
             [N, N m, m², Pa, m].
-
-        Raises
-        ------
-        InputError
-            If a pose is not finite or `threads` is below 1.
         """
         rows = check_array("poses", poses, (None, 6))
         check_number("threads", threads, at_least=1)

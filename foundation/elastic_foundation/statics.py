@@ -68,8 +68,6 @@ def pose_at_load(
 
     Raises
     ------
-    InputError
-        If an argument is out of its range.
     StaticsError
         If there is no contact within `search`, or the layer is pressed through before the load.
     """

@@ -76,11 +76,6 @@ def check_mesh(mesh: TriangleMesh, body: str | None = None) -> list[Finding]:
     list of Finding
         Codes: scale, duplicate, winding, orientation (errors); non-manifold, unreferenced, hole,
         fragments, pieces (warnings).
-
-    Raises
-    ------
-    InputError
-        If `body` is another name.
     """
     findings = [
         *_scale(mesh),

@@ -82,11 +82,6 @@ class KrigingSettings:
         somewhat too small for a design chosen by the model itself [1].
     search : {"likelihood", "smt", "scikit-learn"}
         Search of this package, or of another package for comparison.
-
-    Raises
-    ------
-    InputError
-        If a setting is out of range.
     """
 
     correlation: str = AUTO
@@ -290,11 +285,6 @@ def spread_picks(
         Sensitivity of the quantity of interest to an error of the model at each candidate [any].
     count : int
         Number of candidates to return, 1 to m.
-
-    Raises
-    ------
-    InputError
-        If a shape or the count is wrong or a weight negative.
     """
     posterior = Posterior(regressor, X_candidates)
     importance = check_array("weights", weights, posterior.variance.shape) ** 2

@@ -60,11 +60,6 @@ class NetworkSettings:
         Learning rate after the warm-up of 300 steps, and the fraction of the rate at the end [1].
     held_back : float
         Fraction of the samples, drawn at random, that is kept for the check [1].
-
-    Raises
-    ------
-    InputError
-        If a setting is out of range.
     """
 
     hidden: int = 96

@@ -68,11 +68,6 @@ class PolynomialSettings:
         than 0.85 of the number of samples are skipped.
     ridge : tuple of float
         Candidates for the penalty on the squared coefficients, over the number of samples [1].
-
-    Raises
-    ------
-    InputError
-        If a setting is out of range.
     """
 
     basis: str = "anisotropic"

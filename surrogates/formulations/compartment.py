@@ -337,7 +337,7 @@ class CompartmentSurrogate:
     def from_arrays(
         cls, formulation: str, space: SampleSpace, arrays: Mapping[str, NDArray[Any]]
     ) -> Self:
-        """Build from the arrays of `to_arrays`, such as constants (5,) [SI], or raise InputError."""
+        """Build from arrays such as constants (5,) [SI] (`to_arrays`), or raise InputError."""
         if "constants" not in arrays:
             raise InputError("arrays: missing 'constants' of a compartment")
         largest, degree, root, *depth = check_array("constants", arrays["constants"], (5,))

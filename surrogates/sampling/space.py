@@ -34,11 +34,6 @@ class ReferencePath:
     pieces : (4, K - 1, 5) float64
         Coefficients, in falling powers of the flexion past the piece's first knot, of adduction,
         rotation [rad], anterior, superior, lateral [m].
-
-    Raises
-    ------
-    InputError
-        If the shapes do not fit or the knots do not increase.
     """
 
     flexion: FloatArray
@@ -103,11 +98,6 @@ class SampleSpace:
         Half widths in adduction, rotation [rad], anterior, lateral [m], > 0.
     load : (2,) float64
         Range of the axial load of a compartment [N], 0 < low < high.
-
-    Raises
-    ------
-    InputError
-        If a range is empty or a half width is not positive.
     """
 
     path: ReferencePath
@@ -154,11 +144,6 @@ class SampleSpace:
         spread : float
             Degree of the root of the load that is uniformly distributed [1]: 1 for the load, 2 for
             its square root, more for more samples at low loads.
-
-        Raises
-        ------
-        InputError
-            If a point is outside the unit cube or the degree is not positive.
         """
         cube = check_array("unit", unit, (None, 6))
         if cube.size and (cube.min() < 0.0 or cube.max() > 1.0):

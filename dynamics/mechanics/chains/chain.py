@@ -42,11 +42,6 @@ class ChainSegment:
         proximal joint.
     centre : (2,) float64
         Centre of mass in the frame of the segment [m].
-
-    Raises
-    ------
-    InputError
-        If a value is out of its range; the message names the segment.
     """
 
     name: str
@@ -80,11 +75,6 @@ class Joint:
         d [N m s/rad], >= 0.
     neutral : float
         θ0 [rad].
-
-    Raises
-    ------
-    InputError
-        If a value is out of its range.
     """
 
     stiffness: float = 0.0

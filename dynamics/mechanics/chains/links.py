@@ -50,11 +50,6 @@ class ViscoelasticLink:
         l0 [m], >= 0; zero for a bushing.
     kind : {"line", "bushing"}
         The law.
-
-    Raises
-    ------
-    InputError
-        If a value is out of its range; the message names the link.
     """
 
     name: str

@@ -46,11 +46,6 @@ def striking_leg(
         "locked": two segments, thigh and shank with foot; "hinged": three.
     joint_stiffness, joint_damping, joint_rest : (2,) or (3,) array_like, optional
         Joint laws of hip, knee (and ankle) [N m/rad, N m s/rad, rad]; see `Leg`.
-
-    Raises
-    ------
-    InputError
-        If an argument is out of its range.
     """
     check_in("ankle", ankle, ANKLES)
     body = leg_segments(body_mass, height)

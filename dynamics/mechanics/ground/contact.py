@@ -33,11 +33,6 @@ class ContactPoint:
         Name of the segment of the point.
     position : (2,) float64
         Position in the frame of the segment [m].
-
-    Raises
-    ------
-    InputError
-        If the position is not two finite numbers.
     """
 
     name: str
@@ -78,11 +73,6 @@ class PenaltyGround:
         Damping beta [N s/m], >= 0.
     friction : CompliantFriction
         Tangential stiffness k [N/m] and damping c [N s/m], and coefficient of friction.
-
-    Raises
-    ------
-    InputError
-        If a parameter is out of its range.
     """
 
     compliance: float = 1e-5

@@ -82,8 +82,6 @@ def newton_impact(
 
     Raises
     ------
-    InputError
-        If an argument is out of its range.
     SimulationError
         If no combination of sticking, sliding and opening satisfies the law.
     """

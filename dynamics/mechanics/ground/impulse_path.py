@@ -59,11 +59,6 @@ def path_impact(
         Point in contact; it moves downwards.
     law : {"stronge", "poisson"}
         Law of restitution.
-
-    Raises
-    ------
-    InputError
-        If an argument is out of its range, or the point does not approach the ground.
     """
     check_number("restitution", restitution, at_least=0.0, at_most=1.0)
     check_number("friction", friction, at_least=0.0)

@@ -57,11 +57,6 @@ class Leg:
         Joint angles (of a segment from its proximal neighbour) without torque [rad], by default 0.
     gravity : float
         Acceleration of free fall [m/s²], >= 0.
-
-    Raises
-    ------
-    InputError
-        If a parameter is out of its range.
     """
 
     segments: Mapping[str, Segment]

@@ -45,8 +45,6 @@ def simulate_rigid_strike(
 
     Raises
     ------
-    InputError
-        If an argument is out of its range.
     dynamics.simulator.equations.SimulationError
         If no combination of sticking, sliding and opening satisfies the law.
     """

@@ -31,11 +31,6 @@ class ClearanceJoint:
         Centre of the socket in the frame of the tibia's centre of mass [m].
     journal_centre : (2,) float64
         Centre of the journal in the frame of the femur [m].
-
-    Raises
-    ------
-    InputError
-        If a value is not finite or out of its range.
     """
 
     journal_radius: float

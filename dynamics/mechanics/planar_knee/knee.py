@@ -41,11 +41,6 @@ class Pull:
         td [s], > 0. Beyond td the force is less than 0.11 % of A.
     direction : (2,) float64
         Direction in the global frame [1]; normalised.
-
-    Raises
-    ------
-    InputError
-        If a value is not finite or out of its range.
     """
 
     amplitude: float

@@ -25,11 +25,6 @@ class PlanarLigament:
         Length at which the ligament becomes taut [m], > 0.
     stiffness : float
         k [N/m²], >= 0.
-
-    Raises
-    ------
-    InputError
-        If a value is not finite or out of its range; the message names the ligament.
     """
 
     name: str

@@ -64,11 +64,6 @@ def machado_knee(
         Contact law, with the stiffness of a sphere on a plane.
     kind : {"cubic", "akima", "pchip"}
         Splines of the profiles.
-
-    Raises
-    ------
-    InputError
-        If an argument is unknown or not finite.
     """
     radius = machado_data()["femur_radius_m"]
     femur = PolarProfile.circle(radius, kind=kind)
@@ -99,11 +94,6 @@ def machado_clearance_knee(
     ligaments : bool
         Whether to keep the ligaments. They prevent a rotation about the centre of the circle: the
         anterior cruciate stops the extension after some 10°.
-
-    Raises
-    ------
-    InputError
-        If an argument is unknown, not finite or out of its range.
     """
     radius = machado_data()["femur_radius_m"]
     x, y, angle = machado_state()[:3]

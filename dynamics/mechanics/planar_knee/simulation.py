@@ -91,8 +91,6 @@ def simulate_planar_knee(
 
     Raises
     ------
-    InputError
-        If an argument is not finite or out of its range.
     SimulationError
         If the integrator fails, or the tibia leaves the profile.
     """

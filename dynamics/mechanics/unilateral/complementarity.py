@@ -84,8 +84,6 @@ def solve_complementarity(
 
     Raises
     ------
-    InputError
-        If an argument is not as described.
     ComplementarityError
         If no solution was found.
     """

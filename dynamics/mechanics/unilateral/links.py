@@ -49,11 +49,6 @@ class UnilateralLink:
         Coefficient of friction μ, >= 0.
     tangent : (n_dof,) float64, optional
         τ: the slip velocity is τᵀ q̇ [1]; required with friction.
-
-    Raises
-    ------
-    InputError
-        If a value is out of its range, or the tangent is missing.
     """
 
     direction: FloatArray
@@ -132,8 +127,6 @@ def simulate_links(
 
     Raises
     ------
-    InputError
-        If an argument is not as described.
     ComplementarityError
         If a step has no solution; the message states the time.
     """

@@ -73,8 +73,6 @@ def solve_structure(balance: ArrayLike, stiffness: ArrayLike, load: ArrayLike) -
 
     Raises
     ------
-    InputError
-        If an argument is not as described.
     InfeasibleLoadError
         If no tensions balance the load.
     """
