@@ -13,7 +13,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from foundation.checks import FloatArray, check_array, check_number, frozen
+from foundation.checks import FloatArray, check_array, check_fields, check_number, frozen
 
 #: Columns of the six components of a wrench, in order.
 WRENCH_COLUMNS = (
@@ -67,8 +67,7 @@ class CompartmentLoads:
     centre_of_pressure: FloatArray
 
     def __post_init__(self) -> None:
-        for name in ("force", "moment"):
-            object.__setattr__(self, name, frozen(check_array(name, getattr(self, name), (3,))))
+        check_fields(self, force=(3,), moment=(3,))
         for name in ("area", "peak_pressure", "mean_pressure"):
             object.__setattr__(self, name, check_number(name, getattr(self, name)))
         centre = check_array("centre_of_pressure", self.centre_of_pressure, (3,), allow_nan=True)

@@ -30,7 +30,7 @@ from dynamics.kernels.ligaments import (
     add_ligaments,
     measure_ligaments,
 )
-from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
+from foundation.checks import FloatArray, check_array, check_fields, check_in, check_number
 from foundation.pose import Pose
 
 #: Laws of a bundle, and the unit of the stiffness.
@@ -72,9 +72,7 @@ class Ligament:
 
     def __post_init__(self) -> None:
         of = f"ligament {self.name}:"
-        for end in ("femoral", "tibial"):
-            point = check_array(f"{of} {end}", getattr(self, end), (3,))
-            object.__setattr__(self, end, frozen(point))
+        check_fields(self, f"{of} ", femoral=(3,), tibial=(3,))
         kind = check_in(f"{of} kind", self.kind, LIGAMENT_KINDS)
         check_number(f"{of} rest_length", self.rest_length, above=0.0, unit="m")
         check_number(f"{of} stiffness", self.stiffness, at_least=0.0, unit=LIGAMENT_KINDS[kind])

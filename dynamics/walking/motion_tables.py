@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from dynamics.csv_table import TextTable, read_csv_table, read_text
-from foundation.checks import FloatArray, check_array, check_in, frozen
+from foundation.checks import FloatArray, check_array, check_fields, check_in
 from foundation.errors import InputError
 
 #: Endings of OpenSim's tables.
@@ -64,11 +64,9 @@ class MotionTable:
         if twice:
             raise InputError(f"{self.source}: expected each column once, found {twice[0]!r} twice")
         time = check_array(f"{self.source}, time", self.time, (None,))
-        values = check_array(f"{self.source}, values", self.values, (len(time), len(names)))
+        check_fields(self, f"{self.source}, ", time=(None,), values=(len(time), len(names)))
         if len(time) < 1 or (np.diff(time) <= 0.0).any():
             raise InputError(f"{self.source}, time: expected increasing instants, found {time}")
-        object.__setattr__(self, "time", frozen(time))
-        object.__setattr__(self, "values", frozen(values))
 
     def column(self, name: str) -> FloatArray:
         """Return one column (N,) in the unit of the file [1]; InputError if there is none."""

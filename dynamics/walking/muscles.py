@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from dynamics.walking.knee_mechanism import KneeMechanism
-from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
+from foundation.checks import FloatArray, check_fields, check_in, check_number
 from foundation.errors import InputError
 
 #: Bones from origin to insertion.
@@ -57,12 +57,12 @@ class Muscle:
         for name, unit in (("area", "m²"), ("fibre_length", "m")):
             value = check_number(f"{of} {name}", getattr(self, name), above=0.0, unit=unit)
             object.__setattr__(self, name, value)
-        points = check_array(f"{of} points", self.points, (None, 3))
-        object.__setattr__(self, "points", frozen(points))
-        if not len(points) == len(self.bodies) == len(self.passages) >= 2:
+        check_fields(self, f"{of} ", points=(None, 3))
+        if not len(self.points) == len(self.bodies) == len(self.passages) >= 2:
             raise InputError(
                 f"{of} expected a body and a passage for each of 2 points or more, found "
-                f"{len(points)} points, {len(self.bodies)} bodies, {len(self.passages)} passages"
+                f"{len(self.points)} points, {len(self.bodies)} bodies and {len(self.passages)} "
+                "passages"
             )
         order = [BODIES.index(check_in(f"{of} body", body, BODIES)) for body in self.bodies]
         if order != sorted(order):
@@ -120,8 +120,7 @@ class LegMuscles:
         for name in self.names:
             if self.names.count(name) != 1:
                 raise InputError(f"muscles: expected unique names, found {name} twice")
-        for name, size in (("knee", 2), ("ankle", 2), ("tuberosity", 3), ("mechanism_knee", 2)):
-            object.__setattr__(self, name, frozen(check_array(name, getattr(self, name), (size,))))
+        check_fields(self, knee=(2,), ankle=(2,), tuberosity=(3,), mechanism_knee=(2,))
         object.__setattr__(self, "pole_z", check_number("pole_z", self.pole_z))
 
     @property

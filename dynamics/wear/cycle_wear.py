@@ -16,7 +16,7 @@ from dynamics.simulator.result import SimulationResult
 from dynamics.wear.footprint import field_arms, field_speeds
 from dynamics.wear.sliding import femoral_twists, sliding_speed
 from dynamics.wear.wear_law import Wear, WearLaw
-from foundation.checks import FloatArray, check_array, check_in, check_number
+from foundation.checks import FloatArray, check_array, check_in
 from foundation.errors import InputError
 from foundation.loads import COMPARTMENTS
 from foundation.pose import Pose
@@ -184,10 +184,7 @@ def load_carried(result: SimulationResult, ratio: ArrayLike | None = None) -> Fl
 
 def check_sides(name: str, values: ArrayLike) -> FloatArray:
     """Return a medial and a lateral value (2,) [1]; raise InputError unless both are positive."""
-    array = check_array(name, values, (2,))
-    for value in array:
-        check_number(name, value, above=0.0)
-    return array
+    return check_array(name, values, (2,), above=0.0)
 
 
 def _force(result: SimulationResult) -> FloatArray:

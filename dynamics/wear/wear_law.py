@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from foundation.checks import FloatArray, check_array, check_number, frozen
+from foundation.checks import FloatArray, check_fields, check_number
 
 
 @dataclass(frozen=True)
@@ -48,9 +48,7 @@ class Wear:
     depth: FloatArray | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "volume", frozen(check_array("volume", self.volume, (2,))))
-        if self.depth is not None:
-            object.__setattr__(self, "depth", frozen(check_array("depth", self.depth, (None,))))
+        check_fields(self, volume=(2,), depth=(None,))
 
     @property
     def total_volume(self) -> float:

@@ -187,23 +187,20 @@ class EllipticContact:
 
     def approach(self, force: ArrayLike) -> FloatArray:
         """Return the approach δ [m] under forces [N], >= 0, of any shape."""
-        return ((_checked(force) / self.stiffness) ** (2.0 / 3.0))[()]
+        return ((_not_negative(force) / self.stiffness) ** (2.0 / 3.0))[()]
 
     def semi_axes(self, force: ArrayLike) -> tuple[FloatArray, FloatArray]:
         """Return a >= b [m] of the contact ellipse under forces [N], >= 0, of any shape."""
-        scaled = 0.75 * _checked(force) * self.equivalent_radius / self.modulus
+        scaled = 0.75 * _not_negative(force) * self.equivalent_radius / self.modulus
         mean = np.cbrt(scaled) * self.factors.size
         ratio = self.factors.shape * math.sqrt(self.smaller_radius / self.greater_radius)
         return mean / math.sqrt(ratio), mean * math.sqrt(ratio)
 
     def peak_pressure(self, force: ArrayLike) -> FloatArray:
         """Return p₀ [Pa] at the centre of the ellipse under forces [N], >= 0, of any shape."""
-        load = 6.0 * _checked(force) * (self.modulus / self.equivalent_radius) ** 2
+        load = 6.0 * _not_negative(force) * (self.modulus / self.equivalent_radius) ** 2
         return np.cbrt(load) / (math.pi * self.factors.size**2)
 
 
-def _checked(force: ArrayLike) -> FloatArray:
-    loads = check_array("force", force)
-    if loads.size and loads.min() < 0.0:
-        raise InputError(f"force: expected >= 0 N, found {loads.min():g} N")
-    return loads
+def _not_negative(force: ArrayLike) -> FloatArray:
+    return check_array("force", force, at_least=0.0, unit="N")

@@ -85,12 +85,10 @@ class CompliantFriction:
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
         s = check_array("deflection", deflection)
         v = check_array("velocity", velocity)
-        normal = check_array("normal_force", normal_force)
+        normal = check_array("normal_force", normal_force, at_least=0.0, unit="N")
         if s.ndim == 0 or s.shape != v.shape or s.shape[:-1] != normal.shape:
             raise InputError(
                 f"deflection, velocity, normal_force: expected shapes (..., D), (..., D) and "
                 f"(...), found {s.shape}, {v.shape} and {normal.shape}"
             )
-        if normal.size and normal.min() < 0.0:
-            raise InputError(f"normal_force: expected >= 0 N, found {normal.min():g} N")
         return s, v, normal[..., None]

@@ -22,9 +22,7 @@ def vertex_depths(tibia: TriangleMesh, depth: ArrayLike) -> FloatArray:
     preserves the integral over the surface. Raises `InputError` if the number of depths differs
     from that of the triangles, or a depth is negative.
     """
-    depths = check_array("depth", depth, (len(tibia.faces),))
-    if depths.min() < 0.0:
-        raise InputError(f"depth: expected >= 0 m everywhere, found {depths.min():g} m")
+    depths = check_array("depth", depth, (len(tibia.faces),), at_least=0.0, unit="m")
     corners, count = tibia.faces.reshape(-1), len(tibia.vertices)
     areas = np.bincount(corners, np.repeat(tibia.areas, 3), count)
     worn = np.bincount(corners, np.repeat(tibia.areas * depths, 3), count)

@@ -13,7 +13,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
+from foundation.checks import (
+    FloatArray,
+    check_array,
+    check_fields,
+    check_in,
+    check_number,
+    frozen,
+)
 from foundation.errors import InputError
 from surrogates.compiled import (
     Arguments,
@@ -28,7 +35,7 @@ from surrogates.compiled import (
     workspace_size,
 )
 from surrogates.compiled.regressor_data import CORRELATIONS, RegressorData
-from surrogates.families.training import check_scales, polynomial_exponents
+from surrogates.families.training import polynomial_exponents
 
 FAMILY_NAMES = ("kriging", "polynomial", "poly_fourier", "network")
 #: Most inputs and highest degree of a regressor; files that exceed the limits are refused.
@@ -55,17 +62,17 @@ class Regressor(RegressorData):
         d, k = np.size(self.x_offset), np.size(self.y_offset)
         n, (nets, _, h) = np.shape(self.points)[0], np.shape(self.inner)
         features = len(self.exponents) + n + nets * h
-        shapes = {
+        shapes: dict[str, tuple[int | None, ...]] = {
             "x_offset": (d,), "x_scale": (d,), "y_offset": (k,), "y_scale": (k,),
             "points": (n, d), "lengths": (d,), "shear": (d,),
             "inner": (nets, d, h), "inner_bias": (nets, h),
             "hidden": (nets, h, h), "hidden_bias": (nets, h),
             "weights": (k, features), "variance": (k,), "spread": (k, None),
         }  # fmt: skip
-        for name, shape in shapes.items():
-            checked = check_array(name, getattr(self, name), shape)
-            object.__setattr__(self, name, frozen(checked))
-        check_scales(self.x_scale, self.y_scale)
+        check_fields(self, **shapes)
+        for name in ("x_scale", "y_scale", "lengths"):
+            check_array(name, getattr(self, name), above=0.0)
+        check_array("variance", self.variance, at_least=0.0)
         for name in ("wave", "nugget"):
             number = check_number(name, getattr(self, name), at_least=0.0)
             object.__setattr__(self, name, number)
@@ -90,10 +97,6 @@ class Regressor(RegressorData):
         object.__setattr__(self, "kinds", frozen(kinds))
 
     def _check_values(self) -> None:
-        if self.lengths.min() <= 0.0:
-            raise InputError(f"lengths: expected positive numbers, found {self.lengths.tolist()}")
-        if self.variance.size and self.variance.min() < 0.0:
-            raise InputError(f"variance: expected at least 0, found {self.variance.tolist()}")
         if self.shear[0] != 0.0:
             raise InputError(f"shear: expected 0 for the first input, found {self.shear[0]}")
         sizes = (0, len(polynomial_exponents(self.inputs, 2)))

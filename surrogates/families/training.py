@@ -36,17 +36,7 @@ def check_weights(weights: ArrayLike | None, rows: int) -> FloatArray:
     """
     if weights is None:
         return np.ones(rows)
-    checked = check_array("weights", weights, (rows,))
-    if checked.min() <= 0.0:
-        raise InputError(f"weights: expected numbers > 0, found {checked.min():g}")
-    return checked
-
-
-def check_scales(x_scale: FloatArray, y_scale: FloatArray) -> None:
-    """Raise an InputError unless all scales (d,) and (k,) [any unit] are positive."""
-    for name, scale in (("x_scale", x_scale), ("y_scale", y_scale)):
-        if scale.size and scale.min() <= 0.0:
-            raise InputError(f"{name}: expected positive numbers, found {scale.tolist()}")
+    return check_array("weights", weights, (rows,), above=0.0)
 
 
 def positive_or_one(scale: FloatArray, level: FloatArray) -> FloatArray:

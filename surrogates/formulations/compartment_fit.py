@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from foundation.checks import FloatArray, check_array, check_in, check_number
+from foundation.checks import FloatArray, check_array, check_fields, check_in, check_number
 from foundation.errors import InputError
 from surrogates.families.cross_validation import CrossCheck, Fitted, k_fold
 from surrogates.families.regressor import Regressor, no_outputs
@@ -85,16 +85,12 @@ class Samples:
             raise InputError(
                 f"loads: expected an axial load > 0 in every sample, found {loads[:, 1].min():g} N"
             )
-        object.__setattr__(self, "poses", poses)
-        object.__setattr__(self, "loads", loads)
         if self.energy is not None:
-            energy = check_array("energy", self.energy, (len(poses),))
-            if energy.min() <= 0.0:
-                raise InputError(f"energy: expected > 0 J in every sample, found {energy.min():g}")
-            object.__setattr__(self, "energy", energy)
-        for name, shape in (("reference", (None, 6)), ("weights", (len(poses),))):
-            if getattr(self, name) is not None:
-                object.__setattr__(self, name, check_array(name, getattr(self, name), shape))
+            check_array("energy", self.energy, (len(poses),), above=0.0, unit="J")
+        one = (len(poses),)
+        check_fields(
+            self, poses=(None, 6), loads=(None, 12), energy=one, reference=(None, 6), weights=one
+        )
 
 
 @dataclass(frozen=True)

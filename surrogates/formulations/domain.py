@@ -64,15 +64,10 @@ class Domain:
     lifted: float = NO_LIMIT
 
     def __post_init__(self) -> None:
-        limits = check_array("limits", self.limits, (3,))
-        if limits.min() <= 0.0:
-            raise InputError(f"limits: expected three numbers above 0, found {limits.tolist()}")
         check_number("lifted", self.lifted, above=0.0, unit="m")
-        inflation = check_array("inflation", self.inflation, (_LOADS,))
-        if inflation.min() <= 0.0:
-            raise InputError(f"inflation: expected numbers above 0, found {inflation.tolist()}")
-        object.__setattr__(self, "limits", frozen(limits))
-        object.__setattr__(self, "inflation", frozen(inflation))
+        for name, count in (("limits", 3), ("inflation", _LOADS)):
+            checked = check_array(name, getattr(self, name), (count,), above=0.0)
+            object.__setattr__(self, name, frozen(checked))
         for name, outputs in (("regressor", OUTPUTS), ("errors", _LOADS)):
             part = getattr(self, name)
             if part.inputs != 6 or part.outputs not in (0, outputs):

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from foundation.checks import FloatArray, check_array, frozen
+from foundation.checks import FloatArray, check_array, check_fields
 from foundation.errors import InputError
 from foundation.pose import rotation_matrix
 from surrogates.sampling.space import ReferencePath, SampleSpace
@@ -48,10 +48,8 @@ class CondyleCoordinates:
     about_point: bool = True
 
     def __post_init__(self) -> None:
-        for name, shape in (("centre", (3,)), ("middle", (5,)), ("half", (5,))):
-            object.__setattr__(self, name, frozen(check_array(name, getattr(self, name), shape)))
-        if self.half.min() <= 0.0:
-            raise InputError(f"half: expected positive half widths, found {self.half.tolist()}")
+        check_array("half", self.half, (5,), above=0.0)
+        check_fields(self, centre=(3,), middle=(5,), half=(5,))
         object.__setattr__(self, "about_point", bool(self.about_point))
 
     @classmethod

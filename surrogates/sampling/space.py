@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from foundation.checks import FloatArray, check_array, check_number, frozen
+from foundation.checks import FloatArray, check_array, check_fields, check_number, frozen
 from foundation.errors import InputError
 
 #: Variables of the sample space; the offsets count from the reference path.
@@ -43,9 +43,7 @@ class ReferencePath:
         knots = check_array("path flexion", self.flexion, (None,))
         if len(knots) < 2 or np.any(np.diff(knots) <= 0.0):
             raise InputError(f"path flexion: expected two or more increasing knots, found {knots}")
-        pieces = check_array("path pieces", self.pieces, (4, len(knots) - 1, 5))
-        object.__setattr__(self, "flexion", frozen(knots))
-        object.__setattr__(self, "pieces", frozen(pieces))
+        check_fields(self, "path ", flexion=(None,), pieces=(4, len(knots) - 1, 5))
 
     @classmethod
     def through(cls, flexion: ArrayLike, coordinates: ArrayLike) -> Self:
@@ -107,12 +105,10 @@ class SampleSpace:
 
     def __post_init__(self) -> None:
         flexion = check_array("flexion range", self.flexion, (2,))
-        offsets = check_array("offset half widths", self.offsets, (4,))
+        offsets = check_array("offset half widths", self.offsets, (4,), above=0.0)
         load = check_array("load range", self.load, (2,))
         if not flexion[0] < flexion[1]:
             raise InputError(f"flexion range: expected low < high, found {flexion} rad")
-        if np.any(offsets <= 0.0):
-            raise InputError(f"offset half widths: expected > 0, found {offsets}")
         if not 0.0 < load[0] < load[1]:
             raise InputError(f"load range: expected 0 < low < high, found {load} N")
         for name, array in (("flexion", flexion), ("offsets", offsets), ("load", load)):
@@ -165,9 +161,7 @@ class SampleSpace:
         fit or a load is negative.
         """
         points = check_array("poses", poses, (None, 6))
-        loads = check_array("load", load, (len(points),))
-        if loads.size and loads.min() < 0.0:
-            raise InputError(f"load: expected >= 0 N, found {loads.min():g} N")
+        loads = check_array("load", load, (len(points),), at_least=0.0, unit="N")
         path = self.path.poses(points[:, 0])
         centre, half = self.centre_and_half
         variables = np.empty_like(points)

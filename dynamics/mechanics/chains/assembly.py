@@ -19,7 +19,7 @@ from dynamics.mechanics.chains.chain import Chain
 from dynamics.mechanics.chains.equations import Equations, Geometry
 from dynamics.mechanics.chains.links import ViscoelasticLink
 from dynamics.mechanics.planar_chain import as_vectors
-from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
+from foundation.checks import FloatArray, check_array, check_fields, check_in, check_number
 from foundation.errors import InputError
 
 
@@ -77,7 +77,7 @@ class Assembly:
             names = [each.name for each in members]
             if len(set(names)) != len(names):
                 raise InputError(f"{kind}: expected unique names, found {', '.join(names)}")
-        object.__setattr__(self, "gravity", frozen(check_array("gravity", self.gravity, (2,))))
+        check_fields(self, gravity=(2,))
         segments = {chain.name: chain.segment_names for chain in self.chains}
         for link in self.links:
             for _, (chain, segment), _ in link.ends:

@@ -21,7 +21,7 @@ import numpy as np
 
 from dynamics.mechanics.planar_chain import ComplexArray
 from dynamics.simulator.equations import SimulationError
-from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
+from foundation.checks import FloatArray, check_fields, check_in, check_number
 from foundation.errors import InputError
 
 #: Laws of a link.
@@ -68,8 +68,7 @@ class ViscoelasticLink:
             where = getattr(self, end)
             if not (isinstance(where, tuple) and [type(each) for each in where] == [str, str]):
                 raise InputError(f"{of} {end}: expected (chain, segment), found {where!r}")
-            point = check_array(f"{of} {end}_point", getattr(self, f"{end}_point"), (2,))
-            object.__setattr__(self, f"{end}_point", frozen(point))
+        check_fields(self, f"{of} ", first_point=(2,), second_point=(2,))
         if self.first == self.second:
             raise InputError(
                 f"{of} second: expected a segment other than {self.first}, found the same"

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.interpolate import BSpline, make_interp_spline
 
 from dynamics.csv_table import read_csv_table
-from foundation.checks import FloatArray, check_array, frozen
+from foundation.checks import FloatArray, check_array, check_fields
 from foundation.errors import InputError
 
 #: Degree of the spline; its second derivative is then a cubic spline, accurate to fourth order.
@@ -52,9 +52,7 @@ class PrescribedMotion:
                 f"motion: time: expected increasing times, found {time[row]:g} s in row {row} "
                 f"after {time[row - 1]:g} s"
             )
-        values = check_array("motion: values", self.values, (len(time), None))
-        object.__setattr__(self, "time", frozen(time))
-        object.__setattr__(self, "values", frozen(values))
+        check_fields(self, "motion: ", time=(None,), values=(len(time), None))
 
     @property
     def columns(self) -> int:

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from dynamics.mechanics.ground.leg import Leg
 from dynamics.mechanics.planar_chain import ComplexArray
-from foundation.checks import FloatArray, check_array, check_number, frozen
+from foundation.checks import FloatArray, check_fields, check_number
 from foundation.contact_laws import CompliantFriction
 from foundation.errors import InputError
 
@@ -40,8 +40,7 @@ class ContactPoint:
     position: ArrayLike
 
     def __post_init__(self) -> None:
-        position = check_array(f"contact point {self.name}: position", self.position, (2,))
-        object.__setattr__(self, "position", frozen(position))
+        check_fields(self, f"contact point {self.name}: ", position=(2,))
 
 
 def contact_arms(leg: Leg, points: Sequence[ContactPoint]) -> ComplexArray:

@@ -26,7 +26,14 @@ from dynamics.mechanics.planar_chain import (
     reach,
 )
 from dynamics.mechanics.segments import Segment
-from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
+from foundation.checks import (
+    FloatArray,
+    check_array,
+    check_fields,
+    check_in,
+    check_number,
+    frozen,
+)
 from foundation.errors import InputError
 
 #: Standard acceleration of free fall, rounded [m/s²].
@@ -74,14 +81,12 @@ class Leg:
             raise InputError("segments: expected at least one segment, found none")
         check_number("hip_mass", self.hip_mass, at_least=0.0, unit="kg")
         check_number("gravity", self.gravity, at_least=0.0, unit="m/s²")
-        if self.anchor is not None:
-            object.__setattr__(self, "anchor", frozen(check_array("anchor", self.anchor, (2,))))
+        check_fields(self, anchor=(2,))
         for name in ("joint_stiffness", "joint_damping", "joint_rest"):
-            stated = getattr(self, name)
-            value = np.zeros(count) if stated is None else check_array(name, stated, (count,))
-            if name != "joint_rest" and (value < 0.0).any():
-                raise InputError(f"{name}: expected >= 0, found {value.min()}")
-            object.__setattr__(self, name, frozen(value))
+            stated = np.zeros(count) if getattr(self, name) is None else getattr(self, name)
+            least = None if name == "joint_rest" else 0.0
+            checked = check_array(name, stated, (count,), at_least=least)
+            object.__setattr__(self, name, frozen(checked))
 
     @property
     def base(self) -> int:

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from dynamics.mechanics.planar_knee.contact_point import Place
-from foundation.checks import FloatArray, check_array, check_number, frozen
+from foundation.checks import FloatArray, check_fields, check_number
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,9 +35,7 @@ class PlanarLigament:
 
     def __post_init__(self) -> None:
         of = f"ligament {self.name}:"
-        for end in ("femoral", "tibial"):
-            point = check_array(f"{of} {end}", getattr(self, end), (2,))
-            object.__setattr__(self, end, frozen(point))
+        check_fields(self, f"{of} ", femoral=(2,), tibial=(2,))
         check_number(f"{of} rest_length", self.rest_length, above=0.0, unit="m")
         check_number(f"{of} stiffness", self.stiffness, at_least=0.0, unit="N/m²")
 

@@ -60,12 +60,10 @@ class PolarProfile:
 
     def __post_init__(self) -> None:
         angle = check_array("profile angle", self.angle, (None,))
-        radius = check_array("profile radius", self.radius, (len(angle),))
+        radius = check_array("profile radius", self.radius, (len(angle),), above=0.0, unit="m")
         check_in("profile kind", self.kind, PROFILE_KINDS)
         if len(angle) < _LEAST_SAMPLES:
             raise InputError(f"profile: expected >= {_LEAST_SAMPLES} samples, found {len(angle)}")
-        if radius.min() <= 0.0:
-            raise InputError(f"profile radius: expected > 0 m, found {radius.min():g}")
         steps = np.diff(angle)
         if steps.min() <= 0.0 or angle[-1] - angle[0] >= 2.0 * np.pi:
             raise InputError(

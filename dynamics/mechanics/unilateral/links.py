@@ -26,7 +26,7 @@ from dynamics.mechanics.unilateral.complementarity import (
     ComplementarityError,
     solve_complementarity,
 )
-from foundation.checks import FloatArray, check_array, check_number, frozen
+from foundation.checks import FloatArray, check_array, check_fields, check_number, frozen
 from foundation.errors import InputError
 
 
@@ -59,8 +59,7 @@ class UnilateralLink:
     tangent: FloatArray | None = None
 
     def __post_init__(self) -> None:
-        direction = check_array("link: direction", self.direction, (None,))
-        object.__setattr__(self, "direction", frozen(direction))
+        check_fields(self, "link: ", direction=(None,))
         check_number("link: stiffness", self.stiffness, above=0.0, unit="N/m")
         check_number("link: damping", self.damping, at_least=0.0, unit="N s/m")
         check_number("link: gap", self.gap)
@@ -69,8 +68,7 @@ class UnilateralLink:
                 raise InputError(
                     "link: tangent: expected a direction with friction > 0, found None"
                 )
-            tangent = check_array("link: tangent", self.tangent, direction.shape)
-            object.__setattr__(self, "tangent", frozen(tangent))
+            check_fields(self, "link: ", tangent=self.direction.shape)
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dynamics.mechanics.planar_chain import as_complex, generalised_force
-from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
+from foundation.checks import FloatArray, check_array, check_fields, check_in, check_number
 from foundation.errors import InputError
 
 #: Name of the fixed body.
@@ -29,8 +29,7 @@ class PinnedSegment:
     parent: str = GROUND
 
     def __post_init__(self) -> None:
-        point = check_array(f"segment {self.name}: joint", self.joint, (2,))
-        object.__setattr__(self, "joint", frozen(point))
+        check_fields(self, f"segment {self.name}: ", joint=(2,))
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,9 +54,7 @@ class Member:
 
     def __post_init__(self) -> None:
         of = f"member {self.start_body} to {self.end_body}:"
-        for name in ("start", "end"):
-            point = check_array(f"{of} {name}", getattr(self, name), (2,))
-            object.__setattr__(self, name, frozen(point))
+        check_fields(self, f"{of} ", start=(2,), end=(2,))
         stiffness = check_number(f"{of} stiffness", self.stiffness, above=0.0, unit="N/m")
         object.__setattr__(self, "stiffness", stiffness)
         check_number(f"{of} length", np.linalg.norm(self.end - self.start), above=0.0, unit="m")
