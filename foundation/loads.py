@@ -17,21 +17,13 @@ from foundation.checks import FloatArray, check_array, check_fields, check_numbe
 
 #: Columns of the six components of a wrench, in order.
 WRENCH_COLUMNS = (
-    "force_x_N",
-    "force_y_N",
-    "force_z_N",
-    "moment_x_Nm",
-    "moment_y_Nm",
-    "moment_z_Nm",
+    *("force_x_N", "force_y_N", "force_z_N"),
+    *("moment_x_Nm", "moment_y_Nm", "moment_z_Nm"),
 )
 #: Columns of the other quantities of a contact, in order.
 QUANTITY_COLUMNS = (
-    "area_m2",
-    "peak_pressure_Pa",
-    "mean_pressure_Pa",
-    "cop_x_m",
-    "cop_y_m",
-    "cop_z_m",
+    *("area_m2", "peak_pressure_Pa", "mean_pressure_Pa"),
+    *("cop_x_m", "cop_y_m", "cop_z_m"),
 )
 LOAD_COLUMNS = WRENCH_COLUMNS + QUANTITY_COLUMNS
 #: Index of each quantity in a row of loads (12,), in the order of `LOAD_COLUMNS`.

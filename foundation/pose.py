@@ -159,21 +159,10 @@ def generalised_force(pose: Pose, wrench: ArrayLike) -> FloatArray:
 def generalised_force_jacobian(
     pose: Pose, wrench: ArrayLike, wrench_jacobian: ArrayLike
 ) -> FloatArray:
-    """Return the derivative of the generalised forces with respect to the pose coordinates.
+    """Return d(generalised forces)/d(pose coordinates), (6, 6) [N m, N per rad, m].
 
-    Parameters
-    ----------
-    pose : Pose
-        Pose of the femur.
-    wrench : (6,) float64
-        Wrench on the femur at that pose, tibial frame [N, N m].
-    wrench_jacobian : (6, 6) float64
-        Derivative of the wrench with respect to the pose coordinates [N, N m per rad, m].
-
-    Returns
-    -------
-    (6, 6) float64
-        Row: generalised force [N m, N]; column: pose coordinate [rad, m].
+    From the wrench (6,) [N, N m] on the femur at that pose, tibial frame, and its derivatives (6,
+    6) by the pose coordinates. Row: generalised force; column: pose coordinate.
     """
     force_moment = check_array("wrench", wrench, (6,))
     jacobian = twist_jacobian(pose).T @ check_array("wrench_jacobian", wrench_jacobian, (6, 6))

@@ -51,18 +51,8 @@ def add_ligaments(
 ) -> float:
     """Add the generalised forces of the bundles and their derivative; return the energy [J].
 
-    Parameters
-    ----------
-    pose : (6,) float64
-        Coordinates as in `foundation.pose` [rad, m].
-    ligaments : LigamentArguments
-        The bundles.
-    force : (6,) float64
-        Conjugate to the coordinates [N m, N]; added to.
-    jacobian : (6, 6) float64
-        d(force)/d(coordinates), symmetric; added to.
-    work : (>= LIGAMENT_WORK,) float64
-        Scratch memory.
+    At a pose (6,) [rad, m], to a force (6,) [N m, N] conjugate to the coordinates and to
+    d(force)/d(coordinates) (6, 6), symmetric; `work` (>= LIGAMENT_WORK,) is scratch memory.
     """
     _set_frame(pose, work)
     energy = 0.0

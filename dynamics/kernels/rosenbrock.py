@@ -31,17 +31,13 @@ class Limits(NamedTuple):
 
     Parameters
     ----------
-    rtol : float
-        Relative tolerance of a step.
-    atol : (n,) float64
-        Absolute tolerances.
+    rtol, atol : float, (n,) float64
+        Relative and absolute tolerances of a step.
     size : (m,) float64
         Largest magnitudes of the first m components of the state, beyond which the integration
         stops.
-    max_step : float
-        Largest step [s].
-    max_steps : int
-        Largest number of steps tried.
+    max_step, max_steps : float, int
+        Largest step [s], and largest number of steps tried.
     """
 
     rtol: float

@@ -94,23 +94,9 @@ class Ligament:
         """Return a bundle with a known strain at a reference pose, l0 = l / (1 + strain).
 
         Rest lengths cannot be measured in place and are usually stated this way (Blankevoort et al.
-        1991).
-
-        Parameters
-        ----------
-        name, stiffness, kind, transition_strain
-            As of the class.
-        femoral, tibial : (3,) array_like
-            Attachments in the femoral and the tibial frame [m].
-        strain : float
-            Strain at the reference pose [1], > -1; negative where the bundle is slack.
-        pose : Pose, optional
-            The reference pose; by default zero, where the two frames coincide.
-
-        Raises
-        ------
-        InputError
-            If a value is out of its range, or the two attachments coincide at that pose.
+        1991). The strain [1] is > -1, negative where the bundle is slack; the reference pose is by
+        default zero, where the frames of the attachments (3,) [m] coincide. Raises `InputError` if
+        the two attachments coincide at that pose.
         """
         of = f"ligament {name}:"
         reference = pose or Pose()
@@ -148,21 +134,6 @@ def ligament_potential(
     return float(energy), force, jacobian
 
 
-def ligament_lengths(
-    ligaments: Sequence[Ligament] | LigamentArguments, poses: Pose | ArrayLike
-) -> FloatArray:
-    """Return the lengths (B,) or (n, B) [m]; arguments as of `ligament_forces`."""
-    return _measure(_packed(ligaments), poses)[0]
-
-
-def ligament_strains(
-    ligaments: Sequence[Ligament] | LigamentArguments, poses: Pose | ArrayLike
-) -> FloatArray:
-    """Return the strains (B,) or (n, B) [1], negative when slack; see `ligament_forces`."""
-    packed = _packed(ligaments)
-    return _measure(packed, poses)[0] / packed.rest_length - 1.0
-
-
 def ligament_forces(
     ligaments: Sequence[Ligament] | LigamentArguments, poses: Pose | ArrayLike
 ) -> FloatArray:
@@ -171,22 +142,15 @@ def ligament_forces(
     `ligaments` are the B bundles; pack them for repeated calls. `poses` are one pose, or the
     coordinates (n, 6) [rad, m] of many.
     """
-    return _measure(_packed(ligaments), poses)[1]
+    packed, work = _packed(ligaments), np.empty(LIGAMENT_WORK)
+    rows = poses.array[None] if isinstance(poses, Pose) else check_array("poses", poses, (None, 6))
+    lengths = np.empty(packed.rest_length.size)
+    tensions = np.empty((len(rows), packed.rest_length.size))
+    for row, tension in zip(rows, tensions, strict=True):
+        measure_ligaments(row, packed, lengths, tension, work)
+    return tensions[0] if isinstance(poses, Pose) else tensions
 
 
 def _packed(ligaments: Sequence[Ligament] | LigamentArguments) -> LigamentArguments:
     # A packed set is itself a tuple, hence this order.
     return ligaments if isinstance(ligaments, LigamentArguments) else pack(ligaments)
-
-
-def _measure(
-    ligaments: LigamentArguments, poses: Pose | ArrayLike
-) -> tuple[FloatArray, FloatArray]:
-    one = isinstance(poses, Pose)
-    rows = poses.array[None] if isinstance(poses, Pose) else check_array("poses", poses, (None, 6))
-    lengths = np.empty((len(rows), ligaments.rest_length.size))
-    tensions = np.empty_like(lengths)
-    work = np.empty(LIGAMENT_WORK)
-    for row, length, tension in zip(rows, lengths, tensions, strict=True):
-        measure_ligaments(row, ligaments, length, tension, work)
-    return (lengths[0], tensions[0]) if one else (lengths, tensions)

@@ -37,7 +37,9 @@ def reported(equations: KneeEquations, times: FloatArray, states: FloatArray) ->
 
     Raises `SimulationError` if the contact model fails.
     """
-    poses, prescribed = _prescribed(equations, times)
+    values, rates = np.empty((len(times), INPUTS)), np.empty((len(times), INPUTS))
+    inputs_of_all(times, equations.problem, values, rates)
+    poses, prescribed = values[:, :6].copy(), rates[:, :6].copy()
     columns = [COORDINATES.index(name) for name in equations.free]
     poses[:, columns] = equations.problem.reference[columns] + states[:, : len(columns)]
     knee = equations.model
@@ -48,13 +50,6 @@ def reported(equations: KneeEquations, times: FloatArray, states: FloatArray) ->
     parts = scaled_loads(values, float(equations.problem.factor[0]))
     prescribed[:, columns] = rates[:, : len(columns)]
     return ReportedMotion(poses, prescribed, np.moveaxis(parts, 1, 0), total_loads(parts), flags)
-
-
-def _prescribed(equations: KneeEquations, times: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the prescribed coordinates (N, 6) and their rates."""
-    values, rates = np.empty((len(times), INPUTS)), np.empty((len(times), INPUTS))
-    inputs_of_all(times, equations.problem, values, rates)
-    return values[:, :6].copy(), rates[:, :6].copy()
 
 
 def _compiled(

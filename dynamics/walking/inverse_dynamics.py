@@ -32,14 +32,7 @@ _SEGMENT_ANGLES = np.array(
 class JointLoad:
     """Load of the proximal on the distal segment at a joint, in the lab frame.
 
-    Parameters
-    ----------
-    centre : (N, 3) float64
-        Joint centre [m].
-    force : (N, 3) float64
-        Force [N].
-    moment : (N, 3) float64
-        Moment about the centre [N m].
+    Joint centre (N, 3) [m], force (N, 3) [N] and moment (N, 3) about the centre [N m].
     """
 
     centre: FloatArray

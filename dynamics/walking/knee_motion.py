@@ -56,15 +56,13 @@ class KneeColumns:
     names : mapping
         Column of each coordinate, of `COORDINATES` or of `OPENSIM_COORDINATES`; a minus before the
         name changes the sign. Empty: the first of `KNOWN_COLUMNS` that the table has.
-    angle_unit : {"deg", "rad"}, optional
-        Unit of angles without a unit in their name; by default the unit in the header.
-    length_unit : {"m", "mm"}
-        Unit of lengths without a unit in their name.
+    angle_unit, length_unit : {"deg", "rad"}, {"m", "mm"}
+        Units of columns without a unit in their name; of angles by default the unit in the header.
 
     Raises
     ------
     InputError
-        If the coordinates are not one of the two sets, or a unit is unknown.
+        If the coordinates are not one of the two sets.
     """
 
     names: Mapping[str, str] = field(default_factory=dict)

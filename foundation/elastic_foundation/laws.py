@@ -23,14 +23,8 @@ from foundation.errors import InputError
 class LayerArrays:
     """Arrays of a law for the kernels: L layers of S springs.
 
-    Parameters
-    ----------
-    kinds : (L,) int64
-        `kernels.POWER` or `kernels.LOGARITHMIC`.
-    exponents, offsets : (L,) float64
-        m and 1/f of each layer [1].
-    coefficients, thicknesses : (L, S) float64
-        c [Pa/m^m, or Pa for the logarithmic kind] and h [m] of each spring.
+    Kinds (L,), `kernels.POWER` or `kernels.LOGARITHMIC`; exponents m and offsets 1/f (L,) [1];
+    coefficients c (L, S) [Pa/m^m, or Pa for the logarithmic kind] and thicknesses h (L, S) [m].
     """
 
     kinds: NDArray[np.int64]

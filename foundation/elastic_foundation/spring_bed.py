@@ -31,16 +31,9 @@ _EDGE_WIDTH = 1.8
 
 @dataclass(frozen=True, eq=False)
 class SpringBed:
-    """Elements and nodes of the bed.
+    """Elements and nodes of the bed, ordered by compartment (medial first) and neighbourhood.
 
-    Parameters
-    ----------
-    arrays : kernels.Bed
-        Arrays for the kernels; elements ordered by compartment (medial first) and neighbourhood.
-    triangle : (F,) int64
-        Tibial triangle of each element.
-    medial : int
-        Number of medial elements.
+    `triangle` (F,) is the tibial triangle of each element, `medial` the number of medial elements.
     """
 
     arrays: kernels.Bed

@@ -44,7 +44,7 @@ def pose_at_load(
     search: float = 10e-3,
     step: float = 1e-3,
 ) -> StaticPose:
-    """Find the height at which one compartment carries an axial load at fixed other coordinates.
+    """Return the pose at which one compartment carries an axial load at fixed other coordinates.
 
     Parameters
     ----------
@@ -60,11 +60,6 @@ def pose_at_load(
         Range of the search for contact above and below the start [m].
     step : float
         Step of the search for contact [m]; the search for the load uses a tenth of this step.
-
-    Returns
-    -------
-    StaticPose
-        Pose, loads and number of evaluations.
 
     Raises
     ------

@@ -88,21 +88,11 @@ class CondylarImplant:
     def femur_surface(
         self, condyle: str, u: ArrayLike, v: ArrayLike
     ) -> tuple[FloatArray, FloatArray]:
-        """Return points and outward normals of a femoral condyle, femoral frame.
+        """Return points (N, 3) [m] and outward normals (N, 3) [1] of a condyle, femoral frame.
 
-        Parameters
-        ----------
-        condyle : {"medial", "lateral"}
-            Condyle.
-        u : (N,) float64
-            Sagittal angle of the normal [rad], 0 distal, positive anterior.
-        v : (N,) float64
-            Coronal angle [rad], positive away from the middle of the knee.
-
-        Returns
-        -------
-        points, normals : (N, 3) float64
-            Positions [m] and unit normals [1], femoral frame.
+        Of the condyle "medial" or "lateral", at the sagittal angle u (N,) of the normal [rad], 0
+        distal, positive anterior, and the coronal angle v (N,) [rad], positive away from the middle
+        of the knee.
         """
         sign, shape = self._sign(condyle), self._side(condyle)[0]
         points, normals = shape.surface(*_angles(u, v))
@@ -165,27 +155,12 @@ class CondylarImplant:
     def femur_depth(
         self, points: ArrayLike, directions: ArrayLike, pose: Pose, *, reach: float = 20e-3
     ) -> FloatArray:
-        """Return the exact indentation of springs into the femoral condyles.
+        """Return the exact indentation (N,) [m] of springs into the condyles, 0 outside both.
 
-        Parameters
-        ----------
-        points, directions : (N, 3) float64
-            Spring positions [m] and unit directions out of the femur (minus the tibial normals)
-            [1], tibial frame.
-        pose : Pose
-            Pose of the femur.
-        reach : float
-            Largest indentation of the search [m]; less than the coronal radii.
-
-        Returns
-        -------
-        (N,) float64
-            Distance along the direction to the exit from a condyle [m], 0 outside both condyles.
-
-        Raises
-        ------
-        InputError
-            If the shapes differ, or a line is tangent to a condyle.
+        The distance from spring positions (N, 3) [m] along unit directions out of the femur (N, 3)
+        [1] (minus the tibial normals), tibial frame, to the exit from a condyle; `reach`, less than
+        the coronal radii, is the largest [m]. Raises `InputError` if the shapes differ, or a line
+        is tangent to a condyle.
         """
         at = check_array("points", points, (None, 3))
         along = check_array("directions", directions, at.shape)

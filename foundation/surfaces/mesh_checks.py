@@ -44,17 +44,7 @@ _UNIT_MISTAKES = (
 
 @dataclass(frozen=True)
 class Finding:
-    """Finding of a check.
-
-    Parameters
-    ----------
-    code : str
-        Short name of the fault, for example "orientation".
-    is_error : bool
-        Whether the mesh cannot be used.
-    message : str
-        Mesh, finding and remedy.
-    """
+    """Finding of a check: code of the fault ("orientation"), whether an error, and message."""
 
     code: str
     is_error: bool
@@ -62,20 +52,10 @@ class Finding:
 
 
 def check_mesh(mesh: TriangleMesh, body: str | None = None) -> list[Finding]:
-    """Return all errors and warnings about a mesh; no finding raises an exception.
+    """Return all errors and warnings about a mesh [m]; no finding raises an exception.
 
-    Parameters
-    ----------
-    mesh : TriangleMesh
-        Surface in the frame of its body [m].
-    body : {"femur", "tibia"}, optional
-        Body of the surface; without it the orientation is not checked.
-
-    Returns
-    -------
-    list of Finding
-        Codes: scale, duplicate, winding, orientation (errors); non-manifold, unreferenced, hole,
-        fragments, pieces (warnings).
+    Codes: scale, duplicate, winding (errors); non-manifold, unreferenced, hole, fragments, pieces
+    (warnings); and orientation (error) if the `body` of the surface, "femur" or "tibia", is stated.
     """
     findings = [
         *_scale(mesh),

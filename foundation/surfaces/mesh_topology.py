@@ -15,17 +15,12 @@ from foundation.surfaces.triangle_mesh import TriangleMesh
 
 @dataclass(frozen=True, eq=False)
 class Edges:
-    """Unique edges of a mesh.
+    """Unique edges of a mesh: vertices (E, 2) of each edge, smaller index first.
 
-    Parameters
-    ----------
-    ends : (E, 2) int64
-        Vertices of each edge, smaller index first.
-    count : (E,) int64
-        Number of triangles at the edge: 1 on the boundary, 2 inside a manifold surface.
-    balance : (E,) int64
-        Number of triangles that traverse the edge from the smaller vertex index, minus the number
-        in the opposite direction: 0 where two neighbours agree on the outer side.
+    `count` (E,) is the number of triangles at the edge: 1 on the boundary, 2 inside a manifold
+    surface. `balance` (E,) is the number of triangles that traverse the edge from the smaller
+    index, minus the number in the opposite direction: 0 where two neighbours agree on the outer
+    side.
     """
 
     ends: IntArray
@@ -70,16 +65,9 @@ def label_pieces(mesh: TriangleMesh) -> tuple[IntArray, FloatArray]:
 
 @dataclass(frozen=True, eq=False)
 class BoundaryLoops:
-    """Loops of boundary edges; two loops that share a vertex count as one.
+    """Lengths (L,) and centres (L, 3) [m] of the loops of boundary edges, and their pieces (L,).
 
-    Parameters
-    ----------
-    length : (L,) float64
-        Length of each loop [m].
-    piece : (L,) int64
-        Piece of the surface, as in `label_pieces`.
-    centre : (L, 3) float64
-        Mean of the vertices of the loop [m].
+    Two loops that share a vertex count as one; the pieces are those of `label_pieces`.
     """
 
     length: FloatArray

@@ -29,17 +29,10 @@ _UNDETERMINED = 1e-5
 
 @dataclass(frozen=True, eq=False)
 class CutMesh:
-    """A mesh cut open along its creases.
+    """A mesh cut open along its creases: vertices (G, 3) [m] and triangles (F, 3) in their order.
 
-    Parameters
-    ----------
-    vertices : (G, 3) float64
-        Positions [m]; a vertex on a crease appears once per smooth side.
-    faces : (F, 3) int64
-        Triangles over these vertices, in the order of the mesh.
-    crease : (F, 3) bool
-        Whether edge k of a triangle (from corner k to corner k + 1) is a crease; a boundary is
-        not a crease.
+    A vertex on a crease appears once per smooth side. `crease` (F, 3) is True where the edge from
+    corner k to corner k + 1 is a crease; a boundary is not a crease.
     """
 
     vertices: FloatArray

@@ -24,7 +24,6 @@ from surrogates.families.regressor import Regressor
 from surrogates.formulations.compartment import PARTS as REGRESSORS
 from surrogates.formulations.compartment import CompartmentSurrogate
 from surrogates.formulations.knee import KneeSurrogate
-from surrogates.sampling.space import ReferencePath
 
 _TEMPLATES = Path(__file__).with_name("templates")
 #: Parts of the template, in the order of their dependencies.
@@ -249,7 +248,8 @@ def _compartment_tables(
     centre, half = space.centre_and_half
     fields = []
     for path, key in ((space.path, "box"), (coordinates.path, "path")):
-        texts += _path_arrays(f"{stem}_{key}", path)
+        texts.append(array(f"{stem}_{key}_flexion", path.flexion))
+        texts.append(array(f"{stem}_{key}_pieces", path.pieces))
         pieces = len(path.flexion) - 1
         fields.append(f"{{{pieces}, {stem}_{key}_flexion, {stem}_{key}_pieces}}")
     vectors = centre, half, coordinates.centre, coordinates.middle, coordinates.half
@@ -261,10 +261,6 @@ def _compartment_tables(
     fields.append(f"{prefix}_{FORMULATION_FEATURES[surrogate.code]}")
     listed = ",\n    ".join(fields)
     return [*texts, f"static const {prefix}_compartment {stem} = {{\n    {listed}\n}};\n"]
-
-
-def _path_arrays(stem: str, path: ReferencePath) -> list[str]:
-    return [array(f"{stem}_flexion", path.flexion), array(f"{stem}_pieces", path.pieces)]
 
 
 def _made_of(knee: KneeSurrogate) -> str:

@@ -25,16 +25,10 @@ _SMALLEST_LOG = -600.0
 
 
 class CrossCheck(NamedTuple):
-    """Out-of-sample residuals at training rows.
+    """Out-of-sample residuals and standard errors (m, k) [any unit] at training rows (m,).
 
-    Attributes
-    ----------
-    rows : (m,) int64
-        Training rows of the residuals.
-    residuals, standard_errors : (m, k) float64
-        Observed minus predicted without that row, and predicted standard error [any unit].
-    kind : str
-        "leave-one-out", "held back" or "k-fold".
+    Residuals are observed minus predicted without that row; the kind is "leave-one-out", "held
+    back" or "k-fold".
     """
 
     rows: NDArray[np.int64]
@@ -71,21 +65,9 @@ def k_fold(
 ) -> CrossCheck:
     """Return residuals at all rows, each predicted by a fit without the fold of the row.
 
-    Parameters
-    ----------
-    fit : callable
-        `fit(X, Y, rng)` returns a `Fitted`.
-    X, Y : (N, d), (N, k) array_like
-        Inputs and outputs [any unit].
-    folds : int
-        Number of folds, 2 to N; rows are assigned at random.
-    rng : numpy.random.Generator
-        Assigns the rows and is passed on to the fits.
-
-    Raises
-    ------
-    InputError
-        If the data are malformed or there are fewer rows than folds.
+    `fit(X, Y, rng)` returns a `Fitted` of inputs (N, d) and outputs (N, k) [any unit]; `rng`
+    assigns the rows to 2 to N folds and is passed on to the fits. Raises `InputError` if the data
+    are malformed or there are fewer rows than folds.
     """
     x, y = check_training(X, Y)
     count = int(check_number("folds", folds, at_least=2, at_most=len(x)))

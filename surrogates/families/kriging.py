@@ -269,22 +269,12 @@ def _with_samples(
 def spread_picks(
     regressor: Regressor, X_candidates: ArrayLike, weights: ArrayLike, count: int
 ) -> NDArray[np.int64]:
-    """Return the candidates (count,) to sample next, the most uncertain first.
+    """Return the `count` candidates to sample next, (count,), the most uncertain first.
 
-    Each step takes the candidate of the largest weight^2 x posterior variance and updates the
-    variance as if the candidate had been sampled: the pivots of an incomplete Cholesky
-    factorisation of the posterior covariance.
-
-    Parameters
-    ----------
-    regressor : Regressor
-        A Kriging model.
-    X_candidates : (m, d) array_like
-        Candidates [any unit].
-    weights : (m,) array_like
-        Sensitivity of the quantity of interest to an error of the model at each candidate [any].
-    count : int
-        Number of candidates to return, 1 to m.
+    Each step takes the candidate (m, d) [any unit] of the largest weight^2 x posterior variance and
+    updates the variance as if the candidate had been sampled: the pivots of an incomplete Cholesky
+    factorisation of the posterior covariance. The weights (m,) are the sensitivities of the
+    quantity of interest to an error of the model at each candidate.
     """
     posterior = Posterior(regressor, X_candidates)
     importance = check_array("weights", weights, posterior.variance.shape) ** 2

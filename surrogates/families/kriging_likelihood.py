@@ -155,12 +155,8 @@ class Likelihood:
 
     Attributes
     ----------
-    z : (n, d) float64
-        Scaled inputs [1].
-    y : (n, k) float64
-        Outputs of unit variance [1].
-    trend : (n, T) float64
-        Trend features at z [1].
+    z, y, trend : (n, d), (n, k), (n, T) float64
+        Scaled inputs, outputs of unit variance, and trend features at z [1].
     kinds : (d,) int64
         Correlation function along each input.
     shear_inputs : tuple of int
@@ -271,21 +267,9 @@ def factorise_safely(
 def solve(factors: Factors, y: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """Return the weights and leave-one-out residuals of scaled outputs y (n, k).
 
-    Returns
-    -------
-    weights : (k, T + n) float64
-        Weights of trend and correlations [1].
-    variance : (k,) float64
-        Process variance [1].
-    residuals : (n, k) float64
-        Observed minus predicted without that row [1].
-    lack : (n,) float64
-        Variances of the residuals over `variance` [1].
-
-    Raises
-    ------
-    InputError
-        If a row alone determines a trend coefficient, so that the row cannot be left out.
+    Weights (k, T + n) of trend and correlations; process variance (k,); residuals (n, k), observed
+    minus predicted without that row; and their variances (n,) over the process variance [1]. Raises
+    `InputError` if a row alone determines a trend coefficient, so that it cannot be left out.
     """
     lower, orthogonal, upper = factors
     n, terms = orthogonal.shape

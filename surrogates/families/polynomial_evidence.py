@@ -71,18 +71,8 @@ class Evidence:
 
     The scale of each output has its maximum-likelihood value. With the orthonormal basis times the
     prior's standard deviations B, the covariance is K = B B^T + noise / weights; the gradient is
-    that of Rasmussen & Williams 2006, Eq. 5.9.
-
-    Parameters
-    ----------
-    z, y : (n, d), (n, k) float64
-        Scaled inputs and outputs [1].
-    weights : (n,) float64
-        Weights of the samples [1].
-    exponents : (T, d) int64
-        Degrees of the terms.
-    wave : float
-        Angular frequency of a Fourier series in z_0 [1]; 0 for Legendre polynomials.
+    that of Rasmussen & Williams 2006, Eq. 5.9. From scaled inputs z (n, d), outputs y (n, k),
+    weights (n,) [1] and terms (T, d) of `basis_matrix`.
     """
 
     def __init__(

@@ -131,23 +131,10 @@ def contact_impulse(
 ) -> FloatArray:
     """Return the impulses that satisfy the law of this module, (2 P,) [N s].
 
-    Parameters
-    ----------
-    compliance : (2 P, 2 P) float64
-        Velocity per impulse, J M^-1 J^T [1/kg], tangential and normal in turn for every point.
-    free : (2 P,) float64
-        Velocity without contact [m/s].
-    approach : (P,) float64
-        Normal velocity before impact, to which restitution refers [m/s].
-    restitution, friction : float
-        Coefficients e and mu [1].
-
-    Raises
-    ------
-    InputError
-        If there are more than `MOST_POINTS` points.
-    SimulationError
-        If no combination of modes satisfies the law.
+    From the velocity per impulse J M^-1 J^T (2 P, 2 P) [1/kg], tangential and normal in turn for
+    every point; the velocity without contact (2 P,) [m/s]; the normal velocity before impact (P,)
+    [m/s], to which restitution refers; and e and mu [1]. Raises `InputError` for more than
+    `MOST_POINTS` points, and `SimulationError` if no combination of modes satisfies the law.
     """
     count = len(approach)
     if count > MOST_POINTS:

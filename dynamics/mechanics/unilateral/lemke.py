@@ -26,7 +26,8 @@ def lemke(matrix: FloatArray, constant: FloatArray) -> NDArray[np.bool_] | None:
     # Columns: y, x, z, right side. Rows are divided by their size, columns stay as they are.
     table = np.hstack([np.eye(n), -matrix, -np.ones((n, 1)), constant[:, None]])
     basis = np.arange(n)
-    entering, row = artificial, _first_row(table)
+    # Of equal rows the last: then the rows stay lexicographically positive.
+    entering, row = artificial, int(np.flatnonzero(constant == constant.min())[-1])
     while True:
         leaving = int(basis[row])
         _pivot(table, row, entering)
@@ -45,12 +46,6 @@ def _pivot(table: FloatArray, row: int, column: int) -> None:
     factor = table[:, column].copy()
     factor[row] = 0.0
     table -= np.outer(factor, table[row])
-
-
-def _first_row(table: FloatArray) -> int:
-    # Of equal ones the last: then the rows stay lexicographically positive.
-    right = table[:, -1]
-    return int(np.flatnonzero(right == right.min())[-1])
 
 
 def _leaving_row(
