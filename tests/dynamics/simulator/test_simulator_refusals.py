@@ -55,7 +55,7 @@ def test_bad_parameters_are_named(call, change, message):
         ({"samples": 1}, r"samples: expected an integer >= 2"),
         ({"samples": 10.5}, r"samples: expected an integer"),
         ({"rtol": 0.0}, r"rtol: expected"),
-        ({"atol": np.zeros(10)}, r"atol: expected positive"),
+        ({"atol": np.zeros(10)}, r"atol: expected > 0"),
         ({"atol": 1e-6}, r"atol: expected shape \(10\)"),
         ({"max_step": 0.0}, r"max_step: expected > 0 s"),
         ({"initial": Pose(flexion=0.1)}, r"initial: expected the flexion that the cycle prescr"),
