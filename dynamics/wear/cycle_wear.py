@@ -20,11 +20,11 @@ from foundation.checks import FloatArray, check_array, check_in
 from foundation.errors import InputError
 from foundation.loads import COMPARTMENTS
 from foundation.pose import Pose
-from foundation.surfaces.triangle_mesh import TriangleMesh
 
 __all__ = [
     "FIELDS",
     "SpringContact",
+    "Surface",
     "Wear",
     "WearLaw",
     "bed_wear",
@@ -34,6 +34,25 @@ __all__ = [
 
 #: Distributions of the load of a compartment in `surrogate_wear`.
 FIELDS = ("reconstructed", "centre")
+
+
+class Surface(Protocol):
+    """Tibial mesh as wear uses it (`foundation.surfaces.mesh.TriangleMesh`)."""
+
+    @property
+    def centroids(self) -> FloatArray:
+        """Centroids of the triangles, (F, 3) [m], tibial frame."""
+        ...
+
+    @property
+    def normals(self) -> FloatArray:
+        """Unit normals of the triangles, (F, 3) [1], tibial frame."""
+        ...
+
+    @property
+    def areas(self) -> FloatArray:
+        """Areas of the triangles, (F,) [m²]."""
+        ...
 
 
 class SpringContact(Protocol):
@@ -168,7 +187,7 @@ def _force(result: SimulationResult) -> FloatArray:
 
 
 def scaled_pressure(
-    pressure: FloatArray, loads: FloatArray, tibia: TriangleMesh, sides: NDArray[np.int8]
+    pressure: FloatArray, loads: FloatArray, tibia: Surface, sides: NDArray[np.int8]
 ) -> FloatArray:
     """Return the pressures (F,) [Pa], scaled so that each compartment carries its load (2, 12).
 
@@ -188,12 +207,12 @@ def scaled_pressure(
     return scaled
 
 
-def nearest_triangle(tibia: TriangleMesh, point: FloatArray) -> int:
+def nearest_triangle(tibia: Surface, point: FloatArray) -> int:
     """Return the index of the triangle with the centroid nearest to a point (3,) [m]."""
     return int(np.argmin(((tibia.centroids - point) ** 2).sum(axis=1)))
 
 
-def volumes(depth: FloatArray, tibia: TriangleMesh, sides: NDArray[np.int8]) -> FloatArray:
+def volumes(depth: FloatArray, tibia: Surface, sides: NDArray[np.int8]) -> FloatArray:
     """Return the worn volumes (2,) [m³] of the compartments from the depths (F,) [m]."""
     worn = depth * tibia.areas
     return np.array([worn[sides == side].sum() for side in range(2)])

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from dynamics.simulator.result import SimulationResult
 from dynamics.wear.cycle_wear import (
     SpringContact,
+    Surface,
     check_sides,
     load_carried,
     load_ratio,
@@ -25,13 +26,12 @@ from dynamics.wear.sliding import femoral_twists, sliding_speed
 from dynamics.wear.wear_law import WearLaw
 from foundation.checks import FloatArray, check_number
 from foundation.pose import Pose
-from foundation.surfaces.triangle_mesh import TriangleMesh
 
 
 def wear_map(
     result: SimulationResult,
     law: WearLaw,
-    tibia: TriangleMesh,
+    tibia: Surface,
     *,
     aspect: ArrayLike = (1.0, 1.0),
     ratio: ArrayLike | None = None,
@@ -98,7 +98,7 @@ def measured_aspect(
 
 
 def _pressures(
-    loads: FloatArray, force: FloatArray, aspect: float, tibia: TriangleMesh
+    loads: FloatArray, force: FloatArray, aspect: float, tibia: Surface
 ) -> list[tuple[NDArray[np.int64], FloatArray]]:
     """Return triangles and pressures [Pa] under the fields, scaled to carry `force` (N,) [N]."""
     along, across, _ = field_axes(loads)
