@@ -1,7 +1,8 @@
 """Linear complementarity problems: Y = A X + B, Y >= 0, X >= 0, Yᵀ X = 0.
 
 The fast rule switches the row with the most negative free term until none is negative (Kolesnikov
-2004), which is certain to end for K-matrices only (Chandrasekaran 1970, Opsearch 7:263-268). Once n
+2004). The rule ends for K-matrices (Chandrasekaran 1970, Opsearch 7:263-268; Cottle, Pang & Stone
+1992, The Linear Complementarity Problem, chapter 4), not for every positive-definite A. Once n
 exclusions have not lowered the number of negative rows, the negative row of least index is taken
 until the number falls (Kostreva 1978, Linear Algebra Appl 21:207-215; Júdice & Pires 1994,
 Computers Ops Res 21:587-596), which ends for every P-matrix (Murty 1974, Opsearch 11:123-130).
