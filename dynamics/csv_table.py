@@ -41,10 +41,7 @@ class TextTable(NamedTuple):
     def rows(self) -> Iterator[tuple[int, dict[str, str]]]:
         """Yield line number and cells by column of every row.
 
-        Raises
-        ------
-        InputError
-            If a row has fewer or more cells than the header.
+        Raises `InputError` if a row has fewer or more cells than the header.
         """
         for line, cells in self.lines:
             if len(cells) != len(self.names):
@@ -68,12 +65,8 @@ class TextTable(NamedTuple):
     def column(self, name: str) -> FloatArray:
         """Return the numbers of a column, (n,), in the unit of the file [1].
 
-        Cells beyond the end of a row count as empty.
-
-        Raises
-        ------
-        InputError
-            If the header does not have the column exactly once, or a cell is not a finite number.
+        Cells beyond the end of a row count as empty. Raises `InputError` if the header does not
+        have the column exactly once, or a cell is not a finite number.
         """
         self.check_once(name)
         at = self.names.index(name)
@@ -107,12 +100,8 @@ def read_text(source: Path) -> str:
 def read_csv_table(source: Path) -> TextTable:
     """Read a comma-separated table with a header; skip empty lines and lines that start with #.
 
-    Raises
-    ------
-    InputError
-        If the file is not text, or has no header or no rows; the message names the file.
-    FileNotFoundError
-        If the file does not exist.
+    Raises `InputError`, which names the file, if the file is not text, or has no header or no rows,
+    and `FileNotFoundError`.
     """
     lines = [
         (number, [cell.strip() for cell in next(csv.reader([line]))])

@@ -45,20 +45,14 @@ __all__ = [
 ]
 
 _MODULES = {
-    "elastic_foundation.laws": (
-        "LinearLaw",
-        "LogarithmicLaw",
-        "ModifiedLaw",
-        "SeriesLaw",
-        "SpringLaw",
-    ),
-    "elastic_foundation.model": ("ElasticFoundation", "SpringState"),
-    "implant.condylar_implant": ("CondylarImplant",),
-    "loads": ("CompartmentLoads", "ContactLoads"),
-    "pose": ("Pose", "generalised_force", "twist_jacobian"),
-    "surfaces.mesh": ("MeshError", "MeshWarning", "TriangleMesh", "load_mesh"),
+    "elastic_foundation.laws": "LinearLaw LogarithmicLaw ModifiedLaw SeriesLaw SpringLaw",
+    "elastic_foundation.model": "ElasticFoundation SpringState",
+    "implant.condylar_implant": "CondylarImplant",
+    "loads": "CompartmentLoads ContactLoads",
+    "pose": "Pose generalised_force twist_jacobian",
+    "surfaces.mesh": "MeshError MeshWarning TriangleMesh load_mesh",
 }
-_HOME = {name: module for module, names in _MODULES.items() for name in names}
+_HOME = {name: module for module, names in _MODULES.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> Any:

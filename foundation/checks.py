@@ -20,6 +20,9 @@ def check_array(
     shape: Sequence[int | None] | None = None,
     *,
     allow_nan: bool = False,
+    above: float | None = None,
+    at_least: float | None = None,
+    unit: str = "",
 ) -> FloatArray:
     """Return `value` as a new C-contiguous float64 array.
 
@@ -32,12 +35,14 @@ def check_array(
     shape : sequence of int or None, optional
         Expected shape; None stands for any length along that axis.
     allow_nan : bool
-        Whether NaN is allowed, for "undefined".
+        Whether NaN is allowed, for "undefined"; not with bounds.
+    above, at_least, unit
+        Lower bounds of all numbers, and the unit of the bounds, as of `check_number`.
 
     Raises
     ------
     InputError
-        If the value is not numeric, has another shape, or is not finite.
+        If the value is not numeric, has another shape, is not finite or below a bound.
     """
     try:
         array = np.array(value, dtype=np.float64, order="C")
@@ -58,7 +63,20 @@ def check_array(
             f"{name}: expected finite numbers, found {array[where]} at index {where} "
             f"({int(bad.sum())} of {array.size} are not finite)"
         )
+    if array.size and not (above is None and at_least is None):
+        check_number(name, array.min(), above=above, at_least=at_least, unit=unit)
     return array
+
+
+def check_fields(instance: object, of: str = "", /, **shapes: Sequence[int | None]) -> None:
+    """Replace array fields of a frozen dataclass by checked copies, read-only [any unit].
+
+    `of` precedes the names of the fields in messages; `shapes` are the expected shapes, such as
+    (None, 3), of the fields by name. A field that is None is kept.
+    """
+    for name, shape in shapes.items():
+        if (value := getattr(instance, name)) is not None:
+            object.__setattr__(instance, name, frozen(check_array(f"{of}{name}", value, shape)))
 
 
 def check_number(

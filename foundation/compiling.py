@@ -62,15 +62,9 @@ inlined: Callable[..., Any] = njit(nogil=True, error_model="numpy", forceinline=
 def drop_stale_cache(folder: Path, *called: Path) -> None:
     """Delete a package's cached kernels that are older than any source they may come from.
 
-    Numba's cache does not see a change in another file that a kernel calls. With NUMBA_CACHE_DIR
-    set, the cache lies elsewhere and must be deleted by hand after a change.
-
-    Parameters
-    ----------
-    folder : Path
-        Folder of the package.
-    called : Path
-        Folders of packages that the kernels of the package call.
+    Numba's cache does not see a change in another file that a kernel calls: `called` are the
+    folders of packages that the kernels of the package in `folder` call. With NUMBA_CACHE_DIR set,
+    the cache lies elsewhere and must be deleted by hand after a change.
     """
     sources = [Path(__file__), *(s for each in (folder, *called) for s in each.glob("*.py"))]
     newest = max(source.stat().st_mtime for source in sources)

@@ -13,25 +13,17 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from foundation.checks import FloatArray, check_array, check_number, frozen
+from foundation.checks import FloatArray, check_array, check_fields, check_number, frozen
 
 #: Columns of the six components of a wrench, in order.
 WRENCH_COLUMNS = (
-    "force_x_N",
-    "force_y_N",
-    "force_z_N",
-    "moment_x_Nm",
-    "moment_y_Nm",
-    "moment_z_Nm",
+    *("force_x_N", "force_y_N", "force_z_N"),
+    *("moment_x_Nm", "moment_y_Nm", "moment_z_Nm"),
 )
 #: Columns of the other quantities of a contact, in order.
 QUANTITY_COLUMNS = (
-    "area_m2",
-    "peak_pressure_Pa",
-    "mean_pressure_Pa",
-    "cop_x_m",
-    "cop_y_m",
-    "cop_z_m",
+    *("area_m2", "peak_pressure_Pa", "mean_pressure_Pa"),
+    *("cop_x_m", "cop_y_m", "cop_z_m"),
 )
 LOAD_COLUMNS = WRENCH_COLUMNS + QUANTITY_COLUMNS
 #: Index of each quantity in a row of loads (12,), in the order of `LOAD_COLUMNS`.
@@ -57,11 +49,6 @@ class CompartmentLoads:
         Largest pressure, and pressure averaged over the contact area [Pa].
     centre_of_pressure : (3,) float64
         Pressure-weighted mean of the spring positions, tibial frame [m]; NaN out of contact.
-
-    Raises
-    ------
-    InputError
-        If a value has another shape or is not finite.
     """
 
     force: FloatArray
@@ -72,8 +59,7 @@ class CompartmentLoads:
     centre_of_pressure: FloatArray
 
     def __post_init__(self) -> None:
-        for name in ("force", "moment"):
-            object.__setattr__(self, name, frozen(check_array(name, getattr(self, name), (3,))))
+        check_fields(self, force=(3,), moment=(3,))
         for name in ("area", "peak_pressure", "mean_pressure"):
             object.__setattr__(self, name, check_number(name, getattr(self, name)))
         centre = check_array("centre_of_pressure", self.centre_of_pressure, (3,), allow_nan=True)
@@ -185,11 +171,6 @@ class ContactLoads:
             Loads of each compartment in the order of `LOAD_COLUMNS` [N, N m, m², Pa, m].
         flags : tuple of str
             Warnings about the loads.
-
-        Raises
-        ------
-        InputError
-            If an array has another shape or is infinite.
         """
         parts = [check_array("loads", c, (12,), allow_nan=True) for c in (medial, lateral)]
         return cls.trusted(parts[0], parts[1], flags)
@@ -235,13 +216,10 @@ def _total(medial: FloatArray, lateral: FloatArray) -> FloatArray:
 
 
 def total_loads(loads: FloatArray) -> FloatArray:
-    """Return the loads (N, 12) of the whole knee [N, N m, m², Pa, m].
+    """Return the loads (N, 12) of the whole knee from those (N, 2, 12) of the compartments.
 
-    Parameters
-    ----------
-    loads : (N, 2, 12) float64
-        Medial and lateral loads in the order of `LOAD_COLUMNS`; combined as in
-        `ContactLoads.from_compartments`. The centre of pressure is NaN out of contact.
+    In the order of `LOAD_COLUMNS` [N, N m, m², Pa, m], combined as in
+    `ContactLoads.from_compartments`. The centre of pressure is NaN out of contact.
     """
     total = loads.sum(axis=1)
     total[:, PEAK_PRESSURE] = loads[:, :, PEAK_PRESSURE].max(axis=1)

@@ -44,13 +44,7 @@ _FINDER = _MovedModules()
 
 
 def redirect(paths: Mapping[str, str]) -> None:
-    """Make modules importable by their former paths.
-
-    Parameters
-    ----------
-    paths : mapping of str to str
-        Former path of each module -> new path.
-    """
+    """Make modules importable by their former paths: former path of each module -> new path."""
     if _FINDER not in sys.meta_path:
         sys.meta_path.append(_FINDER)
     _FINDER.paths.update(paths)

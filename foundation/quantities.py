@@ -26,20 +26,14 @@ class Quantity:
 
     Parameters
     ----------
-    name : str
-        Name of the column without the unit, such as "force_x".
-    symbol : str
-        Symbol in formulae, such as "F_x".
-    unit : str
-        SI unit of the stored values, such as "N·m".
-    unit_for_people : str
-        Unit in reports, such as "N·mm".
+    name, symbol : str
+        Name of the column without the unit, such as "force_x", and symbol, such as "F_x".
+    unit, unit_for_people : str
+        SI unit of the stored values, such as "N·m", and unit in reports, such as "N·mm".
     factor : float
         Factor from `unit` to `unit_for_people`.
-    label : str
-        Name in reports and on axes.
-    decimals : int
-        Decimals to print in `unit_for_people`.
+    label, decimals : str, int
+        Name in reports and on axes, and decimals to print in `unit_for_people`.
     description : str
         Meaning in one line, for the metadata of files.
     """

@@ -4,15 +4,5 @@ from __future__ import annotations
 
 
 def counted(count: int, thing: str, things: str | None = None) -> str:
-    """Return a count with its noun: "1 hole", "2 holes".
-
-    Parameters
-    ----------
-    count : int
-        Number of things.
-    thing : str
-        Noun in the singular.
-    things : str, optional
-        Noun in the plural; by default the singular with an s.
-    """
+    """Return a count with its noun: "1 hole", "2 holes"; `things` is an irregular plural."""
     return f"{count} {thing if count == 1 else things or thing + 's'}"

@@ -13,16 +13,8 @@ ROOT = Path(__file__).resolve().parents[1]
 #: Incomplete docstrings by folder. Numbers must be exact: lower a number when docstrings improve,
 #: delete its line at zero.
 INCOMPLETE = {
-    "dynamics/kernels": 3,
-    "dynamics/mechanics/chains": 4,
-    "dynamics/mechanics/unilateral": 9,
-    "dynamics/simulator": 2,
-    "dynamics/wear": 1,
     "pipeline/stages": 3,
     "pipeline/store": 1,
-    "surrogates/compiled": 6,
-    "surrogates/families": 18,
-    "surrogates/formulations": 2,
 }
 #: Functions with more parameters list each of them, if they have a section of parameters.
 FEW_PARAMETERS = 2

@@ -1,10 +1,7 @@
-"""The knee simulator's equations of motion for one state.
+"""The knee simulator's equations of motion for one state (docs/theory.md).
 
 A state (n,) consists of the displacements of the free coordinates from a reference pose, then the
-rates of the coordinates with inertia:
-
-    x' = v,  M v' = Q(t, q) - C v     with inertia,
-    C x' = Q(t, q)                    quasi-static, 0 = Q(t, q) without damping.
+rates of the coordinates with inertia.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ _RATE_TIME = 1e-4
 
 
 class KneeArguments(NamedTuple):
-    """Arguments of `knee_derivative`: a surrogate, a simulation, and scratch arrays.
+    """Arguments of `knee_derivative`: a surrogate, a simulation, and scratch arrays (n,) [SI].
 
     `quick` states whether the surrogate evaluates the wrench without Jacobian (`has_wrench`),
     `stop_outside` whether a step outside the trained domain stops the integration.

@@ -1,15 +1,9 @@
 """Tension-only ligament bundles: potential, generalised forces and their exact derivative.
 
-A bundle is a straight line of length l from b, fixed in the tibia, to p + r, fixed in the femur,
-r = R a. With u its direction, w_k the axes of the angles and T = dU/dl the tension,
-
-    Q_k = -T g_k,  g_k = dl/dq_k = u . (w_k x r) for an angle, u_k for a translation,
-    dQ_i/dq_k = -(T' g_i g_k + T d²l/dq_i dq_k),
-    d²l/dq_i dq_k = (v_i . v_k - g_i g_k) / l + u . (w_i x (w_k x r)),
-
-with the velocity v_k of the femoral end for a unit rate of coordinate k. The last term exists only
-for two angles where the angle i moves the axis w_k: rotation moves the axes of adduction and
-flexion, adduction that of flexion.
+docs/theory.md states the equations. With the direction u of a bundle, the axes w_k of the angles
+and r = R a, the velocity of the femoral end for a unit rate of coordinate k is v_k = w_k x r for an
+angle, and g_k = u . v_k. The term u . (w_i x (w_k x r)) of d²l/dq_i dq_k exists only where the
+angle i moves the axis w_k.
 """
 
 from __future__ import annotations
@@ -57,18 +51,8 @@ def add_ligaments(
 ) -> float:
     """Add the generalised forces of the bundles and their derivative; return the energy [J].
 
-    Parameters
-    ----------
-    pose : (6,) float64
-        Coordinates as in `foundation.pose` [rad, m].
-    ligaments : LigamentArguments
-        The bundles.
-    force : (6,) float64
-        Conjugate to the coordinates [N m, N]; added to.
-    jacobian : (6, 6) float64
-        d(force)/d(coordinates), symmetric; added to.
-    work : (>= LIGAMENT_WORK,) float64
-        Scratch memory.
+    At a pose (6,) [rad, m], to a force (6,) [N m, N] conjugate to the coordinates and to
+    d(force)/d(coordinates) (6, 6), symmetric; `work` (>= LIGAMENT_WORK,) is scratch memory.
     """
     _set_frame(pose, work)
     energy = 0.0

@@ -31,17 +31,13 @@ class Limits(NamedTuple):
 
     Parameters
     ----------
-    rtol : float
-        Relative tolerance of a step.
-    atol : (n,) float64
-        Absolute tolerances.
+    rtol, atol : float, (n,) float64
+        Relative and absolute tolerances of a step.
     size : (m,) float64
         Largest magnitudes of the first m components of the state, beyond which the integration
         stops.
-    max_step : float
-        Largest step [s].
-    max_steps : int
-        Largest number of steps tried.
+    max_step, max_steps : float, int
+        Largest step [s], and largest number of steps tried.
     """
 
     rtol: float
@@ -52,7 +48,7 @@ class Limits(NamedTuple):
 
 
 class Work(NamedTuple):
-    """Arrays of a step: f, J and df/dt at its start, factors, stages, and result."""
+    """Arrays of a step of a state (n,) [any unit]: f, J, df/dt at its start, factors, stages."""
 
     begun: FloatArray
     by_state: FloatArray
@@ -180,32 +176,14 @@ def report_between(reported, times, time, after, state, tableau, work, states):
 
 
 def integrate(derivative, arguments, tableau, mass, state, times, limits, counts, where, states):
-    """Integrate from time 0 to `times[-1]` and return the outcome.
+    """Integrate from time 0 to `times[-1]` [s] and return the outcome.
 
-    Parameters
-    ----------
-    derivative : callable
-        `derivative(arguments, time, state, wanted, f, by_state, by_time)` fills f (n,) and, if
-        the Jacobian is wanted, by_state (n, n) and by_time (n,); returns whether the integration
-        may continue.
-    arguments : any
-        First argument of `derivative`.
-    tableau : Tableau
-        The method.
-    mass : (n,) float64
-        Diagonal of M, 1 or 0.
-    state : (n,) float64
-        State at time 0; filled with the last state reached.
-    times : (N,) float64
-        Reported instants, increasing, the last at the end [s].
-    limits : Limits
-        Tolerances and bounds.
-    counts : (4,) int64
-        Filled with `STEPS`, `REJECTED`, `EVALUATIONS`, `JACOBIANS`.
-    where : (2,) float64
-        Filled with the last time reached and the last step tried.
-    states : (N, n) float64
-        Filled with the states at `times`.
+    `derivative(arguments, time, state, wanted, f, by_state, by_time)` fills f (n,) and, if the
+    Jacobian is wanted, by_state (n, n) and by_time (n,); returns whether the integration may
+    continue. `mass` (n,) is the diagonal of M, 1 or 0. The other arguments are filled: `state` (n,)
+    at time 0 with the last state reached; `counts` (4,) with `STEPS`, `REJECTED`, `EVALUATIONS`,
+    `JACOBIANS`; `where` (2,) with the last time reached and the last step tried; and `states` (N,
+    n) with the states at the increasing `times` (N,), the last at the end.
     """
     work = new_work(state.size, tableau.nodes.size)
     last = work.increments[tableau.nodes.size - 1]

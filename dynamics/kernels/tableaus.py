@@ -1,12 +1,7 @@
-"""Coefficients of Rosenbrock methods, transformed to avoid products with J.
+"""Coefficients of Rosenbrock methods, transformed to avoid products with J (docs/theory.md).
 
-Stage i of M y' = f(t, y) solves
-
-    (M / (g h) - J) k_i = f(t + c_i h, y + sum_j a_ij k_j) + M sum_j (C_ij / h) k_j + d_i h df/dt,
-
-and y + sum_j a_sj k_j + k_s of the last stage s is the result, k_s its error (Hairer & Wanner 1996,
-section IV.7). Between the ends of a step runs
-y0 (1 - r) + r (y1 + (1 - r) (H_1 k + r (H_2 k + r H_3 k))).
+Between the ends of a step runs y0 (1 - r) + r (y1 + (1 - r) (H_1 k + r (H_2 k + r H_3 k))) (Hairer
+& Wanner 1996, section IV.7).
 """
 
 from __future__ import annotations
@@ -19,7 +14,7 @@ from foundation.checks import FloatArray
 
 
 class Tableau(NamedTuple):
-    """A method of s stages.
+    """A method of s stages; all numbers are dimensionless [1].
 
     Parameters
     ----------

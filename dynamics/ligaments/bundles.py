@@ -1,17 +1,14 @@
 """Ligaments as tension-only bundles on straight lines between femur and tibia.
 
-A bundle pulls with a tension F of its length l beyond its rest length l0, strain e = l/l0 - 1:
+With the length l, the rest length l0 and the strain e = l/l0 - 1, the tension of a taut bundle is
 
 - "linear": F = k (l - l0), k [N/m] (Flores 2011);
 - "quadratic": F = k (l - l0)², k [N/m²] (Machado et al. 2010);
-- "toe": F = k e² / (2 t) up to the strain t, then F = k (e - t/2), k [N] per unit of strain and
-  t = 0.06 (Wismans et al. 1980, J Biomech 13:677-685; Blankevoort & Huiskes 1991, J Biomech Eng
-  113:263-269; the form of OpenSim's Blankevoort1991Ligament).
+- "toe": F = k e² / (2 t) up to the strain t, then F = k (e - t/2), k [N] (Wismans et al. 1980,
+  J Biomech 13:677-685; Blankevoort & Huiskes 1991, J Biomech Eng 113:263-269).
 
-A bundle shorter than l0 is slack. The tension is continuous, and so is its slope except for
-"linear". Bundles that wrap around bone are longer than their line; take their strain, not their
-rest length, from a model with wrapping. Attachments are those of a right knee; for a left knee the
-lateral coordinate z has the opposite sign.
+Bundles that wrap around bone are longer than their line; take their strain, not their rest length,
+from a model with wrapping. Attachments are those of a right knee.
 """
 
 from __future__ import annotations
@@ -33,7 +30,7 @@ from dynamics.kernels.ligaments import (
     add_ligaments,
     measure_ligaments,
 )
-from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
+from foundation.checks import FloatArray, check_array, check_fields, check_in, check_number
 from foundation.pose import Pose
 
 #: Laws of a bundle, and the unit of the stiffness.
@@ -63,11 +60,6 @@ class Ligament:
         The law.
     transition_strain : float
         Strain at which the toe ends [1], > 0; unused by the other laws.
-
-    Raises
-    ------
-    InputError
-        If a value is out of its range; the message names the bundle.
     """
 
     name: str
@@ -80,9 +72,7 @@ class Ligament:
 
     def __post_init__(self) -> None:
         of = f"ligament {self.name}:"
-        for end in ("femoral", "tibial"):
-            point = check_array(f"{of} {end}", getattr(self, end), (3,))
-            object.__setattr__(self, end, frozen(point))
+        check_fields(self, f"{of} ", femoral=(3,), tibial=(3,))
         kind = check_in(f"{of} kind", self.kind, LIGAMENT_KINDS)
         check_number(f"{of} rest_length", self.rest_length, above=0.0, unit="m")
         check_number(f"{of} stiffness", self.stiffness, at_least=0.0, unit=LIGAMENT_KINDS[kind])
@@ -104,23 +94,9 @@ class Ligament:
         """Return a bundle with a known strain at a reference pose, l0 = l / (1 + strain).
 
         Rest lengths cannot be measured in place and are usually stated this way (Blankevoort et al.
-        1991).
-
-        Parameters
-        ----------
-        name, stiffness, kind, transition_strain
-            As of the class.
-        femoral, tibial : (3,) array_like
-            Attachments in the femoral and the tibial frame [m].
-        strain : float
-            Strain at the reference pose [1], > -1; negative where the bundle is slack.
-        pose : Pose, optional
-            The reference pose; by default zero, where the two frames coincide.
-
-        Raises
-        ------
-        InputError
-            If a value is out of its range, or the two attachments coincide at that pose.
+        1991). The strain [1] is > -1, negative where the bundle is slack; the reference pose is by
+        default zero, where the frames of the attachments (3,) [m] coincide. Raises `InputError` if
+        the two attachments coincide at that pose.
         """
         of = f"ligament {name}:"
         reference = pose or Pose()
@@ -146,23 +122,11 @@ def pack(ligaments: Sequence[Ligament]) -> LigamentArguments:
 def ligament_potential(
     ligaments: Sequence[Ligament] | LigamentArguments, pose: Pose
 ) -> tuple[float, FloatArray, FloatArray]:
-    """Return the total energy, generalised forces and stiffness of the bundles.
+    """Return the total energy, generalised forces and stiffness of the bundles at a pose.
 
-    Parameters
-    ----------
-    ligaments : sequence of Ligament, or LigamentArguments
-        The bundles; pack them for repeated calls.
-    pose : Pose
-        Pose of the femur relative to the tibia.
-
-    Returns
-    -------
-    energy : float
-        Stored [J].
-    force : (6,) float64
-        Conjugate to the pose coordinates, -d(energy)/d(coordinates) [N m, N].
-    jacobian : (6, 6) float64
-        d(force)/d(coordinates), symmetric [N m, N per rad, m].
+    The energy [J]; the forces (6,) [N m, N] conjugate to the pose coordinates,
+    -d(energy)/d(coordinates); and d(force)/d(coordinates), (6, 6), symmetric. Bundles as of
+    `ligament_forces`.
     """
     force, jacobian = np.zeros(6), np.zeros((6, 6))
     work = np.empty(LIGAMENT_WORK)
@@ -170,54 +134,23 @@ def ligament_potential(
     return float(energy), force, jacobian
 
 
-def ligament_lengths(
-    ligaments: Sequence[Ligament] | LigamentArguments, poses: Pose | ArrayLike
-) -> FloatArray:
-    """Return the lengths (B,) or (n, B) [m]; arguments as of `ligament_forces`."""
-    return _measure(_packed(ligaments), poses)[0]
-
-
-def ligament_strains(
-    ligaments: Sequence[Ligament] | LigamentArguments, poses: Pose | ArrayLike
-) -> FloatArray:
-    """Return the strains (B,) or (n, B) [1], negative when slack; see `ligament_forces`."""
-    packed = _packed(ligaments)
-    return _measure(packed, poses)[0] / packed.rest_length - 1.0
-
-
 def ligament_forces(
     ligaments: Sequence[Ligament] | LigamentArguments, poses: Pose | ArrayLike
 ) -> FloatArray:
-    """Return the tensions of bundles.
+    """Return the tensions (B,) or (n, B) [N], >= 0, of bundles.
 
-    Parameters
-    ----------
-    ligaments : sequence of Ligament, or LigamentArguments
-        The B bundles.
-    poses : Pose or (n, 6) float64
-        One pose, or the coordinates of many [rad, m].
-
-    Returns
-    -------
-    (B,) or (n, B) float64
-        Tensions [N], >= 0.
+    `ligaments` are the B bundles; pack them for repeated calls. `poses` are one pose, or the
+    coordinates (n, 6) [rad, m] of many.
     """
-    return _measure(_packed(ligaments), poses)[1]
+    packed, work = _packed(ligaments), np.empty(LIGAMENT_WORK)
+    rows = poses.array[None] if isinstance(poses, Pose) else check_array("poses", poses, (None, 6))
+    lengths = np.empty(packed.rest_length.size)
+    tensions = np.empty((len(rows), packed.rest_length.size))
+    for row, tension in zip(rows, tensions, strict=True):
+        measure_ligaments(row, packed, lengths, tension, work)
+    return tensions[0] if isinstance(poses, Pose) else tensions
 
 
 def _packed(ligaments: Sequence[Ligament] | LigamentArguments) -> LigamentArguments:
     # A packed set is itself a tuple, hence this order.
     return ligaments if isinstance(ligaments, LigamentArguments) else pack(ligaments)
-
-
-def _measure(
-    ligaments: LigamentArguments, poses: Pose | ArrayLike
-) -> tuple[FloatArray, FloatArray]:
-    one = isinstance(poses, Pose)
-    rows = poses.array[None] if isinstance(poses, Pose) else check_array("poses", poses, (None, 6))
-    lengths = np.empty((len(rows), ligaments.rest_length.size))
-    tensions = np.empty_like(lengths)
-    work = np.empty(LIGAMENT_WORK)
-    for row, length, tension in zip(rows, lengths, tensions, strict=True):
-        measure_ligaments(row, ligaments, length, tension, work)
-    return (lengths[0], tensions[0]) if one else (lengths, tensions)

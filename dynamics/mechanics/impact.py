@@ -1,9 +1,8 @@
 """Free impact of a mass on a contact law, and the resulting coefficient of restitution.
 
-A mass m meets the contact at the speed v without other forces, m δ̈ = -F(δ, δ̇, v). The contact ends
-when the indentation or, earlier, the force is zero: surfaces do not pull. The equation is
-integrated in δ/L and δ̇/v, with the largest indentation L of the elastic part, so that the tolerance
-is independent of mass, stiffness and speed.
+The contact ends when the indentation or, earlier, the force is zero: surfaces do not pull. The
+equation m δ̈ = -F(δ, δ̇, v) is integrated in δ/L and δ̇/v, with the largest indentation L of the
+elastic part, so that the tolerance is independent of mass, stiffness and speed.
 """
 
 from __future__ import annotations
@@ -34,10 +33,8 @@ class FreeImpact:
     ----------
     restitution : float
         Speed of separation over speed of approach, e [1].
-    duration : float
-        Time from first touch to separation [s].
-    largest_indentation : float
-        Largest indentation [m].
+    duration, largest_indentation : float
+        Time from first touch to separation [s], and largest indentation [m].
     energy_loss : float
         Kinetic energy lost, m v² (1 - e²) / 2 [J].
     """
@@ -64,15 +61,8 @@ def coefficient_of_restitution(
     rtol : float
         Relative tolerance of the integration [1], 1e-13 to 1e-3.
 
-    Returns
-    -------
-    FreeImpact
-        Restitution, duration, largest indentation and energy loss.
-
     Raises
     ------
-    InputError
-        If an argument is out of its range.
     SimulationError
         If the integration fails or the contact lasts longer than 1e6 L/v, as is possible for a
         restitution below 1e-6.
@@ -94,9 +84,9 @@ def coefficient_of_restitution(
 
     # The turn separates the phases, since a law may change its branch there; the second phase
     # starts just after the turn, on the branch of retreat.
-    turn_time, turn = _integrate(force, np.array([0.0, 1.0]), [_turn], tolerance)
+    turn_time, turn = _integrate(force, np.array([0.0, 1.0]), [lambda _, s: s[1]], tolerance)
     start = np.array([turn[0], -np.finfo(np.float64).tiny])
-    events = [_closed, lambda time, state: force(state) + _PULL]
+    events = [lambda _, s: s[0], lambda _, s: force(s) + _PULL]
     return_time, end = _integrate(force, start, events, tolerance)
     restitution = max(float(-end[1]), 0.0)  # not below zero by integration errors
     return FreeImpact(
@@ -105,14 +95,6 @@ def coefficient_of_restitution(
         float(turn[0]) * length,
         0.5 * m * v**2 * (1.0 - restitution**2),
     )
-
-
-def _turn(time: float, state: FloatArray) -> float:
-    return float(state[1])
-
-
-def _closed(time: float, state: FloatArray) -> float:
-    return float(state[0])
 
 
 def _integrate(

@@ -6,14 +6,7 @@ the vectors e_j from the proximal to the distal joint of segment j at φ = 0, a 
 
     z = z_base + Σ_{j<k} e_j exp(i φ_j) + p exp(i φ_k) = z_base + Σ_j a_j exp(i φ_j).
 
-`reach` returns the coefficients a. The motion follows from them, and the generalised forces from
-virtual work:
-
-    z'  = R φ' + z'_base,      R_j = ∂z/∂φ_j = i a_j exp(i φ_j),
-    z'' = R φ'' - Σ_j a_j exp(i φ_j) φ'_j² + z''_base,
-    M = Re(Rᴴ m R) + J,        Q = Re(Rᴴ F),
-
-m being the masses at the points of R, J the moments of inertia and F forces at the points.
+`reach` returns the coefficients a; R_j = ∂z/∂φ_j = i a_j exp(i φ_j).
 """
 
 from __future__ import annotations
@@ -43,14 +36,8 @@ def as_vectors(points: ComplexArray) -> FloatArray:
 def reach(ends: ComplexArray, segment: int, point: complex) -> ComplexArray:
     """Return the coefficients (n,) [m] of exp(i φ) in the position of a point from the base.
 
-    Parameters
-    ----------
-    ends : (n,) complex128
-        Distal joints in the frames of the segments [m].
-    segment : int
-        Index of the segment of the point.
-    point : complex
-        Point in the frame of the segment [m].
+    From the distal joints (n,) [m] in the frames of the segments, and the point [m] in the frame of
+    the segment of that index.
     """
     coefficients = np.zeros(len(ends), dtype=np.complex128)
     coefficients[:segment] = ends[:segment]
@@ -103,10 +90,7 @@ class PassiveJoints(NamedTuple):
     def torque(self, angles: FloatArray, rates: FloatArray) -> FloatArray:
         """Return the generalised force -Tᵀ (k (θ - θ₀) + d θ'), (n,) [N m].
 
-        Parameters
-        ----------
-        angles, rates : (n,) float64
-            Absolute angles of the segments and their rates [rad, rad/s].
+        At absolute angles (n,) [rad] of the segments and their rates [rad/s].
         """
         stretch = self.differences @ angles - self.neutral
         passive = -self.stiffness * stretch - self.damping * (self.differences @ rates)

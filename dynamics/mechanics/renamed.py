@@ -9,15 +9,7 @@ from typing import Any
 
 
 def renamed(module: str, names: Mapping[str, str]) -> Callable[[str], Any]:
-    """Return the `__getattr__` of a module that still answers to former names.
-
-    Parameters
-    ----------
-    module : str
-        Name of the module.
-    names : mapping of str to str
-        Former name -> present name in the module.
-    """
+    """Return the `__getattr__` of a module that answers to former names: former -> present name."""
 
     def get(name: str) -> Any:
         if name not in names:

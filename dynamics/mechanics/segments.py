@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dynamics.csv_table import read_csv_table
-from foundation.checks import FloatArray, check_array, check_number, frozen
+from foundation.checks import FloatArray, check_array, check_fields, check_number
 from foundation.errors import InputError
 
 #: The shipped shares.
@@ -44,11 +44,6 @@ class Segment:
         Anterior and superior of the proximal joint [m].
     inertia : float
         About the lateral axis through the centre of mass [kg m²], > 0.
-
-    Raises
-    ------
-    InputError
-        If a value is out of its range.
     """
 
     mass: float
@@ -60,9 +55,7 @@ class Segment:
         for name, unit in (("mass", "kg"), ("inertia", "kg m²")):
             value = check_number(f"segment {name}", getattr(self, name), above=0.0, unit=unit)
             object.__setattr__(self, name, value)
-        for name in ("end", "centre_of_mass"):
-            point = check_array(f"segment {name}", getattr(self, name), (2,))
-            object.__setattr__(self, name, frozen(point))
+        check_fields(self, "segment ", end=(2,), centre_of_mass=(2,))
 
     @property
     def length(self) -> float:
@@ -96,9 +89,7 @@ class LegSegments:
     heel: FloatArray
 
     def __post_init__(self) -> None:
-        for name, shape in (("hip", (3,)), ("heel", (2,))):
-            point = check_array(f"leg {name}", getattr(self, name), shape)
-            object.__setattr__(self, name, frozen(point))
+        check_fields(self, "leg ", hip=(3,), heel=(2,))
         if self.shank.end[0] != 0.0:
             raise InputError(
                 "leg shank: expected its axis from ankle to knee along y, found an end at "
@@ -131,11 +122,6 @@ def leg_segments(
         Right hip joint in the frame of the pelvis [m].
     toe, heel : (2,) array_like, optional
         Metatarsal heads and lower end of the heel, anterior and superior of the ankle [m].
-
-    Raises
-    ------
-    InputError
-        If a value is out of its range.
     """
     body = check_number("mass", mass, above=0.0, unit="kg")
     tall = check_number("height", height, above=0.0, unit="m")

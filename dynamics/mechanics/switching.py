@@ -52,34 +52,11 @@ def integrate_switching(
     most_events: int,
     **options: Any,
 ) -> tuple[FloatArray, list[Any]]:
-    """Integrate from the first instant to the last.
+    """Return states (T, n) [1] and forms of the equations, a list, at increasing instants (T,) [s].
 
-    Parameters
-    ----------
-    equations : SwitchingEquations
-        The equations; their form at the end is the last one.
-    state : (n,) float64
-        State at the first instant, in the unit of the equations [1].
-    times : (T,) float64
-        Instants of the result, increasing [s].
-    name : str
-        Name of the system in messages.
-    most_events : int
-        Largest number of events.
-    **options
-        Method and tolerances of `scipy.integrate.solve_ivp`.
-
-    Returns
-    -------
-    states : (T, n) float64
-        States at the instants.
-    modes : list
-        Form of the equations at each instant.
-
-    Raises
-    ------
-    SimulationError
-        If the integrator fails or there are too many events.
+    The state (n,) is that at the first instant, in the unit of the equations; `name` is that of the
+    system in messages, `options` are method and tolerances of `scipy.integrate.solve_ivp`. Raises
+    `SimulationError` if the integrator fails or there are more than `most_events` events.
     """
     now, states = float(times[0]), []
     modes: list[Any] = []

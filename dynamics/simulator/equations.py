@@ -40,20 +40,8 @@ class KneeEquations:
 
     The state consists of displacements from a reference pose and rates [rad, m, s], so that a
     relative tolerance refers to the excursions of the knee, not to the origins of the bones. The
-    derivative and the Jacobian at one state share one evaluation of the contact model.
-
-    Parameters
-    ----------
-    model : ContactModel
-        Contact of femur and tibia.
-    simulator : KneeSimulator
-        Inertia, damping and restraints.
-    cycle : GaitCycle
-        Prescribed motion and applied loads over time.
-    reference : Pose
-        Pose from which the displacements count.
-    progress : callable, optional
-        Called with the time [s] of every step.
+    derivative and the Jacobian at one state share one evaluation of the contact model. `progress`
+    is called with the time [s] of every step.
     """
 
     def __init__(

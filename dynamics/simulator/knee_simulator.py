@@ -1,14 +1,7 @@
-"""Force-controlled knee simulator in the manner of ISO 14243-1.
+"""Force-controlled knee simulator in the manner of ISO 14243-1 (docs/theory.md).
 
-Flexion is prescribed. The other five coordinates of the pose move freely under the contact, the
-applied loads, the restraint springs (which stand for the soft tissue) and viscous damping,
-
-    M q'' = Q_contact(q) + Q_applied(t, q) + Q_restraint(q) - C q',
-
-with constant diagonal M and C in the pose coordinates. Quasi-static coordinates have no inertia
-(docs/theory.md states the difference from full dynamics). AP position and rotation may be
-prescribed instead of their loads, in the manner of ISO 14243-3
-(`dynamics.simulator.waveforms.GaitCycle`). The applied loads are
+Flexion is prescribed; AP position and rotation may be prescribed instead of their loads, in the
+manner of ISO 14243-3 (`dynamics.simulator.waveforms.GaitCycle`). The applied loads are
 
 - an axial force, which presses the femur onto the tibia along a line fixed in the tibial frame,
   parallel to the superior axis and offset medially;
@@ -119,11 +112,6 @@ class KneeSimulator:
     quasi_static : tuple of str
         Free coordinates without inertia; their damping remains. By default none (full dynamics);
         with `REDUCED` only AP translation and rotation have inertia.
-
-    Raises
-    ------
-    InputError
-        If a parameter is out of its range.
     """
 
     adduction_inertia: float = 0.03
@@ -191,20 +179,11 @@ class KneeSimulator:
         offset: FloatArray | None = None,
         factor: float = 1.0,
     ) -> Problem:
-        """Return the simulator as argument of the kernels.
+        """Return the simulator as argument of the kernels (`dynamics.kernels.equations.Problem`).
 
-        Parameters
-        ----------
-        breaks, pieces
-            Inputs over time, (B,) and (4, B - 1, 9); see `dynamics.kernels.equations.Problem`.
-        prescribed : tuple of str
-            Prescribed coordinates, including flexion.
-        reference : (6,) float64, optional
-            Pose from which displacements count [rad, m].
-        offset : (6,) float64, optional
-            Offset of the pose at which the contact is evaluated [rad, m].
-        factor : float
-            Factor on the contact loads [1].
+        With inputs over time, (B,) and (4, B - 1, 9); the prescribed coordinates, including
+        flexion; the pose (6,) [rad, m] from which displacements count; and offset (6,) [rad, m] of
+        the pose and factor [1] on the loads of the contact.
         """
         free = [QUASI_STATIC if n in self.quasi_static else INERTIAL for n in COORDINATES]
         roles = [
@@ -253,28 +232,12 @@ class KneeSimulator:
         offset: FloatArray | None = None,
         factor: float = 1.0,
     ) -> tuple[FloatArray, FloatArray]:
-        """Return Q_contact + Q_applied + Q_restraint and their derivatives.
+        """Return Q_contact + Q_applied + Q_restraint (6,) [N m, N] and their derivatives (6, 6).
 
-        Parameters
-        ----------
-        pose : Pose
-            Pose of the femur relative to the tibia.
-        contact_wrench : (6,) float64
-            Contact wrench on the femur, tibial frame, about the tibial origin [N, N m].
-        contact_jacobian : (6, 6) float64
-            d(contact wrench)/d(pose coordinates) [N, N m per rad, m].
-        applied : AppliedLoads
-            Applied loads.
-        offset, factor
-            As of `problem`; the contact wrench is that at the pose plus the offset.
-
-        Returns
-        -------
-        force : (6,) float64
-            Generalised forces [N m, N]. The first component is balanced by the flexion drive and
-            does not enter the equations of motion.
-        jacobian : (6, 6) float64
-            d(force)/d(pose coordinates) [N m, N per rad, m].
+        The first component is balanced by the flexion drive and does not enter the equations of
+        motion. The contact wrench (6,) on the femur and its derivatives (6, 6), tibial frame, about
+        the tibial origin [N, N m per rad, m], are those at the pose plus the offset; offset and
+        factor as of `problem`.
         """
         force, jacobian = np.empty(6), np.empty((6, 6))
         inputs = np.concatenate((np.zeros(6), applied.array))

@@ -100,7 +100,7 @@ class SimulationResult:
                 object.__setattr__(self, name, frozen(np.array(value, dtype=np.float64)))
 
     def columns(self) -> dict[str, FloatArray]:
-        """Return the columns of the result by name [unit in the name], each (N,)."""
+        """Return the columns (N,) [any unit] of the result by name, which ends with the unit."""
         table = {"time_s": self.time, "gait_percent": self.gait_percent}
         for k, (name, unit) in enumerate(zip(COORDINATES, COORDINATE_UNITS, strict=True)):
             table[f"{name}_{unit}"] = self.poses[:, k]

@@ -23,7 +23,7 @@ _NUMBER = re.compile(r"[-+]?\d[\d.]*(?:e[-+]?\d+)?")
 
 
 class ReportedMotion(NamedTuple):
-    """Fields of `dynamics.SimulationResult` at the reported instants."""
+    """Fields of `SimulationResult` at the reported instants, such as poses (N, 6) [rad, m]."""
 
     poses: FloatArray
     rates: FloatArray
@@ -33,23 +33,13 @@ class ReportedMotion(NamedTuple):
 
 
 def reported(equations: KneeEquations, times: FloatArray, states: FloatArray) -> ReportedMotion:
-    """Return motion and loads at the reported states.
+    """Return motion and loads at the reported states (N, n) [rad, m, s] and instants (N,) [s].
 
-    Parameters
-    ----------
-    equations : KneeEquations
-        The equations of motion, with the contact model.
-    times : (N,) float64
-        Reported instants [s].
-    states : (N, n) float64
-        States at these instants [rad, m, s].
-
-    Raises
-    ------
-    SimulationError
-        If the contact model fails.
+    Raises `SimulationError` if the contact model fails.
     """
-    poses, prescribed = _prescribed(equations, times)
+    values, rates = np.empty((len(times), INPUTS)), np.empty((len(times), INPUTS))
+    inputs_of_all(times, equations.problem, values, rates)
+    poses, prescribed = values[:, :6].copy(), rates[:, :6].copy()
     columns = [COORDINATES.index(name) for name in equations.free]
     poses[:, columns] = equations.problem.reference[columns] + states[:, : len(columns)]
     knee = equations.model
@@ -60,13 +50,6 @@ def reported(equations: KneeEquations, times: FloatArray, states: FloatArray) ->
     parts = scaled_loads(values, float(equations.problem.factor[0]))
     prescribed[:, columns] = rates[:, : len(columns)]
     return ReportedMotion(poses, prescribed, np.moveaxis(parts, 1, 0), total_loads(parts), flags)
-
-
-def _prescribed(equations: KneeEquations, times: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the prescribed coordinates (N, 6) and their rates."""
-    values, rates = np.empty((len(times), INPUTS)), np.empty((len(times), INPUTS))
-    inputs_of_all(times, equations.problem, values, rates)
-    return values[:, :6].copy(), rates[:, :6].copy()
 
 
 def _compiled(

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dynamics.protocol import ContactModel
-from foundation.checks import FloatArray, check_array, check_number, frozen
+from foundation.checks import FloatArray, check_fields, check_number
 from foundation.loads import ContactLoads
 from foundation.pose import Pose
 
@@ -34,11 +34,6 @@ class VariedContact:
     stiffness : float
         Factor on loads and pressures [1], > 0: the factor of Young's modulus for the laws of
         `foundation.elastic_foundation.laws`, all of them linear in the modulus.
-
-    Raises
-    ------
-    InputError
-        If an argument is out of its range.
     """
 
     model: ContactModel
@@ -46,7 +41,7 @@ class VariedContact:
     stiffness: float = 1.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "offset", frozen(check_array("offset", self.offset, (6,))))
+        check_fields(self, offset=(6,))
         check_number("stiffness", self.stiffness, above=0.0)
 
     def contact_pose(self, pose: Pose) -> Pose:

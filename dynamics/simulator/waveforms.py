@@ -127,19 +127,10 @@ class GaitCycle:
         return tuple(name for name in ("flexion", "rotation", "anterior") if name in self.signals)
 
     def pieces(self, neutral: Pose) -> tuple[FloatArray, FloatArray]:
-        """Return the inputs as arguments of the equations of motion.
+        """Return knots (n,) [s] and cubic pieces (4, n - 1, 9) of the inputs of the simulation.
 
-        Parameters
-        ----------
-        neutral : Pose
-            Pose from which prescribed motions count.
-
-        Returns
-        -------
-        breaks : (n,) float64
-            Knots [s].
-        pieces : (4, n - 1, 9) float64
-            Cubic pieces of six prescribed coordinates and the applied loads [rad, m, N, N m].
+        The pieces are those of six prescribed coordinates, which count from the neutral pose, and
+        of the applied loads [rad, m, N, N m].
         """
         pieces = np.array(self._spline.c)
         for name in self.prescribed[1:]:
@@ -162,19 +153,9 @@ class GaitCycle:
         return float(values[0]), AppliedLoads(*values[AXIAL:].tolist())
 
     def motion(self, coordinate: str, time: ArrayLike) -> FloatArray:
-        """Return a prescribed motion, its rate and its acceleration, stacked along a first axis.
+        """Return a prescribed motion, its rate and its acceleration, (3, ...) [rad or m, s].
 
-        Parameters
-        ----------
-        coordinate : str
-            One of `prescribed`.
-        time : array_like
-            Times [s], of any shape.
-
-        Returns
-        -------
-        (3, ...) float64
-            [rad or m], per second, per second squared.
+        Of a coordinate of `prescribed` at times (...) [s].
         """
         column = SIGNALS[check_in("coordinate", coordinate, self.prescribed)]
         return np.stack([self._evaluate(time, order)[..., column] for order in range(3)])
@@ -188,17 +169,11 @@ class GaitCycle:
 
 
 def lead_back(part: FloatArray, signal: FloatArray) -> FloatArray:
-    """Return a signal of a measured stride, closed for `GaitCycle`.
+    """Return a signal (N,) [any unit] of a measured stride, closed for `GaitCycle`.
 
-    The last values are blended smoothly to the first value over the last 15 % of the stride (late
-    swing), since a measured stride does not end exactly as it began.
-
-    Parameters
-    ----------
-    part : (N,) float64
-        Instants as shares of the stride, 0 to 1 [1].
-    signal : (N,) float64
-        Signal in any unit [1].
+    At instants (N,) that are shares of the stride, 0 to 1 [1]. The last values are blended smoothly
+    to the first value over the last 15 % of the stride (late swing), since a measured stride does
+    not end exactly as it began.
     """
     ramp = np.clip((part - 1.0 + _BLENDED) / _BLENDED, 0.0, 1.0)
     led: FloatArray = signal + ramp**2 * (3.0 - 2.0 * ramp) * (signal[0] - signal[-1])

@@ -1,20 +1,9 @@
 """Joint forces and moments of a leg in walking by the Newton-Euler equations, from the foot up.
 
-The segments rotate in the sagittal plane that contains hip, knee and ankle; the ground force is
-three-dimensional. For a segment of mass m and inertia I about its centre of mass c, with forces
-F and moments M of the proximal neighbour at p and -F', -M' of the distal one at d,
-
-    F = m (a - g) + F',   M = I θ'' z + M' + (d - c) x F' - (p - c) x F,
-
-where for the foot -F' is the ground force at the centre of pressure, and -M' the ground torque
-(Winter 2009, ch. 5). Every segment rotates about the principal axis z, so that no other moments of
-inertia enter. The accelerations are those of the splines of the trial.
-
-Joints are pins, while the knee of OpenSim's models slides: with the knee of gait10dof18musc, scaled
-to subject01, the tibial origin moves in the thigh by 6 mm forwards and 4 mm down between 0 and 30
-degrees of flexion, by 10 and 14 mm up to 70. A pin 456 mm below the hip deviates by at most 6 mm
-along x or y in stance, which changes the knee moment of this subject's walk by at most 0.054 N m
-per kg of body mass.
+The segments rotate in the sagittal plane that contains hip, knee and ankle, about the principal
+axis z; the ground force is three-dimensional. docs/mechanics.md states the equations (Winter 2009,
+ch. 5) and how far the pin of the knee is from a sliding knee. The accelerations are those of the
+splines of the trial.
 """
 
 from __future__ import annotations
@@ -43,14 +32,7 @@ _SEGMENT_ANGLES = np.array(
 class JointLoad:
     """Load of the proximal on the distal segment at a joint, in the lab frame.
 
-    Parameters
-    ----------
-    centre : (N, 3) float64
-        Joint centre [m].
-    force : (N, 3) float64
-        Force [N].
-    moment : (N, 3) float64
-        Moment about the centre [N m].
+    Joint centre (N, 3) [m], force (N, 3) [N] and moment (N, 3) about the centre [N m].
     """
 
     centre: FloatArray
@@ -115,26 +97,9 @@ class LegLoads:
 def inverse_dynamics(
     trial: GaitTrial, leg: LegSegments, *, gravity: float = STANDARD_GRAVITY
 ) -> LegLoads:
-    """Return the joint loads of a stride.
+    """Return the joint loads of a stride at the instants of the trial.
 
-    Parameters
-    ----------
-    trial : GaitTrial
-        Motion and ground force.
-    leg : LegSegments
-        Masses and lengths.
-    gravity : float
-        Acceleration of free fall [m/s²], >= 0.
-
-    Returns
-    -------
-    LegLoads
-        Loads at the instants of the trial.
-
-    Raises
-    ------
-    InputError
-        If gravity is out of its range.
+    `gravity` is the acceleration of free fall [m/s²], >= 0; raises `InputError` otherwise.
     """
     lift = np.array([0.0, check_number("gravity", gravity, at_least=0.0, unit="m/s²"), 0.0])
     thigh, shank, foot = _bodies(trial, leg)

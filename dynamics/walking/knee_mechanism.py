@@ -64,17 +64,8 @@ class KneeMechanism:
     def in_femur(self, flexion: FloatArray, point: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return a point of the patella in the femoral frame and its derivative by flexion.
 
-        Parameters
-        ----------
-        flexion : (N,) float64
-            Knee flexion [rad].
-        point : (2,) float64
-            Point in the patellar frame [m].
-
-        Returns
-        -------
-        position, rate : (N, 2) float64
-            Position and derivative [m, m/rad].
+        (N, 2) each [m, m/rad], at knee flexions (N,) [rad]; the point (2,) [m] is in the patellar
+        frame.
         """
         angle = self.patella_angle(flexion)
         arm = rotated(angle, np.broadcast_to(point, (*flexion.shape, 2)))

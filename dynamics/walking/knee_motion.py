@@ -56,15 +56,13 @@ class KneeColumns:
     names : mapping
         Column of each coordinate, of `COORDINATES` or of `OPENSIM_COORDINATES`; a minus before the
         name changes the sign. Empty: the first of `KNOWN_COLUMNS` that the table has.
-    angle_unit : {"deg", "rad"}, optional
-        Unit of angles without a unit in their name; by default the unit in the header.
-    length_unit : {"m", "mm"}
-        Unit of lengths without a unit in their name.
+    angle_unit, length_unit : {"deg", "rad"}, {"m", "mm"}
+        Units of columns without a unit in their name; of angles by default the unit in the header.
 
     Raises
     ------
     InputError
-        If the coordinates are not one of the two sets, or a unit is unknown.
+        If the coordinates are not one of the two sets.
     """
 
     names: Mapping[str, str] = field(default_factory=dict)
@@ -90,10 +88,7 @@ class KneeColumns:
 def parse_columns(text: str) -> dict[str, str]:
     """Return the columns of a text such as "flexion=knee_angle_r,adduction=-knee_add_r,...".
 
-    Raises
-    ------
-    InputError
-        If a part is not coordinate=column, or a coordinate is repeated.
+    Raises `InputError` if a part is not coordinate=column, or a coordinate is repeated.
     """
     columns: dict[str, str] = {}
     for part in text.split(","):
@@ -109,29 +104,12 @@ def parse_columns(text: str) -> dict[str, str]:
 def read_knee_poses(
     path: str | Path, columns: KneeColumns | None = None
 ) -> tuple[FloatArray, FloatArray]:
-    """Read the poses of a right knee from a table.
+    """Read instants (N,) [s] and poses (N, 6) [rad, m] of a right knee from a table.
 
-    Parameters
-    ----------
-    path : str or Path
-        `.mot` or `.sto` (OpenSim), `.csv` or `.parquet`; see `read_motion_table`. If a Parquet
-        table has a column `model`, the rows of the surrogate are read.
-    columns : KneeColumns, optional
-        Columns and units.
-
-    Returns
-    -------
-    time : (N,) float64
-        Instants [s], increasing.
-    poses : (N, 6) float64
-        Poses of the femur in the tibial frame [rad, m].
-
-    Raises
-    ------
-    InputError
-        If the table cannot be used; the message names the file and what is wrong.
-    FileNotFoundError
-        If the file does not exist.
+    The poses are those of the femur in the tibial frame. The path ends in `.mot` or `.sto`
+    (OpenSim), `.csv` or `.parquet`; see `read_motion_table`. If a Parquet table has a column
+    `model`, the rows of the surrogate are read. Raises `InputError`, which names the file and what
+    is wrong, if the table cannot be used, and `FileNotFoundError`.
     """
     chosen = columns or KneeColumns()
     source = Path(path)
@@ -163,14 +141,8 @@ def knee_motion_table(
 ) -> MotionTable:
     """Return poses as a table for OpenSim, by default in degrees and metres.
 
-    Parameters
-    ----------
-    time : (N,) float64
-        Instants [s], increasing.
-    poses : (N, 6) float64
-        Poses of the femur in the tibial frame [rad, m].
-    columns : KneeColumns, optional
-        Names and units of the columns; by default those of OpenSim-JAM's models.
+    Of the femur in the tibial frame, (N, 6) [rad, m], at increasing instants (N,) [s]; the columns
+    are by default those of OpenSim-JAM's models.
     """
     chosen = columns or KneeColumns()
     names = chosen.names or KNOWN_COLUMNS[0]

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from dynamics.csv_table import TextTable, read_csv_table, read_text
-from foundation.checks import FloatArray, check_array, check_in, frozen
+from foundation.checks import FloatArray, check_array, check_fields, check_in
 from foundation.errors import InputError
 
 #: Endings of OpenSim's tables.
@@ -64,20 +64,12 @@ class MotionTable:
         if twice:
             raise InputError(f"{self.source}: expected each column once, found {twice[0]!r} twice")
         time = check_array(f"{self.source}, time", self.time, (None,))
-        values = check_array(f"{self.source}, values", self.values, (len(time), len(names)))
+        check_fields(self, f"{self.source}, ", time=(None,), values=(len(time), len(names)))
         if len(time) < 1 or (np.diff(time) <= 0.0).any():
             raise InputError(f"{self.source}, time: expected increasing instants, found {time}")
-        object.__setattr__(self, "time", frozen(time))
-        object.__setattr__(self, "values", frozen(values))
 
     def column(self, name: str) -> FloatArray:
-        """Return one column (N,) in the unit of the file [1].
-
-        Raises
-        ------
-        InputError
-            If the table does not have the column.
-        """
+        """Return one column (N,) in the unit of the file [1]; InputError if there is none."""
         if name not in self.names:
             raise InputError(
                 f"{self.source}: expected a column {name!r}, found {', '.join(self.names)}"
@@ -88,11 +80,8 @@ class MotionTable:
         """Return one column (N,) of angles [rad].
 
         The unit follows from the ending `_deg` or `_rad` of the name, else from `in_degrees`.
-
-        Raises
-        ------
-        InputError
-            If the table does not have the column, or neither name nor table states the unit.
+        Raises `InputError` if the table does not have the column, or neither name nor table states
+        the unit.
         """
         values = self.column(name)
         suffix = name.rpartition("_")[2]
@@ -114,7 +103,7 @@ def read_motion_columns(path: str | Path) -> tuple[str, ...]:
 def read_motion_table(
     path: str | Path, *, in_degrees: bool | None = None, columns: Collection[str] | None = None
 ) -> MotionTable:
-    """Read a motion or a table of forces.
+    """Read a motion or a table of forces, in the units of the file.
 
     Parameters
     ----------
@@ -126,11 +115,6 @@ def read_motion_table(
     columns : collection of str, optional
         Names of the columns to read, as far as the table has them; cells of other columns are not
         read. By default all.
-
-    Returns
-    -------
-    MotionTable
-        The columns, in the units of the file.
 
     Raises
     ------
@@ -169,19 +153,8 @@ def read_motion_table(
 def write_motion_table(path: str | Path, table: MotionTable, *, title: str = "motion") -> None:
     """Write a table in OpenSim's format, version 1; numbers are read back unchanged.
 
-    Parameters
-    ----------
-    path : str or Path
-        File that ends in `.mot` or `.sto`.
-    table : MotionTable
-        The table.
-    title : str
-        First line of the header.
-
-    Raises
-    ------
-    InputError
-        If the path has another ending, or as `motion_text`.
+    The path ends in `.mot` or `.sto`; `title` is the first line of the header. Raises `InputError`
+    if the path has another ending, or as `motion_text`.
     """
     target = Path(path)
     check_in("path ending", target.suffix.lower(), OPENSIM_ENDINGS)
@@ -191,11 +164,8 @@ def write_motion_table(path: str | Path, table: MotionTable, *, title: str = "mo
 def motion_text(table: MotionTable, *, title: str = "motion") -> str:
     """Return the text that `write_motion_table` writes.
 
-    Raises
-    ------
-    InputError
-        If the table does not state whether angles are in degrees, or a name cannot be written
-        between tabs.
+    Raises `InputError` if the table does not state whether angles are in degrees, or a name cannot
+    be written between tabs.
     """
     if table.in_degrees is None:
         raise InputError(f"{table.source}: expected in_degrees to be True or False, found None")

@@ -1,18 +1,11 @@
 """Muscle forces of a leg from its joint moments, and their load on the knee.
 
-There are more muscles than joints. The muscles are tension-only members of a structure with the
-joint rotations as displacements (Kolesnikov 2004, activation by stiffness): the force of a muscle
-is its stiffness k times the shortening by the rotations, or the muscle is slack. This is the
-minimum of Σ F²/(2 k) with balanced moments and F >= 0. Two stiffnesses are available:
-
-- "stress": k ∝ A² with the cross-section A, the least sum of squared stresses (Pedotti et al. 1978,
-  Math Biosci 38:57-76; with cubes Crowninshield & Brand 1981, J Biomech 14:793-801). The default:
-  in a textbook stride the knee compression peaks at 2.4 times body weight, close to the 2.61 of
-  instrumented implants (Kutzner et al. 2010, J Biomech 43:2164-2173).
-- "elastic": k ∝ A/l with the fibre length l, the muscle as an elastic rod. Biarticular muscles
-  carry more, and the knee compression peaks at 3.3 times body weight.
-
-The muscles balance sagittal moments only.
+The muscles are tension-only members of a structure with the joint rotations as displacements
+(Kolesnikov 2004): the minimum of Σ F²/(2 k) with balanced sagittal moments and F >= 0. The
+stiffness k is that of "stress", k ∝ A² with the cross-section A, the least sum of squared stresses
+(Pedotti et al. 1978, Math Biosci 38:57-76; with cubes Crowninshield & Brand 1981, J Biomech
+14:793-801), or of "elastic", k ∝ A/l with the fibre length l, the muscle as an elastic rod.
+docs/mechanics.md compares the compression of the knee with instrumented implants.
 """
 
 from __future__ import annotations

@@ -49,12 +49,12 @@ def load_leg_muscles(
     muscles: str | Path = MUSCLES,
     paths: str | Path = MUSCLE_PATHS,
 ) -> LegMuscles:
-    """Return the muscles of a right leg.
+    """Return the muscles of a right leg of a body height [m] (`LegMuscles.scaled`).
 
     Parameters
     ----------
     height : float
-        Body height [m], > 0; see `LegMuscles.scaled`.
+        Body height [m], > 0.
     muscles : str or Path
         Table of the muscles: `muscle`, `cross_section_cm2`, `fibre_length_cm`.
     paths : str or Path

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from dynamics.walking.knee_mechanism import KneeMechanism
-from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
+from foundation.checks import FloatArray, check_fields, check_in, check_number
 from foundation.errors import InputError
 
 #: Bones from origin to insertion.
@@ -43,11 +43,6 @@ class Muscle:
         Points from origin to insertion in the frames of their bodies [m], m >= 2.
     passages : tuple of str
         Kind of each point, of `PASSAGES`; the first and the last are fixed.
-
-    Raises
-    ------
-    InputError
-        If a value is out of its range or the lengths differ; the message names the muscle.
     """
 
     name: str
@@ -62,12 +57,12 @@ class Muscle:
         for name, unit in (("area", "m²"), ("fibre_length", "m")):
             value = check_number(f"{of} {name}", getattr(self, name), above=0.0, unit=unit)
             object.__setattr__(self, name, value)
-        points = check_array(f"{of} points", self.points, (None, 3))
-        object.__setattr__(self, "points", frozen(points))
-        if not len(points) == len(self.bodies) == len(self.passages) >= 2:
+        check_fields(self, f"{of} ", points=(None, 3))
+        if not len(self.points) == len(self.bodies) == len(self.passages) >= 2:
             raise InputError(
                 f"{of} expected a body and a passage for each of 2 points or more, found "
-                f"{len(points)} points, {len(self.bodies)} bodies, {len(self.passages)} passages"
+                f"{len(self.points)} points, {len(self.bodies)} bodies and {len(self.passages)} "
+                "passages"
             )
         order = [BODIES.index(check_in(f"{of} body", body, BODIES)) for body in self.bodies]
         if order != sorted(order):
@@ -109,11 +104,6 @@ class LegMuscles:
         Motion of tibia and patella.
     mechanism_knee : (2,) float64
         Centre of the knee in the tibial frame of the mechanism [m].
-
-    Raises
-    ------
-    InputError
-        If a name is repeated, there is no muscle or a point is not finite.
     """
 
     muscles: tuple[Muscle, ...]
@@ -130,8 +120,7 @@ class LegMuscles:
         for name in self.names:
             if self.names.count(name) != 1:
                 raise InputError(f"muscles: expected unique names, found {name} twice")
-        for name, size in (("knee", 2), ("ankle", 2), ("tuberosity", 3), ("mechanism_knee", 2)):
-            object.__setattr__(self, name, frozen(check_array(name, getattr(self, name), (size,))))
+        check_fields(self, knee=(2,), ankle=(2,), tuberosity=(3,), mechanism_knee=(2,))
         object.__setattr__(self, "pole_z", check_number("pole_z", self.pole_z))
 
     @property
@@ -142,12 +131,8 @@ class LegMuscles:
     def scaled(self, height: float) -> Self:
         """Return the leg scaled from `REFERENCE_HEIGHT` to a body height [m].
 
-        Lengths scale with the height, cross-sections with its square.
-
-        Raises
-        ------
-        InputError
-            If the height is not positive.
+        Lengths scale with the height, cross-sections with its square. Raises `InputError` if the
+        height is not positive.
         """
         tall = check_number("height", height, above=0.0, unit="m")
         factor = tall / REFERENCE_HEIGHT
@@ -163,12 +148,9 @@ class LegMuscles:
         )
 
     def select(self, names: tuple[str, ...]) -> Self:
-        """Return the leg with a selection of its muscles, in the order of `names`.
+        """Return the leg with some of its muscles, in the order of `names`.
 
-        Raises
-        ------
-        InputError
-            If a name is unknown.
+        Raises `InputError` if a name is unknown.
         """
         known = dict(zip(self.names, self.muscles, strict=True))
         chosen = tuple(known[check_in("muscle", name, self.names)] for name in names)

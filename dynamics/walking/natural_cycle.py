@@ -21,21 +21,10 @@ _ROTATION, _ANTERIOR, _SUPERIOR = map(COORDINATES.index, ("rotation", "anterior"
 def cut_stride(
     time: FloatArray, poses: FloatArray, stride: tuple[float, float] = STRIDE
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the part of a motion between two instants.
+    """Return the part of a motion between two instants [s].
 
-    Parameters
-    ----------
-    time : (N,) float64
-        Instants [s], increasing.
-    poses : (N, 6) float64
-        Poses [rad, m].
-    stride : (float, float)
-        First and last instant [s].
-
-    Raises
-    ------
-    InputError
-        If the motion has no rows at both instants, or fewer than three between them.
+    From and to instants (N,) [s] and poses (N, 6) [rad, m]; raises `InputError` if the motion has
+    no rows at both instants, or fewer than three between them.
     """
     begin, end = (check_number("stride", t, unit="s") for t in stride)
     chosen = (time > begin - 1e-9) & (time < end + 1e-9)
@@ -49,25 +38,11 @@ def cut_stride(
 
 
 def balancing_loads(model: ContactModel, simulator: KneeSimulator, poses: ArrayLike) -> FloatArray:
-    """Return the applied loads that hold a knee in poses, by inverse statics.
+    """Return the loads (N, 3) that hold a knee in poses (N, 6) [rad, m], by inverse statics.
 
+    On the tibia, in the order of `dynamics.simulator.knee_simulator.APPLIED_COLUMNS` [N, N, N m].
     Axial force, AP force and torque balance the generalised forces of contact, ligaments and
     springs on height, AP position and rotation. The forces on adduction and ML position remain.
-
-    Parameters
-    ----------
-    model : ContactModel
-        Contact model.
-    simulator : KneeSimulator
-        Ligaments and springs.
-    poses : (N, 6) array_like
-        Poses [rad, m].
-
-    Returns
-    -------
-    (N, 3) float64
-        Loads on the tibia in the order of `dynamics.simulator.knee_simulator.APPLIED_COLUMNS`
-        [N, N, N m].
     """
     rows = check_array("poses", poses, (None, 6))
     loads = np.empty((len(rows), 3))
@@ -89,8 +64,7 @@ def walking_cycle(
     """Return the inputs that make a knee walk in the poses of a stride.
 
     Flexion is that of the poses, and the loads are `balancing_loads`: those of muscles, menisci and
-    body weight. Over the last 15 % of the stride each signal is led back to its first value, since
-    a stride does not end exactly as it began.
+    body weight; each signal is closed by `lead_back`.
 
     Parameters
     ----------
@@ -98,10 +72,8 @@ def walking_cycle(
         Contact model.
     simulator : KneeSimulator
         Ligaments and springs.
-    time : (N,) array_like
-        Instants of the stride [s], increasing; N >= 5.
-    poses : (N, 6) array_like
-        Poses of the stride [rad, m].
+    time, poses : (N,), (N, 6) array_like
+        Increasing instants [s] of the stride, N >= 5, and poses [rad, m].
     axial_only : bool
         Whether AP force and torque are zero, so that ligaments, springs and contact determine AP
         position and rotation.

@@ -1,7 +1,6 @@
 """Low-pass filter of measured signals, and splines for their derivatives.
 
-A Butterworth filter of second order runs forwards and backwards, hence without lag; the cut-off is
-raised by 1/(√2 - 1)^(1/4) to account for the two passes (Winter 2009, ch. 3).
+A Butterworth filter of second order runs forwards and backwards (Winter 2009, ch. 3).
 """
 
 from __future__ import annotations
@@ -20,24 +19,11 @@ _ORDER = 2
 
 
 def smoothed(table: MotionTable, signals: FloatArray, name: str, cutoff: float | None) -> BSpline:
-    """Return a quintic spline through filtered signals.
+    """Return a quintic spline through filtered signals (N, k) [any unit] of a table of N instants.
 
-    Parameters
-    ----------
-    table : MotionTable
-        Table of the signals, with N instants.
-    signals : (N, k) float64
-        Signals in any unit [1].
-    name : str
-        Name of the cut-off in messages.
-    cutoff : float or None
-        Cut-off frequency [Hz]; None for no filter.
-
-    Raises
-    ------
-    InputError
-        If the table has fewer than 6 rows, the cut-off is not below 0.4 of its rate, or rows are
-        missing for half a period of the cut-off or more.
+    The cut-off [Hz] has a `name` in messages; None for no filter. Raises `InputError` if the table
+    has fewer than 6 rows, the cut-off is not below 0.4 of its rate, or rows are missing for half a
+    period of the cut-off or more.
     """
     time = table.time
     if len(time) < 6:

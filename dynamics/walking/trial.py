@@ -17,7 +17,7 @@ import numpy as np
 from dynamics.walking.motion_tables import MotionTable
 from dynamics.walking.smoothing import smoothed
 from dynamics.walking.strikes import find_stride
-from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
+from foundation.checks import FloatArray, check_array, check_fields, check_in, check_number
 from foundation.errors import InputError
 
 #: Coordinates of a stride, with their units.
@@ -64,11 +64,6 @@ class GaitTrial:
         Free torque of the ground on the foot, lab frame [N m].
     side : {"right", "left"}
         Measured leg.
-
-    Raises
-    ------
-    InputError
-        If the shapes do not match, a value is not finite, or the time does not increase.
     """
 
     time: FloatArray
@@ -85,12 +80,10 @@ class GaitTrial:
         time = check_array("time", self.time, (None,))
         if len(time) < 2 or (np.diff(time) <= 0.0).any():
             raise InputError(f"time: expected at least two increasing instants, found {time}")
-        object.__setattr__(self, "time", frozen(time))
-        widths = dict.fromkeys(("coordinates", "rates", "accelerations"), len(TRIAL_COORDINATES))
-        widths |= dict.fromkeys(("force", "centre_of_pressure", "torque"), 3)
-        for name, width in widths.items():
-            array = check_array(name, getattr(self, name), (len(time), width))
-            object.__setattr__(self, name, frozen(array))
+        moving, spatial = (len(time), len(TRIAL_COORDINATES)), (len(time), 3)
+        shapes = dict.fromkeys(("coordinates", "rates", "accelerations"), moving)
+        shapes |= dict.fromkeys(("force", "centre_of_pressure", "torque"), spatial)
+        check_fields(self, time=(None,), **shapes)
 
     def coordinate(self, name: str) -> FloatArray:
         """Return one of `TRIAL_COORDINATES`, (N,) [m] or [rad]."""

@@ -1,14 +1,8 @@
 """Wear of the tibial insert over a simulated gait cycle by Archard's law.
 
-The worn depth at a point is k times the integral of pressure times sliding speed over time, the
-worn volume the integral of the depth over the surface,
-
-    V = k int int p |s| dA dt
-
-(Archard 1953, J Appl Phys 24:981-988; for the knee Fregly, Sawyer, Harman & Banks 2005,
-J Biomech 38:305-314). `bed_wear` uses the pressures of the springs of the original model;
-`surrogate_wear` only the loads of the result. Time is integrated by the trapezoidal rule over the
-reported instants.
+V = k int int p |s| dA dt (Archard 1953, J Appl Phys 24:981-988; for the knee Fregly, Sawyer, Harman
+& Banks 2005, J Biomech 38:305-314). `bed_wear` uses the pressures of the springs of the original
+model, `surrogate_wear` only the loads of the result.
 """
 
 from __future__ import annotations
@@ -22,7 +16,7 @@ from dynamics.simulator.result import SimulationResult
 from dynamics.wear.footprint import field_arms, field_speeds
 from dynamics.wear.sliding import femoral_twists, sliding_speed
 from dynamics.wear.wear_law import Wear, WearLaw
-from foundation.checks import FloatArray, check_array, check_in, check_number
+from foundation.checks import FloatArray, check_array, check_in
 from foundation.errors import InputError
 from foundation.loads import COMPARTMENTS
 from foundation.pose import Pose
@@ -62,7 +56,7 @@ class Surface(Protocol):
 
 
 class SpringContact(Protocol):
-    """Original contact model as `bed_wear` uses it."""
+    """Original contact model as `bed_wear` uses it, with the compartment (F,) of each triangle."""
 
     tibia: Any
     compartments: NDArray[np.int8]
@@ -75,20 +69,8 @@ class SpringContact(Protocol):
 def bed_wear(model: SpringContact, result: SimulationResult, law: WearLaw) -> Wear:
     """Return the wear over the gait cycle of a result from the springs of the original model.
 
-    Parameters
-    ----------
-    model : SpringContact
-        The original model (`foundation.elastic_foundation.model.ElasticFoundation`).
-    result : SimulationResult
-        Simulated cycle with the poses of the contact: add the offset of a
-        `dynamics.simulator.variation.VariedContact` to its poses.
-    law : WearLaw
-        Material of the insert.
-
-    Returns
-    -------
-    Wear
-        Wear of one cycle, with the depth of each tibial triangle.
+    With the depth of each tibial triangle. The poses of the result are those of the contact: add
+    the offset of a `dynamics.simulator.variation.VariedContact` to them.
     """
     tibia, sides = model.tibia, np.asarray(model.compartments)
     twists, weights = femoral_twists(result.poses, result.rates), time_weights(result.time)
@@ -163,20 +145,14 @@ def time_weights(time: FloatArray) -> FloatArray:
     return 0.5 * (np.concatenate([[0.0], steps]) + np.concatenate([steps, [0.0]]))
 
 
-def pressure_integral(result: SimulationResult) -> FloatArray:
-    """Return the pressure integrals, area times mean pressure, of the compartments, (2, N) [N]."""
-    area, mean = result.compartment_loads[..., 6], result.compartment_loads[..., 8]
-    return np.maximum(area, 0.0) * np.maximum(mean, 0.0)
-
-
 def load_ratio(result: SimulationResult) -> FloatArray:
     """Return the pressure integral over the force, both integrated over time, (2,) [1], >= 1.
 
     The force is smaller than the pressure integral since the normals of a patch differ; the ratio
     depends on the knee and hardly on the load. Without contact the ratio is 1.
     """
-    weights = time_weights(result.time)
-    impulse, pressure = _force(result) @ weights, pressure_integral(result) @ weights
+    weights, sizes = time_weights(result.time), np.maximum(result.compartment_loads[..., [6, 8]], 0)
+    impulse, pressure = _force(result) @ weights, sizes.prod(axis=-1) @ weights
     ratio = np.divide(pressure, impulse, out=np.ones(2), where=impulse > 0.0)
     return np.maximum(ratio, 1.0)
 
@@ -185,19 +161,8 @@ def load_carried(result: SimulationResult, ratio: ArrayLike | None = None) -> Fl
     """Return the load of each compartment as its force times a ratio, (2, N) [N].
 
     A simulation balances the force, while area and mean pressure of a surrogate have errors of
-    their own.
-
-    Parameters
-    ----------
-    result : SimulationResult
-        Simulated cycle.
-    ratio : (2,) float64, optional
-        As in `surrogate_wear` [1].
-
-    Raises
-    ------
-    InputError
-        If a compartment with force has no centre of pressure, or a ratio is not positive.
+    their own. `ratio` (2,) [1] as in `surrogate_wear`; raises `InputError` if a compartment with
+    force has no centre of pressure, or a ratio is not positive.
     """
     force = _force(result)
     lost = (force > 0.0) & ~np.isfinite(result.compartment_loads[..., 9:]).all(axis=-1)
@@ -212,17 +177,8 @@ def load_carried(result: SimulationResult, ratio: ArrayLike | None = None) -> Fl
 
 
 def check_sides(name: str, values: ArrayLike) -> FloatArray:
-    """Return a medial and a lateral value as an array, (2,) [1].
-
-    Raises
-    ------
-    InputError
-        If the values are not two positive numbers.
-    """
-    array = check_array(name, values, (2,))
-    for value in array:
-        check_number(name, value, above=0.0)
-    return array
+    """Return a medial and a lateral value (2,) [1]; raise InputError unless both are positive."""
+    return check_array(name, values, (2,), above=0.0)
 
 
 def _force(result: SimulationResult) -> FloatArray:
@@ -233,22 +189,12 @@ def _force(result: SimulationResult) -> FloatArray:
 def scaled_pressure(
     pressure: FloatArray, loads: FloatArray, tibia: Surface, sides: NDArray[np.int8]
 ) -> FloatArray:
-    """Return the pressures (F,) [Pa], scaled so that each compartment carries its load.
+    """Return the pressures (F,) [Pa], scaled so that each compartment carries its load (2, 12).
 
     The centroid of each triangle represents the field on the triangle, while the loads are
     integrals of the field; the sums differ slightly, mostly in small patches. A patch without a
-    centroid is assigned to the triangle nearest to its centre of pressure.
-
-    Parameters
-    ----------
-    pressure : (F,) float64
-        Pressure on each tibial triangle [Pa].
-    loads : (2, 12) float64
-        Loads of each compartment, in the order of `foundation.loads.LOAD_COLUMNS`.
-    tibia : Surface
-        The tibial mesh.
-    sides : (F,) int8
-        Compartment index of each triangle.
+    centroid is assigned to the triangle nearest to its centre of pressure. `sides` (F,) is the
+    compartment of each triangle.
     """
     scaled = np.zeros(len(pressure))
     for side, (area, mean) in enumerate(np.maximum(loads[:, [6, 8]], 0.0)):

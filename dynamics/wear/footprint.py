@@ -1,9 +1,7 @@
 """Pressure field of a compartment from its loads: force, area, peak and mean pressure.
 
 The field is the paraboloid p = p0 (1 - r²)^n over an ellipse of the contact area about the centre
-of pressure, in the plane perpendicular to the force. The mean is p0 / (n + 1), so that n =
-peak/mean - 1: 0 for a flat punch, 1/2 for Hertzian contact, 1 for springs of a linear law between
-quadrics. The loads do not determine the ratio of the axes of the ellipse.
+of pressure, in the plane perpendicular to the force, with n = peak/mean - 1 (docs/theory.md).
 """
 
 from __future__ import annotations
@@ -22,10 +20,7 @@ _LARGEST_EXPONENT = 10.0
 def field_exponent(loads: FloatArray) -> FloatArray:
     """Return the exponents n of the fields, (N,) [1]; 0 where the peak is not above the mean.
 
-    Parameters
-    ----------
-    loads : (N, 12) float64
-        Loads in the order of `foundation.loads.LOAD_COLUMNS` [N, N m, m², Pa, m].
+    From loads (N, 12) in the order of `foundation.loads.LOAD_COLUMNS`, as in all functions here.
     """
     peak, mean = loads[:, 7], loads[:, 8]
     ratio = np.divide(peak, mean, out=np.ones(len(loads)), where=mean > 0.0)
@@ -33,15 +28,7 @@ def field_exponent(loads: FloatArray) -> FloatArray:
 
 
 def semi_axes(loads: FloatArray, aspect: ArrayLike) -> FloatArray:
-    """Return the AP and ML semi-axes of the ellipse, (N, 2) [m].
-
-    Parameters
-    ----------
-    loads : (N, 12) float64
-        Loads in the order of `foundation.loads.LOAD_COLUMNS`.
-    aspect : float
-        AP over ML axis [1].
-    """
+    """Return the AP and ML semi-axes (N, 2) [m] of ellipses of an AP over ML axis `aspect` [1]."""
     root = np.sqrt(aspect)
     radius = np.sqrt(np.maximum(loads[:, 6], 0.0) / np.pi)
     return radius[:, None] * np.array([root, 1.0 / root])
@@ -50,10 +37,7 @@ def semi_axes(loads: FloatArray, aspect: ArrayLike) -> FloatArray:
 def field_axes(loads: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the AP, ML and normal directions of the fields, (N, 3) each [1], tibial frame.
 
-    Parameters
-    ----------
-    loads : (N, 12) float64
-        Loads with nonzero forces; the normal has the direction of the force.
+    The normal has the direction of the force, which is not zero.
     """
     normal = loads[:, :3] / np.linalg.norm(loads[:, :3], axis=1, keepdims=True)
     # The force of a knee is never close to anterior: it is inclined by the slope of the insert.
@@ -63,24 +47,11 @@ def field_axes(loads: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
 
 
 def field_arms(loads: FloatArray, aspect: float = 1.0) -> tuple[FloatArray, FloatArray]:
-    """Return quadrature points of the field and their shares of the load.
+    """Return quadrature points (N, 2, Q) [m] of the field and their shares (Q,) [1] of the load.
 
-    The radii of the rings reproduce the second moments of the field exactly; the mean sliding speed
-    depends primarily on these moments.
-
-    Parameters
-    ----------
-    loads : (N, 12) float64
-        Loads in contact, in the order of `foundation.loads.LOAD_COLUMNS`.
-    aspect : float
-        AP over ML axis of the ellipse [1].
-
-    Returns
-    -------
-    arms : (N, 2, Q) float64
-        AP and ML distances from the centre of pressure, along `field_axes` [m].
-    shares : (Q,) float64
-        Shares of the load, with sum 1 [1].
+    AP and ML distances from the centre of pressure, along `field_axes`, for an AP over ML axis
+    `aspect` [1]. The radii of the rings reproduce the second moments of the field exactly; the mean
+    sliding speed depends primarily on these moments.
     """
     exponent = field_exponent(loads)[:, None]
     nodes, weights = np.polynomial.legendre.leggauss(_RINGS)
@@ -96,16 +67,9 @@ def field_arms(loads: FloatArray, aspect: float = 1.0) -> tuple[FloatArray, Floa
 
 
 def field_speeds(loads: FloatArray, twists: FloatArray, arms: FloatArray) -> FloatArray:
-    """Return the sliding speed at points of the field, (N, Q) [m/s].
+    """Return the sliding speed (N, Q) [m/s] at points `arms` (N, 2, Q) [m] of the fields.
 
-    Parameters
-    ----------
-    loads : (N, 12) float64
-        Loads in contact, in the order of `foundation.loads.LOAD_COLUMNS`.
-    twists : (N, 6) float64
-        Twists of the femur [m/s, rad/s] (`dynamics.wear.sliding.femoral_twists`).
-    arms : (N, 2, Q) float64
-        Quadrature points of `field_arms` [m].
+    From the twists (N, 6) [m/s, rad/s] of the femur (`dynamics.wear.sliding.femoral_twists`).
     """
     along, across, normal = field_axes(loads)
     velocity = twists[:, :3] + np.cross(twists[:, 3:], loads[:, 9:])

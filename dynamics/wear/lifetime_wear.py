@@ -19,14 +19,13 @@ Contact = TypeVar("Contact", bound=SpringContact)
 
 @dataclass(frozen=True, eq=False)
 class LifetimeWear(Generic[Contact]):
-    """Wear of many cycles.
+    """Wear of many cycles in B blocks.
 
     Parameters
     ----------
-    cycles : (B + 1,) float64
-        Number of cycles at the end of each block, from 0 [1].
-    volume : (B + 1, 2) float64
-        Medial and lateral volume worn by then [m³].
+    cycles, volume : (B + 1,), (B + 1, 2) float64
+        Number of cycles at the end of each block, from 0 [1], medial and lateral volume by then
+        [m³].
     blocks : tuple of Wear
         Wear of one cycle at the start of each block.
     model : SpringContact
@@ -53,29 +52,11 @@ def extrapolate_wear(
     """Return the wear of many cycles in equal blocks, with the surface lowered after each block.
 
     The wear of one cycle at the start of a block represents the whole block. One block is therefore
-    a linear extrapolation.
-
-    Parameters
-    ----------
-    model : SpringContact
-        Contact of the unworn insert.
-    simulate_cycle : callable
-        Simulates a cycle with a contact.
-    lower_surface : callable
-        Returns a contact with the surface lowered by the depth of each triangle, (F,) [m], such as
-        `foundation.elastic_foundation.worn_surface.worn_model`.
-    law : WearLaw
-        Material of the insert.
-    cycles : float
-        Total number of cycles, > 0.
-    blocks : int
-        Number of blocks, >= 1.
-
-    Raises
-    ------
-    InputError
-        If an argument is out of range, or a block wears through the insert; the message names the
-        block.
+    a linear extrapolation. `model` is the contact of the unworn insert, `simulate_cycle` simulates
+    a cycle with a contact, and `lower_surface` returns a contact with the surface lowered by the
+    depth (F,) [m] of each triangle, such as
+    `foundation.elastic_foundation.worn_surface.worn_model`. Raises `InputError`, which names the
+    block, if a block wears through the insert.
     """
     check_number("cycles", cycles, above=0.0)
     count = int(check_number("blocks", blocks, at_least=1))

@@ -8,18 +8,10 @@ from foundation.checks import FloatArray
 
 
 def femoral_twists(poses: FloatArray, rates: FloatArray) -> FloatArray:
-    """Return the twists of the femur, `twist_jacobian(pose) @ rates` at every instant.
+    """Return the twists (N, 6) [m/s, rad/s] of the femur, `twist_jacobian(pose) @ rates`.
 
-    Parameters
-    ----------
-    poses, rates : (N, 6) float64
-        Pose coordinates [rad, m] and their rates [rad/s, m/s].
-
-    Returns
-    -------
-    (N, 6) float64
-        (velocity of the femoral point at the tibial origin; angular velocity), tibial frame
-        [m/s, rad/s].
+    (velocity of the femoral point at the tibial origin; angular velocity), tibial frame, at poses
+    (N, 6) [rad, m] and their rates.
     """
     adduction, rotation, position = poses[:, 1], poses[:, 2], poses[:, 3:]
     ca, sa, cr, sr = np.cos(adduction), np.sin(adduction), np.cos(rotation), np.sin(rotation)
@@ -37,19 +29,10 @@ def femoral_twists(poses: FloatArray, rates: FloatArray) -> FloatArray:
 
 
 def sliding_speed(twists: FloatArray, points: FloatArray, normals: FloatArray) -> FloatArray:
-    """Return the speed of the femur along the tibial surface, |v - (v.n) n| with v = u + w x x.
+    """Return the speed (...) [m/s] along the tibial surface, |v - (v.n) n| with v = u + w x x.
 
-    Parameters
-    ----------
-    twists : (..., 6) float64
-        (u; w), velocity of the femoral point at the tibial origin [m/s], angular velocity [rad/s].
-    points, normals : (..., 3) float64
-        Points of the tibial surface [m] and unit normals [1]; the leading axes broadcast.
-
-    Returns
-    -------
-    (...) float64
-        Speed [m/s].
+    Of twists (u; w) (..., 6) [m/s, rad/s] at points x (..., 3) [m] with unit normals n (..., 3)
+    [1]; the leading axes broadcast.
     """
     velocity = twists[..., :3] + np.cross(twists[..., 3:], points)
     # |v x n| is the tangential part without the cancellation of |v|² - (v.n)².

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from foundation.checks import FloatArray, check_array, check_number, frozen
+from foundation.checks import FloatArray, check_fields, check_number
 
 
 @dataclass(frozen=True)
@@ -19,11 +19,6 @@ class WearLaw:
         a material depends on roughness, pressure and cross-shear.
     density : float
         Density [kg/m³], > 0.
-
-    Raises
-    ------
-    InputError
-        If a value is out of its range.
     """
 
     factor: float = 1e-16
@@ -53,9 +48,7 @@ class Wear:
     depth: FloatArray | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "volume", frozen(check_array("volume", self.volume, (2,))))
-        if self.depth is not None:
-            object.__setattr__(self, "depth", frozen(check_array("depth", self.depth, (None,))))
+        check_fields(self, volume=(2,), depth=(None,))
 
     @property
     def total_volume(self) -> float:
@@ -68,13 +61,7 @@ class Wear:
         return self.density * self.total_volume
 
     def after(self, cycles: float) -> Wear:
-        """Return the wear after a number of cycles of equal wear.
-
-        Raises
-        ------
-        InputError
-            If `cycles` is negative.
-        """
+        """Return the wear after a number of cycles of equal wear; InputError if it is negative."""
         factor = check_number("cycles", cycles, at_least=0.0)
         depth = None if self.depth is None else factor * self.depth
         return replace(self, volume=factor * self.volume, depth=depth)

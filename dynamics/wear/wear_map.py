@@ -36,33 +36,11 @@ def wear_map(
     aspect: ArrayLike = (1.0, 1.0),
     ratio: ArrayLike | None = None,
 ) -> FloatArray:
-    """Return the worn depth of each tibial triangle over the gait cycle of a result.
+    """Return the worn depth (F,) [m] of each tibial triangle over the gait cycle of a result.
 
     The pressure fields of `dynamics.wear.footprint` are projected on the triangles along the force
-    of the compartment; the sliding speed is tangential to each triangle.
-
-    Parameters
-    ----------
-    result : SimulationResult
-        Simulated cycle of any contact model, poses as in `dynamics.wear.cycle_wear.bed_wear`.
-    law : WearLaw
-        Material of the insert.
-    tibia : Surface
-        The tibial mesh.
-    aspect : (2,) float64
-        AP over ML axis of the medial and the lateral field [1], > 0 (`measured_aspect`).
-    ratio : (2,) float64, optional
-        As in `dynamics.wear.cycle_wear.surrogate_wear`.
-
-    Returns
-    -------
-    (F,) float64
-        Worn depth along the normals [m].
-
-    Raises
-    ------
-    InputError
-        As in `dynamics.wear.cycle_wear.surrogate_wear`.
+    of the compartment; the sliding speed is tangential to each triangle. Arguments and errors as of
+    `dynamics.wear.cycle_wear.surrogate_wear`, with (2,) values [1] of the compartments.
     """
     aspects = check_sides("aspect", aspect)
     twists, weights = femoral_twists(result.poses, result.rates), time_weights(result.time)
@@ -80,15 +58,8 @@ def wear_map(
 class Patch(NamedTuple):
     """Contact patches of the original model, for the wear of a cycle of the surrogate.
 
-    The values depend on the surfaces; variations of a cycle can reuse those of the cycle.
-
-    Parameters
-    ----------
-    aspect : (2,) float64
-        AP over ML axis of the pressure fields [1], `measured_aspect`.
-    ratio : (2,) float64, optional
-        Pressure integral over force [1], `dynamics.wear.cycle_wear.load_ratio`; by default of the
-        cycle.
+    `aspect` (2,) [1] as of `measured_aspect`, `ratio` (2,) [1] as of `load_ratio`; by default of
+    the cycle. They depend on the surfaces; variations of a cycle can reuse those of the cycle.
     """
 
     aspect: FloatArray
@@ -105,19 +76,8 @@ def measured_aspect(
 ) -> FloatArray:
     """Return AP over ML axis of the pressure fields of the original model, (2,) [1].
 
-    Parameters
-    ----------
-    model : SpringContact
-        The original model.
-    result : SimulationResult
-        Simulated cycle, poses as in `dynamics.wear.cycle_wear.bed_wear`.
-    instants : int
-        Number of equally spaced instants of the cycle, >= 1.
-
-    Returns
-    -------
-    (2,) float64
-        Medial and lateral, from load-weighted second moments of the pressure; 1 without contact.
+    Medial and lateral, from load-weighted second moments of the pressure at equally spaced instants
+    of the cycle; 1 without contact.
     """
     count = int(check_number("instants", instants, at_least=1))
     tibia, sides = model.tibia, np.asarray(model.compartments)

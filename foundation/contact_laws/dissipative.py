@@ -1,18 +1,9 @@
 """Normal forces that dissipate energy, from a coefficient of restitution c.
 
-The laws of the Hunt-Crossley family share the form
-
-    F = K δⁿ (1 + a(c) δ̇ / δ̇₀),
-
-δ̇₀ > 0 being the rate at the start of the contact, and differ in a(c). In a free impact of a mass m,
-with u = δ̇ / δ̇₀, m δ̇₀² u du = -K δⁿ (1 + a u) dδ. Divided by 1 + a u and integrated from the first
-touch to the last, the right side is zero, and
-
-    a (1 + e) = ln((1 + a) / (1 - a e))
-
-gives the actual restitution e of a law: a function of a(c) alone, independent of K, n, m and
-δ̇₀. Such an impact never pulls, since u = -1/a is approached and never reached; under additional
-forces the contact could pull, and the force is cut off there.
+The laws of the Hunt-Crossley family, F = K δⁿ (1 + a(c) δ̇ / δ̇₀) with the rate δ̇₀ > 0 at the
+start of the contact, differ in a(c). Their actual restitution e in a free impact satisfies
+a (1 + e) = ln((1 + a) / (1 - a e)), a function of a(c) alone (docs/mechanics.md). Such an impact
+never pulls; under additional forces the contact could pull, and the force is cut off there.
 """
 
 from __future__ import annotations

@@ -1,26 +1,15 @@
-"""Hertzian contact of two curved bodies with an elliptic contact area.
+"""Hertzian contact of two curved bodies with an elliptic contact area (Johnson 1985, sec. 4.1-4.2).
 
-The gap of two surfaces touching in a point is h = x²/(2 R') + y²/(2 R"), with the relative radii
-R' >= R" > 0 along its principal directions (Johnson 1985, sec. 4.1-4.2). The ellipse has its
-semi-axes a >= b along the same directions. Relative to the circle of the equivalent radius
-Re = √(R' R"), with q = √(R'/R") >= 1,
-
-    √(a b) = (3 F Re / (4 E*))^(1/3) F₁,
-    δ      = (9 F² / (16 E*² Re))^(1/3) F₂,
-    b/a    = F₄ / q,
-    p₀     = 3 F / (2 π a b).
-
-Exact, with k = b/a, the elliptic integral K(e) = R_F(0, k², 1) of e² = 1 - k², and the symmetric
-integrals R_D of Carlson in place of differences of K and E, which cancel near the circle:
+docs/mechanics.md states the force, the approach and the semi-axes a >= b along the principal
+directions of the gap, with its relative radii R' >= R" > 0 and q = √(R'/R") >= 1. Exact, with
+k = b/a, and the symmetric integrals of Carlson, which do not cancel near the circle:
 
     R'/R" = R_D(0, 1, k²) / R_D(0, k², 1),
     F₁³   = (4/(3 π)) k^(3/2) √(R_D(0, 1, k²) R_D(0, k², 1)),
-    F₂    = (2/π) √k K(e) / F₁
+    F₂    = (2/π) √k R_F(0, k², 1) / F₁,     F₄ = q k
 
-(after Johnson 1985, sec. 4.2, rewritten). Approximate, for 1 <= q <= 10: cubics in log₁₀ q,
-1 + c₁ log q + c₂ log² q + c₃ log³ q (Lehtoranta 2011, table 1, whose c₂ of F₄ is printed with the
-wrong sign). They differ from the exact factors by at most 0.35 % (F₁), 0.25 % (F₂) and
-0.09 % (F₄).
+(after Johnson 1985, sec. 4.2, rewritten). Approximate, for 1 <= q <= 10: cubics in log₁₀ q
+(Lehtoranta 2011, table 1, whose c₂ of F₄ is printed with the wrong sign).
 """
 
 from __future__ import annotations
@@ -67,11 +56,6 @@ def exact_factors(ratio: float) -> EllipseFactors:
     ----------
     ratio : float
         q = √(R'/R") [1], 1 <= q <= 1e6.
-
-    Raises
-    ------
-    InputError
-        If the ratio is out of its range.
     """
     q = check_number("ratio", ratio, at_least=1.0, at_most=1e6)
 
@@ -96,11 +80,6 @@ def approximate_factors(ratio: float) -> EllipseFactors:
     ----------
     ratio : float
         q = √(R'/R") [1], 1 <= q <= 10.
-
-    Raises
-    ------
-    InputError
-        If the ratio is out of its range.
     """
     q = check_number("ratio", ratio, at_least=1.0, at_most=LARGEST_APPROXIMATE_RATIO)
     x = math.log10(q)
@@ -110,13 +89,11 @@ def approximate_factors(ratio: float) -> EllipseFactors:
 def relative_radii(
     curvatures_1: Sequence[float], curvatures_2: Sequence[float], angle: float = 0.0
 ) -> tuple[float, float]:
-    """Return R' >= R" [m] of the gap between two surfaces.
+    """Return R' >= R" [m] of the gap between two surfaces (Johnson 1985, sec. 4.1).
 
     1/R' and 1/R" are (Σκ ∓ Δ) / 2 with the principal curvatures κ of both surfaces and
 
-        Δ² = (κ₁₁ - κ₁₂)² + (κ₂₁ - κ₂₂)² + 2 (κ₁₁ - κ₁₂)(κ₂₁ - κ₂₂) cos 2α
-
-    (Johnson 1985, sec. 4.1).
+        Δ² = (κ₁₁ - κ₁₂)² + (κ₂₁ - κ₂₂)² + 2 (κ₁₁ - κ₁₂)(κ₂₁ - κ₂₂) cos 2α.
 
     Parameters
     ----------
@@ -160,11 +137,6 @@ class EllipticContact:
         E* [Pa], > 0, see `effective_modulus`.
     exact : bool
         True for factors by elliptic integrals, False for the cubics (q <= 10).
-
-    Raises
-    ------
-    InputError
-        If a value is out of its range.
     """
 
     greater_radius: float
@@ -215,23 +187,20 @@ class EllipticContact:
 
     def approach(self, force: ArrayLike) -> FloatArray:
         """Return the approach δ [m] under forces [N], >= 0, of any shape."""
-        return ((_checked(force) / self.stiffness) ** (2.0 / 3.0))[()]
+        return ((_not_negative(force) / self.stiffness) ** (2.0 / 3.0))[()]
 
     def semi_axes(self, force: ArrayLike) -> tuple[FloatArray, FloatArray]:
         """Return a >= b [m] of the contact ellipse under forces [N], >= 0, of any shape."""
-        scaled = 0.75 * _checked(force) * self.equivalent_radius / self.modulus
+        scaled = 0.75 * _not_negative(force) * self.equivalent_radius / self.modulus
         mean = np.cbrt(scaled) * self.factors.size
         ratio = self.factors.shape * math.sqrt(self.smaller_radius / self.greater_radius)
         return mean / math.sqrt(ratio), mean * math.sqrt(ratio)
 
     def peak_pressure(self, force: ArrayLike) -> FloatArray:
         """Return p₀ [Pa] at the centre of the ellipse under forces [N], >= 0, of any shape."""
-        load = 6.0 * _checked(force) * (self.modulus / self.equivalent_radius) ** 2
+        load = 6.0 * _not_negative(force) * (self.modulus / self.equivalent_radius) ** 2
         return np.cbrt(load) / (math.pi * self.factors.size**2)
 
 
-def _checked(force: ArrayLike) -> FloatArray:
-    loads = check_array("force", force)
-    if loads.size and loads.min() < 0.0:
-        raise InputError(f"force: expected >= 0 N, found {loads.min():g} N")
-    return loads
+def _not_negative(force: ArrayLike) -> FloatArray:
+    return check_array("force", force, at_least=0.0, unit="N")

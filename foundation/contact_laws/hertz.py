@@ -1,10 +1,6 @@
 """Hertzian contact of two spheres, of a sphere in a socket and of a sphere on a plane.
 
-With 1/E* = (1 - ν₁²)/E₁ + (1 - ν₂²)/E₂ and 1/R = 1/R₁ + 1/R₂ (Johnson 1985, eq. 4.22-4.24):
-
-    F = K δ^(3/2),   K = (4/3) E* √R,   a = √(R δ),   p₀ = 3 F / (2 π a²).
-
-Lankarani & Nikravesh write the same K with σ = (1 - ν²)/E. The contact radius must stay small
+F = K δ^(3/2), K = (4/3) E* √R (Johnson 1985, eq. 4.22-4.24). The contact radius must stay small
 compared with both radii, which fails early in a socket of nearly the sphere's radius.
 """
 
@@ -27,11 +23,6 @@ def effective_modulus(
         Young's moduli [Pa], > 0; infinite for a rigid body, but not both.
     poisson_1, poisson_2 : float
         Poisson's ratios [1], -1 < ν <= 0.5.
-
-    Raises
-    ------
-    InputError
-        If a value is out of its range or both bodies are rigid.
     """
     first = _compliance("1", modulus_1, poisson_1)
     second = _compliance("2", modulus_2, poisson_2)

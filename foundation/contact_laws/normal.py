@@ -26,11 +26,6 @@ class ContactLaw(ABC):
     ----------
     stiffness : float
         K of the elastic part K δⁿ [N/mⁿ], > 0.
-
-    Raises
-    ------
-    InputError
-        If a parameter is out of its range.
     """
 
     stiffness: float
@@ -100,11 +95,6 @@ class ContactLaw(ABC):
         """Return the elastic energy K δⁿ⁺¹ / (n + 1) [J] at indentations δ [m] of any shape.
 
         The energy is 0 out of contact.
-
-        Raises
-        ------
-        InputError
-            If an indentation is not finite.
         """
         depth = np.maximum(check_array("indentation", indentation), 0.0)
         power = self.exponent + 1.0

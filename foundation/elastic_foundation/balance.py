@@ -19,32 +19,13 @@ _REACHES = (0.125, 0.25, 0.5, 1.0)
 def pose_at_loads(
     model: ElasticFoundation, pose: Pose, medial: float, lateral: float, reach: float
 ) -> tuple[StaticPose, StaticPose]:
-    """Find height and adduction at which both compartments carry given axial loads.
+    """Return the pose at which both compartments carry axial loads, with the loads of each.
 
-    The height at which the medial condyle carries its load rises with the adduction, the height of
-    the lateral condyle falls: they are equal at one adduction.
-
-    Parameters
-    ----------
-    model : ElasticFoundation
-        The original model.
-    pose : Pose
-        The four coordinates that are held [rad, m], and height and adduction where the search
-        starts.
-    medial, lateral : float
-        Axial forces of the compartments on the femur [N], > 0.
-    reach : float
-        Largest distance from the start at which the adduction is searched [rad].
-
-    Returns
-    -------
-    StaticPose, StaticPose
-        The pose, with the loads of each compartment.
-
-    Raises
-    ------
-    StaticsError
-        If the heights are not equal within `reach`, or a height has no answer.
+    Height and adduction are found from those of `pose`, which has the four coordinates that are
+    held. The height at which the medial condyle carries its load [N], > 0, rises with the
+    adduction, the height of the lateral condyle falls: they are equal at one adduction. Raises
+    `StaticsError` if the heights are not equal within `reach` [rad] of the start, or a height has
+    no answer.
     """
     heights, spent = [pose.superior, pose.superior], 0
 

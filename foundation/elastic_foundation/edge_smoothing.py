@@ -1,19 +1,10 @@
-"""Smoothing of the edge of a contact patch over the points of the bed.
+"""Smoothing of the edge of a contact patch over the points of the bed (docs/theory.md).
 
-Pressure has a kink at the edge of the patch, contact area a step; summed over points, both would
-make the loads rough functions of the pose. Therefore a point near the edge represents its
-surroundings up to a distance r. With a linear indentation h + r x, a pressure c d^m enters as
-c r^m T_m(h/r), and the area of the point with the fraction T_0(h/r), where
-
-    T_m(t) = integral of (t + x)^m w(x) dx over -1 < x < 1, t + x > 0.
-
-A positive kernel w would increase the loads in sum: the excess at the kink is compensated inside
-only where the pressure is curved, and points inside are not smoothed. Therefore the second moment
-of the kernel is zero:
-
-    w(x) = 45/32 (1 - x²) (1 - 7/3 x²).
-
-For m = 0 and 1 the integrals are the polynomials of `foundation.kernels.edge`.
+A point near the edge represents its surroundings up to a distance r. With a linear indentation
+h + r x, a pressure c d^m enters as c r^m T_m(h/r), and the area of the point with the fraction
+T_0(h/r), where T_m(t) is the integral of (t + x)^m w(x) dx over -1 < x < 1, t + x > 0. The second
+moment of the kernel is zero: w(x) = 45/32 (1 - x²) (1 - 7/3 x²). For m = 0 and 1 the integrals are
+the polynomials of `foundation.kernels.edge`.
 """
 
 from __future__ import annotations

@@ -1,12 +1,7 @@
 """Spring laws of the elastic foundation: pressure over indentation.
 
 Every law is a stack of elastic layers (one, or two for two elastic bodies) for the kernels; see
-`foundation.kernels.layers` for the arrays. With the confined modulus of a thin layer bonded to a
-rigid base, C E = (1 - nu) E / ((1 + nu)(1 - 2 nu)):
-
-- `LinearLaw`: p = C E d / h (Bei & Fregly 2004, Med Eng Phys 26:777-789);
-- `LogarithmicLaw`: p = -C E ln(1 - d/h) (Blankevoort et al. 1991, J Biomech 24:1019-1031);
-- `ModifiedLaw`: p = C E (d - d0/f)^m / hc (Perez-Gonzalez et al. 2008, Med Eng Phys 30:387-398).
+`foundation.kernels.layers` for the arrays.
 """
 
 from __future__ import annotations
@@ -28,14 +23,8 @@ from foundation.errors import InputError
 class LayerArrays:
     """Arrays of a law for the kernels: L layers of S springs.
 
-    Parameters
-    ----------
-    kinds : (L,) int64
-        `kernels.POWER` or `kernels.LOGARITHMIC`.
-    exponents, offsets : (L,) float64
-        m and 1/f of each layer [1].
-    coefficients, thicknesses : (L, S) float64
-        c [Pa/m^m, or Pa for the logarithmic kind] and h [m] of each spring.
+    Kinds (L,), `kernels.POWER` or `kernels.LOGARITHMIC`; exponents m and offsets 1/f (L,) [1];
+    coefficients c (L, S) [Pa/m^m, or Pa for the logarithmic kind] and thicknesses h (L, S) [m].
     """
 
     kinds: NDArray[np.int64]
@@ -70,10 +59,7 @@ class SpringLaw(ABC):
     def layers(self, springs: int) -> LayerArrays:
         """Return the layers of the law for a bed of that many springs.
 
-        Raises
-        ------
-        InputError
-            If the law has a thickness per spring and the numbers differ.
+        Raises `InputError` if the law has a thickness per spring and the numbers differ.
         """
 
     @abstractmethod
@@ -85,11 +71,6 @@ class SpringLaw(ABC):
         change : callable
             Function from the thickness array of a layer to the new array, (N,) -> (S,) [m]. A layer
             of one thickness for all springs stays unchanged without a call.
-
-        Raises
-        ------
-        InputError
-            If a new thickness is not one-dimensional, finite and > 0.
         """
 
     def pressure(
@@ -140,11 +121,6 @@ class LayerLaw(SpringLaw):
         contact model interpolates values per triangle or vertex to its springs by `mapped`;
         `layers` and `pressure` require one per spring. The thickness of a femoral layer belongs to
         the tibial springs too: the thickness where the femur meets the spring.
-
-    Raises
-    ------
-    InputError
-        If a parameter is out of its range.
     """
 
     youngs_modulus: float
@@ -265,16 +241,10 @@ class ModifiedLaw(LayerLaw):
     def hertz(cls, youngs_modulus: float, poissons_ratio: float, radius: float) -> ModifiedLaw:
         """Return the law equivalent to Hertz contact of a rigid sphere on a half-space.
 
-        f = 2, m = 1/2 and hc = pi sqrt(R) C E / (2 sqrt(2) E*), with E* = E / (1 - nu^2): force
-        4/3 E* sqrt(R) d0^(3/2), contact area pi R d0, half-ellipsoid pressure
-        (Johnson 1985, eq. 4.22-4.24).
-
-        Parameters
-        ----------
-        youngs_modulus, poissons_ratio : float
-            E [Pa] and nu [1] of the half-space.
-        radius : float
-            R of the sphere [m], > 0.
+        E [Pa] and nu [1] are those of the half-space, R > 0 the radius [m] of the sphere: f = 2, m
+        = 1/2 and hc = pi sqrt(R) C E / (2 sqrt(2) E*), with E* = E / (1 - nu^2); force 4/3 E*
+        sqrt(R) d0^(3/2), contact area pi R d0, half-ellipsoid pressure (Johnson 1985, eq.
+        4.22-4.24).
         """
         check_number("radius", radius, above=0.0, unit="m")
         nominal = cls(youngs_modulus, poissons_ratio, 1e-2, f=2.0, m=0.5)
@@ -302,17 +272,9 @@ class ModifiedLaw(LayerLaw):
 class SeriesLaw(SpringLaw):
     """Two elastic bodies: springs in series with equal pressure and shared indentation.
 
-    For two linear laws K = K1 K2 / (K1 + K2). In general d = d1(p) + d2(p) is solved for p.
-
-    Parameters
-    ----------
-    first, second : SpringLaw
-        Laws of the tibial and of the femoral layer (single layers).
-
-    Raises
-    ------
-    InputError
-        If a law is not a law of one layer.
+    For two linear laws K = K1 K2 / (K1 + K2). In general d = d1(p) + d2(p) is solved for p. `first`
+    is the law of the tibial layer, `second` of the femoral layer; raises `InputError` unless both
+    are laws of one layer.
     """
 
     first: SpringLaw

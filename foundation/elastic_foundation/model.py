@@ -66,15 +66,9 @@ class Dissipation:
 
 @dataclass(frozen=True, eq=False)
 class SpringState:
-    """State of the bed at one pose, in the order of the tibial triangles.
+    """Indentation [m] and pressure [Pa] (F,) at the middle of tibial triangles, 0 out of contact.
 
-    Parameters
-    ----------
-    indentation : (F,) float64
-        Indentation at the middle of each triangle along minus the tibial normal [m], 0 out of
-        contact.
-    pressure : (F,) float64
-        Pressure at the middle of each triangle [Pa], 0 out of contact.
+    The indentation is along minus the tibial normal.
     """
 
     indentation: FloatArray
@@ -172,9 +166,10 @@ class ElasticFoundation:
         return self._handle
 
     def evaluate(self, pose: Pose, rates: ArrayLike | None = None) -> ContactLoads:
-        """Return the loads at a pose; see `foundation.loads` for frames and signs.
+        """Return the loads at a pose, and as `flags` the compartments pressed through the layer.
 
-        Results do not depend on evaluation history; several threads may call this method.
+        Results do not depend on evaluation history; several threads may call this method. See
+        `foundation.loads` for frames and signs.
 
         Parameters
         ----------
@@ -182,17 +177,6 @@ class ElasticFoundation:
             Pose of the femur.
         rates : (6,) float64, optional
             Rates of the pose coordinates [rad/s, m/s], for damping and friction; zero by default.
-
-        Returns
-        -------
-        ContactLoads
-            Loads per compartment and in total; `flags` names a compartment in which the femur is
-            pressed through the layer.
-
-        Raises
-        ------
-        InputError
-            If the rates are not six finite numbers.
         """
         sums, _ = self._run(pose, jacobian=False, rates=rates)
         return _contact_loads(sums)
@@ -202,19 +186,9 @@ class ElasticFoundation:
         return self.evaluate(pose)
 
     def loads_and_jacobian(self, pose: Pose) -> tuple[ContactLoads, FloatArray]:
-        """Return the loads and the derivative of the total wrench, the femur at rest.
+        """Return the loads at a pose, the femur at rest, and d(total wrench)/d(pose coordinates).
 
-        Parameters
-        ----------
-        pose : Pose
-            Pose of the femur.
-
-        Returns
-        -------
-        ContactLoads
-            Loads per compartment and in total.
-        (6, 6) float64
-            Row: component of the total wrench [N, N m]; column: pose coordinate [rad, m].
+        The derivative is (6, 6) [N, N m per rad, m], a row for each component of the wrench.
         """
         sums, jacobian = self._run(pose, jacobian=True)
         return _contact_loads(sums), jacobian.sum(axis=0)
@@ -229,7 +203,7 @@ class ElasticFoundation:
         pose : Pose
             Pose of the femur.
         compartment : {"medial", "lateral"}
-            Compartment to evaluate.
+            Compartment to evaluate; an `InputError` names another value.
 
         Returns
         -------
@@ -239,11 +213,6 @@ class ElasticFoundation:
             Row: component of the wrench [N, N m]; column: pose coordinate [rad, m].
         depth : (2,) float64
             Largest indentation [m] and largest strain [1].
-
-        Raises
-        ------
-        InputError
-            If `compartment` is another name.
         """
         index = _index(compartment)
         sums, jacobian = self._run(pose, jacobian=True, chosen=np.arange(2) == index)
@@ -264,11 +233,6 @@ class ElasticFoundation:
         (N, 2, 12) float64
             Medial and lateral loads in the order of `foundation.loads.LOAD_COLUMNS`
             [N, N m, m², Pa, m].
-
-        Raises
-        ------
-        InputError
-            If a pose is not finite or `threads` is below 1.
         """
         rows = check_array("poses", poses, (None, 6))
         check_number("threads", threads, at_least=1)
@@ -288,12 +252,7 @@ class ElasticFoundation:
     def stored_energy(self, pose: Pose, compartment: str | None = None) -> float:
         """Return the elastic energy of the bed [J]: the sum of A times the integral of p dd.
 
-        Parameters
-        ----------
-        pose : Pose
-            Pose of the femur.
-        compartment : {"medial", "lateral"}, optional
-            Compartment; by default the whole knee.
+        Of the whole knee, or of one `compartment`, "medial" or "lateral".
         """
         chosen = slice(None) if compartment is None else _index(compartment)
         with self._scratch.borrowed() as work:

@@ -11,13 +11,7 @@ from foundation import kernels
 
 
 class Scratch:
-    """Pool of scratch memory: one set for each evaluation that runs at the same time.
-
-    Parameters
-    ----------
-    bed : kernels.Bed
-        Bed of the evaluations.
-    """
+    """Pool of scratch memory: one set for each evaluation on a `bed` that runs at the same time."""
 
     def __init__(self, bed: kernels.Bed) -> None:
         self._bed = bed

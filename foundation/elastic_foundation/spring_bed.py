@@ -1,11 +1,10 @@
-"""Bed of springs on the tibial surface for the contact kernels.
+"""Bed of springs on the tibial surface for the contact kernels (docs/theory.md).
 
-On flat facets every triangle is an *element* with one node, its centroid: one spring per triangle,
-the customary bed. On a curved surface an element has six nodes, its corners and middles, shared by
-neighbours. Indentation is evaluated at the nodes, along their normals, and is a quadratic field
-over each element; pressure acts at quadrature points. An element wholly in contact uses the
-six-point rule of degree 4 (Dunavant 1985, Int J Numer Methods Eng 21:1129-1148); an element cut by
-the edge of the contact patch uses that rule on each of its four quarters.
+On flat facets every triangle is an *element* with one node, its centroid. On a curved surface an
+element has six nodes, its corners and middles, shared by neighbours, and pressure acts at
+quadrature points: six of degree 4 (Dunavant 1985, Int J Numer Methods Eng 21:1129-1148) on an
+element wholly in contact, and those of each of its four quarters where the edge of the contact
+patch cuts the element.
 """
 
 from __future__ import annotations
@@ -32,16 +31,9 @@ _EDGE_WIDTH = 1.8
 
 @dataclass(frozen=True, eq=False)
 class SpringBed:
-    """Elements and nodes of the bed.
+    """Elements and nodes of the bed, ordered by compartment (medial first) and neighbourhood.
 
-    Parameters
-    ----------
-    arrays : kernels.Bed
-        Arrays for the kernels; elements ordered by compartment (medial first) and neighbourhood.
-    triangle : (F,) int64
-        Tibial triangle of each element.
-    medial : int
-        Number of medial elements.
+    `triangle` (F,) is the tibial triangle of each element, `medial` the number of medial elements.
     """
 
     arrays: kernels.Bed
@@ -52,12 +44,7 @@ class SpringBed:
 def flat_bed(tibia: TriangleMesh, labels: NDArray[np.int8]) -> SpringBed:
     """Return the customary bed: one spring per triangle, at its centroid, along its normal.
 
-    Parameters
-    ----------
-    tibia : TriangleMesh
-        Tibial surface [m].
-    labels : (F,) int8
-        Compartment of each triangle, 0 medial, 1 lateral.
+    From the tibial surface [m] and the compartment (F,) of each triangle, 0 medial, 1 lateral.
     """
     order, groups = _ordered(tibia.vertices[tibia.faces], labels)
     points, normals = tibia.centroids[order], tibia.normals[order]
@@ -71,14 +58,7 @@ def flat_bed(tibia: TriangleMesh, labels: NDArray[np.int8]) -> SpringBed:
 def curved_bed(tibia: TriangleMesh, surface: SmoothSurface, labels: NDArray[np.int8]) -> SpringBed:
     """Return the bed on a curved surface: a quadratic field of indentation on each triangle.
 
-    Parameters
-    ----------
-    tibia : TriangleMesh
-        Tibial surface [m].
-    surface : SmoothSurface
-        Patches of the mesh.
-    labels : (F,) int8
-        Compartment of each triangle, 0 medial, 1 lateral.
+    Arguments as of `flat_bed`, labels (F,), and the patches of the tibial surface.
     """
     positions = np.concatenate([surface.corners, surface.middles], axis=1)
     order, groups = _ordered(positions, labels)
@@ -103,10 +83,7 @@ def curved_bed(tibia: TriangleMesh, surface: SmoothSurface, labels: NDArray[np.i
 
 
 def degree_four_rule() -> tuple[FloatArray, FloatArray]:
-    """Return points (6, 2) in (u, v) and weights (6,) of sum 1/2 [1], exact to degree 4.
-
-    Dunavant (1985), rule of six points.
-    """
+    """Return points (6, 2), (u, v), and weights (6,) [1] of sum 1/2 (Dunavant 1985, degree 4)."""
     points, weights = [], []
     for a, w in (
         (0.445948490915964886318, 0.223381589678011465812),
@@ -132,19 +109,8 @@ def composite_rule(parts: int) -> tuple[FloatArray, FloatArray]:
 def law_on_bed(law: SpringLaw, tibia: TriangleMesh, bed: SpringBed) -> kernels.Law:
     """Return the law of each element; values per vertex enter by their mean over the triangle.
 
-    Parameters
-    ----------
-    law : SpringLaw
-        Spring law with one thickness, or one per tibial triangle or vertex.
-    tibia : TriangleMesh
-        Tibial surface.
-    bed : SpringBed
-        Bed on this surface.
-
-    Raises
-    ------
-    InputError
-        If the number of thicknesses does not agree with the mesh.
+    The law has one thickness, or one per triangle or vertex of the tibial surface of the bed;
+    raises `InputError` if their number does not agree with the mesh.
     """
     triangles, vertices = len(tibia.faces), len(tibia.vertices)
 

@@ -1,7 +1,6 @@
 """Static analysis of one compartment: the height at which the compartment carries an axial load.
 
-Lin et al. (2010, Med Eng Phys 32:584-594) prescribe the load in a stiff direction and solve the
-original model for the position, instead of the reverse: almost every sample is then in contact.
+Lin et al. (2010, Med Eng Phys 32:584-594) prescribe the load in a stiff direction likewise.
 """
 
 from __future__ import annotations
@@ -25,17 +24,10 @@ class StaticsError(RuntimeError):
 
 @dataclass(frozen=True, eq=False)
 class StaticPose:
-    """Pose at which a compartment carries a load.
+    """Pose at which a compartment carries a load, and number of evaluations of the original model.
 
-    Parameters
-    ----------
-    pose : Pose
-        Pose with the height of the solution.
-    loads : (12,) float64
-        Loads of the compartment in the order of `foundation.loads.LOAD_COLUMNS`
-        [N, N m, m², Pa, m].
-    evaluations : int
-        Number of evaluations of the original model.
+    `loads` (12,) [N, N m, m², Pa, m] are those of the compartment in the order of
+    `foundation.loads.LOAD_COLUMNS`.
     """
 
     pose: Pose
@@ -52,7 +44,7 @@ def pose_at_load(
     search: float = 10e-3,
     step: float = 1e-3,
 ) -> StaticPose:
-    """Find the height at which one compartment carries an axial load at fixed other coordinates.
+    """Return the pose at which one compartment carries an axial load at fixed other coordinates.
 
     Parameters
     ----------
@@ -69,15 +61,8 @@ def pose_at_load(
     step : float
         Step of the search for contact [m]; the search for the load uses a tenth of this step.
 
-    Returns
-    -------
-    StaticPose
-        Pose, loads and number of evaluations.
-
     Raises
     ------
-    InputError
-        If an argument is out of its range.
     StaticsError
         If there is no contact within `search`, or the layer is pressed through before the load.
     """

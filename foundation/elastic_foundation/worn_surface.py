@@ -16,26 +16,13 @@ from foundation.surfaces.thickness import spring_normals
 
 
 def vertex_depths(tibia: TriangleMesh, depth: ArrayLike) -> FloatArray:
-    """Return depths at the vertices, (V,) [m], that remove the same volume as triangle depths.
+    """Return depths at vertices (V,) [m] that remove the same volume as triangle depths (F,) [m].
 
     The depth at a vertex is the mean of the triangles around the vertex, weighted by area, which
-    preserves the integral over the surface.
-
-    Parameters
-    ----------
-    tibia : TriangleMesh
-        Tibial surface [m].
-    depth : (F,) float64
-        Depth of each triangle [m], >= 0.
-
-    Raises
-    ------
-    InputError
-        If the number of depths differs from that of the triangles, or a depth is negative.
+    preserves the integral over the surface. Raises `InputError` if the number of depths differs
+    from that of the triangles, or a depth is negative.
     """
-    depths = check_array("depth", depth, (len(tibia.faces),))
-    if depths.min() < 0.0:
-        raise InputError(f"depth: expected >= 0 m everywhere, found {depths.min():g} m")
+    depths = check_array("depth", depth, (len(tibia.faces),), at_least=0.0, unit="m")
     corners, count = tibia.faces.reshape(-1), len(tibia.vertices)
     areas = np.bincount(corners, np.repeat(tibia.areas, 3), count)
     worn = np.bincount(corners, np.repeat(tibia.areas * depths, 3), count)
@@ -45,20 +32,10 @@ def vertex_depths(tibia: TriangleMesh, depth: ArrayLike) -> FloatArray:
 def worn_model(model: ElasticFoundation, depth: ArrayLike) -> ElasticFoundation:
     """Return the contact with the tibial surface lowered along its normals.
 
-    A tibial thickness per triangle or vertex decreases by the depth; a single thickness is the
-    nominal thickness of the bed and remains.
-
-    Parameters
-    ----------
-    model : ElasticFoundation
-        Contact of the unworn insert.
-    depth : (F,) float64
-        Depth of wear of each tibial triangle [m], >= 0.
-
-    Raises
-    ------
-    InputError
-        If the depths do not fit the mesh or exceed the thickness, or the surface folds.
+    `depth` (F,) [m], >= 0, is the wear of each tibial triangle. A tibial thickness per triangle or
+    vertex decreases by the depth; a single thickness is the nominal thickness of the bed and
+    remains. Raises `InputError` if the depths do not fit the mesh or exceed the thickness, or the
+    surface folds.
     """
     tibia = model.tibia
     lowered = vertex_depths(tibia, depth)

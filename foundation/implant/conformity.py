@@ -17,19 +17,8 @@ from foundation.pose import rotation_matrix
 def check_conformity(side: str, condyle: Condyle, dish: Dish) -> None:
     """Check that the radii of a condyle are smaller than the radii of its dish.
 
-    Parameters
-    ----------
-    side : {"medial", "lateral"}
-        Side, for the message.
-    condyle : Condyle
-        Femoral condyle.
-    dish : Dish
-        Plateau below the condyle.
-
-    Raises
-    ------
-    InputError
-        If a conformity (femoral over tibial radius) is 1 or more.
+    Raises `InputError` that names the `side` if a conformity (femoral over tibial radius) is 1 or
+    more.
     """
     pairs = (
         ("sagittal", float(condyle.radii.max()), dish.sagittal_radius),
@@ -47,7 +36,10 @@ def check_conformity(side: str, condyle: Condyle, dish: Dish) -> None:
 def first_touch(
     pairs: Sequence[tuple[Condyle, Dish]], bottom: float, flexion: float
 ) -> tuple[float, float]:
-    """Return x and y of the femoral origin at first contact with flexion as the only rotation.
+    """Return x and y [m] of the femoral origin at first contact with flexion as the only rotation.
+
+    x has the lowest points above the bottoms of the dishes, mean of the sides; y is the height at
+    which the first side touches.
 
     Parameters
     ----------
@@ -57,13 +49,6 @@ def first_touch(
         Height of the bottoms of the dishes [m].
     flexion : float
         Flexion [rad].
-
-    Returns
-    -------
-    anterior : float
-        x with the lowest points above the bottoms of the dishes, mean of the sides [m].
-    superior : float
-        Height at which the first side touches [m].
     """
     turn = rotation_matrix(flexion, 0.0, 0.0)[:2, :2]
     offsets = []

@@ -19,27 +19,11 @@ def patch(
     *,
     flip: bool,
 ) -> tuple[FloatArray, FloatArray, IntArray]:
-    """Triangulate a patch over sagittal and coronal angle.
+    """Triangulate a patch over sagittal and coronal angle; return points, normals and triangles.
 
-    Parameters
-    ----------
-    shape : Condyle or Dish
-        Angles and radii of the patch.
-    surface : callable
-        Function from sagittal and coronal angles (N,) [rad] to points [m] and normals [1], (N, 3).
-    edge_length : float
-        Longest spacing of the grid [m].
-    flip : bool
-        As in `grid_faces`.
-
-    Returns
-    -------
-    points : (V, 3) float64
-        Vertices on the surface [m].
-    normals : (V, 3) float64
-        Unit normals of the surface at the vertices [1].
-    faces : (F, 3) int64
-        Triangles.
+    Points (V, 3) [m], unit normals (V, 3) [1] and triangles (F, 3). `shape` has angles and radii of
+    the patch, `surface` returns points and normals (N, 3) at angles (N,) [rad], `edge_length` [m]
+    is the longest spacing of the grid; `flip` as in `grid_faces`.
     """
     along = grid_values(shape.limits, shape.radii * np.diff(shape.limits), edge_length)
     half = shape.half_angle
@@ -64,14 +48,8 @@ def joined_patches(
 def grid_values(limits: FloatArray, lengths: FloatArray, edge_length: float) -> FloatArray:
     """Return parameter values (N,) [rad] over consecutive intervals, evenly spaced in each.
 
-    Parameters
-    ----------
-    limits : (K + 1,) float64
-        Ends of the intervals [rad], which are among the values.
-    lengths : (K,) float64
-        Length of each interval on the surface [m].
-    edge_length : float
-        Longest spacing on the surface [m].
+    The ends (K + 1,) [rad] of the intervals are among the values. `lengths` (K,) [m] are those of
+    the intervals on the surface, `edge_length` [m] is the longest spacing there.
     """
     parts = [limits[:1]]
     for first, last, length in zip(limits[:-1], limits[1:], lengths, strict=True):
@@ -82,19 +60,10 @@ def grid_values(limits: FloatArray, lengths: FloatArray, edge_length: float) -> 
 
 
 def grid_faces(rows: int, columns: int, *, flip: bool) -> IntArray:
-    """Return the triangles of a grid of vertices numbered row by row, with alternating diagonals.
+    """Return triangles (F, 3) of a grid of vertices, row by row, with alternating diagonals.
 
-    Parameters
-    ----------
-    rows, columns : int
-        Number of vertices along the first and the second parameter.
-    flip : bool
-        False for normals along (first direction) x (second direction), True for the opposite.
-
-    Returns
-    -------
-    (F, 3) int64
-        F = 2 (rows - 1) (columns - 1) triangles.
+    Normals are along (first direction) x (second direction), opposite with `flip`; there are
+    F = 2 (rows - 1) (columns - 1) triangles.
     """
     cell = np.arange((rows - 1) * (columns - 1))
     i, j = cell // (columns - 1), cell % (columns - 1)

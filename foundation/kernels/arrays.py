@@ -308,36 +308,17 @@ def handle(values: Femur | Bed | Law | Work) -> Any:
 def new_work(bed: Bed) -> Work:
     """Return scratch memory for evaluations on a bed."""
     # One place more than needed: lists are written one place beyond their last entry.
-    nodes, elements = len(bed.points) + 1, len(bed.elements) + 1
-    return Work(
-        generation=np.zeros(1, dtype=np.int64),
-        stamp=np.zeros(nodes, dtype=np.int64),
-        gradient_stamp=np.zeros(nodes, dtype=np.int64),
-        depth=np.zeros(nodes),
-        met=np.zeros(nodes, dtype=np.int64),
-        place=np.zeros((nodes, 2)),
-        gradient=np.zeros((nodes, 6)),
-        force=np.zeros(nodes),
-        candidates=np.zeros(elements, dtype=np.int64),
-        todo=np.zeros(nodes, dtype=np.int64),
-        starts=np.zeros(nodes, dtype=np.int64),
-        doubtful=np.zeros(nodes, dtype=np.int64),
-        active=np.zeros(elements, dtype=np.int64),
-        kind=np.zeros(elements, dtype=np.int64),
-        lowest=np.zeros(elements),
-        highest=np.zeros(elements),
-        chosen=np.zeros(elements, dtype=np.int64),
-        groups=np.zeros(len(bed.first), dtype=np.int64),
-        plane_near=np.zeros(len(bed.first), dtype=np.int64),
-        clearance=np.zeros(LANES),
-        rows=np.zeros(MEET_ROWS * LANES),
-        facets=np.zeros(LANES, dtype=np.int64),
-        block=np.zeros(BLOCK_ROWS * LANES),
-        block_of=np.zeros(LANES, dtype=np.int64),
-        slopes=np.zeros(3),
-        side=np.zeros(6),
-        bears=np.zeros(6),
-        by_offset=np.zeros(6),
-        shape=np.zeros(6),
-        centre_gradient=np.zeros(6),
-    )
+    nodes, elements, groups = len(bed.points) + 1, len(bed.elements) + 1, len(bed.first)
+    integers = {"generation": 1, "facets": LANES, "block_of": LANES}
+    integers |= dict.fromkeys(("stamp", "gradient_stamp", "met"), nodes)
+    integers |= dict.fromkeys(("todo", "starts", "doubtful"), nodes)
+    integers |= dict.fromkeys(("candidates", "active", "kind", "chosen"), elements)
+    integers |= dict.fromkeys(("groups", "plane_near"), groups)
+    numbers: dict[str, int | tuple[int, int]] = {"place": (nodes, 2), "gradient": (nodes, 6)}
+    numbers |= {"depth": nodes, "force": nodes, "lowest": elements, "highest": elements}
+    numbers |= {"clearance": LANES, "rows": MEET_ROWS * LANES, "block": BLOCK_ROWS * LANES}
+    numbers |= {"slopes": 3}
+    numbers |= dict.fromkeys(("side", "bears", "by_offset", "shape", "centre_gradient"), 6)
+    arrays: dict[str, Any] = {name: np.zeros(shape) for name, shape in numbers.items()}
+    arrays |= {name: np.zeros(size, dtype=np.int64) for name, size in integers.items()}
+    return Work(**arrays)

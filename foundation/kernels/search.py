@@ -223,21 +223,11 @@ def meet_planes(patch, facets, count, rows):
 
 @fused_kernel
 def meet_patches(patch, curved, facets, count, rows):
-    """Intersect `LANES` lines with patches of facets, continued beyond their edges.
+    """Intersect `LANES` lines with patches (F, 6, 3) [m] of facets, continued beyond their edges.
 
-    Parameters
-    ----------
-    patch : (F, 6, 3) float64
-        Patches of the femur [m].
-    curved : bool
-        False if only the first three coefficients count.
-    facets : (LANES,) int64
-        Facet of each line; entries from ``count`` on are idle.
-    count : int
-        Number of lines, at most `LANES`.
-    rows : (MEET_ROWS * LANES,) float64
-        Input in the six rows from `LINE_ROWS`: o [m] and d [1] of the lines. Output in the rows
-        from `HIT_ROWS`: u, v, s, m.d of `patch_hit` and the size of the last step in (u, v).
+    The first ``count`` of ``facets`` are those of the lines. ``rows`` contains o [m] and d [1] of
+    the lines in the six rows from `LINE_ROWS` and gets, in the rows from `HIT_ROWS`: u, v, s, m.d
+    of `patch_hit` and the size of the last step in (u, v).
     """
     n = LANES
     c = _PATCH_ROWS * n
@@ -369,20 +359,11 @@ def fill_bricks(patch, neighbour, curved, grid_low, grid_cell, grid_facet, grid_
 
 @fused_kernel
 def largest_protrusions(low, high, following, first, count, control, points, normals, reach, out):
-    """Write the largest height of the femur over planes within a radius of their points.
+    """Write the largest height (P,) [m] of the femur over planes within a radius of their points.
 
-    Parameters
-    ----------
-    low, high, following, first, count
-        Tree over the facets, see `foundation.surfaces.tree.BoxTree`.
-    control : (F, K, 3) float64
-        Points of each facet with the patch in their hull [m].
-    points, normals : (P, 3) float64
-        Points [m] and unit normals [1] of the planes.
-    reach : float
-        Radius of the ball around each point [m].
-    out : (P,) float64
-        Largest height over the plane of the facets that meet the ball [m], at least 0.
+    The height over a plane, at least 0, is that of the facets that meet the ball of the radius
+    ``reach`` around its point (P, 3). ``control`` (F, K, 3) are points of each facet with the patch
+    in their hull, in the tree of `foundation.surfaces.tree.BoxTree`.
     """
     for p in range(points.shape[0]):
         best = 0.0

@@ -64,12 +64,7 @@ def find_split(mesh: TriangleMesh) -> float:
 
     The median heights of sagittal strips form a profile over z with two valleys. The split is
     midway between the two points where the ridge has risen half way from the higher valley, which
-    does not depend on the shape of the ridge's top.
-
-    Raises
-    ------
-    MeshError
-        If the profile has no ridge.
+    does not depend on the shape of the ridge's top. Raises `MeshError` if the profile has no ridge.
     """
     z, height = _profile(mesh)
     first, last = (round(part * _STRIPS) for part in _MIDDLE)

@@ -1,14 +1,8 @@
-"""Search structures of the femoral surface for the contact kernels: patches, neighbours, bounds.
+"""Search structures of the femoral surface for the contact kernels (docs/theory.md, Search).
 
-The arrays are constant after the model is built, and results do not depend on evaluation history.
-Three structures make the search short:
-
-- the neighbours of each facet, so that a line finds its patch by walking over the surface;
-- a grid over the femoral frame with a nearby facet and a lower bound of the distance to the surface
-  in each cell; cells near the surface are divided into parts, each with a facet from which the walk
-  is short;
-- for each small group of facets a plane and an upper bound of the femur's height over the plane
-  within a radius: points beyond the bound are not in contact.
+The neighbours of each facet; a grid with a nearby facet and a lower bound of the distance to the
+surface in each cell, divided into parts near the surface; and for each small group of facets a
+plane with an upper bound of the femur's height over the plane within a radius.
 """
 
 from __future__ import annotations
@@ -37,7 +31,7 @@ _COVERED = 0.35
 def femur_patches(
     mesh: TriangleMesh, surface: SmoothSurface, *, curved: bool, reach: float
 ) -> kernels.Femur:
-    """Prepare a femoral surface for the contact kernels.
+    """Prepare a femoral surface for the contact kernels, facets in the order of their tree.
 
     Parameters
     ----------
@@ -49,11 +43,6 @@ def femur_patches(
         False if the patches are plane facets.
     reach : float
         Radius within which the bounding planes are valid [m].
-
-    Returns
-    -------
-    kernels.Femur
-        Arrays, facets in the order of their tree.
     """
     control = control_points(surface)
     tree = build_tree(control.min(axis=1), control.max(axis=1), _FACETS_PER_LEAF)

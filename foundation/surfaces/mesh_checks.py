@@ -44,17 +44,7 @@ _UNIT_MISTAKES = (
 
 @dataclass(frozen=True)
 class Finding:
-    """Finding of a check.
-
-    Parameters
-    ----------
-    code : str
-        Short name of the fault, for example "orientation".
-    is_error : bool
-        Whether the mesh cannot be used.
-    message : str
-        Mesh, finding and remedy.
-    """
+    """Finding of a check: code of the fault ("orientation"), whether an error, and message."""
 
     code: str
     is_error: bool
@@ -62,25 +52,10 @@ class Finding:
 
 
 def check_mesh(mesh: TriangleMesh, body: str | None = None) -> list[Finding]:
-    """Return all errors and warnings about a mesh; no finding raises an exception.
+    """Return all errors and warnings about a mesh [m]; no finding raises an exception.
 
-    Parameters
-    ----------
-    mesh : TriangleMesh
-        Surface in the frame of its body [m].
-    body : {"femur", "tibia"}, optional
-        Body of the surface; without it the orientation is not checked.
-
-    Returns
-    -------
-    list of Finding
-        Codes: scale, duplicate, winding, orientation (errors); non-manifold, unreferenced, hole,
-        fragments, pieces (warnings).
-
-    Raises
-    ------
-    InputError
-        If `body` is another name.
+    Codes: scale, duplicate, winding (errors); non-manifold, unreferenced, hole, fragments, pieces
+    (warnings); and orientation (error) if the `body` of the surface, "femur" or "tibia", is stated.
     """
     findings = [
         *_scale(mesh),
@@ -91,23 +66,7 @@ def check_mesh(mesh: TriangleMesh, body: str | None = None) -> list[Finding]:
 
 
 def report_findings(findings: Iterable[Finding]) -> None:
-    """Warn about each warning, then raise all errors in one message.
-
-    Parameters
-    ----------
-    findings : iterable of Finding
-        Findings of `check_mesh`.
-
-    Raises
-    ------
-    MeshError
-        If a finding is an error.
-
-    Warns
-    -----
-    MeshWarning
-        For each other finding.
-    """
+    """Warn (`MeshWarning`) about each warning, then raise all errors in one `MeshError`."""
     errors = []
     for finding in findings:
         if finding.is_error:
@@ -119,24 +78,11 @@ def report_findings(findings: Iterable[Finding]) -> None:
 
 
 def check_orientation(mesh: TriangleMesh, body: str) -> None:
-    """Check that the surface faces the other body: the femur down (-y), the tibia up (+y).
+    """Check that the surface of a body faces the other body: femur down (-y), tibia up (+y).
 
     The criterion is the area-weighted mean normal of an open surface and the sign of the volume of
-    a closed body.
-
-    Parameters
-    ----------
-    mesh : TriangleMesh
-        Surface in the frame of its body [m].
-    body : {"femur", "tibia"}
-        Body of the surface.
-
-    Raises
-    ------
-    MeshError
-        If the surface faces another direction.
-    InputError
-        If `body` is another name.
+    a closed body. Raises `MeshError` if the surface faces another direction, and `InputError` for a
+    `body` other than "femur" and "tibia".
     """
     for _, _, text in _orientation(mesh, body):
         raise MeshError(f"{mesh.name}: {text}")

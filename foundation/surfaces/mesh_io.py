@@ -23,12 +23,7 @@ _MOST_VERTICES = 2**31
 
 
 def read_triangles(path: Path) -> tuple[FloatArray, IntArray]:
-    """Read the triangles of a file.
-
-    Parameters
-    ----------
-    path : Path
-        File with one of `EXTENSIONS`.
+    """Read the triangles of a file with one of `EXTENSIONS`.
 
     Returns
     -------
@@ -63,14 +58,9 @@ def read_triangles(path: Path) -> tuple[FloatArray, IntArray]:
 
 
 def weld(vertices: FloatArray, faces: IntArray) -> tuple[FloatArray, IntArray]:
-    """Return vertices (W, 3) and triangles (F, 3) with vertices at equal positions merged.
+    """Return vertices (W, 3) [any unit] and triangles (F, 3), vertices at equal positions merged.
 
-    Parameters
-    ----------
-    vertices : (V, 3) float64
-        Positions [any unit]. Merged vertices keep the order of their first appearance.
-    faces : (F, 3) int64
-        Triangles over these vertices.
+    Merged vertices keep the order of their first appearance.
     """
     # Adding 0 turns -0.0 into 0.0: the same position, other bits.
     positions = vertices + 0.0

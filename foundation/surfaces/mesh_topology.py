@@ -15,17 +15,12 @@ from foundation.surfaces.triangle_mesh import TriangleMesh
 
 @dataclass(frozen=True, eq=False)
 class Edges:
-    """Unique edges of a mesh.
+    """Unique edges of a mesh: vertices (E, 2) of each edge, smaller index first.
 
-    Parameters
-    ----------
-    ends : (E, 2) int64
-        Vertices of each edge, smaller index first.
-    count : (E,) int64
-        Number of triangles at the edge: 1 on the boundary, 2 inside a manifold surface.
-    balance : (E,) int64
-        Number of triangles that traverse the edge from the smaller vertex index, minus the number
-        in the opposite direction: 0 where two neighbours agree on the outer side.
+    `count` (E,) is the number of triangles at the edge: 1 on the boundary, 2 inside a manifold
+    surface. `balance` (E,) is the number of triangles that traverse the edge from the smaller
+    index, minus the number in the opposite direction: 0 where two neighbours agree on the outer
+    side.
     """
 
     ends: IntArray
@@ -54,21 +49,9 @@ def find_edges(faces: IntArray, vertex_count: int) -> Edges:
 
 
 def label_pieces(mesh: TriangleMesh) -> tuple[IntArray, FloatArray]:
-    """Return the connected piece of each triangle, and the area of each piece.
+    """Return the connected piece (F,) of each triangle, and the area (P,) [m²] of each piece.
 
-    Triangles are connected if they share a vertex.
-
-    Parameters
-    ----------
-    mesh : TriangleMesh
-        Surface [m].
-
-    Returns
-    -------
-    labels : (F,) int64
-        Index of the piece, in the order of decreasing area.
-    areas : (P,) float64
-        Area of each piece [m²].
+    Triangles are connected if they share a vertex; pieces are in the order of decreasing area.
     """
     links = np.concatenate([mesh.faces[:, :2], mesh.faces[:, 1:]])
     by_triangle = connected_groups(links, len(mesh.vertices))[mesh.faces[:, 0]]
@@ -82,16 +65,9 @@ def label_pieces(mesh: TriangleMesh) -> tuple[IntArray, FloatArray]:
 
 @dataclass(frozen=True, eq=False)
 class BoundaryLoops:
-    """Loops of boundary edges; two loops that share a vertex count as one.
+    """Lengths (L,) and centres (L, 3) [m] of the loops of boundary edges, and their pieces (L,).
 
-    Parameters
-    ----------
-    length : (L,) float64
-        Length of each loop [m].
-    piece : (L,) int64
-        Piece of the surface, as in `label_pieces`.
-    centre : (L, 3) float64
-        Mean of the vertices of the loop [m].
+    Two loops that share a vertex count as one; the pieces are those of `label_pieces`.
     """
 
     length: FloatArray

@@ -1,16 +1,10 @@
 """A smooth surface over the triangles of a mesh: six-node quadratic patches.
 
 Each triangle becomes the patch X(u, v) of quadratic Lagrange polynomials through its corners and
-one point per edge,
-
-    m = (a + b)/2 + (s_b n_b - s_a n_a) / (4 k (1 + k)),   s_a = (b - a)·n_a,  s_b = (b - a)·n_b,
-
-with the unit normals n at the ends a and b, and k the cosine of half the angle between the normals.
-If a and b are on a circle, m is the middle of the arc. For k -> 1, m is the mid-edge point of PN
-triangles (Vlachos et al. 2001, I3D) and of Phong tessellation with factor 1/2 (Boubekeur & Alexa
-2008, ACM Trans Graph 27:141); unlike the minimum-norm patch of Nagata (2005, Comput Aided Geom Des
-22:327-347), m stays near the edge where nearly parallel normals lean to the same side. A middle
-depends on its edge alone, so that neighbours share the middle and the surface has no gaps.
+one point per edge, the middle of an arc (docs/theory.md). For nearly parallel normals the point is
+that of PN triangles (Vlachos et al. 2001, I3D) and of Phong tessellation with factor 1/2 (Boubekeur
+& Alexa 2008, ACM Trans Graph 27:141); unlike in the minimum-norm patch of Nagata (2005, Comput
+Aided Geom Des 22:327-347), it stays near the edge where the normals lean to the same side.
 """
 
 from __future__ import annotations
@@ -61,32 +55,16 @@ def flat_surface(mesh: TriangleMesh) -> SmoothSurface:
 
 
 def smooth_surface(mesh: TriangleMesh, *, crease_angle: float = CREASE_ANGLE) -> SmoothSurface:
-    """Return a smooth surface through the vertices of a mesh.
+    """Return a smooth surface through the vertices of a mesh, patches without folds.
 
     If the mesh has vertex normals (`TriangleMesh.vertex_normals`), they are used, and the surface
     has no creases; otherwise normals are estimated (`foundation.surfaces.vertex_normals`),
-    one-sided at creases and boundaries. Crease edges stay straight. Neighbours are triangles that
-    share vertex indices.
-
-    Parameters
-    ----------
-    mesh : TriangleMesh
-        Surface [m].
-    crease_angle : float
-        Angle between the normals of neighbouring facets [rad] above which their edge is a crease.
-        The distance of a middle from the straight edge is at most tan(crease_angle/4)/2 of the
-        edge length: the rise of an arc with equal chords that meet at that angle.
-
-    Returns
-    -------
-    SmoothSurface
-        Patches without folds: at its six nodes each patch faces the outer side of its triangle
-        (otherwise the edges are straightened, for both neighbours).
-
-    Raises
-    ------
-    InputError
-        If the angle is not between 0 and a right angle.
+    one-sided at creases and boundaries. Crease edges, at which the normals of neighbouring facets
+    differ by more than `crease_angle` [rad], stay straight. The distance of a middle from the
+    straight edge is at most tan(crease_angle/4)/2 of the edge length: the rise of an arc with equal
+    chords that meet at that angle. At its six nodes each patch faces the outer side of its triangle
+    (otherwise the edges are straightened, for both neighbours). Raises `InputError` if the angle is
+    not between 0 and a right angle.
     """
     check_number("crease_angle", crease_angle, above=0.0, below=0.5 * np.pi, unit="rad")
     corners = mesh.vertices[mesh.faces]
@@ -160,11 +138,7 @@ def _faces_outward(
 def shape_functions(points: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the six quadratic shape functions and their u and v slopes, each (Q, 6) [1].
 
-    Parameters
-    ----------
-    points : (Q, 2) float64
-        Coordinates (u, v) on the reference triangle [1]. Order of the functions: corners c0, c1,
-        c2, then the middles of c0 c1, c1 c2 and c2 c0.
+    At points (Q, 2) [1] of the reference triangle, in the order of `NODES`.
     """
     u, v = points.T
     w, zero = 1.0 - u - v, np.zeros(len(points))

@@ -1,14 +1,12 @@
 """Thickness of an elastic layer, measured on the closed solid below the contact surface.
 
-The thickness at a point of the contact surface is the distance along minus the normal, the line of
-the spring, to the exit through the underside of the solid. (Designers specify the vertical
-thickness, which is smaller by the cosine of the slope.)
+The distance along minus the normal, the line of the spring, to the exit through the underside.
 """
 
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +17,7 @@ from foundation.kernels import line_exits
 from foundation.surfaces.femur_patches import control_points, polynomial
 from foundation.surfaces.mesh_topology import find_edges
 from foundation.surfaces.smooth_surface import flat_surface, smooth_surface
-from foundation.surfaces.tree import BoxTree, build_tree
+from foundation.surfaces.tree import build_tree
 from foundation.surfaces.triangle_mesh import MeshError, MeshWarning, TriangleMesh
 
 #: Largest angle between the outward normal of a facet of the underside and minus the mean normal of
@@ -38,12 +36,13 @@ _FACETS_PER_LEAF = 4
 def measured_thickness(
     surface: TriangleMesh, solid: TriangleMesh, *, tolerance: float = 0.5e-3
 ) -> FloatArray:
-    """Return the thickness of a solid under each vertex of its contact surface.
+    """Return the thickness (V,) [m] of a solid under each vertex of its contact surface.
 
-    Surface and solid may be two triangulations of the same shape, so that the surface is not
-    exactly on the solid. From each vertex a line runs `tolerance` along minus the vertex normal to
-    a point that must be inside, and from there to the first facet through which the line leaves
-    the solid. Facets within `tolerance` belong to the upper side of the solid.
+    Surface and solid, closed with normals outwards, in the tibial frame [m], may be two
+    triangulations of the same shape, so that the surface is not exactly on the solid. From each
+    vertex a line runs `tolerance` [m] along minus the vertex normal to a point that must be inside,
+    and from there to the first facet through which the line leaves the solid. Facets within
+    `tolerance`, which is less than the least thickness, belong to the upper side of the solid.
 
     The error is of second order in the edge lengths where both shapes are smooth. The thickness is
     undefined where the line leaves through a side wall or an undercut (at the rim) or does not
@@ -51,28 +50,12 @@ def measured_thickness(
     the thickness of the nearest other vertex, with a warning. A step of the underside is a step of
     the thickness.
 
-    Parameters
-    ----------
-    surface : TriangleMesh
-        Contact surface of the tibial side, tibial frame [m], without folds.
-    solid : TriangleMesh
-        Closed body below the surface in the same frame [m], normals outwards.
-    tolerance : float
-        Largest distance between surface and solid [m], > 0; less than the least thickness.
-
-    Returns
-    -------
-    (V,) float64
-        Thickness under each vertex of `surface` [m], > `tolerance`.
-
     Raises
     ------
     MeshError
         If the solid is not closed, is inside out or in another unit, more than 5 % of the inner
         vertices are farther than `tolerance` from the solid, or more than half of all vertices have
         no underside below them.
-    InputError
-        If `tolerance` is not positive.
 
     Warns
     -----
@@ -84,11 +67,11 @@ def measured_thickness(
     _check_unit(surface, solid)
     normals = spring_normals(surface)
     starts = surface.vertices - tolerance * normals
-    facets = _Facets.of(solid)
-    inside = facets.leave(starts, normals, 2.0 * tolerance)[1] >= 0
+    leave = _exits_of(solid)
+    inside = leave(starts, normals, 2.0 * tolerance)[1] >= 0
     _check_place(surface, solid, ~inside, tolerance)
     reach = float(np.linalg.norm(np.ptp(solid.vertices, axis=0)))
-    distance, facet = facets.leave(starts, -normals, reach)
+    distance, facet = leave(starts, -normals, reach)
     mean = surface.area_vectors.sum(axis=0)
     facing = -solid.normals @ mean / np.linalg.norm(mean)
     valid = inside & (facet >= 0) & (facing[facet] >= np.cos(UNDERSIDE_ANGLE))
@@ -106,30 +89,23 @@ def spring_normals(mesh: TriangleMesh) -> FloatArray:
     return total / np.where(length > 0.0, length, 1.0)
 
 
-@dataclass(frozen=True, eq=False)
-class _Facets:
-    """Facets of a solid in the form of `foundation.kernels.line_exits`."""
-
-    patch: FloatArray
-    tree: BoxTree
-
-    @classmethod
-    def of(cls, solid: TriangleMesh) -> _Facets:
-        surface = flat_surface(solid)
-        control = control_points(surface)
-        tree = build_tree(control.min(axis=1), control.max(axis=1), _FACETS_PER_LEAF)
-        return cls(np.ascontiguousarray(polynomial(surface)[tree.order]), tree)
+def _exits_of(solid: TriangleMesh) -> Callable[..., tuple[FloatArray, NDArray[np.int64]]]:
+    """Return the function of distance [m] and facet where rays leave a solid, -1 for none."""
+    surface = flat_surface(solid)
+    control = control_points(surface)
+    tree = build_tree(control.min(axis=1), control.max(axis=1), _FACETS_PER_LEAF)
+    patch = np.ascontiguousarray(polynomial(surface)[tree.order])
+    boxes = (tree.low, tree.high, tree.next, tree.first, tree.count)
 
     def leave(
-        self, starts: FloatArray, directions: FloatArray, reach: float
+        starts: FloatArray, directions: FloatArray, reach: float
     ) -> tuple[FloatArray, NDArray[np.int64]]:
-        """Return distance (N,) [m] and facet (N,) where rays leave the solid, facet -1 for none."""
-        tree = self.tree
         distance, facet = np.zeros(len(starts)), np.full(len(starts), -1)
-        boxes = (tree.low, tree.high, tree.next, tree.first, tree.count)
         lines = (np.ascontiguousarray(starts), np.ascontiguousarray(directions))
-        line_exits(self.patch, False, *boxes, reach, *lines, distance, facet)
+        line_exits(patch, False, *boxes, reach, *lines, distance, facet)
         return distance, np.where(facet >= 0, tree.order[facet], -1)
+
+    return leave
 
 
 def _check_closed(solid: TriangleMesh) -> None:
@@ -171,17 +147,14 @@ def _check_place(
         inner[:] = True
     if off[inner].mean() <= OFF_SOLID:
         return
-    apart = 1e3 * (_middle(solid) - _middle(surface))
+    boxes = [mesh.vertices.min(axis=0) + mesh.vertices.max(axis=0) for mesh in (solid, surface)]
+    apart = 0.5e3 * (boxes[0] - boxes[1])
     raise MeshError(
         f"{surface.name}: {int(off[inner].sum())} of {int(inner.sum())} vertices inside the rim "
         f"are farther than {1e3 * tolerance:g} mm from the solid {solid.name}, expected the same "
         f"surface; the centres of the bounding boxes differ by ({apart[0]:.1f}, {apart[1]:.1f}, "
         f"{apart[2]:.1f}) mm: export both in the same frame"
     )
-
-
-def _middle(mesh: TriangleMesh) -> FloatArray:
-    return 0.5 * (mesh.vertices.min(axis=0) + mesh.vertices.max(axis=0))
 
 
 def _filled(

@@ -36,12 +36,8 @@ class BoxTree:
 def build_tree(low: FloatArray, high: FloatArray, leaf_size: int) -> BoxTree:
     """Build a tree by halving along the largest extent of the box centres.
 
-    Parameters
-    ----------
-    low, high : (N, 3) float64
-        Corners of the box of each item [m], N >= 1.
-    leaf_size : int
-        Largest number of items in a leaf.
+    From the corners (N, 3) [m] of the box of each item, N >= 1, with at most `leaf_size` items a
+    leaf.
     """
     middle = 0.5 * (low + high)
     order = np.arange(len(low))

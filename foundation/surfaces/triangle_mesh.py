@@ -149,22 +149,10 @@ def degenerate_triangles(vertices: FloatArray, faces: IntArray) -> NDArray[np.bo
 def checked_triangles(
     name: str, vertices: ArrayLike, faces: ArrayLike
 ) -> tuple[FloatArray, IntArray]:
-    """Return copies of vertices and faces after checks of their shapes and values.
+    """Return copies of vertices (V, 3) [m] and faces (F, 3) after checks of shapes and values.
 
-    Parameters
-    ----------
-    name : str
-        Name of the mesh in messages.
-    vertices : (V, 3) array_like of float64
-        Positions [m].
-    faces : (F, 3) array_like of int64
-        Vertex indices of each triangle.
-
-    Raises
-    ------
-    MeshError
-        If the shapes are wrong, there is no triangle, a vertex is not finite, or an index is out
-        of range.
+    Raises `MeshError`, which names the mesh, if the shapes are wrong, there is no triangle, a
+    vertex is not finite, or an index is out of range.
     """
     points = np.array(vertices, dtype=np.float64, order="C")
     indices = np.array(faces, order="C")

@@ -1,11 +1,9 @@
 """Vertex normals of a triangle mesh, estimated from the surrounding triangles.
 
-The mesh is first cut open along its creases, so that a vertex on a crease becomes one vertex per
-smooth side and the estimates are one-sided there, as at a boundary. Around each vertex a polynomial
-height function (a jet) is then fitted to the neighbours, and the slope gives the normal (Cazals &
-Pouget 2005, Comput Aided Geom Des 22:121-146). With degree 2 the error is of second order in the
-edge length, also on irregular triangles and at boundaries, where weighted means of facet normals
-are of first order only.
+The mesh is first cut open along its creases, so that the estimates are one-sided there, as at a
+boundary. A polynomial height function (a jet) is then fitted around each vertex (Cazals & Pouget
+2005, Comput Aided Geom Des 22:121-146). With degree 2 the error is of second order in the edge
+length, also on irregular triangles and at boundaries.
 """
 
 from __future__ import annotations
@@ -31,17 +29,10 @@ _UNDETERMINED = 1e-5
 
 @dataclass(frozen=True, eq=False)
 class CutMesh:
-    """A mesh cut open along its creases.
+    """A mesh cut open along its creases: vertices (G, 3) [m] and triangles (F, 3) in their order.
 
-    Parameters
-    ----------
-    vertices : (G, 3) float64
-        Positions [m]; a vertex on a crease appears once per smooth side.
-    faces : (F, 3) int64
-        Triangles over these vertices, in the order of the mesh.
-    crease : (F, 3) bool
-        Whether edge k of a triangle (from corner k to corner k + 1) is a crease; a boundary is
-        not a crease.
+    A vertex on a crease appears once per smooth side. `crease` (F, 3) is True where the edge from
+    corner k to corner k + 1 is a crease; a boundary is not a crease.
     """
 
     vertices: FloatArray
@@ -52,14 +43,8 @@ class CutMesh:
 def cut_at_creases(mesh: TriangleMesh, crease_angle: float) -> CutMesh:
     """Cut a mesh open along the edges where the surface is not smooth.
 
-    Parameters
-    ----------
-    mesh : TriangleMesh
-        Surface [m].
-    crease_angle : float
-        Angle between the normals of two neighbours [rad] above which their edge is a crease. Edges
-        of more than two triangles, or of two triangles that disagree on the outer side, are
-        creases too.
+    Creases are edges where the normals of two neighbours differ by more than `crease_angle` [rad],
+    of more than two triangles, or of two triangles that disagree on the outer side.
     """
     start, end, key = half_edges(mesh.faces, len(mesh.vertices))
     _, edge, uses = np.unique(key, return_inverse=True, return_counts=True)
@@ -84,22 +69,11 @@ def _next(half_edge: IntArray) -> IntArray:
 
 
 def angle_weighted_normals(vertices: FloatArray, faces: IntArray) -> FloatArray:
-    """Return means of facet normals weighted by corner angles (Thürmer & Wüthrich 1998).
+    """Return unit normals (V, 3) [1]: means of facet normals weighted by corner angles.
 
-    J Graph Tools 3:43-46. The error is bounded, even for slivers, but of first order on irregular
+    Thürmer & Wüthrich (1998, J Graph Tools 3:43-46). Of vertices (V, 3) [m], each of which belongs
+    to a triangle (F, 3). The error is bounded, even for slivers, but of first order on irregular
     triangles and at boundaries.
-
-    Parameters
-    ----------
-    vertices : (V, 3) float64
-        Positions [m].
-    faces : (F, 3) int64
-        Triangles; every vertex belongs to a triangle.
-
-    Returns
-    -------
-    (V, 3) float64
-        Unit normals [1].
     """
     corners = vertices[faces]
     ahead = np.roll(corners, -1, axis=1) - corners
@@ -121,7 +95,7 @@ def jet_normals(
     rings: int = 2,
     largest_turn: float = np.pi,
 ) -> FloatArray:
-    """Return normals of polynomials fitted to the neighbours of each vertex.
+    """Return unit normals (V, 3) [1] of polynomials fitted to the neighbours of each vertex.
 
     Parameters
     ----------
@@ -135,11 +109,6 @@ def jet_normals(
         Largest number of edges between a vertex and its neighbours.
     largest_turn : float
         Angle [rad] to the angle-weighted normal beyond which that normal replaces the fit.
-
-    Returns
-    -------
-    (V, 3) float64
-        Unit normals [1].
     """
     start = angle_weighted_normals(vertices, faces)
     neighbours = _neighbours(len(vertices), faces, rings)

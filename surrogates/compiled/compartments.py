@@ -367,7 +367,7 @@ def compartment_loads(pose, space, coordinates, constants, reference, first, sec
     ----------
     pose : (6,) float64
         Pose coordinates [rad, m].
-    space, ..., third
+    space, coordinates, constants, reference, first, second, third
         See the module.
     loads : (12,) float64
         Filled, in the order of `foundation.loads.LOAD_COLUMNS`. Out of contact all are zero and

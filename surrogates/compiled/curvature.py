@@ -15,6 +15,7 @@ from surrogates.compiled.features import (
 )
 from surrogates.compiled.lanes import LANES, fma, load, peek, spread, store
 from surrogates.compiled.layout import rows_of
+from surrogates.compiled.sums import load_eight, store_eight
 
 
 @kernel
@@ -72,13 +73,7 @@ def _bend_terms(j, layout, numbers, work):
 @part
 def _add_squares(work, rows, count, weights, sums):
     """Add the outer products of `count` rows with themselves, times weights side by side."""
-    s0 = load(work, sums)
-    s1 = load(work, sums + 1)
-    s2 = load(work, sums + 2)
-    s3 = load(work, sums + 3)
-    s4 = load(work, sums + 4)
-    s5 = load(work, sums + 5)
-    s6 = load(work, sums + 6)
+    s0, s1, s2, s3, s4, s5, s6, s7 = load_eight(work, sums)
     for i in range(count):
         m = rows + i
         row = load(work, m) * work[weights + (i >> 3), i & 7]
@@ -89,13 +84,7 @@ def _add_squares(work, rows, count, weights, sums):
         s4 = fma(row, work[m, 4], s4)
         s5 = fma(row, work[m, 5], s5)
         s6 = fma(row, work[m, 6], s6)
-    store(work, sums, s0)
-    store(work, sums + 1, s1)
-    store(work, sums + 2, s2)
-    store(work, sums + 3, s3)
-    store(work, sums + 4, s4)
-    store(work, sums + 5, s5)
-    store(work, sums + 6, s6)
+    store_eight(work, sums, s0, s1, s2, s3, s4, s5, s6, s7)
 
 
 @part

@@ -52,7 +52,7 @@ POINT_GROUP = 64
 
 
 class Arguments(NamedTuple):
-    """Packed form of a regressor; see the module."""
+    """Packed form of a regressor: `layout` (L,) int64 and `numbers` (R, 8) [1]; see the module."""
 
     layout: NDArray[np.int64]
     numbers: FloatArray

@@ -193,24 +193,12 @@ def find_on_line(target, x, arguments, work):
 
 @kernel
 def solve_line(target, low, high, arguments, work):
-    """Find the last input at which the first output, taken to fall, has a value.
+    """Return whether the first output reaches a value, and at which last input.
 
-    Newton's method kept inside a bracket, in a bounded number of steps, on the line that
-    `prepare_line` has put into `work`.
-
-    Parameters
-    ----------
-    target : float
-    low, high : float
-        Range of the last input.
-
-    Returns
-    -------
-    bool
-        Whether the output is above the target at `low`.
-    float
-        The last input; `low` if there is none. Beyond `high` the output goes on along its tangent,
-        or, should that rise, along its chord.
+    Newton's method kept inside a bracket `low` to `high`, in a bounded number of steps, on the line
+    that `prepare_line` has put into `work`; the output is taken to fall. False and `low` if the
+    output is not above the target there. Beyond `high` the output goes on along its tangent, or,
+    should that rise, along its chord.
     """
     layout, numbers = arguments.layout, arguments.numbers
     work = rows_of(work)

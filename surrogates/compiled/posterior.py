@@ -30,10 +30,10 @@ _POINTS, _TRENDS, _SPREAD, _FACTOR, _TREND_ROWS, _TRIANGLE = range(6)
 
 
 class Posterior(NamedTuple):
-    """Arguments of `standard_error` besides the regressor: counts, then rows of eight numbers.
+    """Arguments of `standard_error` besides the regressor: counts (6,), then numbers (R, 8).
 
     The rows contain the model of other families; the factor L in columns of eight by eight blocks,
-    from the diagonal down; Q by column; and Rq.
+    from the diagonal down; Q by column; and Rq. Variance (k,) [any unit] and nugget follow.
     """
 
     counts: NDArray[np.int64]
@@ -45,11 +45,8 @@ class Posterior(NamedTuple):
 def pack_posterior(regressor: RegressorData, arguments: Arguments) -> Posterior:
     """Return the packed factors for the standard error of a regressor; costs O(n³) of n points.
 
-    Raises
-    ------
-    InputError
-        If the correlations of the points are not positive definite, or the terms outnumber the
-        points.
+    Raises `InputError` if the correlations of the points are not positive definite, or the terms
+    outnumber the points.
     """
     counts = np.zeros(6, dtype=np.int64)
     n, trends = len(regressor.points), len(regressor.exponents)

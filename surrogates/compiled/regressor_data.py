@@ -37,9 +37,9 @@ class RegressorData:
     family : str
         Name of the family: "kriging", "polynomial", "poly_fourier" or "network".
     x_offset, x_scale : (d,) float64
-        Scaling of the inputs.
+        Scaling of the inputs [any unit].
     y_offset, y_scale : (k,) float64
-        Scaling of the outputs.
+        Scaling of the outputs [any unit].
     exponents : (T, d) int64
         Degree of every polynomial term in every input; the first term is the constant, and a term
         without its last factor is a term before it.
@@ -105,12 +105,8 @@ class RegressorData:
 def polynomial_terms(exponents: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return each term's parent, and the variable and degree from the parent to the term (T, 3).
 
-    The parent is the term without its last variable, and precedes its terms.
-
-    Raises
-    ------
-    InputError
-        If a term's parent is not among the terms before it.
+    The parent is the term without its last variable, and precedes its terms; raises `InputError` if
+    it does not.
     """
     index: dict[tuple[int, ...], int] = {}
     terms = np.zeros((len(exponents), 3), dtype=np.int64)

@@ -39,6 +39,28 @@ def _feature(m, rows, places, here, work, numbers):
     return (load(numbers, places + m) - here) * peek(work, LANES * rows + m)
 
 
+@inlined
+def load_eight(work, first):
+    """Return eight rows (8,) each [1] from `first` on."""
+    return (
+        load(work, first), load(work, first + 1), load(work, first + 2), load(work, first + 3),
+        load(work, first + 4), load(work, first + 5), load(work, first + 6), load(work, first + 7),
+    )  # fmt: skip
+
+
+@inlined
+def store_eight(work, first, s0, s1, s2, s3, s4, s5, s6, s7):
+    """Write eight rows from `first` on."""
+    store(work, first, s0)
+    store(work, first + 1, s1)
+    store(work, first + 2, s2)
+    store(work, first + 3, s3)
+    store(work, first + 4, s4)
+    store(work, first + 5, s5)
+    store(work, first + 6, s6)
+    store(work, first + 7, s7)
+
+
 @part
 def _add_to_one(work, rows, count, numbers, line, sums, places):
     here = load(work, 1)
@@ -71,12 +93,7 @@ def _add_to_one(work, rows, count, numbers, line, sums, places):
 @part
 def _add_to_six(work, rows, count, numbers, weights, sums, places):
     here = load(work, 1)
-    s0 = load(work, sums)
-    s1 = load(work, sums + 1)
-    s2 = load(work, sums + 2)
-    s3 = load(work, sums + 3)
-    s4 = load(work, sums + 4)
-    s5 = load(work, sums + 5)
+    s0, s1, s2, s3, s4, s5, s6, s7 = load_eight(work, sums)
     for m in range(count):
         row = _feature(m, rows, places, here, work, numbers)
         w = weights + m
@@ -86,26 +103,14 @@ def _add_to_six(work, rows, count, numbers, weights, sums, places):
         s3 = fma(row, numbers[w, 3], s3)
         s4 = fma(row, numbers[w, 4], s4)
         s5 = fma(row, numbers[w, 5], s5)
-    store(work, sums, s0)
-    store(work, sums + 1, s1)
-    store(work, sums + 2, s2)
-    store(work, sums + 3, s3)
-    store(work, sums + 4, s4)
-    store(work, sums + 5, s5)
+    store_eight(work, sums, s0, s1, s2, s3, s4, s5, s6, s7)
 
 
 @part
 def add_to_eight(work, rows, count, numbers, weights, sums, places):
     """Add `count` rows times their weights for eight outputs to eight rows of sums."""
     here = load(work, 1)
-    s0 = load(work, sums)
-    s1 = load(work, sums + 1)
-    s2 = load(work, sums + 2)
-    s3 = load(work, sums + 3)
-    s4 = load(work, sums + 4)
-    s5 = load(work, sums + 5)
-    s6 = load(work, sums + 6)
-    s7 = load(work, sums + 7)
+    s0, s1, s2, s3, s4, s5, s6, s7 = load_eight(work, sums)
     for m in range(count):
         row = _feature(m, rows, places, here, work, numbers)
         w = weights + m
@@ -117,14 +122,7 @@ def add_to_eight(work, rows, count, numbers, weights, sums, places):
         s5 = fma(row, numbers[w, 5], s5)
         s6 = fma(row, numbers[w, 6], s6)
         s7 = fma(row, numbers[w, 7], s7)
-    store(work, sums, s0)
-    store(work, sums + 1, s1)
-    store(work, sums + 2, s2)
-    store(work, sums + 3, s3)
-    store(work, sums + 4, s4)
-    store(work, sums + 5, s5)
-    store(work, sums + 6, s6)
-    store(work, sums + 7, s7)
+    store_eight(work, sums, s0, s1, s2, s3, s4, s5, s6, s7)
 
 
 @part

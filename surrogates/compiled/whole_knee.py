@@ -56,7 +56,7 @@ def whole_knee_loads(pose, space, coordinates, constants, first, second, third, 
     ----------
     pose : (6,) float64
         Pose coordinates [rad, m].
-    space, ..., domains
+    space, coordinates, constants, first, second, third, domains
         See the module.
     loads : (2, 12) float64
         Filled, in the order of `foundation.loads.LOAD_COLUMNS`; zero out of contact, the centre

@@ -24,7 +24,6 @@ from surrogates.families.regressor import Regressor
 from surrogates.formulations.compartment import PARTS as REGRESSORS
 from surrogates.formulations.compartment import CompartmentSurrogate
 from surrogates.formulations.knee import KneeSurrogate
-from surrogates.sampling.space import ReferencePath
 
 _TEMPLATES = Path(__file__).with_name("templates")
 #: Parts of the template, in the order of their dependencies.
@@ -58,17 +57,8 @@ class CFiles(NamedTuple):
 def export_regressor(regressor: Regressor, prefix: str) -> CFiles:
     """Return C files of one regressor: ``void <prefix>_evaluate(x, value, jacobian)``.
 
-    Parameters
-    ----------
-    regressor : Regressor
-        The regressor to export.
-    prefix : str
-        First part of every name in the header; also the name of the files.
-
-    Raises
-    ------
-    InputError
-        If the prefix is not a C identifier or the regressor has no outputs.
+    `prefix` is the first part of every name in the header, and the name of the files. Raises
+    `InputError` if it is not a C identifier or the regressor has no outputs.
     """
     check_prefix(prefix)
     if not regressor.outputs:
@@ -96,19 +86,8 @@ def export_knee(knee: KneeSurrogate, prefix: str = "knee") -> CFiles:
     """Return C files of a knee: ``int <prefix>_loads(pose, loads, jacobian, variables)``.
 
     The function fills the arrays of `KneeSurrogate.evaluate_batch` for one pose, as the header
-    explains. It returns 1 outside the trained domain, regardless of `knee.outside`.
-
-    Parameters
-    ----------
-    knee : KneeSurrogate
-        The knee to export.
-    prefix : str
-        First part of every name in the header; also the name of the files.
-
-    Raises
-    ------
-    InputError
-        If the prefix is not a C identifier.
+    explains. It returns 1 outside the trained domain, regardless of `knee.outside`. For `prefix`
+    see `export_regressor`.
     """
     check_prefix(prefix)
     compartments = {name: knee.compartment(name) for name in COMPARTMENTS}
@@ -269,7 +248,8 @@ def _compartment_tables(
     centre, half = space.centre_and_half
     fields = []
     for path, key in ((space.path, "box"), (coordinates.path, "path")):
-        texts += _path_arrays(f"{stem}_{key}", path)
+        texts.append(array(f"{stem}_{key}_flexion", path.flexion))
+        texts.append(array(f"{stem}_{key}_pieces", path.pieces))
         pieces = len(path.flexion) - 1
         fields.append(f"{{{pieces}, {stem}_{key}_flexion, {stem}_{key}_pieces}}")
     vectors = centre, half, coordinates.centre, coordinates.middle, coordinates.half
@@ -281,10 +261,6 @@ def _compartment_tables(
     fields.append(f"{prefix}_{FORMULATION_FEATURES[surrogate.code]}")
     listed = ",\n    ".join(fields)
     return [*texts, f"static const {prefix}_compartment {stem} = {{\n    {listed}\n}};\n"]
-
-
-def _path_arrays(stem: str, path: ReferencePath) -> list[str]:
-    return [array(f"{stem}_flexion", path.flexion), array(f"{stem}_pieces", path.pieces)]
 
 
 def _made_of(knee: KneeSurrogate) -> str:

@@ -121,10 +121,7 @@ def export_fmu(
 def this_platform(version: str) -> Platform:
     """Return the platform of this machine in the terms of a version of the standard.
 
-    Raises
-    ------
-    FmuError
-        If the standard does not name the operating system.
+    Raises `FmuError` if the standard does not name the operating system.
     """
     if sys.platform not in _SYSTEMS:
         raise FmuError(
@@ -143,21 +140,9 @@ def compile_library(
 ) -> bytes:
     """Return a shared library of C sources, compiled by the system's C compiler.
 
-    Parameters
-    ----------
-    files : mapping
-        Content of sources and headers, by name.
-    sources : tuple of str
-        Names of the files to compile.
-    version : {"2.0", "3.0"}
-        Version of the standard, for the names of the exported functions.
-    name : str
-        Name of the library.
-
-    Raises
-    ------
-    FmuError
-        If a compiler is not found or fails.
+    From the content of sources and headers by name, the names of the files to compile, the version
+    of the standard (for the names of the exported functions), and the name of the library. Raises
+    `FmuError` if a compiler is not found or fails.
     """
     compiler = next(filter(None, map(shutil.which, _COMPILERS)), None)
     if compiler is None:

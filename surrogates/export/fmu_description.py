@@ -43,10 +43,8 @@ class Content(NamedTuple):
         Start values of the inputs, a pose [rad, m].
     sources : tuple of str
         Names of the files to compile.
-    tool : str
-        Name and version of the exporting package.
-    header : str
-        Text of the C header, with the conventions of the loads.
+    tool, header : str
+        Name and version of the exporting package; text of the C header.
     """
 
     identifier: str

@@ -25,18 +25,10 @@ _SMALLEST_LOG = -600.0
 
 
 class CrossCheck(NamedTuple):
-    """Out-of-sample residuals at training rows.
+    """Out-of-sample residuals and standard errors (m, k) [any unit] at training rows (m,).
 
-    Attributes
-    ----------
-    rows : (m,) int64
-        Training rows of the residuals.
-    residuals : (m, k) float64
-        Observed minus predicted without that row [output units].
-    standard_errors : (m, k) float64
-        Predicted standard errors of the residuals [output units].
-    kind : str
-        "leave-one-out", "held back" or "k-fold".
+    Residuals are observed minus predicted without that row; the kind is "leave-one-out", "held
+    back" or "k-fold".
     """
 
     rows: NDArray[np.int64]
@@ -73,23 +65,9 @@ def k_fold(
 ) -> CrossCheck:
     """Return residuals at all rows, each predicted by a fit without the fold of the row.
 
-    Parameters
-    ----------
-    fit : callable
-        `fit(X, Y, rng)` returns a `Fitted`.
-    X : (N, d) array_like
-        Inputs [input units].
-    Y : (N, k) array_like
-        Outputs [output units].
-    folds : int
-        Number of folds, 2 to N; rows are assigned at random.
-    rng : numpy.random.Generator
-        Assigns the rows and is passed on to the fits.
-
-    Raises
-    ------
-    InputError
-        If the data are malformed or there are fewer rows than folds.
+    `fit(X, Y, rng)` returns a `Fitted` of inputs (N, d) and outputs (N, k) [any unit]; `rng`
+    assigns the rows to 2 to N folds and is passed on to the fits. Raises `InputError` if the data
+    are malformed or there are fewer rows than folds.
     """
     x, y = check_training(X, Y)
     count = int(check_number("folds", folds, at_least=2, at_most=len(x)))
@@ -108,16 +86,9 @@ def fit_spread(z: FloatArray, residuals: FloatArray) -> FloatArray:
     """Return the weights (k, S) [1] of the logarithm of the standard error (`Regressor.spread`).
 
     A polynomial of total degree 2 (of degree 1 or 0 with fewer than ten residuals for each weight)
-    is fitted to log |residual|, which follows the variation of the size of the errors rather than
-    single large errors, and then shifted so that 95 % of the residuals lie within 1.96 standard
-    errors.
-
-    Parameters
-    ----------
-    z : (m, d) float64
-        Scaled inputs of the residuals [1].
-    residuals : (m, k) float64
-        Out-of-sample residuals [output units].
+    of the scaled inputs z (m, d) is fitted to log |residual| (m, k), which follows the variation of
+    the size of the errors rather than single large errors, and then shifted so that 95 % of the
+    residuals lie within 1.96 standard errors.
     """
     exponents = polynomial_exponents(z.shape[1], 2)
     basis = basis_matrix(np.clip(z, -1.0, 1.0), exponents)
@@ -138,6 +109,6 @@ def fit_spread(z: FloatArray, residuals: FloatArray) -> FloatArray:
 
 
 def spread_at(spread: FloatArray, z: FloatArray) -> FloatArray:
-    """Return the standard errors (N, k) [output units] of a spread model at inputs z (N, d)."""
+    """Return the standard errors (N, k) [any unit] of a spread model at scaled inputs z (N, d)."""
     exponents = polynomial_exponents(z.shape[1], 2)
     return np.exp(basis_matrix(np.clip(z, -1.0, 1.0), exponents) @ spread.T)

@@ -1,15 +1,9 @@
 """Fitting of Kriging (Gaussian-process interpolation with a polynomial trend), and its infill.
 
 Universal Kriging after Sacks et al. (1989), Statistical Science 4, Eq. 7-9, with one set of
-correlation lengths for all outputs of a fit. The lengths maximise the likelihood
+correlation lengths for all outputs of a fit, which maximise the likelihood
 (`surrogates.families.kriging_likelihood`) on a random part of the samples and are then refined on
-all samples. Leave-one-out residuals are closed forms at fixed lengths (Dubrule 1983, Mathematical
-Geology 15; Rasmussen & Williams 2006, Eq. 5.12).
-
-Most contact models are as smooth as the squared exponential. For condyles made of arcs, however,
-the curvature jumps where the contact crosses a seam, on planes of about constant z_0 + shear z_3
-(flexion and the anterior position): the "mixed" correlation is of Matern type along that direction
-alone.
+all samples. docs/theory.md explains the "mixed" correlation.
 """
 
 from __future__ import annotations
@@ -88,11 +82,6 @@ class KrigingSettings:
         somewhat too small for a design chosen by the model itself [1].
     search : {"likelihood", "smt", "scikit-learn"}
         Search of this package, or of another package for comparison.
-
-    Raises
-    ------
-    InputError
-        If a setting is out of range.
     """
 
     correlation: str = AUTO
@@ -134,28 +123,11 @@ def fit_kriging(
     settings: KrigingSettings | None = None,
     rng: np.random.Generator | None = None,
 ) -> Fitted:
-    """Fit a Kriging model to outputs Y (N, k) at inputs X (N, d).
+    """Fit a Kriging model to outputs Y (N, k) at inputs X (N, d) [any unit]; checked at all rows.
 
-    Parameters
-    ----------
-    X : (N, d) array_like
-        Inputs [input units].
-    Y : (N, k) array_like
-        Outputs [output units].
-    settings : KrigingSettings, optional
-        Settings of the fit.
-    rng : numpy.random.Generator, optional
-        Draws the rows of the search and random starts; by default with seed 0.
-
-    Returns
-    -------
-    Fitted
-        With a leave-one-out check at all rows.
-
-    Raises
-    ------
-    InputError
-        If the data are malformed, too few for the trend, or a row alone determines a trend term.
+    Arguments as of `surrogates.families.registry.fit_family`; `rng` draws the rows of the search
+    and random starts. Raises `InputError` if the data are malformed, too few for the trend, or a
+    row alone determines a trend term.
     """
     chosen = settings or KrigingSettings()
     draw = rng or np.random.default_rng(0)
@@ -253,19 +225,9 @@ def _likelihood(
 
 
 class Posterior:
-    """Posterior covariance of a Kriging model, relative to its variance.
+    """Posterior covariance of a Kriging model at candidates (m, d) [any unit], over its variance.
 
-    Parameters
-    ----------
-    regressor : Regressor
-        A Kriging model.
-    candidates : (m, d) array_like
-        Inputs of the covariances [input units].
-
-    Raises
-    ------
-    InputError
-        If the regressor has no correlations or the candidates' shape is wrong.
+    Raises `InputError` if the regressor has no correlations or the candidates' shape is wrong.
     """
 
     def __init__(self, regressor: Regressor, candidates: ArrayLike) -> None:
@@ -307,27 +269,12 @@ def _with_samples(
 def spread_picks(
     regressor: Regressor, X_candidates: ArrayLike, weights: ArrayLike, count: int
 ) -> NDArray[np.int64]:
-    """Return the candidates (count,) to sample next, the most uncertain first.
+    """Return the `count` candidates to sample next, (count,), the most uncertain first.
 
-    Each step takes the candidate of the largest weight^2 x posterior variance and updates the
-    variance as if the candidate had been sampled: the pivots of an incomplete Cholesky
-    factorisation of the posterior covariance.
-
-    Parameters
-    ----------
-    regressor : Regressor
-        A Kriging model.
-    X_candidates : (m, d) array_like
-        Candidates [input units].
-    weights : (m,) array_like
-        Sensitivity of the quantity of interest to an error of the model at each candidate [any].
-    count : int
-        Number of candidates to return, 1 to m.
-
-    Raises
-    ------
-    InputError
-        If a shape or the count is wrong or a weight negative.
+    Each step takes the candidate (m, d) [any unit] of the largest weight^2 x posterior variance and
+    updates the variance as if the candidate had been sampled: the pivots of an incomplete Cholesky
+    factorisation of the posterior covariance. The weights (m,) are the sensitivities of the
+    quantity of interest to an error of the model at each candidate.
     """
     posterior = Posterior(regressor, X_candidates)
     importance = check_array("weights", weights, posterior.variance.shape) ** 2
@@ -350,22 +297,9 @@ def local_error(
 ) -> FloatArray:
     """Return the ratio of actual to predicted errors near each candidate (m,) [1].
 
-    The ratio is the root mean square of the standardised leave-one-out residuals over the samples
-    most correlated with the candidate and over all outputs, shrunk towards 1.
-
-    Parameters
-    ----------
-    regressor, check : Regressor, CrossCheck
-        Result of `fit_kriging`.
-    X_candidates : (m, d) array_like
-        Candidates [input units].
-    neighbours : int
-        Number of samples.
-
-    Raises
-    ------
-    InputError
-        If the regressor is not a Kriging model or the candidates' shape is wrong.
+    The ratio is the root mean square of the standardised leave-one-out residuals over the
+    `neighbours` most correlated with the candidate (m, d) [any unit] and over all outputs, shrunk
+    towards 1. `regressor` and `check` are the result of `fit_kriging`; raises as `Posterior`.
     """
     correlation = _with_samples(regressor, X_candidates)[2]
     number = min(int(neighbours), correlation.shape[1])

@@ -107,7 +107,10 @@ def point_gradient(points, kinds, correlation, weights):  # type: ignore[no-unty
 
 
 class Factors(NamedTuple):
-    """Factors of the correlation matrix K = L L^T and the trend H for generalised least squares."""
+    """Factors of K = L L^T, L (n, n), and the trend H [1] for generalised least squares.
+
+    L^-1 H = Q R, with Q (n, T) orthogonal and R (T, T) upper triangular.
+    """
 
     cholesky: FloatArray  # L (n, n)
     orthogonal: FloatArray  # Q (n, T) of L^-1 H = Q R
@@ -126,7 +129,7 @@ def factorise(matrix: FloatArray, trend: FloatArray) -> Factors | None:
 
 
 class Parameters(NamedTuple):
-    """Parameters of the correlation of scaled inputs.
+    """Parameters of the correlation of scaled inputs [1].
 
     Lengths (d,), nugget, and shear (d,): distances along the first input are distances of
     z_0 + sum_j shear_j z_j.
@@ -152,12 +155,8 @@ class Likelihood:
 
     Attributes
     ----------
-    z : (n, d) float64
-        Scaled inputs [1].
-    y : (n, k) float64
-        Outputs of unit variance [1].
-    trend : (n, T) float64
-        Trend features at z [1].
+    z, y, trend : (n, d), (n, k), (n, T) float64
+        Scaled inputs, outputs of unit variance, and trend features at z [1].
     kinds : (d,) int64
         Correlation function along each input.
     shear_inputs : tuple of int
@@ -174,19 +173,19 @@ class Likelihood:
     nugget_bounds: tuple[float, float]
 
     def parameters(self, vector: FloatArray) -> Parameters:
-        """Return the parameters of a vector (d + 1 + shears,) [1]."""
+        """Return the parameters of a vector (v,) [1], v being d + 1 and the number of shears."""
         d = self.z.shape[1]
         shear = np.zeros(d)
         shear[list(self.shear_inputs)] = vector[d + 1 :]
         return Parameters(np.exp(vector[:d]), float(np.exp(vector[d])), shear)
 
     def vector(self, parameters: Parameters) -> FloatArray:
-        """Return the vector (d + 1 + shears,) [1] of parameters; the inverse of `parameters`."""
+        """Return the vector (v,) [1] of parameters; the inverse of `parameters`."""
         shear = parameters.shear[list(self.shear_inputs)]
         return np.concatenate([np.log([*parameters.lengths, parameters.nugget]), shear])
 
     def first(self, rng: np.random.Generator | None = None) -> FloatArray:
-        """Return the default start (d + 1 + shears,) [1] of a search, or a random start near it."""
+        """Return the default start (v,) [1] of a search, or a random start near it."""
         d = self.z.shape[1]
         lengths, nugget = np.full(d, _FIRST_LENGTH), np.clip(_FIRST_NUGGET, *self.nugget_bounds)
         if rng is not None:
@@ -248,10 +247,7 @@ def factorise_safely(
 ) -> tuple[Factors, float]:
     """Return the factors at samples z (n, d) [1] and the nugget that made them possible.
 
-    Raises
-    ------
-    InputError
-        If the correlation matrix cannot be factorised with a nugget of 0.01.
+    Raises `InputError` if the correlation matrix cannot be factorised with a nugget of 0.01.
     """
     matrix = lower_correlations(parameters.place(z), kinds)
     nugget = parameters.nugget
@@ -271,21 +267,9 @@ def factorise_safely(
 def solve(factors: Factors, y: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """Return the weights and leave-one-out residuals of scaled outputs y (n, k).
 
-    Returns
-    -------
-    weights : (k, T + n) float64
-        Weights of trend and correlations [1].
-    variance : (k,) float64
-        Process variance [1].
-    residuals : (n, k) float64
-        Observed minus predicted without that row [1].
-    lack : (n,) float64
-        Variances of the residuals over `variance` [1].
-
-    Raises
-    ------
-    InputError
-        If a row alone determines a trend coefficient, so that the row cannot be left out.
+    Weights (k, T + n) of trend and correlations; process variance (k,); residuals (n, k), observed
+    minus predicted without that row; and their variances (n,) over the process variance [1]. Raises
+    `InputError` if a row alone determines a trend coefficient, so that it cannot be left out.
     """
     lower, orthogonal, upper = factors
     n, terms = orthogonal.shape

@@ -32,17 +32,9 @@ def other_search(
     nugget: tuple[float, float],
     rng: np.random.Generator,
 ) -> Parameters:
-    """Return lengths and nugget from another package.
+    """Return lengths and nugget within bounds for scaled inputs (n, d) and outputs (n, k) [1].
 
-    Parameters
-    ----------
-    search : {"smt", "scikit-learn"}
-    correlation : {"squared_exponential", "matern52", "matern32"}
-    z, y : (n, d), (n, k) float64
-        Scaled inputs and outputs [1].
-    nugget : (float, float)
-        Bounds of the nugget [1].
-    rng : numpy.random.Generator
+    `search` is the package, "smt" or "scikit-learn"; `correlation` as of `KrigingSettings`.
     """
     find = _smt if search == "smt" else _scikit_learn
     seed = int(rng.integers(2**31))

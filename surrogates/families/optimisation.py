@@ -17,18 +17,10 @@ def minimise(
     bounds: list[tuple[float, float]],
     iterations: int,
 ) -> tuple[FloatArray, float]:
-    """Return a local minimiser (n,) and the minimum from L-BFGS-B [the function's units].
+    """Return a local minimiser (n,) and the minimum from L-BFGS-B [any unit].
 
-    Parameters
-    ----------
-    function : callable
-        Returns the value and the gradient (n,) at a point (n,).
-    start : (n,) float64
-        Start of the search.
-    bounds : list of n pairs of float
-        Bounds of each variable.
-    iterations : int
-        Maximum number of iterations; the function is called at most twice as often.
+    `function` returns the value and the gradient (n,) at a point (n,); it is called at most twice
+    as often as the maximum number of `iterations`. `bounds` are those of each variable.
     """
     solution = optimize.minimize(
         function, np.clip(start, *np.transpose(bounds)), jac=True, method="L-BFGS-B", bounds=bounds,

@@ -1,17 +1,10 @@
 """Fitting of response surfaces: polynomials, and Fourier series in the first input.
 
-The "anisotropic" basis selects its terms from the data: the coefficient of a term has a prior
-variance that falls with the degree in each input at the rate of the largest marginal likelihood
-(`surrogates.families.polynomial_evidence`) on a subset of the samples, and the terms of largest
-prior variance are kept. The degree is therefore high in inputs along which the function is curved.
-The coefficients are the posterior mean: ridge regression with the penalty noise / prior variance
-for each term.
-
-The "total_degree" basis has all terms up to a total degree, which is chosen together with a common
-ridge by the leave-one-out error.
-
-Leave-one-out residuals are closed forms (PRESS; Allen 1974, Technometrics 16; Myers, Montgomery &
-Anderson-Cook, Response Surface Methodology, 4th ed., sec. 2.7).
+The "anisotropic" basis keeps the terms of largest prior variance, with the rates of the largest
+marginal likelihood (`surrogates.families.polynomial_evidence`) on a subset of the samples. The
+"total_degree" basis has all terms up to a total degree, chosen together with a common ridge by the
+leave-one-out error. Leave-one-out residuals are closed forms (PRESS; Allen 1974, Technometrics 16;
+Myers, Montgomery & Anderson-Cook, Response Surface Methodology, 4th ed., sec. 2.7).
 """
 
 from __future__ import annotations
@@ -75,11 +68,6 @@ class PolynomialSettings:
         than 0.85 of the number of samples are skipped.
     ridge : tuple of float
         Candidates for the penalty on the squared coefficients, over the number of samples [1].
-
-    Raises
-    ------
-    InputError
-        If a setting is out of range.
     """
 
     basis: str = "anisotropic"
@@ -141,30 +129,11 @@ def fit_polynomial(
     rng: np.random.Generator | None = None,
     weights: ArrayLike | None = None,
 ) -> Fitted:
-    """Fit a polynomial or Poly-Fourier surface to outputs Y (N, k) at inputs X (N, d).
+    """Fit a polynomial or Poly-Fourier surface to outputs Y (N, k) at inputs X (N, d) [any unit].
 
-    Parameters
-    ----------
-    X : (N, d) array_like
-        Inputs [input units].
-    Y : (N, k) array_like
-        Outputs [output units].
-    settings : PolynomialSettings or PolyFourierSettings, optional
-        Settings of the fit.
-    rng : numpy.random.Generator, optional
-        Draws the rows of the search; by default with seed 0.
-    weights : (N,) array_like, optional
-        Weights of the samples in the sum of squares, above 0 [1].
-
-    Returns
-    -------
-    Fitted
-        With a leave-one-out check at all rows, or at 10,000 random rows.
-
-    Raises
-    ------
-    InputError
-        If the data are malformed, or too few for every candidate degree.
+    Arguments as of `surrogates.families.registry.fit_family`; `rng` draws the rows of the search.
+    The check is at all rows, or at 10,000 random rows. Raises `InputError` if the data are
+    malformed, or too few for every candidate degree.
     """
     chosen = settings or PolynomialSettings()
     draw = rng or np.random.default_rng(0)

@@ -25,7 +25,7 @@ _LARGEST_LEVERAGE = 1.0 - 1e-6
 
 
 class Prior(NamedTuple):
-    """Terms of a surface, their prior variances in the orthonormal basis, and the noise."""
+    """Terms (T, d), their prior variances (T,) [1] in the orthonormal basis, and the noise."""
 
     exponents: NDArray[np.int64]
     variances: FloatArray
@@ -71,18 +71,8 @@ class Evidence:
 
     The scale of each output has its maximum-likelihood value. With the orthonormal basis times the
     prior's standard deviations B, the covariance is K = B B^T + noise / weights; the gradient is
-    that of Rasmussen & Williams 2006, Eq. 5.9.
-
-    Parameters
-    ----------
-    z, y : (n, d), (n, k) float64
-        Scaled inputs and outputs [1].
-    weights : (n,) float64
-        Weights of the samples [1].
-    exponents : (T, d) int64
-        Degrees of the terms.
-    wave : float
-        Angular frequency of a Fourier series in z_0 [1]; 0 for Legendre polynomials.
+    that of Rasmussen & Williams 2006, Eq. 5.9. From scaled inputs z (n, d), outputs y (n, k),
+    weights (n,) [1] and terms (T, d) of `basis_matrix`.
     """
 
     def __init__(
@@ -132,16 +122,7 @@ class Evidence:
 class Ridge:
     """Ridge regression with a prior variance for each term, from normal equations in row blocks.
 
-    Parameters
-    ----------
-    z, y : (n, d), (n, k) float64
-        Scaled inputs and outputs [1].
-    weights : (n,) float64
-        Weights of the samples [1].
-    prior : Prior
-        Terms, prior variances and noise.
-    wave : float
-        Angular frequency of a Fourier series in z_0 [1]; 0 for Legendre polynomials.
+    Parameters as of `Evidence`, with a `Prior` in place of the terms: z (n, d), y (n, k) [1].
     """
 
     def __init__(

@@ -20,17 +20,7 @@ __all__ = ["FAMILIES", "CrossCheck", "Family", "Fitted", "fit_family"]
 
 
 class Family(NamedTuple):
-    """Location of a family's settings and fit.
-
-    Attributes
-    ----------
-    module : str
-        Name of the module in this package.
-    settings_name, fit_name : str
-        Names of the class of the settings and of the function that fits.
-    weighted : bool
-        Whether the fit accepts weights of the samples.
-    """
+    """Location of a family's settings and fit; `weighted` if the fit accepts sample weights."""
 
     module: str
     settings_name: str

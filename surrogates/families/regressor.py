@@ -13,7 +13,14 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
+from foundation.checks import (
+    FloatArray,
+    check_array,
+    check_fields,
+    check_in,
+    check_number,
+    frozen,
+)
 from foundation.errors import InputError
 from surrogates.compiled import (
     Arguments,
@@ -28,7 +35,7 @@ from surrogates.compiled import (
     workspace_size,
 )
 from surrogates.compiled.regressor_data import CORRELATIONS, RegressorData
-from surrogates.families.training import check_scales, polynomial_exponents
+from surrogates.families.training import polynomial_exponents
 
 FAMILY_NAMES = ("kriging", "polynomial", "poly_fourier", "network")
 #: Most inputs and highest degree of a regressor; files that exceed the limits are refused.
@@ -55,17 +62,17 @@ class Regressor(RegressorData):
         d, k = np.size(self.x_offset), np.size(self.y_offset)
         n, (nets, _, h) = np.shape(self.points)[0], np.shape(self.inner)
         features = len(self.exponents) + n + nets * h
-        shapes = {
+        shapes: dict[str, tuple[int | None, ...]] = {
             "x_offset": (d,), "x_scale": (d,), "y_offset": (k,), "y_scale": (k,),
             "points": (n, d), "lengths": (d,), "shear": (d,),
             "inner": (nets, d, h), "inner_bias": (nets, h),
             "hidden": (nets, h, h), "hidden_bias": (nets, h),
             "weights": (k, features), "variance": (k,), "spread": (k, None),
         }  # fmt: skip
-        for name, shape in shapes.items():
-            checked = check_array(name, getattr(self, name), shape)
-            object.__setattr__(self, name, frozen(checked))
-        check_scales(self.x_scale, self.y_scale)
+        check_fields(self, **shapes)
+        for name in ("x_scale", "y_scale", "lengths"):
+            check_array(name, getattr(self, name), above=0.0)
+        check_array("variance", self.variance, at_least=0.0)
         for name in ("wave", "nugget"):
             number = check_number(name, getattr(self, name), at_least=0.0)
             object.__setattr__(self, name, number)
@@ -90,10 +97,6 @@ class Regressor(RegressorData):
         object.__setattr__(self, "kinds", frozen(kinds))
 
     def _check_values(self) -> None:
-        if self.lengths.min() <= 0.0:
-            raise InputError(f"lengths: expected positive numbers, found {self.lengths.tolist()}")
-        if self.variance.size and self.variance.min() < 0.0:
-            raise InputError(f"variance: expected at least 0, found {self.variance.tolist()}")
         if self.shear[0] != 0.0:
             raise InputError(f"shear: expected 0 for the first input, found {self.shear[0]}")
         sizes = (0, len(polynomial_exponents(self.inputs, 2)))
@@ -109,10 +112,7 @@ class Regressor(RegressorData):
     def posterior(self) -> Posterior:
         """Packed factors of the standard error; of n points, computing them costs O(n³).
 
-        Raises
-        ------
-        InputError
-            If the correlations of the points are not positive definite.
+        Raises `InputError` if the correlations of the points are not positive definite.
         """
         return pack_posterior(self, self.arguments)
 
@@ -122,25 +122,16 @@ class Regressor(RegressorData):
         return int(workspace_size(self.arguments))
 
     def predict(self, X: ArrayLike) -> FloatArray:
-        """Return the outputs (N, k) [output units] at inputs X (N, d) [input units].
-
-        Raises
-        ------
-        InputError
-            If X is malformed.
-        """
+        """Return the outputs (N, k) at inputs X (N, d) [any unit]; InputError if malformed."""
         inputs = check_array("X", X, (None, self.inputs))
         values = np.empty((len(inputs), self.outputs))
         evaluate_values(inputs, self.arguments, values, new_work(self.workspace_size))
         return values
 
     def predict_with_jacobian(self, x: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        """Return the outputs (k,) at one input x (d,) and d(output)/d(input) (k, d) [their units].
+        """Return the outputs (k,) at one input x (d,) and d(output)/d(input) (k, d) [any unit].
 
-        Raises
-        ------
-        InputError
-            If x is malformed.
+        Raises `InputError` if x is malformed.
         """
         here = check_array("x", x, (self.inputs,))
         value, jacobian = np.empty(self.outputs), np.empty((self.outputs, self.inputs))
@@ -148,12 +139,9 @@ class Regressor(RegressorData):
         return value, jacobian
 
     def hessian(self, x: ArrayLike) -> FloatArray:
-        """Return second derivatives (d, d) [their units] of the first output at an input x (d,).
+        """Return second derivatives (d, d) [any unit] of the first output at an input x (d,).
 
-        Raises
-        ------
-        InputError
-            If x is malformed or the regressor has no output.
+        Raises `InputError` if x is malformed or the regressor has no output.
         """
         here = check_array("x", x, (self.inputs,))
         if not self.outputs:
@@ -163,15 +151,11 @@ class Regressor(RegressorData):
         return second
 
     def standard_error(self, X: ArrayLike) -> FloatArray:
-        """Return the standard errors (N, k) [output units] of the outputs at inputs X (N, d).
+        """Return the standard errors (N, k) of the outputs at inputs X (N, d) [any unit].
 
-        NaN if the regressor has neither points nor a model of its errors (`spread`). Kriging:
-        Sacks et al. 1989, Eq. 9; Rasmussen & Williams 2006, Eq. 2.42.
-
-        Raises
-        ------
-        InputError
-            If X is malformed or the correlations of the points are not positive definite.
+        NaN if the regressor has neither points nor a model of its errors (`spread`). Kriging: Sacks
+        et al. 1989, Eq. 9; Rasmussen & Williams 2006, Eq. 2.42. Raises `InputError` if X is
+        malformed or the correlations of the points are not positive definite.
         """
         inputs = check_array("X", X, (None, self.inputs))
         errors = np.empty((len(inputs), self.outputs))
@@ -187,10 +171,7 @@ class Regressor(RegressorData):
     def from_arrays(cls, arrays: Mapping[str, ArrayLike]) -> Self:
         """Build from the arrays of `to_arrays`, such as weights (k, F) [1].
 
-        Raises
-        ------
-        InputError
-            If an array is missing or malformed.
+        Raises `InputError` if an array is missing or malformed, as in all `from_arrays`.
         """
         missing = [name for name in _FIELDS if name not in arrays]
         if missing:

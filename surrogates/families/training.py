@@ -14,10 +14,7 @@ from foundation.errors import InputError
 def check_training(inputs: ArrayLike, outputs: ArrayLike) -> tuple[FloatArray, FloatArray]:
     """Return inputs (N, d) and outputs (N, k) as finite float64 arrays of equal length [any unit].
 
-    Raises
-    ------
-    InputError
-        If a shape is wrong, a number is not finite, or an array is empty.
+    Raises `InputError` if a shape is wrong, a number is not finite, or an array is empty.
     """
     x = check_array("X", inputs, (None, None))
     y = check_array("Y", outputs, (None, None))
@@ -35,24 +32,11 @@ def check_training(inputs: ArrayLike, outputs: ArrayLike) -> tuple[FloatArray, F
 def check_weights(weights: ArrayLike | None, rows: int) -> FloatArray:
     """Return the weights (N,) [1] of the samples, by default ones.
 
-    Raises
-    ------
-    InputError
-        If the number of weights is not `rows` or a weight is not positive.
+    Raises `InputError` if the number of weights is not `rows` or a weight is not positive.
     """
     if weights is None:
         return np.ones(rows)
-    checked = check_array("weights", weights, (rows,))
-    if checked.min() <= 0.0:
-        raise InputError(f"weights: expected numbers > 0, found {checked.min():g}")
-    return checked
-
-
-def check_scales(x_scale: FloatArray, y_scale: FloatArray) -> None:
-    """Raise an InputError unless all scales (d,) and (k,) [input and output units] are positive."""
-    for name, scale in (("x_scale", x_scale), ("y_scale", y_scale)):
-        if scale.size and scale.min() <= 0.0:
-            raise InputError(f"{name}: expected positive numbers, found {scale.tolist()}")
+    return check_array("weights", weights, (rows,), above=0.0)
 
 
 def positive_or_one(scale: FloatArray, level: FloatArray) -> FloatArray:
@@ -80,10 +64,10 @@ def middle_and_half_range(data: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def polynomial_exponents(dimension: int, degree: int) -> NDArray[np.int64]:
-    """Return the exponents (T, dimension) of all terms up to a total degree.
+    """Return the exponents (T, d) of all terms in d inputs, the `dimension`, up to a total degree.
 
     Ordered by total degree and then as scikit-learn's `PolynomialFeatures`: 1, x0, x1, ..., x0^2,
-    x0 x1, ... ; T = (dimension + degree)! / (dimension! degree!).
+    x0 x1, ... ; T = (d + degree)! / (d! degree!).
     """
     rows = []
     for total in range(degree + 1):

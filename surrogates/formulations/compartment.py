@@ -145,12 +145,7 @@ class CompartmentSurrogate:
 
         The variables are the scaled ones of the box, `surrogates.sampling.space.VARIABLES`, and the
         extrapolation (`surrogates.formulations.domain`): beyond 1 in size outside the trained
-        domain [1].
-
-        Raises
-        ------
-        InputError
-            If the shape is wrong or a number is not finite.
+        domain [1]. Raises `InputError` if the shape is wrong or a number is not finite.
         """
         return self._evaluated(check_array("poses", poses, (None, 6)))
 
@@ -178,20 +173,11 @@ class CompartmentSurrogate:
         return np.maximum(height - touch, 0.0)
 
     def at_load(self, poses: ArrayLike, load: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        """Return the poses (N, 6) [rad, m] at given axial loads, and all loads (N, 12) [SI].
+        """Return the poses (N, 6) [rad, m] at axial loads (N,) [N], and all loads (N, 12) [SI].
 
-        Parameters
-        ----------
-        poses : (N, 6) float64
-            Pose coordinates [rad, m]; the height is not read. Outside the box the offsets are
-            held at the border, as in `evaluate`.
-        load : (N,) float64
-            Axial load of the compartment [N], from 0 to the largest of the space.
-
-        Raises
-        ------
-        InputError
-            If the formulation is not "inverted" or the arguments are malformed.
+        The loads are from 0 to the largest of the space. The height of the poses is not read;
+        outside the box the offsets are held at the border, as in `evaluate`. Raises `InputError` if
+        the formulation is not "inverted" or the arguments are malformed.
         """
         level = self._at_load(poses, load)
         found = check_array("poses", poses, (None, 6))
@@ -351,13 +337,7 @@ class CompartmentSurrogate:
     def from_arrays(
         cls, formulation: str, space: SampleSpace, arrays: Mapping[str, NDArray[Any]]
     ) -> Self:
-        """Build from the arrays of `to_arrays`, such as constants (5,) [SI].
-
-        Raises
-        ------
-        InputError
-            If an array is missing or malformed.
-        """
+        """Build from arrays such as constants (5,) [SI] (`to_arrays`), or raise InputError."""
         if "constants" not in arrays:
             raise InputError("arrays: missing 'constants' of a compartment")
         largest, degree, root, *depth = check_array("constants", arrays["constants"], (5,))

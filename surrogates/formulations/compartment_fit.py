@@ -1,25 +1,10 @@
-"""Fits of the formulations of one compartment.
+"""Fits of the formulations of one compartment (docs/theory.md).
 
-With u the five scaled coordinates of the condyle's point (`condyle_coordinates`), y its height,
-F the axial load, r = (F / F_max)^(1/p) the *root* of the load and s = 2 r - 1, the regressors learn
-
-===============  ==================================================================================
-inverted         (u, s) -> y; at a given pose, s is the root of y(u, s) = y (the insensitive
-                 direction of Lin, Haftka, Queipo & Fregly 2010, Med Eng Phys 32:584-594, exchanged
-                 for the load)
-energy           (u, root of the energy) -> y; all loads are the gradient of the energy
-root             (u, y) -> r
-touch_stiffness  u -> height of first contact; (u, depth below it) -> log(r / depth)
-load_stiffness   u -> height at a small load; (u, depth below it) -> log of the secant stiffness
-power            (u, y) -> sign(L) |L|^(1/p) of each load L
-direct           (u, y) -> each load
-===============  ==================================================================================
-
-All but the last two learn F_x, F_z and the moments about the point over F besides, and are exactly
-zero out of contact; the last two are the customary formulations, for comparison. Contact area over
-r, peak and mean pressure over r^(p-1) and the centre of pressure from the point are learnt besides
-the loads. The root makes height and load nearly proportional: p = 2 for a bed of linear springs
-under a smooth condyle.
+u are the five scaled coordinates of the condyle's point (`condyle_coordinates`), y its height,
+r = (F / F_max)^(1/p) the *root* of the axial load F and s = 2 r - 1. "power" and "direct" learn the
+loads; the other formulations learn F_x, F_z and the moments about the point over F besides, and are
+exactly zero out of contact. Contact area over r, peak and mean pressure over r^(p-1) and the centre
+of pressure from the point are learnt besides the loads.
 """
 
 from __future__ import annotations
@@ -32,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from foundation.checks import FloatArray, check_array, check_in, check_number
+from foundation.checks import FloatArray, check_array, check_fields, check_in, check_number
 from foundation.errors import InputError
 from surrogates.families.cross_validation import CrossCheck, Fitted, k_fold
 from surrogates.families.regressor import Regressor, no_outputs
@@ -50,7 +35,7 @@ class Fitter(NamedTuple):
     Parameters
     ----------
     fit : callable
-        Fits a regressor to inputs (N, d) and outputs (N, k), with weights (N,) or None.
+        Fits a regressor to inputs (N, d) and outputs (N, k) [any unit], with weights (N,) or None.
     joint : bool
         Whether one regressor takes all outputs, or each group of like outputs its own.
     folds : int
@@ -100,16 +85,12 @@ class Samples:
             raise InputError(
                 f"loads: expected an axial load > 0 in every sample, found {loads[:, 1].min():g} N"
             )
-        object.__setattr__(self, "poses", poses)
-        object.__setattr__(self, "loads", loads)
         if self.energy is not None:
-            energy = check_array("energy", self.energy, (len(poses),))
-            if energy.min() <= 0.0:
-                raise InputError(f"energy: expected > 0 J in every sample, found {energy.min():g}")
-            object.__setattr__(self, "energy", energy)
-        for name, shape in (("reference", (None, 6)), ("weights", (len(poses),))):
-            if getattr(self, name) is not None:
-                object.__setattr__(self, name, check_array(name, getattr(self, name), shape))
+            check_array("energy", self.energy, (len(poses),), above=0.0, unit="J")
+        one = (len(poses),)
+        check_fields(
+            self, poses=(None, 6), loads=(None, 12), energy=one, reference=(None, 6), weights=one
+        )
 
 
 @dataclass(frozen=True)
@@ -154,25 +135,10 @@ def fit_compartment(
     fitter: Fitter,
     settings: FormulationSettings | None = None,
 ) -> Trained:
-    """Fit a formulation to the samples of one compartment.
+    """Fit a formulation, one of `FORMULATIONS`, to the samples of one compartment in a space.
 
-    Parameters
-    ----------
-    formulation : str
-        One of `FORMULATIONS`.
-    space : SampleSpace
-        Box of the samples.
-    samples : Samples
-        Poses and loads to learn.
-    fitter : Fitter
-        Fit of the regressors.
-    settings : FormulationSettings, optional
-        Settings of the formulation.
-
-    Raises
-    ------
-    InputError
-        If the formulation is unknown, lacks samples that it needs, or cannot be fitted.
+    Raises `InputError` if the formulation is unknown, lacks samples that it needs, or cannot be
+    fitted.
     """
     check_in("formulation", formulation, FORMULATIONS)
     chosen = settings or FormulationSettings()
@@ -204,7 +170,7 @@ def fit_compartment(
 
 
 def k_fold_check(fitter: Fitter, inputs: FloatArray, outputs: FloatArray) -> CrossCheck:
-    """Return k-fold residuals of a fit to inputs (N, d) and outputs (N, k) [their units]."""
+    """Return k-fold residuals of a fit to inputs (N, d) and outputs (N, k) [any unit]."""
     fit = fitter.fit  # draws from its own generator
     rng = np.random.default_rng(0)
     return k_fold(lambda x, y, _: fit(x, y, None), inputs, outputs, fitter.folds, rng)

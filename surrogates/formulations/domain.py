@@ -1,17 +1,10 @@
-"""The trained part of a compartment's box, and the errors of the surrogate there.
+"""The trained part of a compartment's box, and the errors of the surrogate there (docs/theory.md).
 
-The box of a sample space bounds each variable separately. Inside the box, stage e of the sampling
-drops poses that gait does not produce (the femur on a rim or on the eminence), so that the
-surrogate is not trained there. The *extrapolation* of a pose is at most 1 in the trained part, and
-is the largest of
-
-- |F_x| / (l_x F_y), |F_z| / (l_z F_y) and p / l_p of the predicted loads, with the limits l;
-- the same two ratios as expected at the pose from samples of the whole box, feasible or not, since
-  predicted loads are meaningless in the untrained part;
-- 1 + log(expected error of the force / largest accepted error).
-
-Where a condyle is predicted to be lifted, the weight of the last two criteria falls linearly with
-the gap, to zero at `Domain.lifted`, a gap wider than that of any sample in contact.
+The *extrapolation* of a pose is at most 1 in the trained part: the largest of the shares of the
+limits by the predicted loads, the same shares of the forces as expected from samples of the whole
+box, and 1 + log(expected error of the force / largest accepted error). Where a condyle is predicted
+to be lifted, the weight of the last two criteria falls linearly with the gap, to zero at
+`Domain.lifted`.
 """
 
 from __future__ import annotations
@@ -71,15 +64,10 @@ class Domain:
     lifted: float = NO_LIMIT
 
     def __post_init__(self) -> None:
-        limits = check_array("limits", self.limits, (3,))
-        if limits.min() <= 0.0:
-            raise InputError(f"limits: expected three numbers above 0, found {limits.tolist()}")
         check_number("lifted", self.lifted, above=0.0, unit="m")
-        inflation = check_array("inflation", self.inflation, (_LOADS,))
-        if inflation.min() <= 0.0:
-            raise InputError(f"inflation: expected numbers above 0, found {inflation.tolist()}")
-        object.__setattr__(self, "limits", frozen(limits))
-        object.__setattr__(self, "inflation", frozen(inflation))
+        for name, count in (("limits", 3), ("inflation", _LOADS)):
+            checked = check_array(name, getattr(self, name), (count,), above=0.0)
+            object.__setattr__(self, name, frozen(checked))
         for name, outputs in (("regressor", OUTPUTS), ("errors", _LOADS)):
             part = getattr(self, name)
             if part.inputs != 6 or part.outputs not in (0, outputs):
@@ -115,14 +103,8 @@ class Domain:
     ) -> FloatArray:
         """Return the extrapolation (N,) [1], at most 1 in the domain.
 
-        Parameters
-        ----------
-        variables : (N, 6 or more) float64
-            Scaled variables of the box [1].
-        loads : (N, 12) float64
-            Predicted loads [SI].
-        gaps : (N,) float64
-            Heights over the predicted first contact [m], 0 in contact and where unknown.
+        At scaled variables (N, 6 or more) of the box, predicted loads (N, 12) [SI], and heights
+        (N,) [m] over the predicted first contact, 0 in contact and where unknown.
         """
         criteria = self._criteria(variables, loads)
         criteria[:, 3:] *= 1.0 - np.minimum(np.reshape(gaps, (-1, 1)) / self.lifted, 1.0)
@@ -167,10 +149,7 @@ class Domain:
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
         """Build from the arrays of `to_arrays`, such as limits (3,) [1, 1, Pa]; the box from none.
 
-        Raises
-        ------
-        InputError
-            If an array is missing or malformed.
+        Raises `InputError` if an array is missing or malformed.
         """
         if not arrays:
             return cls.whole_box()

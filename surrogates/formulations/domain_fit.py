@@ -42,10 +42,8 @@ class DomainSamples(NamedTuple):
 
     Parameters
     ----------
-    poses : (N, 6) float64
-        Poses in contact [rad, m].
-    loads : (N, 12) float64
-        True loads, in the order of `foundation.loads.LOAD_COLUMNS` [SI].
+    poses, loads : (N, 6), (N, 12) float64
+        Poses in contact [rad, m] and true loads, `foundation.loads.LOAD_COLUMNS` [SI].
     feasible : (N,) bool
         Whether the loads satisfy the bounds of feasibility, without the margin.
     fitted : bool
@@ -73,11 +71,6 @@ def fit_domain(
         Bounds of feasibility: size of F_x / F_y and of F_z / F_y [1], peak pressure [Pa].
     margin : float
         Slack of the bounds for the fitted samples [1]; half of the slack counts as trained.
-
-    Raises
-    ------
-    InputError
-        If the samples are malformed.
     """
     slack = 1.0 + 0.5 * margin
     poses = check_array("poses", samples.poses, (None, 6))

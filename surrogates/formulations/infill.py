@@ -20,35 +20,14 @@ def largest_errors(
     load: ArrayLike,
     count: int,
 ) -> NDArray[np.int64]:
-    """Return the candidates to evaluate next, in order of the expected error of the load.
+    """Return the candidates (count,) to evaluate next, in order of the expected error of the load.
 
     At a given pose, an error of the height causes an error of the load in proportion to the slope
     of the load over the height. The standard error of the height is that of Kriging, times the
     ratio of actual to expected leave-one-out errors of nearby samples; each choice lowers the
-    standard error as if the sample had been taken.
-
-    Parameters
-    ----------
-    surrogate : CompartmentSurrogate
-        Surrogate of the formulation "inverted" and the family "kriging".
-    check : CrossCheck
-        Leave-one-out residuals of the height.
-    poses : (m, 6) float64
-        Candidates [rad, m]; the height is not read.
-    load : (m,) float64
-        Axial loads of the candidates [N].
-    count : int
-        Number of candidates to return, 1 to m.
-
-    Returns
-    -------
-    (count,) int64
-        Rows of `poses`.
-
-    Raises
-    ------
-    InputError
-        If the surrogate is of another formulation or family, or an argument is malformed.
+    standard error as if the sample had been taken. `check` has the leave-one-out residuals of the
+    height; the candidates are poses (m, 6) [rad, m], whose height is not read, and axial loads (m,)
+    [N]. Raises `InputError` unless the surrogate is "inverted" and of Kriging.
     """
     check_in("formulation", surrogate.formulation, ("inverted",))
     height = surrogate.regressors[1]
@@ -60,14 +39,8 @@ def largest_errors(
 def load_error(surrogate: CompartmentSurrogate, check: CrossCheck, inputs: FloatArray) -> float:
     """Return the RMS error of the axial load at a given pose over the largest load [1].
 
-    Parameters
-    ----------
-    surrogate : CompartmentSurrogate
-        Surrogate of the formulation "inverted".
-    check : CrossCheck
-        Out-of-sample residuals of the outputs, the height first.
-    inputs : (N, 6) float64
-        Inputs of the fit of the height [1].
+    Of an "inverted" surrogate, from the out-of-sample residuals of the outputs, the height first,
+    and the inputs (N, 6) [1] of the fit of the height.
     """
     at = inputs[check.rows]
     return float(np.sqrt(np.mean((_load_per_height(surrogate, at) * check.residuals[:, 0]) ** 2)))

@@ -97,12 +97,7 @@ class TrainedContact:
         """Return the loads and d(total wrench)/d(pose coordinates), (6, 6) [N, N m per rad, m].
 
         Outside the trained domain the loads are those of the nearest pose of the domain, and their
-        flags state the distance.
-
-        Raises
-        ------
-        OutsideDomainError
-            If the pose is outside the trained domain and `outside` is "error".
+        flags state the distance; `OutsideDomainError` if `outside` is "error".
         """
         return self._evaluate(pose)
 
@@ -116,27 +111,9 @@ class TrainedContact:
     def evaluate_batch(self, poses: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return loads (N, 2, 12), jacobians (N, 2, 6, 6) and scaled variables (N, 2, 7) at poses.
 
-        Parameters
-        ----------
-        poses : (N, 6) float64
-            Pose coordinates [rad, m].
-
-        Returns
-        -------
-        loads : (N, 2, 12) float64
-            Of each compartment, in the order of `foundation.loads.LOAD_COLUMNS` [SI].
-        jacobian : (N, 2, 6, 6) float64
-            d(wrench of the compartment)/d(pose coordinates) [N, N m per rad, m].
-        variables : (N, 2, 7) float64
-            `surrogates.sampling.space.VARIABLES`, scaled, and the extrapolation
-            (`surrogates.formulations.domain`): beyond 1 in size outside the trained domain [1].
-
-        Raises
-        ------
-        InputError
-            If the shape is wrong or a number is not finite.
-        OutsideDomainError
-            If a pose is outside the trained domain and `outside` is "error".
+        From and to arrays of both compartments, as of `CompartmentSurrogate.evaluate_batch`: poses
+        (N, 6) [rad, m], loads and jacobians [SI]. Raises `OutsideDomainError` if a pose is outside
+        the trained domain and `outside` is "error".
         """
         loads, jacobian, x = self.fill(check_array("poses", poses, (None, 6)))
         if self.outside != "clamp":
@@ -188,12 +165,7 @@ class KneeSurrogate(TrainedContact):
 
         In the order of `foundation.loads.LOAD_COLUMNS`; NaN where the formulation predicts none
         or the pose is outside the compartment's trained domain, zero where the compartment is
-        expected to be out of contact.
-
-        Raises
-        ------
-        OutsideDomainError
-            If the pose is outside the trained domain and `outside` is "error".
+        expected to be out of contact. Raises as `loads_and_jacobian`.
         """
         poses = pose.array[None]
         loads, _, x = self.fill(poses)
@@ -256,21 +228,9 @@ def flags_outside(
 ) -> tuple[str, ...]:
     """Return messages that state how a pose leaves the trained domain of a knee.
 
-    Parameters
-    ----------
-    knee : KneeSurrogate or WholeKneeSurrogate
-        The evaluated surrogate.
-    x : (2, 7) float64
-        Scaled variables and extrapolation of both compartments [1].
-    loads : (2, 12) float64
-        Loads of both compartments [SI].
-    calls : int
-        Number of calls between the user's line, which a warning names, and this function.
-
-    Raises
-    ------
-    OutsideDomainError
-        If the pose is outside and the knee's `outside` is "error".
+    From the scaled variables and extrapolation x (2, 7) [1] and the loads (2, 12) [SI] of both
+    compartments; `calls` is the number of calls between the user's line, which a warning names, and
+    this function. Raises `OutsideDomainError` if the knee's `outside` is "error".
     """
     if not beyond(x).any():
         return ()

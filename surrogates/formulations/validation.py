@@ -51,20 +51,11 @@ class ErrorFigures:
 def error_figures(
     truth: ArrayLike, prediction: ArrayLike, *, by_range: bool = False
 ) -> ErrorFigures:
-    """Return the errors of a prediction.
+    """Return the errors of a prediction (N,) [any unit] of true values.
 
-    Parameters
-    ----------
-    truth, prediction : (N,) float64
-        True and predicted values, N >= 2 [any unit]. NaN predictions (a centre of pressure where
-        the surrogate predicts no contact) are left out, and do not count in `points`.
-    by_range : bool
-        Whether nrmse is relative to the range instead of the peak of the truth.
-
-    Raises
-    ------
-    InputError
-        If fewer than two values can be compared.
+    NaN predictions (a centre of pressure where the surrogate predicts no contact) are left out, and
+    do not count in `points`; with `by_range`, `nrmse` is relative to the range instead of the peak
+    of the truth. Raises `InputError` if fewer than two values can be compared.
     """
     true = check_array("truth", truth, (None,))
     guess = check_array("prediction", prediction, true.shape, allow_nan=True)
@@ -72,18 +63,10 @@ def error_figures(
 
 
 def distance_figures(truth: ArrayLike, prediction: ArrayLike) -> ErrorFigures:
-    """Return the distances of predicted from true points as errors.
+    """Return the distances of predicted from true points, (N, 3) [m] each, as errors.
 
-    Parameters
-    ----------
-    truth, prediction : (N, 3) float64
-        True and predicted points, N >= 2 [m]; a prediction with a NaN is left out. `nrmse` is
-        relative to the diagonal of the bounding box of the true points.
-
-    Raises
-    ------
-    InputError
-        If fewer than two points can be compared.
+    A prediction with a NaN is left out; `nrmse` is relative to the diagonal of the bounding box of
+    the true points. Raises `InputError` if fewer than two points can be compared.
     """
     true = check_array("truth", truth, (None, 3))
     guess = check_array("prediction", prediction, true.shape, allow_nan=True)

@@ -1,21 +1,9 @@
-"""Formulations that learn both compartments of a knee together.
+"""Formulations that learn both compartments of a knee together (docs/theory.md).
 
-With v the offsets of the femoral origin's pose from the path of the sample space (flexion,
-adduction, rotation, anterior, lateral), y its height over it, F the axial load of a compartment,
-T the sum of both and r(F) = (F / F_max)^(1/p) the root of a load:
-
-=================  ================================================================================
-knee_direct        (v, y) -> each load of both compartments
-knee_power         (v, y) -> sign(L) |L|^(1/p) of each load L
-knee_inverted_one  (v, r(T)) -> y, all loads over T: one sensitive direction (Lin, Haftka, Queipo &
-                   Fregly 2010, Med Eng Phys 32:584-594)
-knee_inverted_two  (v without adduction, r(F_medial), r(F_lateral)) -> y, adduction, the loads of
-                   each compartment over its own F: two sensitive directions
-=================  ================================================================================
-
-Moments are about the tibial origin. All are learnt from poses in which both condyles carry load
-and hold for such poses only. `knee_inverted_two` continues along tangents where a condyle lifts off
-and its loads vanish; the other formulations do not represent lift-off.
+All are learnt from poses in which both condyles carry load and hold for such poses only; moments
+are about the tibial origin. `knee_inverted_one` has one sensitive direction (Lin, Haftka, Queipo &
+Fregly 2010, Med Eng Phys 32:584-594). `knee_inverted_two` continues along tangents where a condyle
+lifts off and its loads vanish; the other formulations do not represent lift-off.
 """
 
 from __future__ import annotations
@@ -220,13 +208,7 @@ class WholeKneeSurrogate(TrainedContact):
     def from_arrays(
         cls, formulation: str, space: SampleSpace, arrays: Mapping[str, NDArray[Any]]
     ) -> Self:
-        """Build from the arrays of `to_arrays`, such as constants (4,) [SI].
-
-        Raises
-        ------
-        InputError
-            If an array is missing or malformed.
-        """
+        """Build from arrays such as constants (4,) [SI] (`to_arrays`), or raise InputError."""
         if "constants" not in arrays:
             raise InputError("arrays: missing 'constants' of a whole knee")
         largest, degree, *depth = check_array("constants", arrays["constants"], (4,))

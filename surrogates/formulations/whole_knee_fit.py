@@ -49,27 +49,11 @@ def fit_whole_knee(
     fitter: Fitter,
     settings: FormulationSettings | None = None,
 ) -> TrainedWholeKnee:
-    """Fit a formulation to samples in which both condyles carry load.
+    """Fit a formulation, one of `KNEE_FORMULATIONS`, to samples in which both condyles carry load.
 
-    Parameters
-    ----------
-    formulation : str
-        One of `KNEE_FORMULATIONS`.
-    space : SampleSpace
-        Box of the samples.
-    poses : (N, 6) float64
-        Poses [rad, m].
-    loads : (N, 2, 12) float64
-        Loads of both compartments, in the order of `foundation.loads.LOAD_COLUMNS` [SI].
-    fitter : Fitter
-        Fit of the regressors.
-    settings : FormulationSettings, optional
-        Settings of the formulation, read for p alone.
-
-    Raises
-    ------
-    InputError
-        If the formulation is unknown, a condyle carries no load, or a fit is not possible.
+    From poses (N, 6) [rad, m] and the loads (N, 2, 12) [SI] of both compartments, in the order of
+    `foundation.loads.LOAD_COLUMNS`; `settings` are read for p alone. Raises `InputError` if the
+    formulation is unknown, a condyle carries no load, or a fit is not possible.
     """
     check_in("formulation", formulation, KNEE_FORMULATIONS)
     points = check_array("poses", poses, (None, 6))

@@ -1,9 +1,4 @@
-"""Coordinates of a point of the condyle, the inputs of a compartment's surrogate.
-
-The loads depend on the position of the condyle rather than of the femoral origin. At the point
-that the contact forces pass closest to, near the centre of curvature, a rotation of the femur moves
-the contact little, and the moments about the point are small.
-"""
+"""Coordinates of a point of the condyle, the inputs of a surrogate (docs/theory.md)."""
 
 from __future__ import annotations
 
@@ -14,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from foundation.checks import FloatArray, check_array, frozen
+from foundation.checks import FloatArray, check_array, check_fields
 from foundation.errors import InputError
 from foundation.pose import rotation_matrix
 from surrogates.sampling.space import ReferencePath, SampleSpace
@@ -53,30 +48,16 @@ class CondyleCoordinates:
     about_point: bool = True
 
     def __post_init__(self) -> None:
-        for name, shape in (("centre", (3,)), ("middle", (5,)), ("half", (5,))):
-            object.__setattr__(self, name, frozen(check_array(name, getattr(self, name), shape)))
-        if self.half.min() <= 0.0:
-            raise InputError(f"half: expected positive half widths, found {self.half.tolist()}")
+        check_array("half", self.half, (5,), above=0.0)
+        check_fields(self, centre=(3,), middle=(5,), half=(5,))
         object.__setattr__(self, "about_point", bool(self.about_point))
 
     @classmethod
     def fit(cls, poses: ArrayLike, loads: ArrayLike, *, at_centre: bool = True) -> Self:
-        """Return the coordinates in which samples fill a box.
+        """Return the coordinates in which samples in contact fill a box.
 
-        Parameters
-        ----------
-        poses : (N, 6) float64
-            Poses in contact [rad, m].
-        loads : (N, 12) float64
-            Loads of the compartment [SI].
-        at_centre : bool
-            Whether to count at the condyle's own centre, or at the femoral origin and about the
-            tibial origin.
-
-        Raises
-        ------
-        InputError
-            If the samples are malformed.
+        From poses (N, 6) [rad, m] and loads (N, 12) [SI], which raise `InputError` if malformed;
+        counted at the condyle's own centre, or at the femoral origin and about the tibial origin.
         """
         points = check_array("poses", poses, (None, 6))
         values = check_array("loads", loads, (len(points), 12))
@@ -130,13 +111,7 @@ class CondyleCoordinates:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, ArrayLike]) -> Self:
-        """Build from the arrays of `to_arrays`, such as centre (3,) [m].
-
-        Raises
-        ------
-        InputError
-            If an array is missing or malformed.
-        """
+        """Build from the arrays of `to_arrays`, such as centre (3,) [m], or raise InputError."""
         names = ("centre", "path_flexion", "path_pieces", "middle", "half", "about_point")
         missing = [name for name in names if name not in arrays]
         if missing:

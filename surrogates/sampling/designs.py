@@ -51,11 +51,6 @@ def unit_design(kind: str, n: int, d: int, rng: np.random.Generator | int) -> Fl
     -------
     (n, d) float64
         Points in the unit cube [1]; (N, d) with N >= n for the full factorial.
-
-    Raises
-    ------
-    InputError
-        If the kind is unknown, n or d is not a positive whole number, or the seed is neither.
     """
     check_in("kind", kind, KINDS)
     count, dimension = _positive_whole("n", n), _positive_whole("d", d)
@@ -66,12 +61,17 @@ def unit_design(kind: str, n: int, d: int, rng: np.random.Generator | int) -> Fl
         exchanges: Literal["random-cd"] | None = "random-cd" if count > 1 else None
         return qmc.LatinHypercube(dimension, optimization=exchanges, rng=generator).random(count)
     if kind == "sobol":
-        return _sobol(count, dimension, generator)
+        # A power of two, as the sequence is balanced at these sizes (SciPy warns at others); the
+        # first n points do not depend on the number drawn.
+        sequence = qmc.Sobol(dimension, scramble=True, rng=generator)
+        return sequence.random_base2((count - 1).bit_length())[:count]
     if kind == "halton":
         return qmc.Halton(dimension, scramble=True, rng=generator).random(count)
     if kind == "hammersley":
         return _hammersley(count, dimension, generator)
-    return _full_factorial(count, dimension)
+    from smt.sampling_methods import FullFactorial
+
+    return FullFactorial(xlimits=np.tile([0.0, 1.0], (dimension, 1)), clip=True)(count)
 
 
 def first_subset(
@@ -102,11 +102,6 @@ def first_subset(
     -------
     (n,) int64
         Distinct row numbers; the rows for a smaller n are the first rows for a larger n.
-
-    Raises
-    ------
-    InputError
-        If the design is malformed, n exceeds its rows, or the kind is unknown.
     """
     points = check_array("design", design, (None, None))
     count = _positive_whole("n", n)
@@ -153,21 +148,9 @@ def _generator(rng: np.random.Generator | int) -> np.random.Generator:
     return np.random.default_rng(rng)
 
 
-def _sobol(n: int, d: int, rng: np.random.Generator) -> FloatArray:
-    # A power of two, as the sequence is balanced at these sizes (SciPy warns at others); the first
-    # n points do not depend on the number drawn.
-    return qmc.Sobol(d, scramble=True, rng=rng).random_base2((n - 1).bit_length())[:n]
-
-
 def _hammersley(n: int, d: int, rng: np.random.Generator) -> FloatArray:
     first = ((np.arange(n) + 0.5) / n)[:, None]
     if d == 1:
         return first
     rest = qmc.Halton(d - 1, scramble=False).random(n)
     return np.hstack([first, (rest + rng.random(d - 1)) % 1.0])
-
-
-def _full_factorial(n: int, d: int) -> FloatArray:
-    from smt.sampling_methods import FullFactorial
-
-    return FullFactorial(xlimits=np.tile([0.0, 1.0], (d, 1)), clip=True)(n)

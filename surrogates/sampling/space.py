@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from foundation.checks import FloatArray, check_array, check_number, frozen
+from foundation.checks import FloatArray, check_array, check_fields, check_number, frozen
 from foundation.errors import InputError
 
 #: Variables of the sample space; the offsets count from the reference path.
@@ -34,11 +34,6 @@ class ReferencePath:
     pieces : (4, K - 1, 5) float64
         Coefficients, in falling powers of the flexion past the piece's first knot, of adduction,
         rotation [rad], anterior, superior, lateral [m].
-
-    Raises
-    ------
-    InputError
-        If the shapes do not fit or the knots do not increase.
     """
 
     flexion: FloatArray
@@ -48,25 +43,15 @@ class ReferencePath:
         knots = check_array("path flexion", self.flexion, (None,))
         if len(knots) < 2 or np.any(np.diff(knots) <= 0.0):
             raise InputError(f"path flexion: expected two or more increasing knots, found {knots}")
-        pieces = check_array("path pieces", self.pieces, (4, len(knots) - 1, 5))
-        object.__setattr__(self, "flexion", frozen(knots))
-        object.__setattr__(self, "pieces", frozen(pieces))
+        check_fields(self, "path ", flexion=(None,), pieces=(4, len(knots) - 1, 5))
 
     @classmethod
     def through(cls, flexion: ArrayLike, coordinates: ArrayLike) -> Self:
         """Return the C² cubic spline through poses (not-a-knot; natural through 2 or 3 poses).
 
-        Parameters
-        ----------
-        flexion : (K,) float64
-            Flexion of the poses [rad], strictly increasing, K >= 1 (one: the path is constant).
-        coordinates : (K, 5) float64
-            adduction, rotation [rad], anterior, superior, lateral [m] of the poses.
-
-        Raises
-        ------
-        InputError
-            If the shapes do not fit or the flexion does not increase.
+        Flexion (K,) [rad] strictly increases, K >= 1 (one: the path is constant); the coordinates
+        (K, 5) are adduction, rotation [rad], anterior, superior, lateral [m]. Raises `InputError`
+        otherwise.
         """
         knots = check_array("path flexion", flexion, (None,))
         values = check_array("path coordinates", coordinates, (len(knots), 5))
@@ -111,11 +96,6 @@ class SampleSpace:
         Half widths in adduction, rotation [rad], anterior, lateral [m], > 0.
     load : (2,) float64
         Range of the axial load of a compartment [N], 0 < low < high.
-
-    Raises
-    ------
-    InputError
-        If a range is empty or a half width is not positive.
     """
 
     path: ReferencePath
@@ -125,12 +105,10 @@ class SampleSpace:
 
     def __post_init__(self) -> None:
         flexion = check_array("flexion range", self.flexion, (2,))
-        offsets = check_array("offset half widths", self.offsets, (4,))
+        offsets = check_array("offset half widths", self.offsets, (4,), above=0.0)
         load = check_array("load range", self.load, (2,))
         if not flexion[0] < flexion[1]:
             raise InputError(f"flexion range: expected low < high, found {flexion} rad")
-        if np.any(offsets <= 0.0):
-            raise InputError(f"offset half widths: expected > 0, found {offsets}")
         if not 0.0 < load[0] < load[1]:
             raise InputError(f"load range: expected 0 < low < high, found {load} N")
         for name, array in (("flexion", flexion), ("offsets", offsets), ("load", load)):
@@ -153,7 +131,7 @@ class SampleSpace:
         return self.path.flexion, self.path.pieces, *self.centre_and_half
 
     def draw(self, unit: ArrayLike, spread: float = 2.0) -> tuple[FloatArray, FloatArray]:
-        """Map a design in the unit cube to poses without height and axial loads.
+        """Return poses (N, 6) [rad, m] at the height of the path, and axial loads (N,) [N].
 
         Parameters
         ----------
@@ -162,18 +140,6 @@ class SampleSpace:
         spread : float
             Degree of the root of the load that is uniformly distributed [1]: 1 for the load, 2 for
             its square root, more for more samples at low loads.
-
-        Returns
-        -------
-        poses : (N, 6) float64
-            Pose coordinates [rad, m]; the height is that of the path, as the start of a search.
-        load : (N,) float64
-            Axial load of the compartment [N].
-
-        Raises
-        ------
-        InputError
-            If a point is outside the unit cube or the degree is not positive.
         """
         cube = check_array("unit", unit, (None, 6))
         if cube.size and (cube.min() < 0.0 or cube.max() > 1.0):
@@ -188,31 +154,14 @@ class SampleSpace:
         return poses, np.clip((low + (high - low) * cube[:, 5]) ** degree, *self.load)
 
     def scaled(self, poses: ArrayLike, load: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        """Return the variables scaled to [-1, 1] and the height over the path.
+        """Return the variables (N, 6) [1] scaled to [-1, 1] and the height (N,) [m] over the path.
 
-        Parameters
-        ----------
-        poses : (N, 6) float64
-            Pose coordinates [rad, m].
-        load : (N,) float64
-            Axial load of the compartment [N], >= 0.
-
-        Returns
-        -------
-        variables : (N, 6) float64
-            In the order of `VARIABLES` [1]; outside [-1, 1] where the pose is outside the box.
-        height : (N,) float64
-            Superior coordinate above the path [m].
-
-        Raises
-        ------
-        InputError
-            If the shapes do not fit or a load is negative.
+        Of poses (N, 6) [rad, m] and axial loads (N,) [N], >= 0; in the order of `VARIABLES`, and
+        outside [-1, 1] where the pose is outside the box. Raises `InputError` if the shapes do not
+        fit or a load is negative.
         """
         points = check_array("poses", poses, (None, 6))
-        loads = check_array("load", load, (len(points),))
-        if loads.size and loads.min() < 0.0:
-            raise InputError(f"load: expected >= 0 N, found {loads.min():g} N")
+        loads = check_array("load", load, (len(points),), at_least=0.0, unit="N")
         path = self.path.poses(points[:, 0])
         centre, half = self.centre_and_half
         variables = np.empty_like(points)
@@ -249,10 +198,7 @@ class SampleSpace:
     def from_header(cls, header: dict[str, Any]) -> Self:
         """Build from the header of `to_header`, also in version 1 of the file format.
 
-        Raises
-        ------
-        InputError
-            If a field is missing or malformed.
+        Raises `InputError` if a field is missing or malformed.
         """
         missing = {"path_flexion_rad", "flexion_rad", "offsets_rad_m", "load_N"} - set(header)
         if missing:

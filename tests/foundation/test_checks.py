@@ -1,9 +1,11 @@
 """Checks of arguments, and counts in messages."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 
-from foundation.checks import check_number
+from foundation.checks import check_array, check_fields, check_number
 from foundation.wording import counted
 
 
@@ -44,3 +46,35 @@ def test_bounds_are_named_with_their_unit():
 )
 def test_counted(count, words, expected):
     assert counted(count, *words) == expected
+
+
+@pytest.mark.parametrize(
+    ("bounds", "message"),
+    [
+        ({"at_least": 0.0, "unit": "N"}, r"force: expected >= 0 N, found -1\.0"),
+        ({"above": -1.0}, r"force: expected > -1, found -1\.0"),
+    ],
+)
+def test_the_least_number_of_an_array_is_named(bounds, message):
+    with pytest.raises(ValueError, match=message):
+        check_array("force", [[2.0, -1.0]], **bounds)
+    assert check_array("force", [], **bounds).shape == (0,)
+
+
+@dataclass(frozen=True)
+class Line:
+    start: np.ndarray
+    end: np.ndarray | None = None
+
+    def __post_init__(self):
+        check_fields(self, "line ", start=(2,), end=(2,))
+
+
+def test_fields_are_read_only_copies():
+    point = np.zeros(2)
+    line = Line(point)
+    assert line.end is None
+    assert not line.start.flags.writeable
+    assert point.flags.writeable
+    with pytest.raises(ValueError, match=r"line end: expected shape \(2\), found \(3,\)"):
+        Line(point, np.zeros(3))

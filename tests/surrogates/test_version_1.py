@@ -111,7 +111,7 @@ def test_coordinates_are_those_of_the_box():
         ("kriging", {"height/trend": "cubic"}, "trend: expected one of"),
         ("kriging", {"height/family": "network"}, "family: expected one of"),
         ("kriging", {"height/theta": np.ones((2, 3))}, "theta: expected shape"),
-        ("kriging", {"height/x_scale": np.zeros(6)}, "x_scale: expected positive"),
+        ("kriging", {"height/x_scale": np.zeros(6)}, "x_scale: expected > 0"),
         ("response_surface", {"ratios/coefficients": np.ones(3)}, "coefficients: expected shape"),
         ("response_surface", {"ratios/exponents": np.full((4, 6), 99)}, "exponents: expected"),
         ("direct", {"height_range": np.ones(3)}, "height_range: expected shape"),

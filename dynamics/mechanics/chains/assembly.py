@@ -1,8 +1,7 @@
 """Planar chains of rigid segments, free or prescribed, and the links between them.
 
-With the equations M φ'' + b = Q + Tᵀ τ of `dynamics.mechanics.chains.equations`, free chains are
-solved for the accelerations φ'', prescribed ones for the torques τ that drive them. Chains act on
-each other through the links alone, by their positions and velocities, so that the two are separate.
+Free chains are solved for the accelerations, prescribed ones for the torques that drive them.
+Chains act on each other through the links alone, by their positions and velocities.
 """
 
 from __future__ import annotations
@@ -20,12 +19,17 @@ from dynamics.mechanics.chains.chain import Chain
 from dynamics.mechanics.chains.equations import Equations, Geometry
 from dynamics.mechanics.chains.links import ViscoelasticLink
 from dynamics.mechanics.planar_chain import as_vectors
-from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
+from foundation.checks import FloatArray, check_array, check_fields, check_in, check_number
 from foundation.errors import InputError
 
 
 class Instant(NamedTuple):
-    """State and forces at one time, of N segments and L links in the order of the assembly."""
+    """State and forces at one time, of N segments and L links in the order of the assembly.
+
+    Absolute angles (N,) [rad], rates [rad/s] and accelerations [rad/s²]; driving torques (N,) [N m]
+    at each joint, on the distal segment; link forces (L, 2) [N] on the second point in the global
+    frame; kinetic energy, and potential energy [J] of gravity, joints and links.
+    """
 
     angles: FloatArray  # (N,) [rad], absolute
     rates: FloatArray  # (N,) [rad/s]
@@ -73,7 +77,7 @@ class Assembly:
             names = [each.name for each in members]
             if len(set(names)) != len(names):
                 raise InputError(f"{kind}: expected unique names, found {', '.join(names)}")
-        object.__setattr__(self, "gravity", frozen(check_array("gravity", self.gravity, (2,))))
+        check_fields(self, gravity=(2,))
         segments = {chain.name: chain.segment_names for chain in self.chains}
         for link in self.links:
             for _, (chain, segment), _ in link.ends:
@@ -97,25 +101,12 @@ class Assembly:
     def complete(
         self, time: float, angles: ArrayLike, rates: ArrayLike
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return the state of all segments from that of the free ones.
+        """Return angles, rates and accelerations (N,) [rad, s] of all segments from the free ones.
 
-        Parameters
-        ----------
-        time : float
-            Instant [s], inside the tables of prescribed motions.
-        angles, rates : (F,) float64
-            State of the free segments [rad, rad/s].
-
-        Returns
-        -------
-        angles, rates, accelerations : (N,) float64
-            State of all segments [rad, rad/s, rad/s²]; accelerations of free segments are zero.
-
-        Raises
-        ------
-        InputError
-            If a shape is wrong, a number not finite, or a prescribed motion does not cover the
-            time.
+        Accelerations of free segments are zero. `time` [s] is inside the tables of prescribed
+        motions; angles and rates (F,) [rad, rad/s] are those of the free segments. Raises
+        `InputError` if a shape is wrong, a number not finite, or a prescribed motion does not cover
+        the time.
         """
         check_number("time", time, unit="s")
         free = self.free
@@ -131,28 +122,11 @@ class Assembly:
     def terms(
         self, time: float, angles: ArrayLike, rates: ArrayLike
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return M, b and Q of the equations of motion.
+        """Return M (N, N) [kg m²], b (N,) and Q (N,) [N m] of the equations of motion.
 
-        Parameters
-        ----------
-        time, angles, rates
-            As of `complete`.
-
-        Returns
-        -------
-        mass : (N, N) float64
-            M, symmetric and positive definite [kg m²].
-        bias : (N,) float64
-            b, from velocities and the acceleration of the bases [N m].
-        force : (N,) float64
-            Q, from gravity, passive joints and links; drives not included [N m].
-
-        Raises
-        ------
-        InputError
-            As of `complete`.
-        SimulationError
-            If the points of a link of kind "line" coincide.
+        M is symmetric and positive definite; b is due to velocities and the acceleration of the
+        bases, Q to gravity, passive joints and links, without drives. Arguments and errors as of
+        `complete`; `SimulationError` if the points of a link of kind "line" coincide.
         """
         all_angles, all_rates, _ = self.complete(time, angles, rates)
         at = self._equations.geometry(time, all_angles, all_rates)

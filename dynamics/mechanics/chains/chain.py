@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 
 from dynamics.mechanics.chains.motion import PrescribedMotion
 from dynamics.mechanics.planar_chain import ComplexArray, as_complex, reach
-from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
+from foundation.checks import FloatArray, check_array, check_fields, check_in, check_number
 from foundation.errors import InputError
 
 #: (time [s], angles (n,) [rad], rates (n,) [rad/s]) of a chain -> torques at its joints (n,) [N m].
@@ -42,11 +42,6 @@ class ChainSegment:
         proximal joint.
     centre : (2,) float64
         Centre of mass in the frame of the segment [m].
-
-    Raises
-    ------
-    InputError
-        If a value is out of its range; the message names the segment.
     """
 
     name: str
@@ -60,10 +55,9 @@ class ChainSegment:
         check_number(f"{of} length", self.length, above=0.0, unit="m")
         check_number(f"{of} mass", self.mass, above=0.0, unit="kg")
         check_number(f"{of} inertia", self.inertia, at_least=0.0, unit="kg m²")
-        centre = check_array(f"{of} centre", self.centre, (2,))
-        if self.inertia == 0.0 and not centre.any():
+        check_fields(self, f"{of} ", centre=(2,))
+        if self.inertia == 0.0 and not self.centre.any():
             raise InputError(f"{of} inertia: expected > 0 kg m² about the proximal joint, found 0")
-        object.__setattr__(self, "centre", frozen(centre))
 
 
 @dataclass(frozen=True)
@@ -80,11 +74,6 @@ class Joint:
         d [N m s/rad], >= 0.
     neutral : float
         θ0 [rad].
-
-    Raises
-    ------
-    InputError
-        If a value is out of its range.
     """
 
     stiffness: float = 0.0
@@ -148,8 +137,7 @@ class Chain:
             if self.base.columns != 2:
                 raise InputError(f"{of} base: expected 2 columns, found {self.base.columns}")
         else:
-            base = check_array(f"{of} base", self.base, (2,))
-            object.__setattr__(self, "base", frozen(base))
+            check_fields(self, f"{of} ", base=(2,))
 
     @property
     def segment_names(self) -> tuple[str, ...]:
@@ -164,17 +152,8 @@ class Chain:
     def reach(self, segment: str, point: ArrayLike) -> ComplexArray:
         """Return the coefficients (n,) [m] of exp(i φ) in the position of a point from the base.
 
-        Parameters
-        ----------
-        segment : str
-            Name of the segment.
-        point : (2,) float64
-            Point in the frame of the segment [m].
-
-        Raises
-        ------
-        InputError
-            If the chain does not have the segment.
+        The point (2,) [m] is in the frame of the segment; raises `InputError` if the chain does not
+        have the segment.
         """
         of = f"chain {self.name}:"
         index = self.segment_names.index(check_in(f"{of} segment", segment, self.segment_names))

@@ -1,19 +1,9 @@
 """Equations of motion of planar chains joined by visco-elastic links.
 
-The angles φ of all segments are the coordinates; the centres of mass move as in
-`dynamics.mechanics.planar_chain`, with the matrix R = ∂z/∂φ. By virtual work,
-
-    M φ'' + b = Q + Tᵀ τ,
-    M = Re(Rᴴ m R) + J,   b = Re(Rᴴ m (R' φ' + z''_base)),
-    Q = Re(Rᴴ m g) + Tᵀ τ_passive + Re(Dᴴ F),
-
-with masses m, inertias J, the torques τ that drive the joints, the joint angles θ = T φ, the forces
-F of the links on their second points, and D = ∂d/∂φ of the vectors d from their first points to
-their second points.
-
-The terms R' φ' are the centripetal accelerations. The state equation of Popović's model of a limb
-with an orthosis lacks these terms and therefore gains or loses energy; the equations here are
-derived from virtual work, not taken from Popović.
+The angles φ of all segments are the coordinates; M φ'' + b = Q + Tᵀ τ by virtual work, with the
+torques τ that drive the joints (docs/mechanics.md derives M, b and Q). R = ∂z/∂φ is the matrix of
+the centres of mass, D = ∂d/∂φ that of the vectors d from the first to the second points of the
+links.
 """
 
 from __future__ import annotations
@@ -37,7 +27,11 @@ from foundation.checks import FloatArray
 
 
 class Geometry(NamedTuple):
-    """Positions, velocities and bias accelerations at one instant."""
+    """Geometry at one instant, of N centres of mass and L links, as complex numbers [m, m/s, m/s²].
+
+    R (N, N), position, velocity and acceleration at φ'' = 0 (N,) of the centres of mass; D (L, N),
+    d and its rate (L,) of the links.
+    """
 
     jacobian: ComplexArray  # (N, N), R
     centre: ComplexArray  # (N,)
@@ -49,7 +43,12 @@ class Geometry(NamedTuple):
 
 
 class Equations(NamedTuple):
-    """Equations of C chains, N segments and L links, and their constant coefficients."""
+    """Equations of C chains, N segments and L links, and their constants [kg, kg m², m].
+
+    `centres` (N, N) and `link_coefficients` (L, N) are those of exp(i φ) in the centres of mass and
+    in the vectors of the links, `link_bases` (L, C) those of the bases; `chain_of` (N,) is the
+    index of the chain of each segment.
+    """
 
     chains: tuple[Chain, ...]
     mass: FloatArray  # (N,)

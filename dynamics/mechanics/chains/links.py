@@ -21,7 +21,7 @@ import numpy as np
 
 from dynamics.mechanics.planar_chain import ComplexArray
 from dynamics.simulator.equations import SimulationError
-from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
+from foundation.checks import FloatArray, check_fields, check_in, check_number
 from foundation.errors import InputError
 
 #: Laws of a link.
@@ -50,11 +50,6 @@ class ViscoelasticLink:
         l0 [m], >= 0; zero for a bushing.
     kind : {"line", "bushing"}
         The law.
-
-    Raises
-    ------
-    InputError
-        If a value is out of its range; the message names the link.
     """
 
     name: str
@@ -73,8 +68,7 @@ class ViscoelasticLink:
             where = getattr(self, end)
             if not (isinstance(where, tuple) and [type(each) for each in where] == [str, str]):
                 raise InputError(f"{of} {end}: expected (chain, segment), found {where!r}")
-            point = check_array(f"{of} {end}_point", getattr(self, f"{end}_point"), (2,))
-            object.__setattr__(self, f"{end}_point", frozen(point))
+        check_fields(self, f"{of} ", first_point=(2,), second_point=(2,))
         if self.first == self.second:
             raise InputError(
                 f"{of} second: expected a segment other than {self.first}, found the same"
@@ -92,7 +86,7 @@ class ViscoelasticLink:
 
 
 class LinkLaws(NamedTuple):
-    """Laws of L links; every field has one entry per link [N/m, N s/m, m]."""
+    """Laws of L links; every field (L,) has one entry per link [N/m, N s/m, m]."""
 
     names: tuple[str, ...]
     stiffness: FloatArray
@@ -112,17 +106,10 @@ class LinkLaws(NamedTuple):
         )
 
     def forces(self, vector: ComplexArray, velocity: ComplexArray) -> ComplexArray:
-        """Return the force on the second point of each link, (L,) [N].
+        """Return the force (L,) [N] on the second point of each link.
 
-        Parameters
-        ----------
-        vector, velocity : (L,) complex128
-            Vectors from the first to the second points and their rates [m, m/s].
-
-        Raises
-        ------
-        SimulationError
-            If the points of a line coincide, so that the line has no direction.
+        From the vectors (L,) [m] from the first to the second points and their rates [m/s]. Raises
+        `SimulationError` if the points of a line coincide, so that the line has no direction.
         """
         length = np.abs(vector)
         coinciding = self.is_line & (length < SHORTEST_LINE)

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.interpolate import BSpline, make_interp_spline
 
 from dynamics.csv_table import read_csv_table
-from foundation.checks import FloatArray, check_array, frozen
+from foundation.checks import FloatArray, check_array, check_fields
 from foundation.errors import InputError
 
 #: Degree of the spline; its second derivative is then a cubic spline, accurate to fourth order.
@@ -34,11 +34,6 @@ class PrescribedMotion:
         Strictly increasing [s], T >= 6.
     values : (T, K) float64
         The quantities, one in each column [rad or m].
-
-    Raises
-    ------
-    InputError
-        If a number is not finite, the shapes do not agree, or the times do not increase.
     """
 
     time: FloatArray
@@ -57,9 +52,7 @@ class PrescribedMotion:
                 f"motion: time: expected increasing times, found {time[row]:g} s in row {row} "
                 f"after {time[row - 1]:g} s"
             )
-        values = check_array("motion: values", self.values, (len(time), None))
-        object.__setattr__(self, "time", frozen(time))
-        object.__setattr__(self, "values", frozen(values))
+        check_fields(self, "motion: ", time=(None,), values=(len(time), None))
 
     @property
     def columns(self) -> int:
@@ -67,22 +60,9 @@ class PrescribedMotion:
         return self.values.shape[1]
 
     def at(self, time: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return the quantities, their rates and their accelerations.
+        """Return the quantities (K,) [rad or m], their rates and accelerations [per s, per s²].
 
-        Parameters
-        ----------
-        time : float
-            Instant [s], inside the table.
-
-        Returns
-        -------
-        value, rate, acceleration : (K,) float64
-            [rad, rad/s, rad/s² or m, m/s, m/s²].
-
-        Raises
-        ------
-        InputError
-            If the time is not inside the table.
+        Raises `InputError` if the time [s] is not inside the table.
         """
         self.check_covers("time", time)
         value, rate, acceleration = (spline(time) for spline in self._splines)
@@ -104,7 +84,7 @@ class PrescribedMotion:
 
 
 def load_motion(path: str | Path, names: Sequence[str]) -> PrescribedMotion:
-    """Read a prescribed motion from a table.
+    """Read a prescribed motion from a table, in SI units.
 
     Parameters
     ----------
@@ -115,11 +95,6 @@ def load_motion(path: str | Path, names: Sequence[str]) -> PrescribedMotion:
     names : sequence of str
         Quantities to read, in the order of the columns of the motion: the segments of a chain for
         their angles, or ("x", "y") for the path of its base.
-
-    Returns
-    -------
-    PrescribedMotion
-        The motion, in SI units.
 
     Raises
     ------

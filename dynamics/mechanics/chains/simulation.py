@@ -70,6 +70,8 @@ class ChainsResult:
 def rk4(derivative: Derivative, state: FloatArray, times: FloatArray, step: float) -> FloatArray:
     """Integrate by the classical Runge-Kutta method, of order 4, in equal steps.
 
+    Hairer, Nørsett & Wanner, Solving Ordinary Differential Equations I, section II.1.
+
     Parameters
     ----------
     derivative : callable
@@ -84,12 +86,7 @@ def rk4(derivative: Derivative, state: FloatArray, times: FloatArray, step: floa
     Returns
     -------
     states : (T, n) float64
-        States at the instants, in the unit of the state [1]; not finite where the steps exceed the
-        stability limit of the method.
-
-    Notes
-    -----
-    Hairer, Nørsett & Wanner, Solving Ordinary Differential Equations I, section II.1.
+        States at the instants; not finite where the steps exceed the stability limit of the method.
     """
     states = [state]
     for start, end in pairwise(times):

@@ -34,23 +34,16 @@ def striking_leg(
 
     Parameters
     ----------
-    body_mass : float
-        Body mass [kg], > 0.
-    height : float
-        Body height [m], > 0.
+    body_mass, height : float
+        Mass [kg] and height [m] of the body, > 0.
     hip_mass : float, optional
         Point mass at the hip [kg]; by default the rest of the body for a free hip, else 0.
     anchor : (2,) array_like, optional
         Position of a pinned hip [m]; by default the hip is free.
-    ankle : str
-        "locked": two segments, thigh and shank with foot; "hinged": three.
+    ankle : {"locked", "hinged"}
+        Two segments, thigh and shank with foot, or three.
     joint_stiffness, joint_damping, joint_rest : (2,) or (3,) array_like, optional
         Joint laws of hip, knee (and ankle) [N m/rad, N m s/rad, rad]; see `Leg`.
-
-    Raises
-    ------
-    InputError
-        If an argument is out of its range.
     """
     check_in("ankle", ankle, ANKLES)
     body = leg_segments(body_mass, height)

@@ -1,22 +1,9 @@
 """Penalty contact of points with the ground y = 0, and stick-slip friction.
 
-Normal force, with the gap d (the height of the point), compliance eps and damping beta,
-
-    Fn = max(0, -d/eps - beta d')  while d < 0,  otherwise 0:
-
-the ground pushes and never pulls. Kaplan, Hovey & Heegaard use this law for heel strike; the rest
-is derived here. The tangential force T is that of `foundation.contact_laws.CompliantFriction`: each
-point has a deflection s of a spring k and a dashpot c in parallel, in series with a Coulomb slider.
-In sticking s' = v, the tangential velocity of the point; in sliding |T| = mu Fn. One continuous
-formula covers sticking, sliding and separation of each point.
-
-Energy is stored as d²/(2 eps) + k s²/2, and the rest of the work is dissipated:
-
-    normal       -(Fn + min(d, 0)/eps) d', beta d'² while the ground pushes;
-    tangential   c s'² + |T| |v - s'|.
-
-Both are never negative, so that contact only dissipates energy. Where the point leaves faster than
-the ground follows (Fn = 0, d < 0), the energy left in the spring is lost.
+The normal force at the height d < 0 of a point is Fn = max(0, -d/eps - beta d') (Kaplan, Hovey &
+Heegaard), zero elsewhere; the tangential force is that of `CompliantFriction`. docs/mechanics.md
+derives the energies: contact only dissipates energy. Where the point leaves faster than the ground
+follows (Fn = 0, d < 0), the energy left in the spring is lost.
 """
 
 from __future__ import annotations
@@ -29,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from dynamics.mechanics.ground.leg import Leg
 from dynamics.mechanics.planar_chain import ComplexArray
-from foundation.checks import FloatArray, check_array, check_number, frozen
+from foundation.checks import FloatArray, check_fields, check_number
 from foundation.contact_laws import CompliantFriction
 from foundation.errors import InputError
 
@@ -46,11 +33,6 @@ class ContactPoint:
         Name of the segment of the point.
     position : (2,) float64
         Position in the frame of the segment [m].
-
-    Raises
-    ------
-    InputError
-        If the position is not two finite numbers.
     """
 
     name: str
@@ -58,17 +40,14 @@ class ContactPoint:
     position: ArrayLike
 
     def __post_init__(self) -> None:
-        position = check_array(f"contact point {self.name}: position", self.position, (2,))
-        object.__setattr__(self, "position", frozen(position))
+        check_fields(self, f"contact point {self.name}: ", position=(2,))
 
 
 def contact_arms(leg: Leg, points: Sequence[ContactPoint]) -> ComplexArray:
     """Return the coefficients of contact points (see `Leg.arms`), (P, n) [m].
 
-    Raises
-    ------
-    InputError
-        If there is no point, names are not unique, or the leg does not have a segment.
+    Raises `InputError` if there is no point, names are not unique, or the leg does not have a
+    segment.
     """
     names = [each.name for each in points]
     if not names or len(set(names)) != len(names):
@@ -93,11 +72,6 @@ class PenaltyGround:
         Damping beta [N s/m], >= 0.
     friction : CompliantFriction
         Tangential stiffness k [N/m] and damping c [N s/m], and coefficient of friction.
-
-    Raises
-    ------
-    InputError
-        If a parameter is out of its range.
     """
 
     compliance: float = 1e-5
@@ -111,13 +85,7 @@ class PenaltyGround:
             raise InputError(f"friction: expected a CompliantFriction, found {self.friction!r}")
 
     def normal_force(self, gap: FloatArray, gap_rate: FloatArray) -> FloatArray:
-        """Return Fn (P,) [N] of points in contact.
-
-        Parameters
-        ----------
-        gap, gap_rate : (P,) float64
-            Heights of the points [m] and their rates [m/s].
-        """
+        """Return Fn (P,) [N] of points in contact, from their heights (P,) [m] and rates [m/s]."""
         return np.maximum(0.0, -gap / self.compliance - self.damping * gap_rate)
 
     def friction_force(
@@ -125,14 +93,7 @@ class PenaltyGround:
     ) -> tuple[FloatArray, FloatArray]:
         """Return T (P,) [N] on the points, forward positive, and s' (P,) [m/s].
 
-        Parameters
-        ----------
-        deflection : (P,) float64
-            Deflections s [m].
-        slip : (P,) float64
-            Tangential velocity of the points [m/s].
-        normal_force : (P,) float64
-            Normal forces Fn [N].
+        From deflections s (P,) [m], tangential velocities (P,) [m/s] and normal forces Fn (P,) [N].
         """
         force, rate = self.friction.evaluate(deflection[:, None], slip[:, None], normal_force)
         return force[:, 0], rate[:, 0]
@@ -147,16 +108,8 @@ class PenaltyGround:
     ) -> tuple[float, float]:
         """Return the powers lost in normal and in tangential direction [W], both >= 0.
 
-        Parameters
-        ----------
-        gap : (P,) float64
-            Heights of the points [m].
-        rate : (P, 2) float64
-            Velocity of the points, tangential and normal [m/s].
-        forces : (P, 2) float64
-            Forces T and Fn on the points [N].
-        deflection_rate : (P,) float64
-            Rates s' [m/s].
+        From heights (P,) [m], velocities (P, 2) [m/s] and forces T and Fn (P, 2) [N] of the points,
+        tangential and normal, and the rates s' (P,) [m/s].
         """
         normal = -(forces[:, 1] + np.minimum(gap, 0.0) / self.compliance) * rate[:, 1]
         viscous = self.friction.damping * deflection_rate**2

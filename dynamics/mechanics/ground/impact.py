@@ -1,22 +1,14 @@
 """Impact of a rigid leg on rigid ground after Newton, with Coulomb friction.
 
-The coordinates are constant while the velocity jumps, M (q'+ - q'-) = J^T L. At every point in
-contact, with normal and tangential velocities vn, vt and impulses Ln, Lt,
+At every point in contact, with normal and tangential velocities vn, vt and impulses Ln, Lt,
 
     vn+ + e vn- >= 0,  Ln >= 0,  at least one of them 0        (Newton's restitution)
     |Lt| <= mu Ln;  vt+ = 0 or Lt = -mu Ln sign(vt+)           (Coulomb, on impulses)
 
 as in Moreau (1988, in Nonsmooth Mechanics and Applications, CISM 302). A point may stay open,
 stick, slide forward or slide back; the first combination of modes that satisfies all conditions is
-the result. With several points the solution need not be unique.
-
-Friction opposes only the sliding after impact. If sliding reverses, the impulse has the direction
-of the sliding before impact, and Newton's restitution sets the normal velocity independent of the
-work: kinetic energy can grow. Kane found this for a double pendulum striking the ground (Kane 1984;
-Kane & Levinson 1985, Dynamics: Theory and Applications; after Glocker 2013, Multibody Syst Dyn,
-"Energetic consistency conditions for standard impacts"). The gain is the work of the impulses,
-
-    T+ - T- = sum of Ln (vn+ + vn-)/2 + Lt (vt+ + vt-)/2.
+the result, which need not be unique for several points. Kinetic energy can grow where sliding
+reverses (Kane 1984; docs/mechanics.md).
 """
 
 from __future__ import annotations
@@ -85,20 +77,11 @@ def newton_impact(
         Points in contact, at most `MOST_POINTS`.
     position, velocity : (dof,) array_like
         Coordinates [m, rad] and rates before impact.
-    restitution : float
-        Newton's coefficient of restitution e, 0 to 1.
-    friction : float
-        Coefficient of friction mu, >= 0.
-
-    Returns
-    -------
-    RigidImpact
-        Velocities, impulses and energy change.
+    restitution, friction : float
+        Newton's coefficient of restitution e, 0 to 1, and coefficient of friction mu, >= 0.
 
     Raises
     ------
-    InputError
-        If an argument is out of its range.
     SimulationError
         If no combination of sticking, sliding and opening satisfies the law.
     """
@@ -148,23 +131,10 @@ def contact_impulse(
 ) -> FloatArray:
     """Return the impulses that satisfy the law of this module, (2 P,) [N s].
 
-    Parameters
-    ----------
-    compliance : (2 P, 2 P) float64
-        Velocity per impulse, J M^-1 J^T [1/kg], tangential and normal in turn for every point.
-    free : (2 P,) float64
-        Velocity without contact [m/s].
-    approach : (P,) float64
-        Normal velocity before impact, to which restitution refers [m/s].
-    restitution, friction : float
-        Coefficients e and mu [1].
-
-    Raises
-    ------
-    InputError
-        If there are more than `MOST_POINTS` points.
-    SimulationError
-        If no combination of modes satisfies the law.
+    From the velocity per impulse J M^-1 J^T (2 P, 2 P) [1/kg], tangential and normal in turn for
+    every point; the velocity without contact (2 P,) [m/s]; the normal velocity before impact (P,)
+    [m/s], to which restitution refers; and e and mu [1]. Raises `InputError` for more than
+    `MOST_POINTS` points, and `SimulationError` if no combination of modes satisfies the law.
     """
     count = len(approach)
     if count > MOST_POINTS:

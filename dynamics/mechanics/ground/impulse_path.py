@@ -1,19 +1,14 @@
 """Impact of one point with Poisson's or Stronge's restitution, along the normal impulse.
 
-Newton's law (`dynamics.mechanics.ground.impact`) can create energy. Here friction opposes sliding
-at every instant of the impact (Routh; Keller 1986, J Appl Mech 53:1-4). With the normal impulse p
-as independent variable, and the velocity per impulse Gtt, Gtn, Gnn of the point,
+Friction opposes sliding at every instant of the impact (Routh; Keller 1986, J Appl Mech 53:1-4).
+With the normal impulse p and the velocity per impulse Gtt, Gtn, Gnn of the point,
 
     dvt/dp = Gtn + Gtt f,    dvn/dp = Gnn + Gtn f,
 
 f = -mu sign(vt) in sliding. When sliding ends the point sticks with f = -Gtn/Gtt if |f| <= mu, else
-slides in the direction of Gtn with f = -mu sign(Gtn). Velocities are linear and the normal work is
-quadratic in p, in at most two phases. Compression ends at p_c, where vn = 0, and the impact at
-
-    Poisson: p = (1 + e) p_c,    Stronge: normal work of restitution = -e² x that of compression
-
-(Stronge 1990, Proc R Soc Lond A 431:169-181). Stronge's law never gains energy, and for e = 1 it is
-the limit of an elastic penalty contact with a tangential compliance much smaller than the normal.
+slides in the direction of Gtn with f = -mu sign(Gtn). Compression ends at p_c, where vn = 0, and
+the impact at p = (1 + e) p_c (Poisson), or where the normal work of restitution is -e² times that
+of compression (Stronge 1990, Proc R Soc Lond A 431:169-181), which never gains energy.
 """
 
 from __future__ import annotations
@@ -64,11 +59,6 @@ def path_impact(
         Point in contact; it moves downwards.
     law : {"stronge", "poisson"}
         Law of restitution.
-
-    Raises
-    ------
-    InputError
-        If an argument is out of its range, or the point does not approach the ground.
     """
     check_number("restitution", restitution, at_least=0.0, at_most=1.0)
     check_number("friction", friction, at_least=0.0)

@@ -3,13 +3,8 @@
 Frame: x forward, y up, the ground is y = 0. The coordinates are q = (x, y of the hip; absolute
 angle of every segment), or the angles alone where the hip is pinned. At angle 0 thigh and shank
 hang straight down and the foot points forward; a positive angle swings the distal end forward and
-the toes up. The equations of motion are
-
-    M(q) q'' + h(q, q') = Q,
-
-with h the velocity-squared terms, gravity and the torques of springs and dampers at the joints, and
-Q the generalised forces of the ground. The kinematics are those of
-`dynamics.mechanics.planar_chain`.
+the toes up. The equations of motion are M(q) q'' + h(q, q') = Q, with h the velocity-squared terms,
+gravity and the joint torques, and Q the generalised forces of the ground.
 """
 
 from __future__ import annotations
@@ -31,7 +26,14 @@ from dynamics.mechanics.planar_chain import (
     reach,
 )
 from dynamics.mechanics.segments import Segment
-from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
+from foundation.checks import (
+    FloatArray,
+    check_array,
+    check_fields,
+    check_in,
+    check_number,
+    frozen,
+)
 from foundation.errors import InputError
 
 #: Standard acceleration of free fall, rounded [m/s²].
@@ -62,11 +64,6 @@ class Leg:
         Joint angles (of a segment from its proximal neighbour) without torque [rad], by default 0.
     gravity : float
         Acceleration of free fall [m/s²], >= 0.
-
-    Raises
-    ------
-    InputError
-        If a parameter is out of its range.
     """
 
     segments: Mapping[str, Segment]
@@ -84,14 +81,12 @@ class Leg:
             raise InputError("segments: expected at least one segment, found none")
         check_number("hip_mass", self.hip_mass, at_least=0.0, unit="kg")
         check_number("gravity", self.gravity, at_least=0.0, unit="m/s²")
-        if self.anchor is not None:
-            object.__setattr__(self, "anchor", frozen(check_array("anchor", self.anchor, (2,))))
+        check_fields(self, anchor=(2,))
         for name in ("joint_stiffness", "joint_damping", "joint_rest"):
-            stated = getattr(self, name)
-            value = np.zeros(count) if stated is None else check_array(name, stated, (count,))
-            if name != "joint_rest" and (value < 0.0).any():
-                raise InputError(f"{name}: expected >= 0, found {value.min()}")
-            object.__setattr__(self, name, frozen(value))
+            stated = np.zeros(count) if getattr(self, name) is None else getattr(self, name)
+            least = None if name == "joint_rest" else 0.0
+            checked = check_array(name, stated, (count,), at_least=least)
+            object.__setattr__(self, name, frozen(checked))
 
     @property
     def base(self) -> int:
@@ -114,25 +109,15 @@ class Leg:
         return self.mass * self.gravity
 
     def index(self, name: str) -> int:
-        """Return the index of a segment in the chain.
-
-        Raises
-        ------
-        InputError
-            If the leg does not have the segment.
-        """
+        """Return the index of a segment in the chain; an InputError names an unknown segment."""
         check_in("segment", name, self.segments)
         return list(self.segments).index(name)
 
     def arms(self, segments: Sequence[int], positions: ArrayLike) -> ComplexArray:
         """Return the coefficients of points fixed to segments, (P, n) [m]; see `reach`.
 
-        Parameters
-        ----------
-        segments : sequence of int
-            Index of the segment of each point.
-        positions : (P, 2) array_like
-            Points in the frames of the segments [m].
+        `segments` are the indices of the segments, `positions` (P, 2) [m] the points in their
+        frames.
         """
         points = as_complex(np.reshape(positions, (-1, 2)))
         ends = as_complex(np.array([each.end for each in self.segments.values()]))
@@ -148,13 +133,7 @@ class Leg:
         return np.moveaxis(as_vectors(self._jacobian(arms * self._turn(q))), -1, 1)
 
     def equations(self, q: FloatArray, velocity: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return M (dof, dof) [kg, kg m, kg m²] and h (dof,) [N, N m].
-
-        Parameters
-        ----------
-        q, velocity : (dof,) float64
-            Coordinates [m, rad] and their rates.
-        """
+        """Return M (dof, dof) [kg, kg m, kg m²] and h (dof,) [N, N m] at q and its rates (dof,)."""
         turned = self._centre_arms * self._turn(q)
         jacobian = self._jacobian(turned)
         acceleration = 1j * self.gravity - turned @ velocity[self.base :] ** 2

@@ -86,16 +86,8 @@ class StrikeResult:
     ) -> Self:
         """Return the result of a leg with its energies.
 
-        Parameters
-        ----------
-        leg : Leg
-            The leg.
-        time, position, velocity
-            As of the class, (T,) [s] and (T, dof) [m, rad].
-        losses : (T, 3) float64
-            Work lost so far in joints, normal and tangential [J].
-        **contact
-            `gap`, `forces`, `stored`, `points` and `changes`.
+        `losses` (T, 3) [J] is the work lost so far in joints, normal and tangential; other
+        arguments are those of the class, (T,) [s] and (T, dof) [m, rad].
         """
         states = list(zip(position, velocity, strict=True))
         return cls(
@@ -130,10 +122,7 @@ class StrikeResult:
     def peak_reaction(self) -> float:
         """Largest vertical ground reaction over the weight of the moving mass.
 
-        Raises
-        ------
-        InputError
-            If the weight is zero, without gravity.
+        Raises `InputError` if the weight is zero, without gravity.
         """
         check_number("weight", self.weight, above=0.0, unit="N")
         return float(self.reaction[:, 1].max() / self.weight)
@@ -141,10 +130,7 @@ class StrikeResult:
     def loaded(self, point: str) -> NDArray[np.bool_]:
         """Return whether a point carries load at each instant, (T,) bool [1].
 
-        Raises
-        ------
-        InputError
-            If the point is unknown.
+        Raises `InputError` if the point is unknown.
         """
         check_in("point", point, self.points)
         return self.forces[:, self.points.index(point), 1] > 0.0

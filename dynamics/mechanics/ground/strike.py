@@ -67,8 +67,6 @@ def simulate_strike(
 
     Raises
     ------
-    InputError
-        If an argument is out of its range.
     SimulationError
         If the integrator fails.
     """

@@ -2,13 +2,8 @@
 
 In a step h from (q, v) the points that penetrate or touch at the midpoint q + v h/2 obey the law of
 `dynamics.mechanics.ground.impact` at the level of velocities (Moreau 1988; Jean 1999, Comput
-Methods Appl Mech Eng 177:235-257):
-
-    M (v+ - v) + h h(q_m, v) = J^T L,    q+ = q_m + v+ h/2.
-
-Impacts and lasting contact, of any number of points, are the same problem. The order is 1. The
-reported reaction is L/h, which in an impact grows without bound as the step shrinks: use the
-impulses and energies of this model, not the peaks of its reaction.
+Methods Appl Mech Eng 177:235-257). The order is 1. The reported reaction is impulse over step,
+which in an impact grows without bound as the step shrinks: use impulses and energies, not peaks.
 """
 
 from __future__ import annotations
@@ -50,8 +45,6 @@ def simulate_rigid_strike(
 
     Raises
     ------
-    InputError
-        If an argument is out of its range.
     dynamics.simulator.equations.SimulationError
         If no combination of sticking, sliding and opening satisfies the law.
     """

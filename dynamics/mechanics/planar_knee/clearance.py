@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dynamics.mechanics.planar_knee.contact_point import Angles, ContactLocation, Place
-from foundation.checks import FloatArray, check_array, check_number, frozen
+from foundation.checks import FloatArray, check_fields, check_number
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,11 +31,6 @@ class ClearanceJoint:
         Centre of the socket in the frame of the tibia's centre of mass [m].
     journal_centre : (2,) float64
         Centre of the journal in the frame of the femur [m].
-
-    Raises
-    ------
-    InputError
-        If a value is not finite or out of its range.
     """
 
     journal_radius: float
@@ -46,8 +41,7 @@ class ClearanceJoint:
     def __post_init__(self) -> None:
         check_number("journal_radius", self.journal_radius, above=0.0, unit="m")
         check_number("clearance", self.clearance, above=0.0, unit="m")
-        for name in ("socket_centre", "journal_centre"):
-            object.__setattr__(self, name, frozen(check_array(name, getattr(self, name), (2,))))
+        check_fields(self, socket_centre=(2,), journal_centre=(2,))
 
     def contact(self, place: Place, start: Angles | None = None) -> ContactLocation:
         """Return the contact point for the tibia at (x, y, φ) [m, m, rad]; `start` is ignored."""

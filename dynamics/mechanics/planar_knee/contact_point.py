@@ -2,20 +2,13 @@
 
 The tibia stands at (x, y, φ) in the frame of the femur, which is fixed and global. With the
 points P, unit tangents t and outward normals n of femur (f) and tibia (t), and d = P_t - P_f, the
-distance vector lies on both normals where
-
-    n_f × n_t = 0   and   d · t_f = 0,   with n_f · n_t < 0.
-
-This pair, in place of d · t_f = d · t_t = 0, is regular at the touch, d = 0. Newton's method on
-the two angles has the analytic Jacobian (d t/ds = -κ n), in arc lengths s at the solution
+conditions n_f × n_t = 0 and d · t_f = 0, with n_f · n_t < 0, are regular at the touch, d = 0.
+Newton's method on the two angles has the analytic Jacobian, in arc lengths at the solution
 
     [ κ_f                -κ_t ]
     [ -1 - κ_f gap       -1   ],     determinant -(κ_f + κ_t + κ_f κ_t gap),
 
-gap = d · n_f. The separation is a minimum if the bracket is positive; the far sides of two bodies
-also have a common normal, with a negative bracket. The gap is negative in penetration. By the two
-conditions its derivative by the position of the tibia is n_f at the contact point, so that a law
-F(-gap) has a potential.
+gap = d · n_f, negative in penetration. The separation is a minimum if the bracket is positive.
 """
 
 from __future__ import annotations
@@ -76,35 +69,19 @@ class ContactGeometry(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class ProfileContact:
-    """Free contact of two profiles.
-
-    Parameters
-    ----------
-    femur : PolarProfile
-        Femur in the fixed frame.
-    tibia : PolarProfile
-        Tibia in the frame of its centre of mass.
-    """
+    """Free contact of a femur in the fixed frame and a tibia in the frame of its centre of mass."""
 
     femur: PolarProfile
     tibia: PolarProfile
 
     def contact(self, place: Place, start: Angles | None = None) -> ContactLocation:
-        """Return the contact point.
+        """Return the contact point for the tibia at (x, y, φ) [m, m, rad].
 
-        Parameters
-        ----------
-        place : (float, float, float)
-            Origin (x, y) [m] and angle φ [rad] of the tibia.
-        start : (float, float), optional
-            Angles of the previous step [rad], from which the contact is followed. Without a start,
-            or if that fails, the search covers all common normals and returns that with the least
-            gap. Concave profiles may have several contacts, of which one is returned.
-
-        Raises
-        ------
-        SimulationError
-            If the profiles have no common normal, as beyond the end of an open profile.
+        The contact is followed from `start`, the angles of the previous step [rad]. Without a
+        start, or if that fails, the search covers all common normals and returns that with the
+        least gap. Concave profiles may have several contacts, of which one is returned. Raises
+        `SimulationError` if the profiles have no common normal, as beyond the end of an open
+        profile.
         """
         if start is not None:
             followed = _newton(self.femur, self.tibia, place, start)

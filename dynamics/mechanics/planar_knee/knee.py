@@ -2,16 +2,10 @@
 
 The femur's frame is the global one: x anterior, y superior. The tibia's frame has its origin in
 the centre of mass, ξ along the shaft towards the knee and η posterior where the shaft is upright;
-φ is the angle of ξ from x, so that the knee is straight at φ = 90°. Newton-Euler, with the contact
-force F >= 0 along the outward normal n of the femur at the contact point P,
-
-    m a = m g + Σ ligaments + F n + pull,     I φ'' = Σ r × f,
-
-indentation δ = -gap and its rate δ̇ = -n · v_P, v_P being the velocity of the tibia at P. The pull
-A exp(-4.73 (t/td)²) sin(π t/td) acts at the centre of mass and stands for the extensor muscles. Its
-direction is our assumption: anterior, along the global x.
-
-There is no friction; only the damping of the contact dissipates energy, F δ̇ - dU/dt.
+φ is the angle of ξ from x, so that the knee is straight at φ = 90°. The contact force F >= 0 acts
+along the outward normal n of the femur at the contact point P, with the indentation δ = -gap and
+its rate δ̇ = -n · v_P. The direction of the pull is our assumption: anterior, along the global x.
+There is no friction; only the damping of the contact dissipates energy.
 """
 
 from __future__ import annotations
@@ -47,11 +41,6 @@ class Pull:
         td [s], > 0. Beyond td the force is less than 0.11 % of A.
     direction : (2,) float64
         Direction in the global frame [1]; normalised.
-
-    Raises
-    ------
-    InputError
-        If a value is not finite or out of its range.
     """
 
     amplitude: float
@@ -163,18 +152,9 @@ class PlanarKnee:
     def loads(
         self, time: float, state: FloatArray, contact: ContactState, impact_rate: float
     ) -> Loads:
-        """Return the loads on the tibia.
+        """Return the loads on the tibia at a time [s], a state (6,) [m, rad, s] and its contact.
 
-        Parameters
-        ----------
-        time : float
-            Instant [s].
-        state : (6,) float64
-            (x, y, φ, v_x, v_y, ω) [m, rad, s].
-        contact : ContactState
-            Contact of the state.
-        impact_rate : float
-            dδ/dt at the start of the present contact [m/s].
+        `impact_rate` is dδ/dt [m/s] at the start of the present contact.
         """
         x, y, angle, v_x, v_y, _ = state[:6].tolist()
         f_x, f_y, moment = 0.0, -self.mass * self.gravity, 0.0

@@ -1,9 +1,4 @@
-"""Ligaments of the planar knee: straight tension-only lines, quadratic in the elongation.
-
-The tension is F = k (l - l0)² where the length l exceeds the rest length l0, and zero elsewhere
-(Machado et al. 2010; the "quadratic" law of `dynamics.ligaments.bundles`); its energy is k (l -
-l0)³/3.
-"""
+"""Ligaments of the planar knee, after the "quadratic" law of `dynamics.ligaments.bundles`."""
 
 from __future__ import annotations
 
@@ -11,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from dynamics.mechanics.planar_knee.contact_point import Place
-from foundation.checks import FloatArray, check_array, check_number, frozen
+from foundation.checks import FloatArray, check_fields, check_number
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,11 +25,6 @@ class PlanarLigament:
         Length at which the ligament becomes taut [m], > 0.
     stiffness : float
         k [N/m²], >= 0.
-
-    Raises
-    ------
-    InputError
-        If a value is not finite or out of its range; the message names the ligament.
     """
 
     name: str
@@ -45,9 +35,7 @@ class PlanarLigament:
 
     def __post_init__(self) -> None:
         of = f"ligament {self.name}:"
-        for end in ("femoral", "tibial"):
-            point = check_array(f"{of} {end}", getattr(self, end), (2,))
-            object.__setattr__(self, end, frozen(point))
+        check_fields(self, f"{of} ", femoral=(2,), tibial=(2,))
         check_number(f"{of} rest_length", self.rest_length, above=0.0, unit="m")
         check_number(f"{of} stiffness", self.stiffness, at_least=0.0, unit="N/m²")
 

@@ -1,16 +1,8 @@
-"""The planar knee of Machado et al. (2010, Nonlinear Dyn 60:459-478), with its data.
+"""The planar knee of Machado et al. (2010, Nonlinear Dyn 60:459-478), with its data in `tables/`.
 
-The data of the paper are in `tables/`; the equations are derived from first principles. Our
-assumptions where the data are incomplete:
-
-- The frame of the femur is aligned with the global frame. Only then the printed rest lengths follow
-  from the printed attachments, within 0.05 mm; the ligaments are just taut at the start.
-- The centre of the femoral circle is the origin of the femoral frame, and the plane of the tibia
-  is perpendicular to its ξ axis at `PLANE_DISTANCE`, chosen so that the cartilages almost touch
-  at the start (gap 0.06 mm). The ends of the plane are 82 mm from the ξ axis, far beyond the bone.
-- The pull is anterior, along the global x. Directions posterior or down the shaft unload the
-  cruciates from 50 to 150 N, in contrast to the paper.
-- The tibia starts at rest, not in equilibrium: only its weight acts.
+docs/mechanics.md states the assumptions where the data are incomplete: frame of the femur, plane of
+the tibia (its ends are 82 mm from the ξ axis, far beyond the bone), direction of the pull (other
+directions unload the cruciates from 50 to 150 N, in contrast to the paper), start at rest.
 """
 
 from __future__ import annotations
@@ -72,11 +64,6 @@ def machado_knee(
         Contact law, with the stiffness of a sphere on a plane.
     kind : {"cubic", "akima", "pchip"}
         Splines of the profiles.
-
-    Raises
-    ------
-    InputError
-        If an argument is unknown or not finite.
     """
     radius = machado_data()["femur_radius_m"]
     femur = PolarProfile.circle(radius, kind=kind)
@@ -107,11 +94,6 @@ def machado_clearance_knee(
     ligaments : bool
         Whether to keep the ligaments. They prevent a rotation about the centre of the circle: the
         anterior cruciate stops the extension after some 10°.
-
-    Raises
-    ------
-    InputError
-        If an argument is unknown, not finite or out of its range.
     """
     radius = machado_data()["femur_radius_m"]
     x, y, angle = machado_state()[:3]

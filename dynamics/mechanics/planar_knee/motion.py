@@ -95,18 +95,9 @@ def collect_motion(
 ) -> PlanarMotion:
     """Return the motion with loads and energies.
 
-    Parameters
-    ----------
-    knee : PlanarKnee
-        The knee.
-    time : (n,) float64
-        Instants [s].
-    states : (n, 8) float64
-        x, y, φ, v_x, v_y, ω, work of the pull and loss [m, rad, s, J].
-    impact_rates : (n,) sequence of float
-        dδ/dt at the start of the contact [m/s].
-    impacts : tuple of ContactStart
-        Starts of contact.
+    From instants (n,) [s]; states (n, 8) [m, rad, s, J]: x, y, φ, v_x, v_y, ω, work of the pull and
+    loss; the rate dδ/dt [m/s] at the start of the contact of each instant; and the starts of
+    contact.
     """
     contacts: list[ContactState] = []
     start: Angles | None = None

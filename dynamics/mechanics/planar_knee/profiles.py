@@ -1,20 +1,13 @@
 """Planar profiles of articular surfaces as polar splines ρ(θ) about the origin of their frame.
 
-A profile is star-shaped about the origin: every ray crosses the profile once. In the
-counterclockwise direction, with ρ' = dρ/dθ and the radial and transverse unit vectors e_r and e_θ,
-
-    r = ρ e_r,   r' = ρ' e_r + ρ e_θ,   |r'| = √(ρ² + ρ'²),
-    t = r'/|r'|,   n = (t_y, -t_x),   κ = (ρ² + 2 ρ'² - ρ ρ'') / |r'|³,
-
-with the outward normal n and the curvature κ, positive where the body is convex. Machado et al.
-(2010, Nonlinear Dyn 60:459-478) describe femur and tibia by splines of three kinds:
+A profile is star-shaped about the origin and counterclockwise; docs/mechanics.md states tangent,
+outward normal and curvature (positive where the body is convex). The splines of Machado et al.
+(2010, Nonlinear Dyn 60:459-478) are
 
 - "cubic": twice continuously differentiable (scipy CubicSpline, not-a-knot or periodic);
 - "akima": once continuously differentiable, local (Akima 1970, J ACM 17:589-602);
 - "pchip": once continuously differentiable, without extrema between the samples (Fritsch &
   Butland 1984, SIAM J Sci Stat Comput 5:300-304).
-
-The curvature of the last two jumps at the samples.
 """
 
 from __future__ import annotations
@@ -58,11 +51,6 @@ class PolarProfile:
         Spline between the samples.
     closed : bool
         Whether the profile is closed.
-
-    Raises
-    ------
-    InputError
-        If the samples do not form a star-shaped profile, or an argument is out of its range.
     """
 
     angle: FloatArray
@@ -72,12 +60,10 @@ class PolarProfile:
 
     def __post_init__(self) -> None:
         angle = check_array("profile angle", self.angle, (None,))
-        radius = check_array("profile radius", self.radius, (len(angle),))
+        radius = check_array("profile radius", self.radius, (len(angle),), above=0.0, unit="m")
         check_in("profile kind", self.kind, PROFILE_KINDS)
         if len(angle) < _LEAST_SAMPLES:
             raise InputError(f"profile: expected >= {_LEAST_SAMPLES} samples, found {len(angle)}")
-        if radius.min() <= 0.0:
-            raise InputError(f"profile radius: expected > 0 m, found {radius.min():g}")
         steps = np.diff(angle)
         if steps.min() <= 0.0 or angle[-1] - angle[0] >= 2.0 * np.pi:
             raise InputError(
@@ -99,19 +85,9 @@ class PolarProfile:
 
     @classmethod
     def from_points(cls, points: ArrayLike, kind: str = "cubic", *, closed: bool = False) -> Self:
-        """Return the profile through points in its frame.
+        """Return the profile through points (n, 2) [m] in its frame.
 
-        Parameters
-        ----------
-        points : (n, 2) float64
-            Points, counterclockwise about the origin [m].
-        kind, closed
-            As of the class.
-
-        Raises
-        ------
-        InputError
-            If the points are not counterclockwise about the origin.
+        Raises `InputError` if the points are not counterclockwise about the origin.
         """
         x, y = check_array("profile points", points, (None, 2)).T
         return cls(np.unwrap(np.arctan2(y, x)), np.hypot(x, y), kind, closed)
@@ -127,16 +103,9 @@ class PolarProfile:
     def line(
         cls, distance: float, half_angle: float, samples: int = 81, kind: str = "cubic"
     ) -> Self:
-        """Return the straight line ξ = distance between the angles ± half_angle.
+        """Return the straight line ξ = distance [m] between the angles ± half_angle [rad].
 
-        Parameters
-        ----------
-        distance : float
-            Distance from the origin along the first axis [m], > 0.
-        half_angle : float
-            Angle to either end [rad], between 0 and π/2.
-        samples, kind
-            Number of samples at equal angles; kind of the spline.
+        `samples` are at equal angles; 0 < half_angle < π/2.
         """
         check_number("line distance", distance, above=0.0, unit="m")
         check_number("line half_angle", half_angle, above=0.0, below=0.5 * np.pi, unit="rad")
@@ -187,24 +156,10 @@ class PolarProfile:
         return rho * c, rho * s, t_x, t_y, curvature, speed
 
     def frames(self, angles: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return points, outward normals and curvatures at many angles.
+        """Return points (m, 2) [m], outward normals (m, 2) [1] and curvatures (m,) [1/m].
 
-        Parameters
-        ----------
-        angles : (m,) float64
-            Angles θ [rad], within the samples of an open profile.
-
-        Returns
-        -------
-        points, normals : (m, 2) float64
-            Points and normals in the frame of the profile [m, 1].
-        curvatures : (m,) float64
-            Curvatures [1/m].
-
-        Raises
-        ------
-        InputError
-            If an angle is not finite or beyond the ends.
+        At angles θ (m,) [rad], in the frame of the profile; raises `InputError` if an angle is not
+        finite or beyond the ends of an open profile.
         """
         checked = check_array("angles", angles, (None,))
         for each in checked:

@@ -2,12 +2,8 @@
 
 The integrator is DOP853 (Hairer, Nørsett & Wanner 1993, section II.5, as in SciPy); it stops at
 every start and end of a contact, where the indentation passes zero. The rate at the start, the
-impact rate, enters the contact law until the end of the contact. The work of the pull W and the
-loss in the contact D are states, so that
-
-    kinetic + gravitational + ligaments + contact + D - W
-
-is constant except for the error of integration.
+impact rate, enters the contact law until the end of the contact. The work of the pull and the loss
+in the contact are states, so that the energy balance checks the integration.
 """
 
 from __future__ import annotations
@@ -93,15 +89,8 @@ def simulate_planar_knee(
     tolerance : float
         Relative tolerance of the integrator, 1e-13 to 1e-2.
 
-    Returns
-    -------
-    PlanarMotion
-        Motion, loads and energies.
-
     Raises
     ------
-    InputError
-        If an argument is not finite or out of its range.
     SimulationError
         If the integrator fails, or the tibia leaves the profile.
     """

@@ -1,28 +1,13 @@
 """Linear complementarity problems: Y = A X + B, Y >= 0, X >= 0, Yᵀ X = 0.
 
-Every contact, cable or muscle that acts in one direction adds a row: either the force or the gap is
-zero.
-
-The fast rule switches one row at a time, that with the most negative free term, until none is
-negative (Kolesnikov 2004). For a K-matrix (off-diagonal elements not positive, a P-matrix) X grows
-with every exclusion, hence no row is chosen twice (Chandrasekaran 1970, Opsearch 7:263-268;
-Cottle, Pang & Stone 1992, The Linear Complementarity Problem, chapter 4). It is not so for
-every positive-definite A, as Kolesnikov has it: with
-
-    A = [[1, -1, 0], [-1, 2, 1], [0, 1, 2]],  B = [-3, -3, -4]
-
-it takes the rows 2, 0, 1 and 2 again, and with
-
-    A = [[1, -4, 1, 5], [-4, 20, 2, -16], [1, 2, 15, 13], [5, -16, 13, 30]],  B = [-2, 12, 14, -3]
-
-it runs in a circle, 3, 0, 1, 3, 0, 1 and so on (both matrices are positive definite; rows from 0).
-So the rule is watched. Once n exclusions have not brought the number of negative rows below its
-least so far, which requires a row chosen twice, the negative row of least index is taken until the
-number falls (Kostreva 1978, Linear Algebra Appl 21:207-215; Júdice & Pires 1994, Computers Ops
-Res 21:587-596; there whole blocks are switched where here it is one row). The least index alone
-ends for every P-matrix, whatever the start (Murty 1974, Opsearch 11:123-130), and the number can
-fall n times at most: therefore the whole ends. For matrices that are not P-matrices, where a pivot
-may be zero, Lemke's method follows (`dynamics.mechanics.unilateral.lemke`).
+The fast rule switches the row with the most negative free term until none is negative (Kolesnikov
+2004). The rule ends for K-matrices (Chandrasekaran 1970, Opsearch 7:263-268; Cottle, Pang & Stone
+1992, The Linear Complementarity Problem, chapter 4), not for every positive-definite A. Once n
+exclusions have not lowered the number of negative rows, the negative row of least index is taken
+until the number falls (Kostreva 1978, Linear Algebra Appl 21:207-215; Júdice & Pires 1994,
+Computers Ops Res 21:587-596), which ends for every P-matrix (Murty 1974, Opsearch 11:123-130).
+Where a pivot may be zero, Lemke's method follows (`dynamics.mechanics.unilateral.lemke`).
+docs/mechanics.md has matrices on which the fast rule repeats rows or cycles.
 """
 
 from __future__ import annotations
@@ -98,15 +83,8 @@ def solve_complementarity(
     elimination : {"gauss", "jordan"}
         Solve the active subsystem, or transform the whole tableau. Both switch the same rows.
 
-    Returns
-    -------
-    Complementarity
-        The solution.
-
     Raises
     ------
-    InputError
-        If an argument is not as described.
     ComplementarityError
         If no solution was found.
     """

@@ -31,7 +31,7 @@ class PivotError(ArithmeticError):
 
 
 class Noise:
-    """Distance below zero at which a free term still counts as zero.
+    """Distance below zero at which a free term still counts as zero, for A (n, n) and B (n,) [1].
 
     For a y the distance is `NOISE` times the sum of the magnitudes of its terms; for an x the
     change that moves the y of its row by that much. The limits scale with rows and columns.
@@ -52,7 +52,7 @@ class Noise:
 
 
 class State(Protocol):
-    """A state as the rules of switching use it."""
+    """A state as the rules of switching use it: active rows (n,) and free terms (n,) [1]."""
 
     active: NDArray[np.bool_]
     free: FloatArray
@@ -62,7 +62,7 @@ class State(Protocol):
 
 
 class Jordan:
-    """The whole tableau, transformed by Jordan exclusions, about n² multiplications each.
+    """The tableau (n, n) [1], transformed by Jordan exclusions, about n² multiplications each.
 
     Rounding accumulates from one exclusion to the next.
     """
@@ -92,7 +92,7 @@ class Jordan:
 
 
 class Gauss:
-    """The active subsystem, solved anew by elimination, without accumulation of rounding."""
+    """The active subsystem (m, m) [1], solved anew by elimination: rounding does not accumulate."""
 
     def __init__(
         self,

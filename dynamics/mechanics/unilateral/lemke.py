@@ -11,20 +11,13 @@ _EPSILON = 1e-11
 
 
 def lemke(matrix: FloatArray, constant: FloatArray) -> NDArray[np.bool_] | None:
-    """Return whether x is basic in each row of a solution of Y = A X + B, or None after a ray.
+    """Return whether x is basic in each row of a solution of Y = A X + B [1], or None after a ray.
 
-    An artificial z times a column of ones makes all rows feasible; then the partner of the variable
-    that left enters until z leaves. For a P-matrix the method finds the solution; for a
-    positive-semidefinite matrix a solution, or a ray, which proves that no Y >= 0 with X >= 0
-    exists (Lemke 1965, Management Sci 11:681-689; Cottle, Pang & Stone 1992, chapter 4). The
-    lexicographic ratio test prevents cycling.
-
-    Parameters
-    ----------
-    matrix : (n, n) float64
-        A [1].
-    constant : (n,) float64
-        B [1].
+    A is (n, n), B (n,). An artificial z times a column of ones makes all rows feasible; then the
+    partner of the variable that left enters until z leaves. For a P-matrix the method finds the
+    solution; for a positive-semidefinite matrix a solution, or a ray, which proves that no Y >= 0
+    with X >= 0 exists (Lemke 1965, Management Sci 11:681-689; Cottle, Pang & Stone 1992, chapter
+    4). The lexicographic ratio test prevents cycling.
     """
     n = constant.size
     if (constant >= 0.0).all():
@@ -33,7 +26,8 @@ def lemke(matrix: FloatArray, constant: FloatArray) -> NDArray[np.bool_] | None:
     # Columns: y, x, z, right side. Rows are divided by their size, columns stay as they are.
     table = np.hstack([np.eye(n), -matrix, -np.ones((n, 1)), constant[:, None]])
     basis = np.arange(n)
-    entering, row = artificial, _first_row(table)
+    # Of equal rows the last: then the rows stay lexicographically positive.
+    entering, row = artificial, int(np.flatnonzero(constant == constant.min())[-1])
     while True:
         leaving = int(basis[row])
         _pivot(table, row, entering)
@@ -52,12 +46,6 @@ def _pivot(table: FloatArray, row: int, column: int) -> None:
     factor = table[:, column].copy()
     factor[row] = 0.0
     table -= np.outer(factor, table[row])
-
-
-def _first_row(table: FloatArray) -> int:
-    # Of equal ones the last: then the rows stay lexicographically positive.
-    right = table[:, -1]
-    return int(np.flatnonzero(right == right.min())[-1])
 
 
 def _leaving_row(

@@ -1,23 +1,16 @@
 """Motion of masses joined by elastic-viscous links that act one way, with gaps and dry friction.
 
-With generalised coordinates q, M q̈ + C q̇ + K q = Q(t) + Σ (w N + τ T), where every link has
-
-- a gap g = wᵀ q + g0 and a massless tip with indentation ξ and N = k ξ + c ξ̇; the distance of tip
-  and partner is g + ξ >= 0, with N >= 0 and N (g + ξ) = 0: the link never pulls, and separates when
-  N is zero, while the tip still recovers;
-- friction T along τ, |T| <= μ N: at the limit opposite to the slip τᵀ q̇, any value below at rest.
-
-Finite differences, all at the end of a step h: q̇ = (q - q') / h, q̈ = (q̇ - q̇') / h, ξ̇ = (ξ - ξ') / h
-(a prime for the start). With H = M + h C + h² K the unknowns of a step solve a linear
-complementarity problem (Kolesnikov 2004; friction as a pair of unilateral rows as in Glocker &
-Pfeiffer 1992, Nonlinear Dynamics 3:245-259),
+docs/mechanics.md states the equations of a link. Finite differences, all at the end of a step h:
+q̇ = (q - q') / h, q̈ = (q̇ - q̇') / h, ξ̇ = (ξ - ξ') / h (a prime for the start). With
+H = M + h C + h² K the unknowns of a step solve a linear complementarity problem (Kolesnikov 2004;
+friction as a pair of unilateral rows as in Glocker & Pfeiffer 1992, Nonlinear Dynamics 3:245-259),
 
     g + ξ             = h² wᵀ H⁻¹ (...) + h N / (k h + c) + ...   against  N,
     h τᵀ q̇ + λ        = h² τᵀ H⁻¹ (...) + λ + ...                 against  T + μ N,
     μ N - T           = 2 μ N - (T + μ N)                         against  λ,
 
-(...) = (w - μ τ) N + τ (T + μ N) over all links, λ the slip against τ. Without friction the matrix
-is positive definite. The scheme is of first order in h; without a load it never gains energy.
+(...) = (w - μ τ) N + τ (T + μ N) over all links, λ the slip against τ. The scheme is of first order
+in h; without a load it never gains energy.
 """
 
 from __future__ import annotations
@@ -33,7 +26,7 @@ from dynamics.mechanics.unilateral.complementarity import (
     ComplementarityError,
     solve_complementarity,
 )
-from foundation.checks import FloatArray, check_array, check_number, frozen
+from foundation.checks import FloatArray, check_array, check_fields, check_number, frozen
 from foundation.errors import InputError
 
 
@@ -56,11 +49,6 @@ class UnilateralLink:
         Coefficient of friction μ, >= 0.
     tangent : (n_dof,) float64, optional
         τ: the slip velocity is τᵀ q̇ [1]; required with friction.
-
-    Raises
-    ------
-    InputError
-        If a value is out of its range, or the tangent is missing.
     """
 
     direction: FloatArray
@@ -71,8 +59,7 @@ class UnilateralLink:
     tangent: FloatArray | None = None
 
     def __post_init__(self) -> None:
-        direction = check_array("link: direction", self.direction, (None,))
-        object.__setattr__(self, "direction", frozen(direction))
+        check_fields(self, "link: ", direction=(None,))
         check_number("link: stiffness", self.stiffness, above=0.0, unit="N/m")
         check_number("link: damping", self.damping, at_least=0.0, unit="N s/m")
         check_number("link: gap", self.gap)
@@ -81,21 +68,20 @@ class UnilateralLink:
                 raise InputError(
                     "link: tangent: expected a direction with friction > 0, found None"
                 )
-            tangent = check_array("link: tangent", self.tangent, direction.shape)
-            object.__setattr__(self, "tangent", frozen(tangent))
+            check_fields(self, "link: ", tangent=self.direction.shape)
 
 
 @dataclass(frozen=True, eq=False)
 class LinkMotion:
-    """Motion over n_steps steps.
+    """Motion of n coordinates and L links over s steps.
 
     Attributes
     ----------
-    time : (n_steps + 1,) float64
+    time : (s + 1,) float64
         Instants [s].
-    position, velocity : (n_steps + 1, n_dof) float64
+    position, velocity : (s + 1, n) float64
         Coordinates q [m, rad] and rates q̇.
-    normal, friction : (n_steps, n_links) float64
+    normal, friction : (s, L) float64
         N and T at the end of every step [N].
     """
 
@@ -122,30 +108,23 @@ def simulate_links(
 
     Parameters
     ----------
-    mass : (n_dof, n_dof) float64
+    mass : (n, n) float64
         M [kg], symmetric and positive definite.
     links : sequence of UnilateralLink
         The links. Tips of links that overlap at the start are indented.
-    position, velocity : (n_dof,) float64
+    position, velocity : (n,) float64
         Coordinates and rates at time zero [m, m/s].
     step : float
         h [s], > 0.
     n_steps : int
         Number of steps, >= 1.
-    load : (n_dof,) float64, or function of time [s], optional
+    load : (n,) float64, or function of time [s], optional
         Q [N]; by default none.
-    stiffness, damping : (n_dof, n_dof) float64, optional
+    stiffness, damping : (n, n) float64, optional
         K [N/m] and C [N s/m] of bilateral springs and dampers; by default none.
-
-    Returns
-    -------
-    LinkMotion
-        Motion and link forces.
 
     Raises
     ------
-    InputError
-        If an argument is not as described.
     ComplementarityError
         If a step has no solution; the message states the time.
     """

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dynamics.mechanics.planar_chain import as_complex, generalised_force
-from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
+from foundation.checks import FloatArray, check_array, check_fields, check_in, check_number
 from foundation.errors import InputError
 
 #: Name of the fixed body.
@@ -29,8 +29,7 @@ class PinnedSegment:
     parent: str = GROUND
 
     def __post_init__(self) -> None:
-        point = check_array(f"segment {self.name}: joint", self.joint, (2,))
-        object.__setattr__(self, "joint", frozen(point))
+        check_fields(self, f"segment {self.name}: ", joint=(2,))
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,9 +54,7 @@ class Member:
 
     def __post_init__(self) -> None:
         of = f"member {self.start_body} to {self.end_body}:"
-        for name in ("start", "end"):
-            point = check_array(f"{of} {name}", getattr(self, name), (2,))
-            object.__setattr__(self, name, frozen(point))
+        check_fields(self, f"{of} ", start=(2,), end=(2,))
         stiffness = check_number(f"{of} stiffness", self.stiffness, above=0.0, unit="N/m")
         object.__setattr__(self, "stiffness", stiffness)
         check_number(f"{of} length", np.linalg.norm(self.end - self.start), above=0.0, unit="m")
@@ -111,14 +108,15 @@ class PlanarStructure:
 
     @property
     def stiffness(self) -> FloatArray:
-        """Stiffnesses of the members, (n_members,) [N/m]."""
+        """Stiffnesses of the m members, (m,) [N/m]."""
         return np.array([member.stiffness for member in self.members])
 
     @property
     def balance(self) -> FloatArray:
-        """Balance matrix (n_dof, n_members) [m, 1]: generalised forces of unit tensions.
+        """Balance matrix (n, m) [m, 1]: generalised forces of unit tensions of the m members.
 
-        The degrees of freedom are n_segments rotations and 2 n_nodes displacements.
+        The n degrees of freedom are the rotations of the segments and two displacements of each
+        node.
         """
         columns = [
             self.generalised_force(member.start_body, member.start, member.pull)
@@ -128,14 +126,10 @@ class PlanarStructure:
         return np.array(columns).reshape(-1, len(self.segments) + 2 * len(self.nodes)).T
 
     def generalised_force(self, body: str, point: ArrayLike, force: ArrayLike) -> FloatArray:
-        """Return the generalised force (n_dof,) [N m, N] of a force at a point of a body.
+        """Return the generalised force (n,) [N m, N] of a force at a point of a body.
 
-        Parameters
-        ----------
-        body : str
-            Segment, node or `GROUND`.
-        point, force : (2,) array_like
-            Point [m] and force [N] in the global frame.
+        The body is a segment, a node or `GROUND`; point (2,) [m] and force (2,) [N] are in the
+        global frame.
         """
         at, f = check_array("point", point, (2,)), check_array("force", force, (2,))
         result = np.zeros(len(self.segments) + 2 * len(self.nodes))
@@ -151,14 +145,9 @@ class PlanarStructure:
         return result
 
     def joint_reactions(self, forces: ArrayLike) -> FloatArray:
-        """Return the force of every joint on its segment, (n_segments, 2) [N].
+        """Return the force of every joint on its segment, (s, 2) [N], from the tensions (m,) [N].
 
         The forces balance the members alone; add forces that load the segments.
-
-        Parameters
-        ----------
-        forces : (n_members,) float64
-            Tensions [N].
         """
         tension = check_array("forces", forces, (len(self.members),))
         reactions = np.zeros((len(self.segments), 2))

@@ -1,24 +1,10 @@
 """Structures of tension-only members: cables, ligaments, muscles.
 
-With Q the generalised load that the members must supply, B the balance matrix (generalised force
-of a unit tension of every member), u the displacement of the structure and k the stiffnesses,
-
-    balance        B F = Q,
-    compatibility  e = -Bᵀ u + s,    s >= 0 the slack of a member,
-    stiffness      F = k e >= 0,     F s = 0:
-
-a taut member carries stiffness times elongation, a slack one nothing (Kolesnikov 2004). The forces
-are those of least Σ F² / (2 k) among all F >= 0 with B F = Q, hence unique: members share a load
-by stiffness times lever. With u eliminated, G = B √k and V an orthonormal basis of its rows, this
-is a linear complementarity problem between f = F / √k and σ = s √k,
-
-    f = (I - V Vᵀ) σ + f0,    f0 = G⁺ Q,
-
-with the forces of the structure of bilateral members as free terms. The projector is
-singular; (1 - ε) V Vᵀ in place of V Vᵀ makes it positive definite, which is to apply the load
-through springs 1/ε times as stiff as the structure. A solution therefore always exists, at worst
-for a load that the members cannot balance; the solution yields the taut members, and a solve
-without ε yields the forces.
+With the load Q that the members supply, the balance matrix B, the displacement u, the stiffnesses k
+and the slacks s, B F = Q, e = -Bᵀ u + s and F = k e >= 0 with F s = 0 (Kolesnikov 2004). The forces
+are those of least Σ F² / (2 k), hence unique. docs/mechanics.md derives the complementarity problem
+in f = F / √k and σ = s √k, which (1 - ε) in place of the singular projector makes positive
+definite; the solution yields the taut members, and a solve without ε yields the forces.
 """
 
 from __future__ import annotations
@@ -67,7 +53,7 @@ class Structure:
 
     @property
     def taut(self) -> NDArray[np.bool_]:
-        """Whether each member is taut, (n_members,) bool [1]."""
+        """Whether each of the m members is taut, (m,) bool [1]."""
         return self.forces > 0.0
 
 
@@ -76,24 +62,17 @@ def solve_structure(balance: ArrayLike, stiffness: ArrayLike, load: ArrayLike) -
 
     Parameters
     ----------
-    balance : (n_dof, n_members) float64
+    balance : (n, m) float64
         Generalised force of a unit tension of every member: moment arms [m] of joints, direction
         cosines of nodes. A free node is two or three rows with no load.
-    stiffness : (n_members,) float64
+    stiffness : (m,) float64
         Force per elongation [N/m], > 0.
-    load : (n_dof,) float64
+    load : (n,) float64
         Load that the members supply, balance @ forces = load [N m, N]; the opposite of the
         external load.
 
-    Returns
-    -------
-    Structure
-        Forces, displacement and elongations.
-
     Raises
     ------
-    InputError
-        If an argument is not as described.
     InfeasibleLoadError
         If no tensions balance the load.
     """
