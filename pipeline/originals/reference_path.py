@@ -65,11 +65,6 @@ def _settled(
 
 def tabulated_path(path: PathConfig) -> ReferencePath:
     """Return the path through the knots of a table."""
-    columns = (
-        np.radians(path.adduction_deg),
-        np.radians(path.rotation_deg),
-        1e-3 * np.array(path.anterior_mm),
-        1e-3 * np.array(path.superior_mm),
-        1e-3 * np.array(path.lateral_mm),
-    )
-    return ReferencePath.through(np.radians(path.flexion_deg), np.column_stack(columns))
+    angles = np.radians([path.adduction_deg, path.rotation_deg])
+    lengths = 1e-3 * np.array([path.anterior_mm, path.superior_mm, path.lateral_mm])
+    return ReferencePath.through(np.radians(path.flexion_deg), np.vstack([angles, lengths]).T)

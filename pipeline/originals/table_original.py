@@ -18,8 +18,10 @@ import pandas as pd
 from foundation.checks import FloatArray
 from foundation.loads import COMPARTMENTS
 from pipeline.config.reading import data_path
+from pipeline.config.sampling_schema import PATH_COLUMNS
 from pipeline.config.schema import Config, DesignConfig, PathConfig, SpaceConfig
 from pipeline.config.schema_base import Section
+from pipeline.originals.candidates import OFFSET_UNITS, generators
 from pipeline.originals.contact_original import build_knee
 from pipeline.originals.pose_load_checks import TableError
 from pipeline.originals.pose_load_table import PoseLoads, read_pose_loads
@@ -119,14 +121,9 @@ class TableOriginal:
             If the space holds too few rows for the numbers that the configuration asks for.
         """
         rows, design, validation = self.inside(space), config.design, config.validation
-        seeds = zip(
-            COMPARTMENTS,
-            np.random.SeedSequence([validation.seed, _SPLIT]).spawn(2),
-            np.random.SeedSequence(config.run.seed).spawn(2),
-            strict=True,
-        )
         candidates, held_out = [], []
-        for name, of_split, of_first in seeds:
+        seeds = generators([validation.seed, _SPLIT]), generators(config.run.seed)
+        for (name, of_split), (_, of_first) in zip(*seeds, strict=True):
             own = rows[rows["compartment"] == name][list(CANDIDATE_COLUMNS)]
             needed = validation.points + design.first
             if len(own) <= needed:
@@ -135,12 +132,11 @@ class TableOriginal:
                     f"space (validation.points + design.first), found {len(own)}; reduce "
                     "these keys, or widen [space]"
                 )
-            order = np.random.default_rng(of_split).permutation(len(own))
+            order = of_split.permutation(len(own))
             held_out.append(own.iloc[np.sort(order[: validation.points])])
             kept = own.iloc[np.sort(order[validation.points :])]
             first = np.zeros(len(kept), dtype=bool)
-            chosen = np.random.default_rng(of_first).permutation(len(kept))[: design.first]
-            first[chosen] = True
+            first[of_first.permutation(len(kept))[: design.first]] = True
             candidates.append(kept.assign(first=first))
         return pd.concat(candidates, ignore_index=True), pd.concat(held_out, ignore_index=True)
 
@@ -246,27 +242,19 @@ def _filled(section: AnySection, values: Mapping[str, Any]) -> AnySection:
     return section.model_copy(update=left_open)
 
 
-def _space(given: SpaceConfig, rows: pd.DataFrame) -> SpaceConfig:
+def _space(section: SpaceConfig, rows: pd.DataFrame) -> SpaceConfig:
     """Return the sample space about a path through the rows that holds all of them."""
     poses, load = poses_of(rows), rows["load_N"].to_numpy()
     flexion = np.degrees(poses[:, 0])
     low, high = _down(flexion.min(), 0.01), _up(flexion.max(), 0.01)
-    space = _filled(given, {"flexion_deg": (low, max(high, low + _LEAST_WIDTH))})
+    space = _filled(section, {"flexion_deg": (low, max(high, low + _LEAST_WIDTH))})
     if space.path.kind != "table":
         space = space.model_copy(update={"path": _path_through(poses, space.flexion_deg)})
     offsets = (poses - tabulated_path(space.path).poses(poses[:, 0]))[:, OFFSET_COORDINATES]
-    widths = np.abs(offsets).max(axis=0) * [180.0 / np.pi, 180.0 / np.pi, 1e3, 1e3]
-    adduction, rotation, anterior, lateral = (_up(max(w, _LEAST_WIDTH), 0.001) for w in widths)
-    return _filled(
-        space,
-        {
-            "adduction_deg": adduction,
-            "rotation_deg": rotation,
-            "anterior_mm": anterior,
-            "lateral_mm": lateral,
-            "load_N": (max(_down(load.min(), 1e-3), 1e-3), _up(load.max(), 1.0)),
-        },
-    )
+    largest = np.abs(offsets).max(axis=0) * list(OFFSET_UNITS.values())
+    widths = [_up(max(width, _LEAST_WIDTH), 0.001) for width in largest]
+    limits = max(_down(load.min(), 1e-3), 1e-3), _up(load.max(), 1.0)
+    return _filled(space, dict(zip(OFFSET_UNITS, widths, strict=True)) | {"load_N": limits})
 
 
 def _path_through(poses: FloatArray, flexion_deg: tuple[float, float]) -> PathConfig:
@@ -274,19 +262,13 @@ def _path_through(poses: FloatArray, flexion_deg: tuple[float, float]) -> PathCo
     low, high = flexion_deg
     t = (np.degrees(poses[:, 0]) - low) / (high - low)
     degree = min(_KNOTS - 1, len(np.unique(t.round(6))) - 1)
-    found = np.polynomial.polynomial.polyfit(t, poses[:, 1:], degree)
-    at = np.polynomial.polynomial.polyval(np.linspace(0.0, 1.0, _KNOTS), found)
-    adduction, rotation = (tuple(np.degrees(at[k]).round(6).tolist()) for k in (0, 1))
-    anterior, superior, lateral = (tuple((1e3 * at[k]).round(6).tolist()) for k in (2, 3, 4))
-    return PathConfig(
-        kind="table",
-        flexion_deg=tuple(np.linspace(low, high, _KNOTS).round(9).tolist()),
-        adduction_deg=adduction,
-        rotation_deg=rotation,
-        anterior_mm=anterior,
-        superior_mm=superior,
-        lateral_mm=lateral,
-    )
+    fitted = np.polynomial.polynomial.polyfit(t, poses[:, 1:], degree)
+    knots = np.polynomial.polynomial.polyval(np.linspace(0.0, 1.0, _KNOTS), fitted)
+    values = np.vstack([np.degrees(knots[:2]), 1e3 * knots[2:]]).round(6)
+    flexion = np.linspace(low, high, _KNOTS).round(9)
+    columns = dict(zip(PATH_COLUMNS, map(tuple, values.tolist()), strict=True))
+    content = {"kind": "table", "flexion_deg": tuple(flexion.tolist()), **columns}
+    return PathConfig.model_validate(content)
 
 
 def _down(value: float, step: float) -> float:

@@ -18,8 +18,7 @@ from foundation.surfaces.triangle_mesh import TriangleMesh
 from foundation.wording import counted
 from pipeline.config.reading import data_path, independent_path, tuples_of
 from pipeline.config.schema import MeshConfig
-from pipeline.originals.contact_original import compartments_of
-from pipeline.originals.mesh_files import same_mesh, told_same
+from pipeline.originals.contact_original import compartments_of, same_mesh
 from pipeline.preparation.mesh_guess import faces_backwards, lateral_is_longer, side_in_name
 from pipeline.preparation.remarks import Remarks
 from pipeline.progress import say
@@ -67,8 +66,8 @@ def check_meshes(knee: Mapping[str, Any], base: Path, remarks: Remarks) -> bool:
         if loaded is not None:
             meshes[section] = loaded
     if {"femur", "tibia"} <= meshes.keys():
-        if same_mesh(meshes["femur"], meshes["tibia"]):
-            remarks.error("[knee]", told_same(meshes["femur"], meshes["tibia"]))
+        if wrong := same_mesh(meshes["femur"], meshes["tibia"]):
+            remarks.error("[knee]", wrong)
             return False
         _check_pair(meshes["femur"], meshes["tibia"], knee.get("split_lateral_mm"), remarks)
     return any(len(mesh.faces) > FINE for mesh in meshes.values())

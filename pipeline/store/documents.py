@@ -34,13 +34,14 @@ class ReportError(InputError):
 
 def make_again(path: Path) -> str:
     """Return the command that writes a file of a run directory again."""
-    simulated = path.stem in _SIMULATED
     folder = path.parent if path.suffix else path
     if folder.name == "samples":
         folder = folder.parent
-    if simulated:
+    if path.stem in _SIMULATED:
         return command_line("simulate", folder)
-    return command_line("run", "CONFIG", "--out", folder, "--resume")
+    # What a run was made with is not made again from the other files of the run.
+    resume = () if path.stem == "made_with" else ("--resume",)
+    return command_line("run", "CONFIG", "--out", folder, *resume)
 
 
 def damaged(path: Path, reason: str) -> ReportError:
