@@ -97,7 +97,7 @@ def _carry_out(run: Run, *, resume: bool) -> dict[str, Any]:
     provenance = _provenance(run, original, sampled, fitted_to, held_out, description)
     run.write_json("run.json", provenance.content())
     with run.timed("h: gait simulation"):
-        run.kernels.wait()
+        run.wait_for_kernels()
         simulate_cycle(run, original, main, space.path)
     run.write_json("run.json", provenance.content() | {"seconds": run.seconds})
     (folder / "times.json").unlink()

@@ -77,7 +77,13 @@ def assess(
     parts = {}
     for name in COMPARTMENTS:
         rows = usable(held_out, name)
-        inside = _enough(feasible(rows, feasibility), name, len(rows))
+        inside = feasible(rows, feasibility)
+        if len(inside) < 2:
+            raise StageError(
+                f"validation: expected at least 2 feasible held-out samples of the {name} "
+                f"compartment, found {len(inside)} of {len(rows)} evaluated samples; increase "
+                "validation.points or widen [feasibility]"
+            )
         crossed = {} if checks is None else checks[name]
         parts[name] = _compartment(knee.compartment(name), rows, inside, crossed)
     nrmse = [part.at_pose[column].nrmse for part in parts.values() for column in WRENCH_COLUMNS]
@@ -146,16 +152,6 @@ def _cross_validation(checks: Mapping[str, CrossCheck]) -> dict[str, Crossed]:
         )
         for outputs, check in checks.items()
     }
-
-
-def _enough(rows: pd.DataFrame, name: str, answered: int) -> pd.DataFrame:
-    if len(rows) < 2:
-        raise StageError(
-            f"validation: expected at least 2 feasible held-out samples of the {name} compartment, "
-            f"found {len(rows)} of {answered} evaluated samples; increase validation.points or "
-            "widen [feasibility]"
-        )
-    return rows
 
 
 def _known(figures: dict[str, ErrorFigures]) -> dict[str, Figures]:

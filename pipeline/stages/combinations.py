@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Protocol
 
 import numpy as np
 import pandas as pd
@@ -89,12 +88,8 @@ COMBINATIONS = (
 )
 
 
-class Drive(Protocol):
-    """Simulation of a cycle with a contact model."""
-
-    def __call__(self, model: ContactModel, cycle: GaitCycle) -> SimulationResult:
-        """Return the simulated cycle."""
-        ...
+#: Simulation of a cycle with a contact model.
+Drive = Callable[[ContactModel, GaitCycle], SimulationResult]
 
 
 def compare_combinations(
@@ -117,7 +112,7 @@ def compare_combinations(
     surrogate : ContactModel
         Surrogate of the original model.
     drive : callable
-        Function of a model and a cycle that returns the simulation; the same for both models.
+        Simulates a cycle with a model; the same for both models.
     cycle : GaitCycle
         Nominal inputs.
     law : WearLaw
@@ -193,10 +188,10 @@ def _compared(
     """Return the differences of two cycles, in SI units, and their wear, cost and flags."""
     tables = {name: result.columns() for name, result in results.items()}
     groups = {"loads": LOADS, "motion": MOTION, "pressure": PRESSURES}
-    return {
-        **{
-            group: {c: _difference(tables, c) for c in columns} for group, columns in groups.items()
-        },
+    differences = {
+        group: {c: _difference(tables, c) for c in columns} for group, columns in groups.items()
+    }
+    return differences | {
         "failure": None,
         "wear": dict(zip(MODELS, volumes, strict=True)),
         "statistics": {name: asdict(result.statistics) for name, result in results.items()},

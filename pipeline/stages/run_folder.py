@@ -15,7 +15,7 @@ import pandas as pd
 from pipeline.config.reading import dump_config, write_config
 from pipeline.config.schema import Config
 from pipeline.execution.backends import Execution
-from pipeline.execution.compilation import Beside, compiling_beside
+from pipeline.execution.compilation import compiling_beside
 from pipeline.files import write_document, write_json, writing
 from pipeline.originals.protocol import Evaluation, OriginalModel
 from pipeline.progress import StageCounter, bar, say
@@ -56,7 +56,7 @@ class Run(AbstractContextManager["Run"]):
         self.execution = Execution.of(config.run)
         self.execution.quiet = quiet
         self._held = ExitStack()
-        self.kernels = Beside(None)
+        self.wait_for_kernels: Callable[[], object] = lambda: None
         self.stages = StageCounter([], self.workers)
 
     def __exit__(self, *_: object) -> None:
@@ -71,9 +71,9 @@ class Run(AbstractContextManager["Run"]):
     def compile_kernels(self) -> None:
         """Compile the kernels of surrogates and dynamics in a second process, if not yet compiled.
 
-        Call `kernels.wait()` before the first simulation.
+        Call `wait_for_kernels` before the first simulation.
         """
-        self.kernels = self._held.enter_context(compiling_beside(self.workers))
+        self.wait_for_kernels = self._held.enter_context(compiling_beside(self.workers))
 
     @property
     def workers(self) -> int:
@@ -153,14 +153,7 @@ class Run(AbstractContextManager["Run"]):
     def evaluate(self, name: str, rows: pd.DataFrame, evaluation: Evaluation) -> pd.DataFrame:
         """Return samples with their results: in parallel, in stored chunks, with progress.
 
-        Parameters
-        ----------
-        name : str
-            Name of the table, for the progress bar and the chunks.
-        rows : DataFrame
-            The samples.
-        evaluation : Evaluation
-            How an original model evaluates the samples.
+        `name` is the table's, for the progress bar and the chunks.
 
         Raises
         ------
@@ -172,23 +165,18 @@ class Run(AbstractContextManager["Run"]):
             return function(*shared, rows)
         size = chunk_size(len(rows), self.config.run.chunk)
         size += -size % together
-        store = ChunkStore(self.folder / "samples" / f"chunks-{name}")
         with bar(len(rows), "sample", name, quiet=self.quiet) as shown:
-            return store.evaluate(rows, size, self.execution, function, shared, shown)
+            return self._chunks(name).evaluate(rows, size, self.execution, function, shared, shown)
+
+    def _chunks(self, name: str) -> ChunkStore:
+        return ChunkStore(self.folder / "samples" / f"chunks-{name}")
 
     def table(
         self, name: str, make: Callable[[], pd.DataFrame], *, derived: bool = False
     ) -> pd.DataFrame:
         """Return a table of the run; if it is not stored yet, make and store it.
 
-        Parameters
-        ----------
-        name : str
-            Name of the table.
-        make : callable
-            Makes it.
-        derived : bool
-            Whether the table needs no evaluation, so that a damaged file can be replaced.
+        A damaged table that is `derived`, which needs no evaluation, is made again.
 
         Raises
         ------
@@ -198,7 +186,7 @@ class Run(AbstractContextManager["Run"]):
         path = self.folder / "samples" / f"{name}.parquet"
         if not path.exists() or (derived and _damaged(path)):
             write_table(make(), path)
-        ChunkStore(self.folder / "samples" / f"chunks-{name}").clear()
+        self._chunks(name).clear()
         # A table that was just made and a table that a resumed run reads must have the same types.
         return read_table(path)
 

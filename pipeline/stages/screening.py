@@ -44,12 +44,10 @@ def predict_candidates(remaining: pd.DataFrame, knee: KneeSurrogate) -> pd.DataF
     for name in COMPARTMENTS:
         rows = remaining[remaining["compartment"] == name].reset_index(drop=True)
         surrogate = knee.compartment(name)
-        given = poses_of(rows), rows["load_N"].to_numpy()
-        poses, loads = surrogate.at_load(*given)
-        errors = surrogate.errors_at_load(*given)[1]
-        rows = rows.assign(**dict(zip(POSE_COLUMNS, poses.T, strict=True)))
-        rows = rows.assign(**dict(zip(LOAD_COLUMNS, loads.T, strict=True)))
-        parts.append(rows.assign(**dict(zip(ERROR_COLUMNS, errors.T, strict=True))))
+        at_load = poses_of(rows), rows["load_N"].to_numpy()
+        values = np.hstack([*surrogate.at_load(*at_load), surrogate.errors_at_load(*at_load)[1]])
+        columns = (*POSE_COLUMNS, *LOAD_COLUMNS, *ERROR_COLUMNS)
+        parts.append(rows.assign(**dict(zip(columns, values.T, strict=True))))
     return pd.concat(parts, ignore_index=True)
 
 
@@ -158,13 +156,9 @@ def choose_kept(
         rows = screened[(screened["compartment"] == name) & (screened["screening"] == KEPT)]
         if len(rows) > count:
             if design.infill == "error" and count:
-                chosen = largest_errors(
-                    early.knee.compartment(name),
-                    early.checks[name]["height"],
-                    poses_of(rows),
-                    rows["load_N"].to_numpy(),
-                    count,
-                )
+                surrogate, check = early.knee.compartment(name), early.checks[name]["height"]
+                load = rows["load_N"].to_numpy()
+                chosen = largest_errors(surrogate, check, poses_of(rows), load, count)
                 rows = rows.iloc[np.sort(chosen)]
             else:
                 rows = rows.sort_values("index").iloc[:count]
@@ -191,29 +185,29 @@ def bookkeeping(
     """
     counts: dict[str, dict[str, int]] = {}
     for name in (*COMPARTMENTS, "total"):
-
-        def rows(table: pd.DataFrame, name: str = name) -> pd.DataFrame:
-            return table if name == "total" else table[table["compartment"] == name]
-
+        parts = COMPARTMENTS if name == "total" else (name,)
+        drawn, early, states, late, fitted = (
+            table[table["compartment"].isin(parts)]
+            for table in (candidates, first, screened, kept, training)
+        )
         row = {
-            "candidates": len(rows(candidates)),
-            "first": len(rows(first)),
-            "first_failed": int((rows(first)["status"] != OK).sum()),
-            "predicted": len(rows(screened)),
-            "dropped": int((rows(screened)["screening"] == DROPPED).sum()),
-            "left": int((rows(screened)["screening"] == KEPT).sum()),
-            "evaluated": len(rows(kept)),
-            "evaluated_failed": int((rows(kept)["status"] != OK).sum()),
+            "candidates": len(drawn),
+            "first": len(early),
+            "first_failed": int((early["status"] != OK).sum()),
+            "predicted": len(states),
+            "dropped": int((states["screening"] == DROPPED).sum()),
+            "left": int((states["screening"] == KEPT).sum()),
+            "evaluated": len(late),
+            "evaluated_failed": int((late["status"] != OK).sum()),
+            "training": int((fitted["weight"] == 1.0).sum()),
         }
-        row["training"] = int((rows(training)["weight"] == 1.0).sum())
         answered = row["first"] - row["first_failed"] + row["evaluated"] - row["evaluated_failed"]
         row["infeasible"] = answered - row["training"]
-        sums = (
-            row["first"] + row["predicted"] == row["candidates"],
-            row["dropped"] + row["left"] + row["evaluated"] == row["predicted"],
-            row["infeasible"] >= 0,
-        )
-        if not all(sums):
+        if (
+            row["first"] + row["predicted"] != row["candidates"]
+            or row["dropped"] + row["left"] + row["evaluated"] != row["predicted"]
+            or row["infeasible"] < 0
+        ):
             raise StageError(f"stage counts of {name} do not add up: {row}")
         counts[name] = row
     return counts
