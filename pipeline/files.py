@@ -53,10 +53,7 @@ def writing(path: Path) -> Iterator[None]:
 def replacing(path: Path) -> Iterator[Path]:
     """Yield a temporary path to write to, which replaces `path` at the end of the block.
 
-    Parameters
-    ----------
-    path : Path
-        Path of the file; its folder is made.
+    The folder of the file is made.
 
     Raises
     ------

@@ -61,11 +61,8 @@ def write_fmu(
 
     Raises
     ------
-    SurrogateFileError
-        If the surrogate is missing or cannot be used.
-    InputError
-        If the version is unknown, the prefix is not a C identifier, the formulation is of the whole
-        knee, or the sources do not compile.
+    SurrogateFileError, InputError
+        As `export_c`, or if the version is unknown or the sources do not compile.
     """
     file, knee = _compartment_surrogate(source)
     content = export_fmu(knee, version, prefix, compiled)

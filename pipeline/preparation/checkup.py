@@ -8,7 +8,6 @@ model at some poses.
 from __future__ import annotations
 
 import warnings
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,7 @@ from pydantic import ValidationError
 
 from foundation.errors import InputError
 from foundation.wording import counted
-from pipeline.config.reading import ConfigError, explanations, load_config, read_tree, tuples_of
+from pipeline.config.reading import explanations, read_tree, tuples_of
 from pipeline.config.schema import Config
 from pipeline.originals.contact_original import Knee
 from pipeline.originals.table_original import TableOriginal, build_original, completed
@@ -54,12 +53,11 @@ def check_study(
     """
     tree = read_tree(file, overrides)
     remarks = Remarks()
-    _check_keys(tree, file, overrides, remarks)
+    config = _checked(tree, file, remarks)
     section = tree.get("knee", {})
     too_fine = isinstance(section, dict) and check_meshes(section, file.parent, remarks)
     figures: dict[str, Any] = {}
-    with suppress(ConfigError):
-        config = load_config(file, overrides)
+    if config is not None:
         _check_tables(config, remarks)
         if config.original.kind == "model":
             _check_layers(config, remarks)
@@ -74,17 +72,14 @@ def check_study(
     return remarks.ordered(), figures
 
 
-def _check_keys(
-    tree: dict[str, Any], file: Path, overrides: tuple[str, ...], remarks: Remarks
-) -> None:
+def _checked(tree: dict[str, Any], file: Path, remarks: Remarks) -> Config | None:
+    """Return the configuration, or None if a key is wrong."""
     try:
-        Config.model_validate(tuples_of(tree))
-        load_config(file, overrides)  # checks more than the schema does
+        return Config.model_validate(tuples_of(tree), context={"folder": file.parent})
     except ValidationError as error:
         for key, text in explanations(error).items():
             remarks.error(key, text.removeprefix(f"{key}: "))
-    except ConfigError as error:
-        remarks.error(str(file), error)
+    return None
 
 
 def _check_tables(config: Config, remarks: Remarks) -> None:

@@ -87,22 +87,10 @@ class _Interview(NamedTuple):
 
 
 def write_starter(config: Path, options: InitOptions) -> tuple[str, dict[str, Any]]:
-    """Write a first configuration.
+    """Write a first configuration; return the summary for people and for programs.
 
     Missing values are asked for on the terminal, unless stdin is not a terminal or `options.yes` is
     set.
-
-    Parameters
-    ----------
-    config : Path
-        File to write.
-    options : InitOptions
-        Values of the configuration.
-
-    Returns
-    -------
-    text, content : str, dict
-        Summary for people, and for programs.
 
     Raises
     ------

@@ -16,7 +16,7 @@ from foundation.surfaces.mesh import SIDES, load_mesh
 from foundation.surfaces.mesh_checks import check_mesh
 from foundation.surfaces.triangle_mesh import TriangleMesh
 from foundation.wording import counted
-from pipeline.config.reading import data_path, independent_path, tuples_of
+from pipeline.config.reading import data_path, tuples_of
 from pipeline.config.schema import MeshConfig
 from pipeline.originals.contact_original import compartments_of, same_mesh
 from pipeline.preparation.mesh_guess import faces_backwards, lateral_is_longer, side_in_name
@@ -36,24 +36,17 @@ _AREAS = 2.0
 def check_meshes(knee: Mapping[str, Any], base: Path, remarks: Remarks) -> bool:
     """Check the meshes of [knee] and return whether a mesh is too fine for an evaluation.
 
-    Parameters
-    ----------
-    knee : mapping
-        Section [knee] of the file, possibly with errors.
-    base : Path
-        Folder of the configuration.
-    remarks : Remarks
-        Receives the findings.
+    `knee` is the section of the file, possibly with errors, `base` the folder of the file.
     """
     side = knee.get("side", "right")
     meshes: dict[str, TriangleMesh] = {}
     for section, body in MESHES.items():
         try:
-            mesh = MeshConfig.model_validate(tuples_of(knee.get(section)))
+            keys = tuples_of(knee.get(section))
+            mesh = MeshConfig.model_validate(keys, context={"folder": base})
         except ValidationError:  # no such section, or an error of the configuration
             continue
-        # The same path as in a run, so that checkup and run report the same text.
-        file = data_path(independent_path(mesh.file, base), Path())
+        file = data_path(mesh.file, Path())
         named = side_in_name(file)
         if named is not None and side in SIDES and named != side:
             remarks.warning(
