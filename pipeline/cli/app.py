@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib.metadata import version
 from itertools import count
 from pathlib import Path
@@ -120,3 +120,9 @@ def run_answer(report: dict[str, Any], folder: Path) -> Answer:
     """Return the answer of a command that wrote the report of a run in a folder."""
     text = "\n".join([*report["summary"], f"report: {folder / 'report.html'}"])
     return Answer(text, report)
+
+
+def files_answer(files: Iterable[Path]) -> Answer:
+    """Return the answer of a command that wrote files."""
+    paths = [str(path) for path in files]
+    return Answer("\n".join(paths), {"files": paths})

@@ -17,23 +17,11 @@ from pipeline.store.samples import FAILED, OK, RESULT_COLUMNS, poses_of
 
 
 def evaluate_rows(model: ElasticFoundation, table: pd.DataFrame, follow: str) -> pd.DataFrame:
-    """Evaluate the original model at each row.
+    """Evaluate the original model at each row of `pipeline.store.samples.CANDIDATE_COLUMNS`.
 
-    Parameters
-    ----------
-    model : ElasticFoundation
-        The original model.
-    table : DataFrame
-        With `pipeline.store.samples.CANDIDATE_COLUMNS`.
-    follow : {"load", "pose"}
-        Whether the height that carries the row's load is found, or the row's height is taken and
-        its load found.
-
-    Returns
-    -------
-    DataFrame
-        The table with the height found and `pipeline.store.samples.RESULT_COLUMNS` added. A row
-        that has no answer keeps the status "failed", the reason, and NaN loads; no row is lost.
+    If `follow` is "load", the height that carries the row's load is found; if it is "pose", the
+    load at the row's height. Return the table with the height and `RESULT_COLUMNS` added. A row
+    without an answer has the status "failed", the reason, and NaN loads; no row is lost.
     """
     answer = _at_load if follow == "load" else _at_pose
     columns = poses_of(table), table["compartment"], table["load_N"]

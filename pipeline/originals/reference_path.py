@@ -16,17 +16,8 @@ from surrogates.sampling.space import ReferencePath
 def reference_path(config: Config, model: ElasticFoundation, start: Pose) -> ReferencePath:
     """Return the reference path of a study: its table, or settled under a constant axial force.
 
-    The AP spring of a settled path is slack where the femur rests at the first knot without that
-    spring.
-
-    Parameters
-    ----------
-    config : Config
-        The study.
-    model : ElasticFoundation
-        Contact model that the knee settles on.
-    start : Pose
-        Unturned pose near contact, where settling begins.
+    Settling begins at `start`, an unturned pose near contact. The AP spring of a settled path is
+    slack where the femur rests at the first knot without that spring.
     """
     path = config.space.path
     if path.kind == "table":

@@ -7,13 +7,11 @@ model at some poses.
 
 from __future__ import annotations
 
-import warnings
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from foundation.errors import InputError
 from foundation.wording import counted
 from pipeline.config.reading import explanations, read_tree, tuples_of
 from pipeline.config.schema import Config
@@ -83,11 +81,8 @@ def _checked(tree: dict[str, Any], file: Path, remarks: Remarks) -> Config | Non
 
 
 def _check_tables(config: Config, remarks: Remarks) -> None:
-    for key, read in (("waveforms", gait_cycle), ("ligaments", gait_ligaments)):
-        try:
-            read(config.simulation)
-        except InputError as error:
-            remarks.error(f"simulation.{key}", error)
+    remarks.attempt("simulation.waveforms", gait_cycle, config.simulation)
+    remarks.attempt("simulation.ligaments", gait_ligaments, config.simulation)
 
 
 def _check_layers(config: Config, remarks: Remarks) -> None:
@@ -115,22 +110,16 @@ def _check_layers(config: Config, remarks: Remarks) -> None:
 def _check_knee(config: Config, remarks: Remarks, *, deep: bool) -> dict[str, Any]:
     """Check the original model; return the expected time and disk space of a run."""
     about = "[original]" if config.original.kind == "table" else "[knee], [contact]"
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        say("building the contact model")
-        try:
-            original = build_original(config)
-            complete = completed(config)
-        except (OSError, InputError) as error:
-            remarks.error(about, error)
-            return {}
-    for warning in caught:
-        remarks.warning(about, warning.message)
-    if isinstance(original, TableOriginal):
-        rows = original.table.rows
-        for name, own in rows.groupby("compartment"):
-            check_bounds(complete, loads_of(own), str(name), remarks)
-        remarks.note(about, f"{complete.original.file}: {counted(len(rows), 'usable row')}")
+    say("building the contact model")
+    built = remarks.attempt(about, lambda: (build_original(config), completed(config)))
+    if built is None:
         return {}
-    assert isinstance(original, Knee)
-    return check_domain(config, original, remarks, deep=deep)
+    original, complete = built
+    if isinstance(original, Knee):
+        return check_domain(config, original, remarks, deep=deep)
+    assert isinstance(original, TableOriginal)
+    rows = original.table.rows
+    for name, own in rows.groupby("compartment"):
+        check_bounds(complete, loads_of(own), str(name), remarks)
+    remarks.note(about, f"{complete.original.file}: {counted(len(rows), 'usable row')}")
+    return {}

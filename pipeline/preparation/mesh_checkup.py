@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,6 @@ from typing import Any
 import numpy as np
 from pydantic import ValidationError
 
-from foundation.errors import InputError
 from foundation.surfaces.compartments import LATERAL, MEDIAL
 from foundation.surfaces.mesh import SIDES, load_mesh
 from foundation.surfaces.mesh_checks import check_mesh
@@ -71,19 +69,14 @@ def _read(
 ) -> TriangleMesh | None:
     """Return a mesh, or None if it has errors."""
     about = f"[knee.{section}]"
-    try:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            mesh = load_mesh(file, unit=config.unit, axes=config.axes, side=side, check=False)
-    except InputError as error:
-        remarks.error(about, error)
+    mesh = remarks.attempt(
+        about, load_mesh, file, unit=config.unit, axes=config.axes, side=side, check=False
+    )
+    if mesh is None:
         return None
-    for warning in caught:
-        remarks.warning(about, warning.message)
     findings = check_mesh(mesh, body)
     for finding in findings:
-        add = remarks.error if finding.is_error else remarks.warning
-        add(about, finding.message)
+        remarks.add("error" if finding.is_error else "warning", about, finding.message)
     if any(finding.is_error for finding in findings):
         return None
     size = 1e3 * np.ptp(mesh.vertices, axis=0)
@@ -133,15 +126,14 @@ def _check_pair(femur: TriangleMesh, tibia: TriangleMesh, split: Any, remarks: R
 
 
 def _check_compartments(tibia: TriangleMesh, split: Any, remarks: Remarks) -> None:
-    try:
-        labels = compartments_of(tibia, split)
-    except InputError as error:
-        remarks.error("knee.split_lateral_mm", error)
+    key = "knee.split_lateral_mm"
+    labels = remarks.attempt(key, compartments_of, tibia, split)
+    if labels is None:
         return
     areas = [1e6 * float(tibia.areas[labels == part].sum()) for part in (MEDIAL, LATERAL)]
+    across = tibia.centroids[:, 2]
     border = 0.5e3 * (
-        float(tibia.centroids[labels == MEDIAL, 2].max())
-        + float(tibia.centroids[labels == LATERAL, 2].min())
+        float(across[labels == MEDIAL].max()) + float(across[labels == LATERAL].min())
     )
     text = (
         f"border of the compartments at {border:.1f} mm lateral; {areas[0]:.0f} mm² medial, "
@@ -149,7 +141,7 @@ def _check_compartments(tibia: TriangleMesh, split: Any, remarks: Remarks) -> No
     )
     if max(areas) > _AREAS * min(areas):
         text += ": uneven; check split_lateral_mm, and that the tibia is complete"
-        remarks.warning("knee.split_lateral_mm", text)
+        remarks.warning(key, text)
     else:
         remarks.note("[knee]", text)
     if lateral_is_longer(tibia, labels):

@@ -20,10 +20,8 @@ from pipeline.stages.screening import DROPPED as DROPPED
 from pipeline.stages.screening import ERROR_COLUMNS as ERROR_COLUMNS
 from pipeline.stages.screening import EVALUATED as EVALUATED
 from pipeline.stages.screening import KEPT as KEPT
-from pipeline.stages.screening import Bound as Bound
 from pipeline.stages.screening import bookkeeping as bookkeeping
 from pipeline.stages.screening import choose_kept as choose_kept
-from pipeline.stages.screening import feasibility_bounds as feasibility_bounds
 from pipeline.stages.screening import infeasibility as infeasibility
 from pipeline.stages.screening import predict_candidates as predict_candidates
 from pipeline.stages.screening import screen_candidates as screen_candidates

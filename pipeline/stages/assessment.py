@@ -192,12 +192,8 @@ def _worst(
 def location(variables: FloatArray, loads: FloatArray) -> str:
     """Return in words where a sample is in the sample space.
 
-    Parameters
-    ----------
-    variables : (6,) float64
-        Scaled variables of the sample space [1], `surrogates.sampling.space.VARIABLES`.
-    loads : (12,) float64
-        Loads of the compartment [SI], `foundation.loads.LOAD_COLUMNS`.
+    `variables` (6,) [1] are the scaled `VARIABLES` of the space, `loads` (12,) [SI] the
+    `LOAD_COLUMNS` of the compartment.
     """
     near = np.abs(variables[:5]) > _NEAR_BORDER
     places = [f"near the border in {name}" for name in np.array(VARIABLES)[:5][near]]
@@ -223,14 +219,9 @@ def prediction_table(
 
 
 def speed(original: ContactModel, surrogate: ContactModel, poses: FloatArray) -> Speed:
-    """Return the median time of an evaluation with its Jacobian, for both models.
+    """Return the median time of an evaluation with its Jacobian at poses (N, 6) [rad, m].
 
-    Parameters
-    ----------
-    original, surrogate : ContactModel
-        Models, timed one after the other in this process.
-    poses : (N, 6) float64
-        Poses of a simulated cycle [rad, m].
+    The models are timed one after the other in this process.
     """
     seconds = []
     for model in (original, surrogate):

@@ -148,7 +148,11 @@ def compare_combinations(
             if known and wear is not None:
                 volumes = wear.volume_m3.tolist()
             else:
-                volumes = _volumes(model, results, law, patch)
+                worn = surrogate_wear(results["surrogate"], law, **patch._asdict())
+                volumes = [
+                    bed_wear(model, results["original"], law).volume.tolist(),
+                    worn.volume.tolist(),
+                ]
             rows.append(Ended.model_validate({**head, **_compared(results, volumes)}))
         if results:
             table = simulation_table(results).assign(combination=combination.name)
@@ -171,15 +175,6 @@ def _both(
         except (EquilibriumError, SimulationError) as error:
             failure = failure or Failure(model=name, reason=str(error))
     return results, failure
-
-
-def _volumes(
-    model: ElasticFoundation, results: Mapping[str, SimulationResult], law: WearLaw, patch: Patch
-) -> list[list[float]]:
-    """Return the volumes worn in a cycle of each model, (2, 2) [m³], medial and lateral."""
-    original = bed_wear(model, results["original"], law)
-    surrogate = surrogate_wear(results["surrogate"], law, **patch._asdict())
-    return [original.volume.tolist(), surrogate.volume.tolist()]
 
 
 def _compared(

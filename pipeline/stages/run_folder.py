@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import tomllib
 import warnings
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
@@ -51,7 +52,7 @@ class Run(AbstractContextManager["Run"]):
         self.config = config
         self.folder = folder
         self.quiet = quiet
-        self.seconds: dict[str, float] = {}
+        self.seconds: dict[str, float] = defaultdict(float)
         self._prepared = False
         self.execution = Execution.of(config.run)
         self.execution.quiet = quiet
@@ -109,19 +110,14 @@ class Run(AbstractContextManager["Run"]):
                     f"{self.folder}: the run was started with another configuration, which differs "
                     f"in {', '.join(changed)}; run without --resume, or choose another --out"
                 )
-            self._recall_times()
+            if (times := self.folder / "times.json").exists():
+                for stage, seconds in read_document(times, StageTimes).root.items():
+                    self.seconds[stage] += seconds
         elif stored.exists():
             self._clear()
         write_config(self.config, stored)
         write_made_with(self.folder, text)
         self._prepared = True
-
-    def _recall_times(self) -> None:
-        """Read the times of the stages of the interrupted run."""
-        file = self.folder / "times.json"
-        if file.exists():
-            for stage, seconds in read_document(file, StageTimes).root.items():
-                self.seconds[stage] = self.seconds.get(stage, 0.0) + float(seconds)
 
     def _clear(self) -> None:
         """Remove the files of an earlier run, and no others."""
@@ -145,7 +141,7 @@ class Run(AbstractContextManager["Run"]):
         start = time.perf_counter()
         yield
         # A resumed run adds to the earlier times of its stages.
-        self.seconds[stage] = self.seconds.get(stage, 0.0) + time.perf_counter() - start
+        self.seconds[stage] += time.perf_counter() - start
         # Before `prepare`, the folder may belong to another run.
         if self._prepared:
             write_json(self.folder / "times.json", self.seconds)
@@ -214,8 +210,7 @@ def stored_path(run: Run, original: OriginalModel) -> ReferencePath:
     RunError
         If the run was started with another original model.
     """
-    file = run.folder / "path.json"
-    if not file.exists():
+    if not (run.folder / "path.json").exists():
         path = original.reference_path(run.config)
         knots = PathKnots(
             original=original.digest,

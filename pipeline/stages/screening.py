@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -51,47 +50,6 @@ def predict_candidates(remaining: pd.DataFrame, knee: KneeSurrogate) -> pd.DataF
     return pd.concat(parts, ignore_index=True)
 
 
-@dataclass(frozen=True)
-class Bound:
-    """An upper bound of stage e.
-
-    Parameters
-    ----------
-    name, unit : str
-        For messages.
-    value : (N,) float64
-        Values in this unit.
-    error : (N,) float64
-        Standard errors of predicted values; 0 for true values.
-    limit : float
-        Largest feasible value.
-    """
-
-    name: str
-    unit: str
-    value: FloatArray
-    error: FloatArray
-    limit: float
-
-
-def feasibility_bounds(
-    loads: FloatArray, feasibility: FeasibilityConfig, errors: FloatArray | None = None
-) -> list[Bound]:
-    """Return the upper bounds of loads (N, 12) [N, N m, m², Pa, m], without the margin."""
-    axial = loads[:, AXIAL_FORCE]
-    error = np.zeros_like(loads) if errors is None else errors
-    ap, ml = (np.abs(loads[:, k]) / axial for k in (AP_FORCE, ML_FORCE))
-    ap_error, ml_error = error[:, AP_FORCE] / axial, error[:, ML_FORCE] / axial
-    peak, peak_error = 1e-6 * loads[:, PEAK_PRESSURE], 1e-6 * error[:, PEAK_PRESSURE]
-    exact = np.zeros(len(axial))
-    return [
-        Bound("AP force over axial load", "", ap, ap_error, feasibility.ap_ratio),
-        Bound("ML force over axial load", "", ml, ml_error, feasibility.ml_ratio),
-        Bound("peak pressure", " MPa", peak, peak_error, feasibility.peak_pressure_MPa),
-        Bound("axial load", " N", axial, exact, feasibility.load_N[1]),
-    ]
-
-
 def screen_candidates(predicted: pd.DataFrame, feasibility: FeasibilityConfig) -> pd.DataFrame:
     """Stage e: mark each predicted candidate "kept" or "dropped", with the reason for a drop.
 
@@ -110,20 +68,29 @@ def infeasibility(
     margin: float,
     errors: FloatArray | None = None,
 ) -> NDArray[np.object_]:
-    """Return why loads (N, 12) are infeasible, (N,) str; "" for feasible loads.
+    """Return why loads (N, 12) [SI] are infeasible, (N,) str; "" for feasible loads.
 
     With standard errors (N, 12), a load must exceed a bound by `doubt` standard errors.
     """
+    axial = loads[:, AXIAL_FORCE]
+    error = np.zeros_like(loads) if errors is None else errors
+    ap, ml = (np.abs(loads[:, k]) / axial for k in (AP_FORCE, ML_FORCE))
+    ap_error, ml_error = error[:, AP_FORCE] / axial, error[:, ML_FORCE] / axial
+    peak, peak_error = 1e-6 * loads[:, PEAK_PRESSURE], 1e-6 * error[:, PEAK_PRESSURE]
+    low, high = feasibility.load_N
     reason = np.full(len(loads), "", dtype=object)
-    for bound in feasibility_bounds(loads, feasibility, errors):
-        surely = bound.value - feasibility.doubt * bound.error
-        for k in np.flatnonzero((surely > (1.0 + margin) * bound.limit) & (reason == "")):
-            reason[k] = (
-                f"{bound.name} {bound.value[k]:.3g}{bound.unit} above {bound.limit:g}{bound.unit}"
-            )
-    low = feasibility.load_N[0]
-    for k in np.flatnonzero((loads[:, AXIAL_FORCE] < (1.0 - margin) * low) & (reason == "")):
-        reason[k] = f"axial load {loads[k, AXIAL_FORCE]:.3g} N below {low:g} N"
+    # Name, unit, values, standard errors and largest value.
+    for name, unit, value, doubt, limit in (
+        ("AP force over axial load", "", ap, ap_error, feasibility.ap_ratio),
+        ("ML force over axial load", "", ml, ml_error, feasibility.ml_ratio),
+        ("peak pressure", " MPa", peak, peak_error, feasibility.peak_pressure_MPa),
+        ("axial load", " N", axial, np.zeros(len(axial)), high),
+    ):
+        surely = value - feasibility.doubt * doubt
+        for k in np.flatnonzero((surely > (1.0 + margin) * limit) & (reason == "")):
+            reason[k] = f"{name} {value[k]:.3g}{unit} above {limit:g}{unit}"
+    for k in np.flatnonzero((axial < (1.0 - margin) * low) & (reason == "")):
+        reason[k] = f"axial load {axial[k]:.3g} N below {low:g} N"
     return reason
 
 
