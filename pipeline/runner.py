@@ -154,7 +154,7 @@ def _validate(
         learning_curve=[Round.model_validate(point) for point in points],
     )
     predicted = prediction_table(trained[0].knee, held_out, feasibility)
-    predicted = without(predicted, original.not_given, ("predicted_",))
+    predicted = without(predicted, original.not_given)
     write_table(predicted, run.folder / "samples" / "heldout_prediction.parquet")
     run.write_json("validation.json", content.content())
     return content

@@ -97,15 +97,7 @@ Command = Callable[..., Answer]
 
 
 def command(group: Group | None = None, parent: App = app) -> Callable[[Command], Command]:
-    """Return a decorator that registers a function as a command, with the function's name.
-
-    Parameters
-    ----------
-    group : Group, optional
-        Group of the command in the help of the program.
-    parent : App
-        Application that the command belongs to.
-    """
+    """Return a decorator that registers a function as a command of `parent`, in a help group."""
 
     def register(function: Command) -> Command:
         _, _, examples = (inspect.getdoc(function) or "").partition("Examples\n--------\n")

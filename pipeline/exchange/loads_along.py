@@ -76,8 +76,7 @@ def loads_along(
     columns: dict[str, FloatArray] = {"time_s": check_array("time", time, (len(rows),))}
     columns |= dict(zip(POSE_COLUMNS, rows.T, strict=True))
     columns["flagged"] = np.array([float(bool(answer.flags)) for answer in answers])
-    parts = (*COMPARTMENTS, "total")
-    for part in parts:
+    for part in (*COMPARTMENTS, "total"):
         loads = np.array([getattr(answer, part).array for answer in answers])
         columns |= {f"{part}_{name}": loads[:, k] for k, name in enumerate(LOAD_COLUMNS)}
     messages = [(t, text) for t, a in zip(time.tolist(), answers, strict=True) for text in a.flags]
@@ -87,7 +86,7 @@ def loads_along(
     ]
     # The surrogate of a table may lack areas, pressures or centres of pressure.
     lacking = getattr(model, "header", {}).get("not_given", ())
-    return without(pd.DataFrame(columns), lacking, [f"{part}_" for part in parts]), flags
+    return without(pd.DataFrame(columns), lacking), flags
 
 
 def external_loads(table: pd.DataFrame) -> MotionTable:

@@ -8,7 +8,6 @@ the table.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
@@ -53,30 +52,11 @@ _TOLERANCE = 1e-9
 AnySection = TypeVar("AnySection", bound=Section)
 
 
-@dataclass(frozen=True, eq=False)
-class TableOriginal:
-    """A table of poses and loads that stands for the original model.
-
-    Parameters
-    ----------
-    table : PoseLoads
-        The table, checked.
-    """
-
-    table: PoseLoads
-
-    @property
-    def digest(self) -> str:
-        """SHA-256 of the rows."""
-        return self.table.digest
+class TableOriginal(PoseLoads):
+    """A checked table of poses and loads that stands for the original model."""
 
     #: The rows alone are known, no loads at other poses.
     model: ClassVar[None] = None
-
-    @property
-    def not_given(self) -> tuple[str, ...]:
-        """Columns of the loads that the table does not give."""
-        return self.table.not_given
 
     def reference_path(self, config: Config) -> ReferencePath:
         """Return the reference path over flexion of a study."""
@@ -100,13 +80,13 @@ class TableOriginal:
 
     def look_up(self, asked: pd.DataFrame) -> pd.DataFrame:
         """Return the rows of the table that candidates stand for, as an evaluation returns them."""
-        known = self.table.rows.set_index(["compartment", "index"], drop=False)
+        known = self.rows.set_index(["compartment", "index"], drop=False)
         wanted = pd.MultiIndex.from_frame(asked[["compartment", "index"]])
         return known.loc[wanted].reset_index(drop=True)
 
     def inside(self, space: SampleSpace) -> pd.DataFrame:
         """Return the rows inside a sample space."""
-        rows = self.table.rows
+        rows = self.rows
         axial = rows["load_N"].to_numpy()
         x, _ = space.scaled(poses_of(rows), axial)
         within = (np.abs(x) <= 1.0 + _TOLERANCE).all(axis=1) & (axial >= space.load[0])
@@ -128,7 +108,7 @@ class TableOriginal:
             needed = validation.points + design.first
             if len(own) <= needed:
                 raise TableError(
-                    f"{self.table.name}: needs more than {needed} {name} rows in the sample "
+                    f"{self.name}: needs more than {needed} {name} rows in the sample "
                     f"space (validation.points + design.first), found {len(own)}; reduce "
                     "these keys, or widen [space]"
                 )
@@ -142,19 +122,17 @@ class TableOriginal:
 
     def describe(self, space: SampleSpace, surrogate: AnyKnee) -> dict[str, Any]:
         """Return the entry `original` of `run.json`."""
-        table = self.table
+        in_contact = self.rows["compartment"].value_counts()
         return {
             "kind": "table",
-            "file": table.name,
-            "rows": table.count,
-            "in_contact": {
-                name: int((table.rows["compartment"] == name).sum()) for name in COMPARTMENTS
-            },
-            "out_of_contact": table.out_of_contact,
-            "no_answer": table.no_answer,
-            "outside_space": len(table.rows) - len(self.inside(space)),
-            "not_given": list(table.not_given),
-            "ignored_columns": list(table.ignored),
+            "file": self.name,
+            "rows": self.count,
+            "in_contact": {name: int(in_contact[name]) for name in COMPARTMENTS},
+            "out_of_contact": self.out_of_contact,
+            "no_answer": self.no_answer,
+            "outside_space": len(self.rows) - len(self.inside(space)),
+            "not_given": list(self.not_given),
+            "ignored_columns": list(self.ignored),
             "errors_found": errors_found(surrogate),
         }
 
@@ -199,7 +177,7 @@ def build_original(config: Config) -> OriginalModel:
 def _read(config: Config) -> TableOriginal:
     assert config.original.file is not None  # the schema asks for it
     path = data_path(config.original.file, Path())
-    return TableOriginal(read_pose_loads(path, config.original.side))
+    return TableOriginal(**vars(read_pose_loads(path, config.original.side)))
 
 
 def completed(config: Config) -> Config:
@@ -216,7 +194,7 @@ def completed(config: Config) -> Config:
     """
     if config.original.kind == "model":
         return config
-    rows = _read(config).table.rows
+    rows = _read(config).rows
     count = int(rows.groupby("compartment").size().min())
     held_out = max(20, round(_HELD_OUT_PART * count))
     validation = _filled(config.validation, {"points": min(config.validation.points, held_out)})

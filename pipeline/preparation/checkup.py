@@ -118,7 +118,7 @@ def _check_knee(config: Config, remarks: Remarks, *, deep: bool) -> dict[str, An
     if isinstance(original, Knee):
         return check_domain(config, original, remarks, deep=deep)
     assert isinstance(original, TableOriginal)
-    rows = original.table.rows
+    rows = original.rows
     for name, own in rows.groupby("compartment"):
         check_bounds(complete, loads_of(own), str(name), remarks)
     remarks.note(about, f"{complete.original.file}: {counted(len(rows), 'usable row')}")

@@ -183,13 +183,8 @@ def _answers(
         usual = str(PRESETS[material]["contact"]["thickness_mm"])
         question = "Thickness of the layer [mm]"
         contact["thickness_mm"] = interview.ask(question, "--thickness-mm", usual, _thickness)
-    return {
-        "name": name,
-        "material": material,
-        "side": side,
-        "meshes": meshes,
-        "contact": contact,
-    }
+    sections = {"side": side, "meshes": meshes, "contact": contact}
+    return {"name": name, "material": material, **sections}
 
 
 def _axes(text: str) -> tuple[str, ...]:

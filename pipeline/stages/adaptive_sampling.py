@@ -106,7 +106,7 @@ def _rounds(
             break
         with run.timed("d: predictions"):
             predicted = stages.predict_candidates(_without(remaining, kept), early.knee)
-            predicted = without(predicted, original.not_given, ("", "error_"))
+            predicted = without(predicted, original.not_given)
         with run.timed("e: feasibility"):
             screen = partial(stages.screen_candidates, predicted, config.feasibility)
             screened = run.table(f"screened-{number}", screen, derived=True)

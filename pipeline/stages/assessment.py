@@ -57,17 +57,9 @@ def assess(
 ) -> Judged:
     """Return the held-out errors of a surrogate, per compartment, load and quantity.
 
-    Parameters
-    ----------
-    knee : KneeSurrogate or WholeKneeSurrogate
-        Surrogate; its header contains family and fitting time.
-    held_out : DataFrame
-        Evaluated held-out samples.
-    feasibility : FeasibilityConfig
-        Bounds of stage e. The errors are those of the samples inside the bounds, and beside them
-        (`at_pose_all`) those of all samples.
-    checks : mapping, optional
-        Compartment -> outputs -> cross-validation residuals of the fit.
+    The errors are those of the evaluated samples inside the bounds of stage e, and beside them
+    (`at_pose_all`) those of all samples. `checks` are the cross-validation residuals of the fit:
+    compartment -> outputs -> residuals.
 
     Raises
     ------

@@ -105,31 +105,11 @@ def compare_combinations(
 ) -> tuple[list[Ended | Failed], pd.DataFrame]:
     """Simulate every combination with both models and compare.
 
-    Parameters
-    ----------
-    model : ElasticFoundation
-        Original model.
-    surrogate : ContactModel
-        Surrogate of the original model.
-    drive : callable
-        Simulates a cycle with a model; the same for both models.
-    cycle : GaitCycle
-        Nominal inputs.
-    law : WearLaw
-        Material of the insert.
-    nominal : mapping, optional
-        Results of both models ("original", "surrogate") for the nominal inputs, if available.
-    wear : WearOfCycle, optional
-        Wear of the `nominal` results.
-    done : callable
-        Called after each combination.
+    `drive` simulates a cycle with a model; `cycle` are the nominal inputs, and `nominal` the
+    results of both models ("original", "surrogate") for these inputs, if available, with their
+    `wear`. `law` is the material of the insert; `done` is called after each combination.
 
-    Returns
-    -------
-    rows : list
-        Entry of each combination, in SI units.
-    table : pandas.DataFrame
-        All cycles, columns `TABLE_COLUMNS`.
+    Return the entry of each combination, in SI units, and the table of all cycles, `TABLE_COLUMNS`.
     """
     models = {"original": model, "surrogate": surrogate}
     rows: list[Ended | Failed] = []

@@ -187,8 +187,7 @@ def shapes_of(kind: type[PressureMaps | Frames | WearOfCycle]) -> dict[str, Shap
 
 def write_arrays(path: Path, content: PressureMaps | Frames | WearOfCycle) -> None:
     """Write the arrays of a dataclass under the names of its fields, except those that are None."""
-    arrays = {each.name: getattr(content, each.name) for each in fields(content)}
-    arrays = {name: array for name, array in arrays.items() if array is not None}
+    arrays = {name: array for name, array in vars(content).items() if array is not None}
     with replacing(path) as partial, partial.open("wb") as stream:
         np.savez_compressed(stream, **arrays)
 

@@ -11,7 +11,6 @@ from dynamics.simulator.equations import SimulationError
 from dynamics.simulator.equilibrium import EquilibriumError
 from dynamics.simulator.result import SimulationResult
 from foundation.elastic_foundation.model import ElasticFoundation
-from foundation.loads import COMPARTMENTS
 from pipeline.originals.protocol import OriginalModel
 from pipeline.progress import bar
 from pipeline.simulation import GaitSimulation, compare_cycles, simulation_table
@@ -60,8 +59,7 @@ def simulate_cycle(
         _simulate_both(run, gait, original.model, surrogate)
         return
     result = _simulated(run, gait, surrogate, "surrogate", _ALONE)
-    heads = ("", *(f"{part}_" for part in (*COMPARTMENTS, "total")))
-    columns = without(simulation_table({"surrogate": result}), original.not_given, heads)
+    columns = without(simulation_table({"surrogate": result}), original.not_given)
     write_table(columns, run.folder / "simulation.parquet")
     _write(run, {"surrogate": result}, [], None)
 

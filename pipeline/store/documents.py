@@ -134,10 +134,8 @@ def read_arrays(
         The file.
     shapes : mapping
         Name of each array -> shape.
-    optional : collection of str
-        Arrays that the file may lack.
-    undefined : collection of str
-        Arrays that may contain NaN.
+    optional, undefined : collection of str
+        Arrays that the file may lack, and arrays that may contain NaN.
 
     Raises
     ------
@@ -181,10 +179,6 @@ def _written(shape: Shape) -> str:
 
 def check_faces(path: Path, name: str, faces: NDArray[Any], vertices: NDArray[Any]) -> None:
     """Raise a ReportError unless triangles (F, 3) index vertices (V, 3) [any unit]."""
-    if (
-        faces.dtype.kind not in "iu"
-        or not faces.size
-        or faces.min() < 0
-        or faces.max() >= len(vertices)
-    ):
+    indices = faces.dtype.kind in "iu" and faces.size > 0
+    if not indices or faces.min() < 0 or faces.max() >= len(vertices):
         raise damaged(path, f"{name}: expected indices of the {len(vertices)} vertices")

@@ -77,13 +77,10 @@ def loads_of(table: pd.DataFrame) -> FloatArray:
     return loads
 
 
-def without(table: pd.DataFrame, names: Collection[str], heads: Sequence[str]) -> pd.DataFrame:
-    """Return a table with the unknown columns `names` of `LOAD_COLUMNS` set to NaN.
-
-    `heads` are what the table's columns begin with, before the names of the loads.
-    """
-    columns = (f"{head}{name}" for head in heads for name in names)
-    return table.assign(**dict.fromkeys((c for c in columns if c in table.columns), np.nan))
+def without(table: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
+    """Return a table with unknown loads, and columns that end with their names, set to NaN."""
+    unknown = [column for column in table.columns if column.endswith(tuple(names))]
+    return table.assign(**dict.fromkeys(unknown, np.nan))
 
 
 def line_of_action(loads: FloatArray) -> FloatArray:
