@@ -34,7 +34,7 @@ from pipeline.store.made_with import configuration_digest
 from pipeline.store.run_documents import RunRecord
 from pipeline.store.samples import digest, without, write_table
 from pipeline.store.validation_document import Round, Validation
-from surrogates.formulations.whole_knee import AnyKnee
+from surrogates.formulations.whole_knee import KNEE_FORMULATIONS, AnyKnee
 from surrogates.sampling.space import SampleSpace
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "smt", "trimesh", "joblib", "numba", "pandas")
@@ -113,12 +113,12 @@ def _fit_all(
     groups: dict[object, list[tuple[str, str]]] = {}
     for pair in pairs:
         reference = reference_kind(pair[0], touch_points=settings.touch_points)
-        key = knee_samples.is_whole(pair), reference, pair[0] == "energy"
+        key = pair[0] in KNEE_FORMULATIONS, reference, pair[0] == "energy"
         groups.setdefault(key, []).append(pair)
     trained: dict[tuple[str, str], stages.TrainedKnee] = {}
     fitted_to = samples
     for group in groups.values():
-        whole = knee_samples.is_whole(group[0])
+        whole = group[0][0] in KNEE_FORMULATIONS
         if whole:
             count = knee_samples.most_of_a_compartment(samples)
             chosen = knee_samples.training_samples(run, original, space, count)
@@ -161,11 +161,7 @@ def _validate(
 
 
 def _with_header(
-    run: Run,
-    knee: AnyKnee,
-    original: OriginalModel,
-    samples: pd.DataFrame,
-    validation: Validation,
+    run: Run, knee: AnyKnee, original: OriginalModel, samples: pd.DataFrame, validation: Validation
 ) -> AnyKnee:
     """Return the main surrogate with its errors and provenance in the header."""
     header = {

@@ -192,8 +192,13 @@ class GaitSimulation:
 
     @classmethod
     def of(cls, config: SimulationConfig, path: ReferencePath) -> GaitSimulation:
-        """Return the gait cycle of a configuration, which starts on the reference path."""
-        return cls(config, gait_simulator(config, path), gait_cycle(config), start_pose(path))
+        """Return the gait cycle of a configuration, which starts on the path at zero flexion.
+
+        A path without zero flexion gives its knot that is nearest to zero flexion.
+        """
+        flexion = np.clip(np.zeros(1), path.flexion[0], path.flexion[-1])
+        start = Pose.from_array(path.poses(flexion)[0])
+        return cls(config, gait_simulator(config, path), gait_cycle(config), start)
 
     @property
     def wear_law(self) -> WearLaw:
@@ -210,12 +215,6 @@ class GaitSimulation:
         """Simulate the cycle, or other inputs, with a contact model, as `simulate_gait`."""
         inputs = self.cycle if cycle is None else cycle
         return simulate_gait(model, self.simulator, self.config, self.start, progress, inputs)
-
-
-def start_pose(path: ReferencePath) -> Pose:
-    """Return the pose of the path at zero flexion, or at its knot nearest to zero flexion."""
-    flexion = np.clip(np.zeros(1), path.flexion[0], path.flexion[-1])
-    return Pose.from_array(path.poses(flexion)[0])
 
 
 def simulation_table(results: dict[str, SimulationResult]) -> pd.DataFrame:

@@ -79,8 +79,7 @@ class KneeConfig(Section):
         None, description="closed solid below the tibial surface, to measure the thickness"
     )
     split_lateral_mm: Finite | None = Field(
-        None,
-        description="lateral coordinate that separates the compartments; detected by default",
+        None, description="lateral coordinate that separates the compartments; detected by default"
     )
 
     @model_validator(mode="after")

@@ -75,9 +75,7 @@ class DesignConfig(Section):
 
     kind: Design = Field("sobol", description="design of experiments")
     candidates: int = Field(
-        4096,
-        ge=20,
-        description="m, number of candidates; a full factorial rounds it up to a grid",
+        4096, ge=20, description="m, number of candidates; a full factorial rounds it up to a grid"
     )
     first: int = Field(400, ge=10, description="n, number of candidates evaluated in stage b")
     rounds: int = Field(3, ge=1, le=20, description="number of rounds")

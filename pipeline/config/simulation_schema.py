@@ -38,8 +38,7 @@ class SimulationConfig(Section):
     lateral_stiffness_N_per_mm: NonNegative = Field(0.0, description="ML restraint")
     adduction_stiffness_Nm_per_deg: NonNegative = Field(0.0, description="coronal restraint")
     restraint_about: Literal["pose", "path"] = Field(
-        "pose",
-        description="springs slack in one pose (implants) or along the path (natural knees)",
+        "pose", description="springs slack in one pose (implants) or along the path (natural knees)"
     )
     neutral_anterior_mm: Finite | None = Field(
         None, description="where the AP spring is slack, about a pose; by default where it dwells"

@@ -40,11 +40,7 @@ def export_c(source: Path, out: Path | None = None, prefix: str = "knee") -> tup
 
 
 def write_fmu(
-    source: Path,
-    version: str,
-    out: Path | None = None,
-    prefix: str = "knee",
-    compiled: bool = True,
+    source: Path, version: str, out: Path | None = None, prefix: str = "knee", compiled: bool = True
 ) -> Path:
     """Write a surrogate as an FMU (`surrogates.export.fmu`), ``<prefix>.fmu``; return its path.
 

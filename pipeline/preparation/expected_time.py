@@ -6,10 +6,8 @@ other runs. The expected time is accurate within a factor of two.
 
 from __future__ import annotations
 
-import time
+from itertools import product
 from typing import Any
-
-import numpy as np
 
 from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.loads import COMPARTMENTS
@@ -18,6 +16,7 @@ from pipeline.config.schema import Config
 from pipeline.execution.backends import Execution
 from pipeline.progress import Stage
 from pipeline.stages.adaptive_sampling import round_size
+from pipeline.stages.assessment import median_seconds
 from surrogates.sampling.space import ReferencePath
 
 #: Time of a Kriging fit of one compartment [s]: constant, and per cubed number of samples.
@@ -87,15 +86,8 @@ def _fit(config: Config, family: str, samples: int) -> float:
 
 def seconds_per_evaluation(model: ElasticFoundation, path: ReferencePath) -> float:
     """Return the median time of an evaluation of one compartment on the reference path [s]."""
-    poses = [Pose.from_array(row) for row in path.poses(path.flexion)]
-    model.compartment_loads(poses[0], COMPARTMENTS[0])  # loads the compiled kernels
-    times = []
-    for pose in poses:
-        for name in COMPARTMENTS:
-            start = time.perf_counter()
-            model.compartment_loads(pose, name)
-            times.append(time.perf_counter() - start)
-    return float(np.median(times))
+    poses = map(Pose.from_array, path.poses(path.flexion))
+    return median_seconds(model.compartment_loads, [*product(poses, COMPARTMENTS)])
 
 
 def expected_figures(config: Config, per_load: float, per_evaluation: float) -> dict[str, Any]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -215,14 +216,19 @@ def speed(original: ContactModel, surrogate: ContactModel, poses: FloatArray) ->
 
     The models are timed one after the other in this process.
     """
-    seconds = []
-    for model in (original, surrogate):
-        model.loads_and_jacobian(Pose.from_array(poses[0]))
-        times = []
-        for pose in map(Pose.from_array, poses):
-            start = time.perf_counter()
-            model.loads_and_jacobian(pose)
-            times.append(time.perf_counter() - start)
-        seconds.append(float(np.median(times)))
-    slow, fast = seconds
+    of_cycle = [(Pose.from_array(pose),) for pose in poses]
+    slow, fast = (
+        median_seconds(model.loads_and_jacobian, of_cycle) for model in (original, surrogate)
+    )
     return Speed(original_us=1e6 * slow, surrogate_us=1e6 * fast, ratio=slow / fast)
+
+
+def median_seconds(function: Callable[..., object], calls: Sequence[tuple[Any, ...]]) -> float:
+    """Return the median time of calls of a function [s], after a call that is not timed."""
+    function(*calls[0])  # loads compiled kernels
+    times = []
+    for arguments in calls:
+        start = time.perf_counter()
+        function(*arguments)
+        times.append(time.perf_counter() - start)
+    return float(np.median(times))

@@ -69,10 +69,7 @@ def gait_samples(
 
 
 def _states(
-    config: SimulationConfig,
-    space: SampleSpace,
-    surrogate: KneeSurrogate,
-    rng: np.random.Generator,
+    config: SimulationConfig, space: SampleSpace, surrogate: KneeSurrogate, rng: np.random.Generator
 ) -> FloatArray:
     """Return poses and axial loads of both compartments (N, 8) along cycles of varied inputs."""
     gait = GaitSimulation.of(config, space.path)

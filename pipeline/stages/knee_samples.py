@@ -28,15 +28,9 @@ from pipeline.originals.evaluation import evaluate_knee_rows
 from pipeline.originals.protocol import Evaluation, OriginalModel, contact_model
 from pipeline.stages.fitting import timed_fit
 from pipeline.stages.run_folder import Run
-from pipeline.store.samples import (
-    OK,
-    candidate_table,
-    loads_of,
-    poses_of,
-    usable,
-)
+from pipeline.store.samples import OK, candidate_table, loads_of, poses_of, usable
 from surrogates.formulations.compartment_fit import Fitter, FormulationSettings
-from surrogates.formulations.whole_knee import KNEE_FORMULATIONS, WholeKneeSurrogate
+from surrogates.formulations.whole_knee import WholeKneeSurrogate
 from surrogates.formulations.whole_knee_fit import TrainedWholeKnee, fit_whole_knee
 from surrogates.sampling.designs import PREFIX_KINDS, unit_design
 from surrogates.sampling.space import SampleSpace
@@ -182,8 +176,3 @@ def most_of_a_compartment(samples: pd.DataFrame) -> int:
     """Return how many feasible samples the compartment has that has more of them."""
     rows = samples[samples["weight"] == 1.0]
     return max(len(usable(rows, name)) for name in COMPARTMENTS)
-
-
-def is_whole(pair: tuple[str, str]) -> bool:
-    """Return whether a formulation, with its family, is one of the whole knee."""
-    return pair[0] in KNEE_FORMULATIONS

@@ -17,10 +17,7 @@ from foundation.loads import (
     ML_FORCE,
     PEAK_PRESSURE,
 )
-from pipeline.config.schema import (
-    DesignConfig,
-    FeasibilityConfig,
-)
+from pipeline.config.schema import DesignConfig, FeasibilityConfig
 from pipeline.errors import StageError
 from pipeline.stages.fitting import TrainedKnee
 from pipeline.store.samples import OK, POSE_COLUMNS, loads_of, poses_of

@@ -17,11 +17,7 @@ from pipeline.originals.table_original import build_original
 from pipeline.simulation import GaitSimulation
 from pipeline.stages.run_folder import check_unchanged, read_path
 from pipeline.store.made_with import check_configuration
-from pipeline.store.samples import (
-    CANDIDATE_COLUMNS,
-    RESULT_COLUMNS,
-    read_table,
-)
+from pipeline.store.samples import CANDIDATE_COLUMNS, RESULT_COLUMNS, read_table
 from pipeline.store.workspace_lock import RunError
 from surrogates.formulations.whole_knee import AnyKnee
 from surrogates.sampling.space import ReferencePath

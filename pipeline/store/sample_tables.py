@@ -126,12 +126,7 @@ def in_people_units(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def export_tables(
-    source: Path,
-    kind: str,
-    out: Path,
-    *,
-    wanted: Sequence[str] = (),
-    people: bool = False,
+    source: Path, kind: str, out: Path, *, wanted: Sequence[str] = (), people: bool = False
 ) -> list[Path]:
     """Write tables of a run, or a single table, for other programs; return the written files.
 
