@@ -173,16 +173,8 @@ def simulate_gait(
 class GaitSimulation:
     """The gait cycle of a study, ready to be simulated with any contact model.
 
-    Parameters
-    ----------
-    config : SimulationConfig
-        Tolerances and numbers of cycles and instants.
-    simulator : KneeSimulator
-        The equations of motion.
-    cycle : GaitCycle
-        Inputs over the nominal cycle.
-    start : Pose
-        Near the static equilibrium at the start of the cycle.
+    `config` has tolerances and numbers of cycles and instants, `cycle` the inputs over the nominal
+    cycle; `start` is near the static equilibrium at its beginning.
     """
 
     config: SimulationConfig

@@ -18,8 +18,6 @@ INCOMPLETE = {
     "dynamics/mechanics/unilateral": 9,
     "dynamics/simulator": 2,
     "dynamics/wear": 1,
-    "pipeline/stages": 3,
-    "pipeline/store": 1,
     "surrogates/compiled": 6,
     "surrogates/families": 18,
     "surrogates/formulations": 2,

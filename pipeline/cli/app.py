@@ -76,16 +76,9 @@ _ORDER = count()
 
 
 class Answer(NamedTuple):
-    """Answer of a command.
+    """Answer of a command: for people, and for programs (`--json`) as objects, lists and values.
 
-    Parameters
-    ----------
-    text : str
-        Answer for people.
-    content : Any
-        The same answer for programs (`--json`): objects, lists, text, numbers, None.
-    status : int
-        Exit status; 2 if the answer reports bad input.
+    The exit status is 2 if the answer reports bad input.
     """
 
     text: str

@@ -140,11 +140,8 @@ class TableOriginal(PoseLoads):
 def errors_found(knee: AnyKnee) -> dict[str, dict[str, float]] | None:
     """Return the errors of a table's rows that a Kriging surrogate found, standard deviations.
 
-    Returns
-    -------
-    dict, optional
-        Of each compartment `height_m`, at a given load, and of the shear forces over the axial one
-        `force_x_over_axial` and `force_z_over_axial`; None for what is not Kriging by load.
+    Of each compartment `height_m`, at a given load, and of the shear forces over the axial one
+    `force_x_over_axial` and `force_z_over_axial`; None for what is not Kriging by load.
     """
     found = {}
     for name in COMPARTMENTS:
@@ -185,12 +182,7 @@ def completed(config: Config) -> Config:
 
     Of [space] the path, ranges and half widths that hold all rows; how many rows are held out and
     evaluated first; all rows as budget, or as many as Kriging takes; bounds of the nugget and
-    starts of its search that allow for errors of the rows.
-
-    Raises
-    ------
-    InputError
-        If the table cannot be used.
+    starts of its search that allow for errors of the rows. Errors as `build_original`.
     """
     if config.original.kind == "model":
         return config

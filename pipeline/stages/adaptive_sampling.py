@@ -29,10 +29,8 @@ class Sampled:
 
     Parameters
     ----------
-    candidates : DataFrame
-        The design.
-    training : DataFrame
-        Evaluated samples for stage g.
+    candidates, training : DataFrame
+        The design, and the evaluated samples for stage g.
     evaluated : DataFrame
         All samples that were evaluated over the box, feasible or not.
     early : TrainedKnee
@@ -40,7 +38,7 @@ class Sampled:
     counts : dict
         Samples through the stages (`stages.bookkeeping`).
     curve : list of dict
-        Learning curve: what each round's surrogates were fitted to, and their error.
+        Learning curve: samples and errors of each round's surrogates.
     """
 
     candidates: pd.DataFrame

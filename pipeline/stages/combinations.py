@@ -37,15 +37,7 @@ _MOTIONS = {"ap_force": "anterior", "internal_torque": "rotation"}
 
 @dataclass(frozen=True)
 class Combination:
-    """Factors on the inputs of a gait cycle.
-
-    Parameters
-    ----------
-    name : str
-        Name for people.
-    axial_force, ap_force, internal_torque, flexion : float
-        Factor on the waveform [1].
-    """
+    """Factors on the inputs of a gait cycle, the waveforms by name [1]; `name` is for people."""
 
     name: str
     axial_force: float = 1.0

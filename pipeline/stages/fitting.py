@@ -37,18 +37,10 @@ T = TypeVar("T")
 
 
 class TrainedKnee(NamedTuple, Generic[AnyKneeT]):
-    """A fitted knee with the cross-validation residuals of the outputs of each compartment.
+    """A knee fitted by a `family`, and the time of its fits, one after the other [s].
 
-    Parameters
-    ----------
-    knee : KneeSurrogate or WholeKneeSurrogate
-        The surrogate.
-    checks : dict
-        Compartment -> outputs -> residuals.
-    family : str
-        Family of the regressors.
-    seconds : float
-        Time of the fits, one after the other [s].
+    `checks` are the cross-validation residuals of each compartment: compartment -> outputs ->
+    residuals.
     """
 
     knee: AnyKneeT

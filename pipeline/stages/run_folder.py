@@ -38,14 +38,7 @@ from surrogates.sampling.space import ReferencePath
 class Run(AbstractContextManager["Run"]):
     """A run directory and its study; a context manager that releases workers and lock at its end.
 
-    Parameters
-    ----------
-    config : Config
-        The study.
-    folder : Path
-        The run directory.
-    quiet : bool
-        Whether to leave out progress bars.
+    `quiet` hides progress bars.
     """
 
     def __init__(self, config: Config, folder: Path, *, quiet: bool = False) -> None:
@@ -61,7 +54,7 @@ class Run(AbstractContextManager["Run"]):
         self.stages = StageCounter([], self.workers)
 
     def __exit__(self, *_: object) -> None:
-        """Close it."""
+        """Close the run."""
         self.close()
 
     def close(self) -> None:

@@ -27,17 +27,7 @@ _FILES = ("config.toml", "path.json", "run.json", "knee.npz")
 
 @dataclass(frozen=True, eq=False)
 class TrainedRun:
-    """A finished run: its configuration, surrogate, reference path and original model.
-
-    Parameters
-    ----------
-    folder : Path
-        Run directory.
-    config : Config
-        The configuration that the run was made with.
-    surrogate : KneeSurrogate or WholeKneeSurrogate
-        The trained surrogate.
-    """
+    """A finished run: its configuration, trained surrogate, reference path and original model."""
 
     folder: Path
     config: Config

@@ -62,7 +62,7 @@ def poses_of(table: pd.DataFrame) -> FloatArray:
 
 
 def loads_of(table: pd.DataFrame) -> FloatArray:
-    """Return the loads of a table, (N, 12), in the order of `foundation.loads.LOAD_COLUMNS`.
+    """Return the loads of a table, (N, 12) [SI], in the order of `foundation.loads.LOAD_COLUMNS`.
 
     Quantities that a table does not give are NaN in the table and are replaced here by values that
     can be learnt: area and pressures by 0, the centre of pressure by the point where the line of
@@ -189,12 +189,7 @@ def chunk_size(rows: int, wanted: int) -> int:
 class ChunkStore:
     """Finished chunks of a running evaluation, so that a killed run loses at most one chunk.
 
-    Parameters
-    ----------
-    folder : Path
-        Folder of the chunks until the stage ends.
-    columns : collection of str
-        Columns that the results of an evaluation have.
+    `folder` keeps the chunks until the stage ends; their tables have the `columns` of results.
     """
 
     def __init__(self, folder: Path, columns: Collection[str] = RESULT_COLUMNS) -> None:
