@@ -13,21 +13,18 @@ from foundation.errors import InputError
 from pipeline.config.knee_schema import THICKNESS_RANGE as THICKNESS_RANGE
 from pipeline.config.knee_schema import ContactConfig as ContactConfig
 from pipeline.config.knee_schema import ImplantConfig as ImplantConfig
-from pipeline.config.knee_schema import KneeConfig as KneeConfig
+from pipeline.config.knee_schema import KneeConfig, OriginalConfig
 from pipeline.config.knee_schema import LayerConfig as LayerConfig
 from pipeline.config.knee_schema import MeshConfig as MeshConfig
-from pipeline.config.knee_schema import OriginalConfig as OriginalConfig
 from pipeline.config.sampling_schema import DesignConfig as DesignConfig
 from pipeline.config.sampling_schema import FeasibilityConfig as FeasibilityConfig
 from pipeline.config.sampling_schema import PathConfig as PathConfig
 from pipeline.config.sampling_schema import SpaceConfig as SpaceConfig
-from pipeline.config.schema_base import Section as Section
-from pipeline.config.schema_base import describe_section as describe_section
+from pipeline.config.schema_base import Section, describe_section
 from pipeline.config.schema_base import section_of as section_of
-from pipeline.config.simulation_schema import SimulationConfig as SimulationConfig
+from pipeline.config.simulation_schema import SimulationConfig
 from pipeline.config.surrogate_schema import KrigingConfig as KrigingConfig
 from pipeline.config.surrogate_schema import NetworkConfig as NetworkConfig
-from pipeline.config.surrogate_schema import PolyFourierConfig as PolyFourierConfig
 from pipeline.config.surrogate_schema import PolynomialConfig as PolynomialConfig
 from pipeline.config.surrogate_schema import SurrogateConfig as SurrogateConfig
 from pipeline.config.surrogate_schema import ValidationConfig as ValidationConfig

@@ -38,6 +38,9 @@ from pipeline.store.samples import (
     read_table,
 )
 
+#: Columns of the tables of a run that mean nothing here, or are read otherwise.
+_OWN = frozenset(("compartment", "index", "load_N", "first", *RESULT_COLUMNS[:3]))
+_SAVE_AGAIN = "save the table with commas between cells and with decimal points"
 #: Coordinates and loads that change their sign where a left knee is mirrored.
 _MIRRORED = (
     *("adduction_rad", "rotation_rad", "lateral_m"),
@@ -160,9 +163,6 @@ def _read(path: Path) -> pd.DataFrame:
     return table
 
 
-_SAVE_AGAIN = "save the table with commas between cells and with decimal points"
-
-
 def _in_si(raw: pd.DataFrame) -> tuple[dict[str, pd.Series], tuple[str, ...]]:
     """Return the known columns by their names in SI units, and the names of the others."""
     known = {name.rpartition("_")[0]: name for name in (*POSE_COLUMNS, *LOAD_COLUMNS)}
@@ -190,10 +190,6 @@ def _in_si(raw: pd.DataFrame) -> tuple[dict[str, pd.Series], tuple[str, ...]]:
             raise TableError(f"expected {name} once, found two columns, the second is {column!r}")
         values[name] = unit.factor * _numbers(raw[column])
     return values, tuple(name for name in ignored if name not in _OWN)
-
-
-#: Columns of the tables of a run that mean nothing here, or are read otherwise.
-_OWN = frozenset(("compartment", "index", "load_N", "first", *RESULT_COLUMNS[:3]))
 
 
 def _numbers(column: pd.Series) -> pd.Series:

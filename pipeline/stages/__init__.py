@@ -5,7 +5,6 @@ models out. Order, files and progress are the runner's (`pipeline.runner`).
 """
 
 from pipeline.errors import StageError as StageError
-from pipeline.originals.candidates import Evaluate as Evaluate
 from pipeline.originals.candidates import choose_samples as choose_samples
 from pipeline.originals.candidates import domain_candidates as domain_candidates
 from pipeline.originals.candidates import evaluate_first as evaluate_first
@@ -13,10 +12,8 @@ from pipeline.originals.candidates import held_out_samples as held_out_samples
 from pipeline.stages.fitting import REFERENCE as REFERENCE
 from pipeline.stages.fitting import TrainedKnee as TrainedKnee
 from pipeline.stages.fitting import compartment_samples as compartment_samples
-from pipeline.stages.fitting import family_fitter as family_fitter
 from pipeline.stages.fitting import fit_surrogates as fit_surrogates
 from pipeline.stages.fitting import fitted_rows as fitted_rows
-from pipeline.stages.screening import DROPPED as DROPPED
 from pipeline.stages.screening import ERROR_COLUMNS as ERROR_COLUMNS
 from pipeline.stages.screening import EVALUATED as EVALUATED
 from pipeline.stages.screening import KEPT as KEPT
