@@ -32,13 +32,7 @@ _REMEDIES = {
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Name the file and the remedy in an error of writing.
-
-    Raises
-    ------
-    OSError
-        Instead of an OSError of the block, with the same number.
-    """
+    """Name the file and the remedy in an error of writing, an OSError of the same number."""
     try:
         yield
     except OSError as error:

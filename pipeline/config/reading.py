@@ -17,7 +17,6 @@ from foundation.errors import InputError
 from pipeline.config.schema import Config, section_of
 from pipeline.config.schema_base import Section
 from pipeline.config.schema_base import independent_path as independent_path
-from pipeline.files import write_text
 
 #: Folder of the third-party meshes, where a mesh path starts with `$KNEE_DATA`.
 DATA_VARIABLE = "KNEE_DATA"
@@ -143,11 +142,6 @@ def checked_section(
         return schema.model_validate(tuples_of(tree), context=context)
     except ValidationError as error:
         raise ConfigError(explain(source, error, schema)) from error
-
-
-def write_config(config: Config, path: Path) -> None:
-    """Write the resolved configuration, with every default, as TOML; the write is atomic."""
-    write_text(path, dump_config(config))
 
 
 def dump_config(config: Section) -> str:

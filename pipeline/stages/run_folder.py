@@ -13,11 +13,11 @@ from typing import Any
 
 import pandas as pd
 
-from pipeline.config.reading import dump_config, write_config
+from pipeline.config.reading import dump_config
 from pipeline.config.schema import Config
 from pipeline.execution.backends import Execution
 from pipeline.execution.compilation import compiling_beside
-from pipeline.files import write_document, write_json, writing
+from pipeline.files import write_document, write_json, write_text, writing
 from pipeline.originals.protocol import Evaluation, OriginalModel
 from pipeline.progress import StageCounter, bar, say
 from pipeline.store.documents import read_document
@@ -108,7 +108,7 @@ class Run(AbstractContextManager["Run"]):
                     self.seconds[stage] += seconds
         elif stored.exists():
             self._clear()
-        write_config(self.config, stored)
+        write_text(stored, text)
         write_made_with(self.folder, text)
         self._prepared = True
 
