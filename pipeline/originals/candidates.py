@@ -17,8 +17,6 @@ from pipeline.store.samples import POSE_COLUMNS, candidate_table
 from surrogates.sampling.designs import first_subset, unit_design
 from surrogates.sampling.space import ReferencePath, SampleSpace
 
-#: Evaluates the original model at the rows of a table and returns it with results added.
-Evaluate = Callable[[pd.DataFrame], pd.DataFrame]
 _HELD_OUT, _DOMAIN = 1, 4
 #: The load's root of this degree is spread evenly over the samples of `domain_candidates`.
 _DOMAIN_SPREAD = 2.0
@@ -106,7 +104,12 @@ def domain_candidates(space: SampleSpace, design: DesignConfig, seed: int) -> pd
     return pd.concat(parts, ignore_index=True)
 
 
-def evaluate_first(candidates: pd.DataFrame, evaluate: Evaluate) -> pd.DataFrame:
-    """Stage b: evaluate the original model at the first n candidates of each compartment."""
+def evaluate_first(
+    candidates: pd.DataFrame, evaluate: Callable[[pd.DataFrame], pd.DataFrame]
+) -> pd.DataFrame:
+    """Stage b: evaluate the original model at the first n candidates of each compartment.
+
+    `evaluate` takes the rows of a table and returns the table with results added.
+    """
     chosen = candidates[candidates["first"]].drop(columns="first")
     return evaluate(chosen.reset_index(drop=True))

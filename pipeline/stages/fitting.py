@@ -153,10 +153,10 @@ def _fit_compartment(
 def _trained(
     pair: tuple[str, str], medial: tuple[Trained, float], lateral: tuple[Trained, float]
 ) -> TrainedKnee[KneeSurrogate]:
-    parts, seconds = (medial[0], lateral[0]), medial[1] + lateral[1]
+    seconds = medial[1] + lateral[1]
     header = {"family": pair[1], "fit_seconds": seconds}
-    knee = KneeSurrogate(parts[0].surrogate, parts[1].surrogate, header)
-    checks = {name: part.checks for name, part in zip(COMPARTMENTS, parts, strict=True)}
+    knee = KneeSurrogate(medial[0].surrogate, lateral[0].surrogate, header)
+    checks = dict(zip(COMPARTMENTS, (medial[0].checks, lateral[0].checks), strict=True))
     return TrainedKnee(knee, checks, pair[1], seconds)
 
 
