@@ -32,13 +32,7 @@ _REMEDIES = {
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Name the file and the remedy in an error of writing.
-
-    Raises
-    ------
-    OSError
-        Instead of an OSError of the block, with the same number.
-    """
+    """Name the file and the remedy in an error of writing, an OSError of the same number."""
     try:
         yield
     except OSError as error:
@@ -53,10 +47,7 @@ def writing(path: Path) -> Iterator[None]:
 def replacing(path: Path) -> Iterator[Path]:
     """Yield a temporary path to write to, which replaces `path` at the end of the block.
 
-    Parameters
-    ----------
-    path : Path
-        Path of the file; its folder is made.
+    The folder of the file is made.
 
     Raises
     ------

@@ -86,19 +86,10 @@ def rounded(seconds: float) -> str:
 
 
 class StageCounter:
-    """Counts the stages of a run and estimates the remaining time.
+    """Counts the stages of a run, of which some may be skipped, and estimates the remaining time.
 
-    Parameters
-    ----------
-    stages : list of Stage
-        Stages in their order; a run may skip stages.
-    workers : int
-        Number of processes.
-
-    Attributes
-    ----------
-    per_evaluation : float or None
-        Time of one compartment evaluation [s]; None until measured.
+    `workers` is the number of processes; `per_evaluation` the time of one compartment evaluation
+    [s], None until measured.
     """
 
     def __init__(self, stages: list[Stage], workers: int) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from importlib.metadata import version
@@ -35,7 +34,7 @@ from pipeline.store.made_with import configuration_digest
 from pipeline.store.run_documents import RunRecord
 from pipeline.store.samples import digest, without, write_table
 from pipeline.store.validation_document import Round, Validation
-from surrogates.formulations.whole_knee import AnyKnee
+from surrogates.formulations.whole_knee import KNEE_FORMULATIONS, AnyKnee
 from surrogates.sampling.space import SampleSpace
 
 _PACKAGES = ("numpy", "scipy", "scikit-learn", "smt", "trimesh", "joblib", "numba", "pandas")
@@ -44,7 +43,7 @@ _PACKAGES = ("numpy", "scipy", "scikit-learn", "smt", "trimesh", "joblib", "numb
 def run_study(
     config: Config, folder: Path, *, resume: bool = False, quiet: bool = False
 ) -> dict[str, Any]:
-    """Carry out stages a to h and write the run directory.
+    """Carry out stages a to h, write the run directory, and return the content of `report.json`.
 
     Parameters
     ----------
@@ -56,11 +55,6 @@ def run_study(
         Whether to go on with what an interrupted run left there.
     quiet : bool
         Whether to leave out progress bars.
-
-    Returns
-    -------
-    dict
-        The content of `report.json`.
     """
     with Run(completed(config), folder, quiet=quiet) as run:
         return _carry_out(run, resume=resume)
@@ -70,7 +64,7 @@ def _carry_out(run: Run, *, resume: bool) -> dict[str, Any]:
     """Carry out the stages of a run; return the content of its report."""
     config, folder = run.config, run.folder
     run.stages = StageCounter(stages_of(config), run.workers)
-    # What cannot be used is told before an earlier run's files are touched or hours are spent.
+    # Unusable inputs are reported before an earlier run's files are touched or hours are spent.
     with run.timed("knee"):
         gait_cycle(config.simulation)
         gait_ligaments(config.simulation)
@@ -87,17 +81,20 @@ def _carry_out(run: Run, *, resume: bool) -> dict[str, Any]:
     with run.timed("g: domains"):
         trained = learn_domains(run, original, space, trained, sampled)
     with run.timed("held-out samples"):
-        held_out = run.table("heldout", partial(_held_out, run, original, space, sampled))
+        rows = partial(original.held_out, space, config, sampled.candidates)
+        evaluation = original.evaluation()
+        held_out = run.table("heldout", lambda: run.evaluate("heldout", rows(), evaluation))
     with run.timed("validation"):
         validation = _validate(run, original, trained, sampled, fitted_to, held_out)
     main = _with_header(run, trained[0].knee, original, fitted_to, validation)
     with writing(folder / "knee.npz"):
         surrogates.save(main, folder / "knee.npz")
+    hashes = {"samples": digest(fitted_to), "held_out": digest(held_out)}
     description = original.describe(space, main)
-    provenance = _provenance(run, original, sampled, fitted_to, held_out, description)
+    provenance = _provenance(run, original, sampled.counts, hashes, description)
     run.write_json("run.json", provenance.content())
     with run.timed("h: gait simulation"):
-        run.kernels.wait()
+        run.wait_for_kernels()
         simulate_cycle(run, original, main, space.path)
     run.write_json("run.json", provenance.content() | {"seconds": run.seconds})
     (folder / "times.json").unlink()
@@ -109,40 +106,35 @@ def _fit_all(
 ) -> tuple[list[stages.TrainedKnee], pd.DataFrame]:
     """Stage g: fit the main surrogate and those it is compared with; return its samples too."""
     config = run.config
-    settings, folds = config.surrogate, config.validation.folds
+    settings = config.surrogate
     main = (settings.formulation, settings.family)
     pairs = [main, *(pair for pair in settings.compare if pair != main)]
-    whole = [pair for pair in pairs if knee_samples.is_whole(pair)]
-    parted = [pair for pair in pairs if pair not in whole]
-    given = space, settings
+    # Formulations that learn from the same samples are fitted together.
+    groups: dict[object, list[tuple[str, str]]] = {}
+    for pair in pairs:
+        reference = reference_kind(pair[0], touch_points=settings.touch_points)
+        key = pair[0] in KNEE_FORMULATIONS, reference, pair[0] == "energy"
+        groups.setdefault(key, []).append(pair)
     trained: dict[tuple[str, str], stages.TrainedKnee] = {}
-    for formulations in _alike(parted, settings.touch_points):
-        pairs_of = [pair for pair in parted if pair[0] in formulations]
-        chosen = samples_for(run, original, samples, formulations[0])
-        found = stages.fit_surrogates(
-            chosen, *given, pairs_of, config.run.seed, run.execution, folds
-        )
-        trained |= zip(pairs_of, found, strict=True)
-    if whole:
-        count = knee_samples.most_of_a_compartment(samples)
-        both = knee_samples.training_samples(run, original, space, count)
-        knees = knee_samples.fit_knees(both, *given, whole, config.run.seed, run.execution, folds)
-        trained |= zip(whole, knees, strict=True)
+    fitted_to = samples
+    for group in groups.values():
+        whole = group[0][0] in KNEE_FORMULATIONS
+        if whole:
+            count = knee_samples.most_of_a_compartment(samples)
+            chosen = knee_samples.training_samples(run, original, space, count)
+            fitted_to = chosen if main in group else samples
+        else:
+            chosen = samples_for(run, original, samples, group[0][0])
+        fit = knee_samples.fit_knees if whole else stages.fit_surrogates
+        seed, folds = config.run.seed, config.validation.folds
+        knees = fit(chosen, space, settings, group, seed, run.execution, folds)
+        trained |= zip(group, knees, strict=True)
     name = {"name": config.run.name}
     named = [
         t._replace(knee=replace(t.knee, header=name | dict(t.knee.header)))
         for t in map(trained.__getitem__, pairs)
     ]
-    return named, both if main in whole else samples
-
-
-def _alike(pairs: Sequence[tuple[str, str]], touch_points: bool) -> list[list[str]]:
-    """Return the formulations of pairs in groups that learn from the same samples."""
-    groups: dict[tuple[str | None, bool], list[str]] = {}
-    for name in dict.fromkeys(formulation for formulation, _ in pairs):
-        key = reference_kind(name, touch_points=touch_points), name == "energy"
-        groups.setdefault(key, []).append(name)
-    return list(groups.values())
+    return named, fitted_to
 
 
 def _validate(
@@ -161,24 +153,15 @@ def _validate(
         first=assess(sampled.early.knee, held_out, feasibility, sampled.early.checks),
         learning_curve=[Round.model_validate(point) for point in points],
     )
-    write_table(
-        without(
-            prediction_table(trained[0].knee, held_out, feasibility),
-            original.not_given,
-            ("predicted_",),
-        ),
-        run.folder / "samples" / "heldout_prediction.parquet",
-    )
+    predicted = prediction_table(trained[0].knee, held_out, feasibility)
+    predicted = without(predicted, original.not_given)
+    write_table(predicted, run.folder / "samples" / "heldout_prediction.parquet")
     run.write_json("validation.json", content.content())
     return content
 
 
 def _with_header(
-    run: Run,
-    knee: AnyKnee,
-    original: OriginalModel,
-    samples: pd.DataFrame,
-    validation: Validation,
+    run: Run, knee: AnyKnee, original: OriginalModel, samples: pd.DataFrame, validation: Validation
 ) -> AnyKnee:
     """Return the main surrogate with its errors and provenance in the header."""
     header = {
@@ -197,24 +180,16 @@ def _with_header(
     return replace(knee, header=header)
 
 
-def _held_out(
-    run: Run, original: OriginalModel, space: SampleSpace, sampled: Sampled
-) -> pd.DataFrame:
-    """Return the evaluated held-out samples."""
-    rows = original.held_out(space, run.config, sampled.candidates)
-    return run.evaluate("heldout", rows, original.evaluation())
-
-
 def _provenance(
     run: Run,
     original: OriginalModel,
-    sampled: Sampled,
-    fitted_to: pd.DataFrame,
-    held_out: pd.DataFrame,
+    counts: dict[str, Any],
+    hashes: dict[str, str],
     description: dict[str, Any],
 ) -> RunRecord:
     """Return the content of `run.json`: versions, seeds, digests, counts and times."""
     model = original.model
+    configuration = configuration_digest(dump_config(run.config))
     content = {
         "name": run.config.run.name,
         "seed": run.config.run.seed,
@@ -222,16 +197,11 @@ def _provenance(
         "workers": run.workers,
         "python": platform.python_version(),
         "packages": {name: version(name) for name in (*_PACKAGES, "knee-contact")},
-        "hashes": {
-            "original": original.digest,
-            "samples": digest(fitted_to),
-            "held_out": digest(held_out),
-            "configuration": configuration_digest(dump_config(run.config)),
-        },
+        "hashes": {"original": original.digest, **hashes, "configuration": configuration},
         "triangles": None
         if model is None
         else {"femur": len(model.femur.faces), "tibia": len(model.tibia.faces)},
-        "counts": sampled.counts,
+        "counts": counts,
         "seconds": run.seconds,
         "original": description,
     }

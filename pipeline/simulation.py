@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 import pandas as pd
@@ -42,63 +44,63 @@ _SIMULATOR_KEYS = {
     "medial_offset": "simulation.medial_offset_mm",
     "anterior_offset": "simulation.anterior_offset_mm",
 }
+#: Parameters of the free coordinates, in the order of the configuration.
+_OF_COORDINATES = (
+    *("adduction_inertia", "rotation_inertia"),
+    *("anterior_mass", "superior_mass", "lateral_mass"),
+    *("adduction_damping", "rotation_damping"),
+    *("anterior_damping", "superior_damping", "lateral_damping"),
+)
+_SHIPPED = {LEVEL_WALKING.stem: LEVEL_WALKING, SHIPPED_LIGAMENTS: LENHART_LIGAMENTS}
+T = TypeVar("T")
 
 
 def build_simulator(config: SimulationConfig, neutral: Pose | ReferencePath) -> KneeSimulator:
-    """Return the knee simulator of a configuration.
-
-    Parameters
-    ----------
-    config : SimulationConfig
-        Restraints and offsets.
-    neutral : Pose or ReferencePath
-        Where the restraint springs are slack.
-    """
-    with in_words_of(_SIMULATOR_KEYS):
-        return _simulator(config, neutral)
-
-
-def _simulator(config: SimulationConfig, neutral: Pose | ReferencePath) -> KneeSimulator:
+    """Return the knee simulator of a configuration, its springs slack at `neutral`."""
     per_degree = 180.0 / np.pi
-    adduction, rotation = config.inertia_kg_m2
-    anterior, superior, lateral = config.mass_kg
-    adduction_damping, rotation_damping = config.damping_Nm_s_per_rad
-    anterior_damping, superior_damping, lateral_damping = config.damping_N_s_per_m
-    return KneeSimulator(
-        adduction_inertia=adduction,
-        rotation_inertia=rotation,
-        anterior_mass=anterior,
-        superior_mass=superior,
-        lateral_mass=lateral,
-        adduction_damping=adduction_damping,
-        rotation_damping=rotation_damping,
-        anterior_damping=anterior_damping,
-        superior_damping=superior_damping,
-        lateral_damping=lateral_damping,
-        medial_offset=1e-3 * config.medial_offset_mm,
-        anterior_offset=1e-3 * config.anterior_offset_mm,
-        anterior_stiffness=1e3 * config.ap_stiffness_N_per_mm,
-        anterior_gap=1e-3 * config.ap_gap_mm,
-        rotation_stiffness=per_degree * config.rotation_stiffness_Nm_per_deg,
-        rotation_gap=config.rotation_gap_deg / per_degree,
-        lateral_stiffness=1e3 * config.lateral_stiffness_N_per_mm,
-        adduction_stiffness=per_degree * config.adduction_stiffness_Nm_per_deg,
-        neutral=neutral,
-        ligaments=gait_ligaments(config),
-        quasi_static=REDUCED if config.equations == "reduced" else (),
+    of_coordinates = dict(
+        zip(
+            _OF_COORDINATES,
+            (
+                *config.inertia_kg_m2,
+                *config.mass_kg,
+                *config.damping_Nm_s_per_rad,
+                *config.damping_N_s_per_m,
+            ),
+            strict=True,
+        )
     )
+    with in_words_of(_SIMULATOR_KEYS):
+        return KneeSimulator(
+            **of_coordinates,
+            medial_offset=1e-3 * config.medial_offset_mm,
+            anterior_offset=1e-3 * config.anterior_offset_mm,
+            anterior_stiffness=1e3 * config.ap_stiffness_N_per_mm,
+            anterior_gap=1e-3 * config.ap_gap_mm,
+            rotation_stiffness=per_degree * config.rotation_stiffness_Nm_per_deg,
+            rotation_gap=config.rotation_gap_deg / per_degree,
+            lateral_stiffness=1e3 * config.lateral_stiffness_N_per_mm,
+            adduction_stiffness=per_degree * config.adduction_stiffness_Nm_per_deg,
+            neutral=neutral,
+            ligaments=gait_ligaments(config),
+            quasi_static=REDUCED if config.equations == "reduced" else (),
+        )
 
 
 def gait_ligaments(config: SimulationConfig) -> tuple[Ligament, ...]:
     """Return the ligament bundles of a configuration."""
     if config.ligaments is None:
         return ()
-    shipped = config.ligaments == SHIPPED_LIGAMENTS
-    path = LENHART_LIGAMENTS if shipped else data_path(config.ligaments, Path())
+    return _content("ligaments", config.ligaments, load_ligaments)
+
+
+def _content(key: str, table: str, read: Callable[[Path], T]) -> T:
+    """Return the content of a shipped table, or of the file in its place."""
+    path = _SHIPPED.get(table) or data_path(table, Path())
     try:
-        return load_ligaments(path)
+        return read(path)
     except OSError as error:
-        raise ConfigError(f"simulation.ligaments: {path}: {error.strerror}") from error
+        raise ConfigError(f"simulation.{key}: {path}: {error.strerror}") from error
 
 
 def gait_simulator(config: SimulationConfig, path: ReferencePath) -> KneeSimulator:
@@ -125,13 +127,8 @@ def fixed_neutral(config: SimulationConfig, pose: Pose) -> Pose:
 
 def gait_cycle(config: SimulationConfig) -> GaitCycle:
     """Return the inputs over the cycle."""
-    shipped = config.waveforms == LEVEL_WALKING.stem
-    path = LEVEL_WALKING if shipped else data_path(config.waveforms, Path())
-    try:
-        cycle = load_gait_cycle(path, config.period_s)
-    except OSError as error:
-        raise ConfigError(f"simulation.waveforms: {path}: {error.strerror}") from error
-    return cycle.scaled(axial=config.axial_scale)
+    read = partial(load_gait_cycle, period_s=config.period_s)
+    return _content("waveforms", config.waveforms, read).scaled(axial=config.axial_scale)
 
 
 def simulate_gait(
@@ -147,7 +144,7 @@ def simulate_gait(
     Parameters
     ----------
     model : ContactModel
-        What gives the contact loads.
+        Original model or surrogate.
     simulator : KneeSimulator
         The equations of motion.
     config : SimulationConfig
@@ -155,7 +152,7 @@ def simulate_gait(
     start : Pose
         Near the static equilibrium that the first cycle starts from.
     progress : callable, optional
-        Told the part of the simulation that is done.
+        Called with the fraction of the simulation that is done.
     cycle : GaitCycle, optional
         Inputs; by default those of the configuration.
     """
@@ -176,16 +173,8 @@ def simulate_gait(
 class GaitSimulation:
     """The gait cycle of a study, ready to be simulated with any contact model.
 
-    Parameters
-    ----------
-    config : SimulationConfig
-        Tolerances and numbers of cycles and instants.
-    simulator : KneeSimulator
-        The equations of motion.
-    cycle : GaitCycle
-        Inputs over the nominal cycle.
-    start : Pose
-        Near the static equilibrium at the start of the cycle.
+    `config` has tolerances and numbers of cycles and instants, `cycle` the inputs over the nominal
+    cycle; `start` is near the static equilibrium at its beginning.
     """
 
     config: SimulationConfig
@@ -195,8 +184,13 @@ class GaitSimulation:
 
     @classmethod
     def of(cls, config: SimulationConfig, path: ReferencePath) -> GaitSimulation:
-        """Return the gait cycle of a configuration, which starts on the reference path."""
-        return cls(config, gait_simulator(config, path), gait_cycle(config), start_pose(path))
+        """Return the gait cycle of a configuration, which starts on the path at zero flexion.
+
+        A path without zero flexion gives its knot that is nearest to zero flexion.
+        """
+        flexion = np.clip(np.zeros(1), path.flexion[0], path.flexion[-1])
+        start = Pose.from_array(path.poses(flexion)[0])
+        return cls(config, gait_simulator(config, path), gait_cycle(config), start)
 
     @property
     def wear_law(self) -> WearLaw:
@@ -210,25 +204,9 @@ class GaitSimulation:
         cycle: GaitCycle | None = None,
         progress: Callable[[float], None] | None = None,
     ) -> SimulationResult:
-        """Simulate the cycle with a contact model.
-
-        Parameters
-        ----------
-        model : ContactModel
-            Original model or surrogate.
-        cycle : GaitCycle, optional
-            Inputs in place of the nominal ones.
-        progress : callable, optional
-            Called with the fraction of the simulation that is done.
-        """
+        """Simulate the cycle, or other inputs, with a contact model, as `simulate_gait`."""
         inputs = self.cycle if cycle is None else cycle
         return simulate_gait(model, self.simulator, self.config, self.start, progress, inputs)
-
-
-def start_pose(path: ReferencePath) -> Pose:
-    """Return the pose of the path at zero flexion, or at its knot nearest to zero flexion."""
-    flexion = np.clip(np.zeros(1), path.flexion[0], path.flexion[-1])
-    return Pose.from_array(path.poses(flexion)[0])
 
 
 def simulation_table(results: dict[str, SimulationResult]) -> pd.DataFrame:
@@ -244,16 +222,8 @@ def simulation_table(results: dict[str, SimulationResult]) -> pd.DataFrame:
 def compare_cycles(table: pd.DataFrame) -> list[Difference]:
     """Return the differences of the surrogate-driven cycle from the original-driven cycle.
 
-    Parameters
-    ----------
-    table : DataFrame
-        `simulation_table` of the results of both models.
-
-    Returns
-    -------
-    list of Difference
-        For each column of `COMPARED`, in units for people: RMS and largest difference, range and
-        peak of the original, and the RMS difference over the range.
+    For each column of `COMPARED` of a `simulation_table`, in units for people: RMS and largest
+    difference, range and peak of the original, and the RMS difference over the range.
     """
     original = table[table["model"] == "original"]
     surrogate = table[table["model"] == "surrogate"]

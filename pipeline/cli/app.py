@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib.metadata import version
 from itertools import count
 from pathlib import Path
@@ -76,16 +76,9 @@ _ORDER = count()
 
 
 class Answer(NamedTuple):
-    """Answer of a command.
+    """Answer of a command: for people, and for programs (`--json`) as objects, lists and values.
 
-    Parameters
-    ----------
-    text : str
-        Answer for people.
-    content : Any
-        The same answer for programs (`--json`): objects, lists, text, numbers, None.
-    status : int
-        Exit status; 2 if the answer reports bad input.
+    The exit status is 2 if the answer reports bad input.
     """
 
     text: str
@@ -97,15 +90,7 @@ Command = Callable[..., Answer]
 
 
 def command(group: Group | None = None, parent: App = app) -> Callable[[Command], Command]:
-    """Return a decorator that registers a function as a command, with the function's name.
-
-    Parameters
-    ----------
-    group : Group, optional
-        Group of the command in the help of the program.
-    parent : App
-        Application that the command belongs to.
-    """
+    """Return a decorator that registers a function as a command of `parent`, in a help group."""
 
     def register(function: Command) -> Command:
         _, _, examples = (inspect.getdoc(function) or "").partition("Examples\n--------\n")
@@ -120,3 +105,9 @@ def run_answer(report: dict[str, Any], folder: Path) -> Answer:
     """Return the answer of a command that wrote the report of a run in a folder."""
     text = "\n".join([*report["summary"], f"report: {folder / 'report.html'}"])
     return Answer(text, report)
+
+
+def files_answer(files: Iterable[Path]) -> Answer:
+    """Return the answer of a command that wrote files."""
+    paths = [str(path) for path in files]
+    return Answer("\n".join(paths), {"files": paths})

@@ -70,12 +70,7 @@ def parse(arguments: Sequence[str]) -> Request | None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command.
-
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        Arguments of the program (default: those of the process).
+    """Run a command; `arguments` are by default those of the process.
 
     Returns
     -------

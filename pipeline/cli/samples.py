@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from cyclopts import App, Parameter
 
-from pipeline.cli.app import PROGRAM, USE, Answer, app, command
+from pipeline.cli.app import PROGRAM, USE, Answer, app, command, files_answer
 
 samples = App(
     name="samples",
@@ -75,5 +75,4 @@ def export(
     from pipeline.store.sample_tables import export_tables
 
     files = export_tables(source, format, out, wanted=tables, people=units == "people")
-    paths = [str(path) for path in files]
-    return Answer("\n".join(paths), {"files": paths})
+    return files_answer(files)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -21,6 +20,7 @@ from pipeline.cli.app import (
     RunFolder,
     SurrogateSource,
     command,
+    files_answer,
 )
 
 if TYPE_CHECKING:
@@ -147,15 +147,10 @@ def export(
     from pipeline.exchange.exports import export_c, write_fmu
 
     if fmu:
-        return _files([write_fmu(source, fmu, out, prefix, not sources_only)])
+        return files_answer([write_fmu(source, fmu, out, prefix, not sources_only)])
     if sources_only:
         raise InputError("--sources-only: expected --fmu as well, found none; add --fmu 2.0 or 3.0")
-    return _files(export_c(source, out, prefix))
-
-
-def _files(written: Iterable[Path]) -> Answer:
-    paths = [str(path) for path in written]
-    return Answer("\n".join(paths), {"files": paths})
+    return files_answer(export_c(source, out, prefix))
 
 
 _COLUMNS_HELP = (

@@ -15,15 +15,7 @@ _FOUND = re.compile(rf"(found )({_NUMBER})(?=$|;)")
 
 
 def renamed(text: str, names: Mapping[str, str]) -> str:
-    """Return a text in which whole names are replaced by others.
-
-    Parameters
-    ----------
-    text : str
-        A message.
-    names : mapping
-        Name inside -> name that the user knows.
-    """
+    """Return a text in which whole names are replaced, by the mapping of old to new names."""
     if not names:
         return text
     # The longest first: one name may begin another.
@@ -49,15 +41,12 @@ def in_millimetres(text: str) -> str:
 def in_words_of(names: Mapping[str, str]) -> Iterator[None]:
     """Name keys of the configuration in what is wrong with the values that they gave.
 
-    Parameters
-    ----------
-    names : mapping
-        Name inside -> dotted key of the configuration.
+    `names` maps a name inside to the dotted key of the configuration.
 
     Raises
     ------
     InputError
-        In place of a ValueError that is raised within and names one of them.
+        In place of a ValueError that is raised within and contains such a name.
     """
     try:
         yield

@@ -7,13 +7,13 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from foundation.errors import InputError
-from pipeline.config.schema_base import Finite, Positive, Section
+from pipeline.config.schema_base import File, Finite, Positive, Section
 
 
 class MeshConfig(Section):
     """One triangulated surface, open or closed."""
 
-    file: str = Field(description="path, relative to the configuration file, or $KNEE_DATA/...")
+    file: File = Field(description="path, relative to the configuration file, or $KNEE_DATA/...")
     unit: Literal["m", "cm", "mm", "um"] = Field("m", description="unit of the file")
     axes: tuple[str, str, str] = Field(
         ("x", "y", "z"),
@@ -31,7 +31,7 @@ class OriginalConfig(Section):
     kind: Literal["model", "table"] = Field(
         "model", description="the elastic foundation of [knee] and [contact], or a table"
     )
-    file: str | None = Field(
+    file: File | None = Field(
         None,
         description="table of poses and loads (CSV or .parquet, docs/table_original.md), relative "
         "to the configuration file, or $KNEE_DATA/...",
@@ -79,8 +79,7 @@ class KneeConfig(Section):
         None, description="closed solid below the tibial surface, to measure the thickness"
     )
     split_lateral_mm: Finite | None = Field(
-        None,
-        description="lateral coordinate that separates the compartments; detected by default",
+        None, description="lateral coordinate that separates the compartments; detected by default"
     )
 
     @model_validator(mode="after")
@@ -121,7 +120,7 @@ class LayerConfig(Section):
         description="layer thickness; or measured against the tibial normal down to the underside "
         "of the built-in insert or of [knee.tibia_solid]",
     )
-    thickness_file: str | None = Field(
+    thickness_file: File | None = Field(
         None,
         description="used instead of thickness_mm: CSV file with a column thickness_mm and one row "
         "per vertex of the tibial mesh as loaded (load_mesh), relative to the configuration file, "

@@ -13,12 +13,10 @@ import tomli_w
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from dynamics.ligaments.bundle_tables import SHIPPED_LIGAMENTS
-from dynamics.simulator.waveform_tables import LEVEL_WALKING
 from foundation.errors import InputError
-from pipeline.config.schema import Config, LayerConfig, section_of
+from pipeline.config.schema import Config, section_of
 from pipeline.config.schema_base import Section
-from pipeline.files import write_text
+from pipeline.config.schema_base import independent_path as independent_path
 
 #: Folder of the third-party meshes, where a mesh path starts with `$KNEE_DATA`.
 DATA_VARIABLE = "KNEE_DATA"
@@ -28,7 +26,6 @@ _EXPECTED = {"model_type": "a section", "tuple_type": "a list", "missing": "a va
 
 
 AnySection = TypeVar("AnySection", bound=Section)
-Layer = TypeVar("Layer", bound=LayerConfig)
 
 
 class ConfigError(InputError):
@@ -36,7 +33,7 @@ class ConfigError(InputError):
 
 
 def load_config(path: str | Path, overrides: tuple[str, ...] = ()) -> Config:
-    """Read a configuration file.
+    """Read a configuration file; its file paths become absolute.
 
     Parameters
     ----------
@@ -52,7 +49,7 @@ def load_config(path: str | Path, overrides: tuple[str, ...] = ()) -> Config:
         If the file is missing or is not TOML, a key is unknown, or a value is out of range.
     """
     file = Path(path)
-    return _resolve(load_section(file, Config, overrides), file.parent)
+    return checked_section(read_tree(file, overrides), Config, str(file), file.parent)
 
 
 def shipped_configs() -> dict[str, Path]:
@@ -133,17 +130,18 @@ def read_tree(path: str | Path, overrides: tuple[str, ...] = ()) -> dict[str, An
     return tree
 
 
-def checked_section(tree: dict[str, Any], schema: type[AnySection], source: str) -> AnySection:
-    """Return the keys of a TOML file as a section; a ConfigError names all wrong keys."""
+def checked_section(
+    tree: dict[str, Any], schema: type[AnySection], source: str, folder: Path | None = None
+) -> AnySection:
+    """Return the keys of a TOML file as a section; a ConfigError names all wrong keys.
+
+    With the `folder` of the file, paths of files that are relative to the folder become absolute.
+    """
+    context = None if folder is None else {"folder": folder}
     try:
-        return schema.model_validate(tuples_of(tree))
+        return schema.model_validate(tuples_of(tree), context=context)
     except ValidationError as error:
         raise ConfigError(explain(source, error, schema)) from error
-
-
-def write_config(config: Config, path: Path) -> None:
-    """Write the resolved configuration, with every default, as TOML; the write is atomic."""
-    write_text(path, dump_config(config))
 
 
 def dump_config(config: Section) -> str:
@@ -161,53 +159,6 @@ def data_path(text: str, base: Path) -> Path:
     if text == head or text.startswith(head + "/"):
         return Path(os.environ.get(DATA_VARIABLE) or DEFAULT_DATA) / text[len(head) :].lstrip("/")
     return base / text
-
-
-def independent_path(text: str, base: Path) -> str:
-    """Return a path relative to `base` as an absolute path; `$KNEE_DATA/...` stays as it is."""
-    return text if text.startswith("$") else str((base / text).resolve())
-
-
-def _resolve(config: Config, base: Path) -> Config:
-    """Return the configuration with absolute file paths."""
-
-    def absolute(text: str) -> str:
-        return independent_path(text, base)
-
-    knee = config.knee
-    meshes = {
-        body: mesh.model_copy(update={"file": absolute(mesh.file)})
-        for body in ("femur", "tibia", "tibia_solid")
-        if (mesh := getattr(knee, body)) is not None
-    }
-    simulation = config.simulation
-    tables = {
-        key: given if given is None or given == shipped else absolute(given)
-        for key, given, shipped in (
-            ("waveforms", simulation.waveforms, LEVEL_WALKING.stem),
-            ("ligaments", simulation.ligaments, SHIPPED_LIGAMENTS),
-        )
-    }
-
-    def layer(section: Layer) -> Layer:
-        if section.thickness_file is None:
-            return section
-        return section.model_copy(update={"thickness_file": absolute(section.thickness_file)})
-
-    original = config.original
-    if original.file is not None:
-        original = original.model_copy(update={"file": absolute(original.file)})
-    contact = layer(config.contact)
-    if contact.femur_layer is not None:
-        contact = contact.model_copy(update={"femur_layer": layer(contact.femur_layer)})
-    return config.model_copy(
-        update={
-            "original": original,
-            "knee": knee.model_copy(update=meshes),
-            "contact": contact,
-            "simulation": simulation.model_copy(update=tables),
-        }
-    )
 
 
 def _override(tree: dict[str, Any], text: str) -> None:

@@ -11,7 +11,7 @@ from foundation.errors import InputError
 from pipeline.config.schema_base import Finite, NonNegative, Positive, Range, Section
 
 Design = Literal["lhs", "lhs_optimised", "sobol", "halton", "hammersley", "full_factorial"]
-_PATH_COLUMNS = ("adduction_deg", "rotation_deg", "anterior_mm", "superior_mm", "lateral_mm")
+PATH_COLUMNS = ("adduction_deg", "rotation_deg", "anterior_mm", "superior_mm", "lateral_mm")
 
 
 class PathConfig(Section):
@@ -32,7 +32,7 @@ class PathConfig(Section):
     @model_validator(mode="after")
     def _table_complete(self) -> Self:
         if self.kind == "table":
-            for name in _PATH_COLUMNS:
+            for name in PATH_COLUMNS:
                 if len(getattr(self, name)) != len(self.flexion_deg):
                     raise InputError(
                         f"{name}: expected one value per flexion_deg ({len(self.flexion_deg)}), "
@@ -43,7 +43,7 @@ class PathConfig(Section):
                 raise InputError(
                     f"flexion_deg: expected increasing knots for a table, found {list(knots)}"
                 )
-        elif any(getattr(self, name) for name in ("flexion_deg", *_PATH_COLUMNS)):
+        elif any(getattr(self, name) for name in ("flexion_deg", *PATH_COLUMNS)):
             raise InputError('the columns of a path need kind = "table"')
         return self
 
@@ -75,9 +75,7 @@ class DesignConfig(Section):
 
     kind: Design = Field("sobol", description="design of experiments")
     candidates: int = Field(
-        4096,
-        ge=20,
-        description="m, number of candidates; a full factorial rounds it up to a grid",
+        4096, ge=20, description="m, number of candidates; a full factorial rounds it up to a grid"
     )
     first: int = Field(400, ge=10, description="n, number of candidates evaluated in stage b")
     rounds: int = Field(3, ge=1, le=20, description="number of rounds")

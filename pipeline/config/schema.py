@@ -10,57 +10,24 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from foundation.errors import InputError
-from pipeline.config.knee_schema import (
-    THICKNESS_RANGE,
-    ContactConfig,
-    ImplantConfig,
-    KneeConfig,
-    LayerConfig,
-    MeshConfig,
-    OriginalConfig,
-)
-from pipeline.config.sampling_schema import (
-    DesignConfig,
-    FeasibilityConfig,
-    PathConfig,
-    SpaceConfig,
-)
-from pipeline.config.schema_base import Section, describe_section, section_of
+from pipeline.config.knee_schema import THICKNESS_RANGE as THICKNESS_RANGE
+from pipeline.config.knee_schema import ContactConfig as ContactConfig
+from pipeline.config.knee_schema import ImplantConfig as ImplantConfig
+from pipeline.config.knee_schema import KneeConfig, OriginalConfig
+from pipeline.config.knee_schema import LayerConfig as LayerConfig
+from pipeline.config.knee_schema import MeshConfig as MeshConfig
+from pipeline.config.sampling_schema import DesignConfig as DesignConfig
+from pipeline.config.sampling_schema import FeasibilityConfig as FeasibilityConfig
+from pipeline.config.sampling_schema import PathConfig as PathConfig
+from pipeline.config.sampling_schema import SpaceConfig as SpaceConfig
+from pipeline.config.schema_base import Section, describe_section
+from pipeline.config.schema_base import section_of as section_of
 from pipeline.config.simulation_schema import SimulationConfig
-from pipeline.config.surrogate_schema import (
-    KrigingConfig,
-    NetworkConfig,
-    PolyFourierConfig,
-    PolynomialConfig,
-    SurrogateConfig,
-    ValidationConfig,
-)
-
-__all__ = [
-    "THICKNESS_RANGE",
-    "Config",
-    "ContactConfig",
-    "DesignConfig",
-    "ExecutionConfig",
-    "FeasibilityConfig",
-    "ImplantConfig",
-    "KneeConfig",
-    "KrigingConfig",
-    "LayerConfig",
-    "MeshConfig",
-    "NetworkConfig",
-    "OriginalConfig",
-    "PathConfig",
-    "PolyFourierConfig",
-    "PolynomialConfig",
-    "RunConfig",
-    "SimulationConfig",
-    "SpaceConfig",
-    "SurrogateConfig",
-    "ValidationConfig",
-    "describe_schema",
-    "section_of",
-]
+from pipeline.config.surrogate_schema import KrigingConfig as KrigingConfig
+from pipeline.config.surrogate_schema import NetworkConfig as NetworkConfig
+from pipeline.config.surrogate_schema import PolynomialConfig as PolynomialConfig
+from pipeline.config.surrogate_schema import SurrogateConfig as SurrogateConfig
+from pipeline.config.surrogate_schema import ValidationConfig as ValidationConfig
 
 #: Formulations that can be learnt from samples at any poses.
 _FROM_ROWS_ALONE = ("inverted", "root", "power", "direct")
@@ -135,28 +102,27 @@ class Config(Section):
 
     @model_validator(mode="after")
     def _a_table_suffices(self) -> Self:
-        if self.original.kind == "table":
-            for message in self._beyond_a_table():
-                raise InputError(f'{message}; original.kind is "table"')
-        return self
-
-    def _beyond_a_table(self) -> list[str]:
-        """Return what the configuration asks for and a table cannot give."""
-        surrogate, messages = self.surrogate, []
-        if (self.knee, self.contact) != (KneeConfig(), ContactConfig()):
-            messages.append("knee and contact: remove these sections, they describe a model")
-        if self.design.gait_samples > 0:
-            messages.append("design.gait_samples: expected 0, new samples need a contact model")
+        """Reject what a table cannot give."""
+        if self.original.kind == "model":
+            return self
+        surrogate = self.surrogate
         pairs = ((surrogate.formulation, surrogate.family), *surrogate.compare)
         wrong = [name for name, _ in pairs if name not in _FROM_ROWS_ALONE]
-        if wrong:
-            messages.append(
+        message = ""
+        if (self.knee, self.contact) != (KneeConfig(), ContactConfig()):
+            message = "knee and contact: remove these sections, they describe a model"
+        elif self.design.gait_samples > 0:
+            message = "design.gait_samples: expected 0, new samples need a contact model"
+        elif wrong:
+            message = (
                 f"surrogate: expected formulations of {', '.join(_FROM_ROWS_ALONE)}, found "
                 f"{', '.join(wrong)}, which need new samples"
             )
-        if surrogate.touch_points:
-            messages.append("surrogate.touch_points: expected false, these need a contact model")
-        return messages
+        elif surrogate.touch_points:
+            message = "surrogate.touch_points: expected false, these need a contact model"
+        if message:
+            raise InputError(f'{message}; original.kind is "table"')
+        return self
 
 
 def describe_schema() -> str:

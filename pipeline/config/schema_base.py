@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import inspect
 import json
+from pathlib import Path
 from typing import Annotated, Any, get_args
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo
 from pydantic.fields import FieldInfo
 
 from foundation.errors import InputError
@@ -25,6 +26,20 @@ Finite = Annotated[float, Field(allow_inf_nan=False)]
 Range = Annotated[tuple[Finite, Finite], AfterValidator(ascending)]
 
 
+def absolute(text: str, info: ValidationInfo) -> str:
+    """Return a path of a file as `independent_path` does, if the folder of the file is known."""
+    return independent_path(text, info.context["folder"]) if info.context else text
+
+
+def independent_path(text: str, base: Path) -> str:
+    """Return a path relative to `base` as an absolute path; `$KNEE_DATA/...` stays as it is."""
+    return text if text.startswith("$") else str((base / text).resolve())
+
+
+#: Path of a file, relative to the configuration.
+File = Annotated[str, AfterValidator(absolute)]
+
+
 class Section(BaseModel):
     """Base of all sections: unknown keys are errors, values are not converted, all is frozen."""
 
@@ -40,15 +55,7 @@ def section_of(annotation: Any) -> type[BaseModel] | None:
 
 
 def describe_section(root: type[BaseModel], title: str) -> str:
-    """Return every key with its default, limits and meaning: a Markdown table per section.
-
-    Parameters
-    ----------
-    root : type of BaseModel
-        Schema of a file.
-    title : str
-        First heading.
-    """
+    """Return default, limits and meaning of every key: a Markdown table per section."""
     lines: list[str] = []
 
     def add(model: type[BaseModel], path: str) -> None:

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
-from pipeline.config.schema_base import Finite, NonNegative, Positive, Section
+from dynamics.ligaments.bundle_tables import SHIPPED_LIGAMENTS
+from dynamics.simulator.waveform_tables import LEVEL_WALKING
+from pipeline.config.schema_base import Finite, NonNegative, Positive, Section, absolute
+
+
+def _file_unless(shipped: str) -> AfterValidator:
+    """Return the check of a path of a file, or the name of a shipped table."""
+    return AfterValidator(lambda text, info: text if text == shipped else absolute(text, info))
 
 
 class SimulationConfig(Section):
     """Stage h: knee simulator, driven by loads or by motions, whichever the waveforms hold."""
 
-    waveforms: str = Field(
-        "level_walking",
+    waveforms: Annotated[str, _file_unless(LEVEL_WALKING.stem)] = Field(
+        LEVEL_WALKING.stem,
         description='table of the inputs: the shipped "level_walking", or a CSV file, relative to '
         "the config; AP and rotation each by ap_force_N or anterior_mm, internal_torque_Nm or "
         "rotation_deg",
@@ -31,8 +38,7 @@ class SimulationConfig(Section):
     lateral_stiffness_N_per_mm: NonNegative = Field(0.0, description="ML restraint")
     adduction_stiffness_Nm_per_deg: NonNegative = Field(0.0, description="coronal restraint")
     restraint_about: Literal["pose", "path"] = Field(
-        "pose",
-        description="springs slack in one pose (implants) or along the path (natural knees)",
+        "pose", description="springs slack in one pose (implants) or along the path (natural knees)"
     )
     neutral_anterior_mm: Finite | None = Field(
         None, description="where the AP spring is slack, about a pose; by default where it dwells"
@@ -40,7 +46,7 @@ class SimulationConfig(Section):
     neutral_lateral_mm: Finite = Field(
         0.0, description="where the ML spring is slack, about a pose"
     )
-    ligaments: str | None = Field(
+    ligaments: Annotated[str, _file_unless(SHIPPED_LIGAMENTS)] | None = Field(
         None,
         description='bundles between femur and tibia: the shipped "lenhart2015", or a CSV file, '
         "relative to the config",

@@ -40,11 +40,7 @@ def export_c(source: Path, out: Path | None = None, prefix: str = "knee") -> tup
 
 
 def write_fmu(
-    source: Path,
-    version: str,
-    out: Path | None = None,
-    prefix: str = "knee",
-    compiled: bool = True,
+    source: Path, version: str, out: Path | None = None, prefix: str = "knee", compiled: bool = True
 ) -> Path:
     """Write a surrogate as an FMU (`surrogates.export.fmu`), ``<prefix>.fmu``; return its path.
 
@@ -61,11 +57,8 @@ def write_fmu(
 
     Raises
     ------
-    SurrogateFileError
-        If the surrogate is missing or cannot be used.
-    InputError
-        If the version is unknown, the prefix is not a C identifier, the formulation is of the whole
-        knee, or the sources do not compile.
+    SurrogateFileError, InputError
+        As `export_c`, or if the version is unknown or the sources do not compile.
     """
     file, knee = _compartment_surrogate(source)
     content = export_fmu(knee, version, prefix, compiled)

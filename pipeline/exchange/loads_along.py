@@ -30,14 +30,7 @@ _BODIES = (("femur", 1.0), ("tibia", -1.0))
 
 
 def contact_of(source: Path, *, original: bool = False) -> ContactModel:
-    """Return the trained surrogate of a run, or its original model.
-
-    Parameters
-    ----------
-    source : Path
-        Run directory, or the `.npz` file of a surrogate.
-    original : bool
-        Whether to return the original model, which needs the run directory.
+    """Return the trained surrogate of a run directory or `.npz` file, or a run's original model.
 
     Raises
     ------
@@ -83,8 +76,7 @@ def loads_along(
     columns: dict[str, FloatArray] = {"time_s": check_array("time", time, (len(rows),))}
     columns |= dict(zip(POSE_COLUMNS, rows.T, strict=True))
     columns["flagged"] = np.array([float(bool(answer.flags)) for answer in answers])
-    parts = (*COMPARTMENTS, "total")
-    for part in parts:
+    for part in (*COMPARTMENTS, "total"):
         loads = np.array([getattr(answer, part).array for answer in answers])
         columns |= {f"{part}_{name}": loads[:, k] for k, name in enumerate(LOAD_COLUMNS)}
     messages = [(t, text) for t, a in zip(time.tolist(), answers, strict=True) for text in a.flags]
@@ -94,24 +86,16 @@ def loads_along(
     ]
     # The surrogate of a table may lack areas, pressures or centres of pressure.
     lacking = getattr(model, "header", {}).get("not_given", ())
-    return without(pd.DataFrame(columns), lacking, [f"{part}_" for part in parts]), flags
+    return without(pd.DataFrame(columns), lacking), flags
 
 
 def external_loads(table: pd.DataFrame) -> MotionTable:
-    """Return the loads in the columns of OpenSim's `ExternalLoads`.
+    """Return the loads of `loads_along` in the columns of OpenSim's `ExternalLoads`.
 
-    Parameters
-    ----------
-    table : DataFrame
-        Loads of `loads_along`.
-
-    Returns
-    -------
-    MotionTable
-        `flagged`, and for each compartment the opposite loads on femur and tibia in the tibial
-        frame: force `<compartment>_<body>_force_vx` [N], point `<compartment>_<body>_force_px` [m]
-        (the centre of pressure, or the tibial origin out of contact), and the moment about the
-        point, `<compartment>_<body>_torque_x` [N m].
+    The columns are `flagged`, and for each compartment the opposite loads on femur and tibia in
+    the tibial frame: force `<compartment>_<body>_force_vx` [N], point
+    `<compartment>_<body>_force_px` [m] (the centre of pressure, or the tibial origin out of
+    contact), and the moment about the point, `<compartment>_<body>_torque_x` [N m].
     """
     columns = {"flagged": table["flagged"].to_numpy()}
     for part in COMPARTMENTS:
@@ -134,27 +118,18 @@ def external_loads(table: pd.DataFrame) -> MotionTable:
 
 
 def write_loads(table: pd.DataFrame, path: Path) -> None:
-    """Write the loads of `loads_along`.
-
-    Parameters
-    ----------
-    table : DataFrame
-        The loads.
-    path : Path
-        `.sto` or `.mot` for `external_loads`; `.csv` or `.parquet` for the table itself.
+    """Write the loads of `loads_along`: as `.sto` or `.mot` the `external_loads` of the table.
 
     Raises
     ------
     InputError
-        If the path has another ending.
+        If the path has another ending than these, `.csv` or `.parquet`.
     """
     ending = check_in(f"{path}: ending", path.suffix.lower(), LOAD_ENDINGS)
     if ending in OPENSIM_ENDINGS:
         write_text(path, motion_text(external_loads(table), title="knee contact loads"))
-    elif ending == ".csv":
-        write_csv(table, path)
     else:
-        write_table(table, path)
+        (write_csv if ending == ".csv" else write_table)(table, path)
 
 
 def run_motion(

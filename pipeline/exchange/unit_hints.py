@@ -50,14 +50,10 @@ def check_some_trusted(
     ----------
     model : ContactModel
         Surrogate or original model.
-    table : DataFrame
-        Loads of `pipeline.exchange.loads_along.loads_along`.
-    flags : sequence of mapping
-        Flags of `pipeline.exchange.loads_along.loads_along`.
-    motion : Path
-        File of the motion.
-    columns : KneeColumns
-        Columns and units of the file.
+    table, flags : DataFrame, sequence of mapping
+        Loads and flags of `pipeline.exchange.loads_along.loads_along`.
+    motion, columns : Path, KneeColumns
+        File of the motion, its columns and units.
 
     Raises
     ------

@@ -103,14 +103,8 @@ class Execution:
     ) -> Iterator[tuple[int, Any]]:
         """Yield (position of a job, `function(*shared, *job)`) as the jobs end, in any order.
 
-        Parameters
-        ----------
-        function : callable
-            A function of a module, or a partial of one.
-        jobs : sequence of tuple
-            Arguments of each call.
-        shared : Any
-            First arguments of all calls; a Dask worker receives them once.
+        The function is one of a module, or a partial of one. A Dask worker receives the `shared`
+        arguments once.
 
         Raises
         ------

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -19,36 +19,20 @@ from dynamics.kernels.knee import integrate_knee
 COMMAND = [sys.executable, "-m", "pipeline.stages.kernels"]
 
 
-class Beside:
-    """The process that compiles; `wait` for it before the first use of what it compiles."""
-
-    def __init__(self, process: subprocess.Popen[bytes] | None) -> None:
-        self._process = process
-
-    def wait(self) -> None:
-        """Return when the process has ended, or at once if there is none."""
-        if self._process is not None:
-            self._process.wait()
-
-
 @contextmanager
-def compiling_beside(workers: int) -> Iterator[Beside]:
+def compiling_beside(workers: int) -> Iterator[Callable[[], object]]:
     """Compile the kernels of surrogates and dynamics beside what is done inside the context.
 
-    Parameters
-    ----------
-    workers : int
-        Processes that the user allows; with one, nothing is done.
+    Yield a function that returns when the compilation has ended. With fewer than two `workers`, the
+    processes that the user allows, nothing is done.
     """
     if workers < 2 or is_compiled():
-        yield Beside(None)
+        yield lambda: None
         return
-    process = subprocess.Popen(
-        COMMAND,
-        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+    null = subprocess.DEVNULL
+    process = subprocess.Popen(COMMAND, stdin=null, stdout=null, stderr=null)
     try:
-        yield Beside(process)
+        yield process.wait
     finally:
         process.kill()
         process.wait()

@@ -28,14 +28,7 @@ _LOUD = ("distributed", "distributed.client", "distributed.scheduler", "tornado.
 def connect(address: str, workers: int, opened: ExitStack) -> Any:
     """Return a Dask client after a check of its workers; `opened` closes what was opened.
 
-    Parameters
-    ----------
-    address : str
-        Address of a scheduler; if empty, a cluster is started on this machine.
-    workers : int
-        Number of workers of a cluster that is started.
-    opened : ExitStack
-        Closes the client, and the cluster started for it.
+    If the `address` of a scheduler is empty, a cluster of `workers` is started on this machine.
 
     Raises
     ------

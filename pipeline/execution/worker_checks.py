@@ -75,8 +75,7 @@ def in_cluster(
 
     if message := _error_of_this_worker(tuple(expected.items())):
         raise ExecutionError(f"worker {get_worker().address} {message}")
-    position, arguments = job
-    return position, function(*shared, *arguments)
+    return job[0], function(*shared, *job[1])
 
 
 @cache
@@ -90,8 +89,7 @@ def in_process(owner: int, function: Callable[..., Any], job: Job, *shared: Any)
     """Carry out a job in a process of loky, which ends with the process `owner`."""
     if os.getpid() != owner:
         _end_with(owner)
-    position, arguments = job
-    return position, function(*shared, *arguments)
+    return job[0], function(*shared, *job[1])
 
 
 @cache

@@ -5,38 +5,44 @@ A *sample* is one pose of one compartment with the axial load it carries there.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import pandas as pd
 
-from foundation.checks import FloatArray
 from foundation.loads import COMPARTMENTS
 from pipeline.config.schema import Config, DesignConfig, ValidationConfig
 from pipeline.errors import StageError
-from pipeline.store.samples import CANDIDATE_COLUMNS, POSE_COLUMNS
+from pipeline.store.samples import POSE_COLUMNS, candidate_table
 from surrogates.sampling.designs import first_subset, unit_design
 from surrogates.sampling.space import ReferencePath, SampleSpace
 
-#: Evaluates the original model at the rows of a table and returns it with results added.
-Evaluate = Callable[[pd.DataFrame], pd.DataFrame]
 _HELD_OUT, _DOMAIN = 1, 4
 #: The load's root of this degree is spread evenly over the samples of `domain_candidates`.
 _DOMAIN_SPREAD = 2.0
 
 
+#: Keys of the half widths in the order of the offsets; their units per radian or metre.
+OFFSET_UNITS = {
+    "adduction_deg": 180.0 / np.pi,
+    "rotation_deg": 180.0 / np.pi,
+    "anterior_mm": 1e3,
+    "lateral_mm": 1e3,
+}
+
+
 def sample_space(config: Config, path: ReferencePath) -> SampleSpace:
     """Return the sample space of a study about its reference path."""
     space = config.space
-    offsets = np.array(
-        [
-            np.radians(space.adduction_deg),
-            np.radians(space.rotation_deg),
-            1e-3 * space.anterior_mm,
-            1e-3 * space.lateral_mm,
-        ]
-    )
+    angles = np.radians([space.adduction_deg, space.rotation_deg])
+    offsets = np.array([*angles, 1e-3 * space.anterior_mm, 1e-3 * space.lateral_mm])
     return SampleSpace(path, np.radians(space.flexion_deg), offsets, np.array(space.load_N))
+
+
+def generators(entropy: int | Sequence[int]) -> Iterator[tuple[str, np.random.Generator]]:
+    """Yield each compartment with a random generator of its own."""
+    for name, sequence in zip(COMPARTMENTS, np.random.SeedSequence(entropy).spawn(2), strict=True):
+        yield name, np.random.default_rng(sequence)
 
 
 def choose_samples(space: SampleSpace, design: DesignConfig, seed: int) -> pd.DataFrame:
@@ -45,12 +51,11 @@ def choose_samples(space: SampleSpace, design: DesignConfig, seed: int) -> pd.Da
     Return a table with `pipeline.store.samples.CANDIDATE_COLUMNS` and `first` (bool).
     """
     parts = []
-    for name, sequence in zip(COMPARTMENTS, np.random.SeedSequence(seed).spawn(2), strict=True):
-        generator = np.random.default_rng(sequence)
+    for name, generator in generators(seed):
         unit = unit_design(design.kind, design.candidates, 6, generator)
         first = np.zeros(len(unit), dtype=bool)
         first[first_subset(unit, design.first, kind=design.kind, rng=generator)] = True
-        drawn = _candidates(space, unit, name, design.load_spread)
+        drawn = candidate_table(*space.draw(unit, design.load_spread), name)
         parts.append(drawn.assign(first=first))
     return pd.concat(parts, ignore_index=True)
 
@@ -60,14 +65,8 @@ def held_out_samples(
 ) -> pd.DataFrame:
     """Draw the held-out samples: a design of their own, with their own seed.
 
-    Parameters
-    ----------
-    space : SampleSpace
-        Where samples are drawn.
-    validation : ValidationConfig
-        Design, number and seed.
-    candidates : DataFrame
-        The training design. Its points are left out: two full factorials have common points.
+    Points of `candidates`, the training design, are left out: two full factorials have common
+    points.
 
     Raises
     ------
@@ -76,11 +75,9 @@ def held_out_samples(
     """
     parts = []
     # The entropy differs from the training design even if the seeds are equal.
-    sequences = np.random.SeedSequence([validation.seed, _HELD_OUT]).spawn(2)
-    for name, sequence in zip(COMPARTMENTS, sequences, strict=True):
-        generator = np.random.default_rng(sequence)
+    for name, generator in generators([validation.seed, _HELD_OUT]):
         unit = unit_design(validation.kind, validation.points, 6, generator)
-        drawn = _candidates(space, unit, name, validation.load_spread)
+        drawn = candidate_table(*space.draw(unit, validation.load_spread), name)
         columns = [*POSE_COLUMNS, "load_N"]
         known = candidates.loc[candidates["compartment"] == name, columns]
         taken = set(map(tuple, known.to_numpy()))
@@ -101,24 +98,18 @@ def domain_candidates(space: SampleSpace, design: DesignConfig, seed: int) -> pd
     contact.
     """
     parts = []
-    sequences = np.random.SeedSequence([seed, _DOMAIN]).spawn(2)
-    for name, sequence in zip(COMPARTMENTS, sequences, strict=True):
-        generator = np.random.default_rng(sequence)
+    for name, generator in generators([seed, _DOMAIN]):
         unit = unit_design("sobol", design.domain_samples, 6, generator)
-        parts.append(_candidates(space, unit, name, _DOMAIN_SPREAD))
+        parts.append(candidate_table(*space.draw(unit, _DOMAIN_SPREAD), name))
     return pd.concat(parts, ignore_index=True)
 
 
-def _candidates(
-    space: SampleSpace, unit: FloatArray, compartment: str, spread: float
+def evaluate_first(
+    candidates: pd.DataFrame, evaluate: Callable[[pd.DataFrame], pd.DataFrame]
 ) -> pd.DataFrame:
-    poses, load = space.draw(unit, spread)
-    table = pd.DataFrame(poses, columns=pd.Index(POSE_COLUMNS))
-    table = table.assign(compartment=compartment, index=np.arange(len(unit)), load_N=load)
-    return table[list(CANDIDATE_COLUMNS)]
+    """Stage b: evaluate the original model at the first n candidates of each compartment.
 
-
-def evaluate_first(candidates: pd.DataFrame, evaluate: Evaluate) -> pd.DataFrame:
-    """Stage b: evaluate the original model at the first n candidates of each compartment."""
+    `evaluate` takes the rows of a table and returns the table with results added.
+    """
     chosen = candidates[candidates["first"]].drop(columns="first")
     return evaluate(chosen.reset_index(drop=True))

@@ -43,7 +43,6 @@ from pipeline.config.schema import (
 )
 from pipeline.originals.candidates import choose_samples, held_out_samples
 from pipeline.originals.evaluation import evaluate_rows
-from pipeline.originals.mesh_files import same_mesh, told_same
 from pipeline.originals.protocol import Evaluation
 from pipeline.originals.reference_path import reference_path
 from surrogates.formulations.whole_knee import AnyKnee
@@ -54,7 +53,8 @@ _IMPLANT_KEYS = {
     "dish sagittal_radius": "knee.implant.dish_sagittal_radius_mm",
     "dish coronal_radius": "knee.implant.dish_coronal_radius_mm",
     "dish half_length": "knee.implant.dish_half_length_mm",
-    **{f"condyle {arc}_radius": "knee.implant.radius_mm" for arc in ("posterior", "distal")},
+    "condyle posterior_radius": "knee.implant.radius_mm",
+    "condyle distal_radius": "knee.implant.radius_mm",
     "condyle anterior_radius": "knee.implant.radius_mm",
 }
 
@@ -124,8 +124,8 @@ def build_knee(config: Config) -> Knee:
     else:
         femur = _load(knee.femur, knee.side, "femur", "femur")
         tibia = _load(knee.tibia, knee.side, "tibia", "tibia")
-        if same_mesh(femur, tibia):
-            raise InputError(f"[knee] {told_same(femur, tibia)}")
+        if wrong := same_mesh(femur, tibia):
+            raise InputError(f"[knee] {wrong}")
         labels = compartments_of(tibia, knee.split_lateral_mm)
         measured = _measured(config, tibia)
     law = build_law(contact, len(tibia.vertices), measured)
@@ -170,6 +170,20 @@ def compartments_of(tibia: TriangleMesh, split_lateral_mm: float | None) -> NDAr
         return find_compartments(tibia, split)
 
 
+def same_mesh(femur: TriangleMesh, tibia: TriangleMesh) -> str:
+    """Return what is wrong with meshes of one file, or of files of the same content; else ""."""
+    first, second = Path(femur.name), Path(tibia.name)
+    same = first.resolve() == second.resolve() or (
+        len(femur.faces) == len(tibia.faces) and first.read_bytes() == second.read_bytes()
+    )
+    if not same:
+        return ""
+    return (
+        f"femur and tibia are the same mesh: {first} and {second} have the same content; "
+        "name the mesh of the other body in knee.femur.file or knee.tibia.file"
+    )
+
+
 def _load(mesh: MeshConfig | None, side: str, section: str, body: str) -> TriangleMesh:
     if mesh is None:
         raise InputError(f"[knee.{section}] is needed")
@@ -207,20 +221,15 @@ def build_law(
     measured : (V,) float64, optional
         Thickness under each tibial vertex [m], for `thickness_mm = "underside"`.
 
-    Returns
-    -------
-    SpringLaw
-        With a number or, per tibial vertex, (V,) as the thickness of each layer [m].
-
     Raises
     ------
     InputError
         If a thickness is missing or its table cannot be used.
     """
     tibial = _layer(contact, _thickness(contact, vertices, measured))
-    if contact.femur_layer is None:
-        return tibial
     femoral = contact.femur_layer
+    if femoral is None:
+        return tibial
     return SeriesLaw(tibial, _layer(femoral, _thickness(femoral, vertices, None)))
 
 
@@ -268,19 +277,11 @@ def _read_thickness(path: Path, vertices: int) -> FloatArray:
 
 
 def _layer(layer: LayerConfig, thickness: float | FloatArray) -> SpringLaw:
-    modulus = 1e6 * layer.youngs_modulus_MPa
-    if layer.law == "linear":
-        return LinearLaw(modulus, layer.poissons_ratio, thickness)
-    if layer.law == "logarithmic":
-        return LogarithmicLaw(modulus, layer.poissons_ratio, thickness)
-    return ModifiedLaw(
-        modulus,
-        layer.poissons_ratio,
-        thickness,
-        f=layer.f,
-        m=layer.m,
-        reference_indentation=1e-3 * layer.reference_indentation_mm,
-    )
+    parameters = 1e6 * layer.youngs_modulus_MPa, layer.poissons_ratio, thickness
+    if layer.law == "modified":
+        depth = 1e-3 * layer.reference_indentation_mm
+        return ModifiedLaw(*parameters, f=layer.f, m=layer.m, reference_indentation=depth)
+    return LinearLaw(*parameters) if layer.law == "linear" else LogarithmicLaw(*parameters)
 
 
 def _start(model: ElasticFoundation) -> Pose:

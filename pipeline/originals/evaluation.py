@@ -13,39 +13,37 @@ from foundation.elastic_foundation.statics import StaticsError, pose_at_load
 from foundation.kernels import STRAIN_LIMIT
 from foundation.loads import LOAD_COLUMNS
 from foundation.pose import Pose
-from pipeline.store.samples import FAILED, OK, poses_of
+from pipeline.store.samples import FAILED, OK, RESULT_COLUMNS, poses_of
 
 
 def evaluate_rows(model: ElasticFoundation, table: pd.DataFrame, follow: str) -> pd.DataFrame:
-    """Evaluate the original model at each row.
+    """Evaluate the original model at each row of `pipeline.store.samples.CANDIDATE_COLUMNS`.
 
-    Parameters
-    ----------
-    model : ElasticFoundation
-        The original model.
-    table : DataFrame
-        With `pipeline.store.samples.CANDIDATE_COLUMNS`.
-    follow : {"load", "pose"}
-        Whether the height that carries the row's load is found, or the row's height is taken and
-        its load found.
-
-    Returns
-    -------
-    DataFrame
-        The table with the height found and `pipeline.store.samples.RESULT_COLUMNS` added. A row
-        that has no answer keeps the status "failed", the reason, and NaN loads; no row is lost.
+    If `follow` is "load", the height that carries the row's load is found; if it is "pose", the
+    load at the row's height. Return the table with the height and `RESULT_COLUMNS` added. A row
+    without an answer has the status "failed", the reason, and NaN loads; no row is lost.
     """
     answer = _at_load if follow == "load" else _at_pose
+    columns = poses_of(table), table["compartment"], table["load_N"]
     rows = [
-        answer(model, Pose.from_array(coordinates), compartment, load)
-        for coordinates, compartment, load in zip(
-            poses_of(table), table["compartment"], table["load_N"], strict=True
-        )
+        answer(model, Pose.from_array(pose), compartment, load)
+        for pose, compartment, load in zip(*columns, strict=True)
     ]
-    columns = ("superior_m", "status", "reason", "evaluations", *LOAD_COLUMNS)
-    results = pd.DataFrame(rows, columns=pd.Index(columns), index=table.index)
-    kept = table.drop(columns=[c for c in columns if c in table.columns and c != "superior_m"])
+    return _with_results(table, rows, "superior_m")
+
+
+def _with_results(
+    table: pd.DataFrame, rows: list[tuple[Any, ...]], *coordinates: str
+) -> pd.DataFrame:
+    """Return a table with the coordinates that were found, and `RESULT_COLUMNS`."""
+    columns = pd.Index([*coordinates, *RESULT_COLUMNS])
+    results = pd.DataFrame(rows, columns=columns, index=table.index)
+    kept = table.drop(columns=list(RESULT_COLUMNS), errors="ignore")
     return kept.assign(**{name: results[name] for name in columns})
+
+
+def _failed(reason: object, evaluations: int) -> tuple[Any, ...]:
+    return FAILED, str(reason), evaluations, *np.full(len(LOAD_COLUMNS), np.nan)
 
 
 def _at_load(
@@ -54,8 +52,8 @@ def _at_load(
     try:
         found = pose_at_load(model, pose, compartment, load)
     except StaticsError as error:
-        return (pose.superior, FAILED, str(error), 0, *np.full(12, np.nan))
-    return (found.pose.superior, OK, "", found.evaluations, *found.loads)
+        return pose.superior, *_failed(error, 0)
+    return found.pose.superior, OK, "", found.evaluations, *found.loads
 
 
 def _at_pose(
@@ -64,46 +62,29 @@ def _at_pose(
     del load  # whatever the height carries is the sample's
     loads, _, depth = model.compartment_loads(pose, compartment)
     if loads[1] <= 0.0:
-        return (pose.superior, FAILED, "no contact at this height", 1, *np.full(12, np.nan))
+        return pose.superior, *_failed("no contact at this height", 1)
     if depth[1] > STRAIN_LIMIT:
-        reason = f"the layer is pressed through (strain {depth[1]:.2f})"
-        return (pose.superior, FAILED, reason, 1, *np.full(12, np.nan))
-    return (pose.superior, OK, "", 1, *loads)
+        return pose.superior, *_failed(f"the layer is pressed through (strain {depth[1]:.2f})", 1)
+    return pose.superior, OK, "", 1, *loads
 
 
 def evaluate_knee_rows(model: ElasticFoundation, table: pd.DataFrame, reach: float) -> pd.DataFrame:
-    """Find height and adduction of whole-knee samples.
+    """Find height and adduction of whole-knee samples, within `reach` [rad] of their adduction.
 
-    Parameters
-    ----------
-    model : ElasticFoundation
-        The original model.
-    table : DataFrame
-        Two rows per sample, of the same pose: for the medial and the lateral compartment.
-    reach : float
-        Largest distance from the adduction of the row that is searched [rad].
-
-    Returns
-    -------
-    DataFrame
-        The table with the poses found and `pipeline.store.samples.RESULT_COLUMNS` added. A sample
-        without an answer has the status "failed", the reason, and NaN loads.
+    A sample has two rows of the same pose, for the medial and the lateral compartment. Return the
+    table with the poses found and `pipeline.store.samples.RESULT_COLUMNS` added. A sample without
+    an answer has the status "failed", the reason, and NaN loads.
     """
-    found = []
-    for pose, loads in zip(
-        map(Pose.from_array, poses_of(table)[::2]),
-        table["load_N"].to_numpy().reshape(-1, 2).tolist(),
-        strict=True,
-    ):
+    rows: list[tuple[Any, ...]] = []
+    poses = map(Pose.from_array, poses_of(table)[::2])
+    loads = table["load_N"].to_numpy().reshape(-1, 2).tolist()
+    for pose, (medial, lateral) in zip(poses, loads, strict=True):
         try:
-            medial, lateral = pose_at_loads(model, pose, loads[0], loads[1], reach)
+            parts = pose_at_loads(model, pose, medial, lateral, reach)
         except StaticsError as error:
-            none = (pose.adduction, pose.superior, FAILED, str(error), 0, *np.full(12, np.nan))
-            found += [none, none]
+            rows += [(pose.adduction, pose.superior, *_failed(error, 0))] * 2
             continue
-        for part in (medial, lateral):
+        for part in parts:
             where = part.pose.adduction, part.pose.superior
-            found.append((*where, OK, "", part.evaluations, *part.loads))
-    columns = ("adduction_rad", "superior_m", "status", "reason", "evaluations", *LOAD_COLUMNS)
-    results = pd.DataFrame(found, columns=pd.Index(columns), index=table.index)
-    return table.assign(**{name: results[name] for name in columns})
+            rows.append((*where, OK, "", part.evaluations, *part.loads))
+    return _with_results(table, rows, "adduction_rad", "superior_m")

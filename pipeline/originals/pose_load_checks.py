@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -39,85 +38,86 @@ class TableError(InputError):
     """A table of poses and loads that cannot be used; the message names it, row and remedy."""
 
 
-def check_columns(path: Path, part: pd.DataFrame, head: str) -> None:
-    """See that a compartment's table has the pose, six loads, and a whole centre or none."""
+def check_columns(part: pd.DataFrame, head: str) -> None:
+    """Check that a compartment's table has the pose, six loads, and a whole centre or none."""
     missing = [name for name in POSE_COLUMNS if name not in part.columns]
     missing += [f"{head}{name}" for name in WRENCH_COLUMNS if name not in part.columns]
     if missing:
         raise TableError(
-            f"{path}: lacks {', '.join(missing)}; expected the pose ({', '.join(COORDINATES)}) and "
+            f"lacks {', '.join(missing)}; expected the pose ({', '.join(COORDINATES)}) and "
             "three forces and three moments on the femur about the tibial origin (column names may "
             "end with other units: flexion_deg, anterior_mm, moment_x_Nmm)"
         )
     centre = [name for name in _TOGETHER if name in part.columns]
-    if centre and len(centre) < len(_TOGETHER):
+    if 0 < len(centre) < len(_TOGETHER):
         raise TableError(
-            f"{path}: expected all coordinates of the centre of pressure ({', '.join(_TOGETHER)}) "
+            f"expected all coordinates of the centre of pressure ({', '.join(_TOGETHER)}) "
             f"or none, found {', '.join(centre)}"
         )
 
 
-def check_numbers(path: Path, table: pd.DataFrame, names: Sequence[str]) -> None:
-    """See that columns are finite."""
+def _place(table: pd.DataFrame, row: int) -> str:
+    return f"row {table['index'].iloc[row] + 1}, {table['compartment'].iloc[row]}"
+
+
+def check_numbers(table: pd.DataFrame, names: Sequence[str]) -> None:
+    """Check that columns are finite."""
     bad = ~np.isfinite(table[list(names)].to_numpy(dtype=np.float64))
     if bad.any():
         row, column = np.argwhere(bad)[0]
         raise TableError(
-            f"{path}: row {table['index'].iloc[row] + 1}, {table['compartment'].iloc[row]}: "
+            f"{_place(table, row)}: "
             f"expected a finite {names[column]}, found {table[names[column]].iloc[row]} "
             f"({int(bad.any(axis=1).sum())} such rows); remove these rows, or mark them with "
             '"failed" in a column status'
         )
 
 
-def check_units(path: Path, table: pd.DataFrame) -> None:
-    """See that the largest values are those of a knee in the units that the names say."""
-    found = {
-        name: float(np.nanmax(np.abs(table[name]))) if table[name].notna().any() else 0.0
-        for name in _LIMITS
-        if name in table.columns
-    }
+def check_units(table: pd.DataFrame) -> None:
+    """Check that the largest values are those of a knee in the units that the names say."""
     if not (table["force_y_N"] != 0.0).any():
-        raise TableError(f"{path}: all axial forces are 0")
-    for name, (low, high) in _LIMITS.items():
-        if name in found and not low <= found[name] <= high:
+        raise TableError("all axial forces are 0")
+    largest = table[[name for name in _LIMITS if name in table.columns]].abs().max().fillna(0.0)
+    for name, found in largest.items():
+        low, high = _LIMITS[str(name)]
+        if not low <= found <= high:
             raise TableError(
-                f"{path}: {name}: expected a largest value from {low:g} to {high:g} in SI units, "
-                f"found {found[name]:.4g}; the values have another unit than the column name says"
+                f"{name}: expected a largest value from {low:g} to {high:g} in SI units, "
+                f"found {found:.4g}; the values have another unit than the column name says"
             )
-    loaded = table[table["force_y_N"].abs() > CONTACT_PART * found["force_y_N"]]
+    loaded = table[table["force_y_N"].abs() > CONTACT_PART * largest["force_y_N"]]
     forces, moments = (
         np.linalg.norm(loaded[list(c)], axis=1) for c in (WRENCH_COLUMNS[:3], WRENCH_COLUMNS[3:])
     )
     arm = float(np.median(moments / forces))
     if not _ARMS[0] <= arm <= _ARMS[1]:
         raise TableError(
-            f"{path}: moments over forces: expected arms of {_ARMS[0]:g} to {_ARMS[1]:g} m, found "
+            f"moments over forces: expected arms of {_ARMS[0]:g} to {_ARMS[1]:g} m, found "
             f"{arm:.3g} m in the median; the moments have another unit than the column names say"
         )
 
 
-def check_signs(path: Path, table: pd.DataFrame, largest: float) -> None:
-    """See that the loads are those on the femur, which contact presses."""
+def check_signs(table: pd.DataFrame, largest: float) -> None:
+    """Check that the loads are those on the femur, which contact presses."""
     axial = table["force_y_N"]
     pulling = axial < -CONTACT_PART * max(largest, 0.0)
     if pulling.sum() > 0.5 * (axial != 0.0).sum():
         raise TableError(
-            f"{path}: force_y_N: expected forces on the femur, with a positive axial component in "
+            f"force_y_N: expected forces on the femur, with a positive axial component in "
             f"compression, found {int(pulling.sum())} of {len(axial)} negative; these may be loads "
             "on the tibia: change the sign of all forces and moments"
         )
     if pulling.any():
         row = int(np.flatnonzero(pulling)[0])
         raise TableError(
-            f"{path}: row {table['index'].iloc[row] + 1}, {table['compartment'].iloc[row]}: "
+            f"{_place(table, row)}: "
             f"expected an axial force >= 0, found {axial.iloc[row]:.4g} N ({int(pulling.sum())} "
             "such rows); contact cannot pull: remove these rows"
         )
 
 
-def check_rows(path: Path, rows: pd.DataFrame, side: str) -> None:
-    """See that rows in contact are enough, differ, and lie on the side of their compartment."""
+def check_rows(rows: pd.DataFrame, side: str) -> None:
+    """Check that rows in contact are enough, differ, and lie on the side of their compartment."""
     keys = ["compartment", *POSE_COLUMNS]
     again = rows.duplicated(keys).to_numpy()
     if again.any():
@@ -125,7 +125,7 @@ def check_rows(path: Path, rows: pd.DataFrame, side: str) -> None:
         same = (rows[keys] == rows[keys].iloc[row]).all(axis=1)
         first, second = (rows.loc[same, "index"] + 1)[:2]
         raise TableError(
-            f"{path}: rows {first} and {second} are the same pose of the "
+            f"rows {first} and {second} are the same pose of the "
             f"{rows['compartment'].iloc[row]} compartment ({int(again.sum())} such rows); keep "
             "one of them, or the mean"
         )
@@ -134,24 +134,23 @@ def check_rows(path: Path, rows: pd.DataFrame, side: str) -> None:
         own = rows[rows["compartment"] == name]
         if len(own) < LEAST_ROWS:
             raise TableError(
-                f"{path}: expected at least {LEAST_ROWS} poses of the {name} compartment in "
+                f"expected at least {LEAST_ROWS} poses of the {name} compartment in "
                 f"contact, found {len(own)}; a surrogate of six variables needs hundreds"
             )
-        sideways[name] = float(
-            np.median(line_of_action(own[list(WRENCH_COLUMNS)].to_numpy())[:, 2])
-        )
+        lines = line_of_action(own[list(WRENCH_COLUMNS)].to_numpy())
+        sideways[name] = float(np.median(lines[:, 2]))
     if sideways["medial"] > sideways["lateral"]:
         other = "right" if side == "left" else "left"
         raise TableError(
-            f"{path}: expected the medial loads to act medially of the lateral loads (z lateral), "
+            f"expected the medial loads to act medially of the lateral loads (z lateral), "
             f"found lines of action at z = {1e3 * sideways['medial']:.3g} and "
             f"{1e3 * sideways['lateral']:.3g} mm; exchange the compartments, or set original.side "
             f'= "{other}"'
         )
 
 
-def check_heights(path: Path, rows: pd.DataFrame) -> None:
-    """See that heights are varied by themselves, and do not follow from the other coordinates.
+def check_heights(rows: pd.DataFrame) -> None:
+    """Check that heights are varied by themselves, and do not follow from the other coordinates.
 
     At one height for each set of the others, a fit of the height has no use for the load, and the
     load cannot be told from the height.
@@ -167,11 +166,10 @@ def check_heights(path: Path, rows: pd.DataFrame) -> None:
         load = own["force_y_N"].to_numpy() / own["force_y_N"].max()
         height = own["superior_m"].to_numpy(dtype=np.float64)
         without = _scatter(terms, height)
-        if without < _SCATTER and (
-            _scatter(np.column_stack([terms, load, np.sqrt(load)]), height) > _UNEXPLAINED * without
-        ):
+        loaded = np.column_stack([terms, load, np.sqrt(load)])
+        if without < _SCATTER and _scatter(loaded, height) > _UNEXPLAINED * without:
             raise TableError(
-                f"{path}: superior_m, {name}: expected heights that vary independently, found "
+                f"superior_m, {name}: expected heights that vary independently, found "
                 f"heights that follow from the other coordinates to within {1e6 * without:.2g} µm "
                 "and do not vary with the load; add poses with the femur higher and lower"
             )

@@ -34,11 +34,13 @@ from pipeline.store.samples import (
     OK,
     POSE_COLUMNS,
     RESULT_COLUMNS,
-    StoreError,
     digest,
     read_table,
 )
 
+#: Columns of the tables of a run that mean nothing here, or are read otherwise.
+_OWN = frozenset(("compartment", "index", "load_N", "first", *RESULT_COLUMNS[:3]))
+_SAVE_AGAIN = "save the table with commas between cells and with decimal points"
 #: Coordinates and loads that change their sign where a left knee is mirrored.
 _MIRRORED = (
     *("adduction_rad", "rotation_rad", "lateral_m"),
@@ -94,99 +96,83 @@ def read_pose_loads(path: Path, side: str = "right") -> PoseLoads:
     TableError
         If it cannot be read, lacks a column, or holds what no knee's table can.
     """
-    raw = _read(path)
-    values, ignored, given_as = _in_si(path, raw)
+    # Columns as in the file, by the names that the checks use.
+    names_in_file: dict[str, str] = {}
     try:
-        return _checked(path, raw, values, ignored, side)
+        raw = _read(path)
+        values, ignored = _in_si(raw)
+        names_in_file = {name: str(column.name) for name, column in values.items()}
+        return _checked(path.name, raw, values, ignored, side)
     except TableError as error:
-        # Not as they are called inside, but as in the file.
-        raise TableError(renamed(str(error), given_as)) from error
+        raise TableError(f"{path}: {renamed(str(error), names_in_file)}") from error
 
 
 def _checked(
-    path: Path, raw: pd.DataFrame, values: dict[str, pd.Series], ignored: tuple[str, ...], side: str
+    name: str, raw: pd.DataFrame, values: dict[str, pd.Series], ignored: tuple[str, ...], side: str
 ) -> PoseLoads:
     """Return the usable rows of a table whose known columns are in SI units."""
-    parts = _by_compartment(path, raw, values)
-    table = pd.concat(parts, ignore_index=True)
+    table = pd.concat(_by_compartment(raw, values), ignore_index=True)
     answered = table["status"] != FAILED
     table, failed = table[answered], int((~answered).sum())
-    check_numbers(path, table, (*POSE_COLUMNS, *WRENCH_COLUMNS))
-    check_units(path, table)
+    check_numbers(table, (*POSE_COLUMNS, *WRENCH_COLUMNS))
+    check_units(table)
     largest = float(table["force_y_N"].max())
-    check_signs(path, table, largest)
+    check_signs(table, largest)
     touching = table["force_y_N"] > CONTACT_PART * largest
     rows = table[touching]
-    given = [name for name in QUANTITY_COLUMNS if name in rows.columns]
-    check_numbers(path, rows, given)
+    known = [column for column in QUANTITY_COLUMNS if column in rows.columns]
+    check_numbers(rows, known)
     if side == "left":
         rows = rows.assign(**{c: -rows[c] for c in _MIRRORED if c in rows.columns})
-    check_rows(path, rows, side)
-    check_heights(path, rows)
-    missing = tuple(name for name in QUANTITY_COLUMNS if name not in given)
-    rows = rows.assign(
-        **dict.fromkeys(missing, np.nan), load_N=rows["force_y_N"], status=OK, reason="",
-        evaluations=1,
-    )  # fmt: skip
-    columns = dict.fromkeys((*CANDIDATE_COLUMNS, *RESULT_COLUMNS))
-    rows = rows[list(columns)].reset_index(drop=True)
-    return PoseLoads(
-        rows, path.name, len(raw), int((~touching).sum()), failed, missing, ignored, digest(rows)
-    )  # fmt: skip
+    check_rows(rows, side)
+    check_heights(rows)
+    missing = tuple(column for column in QUANTITY_COLUMNS if column not in known)
+    rows = rows.assign(load_N=rows["force_y_N"], status=OK, reason="", evaluations=1)
+    rows = rows.assign(**dict.fromkeys(missing, np.nan))
+    rows = rows[[*CANDIDATE_COLUMNS, *RESULT_COLUMNS]].reset_index(drop=True)
+    outside = int((~touching).sum())
+    return PoseLoads(rows, name, len(raw), outside, failed, missing, ignored, digest(rows))
 
 
 def _read(path: Path) -> pd.DataFrame:
     """Return the table as it stands in the file, its names without blanks around them."""
     try:
-        table = read_table(path) if path.suffix == ".parquet" else _read_csv(path)
+        with warnings.catch_warnings():
+            # Cells without a name would else be left out, and the others read as they come.
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            if path.suffix == ".parquet":
+                table = read_table(path)
+            else:
+                table = pd.read_csv(path, comment="#", skipinitialspace=True, index_col=False)
     except OSError as error:
-        raise TableError(f"{path}: cannot be read ({error.strerror}); correct the path") from error
+        raise TableError(f"cannot be read ({error.strerror}); correct the path") from error
     except pd.errors.ParserWarning as error:
         raise TableError(
-            f"{path}: a row has more cells than the header has names; save the table with "
-            "commas between cells and with decimal points"
+            f"a row has more cells than the header has names; {_SAVE_AGAIN}"
         ) from error
-    except StoreError as error:
-        raise _no_table(path, error) from error
+    except ValueError as error:
+        reason = " ".join(str(error).split())
+        raise TableError(f"expected a table (CSV or .parquet), found: {reason}") from error
     if table.empty:
-        raise TableError(f"{path}: is empty, expected rows of poses and loads")
+        raise TableError("is empty, expected rows of poses and loads")
     table = table.rename(columns=lambda name: str(name).strip())
     if len(table.columns) == 1 and (found := re.search("[;\t]", table.columns[0])):
         raise TableError(
-            f"{path}: expected comma-separated columns, found {found[0]!r} between columns; save "
-            "the table with commas between cells and with decimal points"
+            f"expected comma-separated columns, found {found[0]!r} between columns; {_SAVE_AGAIN}"
         )
     return table
 
 
-def _read_csv(path: Path) -> pd.DataFrame:
-    with warnings.catch_warnings():
-        # Cells without a name would else be left out, and the others read as they come.
-        warnings.simplefilter("error", pd.errors.ParserWarning)
-        try:
-            return pd.read_csv(path, comment="#", skipinitialspace=True, index_col=False)
-        except ValueError as error:
-            raise _no_table(path, error) from error
-
-
-def _no_table(path: Path, error: Exception) -> TableError:
-    told = " ".join(str(error).split())
-    return TableError(f"{path}: expected a table (CSV or .parquet), found: {told}")
-
-
-def _in_si(
-    path: Path, raw: pd.DataFrame
-) -> tuple[dict[str, pd.Series], tuple[str, ...], dict[str, str]]:
-    """Return the known columns by their names in SI units, the names of the others, and theirs."""
+def _in_si(raw: pd.DataFrame) -> tuple[dict[str, pd.Series], tuple[str, ...]]:
+    """Return the known columns by their names in SI units, and the names of the others."""
     known = {name.rpartition("_")[0]: name for name in (*POSE_COLUMNS, *LOAD_COLUMNS)}
     for part in COMPARTMENTS:
-        known |= {f"{part}_{q}": f"{part}_{known[q]}" for q in list(known) if known[q] in _LOADS}
+        known |= {f"{part}_{name.rpartition('_')[0]}": f"{part}_{name}" for name in LOAD_COLUMNS}
     values: dict[str, pd.Series] = {}
-    ignored, given_as = [], {}
+    ignored = []
     for column in raw.columns:
         unit = unit_of(column)
-        quantity = column if unit is None else unit.quantity
-        name = known.get(quantity)
+        name = known.get(column if unit is None else unit.quantity)
         if name is None:
             # A quantity with a unit that is none would else be left out without a word.
             name = next((n for q, n in known.items() if column.startswith(f"{q}_")), None)
@@ -197,43 +183,34 @@ def _in_si(
         si = name.rpartition("_")[2]
         if unit is None or unit.si != si:
             raise TableError(
-                f"{path}: column {column!r}: expected a name that ends with a unit, "
+                f"column {column!r}: expected a name that ends with a unit, "
                 f"{', '.join(UNITS[si])} (such as {name})"
             )
         if name in values:
-            raise TableError(
-                f"{path}: expected {name} once, found two columns, the second is {column!r}"
-            )
-        given_as[name] = str(column)
-        values[name] = unit.factor * _numbers(path, raw[column])
-    return values, tuple(name for name in ignored if name not in _OWN), given_as
+            raise TableError(f"expected {name} once, found two columns, the second is {column!r}")
+        values[name] = unit.factor * _numbers(raw[column])
+    return values, tuple(name for name in ignored if name not in _OWN)
 
 
-_LOADS = frozenset(LOAD_COLUMNS)
-#: Columns of the tables of a run that mean nothing here, or are read otherwise.
-_OWN = frozenset(("compartment", "index", "load_N", "first", *RESULT_COLUMNS[:3]))
-
-
-def _numbers(path: Path, column: pd.Series) -> pd.Series:
+def _numbers(column: pd.Series) -> pd.Series:
     found = pd.to_numeric(column, errors="coerce").astype(np.float64)
     wrong = found.isna() & column.notna()
     if wrong.any():
         row = int(np.flatnonzero(wrong)[0])
         raise TableError(
-            f"{path}: row {row + 1}, {column.name}: expected a number with a decimal point, found "
+            f"row {row + 1}, {column.name}: expected a number with a decimal point, found "
             f"{column.iloc[row]!r}"
         )
     return found
 
 
-def _by_compartment(
-    path: Path, raw: pd.DataFrame, values: dict[str, pd.Series]
-) -> list[pd.DataFrame]:
+def _by_compartment(raw: pd.DataFrame, values: dict[str, pd.Series]) -> list[pd.DataFrame]:
     """Return a table of each compartment, from rows of one compartment or of both."""
-    wide = [name for name in values if name.startswith(_PARTS) and name not in POSE_COLUMNS]
+    heads = tuple(f"{name}_" for name in COMPARTMENTS)
+    wide = any(name.startswith(heads) and name not in POSE_COLUMNS for name in values)
     if "compartment" not in raw.columns and not wide:
         raise TableError(
-            f"{path}: expected the loads of each compartment (a column compartment with medial and "
+            "expected the loads of each compartment (a column compartment with medial and "
             "lateral, or columns such as medial_force_y_N and lateral_force_y_N), found loads of "
             "the whole knee or none; a surrogate is fitted to each compartment: separate the loads"
         )
@@ -246,16 +223,13 @@ def _by_compartment(
         other = np.flatnonzero(~names.isin(COMPARTMENTS))
         if len(other):
             raise TableError(
-                f"{path}: row {other[0] + 1}: compartment: expected medial or lateral, found "
+                f"row {other[0] + 1}: compartment: expected medial or lateral, found "
                 f"{raw['compartment'].iloc[other[0]]!r}"
             )
         parts = [base[names == name].assign(compartment=name) for name in COMPARTMENTS]
-    for name, part in zip(COMPARTMENTS, parts, strict=True):
-        check_columns(path, part, f"{name}_" if wide else "")
+    for head, part in zip(heads, parts, strict=True):
+        check_columns(part, head if wide else "")
     return parts
-
-
-_PARTS = tuple(f"{name}_" for name in COMPARTMENTS)
 
 
 def _of_part(table: pd.DataFrame, name: str) -> pd.DataFrame:

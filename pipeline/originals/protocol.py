@@ -20,7 +20,7 @@ class Evaluation(NamedTuple):
     Parameters
     ----------
     function : callable
-        Takes `shared` and a table of samples and returns the table with results. A function of a
+        Takes `shared` and a table of samples and returns the table with results; a function of a
         module, or a partial of one.
     shared : tuple
         First arguments of every call, sent to each worker once.

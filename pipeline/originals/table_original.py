@@ -8,7 +8,6 @@ the table.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
@@ -18,8 +17,10 @@ import pandas as pd
 from foundation.checks import FloatArray
 from foundation.loads import COMPARTMENTS
 from pipeline.config.reading import data_path
+from pipeline.config.sampling_schema import PATH_COLUMNS
 from pipeline.config.schema import Config, DesignConfig, PathConfig, SpaceConfig
 from pipeline.config.schema_base import Section
+from pipeline.originals.candidates import OFFSET_UNITS, generators
 from pipeline.originals.contact_original import build_knee
 from pipeline.originals.pose_load_checks import TableError
 from pipeline.originals.pose_load_table import PoseLoads, read_pose_loads
@@ -51,30 +52,11 @@ _TOLERANCE = 1e-9
 AnySection = TypeVar("AnySection", bound=Section)
 
 
-@dataclass(frozen=True, eq=False)
-class TableOriginal:
-    """A table of poses and loads that stands for the original model.
-
-    Parameters
-    ----------
-    table : PoseLoads
-        The table, checked.
-    """
-
-    table: PoseLoads
-
-    @property
-    def digest(self) -> str:
-        """SHA-256 of the rows."""
-        return self.table.digest
+class TableOriginal(PoseLoads):
+    """A checked table of poses and loads that stands for the original model."""
 
     #: The rows alone are known, no loads at other poses.
     model: ClassVar[None] = None
-
-    @property
-    def not_given(self) -> tuple[str, ...]:
-        """Columns of the loads that the table does not give."""
-        return self.table.not_given
 
     def reference_path(self, config: Config) -> ReferencePath:
         """Return the reference path over flexion of a study."""
@@ -98,13 +80,13 @@ class TableOriginal:
 
     def look_up(self, asked: pd.DataFrame) -> pd.DataFrame:
         """Return the rows of the table that candidates stand for, as an evaluation returns them."""
-        known = self.table.rows.set_index(["compartment", "index"], drop=False)
+        known = self.rows.set_index(["compartment", "index"], drop=False)
         wanted = pd.MultiIndex.from_frame(asked[["compartment", "index"]])
         return known.loc[wanted].reset_index(drop=True)
 
     def inside(self, space: SampleSpace) -> pd.DataFrame:
         """Return the rows inside a sample space."""
-        rows = self.table.rows
+        rows = self.rows
         axial = rows["load_N"].to_numpy()
         x, _ = space.scaled(poses_of(rows), axial)
         within = (np.abs(x) <= 1.0 + _TOLERANCE).all(axis=1) & (axial >= space.load[0])
@@ -119,46 +101,38 @@ class TableOriginal:
             If the space holds too few rows for the numbers that the configuration asks for.
         """
         rows, design, validation = self.inside(space), config.design, config.validation
-        seeds = zip(
-            COMPARTMENTS,
-            np.random.SeedSequence([validation.seed, _SPLIT]).spawn(2),
-            np.random.SeedSequence(config.run.seed).spawn(2),
-            strict=True,
-        )
         candidates, held_out = [], []
-        for name, of_split, of_first in seeds:
+        seeds = generators([validation.seed, _SPLIT]), generators(config.run.seed)
+        for (name, of_split), (_, of_first) in zip(*seeds, strict=True):
             own = rows[rows["compartment"] == name][list(CANDIDATE_COLUMNS)]
             needed = validation.points + design.first
             if len(own) <= needed:
                 raise TableError(
-                    f"{self.table.name}: needs more than {needed} {name} rows in the sample "
+                    f"{self.name}: needs more than {needed} {name} rows in the sample "
                     f"space (validation.points + design.first), found {len(own)}; reduce "
                     "these keys, or widen [space]"
                 )
-            order = np.random.default_rng(of_split).permutation(len(own))
+            order = of_split.permutation(len(own))
             held_out.append(own.iloc[np.sort(order[: validation.points])])
             kept = own.iloc[np.sort(order[validation.points :])]
             first = np.zeros(len(kept), dtype=bool)
-            chosen = np.random.default_rng(of_first).permutation(len(kept))[: design.first]
-            first[chosen] = True
+            first[of_first.permutation(len(kept))[: design.first]] = True
             candidates.append(kept.assign(first=first))
         return pd.concat(candidates, ignore_index=True), pd.concat(held_out, ignore_index=True)
 
     def describe(self, space: SampleSpace, surrogate: AnyKnee) -> dict[str, Any]:
         """Return the entry `original` of `run.json`."""
-        table = self.table
+        in_contact = self.rows["compartment"].value_counts()
         return {
             "kind": "table",
-            "file": table.name,
-            "rows": table.count,
-            "in_contact": {
-                name: int((table.rows["compartment"] == name).sum()) for name in COMPARTMENTS
-            },
-            "out_of_contact": table.out_of_contact,
-            "no_answer": table.no_answer,
-            "outside_space": len(table.rows) - len(self.inside(space)),
-            "not_given": list(table.not_given),
-            "ignored_columns": list(table.ignored),
+            "file": self.name,
+            "rows": self.count,
+            "in_contact": {name: int(in_contact[name]) for name in COMPARTMENTS},
+            "out_of_contact": self.out_of_contact,
+            "no_answer": self.no_answer,
+            "outside_space": len(self.rows) - len(self.inside(space)),
+            "not_given": list(self.not_given),
+            "ignored_columns": list(self.ignored),
             "errors_found": errors_found(surrogate),
         }
 
@@ -166,11 +140,8 @@ class TableOriginal:
 def errors_found(knee: AnyKnee) -> dict[str, dict[str, float]] | None:
     """Return the errors of a table's rows that a Kriging surrogate found, standard deviations.
 
-    Returns
-    -------
-    dict, optional
-        Of each compartment `height_m`, at a given load, and of the shear forces over the axial one
-        `force_x_over_axial` and `force_z_over_axial`; None for what is not Kriging by load.
+    Of each compartment `height_m`, at a given load, and of the shear forces over the axial one
+    `force_x_over_axial` and `force_z_over_axial`; None for what is not Kriging by load.
     """
     found = {}
     for name in COMPARTMENTS:
@@ -203,7 +174,7 @@ def build_original(config: Config) -> OriginalModel:
 def _read(config: Config) -> TableOriginal:
     assert config.original.file is not None  # the schema asks for it
     path = data_path(config.original.file, Path())
-    return TableOriginal(read_pose_loads(path, config.original.side))
+    return TableOriginal(**vars(read_pose_loads(path, config.original.side)))
 
 
 def completed(config: Config) -> Config:
@@ -211,16 +182,11 @@ def completed(config: Config) -> Config:
 
     Of [space] the path, ranges and half widths that hold all rows; how many rows are held out and
     evaluated first; all rows as budget, or as many as Kriging takes; bounds of the nugget and
-    starts of its search that allow for errors of the rows.
-
-    Raises
-    ------
-    InputError
-        If the table cannot be used.
+    starts of its search that allow for errors of the rows. Errors as `build_original`.
     """
     if config.original.kind == "model":
         return config
-    rows = _read(config).table.rows
+    rows = _read(config).rows
     count = int(rows.groupby("compartment").size().min())
     held_out = max(20, round(_HELD_OUT_PART * count))
     validation = _filled(config.validation, {"points": min(config.validation.points, held_out)})
@@ -246,27 +212,19 @@ def _filled(section: AnySection, values: Mapping[str, Any]) -> AnySection:
     return section.model_copy(update=left_open)
 
 
-def _space(given: SpaceConfig, rows: pd.DataFrame) -> SpaceConfig:
+def _space(section: SpaceConfig, rows: pd.DataFrame) -> SpaceConfig:
     """Return the sample space about a path through the rows that holds all of them."""
     poses, load = poses_of(rows), rows["load_N"].to_numpy()
     flexion = np.degrees(poses[:, 0])
     low, high = _down(flexion.min(), 0.01), _up(flexion.max(), 0.01)
-    space = _filled(given, {"flexion_deg": (low, max(high, low + _LEAST_WIDTH))})
+    space = _filled(section, {"flexion_deg": (low, max(high, low + _LEAST_WIDTH))})
     if space.path.kind != "table":
         space = space.model_copy(update={"path": _path_through(poses, space.flexion_deg)})
     offsets = (poses - tabulated_path(space.path).poses(poses[:, 0]))[:, OFFSET_COORDINATES]
-    widths = np.abs(offsets).max(axis=0) * [180.0 / np.pi, 180.0 / np.pi, 1e3, 1e3]
-    adduction, rotation, anterior, lateral = (_up(max(w, _LEAST_WIDTH), 0.001) for w in widths)
-    return _filled(
-        space,
-        {
-            "adduction_deg": adduction,
-            "rotation_deg": rotation,
-            "anterior_mm": anterior,
-            "lateral_mm": lateral,
-            "load_N": (max(_down(load.min(), 1e-3), 1e-3), _up(load.max(), 1.0)),
-        },
-    )
+    largest = np.abs(offsets).max(axis=0) * list(OFFSET_UNITS.values())
+    widths = [_up(max(width, _LEAST_WIDTH), 0.001) for width in largest]
+    limits = max(_down(load.min(), 1e-3), 1e-3), _up(load.max(), 1.0)
+    return _filled(space, dict(zip(OFFSET_UNITS, widths, strict=True)) | {"load_N": limits})
 
 
 def _path_through(poses: FloatArray, flexion_deg: tuple[float, float]) -> PathConfig:
@@ -274,19 +232,13 @@ def _path_through(poses: FloatArray, flexion_deg: tuple[float, float]) -> PathCo
     low, high = flexion_deg
     t = (np.degrees(poses[:, 0]) - low) / (high - low)
     degree = min(_KNOTS - 1, len(np.unique(t.round(6))) - 1)
-    found = np.polynomial.polynomial.polyfit(t, poses[:, 1:], degree)
-    at = np.polynomial.polynomial.polyval(np.linspace(0.0, 1.0, _KNOTS), found)
-    adduction, rotation = (tuple(np.degrees(at[k]).round(6).tolist()) for k in (0, 1))
-    anterior, superior, lateral = (tuple((1e3 * at[k]).round(6).tolist()) for k in (2, 3, 4))
-    return PathConfig(
-        kind="table",
-        flexion_deg=tuple(np.linspace(low, high, _KNOTS).round(9).tolist()),
-        adduction_deg=adduction,
-        rotation_deg=rotation,
-        anterior_mm=anterior,
-        superior_mm=superior,
-        lateral_mm=lateral,
-    )
+    fitted = np.polynomial.polynomial.polyfit(t, poses[:, 1:], degree)
+    knots = np.polynomial.polynomial.polyval(np.linspace(0.0, 1.0, _KNOTS), fitted)
+    values = np.vstack([np.degrees(knots[:2]), 1e3 * knots[2:]]).round(6)
+    flexion = np.linspace(low, high, _KNOTS).round(9)
+    columns = dict(zip(PATH_COLUMNS, map(tuple, values.tolist()), strict=True))
+    content = {"kind": "table", "flexion_deg": tuple(flexion.tolist()), **columns}
+    return PathConfig.model_validate(content)
 
 
 def _down(value: float, step: float) -> float:

@@ -7,16 +7,13 @@ model at some poses.
 
 from __future__ import annotations
 
-import warnings
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from foundation.errors import InputError
 from foundation.wording import counted
-from pipeline.config.reading import ConfigError, explanations, load_config, read_tree, tuples_of
+from pipeline.config.reading import explanations, read_tree, tuples_of
 from pipeline.config.schema import Config
 from pipeline.originals.contact_original import Knee
 from pipeline.originals.table_original import TableOriginal, build_original, completed
@@ -54,12 +51,11 @@ def check_study(
     """
     tree = read_tree(file, overrides)
     remarks = Remarks()
-    _check_keys(tree, file, overrides, remarks)
+    config = _checked(tree, file, remarks)
     section = tree.get("knee", {})
     too_fine = isinstance(section, dict) and check_meshes(section, file.parent, remarks)
     figures: dict[str, Any] = {}
-    with suppress(ConfigError):
-        config = load_config(file, overrides)
+    if config is not None:
         _check_tables(config, remarks)
         if config.original.kind == "model":
             _check_layers(config, remarks)
@@ -74,25 +70,19 @@ def check_study(
     return remarks.ordered(), figures
 
 
-def _check_keys(
-    tree: dict[str, Any], file: Path, overrides: tuple[str, ...], remarks: Remarks
-) -> None:
+def _checked(tree: dict[str, Any], file: Path, remarks: Remarks) -> Config | None:
+    """Return the configuration, or None if a key is wrong."""
     try:
-        Config.model_validate(tuples_of(tree))
-        load_config(file, overrides)  # checks more than the schema does
+        return Config.model_validate(tuples_of(tree), context={"folder": file.parent})
     except ValidationError as error:
         for key, text in explanations(error).items():
             remarks.error(key, text.removeprefix(f"{key}: "))
-    except ConfigError as error:
-        remarks.error(str(file), error)
+    return None
 
 
 def _check_tables(config: Config, remarks: Remarks) -> None:
-    for key, read in (("waveforms", gait_cycle), ("ligaments", gait_ligaments)):
-        try:
-            read(config.simulation)
-        except InputError as error:
-            remarks.error(f"simulation.{key}", error)
+    remarks.attempt("simulation.waveforms", gait_cycle, config.simulation)
+    remarks.attempt("simulation.ligaments", gait_ligaments, config.simulation)
 
 
 def _check_layers(config: Config, remarks: Remarks) -> None:
@@ -120,22 +110,16 @@ def _check_layers(config: Config, remarks: Remarks) -> None:
 def _check_knee(config: Config, remarks: Remarks, *, deep: bool) -> dict[str, Any]:
     """Check the original model; return the expected time and disk space of a run."""
     about = "[original]" if config.original.kind == "table" else "[knee], [contact]"
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        say("building the contact model")
-        try:
-            original = build_original(config)
-            complete = completed(config)
-        except (OSError, InputError) as error:
-            remarks.error(about, error)
-            return {}
-    for warning in caught:
-        remarks.warning(about, warning.message)
-    if isinstance(original, TableOriginal):
-        rows = original.table.rows
-        for name, own in rows.groupby("compartment"):
-            check_bounds(complete, loads_of(own), str(name), remarks)
-        remarks.note(about, f"{complete.original.file}: {counted(len(rows), 'usable row')}")
+    say("building the contact model")
+    built = remarks.attempt(about, lambda: (build_original(config), completed(config)))
+    if built is None:
         return {}
-    assert isinstance(original, Knee)
-    return check_domain(config, original, remarks, deep=deep)
+    original, complete = built
+    if isinstance(original, Knee):
+        return check_domain(config, original, remarks, deep=deep)
+    assert isinstance(original, TableOriginal)
+    rows = original.rows
+    for name, own in rows.groupby("compartment"):
+        check_bounds(complete, loads_of(own), str(name), remarks)
+    remarks.note(about, f"{complete.original.file}: {counted(len(rows), 'usable row')}")
+    return {}

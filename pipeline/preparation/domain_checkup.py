@@ -15,16 +15,15 @@ from foundation.loads import AREA, COMPARTMENTS
 from foundation.pose import FLEXION
 from foundation.surfaces.mesh_topology import find_edges
 from pipeline.config.schema import Config
-from pipeline.execution.backends import Execution
-from pipeline.originals.candidates import sample_space
+from pipeline.originals.candidates import OFFSET_UNITS, sample_space
 from pipeline.originals.contact_original import Knee, evaluate_rows
-from pipeline.preparation.expected_time import expected_bytes, seconds_per_evaluation, stages_of
+from pipeline.preparation.expected_time import expected_figures, seconds_per_evaluation
 from pipeline.preparation.mesh_checkup import edge_length
 from pipeline.preparation.remarks import Remarks
 from pipeline.progress import rounded, say
 from pipeline.simulation import GaitSimulation, gait_cycle
 from pipeline.stages import infeasibility
-from pipeline.store.samples import CANDIDATE_COLUMNS, OK, POSE_COLUMNS, loads_of
+from pipeline.store.samples import OK, candidate_table, loads_of
 from surrogates.sampling.designs import unit_design
 from surrogates.sampling.space import OFFSET_COORDINATES, SampleSpace
 
@@ -36,28 +35,12 @@ _MANY, _MOST = 0.25, 0.7
 _ACROSS = {"curved": 6.0, "flat": 20.0}
 #: Fraction of the axial force that one compartment may carry.
 _SHARE = 0.8
-#: Keys of the offsets from the path and their units per radian or metre.
-_OFFSETS = {
-    "adduction_deg": 180.0 / np.pi,
-    "rotation_deg": 180.0 / np.pi,
-    "anterior_mm": 1e3,
-    "lateral_mm": 1e3,
-}
 
 
 def check_domain(config: Config, knee: Knee, remarks: Remarks, *, deep: bool) -> dict[str, Any]:
     """Check the domain of a study; return the expected time and disk space of a run.
 
-    Parameters
-    ----------
-    config : Config
-        The study.
-    knee : Knee
-        Its original model.
-    remarks : Remarks
-        Receives the findings.
-    deep : bool
-        Whether to draw more samples, and to simulate a gait cycle.
+    With `deep`, more samples are drawn, and a gait cycle is simulated.
 
     Returns
     -------
@@ -92,7 +75,8 @@ def check_domain(config: Config, knee: Knee, remarks: Remarks, *, deep: bool) ->
     if deep:
         say("simulating a gait cycle with the original model")
         _check_gait(config, knee, space, remarks)
-    figures = _expected(config, table, seconds_per_evaluation(knee.model, path))
+    per_load = float(table["evaluations"].sum()) / len(table)
+    figures = expected_figures(config, per_load, seconds_per_evaluation(knee.model, path))
     remarks.note(
         "run",
         f"about {rounded(figures['run_s'])} on {figures['workers']} cores and "
@@ -102,9 +86,7 @@ def check_domain(config: Config, knee: Knee, remarks: Remarks, *, deep: bool) ->
 
 
 def _evaluated(knee: Knee, poses: FloatArray, load: FloatArray, compartment: str) -> pd.DataFrame:
-    table = pd.DataFrame(poses, columns=pd.Index(POSE_COLUMNS))
-    table = table.assign(compartment=compartment, index=np.arange(len(poses)), load_N=load)
-    return evaluate_rows(knee.model, table[list(CANDIDATE_COLUMNS)], "load")
+    return evaluate_rows(knee.model, candidate_table(poses, load, compartment), "load")
 
 
 def _check_path(knee: Knee, space: SampleSpace, remarks: Remarks) -> None:
@@ -165,16 +147,7 @@ def _check_draws(
 def check_bounds(config: Config, loads: FloatArray, name: str, remarks: Remarks) -> None:
     """Warn if most loads of a compartment exceed the bounds, so that few samples remain.
 
-    Parameters
-    ----------
-    config : Config
-        The study.
-    loads : ndarray
-        (N, 12) loads [N, N m, m², Pa, m], columns as in `foundation.loads.LOAD_COLUMNS`.
-    name : {"medial", "lateral"}
-        Compartment.
-    remarks : Remarks
-        Receives the warning.
+    `loads` (N, 12) [N, N m, m², Pa, m] have columns as in `foundation.loads.LOAD_COLUMNS`.
     """
     reasons = infeasibility(loads, config.feasibility, config.feasibility.margin)
     outside = [reason for reason in reasons if reason]
@@ -237,31 +210,17 @@ def _check_waveforms(config: Config, remarks: Remarks) -> None:
 
 def _check_gait(config: Config, knee: Knee, space: SampleSpace, remarks: Remarks) -> None:
     """Compare the gait cycle of the original model with the domain."""
-    simulation = config.simulation
     try:
-        result = GaitSimulation.of(simulation, space.path)(knee.model)
+        result = GaitSimulation.of(config.simulation, space.path)(knee.model)
     except (EquilibriumError, SimulationError) as error:
         remarks.error("[simulation]", f"the original model cannot simulate the gait cycle: {error}")
         return
     offsets = (result.poses - space.path.poses(result.poses[:, FLEXION]))[:, OFFSET_COORDINATES]
-    factors = np.array(list(_OFFSETS.values()))
+    factors = np.array(list(OFFSET_UNITS.values()))
     largest = factors * np.abs(offsets).max(axis=0)
-    for name, offset, limit in zip(_OFFSETS, largest, factors * space.offsets, strict=True):
+    for name, offset, limit in zip(OFFSET_UNITS, largest, factors * space.offsets, strict=True):
         text = f"gait deviates up to {offset:.2g} from the path (limit {limit:g})"
         if offset > limit:
             remarks.warning(f"space.{name}", f"{text}: increase the limit")
         else:
             remarks.note(f"space.{name}", text)
-
-
-def _expected(config: Config, table: pd.DataFrame, per_evaluation: float) -> dict[str, Any]:
-    per_load = float(table["evaluations"].sum()) / len(table)
-    workers = Execution.of(config.run).workers
-    stages = stages_of(config, per_load)
-    return {
-        "evaluation_s": per_evaluation,
-        "evaluations_per_sample": per_load,
-        "workers": workers,
-        "run_s": sum(stage.expected(per_evaluation, workers) for stage in stages),
-        "disk_bytes": expected_bytes(config),
-    }

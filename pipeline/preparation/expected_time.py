@@ -6,16 +6,17 @@ other runs. The expected time is accurate within a factor of two.
 
 from __future__ import annotations
 
-import time
-
-import numpy as np
+from itertools import product
+from typing import Any
 
 from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.loads import COMPARTMENTS
 from foundation.pose import Pose
 from pipeline.config.schema import Config
+from pipeline.execution.backends import Execution
 from pipeline.progress import Stage
 from pipeline.stages.adaptive_sampling import round_size
+from pipeline.stages.assessment import median_seconds
 from surrogates.sampling.space import ReferencePath
 
 #: Time of a Kriging fit of one compartment [s]: constant, and per cubed number of samples.
@@ -37,15 +38,7 @@ _RUN_BYTES = 8e6
 
 
 def stages_of(config: Config, per_load: float = 12.0) -> list[Stage]:
-    """Return the stages of a run, in order.
-
-    Parameters
-    ----------
-    config : Config
-        The study.
-    per_load : float
-        Evaluations of the search for the height at a load.
-    """
+    """Return the stages of a run, if the search for a height takes `per_load` evaluations."""
     design, validation = config.design, config.validation
     each = per_load if design.follow == "load" else 1.0
     stages = [
@@ -93,20 +86,23 @@ def _fit(config: Config, family: str, samples: int) -> float:
 
 def seconds_per_evaluation(model: ElasticFoundation, path: ReferencePath) -> float:
     """Return the median time of an evaluation of one compartment on the reference path [s]."""
-    poses = [Pose.from_array(row) for row in path.poses(path.flexion)]
-    model.compartment_loads(poses[0], COMPARTMENTS[0])  # loads the compiled kernels
-    times = []
-    for pose in poses:
-        for name in COMPARTMENTS:
-            start = time.perf_counter()
-            model.compartment_loads(pose, name)
-            times.append(time.perf_counter() - start)
-    return float(np.median(times))
+    poses = map(Pose.from_array, path.poses(path.flexion))
+    return median_seconds(model.compartment_loads, [*product(poses, COMPARTMENTS)])
 
 
-def expected_bytes(config: Config) -> float:
-    """Return the expected disk space of a run [bytes]."""
-    stages = stages_of(config)
+def expected_figures(config: Config, per_load: float, per_evaluation: float) -> dict[str, Any]:
+    """Return the expected time of a run [s] and its disk space [bytes].
+
+    `per_load` is the number of evaluations of a sample, `per_evaluation` their time [s].
+    """
+    workers = Execution.of(config.run).workers
+    stages = stages_of(config, per_load)
     evaluated = sum(stage.samples for stage in stages if not stage.name.startswith("h"))
     candidates = 2 * config.design.candidates * config.design.rounds
-    return _RUN_BYTES + _CANDIDATE_BYTES * candidates + _SAMPLE_BYTES * evaluated
+    return {
+        "evaluation_s": per_evaluation,
+        "evaluations_per_sample": per_load,
+        "workers": workers,
+        "run_s": sum(stage.expected(per_evaluation, workers) for stage in stages),
+        "disk_bytes": _RUN_BYTES + _CANDIDATE_BYTES * candidates + _SAMPLE_BYTES * evaluated,
+    }

@@ -21,7 +21,8 @@ from pipeline.config.schema import Config
 from pipeline.files import write_text
 from pipeline.preparation.init_options import InitOptions
 from pipeline.preparation.mesh_guess import (
-    AxesGuess,
+    Axes,
+    Guess,
     guess_axes,
     guess_unit,
     read_raw,
@@ -40,7 +41,7 @@ class _Guesses(NamedTuple):
 
     files: dict[str, Path]
     units: dict[str, str]
-    axes: dict[str, AxesGuess]
+    axes: dict[str, Guess[Axes]]
     side: str | None
     remarks: list[str]
 
@@ -87,22 +88,10 @@ class _Interview(NamedTuple):
 
 
 def write_starter(config: Path, options: InitOptions) -> tuple[str, dict[str, Any]]:
-    """Write a first configuration.
+    """Write a first configuration; return the summary for people and for programs.
 
     Missing values are asked for on the terminal, unless stdin is not a terminal or `options.yes` is
     set.
-
-    Parameters
-    ----------
-    config : Path
-        File to write.
-    options : InitOptions
-        Values of the configuration.
-
-    Returns
-    -------
-    text, content : str, dict
-        Summary for people, and for programs.
 
     Raises
     ------
@@ -158,7 +147,7 @@ def _guess(options: InitOptions, meshes: dict[str, tuple[Path, TriangleMesh]]) -
     axes = dict(zip(BODIES, guess_axes(*(mesh for _, mesh in meshes.values())), strict=True))
     for body, guess in axes.items() if options.axes is None else ():
         doubt = "" if guess.certain else "; uncertain, see the comment in the configuration"
-        remarks.append(f"{files[body]}: axes {','.join(guess.axes)}: {guess.reason}{doubt}")
+        remarks.append(f"{files[body]}: axes {','.join(guess.value)}: {guess.reason}{doubt}")
     sides = {side for file in files.values() if (side := side_in_name(file))}
     side = sides.pop() if len(sides) == 1 else None
     if side is not None and options.side is None:
@@ -179,7 +168,7 @@ def _answers(
         axes = (
             _axes(options.axes)
             if options.axes is not None
-            else interview.ask(question, "--axes", ",".join(guesses.axes[body].axes), _axes)
+            else interview.ask(question, "--axes", ",".join(guesses.axes[body].value), _axes)
         )
         beside = Path(os.path.relpath(file, config.parent)).as_posix()
         meshes[body] = {"file": beside, "unit": unit, "axes": list(axes)}
@@ -195,13 +184,8 @@ def _answers(
         usual = str(PRESETS[material]["contact"]["thickness_mm"])
         question = "Thickness of the layer [mm]"
         contact["thickness_mm"] = interview.ask(question, "--thickness-mm", usual, _thickness)
-    return {
-        "name": name,
-        "material": material,
-        "side": side,
-        "meshes": meshes,
-        "contact": contact,
-    }
+    sections = {"side": side, "meshes": meshes, "contact": contact}
+    return {"name": name, "material": material, **sections}
 
 
 def _axes(text: str) -> tuple[str, ...]:
@@ -233,7 +217,7 @@ def _notes(options: InitOptions, guesses: _Guesses, side: str) -> dict[str, str]
         )
     for body, guess in guesses.axes.items() if options.axes is None else ():
         notes[f"knee.{body}.axes"] = (
-            f"Guessed {','.join(guess.axes)} ({guess.reason}). Please verify in a mesh viewer: the "
-            "first axis must point anteriorly (trochlea, kneecap), the second superiorly."
+            f"Guessed {','.join(guess.value)} ({guess.reason}). Please verify in a mesh viewer: "
+            "the first axis must point anteriorly (trochlea, kneecap), the second superiorly."
         )
     return notes

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,16 +9,14 @@ from typing import Any
 import numpy as np
 from pydantic import ValidationError
 
-from foundation.errors import InputError
 from foundation.surfaces.compartments import LATERAL, MEDIAL
 from foundation.surfaces.mesh import SIDES, load_mesh
 from foundation.surfaces.mesh_checks import check_mesh
 from foundation.surfaces.triangle_mesh import TriangleMesh
 from foundation.wording import counted
-from pipeline.config.reading import data_path, independent_path, tuples_of
+from pipeline.config.reading import data_path, tuples_of
 from pipeline.config.schema import MeshConfig
-from pipeline.originals.contact_original import compartments_of
-from pipeline.originals.mesh_files import same_mesh, told_same
+from pipeline.originals.contact_original import compartments_of, same_mesh
 from pipeline.preparation.mesh_guess import faces_backwards, lateral_is_longer, side_in_name
 from pipeline.preparation.remarks import Remarks
 from pipeline.progress import say
@@ -37,24 +34,17 @@ _AREAS = 2.0
 def check_meshes(knee: Mapping[str, Any], base: Path, remarks: Remarks) -> bool:
     """Check the meshes of [knee] and return whether a mesh is too fine for an evaluation.
 
-    Parameters
-    ----------
-    knee : mapping
-        Section [knee] of the file, possibly with errors.
-    base : Path
-        Folder of the configuration.
-    remarks : Remarks
-        Receives the findings.
+    `knee` is the section of the file, possibly with errors, `base` the folder of the file.
     """
     side = knee.get("side", "right")
     meshes: dict[str, TriangleMesh] = {}
     for section, body in MESHES.items():
         try:
-            mesh = MeshConfig.model_validate(tuples_of(knee.get(section)))
+            keys = tuples_of(knee.get(section))
+            mesh = MeshConfig.model_validate(keys, context={"folder": base})
         except ValidationError:  # no such section, or an error of the configuration
             continue
-        # The same path as in a run, so that checkup and run report the same text.
-        file = data_path(independent_path(mesh.file, base), Path())
+        file = data_path(mesh.file, Path())
         named = side_in_name(file)
         if named is not None and side in SIDES and named != side:
             remarks.warning(
@@ -67,8 +57,8 @@ def check_meshes(knee: Mapping[str, Any], base: Path, remarks: Remarks) -> bool:
         if loaded is not None:
             meshes[section] = loaded
     if {"femur", "tibia"} <= meshes.keys():
-        if same_mesh(meshes["femur"], meshes["tibia"]):
-            remarks.error("[knee]", told_same(meshes["femur"], meshes["tibia"]))
+        if wrong := same_mesh(meshes["femur"], meshes["tibia"]):
+            remarks.error("[knee]", wrong)
             return False
         _check_pair(meshes["femur"], meshes["tibia"], knee.get("split_lateral_mm"), remarks)
     return any(len(mesh.faces) > FINE for mesh in meshes.values())
@@ -79,19 +69,14 @@ def _read(
 ) -> TriangleMesh | None:
     """Return a mesh, or None if it has errors."""
     about = f"[knee.{section}]"
-    try:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            mesh = load_mesh(file, unit=config.unit, axes=config.axes, side=side, check=False)
-    except InputError as error:
-        remarks.error(about, error)
+    mesh = remarks.attempt(
+        about, load_mesh, file, unit=config.unit, axes=config.axes, side=side, check=False
+    )
+    if mesh is None:
         return None
-    for warning in caught:
-        remarks.warning(about, warning.message)
     findings = check_mesh(mesh, body)
     for finding in findings:
-        add = remarks.error if finding.is_error else remarks.warning
-        add(about, finding.message)
+        remarks.add("error" if finding.is_error else "warning", about, finding.message)
     if any(finding.is_error for finding in findings):
         return None
     size = 1e3 * np.ptp(mesh.vertices, axis=0)
@@ -141,15 +126,14 @@ def _check_pair(femur: TriangleMesh, tibia: TriangleMesh, split: Any, remarks: R
 
 
 def _check_compartments(tibia: TriangleMesh, split: Any, remarks: Remarks) -> None:
-    try:
-        labels = compartments_of(tibia, split)
-    except InputError as error:
-        remarks.error("knee.split_lateral_mm", error)
+    key = "knee.split_lateral_mm"
+    labels = remarks.attempt(key, compartments_of, tibia, split)
+    if labels is None:
         return
     areas = [1e6 * float(tibia.areas[labels == part].sum()) for part in (MEDIAL, LATERAL)]
+    across = tibia.centroids[:, 2]
     border = 0.5e3 * (
-        float(tibia.centroids[labels == MEDIAL, 2].max())
-        + float(tibia.centroids[labels == LATERAL, 2].min())
+        float(across[labels == MEDIAL].max()) + float(across[labels == LATERAL].min())
     )
     text = (
         f"border of the compartments at {border:.1f} mm lateral; {areas[0]:.0f} mm² medial, "
@@ -157,7 +141,7 @@ def _check_compartments(tibia: TriangleMesh, split: Any, remarks: Remarks) -> No
     )
     if max(areas) > _AREAS * min(areas):
         text += ": uneven; check split_lateral_mm, and that the tibia is complete"
-        remarks.warning("knee.split_lateral_mm", text)
+        remarks.warning(key, text)
     else:
         remarks.note("[knee]", text)
     if lateral_is_longer(tibia, labels):

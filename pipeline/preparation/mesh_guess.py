@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import warnings
 from pathlib import Path
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,22 +28,19 @@ _STRIP = 0.1
 _TROCHLEA = 0.1
 #: Ratio of plateau lengths beyond which the longer one is medial (measured in natural knees: 1.2).
 _LONGER = 1.1
+T = TypeVar("T")
 
 
-class Guess(NamedTuple):
-    """A guess: value, whether it is certain, and the reason."""
+class Guess(NamedTuple, Generic[T]):
+    """A guess: value (such as the signed axes of a file), whether certain, and the reason."""
 
-    value: str
+    value: T
     certain: bool
     reason: str
 
 
-class AxesGuess(NamedTuple):
-    """Signed file axes (anterior, superior, right), whether they are certain, and the reason."""
-
-    axes: tuple[str, str, str]
-    certain: bool
-    reason: str
+#: Signed file axes: anterior, superior, right.
+Axes = tuple[str, str, str]
 
 
 def read_raw(path: Path) -> TriangleMesh:
@@ -59,7 +56,7 @@ def read_raw(path: Path) -> TriangleMesh:
         return load_mesh(path, check=False)
 
 
-def guess_unit(mesh: TriangleMesh) -> Guess:
+def guess_unit(mesh: TriangleMesh) -> Guess[str]:
     """Return the unit in which a mesh, read as metres, has the size of a knee."""
     diagonal = float(np.linalg.norm(np.ptp(mesh.vertices, axis=0)))
     best = min(UNITS, key=lambda unit: abs(np.log(UNITS[unit] * diagonal / _TYPICAL)))
@@ -68,7 +65,7 @@ def guess_unit(mesh: TriangleMesh) -> Guess:
     return Guess(best, certain, f"bounding box diagonal {1e3 * size:.0f} mm")
 
 
-def guess_axes(femur: TriangleMesh, tibia: TriangleMesh) -> tuple[AxesGuess, AxesGuess]:
+def guess_axes(femur: TriangleMesh, tibia: TriangleMesh) -> tuple[Guess[Axes], Guess[Axes]]:
     """Return the axes of femur and tibia, both in the axes of their files.
 
     The tibia faces superiorly, the femur inferiorly. The trochlea of the femur is anterior. The
@@ -86,14 +83,14 @@ def guess_axes(femur: TriangleMesh, tibia: TriangleMesh) -> tuple[AxesGuess, Axe
     has_trochlea = abs(offset) > _TROCHLEA
     certain = both_open and has_trochlea
     reason = "trochlea anterior" if has_trochlea else "no trochlea found"
-    first = AxesGuess(_names(forward, femur_up), certain, f"{basis}; {reason}")
+    first = Guess(_names(forward, femur_up), certain, f"{basis}; {reason}")
     flat = np.flatnonzero(tibia_up == 0.0)
     across = flat[np.argmax(np.ptp(tibia.vertices, axis=0)[flat])]
     along = int(flat[flat != across][0])
     alike = bool(np.array_equal(femur_up, tibia_up) and forward[along] != 0.0)
     ahead = forward if alike else np.eye(3)[along]
     reason = "anterior as in the femur file" if alike else "anterior direction unknown"
-    second = AxesGuess(_names(ahead, tibia_up), certain and alike, f"{basis}; {reason}")
+    second = Guess(_names(ahead, tibia_up), certain and alike, f"{basis}; {reason}")
     return first, second
 
 
@@ -143,7 +140,7 @@ def _strip_offset(mesh: TriangleMesh, along: int, across: int) -> float:
     return float((centre - middle[along]) / size[along])
 
 
-def _names(forward: FloatArray, up: FloatArray) -> tuple[str, str, str]:
+def _names(forward: FloatArray, up: FloatArray) -> Axes:
     """Return the signed names of the axes forward, up and right (right-handed)."""
     axes = (forward, up, np.cross(forward, up))
     first, second, third = (

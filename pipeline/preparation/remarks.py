@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Callable
 from functools import partialmethod
-from typing import NamedTuple
+from typing import NamedTuple, ParamSpec, TypeVar
+
+from foundation.errors import InputError
 
 #: Levels in the order of a report: a run is impossible, a run is doubtful, background information.
 LEVELS = ("error", "warning", "note")
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class Remark(NamedTuple):
@@ -31,6 +37,21 @@ class Remarks:
     error = partialmethod(add, "error")
     warning = partialmethod(add, "warning")
     note = partialmethod(add, "note")
+
+    def attempt(
+        self, about: str, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs
+    ) -> T | None:
+        """Return the result of a function; make remarks of its warnings, or of an input error."""
+        try:
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                result = function(*args, **kwargs)
+        except (OSError, InputError) as error:
+            self.error(about, error)
+            return None
+        for warning in caught:
+            self.warning(about, warning.message)
+        return result
 
     @property
     def has_errors(self) -> bool:

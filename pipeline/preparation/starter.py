@@ -27,20 +27,8 @@ def starter_sections(
 ) -> Sections:
     """Return the keys of a first configuration by section, in the order of the file.
 
-    Parameters
-    ----------
-    name : str
-        Name of the run.
-    side : {"right", "left"}
-        Side of the knee.
-    material : {"polyethylene", "cartilage"}
-        Material, with the values of `PRESETS`.
-    meshes : mapping
-        File, unit and axes of "femur" and "tibia", as in [knee.femur].
-    contact : mapping
-        Keys of [contact] that differ from the material.
-    folder : Path
-        Folder of the configuration.
+    `meshes` has file, unit and axes of "femur" and "tibia", as in [knee.femur]; `contact` the keys
+    that differ from the material, one of `PRESETS`. `folder` is the folder of the configuration.
     """
     preset = PRESETS[material]
     knee: dict[str, Any] = {"source": "meshes", "side": side}
@@ -62,12 +50,7 @@ def starter_sections(
 def starter_text(sections: Sections, notes: Mapping[str, str]) -> str:
     """Return a configuration as TOML, with the description of each key above the key.
 
-    Parameters
-    ----------
-    sections : mapping
-        Keys and values by section.
-    notes : mapping
-        Further comments by dotted key.
+    `sections` has keys and values by section, `notes` further comments by dotted key.
     """
     lines = [*_comment(_TABLE["comments"][""]), ""]
     for head, keys in sections.items():

@@ -4,60 +4,22 @@ The functions named here are the stages themselves. They are pure: tables and mo
 models out. Order, files and progress are the runner's (`pipeline.runner`).
 """
 
-from pipeline.errors import StageError
-from pipeline.originals.candidates import (
-    Evaluate,
-    choose_samples,
-    domain_candidates,
-    evaluate_first,
-    held_out_samples,
-)
-from pipeline.stages.fitting import (
-    REFERENCE,
-    TrainedKnee,
-    compartment_samples,
-    family_fitter,
-    fit_surrogates,
-    fitted_rows,
-)
-from pipeline.stages.screening import (
-    DROPPED,
-    ERROR_COLUMNS,
-    EVALUATED,
-    KEPT,
-    Bound,
-    bookkeeping,
-    choose_kept,
-    feasibility_bounds,
-    infeasibility,
-    predict_candidates,
-    screen_candidates,
-    training_samples,
-)
-
-__all__ = [
-    "DROPPED",
-    "ERROR_COLUMNS",
-    "EVALUATED",
-    "KEPT",
-    "REFERENCE",
-    "Bound",
-    "Evaluate",
-    "StageError",
-    "TrainedKnee",
-    "bookkeeping",
-    "choose_kept",
-    "choose_samples",
-    "compartment_samples",
-    "domain_candidates",
-    "evaluate_first",
-    "family_fitter",
-    "feasibility_bounds",
-    "fit_surrogates",
-    "fitted_rows",
-    "held_out_samples",
-    "infeasibility",
-    "predict_candidates",
-    "screen_candidates",
-    "training_samples",
-]
+from pipeline.errors import StageError as StageError
+from pipeline.originals.candidates import choose_samples as choose_samples
+from pipeline.originals.candidates import domain_candidates as domain_candidates
+from pipeline.originals.candidates import evaluate_first as evaluate_first
+from pipeline.originals.candidates import held_out_samples as held_out_samples
+from pipeline.stages.fitting import REFERENCE as REFERENCE
+from pipeline.stages.fitting import TrainedKnee as TrainedKnee
+from pipeline.stages.fitting import compartment_samples as compartment_samples
+from pipeline.stages.fitting import fit_surrogates as fit_surrogates
+from pipeline.stages.fitting import fitted_rows as fitted_rows
+from pipeline.stages.screening import ERROR_COLUMNS as ERROR_COLUMNS
+from pipeline.stages.screening import EVALUATED as EVALUATED
+from pipeline.stages.screening import KEPT as KEPT
+from pipeline.stages.screening import bookkeeping as bookkeeping
+from pipeline.stages.screening import choose_kept as choose_kept
+from pipeline.stages.screening import infeasibility as infeasibility
+from pipeline.stages.screening import predict_candidates as predict_candidates
+from pipeline.stages.screening import screen_candidates as screen_candidates
+from pipeline.stages.screening import training_samples as training_samples

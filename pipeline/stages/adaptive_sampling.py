@@ -29,10 +29,8 @@ class Sampled:
 
     Parameters
     ----------
-    candidates : DataFrame
-        The design.
-    training : DataFrame
-        Evaluated samples for stage g.
+    candidates, training : DataFrame
+        The design, and the evaluated samples for stage g.
     evaluated : DataFrame
         All samples that were evaluated over the box, feasible or not.
     early : TrainedKnee
@@ -40,7 +38,7 @@ class Sampled:
     counts : dict
         Samples through the stages (`stages.bookkeeping`).
     curve : list of dict
-        Learning curve: what each round's surrogates were fitted to, and their error.
+        Learning curve: samples and errors of each round's surrogates.
     """
 
     candidates: pd.DataFrame
@@ -69,7 +67,7 @@ def sample_knee(run: Run, original: OriginalModel, space: SampleSpace) -> Sample
     counts = stages.bookkeeping(candidates, first, states, evaluated, training)
     if config.design.gait_samples:
         with run.timed("f: samples along gait"):
-            run.kernels.wait()
+            run.wait_for_kernels()
             along = gait_samples(run, original, space, early.knee, training)
         full = along.loc[along["weight"] == 1.0, "compartment"]
         for name, row in counts.items():
@@ -106,7 +104,7 @@ def _rounds(
             break
         with run.timed("d: predictions"):
             predicted = stages.predict_candidates(_without(remaining, kept), early.knee)
-            predicted = without(predicted, original.not_given, ("", "error_"))
+            predicted = without(predicted, original.not_given)
         with run.timed("e: feasibility"):
             screen = partial(stages.screen_candidates, predicted, config.feasibility)
             screened = run.table(f"screened-{number}", screen, derived=True)
@@ -136,8 +134,8 @@ def _evaluate_kept(
 def round_size(design: DesignConfig, number: int) -> int:
     """Return how many samples a compartment gets in round 1, 2, ...
 
-    With a budget, equal shares of what the first samples leave; without one, what is left grows
-    the sample set by the same factor each round, and the last round takes all.
+    With a budget, equal shares of what the first samples leave; without a budget, the remaining
+    candidates enlarge the sample set by the same factor each round, and the last round takes all.
     """
     if design.budget:
         shares = np.linspace(0, design.budget - design.first, design.rounds + 1).round()
@@ -151,8 +149,8 @@ def round_size(design: DesignConfig, number: int) -> int:
 def learning_point(trained: stages.TrainedKnee, training: pd.DataFrame) -> dict[str, Any]:
     """Return samples and cross-validated errors of a fitted knee, the worse compartment's.
 
-    `load_error` is that of the axial load at a given pose over the largest load; `height_um` that
-    of the height at a given load. Of other formulations than "inverted" there are none.
+    `load_error` is that of the axial load at a given pose over the largest load [1]; `height_um`
+    that of the height at a given load [µm]. Formulations other than "inverted" have no errors.
     """
     point: dict[str, Any] = {"samples": int((training["weight"] == 1.0).sum())}
     errors, heights = [], []

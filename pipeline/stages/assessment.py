@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -57,17 +58,9 @@ def assess(
 ) -> Judged:
     """Return the held-out errors of a surrogate, per compartment, load and quantity.
 
-    Parameters
-    ----------
-    knee : KneeSurrogate or WholeKneeSurrogate
-        Surrogate; its header contains family and fitting time.
-    held_out : DataFrame
-        Evaluated held-out samples.
-    feasibility : FeasibilityConfig
-        Bounds of stage e. The errors are those of the samples inside the bounds, and beside them
-        (`at_pose_all`) those of all samples.
-    checks : mapping, optional
-        Compartment -> outputs -> cross-validation residuals of the fit.
+    The errors are those of the evaluated samples inside the bounds of stage e, and beside them
+    (`at_pose_all`) those of all samples. `checks` are the cross-validation residuals of the fit:
+    compartment -> outputs -> residuals.
 
     Raises
     ------
@@ -77,7 +70,13 @@ def assess(
     parts = {}
     for name in COMPARTMENTS:
         rows = usable(held_out, name)
-        inside = _enough(feasible(rows, feasibility), name, len(rows))
+        inside = feasible(rows, feasibility)
+        if len(inside) < 2:
+            raise StageError(
+                f"validation: expected at least 2 feasible held-out samples of the {name} "
+                f"compartment, found {len(inside)} of {len(rows)} evaluated samples; increase "
+                "validation.points or widen [feasibility]"
+            )
         crossed = {} if checks is None else checks[name]
         parts[name] = _compartment(knee.compartment(name), rows, inside, crossed)
     nrmse = [part.at_pose[column].nrmse for part in parts.values() for column in WRENCH_COLUMNS]
@@ -148,16 +147,6 @@ def _cross_validation(checks: Mapping[str, CrossCheck]) -> dict[str, Crossed]:
     }
 
 
-def _enough(rows: pd.DataFrame, name: str, answered: int) -> pd.DataFrame:
-    if len(rows) < 2:
-        raise StageError(
-            f"validation: expected at least 2 feasible held-out samples of the {name} compartment, "
-            f"found {len(rows)} of {answered} evaluated samples; increase validation.points or "
-            "widen [feasibility]"
-        )
-    return rows
-
-
 def _known(figures: dict[str, ErrorFigures]) -> dict[str, Figures]:
     """Return error figures for the document: None for what is undefined."""
     return {
@@ -196,12 +185,8 @@ def _worst(
 def location(variables: FloatArray, loads: FloatArray) -> str:
     """Return in words where a sample is in the sample space.
 
-    Parameters
-    ----------
-    variables : (6,) float64
-        Scaled variables of the sample space [1], `surrogates.sampling.space.VARIABLES`.
-    loads : (12,) float64
-        Loads of the compartment [SI], `foundation.loads.LOAD_COLUMNS`.
+    `variables` (6,) [1] are the scaled `VARIABLES` of the space, `loads` (12,) [SI] the
+    `LOAD_COLUMNS` of the compartment.
     """
     near = np.abs(variables[:5]) > _NEAR_BORDER
     places = [f"near the border in {name}" for name in np.array(VARIABLES)[:5][near]]
@@ -227,23 +212,23 @@ def prediction_table(
 
 
 def speed(original: ContactModel, surrogate: ContactModel, poses: FloatArray) -> Speed:
-    """Return the median time of an evaluation with its Jacobian, for both models.
+    """Return the median time of an evaluation with its Jacobian at poses (N, 6) [rad, m].
 
-    Parameters
-    ----------
-    original, surrogate : ContactModel
-        Models, timed one after the other in this process.
-    poses : (N, 6) float64
-        Poses of a simulated cycle [rad, m].
+    The models are timed one after the other in this process.
     """
-    seconds = []
-    for model in (original, surrogate):
-        model.loads_and_jacobian(Pose.from_array(poses[0]))
-        times = []
-        for pose in map(Pose.from_array, poses):
-            start = time.perf_counter()
-            model.loads_and_jacobian(pose)
-            times.append(time.perf_counter() - start)
-        seconds.append(float(np.median(times)))
-    slow, fast = seconds
+    of_cycle = [(Pose.from_array(pose),) for pose in poses]
+    slow, fast = (
+        median_seconds(model.loads_and_jacobian, of_cycle) for model in (original, surrogate)
+    )
     return Speed(original_us=1e6 * slow, surrogate_us=1e6 * fast, ratio=slow / fast)
+
+
+def median_seconds(function: Callable[..., object], calls: Sequence[tuple[Any, ...]]) -> float:
+    """Return the median time of calls of a function [s], after a call that is not timed."""
+    function(*calls[0])  # loads compiled kernels
+    times = []
+    for arguments in calls:
+        start = time.perf_counter()
+        function(*arguments)
+        times.append(time.perf_counter() - start)
+    return float(np.median(times))

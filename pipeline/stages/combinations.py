@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Protocol
 
 import numpy as np
 import pandas as pd
@@ -38,15 +37,7 @@ _MOTIONS = {"ap_force": "anterior", "internal_torque": "rotation"}
 
 @dataclass(frozen=True)
 class Combination:
-    """Factors on the inputs of a gait cycle.
-
-    Parameters
-    ----------
-    name : str
-        Name for people.
-    axial_force, ap_force, internal_torque, flexion : float
-        Factor on the waveform [1].
-    """
+    """Factors on the inputs of a gait cycle, the waveforms by name [1]; `name` is for people."""
 
     name: str
     axial_force: float = 1.0
@@ -89,12 +80,8 @@ COMBINATIONS = (
 )
 
 
-class Drive(Protocol):
-    """Simulation of a cycle with a contact model."""
-
-    def __call__(self, model: ContactModel, cycle: GaitCycle) -> SimulationResult:
-        """Return the simulated cycle."""
-        ...
+#: Simulation of a cycle with a contact model.
+Drive = Callable[[ContactModel, GaitCycle], SimulationResult]
 
 
 def compare_combinations(
@@ -110,31 +97,11 @@ def compare_combinations(
 ) -> tuple[list[Ended | Failed], pd.DataFrame]:
     """Simulate every combination with both models and compare.
 
-    Parameters
-    ----------
-    model : ElasticFoundation
-        Original model.
-    surrogate : ContactModel
-        Surrogate of the original model.
-    drive : callable
-        Function of a model and a cycle that returns the simulation; the same for both models.
-    cycle : GaitCycle
-        Nominal inputs.
-    law : WearLaw
-        Material of the insert.
-    nominal : mapping, optional
-        Results of both models ("original", "surrogate") for the nominal inputs, if available.
-    wear : WearOfCycle, optional
-        Wear of the `nominal` results.
-    done : callable
-        Called after each combination.
+    `drive` simulates a cycle with a model; `cycle` are the nominal inputs, and `nominal` the
+    results of both models ("original", "surrogate") for these inputs, if available, with their
+    `wear`. `law` is the material of the insert; `done` is called after each combination.
 
-    Returns
-    -------
-    rows : list
-        Entry of each combination, in SI units.
-    table : pandas.DataFrame
-        All cycles, columns `TABLE_COLUMNS`.
+    Return the entry of each combination, in SI units, and the table of all cycles, `TABLE_COLUMNS`.
     """
     models = {"original": model, "surrogate": surrogate}
     rows: list[Ended | Failed] = []
@@ -153,7 +120,11 @@ def compare_combinations(
             if known and wear is not None:
                 volumes = wear.volume_m3.tolist()
             else:
-                volumes = _volumes(model, results, law, patch)
+                worn = surrogate_wear(results["surrogate"], law, **patch._asdict())
+                volumes = [
+                    bed_wear(model, results["original"], law).volume.tolist(),
+                    worn.volume.tolist(),
+                ]
             rows.append(Ended.model_validate({**head, **_compared(results, volumes)}))
         if results:
             table = simulation_table(results).assign(combination=combination.name)
@@ -178,25 +149,16 @@ def _both(
     return results, failure
 
 
-def _volumes(
-    model: ElasticFoundation, results: Mapping[str, SimulationResult], law: WearLaw, patch: Patch
-) -> list[list[float]]:
-    """Return the volumes worn in a cycle of each model, (2, 2) [m³], medial and lateral."""
-    original = bed_wear(model, results["original"], law)
-    surrogate = surrogate_wear(results["surrogate"], law, **patch._asdict())
-    return [original.volume.tolist(), surrogate.volume.tolist()]
-
-
 def _compared(
     results: Mapping[str, SimulationResult], volumes: list[list[float]]
 ) -> dict[str, object]:
     """Return the differences of two cycles, in SI units, and their wear, cost and flags."""
     tables = {name: result.columns() for name, result in results.items()}
     groups = {"loads": LOADS, "motion": MOTION, "pressure": PRESSURES}
-    return {
-        **{
-            group: {c: _difference(tables, c) for c in columns} for group, columns in groups.items()
-        },
+    differences = {
+        group: {c: _difference(tables, c) for c in columns} for group, columns in groups.items()
+    }
+    return differences | {
         "failure": None,
         "wear": dict(zip(MODELS, volumes, strict=True)),
         "statistics": {name: asdict(result.statistics) for name, result in results.items()},

@@ -81,18 +81,10 @@ def learn_domain(
     feasibility: FeasibilityConfig,
     known: bool = False,
 ) -> Domain:
-    """Return where a surrogate can be trusted, told by evaluated samples of its compartment.
+    """Return where a surrogate can be trusted, from evaluated samples of its compartment.
 
-    Parameters
-    ----------
-    surrogate : CompartmentSurrogate or CompartmentView
-        What has been fitted.
-    rows : DataFrame
-        Samples that the original model answered.
-    feasibility : FeasibilityConfig
-        Bounds of stage e.
-    known : bool
-        Whether the surrogate was fitted to these samples.
+    `rows` are samples that the original model answered, `known` whether the surrogate was fitted to
+    these samples.
     """
     limits, margin = limits_of(feasibility), feasibility.margin
     if rows.empty:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
@@ -33,21 +33,14 @@ from surrogates.sampling.space import SampleSpace
 #: Role of a sample at the reference load, which only some formulations learn.
 REFERENCE = "reference"
 AnyKneeT = TypeVar("AnyKneeT", bound=AnyKnee)
+T = TypeVar("T")
 
 
 class TrainedKnee(NamedTuple, Generic[AnyKneeT]):
-    """A fitted knee with the cross-validation residuals of the outputs of each compartment.
+    """A knee fitted by a `family`, and the time of its fits, one after the other [s].
 
-    Parameters
-    ----------
-    knee : KneeSurrogate or WholeKneeSurrogate
-        The surrogate.
-    checks : dict
-        Compartment -> outputs -> residuals.
-    family : str
-        Family of the regressors.
-    seconds : float
-        Time of the fits, one after the other [s].
+    `checks` are the cross-validation residuals of each compartment: compartment -> outputs ->
+    residuals.
     """
 
     knee: AnyKneeT
@@ -99,6 +92,31 @@ def fit_surrogates(
     return [_trained(pair, *parts[2 * k : 2 * k + 2]) for k, pair in enumerate(pairs)]
 
 
+def timed_fit(
+    fit: Callable[[Fitter], T],
+    settings: SurrogateConfig,
+    pair: tuple[str, str],
+    seed: int,
+    folds: int,
+    samples: str,
+) -> tuple[T, float]:
+    """Return what `fit` makes of the fitter of a formulation and family, and its time [s].
+
+    Raises
+    ------
+    StageError
+        If the fit is not possible; the message names the pair and the `samples`.
+    """
+    start = time.perf_counter()
+    try:
+        # One thread: sums in threaded linear algebra depend on the number of cores.
+        with threadpool_limits(1):
+            fitted = fit(family_fitter(settings, pair[1], seed, folds))
+    except (InputError, np.linalg.LinAlgError) as error:
+        raise StageError(f"fitting {pair[0]}/{pair[1]}{samples}: {error}") from error
+    return fitted, time.perf_counter() - start
+
+
 def _chosen(samples: pd.DataFrame, name: str, pair: tuple[str, str]) -> pd.DataFrame:
     rows = fitted_rows(usable(samples, name), pair[1])
     if rows.empty:
@@ -118,34 +136,27 @@ def _fit_compartment(
     name: str,
     folds: int,
 ) -> tuple[Trained, float]:
-    """Return the fit of one compartment and the seconds that it took."""
-    what, family = pair
-    told = FormulationSettings(
+    """Return the fit of one compartment and its time [s]."""
+    chosen = FormulationSettings(
         load_degree=settings.load_degree,
         at_centre=settings.pose_at == "condyle",
-        reference_load=settings.reference_load_N if what == "load_stiffness" else 0.0,
+        reference_load=settings.reference_load_N if pair[0] == "load_stiffness" else 0.0,
     )
-    start = time.perf_counter()
-    try:
-        # One thread: sums in threaded linear algebra depend on the number of cores.
-        with threadpool_limits(1):
-            fitter = family_fitter(settings, family, seed)._replace(folds=folds)
-            found = fit_compartment(what, space, compartment_samples(rows), fitter, told)
-    except (InputError, np.linalg.LinAlgError) as error:
-        raise StageError(
-            f"fitting {what}/{family}, {name}, to {len(rows)} samples with an answer within "
-            f"[feasibility]: {error}"
-        ) from error
-    return found, time.perf_counter() - start
+
+    def fit(fitter: Fitter) -> Trained:
+        return fit_compartment(pair[0], space, compartment_samples(rows), fitter, chosen)
+
+    text = f", {name}, to {len(rows)} samples with an answer within [feasibility]"
+    return timed_fit(fit, settings, pair, seed, folds, text)
 
 
 def _trained(
     pair: tuple[str, str], medial: tuple[Trained, float], lateral: tuple[Trained, float]
 ) -> TrainedKnee[KneeSurrogate]:
-    parts, seconds = (medial[0], lateral[0]), medial[1] + lateral[1]
+    seconds = medial[1] + lateral[1]
     header = {"family": pair[1], "fit_seconds": seconds}
-    knee = KneeSurrogate(parts[0].surrogate, parts[1].surrogate, header)
-    checks = {name: part.checks for name, part in zip(COMPARTMENTS, parts, strict=True)}
+    knee = KneeSurrogate(medial[0].surrogate, lateral[0].surrogate, header)
+    checks = dict(zip(COMPARTMENTS, (medial[0].checks, lateral[0].checks), strict=True))
     return TrainedKnee(knee, checks, pair[1], seconds)
 
 
@@ -166,7 +177,7 @@ def compartment_samples(rows: pd.DataFrame) -> Samples:
     return Samples(poses_of(own), loads_of(own), energy, level, weights)
 
 
-def family_fitter(settings: SurrogateConfig, family: str, seed: int) -> Fitter:
+def family_fitter(settings: SurrogateConfig, family: str, seed: int, folds: int = 0) -> Fitter:
     """Return how a family's regressors are fitted with these settings."""
     chosen = FAMILIES[family].settings(**getattr(settings, family).model_dump())
 
@@ -175,4 +186,4 @@ def family_fitter(settings: SurrogateConfig, family: str, seed: int) -> Fitter:
         rng = np.random.default_rng(seed)
         return fit_family(family, inputs, outputs, chosen, rng, weights)
 
-    return Fitter(fit, joint=family == "network")
+    return Fitter(fit, family == "network", folds)

@@ -136,15 +136,7 @@ def plateau_pressures(model: ElasticFoundation, poses: FloatArray) -> FloatArray
 
 
 def frames_of(model: ElasticFoundation, results: Mapping[str, SimulationResult]) -> Frames:
-    """Return the frames of a cycle that was simulated with both models.
-
-    Parameters
-    ----------
-    model : ElasticFoundation
-        Original model.
-    results : mapping
-        "original" and "surrogate" -> result at the same instants.
-    """
+    """Return the frames of a cycle that was simulated with both models, at the same instants."""
     percent = results["original"].gait_percent
     chosen = np.unique([np.argmin(np.abs(percent - instant)) for instant in FRAME_INSTANTS])
     loads = np.array([results[name].compartment_loads[:, chosen] for name in MODELS])
@@ -172,17 +164,7 @@ def frames_of(model: ElasticFoundation, results: Mapping[str, SimulationResult])
 def wear_of_cycle(
     model: ElasticFoundation, results: Mapping[str, SimulationResult], law: WearLaw
 ) -> WearOfCycle:
-    """Return the wear of a cycle by both models, each on its own motion.
-
-    Parameters
-    ----------
-    model : ElasticFoundation
-        Original model.
-    results : mapping
-        "original" and "surrogate" -> result at the same instants.
-    law : WearLaw
-        Material of the insert.
-    """
+    """Return the wear of an insert in a cycle by both models, each on its own motion."""
     original = bed_wear(model, results["original"], law)
     patch = measured_patch(model, results["original"])
     surrogate = surrogate_wear(results["surrogate"], law, **patch._asdict())
@@ -205,8 +187,7 @@ def shapes_of(kind: type[PressureMaps | Frames | WearOfCycle]) -> dict[str, Shap
 
 def write_arrays(path: Path, content: PressureMaps | Frames | WearOfCycle) -> None:
     """Write the arrays of a dataclass under the names of its fields, except those that are None."""
-    arrays = {each.name: getattr(content, each.name) for each in fields(content)}
-    arrays = {name: array for name, array in arrays.items() if array is not None}
+    arrays = {name: array for name, array in vars(content).items() if array is not None}
     with replacing(path) as partial, partial.open("wb") as stream:
         np.savez_compressed(stream, **arrays)
 
@@ -217,14 +198,7 @@ def thinned(mesh: TriangleMesh, most: int) -> tuple[FloatArray, NDArray[np.int64
     The vertices in a cell of a cubic grid merge to one vertex at their mean; triangles that
     collapse are removed (vertex clustering, Rossignac & Borrel 1993, Multi-resolution 3D
     approximations for rendering complex scenes). The cell grows by a tenth until at most `most`
-    triangles are left.
-
-    Parameters
-    ----------
-    mesh : TriangleMesh
-        Mesh to simplify.
-    most : int
-        Largest number of triangles, >= 4.
+    triangles (>= 4) are left.
     """
     check_number("most", most, at_least=4)
     vertices, faces = np.asarray(mesh.vertices), np.asarray(mesh.faces, dtype=np.int64)
@@ -238,16 +212,9 @@ def thinned(mesh: TriangleMesh, most: int) -> tuple[FloatArray, NDArray[np.int64
 def nearest_faces(
     mesh: TriangleMesh, vertices: FloatArray, faces: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return for each triangle of a simplified mesh the nearest triangle of the mesh, (F,).
+    """Return the triangle (F,) of a mesh that is nearest to each triangle of the mesh simplified.
 
-    Parameters
-    ----------
-    mesh : TriangleMesh
-        Original mesh.
-    vertices : (V, 3) float64
-        Vertices that `thinned` returned [m].
-    faces : (F, 3) int64
-        Triangles that `thinned` returned.
+    `vertices` (V, 3) [m] and `faces` (F, 3) are those that `thinned` returned.
     """
     if len(faces) == len(mesh.faces):
         return np.arange(len(faces))

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import asdict
-from typing import Any
 
 import numpy as np
-from tqdm import tqdm
 
 from dynamics.protocol import ContactModel
 from dynamics.simulator.equations import SimulationError
 from dynamics.simulator.equilibrium import EquilibriumError
 from dynamics.simulator.result import SimulationResult
 from foundation.elastic_foundation.model import ElasticFoundation
-from foundation.loads import COMPARTMENTS
 from pipeline.originals.protocol import OriginalModel
 from pipeline.progress import bar
 from pipeline.simulation import GaitSimulation, compare_cycles, simulation_table
@@ -53,27 +49,19 @@ def simulate_cycle(
 ) -> None:
     """Carry out stage h: with both models, or with the surrogate alone if the original is a table.
 
-    Parameters
-    ----------
-    run : Run
-        Run that the results are written to.
-    original : OriginalModel
-        Original model of the run.
-    surrogate : KneeSurrogate or WholeKneeSurrogate
-        Main surrogate of the run.
-    path : ReferencePath
-        Reference path of the run.
-
     Raises
     ------
     StageError
         If a model cannot complete the cycle.
     """
     gait = GaitSimulation.of(run.config.simulation, path)
-    if original.model is None:
-        _simulate_alone(run, gait, original, surrogate)
-    else:
+    if original.model is not None:
         _simulate_both(run, gait, original.model, surrogate)
+        return
+    result = _simulated(run, gait, surrogate, "surrogate", _ALONE)
+    columns = without(simulation_table({"surrogate": result}), original.not_given)
+    write_table(columns, run.folder / "simulation.parquet")
+    _write(run, {"surrogate": result}, [], None)
 
 
 def _simulate_both(
@@ -94,17 +82,6 @@ def _simulate_both(
     _combinations(run, gait, model, surrogate, results, wear)
     times = speed(model, surrogate, results["original"].poses)
     _write(run, results, compare_cycles(table), times)
-
-
-def _simulate_alone(
-    run: Run, gait: GaitSimulation, original: OriginalModel, surrogate: AnyKnee
-) -> None:
-    """Simulate the cycle with the surrogate alone."""
-    result = _simulated(run, gait, surrogate, "surrogate", _ALONE)
-    heads = ("", *(f"{part}_" for part in (*COMPARTMENTS, "total")))
-    columns = without(simulation_table({"surrogate": result}), original.not_given, heads)
-    write_table(columns, run.folder / "simulation.parquet")
-    _write(run, {"surrogate": result}, [], None)
 
 
 def _write(
@@ -128,20 +105,17 @@ def _simulated(
 ) -> SimulationResult:
     """Return the cycle, simulated `times` times, the first time with progress."""
     with bar(100, "%", name, quiet=run.quiet) as shown:
+
+        def advance(part: float) -> None:
+            shown.update(int(100 * part) - shown.n)
+
         try:
-            result = gait(model, progress=_percent(shown))
+            result = gait(model, progress=advance)
             for _ in range(times - 1):
                 result = gait(model)
         except (EquilibriumError, SimulationError) as error:
             raise StageError(advice.format(name=name, error=error)) from error
     return result
-
-
-def _percent(shown: tqdm[Any]) -> Callable[[float], None]:
-    def advance(part: float) -> None:
-        shown.update(int(100 * part) - shown.n)
-
-    return advance
 
 
 def _combinations(

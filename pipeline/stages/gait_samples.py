@@ -15,7 +15,6 @@ from scipy.stats import qmc
 
 from dynamics.simulator.equations import SimulationError
 from dynamics.simulator.equilibrium import EquilibriumError
-from dynamics.simulator.waveforms import GaitCycle
 from foundation.checks import FloatArray
 from foundation.loads import COMPARTMENTS
 from pipeline import stages
@@ -23,7 +22,7 @@ from pipeline.config.simulation_schema import SimulationConfig
 from pipeline.originals.protocol import OriginalModel
 from pipeline.simulation import GaitSimulation
 from pipeline.stages.run_folder import Run
-from pipeline.store.samples import CANDIDATE_COLUMNS, POSE_COLUMNS
+from pipeline.store.samples import candidate_table
 from surrogates.formulations.knee import KneeSurrogate
 from surrogates.sampling.space import SampleSpace
 
@@ -48,53 +47,40 @@ def gait_samples(
 ) -> pd.DataFrame:
     """Return evaluated samples of both compartments along gait, weighted as `training_samples`.
 
-    Parameters
-    ----------
-    run : Run
-        Keeps them, as `samples/gait.parquet`; `design.gait_samples` says how many a compartment.
-    original : OriginalModel
-        The original model.
-    space : SampleSpace
-        Where the other samples were drawn.
-    surrogate : KneeSurrogate
-        Of the inverted formulation, good enough to simulate gait with.
-    training : DataFrame
-        The other samples, whose indices are not used again.
-    """
-    config = run.config
-    count = config.design.gait_samples
-
-    def make() -> pd.DataFrame:
-        rng = np.random.default_rng(np.random.SeedSequence([config.run.seed, 3]))
-        states = _states(config.simulation, space, surrogate, rng)
-        first = int(training["index"].max()) + 1
-        drawn = _drawn(states, space, surrogate, count, first, rng)
-        return run.evaluate("gait", drawn, original.evaluation("pose"))
-
-    return stages.training_samples([run.table("gait", make)], config.feasibility)
-
-
-def _states(
-    config: SimulationConfig,
-    space: SampleSpace,
-    surrogate: KneeSurrogate,
-    rng: np.random.Generator,
-) -> FloatArray:
-    """Return poses and axial loads of both compartments (N, 8) along cycles of varied inputs.
+    The table "gait" of the run keeps them, `design.gait_samples` of a compartment. The `surrogate`
+    has the inverted formulation and is good enough to simulate gait with. The indices of
+    `training`, the other samples, are not used again.
 
     Raises
     ------
     StageError
         If no cycle could be simulated.
     """
+    config = run.config
+
+    def make() -> pd.DataFrame:
+        rng = np.random.default_rng(np.random.SeedSequence([config.run.seed, 3]))
+        states = _states(config.simulation, space, surrogate, rng)
+        first = int(training["index"].max()) + 1
+        drawn = _drawn(states, space, surrogate, config.design.gait_samples, first, rng)
+        return run.evaluate("gait", drawn, original.evaluation("pose"))
+
+    return stages.training_samples([run.table("gait", make)], config.feasibility)
+
+
+def _states(
+    config: SimulationConfig, space: SampleSpace, surrogate: KneeSurrogate, rng: np.random.Generator
+) -> FloatArray:
+    """Return poses and axial loads of both compartments (N, 8) along cycles of varied inputs."""
     gait = GaitSimulation.of(config, space.path)
     inputs = qmc.scale(qmc.Sobol(5, rng=rng).random(_CYCLES), *_INPUTS)
     found, reason = [], ""
-    for *factors, offset in inputs:
-        varied = _varied(gait.cycle, factors)
+    for axial, ap, torque, flexion, offset in inputs:
+        cycle = gait.cycle.scaled(axial=axial, ap=ap, torque=torque)
+        cycle = replace(cycle, flexion=flexion * cycle.flexion)
         simulator = replace(gait.simulator, medial_offset=gait.simulator.medial_offset + offset)
         try:
-            result = replace(gait, simulator=simulator)(surrogate, varied)
+            result = replace(gait, simulator=simulator)(surrogate, cycle)
         except (SimulationError, EquilibriumError) as error:
             reason = str(error)
             continue
@@ -106,11 +92,6 @@ def _states(
             "design.gait_samples = 0"
         )
     return np.concatenate(found)
-
-
-def _varied(cycle: GaitCycle, factors: list[float]) -> GaitCycle:
-    axial, ap, torque, flexion = factors
-    return replace(cycle.scaled(axial=axial, ap=ap, torque=torque), flexion=flexion * cycle.flexion)
 
 
 def _drawn(
@@ -131,7 +112,5 @@ def _drawn(
         factor = _LOAD_FACTOR ** rng.uniform(-1.0, 1.0, count)
         load = np.clip(factor * chosen[:, 6 + k], *space.load)
         at_load, _ = surrogate.compartment(name).at_load(poses, load)
-        table = pd.DataFrame(at_load, columns=pd.Index(POSE_COLUMNS))
-        table = table.assign(compartment=name, index=first + np.arange(count), load_N=load)
-        parts.append(table[list(CANDIDATE_COLUMNS)])
+        parts.append(candidate_table(at_load, load, name, first))
     return pd.concat(parts, ignore_index=True)

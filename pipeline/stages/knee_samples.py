@@ -7,35 +7,31 @@ two rows of a table, one after the other, of the same pose: one for each compart
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import pandas as pd
-from threadpoolctl import threadpool_limits
 
 from foundation.checks import FloatArray
-from foundation.errors import InputError
 from foundation.loads import COMPARTMENTS, LOAD_COLUMNS
 from pipeline import stages
-from pipeline.config.schema import FeasibilityConfig, SurrogateConfig
+from pipeline.config.schema import (
+    DesignConfig,
+    FeasibilityConfig,
+    SurrogateConfig,
+    ValidationConfig,
+)
 from pipeline.execution.backends import IN_THIS_PROCESS, Execution
 from pipeline.originals.evaluation import evaluate_knee_rows
 from pipeline.originals.protocol import Evaluation, OriginalModel, contact_model
+from pipeline.stages.fitting import timed_fit
 from pipeline.stages.run_folder import Run
-from pipeline.store.samples import (
-    CANDIDATE_COLUMNS,
-    OK,
-    POSE_COLUMNS,
-    loads_of,
-    poses_of,
-    usable,
-)
-from surrogates.formulations.compartment_fit import FormulationSettings
-from surrogates.formulations.whole_knee import KNEE_FORMULATIONS, WholeKneeSurrogate
-from surrogates.formulations.whole_knee_fit import fit_whole_knee
+from pipeline.store.samples import OK, candidate_table, loads_of, poses_of, usable
+from surrogates.formulations.compartment_fit import Fitter, FormulationSettings
+from surrogates.formulations.whole_knee import WholeKneeSurrogate
+from surrogates.formulations.whole_knee_fit import TrainedWholeKnee, fit_whole_knee
 from surrogates.sampling.designs import PREFIX_KINDS, unit_design
 from surrogates.sampling.space import SampleSpace
 
@@ -53,9 +49,9 @@ def training_samples(
     run keeps all that were evaluated.
     """
     design, feasibility = run.config.design, run.config.feasibility
-    seed = run.config.run.seed, _TRAINING
-    drawn = draw_samples(space, design.kind, _DRAWN_PER_SAMPLE * count, design.load_spread, seed)
-    table = _evaluated(run, original, space, "knee", drawn)
+    table = _evaluated(
+        run, original, space, "knee", design, count, (run.config.run.seed, _TRAINING)
+    )
     return feasible_samples(table, feasibility, feasibility.margin, count).assign(weight=1.0)
 
 
@@ -69,14 +65,10 @@ def held_out_samples(run: Run, original: OriginalModel, space: SampleSpace) -> p
     StageError
         If there are fewer than two.
     """
-    validation, feasibility = run.config.validation, run.config.feasibility
-    count = validation.points
-    seed = validation.seed, _HELD_OUT
-    drawn = draw_samples(
-        space, validation.kind, _DRAWN_PER_SAMPLE * count, validation.load_spread, seed
-    )
-    table = _evaluated(run, original, space, "knee-heldout", drawn)
-    found = feasible_samples(table, feasibility, 0.0, count)
+    validation = run.config.validation
+    count, seed = validation.points, (validation.seed, _HELD_OUT)
+    table = _evaluated(run, original, space, "knee-heldout", validation, count, seed)
+    found = feasible_samples(table, run.config.feasibility, 0.0, count)
     if len(found) < 4:
         raise stages.StageError(
             f"whole-knee validation: expected at least 2 feasible held-out samples, found "
@@ -97,24 +89,28 @@ def draw_samples(
     unit = unit_design(kind, count, 6, generator)
     if kind not in PREFIX_KINDS:
         unit = generator.permutation(unit)
+    middle = np.full(len(unit), 0.5)
     parts = []
     for place, name in enumerate(COMPARTMENTS):
         # Columns of the design: flexion, rotation, anterior, lateral, medial and lateral load.
-        middle = np.full(len(unit), 0.5)
         cube = np.column_stack([unit[:, 0], middle, unit[:, 1:4], unit[:, 4 + place]])
-        poses, load = space.draw(cube, spread)
-        part = pd.DataFrame(poses, columns=pd.Index(POSE_COLUMNS))
-        parts.append(part.assign(compartment=name, index=np.arange(len(unit)), load_N=load))
-    table = pd.concat(parts).sort_values("index", kind="stable", ignore_index=True)
-    return table[list(CANDIDATE_COLUMNS)]
+        parts.append(candidate_table(*space.draw(cube, spread), name))
+    return pd.concat(parts).sort_values("index", kind="stable", ignore_index=True)
 
 
 def _evaluated(
-    run: Run, original: OriginalModel, space: SampleSpace, name: str, drawn: pd.DataFrame
+    run: Run,
+    original: OriginalModel,
+    space: SampleSpace,
+    name: str,
+    section: DesignConfig | ValidationConfig,
+    count: int,
+    seed: Sequence[int],
 ) -> pd.DataFrame:
     """Return the table of a run with its samples evaluated: the stored one, or made now."""
     evaluate = partial(evaluate_knee_rows, reach=float(space.offsets[0]))
     evaluation = Evaluation(evaluate, (contact_model(original),), together=2)
+    drawn = draw_samples(space, section.kind, _DRAWN_PER_SAMPLE * count, section.load_spread, seed)
     return run.table(name, lambda: run.evaluate(name, drawn, evaluation))
 
 
@@ -130,7 +126,7 @@ def feasible_samples(
 
 
 def paired(table: pd.DataFrame) -> tuple[FloatArray, FloatArray]:
-    """Return the poses (N, 6) and loads (N, 2, 12) of whole-knee samples."""
+    """Return the poses (N, 6) [rad, m] and loads (N, 2, 12) [SI] of whole-knee samples."""
     return poses_of(table)[::2].copy(), loads_of(table).reshape(-1, 2, len(LOAD_COLUMNS))
 
 
@@ -164,32 +160,19 @@ def _fit(
     seed: int,
     folds: int,
 ) -> stages.TrainedKnee[WholeKneeSurrogate]:
-    what, family = pair
-    told = FormulationSettings(load_degree=settings.load_degree)
-    start = time.perf_counter()
-    try:
-        # One thread: sums in threaded linear algebra depend on the number of cores.
-        with threadpool_limits(1):
-            fitter = stages.family_fitter(settings, family, seed)._replace(folds=folds)
-            found = fit_whole_knee(what, space, *paired(samples), fitter, told)
-    except (InputError, np.linalg.LinAlgError) as error:
-        raise stages.StageError(
-            f"fitting {what}/{family} to {len(samples) // 2} whole-knee samples that have an "
-            f"answer and keep to [feasibility]: {error}"
-        ) from error
-    seconds = time.perf_counter() - start
-    header = {"family": family, "fit_seconds": seconds}
-    return stages.TrainedKnee(
-        replace(found.surrogate, header=header), found.checks, family, seconds
+    def fit(fitter: Fitter) -> TrainedWholeKnee:
+        chosen = FormulationSettings(load_degree=settings.load_degree)
+        return fit_whole_knee(pair[0], space, *paired(samples), fitter, chosen)
+
+    text = (
+        f" to {len(samples) // 2} whole-knee samples that have an answer and keep to [feasibility]"
     )
+    fitted, seconds = timed_fit(fit, settings, pair, seed, folds, text)
+    knee = replace(fitted.surrogate, header={"family": pair[1], "fit_seconds": seconds})
+    return stages.TrainedKnee(knee, fitted.checks, pair[1], seconds)
 
 
 def most_of_a_compartment(samples: pd.DataFrame) -> int:
     """Return how many feasible samples the compartment has that has more of them."""
     rows = samples[samples["weight"] == 1.0]
     return max(len(usable(rows, name)) for name in COMPARTMENTS)
-
-
-def is_whole(pair: tuple[str, str]) -> bool:
-    """Return whether a formulation, with its family, is one of the whole knee."""
-    return pair[0] in KNEE_FORMULATIONS

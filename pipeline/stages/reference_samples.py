@@ -40,16 +40,8 @@ def reference_samples(
 ) -> pd.DataFrame:
     """Return the heights at a reference load, at the pose of every second sample.
 
-    Parameters
-    ----------
-    run : Run
-        Keeps them, as `samples/reference-<kind>.parquet`.
-    original : OriginalModel
-        The original model.
-    training : DataFrame
-        Samples of both compartments.
-    kind : {"touch", "load"}
-        First contact, or `surrogate.reference_load_N`.
+    `kind` is "touch", first contact, or "load", `surrogate.reference_load_N`. The table
+    "reference-<kind>" of the run keeps them; `training` are samples of both compartments.
     """
     load = TOUCH_LOAD if kind == "touch" else run.config.surrogate.reference_load_N
     asked = training.groupby("compartment", sort=False).nth(slice(1, None, 2))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import tomllib
 import warnings
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
@@ -12,11 +13,11 @@ from typing import Any
 
 import pandas as pd
 
-from pipeline.config.reading import dump_config, write_config
+from pipeline.config.reading import dump_config
 from pipeline.config.schema import Config
 from pipeline.execution.backends import Execution
-from pipeline.execution.compilation import Beside, compiling_beside
-from pipeline.files import write_document, write_json, writing
+from pipeline.execution.compilation import compiling_beside
+from pipeline.files import write_document, write_json, write_text, writing
 from pipeline.originals.protocol import Evaluation, OriginalModel
 from pipeline.progress import StageCounter, bar, say
 from pipeline.store.documents import read_document
@@ -37,30 +38,23 @@ from surrogates.sampling.space import ReferencePath
 class Run(AbstractContextManager["Run"]):
     """A run directory and its study; a context manager that releases workers and lock at its end.
 
-    Parameters
-    ----------
-    config : Config
-        The study.
-    folder : Path
-        The run directory.
-    quiet : bool
-        Whether to leave out progress bars.
+    `quiet` hides progress bars.
     """
 
     def __init__(self, config: Config, folder: Path, *, quiet: bool = False) -> None:
         self.config = config
         self.folder = folder
         self.quiet = quiet
-        self.seconds: dict[str, float] = {}
+        self.seconds: dict[str, float] = defaultdict(float)
         self._prepared = False
         self.execution = Execution.of(config.run)
         self.execution.quiet = quiet
         self._held = ExitStack()
-        self.kernels = Beside(None)
+        self.wait_for_kernels: Callable[[], object] = lambda: None
         self.stages = StageCounter([], self.workers)
 
     def __exit__(self, *_: object) -> None:
-        """Close it."""
+        """Close the run."""
         self.close()
 
     def close(self) -> None:
@@ -71,9 +65,9 @@ class Run(AbstractContextManager["Run"]):
     def compile_kernels(self) -> None:
         """Compile the kernels of surrogates and dynamics in a second process, if not yet compiled.
 
-        Call `kernels.wait()` before the first simulation.
+        Call `wait_for_kernels` before the first simulation.
         """
-        self.kernels = self._held.enter_context(compiling_beside(self.workers))
+        self.wait_for_kernels = self._held.enter_context(compiling_beside(self.workers))
 
     @property
     def workers(self) -> int:
@@ -109,19 +103,14 @@ class Run(AbstractContextManager["Run"]):
                     f"{self.folder}: the run was started with another configuration, which differs "
                     f"in {', '.join(changed)}; run without --resume, or choose another --out"
                 )
-            self._recall_times()
+            if (times := self.folder / "times.json").exists():
+                for stage, seconds in read_document(times, StageTimes).root.items():
+                    self.seconds[stage] += seconds
         elif stored.exists():
             self._clear()
-        write_config(self.config, stored)
+        write_text(stored, text)
         write_made_with(self.folder, text)
         self._prepared = True
-
-    def _recall_times(self) -> None:
-        """Read the times of the stages of the interrupted run."""
-        file = self.folder / "times.json"
-        if file.exists():
-            for stage, seconds in read_document(file, StageTimes).root.items():
-                self.seconds[stage] = self.seconds.get(stage, 0.0) + float(seconds)
 
     def _clear(self) -> None:
         """Remove the files of an earlier run, and no others."""
@@ -145,7 +134,7 @@ class Run(AbstractContextManager["Run"]):
         start = time.perf_counter()
         yield
         # A resumed run adds to the earlier times of its stages.
-        self.seconds[stage] = self.seconds.get(stage, 0.0) + time.perf_counter() - start
+        self.seconds[stage] += time.perf_counter() - start
         # Before `prepare`, the folder may belong to another run.
         if self._prepared:
             write_json(self.folder / "times.json", self.seconds)
@@ -153,14 +142,7 @@ class Run(AbstractContextManager["Run"]):
     def evaluate(self, name: str, rows: pd.DataFrame, evaluation: Evaluation) -> pd.DataFrame:
         """Return samples with their results: in parallel, in stored chunks, with progress.
 
-        Parameters
-        ----------
-        name : str
-            Name of the table, for the progress bar and the chunks.
-        rows : DataFrame
-            The samples.
-        evaluation : Evaluation
-            How an original model evaluates the samples.
+        `name` is the table's, for the progress bar and the chunks.
 
         Raises
         ------
@@ -172,23 +154,18 @@ class Run(AbstractContextManager["Run"]):
             return function(*shared, rows)
         size = chunk_size(len(rows), self.config.run.chunk)
         size += -size % together
-        store = ChunkStore(self.folder / "samples" / f"chunks-{name}")
         with bar(len(rows), "sample", name, quiet=self.quiet) as shown:
-            return store.evaluate(rows, size, self.execution, function, shared, shown)
+            return self._chunks(name).evaluate(rows, size, self.execution, function, shared, shown)
+
+    def _chunks(self, name: str) -> ChunkStore:
+        return ChunkStore(self.folder / "samples" / f"chunks-{name}")
 
     def table(
         self, name: str, make: Callable[[], pd.DataFrame], *, derived: bool = False
     ) -> pd.DataFrame:
         """Return a table of the run; if it is not stored yet, make and store it.
 
-        Parameters
-        ----------
-        name : str
-            Name of the table.
-        make : callable
-            Makes it.
-        derived : bool
-            Whether the table needs no evaluation, so that a damaged file can be replaced.
+        A damaged table that is `derived`, which needs no evaluation, is made again.
 
         Raises
         ------
@@ -198,7 +175,7 @@ class Run(AbstractContextManager["Run"]):
         path = self.folder / "samples" / f"{name}.parquet"
         if not path.exists() or (derived and _damaged(path)):
             write_table(make(), path)
-        ChunkStore(self.folder / "samples" / f"chunks-{name}").clear()
+        self._chunks(name).clear()
         # A table that was just made and a table that a resumed run reads must have the same types.
         return read_table(path)
 
@@ -226,8 +203,7 @@ def stored_path(run: Run, original: OriginalModel) -> ReferencePath:
     RunError
         If the run was started with another original model.
     """
-    file = run.folder / "path.json"
-    if not file.exists():
+    if not (run.folder / "path.json").exists():
         path = original.reference_path(run.config)
         knots = PathKnots(
             original=original.digest,

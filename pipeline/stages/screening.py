@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -18,10 +17,7 @@ from foundation.loads import (
     ML_FORCE,
     PEAK_PRESSURE,
 )
-from pipeline.config.schema import (
-    DesignConfig,
-    FeasibilityConfig,
-)
+from pipeline.config.schema import DesignConfig, FeasibilityConfig
 from pipeline.errors import StageError
 from pipeline.stages.fitting import TrainedKnee
 from pipeline.store.samples import OK, POSE_COLUMNS, loads_of, poses_of
@@ -44,54 +40,11 @@ def predict_candidates(remaining: pd.DataFrame, knee: KneeSurrogate) -> pd.DataF
     for name in COMPARTMENTS:
         rows = remaining[remaining["compartment"] == name].reset_index(drop=True)
         surrogate = knee.compartment(name)
-        given = poses_of(rows), rows["load_N"].to_numpy()
-        poses, loads = surrogate.at_load(*given)
-        errors = surrogate.errors_at_load(*given)[1]
-        rows = rows.assign(**dict(zip(POSE_COLUMNS, poses.T, strict=True)))
-        rows = rows.assign(**dict(zip(LOAD_COLUMNS, loads.T, strict=True)))
-        parts.append(rows.assign(**dict(zip(ERROR_COLUMNS, errors.T, strict=True))))
+        at_load = poses_of(rows), rows["load_N"].to_numpy()
+        values = np.hstack([*surrogate.at_load(*at_load), surrogate.errors_at_load(*at_load)[1]])
+        columns = (*POSE_COLUMNS, *LOAD_COLUMNS, *ERROR_COLUMNS)
+        parts.append(rows.assign(**dict(zip(columns, values.T, strict=True))))
     return pd.concat(parts, ignore_index=True)
-
-
-@dataclass(frozen=True)
-class Bound:
-    """An upper bound of stage e.
-
-    Parameters
-    ----------
-    name, unit : str
-        For messages.
-    value : (N,) float64
-        Values in this unit.
-    error : (N,) float64
-        Standard errors of predicted values; 0 for true values.
-    limit : float
-        Largest feasible value.
-    """
-
-    name: str
-    unit: str
-    value: FloatArray
-    error: FloatArray
-    limit: float
-
-
-def feasibility_bounds(
-    loads: FloatArray, feasibility: FeasibilityConfig, errors: FloatArray | None = None
-) -> list[Bound]:
-    """Return the upper bounds of loads (N, 12) [N, N m, m², Pa, m], without the margin."""
-    axial = loads[:, AXIAL_FORCE]
-    error = np.zeros_like(loads) if errors is None else errors
-    ap, ml = (np.abs(loads[:, k]) / axial for k in (AP_FORCE, ML_FORCE))
-    ap_error, ml_error = error[:, AP_FORCE] / axial, error[:, ML_FORCE] / axial
-    peak, peak_error = 1e-6 * loads[:, PEAK_PRESSURE], 1e-6 * error[:, PEAK_PRESSURE]
-    exact = np.zeros(len(axial))
-    return [
-        Bound("AP force over axial load", "", ap, ap_error, feasibility.ap_ratio),
-        Bound("ML force over axial load", "", ml, ml_error, feasibility.ml_ratio),
-        Bound("peak pressure", " MPa", peak, peak_error, feasibility.peak_pressure_MPa),
-        Bound("axial load", " N", axial, exact, feasibility.load_N[1]),
-    ]
 
 
 def screen_candidates(predicted: pd.DataFrame, feasibility: FeasibilityConfig) -> pd.DataFrame:
@@ -112,20 +65,29 @@ def infeasibility(
     margin: float,
     errors: FloatArray | None = None,
 ) -> NDArray[np.object_]:
-    """Return why loads (N, 12) are infeasible, (N,) str; "" for feasible loads.
+    """Return why loads (N, 12) [SI] are infeasible, (N,) str; "" for feasible loads.
 
     With standard errors (N, 12), a load must exceed a bound by `doubt` standard errors.
     """
+    axial = loads[:, AXIAL_FORCE]
+    error = np.zeros_like(loads) if errors is None else errors
+    ap, ml = (np.abs(loads[:, k]) / axial for k in (AP_FORCE, ML_FORCE))
+    ap_error, ml_error = error[:, AP_FORCE] / axial, error[:, ML_FORCE] / axial
+    peak, peak_error = 1e-6 * loads[:, PEAK_PRESSURE], 1e-6 * error[:, PEAK_PRESSURE]
+    low, high = feasibility.load_N
     reason = np.full(len(loads), "", dtype=object)
-    for bound in feasibility_bounds(loads, feasibility, errors):
-        surely = bound.value - feasibility.doubt * bound.error
-        for k in np.flatnonzero((surely > (1.0 + margin) * bound.limit) & (reason == "")):
-            reason[k] = (
-                f"{bound.name} {bound.value[k]:.3g}{bound.unit} above {bound.limit:g}{bound.unit}"
-            )
-    low = feasibility.load_N[0]
-    for k in np.flatnonzero((loads[:, AXIAL_FORCE] < (1.0 - margin) * low) & (reason == "")):
-        reason[k] = f"axial load {loads[k, AXIAL_FORCE]:.3g} N below {low:g} N"
+    # Name, unit, values, standard errors and largest value.
+    for name, unit, value, doubt, limit in (
+        ("AP force over axial load", "", ap, ap_error, feasibility.ap_ratio),
+        ("ML force over axial load", "", ml, ml_error, feasibility.ml_ratio),
+        ("peak pressure", " MPa", peak, peak_error, feasibility.peak_pressure_MPa),
+        ("axial load", " N", axial, np.zeros(len(axial)), high),
+    ):
+        surely = value - feasibility.doubt * doubt
+        for k in np.flatnonzero((surely > (1.0 + margin) * limit) & (reason == "")):
+            reason[k] = f"{name} {value[k]:.3g}{unit} above {limit:g}{unit}"
+    for k in np.flatnonzero((axial < (1.0 - margin) * low) & (reason == "")):
+        reason[k] = f"axial load {axial[k]:.3g} N below {low:g} N"
     return reason
 
 
@@ -158,13 +120,9 @@ def choose_kept(
         rows = screened[(screened["compartment"] == name) & (screened["screening"] == KEPT)]
         if len(rows) > count:
             if design.infill == "error" and count:
-                chosen = largest_errors(
-                    early.knee.compartment(name),
-                    early.checks[name]["height"],
-                    poses_of(rows),
-                    rows["load_N"].to_numpy(),
-                    count,
-                )
+                surrogate, check = early.knee.compartment(name), early.checks[name]["height"]
+                load = rows["load_N"].to_numpy()
+                chosen = largest_errors(surrogate, check, poses_of(rows), load, count)
                 rows = rows.iloc[np.sort(chosen)]
             else:
                 rows = rows.sort_values("index").iloc[:count]
@@ -191,29 +149,29 @@ def bookkeeping(
     """
     counts: dict[str, dict[str, int]] = {}
     for name in (*COMPARTMENTS, "total"):
-
-        def rows(table: pd.DataFrame, name: str = name) -> pd.DataFrame:
-            return table if name == "total" else table[table["compartment"] == name]
-
+        parts = COMPARTMENTS if name == "total" else (name,)
+        drawn, early, states, late, fitted = (
+            table[table["compartment"].isin(parts)]
+            for table in (candidates, first, screened, kept, training)
+        )
         row = {
-            "candidates": len(rows(candidates)),
-            "first": len(rows(first)),
-            "first_failed": int((rows(first)["status"] != OK).sum()),
-            "predicted": len(rows(screened)),
-            "dropped": int((rows(screened)["screening"] == DROPPED).sum()),
-            "left": int((rows(screened)["screening"] == KEPT).sum()),
-            "evaluated": len(rows(kept)),
-            "evaluated_failed": int((rows(kept)["status"] != OK).sum()),
+            "candidates": len(drawn),
+            "first": len(early),
+            "first_failed": int((early["status"] != OK).sum()),
+            "predicted": len(states),
+            "dropped": int((states["screening"] == DROPPED).sum()),
+            "left": int((states["screening"] == KEPT).sum()),
+            "evaluated": len(late),
+            "evaluated_failed": int((late["status"] != OK).sum()),
+            "training": int((fitted["weight"] == 1.0).sum()),
         }
-        row["training"] = int((rows(training)["weight"] == 1.0).sum())
         answered = row["first"] - row["first_failed"] + row["evaluated"] - row["evaluated_failed"]
         row["infeasible"] = answered - row["training"]
-        sums = (
-            row["first"] + row["predicted"] == row["candidates"],
-            row["dropped"] + row["left"] + row["evaluated"] == row["predicted"],
-            row["infeasible"] >= 0,
-        )
-        if not all(sums):
+        if (
+            row["first"] + row["predicted"] != row["candidates"]
+            or row["dropped"] + row["left"] + row["evaluated"] != row["predicted"]
+            or row["infeasible"] < 0
+        ):
             raise StageError(f"stage counts of {name} do not add up: {row}")
         counts[name] = row
     return counts

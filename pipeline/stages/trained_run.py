@@ -17,11 +17,7 @@ from pipeline.originals.table_original import build_original
 from pipeline.simulation import GaitSimulation
 from pipeline.stages.run_folder import check_unchanged, read_path
 from pipeline.store.made_with import check_configuration
-from pipeline.store.samples import (
-    CANDIDATE_COLUMNS,
-    RESULT_COLUMNS,
-    read_table,
-)
+from pipeline.store.samples import CANDIDATE_COLUMNS, RESULT_COLUMNS, read_table
 from pipeline.store.workspace_lock import RunError
 from surrogates.formulations.whole_knee import AnyKnee
 from surrogates.sampling.space import ReferencePath
@@ -31,17 +27,7 @@ _FILES = ("config.toml", "path.json", "run.json", "knee.npz")
 
 @dataclass(frozen=True, eq=False)
 class TrainedRun:
-    """A finished run: its configuration, surrogate, reference path and original model.
-
-    Parameters
-    ----------
-    folder : Path
-        Run directory.
-    config : Config
-        The configuration that the run was made with.
-    surrogate : KneeSurrogate or WholeKneeSurrogate
-        The trained surrogate.
-    """
+    """A finished run: its configuration, trained surrogate, reference path and original model."""
 
     folder: Path
     config: Config

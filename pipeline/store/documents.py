@@ -34,13 +34,14 @@ class ReportError(InputError):
 
 def make_again(path: Path) -> str:
     """Return the command that writes a file of a run directory again."""
-    simulated = path.stem in _SIMULATED
     folder = path.parent if path.suffix else path
     if folder.name == "samples":
         folder = folder.parent
-    if simulated:
+    if path.stem in _SIMULATED:
         return command_line("simulate", folder)
-    return command_line("run", "CONFIG", "--out", folder, "--resume")
+    # What a run was made with is not made again from the other files of the run.
+    resume = () if path.stem == "made_with" else ("--resume",)
+    return command_line("run", "CONFIG", "--out", folder, *resume)
 
 
 def damaged(path: Path, reason: str) -> ReportError:
@@ -133,10 +134,8 @@ def read_arrays(
         The file.
     shapes : mapping
         Name of each array -> shape.
-    optional : collection of str
-        Arrays that the file may lack.
-    undefined : collection of str
-        Arrays that may contain NaN.
+    optional, undefined : collection of str
+        Arrays that the file may lack, and arrays that may contain NaN.
 
     Raises
     ------
@@ -180,10 +179,6 @@ def _written(shape: Shape) -> str:
 
 def check_faces(path: Path, name: str, faces: NDArray[Any], vertices: NDArray[Any]) -> None:
     """Raise a ReportError unless triangles (F, 3) index vertices (V, 3) [any unit]."""
-    if (
-        faces.dtype.kind not in "iu"
-        or not faces.size
-        or faces.min() < 0
-        or faces.max() >= len(vertices)
-    ):
+    indices = faces.dtype.kind in "iu" and faces.size > 0
+    if not indices or faces.min() < 0 or faces.max() >= len(vertices):
         raise damaged(path, f"{name}: expected indices of the {len(vertices)} vertices")

@@ -11,38 +11,45 @@ import hashlib
 import json
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, model_validator
 
+from foundation.errors import InputError
 from foundation.wording import counted
 from pipeline.advice import command_line
 from pipeline.files import write_document
-from pipeline.store.workspace_lock import RunError, differing_keys, flat_keys, free_keys
+from pipeline.store.documents import read_document
+from pipeline.store.workspace_lock import (
+    RunError,
+    differing_keys,
+    flat_keys,
+    free_keys,
+    read_stored,
+)
 
 #: The document of a run directory that says what the run was made with.
 MADE_WITH = "made_with.json"
-_CONFIG = "config.toml"
-_NOT_GIVEN = "not given"
 #: Changed keys that a message shows with both values.
 _SHOWN = 3
+_AGAIN = command_line("run", "CONFIG", "--out", "FOLDER")
 
 
-class _Stored(BaseModel):
-    """What the document holds, beside its format and version."""
+class _MadeWith(BaseModel):
+    """`made_with.json`: the configuration as TOML, and its digest."""
 
     sha256: str
     configuration: str
 
+    @model_validator(mode="after")
+    def _check_digest(self) -> Self:
+        if configuration_digest(self.configuration) != self.sha256:
+            raise InputError("sha256 is the digest of another configuration")
+        return self
+
 
 def configuration_digest(text: str) -> str:
-    """Return a SHA-256 over the keys of a configuration that decide on the numbers of a run.
-
-    Parameters
-    ----------
-    text : str
-        The resolved configuration as TOML.
-    """
+    """Return a SHA-256 over the keys of a configuration (TOML) that decide on a run's numbers."""
     left_out = free_keys("run")
     keys = {k: v for k, v in flat_keys(tomllib.loads(text)).items() if k not in left_out}
     content = json.dumps(keys, sort_keys=True, default=str)
@@ -60,38 +67,13 @@ def read_made_with(folder: Path) -> dict[str, Any] | None:
 
     Raises
     ------
-    RunError
+    ReportError
         If the document is damaged.
     """
     file = folder / MADE_WITH
     if not file.is_file():
         return None
-    text, digest = _stored(file)
-    if configuration_digest(text) != digest:
-        raise _damaged(file, "sha256 is that of another configuration")
-    return tomllib.loads(text)
-
-
-def _stored(file: Path) -> tuple[str, str]:
-    """Return the configuration as TOML, and its digest."""
-    try:
-        stored = _Stored.model_validate_json(file.read_bytes())
-        tomllib.loads(stored.configuration)
-    except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(map(str, first["loc"]))
-        raise _damaged(file, f"{where}: {first['msg']}".removeprefix(": ")) from error
-    except tomllib.TOMLDecodeError as error:
-        raise _damaged(file, f"configuration: {error}") from error
-    return stored.configuration, stored.sha256
-
-
-def _damaged(file: Path, what: str) -> RunError:
-    return RunError(
-        f"{file}: expected the configuration that the run was made with, found the file damaged "
-        f"({what}); make the run again with "
-        f"`{command_line('run', 'CONFIG', '--out', file.parent)}`"
-    )
+    return tomllib.loads(read_document(file, _MadeWith).configuration)
 
 
 def check_configuration(folder: Path) -> dict[str, Any] | None:
@@ -100,51 +82,37 @@ def check_configuration(folder: Path) -> dict[str, Any] | None:
     Keys that change no number of a run may differ. A run of earlier versions, which did not keep
     what it was made with, is not looked at.
 
-    Parameters
-    ----------
-    folder : Path
-        Run directory.
-
     Raises
     ------
     RunError
-        If `config.toml` was changed since; the message names the keys and both values.
+        If `config.toml` is damaged or was changed since; the message names the keys and both
+        values.
+    ReportError
+        If the document of the configuration is damaged.
     """
     made = read_made_with(folder)
-    file = folder / _CONFIG
+    file = folder / "config.toml"
     if made is None or not file.is_file():
         return made
-    try:
-        found = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    found = read_stored(file)
+    if changed := differing_keys(made, found, "run"):
+        before, after = flat_keys(made), flat_keys(found)
+        parts = [
+            f"{key} is {_shown(after, key)}, and the run was made with {_shown(before, key)}"
+            for key in changed[:_SHOWN]
+        ]
+        if further := len(changed) - len(parts):
+            parts.append(counted(further, "further key differs", "further keys differ"))
         raise RunError(
-            f"{file}: expected the configuration that the run was made with, found the file "
-            f"damaged ({error}); restore {_CONFIG}, or make the run again"
-        ) from error
-    changed = differing_keys(made, found, "run")
-    if changed:
-        raise RunError(_told(file, changed, flat_keys(made), flat_keys(found)))
+            f"{file}: changed since the run was made: {'; '.join(parts)}. Restore the file, or "
+            f"make another run with the changed file: `{_AGAIN}`"
+        )
     return made
-
-
-def _told(file: Path, changed: list[str], made: dict[str, Any], found: dict[str, Any]) -> str:
-    """Return which keys of a configuration differ from those a run was made with, and a remedy."""
-    parts = [
-        f"{key} is {_shown(found, key)}, and the run was made with {_shown(made, key)}"
-        for key in changed[:_SHOWN]
-    ]
-    if len(changed) > _SHOWN:
-        further = len(changed) - _SHOWN
-        parts.append(counted(further, "further key differs", "further keys differ"))
-    return (
-        f"{file}: changed since the run was made: {'; '.join(parts)}. Restore the file, or make "
-        "another run with the changed file: `python -m pipeline run CONFIG --out FOLDER`"
-    )
 
 
 def _shown(keys: dict[str, Any], key: str) -> str:
     """Return a value as TOML writes it."""
     if key not in keys:
-        return _NOT_GIVEN
-    value = keys[key]
-    return json.dumps(value, ensure_ascii=False, default=str).replace("Infinity", "inf")
+        return "not given"
+    text = json.dumps(keys[key], ensure_ascii=False, default=str)
+    return text.replace("Infinity", "inf")

@@ -33,46 +33,39 @@ def _derived(name: str, label: str, unit: str, factor: float) -> Quantity:
     return Quantity(name, "", "", unit, factor, label, 3)
 
 
-_HEIGHT = _derived("height", "height", "µm", 1e6)
-_RATIOS = {
-    f"force_{axis}_over_axial": _derived(
-        f"force_{axis}_over_axial", f"{way} force over axial force", "%", 100.0
+def _over(part: str, divisor: str, **forces: str) -> tuple[Quantity, ...]:
+    """Return forces, labelled by axis, and moments over an axial force."""
+    return (
+        *(
+            _derived(f"force_{axis}_over_{part}", f"{label} force over {divisor}", "%", 100.0)
+            for axis, label in forces.items()
+        ),
+        *(
+            _derived(f"moment_{axis}_over_{part}", f"moment {axis} over {divisor}", "mm", 1e3)
+            for axis in "xyz"
+        ),
     )
-    for axis, way in (("x", "AP"), ("z", "ML"))
-}
+
+
+_HEIGHT = _derived("height", "height", "µm", 1e6)
+_RATIOS = _over("axial", "axial force", x="AP", z="ML")
 #: Quantities of the error tables by column; the superior position is the height of a compartment.
 ERRORS = {
     "superior_m": _HEIGHT,
     **{column: QUANTITIES[column] for column in LOAD_COLUMNS},
-    **_RATIOS,
+    **{ratio.name: ratio for ratio in _RATIOS[:2]},
     "cop_distance_m": _derived("cop_distance", "centre of pressure, distance", "mm", 1e3),
 }
 #: Outputs of a formulation by the name of their group, as cross-validation lists them.
 OUTPUTS = {
     "height": (_HEIGHT,),
     "adduction": (QUANTITIES["adduction_rad"],),
-    "shares": (
-        _derived("force_x_over_total", "AP force over total axial force", "%", 100.0),
-        _derived("force_y_over_total", "axial force over total axial force", "%", 100.0),
-        _derived("force_z_over_total", "ML force over total axial force", "%", 100.0),
-        *(
-            _derived(
-                f"moment_{axis}_over_total", f"moment {axis} over total axial force", "mm", 1e3
-            )
-            for axis in "xyz"
-        ),
-    ),
+    "shares": _over("total", "total axial force", x="AP", y="axial", z="ML"),
     "reference": (_derived("reference_height", "height at the reference load", "µm", 1e6),),
     "root": (_derived("root", "root of the load over the largest", "%", 100.0),),
     # The regressor learns the logarithm, so the error is relative.
     "stiffness": (_derived("stiffness", "secant stiffness, relative", "%", 100.0),),
-    "ratios": (
-        *_RATIOS.values(),
-        *(
-            _derived(f"moment_{axis}_over_axial", f"moment {axis} over axial force", "mm", 1e3)
-            for axis in "xyz"
-        ),
-    ),
+    "ratios": _RATIOS,
     # Area and pressures are learnt over a power of the load's root, which is 1 at the largest load.
     "quantities": tuple(QUANTITIES[column] for column in LOAD_COLUMNS[6:]),
     "loads": tuple(QUANTITIES[column] for column in LOAD_COLUMNS),

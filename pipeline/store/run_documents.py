@@ -263,7 +263,7 @@ class Failed(Part):
 
 
 def _loaded(loads: dict[str, Change]) -> dict[str, Change]:
-    if not any(load.peak > 0.0 for load in loads.values()):
+    if all(load.peak == 0.0 for load in loads.values()):
         raise InputError("expected a load with a peak above 0, found none")
     return loads
 

@@ -86,11 +86,8 @@ def described(column: str) -> tuple[str, str]:
     """Return the unit and the meaning of a column, "" for what its name does not say."""
     if column in _PLAIN:
         return "", _PLAIN[column]
-    unit = ""
-    for token in _TOKENS:
-        if column.endswith(f"_{token}") and not column.endswith(f"_per_{token}"):
-            unit = token
-            break
+    ends = (t for t in _TOKENS if column.endswith(f"_{t}") and not column.endswith(f"_per_{t}"))
+    unit = next(ends, "")
     return _WORDS.get(unit, unit), _meaning(column.removesuffix(f"_{unit}" if unit else ""))
 
 

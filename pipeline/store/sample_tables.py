@@ -18,7 +18,6 @@ from pipeline.store.made_with import check_configuration
 from pipeline.store.sample_schema import PEOPLE, UNITS, described, unit_of
 from pipeline.store.samples import FAILED, OK, StoreError, read_table, state_of, write_table
 
-FORMATS = ("csv", "parquet", "mat")
 #: Longest name in MATLAB: a letter, then letters, digits, underscores.
 _LONGEST_NAME = 63
 
@@ -46,12 +45,7 @@ def _table_files(source: Path, wanted: Sequence[str] = ()) -> dict[str, Path]:
 
 
 def summary(source: Path) -> list[dict[str, Any]]:
-    """Return a summary of the tables of a run directory, or of a single table.
-
-    Parameters
-    ----------
-    source : Path
-        Run directory, or a Parquet file.
+    """Return a summary of the tables of a run directory, or of a single Parquet file.
 
     Returns
     -------
@@ -132,14 +126,9 @@ def in_people_units(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def export_tables(
-    source: Path,
-    kind: str,
-    out: Path,
-    *,
-    wanted: Sequence[str] = (),
-    people: bool = False,
+    source: Path, kind: str, out: Path, *, wanted: Sequence[str] = (), people: bool = False
 ) -> list[Path]:
-    """Write tables of a run, or a single table, for other programs.
+    """Write tables of a run, or a single table, for other programs; return the written files.
 
     Parameters
     ----------
@@ -155,17 +144,10 @@ def export_tables(
     people : bool
         Whether to write degrees, mm, N mm, mm² and MPa in place of SI units.
 
-    Returns
-    -------
-    list of Path
-        The written files.
-
     Raises
     ------
-    StoreError
-        If a table is missing or damaged.
-    RunError
-        If `config.toml` of the run directory was changed since the run was made.
+    StoreError, RunError
+        As `summary`, or if a table is missing or damaged.
     InputError
         If `out` is a file and should be a folder.
     """

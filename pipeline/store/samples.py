@@ -44,13 +44,25 @@ class DamagedTableError(StoreError):
     """A damaged sample file."""
 
 
+def candidate_table(
+    poses: FloatArray, load: FloatArray, compartment: str, first: int = 0
+) -> pd.DataFrame:
+    """Return the candidates of a compartment, `CANDIDATE_COLUMNS`, numbered from `first`.
+
+    They have poses (N, 6) [rad, m] and axial loads (N,) [N].
+    """
+    table = pd.DataFrame(poses, columns=pd.Index(POSE_COLUMNS))
+    table = table.assign(compartment=compartment, index=first + np.arange(len(poses)), load_N=load)
+    return table[list(CANDIDATE_COLUMNS)]
+
+
 def poses_of(table: pd.DataFrame) -> FloatArray:
     """Return the poses of a table, (N, 6) [rad, m]."""
     return np.ascontiguousarray(table[list(POSE_COLUMNS)].to_numpy(dtype=np.float64))
 
 
 def loads_of(table: pd.DataFrame) -> FloatArray:
-    """Return the loads of a table, (N, 12), in the order of `foundation.loads.LOAD_COLUMNS`.
+    """Return the loads of a table, (N, 12) [SI], in the order of `foundation.loads.LOAD_COLUMNS`.
 
     Quantities that a table does not give are NaN in the table and are replaced here by values that
     can be learnt: area and pressures by 0, the centre of pressure by the point where the line of
@@ -65,20 +77,10 @@ def loads_of(table: pd.DataFrame) -> FloatArray:
     return loads
 
 
-def without(table: pd.DataFrame, names: Collection[str], heads: Sequence[str]) -> pd.DataFrame:
-    """Return a table with unknown loads set to NaN.
-
-    Parameters
-    ----------
-    table : DataFrame
-        With loads.
-    names : collection of str
-        Columns of `foundation.loads.LOAD_COLUMNS` that are not known.
-    heads : sequence of str
-        What the names of the table's columns begin with, before those of the loads.
-    """
-    columns = (f"{head}{name}" for head in heads for name in names)
-    return table.assign(**dict.fromkeys((c for c in columns if c in table.columns), np.nan))
+def without(table: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
+    """Return a table with unknown loads, and columns that end with their names, set to NaN."""
+    unknown = [column for column in table.columns if column.endswith(tuple(names))]
+    return table.assign(**dict.fromkeys(unknown, np.nan))
 
 
 def line_of_action(loads: FloatArray) -> FloatArray:
@@ -99,17 +101,8 @@ def usable(table: pd.DataFrame, compartment: str) -> pd.DataFrame:
 def write_table(table: pd.DataFrame, path: Path, notes: Mapping[str, str] | None = None) -> None:
     """Write a table as Parquet; a reader sees the old file or the whole new one.
 
-    Each column carries its unit and a description; the file carries the format's name and version
-    and a SHA-256 of its content.
-
-    Parameters
-    ----------
-    table : DataFrame
-        What to write.
-    path : Path
-        Where.
-    notes : mapping, optional
-        Further metadata of the file.
+    Each column carries its unit and a description; the file carries the format's name and version,
+    a SHA-256 of its content, and `notes`.
     """
     content = arrow_table(table)
     columns, shown = [], {}
@@ -189,19 +182,14 @@ def digest(table: pd.DataFrame) -> str:
 
 
 def chunk_size(rows: int, wanted: int) -> int:
-    """Return how many rows a chunk has: as many as wanted, or more, lest there be many files."""
+    """Return the rows of a chunk: as many as wanted, or more, lest there be many files."""
     return max(wanted, rows // _MOST_CHUNKS)
 
 
 class ChunkStore:
     """Finished chunks of a running evaluation, so that a killed run loses at most one chunk.
 
-    Parameters
-    ----------
-    folder : Path
-        Where the chunks are kept until the stage ends.
-    columns : collection of str
-        Columns that the results of an evaluation have.
+    `folder` keeps the chunks until the stage ends; their tables have the `columns` of results.
     """
 
     def __init__(self, folder: Path, columns: Collection[str] = RESULT_COLUMNS) -> None:
@@ -221,22 +209,8 @@ class ChunkStore:
 
         The file of a chunk is named after a digest of the whole table and the first row of the
         chunk, and repeats both in its metadata: chunks of other samples are never used, chunks of
-        another size are.
-
-        Parameters
-        ----------
-        table : DataFrame
-            What to evaluate.
-        size : int
-            Rows of a chunk.
-        execution : Execution
-            Where the chunks are evaluated.
-        function : callable
-            Takes `shared` and the rows of a chunk and returns the rows with results.
-        shared : sequence
-            First arguments of `function`.
-        shown : tqdm
-            Progress bar, updated by the number of rows that have been evaluated.
+        another `size` are. `function` takes `shared` and the rows of a chunk and returns the rows
+        with results; `shown` counts the rows that have been evaluated.
 
         Raises
         ------

@@ -34,14 +34,8 @@ def locked(folder: Path, *, make: bool = False) -> Iterator[None]:
     """Keep other processes from writing to a folder until the end of the block.
 
     The system releases the lock of a process that was killed. Some network file systems have no
-    locks; nobody is kept out of a folder there, or of a folder that cannot be written to.
-
-    Parameters
-    ----------
-    folder : Path
-        The folder; without `make`, a folder without a configuration is not locked.
-    make : bool
-        Whether to make the folder first.
+    locks; nobody is kept out of a folder there, or of a folder that cannot be written to. `make`
+    makes the folder first; without it, a folder without a configuration is not locked.
 
     Raises
     ------
@@ -95,19 +89,23 @@ def check_own_folder(folder: Path, mark: str, kind: str) -> None:
         )
 
 
+def read_stored(file: Path) -> dict[str, Any]:
+    """Return the keys of the configuration in a folder; raise a RunError if it is damaged."""
+    try:
+        return tomllib.loads(file.read_text(encoding="utf-8"))
+    except (RecursionError, ValueError) as error:
+        raise RunError(
+            f"{file}: expected the configuration that the run was made with, found the file "
+            f"damaged ({error}); restore the file, or start again with another --out"
+        ) from error
+
+
 def changed_keys(stored: Path, current: str, section: str) -> list[str]:
-    """Return the dotted keys in which a stored configuration differs from the current one.
+    """Return the dotted keys in which a stored configuration differs from the current TOML text.
 
     Those of `section` that change no number are left out.
     """
-    try:
-        begun = tomllib.loads(stored.read_text(encoding="utf-8"))
-    except (RecursionError, ValueError) as error:
-        raise RunError(
-            f"{stored}: expected the configuration that the run was begun with, found it damaged "
-            f"({error}); begin anew with another --out"
-        ) from error
-    return differing_keys(begun, tomllib.loads(current), section)
+    return differing_keys(read_stored(stored), tomllib.loads(current), section)
 
 
 def differing_keys(one: Mapping[str, Any], other: Mapping[str, Any], section: str) -> list[str]:
@@ -122,11 +120,10 @@ def free_keys(section: str) -> frozenset[str]:
     return frozenset(f"{section}.{key}" for key in _FREE_KEYS)
 
 
-def flat_keys(tree: Any, head: str = "") -> dict[str, Any]:
+def flat_keys(tree: Mapping[str, Any], head: str = "") -> dict[str, Any]:
     """Return the values of a nested configuration by their dotted keys."""
-    if not isinstance(tree, Mapping):
-        return {head: tree}
-    found: dict[str, Any] = {}
+    keys: dict[str, Any] = {}
     for key, value in tree.items():
-        found |= flat_keys(value, f"{head}.{key}" if head else key)
-    return found
+        name = head + key
+        keys |= flat_keys(value, f"{name}.") if isinstance(value, Mapping) else {name: value}
+    return keys

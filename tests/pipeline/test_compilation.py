@@ -61,18 +61,18 @@ def test_one_may_wait_for_it(started, monkeypatch):
         compilation, "COMMAND", [sys.executable, "-c", "import time; time.sleep(1)"]
     )
     begun = time.perf_counter()
-    with compilation.compiling_beside(2) as beside:
-        beside.wait()
+    with compilation.compiling_beside(2) as wait:
+        wait()
         assert started[0].poll() == 0
         assert time.perf_counter() - begun > 0.9
-        beside.wait()
+        wait()
 
 
 @pytest.mark.parametrize(("workers", "compiled"), [(1, False), (2, True)])
 def test_none_is_started_where_it_does_not_help(started, monkeypatch, workers, compiled):
     monkeypatch.setattr(compilation, "is_compiled", lambda: compiled)
-    with compilation.compiling_beside(workers) as beside:
-        beside.wait()
+    with compilation.compiling_beside(workers) as wait:
+        wait()
     assert started == []
 
 

@@ -11,8 +11,9 @@ from studies import ROOT, SMOKE, TINY
 from dynamics.simulator.waveform_tables import LEVEL_WALKING
 from pipeline.cli.main import main
 from pipeline.config.key_names import in_millimetres, renamed
-from pipeline.config.reading import ConfigError, data_path, dump_config, load_config, write_config
+from pipeline.config.reading import ConfigError, data_path, dump_config, load_config
 from pipeline.config.schema import Config, describe_schema
+from pipeline.files import write_text
 from pipeline.originals.contact_original import build_knee
 from pipeline.simulation import build_simulator
 
@@ -33,7 +34,7 @@ def test_every_shipped_config_loads_and_round_trips(tmp_path):
         config = load_config(path)
         assert config.run.name == path.stem
         assert config.simulation.waveforms == LEVEL_WALKING.stem
-        write_config(config, tmp_path / "config.toml")
+        write_text(tmp_path / "config.toml", dump_config(config))
         assert load_config(tmp_path / "config.toml") == config
     assert [p.name for p in tmp_path.iterdir()] == ["config.toml"]
 

@@ -90,7 +90,7 @@ def test_axes_of_real_knees(knee_data, folder, files, axes, turned):
     names = {"xyz"[old]: "xyz"[new] for new, old in enumerate(turned)}
     wanted = tuple("-" * ("-" in axis) + names[axis[-1]] for axis in axes)
     for guess in guess_axes(*meshes):
-        assert guess.axes == wanted
+        assert guess.value == wanted
         assert guess.certain
 
 
@@ -99,7 +99,7 @@ def test_closed_bodies_leave_doubt(knee_data):
     femur = read_raw(knee_data / GRAND_CHALLENGE / "Femoral Component decimated.stl")
     tibia = read_raw(knee_data / GRAND_CHALLENGE / "Tibial Insert contact.stl")
     for guess in guess_axes(femur, tibia):
-        assert guess.axes == ("-x", "y", "-z")
+        assert guess.value == ("-x", "y", "-z")
         assert not guess.certain
         assert "closed" in guess.reason
 

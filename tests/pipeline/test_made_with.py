@@ -105,9 +105,9 @@ def test_damaged_record_is_refused(run_copy, capsys):
     content["configuration"] = content["configuration"].replace("463.0", "400.0")
     path.write_text(json.dumps(content))
     assert main(["report", str(run_copy)]) == 2
-    assert f"{MADE_WITH}: expected the configuration that the run was made" in (
-        capsys.readouterr().err
-    )
+    err = capsys.readouterr().err
+    assert f"{MADE_WITH}: damaged (sha256 is the digest of another configuration)" in err
+    assert f"run `python -m pipeline run CONFIG --out {run_copy}`" in err
 
 
 def test_resume_compares_with_what_the_run_was_begun_with(run_copy, capsys):

@@ -15,7 +15,7 @@ from foundation.elastic_foundation.laws import LinearLaw, LogarithmicLaw, Modifi
 from foundation.implant.condylar_implant import CondylarImplant
 from foundation.loads import LOAD_COLUMNS
 from foundation.surfaces.triangle_mesh import TriangleMesh
-from pipeline.config.reading import ConfigError, load_config, write_config
+from pipeline.config.reading import ConfigError, dump_config, load_config
 from pipeline.config.schema import ContactConfig, LayerConfig
 from pipeline.originals.contact_original import (
     Knee,
@@ -346,5 +346,5 @@ def test_solid_and_table_of_the_layers_in_the_configuration(tmp_path):
     )
     loaded = load_config(SMOKE, (*meshes, "contact.thickness_file='/h.csv'"))
     assert not loaded.contact.measured
-    write_config(loaded, tmp_path / "config.toml")
+    (tmp_path / "config.toml").write_text(dump_config(loaded))
     assert load_config(tmp_path / "config.toml") == loaded

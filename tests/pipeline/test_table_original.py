@@ -186,7 +186,7 @@ def test_given_keys_are_kept_and_a_smaller_space_leaves_rows_out(noisy, tmp_path
     inside = original.inside(space)
     flexion = np.degrees(inside["flexion_rad"])
     assert (flexion.min() >= 5.0, flexion.max() <= 40.0) == (True, True)
-    assert len(original.table.rows) - len(original.inside(space)) == len(noisy) - len(inside) > 0
+    assert len(original.rows) - len(original.inside(space)) == len(noisy) - len(inside) > 0
     many = load_config(study, ("validation.points=200", "design.first=90"))
     with pytest.raises(TableError, match=r"needs more than 290 medial rows in the sample"):
         original.candidates(space, completed(many))
