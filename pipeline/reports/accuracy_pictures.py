@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -59,16 +59,20 @@ def _scatter(axes: Axes, x: Values, y: Values, size: float) -> None:
         )  # fmt: skip
 
 
-def parity_pictures(files: RunFiles) -> list[Picture]:
-    """Return predicted over true loads of the held-out samples, a picture per quantity."""
+def _diagonal(axes: Axes, ends: FloatArray, ticks: int) -> None:
+    """Draw the diagonal of square axes between two ends."""
+    axes.plot(ends, ends, color=fig.GREY, lw=1.0, zorder=1)
+    axes.set(xlim=ends, ylim=ends, aspect="equal")
+    axes.locator_params(nbins=ticks)
+
+
+def parity_pictures(files: RunFiles) -> Iterator[Picture]:
+    """Yield predicted over true loads of the held-out samples, a picture per quantity."""
     rows = _held_out(files)
-    pictures = []
-    for quantity, column in ((QUANTITIES[column], column) for column in _PARITY):
-        if quantity.name not in files.hidden:
-            truth, predicted = (_in_units(rows, c) for c in (column, f"predicted_{column}"))
-            uri = parity_panel(truth, predicted, axis_label(quantity))
-            pictures.append(Picture(uri, f"Surrogate over original: {quantity.label}"))
-    return pictures
+    for column in (c for c in _PARITY if QUANTITIES[c].name not in files.hidden):
+        truth, predicted = (_in_units(rows, c) for c in (column, f"predicted_{column}"))
+        text = f"Surrogate over original: {QUANTITIES[column].label}"
+        yield parity_panel(text, truth, predicted, axis_label(QUANTITIES[column]))
 
 
 @picture("svg")
@@ -88,34 +92,26 @@ def parity_panel(truth: Values, prediction: Values, title: str) -> Figure:
     ends = np.array([known.min(), known.max()]) if known.size else np.array([0.0, 1.0])
     # A nearly constant quantity still needs a frame of some width.
     ends = ends + np.array([-1.0, 1.0]) * max(0.04 * np.ptp(ends), 1e-9 * np.abs(ends).max(), 1e-12)
-    axes.plot(ends, ends, color=fig.GREY, lw=1.0, zorder=1)
+    _diagonal(axes, ends, 5)
     _scatter(axes, truth, prediction, 9)
-    axes.set(xlim=ends, ylim=ends, aspect="equal")
-    axes.locator_params(nbins=5)
     axes.legend(loc="upper left", handletextpad=0.1, borderaxespad=0.1, markerscale=1.6)
     return figure
 
 
-def residual_pictures(files: RunFiles) -> list[Picture]:
-    """Return surrogate less original of the held-out samples, over load, flexion, axial force."""
+def residual_pictures(files: RunFiles) -> Iterator[Picture]:
+    """Yield surrogate less original of the held-out samples, over load, flexion, axial force."""
     rows = _held_out(files)
-    pictures = []
     for column in (c for c in _RESIDUAL if QUANTITIES[c].name not in files.hidden):
         quantity = QUANTITIES[column]
         residual = {
             name: quantity.for_people(part[f"predicted_{column}"] - part[column])
             for name, part in rows.items()
         }
+        label = f"{quantity.label}, residual [{quantity.unit_for_people}]"
         for below in dict.fromkeys((column, "flexion_rad", "force_y_N")):
-            uri = _residuals(
-                _in_units(rows, below),
-                residual,
-                axis_label(QUANTITIES[below]),
-                f"{quantity.label}, residual [{quantity.unit_for_people}]",
-            )
             text = f"Residual of the {quantity.label} over {QUANTITIES[below].label}"
-            pictures.append(Picture(uri, text))
-    return pictures
+            over = _in_units(rows, below)
+            yield _residuals(text, over, residual, axis_label(QUANTITIES[below]), label)
 
 
 @picture("svg")
@@ -130,24 +126,22 @@ def _residuals(over: Values, residual: dict[str, FloatArray], x: str, y: str) ->
     return figure
 
 
-def learning_pictures(rows: Sequence[Mapping[str, Any]]) -> list[Picture]:
-    """Return the cross-validated errors over the samples, a picture for each known error.
+def learning_pictures(rows: Sequence[Mapping[str, Any]]) -> Iterator[Picture]:
+    """Yield the cross-validated errors over the samples, a picture for each known error.
 
     Parameters
     ----------
     rows : sequence of dict
         Learning curve of `report.json`.
     """
-    pictures = []
     for key, label, unit in (
         ("load_error_percent", "axial load at a pose", "% of the largest"),
         ("height_error_um", "height at a load", "µm"),
     ):
         known = [(row["samples"], row[key]) for row in rows if row[key] is not None]
         if known:
-            uri = _learning(np.array(known, dtype=float), f"{label} [{unit}]")
-            pictures.append(Picture(uri, f"Learning curve: {label}"))
-    return pictures
+            points = np.array(known, dtype=float)
+            yield _learning(f"Learning curve: {label}", points, f"{label} [{unit}]")
 
 
 @picture("svg")
@@ -169,23 +163,19 @@ def _learning(points: FloatArray, label: str) -> Figure:
     return figure
 
 
-def quantile_pictures(compartments: Mapping[str, Any]) -> list[Picture]:
-    """Return the quantile plot of the standardised residuals, a picture per compartment.
+def quantile_pictures(compartments: Mapping[str, Any]) -> Iterator[Picture]:
+    """Yield the quantile plot of the standardised residuals, a picture per compartment.
 
     Parameters
     ----------
     compartments : mapping
         Compartments of the validation in `report.json`.
     """
-    quantiles = {name: compartments[name]["quantiles"] for name in COMPARTMENTS}
-    return [
-        Picture(
-            _quantiles(name, np.array(pair["normal_ratio"]), np.array(pair["held_out_ratio"])),
-            f"Quantiles of standardised residuals, {name}",
-        )
-        for name, pair in quantiles.items()
-        if pair["normal_ratio"]
-    ]
+    for name in COMPARTMENTS:
+        pair = compartments[name]["quantiles"]
+        if pair["normal_ratio"]:
+            normal, held_out = (np.array(pair[f"{kind}_ratio"]) for kind in ("normal", "held_out"))
+            yield _quantiles(f"Quantiles of standardised residuals, {name}", name, normal, held_out)
 
 
 @picture("svg")
@@ -196,32 +186,27 @@ def _quantiles(compartment: str, normal: FloatArray, held_out: FloatArray) -> Fi
     reach = 1.08 * min(max(np.abs(normal).max(), np.abs(held_out).max()), _MOST_ERRORS)
     ends = np.array([-reach, reach])
     axes.axvspan(-NORMAL_95, NORMAL_95, color=fig.GREY, alpha=0.12, lw=0)
-    axes.plot(ends, ends, color=fig.GREY, lw=1.0, zorder=1)
+    _diagonal(axes, ends, 7)
     colour, marker = fig.COMPARTMENT_STYLE[compartment]
     points = normal, np.clip(held_out, *ends)
     axes.plot(*points, marker, color=colour, ms=3.2, mew=0.0, alpha=0.8, clip_on=False, zorder=2)
-    axes.set(xlim=ends, ylim=ends, aspect="equal")
-    axes.locator_params(nbins=7)
     return figure
 
 
-def domain_pictures(files: RunFiles) -> list[Picture]:
-    """Return held-out poses over pairs of variables, trusted and flagged, with the gait cycle."""
+def domain_pictures(files: RunFiles) -> Iterator[Picture]:
+    """Yield held-out poses over pairs of variables, trusted and flagged, with the gait cycle."""
     if files.knee is None:
-        return []
+        return
     cycle = next(iter(files.cycles.values()))
-    pictures = []
     for name in COMPARTMENTS:
         surrogate = files.knee.compartment(name)
         poses = poses_of(usable(files.held_out, name))
         flagged = is_flagged(surrogate.evaluate_batch(poses)[2])
         points, path = (_offsets(surrogate.space, p) for p in (poses, poses_of(cycle)))
         for pair in _PAIRS:
-            uri = _domain(points, flagged, path, pair, name)
             first, second = (VARIABLES[k] for k in pair)
             text = f"Poses of the {name} compartment over {first} and {second}: trusted and flagged"
-            pictures.append(Picture(uri, text))
-    return pictures
+            yield _domain(text, points, flagged, path, pair, name)
 
 
 def _offsets(space: SampleSpace, poses: FloatArray) -> FloatArray:

@@ -57,18 +57,15 @@ def _judged(
     kept = rows.index.isin(feasible(rows, feasibility).index)
     known = np.isfinite(expected) & ~flagged[:, None]
     covered = error[known] <= NORMAL_95 * expected[known]
-    counted = {
-        "flagged": flagged,
-        "feasible": kept,
-        "feasible_flagged": flagged & kept,
-        "wrong": wrong,
-        "wrong_without_flag": wrong & ~flagged,
-        "far_off": far,
-        "far_off_without_flag": far & ~flagged,
-    }
     return {
         "points": len(rows),
-        **{name: int(chosen.sum()) for name, chosen in counted.items()},
+        "flagged": flagged.sum(),
+        "feasible": kept.sum(),
+        "feasible_flagged": (flagged & kept).sum(),
+        "wrong": wrong.sum(),
+        "wrong_without_flag": (wrong & ~flagged).sum(),
+        "far_off": far.sum(),
+        "far_off_without_flag": (far & ~flagged).sum(),
         "covered_without_flag_percent": 100.0 * float(covered.mean()) if covered.size else None,
     }
 

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from foundation.checks import FloatArray
 from foundation.pose import Pose
+from foundation.surfaces.mesh_topology import half_edges
 from pipeline.reports import figures as fig
 from pipeline.reports.figures import Picture, Triangles, picture
 from pipeline.stages.frames import Frames
@@ -56,15 +57,14 @@ def frame_pictures(
     extent = extent_of([vertices for vertices, _ in femora.values()], tibia[0])
     limit = 1e-6 * float(frames.pressure_Pa.max()) or 1.0
     centres = 1e3 * frames.centre_m[MODELS.index("surrogate")]
+    scale = Normalize(0.0, limit)
     pictures = []
     for k, femur in femora.items():
-        pressure = 1e-6 * frames.pressure_Pa[k]
-        uri = _frame(femur, tibia, pressure, Normalize(0.0, limit), centres[k], extent)
-        percent = frames.gait_percent[k]
+        percent, pressure = frames.gait_percent[k], 1e-6 * frames.pressure_Pa[k]
         text = f"Knee and pressure on the plateau at {percent:.0f} % of the gait cycle"
-        pictures.append((rows[k], Picture(uri, text)))
-    scale = _colour_bar(limit, "pressure [MPa]")
-    return Picture(scale, f"Colour scale of the pressure, 0 to {limit:.3g} MPa"), pictures
+        drawn = _frame(text, femur, tibia, pressure, scale, centres[k], extent)
+        pictures.append((rows[k], drawn))
+    return _colour_bar(f"Colour scale of the pressure, 0 to {limit:.3g} MPa", scale), pictures
 
 
 def _placed(frames: Frames, instant: int) -> FloatArray:
@@ -75,10 +75,10 @@ def _placed(frames: Frames, instant: int) -> FloatArray:
 
 
 @picture("png")
-def _colour_bar(limit: float, label: str) -> Figure:
+def _colour_bar(scale: Normalize) -> Figure:
     figure = Figure(figsize=(4.0, 0.62), layout="constrained")
-    shade = ScalarMappable(Normalize(0.0, limit), fig.SHADES)
-    figure.colorbar(shade, cax=figure.add_subplot(), orientation="horizontal", label=label)
+    place: Any = {"cax": figure.add_subplot(), "orientation": "horizontal"}
+    figure.colorbar(ScalarMappable(scale, fig.SHADES), label="pressure [MPa]", **place)
     return figure
 
 
@@ -171,11 +171,10 @@ def _knee(
 def walls_of(tibia: Triangles) -> FloatArray:
     """Return triangles (W, 3, 3) [mm] from the border of a surface down to a level plane."""
     vertices, faces = tibia
-    edges = np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]])
-    _, first, count = np.unique(
-        np.sort(edges, axis=1), axis=0, return_index=True, return_counts=True
-    )
-    upper = vertices[edges[first[count == 1]]]
+    start, end, key = half_edges(faces, len(vertices))
+    _, first, count = np.unique(key, return_index=True, return_counts=True)
+    border = first[count == 1]
+    upper = vertices[np.column_stack([start[border], end[border]])]
     lower = upper.copy()
     lower[..., 1] = vertices[:, 1].min() - _BLOCK
     one = np.stack([upper[:, 1], upper[:, 0], lower[:, 0]], axis=1)

@@ -52,19 +52,17 @@ def view_data(frames: Frames | None, cycles: dict[str, pd.DataFrame]) -> dict[st
     shown = {name: _of_model(frames, poses[name], cycles[name], k) for k, name in enumerate(models)}
     for name, levels in zip(models, _levels(stacked[:, :, active], limit), strict=True):
         shown[name]["levels"] = _packed(levels, np.uint8)
-    whole: dict[str, Any] = plain(
-        {
-            "percent": frames.gait_percent,
-            "limit_MPa": 1e-6 * limit,
-            "femur": _surface(1e3 * frames.femur_vertices, frames.femur_faces),
-            "tibia": _surface(*tibia),
-            "walls": _packed(walls_of(tibia), np.float32),
-            "active": _packed(active, np.uint32),
-            "colours": _packed(_colours(), np.uint8),
-            "models": shown,
-        }
-    )
-    return whole
+    view = {
+        "percent": frames.gait_percent,
+        "limit_MPa": 1e-6 * limit,
+        "femur": _surface(1e3 * frames.femur_vertices, frames.femur_faces),
+        "tibia": _surface(*tibia),
+        "walls": _packed(walls_of(tibia), np.float32),
+        "active": _packed(active, np.uint32),
+        "colours": _packed(_colours(), np.uint8),
+        "models": shown,
+    }
+    return dict(plain(view))
 
 
 def view_json(view: dict[str, Any] | None) -> Markup:

@@ -6,6 +6,7 @@ Both evaluate the surrogate alone, a thousand poses in some hundredths of a seco
 from __future__ import annotations
 
 from collections.abc import Collection
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import pandas as pd
 from foundation.checks import FloatArray
 from foundation.loads import COMPARTMENTS, LOAD_COLUMNS, WRENCH_COLUMNS
 from foundation.quantities import QUANTITIES, unit_token
+from pipeline.reports.units import row_of
 from pipeline.store.samples import POSE_COLUMNS, poses_of
 from surrogates.formulations.compartment import CompartmentSurrogate
 from surrogates.formulations.whole_knee import AnyKnee
@@ -76,14 +78,12 @@ def stiffness_rows(jacobian: FloatArray) -> list[dict[str, Any]]:
     """
     rows = []
     changes = np.sqrt((jacobian**2).mean(axis=0))
-    for column, per_coordinate in zip(WRENCH_COLUMNS, changes, strict=True):
-        load = QUANTITIES[column]
-        token = unit_token(load.unit_for_people)
-        changes_of_load = {
-            f"{name}_{token}_per_{unit}": load.factor * float(value) / steps
-            for (name, unit, steps), value in zip(COORDINATES, per_coordinate, strict=True)
-        }
-        rows.append({"label": load.label, "unit": load.unit_for_people, **changes_of_load})
+    for load, per_coordinate in zip([QUANTITIES[c] for c in WRENCH_COLUMNS], changes, strict=True):
+        row = row_of(load)
+        for (name, unit, steps), value in zip(COORDINATES, per_coordinate, strict=True):
+            token = unit_token(load.unit_for_people)
+            row[f"{name}_{token}_per_{unit}"] = load.factor * float(value) / steps
+        rows.append(row)
     return rows
 
 
@@ -100,12 +100,11 @@ def sobol_rows(
     for column in (name for name in _ANSWERS if name not in not_given):
         indices = sobol_indices(list(INPUTS), loads[:, LOAD_COLUMNS.index(column)], _SEED)
         if indices is not None:
-            shares = {
-                f"{name}_{kind}_percent": 100.0 * indices[name][kind]
-                for name in INPUTS
-                for kind in ("total", "total_half_width", "first")
+            row: dict[str, Any] = {
+                "key": QUANTITIES[column].name,
+                "label": QUANTITIES[column].label,
             }
-            rows.append(
-                {"key": QUANTITIES[column].name, "label": QUANTITIES[column].label} | shares
-            )
+            for name, kind in product(INPUTS, ("total", "total_half_width", "first")):
+                row[f"{name}_{kind}_percent"] = 100.0 * indices[name][kind]
+            rows.append(row)
     return rows
