@@ -60,7 +60,8 @@ def path_pictures(files: RunFiles, space: dict[str, Any]) -> Iterator[Picture]:
         Sample space of `report.json`, for the half widths of the box about the path.
     """
     knots = path_content(files.path)
-    flexion = np.linspace(*space["flexion_range_deg"], 200)
+    low, high = space["flexion_range_deg"]
+    flexion = np.linspace(low, high, 200)
     curve = files.path.path.poses(np.radians(flexion))
     gait = next(iter(files.cycles.values()))
     for k, column in enumerate(POSE_COLUMNS[1:], start=1):

@@ -131,10 +131,12 @@ def _overview(files: RunFiles) -> Row:
         made = section["source"] == "builtin"
         knee[body] = "built-in condylar implant" if made else Path(section[body]["file"]).name
         knee[f"{body}_triangles"] = getattr(triangles, body)
-    layers = {"layer": contact, "femur_layer": contact.get("femur_layer")}
-    return (
-        overview | {"knee": knee} | {key: layer and _layer(layer) for key, layer in layers.items()}
-    )
+    femur_layer = contact.get("femur_layer")
+    return overview | {
+        "knee": knee,
+        "layer": _layer(contact),
+        "femur_layer": femur_layer and _layer(femur_layer),
+    }
 
 
 def _layer(layer: Row) -> Row:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from dynamics.simulator.result import SimulationResult
 from dynamics.wear.lifetime_wear import LifetimeWear, extrapolate_wear
@@ -77,23 +78,19 @@ def wear_insert(folder: Path, cycles: float, blocks: int, *, quiet: bool = False
     return content
 
 
-def _block_rows(worn: LifetimeWear[ElasticFoundation]) -> list[dict[str, float]]:
+def _block_rows(worn: LifetimeWear[ElasticFoundation]) -> list[dict[Any, float]]:
     """Return the state of the insert after each block."""
-    each = worn.cycles[1]
+    each, (medial, lateral) = worn.cycles[1], worn.volume[1:].T
     depth = np.cumsum([each * np.asarray(wear.depth) for wear in worn.blocks], axis=0)
-    return [
-        {
-            "cycles": float(cycles),
-            "medial_mm3": 1e9 * float(medial),
-            "lateral_mm3": 1e9 * float(lateral),
-            "total_mm3": 1e9 * float(medial + lateral),
-            "mass_mg": 1e6 * worn.wear.density * float(medial + lateral),
-            "largest_depth_mm": 1e3 * float(worst),
-        }
-        for cycles, (medial, lateral), worst in zip(
-            worn.cycles[1:], worn.volume[1:], depth.max(axis=1), strict=True
-        )
-    ]
+    columns = {
+        "cycles": worn.cycles[1:],
+        "medial_mm3": 1e9 * medial,
+        "lateral_mm3": 1e9 * lateral,
+        "total_mm3": 1e9 * (medial + lateral),
+        "mass_mg": 1e6 * worn.wear.density * (medial + lateral),
+        "largest_depth_mm": 1e3 * depth.max(axis=1),
+    }
+    return pd.DataFrame(columns).to_dict("records")
 
 
 def worn_table(content: dict[str, Any]) -> str:

@@ -73,11 +73,7 @@ def write_walk_page(
 def _moments(walk: Walk, mass: float) -> Iterator[Picture]:
     """Yield the joint moments per body mass over the stride."""
     for joint, name in enumerate(MOMENTS):
-        expected = [
-            (peak.phase, tuple(sorted(peak.sign * limit for limit in peak.expected)))
-            for peak in PATTERN
-            if peak.joint == joint
-        ]
+        expected = [(peak.phase, peak.limits) for peak in PATTERN if peak.joint == joint]
         yield cycle_panel(
             f"{name} moment over the stride, with the expected peaks",
             {"": (walk.knee.percent, walk.leg.moments[:, joint] / mass)},
@@ -106,14 +102,10 @@ def _knee(walk: Walk) -> Iterator[Picture]:
 
 def _muscles(walk: Walk) -> Picture:
     """Return the forces of the muscles over the stride."""
-    names, forces = walk.muscles.names, walk.muscles.forces
-    groups = {
-        group: (
-            walk.knee.percent,
-            forces[:, [name.startswith(heads) for name in names]].sum(axis=1),
-        )
-        for group, heads in GROUPS.items()
-    }
+    groups = {}
+    for group, heads in GROUPS.items():
+        members = [name.startswith(heads) for name in walk.muscles.names]
+        groups[group] = (walk.knee.percent, walk.muscles.forces[:, members].sum(axis=1))
     return cycle_panel("Forces of groups of muscles", groups, "muscle force [N]")
 
 

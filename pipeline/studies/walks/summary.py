@@ -30,7 +30,7 @@ class Peak(NamedTuple):
     joint, name, sign : int, str, float
         Index of the joint in `MOMENTS`, name of the peak, and sign of the moment.
     phase, expected : (float, float)
-        First and last instant [% of the stride]; least and largest moment [N m/kg].
+        First and last instant [% of the stride]; least and largest magnitude [N m/kg].
     """
 
     joint: int
@@ -38,6 +38,12 @@ class Peak(NamedTuple):
     sign: float
     phase: tuple[float, float]
     expected: tuple[float, float]
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """Least and largest moment [N m/kg]."""
+        low, high = self.expected
+        return (low, high) if self.sign > 0.0 else (-high, -low)
 
 
 #: Joints in the order of `dynamics.walking.LegLoads.moments`, and their positive sense.
