@@ -16,9 +16,9 @@ from foundation.checks import FloatArray
 from foundation.loads import COMPARTMENTS, WRENCH_COLUMNS
 from foundation.quantities import QUANTITIES
 from pipeline.reports import figures as fig
-from pipeline.reports.domain import is_flagged
 from pipeline.reports.figures import Picture, picture
 from pipeline.reports.inputs import RunFiles
+from pipeline.reports.trained_domain import is_flagged
 from pipeline.store.quantities import axis_label
 from pipeline.store.samples import poses_of, usable
 from surrogates.families.cross_validation import NORMAL_95
@@ -77,14 +77,9 @@ def parity_pictures(files: RunFiles) -> Iterator[Picture]:
 
 @picture("svg")
 def parity_panel(truth: Values, prediction: Values, title: str) -> Figure:
-    """Draw predicted over true values of a quantity, both compartments in one panel.
+    """Draw predicted over true values (N,) [unit in `title`] of both compartments in one panel.
 
-    Parameters
-    ----------
-    truth, prediction : mapping
-        Compartment -> (N,) values [unit in `title`]; NaN is left out.
-    title : str
-        Name and unit of the quantity.
+    NaN is left out; the title is the name and unit of the quantity.
     """
     figure, axes = fig.panel(fig.SQUARE, x="original", y="surrogate", title=title)
     values = np.concatenate([np.ravel(v) for v in (*truth.values(), *prediction.values())])
@@ -127,13 +122,7 @@ def _residuals(over: Values, residual: dict[str, FloatArray], x: str, y: str) ->
 
 
 def learning_pictures(rows: Sequence[Mapping[str, Any]]) -> Iterator[Picture]:
-    """Yield the cross-validated errors over the samples, a picture for each known error.
-
-    Parameters
-    ----------
-    rows : sequence of dict
-        Learning curve of `report.json`.
-    """
+    """Yield the learning curve of `report.json`, a picture for each known cross-validated error."""
     for key, label, unit in (
         ("load_error_percent", "axial load at a pose", "% of the largest"),
         ("height_error_um", "height at a load", "µm"),
@@ -164,13 +153,7 @@ def _learning(points: FloatArray, label: str) -> Figure:
 
 
 def quantile_pictures(compartments: Mapping[str, Any]) -> Iterator[Picture]:
-    """Yield the quantile plot of the standardised residuals, a picture per compartment.
-
-    Parameters
-    ----------
-    compartments : mapping
-        Compartments of the validation in `report.json`.
-    """
+    """Yield the quantile plots of the standardised residuals of compartments in `report.json`."""
     for name in COMPARTMENTS:
         pair = compartments[name]["quantiles"]
         if pair["normal_ratio"]:

@@ -49,17 +49,8 @@ Row = dict[str, Any]
 def combinations_content(stored: Combinations | None) -> Row | None:
     """Return the comparison on all combinations of inputs, or None if there is none.
 
-    Parameters
-    ----------
-    stored : Combinations, optional
-        Content of `combinations.json`, in SI units.
-
-    Returns
-    -------
-    dict, optional
-        `bars`; `rows`, one per combination; `worst`, column -> name of the combination with the
-        largest magnitude; `within`, the number that keep all bars; `failures` and `flags`, in
-        words.
+    `worst` is the name of the combination with the largest magnitude in each column, `within` the
+    number of combinations that keep all bars.
     """
     if stored is None:
         return None
@@ -131,13 +122,7 @@ def _row(row: Ended) -> Row:
 
 
 def load_rows(loads: Mapping[str, Change]) -> list[Row]:
-    """Return RMS difference and peak of each load, and whether the peak is large enough to judge.
-
-    Parameters
-    ----------
-    loads : mapping
-        Column -> difference, in SI units.
-    """
+    """Return RMS difference and peak of each load, and whether its peak suffices to judge it."""
     kinds = {column: column.split("_")[1] for column in loads}
     largest = {
         kind: max(load.peak for c, load in loads.items() if kinds[c] == kind)
@@ -189,12 +174,8 @@ def above(figures: Row) -> list[str]:
 def wear_rows(volumes: Mapping[str, Sequence[float]], density: float | None = None) -> Row:
     """Return the wear per million cycles of each model and the surrogate's difference.
 
-    Parameters
-    ----------
-    volumes : mapping
-        Model -> medial and lateral volume [m³ per cycle].
-    density : float, optional
-        Density of the insert [kg/m³]; without it there is no mass.
+    The volumes are those of each model, medial and lateral [m³ per cycle]; without the density of
+    the insert [kg/m³] there is no mass.
     """
     sides = (*COMPARTMENTS, "total")
     worn = {name: (*volumes[name], sum(volumes[name])) for name in MODELS}

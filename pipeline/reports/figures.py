@@ -183,19 +183,7 @@ def plain_number(value: float, _: float) -> str:
 
 
 def plateau_map(axes: Axes, tibia: Triangles, values: FloatArray, scale: Normalize) -> None:
-    """Draw positive values on the triangles of the plateau seen from above.
-
-    Parameters
-    ----------
-    axes : Axes
-        Axes to draw in.
-    tibia : ((V, 3) float64, (F, 3) int64)
-        Vertices, tibial frame [mm], and triangles.
-    values : (F,) float64
-        Values of the triangles [unit of `scale`].
-    scale : Normalize
-        Colour scale.
-    """
+    """Draw positive values (F,) [unit of `scale`] on the triangles of the plateau from above."""
     vertices, faces = tibia
     mesh = Triangulation(vertices[:, 2], vertices[:, 0], faces)
     axes.grid(visible=False)
@@ -232,24 +220,10 @@ def plateau_pair(
     scale: Normalize,
     centres: Sequence[Sequence[ArrayLike]] = (),
 ) -> Figure:
-    """Draw two maps of the plateau beside each other with a colour scale.
+    """Draw two maps of values (2, F) [unit of `label`] on the plateau beside each other.
 
-    Parameters
-    ----------
-    tibia : ((V, 3) float64, (F, 3) int64)
-        As of `plateau_map`.
-    values : (2, F) float64
-        Values of the triangles on each map [unit of `label`].
-    titles : sequence of str
-        Title of each map.
-    label : str
-        Name and unit of the values.
-    size : (float, float)
-        Width and height [inch].
-    scale : Normalize
-        Colour scale.
-    centres : sequence, optional
-        Centres of pressure (3,) [mm] on each map; without centres, the sides are marked.
+    The size is in inches. `centres` are centres of pressure (3,) [mm] on each map; without centres,
+    the sides are marked.
     """
     figure = Figure(figsize=size, layout="constrained")
     halves = list(figure.subplots(1, 2, sharex=True, sharey=True))

@@ -41,19 +41,18 @@ def frame_pictures(
 ) -> tuple[Picture | None, list[tuple[dict[str, Any], Picture]]]:
     """Return the colour scale of the frames and pictures of the knee at a few instants.
 
-    Parameters
-    ----------
-    frames : Frames, optional
-        The knee through the cycle.
-    rows : list of dict
-        Frames of `report.json`; each picture is returned with its row.
+    Each picture has its row of the frames of `report.json`.
     """
     if frames is None:
         return None, []
     tibia = 1e3 * frames.tibia_vertices, frames.tibia_faces
     apart = np.abs(frames.gait_percent[:, None] - DRAWN_INSTANTS)
     chosen = np.unique(apart.argmin(axis=0)).tolist()
-    femora = {k: (1e3 * _placed(frames, k), frames.femur_faces) for k in chosen}
+    femora = {}
+    for k in chosen:
+        pose = Pose.from_array(frames.poses[k])
+        placed = frames.femur_vertices @ pose.rotation_matrix.T + pose.translation
+        femora[k] = (1e3 * placed, frames.femur_faces)
     extent = extent_of([vertices for vertices, _ in femora.values()], tibia[0])
     limit = 1e-6 * float(frames.pressure_Pa.max()) or 1.0
     centres = 1e3 * frames.centre_m[MODELS.index("surrogate")]
@@ -65,13 +64,6 @@ def frame_pictures(
         drawn = _frame(text, femur, tibia, pressure, scale, centres[k], extent)
         pictures.append((rows[k], drawn))
     return _colour_bar(f"Colour scale of the pressure, 0 to {limit:.3g} MPa", scale), pictures
-
-
-def _placed(frames: Frames, instant: int) -> FloatArray:
-    """Return the vertices of the femur in the tibial frame at an instant [m]."""
-    pose = Pose.from_array(frames.poses[instant])
-    placed: FloatArray = frames.femur_vertices @ pose.rotation_matrix.T + pose.translation
-    return placed
 
 
 @picture("png")
@@ -124,12 +116,8 @@ def projected(points: FloatArray) -> FloatArray:
 def extent_of(femora: Sequence[FloatArray], tibia: FloatArray) -> tuple[float, ...]:
     """Return left, right, bottom and top of the view of all frames [mm].
 
-    Parameters
-    ----------
-    femora : sequence of (V, 3) float64
-        Vertices of the femur at each instant, tibial frame [mm].
-    tibia : (U, 3) float64
-        Vertices of the plateau, tibial frame [mm].
+    `femora` are the vertices (V, 3) of the femur at each instant, `tibia` those of the plateau
+    (U, 3), both in the tibial frame [mm].
     """
     foot = tibia.copy()
     foot[:, 1] = tibia[:, 1].min() - _BLOCK

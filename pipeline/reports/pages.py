@@ -18,10 +18,9 @@ _ENVIRONMENT = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-_ENVIRONMENT.filters |= {
-    **{"num": number, "given": given, "q2": determination},
-    **{"token": unit_token, "named": shown_name},
-}
+_ENVIRONMENT.filters.update(
+    num=number, given=given, q2=determination, token=unit_token, named=shown_name
+)
 
 
 def write_page(path: Path, **content: Any) -> None:

@@ -52,12 +52,7 @@ _DASHES: Any = (0, (4.0, 1.5))
 def path_pictures(files: RunFiles, space: dict[str, Any]) -> Iterator[Picture]:
     """Yield the reference path over flexion, a picture per coordinate.
 
-    Parameters
-    ----------
-    files : RunFiles
-        Files of the run.
-    space : dict
-        Sample space of `report.json`, for the half widths of the box about the path.
+    The sample space of `report.json` has the half widths of the box about the path.
     """
     knots = path_content(files.path)
     low, high = space["flexion_range_deg"]

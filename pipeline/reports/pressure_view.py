@@ -7,13 +7,11 @@ them without a library. Lengths are in mm, pressures in MPa.
 from __future__ import annotations
 
 import base64
-import json
 from typing import Any
 
 import matplotlib
 import numpy as np
 import pandas as pd
-from markupsafe import Markup
 from numpy.typing import ArrayLike, NDArray
 
 from foundation.checks import FloatArray
@@ -33,12 +31,7 @@ _SHADES = 256
 def view_data(frames: Frames | None, cycles: dict[str, pd.DataFrame]) -> dict[str, Any] | None:
     """Return the data of the 3-D view, ready for JSON, or None if there are no frames.
 
-    Parameters
-    ----------
-    frames : Frames, optional
-        The knee through the cycle.
-    cycles : dict
-        Model -> its simulated cycle, for the figures beside the view.
+    The simulated cycle of each model gives the figures beside the view.
     """
     if frames is None:
         return None
@@ -63,11 +56,6 @@ def view_data(frames: Frames | None, cycles: dict[str, pd.DataFrame]) -> dict[st
         "models": shown,
     }
     return dict(plain(view))
-
-
-def view_json(view: dict[str, Any] | None) -> Markup:
-    """Return the data as JSON for the content of a script element."""
-    return Markup(json.dumps(view, allow_nan=False).replace("<", "\\u003c"))
 
 
 def colour_stops(count: int = 9) -> list[str]:

@@ -19,12 +19,16 @@ from pipeline.files import plain, write_document
 from pipeline.reports import accuracy_pictures as accuracy
 from pipeline.reports import pictures, tables
 from pipeline.reports.combinations import combinations_content, frames_content, wear_content
-from pipeline.reports.domain import domain_content
 from pipeline.reports.inputs import HEADLINE_COLUMNS, RunFiles, read_run
 from pipeline.reports.knee_frames import frame_pictures
 from pipeline.reports.pages import write_page
-from pipeline.reports.pressure_view import colour_stops, view_data, view_json
-from pipeline.reports.sensitivity import COORDINATES, INPUTS, sensitivity_content
+from pipeline.reports.pressure_view import colour_stops, view_data
+from pipeline.reports.trained_domain import (
+    COORDINATES,
+    INPUTS,
+    domain_content,
+    sensitivity_content,
+)
 from pipeline.reports.units import largest, number
 from pipeline.store.quantities import ERRORS
 from pipeline.store.run_documents import FromModel, RunRecord
@@ -65,13 +69,11 @@ def write_report(folder: Path) -> dict[str, Any]:
     folder = Path(folder)
     files = read_run(folder)
     content = report_content(files)
-    view = view_data(files.frames, files.cycles)
     write_page(
         folder / "report.html",
         **content,
         pictures=_pictures(files, content),
-        view=view,
-        view_json=view_json(view),
+        view=view_data(files.frames, files.cycles),
         view_colours=colour_stops(),
         inputs=INPUTS,
         coordinates=COORDINATES,

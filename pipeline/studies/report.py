@@ -30,18 +30,10 @@ _MOST_BARS, _MOST_BINS = 12, 40
 def write_study_page(
     folder: Path, summary: Mapping[str, Any], table: pd.DataFrame, config: str
 ) -> None:
-    """Write `study.html`.
+    """Write `study.html` to a folder with `waveforms.npz`.
 
-    Parameters
-    ----------
-    folder : Path
-        Folder of the study, with `waveforms.npz`.
-    summary : mapping
-        The content of `summary.json`.
-    table : DataFrame
-        A row per run.
-    config : str
-        The resolved study as TOML.
+    The summary is the content of `summary.json`, `table` has a row per run, `config` is the
+    resolved study as TOML.
     """
     outputs = {name: row for name, row in summary["outputs"].items() if row is not None}
     nominal = summary["nominal"]

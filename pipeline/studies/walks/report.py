@@ -39,20 +39,10 @@ def write_walk_page(
     results: Mapping[str, SimulationResult],
     config: str,
 ) -> None:
-    """Write `walk.html`.
+    """Write `walk.html` to a folder.
 
-    Parameters
-    ----------
-    folder : Path
-        Folder of the walk.
-    summary : mapping
-        The content of `walk.json`.
-    walk : Walk
-        Loads of the walk.
-    results : mapping
-        Simulated gait cycle of each model.
-    config : str
-        The resolved walk as TOML.
+    The summary is the content of `walk.json`, `results` the simulated gait cycle of each model,
+    `config` the resolved walk as TOML.
     """
     outputs = summary["outputs"]["surrogate"]
     write_page(

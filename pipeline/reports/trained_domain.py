@@ -1,6 +1,7 @@
-"""Sensitivity of the loads: Sobol indices over the trained domain, and the stiffness at poses.
+"""What the surrogate of a run says over its domain: flags of held-out samples, and sensitivity.
 
-Both evaluate the surrogate alone, a thousand poses in some hundredths of a second.
+The sensitivity of the loads is given by Sobol indices over the trained domain and by the stiffness
+at poses. Both evaluate the surrogate alone, a thousand poses in some hundredths of a second.
 """
 
 from __future__ import annotations
@@ -15,12 +16,20 @@ import pandas as pd
 from foundation.checks import FloatArray
 from foundation.loads import COMPARTMENTS, LOAD_COLUMNS, WRENCH_COLUMNS
 from foundation.quantities import QUANTITIES, unit_token
+from pipeline.config.schema import FeasibilityConfig
+from pipeline.reports.inputs import RunFiles
 from pipeline.reports.units import row_of
-from pipeline.store.samples import POSE_COLUMNS, poses_of
+from pipeline.stages.assessment import feasible
+from pipeline.store.samples import POSE_COLUMNS, loads_of, poses_of, usable
+from surrogates.families.cross_validation import NORMAL_95
 from surrogates.formulations.compartment import CompartmentSurrogate
-from surrogates.formulations.whole_knee import AnyKnee
+from surrogates.formulations.knee import beyond
+from surrogates.formulations.whole_knee import AnyCompartment, AnyKnee
 from surrogates.sampling.sensitivity import sobol_indices, unit_design
 
+#: A force is wrong if its error exceeds this part of the largest load and this many standard
+#: errors; it is far off if its error exceeds the last part of the largest load.
+_WRONG, _ERRORS, _FAR = 0.02, 3.0, 0.1
 #: Rows of each base matrix of Sobol's design, and its seed.
 _BASE, _SEED = 1024, 1
 #: Inputs that vary over the trained domain, in the order of `SampleSpace.draw`.
@@ -34,6 +43,59 @@ COORDINATES = tuple(
 )
 
 
+def domain_content(files: RunFiles) -> dict[str, Any] | None:
+    """Return the numbers of held-out samples with a flag, and of wrong answers without a flag.
+
+    None for a run without the file of its surrogate.
+    """
+    if files.knee is None:
+        return None
+    feasibility = FeasibilityConfig.model_validate(
+        {k: tuple(v) if isinstance(v, list) else v for k, v in files.config["feasibility"].items()}
+    )
+    return {
+        "wrong_percent_of_largest": 100.0 * _WRONG,
+        "standard_errors": _ERRORS,
+        "far_off_percent_of_largest": 100.0 * _FAR,
+        "compartments": {
+            name: _judged(files.knee.compartment(name), usable(files.held_out, name), feasibility)
+            for name in COMPARTMENTS
+        },
+    }
+
+
+def _judged(
+    surrogate: AnyCompartment, rows: pd.DataFrame, feasibility: FeasibilityConfig
+) -> dict[str, Any]:
+    poses, truth = poses_of(rows), loads_of(rows)
+    loads, _, variables = surrogate.evaluate_batch(poses)
+    flagged = is_flagged(variables)
+    error = np.abs(loads - truth)[:, :3]
+    largest = float(surrogate.space.load[1])
+    expected = surrogate.standard_error(poses)[:, :3]
+    wrong = ((error > _WRONG * largest) & ~(error <= _ERRORS * expected)).any(axis=1)
+    far = (error > _FAR * largest).any(axis=1)
+    kept = rows.index.isin(feasible(rows, feasibility).index)
+    known = np.isfinite(expected) & ~flagged[:, None]
+    covered = error[known] <= NORMAL_95 * expected[known]
+    return {
+        "points": len(rows),
+        "flagged": flagged.sum(),
+        "feasible": kept.sum(),
+        "feasible_flagged": (flagged & kept).sum(),
+        "wrong": wrong.sum(),
+        "wrong_without_flag": (wrong & ~flagged).sum(),
+        "far_off": far.sum(),
+        "far_off_without_flag": (far & ~flagged).sum(),
+        "covered_without_flag_percent": 100.0 * float(covered.mean()) if covered.size else None,
+    }
+
+
+def is_flagged(variables: FloatArray) -> np.ndarray:
+    """Return whether poses are outside the domain (N,), by their variables (N, 7) [1]."""
+    return np.asarray(beyond(variables).any(axis=1))
+
+
 def sensitivity_content(
     knee: AnyKnee | None, held_out: pd.DataFrame, not_given: Collection[str] = ()
 ) -> dict[str, Any] | None:
@@ -44,17 +106,12 @@ def sensitivity_content(
     knee : KneeSurrogate or WholeKneeSurrogate, optional
         Surrogate of the run.
     held_out : DataFrame
-        Feasible held-out samples of both compartments; the stiffness is that at their poses.
+        Feasible held-out samples of both compartments; `stiffness` has the root mean square of the
+        change of each load per degree or mm of each pose coordinate at their poses.
     not_given : collection of str
-        Columns that the original model, a table, does not contain.
-
-    Returns
-    -------
-    dict, optional
-        `stiffness`: compartment -> a row per load with the root mean square of its change per
-        degree or mm of each pose coordinate. `sobol`: compartment -> a row per quantity with the
-        total Sobol indices of `INPUTS` over the trained domain at given loads; None for
-        formulations that give no height at a load. `base`, `seed` of Sobol's design.
+        Columns that the original model, a table, does not contain. Of other quantities, `sobol`
+        has the total Sobol indices of `INPUTS` over the trained domain at given loads; None for
+        formulations that give no height at a load.
     """
     if knee is None:
         return None
@@ -71,10 +128,7 @@ def sensitivity_content(
 def stiffness_rows(jacobian: FloatArray) -> list[dict[str, Any]]:
     """Return the root mean square of d(load)/d(coordinate), a row per load.
 
-    Parameters
-    ----------
-    jacobian : (N, 6, 6) float64
-        Derivatives of the six loads by the pose coordinates [N/rad, N/m, N·m/rad, N·m/m].
+    The Jacobian (N, 6, 6) has the six loads by the coordinates [N/rad, N/m, N·m/rad, N·m/m].
     """
     rows = []
     changes = np.sqrt((jacobian**2).mean(axis=0))
