@@ -46,14 +46,12 @@ _COLUMNS = ("medial_force_percent", "lateral_force_percent", *(column for _, col
 Row = dict[str, Any]
 
 
-def combinations_content(stored: Combinations | None) -> Row | None:
-    """Return the comparison on all combinations of inputs, or None if there is none.
+def combinations_content(stored: Combinations) -> Row:
+    """Return the comparison on all combinations of inputs.
 
     `worst` is the name of the combination with the largest magnitude in each column, `within` the
     number of combinations that keep all bars.
     """
-    if stored is None:
-        return None
     rows = [_row(row) if isinstance(row, Ended) else _head(row) for row in stored.combinations]
     ended = [row for row in rows if row["failure"] is None]
     ratios = [row["cost"]["cycle_ratio"] for row in ended]
@@ -196,10 +194,8 @@ def wear_rows(volumes: Mapping[str, Sequence[float]], density: float | None = No
     return rows
 
 
-def wear_content(wear: WearOfCycle | None) -> Row | None:
-    """Return the wear of the nominal cycle per million cycles, or None if it is not known."""
-    if wear is None:
-        return None
+def wear_content(wear: WearOfCycle) -> Row:
+    """Return the wear of the nominal cycle per million cycles."""
     volumes = dict(zip(MODELS, wear.volume_m3.tolist(), strict=True))
     deepest = 1e6 * _MILLION * wear.depth_m.max(axis=1)
     apart = float(np.sqrt(np.mean((wear.depth_m[1] - wear.depth_m[0]) ** 2)))
@@ -216,10 +212,8 @@ def wear_content(wear: WearOfCycle | None) -> Row | None:
     }
 
 
-def frames_content(frames: Frames | None) -> list[Row] | None:
-    """Return instant, flexion and peak pressures of each frame, or None if there are none."""
-    if frames is None:
-        return None
+def frames_content(frames: Frames) -> list[Row]:
+    """Return instant, flexion and peak pressures of each frame."""
     return [
         {
             "instant_percent": instant,

@@ -43,8 +43,11 @@ def view_data(frames: Frames | None, cycles: dict[str, pd.DataFrame]) -> dict[st
     limit = float(stacked.max()) or 1e6
     tibia = 1e3 * frames.tibia_vertices, frames.tibia_faces
     shown = {name: _of_model(frames, poses[name], cycles[name], k) for k, name in enumerate(models)}
-    for name, levels in zip(models, _levels(stacked[:, :, active], limit), strict=True):
-        shown[name]["levels"] = _packed(levels, np.uint8)
+    # Shades 0 to 255; 0 means no contact.
+    shades = np.maximum(np.rint((_SHADES - 1) * stacked[:, :, active] / limit), 1.0)
+    levels = np.where(stacked[:, :, active] > 0.0, shades, 0.0)
+    for name, of_model in zip(models, levels, strict=True):
+        shown[name]["levels"] = _packed(of_model, np.uint8)
     view = {
         "percent": frames.gait_percent,
         "limit_MPa": 1e-6 * limit,
@@ -82,12 +85,6 @@ def _of_model(frames: Frames, poses: Any, cycle: pd.DataFrame, place: int) -> di
         "centre_mm": 1e3 * frames.centre_m[place],
         **beside,
     }
-
-
-def _levels(pressure: NDArray[Any], limit: float) -> NDArray[np.uint8]:
-    """Return pressures as shades 0 to 255; 0 means no contact."""
-    shade = np.rint((_SHADES - 1) * pressure / limit)
-    return np.where(pressure > 0.0, np.maximum(shade, 1.0), 0.0).astype(np.uint8)
 
 
 def _surface(vertices: FloatArray, faces: NDArray[np.int64]) -> dict[str, str]:

@@ -89,9 +89,9 @@ def report_content(files: RunFiles) -> dict[str, Any]:
     validation = tables.validation_content(files)
     stages = tables.stage_content(files)
     gait = tables.gait_content(files) | {
-        "frames": frames_content(files.frames),
-        "wear": wear_content(files.wear),
-        "combinations": combinations_content(files.combinations),
+        "frames": files.frames and frames_content(files.frames),
+        "wear": files.wear and wear_content(files.wear),
+        "combinations": files.combinations and combinations_content(files.combinations),
     }
     overview = _overview(files) | {
         "headline": _headline(files, validation, gait),

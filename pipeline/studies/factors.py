@@ -73,19 +73,15 @@ class Factor(NamedTuple):
 
     Parameters
     ----------
-    unit : str
-        Unit of the values, which is part of the name; "" for a dimensionless factor.
-    si : float
-        The unit in SI units.
+    unit, si : str, float
+        Unit of the values, which is part of the name ("" if dimensionless), and this in SI units.
     kind, target : str, object
         Kind of change, and what is changed: "scale", "shift" and "add" of a signal of the cycle
         (for "add" with the function of the phase angle, or None, and the harmonic), "cycle",
         "simulator" and "input" of a field of `GaitCycle`, `KneeSimulator` and `Inputs`, "neutral"
         of a coordinate in which the restraints are slack, "align" of a coordinate of the contact.
-    text : str
-        Description in one line.
-    bound : {"", ">=", ">"}
-        Relation of the values to zero; "" if any value is allowed.
+    text, bound : str, {"", ">=", ">"}
+        Description in one line; relation of the values to zero, "" if any value is allowed.
     """
 
     unit: str

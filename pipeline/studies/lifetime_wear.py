@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from dynamics.simulator.result import SimulationResult
-from dynamics.wear.lifetime_wear import LifetimeWear, extrapolate_wear
+from dynamics.wear.lifetime_wear import extrapolate_wear
 from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.elastic_foundation.worn_surface import worn_model
 from pipeline.files import replacing, write_document
@@ -73,15 +73,8 @@ def wear_insert(folder: Path, cycles: float, blocks: int, *, quiet: bool = False
             cycles=worn.cycles,
             volume_m3=worn.volume,
         )
-    content = {"blocks": _block_rows(worn)}
-    write_document(folder / "worn.json", content)
-    return content
-
-
-def _block_rows(worn: LifetimeWear[ElasticFoundation]) -> list[dict[Any, float]]:
-    """Return the state of the insert after each block."""
-    each, (medial, lateral) = worn.cycles[1], worn.volume[1:].T
-    depth = np.cumsum([each * np.asarray(wear.depth) for wear in worn.blocks], axis=0)
+    medial, lateral = worn.volume[1:].T
+    depth = np.cumsum([worn.cycles[1] * np.asarray(wear.depth) for wear in worn.blocks], axis=0)
     columns = {
         "cycles": worn.cycles[1:],
         "medial_mm3": 1e9 * medial,
@@ -90,7 +83,9 @@ def _block_rows(worn: LifetimeWear[ElasticFoundation]) -> list[dict[Any, float]]
         "mass_mg": 1e6 * worn.wear.density * (medial + lateral),
         "largest_depth_mm": 1e3 * depth.max(axis=1),
     }
-    return pd.DataFrame(columns).to_dict("records")
+    content = {"blocks": pd.DataFrame(columns).to_dict("records")}
+    write_document(folder / "worn.json", content)
+    return content
 
 
 def worn_table(content: dict[str, Any]) -> str:

@@ -46,21 +46,9 @@ def load_walk(path: str | Path, overrides: tuple[str, ...] = ()) -> WalkFile:
 
 
 def simulate_walk(file: WalkFile, folder: Path, *, quiet: bool = False) -> dict[str, Any]:
-    """Simulate the gait cycle of a measured walk and write its folder.
+    """Simulate the gait cycle of a measured walk, write its folder, and return `walk.json`.
 
-    Parameters
-    ----------
-    file : WalkFile
-        Configuration of the walk.
-    folder : Path
-        Folder of the results; files of an earlier walk are replaced.
-    quiet : bool
-        Whether to omit the progress bars of a run that is made first.
-
-    Returns
-    -------
-    dict
-        The content of `walk.json`.
+    Parameters as of `simulate_study`. Files of an earlier walk in the folder are replaced.
 
     Raises
     ------
