@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from foundation.checks import FloatArray
 from foundation.loads import COMPARTMENTS, WRENCH_COLUMNS
-from foundation.quantities import QUANTITIES
+from foundation.quantities import QUANTITIES, Quantity
 from pipeline.reports import figures as fig
 from pipeline.reports.figures import Picture, picture
 from pipeline.reports.inputs import RunFiles
@@ -38,16 +38,12 @@ _UNITS = [
 Values = Mapping[str, ArrayLike]
 
 
-def _held_out(files: RunFiles) -> dict[str, pd.DataFrame]:
-    """Return the held-out samples with their predictions, by compartment."""
-    table = files.predictions
-    return {name: table[table["compartment"] == name] for name in COMPARTMENTS}
-
-
-def _in_units(rows: dict[str, pd.DataFrame], column: str) -> dict[str, FloatArray]:
-    """Return a column of each compartment in units for people."""
-    quantity = QUANTITIES[column.removeprefix("predicted_")]
-    return {name: quantity.for_people(part[column]) for name, part in rows.items()}
+def _by_compartment(
+    files: RunFiles, values: pd.Series[float], quantity: Quantity
+) -> dict[str, FloatArray]:
+    """Return values of the held-out samples in units for people, by compartment."""
+    compartment = files.predictions["compartment"]
+    return {name: quantity.for_people(values[compartment == name]) for name in COMPARTMENTS}
 
 
 def _scatter(axes: Axes, x: Values, y: Values, size: float) -> None:
@@ -68,11 +64,14 @@ def _diagonal(axes: Axes, ends: FloatArray, ticks: int) -> None:
 
 def parity_pictures(files: RunFiles) -> Iterator[Picture]:
     """Yield predicted over true loads of the held-out samples, a picture per quantity."""
-    rows = _held_out(files)
+    table = files.predictions
     for column in (c for c in _PARITY if QUANTITIES[c].name not in files.hidden):
-        truth, predicted = (_in_units(rows, c) for c in (column, f"predicted_{column}"))
-        text = f"Surrogate over original: {QUANTITIES[column].label}"
-        yield parity_panel(text, truth, predicted, axis_label(QUANTITIES[column]))
+        quantity = QUANTITIES[column]
+        truth, predicted = (
+            _by_compartment(files, table[c], quantity) for c in (column, f"predicted_{column}")
+        )
+        text = f"Surrogate over original: {quantity.label}"
+        yield parity_panel(text, truth, predicted, axis_label(quantity))
 
 
 @picture("svg")
@@ -95,18 +94,16 @@ def parity_panel(truth: Values, prediction: Values, title: str) -> Figure:
 
 def residual_pictures(files: RunFiles) -> Iterator[Picture]:
     """Yield surrogate less original of the held-out samples, over load, flexion, axial force."""
-    rows = _held_out(files)
+    table = files.predictions
     for column in (c for c in _RESIDUAL if QUANTITIES[c].name not in files.hidden):
         quantity = QUANTITIES[column]
-        residual = {
-            name: quantity.for_people(part[f"predicted_{column}"] - part[column])
-            for name, part in rows.items()
-        }
+        residual = _by_compartment(files, table[f"predicted_{column}"] - table[column], quantity)
         label = f"{quantity.label}, residual [{quantity.unit_for_people}]"
         for below in dict.fromkeys((column, "flexion_rad", "force_y_N")):
-            text = f"Residual of the {quantity.label} over {QUANTITIES[below].label}"
-            over = _in_units(rows, below)
-            yield _residuals(text, over, residual, axis_label(QUANTITIES[below]), label)
+            other = QUANTITIES[below]
+            text = f"Residual of the {quantity.label} over {other.label}"
+            over = _by_compartment(files, table[below], other)
+            yield _residuals(text, over, residual, axis_label(other), label)
 
 
 @picture("svg")

@@ -16,8 +16,6 @@ from typing import Any, Concatenate, Literal, NamedTuple, ParamSpec
 import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
@@ -94,12 +92,10 @@ def data_uri(figure: Figure, kind: Literal["svg", "png"]) -> str:
     """Return a figure as a data URI; the same figure gives the same text."""
     content = io.BytesIO()
     if kind == "svg":
-        FigureCanvasSVG(figure).print_figure(
-            content, format="svg", metadata={"Date": None}, dpi=_DOTS_PER_INCH
-        )
+        figure.savefig(content, format="svg", metadata={"Date": None}, dpi=_DOTS_PER_INCH)
     else:
         drawn = io.BytesIO()
-        FigureCanvasAgg(figure).print_figure(drawn, format="png", dpi=_DOTS_PER_INCH)
+        figure.savefig(drawn, format="png", dpi=_DOTS_PER_INCH)
         # A palette of 256 colours takes a third of the space.
         few = Image.open(drawn).convert("RGB").quantize(256, dither=Image.Dither.NONE)
         few.save(content, format="png", optimize=True)

@@ -101,12 +101,7 @@ class RunFiles:
 
 
 def read_run(folder: Path) -> RunFiles:
-    """Read the files of a run directory for the report.
-
-    Parameters
-    ----------
-    folder : Path
-        Directory of a finished run.
+    """Read the files of the directory of a finished run for the report.
 
     Raises
     ------

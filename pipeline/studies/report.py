@@ -15,7 +15,6 @@ from foundation.checks import FloatArray
 from pipeline.reports import figures as fig
 from pipeline.reports.figures import Picture, picture
 from pipeline.reports.pages import write_page
-from pipeline.reports.units import number
 from pipeline.store.documents import Shape, read_arrays
 from pipeline.store.samples import OK
 from pipeline.studies.factors import FACTORS
@@ -48,7 +47,7 @@ def write_study_page(
             for name, row in outputs.items()
         ],
         quantiles=[f"q{share:g}" for share in QUANTILES],
-        tiles=[_tile(name, outputs[name]) for name in shown],
+        tiles=[(OUTPUTS[name], outputs[name]) for name in shown],
         pictures={
             "histograms": [
                 _histogram(
@@ -66,15 +65,6 @@ def write_study_page(
         },
         config_text=config,
     )
-
-
-def _tile(name: str, spread: Mapping[str, float]) -> dict[str, Any]:
-    """Return the median of an output, with its 95 % interval as the note."""
-    return {
-        "label": OUTPUTS[name].label,
-        "value": f"{number(spread['q50'])} {OUTPUTS[name].unit}",
-        "note": f"{number(spread['q2.5'])} to {number(spread['q97.5'])}",
-    }
 
 
 def _factor_row(factor: Mapping[str, Any]) -> dict[str, Any]:

@@ -96,11 +96,8 @@ def convergence(values: FloatArray) -> dict[str, list[float]]:
 def sensitivity(config: StudyConfig, table: pd.DataFrame) -> dict[str, Any]:
     """Return the Sobol indices of a Sobol study, or Spearman's rank correlations.
 
-    Returns
-    -------
-    dict
-        `measure` ("sobol" or "spearman") and `outputs`: output -> input -> indices or correlation;
-        None if the output is constant or too few runs are left.
+    `outputs` has the indices or the correlation of each output with each input, None if the output
+    is constant or too few runs are left; `measure` is "sobol" or "spearman".
     """
     names, good = varying(config), (table["status"] == OK).to_numpy()
     outputs: dict[str, Any] = dict.fromkeys(OUTPUTS)
@@ -112,10 +109,8 @@ def sensitivity(config: StudyConfig, table: pd.DataFrame) -> dict[str, Any]:
     rows = table[good]
     if len(rows) > 2:
         correlations = rank_correlations(rows[names].to_numpy(), rows[list(OUTPUTS)].to_numpy())
-        outputs = {
-            name: dict(zip(names, plain(column), strict=True))
-            for name, column in zip(OUTPUTS, correlations.T, strict=True)
-        }
+        for name, column in zip(OUTPUTS, correlations.T, strict=True):
+            outputs[name] = dict(zip(names, plain(column), strict=True))
     return {"measure": "spearman", "outputs": outputs}
 
 

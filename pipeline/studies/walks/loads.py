@@ -52,10 +52,9 @@ def measure(file: WalkFile) -> Walk:
 
     Raises
     ------
-    ConfigError
-        If a file of the measured walking is missing.
-    InputError
-        If the tables, or the loads of the stride, cannot be used.
+    ConfigError, InputError
+        If a file of the measured walking is missing; if the tables, or the loads of the stride,
+        cannot be used.
     """
     subject, measured, muscles = file.subject, file.measured, file.muscles
     trial = gait_trial(
