@@ -20,9 +20,8 @@ from pipeline.reports import accuracy_pictures as accuracy
 from pipeline.reports import pictures, tables
 from pipeline.reports.combinations import combinations_content, frames_content, wear_content
 from pipeline.reports.inputs import HEADLINE_COLUMNS, RunFiles, read_run
-from pipeline.reports.knee_frames import frame_pictures
+from pipeline.reports.knee_frames import colour_stops, frame_pictures, view_data
 from pipeline.reports.pages import write_page
-from pipeline.reports.pressure_view import colour_stops, view_data
 from pipeline.reports.trained_domain import (
     COORDINATES,
     INPUTS,

@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose
 
 from foundation.pose import Pose
 from pipeline.reports.inputs import RunFiles, read_run
-from pipeline.reports.pressure_view import colour_stops, view_data
+from pipeline.reports.knee_frames import colour_stops, view_data
 from pipeline.stages.frames import Frames
 
 
