@@ -31,8 +31,7 @@ _SAMPLING = ("rounds", "budget", "infill", "follow", "wanted_error_percent")
 _HALF_WIDTHS = ("adduction_deg", "rotation_deg", "anterior_mm", "lateral_mm")
 #: Keys that distinguish compared formulations.
 _WAY = ("formulation", "family", "pose_at", "touch_points")
-#: Their other keys, and their errors as shares.
-_AS_STORED = ("scope", "samples", "height_rmse_um", "evaluation_us", "failed")
+#: Their errors as shares.
 _SHARES = ("total_load_nrmse", "worst_load_nrmse", "largest_error")
 #: Differences over a cycle in the unit of the row.
 _DIFFERENCES = ("rms_difference", "largest_difference", "range", "peak")
@@ -280,15 +279,10 @@ def _formulation_rows(compared: list[Compared] | None, surrogate: Row) -> list[R
     if compared is None:
         return None
     own = [surrogate.get(key, False) for key in _WAY]
-    rows = [
-        {
-            **{key: getattr(item, key) for key in (*_WAY, *_AS_STORED)},
-            **{f"{key}_percent": scaled(getattr(item, key), 100.0) for key in _SHARES},
-            "fit_s": item.fit_seconds,
-            "chosen": [getattr(item, key) for key in _WAY] == own,
-        }
-        for item in compared
-    ]
+    rows = [item.model_dump() for item in compared]
+    for row in rows:
+        row |= {f"{key}_percent": scaled(row.pop(key), 100.0) for key in _SHARES}
+        row |= {"fit_s": row.pop("fit_seconds"), "chosen": [row[key] for key in _WAY] == own}
     return sorted(rows, key=_by_error)
 
 
