@@ -17,6 +17,7 @@ from studies import TINY, run_command
 from foundation.loads import COMPARTMENTS, LOAD_COLUMNS, WRENCH_COLUMNS
 from pipeline.cli.main import main
 from pipeline.reports import figures as drawings
+from pipeline.reports.report import write_report
 from pipeline.store.samples import POSE_COLUMNS, write_table
 
 HELD_OUT = 60
@@ -360,6 +361,19 @@ def unsimulated(monkeypatch: pytest.MonkeyPatch) -> None:
 def make_run() -> Callable[[Path], Path]:
     """Return a function that writes a synthetic run directory into a folder."""
     return write_run
+
+
+@pytest.fixture(scope="module")
+def content(folder: Path) -> dict[str, Any]:
+    """Return the content of the report of the run of a module, its fixture `folder`."""
+    return write_report(folder)
+
+
+@pytest.fixture(scope="module")
+def html(folder: Path, content: dict[str, Any]) -> str:
+    """Return the page of the report of the run of a module."""
+    del content
+    return (folder / "report.html").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="session")

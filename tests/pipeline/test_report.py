@@ -64,17 +64,6 @@ def folder(make_run: MakeRun, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def content(folder: Path) -> dict[str, Any]:
-    return write_report(folder)
-
-
-@pytest.fixture(scope="module")
-def html(folder: Path, content: dict[str, Any]) -> str:
-    del content
-    return (folder / "report.html").read_text(encoding="utf-8")
-
-
-@pytest.fixture(scope="module")
 def page(html: str) -> Page:
     return Page(html)
 
