@@ -179,7 +179,10 @@ def plain_number(value: float, _: float) -> str:
 
 
 def plateau_map(axes: Axes, tibia: Triangles, values: FloatArray, scale: Normalize) -> None:
-    """Draw positive values (F,) [unit of `scale`] on the triangles of the plateau from above."""
+    """Draw positive values (F,), in the unit of the scale, on the plateau seen from above.
+
+    The plateau is its vertices (V, 3), tibial frame [mm], and triangles (F, 3).
+    """
     vertices, faces = tibia
     mesh = Triangulation(vertices[:, 2], vertices[:, 0], faces)
     axes.grid(visible=False)
