@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,11 +14,11 @@ from numpy.typing import ArrayLike
 
 from foundation.checks import FloatArray
 from foundation.loads import COMPARTMENTS, WRENCH_COLUMNS
-from foundation.quantities import QUANTITIES
+from foundation.quantities import QUANTITIES, Quantity
 from pipeline.reports import figures as fig
-from pipeline.reports.domain import is_flagged
 from pipeline.reports.figures import Picture, picture
 from pipeline.reports.inputs import RunFiles
+from pipeline.reports.trained_domain import is_flagged
 from pipeline.store.quantities import axis_label
 from pipeline.store.samples import poses_of, usable
 from surrogates.families.cross_validation import NORMAL_95
@@ -38,16 +38,12 @@ _UNITS = [
 Values = Mapping[str, ArrayLike]
 
 
-def _held_out(files: RunFiles) -> dict[str, pd.DataFrame]:
-    """Return the held-out samples with their predictions, by compartment."""
-    table = files.predictions
-    return {name: table[table["compartment"] == name] for name in COMPARTMENTS}
-
-
-def _in_units(rows: dict[str, pd.DataFrame], column: str) -> dict[str, FloatArray]:
-    """Return a column of each compartment in units for people."""
-    quantity = QUANTITIES[column.removeprefix("predicted_")]
-    return {name: quantity.for_people(part[column]) for name, part in rows.items()}
+def _by_compartment(
+    files: RunFiles, values: pd.Series[float], quantity: Quantity
+) -> dict[str, FloatArray]:
+    """Return values of the held-out samples in units for people, by compartment."""
+    compartment = files.predictions["compartment"]
+    return {name: quantity.for_people(values[compartment == name]) for name in COMPARTMENTS}
 
 
 def _scatter(axes: Axes, x: Values, y: Values, size: float) -> None:
@@ -59,28 +55,30 @@ def _scatter(axes: Axes, x: Values, y: Values, size: float) -> None:
         )  # fmt: skip
 
 
-def parity_pictures(files: RunFiles) -> list[Picture]:
-    """Return predicted over true loads of the held-out samples, a picture per quantity."""
-    rows = _held_out(files)
-    pictures = []
-    for quantity, column in ((QUANTITIES[column], column) for column in _PARITY):
-        if quantity.name not in files.hidden:
-            truth, predicted = (_in_units(rows, c) for c in (column, f"predicted_{column}"))
-            uri = parity_panel(truth, predicted, axis_label(quantity))
-            pictures.append(Picture(uri, f"Surrogate over original: {quantity.label}"))
-    return pictures
+def _diagonal(axes: Axes, ends: FloatArray, ticks: int) -> None:
+    """Draw the diagonal of square axes between two ends."""
+    axes.plot(ends, ends, color=fig.GREY, lw=1.0, zorder=1)
+    axes.set(xlim=ends, ylim=ends, aspect="equal")
+    axes.locator_params(nbins=ticks)
+
+
+def parity_pictures(files: RunFiles) -> Iterator[Picture]:
+    """Yield predicted over true loads of the held-out samples, a picture per quantity."""
+    table = files.predictions
+    for column in (c for c in _PARITY if QUANTITIES[c].name not in files.hidden):
+        quantity = QUANTITIES[column]
+        truth, predicted = (
+            _by_compartment(files, table[c], quantity) for c in (column, f"predicted_{column}")
+        )
+        text = f"Surrogate over original: {quantity.label}"
+        yield parity_panel(text, truth, predicted, axis_label(quantity))
 
 
 @picture("svg")
 def parity_panel(truth: Values, prediction: Values, title: str) -> Figure:
-    """Draw predicted over true values of a quantity, both compartments in one panel.
+    """Draw predicted over true values (N,) [unit in `title`] of both compartments in one panel.
 
-    Parameters
-    ----------
-    truth, prediction : mapping
-        Compartment -> (N,) values [unit in `title`]; NaN is left out.
-    title : str
-        Name and unit of the quantity.
+    NaN is left out; the title is the name and unit of the quantity.
     """
     figure, axes = fig.panel(fig.SQUARE, x="original", y="surrogate", title=title)
     values = np.concatenate([np.ravel(v) for v in (*truth.values(), *prediction.values())])
@@ -88,34 +86,24 @@ def parity_panel(truth: Values, prediction: Values, title: str) -> Figure:
     ends = np.array([known.min(), known.max()]) if known.size else np.array([0.0, 1.0])
     # A nearly constant quantity still needs a frame of some width.
     ends = ends + np.array([-1.0, 1.0]) * max(0.04 * np.ptp(ends), 1e-9 * np.abs(ends).max(), 1e-12)
-    axes.plot(ends, ends, color=fig.GREY, lw=1.0, zorder=1)
+    _diagonal(axes, ends, 5)
     _scatter(axes, truth, prediction, 9)
-    axes.set(xlim=ends, ylim=ends, aspect="equal")
-    axes.locator_params(nbins=5)
     axes.legend(loc="upper left", handletextpad=0.1, borderaxespad=0.1, markerscale=1.6)
     return figure
 
 
-def residual_pictures(files: RunFiles) -> list[Picture]:
-    """Return surrogate less original of the held-out samples, over load, flexion, axial force."""
-    rows = _held_out(files)
-    pictures = []
+def residual_pictures(files: RunFiles) -> Iterator[Picture]:
+    """Yield surrogate less original of the held-out samples, over load, flexion, axial force."""
+    table = files.predictions
     for column in (c for c in _RESIDUAL if QUANTITIES[c].name not in files.hidden):
         quantity = QUANTITIES[column]
-        residual = {
-            name: quantity.for_people(part[f"predicted_{column}"] - part[column])
-            for name, part in rows.items()
-        }
+        residual = _by_compartment(files, table[f"predicted_{column}"] - table[column], quantity)
+        label = f"{quantity.label}, residual [{quantity.unit_for_people}]"
         for below in dict.fromkeys((column, "flexion_rad", "force_y_N")):
-            uri = _residuals(
-                _in_units(rows, below),
-                residual,
-                axis_label(QUANTITIES[below]),
-                f"{quantity.label}, residual [{quantity.unit_for_people}]",
-            )
-            text = f"Residual of the {quantity.label} over {QUANTITIES[below].label}"
-            pictures.append(Picture(uri, text))
-    return pictures
+            other = QUANTITIES[below]
+            text = f"Residual of the {quantity.label} over {other.label}"
+            over = _by_compartment(files, table[below], other)
+            yield _residuals(text, over, residual, axis_label(other), label)
 
 
 @picture("svg")
@@ -130,24 +118,16 @@ def _residuals(over: Values, residual: dict[str, FloatArray], x: str, y: str) ->
     return figure
 
 
-def learning_pictures(rows: Sequence[Mapping[str, Any]]) -> list[Picture]:
-    """Return the cross-validated errors over the samples, a picture for each known error.
-
-    Parameters
-    ----------
-    rows : sequence of dict
-        Learning curve of `report.json`.
-    """
-    pictures = []
+def learning_pictures(rows: Sequence[Mapping[str, Any]]) -> Iterator[Picture]:
+    """Yield the learning curve of `report.json`, a picture for each known cross-validated error."""
     for key, label, unit in (
         ("load_error_percent", "axial load at a pose", "% of the largest"),
         ("height_error_um", "height at a load", "µm"),
     ):
         known = [(row["samples"], row[key]) for row in rows if row[key] is not None]
         if known:
-            uri = _learning(np.array(known, dtype=float), f"{label} [{unit}]")
-            pictures.append(Picture(uri, f"Learning curve: {label}"))
-    return pictures
+            points = np.array(known, dtype=float)
+            yield _learning(f"Learning curve: {label}", points, f"{label} [{unit}]")
 
 
 @picture("svg")
@@ -169,23 +149,13 @@ def _learning(points: FloatArray, label: str) -> Figure:
     return figure
 
 
-def quantile_pictures(compartments: Mapping[str, Any]) -> list[Picture]:
-    """Return the quantile plot of the standardised residuals, a picture per compartment.
-
-    Parameters
-    ----------
-    compartments : mapping
-        Compartments of the validation in `report.json`.
-    """
-    quantiles = {name: compartments[name]["quantiles"] for name in COMPARTMENTS}
-    return [
-        Picture(
-            _quantiles(name, np.array(pair["normal_ratio"]), np.array(pair["held_out_ratio"])),
-            f"Quantiles of standardised residuals, {name}",
-        )
-        for name, pair in quantiles.items()
-        if pair["normal_ratio"]
-    ]
+def quantile_pictures(compartments: Mapping[str, Any]) -> Iterator[Picture]:
+    """Yield the quantile plots of the standardised residuals of compartments in `report.json`."""
+    for name in COMPARTMENTS:
+        pair = compartments[name]["quantiles"]
+        if pair["normal_ratio"]:
+            normal, held_out = (np.array(pair[f"{kind}_ratio"]) for kind in ("normal", "held_out"))
+            yield _quantiles(f"Quantiles of standardised residuals, {name}", name, normal, held_out)
 
 
 @picture("svg")
@@ -196,32 +166,27 @@ def _quantiles(compartment: str, normal: FloatArray, held_out: FloatArray) -> Fi
     reach = 1.08 * min(max(np.abs(normal).max(), np.abs(held_out).max()), _MOST_ERRORS)
     ends = np.array([-reach, reach])
     axes.axvspan(-NORMAL_95, NORMAL_95, color=fig.GREY, alpha=0.12, lw=0)
-    axes.plot(ends, ends, color=fig.GREY, lw=1.0, zorder=1)
+    _diagonal(axes, ends, 7)
     colour, marker = fig.COMPARTMENT_STYLE[compartment]
     points = normal, np.clip(held_out, *ends)
     axes.plot(*points, marker, color=colour, ms=3.2, mew=0.0, alpha=0.8, clip_on=False, zorder=2)
-    axes.set(xlim=ends, ylim=ends, aspect="equal")
-    axes.locator_params(nbins=7)
     return figure
 
 
-def domain_pictures(files: RunFiles) -> list[Picture]:
-    """Return held-out poses over pairs of variables, trusted and flagged, with the gait cycle."""
+def domain_pictures(files: RunFiles) -> Iterator[Picture]:
+    """Yield held-out poses over pairs of variables, trusted and flagged, with the gait cycle."""
     if files.knee is None:
-        return []
+        return
     cycle = next(iter(files.cycles.values()))
-    pictures = []
     for name in COMPARTMENTS:
         surrogate = files.knee.compartment(name)
         poses = poses_of(usable(files.held_out, name))
         flagged = is_flagged(surrogate.evaluate_batch(poses)[2])
         points, path = (_offsets(surrogate.space, p) for p in (poses, poses_of(cycle)))
         for pair in _PAIRS:
-            uri = _domain(points, flagged, path, pair, name)
             first, second = (VARIABLES[k] for k in pair)
             text = f"Poses of the {name} compartment over {first} and {second}: trusted and flagged"
-            pictures.append(Picture(uri, text))
-    return pictures
+            yield _domain(text, points, flagged, path, pair, name)
 
 
 def _offsets(space: SampleSpace, poses: FloatArray) -> FloatArray:

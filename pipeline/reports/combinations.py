@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from foundation.loads import COMPARTMENTS
-from pipeline.reports.units import in_units, percent
+from pipeline.reports.units import percent, row_of
 from pipeline.stages.frames import Frames, WearOfCycle
 from pipeline.store.quantities import quantity_of
 from pipeline.store.run_documents import MODELS, Change, Combinations, Ended, Failed
@@ -24,69 +24,48 @@ BARS = {
     "peak_pressure_percent": 1.0,
     "wear_percent": 0.5,
 }
-# Columns of the accuracy table that a bar judges, and their limits.
-_COLUMNS_OF = {
-    "peak_pressure": {
-        "peak_difference_percent": BARS["peak_pressure_percent"],
-        "peak_pressure_percent": BARS["peak_pressure_percent"],
-    },
-    "loads": {"load_percent": BARS["load_percent"]},
-    "anterior": {
-        "anterior_um": BARS["anterior_um"],
-        "anterior_percent": BARS["position_percent"],
-    },
-    "rotation": {
-        "rotation_deg": BARS["rotation_deg"],
-        "rotation_percent": BARS["position_percent"],
-    },
-    "wear": {"wear_percent": BARS["wear_percent"]},
-}
+# Bar, column of the accuracy table that the bar judges, and limit of the column in `BARS`.
+_LIMITS = (
+    ("peak_pressure", "peak_difference_percent", "peak_pressure_percent"),
+    ("peak_pressure", "peak_pressure_percent", "peak_pressure_percent"),
+    ("loads", "load_percent", "load_percent"),
+    ("anterior", "anterior_um", "anterior_um"),
+    ("anterior", "anterior_percent", "position_percent"),
+    ("rotation", "rotation_deg", "rotation_deg"),
+    ("rotation", "rotation_percent", "position_percent"),
+    ("wear", "wear_percent", "wear_percent"),
+)
 # A position has two figures, and one of them has to keep its bar.
 _POSITIONS = ("anterior", "rotation")
 #: A load that stays below this share of the largest load of its kind is shown but not judged.
 LEAST_LOAD_PERCENT = 1.0
 _MILLION = 1e6
 #: Columns of the accuracy table with a mark at the worst row.
-_COLUMNS = (
-    *("load_percent", "medial_force_percent", "lateral_force_percent"),
-    *("anterior_um", "anterior_percent", "rotation_deg", "rotation_percent"),
-    *("peak_difference_percent", "peak_pressure_percent", "wear_percent"),
-)
+_COLUMNS = ("medial_force_percent", "lateral_force_percent", *(column for _, column, _ in _LIMITS))
 
 Row = dict[str, Any]
 
 
-def combinations_content(stored: Combinations | None) -> Row | None:
-    """Return the comparison on all combinations of inputs, or None if there is none.
+def combinations_content(stored: Combinations) -> Row:
+    """Return the comparison on all combinations of inputs.
 
-    Parameters
-    ----------
-    stored : Combinations, optional
-        Content of `combinations.json`, in SI units.
-
-    Returns
-    -------
-    dict, optional
-        `bars`; `rows`, one per combination; `worst`, column -> name of the combination with the
-        largest magnitude; `within`, the number that keep all bars; `failures` and `flags`, in
-        words.
+    `worst` is the name of the combination with the largest magnitude in each column, `within` the
+    number of combinations that keep all bars.
     """
-    if stored is None:
-        return None
-    ended = [_row(row) for row in stored.combinations if isinstance(row, Ended)]
-    rows = {row["name"]: row for row in ended}
+    rows = [_row(row) if isinstance(row, Ended) else _head(row) for row in stored.combinations]
+    ended = [row for row in rows if row["failure"] is None]
     ratios = [row["cost"]["cycle_ratio"] for row in ended]
-    failed = [row for row in stored.combinations if isinstance(row, Failed)]
     return {
         "bars": BARS | {"least_load_percent": LEAST_LOAD_PERCENT},
         "wear_factor_mm3_per_Nm": 1e9 * stored.wear_factor_per_Pa,
-        "rows": [rows.get(row.name) or _head(row) for row in stored.combinations],
+        "rows": rows,
         "worst": {column: _worst(ended, column) for column in _COLUMNS},
         "within": sum(all(row["met"].values()) for row in ended),
         "median_cycle_ratio": float(np.median(ratios)) if ratios else None,
         "failures": [
-            {"where": row.name, "text": f"{row.failure.model}: {row.failure.reason}"}
-            for row in failed
+            {"where": row["name"], "text": "{model}: {reason}".format_map(row["failure"])}
+            for row in rows
+            if row["failure"] is not None
         ],
         "flags": [
             {"where": row["name"], "text": f"{model}: {message}"}
@@ -132,35 +111,25 @@ def _row(row: Ended) -> Row:
     }
     spent = row.statistics
     cost: Row = {"cycle_ratio": spent["original"].elapsed / spent["surrogate"].elapsed}
-    for name in MODELS:
-        cost[f"{name}_evaluations"] = spent[name].evaluations
-        cost[f"{name}_steps"] = spent[name].steps
-        cost[f"{name}_cycle_s"] = spent[name].elapsed
+    for name, cycle in spent.items():
+        cost |= {f"{name}_evaluations": cycle.evaluations, f"{name}_steps": cycle.steps}
+        cost[f"{name}_cycle_s"] = cycle.elapsed
     judged = {"met": met(figures), "above": above(figures)}
     rest = {"loads": loads, "wear": wear, "cost": cost, "flags": row.flags}
     return {**_head(row), **figures, **judged, **rest}
 
 
 def load_rows(loads: Mapping[str, Change]) -> list[Row]:
-    """Return RMS difference and peak of each load, and whether the peak is large enough to judge.
-
-    Parameters
-    ----------
-    loads : mapping
-        Column -> difference, in SI units.
-    """
+    """Return RMS difference and peak of each load, and whether its peak suffices to judge it."""
     kinds = {column: column.split("_")[1] for column in loads}
     largest = {
         kind: max(load.peak for c, load in loads.items() if kinds[c] == kind)
         for kind in kinds.values()
     }
-    quantities = {column: quantity_of(column) for column in loads}
     return [
         {
             "column": column,
-            "label": quantities[column].label,
-            "unit": quantities[column].unit_for_people,
-            **in_units(quantities[column], rms=load.rms, peak=load.peak),
+            **row_of(quantity_of(column), rms=load.rms, peak=load.peak),
             "rms_over_peak_percent": percent(load.rms, load.peak),
             "judged": 100.0 * load.peak > LEAST_LOAD_PERCENT * largest[kinds[column]],
         }
@@ -168,18 +137,21 @@ def load_rows(loads: Mapping[str, Change]) -> list[Row]:
     ]
 
 
-def _kept(bar: str, figures: Row) -> dict[str, bool]:
-    """Return the defined figures of a bar, and whether each keeps its limit."""
-    limits = _COLUMNS_OF[bar]
-    known = {column: figures[column] for column in limits if figures[column] is not None}
-    return {column: abs(value) <= limits[column] for column, value in known.items()}
+def _kept(figures: Row) -> dict[str, dict[str, bool]]:
+    """Return for each bar whether each of its defined figures keeps the limit."""
+    kept: dict[str, dict[str, bool]] = {}
+    for bar, column, limit in _LIMITS:
+        columns = kept.setdefault(bar, {})
+        if figures[column] is not None:
+            columns[column] = abs(figures[column]) <= BARS[limit]
+    return kept
 
 
 def met(figures: Row) -> dict[str, bool]:
     """Return for each bar whether a combination keeps the bar."""
     return {
-        bar: (any if bar in _POSITIONS else all)(_kept(bar, figures).values())
-        for bar in _COLUMNS_OF
+        bar: (any if bar in _POSITIONS else all)(kept.values())
+        for bar, kept in _kept(figures).items()
     }
 
 
@@ -188,47 +160,42 @@ def above(figures: Row) -> list[str]:
 
     The two figures of a position are both above their bars or neither is.
     """
-    missed = []
-    for bar, bar_met in met(figures).items():
-        for column, kept in _kept(bar, figures).items():
-            if not (bar_met if bar in _POSITIONS else kept):
-                missed.append(column)
-    return missed
+    bars = met(figures)
+    return [
+        column
+        for bar, columns in _kept(figures).items()
+        for column, kept in columns.items()
+        if not (bars[bar] if bar in _POSITIONS else kept)
+    ]
 
 
 def wear_rows(volumes: Mapping[str, Sequence[float]], density: float | None = None) -> Row:
     """Return the wear per million cycles of each model and the surrogate's difference.
 
-    Parameters
-    ----------
-    volumes : mapping
-        Model -> medial and lateral volume [m³ per cycle].
-    density : float, optional
-        Density of the insert [kg/m³]; without it there is no mass.
+    The volumes are those of each model, medial and lateral [m³ per cycle]; without the density of
+    the insert [kg/m³] there is no mass.
     """
     sides = (*COMPARTMENTS, "total")
-    worn = {
-        name: dict(zip(sides, (*volumes[name], sum(volumes[name])), strict=True)) for name in MODELS
-    }
+    worn = {name: (*volumes[name], sum(volumes[name])) for name in MODELS}
     rows: Row = {
-        name: {f"{side}_mm3": 1e9 * _MILLION * volume for side, volume in parts.items()}
+        name: {
+            f"{side}_mm3": 1e9 * _MILLION * volume
+            for side, volume in zip(sides, parts, strict=True)
+        }
         for name, parts in worn.items()
     }
     if density is not None:
         for name, parts in worn.items():
-            rows[name]["mass_mg"] = 1e6 * _MILLION * density * parts["total"]
-    original, surrogate = (worn[name] for name in MODELS)
+            rows[name]["mass_mg"] = 1e6 * _MILLION * density * parts[-1]
     rows["difference"] = {
-        f"{side}_percent": percent(surrogate[side] - original[side], original[side])
-        for side in sides
+        f"{side}_percent": percent(surrogate - original, original)
+        for side, original, surrogate in zip(sides, *worn.values(), strict=True)
     }
     return rows
 
 
-def wear_content(wear: WearOfCycle | None) -> Row | None:
-    """Return the wear of the nominal cycle per million cycles, or None if it is not known."""
-    if wear is None:
-        return None
+def wear_content(wear: WearOfCycle) -> Row:
+    """Return the wear of the nominal cycle per million cycles."""
     volumes = dict(zip(MODELS, wear.volume_m3.tolist(), strict=True))
     deepest = 1e6 * _MILLION * wear.depth_m.max(axis=1)
     apart = float(np.sqrt(np.mean((wear.depth_m[1] - wear.depth_m[0]) ** 2)))
@@ -245,10 +212,8 @@ def wear_content(wear: WearOfCycle | None) -> Row | None:
     }
 
 
-def frames_content(frames: Frames | None) -> list[Row] | None:
-    """Return instant, flexion and peak pressures of each frame, or None if there are none."""
-    if frames is None:
-        return None
+def frames_content(frames: Frames) -> list[Row]:
+    """Return instant, flexion and peak pressures of each frame."""
     return [
         {
             "instant_percent": instant,

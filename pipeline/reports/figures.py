@@ -1,4 +1,4 @@
-"""Figures of the reports as data URIs: style, axes, and parts that several pictures share.
+"""Figures of the pages as data URIs: style, axes, and panels that several pictures share.
 
 The module uses the object interface of matplotlib: no window, no current figure. A picture is a
 single panel where possible, so a page can lay pictures out beside each other or, on a phone, below
@@ -11,16 +11,15 @@ import base64
 import functools
 import io
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Concatenate, Literal, NamedTuple, ParamSpec
 
 import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 from matplotlib.tri import Triangulation
 from numpy.typing import ArrayLike, NDArray
 from PIL import Image
@@ -29,11 +28,11 @@ from foundation.checks import FloatArray
 
 INK = "#222222"
 BLUE, ORANGE, VERMILLION, GREY = "#0072B2", "#E69F00", "#D55E00", "#8A8A8A"
-#: Colour, line style and width of each model.
-MODEL_STYLE: dict[Any, Any] = {
-    "original": (INK, "-", 2.4),
-    "surrogate": (VERMILLION, (0, (3.0, 1.6)), 1.8),
-}
+GREEN = "#009E73"
+DASHES: Any = (0, (3.0, 1.6))
+#: Colour, line style and width of each model; colour and line style of other lines.
+MODEL_STYLE: dict[Any, Any] = {"original": (INK, "-", 2.4), "surrogate": (VERMILLION, DASHES, 1.8)}
+_LINES = ((BLUE, "-"), (VERMILLION, "--"), (GREEN, "-."), (ORANGE, ":"), (INK, "-"))
 #: Colour and marker of each compartment.
 COMPARTMENT_STYLE: dict[Any, Any] = {"medial": (BLUE, "o"), "lateral": (ORANGE, "^")}
 #: Colour scale of pressure and depth: perceptually uniform, also for colour-blind readers.
@@ -59,6 +58,7 @@ _STYLE: dict[Any, Any] = {
 }
 _DOTS_PER_INCH = 150
 
+Drawing = ParamSpec("Drawing")
 #: Vertices (V, 3) [mm], tibial frame, and triangles (F, 3) of a surface.
 Triangles = tuple[FloatArray, NDArray[np.int64]]
 #: Size of a picture that shares its row with others, and of a square picture [inch].
@@ -72,14 +72,16 @@ class Picture(NamedTuple):
     text: str
 
 
-def picture(kind: Literal["svg", "png"]) -> Callable[[Callable[..., Figure]], Callable[..., str]]:
-    """Return a decorator: a function that draws a figure returns a data URI, in report style."""
+def picture(
+    kind: Literal["svg", "png"],
+) -> Callable[[Callable[Drawing, Figure]], Callable[Concatenate[str, Drawing], Picture]]:
+    """Return a decorator: a function that draws a figure takes a text and returns a picture."""
 
-    def wrap(draw: Callable[..., Figure]) -> Callable[..., str]:
+    def wrap(draw: Callable[Drawing, Figure]) -> Callable[Concatenate[str, Drawing], Picture]:
         @functools.wraps(draw)
-        def drawn(*args: object, **kwargs: object) -> str:
+        def drawn(text: str, *args: Drawing.args, **kwargs: Drawing.kwargs) -> Picture:
             with matplotlib.rc_context(_STYLE):
-                return data_uri(draw(*args, **kwargs), kind)
+                return Picture(data_uri(draw(*args, **kwargs), kind), text)
 
         return drawn
 
@@ -90,23 +92,15 @@ def data_uri(figure: Figure, kind: Literal["svg", "png"]) -> str:
     """Return a figure as a data URI; the same figure gives the same text."""
     content = io.BytesIO()
     if kind == "svg":
-        FigureCanvasSVG(figure).print_figure(
-            content, format="svg", metadata={"Date": None}, dpi=_DOTS_PER_INCH
-        )
-        media = "image/svg+xml"
+        figure.savefig(content, format="svg", metadata={"Date": None}, dpi=_DOTS_PER_INCH)
     else:
-        FigureCanvasAgg(figure).print_figure(content, format="png", dpi=_DOTS_PER_INCH)
-        content = _palette(content)
-        media = "image/png"
+        drawn = io.BytesIO()
+        figure.savefig(drawn, format="png", dpi=_DOTS_PER_INCH)
+        # A palette of 256 colours takes a third of the space.
+        few = Image.open(drawn).convert("RGB").quantize(256, dither=Image.Dither.NONE)
+        few.save(content, format="png", optimize=True)
+    media = {"svg": "image/svg+xml", "png": "image/png"}[kind]
     return f"data:{media};base64,{base64.b64encode(content.getvalue()).decode('ascii')}"
-
-
-def _palette(content: io.BytesIO) -> io.BytesIO:
-    """Return a PNG with a palette of 256 colours, which takes a third of the space."""
-    smaller = io.BytesIO()
-    few = Image.open(content).convert("RGB").quantize(256, dither=Image.Dither.NONE)
-    few.save(smaller, format="png", optimize=True)
-    return smaller
 
 
 def panel(
@@ -127,23 +121,42 @@ def legend_above(axes: Axes, columns: int) -> None:
 
 @picture("svg")
 def cycle_panel(
-    percent: Mapping[str, ArrayLike], values: Mapping[str, ArrayLike], label: str
+    lines: Mapping[str, tuple[ArrayLike, ArrayLike]],
+    label: str,
+    *,
+    size: tuple[float, float] = PANEL,
+    reference: tuple[str, float] | None = None,
+    expected: Sequence[tuple[tuple[float, float], tuple[float, float]]] = (),
 ) -> Figure:
-    """Draw one quantity over the gait cycle, the models overlaid.
+    """Draw up to five quantities over the gait cycle; without names there is no legend.
 
     Parameters
     ----------
-    percent, values : mapping
-        Model -> (N,) instants [% of the cycle] and values [unit of `label`]; NaN leaves a gap.
+    lines : mapping
+        Name -> (N,) instants [% of the cycle] and (N,) values [unit of `label`]; NaN leaves a gap.
     label : str
-        Name and unit of the quantity.
+        Name and unit of the quantities.
+    size : (float, float)
+        Width and height [inch].
+    reference : (str, float), optional
+        Name and value of a horizontal line [unit of `label`].
+    expected : sequence
+        Phase (begin, end) [% of the cycle] and range (low, high) [unit of `label`] of each box.
     """
-    figure, axes = panel()
-    for name in values:
-        colour, dashes, width = MODEL_STYLE[name]
-        axes.plot(percent[name], values[name], color=colour, ls=dashes, lw=width, label=name)
+    figure, axes = panel(size)
+    for (begin, end), (low, high) in expected:
+        box = Rectangle((begin, low), end - begin, high - low, color=GREY, alpha=0.22, lw=0)
+        axes.add_patch(box)
+    if expected:
+        axes.axhline(0.0, color=GREY, lw=0.8)
+    for (name, values), other in zip(lines.items(), _LINES, strict=False):
+        colour, dashes, width = MODEL_STYLE.get(name, (*other, 1.8))
+        axes.plot(*values, color=colour, ls=dashes, lw=width, label=name)
+    if reference is not None:
+        axes.axhline(reference[1], color=VERMILLION, lw=1.6, ls=DASHES, label=reference[0])
     cycle_axis(axes, label)
-    legend_above(axes, 2)
+    if any(lines):
+        legend_above(axes, 2)
     return figure
 
 
@@ -166,18 +179,9 @@ def plain_number(value: float, _: float) -> str:
 
 
 def plateau_map(axes: Axes, tibia: Triangles, values: FloatArray, scale: Normalize) -> None:
-    """Draw positive values on the triangles of the plateau seen from above.
+    """Draw positive values (F,), in the unit of the scale, on the plateau seen from above.
 
-    Parameters
-    ----------
-    axes : Axes
-        Axes to draw in.
-    tibia : ((V, 3) float64, (F, 3) int64)
-        Vertices, tibial frame [mm], and triangles.
-    values : (F,) float64
-        Values of the triangles [unit of `scale`].
-    scale : Normalize
-        Colour scale.
+    The plateau is its vertices (V, 3), tibial frame [mm], and triangles (F, 3).
     """
     vertices, faces = tibia
     mesh = Triangulation(vertices[:, 2], vertices[:, 0], faces)
@@ -204,16 +208,33 @@ def mark_centres(axes: Axes, centres: Sequence[ArrayLike], widths: tuple[float, 
         axes.plot(known[:, 2], known[:, 0], "+", color=colour, ms=size, mew=width)
 
 
+@picture("png")
 def plateau_pair(
-    size: tuple[float, float], titles: Sequence[str], scale: Normalize, label: str, shrink: float
-) -> tuple[Figure, Sequence[Axes]]:
-    """Return a figure [inch] with two maps of the plateau beside each other and a colour scale."""
+    tibia: Triangles,
+    values: FloatArray,
+    titles: Sequence[str],
+    label: str,
+    *,
+    size: tuple[float, float],
+    scale: Normalize,
+    centres: Sequence[Sequence[ArrayLike]] = (),
+) -> Figure:
+    """Draw two maps of values (2, F) [unit of `label`] on the plateau beside each other.
+
+    The size is in inches. `centres` are centres of pressure (3,) [mm] on each map; without centres,
+    the sides are marked.
+    """
     figure = Figure(figsize=size, layout="constrained")
     halves = list(figure.subplots(1, 2, sharex=True, sharey=True))
-    for axes, title in zip(halves, titles, strict=True):
-        axes.set_xlabel("lateral [mm]")
-        axes.set_title(title, loc="left")
     halves[0].set_ylabel("anterior [mm]")
+    for k, axes in enumerate(halves):
+        axes.set_xlabel("lateral [mm]")
+        axes.set_title(titles[k], loc="left")
+        plateau_map(axes, tibia, values[k], scale)
+        if centres:
+            mark_centres(axes, centres[k], (2.6, 1.2))
+        else:
+            mark_sides(axes)
     shade = ScalarMappable(scale, SHADES)
-    figure.colorbar(shade, ax=halves, label=label, shrink=shrink, pad=0.02)
-    return figure, halves
+    figure.colorbar(shade, ax=halves, label=label, shrink=0.8, pad=0.02)
+    return figure

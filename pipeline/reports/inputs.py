@@ -46,10 +46,7 @@ _PREDICTED_COLUMNS = (
     *("compartment", *POSE_COLUMNS, *LOAD_COLUMNS),
     *(f"predicted_{c}" for c in LOAD_COLUMNS),
 )
-_SECTIONS = (
-    *("knee", "contact", "space", "design", "feasibility"),
-    *("surrogate", "validation"),
-)
+_SECTIONS = ("knee", "contact", "space", "design", "feasibility", "surrogate", "validation")
 #: Columns with differences over the cycle that the headline of the report shows.
 HEADLINE_COLUMNS = (
     *("medial_force_y_N", "anterior_m"),
@@ -104,12 +101,7 @@ class RunFiles:
 
 
 def read_run(folder: Path) -> RunFiles:
-    """Read the files of a run directory for the report.
-
-    Parameters
-    ----------
-    folder : Path
-        Directory of a finished run.
+    """Read the files of the directory of a finished run for the report.
 
     Raises
     ------
@@ -120,48 +112,32 @@ def read_run(folder: Path) -> RunFiles:
     """
     if not folder.is_dir():
         raise ReportError(f"{folder}: no such run directory; make it with `{make_again(folder)}`")
-    samples = folder / "samples"
     # The page shows the keys that the run was made with, also those that change no number.
     config = check_configuration(folder) or _config(folder / "config.toml")
     modelled = config["original"]["kind"] == "model"
-    files = RunFiles(
-        config=config,
-        run=read_document(folder / "run.json", RunRecord),
-        path=read_document(folder / "path.json", PathKnots),
-        validation=read_document(folder / "validation.json", Validation),
-        simulation=read_document(folder / "simulation.json", Simulation),
-        first=_table(samples / "first.parquet", _RESULT),
-        screened=_table(samples / "screened.parquet", ("screening", "drop_reason")),
-        kept=_table(samples / "kept.parquet", _RESULT),
-        held_out=_table(samples / "heldout.parquet", _RESULT),
-        predictions=_table(
-            samples / "heldout_prediction.parquet",
-            _PREDICTED_COLUMNS,
-            rows=("compartment", COMPARTMENTS),
-        ),
-        cycle=_table(
-            folder / "simulation.parquet",
-            _CYCLE_COLUMNS,
-            rows=("model", MODELS if modelled else MODELS[1:]),
-        ),
-        maps=_maps(folder / "pressure_maps.npz") if modelled else None,
-        **_optional_files(folder),
-    )
+    content: dict[str, Any] = {
+        "run": read_document(folder / "run.json", RunRecord),
+        "path": read_document(folder / "path.json", PathKnots),
+        "validation": read_document(folder / "validation.json", Validation),
+        "simulation": read_document(folder / "simulation.json", Simulation),
+        "screened": _table(folder / "samples/screened.parquet", ("screening", "drop_reason")),
+    }
+    for name, file in (("first", "first"), ("kept", "kept"), ("held_out", "heldout")):
+        content[name] = _table(folder / f"samples/{file}.parquet", _RESULT)
+    predictions = folder / "samples/heldout_prediction.parquet"
+    compartments = ("compartment", COMPARTMENTS)
+    content["predictions"] = _table(predictions, _PREDICTED_COLUMNS, compartments)
+    models = ("model", MODELS if modelled else MODELS[1:])
+    content["cycle"] = _table(folder / "simulation.parquet", _CYCLE_COLUMNS, models)
+    if modelled:
+        maps = folder / "pressure_maps.npz"
+        content["maps"] = _arrays(maps, PressureMaps, {"faces": "vertices"})
+    for name, (file, read) in _OPTIONAL.items():
+        if (folder / file).exists():
+            content[name] = read(folder / file)
+    files = RunFiles(config=config, **content)
     _check_together(folder, files, modelled=modelled)
     return files
-
-
-def _optional_files(folder: Path) -> dict[str, Any]:
-    """Read the files that a run may lack: frames, wear, combinations, surrogate."""
-    readers: dict[str, tuple[str, Callable[[Path], Any]]] = {
-        "frames": ("frames.npz", _frames),
-        "wear": ("wear.npz", lambda path: _arrays(path, WearOfCycle, {})),
-        "combinations": ("combinations.json", lambda path: read_document(path, Combinations)),
-        "combination_cycles": ("combinations.parquet", _varied),
-        "knee": ("knee.npz", _surrogate),
-    }
-    paths = {name: folder / file for name, (file, _) in readers.items()}
-    return {name: readers[name][1](path) for name, path in paths.items() if path.exists()}
 
 
 def _surrogate(path: Path) -> AnyKnee:
@@ -234,13 +210,19 @@ def _arrays(
     return kind(**arrays)
 
 
-def _maps(path: Path) -> PressureMaps:
-    return _arrays(path, PressureMaps, {"faces": "vertices"})
-
-
 def _frames(path: Path) -> Frames:
     faces = {f"{body}_faces": f"{body}_vertices" for body in ("femur", "tibia")}
     return _arrays(path, Frames, faces, optional=_LATER, undefined=("centre_m",))
+
+
+#: Files that a run may lack.
+_OPTIONAL: dict[str, tuple[str, Callable[[Path], Any]]] = {
+    "frames": ("frames.npz", _frames),
+    "wear": ("wear.npz", lambda path: _arrays(path, WearOfCycle, {})),
+    "combinations": ("combinations.json", lambda path: read_document(path, Combinations)),
+    "combination_cycles": ("combinations.parquet", _varied),
+    "knee": ("knee.npz", _surrogate),
+}
 
 
 def _check_together(folder: Path, files: RunFiles, *, modelled: bool) -> None:

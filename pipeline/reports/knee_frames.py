@@ -1,20 +1,31 @@
-"""Pictures of the knee through the cycle: both surfaces, and the pressure on the plateau."""
+"""The knee through the cycle: pictures at a few instants, and the data of the 3-D view.
+
+Arrays of the view are base64 of little-endian numbers: they take little space in the page, and its
+script reads them without a library. Lengths are in mm, pressures in MPa.
+"""
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Sequence
 from typing import Any
 
+import matplotlib
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.collections import PolyCollection
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from foundation.checks import FloatArray
+from foundation.loads import COMPARTMENTS
 from foundation.pose import Pose
+from foundation.quantities import QUANTITIES
+from foundation.surfaces.mesh_topology import half_edges
+from pipeline.files import plain
 from pipeline.reports import figures as fig
 from pipeline.reports.figures import Picture, Triangles, picture
 from pipeline.stages.frames import Frames
@@ -33,6 +44,9 @@ _NEARER = 4.0
 _BLOCK = 5.0
 # Width of a frame [inch].
 _WIDTH = 2.5
+#: Columns of the cycle beside the view, by their keys.
+_BESIDE = {"peak_MPa": "peak_pressure_Pa", "force_N": "force_y_N"}
+_SHADES = 256
 
 
 def frame_pictures(
@@ -40,45 +54,36 @@ def frame_pictures(
 ) -> tuple[Picture | None, list[tuple[dict[str, Any], Picture]]]:
     """Return the colour scale of the frames and pictures of the knee at a few instants.
 
-    Parameters
-    ----------
-    frames : Frames, optional
-        The knee through the cycle.
-    rows : list of dict
-        Frames of `report.json`; each picture is returned with its row.
+    Each picture has its row of the frames of `report.json`.
     """
     if frames is None:
         return None, []
     tibia = 1e3 * frames.tibia_vertices, frames.tibia_faces
     apart = np.abs(frames.gait_percent[:, None] - DRAWN_INSTANTS)
     chosen = np.unique(apart.argmin(axis=0)).tolist()
-    femora = {k: (1e3 * _placed(frames, k), frames.femur_faces) for k in chosen}
+    femora = {}
+    for k in chosen:
+        pose = Pose.from_array(frames.poses[k])
+        placed = frames.femur_vertices @ pose.rotation_matrix.T + pose.translation
+        femora[k] = (1e3 * placed, frames.femur_faces)
     extent = extent_of([vertices for vertices, _ in femora.values()], tibia[0])
     limit = 1e-6 * float(frames.pressure_Pa.max()) or 1.0
     centres = 1e3 * frames.centre_m[MODELS.index("surrogate")]
+    scale = Normalize(0.0, limit)
     pictures = []
     for k, femur in femora.items():
-        pressure = 1e-6 * frames.pressure_Pa[k]
-        uri = _frame(femur, tibia, pressure, Normalize(0.0, limit), centres[k], extent)
-        percent = frames.gait_percent[k]
+        percent, pressure = frames.gait_percent[k], 1e-6 * frames.pressure_Pa[k]
         text = f"Knee and pressure on the plateau at {percent:.0f} % of the gait cycle"
-        pictures.append((rows[k], Picture(uri, text)))
-    scale = _colour_bar(limit, "pressure [MPa]")
-    return Picture(scale, f"Colour scale of the pressure, 0 to {limit:.3g} MPa"), pictures
-
-
-def _placed(frames: Frames, instant: int) -> FloatArray:
-    """Return the vertices of the femur in the tibial frame at an instant [m]."""
-    pose = Pose.from_array(frames.poses[instant])
-    placed: FloatArray = frames.femur_vertices @ pose.rotation_matrix.T + pose.translation
-    return placed
+        drawn = _frame(text, femur, tibia, pressure, scale, centres[k], extent)
+        pictures.append((rows[k], drawn))
+    return _colour_bar(f"Colour scale of the pressure, 0 to {limit:.3g} MPa", scale), pictures
 
 
 @picture("png")
-def _colour_bar(limit: float, label: str) -> Figure:
+def _colour_bar(scale: Normalize) -> Figure:
     figure = Figure(figsize=(4.0, 0.62), layout="constrained")
-    shade = ScalarMappable(Normalize(0.0, limit), fig.SHADES)
-    figure.colorbar(shade, cax=figure.add_subplot(), orientation="horizontal", label=label)
+    place: Any = {"cax": figure.add_subplot(), "orientation": "horizontal"}
+    figure.colorbar(ScalarMappable(scale, fig.SHADES), label="pressure [MPa]", **place)
     return figure
 
 
@@ -99,7 +104,11 @@ def _frame(
     whole = tall + flat + 0.55
     figure = Figure(figsize=(_WIDTH, whole))
     above = figure.add_axes((0.0, 1.0 - tall / whole, 1.0, tall / whole))
-    _knee(above, femur, tibia, pressure, scale, extent)
+    shades = ScalarMappable(scale, fig.SHADES).to_rgba(pressure)[:, :3]
+    above.add_collection(_surfaces(femur, tibia, np.where(pressure[:, None] > 0, shades, _PLASTIC)))
+    above.set(xlim=extent[:2], ylim=extent[2:], aspect="equal")
+    above.axis("off")
+    _triad(above)
     below = figure.add_axes((0.19, 0.45 / whole, 0.76, flat / whole))
     fig.plateau_map(below, tibia, pressure, scale)
     fig.mark_sides(below)
@@ -124,12 +133,8 @@ def projected(points: FloatArray) -> FloatArray:
 def extent_of(femora: Sequence[FloatArray], tibia: FloatArray) -> tuple[float, ...]:
     """Return left, right, bottom and top of the view of all frames [mm].
 
-    Parameters
-    ----------
-    femora : sequence of (V, 3) float64
-        Vertices of the femur at each instant, tibial frame [mm].
-    tibia : (U, 3) float64
-        Vertices of the plateau, tibial frame [mm].
+    `femora` are the vertices (V, 3) of the femur at each instant, `tibia` those of the plateau
+    (U, 3), both in the tibial frame [mm].
     """
     foot = tibia.copy()
     foot[:, 1] = tibia[:, 1].min() - _BLOCK
@@ -138,44 +143,32 @@ def extent_of(femora: Sequence[FloatArray], tibia: FloatArray) -> tuple[float, .
     return left, right, bottom, top
 
 
-def _knee(
-    axes: Axes,
-    femur: Triangles,
-    tibia: Triangles,
-    pressure: FloatArray,
-    scale: Normalize,
-    extent: Sequence[float],
-) -> None:
-    """Draw both surfaces, the far triangles first."""
-    shades = ScalarMappable(scale, fig.SHADES).to_rgba(pressure)[:, :3]
+def _surfaces(femur: Triangles, tibia: Triangles, colours: FloatArray) -> PolyCollection:
+    """Return both surfaces, the far triangles first, with the colours (F, 3) of the plateau."""
     walls = walls_of(tibia)
-    corners, colours, depths = [], [], []
+    corners, lit, depths = [], [], []
     for points, own, nearer in (
-        (tibia[0][tibia[1]], np.where(pressure[:, None] > 0.0, shades, _PLASTIC), 0.0),
+        (tibia[0][tibia[1]], colours, 0.0),
         (walls, np.broadcast_to(_PLASTIC, (len(walls), 3)), 0.0),
         (femur[0][femur[1]], np.broadcast_to(_METAL, (len(femur[1]), 3)), _NEARER),
     ):
         seen = projected(points)
         corners.append(seen)
-        colours.append(own * _light(seen)[:, None])
+        lit.append(own * _light(seen)[:, None])
         depths.append(seen[..., 2].mean(axis=1) + nearer)
     order = np.argsort(np.concatenate(depths), kind="stable")
-    lit = np.clip(np.concatenate(colours), 0.0, 1.0)[order]
+    shown = np.clip(np.concatenate(lit), 0.0, 1.0)[order]
     flat: Any = np.concatenate(corners)[order][..., :2]
-    axes.add_collection(PolyCollection(flat, facecolors=lit, edgecolors=lit, lw=0.25))
-    axes.set(xlim=extent[:2], ylim=extent[2:], aspect="equal")
-    axes.axis("off")
-    _triad(axes)
+    return PolyCollection(flat, facecolors=shown, edgecolors=shown, lw=0.25)
 
 
 def walls_of(tibia: Triangles) -> FloatArray:
     """Return triangles (W, 3, 3) [mm] from the border of a surface down to a level plane."""
     vertices, faces = tibia
-    edges = np.concatenate([faces[:, [0, 1]], faces[:, [1, 2]], faces[:, [2, 0]]])
-    _, first, count = np.unique(
-        np.sort(edges, axis=1), axis=0, return_index=True, return_counts=True
-    )
-    upper = vertices[edges[first[count == 1]]]
+    start, end, key = half_edges(faces, len(vertices))
+    _, first, count = np.unique(key, return_index=True, return_counts=True)
+    border = first[count == 1]
+    upper = vertices[np.column_stack([start[border], end[border]])]
     lower = upper.copy()
     lower[..., 1] = vertices[:, 1].min() - _BLOCK
     one = np.stack([upper[:, 1], upper[:, 0], lower[:, 0]], axis=1)
@@ -209,3 +202,85 @@ def _triad(axes: Axes) -> None:
         )
         x, y = origin + 0.12 * tip * shape
         axes.text(x, y, name, transform=axes.transAxes, ha="center", va="center", fontsize=8)
+
+
+def view_data(frames: Frames | None, cycles: dict[str, pd.DataFrame]) -> dict[str, Any] | None:
+    """Return the data of the 3-D view, ready for JSON, or None if there are no frames.
+
+    The simulated cycle of each model gives the figures beside the view.
+    """
+    if frames is None:
+        return None
+    poses = {"original": frames.poses, "surrogate": frames.surrogate_poses}
+    pressure = {"original": frames.pressure_Pa, "surrogate": frames.surrogate_pressure_Pa}
+    models = [name for name in poses if poses[name] is not None]
+    stacked = np.array([pressure[name] for name in models])
+    active = np.flatnonzero((stacked > 0.0).any(axis=(0, 1)))
+    limit = float(stacked.max()) or 1e6
+    tibia = 1e3 * frames.tibia_vertices, frames.tibia_faces
+    shown = {name: _of_model(frames, poses[name], cycles[name], k) for k, name in enumerate(models)}
+    # Shades 0 to 255; 0 means no contact.
+    shades = np.maximum(np.rint((_SHADES - 1) * stacked[:, :, active] / limit), 1.0)
+    levels = np.where(stacked[:, :, active] > 0.0, shades, 0.0)
+    for name, of_model in zip(models, levels, strict=True):
+        shown[name]["levels"] = _packed(of_model, np.uint8)
+    view = {
+        "percent": frames.gait_percent,
+        "limit_MPa": 1e-6 * limit,
+        "femur": _surface(1e3 * frames.femur_vertices, frames.femur_faces),
+        "tibia": _surface(*tibia),
+        "walls": _packed(walls_of(tibia), np.float32),
+        "active": _packed(active, np.uint32),
+        "colours": _packed(_colours(), np.uint8),
+        "models": shown,
+    }
+    return dict(plain(view))
+
+
+def colour_stops(count: int = 9) -> list[str]:
+    """Return colours of the scale at even distances, the lowest first, in the syntax of CSS."""
+    chosen = np.linspace(0, _SHADES - 1, count).astype(int)
+    return [f"rgb({r:.0f}, {g:.0f}, {b:.0f})" for r, g, b in _colours()[chosen]]
+
+
+def _of_model(frames: Frames, poses: Any, cycle: pd.DataFrame, place: int) -> dict[str, Any]:
+    """Return the motion of a model's cycle and the figures beside it, medial then lateral."""
+    percent = cycle["gait_percent"].to_numpy()
+    rows = cycle.iloc[[int(np.argmin(np.abs(percent - p))) for p in frames.gait_percent]]
+    beside = {
+        key: QUANTITIES[column].for_people(rows[[f"{name}_{column}" for name in COMPARTMENTS]]).T
+        for key, column in _BESIDE.items()
+    }
+    moved = [
+        np.append(pose.rotation_matrix.ravel(), 1e3 * pose.translation)
+        for pose in map(Pose.from_array, poses)
+    ]
+    return {
+        "flexion_deg": np.degrees(poses[:, 0]),
+        "pose": _packed(moved, np.float32),
+        "centre_mm": 1e3 * frames.centre_m[place],
+        **beside,
+    }
+
+
+def _surface(vertices: FloatArray, faces: NDArray[np.int64]) -> dict[str, str]:
+    """Return a surface without unused vertices."""
+    used, place = np.unique(faces, return_inverse=True)
+    corners = place.reshape(-1)
+    kind = np.uint16 if len(used) <= np.iinfo(np.uint16).max else np.uint32
+    return {
+        "vertices": _packed(vertices[used], np.float32),
+        "faces": _packed(corners, kind),
+        "index": f"uint{8 * np.dtype(kind).itemsize}",
+    }
+
+
+def _colours() -> FloatArray:
+    """Return the colour scale, red, green and blue of each shade, 0 to 255."""
+    shades = matplotlib.colormaps[fig.SHADES](np.linspace(0.0, 1.0, _SHADES))
+    return np.asarray(np.rint(255.0 * shades[:, :3]))
+
+
+def _packed(values: ArrayLike, kind: Any) -> str:
+    array = np.ascontiguousarray(values, dtype=np.dtype(kind).newbyteorder("<"))
+    return base64.b64encode(array.tobytes()).decode("ascii")

@@ -1,31 +1,28 @@
-"""Templates of the pages: the report of a run, of a study of gait cycles, and of a walk."""
+"""Pages: the report of a run, of a study of gait cycles, and of a walk."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from foundation.quantities import unit_token
+from pipeline.files import write_text
 from pipeline.reports.units import determination, given, number, shown_name
 
-_TEMPLATES = Path(__file__).parent / "templates"
-_FILTERS: dict[str, Callable[..., Any]] = {
-    **{"num": number, "given": given, "q2": determination},
-    **{"token": unit_token, "named": shown_name},
-}
+_ENVIRONMENT = Environment(
+    loader=FileSystemLoader(Path(__file__).parent / "templates"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+_ENVIRONMENT.filters.update(
+    num=number, given=given, q2=determination, token=unit_token, named=shown_name
+)
 
 
-def page_template(name: str, **filters: Callable[..., Any]) -> Template:
-    """Return a template of `pipeline/reports/templates` with common filters and `filters`."""
-    environment = Environment(
-        loader=FileSystemLoader(_TEMPLATES),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= _FILTERS | filters
-    return environment.get_template(name)
+def write_page(path: Path, **content: Any) -> None:
+    """Write a page from the template of its name in `pipeline/reports/templates`."""
+    write_text(path, _ENVIRONMENT.get_template(path.name).render(content))

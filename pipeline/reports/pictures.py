@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -13,23 +13,22 @@ from matplotlib.lines import Line2D
 from dynamics.simulator.knee_simulator import APPLIED_COLUMNS
 from foundation.checks import FloatArray
 from foundation.loads import COMPARTMENTS, WRENCH_COLUMNS
-from foundation.quantities import QUANTITIES, Quantity
+from foundation.quantities import QUANTITIES
 from pipeline.reports import figures as fig
-from pipeline.reports.figures import Picture, Triangles, picture
+from pipeline.reports.figures import Picture, picture
 from pipeline.reports.inputs import MODELS, RunFiles
 from pipeline.reports.tables import path_content
 from pipeline.reports.units import number
 from pipeline.store.quantities import axis_label, quantity_of
 from pipeline.store.samples import POSE_COLUMNS
 
-_FLEXION = QUANTITIES["flexion_rad"]
 _CYCLE_LOADS = (
     *(f"total_{column}" for column in WRENCH_COLUMNS),
     *(f"{name}_force_y_N" for name in COMPARTMENTS),
     *(f"{name}_peak_pressure_Pa" for name in COMPARTMENTS),
     "total_area_m2",
 )
-_INPUTS = [f"input_{column}" for column in APPLIED_COLUMNS]
+_INPUTS = ("flexion_rad", *(f"input_{column}" for column in APPLIED_COLUMNS))
 #: Columns drawn for all combinations: factor and unit of the differences.
 _DRAWN = {
     "anterior_m": (1e3, "µm"),
@@ -43,29 +42,23 @@ INPUT_COLOURS = {
     "nominal": fig.INK,
     "axial force": fig.BLUE,
     "AP force": fig.ORANGE,
-    "torque": "#009E73",
+    "torque": fig.GREEN,
     "flexion": "#CC79A7",
     "all loads": fig.VERMILLION,
 }
 _DASHES: Any = (0, (4.0, 1.5))
 
 
-def path_pictures(files: RunFiles, space: dict[str, Any]) -> list[Picture]:
-    """Return the reference path over flexion, a picture per coordinate.
+def path_pictures(files: RunFiles, space: dict[str, Any]) -> Iterator[Picture]:
+    """Yield the reference path over flexion, a picture per coordinate.
 
-    Parameters
-    ----------
-    files : RunFiles
-        Files of the run.
-    space : dict
-        Sample space of `report.json`, for the half widths of the box about the path.
+    The sample space of `report.json` has the half widths of the box about the path.
     """
     knots = path_content(files.path)
     low, high = space["flexion_range_deg"]
     flexion = np.linspace(low, high, 200)
     curve = files.path.path.poses(np.radians(flexion))
     gait = next(iter(files.cycles.values()))
-    pictures = []
     for k, column in enumerate(POSE_COLUMNS[1:], start=1):
         quantity = QUANTITIES[column]
         name, _, unit = quantity.column_for_people.rpartition("_")
@@ -74,14 +67,13 @@ def path_pictures(files: RunFiles, space: dict[str, Any]) -> list[Picture]:
             "path": (flexion, quantity.for_people(curve[:, k])),
             "gait cycle": (np.degrees(gait["flexion_rad"]), quantity.for_people(gait[column])),
         }
-        uri = _path(lines, space.get(f"{name}_half_width_{unit}"), axis_label(quantity))
-        pictures.append(Picture(uri, f"Reference path: {quantity.label} over flexion"))
-    return pictures
+        text = f"Reference path: {quantity.label} over flexion"
+        yield _path(text, lines, space.get(f"{name}_half_width_{unit}"), axis_label(quantity))
 
 
 @picture("svg")
 def _path(lines: dict[str, Any], half_width: float | None, label: str) -> Figure:
-    figure, axes = fig.panel(x=axis_label(_FLEXION), y=label)
+    figure, axes = fig.panel(x=axis_label(QUANTITIES["flexion_rad"]), y=label)
     flexion, value = lines["path"]
     if half_width is not None:
         band = (value - half_width, value + half_width)
@@ -93,81 +85,63 @@ def _path(lines: dict[str, Any], half_width: float | None, label: str) -> Figure
     return figure
 
 
-def input_pictures(files: RunFiles) -> list[Picture]:
-    """Return the inputs of the simulator over the cycle, the prescribed flexion first."""
+def input_pictures(files: RunFiles) -> Iterator[Picture]:
+    """Yield the inputs of the simulator over the cycle, the prescribed flexion first."""
     cycle = next(iter(files.cycles.values()))
-    columns = [name for name in _INPUTS if name in cycle.columns]
-    quantities = {"flexion_rad": _FLEXION} | {name: quantity_of(name) for name in columns}
-    return [
-        Picture(_input(cycle, column, quantity), f"Input: {quantity.label}")
-        for column, quantity in quantities.items()
-    ]
+    for column in (name for name in _INPUTS if name in cycle.columns):
+        quantity = quantity_of(column)
+        lines = {"": (cycle["gait_percent"], quantity.for_people(cycle[column]))}
+        text = f"Input: {quantity.label}"
+        yield fig.cycle_panel(text, lines, axis_label(quantity), size=(3.3, 2.2))
 
 
-@picture("svg")
-def _input(cycle: pd.DataFrame, column: str, quantity: Quantity) -> Figure:
-    figure, axes = fig.panel((3.3, 2.2))
-    axes.plot(cycle["gait_percent"], quantity.for_people(cycle[column]), color=fig.BLUE, lw=1.8)
-    fig.cycle_axis(axes, axis_label(quantity))
-    return figure
+def kinematics_pictures(files: RunFiles) -> Iterator[Picture]:
+    """Yield the five free coordinates over the cycle, both models overlaid."""
+    return _over_cycle(files, POSE_COLUMNS[1:])
 
 
-def kinematics_pictures(files: RunFiles) -> list[Picture]:
-    """Return the five free coordinates over the cycle, both models overlaid."""
-    return [_over_cycle(files, column) for column in POSE_COLUMNS[1:]]
+def load_pictures(files: RunFiles) -> Iterator[Picture]:
+    """Yield loads, pressures and area over the cycle, both models overlaid."""
+    return _over_cycle(files, _CYCLE_LOADS)
 
 
-def load_pictures(files: RunFiles) -> list[Picture]:
-    """Return loads, pressures and area over the cycle, both models overlaid."""
-    return [
-        _over_cycle(files, column)
-        for column in _CYCLE_LOADS
-        if quantity_of(column).name not in files.hidden
-    ]
+def _over_cycle(files: RunFiles, columns: tuple[str, ...]) -> Iterator[Picture]:
+    tables = files.cycles
+    for quantity, column in ((quantity_of(column), column) for column in columns):
+        if quantity.name not in files.hidden:
+            lines = {
+                name: (table["gait_percent"], quantity.for_people(table[column]))
+                for name, table in tables.items()
+            }
+            text = f"Gait cycle, {' and '.join(tables)}: {quantity.label}"
+            yield fig.cycle_panel(text, lines, axis_label(quantity))
 
 
-def _over_cycle(files: RunFiles, column: str) -> Picture:
-    quantity, tables = quantity_of(column), files.cycles
-    uri = fig.cycle_panel(
-        {name: table["gait_percent"].to_numpy() for name, table in tables.items()},
-        {name: quantity.for_people(table[column]) for name, table in tables.items()},
-        axis_label(quantity),
-    )
-    return Picture(uri, f"Gait cycle, {' and '.join(tables)}: {quantity.label}")
-
-
-def pressure_pictures(files: RunFiles) -> list[Picture]:
-    """Return the pressure on the plateau at each instant, both models beside each other."""
-    maps = files.maps
-    if maps is None:
-        return []
+def pressure_pictures(files: RunFiles) -> Iterator[Picture]:
+    """Yield the pressure on the plateau at each instant, both models beside each other."""
+    if (maps := files.maps) is None:
+        return
     scale = Normalize(0.0, 1e-6 * float(maps.pressure_Pa.max()) or 1.0)
-    pictures = []
-    for k, percent in enumerate(maps.gait_percent):
+    for k, percent in enumerate(maps.gait_percent.tolist()):
         pressure = 1e-6 * maps.pressure_Pa[:, k]
-        centres = [_centres(files.cycles[name], float(percent)) for name in MODELS]
-        uri = _pressure((1e3 * maps.vertices, maps.faces), pressure, scale, centres)
-        pictures.append(Picture(uri, f"Pressure at {percent:.0f} % of the gait cycle"))
-    return pictures
+        yield fig.plateau_pair(
+            f"Pressure at {percent:.0f} % of the gait cycle",
+            (1e3 * maps.vertices, maps.faces),
+            pressure,
+            [
+                f"pose of the {name}, peak {number(float(values.max()))} MPa"
+                for name, values in zip(MODELS, pressure, strict=True)
+            ],
+            "pressure [MPa]",
+            size=(6.4, 2.5),
+            scale=scale,
+            centres=[_centres(files, name, percent) for name in MODELS],
+        )
 
 
-@picture("png")
-def _pressure(
-    tibia: Triangles, pressure: FloatArray, scale: Normalize, centres: list[list[FloatArray]]
-) -> Figure:
-    titles = [
-        f"pose of the {name}, peak {number(float(values.max()))} MPa"
-        for name, values in zip(MODELS, pressure, strict=True)
-    ]
-    figure, halves = fig.plateau_pair((6.4, 2.5), titles, scale, "pressure [MPa]", 0.8)
-    for axes, values, marks in zip(halves, pressure, centres, strict=True):
-        fig.plateau_map(axes, tibia, values, scale)
-        fig.mark_centres(axes, marks, (2.6, 1.2))
-    return figure
-
-
-def _centres(table: pd.DataFrame, percent: float) -> list[FloatArray]:
+def _centres(files: RunFiles, model: str, percent: float) -> list[FloatArray]:
     """Return the centres of pressure [mm] at the reported instant nearest to `percent`."""
+    table = files.cycles[model]
     row = table.iloc[int((table["gait_percent"] - percent).abs().argmin())]
     return [
         1e3 * np.array([row[f"{name}_cop_{axis}_m"] for axis in "xyz"], dtype=np.float64)
@@ -175,51 +149,42 @@ def _centres(table: pd.DataFrame, percent: float) -> list[FloatArray]:
     ]
 
 
-def wear_pictures(files: RunFiles) -> list[Picture]:
-    """Return the depths of wear per million cycles by both models, beside each other."""
-    if files.wear is None or files.maps is None:
-        return []
-    # A million cycles, in micrometres.
-    uri = _wear((1e3 * files.maps.vertices, files.maps.faces), 1e6 * 1e6 * files.wear.depth_m)
-    return [Picture(uri, "Depth of wear per million cycles, original and surrogate")]
+def wear_pictures(files: RunFiles) -> Iterator[Picture]:
+    """Yield the depths of wear per million cycles by both models, beside each other."""
+    if files.wear is not None and files.maps is not None:
+        depths = 1e6 * 1e6 * files.wear.depth_m  # of a million cycles, in micrometres
+        yield fig.plateau_pair(
+            "Depth of wear per million cycles, original and surrogate",
+            (1e3 * files.maps.vertices, files.maps.faces),
+            depths,
+            ("original, by its springs", "surrogate, from its loads"),
+            "depth [µm per million cycles]",
+            size=(8.2, 3.3),
+            scale=Normalize(0.0, max(float(np.max(depths)), 1e-12)),
+        )
 
 
-@picture("png")
-def _wear(tibia: Triangles, depths: FloatArray) -> Figure:
-    scale = Normalize(0.0, max(float(np.max(depths)), 1e-12))
-    titles = ("original, by its springs", "surrogate, from its loads")
-    label = "depth [µm per million cycles]"
-    figure, halves = fig.plateau_pair((8.2, 3.3), titles, scale, label, 0.85)
-    for axes, depth in zip(halves, depths, strict=True):
-        fig.plateau_map(axes, tibia, depth, scale)
-        fig.mark_sides(axes)
-    return figure
-
-
-def combination_pictures(files: RunFiles) -> list[Picture]:
-    """Return a picture per quantity with all combinations, both models overlaid."""
+def combination_pictures(files: RunFiles) -> Iterator[Picture]:
+    """Yield a picture per quantity with all combinations, both models overlaid."""
     if files.combination_cycles is None:
-        return []
+        return
     parts = dict(list(files.combination_cycles.groupby(["combination", "model"], sort=False)))
     both = [name for name, model in parts if model == MODELS[0] and (name, MODELS[1]) in parts]
-    if not both:
-        return []
-    pictures = []
-    for column, (finer, unit) in _DRAWN.items():
+    for column, (factor, unit) in _DRAWN.items() if both else ():
         quantity = quantity_of(column)
         lines = {
             str(name): [quantity.for_people(parts[name, model][column]) for model in MODELS]
             for name in both
         }
         percent = parts[both[0], MODELS[0]]["gait_percent"].to_numpy()
-        uri = _combinations(percent, lines, axis_label(quantity), finer, f"difference [{unit}]")
-        pictures.append(Picture(uri, f"All combinations, both models: {quantity.label}"))
-    return pictures
+        text = f"All combinations, both models: {quantity.label}"
+        labels = axis_label(quantity), f"difference [{unit}]"
+        yield _combinations(text, percent, lines, labels, factor)
 
 
 @picture("png")
 def _combinations(
-    percent: FloatArray, lines: dict[str, list[FloatArray]], label: str, factor: float, below: str
+    percent: FloatArray, lines: dict[str, list[FloatArray]], labels: tuple[str, str], factor: float
 ) -> Figure:
     """Draw a quantity over the cycle for all combinations, and the differences below."""
     figure = Figure(figsize=(4.6, 3.9), layout="constrained")
@@ -229,8 +194,8 @@ def _combinations(
         upper.plot(percent, original, color=colour, lw=3.0, alpha=0.35)
         upper.plot(percent, surrogate, color=colour, lw=0.9, ls=_DASHES)
         lower.plot(percent, factor * (surrogate - original), color=colour, lw=0.8)
-    upper.set_ylabel(label)
-    lower.set(xlabel="gait cycle [%]", ylabel=below, xlim=(0.0, 100.0))
+    upper.set_ylabel(labels[0])
+    lower.set(xlabel="gait cycle [%]", ylabel=labels[1], xlim=(0.0, 100.0))
     handles = [
         Line2D([], [], color=fig.GREY, lw=3.0, alpha=0.5, label="original"),
         Line2D([], [], color=fig.INK, lw=0.9, ls=_DASHES, label="surrogate"),

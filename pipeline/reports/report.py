@@ -8,28 +8,34 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import tomli_w
 
 from foundation.wording import counted
-from pipeline.files import plain, write_document, write_text
+from pipeline.files import plain, write_document
 from pipeline.reports import accuracy_pictures as accuracy
 from pipeline.reports import pictures, tables
 from pipeline.reports.combinations import combinations_content, frames_content, wear_content
-from pipeline.reports.domain import domain_content
 from pipeline.reports.inputs import HEADLINE_COLUMNS, RunFiles, read_run
-from pipeline.reports.knee_frames import frame_pictures
-from pipeline.reports.pages import page_template
-from pipeline.reports.pressure_view import colour_stops, view_data, view_json
-from pipeline.reports.sensitivity import COORDINATES, INPUTS, sensitivity_content
+from pipeline.reports.knee_frames import colour_stops, frame_pictures, view_data
+from pipeline.reports.pages import write_page
+from pipeline.reports.trained_domain import (
+    COORDINATES,
+    INPUTS,
+    domain_content,
+    sensitivity_content,
+)
 from pipeline.reports.units import largest, number
 from pipeline.store.quantities import ERRORS
 from pipeline.store.run_documents import FromModel, RunRecord
 
 _LAYER_KEYS = ("law", "youngs_modulus_MPa", "poissons_ratio", "thickness_mm", "thickness_file")
 _MODIFIED_KEYS = ("f", "m", "reference_indentation_mm")
+#: Keys of `run.json` in the report.
+_AS_STORED = ("seed", "held_out_seed", "workers", "python", "packages")
 #: Errors of the rows: key in `run.json`, key of the report, factor to its unit.
 _ERRORS = (
     ("height_m", "height_um", 1e6),
@@ -62,26 +68,37 @@ def write_report(folder: Path) -> dict[str, Any]:
     folder = Path(folder)
     files = read_run(folder)
     content = report_content(files)
-    page = _render(files, content)
-    write_text(folder / "report.html", page)
+    write_page(
+        folder / "report.html",
+        **content,
+        pictures=_pictures(files, content),
+        view=view_data(files.frames, files.cycles),
+        view_colours=colour_stops(),
+        inputs=INPUTS,
+        coordinates=COORDINATES,
+        config_text=tomli_w.dumps(files.config),
+    )
     write_document(folder / "report.json", content)
     return content
 
 
 def report_content(files: RunFiles) -> dict[str, Any]:
     """Return the content of `report.json` from the files of a run."""
-    original = _original(files.run)
+    run, original = files.run, _original(files.run)
     validation = tables.validation_content(files)
     stages = tables.stage_content(files)
     gait = tables.gait_content(files) | {
-        "frames": frames_content(files.frames),
-        "wear": wear_content(files.wear),
-        "combinations": combinations_content(files.combinations),
+        "frames": files.frames and frames_content(files.frames),
+        "wear": files.wear and wear_content(files.wear),
+        "combinations": files.combinations and combinations_content(files.combinations),
     }
     overview = _overview(files) | {
         "headline": _headline(files, validation, gait),
         "original": original,
-        "notes": _original_notes(original) + _notes(stages, validation, gait),
+        "notes": [
+            {"where": where, "text": text}
+            for where, text in _notes(original, stages, validation, gait)
+        ],
     }
     content = {
         "summary": summary_lines(overview),
@@ -89,9 +106,15 @@ def report_content(files: RunFiles) -> dict[str, Any]:
         "stages": stages,
         "validation": validation,
         "domain": domain_content(files),
-        "sensitivity": sensitivity_content(files.knee, files.predictions, files.run.not_given),
+        "sensitivity": sensitivity_content(files.knee, files.predictions, run.not_given),
         "gait": gait,
-        "provenance": _provenance(files),
+        "provenance": {
+            **{key: getattr(run, key) for key in _AS_STORED},
+            "sha256": run.hashes,
+            "stage_s": run.seconds,
+            "total_s": sum(run.seconds.values()),
+            "configuration": _writable(files.config),
+        },
     }
     return dict(plain(content))
 
@@ -99,28 +122,21 @@ def report_content(files: RunFiles) -> dict[str, Any]:
 def _overview(files: RunFiles) -> Row:
     config, triangles = files.config, files.run.triangles
     surrogate = {key: config["surrogate"][key] for key in ("formulation", "family")}
-    overview: Row = dict.fromkeys(("knee", "layer", "femur_layer"))
-    overview |= {"name": files.run.name, "surrogate": surrogate}
+    overview = {"name": files.run.name, "surrogate": surrogate}
     if triangles is None:
         # A table has neither surfaces nor springs.
-        return overview
-    knee, contact = config["knee"], config["contact"]
-    bodies = {
-        body: "built-in condylar implant"
-        if knee["source"] == "builtin"
-        else Path(knee[body]["file"]).name
-        for body in ("femur", "tibia")
-    }
+        return overview | dict.fromkeys(("knee", "layer", "femur_layer"))
+    section, contact = config["knee"], config["contact"]
+    knee = {"source": section["source"], "side": section["side"]}
+    for body in ("femur", "tibia"):
+        made = section["source"] == "builtin"
+        knee[body] = "built-in condylar implant" if made else Path(section[body]["file"]).name
+        knee[f"{body}_triangles"] = getattr(triangles, body)
+    femur_layer = contact.get("femur_layer")
     return overview | {
-        "knee": {
-            "source": knee["source"],
-            "side": knee["side"],
-            **bodies,
-            "femur_triangles": triangles.femur,
-            "tibia_triangles": triangles.tibia,
-        },
+        "knee": knee,
         "layer": _layer(contact),
-        "femur_layer": _layer(contact["femur_layer"]) if "femur_layer" in contact else None,
+        "femur_layer": femur_layer and _layer(femur_layer),
     }
 
 
@@ -136,7 +152,8 @@ def _headline(files: RunFiles, validation: Row, gait: Row) -> Row:
     """
     shares = {row["column"]: row["rms_over_range_percent"] for row in gait["differences"]}
     force, anterior, *pressures = (shares.get(column) for column in HEADLINE_COLUMNS)
-    speed, wear, total = gait["speed"] or {}, gait["wear"], files.run.counts["total"]
+    speed, wear, varied = gait["speed"] or {}, gait["wear"], gait["combinations"]
+    total = files.run.counts["total"]
     return {
         "worst_load": validation["worst_load"],
         "height_at_load": tables.height_error(files.validation.models[0]),
@@ -148,7 +165,7 @@ def _headline(files: RunFiles, validation: Row, gait: Row) -> Row:
         "wear_difference_percent": (
             wear and wear["per_million_cycles"]["difference"]["total_percent"]
         ),
-        "combinations": _combinations_headline(gait["combinations"]),
+        "combinations": varied and _combinations_headline(varied),
         "candidates": total.candidates,
         "evaluated": total.first + total.evaluated + total.gait,
         "training_samples": total.training + total.gait,
@@ -156,38 +173,61 @@ def _headline(files: RunFiles, validation: Row, gait: Row) -> Row:
     }
 
 
-def _combinations_headline(content: Row | None) -> Row | None:
+def _combinations_headline(varied: Row) -> Row:
     """Return the number of combinations that keep all bars, the worst wear, the ratio of times."""
-    if content is None:
-        return None
-    worst = content["worst"]["wear_percent"]
-    wear = {row["name"]: row.get("wear_percent") for row in content["rows"]}
+    worst = varied["worst"]["wear_percent"]
+    wear = {row["name"]: row.get("wear_percent") for row in varied["rows"]}
     return {
-        "total": len(content["rows"]),
-        "within": content["within"],
+        "total": len(varied["rows"]),
+        "within": varied["within"],
         "worst_wear_combination": worst,
         "worst_wear_difference_percent": wear.get(worst),
-        "median_cycle_ratio": content["median_cycle_ratio"],
+        "median_cycle_ratio": varied["median_cycle_ratio"],
     }
 
 
-def _notes(stages: Row, validation: Row, gait: Row) -> list[dict[str, str]]:
-    """Return the notes to read before the figures."""
-    notes = [(f"gait, {flag['model']}", flag["message"]) for flag in gait["flags"]]
+def _notes(original: Row, stages: Row, validation: Row, gait: Row) -> Iterator[tuple[str, str]]:
+    """Yield the notes to read before the figures: where, and the text."""
+    if original["kind"] == "table":
+        for text in _table_notes(original):
+            yield original["file"], text
+    for flag in gait["flags"]:
+        yield f"gait, {flag['model']}", flag["message"]
     for failure in (gait["combinations"] or {}).get("failures", []):
-        notes.append((f"combination {failure['where']}", failure["text"]))
+        yield f"combination {failure['where']}", failure["text"]
     total = stages["counts"]["total"]
-    failed = total["first_failed"] + total["evaluated_failed"]
-    if failed:
-        text = f"{failed} of {total['first'] + total['evaluated']} evaluations have no answer"
-        notes.append(("training samples", text))
+    if failed := total["first_failed"] + total["evaluated_failed"]:
+        evaluated = total["first"] + total["evaluated"]
+        yield "training samples", f"{failed} of {evaluated} evaluations have no answer"
     if validation["failed"]:
         words = ("held-out evaluation has no answer", "held-out evaluations have no answer")
-        notes.append(("held-out samples", counted(validation["failed"], *words)))
+        yield "held-out samples", counted(validation["failed"], *words)
     if validation["too_narrow"]:
         text = f"too narrow, covering less than 90 %: {', '.join(validation['too_narrow'])}"
-        notes.append(("predicted 95 % intervals", text))
-    return [{"where": where, "text": text} for where, text in notes]
+        yield "predicted 95 % intervals", text
+
+
+def _table_notes(original: Row) -> Iterator[str]:
+    """Yield the notes on a table in the place of the original model."""
+    yield (
+        "a table of poses and loads took the place of the original model: the gait cycle is that "
+        "of the surrogate alone, without a comparison"
+    )
+    if original["not_given"]:
+        # The three coordinates of the centre of pressure are one entry.
+        labels = dict.fromkeys(
+            re.sub(r" [xyz]$", "", ERRORS[name].label) for name in original["not_given"]
+        )
+        yield f"not given: {', '.join(labels)}; not shown, and wear is not computed"
+    for key, words in (
+        ("out_of_contact", "without contact are not used"),
+        ("no_answer", "marked as failed are not used"),
+        ("outside_space", "outside [space] are not used"),
+    ):
+        if original[key]:
+            yield f"{number(original[key])} rows of a compartment {words}"
+    if original["ignored_columns"]:
+        yield f"columns not used: {', '.join(original['ignored_columns'])}"
 
 
 def summary_lines(overview: dict[str, Any]) -> list[str]:
@@ -226,21 +266,6 @@ def summary_lines(overview: dict[str, Any]) -> list[str]:
     return lines
 
 
-def _provenance(files: RunFiles) -> Row:
-    run = files.run
-    return {
-        "seed": run.seed,
-        "held_out_seed": run.held_out_seed,
-        "workers": run.workers,
-        "python": run.python,
-        "packages": run.packages,
-        "sha256": run.hashes,
-        "stage_s": run.seconds,
-        "total_s": sum(run.seconds.values()),
-        "configuration": _writable(files.config),
-    }
-
-
 def _writable(value: Any) -> Any:
     """Return a configuration for strict JSON: infinity becomes the word "inf" of TOML."""
     if isinstance(value, dict):
@@ -264,32 +289,6 @@ def _original(run: RunRecord) -> Row:
     return content
 
 
-def _original_notes(original: Row) -> list[dict[str, str]]:
-    """Return the notes of the report on a table."""
-    if original["kind"] == "model":
-        return []
-    notes = [
-        "a table of poses and loads took the place of the original model: the gait cycle is that "
-        "of the surrogate alone, without a comparison"
-    ]
-    if original["not_given"]:
-        # The three coordinates of the centre of pressure are one entry.
-        labels = dict.fromkeys(
-            re.sub(r" [xyz]$", "", ERRORS[name].label) for name in original["not_given"]
-        )
-        notes.append(f"not given: {', '.join(labels)}; not shown, and wear is not computed")
-    for key, words in (
-        ("out_of_contact", "without contact are not used"),
-        ("no_answer", "marked as failed are not used"),
-        ("outside_space", "outside [space] are not used"),
-    ):
-        if original[key]:
-            notes.append(f"{number(original[key])} rows of a compartment {words}")
-    if original["ignored_columns"]:
-        notes.append(f"columns not used: {', '.join(original['ignored_columns'])}")
-    return [{"where": original["file"], "text": text} for text in notes]
-
-
 def _original_line(original: Row) -> str:
     """Return the line of the terminal on a table."""
     text = f"original: table {original['file']}, {original['rows']} rows"
@@ -303,12 +302,11 @@ def _original_line(original: Row) -> str:
     )
 
 
-def _render(files: RunFiles, content: Row) -> str:
-    """Return the page: the content of `report.json`, and pictures from the files of the run."""
-    validation = content["validation"]
+def _pictures(files: RunFiles, content: Row) -> dict[str, Any]:
+    """Return the pictures of the page by their section."""
     scale, frames = frame_pictures(files.frames, content["gait"]["frames"])
-    view = view_data(files.frames, files.cycles)
-    shown = {
+    validation = content["validation"]
+    drawn = {
         "path": pictures.path_pictures(files, content["stages"]["space"]),
         "parity": accuracy.parity_pictures(files),
         "residuals": accuracy.residual_pictures(files),
@@ -319,18 +317,8 @@ def _render(files: RunFiles, content: Row) -> str:
         "kinematics": pictures.kinematics_pictures(files),
         "loads": pictures.load_pictures(files),
         "pressure": pictures.pressure_pictures(files),
-        "frames": frames,
-        "frame_scale": scale,
         "wear": pictures.wear_pictures(files),
         "combinations": pictures.combination_pictures(files),
     }
-    return page_template("report.html").render(
-        **content,
-        pictures=shown,
-        view=view,
-        view_json=view_json(view),
-        view_colours=colour_stops(),
-        inputs=INPUTS,
-        coordinates=COORDINATES,
-        config_text=tomli_w.dumps(files.config),
-    )
+    shown = {section: list(items) for section, items in drawn.items()}
+    return shown | {"frames": frames, "frame_scale": scale}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 from foundation.loads import LOAD_COLUMNS, WRENCH_COLUMNS
 from foundation.quantities import QUANTITIES, unit_token
 from pipeline.reports.inputs import MODELS, RunFiles
-from pipeline.reports.units import in_units, kind_of, largest, scaled
+from pipeline.reports.units import kind_of, largest, row_of, scaled
 from pipeline.store.quantities import ERRORS, outputs_of
 from pipeline.store.run_documents import PathKnots, Simulation
 from pipeline.store.samples import FAILED, POSE_COLUMNS
@@ -27,11 +26,15 @@ _JUDGED = (
     ("cop_distance_m", "rmse", "centre of pressure, RMS distance"),
     ("cop_distance_m", "maximum", "centre of pressure, largest distance"),
 )
+#: Keys of [design] and [space] in the report.
+_SAMPLING = ("rounds", "budget", "infill", "follow", "wanted_error_percent")
+_HALF_WIDTHS = ("adduction_deg", "rotation_deg", "anterior_mm", "lateral_mm")
 #: Keys that distinguish compared formulations.
 _WAY = ("formulation", "family", "pose_at", "touch_points")
-#: Their other keys, and their errors as shares.
-_AS_STORED = ("scope", "samples", "height_rmse_um", "evaluation_us", "failed")
+#: Their errors as shares.
 _SHARES = ("total_load_nrmse", "worst_load_nrmse", "largest_error")
+#: Differences over a cycle in the unit of the row.
+_DIFFERENCES = ("rms_difference", "largest_difference", "range", "peak")
 
 Row = dict[str, Any]
 
@@ -50,17 +53,13 @@ def stage_content(files: RunFiles) -> Row:
             for row in _by_kind(table.loc[table["status"] == FAILED, "reason"])
         ],
         "sampling": {
-            **{key: design[key] for key in ("rounds", "budget", "infill", "follow")},
-            "wanted_error_percent": design["wanted_error_percent"],
+            **{key: design[key] for key in _SAMPLING},
             "margin_percent": 100.0 * feasibility["margin"],
             "outside_weight_percent": 100.0 * feasibility["outside_weight"],
         },
         "space": {
             "flexion_range_deg": space["flexion_deg"],
-            "adduction_half_width_deg": space["adduction_deg"],
-            "rotation_half_width_deg": space["rotation_deg"],
-            "anterior_half_width_mm": space["anterior_mm"],
-            "lateral_half_width_mm": space["lateral_mm"],
+            **{key.replace("_", "_half_width_"): space[key] for key in _HALF_WIDTHS},
             "compartment_load_range_N": space["load_N"],
         },
         "path": path_content(files.path),
@@ -69,22 +68,23 @@ def stage_content(files: RunFiles) -> Row:
 
 def _by_kind(reasons: Iterable[str]) -> list[Row]:
     """Return the kinds of reasons by count, the most frequent first, with an example."""
-    texts = [str(reason) for reason in reasons]
-    counts = Counter(kind_of(text) for text in texts)
-    examples = {kind_of(text): text for text in reversed(texts)}
+    kinds: dict[str, list[str]] = {}
+    for reason in map(str, reasons):
+        kinds.setdefault(kind_of(reason), []).append(reason)
     return [
-        {"kind": kind, "count": count, "example": examples[kind]}
-        for kind, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+        {"kind": kind, "count": len(texts), "example": texts[0]}
+        for kind, texts in sorted(kinds.items(), key=lambda item: (-len(item[1]), item[0]))
     ]
 
 
 def path_content(path: PathKnots) -> dict[str, list[float]]:
     """Return the knots of the reference path by coordinate [deg, mm]."""
     knots = np.column_stack([path.flexion_rad, path.coordinates_rad_m])
-    quantities = [QUANTITIES[column] for column in POSE_COLUMNS]
     return {
-        quantity.column_for_people: quantity.for_people(knots[:, k]).tolist()
-        for k, quantity in enumerate(quantities)
+        quantity.column_for_people: quantity.for_people(column).tolist()
+        for quantity, column in zip(
+            [QUANTITIES[name] for name in POSE_COLUMNS], knots.T, strict=True
+        )
     }
 
 
@@ -96,6 +96,7 @@ def validation_content(files: RunFiles) -> Row:
     stored, settings, hidden = files.validation, files.config["validation"], files.hidden
     main = stored.models[0]
     parts = main.compartments
+    coverage = _coverage_rows(parts, hidden)
     return {
         "seed": files.run.held_out_seed,
         "design": "rows of the table" if files.run.triangles is None else settings["kind"],
@@ -108,8 +109,13 @@ def validation_content(files: RunFiles) -> Row:
             name: _compartment(part, main.formulation, hidden) for name, part in parts.items()
         },
         "judged_at_load": _judged_rows(parts, hidden),
-        "coverage": _coverage_rows(parts, hidden),
-        "too_narrow": _too_narrow(parts),
+        "coverage": coverage,
+        "too_narrow": [
+            f"{name} {row['label']} ({row[name]['covered_percent']:.0f} %)"
+            for name in parts
+            for row in coverage[: len(WRENCH_COLUMNS)]
+            if row[name]["verdict"] == "low"
+        ],
         "learning_curve": _learning_curve(stored.learning_curve),
         "comparison": [
             *(_model_row(model, "g: all samples") for model in stored.models),
@@ -139,9 +145,7 @@ def _error_rows(figures: Mapping[str, Figures], hidden: Collection[str]) -> dict
     """Return error figures by quantity."""
     return {
         quantity.name: {
-            "label": quantity.label,
-            "unit": quantity.unit_for_people,
-            **in_units(quantity, rmse=error.rmse, mae=error.mae, max=error.maximum),
+            **row_of(quantity, rmse=error.rmse, mae=error.mae, max=error.maximum),
             "nrmse_percent": scaled(error.nrmse, 100.0),
             "q2": error.q2,
             "points": error.points,
@@ -158,9 +162,7 @@ def _cross_validation_rows(
     return [
         {
             "key": quantity.name,
-            "label": quantity.label,
-            "unit": quantity.unit_for_people,
-            **in_units(quantity, rmse=rmse),
+            **row_of(quantity, rmse=rmse),
             "coverage": covered_part(covered),
             # "height, 5 folds": the same outputs, validated in another way
             "kind": group.partition(", ")[2] or crossed.kind,
@@ -241,33 +243,16 @@ def _coverage_rows(parts: Mapping[str, Compartment], hidden: Collection[str]) ->
     ]
 
 
-def _too_narrow(parts: Mapping[str, Compartment]) -> list[str]:
-    """Return the loads, of the six of a compartment, with intervals that cover too little."""
-    covered = {
-        f"{name} {QUANTITIES[column].label}": covered_part(part.coverage[column])
-        for name, part in parts.items()
-        for column in WRENCH_COLUMNS
-    }
-    return [
-        f"{load} ({part['covered_percent']:.0f} %)"
-        for load, part in covered.items()
-        if part["verdict"] == "low"
-    ]
-
-
 def _judged_rows(parts: Mapping[str, Compartment], hidden: Collection[str]) -> list[Row] | None:
     """Return the errors at a given load by which users judge, None if there are none."""
     if not all(part.at_load for part in parts.values()):
         return None
     return [
-        {
-            "label": words,
-            "unit": ERRORS[column].unit_for_people,
-            **in_units(
-                ERRORS[column],
-                **{name: getattr(part.at_load[column], figure) for name, part in parts.items()},
-            ),
-        }
+        row_of(
+            ERRORS[column],
+            **{name: getattr(part.at_load[column], figure) for name, part in parts.items()},
+        )
+        | {"label": words}
         for column, figure, words in _JUDGED
         if ERRORS[column].name not in hidden
     ]
@@ -294,15 +279,10 @@ def _formulation_rows(compared: list[Compared] | None, surrogate: Row) -> list[R
     if compared is None:
         return None
     own = [surrogate.get(key, False) for key in _WAY]
-    rows = [
-        {
-            **{key: getattr(item, key) for key in (*_WAY, *_AS_STORED)},
-            **{f"{key}_percent": scaled(getattr(item, key), 100.0) for key in _SHARES},
-            "fit_s": item.fit_seconds,
-            "chosen": [getattr(item, key) for key in _WAY] == own,
-        }
-        for item in compared
-    ]
+    rows = [item.model_dump() for item in compared]
+    for row in rows:
+        row |= {f"{key}_percent": scaled(row.pop(key), 100.0) for key in _SHARES}
+        row |= {"fit_s": row.pop("fit_seconds"), "chosen": [row[key] for key in _WAY] == own}
     return sorted(rows, key=_by_error)
 
 
@@ -332,7 +312,14 @@ def gait_content(files: RunFiles) -> Row:
         peaks = dict(zip(MODELS, 1e-6 * maps.pressure_Pa.max(axis=2), strict=True))
     return {
         "models": list(statistics),
-        "differences": [difference_row(row.content()) for row in simulation.differences],
+        "differences": [
+            {
+                **{key: getattr(row, key) for key in ("column", "quantity", "unit")},
+                **{f"{key}_{unit_token(row.unit)}": getattr(row, key) for key in _DIFFERENCES},
+                "rms_over_range_percent": scaled(row.rms_over_range, 100.0),
+            }
+            for row in simulation.differences
+        ],
         "statistics": statistics,
         "speed": _speed(simulation),
         "instants_percent": None if maps is None else maps.gait_percent,
@@ -346,25 +333,14 @@ def gait_content(files: RunFiles) -> Row:
 
 
 def _speed(simulation: Simulation) -> Row | None:
-    if simulation.speed is None:
+    if (speed := simulation.speed) is None:
         return None
     original_s, surrogate_s = (simulation.statistics[name].elapsed for name in MODELS)
     return {
-        "original_evaluation_us": simulation.speed.original_us,
-        "surrogate_evaluation_us": simulation.speed.surrogate_us,
-        "evaluation_ratio": simulation.speed.ratio,
+        "original_evaluation_us": speed.original_us,
+        "surrogate_evaluation_us": speed.surrogate_us,
+        "evaluation_ratio": speed.ratio,
         "original_cycle_s": original_s,
         "surrogate_cycle_s": surrogate_s,
         "cycle_ratio": original_s / surrogate_s if original_s and surrogate_s else None,
-    }
-
-
-def difference_row(row: Row) -> Row:
-    """Return a difference over the cycle with its unit in the keys."""
-    token = unit_token(row["unit"])
-    figures = ("rms_difference", "largest_difference", "range", "peak")
-    return {
-        **{key: row[key] for key in ("column", "quantity", "unit")},
-        **{f"{key}_{token}": row[key] for key in figures},
-        "rms_over_range_percent": scaled(row["rms_over_range"], 100.0),
     }

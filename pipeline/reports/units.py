@@ -30,10 +30,17 @@ def scaled(value: float | None, factor: float) -> float | None:
     return None if value is None else factor * float(value)
 
 
-def in_units(quantity: Quantity, **values: float | None) -> dict[str, float | None]:
-    """Return values in SI units in units for people, which the keys name: `rmse_mm`."""
+def row_of(quantity: Quantity, **values: float | None) -> dict[str, Any]:
+    """Return label and unit for people of a quantity, and values in SI units in that unit.
+
+    The keys of the values name the unit: `rmse_mm`.
+    """
     token = unit_token(quantity.unit_for_people)
-    return {f"{name}_{token}": scaled(value, quantity.factor) for name, value in values.items()}
+    return {
+        "label": quantity.label,
+        "unit": quantity.unit_for_people,
+        **{f"{name}_{token}": scaled(value, quantity.factor) for name, value in values.items()},
+    }
 
 
 def largest(values: Iterable[float | None]) -> float | None:

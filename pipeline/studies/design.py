@@ -17,10 +17,8 @@ from surrogates.sampling.sensitivity import unit_design
 
 def quantile(factor: FactorConfig, share: FloatArray) -> FloatArray:
     """Return the quantiles (N,) of an input, in its unit [1], at shares (N,) [1]."""
-    mean, sd, low, high = (
-        np.nan if value is None else value
-        for value in (factor.mean, factor.sd, factor.low, factor.high)
-    )
+    keys = (factor.mean, factor.sd, factor.low, factor.high)
+    mean, sd, low, high = np.array(keys, dtype=np.float64)  # NaN for None
     if factor.distribution == "fixed":
         return np.full(len(share), factor.value)
     if factor.distribution == "uniform":

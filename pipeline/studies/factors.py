@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,8 +20,9 @@ from foundation.checks import FloatArray
 from foundation.errors import InputError
 from foundation.pose import COORDINATES, Pose
 
-#: Highest harmonic of a smooth perturbation.
+#: Highest harmonic of a smooth perturbation, and its waves.
 HARMONICS = 9
+_WAVES = (("cosine", np.cos), ("sine", np.sin))
 _DEGREE = np.pi / 180.0
 #: End of a name -> unit in words ("" for a dimensionless factor), and the unit in SI.
 _UNITS = {
@@ -71,19 +73,15 @@ class Factor(NamedTuple):
 
     Parameters
     ----------
-    unit : str
-        Unit of the values, which is part of the name; "" for a dimensionless factor.
-    si : float
-        The unit in SI units.
+    unit, si : str, float
+        Unit of the values, which is part of the name ("" if dimensionless), and this in SI units.
     kind, target : str, object
         Kind of change, and what is changed: "scale", "shift" and "add" of a signal of the cycle
         (for "add" with the function of the phase angle, or None, and the harmonic), "cycle",
         "simulator" and "input" of a field of `GaitCycle`, `KneeSimulator` and `Inputs`, "neutral"
         of a coordinate in which the restraints are slack, "align" of a coordinate of the contact.
-    text : str
-        Description in one line.
-    bound : {"", ">=", ">"}
-        Relation of the values to zero; "" if any value is allowed.
+    text, bound : str, {"", ">=", ">"}
+        Description in one line; relation of the values to zero, "" if any value is allowed.
     """
 
     unit: str
@@ -130,8 +128,18 @@ _AXES = {
 
 def _entries() -> Iterator[tuple[str, str, Any, str, str]]:
     """Yield name, kind, target, text and bound of each factor."""
-    for row in _SIGNALS:
-        yield from _waveform_entries(*row)
+    for short, long, signal, text, unit in _SIGNALS:
+        # A change of sign is another gait for the other signals; the axial force only compresses.
+        bound = ">" if short == "axial" else ""
+        yield f"{short}_scale", "scale", signal, f"factor on the {text}", bound
+        yield f"{short}_offset_{unit}", "add", (signal, None, 0), f"added to the {text}", ""
+        if short != "flexion":
+            words = f"delay of the {text} relative to flexion"
+            yield f"{short}_shift_percent", "shift", signal, words, ""
+        for (wave, function), number in product(_WAVES, range(1, HARMONICS + 1)):
+            words = f"amplitude of the {wave}, harmonic {number}, added to the {text}"
+            name = f"{long}_{wave[:3]}{number}_{unit}"
+            yield name, "add", (signal, function, number), words, ""
     yield "period_s", "cycle", "period", "duration of the cycle", ">"
     for coordinate in COORDINATES[1:]:
         unit = "deg" if coordinate in ("adduction", "rotation") else "mm"
@@ -153,40 +161,15 @@ def _entries() -> Iterator[tuple[str, str, Any, str, str]]:
     yield "wear_factor_mm3_per_Nm", "input", "wear_factor", "Archard's wear factor", ">="
 
 
-def _waveform_entries(
-    short: str, long: str, signal: str, text: str, unit: str
-) -> Iterator[tuple[str, str, Any, str, str]]:
-    """Yield scale, offset, shift and harmonics of a signal."""
-    # A change of sign is another gait for the other signals; the axial force only compresses.
-    bound = ">" if short == "axial" else ""
-    yield f"{short}_scale", "scale", signal, f"factor on the {text}", bound
-    yield f"{short}_offset_{unit}", "add", (signal, None, 0), f"added to the {text}", ""
-    if short != "flexion":
-        words = f"delay of the {text} relative to flexion"
-        yield f"{short}_shift_percent", "shift", signal, words, ""
-    for wave, function in (("cosine", np.cos), ("sine", np.sin)):
-        for number in range(1, HARMONICS + 1):
-            words = f"amplitude of the {wave}, harmonic {number}, added to the {text}"
-            name = f"{long}_{wave[:3]}{number}_{unit}"
-            yield name, "add", (signal, function, number), words, ""
-
-
-def _unit_of(name: str) -> tuple[str, float]:
-    return next(unit for token, unit in _UNITS.items() if name.endswith(f"_{token}"))
-
-
 #: Every factor by name.
-FACTORS = {name: Factor(*_unit_of(name), *entry) for name, *entry in _entries()}
+FACTORS = {
+    name: Factor(*next(_UNITS[token] for token in _UNITS if name.endswith(f"_{token}")), *entry)
+    for name, *entry in _entries()
+}
 
 
 def check_factor(name: str) -> str:
-    """Return the name of a factor.
-
-    Raises
-    ------
-    InputError
-        If the name is unknown; the message lists similar names.
-    """
+    """Return the name of a factor; an InputError for an unknown name lists similar names."""
     if name in FACTORS:
         return name
     near = difflib.get_close_matches(name, FACTORS, n=4, cutoff=0.5)
@@ -197,29 +180,18 @@ def check_factor(name: str) -> str:
 
 
 def varied(nominal: Inputs, values: Mapping[str, float]) -> Inputs:
-    """Return the inputs with factors set.
-
-    Parameters
-    ----------
-    nominal : Inputs
-        Inputs without changes.
-    values : mapping
-        Value of each factor by name, in the unit of the name.
+    """Return the nominal inputs with factors set to values in the units of their names.
 
     Raises
     ------
     InputError
         If the cycle or the simulator rejects the changed inputs.
     """
+    # Values in SI units by kind and target of the factors.
     changes: dict[str, dict[Any, float]] = {}
     for name, value in values.items():
         factor = FACTORS[name]
         changes.setdefault(factor.kind, {})[factor.target] = factor.si * value
-    return _changed_inputs(nominal, changes)
-
-
-def _changed_inputs(nominal: Inputs, changes: Mapping[str, Mapping[Any, float]]) -> Inputs:
-    """Return inputs with changes: values in SI units by kind and target of the factors."""
     simulator = nominal.simulator
     fields: dict[str, Any] = dict(changes.get("simulator", {}))
     if neutral := changes.get("neutral", {}):
@@ -234,7 +206,7 @@ def _changed_inputs(nominal: Inputs, changes: Mapping[str, Mapping[Any, float]])
     offset = np.array(nominal.offset)
     for coordinate, value in changes.get("align", {}).items():
         offset[COORDINATES.index(coordinate)] += value
-    own: Mapping[str, Any] = changes.get("input", {})
+    own: dict[str, Any] = changes.get("input", {})
     cycle = _changed_cycle(nominal.cycle, changes)
     return replace(nominal, cycle=cycle, simulator=simulator, offset=offset, **own)
 
@@ -265,13 +237,9 @@ def _changed_cycle(cycle: GaitCycle, changes: Mapping[str, Mapping[Any, float]])
 
 
 def check_applicable(nominal: Inputs, names: Iterable[str]) -> None:
-    """Check that factors apply to the inputs.
+    """Raise an InputError unless the inputs have what each factor changes.
 
-    Raises
-    ------
-    InputError
-        If the inputs do not have what a factor changes, such as a load where a motion is
-        prescribed.
+    A cycle with a prescribed motion, for example, does not have the load of that axis.
     """
     for name in names:
         try:

@@ -39,17 +39,7 @@ _WRENCH = len(WRENCH_COLUMNS)
 
 
 class Variant(NamedTuple):
-    """A formulation in the comparison.
-
-    Parameters
-    ----------
-    formulation : str
-        Name of the formulation.
-    pose_at : str
-        Origin of the poses, "condyle" or "femur".
-    touch : bool
-        Whether the surrogate learns the height of first contact too.
-    """
+    """A formulation, the origin of its poses, and whether it learns the height of first contact."""
 
     formulation: str
     pose_at: str = "condyle"
@@ -87,16 +77,7 @@ def compare_formulations(
 ) -> list[dict[str, Any]]:
     """Fit all formulations by all families to the samples of a run, and assess the surrogates.
 
-    Parameters
-    ----------
-    run : Run
-        A finished run.
-    original : OriginalModel
-        Original model of the run, for energies and reference heights.
-    space : SampleSpace
-        Sample space of the run.
-    training, held_out : DataFrame
-        Training and held-out samples of the run.
+    The original model of the run gives energies and reference heights.
 
     Returns
     -------
@@ -203,7 +184,7 @@ def markdown_table(rows: list[dict[str, Any]]) -> Iterator[str]:
     yield "|" + "---|" * len(_MARKDOWN)
     for row in rows:
         touch = "yes" if row["touch_points"] else ""
-        cells = [row["formulation"], row["pose_at"], touch, row["family"], str(row["samples"])]
+        cells = [row["formulation"], row["pose_at"], touch, row["family"], row["samples"]]
         if "failed" in row:
             cells += [f"failed: {row['failed']}", *[""] * 5]
         else:
@@ -211,4 +192,4 @@ def markdown_table(rows: list[dict[str, Any]]) -> Iterator[str]:
             cells += [f"{100 * row[name]:.3g}" for name in names]
             cells.append(f"{row['height_rmse_um']:.3g}" if "height_rmse_um" in row else "")
             cells += [f"{row['fit_seconds']:.1f}", f"{row['evaluation_us']:.1f}"]
-        yield f"| {' | '.join(cells)} |"
+        yield f"| {' | '.join(map(str, cells))} |"

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from dynamics.simulator.result import SimulationResult
-from dynamics.wear.lifetime_wear import LifetimeWear, extrapolate_wear
+from dynamics.wear.lifetime_wear import extrapolate_wear
 from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.elastic_foundation.worn_surface import worn_model
 from pipeline.files import replacing, write_document
@@ -72,28 +73,19 @@ def wear_insert(folder: Path, cycles: float, blocks: int, *, quiet: bool = False
             cycles=worn.cycles,
             volume_m3=worn.volume,
         )
-    content = {"blocks": _block_rows(worn)}
+    medial, lateral = worn.volume[1:].T
+    depth = np.cumsum([worn.cycles[1] * np.asarray(wear.depth) for wear in worn.blocks], axis=0)
+    columns = {
+        "cycles": worn.cycles[1:],
+        "medial_mm3": 1e9 * medial,
+        "lateral_mm3": 1e9 * lateral,
+        "total_mm3": 1e9 * (medial + lateral),
+        "mass_mg": 1e6 * worn.wear.density * (medial + lateral),
+        "largest_depth_mm": 1e3 * depth.max(axis=1),
+    }
+    content = {"blocks": pd.DataFrame(columns).to_dict("records")}
     write_document(folder / "worn.json", content)
     return content
-
-
-def _block_rows(worn: LifetimeWear[ElasticFoundation]) -> list[dict[str, float]]:
-    """Return the state of the insert after each block."""
-    each = worn.cycles[1]
-    depth = np.cumsum([each * np.asarray(wear.depth) for wear in worn.blocks], axis=0)
-    return [
-        {
-            "cycles": float(cycles),
-            "medial_mm3": 1e9 * float(medial),
-            "lateral_mm3": 1e9 * float(lateral),
-            "total_mm3": 1e9 * float(medial + lateral),
-            "mass_mg": 1e6 * worn.wear.density * float(medial + lateral),
-            "largest_depth_mm": 1e3 * float(worst),
-        }
-        for cycles, (medial, lateral), worst in zip(
-            worn.cycles[1:], worn.volume[1:], depth.max(axis=1), strict=True
-        )
-    ]
 
 
 def worn_table(content: dict[str, Any]) -> str:

@@ -10,34 +10,31 @@ from dynamics.simulator.result import SimulationResult
 from dynamics.wear.wear_law import Wear
 from foundation.checks import FloatArray
 from foundation.loads import COMPARTMENTS
+from pipeline.store.quantities import quantity_of
 
-_DEGREES = 180.0 / np.pi
 _MILLIONS = 1e6
 
 
 class Output(NamedTuple):
-    """An output of a cycle: label and unit."""
+    """Label and unit of an output; of a waveform, also its column of `SimulationResult.columns`."""
 
     label: str
     unit: str
+    column: str = ""
 
-
-class Wave(NamedTuple):
-    """A waveform of a cycle: label, unit, column of `SimulationResult.columns` and factor."""
-
-    label: str
-    unit: str
-    column: str
-    factor: float = 1.0
+    @property
+    def axis(self) -> str:
+        """Label of an axis, with the unit."""
+        return f"{self.label} [{self.unit}]"
 
 
 #: Waveforms of a cycle, by their columns.
 WAVES = {
-    "anterior_mm": Wave("AP position", "mm", "anterior_m", 1e3),
-    "rotation_deg": Wave("internal rotation", "°", "rotation_rad", _DEGREES),
-    "adduction_deg": Wave("adduction", "°", "adduction_rad", _DEGREES),
-    "medial_force_N": Wave("medial axial force", "N", "medial_force_y_N"),
-    "lateral_force_N": Wave("lateral axial force", "N", "lateral_force_y_N"),
+    "anterior_mm": Output("AP position", "mm", "anterior_m"),
+    "rotation_deg": Output("internal rotation", "°", "rotation_rad"),
+    "adduction_deg": Output("adduction", "°", "adduction_rad"),
+    "medial_force_N": Output("medial axial force", "N", "medial_force_y_N"),
+    "lateral_force_N": Output("lateral axial force", "N", "lateral_force_y_N"),
 }
 _MOTIONS = ("anterior_mm", "rotation_deg", "adduction_deg")
 #: Outputs of a cycle, by their columns.
@@ -83,10 +80,8 @@ def cycle_outputs(result: SimulationResult, wear: Wear) -> dict[str, float]:
     for name in _MOTIONS:
         for kind, statistic in (("range", np.ptp), ("min", np.min), ("max", np.max)):
             values[name.replace("_", f"_{kind}_")] = statistic(waves[name])
-    # From m³ of one cycle to mm³ of a million cycles.
-    for part, volume in zip(
-        (*COMPARTMENTS, "total"), (*wear.volume, wear.total_volume), strict=True
-    ):
+    volumes = zip((*COMPARTMENTS, "total"), (*wear.volume, wear.total_volume), strict=True)
+    for part, volume in volumes:
         values[f"{part}_wear_mm3_per_million_cycles"] = 1e9 * _MILLIONS * volume
     return {name: float(values[name]) for name in OUTPUTS}
 
@@ -94,7 +89,10 @@ def cycle_outputs(result: SimulationResult, wear: Wear) -> dict[str, float]:
 def cycle_waves(result: SimulationResult) -> dict[str, FloatArray]:
     """Return the waveforms of a simulated cycle, (N,) each [mm, °, N], in the order of `WAVES`."""
     columns = result.columns()
-    return {name: wave.factor * columns[wave.column] for name, wave in WAVES.items()}
+    return {
+        name: quantity_of(wave.column).for_people(columns[wave.column])
+        for name, wave in WAVES.items()
+    }
 
 
 def peak_pressures(result: SimulationResult, part: str) -> FloatArray:

@@ -56,17 +56,12 @@ def validate_again(folder: Path) -> dict[str, Any]:
 
 @alone_in_folder
 def compare_again(folder: Path) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Compare all formulations and families on the knee of a run.
+    """Compare all formulations and families on the knee of a run; raise as `validate_again`.
 
     Returns
     -------
     list of dict, dict
         Rows of the comparison, and the content of `report.json`.
-
-    Raises
-    ------
-    RunError
-        If the folder is not a finished run, or another process writes to it.
     """
     trained = TrainedRun.open(folder)
     run = Run(trained.config, folder)
@@ -83,24 +78,17 @@ def compare_again(folder: Path) -> tuple[list[dict[str, Any]], dict[str, Any]]:
 def simulate_again(folder: Path) -> dict[str, Any]:
     """Repeat the gait simulation of a run with its models; return `report.json`.
 
-    Raises
-    ------
-    RunError
-        If the folder is not a finished run, or another process writes to it.
+    Raises as `validate_again`.
     """
     trained = TrainedRun.open(folder)
-    run = Run(trained.config, folder)
-    simulate_cycle(run, trained.original, trained.surrogate, trained.path)
+    simulate_cycle(Run(trained.config, folder), trained.original, trained.surrogate, trained.path)
     return write_report(folder)
 
 
 def bench(folder: Path) -> dict[str, float]:
     """Return the times of an evaluation of original model and surrogate [µs], and their ratio.
 
-    Raises
-    ------
-    RunError
-        If the folder is not a finished run, or another process writes to it.
+    Raises as `validate_again`.
     """
     trained = TrainedRun.open(folder)
     table = read_table(folder / "simulation.parquet", ("model", *POSE_COLUMNS))

@@ -2,68 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from foundation.checks import FloatArray
-from pipeline.files import write_text
-from pipeline.reports.pages import page_template
-from pipeline.reports.pictures import Picture
-from pipeline.reports.units import number
+from pipeline.reports import figures as fig
+from pipeline.reports.figures import Picture, picture
+from pipeline.reports.pages import write_page
 from pipeline.store.documents import Shape, read_arrays
 from pipeline.store.samples import OK
-from pipeline.studies import figures
 from pipeline.studies.factors import FACTORS
 from pipeline.studies.outputs import KEY_OUTPUTS, OUTPUTS, WAVES
+from pipeline.studies.schema import PARAMETERS
 from pipeline.studies.summary import QUANTILES
 
-#: Largest number of inputs of a tornado plot.
-_MOST_BARS = 12
+#: Largest number of inputs of a tornado plot, and of bins of a histogram.
+_MOST_BARS, _MOST_BINS = 12, 40
 
 
-def write_page(folder: Path, summary: dict[str, Any], table: pd.DataFrame, config: str) -> None:
-    """Write `study.html`.
+def write_study_page(
+    folder: Path, summary: Mapping[str, Any], table: pd.DataFrame, config: str
+) -> None:
+    """Write `study.html` to a folder with `waveforms.npz`.
 
-    Parameters
-    ----------
-    folder : Path
-        Folder of the study, with `waveforms.npz`.
-    summary : dict
-        The content of `summary.json`.
-    table : DataFrame
-        A row per run.
-    config : str
-        The resolved study as TOML.
+    The summary is the content of `summary.json`, `table` has a row per run, `config` is the
+    resolved study as TOML.
     """
     outputs = {name: row for name, row in summary["outputs"].items() if row is not None}
     nominal = summary["nominal"]
-    pictures = {
-        "histograms": [
-            Picture(
-                figures.histogram_panel(
-                    table.loc[table["status"] == OK, name], nominal[name], _label(name)
-                ),
-                f"distribution of {OUTPUTS[name].label}",
-            )
-            for name in KEY_OUTPUTS
-            if name in outputs
-        ],
-        "bands": list(_bands(folder / "waveforms.npz")),
-        "sensitivity": list(_tornados(summary["sensitivity"])),
-        "convergence": [
-            Picture(
-                figures.convergence_panel(curve, _label(name)),
-                f"mean of {OUTPUTS[name].label} over the number of runs",
-            )
-            for name, curve in summary["convergence"].items()
-            if len(curve["runs"]) > 1
-        ],
-    }
-    page = page_template("study.html", num=number).render(
+    shown = [name for name in KEY_OUTPUTS if name in outputs]
+    good = table[table["status"] == OK]
+    write_page(
+        folder / "study.html",
         summary=summary,
         factors=[_factor_row(factor) for factor in summary["factors"]],
         outputs=[
@@ -71,36 +47,53 @@ def write_page(folder: Path, summary: dict[str, Any], table: pd.DataFrame, confi
             for name, row in outputs.items()
         ],
         quantiles=[f"q{share:g}" for share in QUANTILES],
-        tiles=[_tile(name, outputs[name]) for name in KEY_OUTPUTS if name in outputs],
-        pictures=pictures,
+        tiles=[(OUTPUTS[name], outputs[name]) for name in shown],
+        pictures={
+            "histograms": [
+                _histogram(
+                    f"distribution of {OUTPUTS[name].label}", name, good[name], nominal[name]
+                )
+                for name in shown
+            ],
+            "bands": list(_bands(folder / "waveforms.npz")),
+            "sensitivity": list(_tornados(summary["sensitivity"])),
+            "convergence": [
+                _convergence(f"mean of {OUTPUTS[name].label} over the number of runs", name, curve)
+                for name, curve in summary["convergence"].items()
+                if len(curve["runs"]) > 1
+            ],
+        },
         config_text=config,
     )
-    write_text(folder / "study.html", page)
-
-
-def _label(name: str) -> str:
-    return f"{OUTPUTS[name].label} [{OUTPUTS[name].unit}]"
-
-
-def _tile(name: str, spread: Mapping[str, float]) -> dict[str, Any]:
-    """Return the median of an output, with its 95 % interval as the note."""
-    label, unit = OUTPUTS[name]
-    interval = f"{number(spread['q2.5'])} to {number(spread['q97.5'])}"
-    return {"label": label, "value": f"{number(spread['q50'])} {unit}", "note": interval}
 
 
 def _factor_row(factor: Mapping[str, Any]) -> dict[str, Any]:
     """Return description and distribution of an input."""
+    keys = PARAMETERS[factor["distribution"]]
     return {
         "name": factor["name"],
         "text": FACTORS[factor["name"]].text,
         "kind": factor["distribution"].replace("_", " "),
-        "spread": ", ".join(
-            f"{key} {factor[key]:g}"
-            for key in ("mean", "sd", "low", "high", "value")
-            if key in factor
-        ),
+        "spread": ", ".join(f"{key} {factor[key]:g}" for key in keys),
     }
+
+
+@picture("svg")
+def _histogram(name: str, values: pd.Series[float], nominal: float) -> Figure:
+    """Draw the histogram of an output with median, 95 % interval and nominal value."""
+    figure, axes = fig.panel(x=OUTPUTS[name].axis, y="runs")
+    known = values.to_numpy(dtype=float)
+    bins = int(np.clip(np.sqrt(len(known)), 5, _MOST_BINS))
+    middle = 0.5 * (known.min() + known.max())
+    # A constant output needs a frame of some width.
+    half = max(0.5 * np.ptp(known), 1e-6 * abs(middle), 1e-12)
+    axes.hist(known, bins=bins, range=(middle - half, middle + half), color=fig.BLUE, alpha=0.55)
+    low, median, high = np.percentile(known, (2.5, 50.0, 97.5))
+    axes.axvspan(low, high, color=fig.GREY, alpha=0.15, lw=0, label="95 %")
+    axes.axvline(median, color=fig.INK, lw=1.6, label="median")
+    axes.axvline(nominal, color=fig.VERMILLION, lw=1.6, ls=fig.DASHES, label="nominal")
+    fig.legend_above(axes, 3)
+    return figure
 
 
 def _bands(path: Path) -> Iterator[Picture]:
@@ -110,27 +103,84 @@ def _bands(path: Path) -> Iterator[Picture]:
     for name, wave in WAVES.items():
         complete: FloatArray = waves[name][np.isfinite(waves[name]).all(axis=1)]
         if len(complete) > 1:
-            label = f"{wave.label} [{wave.unit}]"
-            uri = figures.band_panel(waves["gait_percent"], complete, label)
-            yield Picture(uri, f"{wave.label} over the cycle")
+            text = f"{wave.label} over the cycle"
+            yield _band(text, waves["gait_percent"], complete, wave.axis)
 
 
-def _tornados(sensitivity: dict[str, Any]) -> Iterator[Picture]:
+@picture("svg")
+def _band(percent: FloatArray, waves: FloatArray, label: str) -> Figure:
+    """Draw the median and two bands of a waveform (runs, instants)."""
+    figure, axes = fig.panel()
+    shares = np.percentile(np.asarray(waves, dtype=float), (5.0, 25.0, 50.0, 75.0, 95.0), axis=0)
+    for k, alpha, text in ((0, 0.18, "5–95 %"), (1, 0.35, "25–75 %")):
+        axes.fill_between(
+            percent, shares[k], shares[4 - k], color=fig.BLUE, alpha=alpha, lw=0, label=text
+        )
+    axes.plot(percent, shares[2], color=fig.INK, lw=1.6, label="median")
+    fig.cycle_axis(axes, label)
+    fig.legend_above(axes, 3)
+    return figure
+
+
+def _tornados(sensitivity: Mapping[str, Any]) -> Iterator[Picture]:
     """Yield the influence of the inputs on the outputs."""
-    for name in KEY_OUTPUTS:
-        title, measure = OUTPUTS[name].label, sensitivity["outputs"][name] or {}
-        measure = {key: value for key, value in measure.items() if value is not None}
-        if not measure:
-            continue
-        if sensitivity["measure"] == "sobol":
-            names = sorted(measure, key=lambda key: -measure[key]["total"])[:_MOST_BARS]
-            total, half, first = (
-                [measure[key][index] for key in names]
-                for index in ("total", "total_half_width", "first")
-            )
-            uri = figures.tornado_panel(names, total, "total Sobol index", title, half, first)
-        else:
-            names = sorted(measure, key=lambda key: -abs(measure[key]))[:_MOST_BARS]
-            values = [measure[key] for key in names]
-            uri = figures.tornado_panel(names, values, "rank correlation", title)
-        yield Picture(uri, f"inputs that matter to {title}")
+    sobol = sensitivity["measure"] == "sobol"
+    size = float if sobol else abs
+    for output in KEY_OUTPUTS:
+        measure = sensitivity["outputs"][output] or {}
+        rows = {
+            name: (value["total"], value["total_half_width"], value["first"]) if sobol else (value,)
+            for name, value in measure.items()
+            if value is not None
+        }
+        if rows:
+            names = sorted(rows, key=lambda name: -size(rows[name][0]))[:_MOST_BARS]
+            title = OUTPUTS[output].label
+            columns = list(zip(*(rows[name] for name in names), strict=True))
+            yield _tornado(f"inputs that matter to {title}", names, title, *columns)
+
+
+@picture("svg")
+def _tornado(
+    names: Sequence[str],
+    title: str,
+    values: Sequence[float],
+    half_widths: Sequence[float] | None = None,
+    first: Sequence[float] = (),
+) -> Figure:
+    """Draw the influence of inputs on an output, the largest on top.
+
+    The values are total Sobol indices with `half_widths` and `first`, rank correlations without.
+    """
+    label = "total Sobol index" if first else "rank correlation"
+    figure, axes = fig.panel((fig.PANEL[0], 1.1 + 0.24 * len(names)), x=label, title=title)
+    rows = np.arange(len(names))
+    axes.barh(
+        rows, values, color=fig.BLUE, alpha=0.7, height=0.62, xerr=half_widths, ecolor=fig.INK
+    )
+    if first:
+        axes.plot(first, rows, "D", color=fig.VERMILLION, ms=4.0, label="first order")
+        axes.legend(loc="lower right")
+    axes.axvline(0.0, color=fig.GREY, lw=1.0)
+    axes.set_yticks(rows, names)
+    axes.invert_yaxis()
+    return figure
+
+
+@picture("svg")
+def _convergence(name: str, curve: Mapping[str, Sequence[float]]) -> Figure:
+    """Draw the mean over the first runs with its interval."""
+    figure, axes = fig.panel(x="runs", y=OUTPUTS[name].axis)
+    runs, mean, half = (np.asarray(curve[key], float) for key in ("runs", "mean", "half_width"))
+    axes.fill_between(runs, mean - half, mean + half, color=fig.BLUE, alpha=0.2, lw=0, label="95 %")
+    axes.plot(runs, mean, color=fig.BLUE, lw=1.8, label="mean")
+    # The interval of the first few runs would determine the scale.
+    last = max(half[len(half) // 3], 1e-9 * abs(mean[-1]), 1e-12)
+    axes.set_ylim(mean[-1] - 3.0 * last, mean[-1] + 3.0 * last)
+    axes.set_xscale("log")
+    # In less than two decades, ticks at powers of ten are too few.
+    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axes.xaxis.set_major_formatter(FuncFormatter(fig.plain_number))
+    axes.xaxis.set_minor_locator(NullLocator())
+    fig.legend_above(axes, 2)
+    return figure

@@ -36,10 +36,7 @@ from pipeline.studies.factors import Inputs, varied
 from pipeline.studies.outputs import OUTPUTS, WAVES, cycle_outputs, cycle_waves
 
 #: Errors of a run that become the reason of its failure; other errors are faults of the program.
-FAILURES = (
-    *(SimulationError, EquilibriumError, InputError),
-    *(ArithmeticError, np.linalg.LinAlgError),
-)
+FAILURES = SimulationError, EquilibriumError, InputError, ArithmeticError, np.linalg.LinAlgError
 #: Columns that a run adds to its row.
 RUN_COLUMNS = (
     *("status", "reason", *OUTPUTS, "flagged_instants", "flags", "evaluations", "seconds"),
@@ -77,18 +74,7 @@ class Task:
     def of(
         cls, folder: Path, model: str, changes: Mapping[str, Any], *, outside: str = "flag"
     ) -> Task:
-        """Return the task of simulating gait cycles with a finished run.
-
-        Parameters
-        ----------
-        folder : Path
-            Run directory.
-        model : {"surrogate", "original"}
-            Model of the contact loads.
-        changes : mapping
-            Keys of the [simulation] of the run that are replaced.
-        outside : {"flag", "fail"}
-            Treatment of a run that leaves the trained domain.
+        """Return the task of a finished run with `changes` of its [simulation], key -> value.
 
         Raises
         ------
@@ -194,16 +180,9 @@ class CycleSetup:
 
 
 def run_once(task: Task, values: Mapping[str, float]) -> dict[str, Any]:
-    """Return the results of one run by `RUN_COLUMNS`.
+    """Return the results of one run by `RUN_COLUMNS`; `values` are in the units of the factors.
 
     A failed run has the status "failed", the reason, and NaN outputs.
-
-    Parameters
-    ----------
-    task : Task
-        Common settings of the runs.
-    values : mapping
-        Value of each factor, in the unit of its name.
     """
     setup = CycleSetup.of(task)
     started = time.perf_counter()

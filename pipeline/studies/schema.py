@@ -41,8 +41,7 @@ class FactorConfig(Section):
     @model_validator(mode="after")
     def _parameters_fit(self) -> Self:
         needed = PARAMETERS[self.distribution]
-        keys = ("mean", "sd", "low", "high", "value")
-        stated = {key for key in keys if getattr(self, key) is not None}
+        stated = self.model_dump(exclude_none=True).keys() - {"name", "distribution"}
         if stated != set(needed):
             raise InputError(
                 f"{self.name}: expected {', '.join(needed)} for a {self.distribution} "

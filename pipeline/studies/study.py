@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from dynamics.mechanics.renamed import renamed
 from dynamics.simulator.waveform_tables import LEVEL_WALKING
 from foundation.checks import FloatArray
 from foundation.wording import counted
@@ -24,13 +24,14 @@ from pipeline.store.workspace_lock import RunError, changed_keys, check_own_fold
 from pipeline.studies.design import study_table
 from pipeline.studies.factors import check_applicable
 from pipeline.studies.outputs import KEY_OUTPUTS, OUTPUTS, WAVES
-from pipeline.studies.report import write_page
+from pipeline.studies.report import write_study_page
 from pipeline.studies.runs import RUN_COLUMNS, CycleSetup, Task, run_rows
 from pipeline.studies.schema import StudyFile
 from pipeline.studies.summary import summarise
 
 #: Files of the folder of a study, besides the configuration.
 _FILES = ("runs.parquet", "waveforms.npz", "inputs.json", "summary.json", "study.html")
+__getattr__ = renamed(__name__, {"carry_out": "simulate_study"})
 
 
 def load_study(path: str | Path, overrides: tuple[str, ...] = ()) -> StudyFile:
@@ -102,21 +103,22 @@ def simulate_study(
     with Execution.of(file.study) as execution, locked(folder, make=True):
         text = dump_config(file)
         _prepare(file, folder, task, text, resume=resume)
-        runs = _runs(file, folder, task, table, result.gait_percent, execution, quiet=quiet)
+        store = ChunkStore(folder / "chunks", RUN_COLUMNS)
+        if not (folder / "runs.parquet").exists():
+            size = chunk_size(len(table), file.study.chunk)
+            # A digest of the table identifies chunks; the source distinguishes runs.
+            marked = table.assign(source=task.source)
+            say(f"{file.study.name}: {counted(len(table), 'run')}", quiet=quiet)
+            with bar(len(table), "run", file.study.name, quiet=quiet) as shown:
+                done = store.evaluate(marked, size, execution, run_rows, (task,), shown)
+            _write_runs(folder, done, result.gait_percent)
+        store.clear()
+        runs = read_table(folder / "runs.parquet", ("run", "status", "reason", *OUTPUTS))
         summary = summarise(file.study, runs, nominal)
         summary["seconds"] = time.perf_counter() - started
         write_document(folder / "summary.json", summary)
-        write_page(folder, summary, runs, text)
+        write_study_page(folder, summary, runs, text)
     return summary
-
-
-def carry_out(
-    file: StudyFile, folder: Path, *, resume: bool = False, quiet: bool = False
-) -> dict[str, Any]:
-    """Simulate a study; deprecated, use `simulate_study`."""
-    text = "carry_out is deprecated; use pipeline.studies.study.simulate_study"
-    warnings.warn(text, DeprecationWarning, stacklevel=2)
-    return simulate_study(file, folder, resume=resume, quiet=quiet)
 
 
 def _prepare(file: StudyFile, folder: Path, task: Task, text: str, *, resume: bool) -> None:
@@ -139,33 +141,14 @@ def _prepare(file: StudyFile, folder: Path, task: Task, text: str, *, resume: bo
     write_text(stored, text)
 
 
-def _runs(
-    file: StudyFile,
-    folder: Path,
-    task: Task,
-    table: pd.DataFrame,
-    percent: FloatArray,
-    execution: Execution,
-    *,
-    quiet: bool,
-) -> pd.DataFrame:
-    """Return a row per run, read from the folder or simulated and stored there."""
-    path, store = folder / "runs.parquet", ChunkStore(folder / "chunks", RUN_COLUMNS)
-    if not path.exists():
-        study = file.study
-        size = chunk_size(len(table), study.chunk)
-        # A digest of the table identifies chunks; the source distinguishes runs.
-        marked = table.assign(source=task.source)
-        say(f"{study.name}: {counted(len(table), 'run')}", quiet=quiet)
-        with bar(len(table), "run", study.name, quiet=quiet) as shown:
-            done = store.evaluate(marked, size, execution, run_rows, (task,), shown)
-        waves = {name: np.stack(done[f"wave_{name}"].to_list()) for name in WAVES}
-        arrays: dict[str, Any] = {"gait_percent": percent, "run": done["run"].to_numpy(), **waves}
-        with replacing(folder / "waveforms.npz") as partial, partial.open("wb") as stream:
-            np.savez_compressed(stream, **arrays)
-        write_table(done.drop(columns=["source", *(f"wave_{name}" for name in WAVES)]), path)
-    store.clear()
-    return read_table(path, ("run", "status", "reason", *OUTPUTS))
+def _write_runs(folder: Path, done: pd.DataFrame, percent: FloatArray) -> None:
+    """Write the waveforms, and the other results with a row per run."""
+    waves = {name: np.stack(done[f"wave_{name}"].to_list()) for name in WAVES}
+    arrays: dict[str, Any] = {"gait_percent": percent, "run": done["run"].to_numpy(), **waves}
+    with replacing(folder / "waveforms.npz") as partial, partial.open("wb") as stream:
+        np.savez_compressed(stream, **arrays)
+    columns = ["source", *(f"wave_{name}" for name in WAVES)]
+    write_table(done.drop(columns=columns), folder / "runs.parquet")
 
 
 def summary_text(summary: dict[str, Any], folder: Path) -> str:
@@ -176,9 +159,8 @@ def summary_text(summary: dict[str, Any], folder: Path) -> str:
     ]
     for name in KEY_OUTPUTS:
         if spread := summary["outputs"][name]:
-            label, unit = OUTPUTS[name]
             lines.append(
-                f"{label}: median {spread['q50']:.4g} {unit}, 95 % within "
-                f"{spread['q2.5']:.4g} to {spread['q97.5']:.4g}"
+                f"{OUTPUTS[name].label}: median {spread['q50']:.4g} {OUTPUTS[name].unit}, "
+                f"95 % within {spread['q2.5']:.4g} to {spread['q97.5']:.4g}"
             )
     return "\n".join([*lines, f"page: {folder / 'study.html'}"])

@@ -26,23 +26,10 @@ _CURVE = 24
 def summarise(
     config: StudyConfig, table: pd.DataFrame, nominal: dict[str, float]
 ) -> dict[str, Any]:
-    """Return the content of `summary.json`.
+    """Return the content of `summary.json` from a row per run and the outputs of nominal inputs.
 
-    Parameters
-    ----------
-    config : StudyConfig
-        The study.
-    table : DataFrame
-        A row per run, in order.
-    nominal : dict
-        Outputs of the nominal inputs.
-
-    Returns
-    -------
-    dict
-        Counts, reasons of failures, distributions of the outputs, sensitivity, convergence. Only
-        the counts include failed runs. Means and quantiles of a Sobol study are those of its base
-        matrices.
+    Only the counts include failed runs. Means and quantiles of a Sobol study are those of its base
+    matrices.
     """
     drawn = table[base_runs(config, len(table))]
     good = drawn[drawn["status"] == OK]
@@ -89,20 +76,11 @@ def distribution_of(values: FloatArray) -> dict[str, float] | None:
 
 
 def convergence(values: FloatArray) -> dict[str, list[float]]:
-    """Return the mean over the first runs and the half width of its 95 % interval.
+    """Return `runs`, and over the first runs `mean` and `half_width` of its 95 % interval.
 
-    The interval is that of independent draws. A Latin hypercube or Sobol's design is spread more
+    Up to 24 values each, of an output (N,) of all runs in any unit [1]; empty if N < 2. The
+    interval is that of independent draws. A Latin hypercube or Sobol's design is spread more
     evenly, so that the error of the mean is smaller.
-
-    Parameters
-    ----------
-    values : (N,) float64
-        An output of all runs, in any unit [1].
-
-    Returns
-    -------
-    dict
-        `runs`, `mean` and `half_width`, up to 24 values each; empty if N < 2.
     """
     if len(values) < 2:
         return {"runs": [], "mean": [], "half_width": []}
@@ -118,11 +96,8 @@ def convergence(values: FloatArray) -> dict[str, list[float]]:
 def sensitivity(config: StudyConfig, table: pd.DataFrame) -> dict[str, Any]:
     """Return the Sobol indices of a Sobol study, or Spearman's rank correlations.
 
-    Returns
-    -------
-    dict
-        `measure` ("sobol" or "spearman") and `outputs`: output -> input -> indices or correlation;
-        None if the output is constant or too few runs are left.
+    `outputs` has the indices or the correlation of each output with each input, None if the output
+    is constant or too few runs are left; `measure` is "sobol" or "spearman".
     """
     names, good = varying(config), (table["status"] == OK).to_numpy()
     outputs: dict[str, Any] = dict.fromkeys(OUTPUTS)
@@ -134,25 +109,15 @@ def sensitivity(config: StudyConfig, table: pd.DataFrame) -> dict[str, Any]:
     rows = table[good]
     if len(rows) > 2:
         correlations = rank_correlations(rows[names].to_numpy(), rows[list(OUTPUTS)].to_numpy())
-        outputs = {
-            name: dict(zip(names, plain(column), strict=True))
-            for name, column in zip(OUTPUTS, correlations.T, strict=True)
-        }
+        for name, column in zip(OUTPUTS, correlations.T, strict=True):
+            outputs[name] = dict(zip(names, plain(column), strict=True))
     return {"measure": "spearman", "outputs": outputs}
 
 
 def rank_correlations(inputs: FloatArray, outputs: FloatArray) -> FloatArray:
-    """Return Spearman's rank correlations of inputs with outputs.
+    """Return Spearman's rank correlations (D, M) [1] of inputs (N, D) with outputs (N, M) [1].
 
-    Parameters
-    ----------
-    inputs, outputs : (N, D), (N, M) float64
-        A row per run, in any units [1].
-
-    Returns
-    -------
-    (D, M) float64
-        Correlations [1]; NaN for constant columns.
+    Correlations with constant columns are NaN.
     """
     scores = []
     for values in (inputs, outputs):

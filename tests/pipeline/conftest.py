@@ -20,6 +20,7 @@ from pipeline.cli.main import main
 from pipeline.config.reading import load_config
 from pipeline.originals.contact_original import Knee, build_knee
 from pipeline.reports import figures as drawings
+from pipeline.reports.report import write_report
 from pipeline.store.samples import POSE_COLUMNS, write_table
 from surrogates.sampling.space import ReferencePath, SampleSpace
 
@@ -391,6 +392,19 @@ def knee() -> Knee:
 def make_run() -> Callable[[Path], Path]:
     """Return a function that writes a synthetic run directory into a folder."""
     return write_run
+
+
+@pytest.fixture(scope="module")
+def content(folder: Path) -> dict[str, Any]:
+    """Return the content of the report of the run of a module, its fixture `folder`."""
+    return write_report(folder)
+
+
+@pytest.fixture(scope="module")
+def html(folder: Path, content: dict[str, Any]) -> str:
+    """Return the page of the report of the run of a module."""
+    del content
+    return (folder / "report.html").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="session")

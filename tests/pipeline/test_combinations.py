@@ -453,17 +453,6 @@ def folder(make_run: MakeRun, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_cycle(make_run(tmp_path_factory.mktemp("run")))
 
 
-@pytest.fixture(scope="module")
-def content(folder: Path) -> dict[str, Any]:
-    return write_report(folder)
-
-
-@pytest.fixture(scope="module")
-def html(folder: Path, content: dict[str, Any]) -> str:
-    del content
-    return (folder / "report.html").read_text(encoding="utf-8")
-
-
 def section(html: str, name: str) -> str:
     """Return a section of the page without the data of its pictures."""
     part = html.split(f'<section id="{name}">')[1].split("</section>")[0]

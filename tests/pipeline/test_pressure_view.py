@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from numpy.testing import assert_allclose
 
 from foundation.pose import Pose
 from pipeline.reports.inputs import RunFiles, read_run
-from pipeline.reports.pressure_view import colour_stops, view_data, view_json
+from pipeline.reports.knee_frames import colour_stops, view_data
 from pipeline.stages.frames import Frames
 
 
@@ -97,12 +96,6 @@ def test_frames_of_an_earlier_version_show_the_original_alone(
 
 def test_no_frames_no_view(files: RunFiles) -> None:
     assert view_data(None, files.cycles) is None
-
-
-def test_json_cannot_end_its_element() -> None:
-    text = view_json({"name": "</script>", "none": None})
-    assert "<" not in text
-    assert json.loads(text) == {"name": "</script>", "none": None}
 
 
 def test_scale_goes_from_dark_to_light() -> None:

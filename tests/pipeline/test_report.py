@@ -64,17 +64,6 @@ def folder(make_run: MakeRun, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def content(folder: Path) -> dict[str, Any]:
-    return write_report(folder)
-
-
-@pytest.fixture(scope="module")
-def html(folder: Path, content: dict[str, Any]) -> str:
-    del content
-    return (folder / "report.html").read_text(encoding="utf-8")
-
-
-@pytest.fixture(scope="module")
 def page(html: str) -> Page:
     return Page(html)
 
@@ -758,10 +747,10 @@ def test_plain_makes_strict_json() -> None:
 
 def test_parity_picture_leaves_out_what_is_not_known() -> None:
     truth = {"medial": np.array([1.0, 2.0]), "lateral": np.array([1.5, np.nan])}
-    uri = parity_panel(truth, truth, "AP force [N]")
-    assert uri.startswith("data:image/svg+xml;base64,")
+    drawn = parity_panel("parity", truth, truth, "AP force [N]")
+    assert drawn.uri.startswith("data:image/svg+xml;base64,")
     nothing = {name: np.array([]) for name in COMPARTMENTS}
-    assert parity_panel(nothing, nothing, "AP force [N]") != uri
+    assert parity_panel("parity", nothing, nothing, "AP force [N]").uri != drawn.uri
 
 
 def test_predictions_have_a_row_without_a_centre(folder: Path) -> None:

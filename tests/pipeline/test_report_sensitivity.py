@@ -11,7 +11,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import surrogates
-from pipeline.reports.sensitivity import INPUTS, sensitivity_content, sobol_rows
+from pipeline.reports.trained_domain import INPUTS, sensitivity_content, sobol_rows
 from pipeline.store.samples import poses_of, read_table
 
 

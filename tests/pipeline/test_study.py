@@ -18,7 +18,7 @@ from pipeline.studies import study as studies_of_cycles
 from pipeline.studies.outputs import OUTPUTS, WAVES
 from pipeline.studies.runs import CycleSetup, run_once
 from pipeline.studies.schema import StudyFile, describe_study
-from pipeline.studies.study import carry_out, load_study, simulate_study, study_task
+from pipeline.studies.study import load_study, simulate_study, study_task
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 FACTORS = [
@@ -190,10 +190,10 @@ def test_resume_of_another_study_is_refused(tiny_run, tmp_path, capsys):
 
 def test_foreign_folder_is_refused(tiny_run, run_copy):
     with (
-        pytest.warns(DeprecationWarning, match="use pipeline.studies.study.simulate_study"),
+        pytest.warns(DeprecationWarning, match="is now pipeline.studies.study.simulate_study"),
         pytest.raises(RunError, match="is not empty and is not a study"),
     ):
-        carry_out(study(tiny_run), run_copy, quiet=True)
+        studies_of_cycles.carry_out(study(tiny_run), run_copy, quiet=True)
     assert (run_copy / "knee.npz").exists()
 
 

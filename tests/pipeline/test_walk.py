@@ -16,10 +16,11 @@ from dynamics.walking import write_motion_table
 from pipeline.cli.main import main
 from pipeline.config.reading import ConfigError
 from pipeline.store.workspace_lock import RunError, locked
+from pipeline.studies.walks import walk as walks_of_subjects
 from pipeline.studies.walks.loads import loads_table, measure
 from pipeline.studies.walks.schema import describe_walk
 from pipeline.studies.walks.summary import moment_peaks
-from pipeline.studies.walks.walk import carry_out, load_walk, simulate_walk
+from pipeline.studies.walks.walk import load_walk, simulate_walk
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 FILES = {
@@ -184,10 +185,10 @@ def test_other_folders_are_left_alone(tables, tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("kept")
     with (
-        pytest.warns(DeprecationWarning, match="use pipeline.studies.walks.walk.simulate_walk"),
+        pytest.warns(DeprecationWarning, match="is now pipeline.studies.walks.walk.simulate_walk"),
         pytest.raises(RunError, match="is not empty and is not a walk"),
     ):
-        carry_out(config, tmp_path / "mine")
+        walks_of_subjects.carry_out(config, tmp_path / "mine")
     with pytest.raises(RunError, match="is a file, expected a folder"):
         simulate_walk(config, tmp_path / "mine" / "thesis.txt")
     held = tmp_path / "held"

@@ -30,14 +30,8 @@ class Walk:
     ----------
     body_weight : float
         Body weight [N].
-    trial : GaitTrial
-        Motion and ground force.
-    leg : LegLoads
-        Loads of the joints.
-    muscles : MuscleLoads
-        Forces of the muscles.
-    knee : KneeLoads
-        Loads of the tibiofemoral joint.
+    trial, leg, muscles, knee : GaitTrial, LegLoads, MuscleLoads, KneeLoads
+        Motion and ground force; loads of the joints, the muscles and the tibiofemoral joint.
     cycle : GaitCycle
         The loads of the knee as inputs of the knee simulator.
     warnings : tuple of str
@@ -58,10 +52,9 @@ def measure(file: WalkFile) -> Walk:
 
     Raises
     ------
-    ConfigError
-        If a file of the measured walking is missing.
-    InputError
-        If the tables, or the loads of the stride, cannot be used.
+    ConfigError, InputError
+        If a file of the measured walking is missing; if the tables, or the loads of the stride,
+        cannot be used.
     """
     subject, measured, muscles = file.subject, file.measured, file.muscles
     trial = gait_trial(

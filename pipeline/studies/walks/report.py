@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +10,8 @@ import numpy as np
 
 from dynamics.simulator.result import SimulationResult
 from foundation.loads import COMPARTMENTS
-from pipeline.files import write_text
-from pipeline.reports.figures import cycle_panel
-from pipeline.reports.pages import page_template
-from pipeline.reports.pictures import Picture
-from pipeline.reports.units import number
-from pipeline.studies import figures
+from pipeline.reports.figures import Picture, cycle_panel
+from pipeline.reports.pages import write_page
 from pipeline.studies.outputs import OUTPUTS, WAVES, cycle_waves, peak_pressures
 from pipeline.studies.walks.loads import Walk
 from pipeline.studies.walks.summary import IN_VIVO_PEAK, MOMENTS, PATTERN
@@ -35,98 +32,83 @@ _TILES = (
 )
 
 
-def write_page(
-    path: Path,
-    summary: dict[str, Any],
+def write_walk_page(
+    folder: Path,
+    summary: Mapping[str, Any],
     walk: Walk,
-    results: dict[str, SimulationResult],
+    results: Mapping[str, SimulationResult],
     config: str,
 ) -> None:
-    """Write `walk.html`.
+    """Write `walk.html` to a folder.
 
-    Parameters
-    ----------
-    path : Path
-        The page.
-    summary : dict
-        The content of `walk.json`.
-    walk : Walk
-        Loads of the walk.
-    results : dict
-        Simulated gait cycle of each model.
-    config : str
-        The resolved walk as TOML.
+    The summary is the content of `walk.json`, `results` the simulated gait cycle of each model,
+    `config` the resolved walk as TOML.
     """
     outputs = summary["outputs"]["surrogate"]
-    page = page_template("walk.html", num=number).render(
+    write_page(
+        folder / "walk.html",
         summary=summary,
         tiles=[(OUTPUTS[name], outputs[name]) for name in _TILES],
         outputs=OUTPUTS,
-        moments=_moments(walk, summary["subject"]["mass_kg"]),
-        knee=_knee(walk),
-        muscles=_muscles(walk),
-        cycle=_cycle(results),
+        pictures={
+            "moments": list(_moments(walk, summary["subject"]["mass_kg"])),
+            "knee": list(_knee(walk)),
+            "muscles": [_muscles(walk)],
+            "cycle": list(_cycle(results)),
+        },
         config_text=config,
     )
-    write_text(path, page)
 
 
-def _moments(walk: Walk, mass: float) -> list[Picture]:
-    """Return the joint moments per body mass over the stride."""
-    pictures = []
+def _moments(walk: Walk, mass: float) -> Iterator[Picture]:
+    """Yield the joint moments per body mass over the stride."""
     for joint, name in enumerate(MOMENTS):
-        peaks = [peak for peak in PATTERN if peak.joint == joint]
-        ranges = [sorted(peak.sign * limit for limit in peak.expected) for peak in peaks]
-        boxes = [(peak.phase, (low, high)) for peak, (low, high) in zip(peaks, ranges, strict=True)]
-        moment = walk.leg.moments[:, joint] / mass
-        uri = figures.moment_panel(walk.knee.percent, moment, name, boxes)
-        pictures.append(Picture(uri, f"{name} moment over the stride, with the expected peaks"))
-    return pictures
+        expected = [(peak.phase, peak.limits) for peak in PATTERN if peak.joint == joint]
+        yield cycle_panel(
+            f"{name} moment over the stride, with the expected peaks",
+            {"": (walk.knee.percent, walk.leg.moments[:, joint] / mass)},
+            f"{name} [N·m/kg]",
+            expected=expected,
+        )
 
 
-def _knee(walk: Walk) -> list[Picture]:
-    """Return the loads of the knee over the stride."""
+def _knee(walk: Walk) -> Iterator[Picture]:
+    """Yield the loads of the knee over the stride."""
     knee = walk.knee
-    uri = figures.axial_panel(knee.percent, knee.axial_force / walk.body_weight, IN_VIVO_PEAK)
-    text = "Tibiofemoral axial force over the stride, and the mean peak in vivo"
-    rows = (
-        (np.degrees(knee.flexion), "knee flexion [°]"),
-        (knee.ap_force, "AP force on the tibia [N]"),
-        (knee.internal_torque, "internal torque on the tibia [N·m]"),
-        (knee.adduction_moment, "adduction moment on the tibia [N·m]"),
+    yield cycle_panel(
+        "Tibiofemoral axial force over the stride, and the mean peak in vivo",
+        {"this walk": (knee.percent, knee.axial_force / walk.body_weight)},
+        "axial force [body weights]",
+        reference=("mean peak in vivo", IN_VIVO_PEAK),
     )
-    return [
-        Picture(uri, text),
-        *(
-            Picture(figures.lines_panel(knee.percent, {"": values}, label), label)
-            for values, label in rows
-        ),
-    ]
+    for label, values in (
+        ("knee flexion [°]", np.degrees(knee.flexion)),
+        ("AP force on the tibia [N]", knee.ap_force),
+        ("internal torque on the tibia [N·m]", knee.internal_torque),
+        ("adduction moment on the tibia [N·m]", knee.adduction_moment),
+    ):
+        yield cycle_panel(label, {"": (knee.percent, values)}, label)
 
 
-def _muscles(walk: Walk) -> list[Picture]:
+def _muscles(walk: Walk) -> Picture:
     """Return the forces of the muscles over the stride."""
-    names, forces = walk.muscles.names, walk.muscles.forces
-    groups = {
-        group: forces[:, [name.startswith(heads) for name in names]].sum(axis=1)
-        for group, heads in GROUPS.items()
-    }
-    uri = figures.lines_panel(walk.knee.percent, groups, "muscle force [N]")
-    return [Picture(uri, "Forces of groups of muscles")]
+    groups = {}
+    for group, heads in GROUPS.items():
+        members = [name.startswith(heads) for name in walk.muscles.names]
+        groups[group] = (walk.knee.percent, walk.muscles.forces[:, members].sum(axis=1))
+    return cycle_panel("Forces of groups of muscles", groups, "muscle force [N]")
 
 
-def _cycle(results: dict[str, SimulationResult]) -> list[Picture]:
-    """Return the simulated gait cycle of each model."""
-    percent = {model: result.gait_percent for model, result in results.items()}
-    waves = {model: cycle_waves(result) for model, result in results.items()}
-    pictures = []
-    for name, wave in WAVES.items():
-        values = {model: of_model[name] for model, of_model in waves.items()}
-        uri = cycle_panel(percent, values, f"{wave.label} [{wave.unit}]")
-        pictures.append(Picture(uri, f"Simulated {wave.label}"))
-    pressure = {
-        model: np.maximum(*(peak_pressures(result, part) for part in COMPARTMENTS))
+def _cycle(results: Mapping[str, SimulationResult]) -> Iterator[Picture]:
+    """Yield the simulated gait cycle of each model."""
+    waves = {
+        model: [
+            *cycle_waves(result).values(),
+            np.maximum(*(peak_pressures(result, part) for part in COMPARTMENTS)),
+        ]
         for model, result in results.items()
     }
-    uri = cycle_panel(percent, pressure, "peak pressure [MPa]")
-    return [*pictures, Picture(uri, "Simulated peak pressure")]
+    labels = [wave.axis for wave in WAVES.values()] + ["peak pressure [MPa]"]
+    for k, label in enumerate(labels):
+        lines = {model: (results[model].gait_percent, waves[model][k]) for model in results}
+        yield cycle_panel(f"Simulated {label.partition(' [')[0]}", lines, label)

@@ -30,7 +30,7 @@ class Peak(NamedTuple):
     joint, name, sign : int, str, float
         Index of the joint in `MOMENTS`, name of the peak, and sign of the moment.
     phase, expected : (float, float)
-        First and last instant [% of the stride]; least and largest moment [N m/kg].
+        First and last instant [% of the stride]; least and largest magnitude [N m/kg].
     """
 
     joint: int
@@ -38,6 +38,12 @@ class Peak(NamedTuple):
     sign: float
     phase: tuple[float, float]
     expected: tuple[float, float]
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """Least and largest moment [N m/kg]."""
+        low, high = self.expected
+        return (low, high) if self.sign > 0.0 else (-high, -low)
 
 
 #: Joints in the order of `dynamics.walking.LegLoads.moments`, and their positive sense.
@@ -54,12 +60,7 @@ PATTERN = (
 def moment_peaks(walk: Walk, mass: float) -> list[dict[str, Any]]:
     """Return size [N m/kg] and instant [%] of the peaks of `PATTERN`, and whether as expected.
 
-    Parameters
-    ----------
-    walk : Walk
-        Loads of the walk.
-    mass : float
-        Mass of the body [kg].
+    The mass is that of the body [kg].
     """
     percent, rows = walk.knee.percent, []
     for peak in PATTERN:
@@ -87,20 +88,11 @@ def summarise(
 ) -> dict[str, Any]:
     """Return the content of `walk.json` except the times.
 
-    Parameters
-    ----------
-    file : WalkFile
-        Configuration of the walk.
-    walk : Walk
-        Loads of the walk.
-    results, outputs : dict
-        Simulated gait cycle of each model, and its outputs.
-    table : DataFrame
-        `pipeline.simulation.simulation_table` of the results.
+    The results and their outputs are those of each model; `table` is the table of the results by
+    `pipeline.simulation.simulation_table`.
     """
     knee, subject = walk.knee, file.subject
     early, late = knee.peaks(walk.body_weight)
-    flags = results["surrogate"].flags
     return plain(
         {
             "name": file.walk.name,
@@ -123,7 +115,7 @@ def summarise(
             },
             "outputs": outputs,
             "warnings": list(walk.warnings),
-            "flags": [flag.message for flag in flags],
+            "flags": [flag.message for flag in results["surrogate"].flags],
             "differences": [row.content() for row in compare_cycles(table)]
             if "original" in results
             else [],

@@ -7,6 +7,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+from dynamics.mechanics.renamed import renamed
 from dynamics.simulator.result import SimulationResult
 from foundation.wording import counted
 from pipeline.config.reading import dump_config, independent_path, load_config, load_section
@@ -20,60 +21,34 @@ from pipeline.store.samples import write_table
 from pipeline.store.workspace_lock import check_own_folder, locked
 from pipeline.studies.runs import CycleSetup, Task, replaced
 from pipeline.studies.walks.loads import loads_table, measure, waveform_table
-from pipeline.studies.walks.report import write_page
+from pipeline.studies.walks.report import write_walk_page
 from pipeline.studies.walks.schema import WalkFile
 from pipeline.studies.walks.summary import PATTERN, summarise
 
 _LOADS, _WAVEFORMS = "loads.csv", "waveforms.csv"
 #: Files of a simulated walk, besides the loads.
 _FILES = ("simulation.parquet", "walk.json", "walk.html", "config.toml")
+__getattr__ = renamed(__name__, {"carry_out": "simulate_walk"})
 
 
 def load_walk(path: str | Path, overrides: tuple[str, ...] = ()) -> WalkFile:
-    """Read the configuration of a walk; paths are relative to the file.
-
-    Parameters
-    ----------
-    path : str or Path
-        TOML file.
-    overrides : tuple of str
-        `section.key=value` pairs that replace values of the file.
-
-    Raises
-    ------
-    ConfigError
-        If the file is missing or is not TOML, a key is unknown or a value out of range.
-    """
+    """Read the configuration of a walk as `load_study` does; paths are relative to the file."""
     file, base = load_section(path, WalkFile, overrides), Path(path).parent
     # Checked with the defaults, before a run is made: the values of the run are valid.
     replaced(SimulationConfig(), file.simulation)
-    measured, walk = file.measured, file.walk
-    files = {name: independent_path(getattr(measured, name), base) for name in ("motion", "ground")}
-    config = None if walk.run_config is None else independent_path(walk.run_config, base)
-    return file.model_copy(
-        update={
-            "measured": measured.model_copy(update=files),
-            "walk": walk.model_copy(update={"run_config": config}),
-        }
-    )
+    measured = {name: getattr(file.measured, name) for name in ("motion", "ground")}
+    files = {name: independent_path(path, base) for name, path in measured.items()}
+    changes: dict[str, Any] = {"measured": file.measured.model_copy(update=files)}
+    if file.walk.run_config is not None:
+        config = independent_path(file.walk.run_config, base)
+        changes["walk"] = file.walk.model_copy(update={"run_config": config})
+    return file.model_copy(update=changes)
 
 
 def simulate_walk(file: WalkFile, folder: Path, *, quiet: bool = False) -> dict[str, Any]:
-    """Simulate the gait cycle of a measured walk and write its folder.
+    """Simulate the gait cycle of a measured walk, write its folder, and return `walk.json`.
 
-    Parameters
-    ----------
-    file : WalkFile
-        Configuration of the walk.
-    folder : Path
-        Folder of the results; files of an earlier walk are replaced.
-    quiet : bool
-        Whether to omit the progress bars of a run that is made first.
-
-    Returns
-    -------
-    dict
-        The content of `walk.json`.
+    Parameters as of `simulate_study`. Files of an earlier walk in the folder are replaced.
 
     Raises
     ------
@@ -92,7 +67,10 @@ def simulate_walk(file: WalkFile, folder: Path, *, quiet: bool = False) -> dict[
             (folder / name).unlink(missing_ok=True)
         write_csv(loads_table(walk), folder / _LOADS, "%.9g")
         write_csv(waveform_table(walk.cycle), folder / _WAVEFORMS, "%.9g")
-        _ensure_run(file, quiet=quiet)
+        run, made_from = Path(file.walk.run), file.walk.run_config
+        if made_from is not None and not run.exists():
+            say(f"run {run} is missing: making it from {made_from}", quiet=quiet)
+            run_study(load_config(made_from), run, quiet=quiet)
         results, outputs, times = _simulate(file, folder, walk.cycle.period)
         table = simulation_table(results)
         write_table(table, folder / "simulation.parquet")
@@ -100,25 +78,9 @@ def simulate_walk(file: WalkFile, folder: Path, *, quiet: bool = False) -> dict[
         summary |= {"simulation_seconds": times, "seconds": time.perf_counter() - started}
         config = dump_config(file)
         write_text(folder / "config.toml", config)
-        write_page(folder / "walk.html", summary, walk, results, config)
+        write_walk_page(folder, summary, walk, results, config)
         write_document(folder / "walk.json", summary)
     return summary
-
-
-def carry_out(file: WalkFile, folder: Path, *, quiet: bool = False) -> dict[str, Any]:
-    """Simulate a walk; deprecated, use `simulate_walk`."""
-    text = "carry_out is deprecated; use pipeline.studies.walks.walk.simulate_walk"
-    warnings.warn(text, DeprecationWarning, stacklevel=2)
-    return simulate_walk(file, folder, quiet=quiet)
-
-
-def _ensure_run(file: WalkFile, *, quiet: bool) -> None:
-    """Make the run of the walk if it is missing and its configuration is named."""
-    run, config = Path(file.walk.run), file.walk.run_config
-    if run.exists() or config is None:
-        return
-    say(f"run {run} is missing: making it from {config}", quiet=quiet)
-    run_study(load_config(config), run, quiet=quiet)
 
 
 def _simulate(
