@@ -137,13 +137,7 @@ def _checked(
 def _read(path: Path) -> pd.DataFrame:
     """Return the table as it stands in the file, its names without blanks around them."""
     try:
-        with warnings.catch_warnings():
-            # Cells without a name would else be left out, and the others read as they come.
-            warnings.simplefilter("error", pd.errors.ParserWarning)
-            if path.suffix == ".parquet":
-                table = read_table(path)
-            else:
-                table = pd.read_csv(path, comment="#", skipinitialspace=True, index_col=False)
+        table = read_table(path) if path.suffix == ".parquet" else _read_csv(path)
     except OSError as error:
         raise TableError(f"cannot be read ({error.strerror}); correct the path") from error
     except pd.errors.ParserWarning as error:
@@ -161,6 +155,13 @@ def _read(path: Path) -> pd.DataFrame:
             f"expected comma-separated columns, found {found[0]!r} between columns; {_SAVE_AGAIN}"
         )
     return table
+
+
+def _read_csv(path: Path) -> pd.DataFrame:
+    with warnings.catch_warnings():
+        # Cells without a name would else be left out, and the others read as they come.
+        warnings.simplefilter("error", pd.errors.ParserWarning)
+        return pd.read_csv(path, comment="#", skipinitialspace=True, index_col=False)
 
 
 def _in_si(raw: pd.DataFrame) -> tuple[dict[str, pd.Series], tuple[str, ...]]:
