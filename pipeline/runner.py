@@ -28,7 +28,7 @@ from pipeline.stages.adaptive_sampling import Sampled, learning_point, sample_kn
 from pipeline.stages.assessment import assess, prediction_table
 from pipeline.stages.domains import learn_domains
 from pipeline.stages.gait_cycle import simulate_cycle
-from pipeline.stages.reference_samples import reference_kind, samples_for
+from pipeline.stages.reference_samples import sample_kind, samples_for
 from pipeline.stages.run_folder import Run, stored_path
 from pipeline.store.made_with import configuration_digest
 from pipeline.store.run_documents import RunRecord
@@ -112,8 +112,7 @@ def _fit_all(
     # Formulations that learn from the same samples are fitted together.
     groups: dict[object, list[tuple[str, str]]] = {}
     for pair in pairs:
-        reference = reference_kind(pair[0], touch_points=settings.touch_points)
-        key = pair[0] in KNEE_FORMULATIONS, reference, pair[0] == "energy"
+        key = sample_kind(pair[0], touch_points=settings.touch_points)
         groups.setdefault(key, []).append(pair)
     trained: dict[tuple[str, str], stages.TrainedKnee] = {}
     fitted_to = samples

@@ -268,6 +268,14 @@ class ModifiedLaw(LayerLaw):
         return kernels.POWER, self.m, 1.0 / self.f, self.confined_modulus * scale / thicknesses
 
 
+#: Laws of one layer by their names in configurations.
+LAWS: dict[str, type[LayerLaw]] = {
+    "linear": LinearLaw,
+    "modified": ModifiedLaw,
+    "logarithmic": LogarithmicLaw,
+}
+
+
 @dataclass(frozen=True, eq=False)
 class SeriesLaw(SpringLaw):
     """Two elastic bodies: springs in series with equal pressure and shared indentation.

@@ -7,6 +7,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from foundation.errors import InputError
+from pipeline.choices import Law
 from pipeline.config.schema_base import File, Finite, Positive, Section
 
 
@@ -105,6 +106,16 @@ Thickness = Annotated[
 ]
 
 
+#: Keys that a single law has beside those of all laws: key -> parameter of the law, factor to SI.
+OWN_KEYS = {
+    "modified": {
+        "f": ("f", 1.0),
+        "m": ("m", 1.0),
+        "reference_indentation_mm": ("reference_indentation", 1e-3),
+    }
+}
+
+
 class LayerConfig(Section):
     """Elastic layer of one body.
 
@@ -112,7 +123,7 @@ class LayerConfig(Section):
     vertex, also for the femoral layer.
     """
 
-    law: Literal["linear", "modified", "logarithmic"] = Field("linear", description="spring law")
+    law: Law = Field("linear", description="spring law")
     youngs_modulus_MPa: Positive = Field(463.0, le=1e6, description="Young's modulus")
     poissons_ratio: float = Field(0.46, gt=-1.0, lt=0.5, description="Poisson's ratio")
     thickness_mm: Thickness | Literal["underside"] = Field(
@@ -129,6 +140,12 @@ class LayerConfig(Section):
     f: float = Field(float("inf"), gt=1.0, description="f of the modified law")
     m: Positive = Field(1.0, description="exponent of the modified law")
     reference_indentation_mm: Positive = Field(1.0, description="dref of the modified law")
+
+    @property
+    def own_parameters(self) -> dict[str, float]:
+        """Parameters that the law has beside those of all laws [SI]."""
+        keys = OWN_KEYS.get(self.law, {})
+        return {name: factor * getattr(self, key) for key, (name, factor) in keys.items()}
 
     @property
     def measured(self) -> bool:

@@ -7,14 +7,9 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from foundation.errors import InputError
+from pipeline.choices import Family, Formulation
 from pipeline.config.sampling_schema import Design
 from pipeline.config.schema_base import NonNegative, Positive, Section, ascending
-
-Family = Literal["kriging", "polynomial", "poly_fourier", "network"]
-Formulation = Literal[
-    "inverted", "energy", "root", "touch_stiffness", "load_stiffness", "power", "direct",
-    "knee_direct", "knee_power", "knee_inverted_one", "knee_inverted_two",
-]  # fmt: skip
 
 
 class KrigingConfig(Section):

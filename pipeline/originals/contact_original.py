@@ -14,13 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from foundation.checks import FloatArray
-from foundation.elastic_foundation.laws import (
-    LinearLaw,
-    LogarithmicLaw,
-    ModifiedLaw,
-    SeriesLaw,
-    SpringLaw,
-)
+from foundation.elastic_foundation.laws import LAWS, SeriesLaw, SpringLaw
 from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.errors import InputError
 from foundation.implant.condylar_implant import CondylarImplant
@@ -277,11 +271,8 @@ def _read_thickness(path: Path, vertices: int) -> FloatArray:
 
 
 def _layer(layer: LayerConfig, thickness: float | FloatArray) -> SpringLaw:
-    parameters = 1e6 * layer.youngs_modulus_MPa, layer.poissons_ratio, thickness
-    if layer.law == "modified":
-        depth = 1e-3 * layer.reference_indentation_mm
-        return ModifiedLaw(*parameters, f=layer.f, m=layer.m, reference_indentation=depth)
-    return LinearLaw(*parameters) if layer.law == "linear" else LogarithmicLaw(*parameters)
+    modulus, own = 1e6 * layer.youngs_modulus_MPa, layer.own_parameters
+    return LAWS[layer.law](modulus, layer.poissons_ratio, thickness, **own)
 
 
 def _start(model: ElasticFoundation) -> Pose:

@@ -8,6 +8,8 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
+from pipeline.choices import Law
+
 Mesh = Annotated[Path | None, Parameter(metavar="FILE")]
 
 
@@ -31,7 +33,7 @@ class InitOptions:
         Side of the knee (default: from the file names).
     name : str, optional
         Name of the run (default: name of the configuration file).
-    law : {"linear", "logarithmic", "modified"}, optional
+    law : {"linear", "modified", "logarithmic"}, optional
         Spring law (default: linear).
     youngs_modulus_MPa : float, optional
         Young's modulus [MPa] (default: from the material).
@@ -52,7 +54,7 @@ class InitOptions:
     axes: Annotated[str | None, Parameter(metavar="A,S,R", allow_leading_hyphen=True)] = None
     side: Literal["right", "left"] | None = None
     name: str | None = None
-    law: Literal["linear", "logarithmic", "modified"] | None = None
+    law: Law | None = None
     youngs_modulus_MPa: Annotated[
         float | None, Parameter(name="--modulus-MPa", metavar="E")
     ] = None  # fmt: skip

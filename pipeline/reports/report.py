@@ -15,6 +15,7 @@ from typing import Any
 import tomli_w
 
 from foundation.wording import counted
+from pipeline.config.knee_schema import OWN_KEYS
 from pipeline.files import plain, write_document
 from pipeline.reports import accuracy_pictures as accuracy
 from pipeline.reports import pictures, tables
@@ -33,7 +34,6 @@ from pipeline.store.quantities import ERRORS
 from pipeline.store.run_documents import FromModel, RunRecord
 
 _LAYER_KEYS = ("law", "youngs_modulus_MPa", "poissons_ratio", "thickness_mm", "thickness_file")
-_MODIFIED_KEYS = ("f", "m", "reference_indentation_mm")
 #: Keys of `run.json` in the report.
 _AS_STORED = ("seed", "held_out_seed", "workers", "python", "packages")
 #: Errors of the rows: key in `run.json`, key of the report, factor to its unit.
@@ -141,7 +141,7 @@ def _overview(files: RunFiles) -> Row:
 
 
 def _layer(layer: Row) -> Row:
-    keys = _LAYER_KEYS + (_MODIFIED_KEYS if layer["law"] == "modified" else ())
+    keys = (*_LAYER_KEYS, *OWN_KEYS.get(layer["law"], ()))
     return _writable({key: layer[key] for key in keys if key in layer})
 
 

@@ -19,6 +19,7 @@ from pipeline.execution.backends import IN_THIS_PROCESS, Execution
 from pipeline.store.samples import loads_of, poses_of, usable
 from surrogates.families.cross_validation import CrossCheck, Fitted
 from surrogates.families.registry import FAMILIES, fit_family
+from surrogates.formulations.compartment import FORMULATIONS
 from surrogates.formulations.compartment_fit import (
     Fitter,
     FormulationSettings,
@@ -137,10 +138,11 @@ def _fit_compartment(
     folds: int,
 ) -> tuple[Trained, float]:
     """Return the fit of one compartment and its time [s]."""
+    kind = FORMULATIONS[pair[0]]
     chosen = FormulationSettings(
         load_degree=settings.load_degree,
         at_centre=settings.pose_at == "condyle",
-        reference_load=settings.reference_load_N if pair[0] == "load_stiffness" else 0.0,
+        reference_load=settings.reference_load_N if kind.reference == "load" else 0.0,
     )
 
     def fit(fitter: Fitter) -> Trained:

@@ -10,19 +10,29 @@ from pipeline import stages
 from pipeline.originals.protocol import OriginalModel, contact_model
 from pipeline.stages.run_folder import Run
 from pipeline.store.samples import CANDIDATE_COLUMNS, poses_of
+from surrogates.formulations.compartment import FORMULATIONS
+from surrogates.formulations.whole_knee import KNEE_FORMULATIONS
 
 #: Axial load at which a compartment is taken to touch [N]: some 0.1 um deep on an implant.
 TOUCH_LOAD = 1e-3
-#: Formulations that can learn first contact beside.
-_TOUCHING = ("inverted", "root")
 
 
 def reference_kind(formulation: str, *, touch_points: bool) -> str | None:
     """Return the reference load whose heights a formulation needs: "touch", "load" or None."""
-    if formulation == "load_stiffness":
-        return "load"
-    touches = formulation == "touch_stiffness" or (touch_points and formulation in _TOUCHING)
-    return "touch" if touches else None
+    kind = FORMULATIONS[formulation]
+    return "touch" if touch_points and kind.touches else kind.reference
+
+
+def sample_kind(formulation: str, *, touch_points: bool) -> tuple[str | None, bool]:
+    """Return what distinguishes the samples of a formulation: reference load, and energies or not.
+
+    Formulations of a whole knee have samples of a kind of their own, "knee".
+    """
+    if formulation in KNEE_FORMULATIONS:
+        return "knee", False
+    return reference_kind(formulation, touch_points=touch_points), FORMULATIONS[
+        formulation
+    ].energies
 
 
 def with_energies(model: ElasticFoundation, table: pd.DataFrame) -> pd.DataFrame:
@@ -57,7 +67,7 @@ def samples_for(
     """Return the samples that a formulation of a compartment is fitted to in stage g."""
     touch_points = run.config.surrogate.touch_points
     kind = reference_kind(formulation, touch_points=touch_points)
-    if formulation == "energy":
+    if FORMULATIONS[formulation].energies:
         training = with_energies(contact_model(original), training)
     if kind is None:
         return training

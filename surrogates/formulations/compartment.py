@@ -24,15 +24,37 @@ from surrogates.formulations.domain import Domain
 from surrogates.sampling.condyle_coordinates import CondyleCoordinates
 from surrogates.sampling.space import SampleSpace
 
-#: Formulations and their codes in the compiled evaluation.
+
+class Formulation(NamedTuple):
+    """What is learnt of a compartment, and from which samples.
+
+    Attributes
+    ----------
+    code : int
+        Code in the compiled evaluation.
+    reference : {"touch", "load"}, optional
+        Load whose heights the formulation learns: first contact, or the reference load.
+    touches : bool
+        Whether the formulation can learn the heights of first contact too.
+    energies : bool
+        Whether the formulation learns from stored energies.
+    """
+
+    code: int
+    reference: str | None = None
+    touches: bool = False
+    energies: bool = False
+
+
+#: Formulations of a compartment by name.
 FORMULATIONS = {
-    "inverted": INVERTED,
-    "energy": ENERGY,
-    "root": ROOT,
-    "touch_stiffness": STIFFNESS,
-    "load_stiffness": STIFFNESS,
-    "power": POWER,
-    "direct": POWER,
+    "inverted": Formulation(INVERTED, touches=True),
+    "energy": Formulation(ENERGY, energies=True),
+    "root": Formulation(ROOT, touches=True),
+    "touch_stiffness": Formulation(STIFFNESS, reference="touch"),
+    "load_stiffness": Formulation(STIFFNESS, reference="load"),
+    "power": Formulation(POWER),
+    "direct": Formulation(POWER),
 }
 #: Parts of a compartment's surrogate; the outputs are distributed over the last three.
 PARTS = ("reference", "first", "second", "third")
@@ -86,7 +108,7 @@ class CompartmentSurrogate:
     domain: Domain = field(default_factory=Domain.whole_box)
 
     def __post_init__(self) -> None:
-        code = FORMULATIONS[check_in("formulation", self.formulation, FORMULATIONS)]
+        code = FORMULATIONS[check_in("formulation", self.formulation, FORMULATIONS)].code
         check_number("largest", self.largest, above=0.0)
         check_number("degree", self.degree, at_least=1.0)
         check_number("reference_root", self.reference_root, at_least=0.0, at_most=1.0)
@@ -110,7 +132,7 @@ class CompartmentSurrogate:
     @property
     def code(self) -> int:
         """Code of the formulation in the compiled evaluation."""
-        return FORMULATIONS[self.formulation]
+        return FORMULATIONS[self.formulation].code
 
     @cached_property
     def arguments(self) -> CompartmentArguments:

@@ -147,7 +147,7 @@ def fit_compartment(
     )
     checks: dict[str, CrossCheck] = {}
     reference = None
-    if formulation in _OVER_DEPTH:
+    if FORMULATIONS[formulation].reference is not None:
         reference, checks["reference"] = _fit_reference(coordinates, samples, fitter)
     degree = 1.0 if formulation == "direct" else chosen.load_degree
     largest = float(space.load[1])
@@ -327,9 +327,8 @@ _LESSONS: dict[str, Callable[[_Task], _Lesson]] = {
     "power": _loads_over_height,
     "direct": _loads_over_height,
 }
-#: Formulations with loads about the tibial origin, and formulations with a reference height.
+#: Formulations with loads about the tibial origin.
 _PLAIN = frozenset({"power", "direct"})
-_OVER_DEPTH = frozenset({"touch_stiffness", "load_stiffness"})
 
 
 def roots_of(loads: FloatArray, degree: float) -> FloatArray:

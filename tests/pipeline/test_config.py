@@ -3,12 +3,15 @@
 import os
 import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
 import tomli_w
 from studies import ROOT, SMOKE, TINY
 
 from dynamics.simulator.waveform_tables import LEVEL_WALKING
+from foundation.elastic_foundation.laws import LAWS
+from pipeline import choices
 from pipeline.cli.main import main
 from pipeline.config.key_names import in_millimetres, renamed
 from pipeline.config.reading import ConfigError, data_path, dump_config, load_config
@@ -16,6 +19,9 @@ from pipeline.config.schema import Config, describe_schema
 from pipeline.files import write_text
 from pipeline.originals.contact_original import build_knee
 from pipeline.simulation import build_simulator
+from surrogates.families import FAMILIES
+from surrogates.formulations.compartment import FORMULATIONS
+from surrogates.formulations.whole_knee import KNEE_FORMULATIONS
 
 #: Studies of cycles have a schema of their own (test_study.py).
 STUDIES = {"montecarlo", "sobol", "walking"}
@@ -26,6 +32,12 @@ def refused(*overrides: str, config: Path = SMOKE) -> str:
     with pytest.raises(ConfigError) as caught:
         load_config(config, overrides)
     return str(caught.value)
+
+
+def test_choices_are_the_names_of_the_registries():
+    assert get_args(choices.Law) == tuple(LAWS)
+    assert get_args(choices.Family) == tuple(FAMILIES)
+    assert get_args(choices.Formulation) == (*FORMULATIONS, *KNEE_FORMULATIONS)
 
 
 def test_every_shipped_config_loads_and_round_trips(tmp_path):

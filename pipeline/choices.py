@@ -1,0 +1,16 @@
+"""Names that configurations choose from; without imports of packages, for a fast `--help`.
+
+Each list has the names of a registry in their order: `foundation.elastic_foundation.laws.LAWS`,
+`surrogates.families.FAMILIES`, and `FORMULATIONS` of a compartment and of a whole knee.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+Law = Literal["linear", "modified", "logarithmic"]
+Family = Literal["kriging", "polynomial", "poly_fourier", "network"]
+Formulation = Literal[
+    "inverted", "energy", "root", "touch_stiffness", "load_stiffness", "power", "direct",
+    "knee_direct", "knee_power", "knee_inverted_one", "knee_inverted_two",
+]  # fmt: skip
