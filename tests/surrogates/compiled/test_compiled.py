@@ -18,7 +18,7 @@ from surrogates.compiled.functions import decay, hyperbolic_tangent
 from surrogates.compiled.lanes import load, store
 from surrogates.compiled.layout import new_work, rows_of
 
-_TESTS = Path(__file__).parents[1]
+_TESTS = Path(__file__).parents[2]
 
 every = pytest.mark.parametrize("regressor", made.MADE.values(), ids=made.MADE)
 

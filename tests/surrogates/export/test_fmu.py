@@ -25,7 +25,7 @@ from surrogates.export import fmu
 from surrogates.export.c_export import code
 from surrogates.export.fmu_description import VARIABLES
 from surrogates.formulations.compartment_fit import FORMULATIONS
-from tests.surrogates.test_c_export import FAMILY_PAIRS, KNEES, middle_of, poses_about
+from tests.surrogates.export.test_c_export import FAMILY_PAIRS, KNEES, middle_of, poses_about
 
 fmpy = pytest.importorskip("fmpy", reason="FMPy, which checks and simulates FMUs, is not installed")
 from fmpy import fmi2, fmi3  # noqa: E402

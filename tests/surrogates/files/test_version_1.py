@@ -14,7 +14,7 @@ from surrogates.files import version_1
 from surrogates.files.persistence import SurrogateFileError, load, save
 from surrogates.sampling.space import SampleSpace
 
-DATA = Path(__file__).parent / "data"
+DATA = Path(__file__).parents[1] / "data"
 NAMES = ("kriging", "squared_exponential", "response_surface", "direct")
 #: What was told of a fit and does not change an answer.
 UNUSED = ("factor", "residuals", "ridge", "log_likelihood")
