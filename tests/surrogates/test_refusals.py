@@ -389,7 +389,10 @@ BOX = (np.ones(12), no_outputs(6))
     (lambda: fit("touch_stiffness", bare()), r"need poses at the reference load .*, found none"),
     (lambda: fit("inverse", bare()), "formulation: expected one of"),
     (lambda: fit("direct", level()), "poses: expected samples of different heights"),
-    (lambda: Domain(np.array([0.1, 0.2, 0.0]), no_outputs(6), *BOX), "limits.*above 0"),
+    (
+        lambda: Domain(np.array([0.1, 0.2, 0.0]), no_outputs(6), *BOX),
+        "limits: expected > 0, found 0",
+    ),
     (lambda: Domain(np.array([0.1, 0.2]), no_outputs(6), *BOX), "limits.*shape"),
     (lambda: Domain(np.ones(3), no_outputs(5), *BOX), "regressor: expected 6 inputs"),
     (lambda: pick(count=11), "count: expected >= 1 and <= 10, found 11"),
