@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -68,14 +69,16 @@ def check_array(
     return array
 
 
-def check_fields(instance: object, of: str = "", /, **shapes: Sequence[int | None]) -> None:
+def check_fields(instance: Any, of: str = "", /, **shapes: Sequence[int | None]) -> None:
     """Replace array fields of a frozen dataclass by checked copies, read-only [any unit].
 
     `of` precedes the names of the fields in messages; `shapes` are the expected shapes, such as
-    (None, 3), of the fields by name. A field that is None is kept.
+    (None, 3), of the fields by name. An optional field, with the default None, may be None.
     """
+    optional = {field.name for field in fields(instance) if field.default is None}
     for name, shape in shapes.items():
-        if (value := getattr(instance, name)) is not None:
+        value = getattr(instance, name)
+        if value is not None or name not in optional:
             object.__setattr__(instance, name, frozen(check_array(f"{of}{name}", value, shape)))
 
 

@@ -61,8 +61,8 @@ class Muscle:
         if not len(self.points) == len(self.bodies) == len(self.passages) >= 2:
             raise InputError(
                 f"{of} expected a body and a passage for each of 2 points or more, found "
-                f"{len(self.points)} points, {len(self.bodies)} bodies and {len(self.passages)} "
-                "passages"
+                f"{len(self.points)} points, {len(self.bodies)} bodies, "
+                f"{len(self.passages)} passages"
             )
         order = [BODIES.index(check_in(f"{of} body", body, BODIES)) for body in self.bodies]
         if order != sorted(order):

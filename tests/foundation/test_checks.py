@@ -78,3 +78,5 @@ def test_fields_are_read_only_copies():
     assert point.flags.writeable
     with pytest.raises(ValueError, match=r"line end: expected shape \(2\), found \(3,\)"):
         Line(point, np.zeros(3))
+    with pytest.raises(ValueError, match="line start: expected"):
+        Line(None)

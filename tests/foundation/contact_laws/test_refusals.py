@@ -88,7 +88,7 @@ REFUSED = [
     (
         FRICTION.evaluate,
         ([0.0, 0.0], [0.0, 0.0], -1.0),
-        "normal_force: expected >= 0 N, found -1 N",
+        "normal_force: expected >= 0 N, found -1.0",
     ),
     *(
         (factors, (ratio,), "ratio: expected >= 1")
@@ -106,7 +106,7 @@ REFUSED = [
     (relative_radii, ((25.0, 20.0), (np.inf, 0.0)), "curvatures_2: expected finite"),
     (relative_radii, ((25.0, 20.0), (1.0, 0.0), np.nan), "angle: expected a finite number"),
     *(
-        (method, ([1.0, -1.0],), "force: expected >= 0 N, found -1 N")
+        (method, ([1.0, -1.0],), "force: expected >= 0 N, found -1.0")
         for method in (CONTACT.approach, CONTACT.semi_axes, CONTACT.peak_pressure)
     ),
     (CONTACT.force, (np.nan,), "approach: expected finite"),
