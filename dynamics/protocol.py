@@ -31,9 +31,14 @@ class ContactModel(Protocol):
         ...
 
     def loads_and_jacobian(self, pose: Pose) -> tuple[ContactLoads, FloatArray]:
-        """Return the loads and d(total wrench)/d(pose coordinates), (6, 6) [N, N m per rad, m].
+        """Return the loads and d(total wrench)/d(pose coordinates).
 
-        Row: component of the total wrench; column: pose coordinate. Flags as of `loads`.
+        Returns
+        -------
+        ContactLoads
+            The loads; flags report where they are unreliable.
+        (6, 6) float64
+            Row: component of the total wrench [N, N m]; column: pose coordinate [rad, m].
         """
         ...
 

@@ -70,9 +70,20 @@ class Pose:
     ) -> Self:
         """Return the pose of OpenSim-JAM's coordinates of the tibia in the femoral frame.
 
-        In OpenSim-JAM x_femur = R x_tibia + (tx, ty, tz) [m] with R = Rz(-flex) Rx(add) Ry(rot)
-        [rad] (Lenhart et al. 2015, Ann Biomed Eng 43:2675-2685). Raises `InputError` if a
-        coordinate is not a finite number.
+        In OpenSim-JAM x_femur = R x_tibia + (tx, ty, tz) with R = Rz(-flex) Rx(add) Ry(rot)
+        (Lenhart et al. 2015, Ann Biomed Eng 43:2675-2685).
+
+        Parameters
+        ----------
+        flex, add, rot : float
+            Flexion, adduction and internal rotation [rad].
+        tx, ty, tz : float
+            Position of the tibial origin in the femoral frame [m].
+
+        Raises
+        ------
+        InputError
+            If a coordinate is not a finite number.
         """
         rotation = rotation_matrix(flex, add, rot)
         origin = -rotation @ check_array("OpenSim translation", (tx, ty, tz), (3,))
@@ -133,10 +144,18 @@ def cross_matrix(vector: FloatArray) -> FloatArray:
 
 
 def twist_jacobian(pose: Pose) -> FloatArray:
-    """Return the twist of the femur per unit rate of each pose coordinate, (6, 6) [m/s, rad/s].
+    """Return the twist of the femur per unit rate of each pose coordinate.
 
-    Column k holds (velocity of the femoral point at the tibial origin; angular velocity) in the
-    tibial frame for a unit rate of coordinate k.
+    Parameters
+    ----------
+    pose : Pose
+        Pose of the femur.
+
+    Returns
+    -------
+    (6, 6) float64
+        Column k holds (velocity of the femoral point at the tibial origin; angular velocity) in
+        the tibial frame [m/s, rad/s] for a unit rate of coordinate k.
     """
     axes = rotation_axes(pose.adduction, pose.rotation)
     jacobian = np.zeros((6, 6))
@@ -148,10 +167,24 @@ def twist_jacobian(pose: Pose) -> FloatArray:
 
 
 def generalised_force(pose: Pose, wrench: ArrayLike) -> FloatArray:
-    """Return the generalised forces (6,) [N m, N] of a wrench on the femur by virtual work.
+    """Return the generalised forces of a wrench on the femur by virtual work.
 
-    `wrench` (6,) [N, N m] is (force; moment about the tibial origin) on the femur, tibial frame;
-    raises `InputError` unless it is six finite numbers.
+    Parameters
+    ----------
+    pose : Pose
+        Pose of the femur.
+    wrench : (6,) float64
+        (force; moment about the tibial origin) on the femur, tibial frame [N, N m].
+
+    Returns
+    -------
+    (6,) float64
+        Generalised forces of the pose coordinates [N m, N].
+
+    Raises
+    ------
+    InputError
+        If the wrench is not six finite numbers.
     """
     return twist_jacobian(pose).T @ check_array("wrench", wrench, (6,))
 
@@ -159,10 +192,26 @@ def generalised_force(pose: Pose, wrench: ArrayLike) -> FloatArray:
 def generalised_force_jacobian(
     pose: Pose, wrench: ArrayLike, wrench_jacobian: ArrayLike
 ) -> FloatArray:
-    """Return d(generalised forces)/d(pose coordinates), (6, 6) [N m, N per rad, m].
+    """Return the derivative of the generalised forces with respect to the pose coordinates.
 
-    From the wrench (6,) [N, N m] on the femur at that pose, tibial frame, and its derivatives (6,
-    6) by the pose coordinates. Row: generalised force; column: pose coordinate.
+    Parameters
+    ----------
+    pose : Pose
+        Pose of the femur.
+    wrench : (6,) float64
+        Wrench on the femur at that pose, tibial frame [N, N m].
+    wrench_jacobian : (6, 6) float64
+        Derivative of the wrench with respect to the pose coordinates [N, N m per rad, m].
+
+    Returns
+    -------
+    (6, 6) float64
+        Row: generalised force [N m, N]; column: pose coordinate [rad, m].
+
+    Raises
+    ------
+    InputError
+        If an argument has another shape or is not finite.
     """
     force_moment = check_array("wrench", wrench, (6,))
     jacobian = twist_jacobian(pose).T @ check_array("wrench_jacobian", wrench_jacobian, (6, 6))

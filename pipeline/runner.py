@@ -43,7 +43,7 @@ _PACKAGES = ("numpy", "scipy", "scikit-learn", "smt", "trimesh", "joblib", "numb
 def run_study(
     config: Config, folder: Path, *, resume: bool = False, quiet: bool = False
 ) -> dict[str, Any]:
-    """Carry out stages a to h, write the run directory, and return the content of `report.json`.
+    """Carry out stages a to h and write the run directory.
 
     Parameters
     ----------
@@ -55,6 +55,11 @@ def run_study(
         Whether to go on with what an interrupted run left there.
     quiet : bool
         Whether to leave out progress bars.
+
+    Returns
+    -------
+    dict
+        The content of `report.json`.
     """
     with Run(completed(config), folder, quiet=quiet) as run:
         return _carry_out(run, resume=resume)

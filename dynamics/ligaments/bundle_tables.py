@@ -31,7 +31,7 @@ _OPTIONAL = (*_LENGTHS, *_STIFFNESSES, "transition_strain")
 
 
 def load_ligaments(path: str | Path) -> tuple[Ligament, ...]:
-    """Read ligament bundles from a CSV table, in SI units and the order of the table.
+    """Read ligament bundles from a CSV table.
 
     Parameters
     ----------
@@ -42,6 +42,11 @@ def load_ligaments(path: str | Path) -> tuple[Ligament, ...]:
         tibia coincide); the stiffness in the column of the kind, `stiffness_N_per_mm` (linear),
         `stiffness_N_per_mm2` (quadratic) or `stiffness_N` (toe); and optionally
         `transition_strain` (toe). Cells that do not apply to a row stay empty.
+
+    Returns
+    -------
+    tuple of Ligament
+        Bundles in the order of the table, in SI units.
 
     Raises
     ------

@@ -94,9 +94,23 @@ class Ligament:
         """Return a bundle with a known strain at a reference pose, l0 = l / (1 + strain).
 
         Rest lengths cannot be measured in place and are usually stated this way (Blankevoort et al.
-        1991). The strain [1] is > -1, negative where the bundle is slack; the reference pose is by
-        default zero, where the frames of the attachments (3,) [m] coincide. Raises `InputError` if
-        the two attachments coincide at that pose.
+        1991).
+
+        Parameters
+        ----------
+        name, stiffness, kind, transition_strain
+            As of the class.
+        femoral, tibial : (3,) array_like
+            Attachments in the femoral and the tibial frame [m].
+        strain : float
+            Strain at the reference pose [1], > -1; negative where the bundle is slack.
+        pose : Pose, optional
+            The reference pose; by default zero, where the two frames coincide.
+
+        Raises
+        ------
+        InputError
+            If a value is out of its range, or the two attachments coincide at that pose.
         """
         of = f"ligament {name}:"
         reference = pose or Pose()
@@ -137,10 +151,19 @@ def ligament_potential(
 def ligament_forces(
     ligaments: Sequence[Ligament] | LigamentArguments, poses: Pose | ArrayLike
 ) -> FloatArray:
-    """Return the tensions (B,) or (n, B) [N], >= 0, of bundles.
+    """Return the tensions of bundles.
 
-    `ligaments` are the B bundles; pack them for repeated calls. `poses` are one pose, or the
-    coordinates (n, 6) [rad, m] of many.
+    Parameters
+    ----------
+    ligaments : sequence of Ligament, or LigamentArguments
+        The B bundles.
+    poses : Pose or (n, 6) float64
+        One pose, or the coordinates of many [rad, m].
+
+    Returns
+    -------
+    (B,) or (n, B) float64
+        Tensions [N], >= 0.
     """
     packed, work = _packed(ligaments), np.empty(LIGAMENT_WORK)
     rows = poses.array[None] if isinstance(poses, Pose) else check_array("poses", poses, (None, 6))

@@ -61,8 +61,15 @@ def coefficient_of_restitution(
     rtol : float
         Relative tolerance of the integration [1], 1e-13 to 1e-3.
 
+    Returns
+    -------
+    FreeImpact
+        Restitution, duration, largest indentation and energy loss.
+
     Raises
     ------
+    InputError
+        If an argument is out of its range.
     SimulationError
         If the integration fails or the contact lasts longer than 1e6 L/v, as is possible for a
         restitution below 1e-6.

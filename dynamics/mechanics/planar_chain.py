@@ -36,8 +36,14 @@ def as_vectors(points: ComplexArray) -> FloatArray:
 def reach(ends: ComplexArray, segment: int, point: complex) -> ComplexArray:
     """Return the coefficients (n,) [m] of exp(i φ) in the position of a point from the base.
 
-    From the distal joints (n,) [m] in the frames of the segments, and the point [m] in the frame of
-    the segment of that index.
+    Parameters
+    ----------
+    ends : (n,) complex128
+        Distal joints in the frames of the segments [m].
+    segment : int
+        Index of the segment of the point.
+    point : complex
+        Point in the frame of the segment [m].
     """
     coefficients = np.zeros(len(ends), dtype=np.complex128)
     coefficients[:segment] = ends[:segment]

@@ -42,7 +42,7 @@ def height_at_load(
     axial_force: float,
     bracket: tuple[float, float] | None = None,
 ) -> float:
-    """Return the height `superior` [m] at which the contact carries an axial force, all else held.
+    """Return the height at which the contact carries an axial force, all else held.
 
     Parameters
     ----------
@@ -55,6 +55,11 @@ def height_at_load(
     bracket : (low, high), optional
         Heights [m] at which the contact carries more and less than the force; by default they
         are looked for up to `SEARCH_RANGE` above and below the start.
+
+    Returns
+    -------
+    float
+        The coordinate `superior` [m].
 
     Raises
     ------

@@ -179,11 +179,20 @@ class KneeSimulator:
         offset: FloatArray | None = None,
         factor: float = 1.0,
     ) -> Problem:
-        """Return the simulator as argument of the kernels (`dynamics.kernels.equations.Problem`).
+        """Return the simulator as argument of the kernels.
 
-        With inputs over time, (B,) and (4, B - 1, 9); the prescribed coordinates, including
-        flexion; the pose (6,) [rad, m] from which displacements count; and offset (6,) [rad, m] of
-        the pose and factor [1] on the loads of the contact.
+        Parameters
+        ----------
+        breaks, pieces
+            Inputs over time, (B,) and (4, B - 1, 9); see `dynamics.kernels.equations.Problem`.
+        prescribed : tuple of str
+            Prescribed coordinates, including flexion.
+        reference : (6,) float64, optional
+            Pose from which displacements count [rad, m].
+        offset : (6,) float64, optional
+            Offset of the pose at which the contact is evaluated [rad, m].
+        factor : float
+            Factor on the contact loads [1].
         """
         free = [QUASI_STATIC if n in self.quasi_static else INERTIAL for n in COORDINATES]
         roles = [
@@ -232,12 +241,28 @@ class KneeSimulator:
         offset: FloatArray | None = None,
         factor: float = 1.0,
     ) -> tuple[FloatArray, FloatArray]:
-        """Return Q_contact + Q_applied + Q_restraint (6,) [N m, N] and their derivatives (6, 6).
+        """Return Q_contact + Q_applied + Q_restraint and their derivatives.
 
-        The first component is balanced by the flexion drive and does not enter the equations of
-        motion. The contact wrench (6,) on the femur and its derivatives (6, 6), tibial frame, about
-        the tibial origin [N, N m per rad, m], are those at the pose plus the offset; offset and
-        factor as of `problem`.
+        Parameters
+        ----------
+        pose : Pose
+            Pose of the femur relative to the tibia.
+        contact_wrench : (6,) float64
+            Contact wrench on the femur, tibial frame, about the tibial origin [N, N m].
+        contact_jacobian : (6, 6) float64
+            d(contact wrench)/d(pose coordinates) [N, N m per rad, m].
+        applied : AppliedLoads
+            Applied loads.
+        offset, factor
+            As of `problem`; the contact wrench is that at the pose plus the offset.
+
+        Returns
+        -------
+        force : (6,) float64
+            Generalised forces [N m, N]. The first component is balanced by the flexion drive and
+            does not enter the equations of motion.
+        jacobian : (6, 6) float64
+            d(force)/d(pose coordinates) [N m, N per rad, m].
         """
         force, jacobian = np.empty(6), np.empty((6, 6))
         inputs = np.concatenate((np.zeros(6), applied.array))

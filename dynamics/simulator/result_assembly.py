@@ -33,9 +33,21 @@ class ReportedMotion(NamedTuple):
 
 
 def reported(equations: KneeEquations, times: FloatArray, states: FloatArray) -> ReportedMotion:
-    """Return motion and loads at the reported states (N, n) [rad, m, s] and instants (N,) [s].
+    """Return motion and loads at the reported states.
 
-    Raises `SimulationError` if the contact model fails.
+    Parameters
+    ----------
+    equations : KneeEquations
+        The equations of motion, with the contact model.
+    times : (N,) float64
+        Reported instants [s].
+    states : (N, n) float64
+        States at these instants [rad, m, s].
+
+    Raises
+    ------
+    SimulationError
+        If the contact model fails.
     """
     values, rates = np.empty((len(times), INPUTS)), np.empty((len(times), INPUTS))
     inputs_of_all(times, equations.problem, values, rates)

@@ -20,7 +20,7 @@ LEVEL_WALKING = Path(__file__).with_name("tables") / "level_walking.csv"
 
 
 def load_gait_cycle(path: str | Path, period_s: float) -> GaitCycle:
-    """Read a gait cycle from a waveform table, in SI units.
+    """Read a gait cycle from a waveform table.
 
     Parameters
     ----------
@@ -30,6 +30,11 @@ def load_gait_cycle(path: str | Path, period_s: float) -> GaitCycle:
         comments.
     period_s : float
         Duration of the cycle [s].
+
+    Returns
+    -------
+    GaitCycle
+        The cycle, in SI units.
 
     Raises
     ------

@@ -127,10 +127,19 @@ class GaitCycle:
         return tuple(name for name in ("flexion", "rotation", "anterior") if name in self.signals)
 
     def pieces(self, neutral: Pose) -> tuple[FloatArray, FloatArray]:
-        """Return knots (n,) [s] and cubic pieces (4, n - 1, 9) of the inputs of the simulation.
+        """Return the inputs as arguments of the equations of motion.
 
-        The pieces are those of six prescribed coordinates, which count from the neutral pose, and
-        of the applied loads [rad, m, N, N m].
+        Parameters
+        ----------
+        neutral : Pose
+            Pose from which prescribed motions count.
+
+        Returns
+        -------
+        breaks : (n,) float64
+            Knots [s].
+        pieces : (4, n - 1, 9) float64
+            Cubic pieces of six prescribed coordinates and the applied loads [rad, m, N, N m].
         """
         pieces = np.array(self._spline.c)
         for name in self.prescribed[1:]:
@@ -153,9 +162,19 @@ class GaitCycle:
         return float(values[0]), AppliedLoads(*values[AXIAL:].tolist())
 
     def motion(self, coordinate: str, time: ArrayLike) -> FloatArray:
-        """Return a prescribed motion, its rate and its acceleration, (3, ...) [rad or m, s].
+        """Return a prescribed motion, its rate and its acceleration, stacked along a first axis.
 
-        Of a coordinate of `prescribed` at times (...) [s].
+        Parameters
+        ----------
+        coordinate : str
+            One of `prescribed`.
+        time : array_like
+            Times [s], of any shape.
+
+        Returns
+        -------
+        (3, ...) float64
+            [rad or m], per second, per second squared.
         """
         column = SIGNALS[check_in("coordinate", coordinate, self.prescribed)]
         return np.stack([self._evaluate(time, order)[..., column] for order in range(3)])

@@ -32,7 +32,14 @@ _SEGMENT_ANGLES = np.array(
 class JointLoad:
     """Load of the proximal on the distal segment at a joint, in the lab frame.
 
-    Joint centre (N, 3) [m], force (N, 3) [N] and moment (N, 3) about the centre [N m].
+    Parameters
+    ----------
+    centre : (N, 3) float64
+        Joint centre [m].
+    force : (N, 3) float64
+        Force [N].
+    moment : (N, 3) float64
+        Moment about the centre [N m].
     """
 
     centre: FloatArray
@@ -97,9 +104,26 @@ class LegLoads:
 def inverse_dynamics(
     trial: GaitTrial, leg: LegSegments, *, gravity: float = STANDARD_GRAVITY
 ) -> LegLoads:
-    """Return the joint loads of a stride at the instants of the trial.
+    """Return the joint loads of a stride.
 
-    `gravity` is the acceleration of free fall [m/s²], >= 0; raises `InputError` otherwise.
+    Parameters
+    ----------
+    trial : GaitTrial
+        Motion and ground force.
+    leg : LegSegments
+        Masses and lengths.
+    gravity : float
+        Acceleration of free fall [m/s²], >= 0.
+
+    Returns
+    -------
+    LegLoads
+        Loads at the instants of the trial.
+
+    Raises
+    ------
+    InputError
+        If gravity is out of its range.
     """
     lift = np.array([0.0, check_number("gravity", gravity, at_least=0.0, unit="m/s²"), 0.0])
     thigh, shank, foot = _bodies(trial, leg)

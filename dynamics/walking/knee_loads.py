@@ -67,8 +67,11 @@ class KneeLoads:
     def gait_cycle(self, *, least_axial_force: float = 0.0) -> GaitCycle:
         """Return the gait cycle of the knee simulator, with every signal closed to be periodic.
 
-        The lower limit of the axial force [N], >= 0, keeps a knee without ligaments in contact in
-        swing.
+        Parameters
+        ----------
+        least_axial_force : float
+            Lower limit of the axial force [N], >= 0, which keeps a knee without ligaments in
+            contact in swing.
         """
         least = check_number("least_axial_force", least_axial_force, at_least=0.0, unit="N")
         part = 1e-2 * self.percent
@@ -81,10 +84,21 @@ class KneeLoads:
 
 
 def knee_loads(trial: GaitTrial, leg: LegLoads, muscles: MuscleLoads) -> KneeLoads:
-    """Return the loads of the tibiofemoral joint of a stride.
+    """Return the loads of the tibiofemoral joint.
 
-    From its inverse dynamics and the muscle forces at its instants; raises `InputError` if the
-    numbers of instants differ.
+    Parameters
+    ----------
+    trial : GaitTrial
+        Stride.
+    leg : LegLoads
+        Inverse dynamics of the stride.
+    muscles : MuscleLoads
+        Muscle forces at the instants of the stride.
+
+    Raises
+    ------
+    InputError
+        If the numbers of instants differ.
     """
     counts = len(trial.time), len(leg.time), len(muscles.forces)
     if len(set(counts)) > 1:

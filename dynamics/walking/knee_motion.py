@@ -104,12 +104,29 @@ def parse_columns(text: str) -> dict[str, str]:
 def read_knee_poses(
     path: str | Path, columns: KneeColumns | None = None
 ) -> tuple[FloatArray, FloatArray]:
-    """Read instants (N,) [s] and poses (N, 6) [rad, m] of a right knee from a table.
+    """Read the poses of a right knee from a table.
 
-    The poses are those of the femur in the tibial frame. The path ends in `.mot` or `.sto`
-    (OpenSim), `.csv` or `.parquet`; see `read_motion_table`. If a Parquet table has a column
-    `model`, the rows of the surrogate are read. Raises `InputError`, which names the file and what
-    is wrong, if the table cannot be used, and `FileNotFoundError`.
+    Parameters
+    ----------
+    path : str or Path
+        `.mot` or `.sto` (OpenSim), `.csv` or `.parquet`; see `read_motion_table`. If a Parquet
+        table has a column `model`, the rows of the surrogate are read.
+    columns : KneeColumns, optional
+        Columns and units.
+
+    Returns
+    -------
+    time : (N,) float64
+        Instants [s], increasing.
+    poses : (N, 6) float64
+        Poses of the femur in the tibial frame [rad, m].
+
+    Raises
+    ------
+    InputError
+        If the table cannot be used; the message names the file and what is wrong.
+    FileNotFoundError
+        If the file does not exist.
     """
     chosen = columns or KneeColumns()
     source = Path(path)

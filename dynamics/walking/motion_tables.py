@@ -103,7 +103,7 @@ def read_motion_columns(path: str | Path) -> tuple[str, ...]:
 def read_motion_table(
     path: str | Path, *, in_degrees: bool | None = None, columns: Collection[str] | None = None
 ) -> MotionTable:
-    """Read a motion or a table of forces, in the units of the file.
+    """Read a motion or a table of forces.
 
     Parameters
     ----------
@@ -115,6 +115,11 @@ def read_motion_table(
     columns : collection of str, optional
         Names of the columns to read, as far as the table has them; cells of other columns are not
         read. By default all.
+
+    Returns
+    -------
+    MotionTable
+        The columns, in the units of the file.
 
     Raises
     ------
@@ -153,8 +158,19 @@ def read_motion_table(
 def write_motion_table(path: str | Path, table: MotionTable, *, title: str = "motion") -> None:
     """Write a table in OpenSim's format, version 1; numbers are read back unchanged.
 
-    The path ends in `.mot` or `.sto`; `title` is the first line of the header. Raises `InputError`
-    if the path has another ending, or as `motion_text`.
+    Parameters
+    ----------
+    path : str or Path
+        File that ends in `.mot` or `.sto`.
+    table : MotionTable
+        The table.
+    title : str
+        First line of the header.
+
+    Raises
+    ------
+    InputError
+        If the path has another ending, or as `motion_text`.
     """
     target = Path(path)
     check_in("path ending", target.suffix.lower(), OPENSIM_ENDINGS)

@@ -60,10 +60,19 @@ class _Posture:
 def muscle_geometry(
     leg: LegMuscles, hip: ArrayLike, knee: ArrayLike, ankle: ArrayLike
 ) -> MuscleGeometry:
-    """Return lengths, moment arms and pulls of the muscles of a leg.
+    """Return lengths, moment arms and pulls of the muscles.
 
-    At flexions of hip and knee and dorsiflexions of the ankle (N,) [rad]. Raises `InputError` if an
-    angle is not finite, the shapes differ or the knee is outside `FLEXION_RANGE`.
+    Parameters
+    ----------
+    leg : LegMuscles
+        Leg with n muscles.
+    hip, knee, ankle : (N,) array_like
+        Flexion of hip and knee, dorsiflexion of the ankle [rad].
+
+    Raises
+    ------
+    InputError
+        If an angle is not finite, the shapes differ or the knee is outside `FLEXION_RANGE`.
     """
     posture = _check_posture(hip, knee, ankle)
     tendon = _patellar_tendon(leg, posture.knee)

@@ -44,10 +44,27 @@ _TORQUE_WARNING, _TORQUE_ERROR = 0.5, 2.0
 
 
 def check_walk(trial: GaitTrial, leg: LegLoads, mass: float) -> tuple[str, ...]:
-    """Check that a stride of a body of a mass [kg], > 0, is plausible; return warnings.
+    """Check that a stride is plausible; return warnings as sentences.
 
-    Raises `InputError` if an angle is out of range, hip and knee hardly move, or the ground force
-    does not fit foot or body.
+    Parameters
+    ----------
+    trial : GaitTrial
+        Stride.
+    leg : LegLoads
+        Inverse dynamics of the stride.
+    mass : float
+        Body mass [kg], > 0.
+
+    Returns
+    -------
+    tuple of str
+        One sentence per unusual property.
+
+    Raises
+    ------
+    InputError
+        If an angle is out of range, hip and knee hardly move, or the ground force does not fit foot
+        or body.
     """
     weight = check_number("mass", mass, above=0.0, unit="kg") * STANDARD_GRAVITY
     _check_angles(trial)

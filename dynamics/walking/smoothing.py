@@ -19,11 +19,24 @@ _ORDER = 2
 
 
 def smoothed(table: MotionTable, signals: FloatArray, name: str, cutoff: float | None) -> BSpline:
-    """Return a quintic spline through filtered signals (N, k) [any unit] of a table of N instants.
+    """Return a quintic spline through filtered signals.
 
-    The cut-off [Hz] has a `name` in messages; None for no filter. Raises `InputError` if the table
-    has fewer than 6 rows, the cut-off is not below 0.4 of its rate, or rows are missing for half a
-    period of the cut-off or more.
+    Parameters
+    ----------
+    table : MotionTable
+        Table of the signals, with N instants.
+    signals : (N, k) float64
+        Signals in any unit [1].
+    name : str
+        Name of the cut-off in messages.
+    cutoff : float or None
+        Cut-off frequency [Hz]; None for no filter.
+
+    Raises
+    ------
+    InputError
+        If the table has fewer than 6 rows, the cut-off is not below 0.4 of its rate, or rows are
+        missing for half a period of the cut-off or more.
     """
     time = table.time
     if len(time) < 6:

@@ -17,11 +17,22 @@ SHORTEST = 0.1
 def foot_events(
     time: ArrayLike, vertical: ArrayLike, *, threshold: float = CONTACT_THRESHOLD
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the instants (s,) of heel strike and (o,) of toe-off [s], interpolated.
+    """Return the instants of heel strike and of toe-off.
 
-    From increasing instants (N,) [s] and the vertical ground force (N,) [N] on the foot, which is
-    `threshold` > 0 [N] at strike and toe-off. A contact at the start or end of the record has no
-    strike or no toe-off. Gaps and contacts shorter than 0.1 s do not count.
+    Parameters
+    ----------
+    time : (N,) array_like
+        Increasing instants [s].
+    vertical : (N,) array_like
+        Vertical ground force on the foot [N].
+    threshold : float
+        Force at strike and toe-off [N], > 0; the instants are interpolated.
+
+    Returns
+    -------
+    strikes, offs : (s,), (o,) float64
+        Instants [s]. A contact at the start or end of the record has no strike or no toe-off. Gaps
+        and contacts shorter than 0.1 s do not count.
     """
     instants = check_array("time", time, (None,))
     force = check_array("vertical force", vertical, (len(instants),))
@@ -48,10 +59,20 @@ def find_stride(
 ) -> tuple[float, float]:
     """Return start and end [s] of a stride: the first two heel strikes of a foot.
 
-    In a record (N,) with one strike and two toe-offs, the toe-offs yield the duration of the
-    stride, which starts or, if the record is too short, ends with the strike. Arguments as of
-    `foot_events`; `name` is that of the force in messages. Raises `InputError` if the record does
-    not contain a stride.
+    In a record with one strike and two toe-offs, the toe-offs yield the duration of the stride,
+    which starts or, if the record is too short, ends with the strike.
+
+    Parameters
+    ----------
+    time, vertical, threshold
+        As of `foot_events`, (N,) [s] and (N,) [N].
+    name : str
+        Name of the force in messages.
+
+    Raises
+    ------
+    InputError
+        If the record does not contain a stride.
     """
     strikes, offs = foot_events(time, vertical, threshold=threshold)
     if len(strikes) > 1:

@@ -69,8 +69,20 @@ class SpringContact(Protocol):
 def bed_wear(model: SpringContact, result: SimulationResult, law: WearLaw) -> Wear:
     """Return the wear over the gait cycle of a result from the springs of the original model.
 
-    With the depth of each tibial triangle. The poses of the result are those of the contact: add
-    the offset of a `dynamics.simulator.variation.VariedContact` to them.
+    Parameters
+    ----------
+    model : SpringContact
+        The original model (`foundation.elastic_foundation.model.ElasticFoundation`).
+    result : SimulationResult
+        Simulated cycle with the poses of the contact: add the offset of a
+        `dynamics.simulator.variation.VariedContact` to its poses.
+    law : WearLaw
+        Material of the insert.
+
+    Returns
+    -------
+    Wear
+        Wear of one cycle, with the depth of each tibial triangle.
     """
     tibia, sides = model.tibia, np.asarray(model.compartments)
     twists, weights = femoral_twists(result.poses, result.rates), time_weights(result.time)

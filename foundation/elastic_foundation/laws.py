@@ -241,10 +241,16 @@ class ModifiedLaw(LayerLaw):
     def hertz(cls, youngs_modulus: float, poissons_ratio: float, radius: float) -> ModifiedLaw:
         """Return the law equivalent to Hertz contact of a rigid sphere on a half-space.
 
-        E [Pa] and nu [1] are those of the half-space, R > 0 the radius [m] of the sphere: f = 2, m
-        = 1/2 and hc = pi sqrt(R) C E / (2 sqrt(2) E*), with E* = E / (1 - nu^2); force 4/3 E*
-        sqrt(R) d0^(3/2), contact area pi R d0, half-ellipsoid pressure (Johnson 1985, eq.
-        4.22-4.24).
+        f = 2, m = 1/2 and hc = pi sqrt(R) C E / (2 sqrt(2) E*), with E* = E / (1 - nu^2): force
+        4/3 E* sqrt(R) d0^(3/2), contact area pi R d0, half-ellipsoid pressure
+        (Johnson 1985, eq. 4.22-4.24).
+
+        Parameters
+        ----------
+        youngs_modulus, poissons_ratio : float
+            E [Pa] and nu [1] of the half-space.
+        radius : float
+            R of the sphere [m], > 0.
         """
         check_number("radius", radius, above=0.0, unit="m")
         nominal = cls(youngs_modulus, poissons_ratio, 1e-2, f=2.0, m=0.5)
@@ -280,9 +286,17 @@ LAWS: dict[str, type[LayerLaw]] = {
 class SeriesLaw(SpringLaw):
     """Two elastic bodies: springs in series with equal pressure and shared indentation.
 
-    For two linear laws K = K1 K2 / (K1 + K2). In general d = d1(p) + d2(p) is solved for p. `first`
-    is the law of the tibial layer, `second` of the femoral layer; raises `InputError` unless both
-    are laws of one layer.
+    For two linear laws K = K1 K2 / (K1 + K2). In general d = d1(p) + d2(p) is solved for p.
+
+    Parameters
+    ----------
+    first, second : SpringLaw
+        Laws of the tibial and of the femoral layer (single layers).
+
+    Raises
+    ------
+    InputError
+        If a law is not a law of one layer.
     """
 
     first: SpringLaw

@@ -66,9 +66,15 @@ class Dissipation:
 
 @dataclass(frozen=True, eq=False)
 class SpringState:
-    """Indentation [m] and pressure [Pa] (F,) at the middle of tibial triangles, 0 out of contact.
+    """State of the bed at one pose, in the order of the tibial triangles.
 
-    The indentation is along minus the tibial normal.
+    Parameters
+    ----------
+    indentation : (F,) float64
+        Indentation at the middle of each triangle along minus the tibial normal [m], 0 out of
+        contact.
+    pressure : (F,) float64
+        Pressure at the middle of each triangle [Pa], 0 out of contact.
     """
 
     indentation: FloatArray
@@ -166,10 +172,9 @@ class ElasticFoundation:
         return self._handle
 
     def evaluate(self, pose: Pose, rates: ArrayLike | None = None) -> ContactLoads:
-        """Return the loads at a pose, and as `flags` the compartments pressed through the layer.
+        """Return the loads at a pose; see `foundation.loads` for frames and signs.
 
-        Results do not depend on evaluation history; several threads may call this method. See
-        `foundation.loads` for frames and signs.
+        Results do not depend on evaluation history; several threads may call this method.
 
         Parameters
         ----------
@@ -177,6 +182,17 @@ class ElasticFoundation:
             Pose of the femur.
         rates : (6,) float64, optional
             Rates of the pose coordinates [rad/s, m/s], for damping and friction; zero by default.
+
+        Returns
+        -------
+        ContactLoads
+            Loads per compartment and in total; `flags` names a compartment in which the femur is
+            pressed through the layer.
+
+        Raises
+        ------
+        InputError
+            If the rates are not six finite numbers.
         """
         sums, _ = self._run(pose, jacobian=False, rates=rates)
         return _contact_loads(sums)
@@ -186,9 +202,19 @@ class ElasticFoundation:
         return self.evaluate(pose)
 
     def loads_and_jacobian(self, pose: Pose) -> tuple[ContactLoads, FloatArray]:
-        """Return the loads at a pose, the femur at rest, and d(total wrench)/d(pose coordinates).
+        """Return the loads and the derivative of the total wrench, the femur at rest.
 
-        The derivative is (6, 6) [N, N m per rad, m], a row for each component of the wrench.
+        Parameters
+        ----------
+        pose : Pose
+            Pose of the femur.
+
+        Returns
+        -------
+        ContactLoads
+            Loads per compartment and in total.
+        (6, 6) float64
+            Row: component of the total wrench [N, N m]; column: pose coordinate [rad, m].
         """
         sums, jacobian = self._run(pose, jacobian=True)
         return _contact_loads(sums), jacobian.sum(axis=0)
@@ -252,7 +278,12 @@ class ElasticFoundation:
     def stored_energy(self, pose: Pose, compartment: str | None = None) -> float:
         """Return the elastic energy of the bed [J]: the sum of A times the integral of p dd.
 
-        Of the whole knee, or of one `compartment`, "medial" or "lateral".
+        Parameters
+        ----------
+        pose : Pose
+            Pose of the femur.
+        compartment : {"medial", "lateral"}, optional
+            Compartment; by default the whole knee.
         """
         chosen = slice(None) if compartment is None else _index(compartment)
         with self._scratch.borrowed() as work:

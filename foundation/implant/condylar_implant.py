@@ -78,9 +78,14 @@ class CondylarImplant:
 
     @classmethod
     def single_radius(cls, radius: float = 25e-3, **changes: object) -> CondylarImplant:
-        """Return an implant with one sagittal `radius` [m]: condyles without curvature jumps.
+        """Return an implant with one sagittal radius: condyles without curvature jumps.
 
-        `changes` are other fields of the implant, except `medial` and `lateral`.
+        Parameters
+        ----------
+        radius : float
+            Sagittal radius of all arcs of both condyles [m].
+        **changes : object
+            Other fields of the implant, except `medial` and `lateral`.
         """
         condyle = Condyle(posterior_radius=radius, distal_radius=radius, anterior_radius=radius)
         return cls(medial=condyle, lateral=condyle, **changes)  # type: ignore[arg-type]
@@ -88,11 +93,21 @@ class CondylarImplant:
     def femur_surface(
         self, condyle: str, u: ArrayLike, v: ArrayLike
     ) -> tuple[FloatArray, FloatArray]:
-        """Return points (N, 3) [m] and outward normals (N, 3) [1] of a condyle, femoral frame.
+        """Return points and outward normals of a femoral condyle, femoral frame.
 
-        Of the condyle "medial" or "lateral", at the sagittal angle u (N,) of the normal [rad], 0
-        distal, positive anterior, and the coronal angle v (N,) [rad], positive away from the middle
-        of the knee.
+        Parameters
+        ----------
+        condyle : {"medial", "lateral"}
+            Condyle.
+        u : (N,) float64
+            Sagittal angle of the normal [rad], 0 distal, positive anterior.
+        v : (N,) float64
+            Coronal angle [rad], positive away from the middle of the knee.
+
+        Returns
+        -------
+        points, normals : (N, 3) float64
+            Positions [m] and unit normals [1], femoral frame.
         """
         sign, shape = self._sign(condyle), self._side(condyle)[0]
         points, normals = shape.surface(*_angles(u, v))
@@ -110,10 +125,22 @@ class CondylarImplant:
         return self._placed(points, sign), normals * (1.0, 1.0, sign)
 
     def insert_height(self, x: ArrayLike, z: ArrayLike) -> FloatArray:
-        """Return the height of the surface of the insert, tibial frame, (N,) [m].
+        """Return the height of the surface of the insert, tibial frame.
 
-        `x` and `z` (N,) [m] are anterior and lateral positions; raises `InputError` off the
-        plateaus.
+        Parameters
+        ----------
+        x, z : (N,) float64
+            Anterior and lateral position [m], on a plateau.
+
+        Returns
+        -------
+        (N,) float64
+            y [m].
+
+        Raises
+        ------
+        InputError
+            If a position is off the plateaus.
         """
         forward, sideways = check_array("x", x, (None,)), check_array("z", z, (None,))
         height = np.empty(len(forward))
@@ -125,11 +152,22 @@ class CondylarImplant:
         return height
 
     def thickness(self, points: ArrayLike, normals: ArrayLike) -> FloatArray:
-        """Return the thickness (N,) [m] under points of the insert, along minus the normals.
+        """Return the polyethylene thickness under points of the insert, along minus the normals.
 
-        From positions (N, 3) [m] and upward unit normals (N, 3) [1], tibial frame, to the plane of
-        the underside. Raises `InputError` if a point is below the underside or a normal does not
-        point up.
+        Parameters
+        ----------
+        points, normals : (N, 3) float64
+            Positions on the insert [m] and upward unit normals [1], tibial frame.
+
+        Returns
+        -------
+        (N,) float64
+            Distance to the plane of the underside [m].
+
+        Raises
+        ------
+        InputError
+            If a point is below the underside or a normal does not point up.
         """
         at, up = (
             check_array("points", points, (None, 3)),
@@ -143,10 +181,20 @@ class CondylarImplant:
         return at[:, 1] / up[:, 1]
 
     def femur_distance(self, points: ArrayLike) -> FloatArray:
-        """Return the exact signed distance (N,) [m] to the nearer condyle, negative inside.
+        """Return the exact signed distance to the nearer condyle, negative inside.
 
-        At points (N, 3) [m] of the femoral frame. The condyles continue beyond their edges around
-        the coronal circle and around the ends of the J-curve (`Condyle.locate`).
+        The condyles continue beyond their edges around the coronal circle and around the ends of
+        the J-curve (`Condyle.locate`).
+
+        Parameters
+        ----------
+        points : (N, 3) float64
+            Positions [m], femoral frame.
+
+        Returns
+        -------
+        (N,) float64
+            Signed distance [m].
         """
         at = check_array("points", points, (None, 3))
         sides = [self._side(s)[0].locate(self._local(at, sign))[0] for s, sign in _SIDES.items()]
@@ -155,12 +203,27 @@ class CondylarImplant:
     def femur_depth(
         self, points: ArrayLike, directions: ArrayLike, pose: Pose, *, reach: float = 20e-3
     ) -> FloatArray:
-        """Return the exact indentation (N,) [m] of springs into the condyles, 0 outside both.
+        """Return the exact indentation of springs into the femoral condyles.
 
-        The distance from spring positions (N, 3) [m] along unit directions out of the femur (N, 3)
-        [1] (minus the tibial normals), tibial frame, to the exit from a condyle; `reach`, less than
-        the coronal radii, is the largest [m]. Raises `InputError` if the shapes differ, or a line
-        is tangent to a condyle.
+        Parameters
+        ----------
+        points, directions : (N, 3) float64
+            Spring positions [m] and unit directions out of the femur (minus the tibial normals)
+            [1], tibial frame.
+        pose : Pose
+            Pose of the femur.
+        reach : float
+            Largest indentation of the search [m]; less than the coronal radii.
+
+        Returns
+        -------
+        (N,) float64
+            Distance along the direction to the exit from a condyle [m], 0 outside both condyles.
+
+        Raises
+        ------
+        InputError
+            If the shapes differ, or a line is tangent to a condyle.
         """
         at = check_array("points", points, (None, 3))
         along = check_array("directions", directions, at.shape)
@@ -209,11 +272,20 @@ class CondylarImplant:
         return joined_patches("femur", femur), joined_patches("insert", insert), labels
 
     def home_pose(self, flexion: float = 0.0) -> Pose:
-        """Return the pose of first contact at a flexion angle [rad], without other rotations.
+        """Return the pose of first contact at a flexion angle, without other rotations.
 
         The lowest points of the condyles are above the bottoms of the dishes (on average, if the
-        sides differ). A symmetric implant touches at both bottoms. Raises `InputError` if the
-        flexion is beyond the ends of the condyles.
+        sides differ). A symmetric implant touches at both bottoms.
+
+        Parameters
+        ----------
+        flexion : float
+            Flexion [rad], within the ends of the condyles.
+
+        Raises
+        ------
+        InputError
+            If the flexion is beyond the ends of the condyles.
         """
         for condyle in (self.medial, self.lateral):
             check_number(

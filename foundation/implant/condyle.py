@@ -116,9 +116,17 @@ class Condyle:
         return np.searchsorted(self.limits[1:3], angle, side="right")
 
     def surface(self, u: FloatArray, v: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return points (N, 3) [m] and outward normals (N, 3) [1], (x, y, across), at angles u, v.
+        """Return points and outward normals at sagittal angle u and coronal angle v.
 
-        The sagittal angle u and the coronal angle v are (N,) [rad].
+        Parameters
+        ----------
+        u, v : (N,) float64
+            Angles [rad].
+
+        Returns
+        -------
+        points, normals : (N, 3) float64
+            Positions (x, y, across) [m] and unit normals [1].
         """
         arc = self.arc_of(u)
         in_plane = sagittal_normal(u)
@@ -129,7 +137,12 @@ class Condyle:
         return points, normals
 
     def locate(self, points: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Return signed distance and nearest surface point of points (N, 3) [m], (x, y, across).
+        """Return signed distance and nearest surface point of points.
+
+        Parameters
+        ----------
+        points : (N, 3) float64
+            (x, y, across) [m].
 
         Returns
         -------
@@ -172,12 +185,27 @@ class Condyle:
         return centre + (self.radii[arc] - self.coronal_radius) * sagittal_normal(angle), angle
 
     def depth(self, points: FloatArray, directions: FloatArray, reach: float) -> FloatArray:
-        """Return the depth (N,) [m] of points inside the condyle along rays, by Newton's method.
+        """Return the depth of points inside the condyle along rays.
 
-        The depth is the distance from points (N, 3) [m] along unit directions (N, 3) [1], (x, y,
-        across), to the exit through the condyle's own surface; 0 if the point is outside, or the
-        exit is beyond the edges or the largest depth `reach` [m]. Raises `InputError` if a ray is
-        nearly tangent and no exit is found.
+        Newton's method on the signed distance along each ray, from the point outwards.
+
+        Parameters
+        ----------
+        points, directions : (N, 3) float64
+            Points [m] and unit directions, (x, y, across).
+        reach : float
+            Largest depth of the search [m].
+
+        Returns
+        -------
+        (N,) float64
+            Distance along the direction to the exit through the condyle's own surface [m]; 0 if the
+            point is outside, or the exit is beyond the edges or the reach.
+
+        Raises
+        ------
+        InputError
+            If a ray is nearly tangent and no exit is found.
         """
         travelled = np.zeros(len(points))
         inside = np.flatnonzero(self.locate(points)[0] < 0.0)

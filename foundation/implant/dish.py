@@ -80,10 +80,19 @@ class Dish:
         return self.sagittal_radius - drop
 
     def surface(self, u: FloatArray, v: FloatArray, bottom: float) -> tuple[FloatArray, FloatArray]:
-        """Return points (N, 3) [m] and upward normals (N, 3) [1] at angles u and v, (x, y, across).
+        """Return points and upward normals at sagittal angle u and coronal angle v.
 
-        The angles (N,) [rad] are zero at the lowest point, of the height `bottom` [m]; u is
-        positive anteriorly.
+        Parameters
+        ----------
+        u, v : (N,) float64
+            Angles [rad], zero at the lowest point, u positive anteriorly.
+        bottom : float
+            Height of the lowest point [m].
+
+        Returns
+        -------
+        points, normals : (N, 3) float64
+            Positions (x, y, across) [m] and unit normals [1].
         """
         in_plane = sagittal_normal(u)
         outward = np.concatenate([np.cos(v)[:, None] * in_plane, np.sin(v)[:, None]], axis=1)
@@ -93,10 +102,19 @@ class Dish:
         return points, -outward
 
     def height(self, x: FloatArray, across: FloatArray, bottom: float) -> FloatArray:
-        """Return the height (N,) [m] of the surface, which is `bottom` [m] at the lowest point.
+        """Return the height (N,) [m] of the surface.
 
-        At anterior positions x (N,) [m] and distances (N,) [m] from the plateau's own sagittal
-        plane; raises `InputError` beyond the edge of the plateau.
+        Parameters
+        ----------
+        x, across : (N,) float64
+            Anterior position and distance from the plateau's own sagittal plane [m].
+        bottom : float
+            Height of the lowest point [m].
+
+        Raises
+        ------
+        InputError
+            If a position is beyond the edge of the plateau.
         """
         arm = self._arm(np.clip(np.abs(across), 0.0, self.half_width))
         sine = (x - self.bottom_anterior) / arm

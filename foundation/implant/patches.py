@@ -19,11 +19,27 @@ def patch(
     *,
     flip: bool,
 ) -> tuple[FloatArray, FloatArray, IntArray]:
-    """Triangulate a patch over sagittal and coronal angle; return points, normals and triangles.
+    """Triangulate a patch over sagittal and coronal angle.
 
-    Points (V, 3) [m], unit normals (V, 3) [1] and triangles (F, 3). `shape` has angles and radii of
-    the patch, `surface` returns points and normals (N, 3) at angles (N,) [rad], `edge_length` [m]
-    is the longest spacing of the grid; `flip` as in `grid_faces`.
+    Parameters
+    ----------
+    shape : Condyle or Dish
+        Angles and radii of the patch.
+    surface : callable
+        Function from sagittal and coronal angles (N,) [rad] to points [m] and normals [1], (N, 3).
+    edge_length : float
+        Longest spacing of the grid [m].
+    flip : bool
+        As in `grid_faces`.
+
+    Returns
+    -------
+    points : (V, 3) float64
+        Vertices on the surface [m].
+    normals : (V, 3) float64
+        Unit normals of the surface at the vertices [1].
+    faces : (F, 3) int64
+        Triangles.
     """
     along = grid_values(shape.limits, shape.radii * np.diff(shape.limits), edge_length)
     half = shape.half_angle

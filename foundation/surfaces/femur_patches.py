@@ -31,7 +31,7 @@ _COVERED = 0.35
 def femur_patches(
     mesh: TriangleMesh, surface: SmoothSurface, *, curved: bool, reach: float
 ) -> kernels.Femur:
-    """Prepare a femoral surface for the contact kernels, facets in the order of their tree.
+    """Prepare a femoral surface for the contact kernels.
 
     Parameters
     ----------
@@ -43,6 +43,11 @@ def femur_patches(
         False if the patches are plane facets.
     reach : float
         Radius within which the bounding planes are valid [m].
+
+    Returns
+    -------
+    kernels.Femur
+        Arrays, facets in the order of their tree.
     """
     control = control_points(surface)
     tree = build_tree(control.min(axis=1), control.max(axis=1), _FACETS_PER_LEAF)

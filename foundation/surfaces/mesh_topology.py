@@ -15,12 +15,17 @@ from foundation.surfaces.triangle_mesh import TriangleMesh
 
 @dataclass(frozen=True, eq=False)
 class Edges:
-    """Unique edges of a mesh: vertices (E, 2) of each edge, smaller index first.
+    """Unique edges of a mesh.
 
-    `count` (E,) is the number of triangles at the edge: 1 on the boundary, 2 inside a manifold
-    surface. `balance` (E,) is the number of triangles that traverse the edge from the smaller
-    index, minus the number in the opposite direction: 0 where two neighbours agree on the outer
-    side.
+    Parameters
+    ----------
+    ends : (E, 2) int64
+        Vertices of each edge, smaller index first.
+    count : (E,) int64
+        Number of triangles at the edge: 1 on the boundary, 2 inside a manifold surface.
+    balance : (E,) int64
+        Number of triangles that traverse the edge from the smaller vertex index, minus the number
+        in the opposite direction: 0 where two neighbours agree on the outer side.
     """
 
     ends: IntArray

@@ -55,16 +55,32 @@ def flat_surface(mesh: TriangleMesh) -> SmoothSurface:
 
 
 def smooth_surface(mesh: TriangleMesh, *, crease_angle: float = CREASE_ANGLE) -> SmoothSurface:
-    """Return a smooth surface through the vertices of a mesh, patches without folds.
+    """Return a smooth surface through the vertices of a mesh.
 
     If the mesh has vertex normals (`TriangleMesh.vertex_normals`), they are used, and the surface
     has no creases; otherwise normals are estimated (`foundation.surfaces.vertex_normals`),
-    one-sided at creases and boundaries. Crease edges, at which the normals of neighbouring facets
-    differ by more than `crease_angle` [rad], stay straight. The distance of a middle from the
-    straight edge is at most tan(crease_angle/4)/2 of the edge length: the rise of an arc with equal
-    chords that meet at that angle. At its six nodes each patch faces the outer side of its triangle
-    (otherwise the edges are straightened, for both neighbours). Raises `InputError` if the angle is
-    not between 0 and a right angle.
+    one-sided at creases and boundaries. Crease edges stay straight. Neighbours are triangles that
+    share vertex indices.
+
+    Parameters
+    ----------
+    mesh : TriangleMesh
+        Surface [m].
+    crease_angle : float
+        Angle between the normals of neighbouring facets [rad] above which their edge is a crease.
+        The distance of a middle from the straight edge is at most tan(crease_angle/4)/2 of the
+        edge length: the rise of an arc with equal chords that meet at that angle.
+
+    Returns
+    -------
+    SmoothSurface
+        Patches without folds: at its six nodes each patch faces the outer side of its triangle
+        (otherwise the edges are straightened, for both neighbours).
+
+    Raises
+    ------
+    InputError
+        If the angle is not between 0 and a right angle.
     """
     check_number("crease_angle", crease_angle, above=0.0, below=0.5 * np.pi, unit="rad")
     corners = mesh.vertices[mesh.faces]

@@ -14,9 +14,23 @@ DOMAIN_SCRATCH = 16
 def extrapolation(x, loads, gap, limits, regressor, work):
     """Return the extrapolation of a compartment's loads: at most 1 in the trained part.
 
-    From scaled variables x (6,) of the box; predicted loads (12,); the height over the predicted
-    first contact [m], 0 in contact and where unknown; `Domain.bounds` (4,) and `Domain.regressor`;
-    and scratch, at least `DOMAIN_SCRATCH` and the regressor's.
+    Parameters
+    ----------
+    x : (6,) float64
+        Scaled variables of the box, filled by the evaluation of the loads.
+    loads : (12,) float64
+        Predicted loads, in the order of `foundation.loads.LOAD_COLUMNS`.
+    gap : float
+        Height over the predicted first contact [m], 0 in contact and where unknown.
+    limits : (4,) float64
+        Largest size of F_x / F_y and of F_z / F_y, largest peak pressure [Pa], and gap above which
+        a condyle is certainly lifted [m].
+    regressor : Arguments
+        Function of x: shares of the first two limits, and the logarithm of the expected over the
+        largest accepted error; their weight falls with the gap. Without outputs the predicted loads
+        alone decide.
+    work : (W,) float64
+        Scratch, W at least `DOMAIN_SCRATCH` and the regressor's.
     """
     found, axial = 0.0, loads[1]
     if axial > 0.0:

@@ -86,8 +86,19 @@ def export_knee(knee: KneeSurrogate, prefix: str = "knee") -> CFiles:
     """Return C files of a knee: ``int <prefix>_loads(pose, loads, jacobian, variables)``.
 
     The function fills the arrays of `KneeSurrogate.evaluate_batch` for one pose, as the header
-    explains. It returns 1 outside the trained domain, regardless of `knee.outside`. For `prefix`
-    see `export_regressor`.
+    explains. It returns 1 outside the trained domain, regardless of `knee.outside`.
+
+    Parameters
+    ----------
+    knee : KneeSurrogate
+        The knee to export.
+    prefix : str
+        First part of every name in the header; also the name of the files.
+
+    Raises
+    ------
+    InputError
+        If the prefix is not a C identifier.
     """
     check_prefix(prefix)
     compartments = {name: knee.compartment(name) for name in COMPARTMENTS}

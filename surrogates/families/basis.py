@@ -40,9 +40,16 @@ def fourier_columns(z: FloatArray, degree: int, wave: float) -> FloatArray:
 
 
 def basis_matrix(z: FloatArray, exponents: NDArray[np.int64], wave: float = 0.0) -> FloatArray:
-    """Return the polynomial features (N, T) [1] of exponents (T, d) at scaled inputs z (N, d).
+    """Return the polynomial features (N, T) [1] at scaled inputs z (N, d).
 
-    `wave` is the angular frequency of the Fourier series in z_0; 0 for Legendre polynomials of z_0.
+    Parameters
+    ----------
+    z : (N, d) float64
+        Scaled inputs [1].
+    exponents : (T, d) int64
+        Degree of every term in every input.
+    wave : float
+        Angular frequency of the Fourier series in z_0 [1]; 0 for Legendre polynomials of z_0.
     """
     matrix = np.ones((len(z), len(exponents)))
     for j, degrees in enumerate(exponents.T):

@@ -267,9 +267,21 @@ def factorise_safely(
 def solve(factors: Factors, y: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
     """Return the weights and leave-one-out residuals of scaled outputs y (n, k).
 
-    Weights (k, T + n) of trend and correlations; process variance (k,); residuals (n, k), observed
-    minus predicted without that row; and their variances (n,) over the process variance [1]. Raises
-    `InputError` if a row alone determines a trend coefficient, so that it cannot be left out.
+    Returns
+    -------
+    weights : (k, T + n) float64
+        Weights of trend and correlations [1].
+    variance : (k,) float64
+        Process variance [1].
+    residuals : (n, k) float64
+        Observed minus predicted without that row [1].
+    lack : (n,) float64
+        Variances of the residuals over `variance` [1].
+
+    Raises
+    ------
+    InputError
+        If a row alone determines a trend coefficient, so that the row cannot be left out.
     """
     lower, orthogonal, upper = factors
     n, terms = orthogonal.shape

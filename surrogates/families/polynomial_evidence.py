@@ -122,7 +122,16 @@ class Evidence:
 class Ridge:
     """Ridge regression with a prior variance for each term, from normal equations in row blocks.
 
-    Parameters as of `Evidence`, with a `Prior` in place of the terms: z (n, d), y (n, k) [1].
+    Parameters
+    ----------
+    z, y : (n, d), (n, k) float64
+        Scaled inputs and outputs [1].
+    weights : (n,) float64
+        Weights of the samples [1].
+    prior : Prior
+        Terms, prior variances and noise.
+    wave : float
+        Angular frequency of a Fourier series in z_0 [1]; 0 for Legendre polynomials.
     """
 
     def __init__(

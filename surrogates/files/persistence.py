@@ -60,10 +60,19 @@ class SurrogateFileError(InputError):
 
 
 def save(knee: AnyKnee, path: str | Path) -> None:
-    """Write a surrogate to an `.npz` file atomically: a reader sees the old or the new file.
+    """Write a surrogate atomically: a reader sees the old file or the complete new file.
 
-    Raises `TypeError` or `ValueError` if the header is not JSON-serialisable or contains a number
-    that is not finite.
+    Parameters
+    ----------
+    knee : KneeSurrogate or WholeKneeSurrogate
+        The surrogate; its header must be JSON-serialisable.
+    path : path
+        The `.npz` file.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If the header is not JSON-serialisable or contains a number that is not finite.
     """
     target = Path(path)
     parts = _parts_of(knee)
@@ -95,8 +104,16 @@ def save(knee: AnyKnee, path: str | Path) -> None:
 def load(path: str | Path) -> AnyKnee:
     """Read a surrogate; needs neither SMT nor scikit-learn and executes no code from the file.
 
-    Raises `SurrogateFileError` if the file is missing, truncated, altered, oversized, of a newer
-    version or of another kind.
+    Parameters
+    ----------
+    path : path
+        A `.npz` file written by `save`.
+
+    Raises
+    ------
+    SurrogateFileError
+        If the file is missing, truncated, altered, oversized, of a newer version or of another
+        kind.
     """
     file = Path(path)
     arrays = _read_arrays(file)

@@ -30,8 +30,19 @@ def compartment(
 ) -> CompartmentSurrogate:
     """Return one compartment of a version 1 file, from arrays such as theta (d,) [1].
 
-    The names of the arrays are without that of the compartment. Raises `ValueError` or `KeyError`
-    if an array is missing or malformed, or the formulation is neither "inverted" nor "direct".
+    Parameters
+    ----------
+    formulation : {"inverted", "direct"}
+        Formulation of the compartment.
+    space : SampleSpace
+        Box of the samples.
+    arrays : mapping
+        Arrays of the compartment by name, without the compartment's name.
+
+    Raises
+    ------
+    ValueError, KeyError
+        If an array is missing or malformed.
     """
     check_in("formulation", formulation, _FORMULATIONS)
     coordinates = CondyleCoordinates.at_origin(space)

@@ -195,11 +195,20 @@ class CompartmentSurrogate:
         return np.maximum(height - touch, 0.0)
 
     def at_load(self, poses: ArrayLike, load: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        """Return the poses (N, 6) [rad, m] at axial loads (N,) [N], and all loads (N, 12) [SI].
+        """Return the poses (N, 6) [rad, m] at given axial loads, and all loads (N, 12) [SI].
 
-        The loads are from 0 to the largest of the space. The height of the poses is not read;
-        outside the box the offsets are held at the border, as in `evaluate`. Raises `InputError` if
-        the formulation is not "inverted" or the arguments are malformed.
+        Parameters
+        ----------
+        poses : (N, 6) float64
+            Pose coordinates [rad, m]; the height is not read. Outside the box the offsets are
+            held at the border, as in `evaluate`.
+        load : (N,) float64
+            Axial load of the compartment [N], from 0 to the largest of the space.
+
+        Raises
+        ------
+        InputError
+            If the formulation is not "inverted" or the arguments are malformed.
         """
         level = self._at_load(poses, load)
         found = check_array("poses", poses, (None, 6))

@@ -135,10 +135,25 @@ def fit_compartment(
     fitter: Fitter,
     settings: FormulationSettings | None = None,
 ) -> Trained:
-    """Fit a formulation, one of `FORMULATIONS`, to the samples of one compartment in a space.
+    """Fit a formulation to the samples of one compartment.
 
-    Raises `InputError` if the formulation is unknown, lacks samples that it needs, or cannot be
-    fitted.
+    Parameters
+    ----------
+    formulation : str
+        One of `FORMULATIONS`.
+    space : SampleSpace
+        Box of the samples.
+    samples : Samples
+        Poses and loads to learn.
+    fitter : Fitter
+        Fit of the regressors.
+    settings : FormulationSettings, optional
+        Settings of the formulation.
+
+    Raises
+    ------
+    InputError
+        If the formulation is unknown, lacks samples that it needs, or cannot be fitted.
     """
     check_in("formulation", formulation, FORMULATIONS)
     chosen = settings or FormulationSettings()

@@ -103,8 +103,14 @@ class Domain:
     ) -> FloatArray:
         """Return the extrapolation (N,) [1], at most 1 in the domain.
 
-        At scaled variables (N, 6 or more) of the box, predicted loads (N, 12) [SI], and heights
-        (N,) [m] over the predicted first contact, 0 in contact and where unknown.
+        Parameters
+        ----------
+        variables : (N, 6 or more) float64
+            Scaled variables of the box [1].
+        loads : (N, 12) float64
+            Predicted loads [SI].
+        gaps : (N,) float64
+            Heights over the predicted first contact [m], 0 in contact and where unknown.
         """
         criteria = self._criteria(variables, loads)
         criteria[:, 3:] *= 1.0 - np.minimum(np.reshape(gaps, (-1, 1)) / self.lifted, 1.0)

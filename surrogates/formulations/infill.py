@@ -39,8 +39,14 @@ def largest_errors(
 def load_error(surrogate: CompartmentSurrogate, check: CrossCheck, inputs: FloatArray) -> float:
     """Return the RMS error of the axial load at a given pose over the largest load [1].
 
-    Of an "inverted" surrogate, from the out-of-sample residuals of the outputs, the height first,
-    and the inputs (N, 6) [1] of the fit of the height.
+    Parameters
+    ----------
+    surrogate : CompartmentSurrogate
+        Surrogate of the formulation "inverted".
+    check : CrossCheck
+        Out-of-sample residuals of the outputs, the height first.
+    inputs : (N, 6) float64
+        Inputs of the fit of the height [1].
     """
     at = inputs[check.rows]
     return float(np.sqrt(np.mean((_load_per_height(surrogate, at) * check.residuals[:, 0]) ** 2)))

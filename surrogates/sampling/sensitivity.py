@@ -14,12 +14,31 @@ _EDGE = 1e-12
 
 
 def unit_design(kind: str, runs: int, dimensions: int, seed: int) -> FloatArray:
-    """Return a design (N, D) [1] on the unit cube of shares strictly between 0 and 1.
+    """Return a design on the unit cube.
 
     A row of "montecarlo" depends only on the seed and the number of the row, so that more runs
-    extend a shorter study. A "latin_hypercube" and "sobol" depend on `runs` too. N is `runs`, for
-    "sobol" `runs * (D + 2)` (Saltelli et al. 2010, Comput Phys Commun 181:259-270): blocks of a row
-    of matrix A, the row with one column after the other from matrix B, and the row of B.
+    extend a shorter study. A Latin hypercube and Sobol's design depend on `runs` too.
+
+    Parameters
+    ----------
+    kind : {"montecarlo", "latin_hypercube", "sobol"}
+        Kind of design.
+    runs : int
+        Rows; for "sobol", rows of each base matrix.
+    dimensions : int
+        Number D of varying inputs.
+    seed : int
+        Seed of the draws.
+
+    Returns
+    -------
+    (N, D) float64
+        Shares strictly between 0 and 1 [1]; N is `runs`, for "sobol" `runs * (D + 2)`.
+
+    Notes
+    -----
+    Sobol's design is Saltelli's (Saltelli et al. 2010, Comput Phys Commun 181:259-270): blocks of
+    a row of matrix A, the row with one column after the other from matrix B, and the row of B.
     """
     if kind == "montecarlo":
         rows = [np.random.default_rng([seed, run]).random(dimensions) for run in range(runs)]

@@ -49,9 +49,17 @@ class ReferencePath:
     def through(cls, flexion: ArrayLike, coordinates: ArrayLike) -> Self:
         """Return the C² cubic spline through poses (not-a-knot; natural through 2 or 3 poses).
 
-        Flexion (K,) [rad] strictly increases, K >= 1 (one: the path is constant); the coordinates
-        (K, 5) are adduction, rotation [rad], anterior, superior, lateral [m]. Raises `InputError`
-        otherwise.
+        Parameters
+        ----------
+        flexion : (K,) float64
+            Flexion of the poses [rad], strictly increasing, K >= 1 (one: the path is constant).
+        coordinates : (K, 5) float64
+            adduction, rotation [rad], anterior, superior, lateral [m] of the poses.
+
+        Raises
+        ------
+        InputError
+            If the shapes do not fit or the flexion does not increase.
         """
         knots = check_array("path flexion", flexion, (None,))
         values = check_array("path coordinates", coordinates, (len(knots), 5))
@@ -131,7 +139,7 @@ class SampleSpace:
         return self.path.flexion, self.path.pieces, *self.centre_and_half
 
     def draw(self, unit: ArrayLike, spread: float = 2.0) -> tuple[FloatArray, FloatArray]:
-        """Return poses (N, 6) [rad, m] at the height of the path, and axial loads (N,) [N].
+        """Map a design in the unit cube to poses without height and axial loads.
 
         Parameters
         ----------
@@ -140,6 +148,18 @@ class SampleSpace:
         spread : float
             Degree of the root of the load that is uniformly distributed [1]: 1 for the load, 2 for
             its square root, more for more samples at low loads.
+
+        Returns
+        -------
+        poses : (N, 6) float64
+            Pose coordinates [rad, m]; the height is that of the path, as the start of a search.
+        load : (N,) float64
+            Axial load of the compartment [N].
+
+        Raises
+        ------
+        InputError
+            If a point is outside the unit cube or the degree is not positive.
         """
         cube = check_array("unit", unit, (None, 6))
         if cube.size and (cube.min() < 0.0 or cube.max() > 1.0):
@@ -154,11 +174,26 @@ class SampleSpace:
         return poses, np.clip((low + (high - low) * cube[:, 5]) ** degree, *self.load)
 
     def scaled(self, poses: ArrayLike, load: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        """Return the variables (N, 6) [1] scaled to [-1, 1] and the height (N,) [m] over the path.
+        """Return the variables scaled to [-1, 1] and the height over the path.
 
-        Of poses (N, 6) [rad, m] and axial loads (N,) [N], >= 0; in the order of `VARIABLES`, and
-        outside [-1, 1] where the pose is outside the box. Raises `InputError` if the shapes do not
-        fit or a load is negative.
+        Parameters
+        ----------
+        poses : (N, 6) float64
+            Pose coordinates [rad, m].
+        load : (N,) float64
+            Axial load of the compartment [N], >= 0.
+
+        Returns
+        -------
+        variables : (N, 6) float64
+            In the order of `VARIABLES` [1]; outside [-1, 1] where the pose is outside the box.
+        height : (N,) float64
+            Superior coordinate above the path [m].
+
+        Raises
+        ------
+        InputError
+            If the shapes do not fit or a load is negative.
         """
         points = check_array("poses", poses, (None, 6))
         loads = check_array("load", load, (len(points),), at_least=0.0, unit="N")

@@ -101,12 +101,25 @@ class Assembly:
     def complete(
         self, time: float, angles: ArrayLike, rates: ArrayLike
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return angles, rates and accelerations (N,) [rad, s] of all segments from the free ones.
+        """Return the state of all segments from that of the free ones.
 
-        Accelerations of free segments are zero. `time` [s] is inside the tables of prescribed
-        motions; angles and rates (F,) [rad, rad/s] are those of the free segments. Raises
-        `InputError` if a shape is wrong, a number not finite, or a prescribed motion does not cover
-        the time.
+        Parameters
+        ----------
+        time : float
+            Instant [s], inside the tables of prescribed motions.
+        angles, rates : (F,) float64
+            State of the free segments [rad, rad/s].
+
+        Returns
+        -------
+        angles, rates, accelerations : (N,) float64
+            State of all segments [rad, rad/s, rad/s²]; accelerations of free segments are zero.
+
+        Raises
+        ------
+        InputError
+            If a shape is wrong, a number not finite, or a prescribed motion does not cover the
+            time.
         """
         check_number("time", time, unit="s")
         free = self.free
@@ -122,11 +135,28 @@ class Assembly:
     def terms(
         self, time: float, angles: ArrayLike, rates: ArrayLike
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return M (N, N) [kg m²], b (N,) and Q (N,) [N m] of the equations of motion.
+        """Return M, b and Q of the equations of motion.
 
-        M is symmetric and positive definite; b is due to velocities and the acceleration of the
-        bases, Q to gravity, passive joints and links, without drives. Arguments and errors as of
-        `complete`; `SimulationError` if the points of a link of kind "line" coincide.
+        Parameters
+        ----------
+        time, angles, rates
+            As of `complete`.
+
+        Returns
+        -------
+        mass : (N, N) float64
+            M, symmetric and positive definite [kg m²].
+        bias : (N,) float64
+            b, from velocities and the acceleration of the bases [N m].
+        force : (N,) float64
+            Q, from gravity, passive joints and links; drives not included [N m].
+
+        Raises
+        ------
+        InputError
+            As of `complete`.
+        SimulationError
+            If the points of a link of kind "line" coincide.
         """
         all_angles, all_rates, _ = self.complete(time, angles, rates)
         at = self._equations.geometry(time, all_angles, all_rates)

@@ -152,8 +152,17 @@ class Chain:
     def reach(self, segment: str, point: ArrayLike) -> ComplexArray:
         """Return the coefficients (n,) [m] of exp(i φ) in the position of a point from the base.
 
-        The point (2,) [m] is in the frame of the segment; raises `InputError` if the chain does not
-        have the segment.
+        Parameters
+        ----------
+        segment : str
+            Name of the segment.
+        point : (2,) float64
+            Point in the frame of the segment [m].
+
+        Raises
+        ------
+        InputError
+            If the chain does not have the segment.
         """
         of = f"chain {self.name}:"
         index = self.segment_names.index(check_in(f"{of} segment", segment, self.segment_names))

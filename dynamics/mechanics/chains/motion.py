@@ -60,9 +60,22 @@ class PrescribedMotion:
         return self.values.shape[1]
 
     def at(self, time: float) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return the quantities (K,) [rad or m], their rates and accelerations [per s, per s²].
+        """Return the quantities, their rates and their accelerations.
 
-        Raises `InputError` if the time [s] is not inside the table.
+        Parameters
+        ----------
+        time : float
+            Instant [s], inside the table.
+
+        Returns
+        -------
+        value, rate, acceleration : (K,) float64
+            [rad, rad/s, rad/s² or m, m/s, m/s²].
+
+        Raises
+        ------
+        InputError
+            If the time is not inside the table.
         """
         self.check_covers("time", time)
         value, rate, acceleration = (spline(time) for spline in self._splines)
@@ -84,7 +97,7 @@ class PrescribedMotion:
 
 
 def load_motion(path: str | Path, names: Sequence[str]) -> PrescribedMotion:
-    """Read a prescribed motion from a table, in SI units.
+    """Read a prescribed motion from a table.
 
     Parameters
     ----------
@@ -95,6 +108,11 @@ def load_motion(path: str | Path, names: Sequence[str]) -> PrescribedMotion:
     names : sequence of str
         Quantities to read, in the order of the columns of the motion: the segments of a chain for
         their angles, or ("x", "y") for the path of its base.
+
+    Returns
+    -------
+    PrescribedMotion
+        The motion, in SI units.
 
     Raises
     ------

@@ -85,7 +85,13 @@ class PenaltyGround:
             raise InputError(f"friction: expected a CompliantFriction, found {self.friction!r}")
 
     def normal_force(self, gap: FloatArray, gap_rate: FloatArray) -> FloatArray:
-        """Return Fn (P,) [N] of points in contact, from their heights (P,) [m] and rates [m/s]."""
+        """Return Fn (P,) [N] of points in contact.
+
+        Parameters
+        ----------
+        gap, gap_rate : (P,) float64
+            Heights of the points [m] and their rates [m/s].
+        """
         return np.maximum(0.0, -gap / self.compliance - self.damping * gap_rate)
 
     def friction_force(
@@ -93,7 +99,14 @@ class PenaltyGround:
     ) -> tuple[FloatArray, FloatArray]:
         """Return T (P,) [N] on the points, forward positive, and s' (P,) [m/s].
 
-        From deflections s (P,) [m], tangential velocities (P,) [m/s] and normal forces Fn (P,) [N].
+        Parameters
+        ----------
+        deflection : (P,) float64
+            Deflections s [m].
+        slip : (P,) float64
+            Tangential velocity of the points [m/s].
+        normal_force : (P,) float64
+            Normal forces Fn [N].
         """
         force, rate = self.friction.evaluate(deflection[:, None], slip[:, None], normal_force)
         return force[:, 0], rate[:, 0]
@@ -108,8 +121,16 @@ class PenaltyGround:
     ) -> tuple[float, float]:
         """Return the powers lost in normal and in tangential direction [W], both >= 0.
 
-        From heights (P,) [m], velocities (P, 2) [m/s] and forces T and Fn (P, 2) [N] of the points,
-        tangential and normal, and the rates s' (P,) [m/s].
+        Parameters
+        ----------
+        gap : (P,) float64
+            Heights of the points [m].
+        rate : (P, 2) float64
+            Velocity of the points, tangential and normal [m/s].
+        forces : (P, 2) float64
+            Forces T and Fn on the points [N].
+        deflection_rate : (P,) float64
+            Rates s' [m/s].
         """
         normal = -(forces[:, 1] + np.minimum(gap, 0.0) / self.compliance) * rate[:, 1]
         viscous = self.friction.damping * deflection_rate**2

@@ -77,11 +77,20 @@ def newton_impact(
         Points in contact, at most `MOST_POINTS`.
     position, velocity : (dof,) array_like
         Coordinates [m, rad] and rates before impact.
-    restitution, friction : float
-        Newton's coefficient of restitution e, 0 to 1, and coefficient of friction mu, >= 0.
+    restitution : float
+        Newton's coefficient of restitution e, 0 to 1.
+    friction : float
+        Coefficient of friction mu, >= 0.
+
+    Returns
+    -------
+    RigidImpact
+        Velocities, impulses and energy change.
 
     Raises
     ------
+    InputError
+        If an argument is out of its range.
     SimulationError
         If no combination of sticking, sliding and opening satisfies the law.
     """

@@ -116,8 +116,12 @@ class Leg:
     def arms(self, segments: Sequence[int], positions: ArrayLike) -> ComplexArray:
         """Return the coefficients of points fixed to segments, (P, n) [m]; see `reach`.
 
-        `segments` are the indices of the segments, `positions` (P, 2) [m] the points in their
-        frames.
+        Parameters
+        ----------
+        segments : sequence of int
+            Index of the segment of each point.
+        positions : (P, 2) array_like
+            Points in the frames of the segments [m].
         """
         points = as_complex(np.reshape(positions, (-1, 2)))
         ends = as_complex(np.array([each.end for each in self.segments.values()]))
@@ -133,7 +137,13 @@ class Leg:
         return np.moveaxis(as_vectors(self._jacobian(arms * self._turn(q))), -1, 1)
 
     def equations(self, q: FloatArray, velocity: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return M (dof, dof) [kg, kg m, kg m²] and h (dof,) [N, N m] at q and its rates (dof,)."""
+        """Return M (dof, dof) [kg, kg m, kg m²] and h (dof,) [N, N m].
+
+        Parameters
+        ----------
+        q, velocity : (dof,) float64
+            Coordinates [m, rad] and their rates.
+        """
         turned = self._centre_arms * self._turn(q)
         jacobian = self._jacobian(turned)
         acceleration = 1j * self.gravity - turned @ velocity[self.base :] ** 2

@@ -86,8 +86,16 @@ class StrikeResult:
     ) -> Self:
         """Return the result of a leg with its energies.
 
-        `losses` (T, 3) [J] is the work lost so far in joints, normal and tangential; other
-        arguments are those of the class, (T,) [s] and (T, dof) [m, rad].
+        Parameters
+        ----------
+        leg : Leg
+            The leg.
+        time, position, velocity
+            As of the class, (T,) [s] and (T, dof) [m, rad].
+        losses : (T, 3) float64
+            Work lost so far in joints, normal and tangential [J].
+        **contact
+            `gap`, `forces`, `stored`, `points` and `changes`.
         """
         states = list(zip(position, velocity, strict=True))
         return cls(

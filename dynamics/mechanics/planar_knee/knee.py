@@ -152,9 +152,18 @@ class PlanarKnee:
     def loads(
         self, time: float, state: FloatArray, contact: ContactState, impact_rate: float
     ) -> Loads:
-        """Return the loads on the tibia at a time [s], a state (6,) [m, rad, s] and its contact.
+        """Return the loads on the tibia.
 
-        `impact_rate` is dδ/dt [m/s] at the start of the present contact.
+        Parameters
+        ----------
+        time : float
+            Instant [s].
+        state : (6,) float64
+            (x, y, φ, v_x, v_y, ω) [m, rad, s].
+        contact : ContactState
+            Contact of the state.
+        impact_rate : float
+            dδ/dt at the start of the present contact [m/s].
         """
         x, y, angle, v_x, v_y, _ = state[:6].tolist()
         f_x, f_y, moment = 0.0, -self.mass * self.gravity, 0.0

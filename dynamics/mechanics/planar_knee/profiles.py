@@ -85,9 +85,19 @@ class PolarProfile:
 
     @classmethod
     def from_points(cls, points: ArrayLike, kind: str = "cubic", *, closed: bool = False) -> Self:
-        """Return the profile through points (n, 2) [m] in its frame.
+        """Return the profile through points in its frame.
 
-        Raises `InputError` if the points are not counterclockwise about the origin.
+        Parameters
+        ----------
+        points : (n, 2) float64
+            Points, counterclockwise about the origin [m].
+        kind, closed
+            As of the class.
+
+        Raises
+        ------
+        InputError
+            If the points are not counterclockwise about the origin.
         """
         x, y = check_array("profile points", points, (None, 2)).T
         return cls(np.unwrap(np.arctan2(y, x)), np.hypot(x, y), kind, closed)
@@ -103,9 +113,16 @@ class PolarProfile:
     def line(
         cls, distance: float, half_angle: float, samples: int = 81, kind: str = "cubic"
     ) -> Self:
-        """Return the straight line ξ = distance [m] between the angles ± half_angle [rad].
+        """Return the straight line ξ = distance between the angles ± half_angle.
 
-        `samples` are at equal angles; 0 < half_angle < π/2.
+        Parameters
+        ----------
+        distance : float
+            Distance from the origin along the first axis [m], > 0.
+        half_angle : float
+            Angle to either end [rad], between 0 and π/2.
+        samples, kind
+            Number of samples at equal angles; kind of the spline.
         """
         check_number("line distance", distance, above=0.0, unit="m")
         check_number("line half_angle", half_angle, above=0.0, below=0.5 * np.pi, unit="rad")
@@ -156,10 +173,24 @@ class PolarProfile:
         return rho * c, rho * s, t_x, t_y, curvature, speed
 
     def frames(self, angles: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return points (m, 2) [m], outward normals (m, 2) [1] and curvatures (m,) [1/m].
+        """Return points, outward normals and curvatures at many angles.
 
-        At angles θ (m,) [rad], in the frame of the profile; raises `InputError` if an angle is not
-        finite or beyond the ends of an open profile.
+        Parameters
+        ----------
+        angles : (m,) float64
+            Angles θ [rad], within the samples of an open profile.
+
+        Returns
+        -------
+        points, normals : (m, 2) float64
+            Points and normals in the frame of the profile [m, 1].
+        curvatures : (m,) float64
+            Curvatures [1/m].
+
+        Raises
+        ------
+        InputError
+            If an angle is not finite or beyond the ends.
         """
         checked = check_array("angles", angles, (None,))
         for each in checked:

@@ -89,8 +89,15 @@ def simulate_planar_knee(
     tolerance : float
         Relative tolerance of the integrator, 1e-13 to 1e-2.
 
+    Returns
+    -------
+    PlanarMotion
+        Motion, loads and energies.
+
     Raises
     ------
+    InputError
+        If an argument is not finite or out of its range.
     SimulationError
         If the integrator fails, or the tibia leaves the profile.
     """

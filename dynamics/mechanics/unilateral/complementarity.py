@@ -83,8 +83,15 @@ def solve_complementarity(
     elimination : {"gauss", "jordan"}
         Solve the active subsystem, or transform the whole tableau. Both switch the same rows.
 
+    Returns
+    -------
+    Complementarity
+        The solution.
+
     Raises
     ------
+    InputError
+        If an argument is not as described.
     ComplementarityError
         If no solution was found.
     """

@@ -108,23 +108,30 @@ def simulate_links(
 
     Parameters
     ----------
-    mass : (n, n) float64
+    mass : (n_dof, n_dof) float64
         M [kg], symmetric and positive definite.
     links : sequence of UnilateralLink
         The links. Tips of links that overlap at the start are indented.
-    position, velocity : (n,) float64
+    position, velocity : (n_dof,) float64
         Coordinates and rates at time zero [m, m/s].
     step : float
         h [s], > 0.
     n_steps : int
         Number of steps, >= 1.
-    load : (n,) float64, or function of time [s], optional
+    load : (n_dof,) float64, or function of time [s], optional
         Q [N]; by default none.
-    stiffness, damping : (n, n) float64, optional
+    stiffness, damping : (n_dof, n_dof) float64, optional
         K [N/m] and C [N s/m] of bilateral springs and dampers; by default none.
+
+    Returns
+    -------
+    LinkMotion
+        Motion and link forces.
 
     Raises
     ------
+    InputError
+        If an argument is not as described.
     ComplementarityError
         If a step has no solution; the message states the time.
     """

@@ -126,10 +126,14 @@ class PlanarStructure:
         return np.array(columns).reshape(-1, len(self.segments) + 2 * len(self.nodes)).T
 
     def generalised_force(self, body: str, point: ArrayLike, force: ArrayLike) -> FloatArray:
-        """Return the generalised force (n,) [N m, N] of a force at a point of a body.
+        """Return the generalised force (n_dof,) [N m, N] of a force at a point of a body.
 
-        The body is a segment, a node or `GROUND`; point (2,) [m] and force (2,) [N] are in the
-        global frame.
+        Parameters
+        ----------
+        body : str
+            Segment, node or `GROUND`.
+        point, force : (2,) array_like
+            Point [m] and force [N] in the global frame.
         """
         at, f = check_array("point", point, (2,)), check_array("force", force, (2,))
         result = np.zeros(len(self.segments) + 2 * len(self.nodes))

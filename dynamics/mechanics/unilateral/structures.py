@@ -62,17 +62,24 @@ def solve_structure(balance: ArrayLike, stiffness: ArrayLike, load: ArrayLike) -
 
     Parameters
     ----------
-    balance : (n, m) float64
+    balance : (n_dof, n_members) float64
         Generalised force of a unit tension of every member: moment arms [m] of joints, direction
         cosines of nodes. A free node is two or three rows with no load.
-    stiffness : (m,) float64
+    stiffness : (n_members,) float64
         Force per elongation [N/m], > 0.
-    load : (n,) float64
+    load : (n_dof,) float64
         Load that the members supply, balance @ forces = load [N m, N]; the opposite of the
         external load.
 
+    Returns
+    -------
+    Structure
+        Forces, displacement and elongations.
+
     Raises
     ------
+    InputError
+        If an argument is not as described.
     InfeasibleLoadError
         If no tensions balance the load.
     """
