@@ -49,6 +49,11 @@ class CompartmentLoads:
         Largest pressure, and pressure averaged over the contact area [Pa].
     centre_of_pressure : (3,) float64
         Pressure-weighted mean of the spring positions, tibial frame [m]; NaN out of contact.
+
+    Raises
+    ------
+    InputError
+        If a value has another shape or is not finite.
     """
 
     force: FloatArray
@@ -171,6 +176,11 @@ class ContactLoads:
             Loads of each compartment in the order of `LOAD_COLUMNS` [N, N m, m², Pa, m].
         flags : tuple of str
             Warnings about the loads.
+
+        Raises
+        ------
+        InputError
+            If an array has another shape or is infinite.
         """
         parts = [check_array("loads", c, (12,), allow_nan=True) for c in (medial, lateral)]
         return cls.trusted(parts[0], parts[1], flags)

@@ -41,6 +41,11 @@ class Pose:
         Joint angles of Grood & Suntay [rad]; rotation is internal rotation of the tibia.
     anterior, superior, lateral : float
         Position of the femoral origin in the tibial frame [m].
+
+    Raises
+    ------
+    InputError
+        If a coordinate is not a finite number.
     """
 
     flexion: float = 0.0

@@ -69,7 +69,13 @@ class MotionTable:
             raise InputError(f"{self.source}, time: expected increasing instants, found {time}")
 
     def column(self, name: str) -> FloatArray:
-        """Return one column (N,) in the unit of the file [1]; InputError if there is none."""
+        """Return one column (N,) in the unit of the file [1].
+
+        Raises
+        ------
+        InputError
+            If the table does not have the column.
+        """
         if name not in self.names:
             raise InputError(
                 f"{self.source}: expected a column {name!r}, found {', '.join(self.names)}"
@@ -80,8 +86,11 @@ class MotionTable:
         """Return one column (N,) of angles [rad].
 
         The unit follows from the ending `_deg` or `_rad` of the name, else from `in_degrees`.
-        Raises `InputError` if the table does not have the column, or neither name nor table states
-        the unit.
+
+        Raises
+        ------
+        InputError
+            If the table does not have the column, or neither name nor table states the unit.
         """
         values = self.column(name)
         suffix = name.rpartition("_")[2]

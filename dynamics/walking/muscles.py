@@ -104,6 +104,11 @@ class LegMuscles:
         Motion of tibia and patella.
     mechanism_knee : (2,) float64
         Centre of the knee in the tibial frame of the mechanism [m].
+
+    Raises
+    ------
+    InputError
+        If a name is repeated, there is no muscle or a point is not finite.
     """
 
     muscles: tuple[Muscle, ...]
@@ -131,8 +136,12 @@ class LegMuscles:
     def scaled(self, height: float) -> Self:
         """Return the leg scaled from `REFERENCE_HEIGHT` to a body height [m].
 
-        Lengths scale with the height, cross-sections with its square. Raises `InputError` if the
-        height is not positive.
+        Lengths scale with the height, cross-sections with its square.
+
+        Raises
+        ------
+        InputError
+            If the height is not positive.
         """
         tall = check_number("height", height, above=0.0, unit="m")
         factor = tall / REFERENCE_HEIGHT
@@ -148,9 +157,12 @@ class LegMuscles:
         )
 
     def select(self, names: tuple[str, ...]) -> Self:
-        """Return the leg with some of its muscles, in the order of `names`.
+        """Return the leg with a selection of its muscles, in the order of `names`.
 
-        Raises `InputError` if a name is unknown.
+        Raises
+        ------
+        InputError
+            If a name is unknown.
         """
         known = dict(zip(self.names, self.muscles, strict=True))
         chosen = tuple(known[check_in("muscle", name, self.names)] for name in names)

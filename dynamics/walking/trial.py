@@ -64,6 +64,11 @@ class GaitTrial:
         Free torque of the ground on the foot, lab frame [N m].
     side : {"right", "left"}
         Measured leg.
+
+    Raises
+    ------
+    InputError
+        If the shapes do not match, a value is not finite, or the time does not increase.
     """
 
     time: FloatArray

@@ -61,7 +61,13 @@ class Wear:
         return self.density * self.total_volume
 
     def after(self, cycles: float) -> Wear:
-        """Return the wear after a number of cycles of equal wear; InputError if it is negative."""
+        """Return the wear after a number of cycles of equal wear.
+
+        Raises
+        ------
+        InputError
+            If `cycles` is negative.
+        """
         factor = check_number("cycles", cycles, at_least=0.0)
         depth = None if self.depth is None else factor * self.depth
         return replace(self, volume=factor * self.volume, depth=depth)

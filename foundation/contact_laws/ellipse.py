@@ -56,6 +56,11 @@ def exact_factors(ratio: float) -> EllipseFactors:
     ----------
     ratio : float
         q = √(R'/R") [1], 1 <= q <= 1e6.
+
+    Raises
+    ------
+    InputError
+        If the ratio is out of its range.
     """
     q = check_number("ratio", ratio, at_least=1.0, at_most=1e6)
 
@@ -80,6 +85,11 @@ def approximate_factors(ratio: float) -> EllipseFactors:
     ----------
     ratio : float
         q = √(R'/R") [1], 1 <= q <= 10.
+
+    Raises
+    ------
+    InputError
+        If the ratio is out of its range.
     """
     q = check_number("ratio", ratio, at_least=1.0, at_most=LARGEST_APPROXIMATE_RATIO)
     x = math.log10(q)

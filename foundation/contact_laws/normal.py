@@ -95,6 +95,11 @@ class ContactLaw(ABC):
         """Return the elastic energy K δⁿ⁺¹ / (n + 1) [J] at indentations δ [m] of any shape.
 
         The energy is 0 out of contact.
+
+        Raises
+        ------
+        InputError
+            If an indentation is not finite.
         """
         depth = np.maximum(check_array("indentation", indentation), 0.0)
         power = self.exponent + 1.0

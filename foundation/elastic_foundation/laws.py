@@ -59,7 +59,10 @@ class SpringLaw(ABC):
     def layers(self, springs: int) -> LayerArrays:
         """Return the layers of the law for a bed of that many springs.
 
-        Raises `InputError` if the law has a thickness per spring and the numbers differ.
+        Raises
+        ------
+        InputError
+            If the law has a thickness per spring and the numbers differ.
         """
 
     @abstractmethod
@@ -71,6 +74,11 @@ class SpringLaw(ABC):
         change : callable
             Function from the thickness array of a layer to the new array, (N,) -> (S,) [m]. A layer
             of one thickness for all springs stays unchanged without a call.
+
+        Raises
+        ------
+        InputError
+            If a new thickness is not one-dimensional, finite and > 0.
         """
 
     def pressure(

@@ -229,7 +229,7 @@ class ElasticFoundation:
         pose : Pose
             Pose of the femur.
         compartment : {"medial", "lateral"}
-            Compartment to evaluate; an `InputError` names another value.
+            Compartment to evaluate.
 
         Returns
         -------
@@ -239,6 +239,11 @@ class ElasticFoundation:
             Row: component of the wrench [N, N m]; column: pose coordinate [rad, m].
         depth : (2,) float64
             Largest indentation [m] and largest strain [1].
+
+        Raises
+        ------
+        InputError
+            If `compartment` is another name.
         """
         index = _index(compartment)
         sums, jacobian = self._run(pose, jacobian=True, chosen=np.arange(2) == index)
@@ -259,6 +264,11 @@ class ElasticFoundation:
         (N, 2, 12) float64
             Medial and lateral loads in the order of `foundation.loads.LOAD_COLUMNS`
             [N, N m, m², Pa, m].
+
+        Raises
+        ------
+        InputError
+            If a pose is not finite or `threads` is below 1.
         """
         rows = check_array("poses", poses, (None, 6))
         check_number("threads", threads, at_least=1)

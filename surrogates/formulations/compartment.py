@@ -167,7 +167,12 @@ class CompartmentSurrogate:
 
         The variables are the scaled ones of the box, `surrogates.sampling.space.VARIABLES`, and the
         extrapolation (`surrogates.formulations.domain`): beyond 1 in size outside the trained
-        domain [1]. Raises `InputError` if the shape is wrong or a number is not finite.
+        domain [1].
+
+        Raises
+        ------
+        InputError
+            If the shape is wrong or a number is not finite.
         """
         return self._evaluated(check_array("poses", poses, (None, 6)))
 
@@ -368,7 +373,13 @@ class CompartmentSurrogate:
     def from_arrays(
         cls, formulation: str, space: SampleSpace, arrays: Mapping[str, NDArray[Any]]
     ) -> Self:
-        """Build from arrays such as constants (5,) [SI] (`to_arrays`), or raise InputError."""
+        """Build from the arrays of `to_arrays`, such as constants (5,) [SI].
+
+        Raises
+        ------
+        InputError
+            If an array is missing or malformed.
+        """
         if "constants" not in arrays:
             raise InputError("arrays: missing 'constants' of a compartment")
         largest, degree, root, *depth = check_array("constants", arrays["constants"], (5,))

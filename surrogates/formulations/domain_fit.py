@@ -71,6 +71,11 @@ def fit_domain(
         Bounds of feasibility: size of F_x / F_y and of F_z / F_y [1], peak pressure [Pa].
     margin : float
         Slack of the bounds for the fitted samples [1]; half of the slack counts as trained.
+
+    Raises
+    ------
+    InputError
+        If the samples are malformed.
     """
     slack = 1.0 + 0.5 * margin
     poses = check_array("poses", samples.poses, (None, 6))

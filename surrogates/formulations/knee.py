@@ -165,7 +165,12 @@ class KneeSurrogate(TrainedContact):
 
         In the order of `foundation.loads.LOAD_COLUMNS`; NaN where the formulation predicts none
         or the pose is outside the compartment's trained domain, zero where the compartment is
-        expected to be out of contact. Raises as `loads_and_jacobian`.
+        expected to be out of contact.
+
+        Raises
+        ------
+        OutsideDomainError
+            If the pose is outside the trained domain and `outside` is "error".
         """
         poses = pose.array[None]
         loads, _, x = self.fill(poses)

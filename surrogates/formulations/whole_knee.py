@@ -208,7 +208,13 @@ class WholeKneeSurrogate(TrainedContact):
     def from_arrays(
         cls, formulation: str, space: SampleSpace, arrays: Mapping[str, NDArray[Any]]
     ) -> Self:
-        """Build from arrays such as constants (4,) [SI] (`to_arrays`), or raise InputError."""
+        """Build from the arrays of `to_arrays`, such as constants (4,) [SI].
+
+        Raises
+        ------
+        InputError
+            If an array is missing or malformed.
+        """
         if "constants" not in arrays:
             raise InputError("arrays: missing 'constants' of a whole knee")
         largest, degree, *depth = check_array("constants", arrays["constants"], (4,))

@@ -34,6 +34,11 @@ class ReferencePath:
     pieces : (4, K - 1, 5) float64
         Coefficients, in falling powers of the flexion past the piece's first knot, of adduction,
         rotation [rad], anterior, superior, lateral [m].
+
+    Raises
+    ------
+    InputError
+        If the shapes do not fit or the knots do not increase.
     """
 
     flexion: FloatArray
@@ -104,6 +109,11 @@ class SampleSpace:
         Half widths in adduction, rotation [rad], anterior, lateral [m], > 0.
     load : (2,) float64
         Range of the axial load of a compartment [N], 0 < low < high.
+
+    Raises
+    ------
+    InputError
+        If a range is empty or a half width is not positive.
     """
 
     path: ReferencePath
@@ -233,7 +243,10 @@ class SampleSpace:
     def from_header(cls, header: dict[str, Any]) -> Self:
         """Build from the header of `to_header`, also in version 1 of the file format.
 
-        Raises `InputError` if a field is missing or malformed.
+        Raises
+        ------
+        InputError
+            If a field is missing or malformed.
         """
         missing = {"path_flexion_rad", "flexion_rad", "offsets_rad_m", "load_N"} - set(header)
         if missing:

@@ -34,6 +34,11 @@ class PrescribedMotion:
         Strictly increasing [s], T >= 6.
     values : (T, K) float64
         The quantities, one in each column [rad or m].
+
+    Raises
+    ------
+    InputError
+        If a number is not finite, the shapes do not agree, or the times do not increase.
     """
 
     time: FloatArray

@@ -33,6 +33,11 @@ class ContactPoint:
         Name of the segment of the point.
     position : (2,) float64
         Position in the frame of the segment [m].
+
+    Raises
+    ------
+    InputError
+        If the position is not two finite numbers.
     """
 
     name: str

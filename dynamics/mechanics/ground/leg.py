@@ -109,7 +109,13 @@ class Leg:
         return self.mass * self.gravity
 
     def index(self, name: str) -> int:
-        """Return the index of a segment in the chain; an InputError names an unknown segment."""
+        """Return the index of a segment in the chain.
+
+        Raises
+        ------
+        InputError
+            If the leg does not have the segment.
+        """
         check_in("segment", name, self.segments)
         return list(self.segments).index(name)
 

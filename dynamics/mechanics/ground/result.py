@@ -130,7 +130,10 @@ class StrikeResult:
     def peak_reaction(self) -> float:
         """Largest vertical ground reaction over the weight of the moving mass.
 
-        Raises `InputError` if the weight is zero, without gravity.
+        Raises
+        ------
+        InputError
+            If the weight is zero, without gravity.
         """
         check_number("weight", self.weight, above=0.0, unit="N")
         return float(self.reaction[:, 1].max() / self.weight)
@@ -138,7 +141,10 @@ class StrikeResult:
     def loaded(self, point: str) -> NDArray[np.bool_]:
         """Return whether a point carries load at each instant, (T,) bool [1].
 
-        Raises `InputError` if the point is unknown.
+        Raises
+        ------
+        InputError
+            If the point is unknown.
         """
         check_in("point", point, self.points)
         return self.forces[:, self.points.index(point), 1] > 0.0

@@ -51,6 +51,11 @@ class PolarProfile:
         Spline between the samples.
     closed : bool
         Whether the profile is closed.
+
+    Raises
+    ------
+    InputError
+        If the samples do not form a star-shaped profile, or an argument is out of its range.
     """
 
     angle: FloatArray
