@@ -12,7 +12,7 @@ from dynamics.simulator.variation import VariedContact
 from dynamics.simulator.waveform_tables import load_gait_cycle
 from dynamics.simulator.waveforms import GaitCycle
 from dynamics.wear.cycle_wear import Wear, WearLaw, bed_wear, surrogate_wear
-from foundation.moved_modules import redirect
+from foundation.former_names import redirect
 
 __all__ = [
     "AppliedLoads",

@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from foundation.moved_modules import redirect
+from foundation.former_names import redirect
 
 if TYPE_CHECKING:
     from foundation.elastic_foundation.laws import (

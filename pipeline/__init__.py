@@ -1,6 +1,6 @@
 """Configuration, stages a to h, sample store, runner, report and command line."""
 
-from foundation.moved_modules import redirect
+from foundation.former_names import redirect
 
 redirect(
     {

@@ -7,7 +7,7 @@
 Importing this package and using a trained surrogate needs only NumPy, and numba for speed.
 """
 
-from foundation.moved_modules import redirect
+from foundation.former_names import redirect
 from surrogates.files.persistence import SurrogateFileError, load, save
 from surrogates.formulations.compartment import CompartmentSurrogate
 from surrogates.formulations.knee import KneeSurrogate, OutsideDomainError, OutsideDomainWarning

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.integrate import solve_ivp
 
-from dynamics.mechanics.renamed import renamed
 from dynamics.simulator.equations import SimulationError
 from foundation.checks import FloatArray, check_number
 from foundation.contact_laws import ContactLaw
 from foundation.errors import InputError
+from foundation.former_names import renamed
 
 #: Pull, relative to the largest elastic force, that indicates separation beyond rounding.
 _PULL = 1e-10

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dynamics.mechanics.renamed import renamed
 from dynamics.simulator.waveform_tables import LEVEL_WALKING
 from foundation.checks import FloatArray
+from foundation.former_names import renamed
 from foundation.wording import counted
 from pipeline.config.reading import dump_config, load_section
 from pipeline.execution.backends import Execution

@@ -10,7 +10,7 @@ from dynamics.mechanics.chains.chain import Chain, ChainSegment, Joint
 from dynamics.mechanics.chains.links import ViscoelasticLink
 from dynamics.mechanics.chains.motion import PrescribedMotion, load_motion
 from dynamics.mechanics.chains.simulation import ChainsResult, rk4, simulate_chains
-from dynamics.mechanics.renamed import renamed
+from foundation.former_names import renamed
 
 __all__ = [
     "Assembly",

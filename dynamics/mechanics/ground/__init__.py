@@ -13,7 +13,7 @@ from dynamics.mechanics.ground.leg import Leg
 from dynamics.mechanics.ground.result import ContactChange, StrikeResult
 from dynamics.mechanics.ground.strike import simulate_strike
 from dynamics.mechanics.ground.time_stepping import simulate_rigid_strike
-from dynamics.mechanics.renamed import renamed
+from foundation.former_names import renamed
 
 __all__ = [
     "ContactChange",

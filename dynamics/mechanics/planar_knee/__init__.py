@@ -23,7 +23,7 @@ from dynamics.mechanics.planar_knee.machado import (
 from dynamics.mechanics.planar_knee.motion import ContactStart, PlanarMotion
 from dynamics.mechanics.planar_knee.profiles import PROFILE_KINDS, PolarProfile
 from dynamics.mechanics.planar_knee.simulation import simulate_planar_knee
-from dynamics.mechanics.renamed import renamed
+from foundation.former_names import renamed
 
 __all__ = [
     "PROFILE_KINDS",

@@ -6,7 +6,6 @@ problems (`solve_complementarity`), structures and muscle systems with tension-o
 rub (`simulate_links`).
 """
 
-from dynamics.mechanics.renamed import renamed
 from dynamics.mechanics.unilateral.complementarity import (
     Complementarity,
     ComplementarityError,
@@ -15,6 +14,7 @@ from dynamics.mechanics.unilateral.complementarity import (
 from dynamics.mechanics.unilateral.links import LinkMotion, UnilateralLink, simulate_links
 from dynamics.mechanics.unilateral.planar import Member, PinnedSegment, PlanarStructure
 from dynamics.mechanics.unilateral.structures import InfeasibleLoadError, Structure, solve_structure
+from foundation.former_names import renamed
 
 __all__ = [
     "Complementarity",

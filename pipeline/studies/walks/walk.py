@@ -7,8 +7,8 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from dynamics.mechanics.renamed import renamed
 from dynamics.simulator.result import SimulationResult
+from foundation.former_names import renamed
 from foundation.wording import counted
 from pipeline.config.reading import dump_config, independent_path, load_config, load_section
 from pipeline.config.simulation_schema import SimulationConfig

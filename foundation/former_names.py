@@ -1,14 +1,15 @@
-"""Import of modules by their former paths, with a deprecation warning."""
+"""Former paths of modules and former names in modules, with a deprecation warning."""
 
 from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
+from typing import Any
 
 
 class _MovedModules(MetaPathFinder, Loader):
@@ -48,3 +49,20 @@ def redirect(paths: Mapping[str, str]) -> None:
     if _FINDER not in sys.meta_path:
         sys.meta_path.append(_FINDER)
     _FINDER.paths.update(paths)
+
+
+def renamed(module: str, names: Mapping[str, str]) -> Callable[[str], Any]:
+    """Return the `__getattr__` of a module that answers to former names: former -> present name."""
+
+    def get(name: str) -> Any:
+        if name not in names:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        warnings.warn(
+            f"{module}.{name} is now {module}.{names[name]}; the former name will be removed in "
+            "the next minor version",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        return getattr(sys.modules[module], names[name])
+
+    return get
