@@ -19,7 +19,6 @@ from pipeline.execution.backends import IN_THIS_PROCESS, Execution
 from pipeline.store.samples import loads_of, poses_of, usable
 from surrogates.families.cross_validation import CrossCheck, Fitted
 from surrogates.families.registry import FAMILIES, fit_family
-from surrogates.formulations.compartment import FORMULATIONS
 from surrogates.formulations.compartment_fit import (
     Fitter,
     FormulationSettings,
@@ -28,6 +27,7 @@ from surrogates.formulations.compartment_fit import (
     fit_compartment,
 )
 from surrogates.formulations.knee import KneeSurrogate
+from surrogates.formulations.registry import FORMULATIONS
 from surrogates.formulations.whole_knee import AnyKnee
 from surrogates.sampling.space import SampleSpace
 

@@ -10,7 +10,7 @@ from pipeline import stages
 from pipeline.originals.protocol import OriginalModel, contact_model
 from pipeline.stages.run_folder import Run
 from pipeline.store.samples import CANDIDATE_COLUMNS, poses_of
-from surrogates.formulations.compartment import FORMULATIONS
+from surrogates.formulations.registry import FORMULATIONS
 from surrogates.formulations.whole_knee import KNEE_FORMULATIONS
 
 #: Axial load at which a compartment is taken to touch [N]: some 0.1 um deep on an implant.

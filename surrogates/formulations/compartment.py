@@ -21,41 +21,10 @@ from surrogates.compiled.knee import CompartmentArguments
 from surrogates.compiled.layout import new_work
 from surrogates.families.regressor import Regressor, arrays_of, part_of, regressors_of, under
 from surrogates.formulations.domain import Domain
+from surrogates.formulations.registry import FORMULATIONS as FORMULATIONS
 from surrogates.sampling.condyle_coordinates import CondyleCoordinates
 from surrogates.sampling.space import SampleSpace
 
-
-class Formulation(NamedTuple):
-    """What is learnt of a compartment, and from which samples.
-
-    Attributes
-    ----------
-    code : int
-        Code in the compiled evaluation.
-    reference : {"touch", "load"}, optional
-        Load whose heights the formulation learns: first contact, or the reference load.
-    touches : bool
-        Whether the formulation can learn the heights of first contact too.
-    energies : bool
-        Whether the formulation learns from stored energies.
-    """
-
-    code: int
-    reference: str | None = None
-    touches: bool = False
-    energies: bool = False
-
-
-#: Formulations of a compartment by name.
-FORMULATIONS = {
-    "inverted": Formulation(INVERTED, touches=True),
-    "energy": Formulation(ENERGY, energies=True),
-    "root": Formulation(ROOT, touches=True),
-    "touch_stiffness": Formulation(STIFFNESS, reference="touch"),
-    "load_stiffness": Formulation(STIFFNESS, reference="load"),
-    "power": Formulation(POWER),
-    "direct": Formulation(POWER),
-}
 #: Parts of a compartment's surrogate; the outputs are distributed over the last three.
 PARTS = ("reference", "first", "second", "third")
 #: Number of outputs of each formulation, over all regressors.

@@ -20,7 +20,7 @@ from pipeline.files import write_text
 from pipeline.originals.contact_original import build_knee
 from pipeline.simulation import build_simulator
 from surrogates.families import FAMILIES
-from surrogates.formulations.compartment import FORMULATIONS
+from surrogates.formulations.registry import FORMULATIONS
 from surrogates.formulations.whole_knee import KNEE_FORMULATIONS
 
 #: Studies of cycles have a schema of their own (test_study.py).
