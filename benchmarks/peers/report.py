@@ -23,19 +23,19 @@ _TEXT = """# Contact engines side by side
 
 Written by `make bench-peers ARGS=--docs` (its own environment `.venv-peers`; some minutes).
 One thread; {packages}; Python {python}.
-Times differ between machines; the ratios beside them much less.
+Times differ between machines; the ratios of times differ much less.
 
 ![Error over time]({picture})
 
-Each engine is given the same triangles: a rigid femur and an insert 8 mm thick with p = K d,
+Each engine uses the same triangles: a rigid femur and an insert 8 mm thick with p = K d,
 K = C E / h from E = 463 MPa and Poisson's ratio 0.46, without friction and damping. The time is
-the median of one evaluation, pose to forces and moments, asked from Python; no pose follows on
-itself. The error is the RMS over {poses} poses (`benchmarks.exact.contact_poses`: 100 to 4000 N,
+the median of one evaluation, pose to forces and moments, called from Python; successive poses
+differ. The error is the RMS over {poses} poses (`benchmarks.exact.contact_poses`: 100 to 4000 N,
 flexion 0 to 60 degrees) of the relative error of the total axial force against the converged
-answer of the analytic surfaces.
+result on the analytic surfaces.
 
-The engines do not define that force alike, so each is held against the limit of its own definition
-(`benchmarks.exact.exact_loads`, `rule`), and none is charged for it:
+The engines define that force differently. Each engine is compared with the limit of its own
+definition (`benchmarks.exact.exact_loads`, `rule`), so that the definition is not an error:
 
 | rule | engine | pressure | acts along | RMS difference from customary [%] |
 |---|---|---|---|---|
@@ -53,24 +53,24 @@ The engines do not define that force alike, so each is held against the limit of
 
 ## What the engines cannot do, or differently
 
-- **OpenSim** (`ElasticFoundationForce`, Simbody's): takes closed meshes only, so the open surfaces
-  are closed by a copy inside and skirts, which doubles the triangles. It finds the triangles
-  inside the other body by rays and flooding over both meshes at every evaluation. Its time
-  therefore grows with all triangles, not with those in contact, and is erratic: on some meshes the
-  rays count far triangles in, each of which costs a search for its nearest point (up to 2 s an
-  evaluation on the finest mesh, the force unchanged), and where a closed mesh cuts itself a whole
-  compartment can be lost. Shells of {shells} mm are tried, and the fastest right one
-  is shown. It gives every mesh springs and halves the area of each of two meshes; here the insert
-  has twice its stiffness and the femur none, and the time of the femur's springs is in the figure.
-  Python does not see the class that holds the stiffness of one mesh; the model is written as a
-  file.
-- **Drake** (hydroelastic, rigid against compliant, continuous plant): its pressure field is
-  linear between the vertices of tetrahedra, and its interface takes no field but the one made from
-  the distance to the boundary; two layers of tetrahedra under the insert's triangles make that
-  linear in depth down to 1 mm. The rigid femur is taken as an open mesh.
-- **Ours**: "normals estimated" is given the triangles alone, as the others are; "curved" also has
-  the vertex normals of the analytic surfaces (a scan has none, so the Grand Challenge implant is
-  always with estimated ones). "flat" is the rule of OpenSim-JAM.
+- **OpenSim** (Simbody's `ElasticFoundationForce`) accepts closed meshes only, so a copy inside and
+  skirts close the open surfaces, which doubles the triangles. At every evaluation OpenSim finds
+  the triangles inside the other body by rays and flooding over both meshes. The time therefore
+  grows with all triangles, not with the triangles in contact, and is erratic: on some meshes the
+  rays count far triangles as inside, and each of these triangles costs a search for its nearest
+  point (up to 2 s an evaluation on the finest mesh, with the same force). Where a closed mesh
+  cuts itself, a whole compartment can be lost. Shells of {shells} mm are tried, and the table
+  shows the fastest correct shell. OpenSim gives every mesh springs and halves the area of each of
+  two meshes; here the insert has twice its stiffness and the femur zero, and the time includes
+  the femur's springs. Python lacks the class for the stiffness of one mesh, so the benchmark
+  writes the model as a file.
+- **Drake** (hydroelastic, rigid against compliant, continuous plant) has a pressure field that is
+  linear between the vertices of tetrahedra, and its interface accepts only the field from the
+  distance to the boundary; two layers of tetrahedra under the insert's triangles make this field
+  linear in depth down to 1 mm. The rigid femur is an open mesh.
+- **Ours**: "normals estimated" uses the triangles alone, as the other engines do; "curved" also
+  uses the vertex normals of the analytic surfaces (a scan does not have normals, so the Grand
+  Challenge implant always has estimated normals). "flat" is the rule of OpenSim-JAM.
 """
 
 
@@ -190,9 +190,9 @@ def _real(found: Sequence[Measured] | str) -> str:
         f"difference from {_FIRST}, RMS [%]",
     ]
     note = (
-        "Ten poses of gait round the dwell path, 300 to 2500 N, polyethylene 10 mm thick.\n"
-        "There is no exact answer; the difference says how far the engines are apart.\n"
-        "The closed bodies are the source's own, in the median 9 µm (femur) and 7 µm (insert)\n"
+        "Ten poses of gait around the dwell path, 300 to 2500 N, polyethylene 10 mm thick.\n"
+        "An exact result does not exist; the difference shows how far the engines are apart.\n"
+        "The closed bodies come from the source, in the median 9 µm (femur) and 7 µm (insert)\n"
         "off the contact surfaces."
     )
     return table("Grand Challenge implant", header, rows) + "\n\n" + note
