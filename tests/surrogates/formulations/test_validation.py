@@ -109,7 +109,7 @@ def model():
 
 
 def test_prediction_at_poses(model):
-    poses, _ = samples(20)
+    poses = samples(20)[0].copy()
     poses[3, 4] += 0.05
     found = predict_at_pose(model, poses)
     for k, pose in enumerate(poses):
