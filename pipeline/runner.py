@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from threadpoolctl import threadpool_limits
 
 import surrogates
 from pipeline import stages
@@ -61,7 +62,8 @@ def run_study(
     dict
         The content of `report.json`.
     """
-    with Run(completed(config), folder, quiet=quiet) as run:
+    # One thread: sums in threaded linear algebra depend on the number of cores.
+    with Run(completed(config), folder, quiet=quiet) as run, threadpool_limits(1):
         return _carry_out(run, resume=resume)
 
 

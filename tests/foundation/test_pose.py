@@ -144,9 +144,28 @@ def test_pose_refuses_what_is_not_a_finite_number(bad):
         Pose(superior=bad)
 
 
-def test_pose_refuses_a_wrong_number_of_coordinates():
-    with pytest.raises(ValueError, match=r"expected shape \(6\), found \(5,\)"):
-        Pose.from_array(np.zeros(5))
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: Pose.from_array(np.zeros(5)), r"^pose: expected shape \(6\), found \(5,\)"),
+        (
+            lambda: Pose.from_opensim(0.0, 0.0, 0.0, 0.0, 0.0, np.zeros(2)),
+            r"^OpenSim translation: expected",
+        ),
+        (lambda: generalised_force(Pose(), np.zeros(5)), r"^wrench: expected shape \(6\)"),
+        (
+            lambda: generalised_force_jacobian(Pose(), np.zeros(5), np.zeros((6, 6))),
+            r"^wrench: expected shape \(6\)",
+        ),
+        (
+            lambda: generalised_force_jacobian(Pose(), np.zeros(6), np.zeros((6, 5))),
+            r"^wrench_jacobian: expected shape \(6, 6\)",
+        ),
+    ],
+)
+def test_arrays_of_another_shape_are_named(call, message):
+    with pytest.raises(ValueError, match=message):
+        call()
 
 
 # ---- identities over all angles ----

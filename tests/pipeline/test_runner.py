@@ -16,7 +16,9 @@ from studies import (
     run_command,
     surrogate_arrays,
 )
+from threadpoolctl import threadpool_info, threadpool_limits
 
+from pipeline import runner
 from pipeline.cli.main import main
 from pipeline.config.reading import load_config
 from pipeline.files import write_json
@@ -217,3 +219,22 @@ def test_resumed_run_adds_to_the_times_of_the_interrupted_one(tmp_path):
     stored = json.loads((tmp_path / "run" / "times.json").read_text())
     assert stored == resumed.seconds
     assert stored["b: first evaluations"] >= 50.0
+
+
+def test_linear_algebra_of_a_run_uses_one_thread(tmp_path, monkeypatch):
+    """Sums in threads depend on the number of cores."""
+
+    class StopError(Exception):
+        pass
+
+    found = []
+
+    def threads(config):
+        del config
+        found.extend(x["num_threads"] for x in threadpool_info() if x["user_api"] == "blas")
+        raise StopError
+
+    monkeypatch.setattr(runner, "build_original", threads)
+    with threadpool_limits(2, "blas"), pytest.raises(StopError):
+        runner.run_study(load_config(SMOKE), tmp_path / "run", quiet=True)
+    assert set(found) == {1}
