@@ -72,6 +72,12 @@ def write_text(path: Path, text: str) -> None:
         partial.write_text(text, encoding="utf-8")
 
 
+def write_npz(path: Path, **arrays: Any) -> None:
+    """Write arrays (any shape) [any unit] by name as `.npz`; a reader sees all of them or none."""
+    with replacing(path) as partial, partial.open("wb") as stream:
+        np.savez_compressed(stream, **arrays)
+
+
 def plain(value: Any) -> Any:
     """Return a value for strict JSON; numbers that are not finite become None."""
     if isinstance(value, dict):

@@ -16,7 +16,6 @@ from pydantic_core import ErrorDetails
 from foundation.errors import InputError
 from pipeline.config.schema import Config, section_of
 from pipeline.config.schema_base import Section
-from pipeline.config.schema_base import independent_path as independent_path
 
 #: Folder of the third-party meshes, where a mesh path starts with `$KNEE_DATA`.
 DATA_VARIABLE = "KNEE_DATA"
@@ -48,8 +47,7 @@ def load_config(path: str | Path, overrides: tuple[str, ...] = ()) -> Config:
     ConfigError
         If the file is missing or is not TOML, a key is unknown, or a value is out of range.
     """
-    file = Path(path)
-    return checked_section(read_tree(file, overrides), Config, str(file), file.parent)
+    return load_section(path, Config, overrides)
 
 
 def shipped_configs() -> dict[str, Path]:
@@ -112,8 +110,9 @@ def _near(name: str, known: Iterable[str]) -> str:
 def load_section(
     path: str | Path, schema: type[AnySection], overrides: tuple[str, ...] = ()
 ) -> AnySection:
-    """Read a file of any schema as `load_config` does; paths stay as they are in the file."""
-    return checked_section(read_tree(path, overrides), schema, str(Path(path)))
+    """Read a file of any schema as `load_config` does."""
+    file = Path(path)
+    return checked_section(read_tree(file, overrides), schema, str(file), file.parent)
 
 
 def read_tree(path: str | Path, overrides: tuple[str, ...] = ()) -> dict[str, Any]:

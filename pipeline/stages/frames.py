@@ -25,7 +25,7 @@ from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.loads import LOAD_COLUMNS
 from foundation.pose import Pose
 from foundation.surfaces.triangle_mesh import TriangleMesh
-from pipeline.files import replacing
+from pipeline.files import write_npz
 from pipeline.store.documents import Shape
 from pipeline.store.run_documents import MODELS
 
@@ -187,9 +187,7 @@ def shapes_of(kind: type[PressureMaps | Frames | WearOfCycle]) -> dict[str, Shap
 
 def write_arrays(path: Path, content: PressureMaps | Frames | WearOfCycle) -> None:
     """Write the arrays of a dataclass under the names of its fields, except those that are None."""
-    arrays = {name: array for name, array in vars(content).items() if array is not None}
-    with replacing(path) as partial, partial.open("wb") as stream:
-        np.savez_compressed(stream, **arrays)
+    write_npz(path, **{name: array for name, array in vars(content).items() if array is not None})
 
 
 def thinned(mesh: TriangleMesh, most: int) -> tuple[FloatArray, NDArray[np.int64]]:

@@ -30,9 +30,8 @@ def sample_kind(formulation: str, *, touch_points: bool) -> tuple[str | None, bo
     """
     if formulation in KNEE_FORMULATIONS:
         return "knee", False
-    return reference_kind(formulation, touch_points=touch_points), FORMULATIONS[
-        formulation
-    ].energies
+    energies = FORMULATIONS[formulation].energies
+    return reference_kind(formulation, touch_points=touch_points), energies
 
 
 def with_energies(model: ElasticFoundation, table: pd.DataFrame) -> pd.DataFrame:

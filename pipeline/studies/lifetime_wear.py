@@ -12,7 +12,7 @@ from dynamics.simulator.result import SimulationResult
 from dynamics.wear.lifetime_wear import extrapolate_wear
 from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.elastic_foundation.worn_surface import worn_model
-from pipeline.files import replacing, write_document
+from pipeline.files import write_document, write_npz
 from pipeline.progress import bar, say
 from pipeline.stages.trained_run import TrainedRun
 from pipeline.store.workspace_lock import alone_in_folder
@@ -64,15 +64,14 @@ def wear_insert(folder: Path, cycles: float, blocks: int, *, quiet: bool = False
         worn = extrapolate_wear(
             run.contact, simulate_cycle, worn_model, run.gait.wear_law, cycles, blocks
         )
-    with replacing(folder / "worn.npz") as partial, partial.open("wb") as stream:
-        np.savez_compressed(
-            stream,
-            vertices_m=tibia.vertices,
-            faces=tibia.faces,
-            depth_m=np.asarray(worn.wear.depth),
-            cycles=worn.cycles,
-            volume_m3=worn.volume,
-        )
+    write_npz(
+        folder / "worn.npz",
+        vertices_m=tibia.vertices,
+        faces=tibia.faces,
+        depth_m=np.asarray(worn.wear.depth),
+        cycles=worn.cycles,
+        volume_m3=worn.volume,
+    )
     medial, lateral = worn.volume[1:].T
     depth = np.cumsum([worn.cycles[1] * np.asarray(wear.depth) for wear in worn.blocks], axis=0)
     columns = {

@@ -15,7 +15,7 @@ from foundation.former_names import renamed
 from foundation.wording import counted
 from pipeline.config.reading import dump_config, load_section
 from pipeline.execution.backends import Execution
-from pipeline.files import replacing, write_document, write_json, write_text
+from pipeline.files import write_document, write_json, write_npz, write_text
 from pipeline.progress import bar, say
 from pipeline.store.documents import read_document
 from pipeline.store.run_documents import StudyInputs
@@ -145,8 +145,7 @@ def _write_runs(folder: Path, done: pd.DataFrame, percent: FloatArray) -> None:
     """Write the waveforms, and the other results with a row per run."""
     waves = {name: np.stack(done[f"wave_{name}"].to_list()) for name in WAVES}
     arrays: dict[str, Any] = {"gait_percent": percent, "run": done["run"].to_numpy(), **waves}
-    with replacing(folder / "waveforms.npz") as partial, partial.open("wb") as stream:
-        np.savez_compressed(stream, **arrays)
+    write_npz(folder / "waveforms.npz", **arrays)
     columns = ["source", *(f"wave_{name}" for name in WAVES)]
     write_table(done.drop(columns=columns), folder / "runs.parquet")
 

@@ -9,6 +9,7 @@ Q Rq = L^-1 H, and H and h the trend at the points and at the input (Sacks et al
 from __future__ import annotations
 
 import math
+from contextlib import AbstractContextManager, nullcontext
 from typing import NamedTuple
 
 import numpy as np
@@ -57,7 +58,8 @@ def pack_posterior(regressor: RegressorData, arguments: Arguments) -> Posterior:
     parts = [side_by_side(regressor.spread).reshape(-1, LANES)]
     counts[_FACTOR] = len(parts[0])
     if n:
-        factor, orthogonal, triangle = _factors(regressor, arguments)
+        with _one_thread():
+            factor, orthogonal, triangle = _factors(regressor, arguments)
         parts += [
             _block_columns(factor),
             side_by_side(orthogonal.T).reshape(-1, LANES),
@@ -71,6 +73,18 @@ def pack_posterior(regressor: RegressorData, arguments: Arguments) -> Posterior:
     return Posterior(
         frozen(counts), read_only(numbers), frozen(regressor.variance.copy()), regressor.nugget
     )
+
+
+def _one_thread() -> AbstractContextManager[object]:
+    """Return a context of one thread: sums in threaded linear algebra depend on their number.
+
+    Without threadpoolctl, which a trained surrogate does not need, the threads stay as they are.
+    """
+    try:
+        from threadpoolctl import threadpool_limits
+    except ImportError:
+        return nullcontext()
+    return threadpool_limits(1)
 
 
 def _factors(

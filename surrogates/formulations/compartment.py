@@ -21,7 +21,7 @@ from surrogates.compiled.knee import CompartmentArguments
 from surrogates.compiled.layout import new_work
 from surrogates.families.regressor import Regressor, arrays_of, part_of, regressors_of, under
 from surrogates.formulations.domain import Domain
-from surrogates.formulations.registry import FORMULATIONS as FORMULATIONS
+from surrogates.formulations.registry import FORMULATIONS
 from surrogates.sampling.condyle_coordinates import CondyleCoordinates
 from surrogates.sampling.space import SampleSpace
 

@@ -19,9 +19,11 @@ from numpy.typing import NDArray
 
 from foundation.checks import FloatArray, check_array, check_fields, check_in, check_number
 from foundation.errors import InputError
+from surrogates.compiled.compartments import POWER
 from surrogates.families.cross_validation import CrossCheck, Fitted, k_fold
 from surrogates.families.regressor import Regressor, no_outputs
-from surrogates.formulations.compartment import FORMULATIONS, CompartmentSurrogate
+from surrogates.formulations.compartment import CompartmentSurrogate
+from surrogates.formulations.registry import FORMULATIONS
 from surrogates.sampling.condyle_coordinates import CondyleCoordinates
 from surrogates.sampling.space import SampleSpace
 
@@ -157,12 +159,13 @@ def fit_compartment(
     """
     check_in("formulation", formulation, FORMULATIONS)
     chosen = settings or FormulationSettings()
-    coordinates = CondyleCoordinates.fit(
-        samples.poses, samples.loads, at_centre=chosen.at_centre and formulation not in _PLAIN
-    )
+    kind = FORMULATIONS[formulation]
+    # "power" and "direct" learn loads about the tibial origin.
+    at_centre = chosen.at_centre and kind.code != POWER
+    coordinates = CondyleCoordinates.fit(samples.poses, samples.loads, at_centre=at_centre)
     checks: dict[str, CrossCheck] = {}
     reference = None
-    if FORMULATIONS[formulation].reference is not None:
+    if kind.reference is not None:
         reference, checks["reference"] = _fit_reference(coordinates, samples, fitter)
     degree = 1.0 if formulation == "direct" else chosen.load_degree
     largest = float(space.load[1])
@@ -342,8 +345,6 @@ _LESSONS: dict[str, Callable[[_Task], _Lesson]] = {
     "power": _loads_over_height,
     "direct": _loads_over_height,
 }
-#: Formulations with loads about the tibial origin.
-_PLAIN = frozenset({"power", "direct"})
 
 
 def roots_of(loads: FloatArray, degree: float) -> FloatArray:

@@ -17,7 +17,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from foundation.checks import FloatArray, check_array, check_number, frozen
+from foundation.checks import FloatArray, check_array, check_fields, check_number
 from foundation.errors import InputError
 from surrogates.families.regressor import Regressor, arrays_of, no_outputs, regressors_of
 
@@ -65,9 +65,9 @@ class Domain:
 
     def __post_init__(self) -> None:
         check_number("lifted", self.lifted, above=0.0, unit="m")
-        for name, count in (("limits", 3), ("inflation", _LOADS)):
-            checked = check_array(name, getattr(self, name), (count,), above=0.0)
-            object.__setattr__(self, name, frozen(checked))
+        check_fields(self, limits=(3,), inflation=(_LOADS,))
+        for name in ("limits", "inflation"):
+            check_array(name, getattr(self, name), above=0.0)
         for name, outputs in (("regressor", OUTPUTS), ("errors", _LOADS)):
             part = getattr(self, name)
             if part.inputs != 6 or part.outputs not in (0, outputs):

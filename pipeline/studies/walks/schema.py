@@ -8,7 +8,14 @@ from pydantic import Field, model_validator
 
 from dynamics.walking.trial import OPENSIM_COLUMNS
 from foundation.errors import InputError
-from pipeline.config.schema_base import Finite, NonNegative, Positive, Section, describe_section
+from pipeline.config.schema_base import (
+    File,
+    Finite,
+    NonNegative,
+    Positive,
+    Section,
+    describe_section,
+)
 
 #: Quantities with columns that `columns` may rename.
 QUANTITIES = (*OPENSIM_COLUMNS["right"], "pelvis_z")
@@ -24,7 +31,7 @@ class WalkConfig(Section):
         "runs/walking_implant",
         description="run directory of the knee; relative to the working directory",
     )
-    run_config: str | None = Field(
+    run_config: File | None = Field(
         None,
         description="configuration of the run (TOML, relative to this file), made if missing",
     )
@@ -49,11 +56,11 @@ class SubjectConfig(Section):
 class MeasuredConfig(Section):
     """Motion and ground force, as OpenSim's .mot and .sto or as CSV; lab x forward, y up."""
 
-    motion: str = Field(
+    motion: File = Field(
         description="file with the position of the pelvis and the joint angles; `$KNEE_DATA` at "
         "the start is the data folder, other paths are relative to this file"
     )
-    ground: str = Field(description="file with force, point and torque of the ground")
+    ground: File = Field(description="file with force, point and torque of the ground")
     in_degrees: bool | None = Field(
         None,
         description="whether angles are in degrees, if the motion file does not state the unit",

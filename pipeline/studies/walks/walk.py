@@ -10,7 +10,7 @@ from typing import Any
 from dynamics.simulator.result import SimulationResult
 from foundation.former_names import renamed
 from foundation.wording import counted
-from pipeline.config.reading import dump_config, independent_path, load_config, load_section
+from pipeline.config.reading import dump_config, load_config, load_section
 from pipeline.config.simulation_schema import SimulationConfig
 from pipeline.files import write_document, write_text
 from pipeline.progress import say
@@ -33,16 +33,10 @@ __getattr__ = renamed(__name__, {"carry_out": "simulate_walk"})
 
 def load_walk(path: str | Path, overrides: tuple[str, ...] = ()) -> WalkFile:
     """Read the configuration of a walk as `load_study` does; paths are relative to the file."""
-    file, base = load_section(path, WalkFile, overrides), Path(path).parent
+    file = load_section(path, WalkFile, overrides)
     # Checked with the defaults, before a run is made: the values of the run are valid.
     replaced(SimulationConfig(), file.simulation)
-    measured = {name: getattr(file.measured, name) for name in ("motion", "ground")}
-    files = {name: independent_path(path, base) for name, path in measured.items()}
-    changes: dict[str, Any] = {"measured": file.measured.model_copy(update=files)}
-    if file.walk.run_config is not None:
-        config = independent_path(file.walk.run_config, base)
-        changes["walk"] = file.walk.model_copy(update={"run_config": config})
-    return file.model_copy(update=changes)
+    return file
 
 
 def simulate_walk(file: WalkFile, folder: Path, *, quiet: bool = False) -> dict[str, Any]:

@@ -67,22 +67,23 @@ def noisy(truth):
     return with_errors(truth, ERRORS, seed=3)
 
 
+def finished(folder, table, *, quantities):
+    """Return a finished run of a table, with areas, pressures and centres or without them."""
+    study = write_study(folder, table, quantities=quantities, **QUICK)
+    assert main(["run", str(study), "--out", str(folder / "run"), "--quiet"]) == 0
+    return folder / "run"
+
+
 @pytest.fixture(scope="module")
 def run(noisy, tmp_path_factory):
     """A finished run of a table with errors."""
-    folder = tmp_path_factory.mktemp("table")
-    study = write_study(folder, noisy, quantities=True, **QUICK)
-    assert main(["run", str(study), "--out", str(folder / "run"), "--quiet"]) == 0
-    return folder / "run"
+    return finished(tmp_path_factory.mktemp("table"), noisy, quantities=True)
 
 
 @pytest.fixture(scope="module")
 def bare_run(noisy, tmp_path_factory):
     """A finished run of a table with forces and moments alone."""
-    folder = tmp_path_factory.mktemp("bare")
-    study = write_study(folder, noisy, quantities=False, **QUICK)
-    assert main(["run", str(study), "--out", str(folder / "run"), "--quiet"]) == 0
-    return folder / "run"
+    return finished(tmp_path_factory.mktemp("bare"), noisy, quantities=False)
 
 
 def content(run, name):

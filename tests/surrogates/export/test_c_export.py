@@ -13,8 +13,9 @@ from surrogates.compiled import find_on_line
 from surrogates.compiled.coordinates import condyle_point
 from surrogates.export import c_export
 from surrogates.families.regressor import no_outputs
-from surrogates.formulations.compartment_fit import FORMULATIONS, CompartmentSurrogate
+from surrogates.formulations.compartment_fit import CompartmentSurrogate
 from surrogates.formulations.knee import KneeSurrogate
+from surrogates.formulations.registry import FORMULATIONS
 from surrogates.sampling.condyle_coordinates import CondyleCoordinates, condyle_poses
 from surrogates.sampling.space import ReferencePath, SampleSpace
 

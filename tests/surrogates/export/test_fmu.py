@@ -24,7 +24,7 @@ from pipeline.store.samples import POSE_COLUMNS
 from surrogates.export import fmu
 from surrogates.export.c_export import code
 from surrogates.export.fmu_description import VARIABLES
-from surrogates.formulations.compartment_fit import FORMULATIONS
+from surrogates.formulations.registry import FORMULATIONS
 from tests.surrogates.export.test_c_export import FAMILY_PAIRS, KNEES, middle_of, poses_about
 
 fmpy = pytest.importorskip("fmpy", reason="FMPy, which checks and simulates FMUs, is not installed")

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import reference
 from reference import cube
+from threadpoolctl import threadpool_limits
 
 from surrogates.families import kriging
 from surrogates.families.basis import basis_matrix
@@ -284,6 +285,17 @@ def test_nugget_is_raised_until_the_matrix_can_be_factorised():
     regressor = fit_kriging(x, truth(np.column_stack([x, x[:, 0]])), settings).regressor
     assert regressor.nugget > 1e-15
     assert np.isfinite(regressor.weights).all()
+
+
+def test_standard_errors_do_not_depend_on_the_threads_of_the_linear_algebra():
+    x, at = cube(600, 6, 1), cube(20, 6, 2)
+    found = fit_kriging(x, truth(x), KrigingSettings(correlation="matern52")).regressor
+    errors = []
+    for threads in (1, 2):
+        with threadpool_limits(threads, "blas"):
+            # A copy has no factors yet.
+            errors.append(replace(found).standard_error(at))
+    np.testing.assert_array_equal(*errors)
 
 
 def test_posterior_is_the_standard_error():
