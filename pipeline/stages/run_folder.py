@@ -175,9 +175,9 @@ class Run(AbstractContextManager["Run"]):
             return function(*shared, rows)
         known = self.earlier.results(name, rows, self.config.design.follow)
         missing = rows.drop(known.index)
-        if len(known):
-            text = f"  {name}: {counted(len(rows), 'sample')}, {len(known)} known from before"
-            say(text, quiet=self.quiet)
+        if self.earlier.folder.exists():
+            told = f"{counted(len(known), 'sample')} known, {len(missing)} to evaluate"
+            say(f"  {name}: {told}", quiet=self.quiet)
         if missing.empty and len(known):
             return known
         size = chunk_size(len(missing), self.config.run.chunk)
