@@ -158,11 +158,12 @@ def _validate(
 ) -> Validation:
     """Judge every surrogate on the held-out samples; keep the main one's predictions."""
     feasibility = run.config.feasibility
+    models = [assess(fitted.knee, held_out, feasibility, fitted.checks) for fitted in trained]
     points = [*sampled.curve, learning_point(trained[0], fitted_to)]
     for point, fitted in zip(points, [*sampled.fits, trained[0]], strict=True):
         point |= held_out_point(fitted.knee, held_out, feasibility)
     content = Validation(
-        models=[assess(fitted.knee, held_out, feasibility, fitted.checks) for fitted in trained],
+        models=models,
         first=assess(sampled.early.knee, held_out, feasibility, sampled.early.checks),
         learning_curve=[Round.model_validate(point) for point in points],
     )

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
 
 from foundation.errors import InputError
 from pipeline.cli.app import (
@@ -11,10 +14,14 @@ from pipeline.cli.app import (
     Config,
     OutFolder,
     Overrides,
-    Resume,
     RunFolder,
     command,
     run_answer,
+)
+
+_RESUME = (
+    "Continue an interrupted run, or a finished run with a changed configuration: samples that "
+    "were evaluated are not evaluated again."
 )
 
 
@@ -25,7 +32,7 @@ def run(
     *,
     overrides: Overrides = (),
     out: OutFolder = None,
-    resume: Resume = False,
+    resume: Annotated[bool, Parameter(help=_RESUME)] = False,
 ) -> Answer:
     """Make a surrogate of a knee: sample, fit, validate, simulate gait, report.
 
@@ -35,6 +42,7 @@ def run(
     $ python -m pipeline run smoke
     $ python -m pipeline run mine.toml --set design.candidates=2000 --out runs/small
     $ python -m pipeline run mine.toml --resume
+    $ python -m pipeline run mine.toml --resume --set design.budget=1500
     """
     from pipeline.config.reading import find_config, load_config
     from pipeline.runner import run_study
