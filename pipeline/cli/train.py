@@ -58,6 +58,8 @@ def validate(folder: RunFolder, /, *, formulations: bool = False, seeds: int = 1
 
     Parameters
     ----------
+    folder : Path
+        Run directory.
     formulations : bool
         Also compare all formulations and families of surrogates on the knee of the run.
     seeds : int
