@@ -248,5 +248,5 @@ def _error_cell(row: dict[str, Any], name: str, factor: float) -> str:
     if name not in row:
         return ""
     deviation = row.get("deviations", {}).get(name)
-    spread = "" if deviation is None else f" ± {factor * deviation:.2g}"
+    spread = "" if deviation is None else f" ± {factor * deviation:.3g}"
     return f"{factor * row[name]:.3g}{spread}"

@@ -36,7 +36,7 @@ def test_means_and_deviations_of_the_seeds():
     assert set(other["deviations"]) == set(wanted)
     assert other["deviations"]["total_load_nrmse"] == 0.0
     lines = list(markdown_table([best, other]))
-    assert "| 1.3 ± 0.26 |" in lines[2]
+    assert "| 1.3 ± 0.265 |" in lines[2]
     assert len({line.count("|") for line in lines}) == 1
 
 
