@@ -77,8 +77,8 @@ def fit_circles(condyles: Condyles, rotation: FloatArray) -> Circles:
     # The support function of a circle is c . d + r, linear in centre and radius.
     matrix = np.column_stack([directions(POSTERIOR), np.ones(len(POSTERIOR))])
     found = np.stack([extents(half, rotation, POSTERIOR) for half in condyles], axis=1)
-    solution = np.linalg.lstsq(matrix, found, rcond=None)[0]
-    misfits = np.sqrt(np.mean((found - matrix @ solution) ** 2, axis=0))
+    solution = np.asarray(np.linalg.lstsq(matrix, found, rcond=None)[0], dtype=np.float64)
+    misfits: FloatArray = np.sqrt(np.mean((found - matrix @ solution) ** 2, axis=0))
     return Circles(solution[:2].T, solution[2], misfits)
 
 

@@ -18,8 +18,8 @@ from foundation.anatomy.condyle_outlines import (
     Circles,
     Condyles,
     axis_through,
-    extents,
     directions,
+    extents,
     find_condyles,
     fit_circles,
     outer_triangles,
@@ -97,7 +97,9 @@ def femoral_frame(mesh: TriangleMesh, anterior: FloatArray | None = None) -> Ana
     _check_circles(mesh, fit.circles)
     middle = np.append(fit.circles.centres.mean(axis=0), _mid_width(mesh, fit))
     radii, misfit = 1e3 * fit.circles.radii, 1e3 * fit.circles.misfits.max()
-    axis = f"posterior condyles of radius {radii[0]:.1f} and {radii[1]:.1f} mm, within {misfit:.2f} mm"
+    axis = (
+        f"posterior condyles of radius {radii[0]:.1f} and {radii[1]:.1f} mm, within {misfit:.2f} mm"
+    )
     evidence = {
         "flexion axis": Evidence("sure", axis),
         "anterior": facing,
@@ -203,7 +205,9 @@ def _zero_by_normals(mesh: TriangleMesh) -> _Zero:
         outer = outer_triangles(mesh, rotation[2], middle, _OUTER)
         facing = mesh.area_vectors[outer].sum(axis=0)
         turned = _turned(_frame(rotation[2], -facing), _NORMAL_AT)
-        return turned, Evidence("likely", f"mean direction of the surface, within {_ZERO_DOUBT} deg")
+        return turned, Evidence(
+            "likely", f"mean direction of the surface, within {_ZERO_DOUBT} deg"
+        )
 
     return zero
 

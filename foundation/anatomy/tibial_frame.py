@@ -65,11 +65,11 @@ def bearing_of(mesh: TriangleMesh) -> TriangleMesh:
     axes, sizes = _principal_axes(mesh)
     if sizes[0] > _FLAT * sizes[1]:
         raise MeshError(
-            f"{mesh.name}: a closed solid {1e3 * sizes[0]:.0f} mm high (root mean square), expected "
-            "a flat insert; cut its bearing surface out in a mesh editor"
+            f"{mesh.name}: a closed solid {1e3 * sizes[0]:.0f} mm high (root mean square), "
+            "expected a flat insert; cut its bearing surface out in a mesh editor"
         )
     sides = [tibial_bearing(mesh, sign * axes[0]) for sign in (1.0, -1.0)]
-    plane = [_plane_fraction(side, sign * axes[0]) for side, sign in zip(sides, (1.0, -1.0), strict=True)]
+    plane = [_plane_fraction(sides[0], axes[0]), _plane_fraction(sides[1], -axes[0])]
     order = np.argsort(plane)
     if plane[order[1]] < _PLANER * plane[order[0]]:
         raise MeshError(
@@ -92,7 +92,7 @@ def tibial_frame(
     anterior : (3,) array, optional
         Direction that points roughly anterior; found from the posterior notch by default.
     slope : float
-        Angle [rad] by which the plateau falls towards posterior; a bearing surface does not show it.
+        Angle [rad] by which the plateau falls towards posterior, which the surface does not show.
 
     Returns
     -------
@@ -135,7 +135,7 @@ def tibial_frame(
 
 
 def sloped(rotation: FloatArray, slope: float) -> FloatArray:
-    """Return a frame perpendicular to a plateau (3, 3), turned until the plateau has a slope [rad]."""
+    """Return a frame (3, 3) of a level plateau, turned until the plateau has a slope [rad]."""
     x, y, z = rotation
     cosine, sine = np.cos(slope), np.sin(slope)
     return np.stack([cosine * x - sine * y, cosine * y + sine * x, z])

@@ -109,11 +109,8 @@ def placement(
 
     The arguments are those of `load_mesh`.
     """
-    turn = _rotation_from_axes(axes)
-    angles = check_array("rotation", rotation, (3,))
+    turn = rotation_of(axes, rotation)
     moved = check_array("origin", origin, (3,))
-    if angles.any():
-        turn = Rotation.from_euler("xyz", angles).as_matrix() @ turn
 
     def place(points: FloatArray) -> FloatArray:
         # A product with zeros and ones changes no bit of a coordinate, the difference to 0 neither.
@@ -121,6 +118,18 @@ def placement(
         return placed
 
     return place
+
+
+def rotation_of(axes: Sequence[str] | ArrayLike, rotation: ArrayLike) -> FloatArray:
+    """Return the rotation from the axes of a file to those of the body, (3, 3) [1].
+
+    The arguments are those of `load_mesh`.
+    """
+    turn = _rotation_from_axes(axes)
+    angles = check_array("rotation", rotation, (3,))
+    if angles.any():
+        turn = Rotation.from_euler("xyz", angles).as_matrix() @ turn
+    return turn
 
 
 def _rotation_from_axes(axes: Sequence[str] | ArrayLike) -> FloatArray:

@@ -10,7 +10,6 @@ from foundation.errors import InputError
 from pipeline.choices import Law
 from pipeline.config.schema_base import File, Finite, Positive, Section
 
-
 #: Three numbers: anterior, superior, right.
 Vector = tuple[Finite, Finite, Finite]
 

@@ -187,14 +187,14 @@ def _forward(
     by_axes = None
     if _parallel(femur, tibia):
         by_axes = float(femur.rotation[0] @ tibia.rotation[0]) > 0.0
-    if by_shape is None and by_axes is None or by_shape == (not by_axes) and by_axes is not None:
+    answers = {answer for answer in (by_shape, by_axes) if answer is not None}
+    if len(answers) != 1:
         raise _question(tibia_mesh, "tibia", tibia.evidence["anterior"])
-    forward = by_shape if by_axes is None else by_axes
     reasons = [
         *(["the longer plateau is medial"] if by_shape is not None else []),
         *(["parallel to the femur"] if by_axes is not None else []),
     ]
-    return bool(forward), " and ".join(reasons)
+    return answers.pop(), " and ".join(reasons)
 
 
 def _question(mesh: TriangleMesh, body: str, evidence: Evidence) -> OpenQuestion:

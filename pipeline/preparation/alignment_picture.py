@@ -79,7 +79,8 @@ def draw_placed(config: Path, knee: KneeConfig) -> Path | None:
 
     The picture lies beside the configuration. Returns None if a mesh cannot be used.
     """
-    assert knee.femur is not None and knee.tibia is not None
+    assert knee.femur is not None
+    assert knee.tibia is not None
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MeshWarning)
@@ -100,9 +101,9 @@ def _drop(femur: TriangleMesh, tibia: TriangleMesh) -> float:
     high = np.maximum(femur.vertices.max(axis=0), tibia.vertices.max(axis=0))
     bins = [np.arange(low[k], high[k] + 2.0 * _STEP, _STEP) for k in (0, 2)]
     sides = []
-    for mesh, statistic in ((femur, "min"), (tibia, "max")):
+    for mesh, extreme in ((femur, np.min), (tibia, np.max)):
         x, y, z = mesh.vertices.T
-        sides.append(binned_statistic_2d(x, z, y, statistic, bins=bins).statistic)
+        sides.append(binned_statistic_2d(x, z, y, extreme, bins=bins).statistic)
     gaps = sides[0] - sides[1]
     if not np.isfinite(gaps).any():
         return float(femur.vertices[:, 1].min() - tibia.vertices[:, 1].max())
@@ -153,5 +154,7 @@ def _draw_axes(axes: Axes, origin: FloatArray, flat: FloatArray, colour: str) ->
         tip = origin + np.array(direction) @ flat
         if np.linalg.norm(tip - origin) < 0.2e3 * _ARROW:
             continue
-        axes.annotate("", tip, origin, arrowprops={"arrowstyle": "->", "color": colour, "lw": 1.5})
-        axes.annotate(name, tip, color=colour, fontsize=7, ha="center", va="bottom")
+        end = (float(tip[0]), float(tip[1]))
+        arrow = {"arrowstyle": "->", "color": colour, "lw": 1.5}
+        axes.annotate("", end, (float(origin[0]), float(origin[1])), arrowprops=arrow)
+        axes.annotate(name, end, color=colour, fontsize=7, ha="center", va="bottom")

@@ -10,6 +10,7 @@ from cyclopts import Parameter
 
 from pipeline.choices import Law
 
+FileAxis = Annotated[str | None, Parameter(metavar="AXIS", allow_leading_hyphen=True)]
 Mesh = Annotated[Path | None, Parameter(metavar="FILE")]
 
 
@@ -61,12 +62,8 @@ class InitOptions:
     unit: Literal["m", "cm", "mm", "um"] | None = None
     frames: Literal["anatomical", "file"] | None = None
     axes: Annotated[str | None, Parameter(metavar="A,S,R", allow_leading_hyphen=True)] = None
-    femur_anterior: Annotated[str | None, Parameter(metavar="AXIS", allow_leading_hyphen=True)] = (
-        None
-    )
-    tibia_anterior: Annotated[str | None, Parameter(metavar="AXIS", allow_leading_hyphen=True)] = (
-        None
-    )
+    femur_anterior: FileAxis = None
+    tibia_anterior: FileAxis = None
     slope_deg: Annotated[float | None, Parameter(metavar="DEG", allow_leading_hyphen=True)] = None
     side: Literal["right", "left"] | None = None
     name: str | None = None

@@ -42,9 +42,10 @@ def write_starter(config: Path, options: InitOptions) -> tuple[str, dict[str, An
         "Material of the bearing surface", "--material", None, PRESETS
     )
     meshes = ask_meshes(config.parent, material, options, interview)
-    content = {"material": material, **_answers(config, material, options, interview)}
-    own = {"side": meshes.side, "meshes": meshes.keys}
-    sections = starter_sections(**content, **own, folder=config.parent)
+    name, contact = _answers(config, material, options, interview)
+    sections = starter_sections(
+        name, meshes.side, material, meshes.keys, contact, folder=config.parent
+    )
     text = starter_text(sections, _notes(meshes))
     # Options have the limits of the keys of a configuration.
     checked = checked_section(tomllib.loads(text), Config, str(config), config.parent)
@@ -52,23 +53,26 @@ def write_starter(config: Path, options: InitOptions) -> tuple[str, dict[str, An
     picture = draw_placed(config, checked.knee)
     lines = [
         *meshes.remarks,
-        f"written: {config} ({content['material']}; comments explain every key)",
+        f"written: {config} ({material}; comments explain every key)",
         *([f"written: {picture} (femur over tibia; please verify the axes)"] if picture else []),
         f"next: {command_line('check', config)}",
     ]
     return "\n".join(lines), {
         "file": str(config),
         "picture": picture and str(picture),
-        **content,
-        **own,
+        "name": name,
+        "material": material,
+        "side": meshes.side,
+        "meshes": meshes.keys,
+        "contact": contact,
         "remarks": meshes.remarks,
     }
 
 
 def _answers(
     config: Path, material: str, options: InitOptions, interview: Interview
-) -> dict[str, Any]:
-    """Return name and contact; ask for values without an option."""
+) -> tuple[str, dict[str, Any]]:
+    """Return the name and the keys of [contact]; ask for values without an option."""
     default_name = re.sub(r"[^A-Za-z0-9_.-]", "_", config.stem).lstrip(".-") or "mine"
     name = options.name or interview.ask("Name of the run", "--name", default_name, str)
     values = {key: getattr(options, key) for key in _CONTACT_KEYS}
@@ -77,7 +81,7 @@ def _answers(
         usual = str(PRESETS[material]["contact"]["thickness_mm"])
         question = "Thickness of the layer [mm]"
         contact["thickness_mm"] = interview.ask(question, "--thickness-mm", usual, _thickness)
-    return {"name": name, "contact": contact}
+    return name, contact
 
 
 def _thickness(text: str) -> float:

@@ -23,7 +23,7 @@ from pipeline.preparation.alignment import (
 from pipeline.preparation.init_options import InitOptions
 from pipeline.preparation.mesh_guess import guess_axes, guess_unit, read_raw, side_in_name
 from pipeline.preparation.questions import Interview
-from pipeline.preparation.starter import PRESETS
+from pipeline.preparation.starter import SLOPES_DEG
 
 BODIES = ("femur", "tibia")
 _FRAMES = ("anatomical", "file")
@@ -91,7 +91,7 @@ def ask_meshes(
         notes = _file_frames(keys, meshes, options, interview, told)
         side = _side(options, named_side, "from the file names", interview, told)
         return MeshAnswers(keys, side, named_side is not None or _stated(options), told, notes)
-    slope = PRESETS[material]["slope_deg"] if options.slope_deg is None else options.slope_deg
+    slope = SLOPES_DEG[material] if options.slope_deg is None else options.slope_deg
     alignment = _aligned(meshes, options, named_side, np.radians(slope), interview)
     notes = _anatomical_frames(keys, files, alignment, told)
     side = _side(options, alignment.side, alignment.evidence.reason, interview, told)
@@ -182,9 +182,7 @@ def _file_frames(
         )
     for body, guess in guesses.items():
         question = f"File axes of anterior, superior, right, of the {body}"
-        keys[body]["axes"] = list(
-            interview.ask(question, "--axes", ",".join(guess.value), axes_of)
-        )
+        keys[body]["axes"] = list(interview.ask(question, "--axes", ",".join(guess.value), axes_of))
     return notes
 
 
@@ -215,9 +213,7 @@ def _aligned(
                 raise
             if question.option == "--side":
                 side = interview.choose(question.question, "--side", None, SIDES)
-                return propose_alignment(
-                    meshes, anterior, side, side_stated=True, slope=slope
-                )
+                return propose_alignment(meshes, anterior, side, side_stated=True, slope=slope)
             body = question.option.removeprefix("--").removesuffix("-anterior")
             anterior[body] = interview.ask(question.question, question.option, None, axis_of)
 
@@ -238,7 +234,8 @@ def _anatomical_frames(
         for line in frame_words(frame):
             told.add(f"{files[body]}: {line}")
         notes[f"knee.{body}.axes"] = (
-            "Proposed from the shape: please verify in the picture. " + ". ".join(frame_words(frame))
+            "Proposed from the shape: please verify in the picture. "
+            + ". ".join(frame_words(frame))
         )
     return notes
 

@@ -20,6 +20,8 @@ from pipeline.originals.surfaces import load_surface
 _TABLE = tomllib.loads((Path(__file__).parent / "tables" / "starter.toml").read_text("utf-8"))
 #: Values of each material by section and key.
 PRESETS: dict[str, dict[str, dict[str, Any]]] = _TABLE["materials"]
+#: Fall of the tibial plateau towards posterior of each material.
+SLOPES_DEG: dict[str, float] = _TABLE["slope_deg"]
 Sections = dict[str, dict[str, Any]]
 
 
