@@ -217,8 +217,8 @@ def _without_trochlea(
 ) -> tuple[_Fit, Evidence]:
     """Return the fit of condyles without trochlea: distal radii exceed posterior radii."""
     if anterior is not None:
-        starts = [_frame(start[2], np.cross(start[2], anterior))]
-        starts = [first if first[0] @ anterior > 0.0 else _HALF_TURN @ first for first in starts]
+        forward = start if start[0] @ anterior > 0.0 else _HALF_TURN @ start
+        starts = [_frame(forward[2], np.cross(forward[2], anterior))]
     else:
         starts = [start, _HALF_TURN @ start]
     fits = []
@@ -243,10 +243,13 @@ def _zero_by_rise(condyles: Condyles) -> _Zero:
     """Return the zero of flexion a little behind the rise of the distal outline."""
 
     def zero(rotation: FloatArray, circles: Circles) -> tuple[FloatArray, Evidence]:
+        unknown = Evidence("unknown", "the condyles have one radius")
+        if circles.radii.min() <= 0.0:
+            return rotation, unknown
         ratio = relative_outline(condyles, rotation, circles, _DISTAL)
         above = np.flatnonzero(ratio > _RISE)
         if len(above) == 0 or above[0] == 0:
-            return rotation, Evidence("unknown", "the condyles have one radius")
+            return rotation, unknown
         last = int(above[0])
         part = (_RISE - ratio[last - 1]) / (ratio[last] - ratio[last - 1])
         angle = _DISTAL[last - 1] + part * (_DISTAL[last] - _DISTAL[last - 1])

@@ -19,9 +19,9 @@ from foundation.surfaces.compartments import LATERAL, MEDIAL, find_compartments
 from foundation.surfaces.mesh_topology import label_pieces
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
 
-#: Largest height of a tibia over its length (measured: 0.2), and least width over length
-#: (measured: 1.65).
-_FLAT, _WIDE = 0.8, 1.2
+#: Of the root mean square sizes: largest height over length (measured: 0.18 and 0.25), least width
+#: over length (measured: 1.8 and 2.0), and least width [m] (measured: 20 and 21 mm).
+_FLAT, _WIDE, _WIDTH = 0.8, 1.2, 15e-3
 #: Largest angle of a normal to the most frequent direction of a plane base [rad], and least ratio
 #: of the plane fractions of base and bearing surface.
 _PLANE, _PLANER = np.radians(3.0), 1.5
@@ -105,12 +105,12 @@ def tibial_frame(
         If the shape is not that of a plateau with two compartments, or the normals point down.
     """
     axes, sizes = _principal_axes(mesh)
-    if sizes[0] > _FLAT * sizes[1] or sizes[2] < _WIDE * sizes[1]:
+    if sizes[0] > _FLAT * sizes[1] or sizes[2] < max(_WIDE * sizes[1], _WIDTH):
         low, middle, high = 1e3 * sizes
         raise MeshError(
             f"{mesh.name}: no two plateaus beside each other (root mean square sizes {low:.0f}, "
-            f"{middle:.0f} and {high:.0f} mm); expected a flat surface wider than long: check that "
-            "the file contains both plateaus"
+            f"{middle:.0f} and {high:.0f} mm); expected a flat surface wider than long, "
+            f"{1e3 * _WIDTH:g} mm or more: check that the file contains both plateaus"
         )
     mean = mesh.area_vectors.sum(axis=0) / mesh.areas.sum()
     up = axes[0] * np.sign(axes[0] @ mean)

@@ -222,8 +222,9 @@ def _side(
     agreeing = len(scores) > 0 and min(scores) * max(scores) > 0.0
     shape = None if not agreeing else "right" if scores[0] > 0.0 else "left"
     if shape is None:
-        reason = "the shape does not tell"
-        return named_side, Evidence("sure" if named_side else "unknown", reason)
+        if named_side is None:
+            return None, Evidence("unknown", "neither shape nor file names tell")
+        return named_side, Evidence("sure", "from the file names")
     certainty = "sure" if abs(sum(scores)) > _CERTAIN else "likely"
     medial = "left" if shape == "right" else "right"
     found = [
@@ -239,5 +240,7 @@ def _side(
                 f"names say {named_side}, the shape says {shape} ({reason})",
                 "add --side right or --side left",
             )
-        return named_side, Evidence("likely", f"file names; the shape says {shape} ({reason})")
+        return named_side, Evidence(
+            "likely", f"from the file names; the shape says {shape} ({reason})"
+        )
     return shape, Evidence("sure" if named_side else certainty, reason)

@@ -38,10 +38,8 @@ def write_starter(config: Path, options: InitOptions) -> tuple[str, dict[str, An
     if config.exists() and not options.force:
         raise InputError(f"{config}: exists; name another file, or replace it with --force")
     interview = Interview(sys.stdin.isatty() and not options.yes)
-    material = options.material or interview.choose(
-        "Material of the bearing surface", "--material", None, PRESETS
-    )
-    meshes = ask_meshes(config.parent, material, options, interview)
+    meshes = ask_meshes(config.parent, options, interview)
+    material = meshes.material
     name, contact = _answers(config, material, options, interview)
     sections = starter_sections(
         name, meshes.side, material, meshes.keys, contact, folder=config.parent

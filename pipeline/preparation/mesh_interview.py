@@ -23,7 +23,7 @@ from pipeline.preparation.alignment import (
 from pipeline.preparation.init_options import InitOptions
 from pipeline.preparation.mesh_guess import guess_axes, guess_unit, read_raw, side_in_name
 from pipeline.preparation.questions import Interview
-from pipeline.preparation.starter import SLOPES_DEG
+from pipeline.preparation.starter import PRESETS, SLOPES_DEG
 
 BODIES = ("femur", "tibia")
 _FRAMES = ("anatomical", "file")
@@ -34,6 +34,8 @@ class MeshAnswers(NamedTuple):
 
     Parameters
     ----------
+    material : str
+        One of `PRESETS`.
     keys : dict of str to dict
         Keys of the sections "femur" and "tibia".
     side : {"right", "left"}
@@ -46,6 +48,7 @@ class MeshAnswers(NamedTuple):
         Comments of the configuration by dotted key.
     """
 
+    material: str
     keys: dict[str, dict[str, Any]]
     side: str
     side_known: bool
@@ -65,12 +68,8 @@ class _Told(list[str]):
         self._interview.tell(remark)
 
 
-def ask_meshes(
-    folder: Path, material: str, options: InitOptions, interview: Interview
-) -> MeshAnswers:
-    """Return the keys of both meshes of a configuration in `folder`.
-
-    `material` is one of `PRESETS`; cartilage has the slope of a natural plateau by default.
+def ask_meshes(folder: Path, options: InitOptions, interview: Interview) -> MeshAnswers:
+    """Return the material, and the keys of both meshes of a configuration in `folder`.
 
     Raises
     ------
@@ -85,21 +84,21 @@ def ask_meshes(
         unit = _unit(body, file, raw, options, interview, told)
         meshes[body] = TriangleMesh(UNITS[unit] * raw.vertices, raw.faces, raw.name)
         keys[body] = {"file": _beside(file, folder), "unit": unit}
+    material = options.material or interview.choose(
+        "Material of the bearing surface", "--material", None, PRESETS
+    )
     named = {side for file in files.values() if (side := side_in_name(file))}
     named_side = named.pop() if len(named) == 1 else None
     if _frames(options, interview) == "file":
         notes = _file_frames(keys, meshes, options, interview, told)
-        side = _side(options, named_side, "from the file names", interview, told)
-        return MeshAnswers(keys, side, named_side is not None or _stated(options), told, notes)
-    slope = SLOPES_DEG[material] if options.slope_deg is None else options.slope_deg
-    alignment = _aligned(meshes, options, named_side, np.radians(slope), interview)
-    notes = _anatomical_frames(keys, files, alignment, told)
-    side = _side(options, alignment.side, alignment.evidence.reason, interview, told)
-    return MeshAnswers(keys, side, alignment.side is not None, told, notes)
-
-
-def _stated(options: InitOptions) -> bool:
-    return options.side is not None
+        found, reason = options.side or named_side, "from the file names"
+    else:
+        slope = SLOPES_DEG[material] if options.slope_deg is None else options.slope_deg
+        alignment = _aligned(meshes, options, named_side, np.radians(slope), interview)
+        notes = _anatomical_frames(keys, files, alignment, told)
+        found, reason = alignment.side, alignment.evidence.reason
+    side = _side(options, found, reason, interview, told)
+    return MeshAnswers(material, keys, side, found is not None, told, notes)
 
 
 def _frames(options: InitOptions, interview: Interview) -> str:
@@ -205,7 +204,7 @@ def _aligned(
                 meshes,
                 anterior,
                 options.side or named_side,
-                side_stated=_stated(options),
+                side_stated=options.side is not None,
                 slope=slope,
             )
         except OpenQuestion as question:
