@@ -26,6 +26,7 @@ from foundation.anatomy.condyle_outlines import (
     relative_outline,
 )
 from foundation.anatomy.evidence import AnatomicalFrame, Evidence
+from foundation.anatomy.refining import refined
 from foundation.checks import FloatArray
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
 
@@ -85,6 +86,7 @@ def femoral_frame(mesh: TriangleMesh, anterior: FloatArray | None = None) -> Ana
     MeshError
         If the shape is not that of a femur with two condyles, or the normals point inwards.
     """
+    mesh = refined(mesh)
     start = _start(mesh)
     offset = strip_offset(mesh, start)
     if abs(offset) > _TROCHLEA:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from foundation.anatomy.bearing_surface import is_closed, tibial_bearing
 from foundation.anatomy.evidence import AnatomicalFrame, Evidence
+from foundation.anatomy.refining import refined
 from foundation.checks import FloatArray
 from foundation.surfaces.compartments import LATERAL, MEDIAL, find_compartments
 from foundation.surfaces.mesh_topology import label_pieces
@@ -62,7 +63,7 @@ def bearing_of(mesh: TriangleMesh) -> TriangleMesh:
     """
     if not is_closed(mesh):
         return mesh
-    axes, sizes = _principal_axes(mesh)
+    axes, sizes = _principal_axes(refined(mesh))
     if sizes[0] > _FLAT * sizes[1]:
         raise MeshError(
             f"{mesh.name}: a closed solid {1e3 * sizes[0]:.0f} mm high (root mean square), "
@@ -104,6 +105,7 @@ def tibial_frame(
     MeshError
         If the shape is not that of a plateau with two compartments, or the normals point down.
     """
+    mesh = refined(mesh)
     axes, sizes = _principal_axes(mesh)
     if sizes[0] > _FLAT * sizes[1] or sizes[2] < max(_WIDE * sizes[1], _WIDTH):
         low, middle, high = 1e3 * sizes

@@ -106,6 +106,11 @@ def compartments(split_z=None, up=True):
                 ({"axes": ("x", "y", "")}, "axes: expected x, y or z"),
                 ({"axes": ("x", "--y", "z")}, "axes: expected x, y or z"),
                 ({"axes": ("x", "x", "z")}, "axes: expected x, y and z once each"),
+                ({"axes": 2.0 * np.eye(3)}, "axes: expected the rows of a rotation matrix"),
+                ({"axes": np.diag([1.0, 1.0, -1.0])}, "axes: expected the rows of a rotation"),
+                ({"axes": np.ones((3, 2))}, "axes: expected shape"),
+                ({"rotation": (0.0, 1.0)}, "rotation: expected shape"),
+                ({"origin": (0.0, np.nan, 0.0)}, "origin: expected finite"),
                 ({"axes": ("x", "y", "-z")}, "axes: .* is a mirror image.*side='left'"),
             )
         ),
