@@ -27,7 +27,7 @@ def is_closed(mesh: TriangleMesh) -> bool:
 
 
 def tibial_bearing(mesh: TriangleMesh, up: FloatArray = _UP) -> TriangleMesh:
-    """Return the triangles of a tibia that face the direction `up` (3,), without loose pieces.
+    """Return the triangles of a tibia that face the direction `up` (3,) [1], without loose pieces.
 
     Raises
     ------

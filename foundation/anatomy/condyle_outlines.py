@@ -37,7 +37,7 @@ class Condyles(NamedTuple):
 
 
 def find_condyles(mesh: TriangleMesh, right: FloatArray) -> Condyles:
-    """Return the two halves of a femur beside mid-width, along the direction `right` (3,).
+    """Return the two halves of a femur beside mid-width, along the direction `right` (3,) [1].
 
     Raises
     ------
@@ -73,7 +73,10 @@ def extents(points: FloatArray, rotation: FloatArray, angles: FloatArray) -> Flo
 
 
 def fit_circles(condyles: Condyles, rotation: FloatArray) -> Circles:
-    """Return the circles whose support functions fit those of the posterior outlines best."""
+    """Return the circles [m] whose support functions fit those of the posterior outlines best.
+
+    `rotation` (3, 3) has rows anterior, superior and right in the coordinates of the condyles.
+    """
     # The support function of a circle is c . d + r, linear in centre and radius.
     matrix = np.column_stack([directions(POSTERIOR), np.ones(len(POSTERIOR))])
     found = np.stack([extents(half, rotation, POSTERIOR) for half in condyles], axis=1)
@@ -83,7 +86,7 @@ def fit_circles(condyles: Condyles, rotation: FloatArray) -> Circles:
 
 
 def axis_through(condyles: Condyles, rotation: FloatArray, circles: Circles) -> FloatArray:
-    """Return the unit vector (3,) from the left to the right centre."""
+    """Return the unit vector (3,) [1] from the left to the right centre."""
     middles = [float((half @ rotation[2]).mean()) for half in condyles]
     step = np.append(circles.centres[1] - circles.centres[0], middles[1] - middles[0])
     axis: FloatArray = rotation.T @ (step / np.linalg.norm(step))

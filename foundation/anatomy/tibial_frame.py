@@ -144,7 +144,7 @@ def sloped(rotation: FloatArray, slope: float) -> FloatArray:
 
 
 def shape_of(mesh: TriangleMesh, rotation: FloatArray) -> Shape:
-    """Return the shape of a tibia in a frame with rows anterior, superior and right (3, 3)."""
+    """Return the shape of a tibia in a frame (3, 3) [1] with rows anterior, superior and right."""
     own = mesh.centroids @ rotation.T
     middle = 0.5 * (own[:, 2].min() + own[:, 2].max())
     across = own[:, 2] - middle

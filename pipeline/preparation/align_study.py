@@ -51,7 +51,7 @@ def align_study(
     overrides : tuple of str
         Replaced values, as in `load_config`.
     anterior : dict of str to (3,) array, optional
-        Stated directions in the files that point roughly anterior, by body.
+        Stated directions in the files that point roughly anterior [1], by body.
     slope_deg : float, optional
         Fall of the tibial plateau towards posterior; by default that of cartilage or of an implant.
 

@@ -27,7 +27,7 @@ FORMATS = ("stl", "ascii.stl", "obj", "ply", "off", "vtp")
     ("name", "content", "message"),
     [
         ("absent.stl", None, "no such file; check the path"),
-        ("knee.step", "", r"unsupported extension '.step'.*\.vtp"),
+        ("knee.iges", "", r"unsupported extension '.iges'.*\.vtp"),
         *((f"empty.{e}", "", "the file is empty; export it again") for e in FORMATS),
         *((f"a.{e}", LETTER, "(truncated, damaged or not|no triangles)") for e in FORMATS),
         ("points.obj", START, "no triangles"),
