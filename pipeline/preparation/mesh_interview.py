@@ -250,7 +250,7 @@ def axes_of(text: str) -> tuple[str, ...]:
 
 
 def axis_of(text: str) -> FloatArray:
-    """Return the direction (3,) [1] of a signed axis such as "-z"; `InputError` if it is not that."""
+    """Return the direction (3,) [1] of a signed axis such as "-z"; else raise `InputError`."""
     name = text.strip().removeprefix("+")
     if name.removeprefix("-") not in tuple("xyz"):
         raise InputError(f"expected x, y or z with an optional sign, found {text!r}")
