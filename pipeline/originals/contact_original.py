@@ -37,6 +37,7 @@ from pipeline.config.schema import (
 )
 from pipeline.originals.candidates import choose_samples, held_out_samples
 from pipeline.originals.evaluation import evaluate_rows
+from pipeline.originals.plateau_starts import middle_pose
 from pipeline.originals.protocol import Evaluation
 from pipeline.originals.reference_path import reference_path
 from surrogates.formulations.whole_knee import AnyKnee
@@ -133,7 +134,7 @@ def build_knee(config: Config) -> Knee:
             compartments=labels,
             search_depth=1e-3 * contact.search_depth_mm,
         )
-    return Knee(model, _start(model), _digest(model))
+    return Knee(model, middle_pose(femur, tibia), _digest(model))
 
 
 def build_implant(config: ImplantConfig) -> CondylarImplant:
@@ -273,17 +274,6 @@ def _read_thickness(path: Path, vertices: int) -> FloatArray:
 def _layer(layer: LayerConfig, thickness: float | FloatArray) -> SpringLaw:
     modulus, own = 1e6 * layer.youngs_modulus_MPa, layer.own_parameters
     return LAWS[layer.law](modulus, layer.poissons_ratio, thickness, **own)
-
-
-def _start(model: ElasticFoundation) -> Pose:
-    """Return the zero pose with the lowest femoral point at the median height of the plateau.
-
-    The centres of both bounding boxes coincide in the other directions; settling finds contact.
-    """
-    femur, tibia = model.femur.vertices, model.tibia.vertices
-    middle = 0.5 * (tibia.min(axis=0) + tibia.max(axis=0) - femur.min(axis=0) - femur.max(axis=0))
-    superior = np.median(tibia[:, 1]) - femur[:, 1].min()
-    return Pose(anterior=float(middle[0]), superior=float(superior), lateral=float(middle[2]))
 
 
 def _digest(model: ElasticFoundation) -> str:

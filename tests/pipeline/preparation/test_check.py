@@ -223,7 +223,7 @@ FINDINGS = (
     (
         {"simulation": {"ap_stiffness_N_per_mm": 0.0, "medial_offset_mm": 90.0}},
         "error",
-        ["space.path: the knee does not settle", "space.path.kind"],
+        ["space.path: at ", "the knee does not settle", "simulation.medial_offset_mm"],
     ),
     ({"space": {"anterior_mm": 40.0, "rotation_deg": 60.0}}, "warning", ["[space]: "]),
     (
