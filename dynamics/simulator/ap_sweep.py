@@ -11,8 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-import numpy as np
-
 from dynamics.protocol import ContactModel
 from dynamics.simulator.equilibrium import EquilibriumError, settle
 from dynamics.simulator.knee_simulator import FREE_COORDINATES, AppliedLoads, KneeSimulator
@@ -98,9 +96,7 @@ def settle_from_sweep(
     reason = _nowhere(rests, simulator)
     for start in between:
         try:
-            return settle(
-                model, simulator, flexion=flexion, axial_force=axial_force, start=start
-            )
+            return settle(model, simulator, flexion=flexion, axial_force=axial_force, start=start)
         except EquilibriumError as error:
             reason = str(error)
     raise EquilibriumError(reason, loose="anterior")

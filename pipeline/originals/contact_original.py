@@ -37,6 +37,7 @@ from pipeline.config.schema import (
 )
 from pipeline.originals.candidates import choose_samples, held_out_samples
 from pipeline.originals.evaluation import evaluate_rows
+from pipeline.originals.knee_surface_checks import check_surfaces, report_surfaces
 from pipeline.originals.plateau_starts import middle_pose
 from pipeline.originals.protocol import Evaluation
 from pipeline.originals.reference_path import reference_path
@@ -117,10 +118,9 @@ def build_knee(config: Config) -> Knee:
             _, tibia, labels = implant.tessellate(1e-3 * knee.implant.edge_mm)
         measured: FloatArray | None = implant.thickness(tibia.vertices, spring_normals(tibia))
     else:
-        femur = _load(knee.femur, knee.side, "femur", "femur")
-        tibia = _load(knee.tibia, knee.side, "tibia", "tibia")
-        if wrong := same_mesh(femur, tibia):
-            raise InputError(f"[knee] {wrong}")
+        femur = _load(knee.femur, knee.side, "femur")
+        tibia = _load(knee.tibia, knee.side, "tibia")
+        report_surfaces(check_surfaces({"femur": femur, "tibia": tibia}))
         labels = compartments_of(tibia, knee.split_lateral_mm)
         measured = _measured(config, tibia)
     law = build_law(contact, len(tibia.vertices), measured)
@@ -165,27 +165,12 @@ def compartments_of(tibia: TriangleMesh, split_lateral_mm: float | None) -> NDAr
         return find_compartments(tibia, split)
 
 
-def same_mesh(femur: TriangleMesh, tibia: TriangleMesh) -> str:
-    """Return what is wrong with meshes of one file, or of files of the same content; else ""."""
-    first, second = Path(femur.name), Path(tibia.name)
-    same = first.resolve() == second.resolve() or (
-        len(femur.faces) == len(tibia.faces) and first.read_bytes() == second.read_bytes()
-    )
-    if not same:
-        return ""
-    return (
-        f"femur and tibia are the same mesh: {first} and {second} have the same content; "
-        "name the mesh of the other body in knee.femur.file or knee.tibia.file"
-    )
-
-
-def _load(mesh: MeshConfig | None, side: str, section: str, body: str) -> TriangleMesh:
+def _load(mesh: MeshConfig | None, side: str, section: str) -> TriangleMesh:
     if mesh is None:
         raise InputError(f"[knee.{section}] is needed")
     path = data_path(mesh.file, Path())
     try:
         loaded = load_mesh(path, unit=mesh.unit, axes=mesh.axes, side=side)
-        check_orientation(loaded, body)
     except InputError as error:
         raise InputError(f"[knee.{section}] {error}") from error
     return loaded
@@ -195,8 +180,9 @@ def _measured(config: Config, tibia: TriangleMesh) -> FloatArray | None:
     """Return the thickness under each tibial vertex (V,) [m]; None if it is not measured."""
     if not config.contact.measured:
         return None
-    solid = _load(config.knee.tibia_solid, config.knee.side, "tibia_solid", "tibia")
+    solid = _load(config.knee.tibia_solid, config.knee.side, "tibia_solid")
     try:
+        check_orientation(solid, "tibia")
         return measured_thickness(tibia, solid)
     except InputError as error:
         raise InputError(f"[knee.tibia_solid] {error}") from error

@@ -125,9 +125,10 @@ def test_path_of_cartilage_does_not_depend_on_the_range(knee_data, flexion):
     with pytest.warns(UserWarning, match=r"rests at -\d+ deg.*simulation.neutral_anterior_mm"):
         found = coordinates(coarse, config)
     wide = cartilage_study(knee_data, (-5.0, 115.0), step=5.0)
-    reference = PEOPLE * coarse.reference_path(wide).poses(
-        np.radians(np.linspace(*flexion, len(found)))
-    )[:, 1:]
+    reference = (
+        PEOPLE
+        * coarse.reference_path(wide).poses(np.radians(np.linspace(*flexion, len(found))))[:, 1:]
+    )
     # The spring is slack where the femur rests at another flexion.
     assert np.abs(found - reference).max() < 1.0
 
