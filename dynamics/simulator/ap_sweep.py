@@ -158,7 +158,8 @@ def _released(
             iterations=_ITERATIONS,
         )
     except EquilibriumError:
-        pose, before = start, (*_HELD[0], "adduction")
+        pose = start
+    before: tuple[str, ...] = (*_HELD[0], "adduction")
     for held in _HELD:
         try:
             pose = settle(

@@ -64,7 +64,7 @@ def ridge_rise(mesh: TriangleMesh) -> float:
 
 
 def principal_axes(mesh: TriangleMesh) -> FloatArray:
-    """Return the principal axes of the area of a mesh, columns of (3, 3), shortest first."""
+    """Return the principal axes of the area of a mesh, columns of (3, 3) [1], shortest first."""
     arms = mesh.centroids - np.average(mesh.centroids, axis=0, weights=mesh.areas)
     axes: FloatArray = np.linalg.eigh((arms * mesh.areas[:, None]).T @ arms)[1]
     return axes
