@@ -42,7 +42,7 @@ _TROCHLEA = -0.15
 _ANTERIOR_SLOPE = 0.1
 #: Distances of the middle of a body from its origin that are doubtful and wrong [m]: of the
 #: posterior condyles in x and y, of mid-width of the femur, of the tibia in x and z.
-_CONDYLES, _FEMUR_ACROSS = (25e-3, 45e-3), (10e-3, 25e-3)
+_CONDYLES, _FEMUR_ACROSS = (20e-3, 45e-3), (10e-3, 25e-3)
 _TIBIA_ALONG, _TIBIA_ACROSS = (15e-3, 40e-3), (12e-3, 20e-3)
 _ALIGN = "`python -m pipeline align CONFIG` proposes origin_mm and axes"
 

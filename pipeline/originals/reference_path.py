@@ -29,8 +29,8 @@ _REMEDIES = {
     "adduction": "the axial force must act between the condyles: check "
     "simulation.medial_offset_mm, knee.split_lateral_mm and the origins of the meshes",
     "rotation": "increase simulation.rotation_stiffness_Nm_per_deg",
-    "anterior": "increase simulation.ap_stiffness_N_per_mm, or set "
-    "simulation.neutral_anterior_mm, where the AP spring is slack",
+    "anterior": "increase simulation.ap_stiffness_N_per_mm, set simulation.neutral_anterior_mm, "
+    "where the AP spring is slack, or check the origin of the femur, which flexion turns about",
     "lateral": "increase simulation.lateral_stiffness_N_per_mm, and check "
     "simulation.neutral_lateral_mm",
 }
@@ -153,8 +153,8 @@ def _dwell(free: _Settling, knots: FloatArray, start: Pose) -> Pose:
         first, at = np.degrees([flexions[0], found])
         warnings.warn(
             f"without the AP spring, the femur does not rest at {first:.4g} deg of flexion; the "
-            f"spring is slack where the femur rests at {at:.4g} deg, "
-            f"{1e3 * pose.anterior:.2f} mm anterior: to choose another position, set "
+            f"spring is slack where the femur rests at {at:.4g} deg, at an anterior coordinate of "
+            f"{1e3 * pose.anterior:.2f} mm: to choose another position, set "
             "simulation.neutral_anterior_mm",
             stacklevel=3,
         )
@@ -182,8 +182,9 @@ def _unsettled(
     `error` is that of the first flexion, `rest` an equilibrium at a neighbouring flexion.
     """
     degrees = [f"{angle:.4g}" for angle in np.degrees(flexions)]
-    spring = "" if knee.simulator.anterior_stiffness > 0.0 else " without AP spring"
-    text = f"at {degrees[0]} deg of flexion{spring}, the knee does not settle under "
+    sprung = knee.simulator.anterior_stiffness > 0.0
+    text = f"at {degrees[0]} deg of flexion{'' if sprung else ' without AP spring'}, the knee does "
+    text += "not settle under "
     text += f"{knee.axial_force:g} N: {error}"
     if len(degrees) > 1:
         text += f"; nor does the knee settle at {', '.join(degrees[1:])} deg"
@@ -193,6 +194,14 @@ def _unsettled(
         remedy = (
             "the lowest point of the femur lies on the rim of the mesh there: narrow "
             "space.flexion_deg, or use a mesh that continues"
+        )
+    elif error.loose == "anterior" and not sprung:
+        starts = plateau_starts(knee.model.femur, knee.model.tibia, flexions[0])
+        middle = 1e3 * starts[len(starts) // 2].anterior
+        remedy = (
+            "set simulation.neutral_anterior_mm, where the AP spring is slack (with the condyles "
+            f"over the middle of the plateaus: {middle:.1f}), and an AP spring that holds the "
+            "femur (simulation.ap_stiffness_N_per_mm)"
         )
     else:
         remedy = _REMEDIES.get(error.loose or "", _OTHERWISE)

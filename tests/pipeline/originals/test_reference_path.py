@@ -10,7 +10,9 @@ import pytest
 from studies import SMOKE, TINY
 
 from dynamics.simulator.equilibrium import EquilibriumError, settle
+from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.pose import Pose
+from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.config.reading import load_config
 from pipeline.config.schema import Config
 from pipeline.originals.contact_original import Knee, build_knee
@@ -140,3 +142,16 @@ def test_given_neutral_needs_no_rest_without_spring(knee_data):
     given = config.model_copy(update={"simulation": simulation})
     found = coordinates(build_knee(given), given)
     assert np.abs(found[:, 2] + 6.0).max() < 3.0
+
+
+@pytest.mark.data
+def test_no_rest_without_spring_asks_for_neutral(knee_data):
+    """On plateaus that lean forward by 25 deg, the femur slides off at every flexion."""
+    config = cartilage_study(knee_data, (40.0, 60.0))
+    built = build_knee(config)
+    model, tibia = built.model, built.model.tibia
+    lean = Pose(flexion=np.radians(25.0)).rotation_matrix
+    leaning = TriangleMesh(tibia.vertices @ lean.T, tibia.faces)
+    steep = ElasticFoundation(model.femur, leaning, model.law, compartments=model.compartments)
+    with pytest.raises(EquilibriumError, match=r"set simulation.neutral_anterior_mm.*plateaus: "):
+        replace(built, model=steep).reference_path(config)
