@@ -33,7 +33,19 @@ _PATIENCE = 12
 
 
 class EquilibriumError(RuntimeError):
-    """No static equilibrium was found; the message states the residual and the pose."""
+    """No static equilibrium was found; the message states the residual and the pose.
+
+    Parameters
+    ----------
+    message : str
+        The finding.
+    loose : str, optional
+        Free coordinate that nothing holds, if known.
+    """
+
+    def __init__(self, message: str, *, loose: str | None = None) -> None:
+        super().__init__(message)
+        self.loose = loose
 
 
 def height_at_load(

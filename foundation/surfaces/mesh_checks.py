@@ -14,6 +14,7 @@ import numpy as np
 
 from foundation.checks import FloatArray, check_in
 from foundation.surfaces.mesh_topology import Edges, boundary_loops, find_edges, label_pieces
+from foundation.surfaces.surface_shape import outwardness, ridge_rise
 from foundation.surfaces.triangle_mesh import MeshError, MeshWarning, TriangleMesh
 from foundation.wording import counted
 
@@ -27,6 +28,9 @@ FRAGMENT = 0.01
 #: closed, and its least component towards the other body. Measured: femur 0.35 to 0.39 with its
 #: flange or trochlea, tibia 0.86 to 0.95.
 CLOSED, FACING = 0.02, 0.1
+#: Least magnitudes of `outwardness` of a femur and of `ridge_rise` of a tibia that tell the outer
+#: side. Measured: 0.20 to 0.23, and 0.03 to 0.05.
+_OUTWARD, _RIDGE = 0.05, 0.015
 #: A boundary loop is a hole below these fractions of the longest loop, and of the rim of a disc of
 #: the same area.
 HOLE_OF_RIM, HOLE_OF_DISC = 0.5, 0.25
@@ -55,14 +59,20 @@ def check_mesh(mesh: TriangleMesh, body: str | None = None) -> list[Finding]:
     """Return all errors and warnings about a mesh [m]; no finding raises an exception.
 
     Codes: scale, duplicate, winding (errors); non-manifold, unreferenced, hole, fragments, pieces
-    (warnings); and orientation (error) if the `body` of the surface, "femur" or "tibia", is stated.
+    (warnings); and orientation or inverted (errors) if the `body` of the surface, "femur" or
+    "tibia", is stated.
     """
-    findings = [
-        *_scale(mesh),
-        *_connectivity(mesh),
-        *([] if body is None else _orientation(mesh, body)),
+    findings = [*_scale(mesh), *_connectivity(mesh)]
+    named = [Finding(code, is_error, f"{mesh.name}: {text}") for code, is_error, text in findings]
+    return named if body is None else [*named, *orientation_findings(mesh, body)]
+
+
+def orientation_findings(mesh: TriangleMesh, body: str) -> list[Finding]:
+    """Return the error of `check_orientation`, if there is one, as a finding."""
+    return [
+        Finding(code, is_error, f"{mesh.name}: {text}")
+        for code, is_error, text in _orientation(mesh, body)
     ]
-    return [Finding(code, is_error, f"{mesh.name}: {text}") for code, is_error, text in findings]
 
 
 def report_findings(findings: Iterable[Finding]) -> None:
@@ -81,8 +91,9 @@ def check_orientation(mesh: TriangleMesh, body: str) -> None:
     """Check that the surface of a body faces the other body: femur down (-y), tibia up (+y).
 
     The criterion is the area-weighted mean normal of an open surface and the sign of the volume of
-    a closed body. Raises `MeshError` if the surface faces another direction, and `InputError` for a
-    `body` other than "femur" and "tibia".
+    a closed body. Inverted normals are told apart from wrong axes by the shape: condyles are
+    convex, and the middle of a tibia rises between the plateaus. Raises `MeshError` if the surface
+    faces another direction, and `InputError` for a `body` other than "femur" and "tibia".
     """
     for _, _, text in _orientation(mesh, body):
         raise MeshError(f"{mesh.name}: {text}")
@@ -170,7 +181,12 @@ def _orientation(mesh: TriangleMesh, body: str) -> _Findings:
         middle = _used(mesh).mean(axis=0)
         if float(np.sum((mesh.centroids - middle) * mesh.area_vectors)) <= 0.0:
             text = "the normals of this closed body point inwards, expected outwards"
-            yield "orientation", True, f"{text}; the winding is inverted: flip the normals"
+            yield "inverted", True, f"{text}; the winding is inverted: flip the normals"
+        return
+    if hollow := _hollow(mesh, body):
+        text = f"the normals of this {body} point inwards: {hollow}"
+        remedy = "the winding is inverted: flip the normals in a mesh editor, and leave the axes"
+        yield "inverted", True, f"{text}; {remedy}"
         return
     if wanted * mean[1] >= FACING:
         return
@@ -178,7 +194,16 @@ def _orientation(mesh: TriangleMesh, body: str) -> _Findings:
     faces = ("-" if mean[axis] < 0.0 else "+") + "xyz"[axis]
     expected = "-y (down)" if body == "femur" else "+y (up)"
     if axis == 1:
-        remedy = "the winding is inverted (flip the normals) or the y axis points the wrong way"
+        remedy = "the y axis points the wrong way: change the signs of two axes"
     else:
         remedy = "set the file's axes, for example axes=('-x', 'y', '-z')"
     yield "orientation", True, f"this {body} faces {faces}, expected {expected}; {remedy}"
+
+
+def _hollow(mesh: TriangleMesh, body: str) -> str:
+    """Return by which shape the normals of an open surface are inverted; "" if they are not."""
+    if body == "femur" and outwardness(mesh) < -_OUTWARD:
+        return "the condyles are hollow towards the tibia, expected convex"
+    if body == "tibia" and ridge_rise(mesh) < -_RIDGE:
+        return "the middle between the plateaus points into the tibia, expected towards the femur"
+    return ""

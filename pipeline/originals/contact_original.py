@@ -37,6 +37,8 @@ from pipeline.config.schema import (
 )
 from pipeline.originals.candidates import choose_samples, held_out_samples
 from pipeline.originals.evaluation import evaluate_rows
+from pipeline.originals.knee_surface_checks import check_surfaces, report_surfaces
+from pipeline.originals.plateau_starts import middle_pose
 from pipeline.originals.protocol import Evaluation
 from pipeline.originals.reference_path import reference_path
 from pipeline.originals.surfaces import load_surface
@@ -117,10 +119,9 @@ def build_knee(config: Config) -> Knee:
             _, tibia, labels = implant.tessellate(1e-3 * knee.implant.edge_mm)
         measured: FloatArray | None = implant.thickness(tibia.vertices, spring_normals(tibia))
     else:
-        femur = _load(knee.femur, knee.side, "femur", "femur")
-        tibia = _load(knee.tibia, knee.side, "tibia", "tibia")
-        if wrong := same_mesh(femur, tibia):
-            raise InputError(f"[knee] {wrong}")
+        femur = _load(knee.femur, knee.side, "femur")
+        tibia = _load(knee.tibia, knee.side, "tibia")
+        report_surfaces(check_surfaces({"femur": femur, "tibia": tibia}))
         labels = compartments_of(tibia, knee.split_lateral_mm)
         measured = _measured(config, tibia)
     law = build_law(contact, len(tibia.vertices), measured)
@@ -134,7 +135,7 @@ def build_knee(config: Config) -> Knee:
             compartments=labels,
             search_depth=1e-3 * contact.search_depth_mm,
         )
-    return Knee(model, _start(model), _digest(model))
+    return Knee(model, middle_pose(femur, tibia), _digest(model))
 
 
 def build_implant(config: ImplantConfig) -> CondylarImplant:
@@ -165,26 +166,11 @@ def compartments_of(tibia: TriangleMesh, split_lateral_mm: float | None) -> NDAr
         return find_compartments(tibia, split)
 
 
-def same_mesh(femur: TriangleMesh, tibia: TriangleMesh) -> str:
-    """Return what is wrong with meshes of one file, or of files of the same content; else ""."""
-    first, second = Path(femur.name), Path(tibia.name)
-    same = first.resolve() == second.resolve() or (
-        len(femur.faces) == len(tibia.faces) and first.read_bytes() == second.read_bytes()
-    )
-    if not same:
-        return ""
-    return (
-        f"femur and tibia are the same mesh: {first} and {second} have the same content; "
-        "name the mesh of the other body in knee.femur.file or knee.tibia.file"
-    )
-
-
-def _load(mesh: MeshConfig | None, side: str, section: str, body: str) -> TriangleMesh:
+def _load(mesh: MeshConfig | None, side: str, section: str) -> TriangleMesh:
     if mesh is None:
         raise InputError(f"[knee.{section}] is needed")
     try:
-        loaded = load_surface(mesh, side, body)
-        check_orientation(loaded, body)
+        loaded = load_surface(mesh, side, section.removesuffix("_solid"))
     except InputError as error:
         raise InputError(f"[knee.{section}] {error}") from error
     return loaded
@@ -194,8 +180,9 @@ def _measured(config: Config, tibia: TriangleMesh) -> FloatArray | None:
     """Return the thickness under each tibial vertex (V,) [m]; None if it is not measured."""
     if not config.contact.measured:
         return None
-    solid = _load(config.knee.tibia_solid, config.knee.side, "tibia_solid", "tibia")
+    solid = _load(config.knee.tibia_solid, config.knee.side, "tibia_solid")
     try:
+        check_orientation(solid, "tibia")
         return measured_thickness(tibia, solid)
     except InputError as error:
         raise InputError(f"[knee.tibia_solid] {error}") from error
@@ -273,17 +260,6 @@ def _read_thickness(path: Path, vertices: int) -> FloatArray:
 def _layer(layer: LayerConfig, thickness: float | FloatArray) -> SpringLaw:
     modulus, own = 1e6 * layer.youngs_modulus_MPa, layer.own_parameters
     return LAWS[layer.law](modulus, layer.poissons_ratio, thickness, **own)
-
-
-def _start(model: ElasticFoundation) -> Pose:
-    """Return the zero pose with the lowest femoral point at the median height of the plateau.
-
-    The centres of both bounding boxes coincide in the other directions; settling finds contact.
-    """
-    femur, tibia = model.femur.vertices, model.tibia.vertices
-    middle = 0.5 * (tibia.min(axis=0) + tibia.max(axis=0) - femur.min(axis=0) - femur.max(axis=0))
-    superior = np.median(tibia[:, 1]) - femur[:, 1].min()
-    return Pose(anterior=float(middle[0]), superior=float(superior), lateral=float(middle[2]))
 
 
 def _digest(model: ElasticFoundation) -> str:

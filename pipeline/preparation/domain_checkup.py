@@ -10,7 +10,6 @@ import pandas as pd
 from dynamics.simulator.equations import SimulationError
 from dynamics.simulator.equilibrium import EquilibriumError
 from foundation.checks import FloatArray
-from foundation.errors import InputError
 from foundation.loads import AREA, COMPARTMENTS
 from foundation.pose import FLEXION
 from foundation.surfaces.mesh_topology import find_edges
@@ -50,17 +49,11 @@ def check_domain(config: Config, knee: Knee, remarks: Remarks, *, deep: bool) ->
     """
     say("settling the reference path")
     try:
-        path = knee.reference_path(config)
+        path = remarks.attempt("[space.path], [simulation]", knee.reference_path, config)
     except EquilibriumError as error:
-        remarks.error(
-            "space.path",
-            f"the knee does not settle under {config.space.path.axial_force_N:g} N: {error}; "
-            "increase simulation.ap_stiffness_N_per_mm and lateral_stiffness_N_per_mm, check axes "
-            'and split, or set the path by a table (space.path.kind = "table")',
-        )
+        remarks.error("space.path", error)
         return {}
-    except InputError as error:
-        remarks.error("[space.path], [simulation]", error)
+    if path is None:
         return {}
     space = sample_space(config, path)
     _check_path(knee, space, remarks)

@@ -11,21 +11,20 @@ from pydantic import ValidationError
 
 from foundation.surfaces.compartments import LATERAL, MEDIAL
 from foundation.surfaces.mesh import SIDES
-from foundation.surfaces.mesh_checks import check_mesh
+from foundation.surfaces.mesh_checks import BODIES, check_mesh
 from foundation.surfaces.triangle_mesh import TriangleMesh
 from foundation.wording import counted
 from pipeline.config.reading import data_path, tuples_of
 from pipeline.config.schema import MeshConfig
-from pipeline.originals.contact_original import compartments_of, same_mesh
+from pipeline.originals.contact_original import compartments_of
+from pipeline.originals.knee_surface_checks import check_surfaces
 from pipeline.originals.surfaces import load_surface
-from pipeline.preparation.mesh_guess import faces_backwards, lateral_is_longer, side_in_name
+from pipeline.preparation.mesh_guess import lateral_is_longer, side_in_name
 from pipeline.preparation.remarks import Remarks
 from pipeline.progress import say
 
 #: Body of each section that names a mesh.
 MESHES = {"femur": "femur", "tibia": "tibia", "tibia_solid": "tibia"}
-#: Largest ratio of the widths of femur and tibia (measured: 1.01 and 1.06).
-_WIDTHS = 1.5
 #: Number of triangles beyond which contact is slow; a femur with 0.5 mm edges has about 50,000.
 FINE = 300_000
 #: Largest ratio of the areas of the compartments (measured: 1.02 and 1.07).
@@ -57,11 +56,14 @@ def check_meshes(knee: Mapping[str, Any], base: Path, remarks: Remarks) -> bool:
         loaded = _read(file, mesh, side if side in SIDES else "right", body, section, remarks)
         if loaded is not None:
             meshes[section] = loaded
+    findings = check_surfaces({body: meshes[body] for body in BODIES if body in meshes})
+    for finding in findings:
+        level = "error" if finding.is_error else "warning"
+        remarks.add(level, finding.about, finding.message)
+    if any(finding.is_error for finding in findings):
+        return False
     if {"femur", "tibia"} <= meshes.keys():
-        if wrong := same_mesh(meshes["femur"], meshes["tibia"]):
-            remarks.error("[knee]", wrong)
-            return False
-        _check_pair(meshes["femur"], meshes["tibia"], knee.get("split_lateral_mm"), remarks)
+        _check_compartments(meshes["tibia"], knee.get("split_lateral_mm"), remarks)
     return any(len(mesh.faces) > FINE for mesh in meshes.values())
 
 
@@ -73,7 +75,8 @@ def _read(
     mesh = remarks.attempt(about, load_surface, config, side, body, check=False)
     if mesh is None:
         return None
-    findings = check_mesh(mesh, body)
+    # Shapes are checked for both bodies together.
+    findings = check_mesh(mesh, body if section == "tibia_solid" else None)
     for finding in findings:
         remarks.add("error" if finding.is_error else "warning", about, finding.message)
     if any(finding.is_error for finding in findings):
@@ -98,30 +101,6 @@ def edge_length(mesh: TriangleMesh) -> float:
     """Return the median edge length of a mesh [m]."""
     corners = mesh.vertices[mesh.faces]
     return float(np.median(np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2)))
-
-
-def _check_pair(femur: TriangleMesh, tibia: TriangleMesh, split: Any, remarks: Remarks) -> None:
-    femur_size, tibia_size = (1e3 * np.ptp(mesh.vertices, axis=0) for mesh in (femur, tibia))
-    widths = [femur_size[2], tibia_size[2]]
-    if max(widths) > _WIDTHS * min(widths):
-        remarks.warning(
-            "[knee]",
-            f"the femur is {widths[0]:.0f} mm wide, the tibia {widths[1]:.0f} mm: check unit and "
-            "axes of both meshes, and that both belong to one knee",
-        )
-    if femur_size[1] < tibia_size[1]:
-        remarks.warning(
-            "[knee]",
-            f"the femur is {femur_size[1]:.0f} mm high, less than the tibia "
-            f"({tibia_size[1]:.0f} mm): check that the files are not exchanged, and the axes",
-        )
-    if faces_backwards(femur):
-        remarks.warning(
-            "knee.femur.axes",
-            "the trochlea of the femur is posterior: rotate the femur by 180 deg about the "
-            "superior axis (change the signs of the first and third of its axes)",
-        )
-    _check_compartments(tibia, split, remarks)
 
 
 def _check_compartments(tibia: TriangleMesh, split: Any, remarks: Remarks) -> None:

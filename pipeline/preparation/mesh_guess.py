@@ -94,11 +94,6 @@ def guess_axes(femur: TriangleMesh, tibia: TriangleMesh) -> tuple[Guess[Axes], G
     return first, second
 
 
-def faces_backwards(femur: TriangleMesh) -> bool:
-    """Return whether the trochlea of a femur, in femoral axes, is behind its condyles."""
-    return _strip_offset(femur, 0, 2) < -_TROCHLEA
-
-
 def lateral_is_longer(tibia: TriangleMesh, labels: NDArray[np.int8]) -> bool:
     """Return whether the lateral plateau (label 1 of (F,)) is clearly the longer one."""
     lengths = [float(np.ptp(tibia.centroids[labels == part, 0])) for part in (0, 1)]

@@ -63,10 +63,20 @@ def test_inverted_winding_is_found(implant, body, index):
     mesh = changed(implant[index], faces=implant[index].faces[:, ::-1])
     finding = only_finding(mesh, body)
     assert finding.is_error
-    assert finding.code == "orientation"
+    assert finding.code == "inverted"
     assert "winding is inverted" in finding.message
-    with pytest.raises(MeshError, match=f"knee.stl: this {body} faces"):
+    with pytest.raises(MeshError, match=f"knee.stl: the normals of this {body} point inwards"):
         check_orientation(mesh, body)
+
+
+@pytest.mark.parametrize(("body", "index"), [("femur", 0), ("tibia", 1)])
+def test_body_upside_down_is_not_taken_for_inverted_winding(implant, body, index):
+    mesh = changed(implant[index], vertices=implant[index].vertices * [1.0, -1.0, -1.0])
+    finding = only_finding(mesh, body)
+    assert finding.code == "orientation"
+    assert "y axis points the wrong way" in finding.message
+    # Turned over and inside out: the mean normal is as expected, the shape is not.
+    assert only_finding(changed(mesh, faces=mesh.faces[:, ::-1]), body).code == "inverted"
 
 
 def test_wrong_axes_are_found(implant):

@@ -268,7 +268,7 @@ def slab_study(folder: Path, **knee: Any) -> Path:
 
     Its underside is the plane y = -7 mm + 0.05 z of the files.
     """
-    plates = [plate(20e-3, 5, centre=(0.0, 0.0, z)) for z in (-22e-3, 22e-3)]
+    plates = [plate(20e-3, 8, centre=(0.0, 0.0, z)) for z in (-22e-3, 22e-3)]
     faces = np.concatenate([plates[0].faces, plates[1].faces + len(plates[0].vertices)])
     tibia = TriangleMesh(np.concatenate([p.vertices for p in plates]), faces)
     box = trimesh.creation.box((60e-3, 2.0, 90e-3))
@@ -316,7 +316,7 @@ def test_measured_and_tabulated_thickness_make_the_same_knee(tmp_path):
     with pytest.raises(ConfigError, match="thickness_file: expected only one, found 8"):
         load_config(study, given[1:])
     pd.DataFrame({"thickness_mm": values[1:]}).to_csv(table)
-    with pytest.raises(ValueError, match=r"expected 72 rows.*found 71"):
+    with pytest.raises(ValueError, match=r"expected 162 rows.*found 161"):
         build_knee(load_config(study, given))
 
 

@@ -14,7 +14,6 @@ from foundation.surfaces.mesh import load_mesh
 from pipeline.cli.main import main
 from pipeline.config.reading import load_config
 from pipeline.preparation.mesh_guess import (
-    faces_backwards,
     guess_axes,
     guess_unit,
     lateral_is_longer,
@@ -102,14 +101,6 @@ def test_closed_bodies_leave_doubt(knee_data):
         assert guess.value == ("-x", "y", "-z")
         assert not guess.certain
         assert "closed" in guess.reason
-
-
-@pytest.mark.data
-def test_a_knee_turned_about_is_noticed(knee_data):
-    femur = load_mesh(knee_data / LENHART / COARSE[0])
-    about = type(femur)(femur.vertices * [-1, 1, -1], femur.faces, "about")
-    assert not faces_backwards(femur)
-    assert faces_backwards(about)
 
 
 @pytest.mark.data

@@ -1,0 +1,141 @@
+"""Measures of a surface by which a femur, a tibia and other bodies are told apart.
+
+The measures take milliseconds and do not need contact. Figures in comments were measured on natural
+cartilage (Lenhart et al. 2015), the Grand Challenge implant and the built-in implant.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foundation.checks import FloatArray
+from foundation.surfaces.mesh_topology import find_edges
+from foundation.surfaces.triangle_mesh import TriangleMesh
+
+#: A surface is a sphere if its vertices are this close to one, over the radius, and cover at least
+#: this part of it.
+_ROUND, _COVERED = 0.02, 0.4
+#: A body has flat faces only if this part of its area has at most this number of normals.
+_FLAT, _FACES = 0.98, 12
+#: Normals of plateaus are closer than this to the mean normal (cosine).
+_UPPER = 0.3
+#: Bounds of the strips of eminence and plateaus, from mid-width over the width, and of their length
+#: from mid-length over the length.
+_EMINENCE, _PLATEAU, _LENGTH = 0.2, 0.4, 0.3
+#: Half-width over the width of the middle strip, which contains trochlea or notch.
+_STRIP = 0.1
+
+
+def is_closed(mesh: TriangleMesh) -> bool:
+    """Return whether a surface has no boundary."""
+    return not bool((find_edges(mesh.faces, len(mesh.vertices)).count == 1).any())
+
+
+def outwardness(mesh: TriangleMesh) -> float:
+    """Return how far normals point away from the middle of a mesh, over its diagonal [1].
+
+    Measured: 0.20 to 0.23 for open femora; the sign changes with inverted normals.
+    """
+    low, high = mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)
+    arms = mesh.centroids - 0.5 * (low + high)
+    total = float((arms * mesh.area_vectors).sum() / mesh.areas.sum())
+    return total / float(np.linalg.norm(high - low))
+
+
+def ridge_rise(mesh: TriangleMesh) -> float:
+    """Return the rise of a tibia's middle over its plateaus along the normals, over the width [1].
+
+    Measured: 0.03 to 0.05; the sign changes with inverted normals. Directions are those of the
+    surface itself, so that the axes of the mesh do not matter.
+    """
+    normal, length, width = principal_axes(mesh).T
+    mean = mesh.area_vectors.sum(axis=0)
+    normal = normal if normal @ mean > 0.0 else -normal
+    along, across = _from_middle(mesh, length), _from_middle(mesh, width)
+    upper = (mesh.normals @ normal > _UPPER) & (np.abs(along) < _LENGTH)
+    inner, outer = np.abs(across) < _EMINENCE, np.abs(across) < _PLATEAU
+    middle, plateaus = upper & inner, upper & outer & ~inner
+    if not (middle.any() and plateaus.any()):
+        return 0.0
+    height = mesh.centroids @ normal
+    rise = np.median(height[middle]) - np.median(height[plateaus])
+    return float(rise / np.ptp(mesh.vertices @ width))
+
+
+def principal_axes(mesh: TriangleMesh) -> FloatArray:
+    """Return the principal axes of the area of a mesh, columns of (3, 3) [1], shortest first."""
+    arms = mesh.centroids - np.average(mesh.centroids, axis=0, weights=mesh.areas)
+    axes: FloatArray = np.linalg.eigh((arms * mesh.areas[:, None]).T @ arms)[1]
+    return axes
+
+
+def flatness(mesh: TriangleMesh) -> float:
+    """Return the extent along the first principal axis over that along the last [1].
+
+    Measured: 0.12 to 0.20 for tibiae, 0.26 to 0.61 for femora.
+    """
+    extents = np.ptp(mesh.vertices @ principal_axes(mesh), axis=0)
+    return float(extents[0] / extents[2])
+
+
+def spreads(mesh: TriangleMesh) -> FloatArray:
+    """Return root area and standard deviations of the area along its principal axes, (4,) [m]."""
+    arms = mesh.centroids - np.average(mesh.centroids, axis=0, weights=mesh.areas)
+    area = mesh.areas.sum()
+    moments = np.linalg.eigvalsh((arms * mesh.areas[:, None]).T @ arms / area)
+    return np.sqrt(np.concatenate([[area], np.maximum(moments, 0.0)]))
+
+
+def posterior_centre(femur: TriangleMesh) -> FloatArray:
+    """Return the middle of the posterior condyles of a femur, (3,) [m].
+
+    Its x and y are those of the circle of least squares through the surface that faces posterior;
+    its z is mid-width. Measured: 3 mm from the origin of the cartilage, 16 mm of the component.
+    """
+    facing = (femur.normals[:, 0] < -0.5) & (np.abs(femur.normals[:, 2]) < 0.5)
+    points = femur.vertices
+    middle = 0.5 * (points.min(axis=0) + points.max(axis=0))
+    if facing.sum() < 3:
+        return middle
+    at, weight = femur.centroids[facing, :2] - middle[:2], np.sqrt(femur.areas[facing])
+    matrix = np.column_stack([2.0 * at, np.ones(len(at))]) * weight[:, None]
+    centre = np.linalg.lstsq(matrix, (at**2).sum(axis=1) * weight)[0][:2]
+    return np.array([*(middle[:2] + centre), middle[2]])
+
+
+def middle_offset(mesh: TriangleMesh) -> float:
+    """Return the position of the middle strip along x, from mid-length, over the length [1].
+
+    The strip of a femur contains the trochlea. Measured: 0.28 to 0.33 with a trochlea, 0 without.
+    """
+    strip = np.abs(_from_middle(mesh, np.eye(3)[2])) < _STRIP
+    if not strip.any():
+        return 0.0
+    along = _from_middle(mesh, np.eye(3)[0])
+    return float(np.average(along[strip], weights=mesh.areas[strip]))
+
+
+def simple_body(mesh: TriangleMesh) -> str | None:
+    """Return "a sphere" or "a body of flat faces" if a mesh is one, else None."""
+    points = mesh.vertices - mesh.vertices.mean(axis=0)
+    matrix = np.column_stack([2.0 * points, np.ones(len(points))])
+    *centre, rest = np.linalg.lstsq(matrix, (points**2).sum(axis=1))[0]
+    radius = np.sqrt(rest + np.dot(centre, centre))
+    off = np.abs(np.linalg.norm(points - centre, axis=1) / radius - 1.0).max()
+    if off < _ROUND and mesh.areas.sum() > _COVERED * 4.0 * np.pi * radius**2:
+        return "a sphere"
+    _, group = np.unique(mesh.normals.round(2), axis=0, return_inverse=True)
+    areas = np.sort(np.bincount(group.reshape(-1), weights=mesh.areas))[::-1]
+    solid = np.linalg.matrix_rank(mesh.normals, tol=0.1 * np.sqrt(len(mesh.faces))) == 3
+    if solid and areas[:_FACES].sum() > _FLAT * areas.sum():
+        return "a body of flat faces"
+    return None
+
+
+def _from_middle(mesh: TriangleMesh, axis: FloatArray) -> FloatArray:
+    """Return the positions of triangles along an axis from mid-length, over the length, (F,)."""
+    ends = mesh.vertices @ axis
+    low, high = ends.min(), ends.max()
+    places: NDArray[np.float64] = (mesh.centroids @ axis - 0.5 * (low + high)) / (high - low)
+    return places

@@ -1,0 +1,308 @@
+"""Checks of femur and tibia by their shapes, before any contact is evaluated.
+
+Each cause has one sentence with finding, expectation and remedy. The checks go from causes that
+hide others to those that do not; after an error the later checks are left out, so that one cause
+has one message. All take well under a second.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from foundation.errors import InputError
+from foundation.surfaces import surface_shape as shape
+from foundation.surfaces.mesh_checks import orientation_findings
+from foundation.surfaces.mesh_topology import label_pieces
+from foundation.surfaces.triangle_mesh import MeshWarning, TriangleMesh
+from foundation.wording import counted
+
+#: Fewest triangles. A natural pair of 548 and 397 triangles is already 98 % off in force.
+_FEWEST = 200
+#: The two largest pieces of a surface have at least this part of its area, unless there are few.
+_WHOLE, _FEW_PIECES = 0.6, 4
+#: Relative difference of area and spreads below which two surfaces are the same.
+_SAME = 1e-3
+#: Flatness above which a surface is not a tibia, and between femur and tibia of an exchanged pair.
+_NO_PLATEAU, _BETWEEN = 0.5, 0.235
+#: Longest side of a tibia over that of the femur, and width over length, below which it is one
+#: plateau (measured: one 0.58 to 0.63 and 0.59 to 0.75, both 0.96 to 1.05 and 1.6 to 1.7).
+_ONE_PLATEAU = (0.75, 1.1)
+#: Width of a femur over that of the tibia, and over its own length, below which it is one condyle
+#: (measured: one 0.35 to 0.45 and 0.4 to 0.6, both 0.94 to 1.03 and 0.96 to 1.6).
+_ONE_CONDYLE = (0.6, 0.75)
+#: Widths of femur over tibia beyond which the condyles miss the plateaus, and are doubtful.
+_MISSING, _DOUBTFUL = (0.62, 1.6), (0.77, 1.3)
+#: Place of the trochlea behind mid-length, over the length, that turns a femur round.
+_TROCHLEA = -0.15
+#: Anterior component of the mean normal of a tibia (measured: -0.16 to 0.01).
+_ANTERIOR_SLOPE = 0.1
+#: Distances of the middle of a body from its origin that are doubtful and wrong [m]: of the
+#: posterior condyles in x and y, of mid-width of the femur, of the tibia in x and z.
+_CONDYLES, _FEMUR_ACROSS = (20e-3, 45e-3), (10e-3, 25e-3)
+_TIBIA_ALONG, _TIBIA_ACROSS = (15e-3, 40e-3), (12e-3, 20e-3)
+_ALIGN = "`python -m pipeline align CONFIG` proposes origin_mm and axes"
+
+
+class SurfaceFinding(NamedTuple):
+    """Finding of a check: section of the configuration, code, whether an error, message."""
+
+    about: str
+    code: str
+    is_error: bool
+    message: str
+
+
+Meshes = Mapping[str, TriangleMesh]
+_Findings = Iterator[SurfaceFinding]
+
+
+def check_surfaces(meshes: Meshes) -> list[SurfaceFinding]:
+    """Return errors and warnings about the surfaces of a knee by their shapes.
+
+    Parameters
+    ----------
+    meshes : mapping of TriangleMesh
+        Surfaces as loaded, by body: "femur", "tibia", or only one of them [m].
+
+    Returns
+    -------
+    list of SurfaceFinding
+        Findings of the first checks that find an error, and warnings. An error means that a run
+        fails or is wrong.
+    """
+    found: list[SurfaceFinding] = []
+    for check in _CHECKS:
+        found += check(meshes)
+        if any(finding.is_error for finding in found):
+            break
+    return found
+
+
+def report_surfaces(findings: Iterable[SurfaceFinding]) -> None:
+    """Warn (`MeshWarning`) about each warning, then raise all errors in one `InputError`."""
+    errors = []
+    for finding in findings:
+        if finding.is_error:
+            errors.append(f"{finding.about} {finding.message}")
+        else:
+            warnings.warn(finding.message, MeshWarning, stacklevel=3)
+    if errors:
+        raise InputError("\n".join(errors))
+
+
+def _same(meshes: Meshes) -> _Findings:
+    if len(meshes) < 2:
+        return
+    femur, tibia = meshes["femur"], meshes["tibia"]
+    # The measures do not depend on format, placement, or side.
+    if np.allclose(shape.spreads(femur), shape.spreads(tibia), rtol=_SAME, atol=0.0):
+        text = (
+            f"femur and tibia are the same mesh: {femur.name} and {tibia.name} have the same "
+            "surface; name the mesh of the other body in knee.femur.file or knee.tibia.file"
+        )
+        yield SurfaceFinding("[knee]", "same", True, text)
+
+
+def _of_body(code: str, body: str, mesh: TriangleMesh, text: str) -> SurfaceFinding:
+    """Return an error about the mesh of a body."""
+    return SurfaceFinding(f"[knee.{body}]", code, True, f"{mesh.name}: {text}")
+
+
+def _pieces(meshes: Meshes) -> _Findings:
+    for body, mesh in meshes.items():
+        part = "condyle" if body == "femur" else "plateau"
+        areas = label_pieces(mesh)[1] / mesh.areas.sum()
+        if len(areas) > _FEW_PIECES and areas[:2].sum() < _WHOLE:
+            text = (
+                f"the surface falls into {len(areas)} loose pieces, the largest with "
+                f"{100.0 * areas[0]:.2g} % of the area (expected one piece, or one for each "
+                f"{part}); merge close vertices in a mesh editor, or export the surface again"
+            )
+            yield _of_body("crumbs", body, mesh, text)
+        elif len(mesh.faces) < _FEWEST:
+            text = (
+                f"{counted(len(mesh.faces), 'triangle')}, too few to carry contact (expected at "
+                f"least {_FEWEST}); export a finer mesh, with edges of about 1 mm"
+            )
+            yield _of_body("few", body, mesh, text)
+
+
+def _bodies(meshes: Meshes) -> _Findings:
+    for body, mesh in meshes.items():
+        what = shape.simple_body(mesh)
+        if what is None and body == "tibia" and shape.flatness(mesh) > _NO_PLATEAU:
+            exchanged = "femur" in meshes and shape.flatness(meshes["femur"]) < _BETWEEN
+            what = None if exchanged else "nearly as high as wide"
+        if what is not None:
+            text = (
+                f"the mesh is {what}, not the bearing surface of a {body} (expected "
+                f"{'curved condyles' if body == 'femur' else 'two shallow plateaus'}); name the "
+                f"mesh of the {body} in knee.{body}.file"
+            )
+            yield _of_body("other-body", body, mesh, text)
+
+
+def _exchanged(meshes: Meshes) -> _Findings:
+    if len(meshes) < 2:
+        return
+    first, second = (shape.flatness(meshes[body]) for body in ("femur", "tibia"))
+    if first < _BETWEEN < second:
+        text = (
+            f"femur and tibia are exchanged: {meshes['femur'].name} is flat as a tibia (height "
+            f"over width {first:.2f}), {meshes['tibia'].name} is high as a femur ({second:.2f}); "
+            "exchange knee.femur.file and knee.tibia.file, with their other keys"
+        )
+        yield SurfaceFinding("[knee]", "exchanged", True, text)
+
+
+def _single(meshes: Meshes) -> _Findings:
+    if len(meshes) < 2:
+        return
+    femur, tibia = (np.ptp(meshes[body].vertices, axis=0)[[0, 2]] for body in ("femur", "tibia"))
+    reach = tibia.max() / femur.max()
+    if reach < _ONE_PLATEAU[0] and tibia[1] < _ONE_PLATEAU[1] * tibia[0]:
+        text = (
+            f"the tibia is a single plateau, {1e3 * tibia[1]:.0f} mm wide and "
+            f"{1e3 * tibia[0]:.0f} mm long below a femur {1e3 * femur[1]:.0f} mm wide (expected "
+            "both plateaus in one file); join both plateaus into the file of knee.tibia.file"
+        )
+        yield _of_body("single-plateau", "tibia", meshes["tibia"], text)
+    elif femur[1] < _ONE_CONDYLE[0] * tibia.max() and femur[1] < _ONE_CONDYLE[1] * femur[0]:
+        text = (
+            f"the femur is a single condyle, {1e3 * femur[1]:.0f} mm wide and "
+            f"{1e3 * femur[0]:.0f} mm long above a tibia {1e3 * tibia[1]:.0f} mm wide (expected "
+            "both condyles in one file); join both condyles into the file of knee.femur.file"
+        )
+        yield _of_body("single-condyle", "femur", meshes["femur"], text)
+
+
+def _orientations(meshes: Meshes) -> _Findings:
+    for body, mesh in meshes.items():
+        for finding in orientation_findings(mesh, body):
+            yield SurfaceFinding(f"[knee.{body}]", finding.code, True, finding.message)
+
+
+def _turned(meshes: Meshes) -> _Findings:
+    """Yield findings about bodies that are turned about the superior axis."""
+    femur, tibia = meshes.get("femur"), meshes.get("tibia")
+    if femur is not None:
+        squares = (femur.normals**2 * femur.areas[:, None]).sum(axis=0)
+        if squares[2] > 1.3 * squares[0]:
+            text = "the condyles roll about the anterior axis (expected about the lateral axis)"
+            yield _of_body("quarter-turn", "femur", femur, f"{text}; {_exchange('femur')}")
+        elif (offset := shape.middle_offset(femur)) < _TROCHLEA:
+            text = (
+                "femur and tibia are opposed: the trochlea of the femur is posterior, "
+                f"{-100.0 * offset:.0f} % of the length behind the middle (expected anterior); "
+                "turn the femur by 180 deg about the superior axis: change the signs of the first "
+                "and third of knee.femur.axes"
+            )
+            yield _of_body("opposed", "femur", femur, text)
+    if tibia is None:
+        return
+    size = np.ptp(tibia.vertices, axis=0)
+    if size[0] > 1.15 * size[2]:
+        text = (
+            f"the tibia is {1e3 * size[0]:.0f} mm long and {1e3 * size[2]:.0f} mm wide (expected "
+            f"wider than long); {_exchange('tibia')}"
+        )
+        yield _of_body("quarter-turn", "tibia", tibia, text)
+    slope = float(tibia.area_vectors[:, 0].sum() / tibia.areas.sum())
+    if slope > _ANTERIOR_SLOPE:
+        text = (
+            f"{tibia.name}: the tibia may be opposed to the femur: its plateaus slope "
+            f"{np.degrees(np.arcsin(slope)):.0f} deg anteriorly (natural plateaus slope "
+            "posteriorly); check that the first of knee.tibia.axes points anterior"
+        )
+        yield SurfaceFinding("[knee.tibia]", "tibia-opposed", False, text)
+
+
+def _exchange(body: str) -> str:
+    return (
+        f"the mesh is turned by 90 deg about the superior axis: exchange the first and third of "
+        f"knee.{body}.axes, and change one sign"
+    )
+
+
+def _solids(meshes: Meshes) -> _Findings:
+    tibia = meshes.get("tibia")
+    if tibia is not None and shape.is_closed(tibia):
+        text = (
+            "the tibia is a closed solid, so that springs also stand on its underside and sides "
+            '(expected the open bearing surface); set surface = "bearing" in [knee.tibia], or '
+            "delete all but the bearing surface in a mesh editor"
+        )
+        yield _of_body("closed", "tibia", tibia, text)
+
+
+def _widths(meshes: Meshes) -> _Findings:
+    if len(meshes) < 2:
+        return
+    femur, tibia = (float(np.ptp(meshes[body].vertices[:, 2])) for body in ("femur", "tibia"))
+    ratio = femur / tibia
+    if _DOUBTFUL[0] <= ratio <= _DOUBTFUL[1]:
+        return
+    misses = not _MISSING[0] <= ratio <= _MISSING[1]
+    effect = "so that the condyles miss the plateaus" if misses else "which is unusual"
+    text = (
+        f"the femur is {1e3 * femur:.0f} mm wide, the tibia {1e3 * tibia:.0f} mm, {effect} "
+        "(expected about the same width); check knee.femur.unit and knee.tibia.unit, and that both "
+        "files belong to one knee"
+    )
+    yield SurfaceFinding("[knee]", "width", misses, text)
+
+
+def _origins(meshes: Meshes) -> _Findings:
+    if (femur := meshes.get("femur")) is not None:
+        centre = shape.posterior_centre(femur)
+        distances = (float(np.hypot(*centre[:2])), abs(float(centre[2])))
+        what = "the middle of the posterior condyles of the femur"
+        expected = "expected near the origin, which flexion turns about"
+        limits = (_CONDYLES, _FEMUR_ACROSS)
+        yield from _far("femur", femur, what, expected, centre, distances, limits)
+    if (tibia := meshes.get("tibia")) is not None:
+        centre = 0.5 * (tibia.vertices.min(axis=0) + tibia.vertices.max(axis=0))
+        distances = (abs(float(centre[0])), abs(float(centre[2])))
+        what = "the middle of the plateaus of the tibia"
+        expected = "expected above or below the origin, near which the axial force acts"
+        limits = (_TIBIA_ALONG, _TIBIA_ACROSS)
+        yield from _far("tibia", tibia, what, expected, centre, distances, limits)
+
+
+def _far(
+    body: str,
+    mesh: TriangleMesh,
+    what: str,
+    expected: str,
+    centre: np.ndarray,
+    distances: tuple[float, float],
+    limits: tuple[tuple[float, float], tuple[float, float]],
+) -> _Findings:
+    if all(at <= limit[0] for at, limit in zip(distances, limits, strict=True)):
+        return
+    wrong = any(at > limit[1] for at, limit in zip(distances, limits, strict=True))
+    x, y, z = 1e3 * centre
+    text = (
+        f"{mesh.name}: {what} is {1e3 * np.hypot(*distances):.0f} mm off the origin, at "
+        f"({x:.0f}, {y:.0f}, {z:.0f}) mm ({expected}); set origin_mm in [knee.{body}]: {_ALIGN}"
+    )
+    yield SurfaceFinding(f"[knee.{body}]", f"{body}-origin", wrong, text)
+
+
+#: In the order in which a fault hides others.
+_CHECKS: tuple[Callable[[Meshes], _Findings], ...] = (
+    _same,
+    _pieces,
+    _bodies,
+    _exchanged,
+    _single,
+    _orientations,
+    _turned,
+    _solids,
+    _widths,
+    _origins,
+)

@@ -1,0 +1,307 @@
+"""Each damaged mesh has one sentence, sound meshes have none; the table of the docs lists all."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tomli_w
+import trimesh
+from studies import ROOT, export
+
+from benchmarks.peers.solids import shell
+from foundation.errors import InputError
+from foundation.implant.condylar_implant import CondylarImplant
+from foundation.surfaces.mesh import load_mesh
+from foundation.surfaces.mesh_checks import check_mesh
+from foundation.surfaces.triangle_mesh import TriangleMesh
+from pipeline.config.reading import load_config
+from pipeline.originals.contact_original import build_knee
+from pipeline.originals.knee_surface_checks import SurfaceFinding, check_surfaces, report_surfaces
+from pipeline.preparation.checkup import check_study
+
+Pair = dict[str, TriangleMesh]
+IMPLANT_AXES = ("-x", "y", "-z")
+SOUND = ("built-in", "single radius", "cartilage", "coarse cartilage", "component", "solid femur")
+DAMAGED_PAIRS = ("built-in", "coarse cartilage", "component")
+_KNOWN: dict[str, Pair] = {}
+
+
+def pair_of(name: str, knee_data: Callable[[], Path]) -> Pair:
+    """Return the surfaces of a sound knee by body."""
+    if name not in _KNOWN:
+        _KNOWN[name] = _read_pair(name, knee_data)
+    return _KNOWN[name]
+
+
+def _read_pair(name: str, knee_data: Callable[[], Path]) -> Pair:
+    if name in ("built-in", "single radius"):
+        implant = CondylarImplant() if name == "built-in" else CondylarImplant.single_radius()
+        femur, tibia, _ = implant.tessellate(2e-3)
+        return {"femur": changed(femur), "tibia": changed(tibia)}
+    if "cartilage" in name:
+        folder = knee_data() / "jam_lenhart2015_knee"
+        kind = "-coarse.stl" if name.startswith("coarse") else ".obj"
+        return {b: load_mesh(folder / f"ACLC01-R-{b}-cart{kind}") for b in ("femur", "tibia")}
+    folder = knee_data() / "grand_challenge_DM_implant"
+    femur = "decimated" if name == "solid femur" else "contact"
+    files = {"femur": f"Femoral Component {femur}.stl", "tibia": "Tibial Insert contact.stl"}
+    return {body: load_mesh(folder / file, axes=IMPLANT_AXES) for body, file in files.items()}
+
+
+@pytest.fixture
+def pair(request: pytest.FixtureRequest) -> Callable[[str], Pair]:
+    """Return a function that returns the surfaces of a knee, or skips where the data is absent."""
+    return lambda name: pair_of(name, lambda: request.getfixturevalue("knee_data"))
+
+
+def changed(mesh: TriangleMesh, vertices=None, faces=None) -> TriangleMesh:
+    """Return a mesh with other vertices or faces, without vertex normals, as load_mesh does."""
+    vertices = mesh.vertices if vertices is None else vertices
+    used, faces = np.unique(mesh.faces if faces is None else faces, return_inverse=True)
+    return TriangleMesh(vertices[used], faces.reshape(-1, 3), mesh.name)
+
+
+def turned(mesh: TriangleMesh, x: int, y: int, z: int) -> TriangleMesh:
+    """Return a mesh with new axes, given as in a file: 1 is x, -3 is minus z."""
+    axes = np.array([np.sign(a) * np.eye(3)[abs(a) - 1] for a in (x, y, z)])
+    assert np.linalg.det(axes) > 0.0
+    return changed(mesh, mesh.vertices @ axes.T)
+
+
+def inside_out(mesh: TriangleMesh) -> TriangleMesh:
+    return changed(mesh, faces=mesh.faces[:, ::-1])
+
+
+def shifted(mesh: TriangleMesh, *millimetres: float) -> TriangleMesh:
+    return changed(mesh, mesh.vertices + 1e-3 * np.array(millimetres))
+
+
+def half(mesh: TriangleMesh, side: float) -> TriangleMesh:
+    """Return the condyle or plateau of one side."""
+    middle = 0.5 * (mesh.vertices[:, 2].min() + mesh.vertices[:, 2].max())
+    return changed(mesh, faces=mesh.faces[side * (mesh.centroids[:, 2] - middle) > 0.0])
+
+
+def crumbled(mesh: TriangleMesh) -> TriangleMesh:
+    """Return a quarter of the triangles, drawn at random."""
+    keep = np.random.default_rng(0).random(len(mesh.faces)) < 0.25
+    return changed(mesh, faces=mesh.faces[keep])
+
+
+def soup(mesh: TriangleMesh) -> TriangleMesh:
+    """Return all triangles without common vertices."""
+    vertices = mesh.vertices[mesh.faces].reshape(-1, 3)
+    return changed(mesh, vertices, np.arange(len(vertices)).reshape(-1, 3))
+
+
+def closed(mesh: TriangleMesh) -> TriangleMesh:
+    return changed(mesh, *shell(mesh, 8e-3))
+
+
+def few(mesh: TriangleMesh) -> TriangleMesh:
+    """Return 150 neighbouring triangles."""
+    return changed(mesh, faces=mesh.faces[np.argsort(mesh.centroids[:, 2])[:150]])
+
+
+def body_of(kind: str, mesh: TriangleMesh) -> TriangleMesh:
+    """Return a sphere, box or cylinder in the place of a mesh."""
+    solid = {
+        "sphere": trimesh.creation.icosphere(subdivisions=3, radius=0.03),
+        "box": trimesh.creation.box((0.05, 0.03, 0.07)).subdivide().subdivide().subdivide(),
+        "cube": trimesh.creation.box((0.05,) * 3).subdivide().subdivide().subdivide(),
+    }[kind]
+    return changed(mesh, np.asarray(solid.vertices), np.asarray(solid.faces))
+
+
+def femur(change: Callable[..., TriangleMesh], *args) -> Callable[[Pair], Pair]:
+    return lambda pair: pair | {"femur": change(pair["femur"], *args)}
+
+
+def tibia(change: Callable[..., TriangleMesh], *args) -> Callable[[Pair], Pair]:
+    return lambda pair: pair | {"tibia": change(pair["tibia"], *args)}
+
+
+def scaled(mesh: TriangleMesh, factor: float) -> TriangleMesh:
+    return changed(mesh, factor * mesh.vertices)
+
+
+#: Name of each damage, what it does, and code, section and words of the only finding.
+DAMAGES: dict[str, tuple[Callable[[Pair], Pair], str, str, str]] = {
+    "femur inside out": (femur(inside_out), "inverted", "femur", "condyles are hollow"),
+    "tibia inside out": (tibia(inside_out), "inverted", "tibia", "points into the tibia"),
+    "femur inside out, axes of init": (
+        femur(lambda mesh: turned(inside_out(mesh), 1, -2, -3)),
+        *("inverted", "femur", "flip the normals in a mesh editor, and leave the axes"),
+    ),
+    "tibia inside out, axes of init": (
+        tibia(lambda mesh: turned(inside_out(mesh), 1, -2, -3)),
+        *("inverted", "tibia", "flip the normals in a mesh editor, and leave the axes"),
+    ),
+    "femur upside down": (femur(turned, 1, -2, -3), "orientation", "femur", "signs of two axes"),
+    "tibia upside down": (tibia(turned, 1, -2, -3), "orientation", "tibia", "signs of two axes"),
+    "tibia z up": (tibia(turned, 3, 1, 2), "orientation", "tibia", "set the file's axes"),
+    "tibia a quarter round": (tibia(turned, 3, 2, -1), "quarter-turn", "tibia", "wider than long"),
+    "femur a quarter round": (femur(turned, 3, 2, -1), "quarter-turn", "femur", "condyles roll"),
+    "femur far behind": (femur(shifted, -60, 0, 0), "femur-origin", "femur", "pipeline align"),
+    "femur in a scanner": (femur(shifted, 30, 900, -90), "femur-origin", "femur", "origin_mm"),
+    "tibia in front": (tibia(shifted, 60, 0, 0), "tibia-origin", "tibia", "pipeline align"),
+    "tibia beside": (tibia(shifted, 0, 0, 30), "tibia-origin", "tibia", "origin_mm"),
+    "closed tibia": (tibia(closed), "closed", "tibia", 'surface = "bearing" in [knee.tibia]'),
+    "crumbs of a femur": (femur(crumbled), "crumbs", "femur", "merge close vertices"),
+    "soup of a tibia": (tibia(soup), "crumbs", "tibia", "one for each plateau"),
+    "few triangles of a tibia": (tibia(few), "few", "tibia", "150 triangles, too few"),
+    "medial plateau": (tibia(half, -1.0), "single-plateau", "tibia", "expected both plateaus"),
+    "lateral plateau": (tibia(half, 1.0), "single-plateau", "tibia", "knee.tibia.file"),
+    "medial condyle": (femur(half, -1.0), "single-condyle", "femur", "expected both condyles"),
+    "lateral condyle": (femur(half, 1.0), "single-condyle", "femur", "knee.femur.file"),
+    "sphere as femur": (
+        lambda pair: pair | {"femur": body_of("sphere", pair["femur"])},
+        *("other-body", "femur", "a sphere, not the bearing surface"),
+    ),
+    "box as tibia": (
+        lambda pair: pair | {"tibia": body_of("box", pair["tibia"])},
+        *("other-body", "tibia", "a body of flat faces, not the bearing surface"),
+    ),
+    "cube as femur": (
+        lambda pair: pair | {"femur": body_of("cube", pair["femur"])},
+        *("other-body", "femur", "a body of flat faces, not the bearing surface"),
+    ),
+    "femur twice": (
+        lambda pair: pair | {"tibia": turned(pair["femur"], 1, -2, -3)},
+        *("same", "", "have the same surface"),
+    ),
+    "tibia twice, mirrored": (
+        lambda pair: pair | {"femur": changed(pair["tibia"].mirrored())},
+        *("same", "", "name the mesh of the other body"),
+    ),
+    "exchanged": (
+        lambda pair: {"femur": pair["tibia"], "tibia": pair["femur"]},
+        *("exchanged", "", "exchange knee.femur.file and knee.tibia.file"),
+    ),
+    "exchanged and turned": (
+        lambda pair: {body: turned(pair[other], 1, -2, -3) for body, other in EXCHANGED},
+        *("exchanged", "", "exchange knee.femur.file and knee.tibia.file"),
+    ),
+    "small femur": (femur(scaled, 0.55), "width", "", "belong to one knee"),
+    "large femur": (femur(scaled, 1.8), "width", "", "belong to one knee"),
+}
+EXCHANGED = (("femur", "tibia"), ("tibia", "femur"))
+ROWS = re.findall(
+    r"^\| ([^|]+) \(`([a-z-]+)`\) \| ([^|]+) \| ([^|]+) \| ([^|]+) \|$",
+    (ROOT / "docs" / "mesh_problems.md").read_text(encoding="utf-8"),
+    re.MULTILINE,
+)
+MESSAGES = {code: message for _, code, _, message, _ in ROWS}
+
+
+def assert_documented(finding: SurfaceFinding) -> None:
+    """Check that a message has the words of the table of the documentation, in their order."""
+    parts = [part.strip(" ,;") for part in MESSAGES[finding.code].split("…")]
+    at = 0
+    for part in parts:
+        assert part in finding.message[at:], (part, finding.message)
+        at = finding.message.index(part, at) + len(part)
+
+
+@pytest.mark.parametrize("mirrored", [False, True])
+@pytest.mark.parametrize("name", SOUND)
+def test_sound_surfaces_have_no_finding(pair, name, mirrored):
+    """Also a left knee that was told to be a right one: its side is another matter."""
+    meshes = {body: mesh.mirrored() if mirrored else mesh for body, mesh in pair(name).items()}
+    began = time.process_time()
+    assert check_surfaces(meshes) == []
+    assert time.process_time() - began < 1.0
+    for body, mesh in meshes.items():
+        assert check_surfaces({body: mesh}) == []
+
+
+@pytest.mark.parametrize("name", DAMAGED_PAIRS)
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_each_damage_has_its_own_sentence(pair, name, damage):
+    change, code, body, words = DAMAGES[damage]
+    findings = check_surfaces(change(pair(name)))
+    assert [finding.code for finding in findings if finding.is_error] == [code], findings
+    finding = next(finding for finding in findings if finding.is_error)
+    assert finding.about == (f"[knee.{body}]" if body else "[knee]")
+    assert words in finding.message
+    assert_documented(finding)
+    with pytest.raises(InputError, match=re.escape(words)):
+        report_surfaces([finding])
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("name", ["coarse cartilage", "component"])
+def test_femur_turned_about_is_opposed(pair, name):
+    meshes = pair(name)
+    (finding,) = check_surfaces(meshes | {"femur": turned(meshes["femur"], -1, 2, -3)})
+    assert (finding.code, finding.is_error) == ("opposed", True)
+    assert "signs of the first and third of knee.femur.axes" in finding.message
+    assert_documented(finding)
+
+
+@pytest.mark.data
+def test_tibia_turned_about_is_doubtful(pair):
+    meshes = pair("coarse cartilage")
+    (finding,) = check_surfaces(meshes | {"tibia": turned(meshes["tibia"], -1, 2, -3)})
+    assert (finding.code, finding.is_error) == ("tibia-opposed", False)
+    assert_documented(finding)
+    with pytest.warns(UserWarning, match="may be opposed"):
+        report_surfaces([finding])
+
+
+@pytest.mark.parametrize(
+    ("change", "code"),
+    [
+        (femur(scaled, 0.72), "width"),
+        (femur(shifted, 0, 35, 0), "femur-origin"),
+        (femur(shifted, 0, 0, 15), "femur-origin"),
+        (tibia(shifted, -25, 0, 0), "tibia-origin"),
+    ],
+)
+def test_doubtful_placement_is_a_warning(pair, change, code):
+    (finding,) = check_surfaces(change(pair("built-in")))
+    assert (finding.code, finding.is_error) == (code, False)
+    assert_documented(finding)
+
+
+def test_unit_is_in_the_table(pair):
+    finding = check_mesh(scaled(pair("built-in")["tibia"], 1e3))[0]
+    assert finding.code == "scale"
+    assert_documented(SurfaceFinding("", *vars(finding).values()))
+
+
+def test_table_lists_every_code_once():
+    source = ROOT / "pipeline" / "originals" / "knee_surface_checks.py"
+    text = source.read_text(encoding="utf-8")
+    written = set(re.findall(r'(?:_of_body\(|SurfaceFinding\("\[[a-z.]+\]", )"([a-z-]+)"', text))
+    codes = written | {"femur-origin", "tibia-origin", "scale", "inverted", "orientation"}
+    assert len(MESSAGES) == len(ROWS)
+    assert set(MESSAGES) == codes
+    assert {code for _, code, _, _ in DAMAGES.values()} | {"opposed", "tibia-opposed", "scale"} == (
+        codes
+    )
+
+
+@pytest.mark.parametrize(
+    "damage", ["femur inside out", "closed tibia", "exchanged", "box as tibia"]
+)
+def test_check_and_run_say_the_same(pair, tmp_path, damage):
+    change, *_, words = DAMAGES[damage]
+    meshes = {
+        body: export(m, tmp_path / f"{body}.ply") for body, m in change(pair("built-in")).items()
+    }
+    files = {body: {"file": str(file)} for body, file in meshes.items()}
+    tree = {"knee": {"source": "meshes", **files}, "contact": {"thickness_mm": 8.0}}
+    path = tmp_path / "study.toml"
+    path.write_text(tomli_w.dumps(tree), encoding="utf-8")
+    errors = [remark for remark in check_study(path)[0] if remark.level == "error"]
+    assert len(errors) == 1
+    assert words in errors[0].text
+    with pytest.raises(InputError) as caught:
+        build_knee(load_config(path))
+    assert str(caught.value) == f"{errors[0].about} {errors[0].text}"
