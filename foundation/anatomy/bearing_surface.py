@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from foundation.anatomy.condyle_outlines import find_condyles, fit_circles, outer_triangles
 from foundation.checks import FloatArray
-from foundation.surfaces.mesh_topology import find_edges, label_pieces
+from foundation.surfaces.mesh_topology import label_pieces
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
 
 #: Least component of an outward normal towards the other body (70 deg from facing it).
@@ -19,11 +19,6 @@ _FACING = 0.34
 #: A piece below this fraction of the largest piece's area is not a part of the bearing surface.
 _PIECE = 0.2
 _UP = np.array([0.0, 1.0, 0.0])
-
-
-def is_closed(mesh: TriangleMesh) -> bool:
-    """Return whether a mesh has no boundary edge."""
-    return not bool((find_edges(mesh.faces, len(mesh.vertices)).count == 1).any())
 
 
 def tibial_bearing(mesh: TriangleMesh, up: FloatArray = _UP) -> TriangleMesh:

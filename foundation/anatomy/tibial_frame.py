@@ -12,12 +12,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from foundation.anatomy.bearing_surface import is_closed, tibial_bearing
+from foundation.anatomy.bearing_surface import tibial_bearing
 from foundation.anatomy.evidence import AnatomicalFrame, Evidence
 from foundation.anatomy.refining import refined
 from foundation.checks import FloatArray
 from foundation.surfaces.compartments import LATERAL, MEDIAL, find_compartments
 from foundation.surfaces.mesh_topology import label_pieces
+from foundation.surfaces.surface_shape import is_closed
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
 
 #: Of the root mean square sizes: largest height over length (measured: 0.18 and 0.25), least width
@@ -29,7 +30,7 @@ _PLANE, _PLANER = np.radians(3.0), 1.5
 #: Half-width of the middle strip with the posterior notch, over the width of the tibia.
 _STRIP = 0.08
 #: Least depth of a notch over the length (measured on an insert: 0.17).
-_NOTCH = 0.08
+NOTCH = 0.08
 #: Fraction of the area of the largest piece above which both plateaus are one piece.
 _ONE_PIECE = 0.8
 #: Inner part of the width, and largest depth of this part below the plateaus, over the width.
@@ -212,6 +213,6 @@ def _check_ridge(mesh: TriangleMesh, rotation: FloatArray) -> None:
 
 
 def _notch_evidence(notch: float) -> Evidence:
-    if abs(notch) < _NOTCH:
+    if abs(notch) < NOTCH:
         return Evidence("unknown", "no posterior notch between the plateaus")
     return Evidence("sure", f"posterior notch, {abs(notch):.2f} of the length")

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from foundation.anatomy.tibial_frame import NOTCH, shape_of
 from foundation.errors import InputError
 from foundation.surfaces import surface_shape as shape
 from foundation.surfaces.mesh_checks import orientation_findings
@@ -58,6 +59,7 @@ class SurfaceFinding(NamedTuple):
 
 Meshes = Mapping[str, TriangleMesh]
 _Findings = Iterator[SurfaceFinding]
+_Check = Callable[[Meshes], _Findings]
 
 
 def check_surfaces(meshes: Meshes) -> list[SurfaceFinding]:
@@ -74,8 +76,20 @@ def check_surfaces(meshes: Meshes) -> list[SurfaceFinding]:
         Findings of the first checks that find an error, and warnings. An error means that a run
         fails or is wrong.
     """
+    return _findings(meshes, (*_WITHOUT_AXES, *_WITH_AXES))
+
+
+def check_shapes(meshes: Meshes) -> list[SurfaceFinding]:
+    """Return the findings of `check_surfaces` that do not depend on the frames of the meshes [m].
+
+    `meshes` has "femur" and "tibia" in any position, vertices (V, 3) each.
+    """
+    return _findings(meshes, _WITHOUT_AXES)
+
+
+def _findings(meshes: Meshes, checks: tuple[_Check, ...]) -> list[SurfaceFinding]:
     found: list[SurfaceFinding] = []
-    for check in _CHECKS:
+    for check in checks:
         found += check(meshes)
         if any(finding.is_error for finding in found):
             break
@@ -211,6 +225,14 @@ def _turned(meshes: Meshes) -> _Findings:
             f"wider than long); {_exchange('tibia')}"
         )
         yield _of_body("quarter-turn", "tibia", tibia, text)
+    if (notch := shape_of(tibia, np.eye(3)).notch) < -NOTCH:
+        text = (
+            "femur and tibia are opposed: the notch of the tibia is anterior, "
+            f"{-100.0 * notch:.0f} % of the length deep (expected posterior); turn the tibia by "
+            "180 deg about the superior axis: change the signs of the first and third of "
+            "knee.tibia.axes"
+        )
+        yield _of_body("notch", "tibia", tibia, text)
     slope = float(tibia.area_vectors[:, 0].sum() / tibia.areas.sum())
     if slope > _ANTERIOR_SLOPE:
         text = (
@@ -294,15 +316,5 @@ def _far(
 
 
 #: In the order in which a fault hides others.
-_CHECKS: tuple[Callable[[Meshes], _Findings], ...] = (
-    _same,
-    _pieces,
-    _bodies,
-    _exchanged,
-    _single,
-    _orientations,
-    _turned,
-    _solids,
-    _widths,
-    _origins,
-)
+_WITHOUT_AXES: tuple[_Check, ...] = (_same, _pieces, _bodies, _exchanged)
+_WITH_AXES: tuple[_Check, ...] = (_single, _orientations, _turned, _solids, _widths, _origins)

@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from foundation.anatomy.bearing_surface import is_closed
 from foundation.anatomy.evidence import AnatomicalFrame, Evidence
 from foundation.anatomy.femoral_frame import femoral_frame, lateral_ridge
 from foundation.anatomy.tibial_frame import bearing_of, shape_of, tibial_frame
 from foundation.checks import FloatArray
 from foundation.errors import InputError
+from foundation.surfaces.surface_shape import is_closed
 from foundation.surfaces.triangle_mesh import TriangleMesh
 
 #: Largest angles between the superior and between the mediolateral axes of parallel files [rad].

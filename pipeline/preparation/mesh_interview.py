@@ -13,6 +13,7 @@ from foundation.errors import InputError
 from foundation.surfaces.mesh import SIDES, UNITS
 from foundation.surfaces.mesh_io import EXTENSIONS
 from foundation.surfaces.triangle_mesh import TriangleMesh
+from pipeline.originals.knee_surface_checks import check_shapes, report_surfaces
 from pipeline.preparation.alignment import (
     Alignment,
     OpenQuestion,
@@ -84,6 +85,7 @@ def ask_meshes(folder: Path, options: InitOptions, interview: Interview) -> Mesh
         unit = _unit(body, file, raw, options, interview, told)
         meshes[body] = TriangleMesh(UNITS[unit] * raw.vertices, raw.faces, raw.name)
         keys[body] = {"file": _beside(file, folder), "unit": unit}
+    report_surfaces([finding for finding in check_shapes(meshes) if finding.is_error])
     material = options.material or interview.choose(
         "Material of the bearing surface", "--material", None, PRESETS
     )

@@ -7,8 +7,9 @@ import pytest
 from scipy.spatial import KDTree
 from solids import closed_insert
 
-from foundation.anatomy.bearing_surface import femoral_bearing, is_closed, tibial_bearing
+from foundation.anatomy.bearing_surface import femoral_bearing, tibial_bearing
 from foundation.surfaces.mesh import load_mesh
+from foundation.surfaces.surface_shape import is_closed
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
 
 COMPONENT = "grand_challenge_DM_implant/{} {}.stl"

@@ -14,9 +14,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from foundation.anatomy.bearing_surface import is_closed
 from foundation.implant.condylar_implant import CondylarImplant
 from foundation.surfaces.mesh import UNITS, MeshError, MeshWarning, TriangleMesh, load_mesh
+from foundation.surfaces.surface_shape import is_closed
 
 FORMATS = ("stl", "ascii.stl", "obj", "ply", "off", "vtp")
 

@@ -245,6 +245,15 @@ def test_femur_turned_about_is_opposed(pair, name):
 
 
 @pytest.mark.data
+def test_tibia_with_a_notch_in_front_is_opposed(pair):
+    meshes = pair("component")
+    (finding,) = check_surfaces(meshes | {"tibia": turned(meshes["tibia"], -1, 2, -3)})
+    assert (finding.code, finding.is_error) == ("notch", True)
+    assert "signs of the first and third of knee.tibia.axes" in finding.message
+    assert_documented(finding)
+
+
+@pytest.mark.data
 def test_tibia_turned_about_is_doubtful(pair):
     meshes = pair("coarse cartilage")
     (finding,) = check_surfaces(meshes | {"tibia": turned(meshes["tibia"], -1, 2, -3)})
@@ -282,9 +291,8 @@ def test_table_lists_every_code_once():
     codes = written | {"femur-origin", "tibia-origin", "scale", "inverted", "orientation"}
     assert len(MESSAGES) == len(ROWS)
     assert set(MESSAGES) == codes
-    assert {code for _, code, _, _ in DAMAGES.values()} | {"opposed", "tibia-opposed", "scale"} == (
-        codes
-    )
+    tested = {code for _, code, _, _ in DAMAGES.values()}
+    assert tested | {"opposed", "notch", "tibia-opposed", "scale"} == codes
 
 
 @pytest.mark.parametrize(
