@@ -17,7 +17,7 @@ import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
-from matplotlib.colors import Normalize
+from matplotlib.colors import BoundaryNorm, Normalize
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.tri import Triangulation
@@ -25,6 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 from PIL import Image
 
 from foundation.checks import FloatArray
+from pipeline.reports.pressure_field import scale_of
 
 INK = "#222222"
 BLUE, ORANGE, VERMILLION, GREY = "#0072B2", "#E69F00", "#D55E00", "#8A8A8A"
@@ -36,7 +37,7 @@ _LINES = ((BLUE, "-"), (VERMILLION, "--"), (GREEN, "-."), (ORANGE, ":"), (INK, "
 #: Colour and marker of each compartment.
 COMPARTMENT_STYLE: dict[Any, Any] = {"medial": (BLUE, "o"), "lateral": (ORANGE, "^")}
 #: Colour scale of pressure and depth: perceptually uniform, also for colour-blind readers.
-SHADES = "cividis"
+SHADES = "viridis"
 
 _STYLE: dict[Any, Any] = {
     "font.family": "DejaVu Sans",
@@ -189,6 +190,51 @@ def plateau_map(axes: Axes, tibia: Triangles, values: FloatArray, scale: Normali
     # Without contact the plateau itself is seen, in grey.
     axes.tripcolor(mesh, facecolors=np.ones(len(faces)), cmap="Greys", vmin=0.0, vmax=8.0)
     axes.tripcolor(mesh, facecolors=np.ma.masked_less_equal(values, 0.0), cmap=SHADES, norm=scale)
+    axes.set_aspect("equal")
+
+
+def bands_of(largest: float) -> FloatArray:
+    """Return the ends of round bands from 0 to at least a pressure [any unit], the lowest first."""
+    top, step = scale_of(largest)
+    return np.asarray(step * np.arange(round(top / step) + 1))
+
+
+def band_scale(bands: FloatArray) -> BoundaryNorm:
+    """Return the scale that gives each band the colour of its middle."""
+    return BoundaryNorm(bands, matplotlib.colormaps[SHADES].N)
+
+
+def pressure_contours(
+    axes: Axes,
+    right: FloatArray,
+    up: FloatArray,
+    faces: NDArray[np.int64],
+    pressure: FloatArray,
+    bands: FloatArray,
+) -> None:
+    """Draw bands and isolines of a field (V,) at points right, up (V,) and triangles (F, 3).
+
+    The field and the ends of the bands have one unit; values below zero are out of contact.
+    """
+    shown = faces[(pressure[faces] > 0.0).any(axis=1)]
+    if not len(shown):
+        return
+    mesh = Triangulation(right, up, shown)
+    axes.tricontourf(mesh, pressure, levels=bands, cmap=SHADES, norm=band_scale(bands))
+    axes.tricontour(mesh, pressure, levels=bands[:1], colors=INK, linewidths=0.7)
+    axes.tricontour(mesh, pressure, levels=bands[1:], colors="white", linewidths=0.3)
+
+
+def pressure_map(axes: Axes, tibia: Triangles, pressure: FloatArray, bands: FloatArray) -> None:
+    """Draw bands of a field (V,) [unit of the bands] on the plateau seen from above.
+
+    The plateau is its vertices (V, 3), tibial frame [mm], and triangles (F, 3).
+    """
+    vertices, faces = tibia
+    mesh = Triangulation(vertices[:, 2], vertices[:, 0], faces)
+    axes.grid(visible=False)
+    axes.tripcolor(mesh, facecolors=np.ones(len(faces)), cmap="Greys", vmin=0.0, vmax=8.0)
+    pressure_contours(axes, vertices[:, 2], vertices[:, 0], faces, pressure, bands)
     axes.set_aspect("equal")
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,9 +17,11 @@ from scipy.sparse import csr_array
 
 from foundation.checks import FloatArray
 from foundation.surfaces.mesh_topology import half_edges
+from pipeline.stages.frames import Frames
+from pipeline.store.run_documents import MODELS
 
-#: Most and fewest bands of a scale.
-_BANDS = 12
+#: Most bands of a scale.
+_BANDS = 14
 _STEPS = (1.0, 2.0, 2.5, 5.0)
 # A fit of 6 coefficients needs more samples than coefficients; a plane needs 3.
 _QUADRATIC, _PLANE = 9, 3
@@ -81,6 +84,59 @@ def vertex_pressures(
     return values
 
 
+@dataclass(frozen=True, eq=False)
+class ContactFields:
+    """Pressure fields of the frames of a cycle.
+
+    Parameters
+    ----------
+    frames : Frames
+        Surfaces, poses and pressures of the triangles.
+    values : dict
+        Pressure at the vertices of the plateau (K, U) [Pa] by `vertex_pressures`, by the model
+        whose motion gives the poses; the pressures are those of the original model.
+    side : (F,) int8
+        Compartment of each triangle of the plateau, 0 medial and 1 lateral.
+    """
+
+    frames: Frames
+    values: dict[str, FloatArray]
+    side: NDArray[np.int8]
+
+    @cached_property
+    def largest(self) -> dict[str, FloatArray]:
+        """Largest pressure of each vertex over the cycle (U,) [Pa], by the model."""
+        return {name: values.max(axis=0) for name, values in self.values.items()}
+
+    @cached_property
+    def peak(self) -> float:
+        """Largest pressure of all fields [Pa], at least 1 Pa."""
+        return max(1.0, *(float(values.max()) for values in self.largest.values()))
+
+    def at_peak(self, model: str) -> int:
+        """Return the instant of the largest pressure on the motion of a model."""
+        return int(self.values[model].max(axis=1).argmax())
+
+    def area_above(self, values: FloatArray, levels: ArrayLike) -> FloatArray:
+        """Return the areas (2, L) [m²], medial and lateral, of a field (U,) above levels (L,)."""
+        vertices, faces = self.frames.tibia_vertices, self.frames.tibia_faces
+        return np.array(
+            [area_above(vertices, faces[self.side == k], values, levels) for k in range(2)]
+        )
+
+
+def contact_fields(frames: Frames) -> ContactFields:
+    """Return the pressure fields of the frames of a cycle."""
+    vertices, faces = frames.tibia_vertices, frames.tibia_faces
+    given = dict(zip(MODELS, (frames.pressure_Pa, frames.surrogate_pressure_Pa), strict=True))
+    values = {
+        name: vertex_pressures(vertices, faces, pressure)
+        for name, pressure in given.items()
+        if pressure is not None
+    }
+    return ContactFields(frames, values, sides_of(vertices, faces, frames.centre_m))
+
+
 def area_above(
     vertices: FloatArray, faces: NDArray[np.int64], values: FloatArray, levels: ArrayLike
 ) -> FloatArray:
@@ -106,10 +162,11 @@ def area_above(
     edges = corners[:, 1:] - corners[:, :1]
     areas = 0.5 * np.linalg.norm(np.cross(edges[:, 0], edges[:, 1]), axis=1)
     low, middle, high = np.sort(values[faces], axis=1).T
-    chosen = high > np.min(levels, initial=np.inf)
+    wanted = np.atleast_1d(np.asarray(levels, dtype=np.float64))
+    chosen = high > wanted.min(initial=np.inf)
     areas, low, middle, high = (each[chosen] for each in (areas, low, middle, high))
     found = []
-    for level in np.atleast_1d(np.asarray(levels, dtype=np.float64)):
+    for level in wanted:
         with np.errstate(divide="ignore", invalid="ignore"):
             tip = (high - level) ** 2 / ((high - low) * (high - middle))
             rest = 1.0 - (level - low) ** 2 / ((high - low) * (middle - low))

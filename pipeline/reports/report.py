@@ -21,8 +21,9 @@ from pipeline.reports import accuracy_pictures as accuracy
 from pipeline.reports import pictures, tables
 from pipeline.reports.combinations import combinations_content, frames_content, wear_content
 from pipeline.reports.inputs import HEADLINE_COLUMNS, RunFiles, read_run
-from pipeline.reports.knee_frames import colour_stops, frame_pictures, view_data
+from pipeline.reports.knee_frames import frame_pictures
 from pipeline.reports.pages import write_page
+from pipeline.reports.pressure_view import view_data
 from pipeline.reports.trained_domain import (
     COORDINATES,
     INPUTS,
@@ -72,8 +73,7 @@ def write_report(folder: Path) -> dict[str, Any]:
         folder / "report.html",
         **content,
         pictures=_pictures(files, content),
-        view=view_data(files.frames, files.cycles),
-        view_colours=colour_stops(),
+        view=view_data(files.fields, files.cycles),
         inputs=INPUTS,
         coordinates=COORDINATES,
         config_text=tomli_w.dumps(files.config),
@@ -304,7 +304,7 @@ def _original_line(original: Row) -> str:
 
 def _pictures(files: RunFiles, content: Row) -> dict[str, Any]:
     """Return the pictures of the page by their section."""
-    scale, frames = frame_pictures(files.frames, content["gait"]["frames"])
+    scale, frames = frame_pictures(files.fields, content["gait"]["frames"])
     validation = content["validation"]
     drawn = {
         "path": pictures.path_pictures(files, content["stages"]["space"]),

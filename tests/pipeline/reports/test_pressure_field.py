@@ -129,8 +129,8 @@ def test_area_of_equal_corners(corners: tuple[float, ...]) -> None:
 
 @pytest.mark.parametrize(
     ("largest", "wanted"),
-    [(17.3, (18.0, 2.0)), (20.0, (20.0, 2.0)), (3.1, (3.5, 0.5)), (0.0, (1.0, 0.1)),
-     (121.0, (140.0, 20.0))],
+    [(17.3, (18.0, 2.0)), (20.0, (20.0, 2.0)), (3.1, (3.25, 0.25)), (0.0, (1.0, 0.1)),
+     (121.0, (130.0, 10.0))],
 )  # fmt: skip
 def test_scale_has_round_steps(largest: float, wanted: tuple[float, float]) -> None:
     assert_allclose(scale_of(largest), wanted, rtol=1e-12)
