@@ -67,10 +67,14 @@ PANEL, SQUARE = (4.0, 2.7), (3.3, 3.3)
 
 
 class Picture(NamedTuple):
-    """Data URI of a picture, and the words in its place where it cannot be seen."""
+    """Data URI of a picture, the words in its place where it cannot be seen, and its chart.
+
+    The chart (`pipeline.reports.charts`) takes the place of the picture where scripts run.
+    """
 
     uri: str
     text: str
+    chart: dict[str, Any] | None = None
 
 
 def picture(
@@ -150,8 +154,8 @@ def cycle_panel(
         axes.add_patch(box)
     if expected:
         axes.axhline(0.0, color=GREY, lw=0.8)
-    for (name, values), other in zip(lines.items(), _LINES, strict=False):
-        colour, dashes, width = MODEL_STYLE.get(name, (*other, 1.8))
+    for k, (name, values) in enumerate(lines.items()):
+        colour, dashes, width = line_style(name, k)
         axes.plot(*values, color=colour, ls=dashes, lw=width, label=name)
     if reference is not None:
         axes.axhline(reference[1], color=VERMILLION, lw=1.6, ls=DASHES, label=reference[0])
@@ -159,6 +163,12 @@ def cycle_panel(
     if any(lines):
         legend_above(axes, 2)
     return figure
+
+
+def line_style(name: str, place: int) -> tuple[str, Any, float]:
+    """Return colour, dashes and width [points] of a line of a panel, from its name and place."""
+    style: tuple[str, Any, float] = MODEL_STYLE.get(name, (*_LINES[place], 1.8))
+    return style
 
 
 def cycle_axis(axes: Axes, label: str) -> None:

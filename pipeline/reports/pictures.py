@@ -15,6 +15,7 @@ from foundation.checks import FloatArray
 from foundation.loads import COMPARTMENTS, WRENCH_COLUMNS
 from foundation.quantities import QUANTITIES
 from pipeline.reports import figures as fig
+from pipeline.reports.charts import cycle_chart
 from pipeline.reports.figures import Picture, picture
 from pipeline.reports.inputs import MODELS, RunFiles
 from pipeline.reports.tables import path_content
@@ -92,7 +93,8 @@ def input_pictures(files: RunFiles) -> Iterator[Picture]:
         quantity = quantity_of(column)
         lines = {"": (cycle["gait_percent"], quantity.for_people(cycle[column]))}
         text = f"Input: {quantity.label}"
-        yield fig.cycle_panel(text, lines, axis_label(quantity), size=(3.3, 2.2))
+        label = axis_label(quantity)
+        yield cycle_chart(f"input-{column}", text, lines, label, size=(3.3, 2.2))
 
 
 def kinematics_pictures(files: RunFiles) -> Iterator[Picture]:
@@ -114,7 +116,7 @@ def _over_cycle(files: RunFiles, columns: tuple[str, ...]) -> Iterator[Picture]:
                 for name, table in tables.items()
             }
             text = f"Gait cycle, {' and '.join(tables)}: {quantity.label}"
-            yield fig.cycle_panel(text, lines, axis_label(quantity))
+            yield cycle_chart(f"cycle-{column}", text, lines, axis_label(quantity))
 
 
 def pressure_pictures(files: RunFiles) -> Iterator[Picture]:

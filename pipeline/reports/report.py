@@ -20,6 +20,7 @@ from pipeline.files import plain, write_document
 from pipeline.reports import accuracy_pictures as accuracy
 from pipeline.reports import pictures, tables
 from pipeline.reports.combinations import combinations_content, frames_content, wear_content
+from pipeline.reports.contact_figures import contact_content, contact_pictures, largest_picture
 from pipeline.reports.inputs import HEADLINE_COLUMNS, RunFiles, read_run
 from pipeline.reports.knee_frames import frame_pictures
 from pipeline.reports.pages import write_page
@@ -108,6 +109,7 @@ def report_content(files: RunFiles) -> dict[str, Any]:
         "domain": domain_content(files),
         "sensitivity": sensitivity_content(files.knee, files.predictions, run.not_given),
         "gait": gait,
+        "contact": contact_content(files),
         "provenance": {
             **{key: getattr(run, key) for key in _AS_STORED},
             "sha256": run.hashes,
@@ -314,6 +316,7 @@ def _pictures(files: RunFiles, content: Row) -> dict[str, Any]:
         "quantiles": accuracy.quantile_pictures(validation["compartments"]),
         "domain": accuracy.domain_pictures(files),
         "inputs": pictures.input_pictures(files),
+        "contact": contact_pictures(files),
         "kinematics": pictures.kinematics_pictures(files),
         "loads": pictures.load_pictures(files),
         "pressure": pictures.pressure_pictures(files),
@@ -321,4 +324,8 @@ def _pictures(files: RunFiles, content: Row) -> dict[str, Any]:
         "combinations": pictures.combination_pictures(files),
     }
     shown = {section: list(items) for section, items in drawn.items()}
-    return shown | {"frames": frames, "frame_scale": scale}
+    return shown | {
+        "frames": frames,
+        "frame_scale": scale,
+        "largest": largest_picture(files.fields),
+    }
