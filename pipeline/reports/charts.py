@@ -101,9 +101,10 @@ def chart(
     size : (float, float)
         Width and height [inch].
     **settings
-        `at` (places that the lines share), `range` (of the horizontal axis), `equal` (one scale
-        for both axes), `outlines` (closed lines x, y), `boxes` (begin, end, low, high), `reference`
-        (name, value), `along` (meaning of the instants of the points), `from_zero`.
+        `title`, `at` (places that the lines share), `range` and `y_range` (limits of the axes),
+        `equal` (one scale for both axes), `outlines` (closed lines, mappings of x and y), `boxes`
+        (begin, end, low, high), `reference` (name, value), `along` (meaning of the instants of the
+        points), `from_zero`.
     """
     content = chart_data(name, text, x, y, lines, size=size, **settings)
     return _drawn(text, content)._replace(chart=content)
@@ -122,14 +123,16 @@ def chart_data(
 ) -> Chart:
     """Return a chart, ready for JSON, without a picture; arguments as of `chart`."""
     horizontal: Chart = {"label": x}
-    if "range" in settings:
-        horizontal["range"] = settings.pop("range")
+    vertical: Chart = {"label": y}
+    for axis, key in ((horizontal, "range"), (vertical, "y_range")):
+        if key in settings:
+            axis["range"] = settings.pop(key)
     content = {
         "name": name,
         "text": text,
         "size": [round(_POINTS * side) for side in size],
         "x": horizontal,
-        "y": {"label": y},
+        "y": vertical,
         "lines": list(lines),
         **{key: value for key, value in settings.items() if value},
     }
@@ -172,13 +175,13 @@ def _drawn(content: Chart) -> Figure:
     """Draw a chart as a picture."""
     size = content["size"][0] / _POINTS, content["size"][1] / _POINTS
     figure, axes = fig.panel(size, x=content["x"]["label"], y=content["y"]["label"])
-    for x, y in content.get("outlines", ()):
-        axes.fill(x, y, facecolor="#F2EFE6", edgecolor=fig.GREY, lw=0.8)
+    for border in content.get("outlines", ()):
+        axes.fill(border["x"], border["y"], facecolor="#F2EFE6", edgecolor=fig.GREY, lw=0.8)
     for each in content["lines"]:
         x, y = (_array(each.get("x", content.get("at"))), _array(each["y"]))
         if "shades" in each:
             points = np.column_stack([x, y])
-            parts = np.stack([points[:-1], points[1:]], axis=1)
+            parts: Any = np.stack([points[:-1], points[1:]], axis=1)
             axes.add_collection(LineCollection(parts, colors=each["shades"], lw=each["width"]))
             axes.update_datalim(points[np.isfinite(points).all(axis=1)])
             continue
@@ -194,6 +197,8 @@ def _drawn(content: Chart) -> Figure:
     axes.autoscale_view()
     if "range" in content["x"]:
         axes.set_xlim(*content["x"]["range"])
+    if "range" in content["y"]:
+        axes.set_ylim(*content["y"]["range"])
     if content.get("from_zero"):
         axes.set_ylim(bottom=0.0)
     if content.get("equal"):

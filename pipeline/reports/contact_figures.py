@@ -15,10 +15,11 @@ from foundation.checks import FloatArray
 from foundation.loads import COMPARTMENTS
 from foundation.pose import Pose
 from pipeline.reports import figures as fig
-from pipeline.reports.charts import Chart, chart, cycle_chart, line, shaded
+from pipeline.reports.charts import Chart, chart, line, shaded
 from pipeline.reports.figures import Picture, Triangles, picture
 from pipeline.reports.inputs import RunFiles
-from pipeline.reports.pressure_field import ContactFields, outline_of
+from pipeline.reports.pressure_field import ContactFields, middle_of, outline_of
+from pipeline.reports.units import scaled
 from pipeline.stages.frames import Frames
 from pipeline.store.run_documents import MODELS
 
@@ -46,9 +47,9 @@ def contact_content(files: RunFiles) -> Row | None:
     for k, name in enumerate(COMPARTMENTS):
         at = frames.tibia_faces[fields.side == k]
         rows[name] = {
-            "contact_ap_travel_mm": 1e3 * _travel(centres[:, k, 0]),
-            "contact_ml_travel_mm": 1e3 * _travel(centres[:, k, 2]),
-            "low_point_ap_travel_mm": 1e3 * _travel(low[:, k, 0]),
+            "contact_ap_travel_mm": scaled(_travel(centres[:, k, 0]), 1e3),
+            "contact_ml_travel_mm": scaled(_travel(centres[:, k, 2]), 1e3),
+            "low_point_ap_travel_mm": scaled(_travel(low[:, k, 0]), 1e3),
             "largest_pressure_MPa": max(0.0, 1e-6 * float(largest[at].max())),
             "area_touched_mm2": 1e6 * float(swept[k]),
         }
@@ -66,21 +67,24 @@ def contact_pictures(files: RunFiles) -> Iterator[Picture]:
     if (fields := files.fields) is not None:
         yield _path_of_contact(fields)
         yield _rollback(fields)
-    shares = {
-        name: (table["gait_percent"], medial_share(table)) for name, table in files.cycles.items()
-    }
-    yield cycle_chart(
-        "medial-share", "Medial share of the axial force over the cycle", shares,
-        "medial share of the axial force [%]", size=_WIDE,
+    lines = [
+        line(name, medial_share(table), colour=colour, dashed=dashes != "-", width=width)
+        for name, table in files.cycles.items()
+        for colour, dashes, width in (fig.line_style(name, 0),)
+    ]
+    instants = next(iter(files.cycles.values()))["gait_percent"]
+    yield chart(
+        "medial-share", "Medial share of the axial force over the cycle", "gait cycle [%]",
+        "medial share of the axial force [%]", lines, size=_WIDE, title="Load share",
+        at=instants, range=[0.0, 100.0], y_range=[0.0, 100.0],
     )  # fmt: skip
     if fields is not None:
         yield from _area_charts(fields)
+        yield _largest_picture(fields)
 
 
-def largest_picture(fields: ContactFields | None) -> Picture | None:
-    """Return the map of the largest pressure of each place over the cycle, None without fields."""
-    if fields is None:
-        return None
+def _largest_picture(fields: ContactFields) -> Picture:
+    """Return the map of the largest pressure of each place over the cycle."""
     frames = fields.frames
     tibia = 1e3 * frames.tibia_vertices, frames.tibia_faces
     bands = fig.bands_of(1e-6 * fields.peak)
@@ -112,9 +116,7 @@ def low_points(frames: Frames, poses: FloatArray) -> FloatArray:
     nearest to the lowest vertex. The plane half-way between the centres of pressure divides the
     condyles.
     """
-    across = frames.centre_m[..., 2].reshape(-1, 2)
-    known = across[np.isfinite(across).all(axis=1)]
-    middle = float(known.mean()) if len(known) else 0.0
+    middle = middle_of(frames.centre_m)
     used = frames.femur_vertices[np.unique(frames.femur_faces)]
     found = np.full((len(poses), 2, 3), np.nan)
     for k, pose in enumerate(map(Pose.from_array, poses)):
@@ -164,7 +166,8 @@ def _path_of_contact(fields: ContactFields) -> Picture:
     return chart(
         "path-of-contact", "Path of the centre of pressure on both plateaus", "lateral [mm]",
         "anterior [mm]", lines, size=_MAP, equal=True, along="% of the cycle",
-        outlines=[[_short(each[:, 2]), _short(each[:, 0])] for each in border],
+        title="Path of the centre of pressure",
+        outlines=[{"x": _short(each[:, 2]), "y": _short(each[:, 0])} for each in border],
     )  # fmt: skip
 
 
@@ -181,6 +184,7 @@ def _rollback(fields: ContactFields) -> Picture:
     return chart(
         "rollback", "AP position of the low points of the condyles and of the contact over flexion",
         "flexion [°]", "anterior [mm]", lines, size=_WIDE,
+        title="Low points and rollback",
     )  # fmt: skip
 
 
@@ -209,11 +213,12 @@ def _area_charts(fields: ContactFields) -> Iterator[Picture]:
     yield chart(
         "area-in-bands", "Area over pressure, by bands", "pressure [MPa]",
         f"area in {step} MPa [mm²]", in_bands, size=_WIDE, at=bands, range=[0.0, float(bands[-1])],
-        from_zero=True,
+        from_zero=True, title="Area by pressure",
     )  # fmt: skip
     yield chart(
         "area-above-pressure", "Area above a pressure", "pressure [MPa]", "area above [mm²]", above,
         size=_WIDE, at=levels, range=[0.0, float(bands[-1])], from_zero=True,
+        title="Area above a pressure",
     )  # fmt: skip
 
 

@@ -97,7 +97,7 @@ class RunFiles:
     @cached_property
     def fields(self) -> ContactFields | None:
         """Pressure fields of the frames, None without frames."""
-        return self.frames and contact_fields(self.frames)
+        return None if self.frames is None else contact_fields(self.frames)
 
     @cached_property
     def hidden(self) -> set[str]:

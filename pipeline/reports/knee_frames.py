@@ -137,8 +137,9 @@ def _block(tibia: Triangles) -> PolyCollection:
     """Return the plateau and the walls below its border, the far triangles first."""
     seen = projected(np.concatenate([tibia[0][tibia[1]], walls_of(tibia)]))
     seen = seen[np.argsort(seen[..., 2].mean(axis=1), kind="stable")]
+    corners: Any = seen[..., :2]
     shown = np.clip(np.array(_PLASTIC) * _light(seen)[:, None], 0.0, 1.0)
-    return PolyCollection(seen[..., :2], facecolors=shown, edgecolors=shown, lw=0.25)
+    return PolyCollection(corners, facecolors=shown, edgecolors=shown, lw=0.25)
 
 
 def _glass(femur: Triangles) -> PolyCollection:
@@ -146,10 +147,11 @@ def _glass(femur: Triangles) -> PolyCollection:
     seen = projected(femur[0][femur[1]])
     normals = np.cross(seen[:, 1] - seen[:, 0], seen[:, 2] - seen[:, 0])
     facing = normals[:, 2] / np.maximum(np.linalg.norm(normals, axis=1), 1e-12)
-    seen, facing = seen[facing > 0.0], facing[facing > 0.0]
-    colours = np.tile((*_GLASS, 0.0), (len(seen), 1))
+    corners: Any = seen[facing > 0.0][..., :2]
+    facing = facing[facing > 0.0]
+    colours = np.tile((*_GLASS, 0.0), (len(corners), 1))
     colours[:, 3] = 0.05 + 0.55 * (1.0 - facing) ** 2
-    return PolyCollection(seen[..., :2], facecolors=colours, lw=0.0, antialiased=False)
+    return PolyCollection(corners, facecolors=colours, lw=0.0, antialiased=False)
 
 
 def walls_of(tibia: Triangles) -> FloatArray:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -75,7 +76,7 @@ def vertex_pressures(
     """
     given = np.asarray(pressure, dtype=np.float64)
     values = np.full((len(given), len(vertices)), -max(float(given.max(initial=0.0)), 1e-300))
-    touched = (given > 0.0).any(axis=0)
+    touched: NDArray[np.bool_] = np.any(given > 0.0, axis=0)
     if touched.any():
         near = _neighbours(np.asarray(vertices), faces, touched)
         for row, found in zip(given, values, strict=True):
@@ -92,14 +93,19 @@ class ContactFields:
     ----------
     frames : Frames
         Surfaces, poses and pressures of the triangles.
+    poses : dict
+        Poses (K, 6) [rad, m], by the model whose simulated cycle they are.
+    given : dict
+        Pressure of the original model on the triangles (K, F) [Pa] at these poses, by model.
     values : dict
-        Pressure at the vertices of the plateau (K, U) [Pa] by `vertex_pressures`, by the model
-        whose motion gives the poses; the pressures are those of the original model.
+        Pressure at the vertices of the plateau (K, U) [Pa] by `vertex_pressures`, by model.
     side : (F,) int8
         Compartment of each triangle of the plateau, 0 medial and 1 lateral.
     """
 
     frames: Frames
+    poses: dict[str, FloatArray]
+    given: dict[str, NDArray[np.float32]]
     values: dict[str, FloatArray]
     side: NDArray[np.int8]
 
@@ -128,13 +134,11 @@ class ContactFields:
 def contact_fields(frames: Frames) -> ContactFields:
     """Return the pressure fields of the frames of a cycle."""
     vertices, faces = frames.tibia_vertices, frames.tibia_faces
-    given = dict(zip(MODELS, (frames.pressure_Pa, frames.surrogate_pressure_Pa), strict=True))
-    values = {
-        name: vertex_pressures(vertices, faces, pressure)
-        for name, pressure in given.items()
-        if pressure is not None
-    }
-    return ContactFields(frames, values, sides_of(vertices, faces, frames.centre_m))
+    poses, given = {MODELS[0]: frames.poses}, {MODELS[0]: frames.pressure_Pa}
+    if frames.surrogate_poses is not None and frames.surrogate_pressure_Pa is not None:
+        poses[MODELS[1]], given[MODELS[1]] = frames.surrogate_poses, frames.surrogate_pressure_Pa
+    values = {name: vertex_pressures(vertices, faces, each) for name, each in given.items()}
+    return ContactFields(frames, poses, given, values, sides_of(vertices, faces, frames.centre_m))
 
 
 def area_above(
@@ -194,12 +198,20 @@ def sides_of(
     lateral, with NaN out of contact, divides the plateau with `vertices` (V, 3), all in the tibial
     frame [any unit], and triangles `faces` (F, 3).
     """
+    return (vertices[faces][..., 2].mean(axis=1) > middle_of(centres)).astype(np.int8)
+
+
+def middle_of(centres: FloatArray) -> float:
+    """Return the lateral coordinate half-way between the mean centres of pressure.
+
+    `centres` (..., 2, 3) are those of the compartments, medial and lateral, NaN out of contact;
+    0 if a compartment never is in contact.
+    """
     across = centres[..., 2].reshape(-1, 2)
-    means = [np.mean(side[np.isfinite(side)]) if np.isfinite(side).any() else np.nan
-             for side in across.T]  # fmt: skip
-    known = [m for m in means if np.isfinite(m)]
-    middle = float(np.mean(known)) if len(known) == 2 else 0.0
-    return (vertices[faces][..., 2].mean(axis=1) > middle).astype(np.int8)
+    known = np.isfinite(across)
+    if not known.any(axis=0).all():
+        return 0.0
+    return float(np.nanmean(across, axis=0).mean())
 
 
 def outline_of(vertices: FloatArray, faces: NDArray[np.int64]) -> list[FloatArray]:
@@ -228,8 +240,9 @@ def _neighbours(
         (np.ones(3 * count), (faces.reshape(-1), np.repeat(np.arange(count), 3))),
         shape=(len(vertices), count),
     )
-    close = corner @ corner.T  # vertices that share a triangle
-    chosen = np.flatnonzero(close @ (corner @ touched.astype(np.float64)) > 0.0)
+    close: Any = csr_array(corner @ corner.T)  # vertices that share a triangle
+    reached = np.asarray(close @ (corner @ touched.astype(np.float64)))
+    chosen = np.flatnonzero(reached > 0.0)
     rings = csr_array(close[chosen] @ corner)
     rings.sort_indices()
     vertex = np.repeat(chosen, np.diff(rings.indptr))

@@ -23,7 +23,6 @@ from pipeline.reports import figures as fig
 from pipeline.reports.knee_frames import walls_of
 from pipeline.reports.pressure_field import ContactFields, scale_of
 from pipeline.stages.frames import Frames
-from pipeline.store.run_documents import MODELS
 
 #: Columns of the cycle beside the view, by their keys.
 _BESIDE = {"peak_MPa": "peak_pressure_Pa", "force_N": "force_y_N"}
@@ -40,7 +39,6 @@ def view_data(
     if fields is None:
         return None
     frames, peak = fields.frames, fields.peak
-    poses = dict(zip(MODELS, (frames.poses, frames.surrogate_poses), strict=True))
     shown = {}
     used = np.unique(frames.tibia_faces)
     inside = np.any([values > 0.0 for values in fields.largest.values()], axis=0)[used]
@@ -49,7 +47,7 @@ def view_data(
     for k, (name, values) in enumerate(fields.values.items()):
         whole = np.iinfo(np.int16).max
         steps = np.clip(np.rint(whole * values[:, used][:, near] / peak), -whole, whole)
-        shown[name] = _of_model(frames, poses[name], cycles[name], k)
+        shown[name] = _of_model(frames, fields.poses[name], cycles[name], k)
         shown[name]["values"] = _packed(steps, np.int16)
     top, step = scale_of(1e-6 * peak)
     tibia = 1e3 * frames.tibia_vertices, frames.tibia_faces

@@ -20,7 +20,7 @@ from pipeline.files import plain, write_document
 from pipeline.reports import accuracy_pictures as accuracy
 from pipeline.reports import pictures, tables
 from pipeline.reports.combinations import combinations_content, frames_content, wear_content
-from pipeline.reports.contact_figures import contact_content, contact_pictures, largest_picture
+from pipeline.reports.contact_figures import contact_content, contact_pictures
 from pipeline.reports.inputs import HEADLINE_COLUMNS, RunFiles, read_run
 from pipeline.reports.knee_frames import frame_pictures
 from pipeline.reports.pages import write_page
@@ -327,5 +327,4 @@ def _pictures(files: RunFiles, content: Row) -> dict[str, Any]:
     return shown | {
         "frames": frames,
         "frame_scale": scale,
-        "largest": largest_picture(files.fields),
     }

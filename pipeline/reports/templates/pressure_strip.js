@@ -2,7 +2,7 @@
 // The time strip: peak pressures over the cycle with axes; the strip is the slider of the instant.
 const timeStrip = (place, { percent, lines, most, go, step }) => {
   const { svg, ticks, short } = plotParts;
-  const LEFT = 34, RIGHT = 10, TOP = 8, BOTTOM = 30;
+  const LEFT = 34, RIGHT = 14, TOP = 8, BOTTOM = 30;
   const part = Object.fromEntries(["grid", "curves", "limit", "now"].map((name) => [name, svg("g", { class: name })]));
   place.append(...Object.values(part));
   const state = { frame: 0, limit: null, width: 0, height: 0 };

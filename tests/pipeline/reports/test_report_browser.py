@@ -1,4 +1,4 @@
-"""The report in a browser: the 3-D view, phones, print, no network, no script, no WebGL."""
+"""The report in a browser: phones, print, no network, no script, no WebGL."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FLAGS = (
 #: Of A4 less the margins, in pixels of a page.
 PRINTED = 688
 SECTIONS = (
-    *("overview", "pressure", "gait", "combinations", "validation", "sensitivity"),
+    *("overview", "pressure", "contact", "gait", "combinations", "validation", "sensitivity"),
     *("stages", "provenance"),
 )
 
@@ -71,103 +71,6 @@ def pixels(page: Any) -> np.ndarray:
 def changed(before: np.ndarray, after: np.ndarray) -> int:
     """Return how many pixels are clearly another colour."""
     return int((np.abs(after - before).max(axis=-1) > 24).sum())
-
-
-def go_to(page: Any, frame: int) -> None:
-    page.locator("#viewer input[type=range]").fill(str(frame))
-    assert page.locator("#viewer").get_attribute("data-frame") == str(frame)
-
-
-class TestView:
-    """The knee in 3-D."""
-
-    def test_slider_moves_map_and_figures(self, desk: Any) -> None:
-        last = int(desk.locator("#viewer input[type=range]").get_attribute("max"))
-        assert last == 20
-        go_to(desk, 3)
-        peak = desk.locator("[data-peak=original-medial]")
-        before, figure = pixels(desk), peak.inner_text()
-        # The plateau, at least, is seen.
-        assert (np.abs(before - 255).max(axis=-1) > 24).mean() > 0.1
-        go_to(desk, 14)
-        assert peak.inner_text() != figure
-        assert desk.locator("#viewer .instant").inner_text().startswith("70 % of gait")
-        assert changed(before, pixels(desk)) > 500
-        go_to(desk, 3)
-        assert changed(before, pixels(desk)) == 0
-
-    @pytest.mark.parametrize(
-        ("femur", "view", "least"), [("hidden", "above", 200), ("solid", "side", 2000)]
-    )
-    def test_slider_moves_pressure_and_femur(
-        self, desk: Any, femur: str, view: str, least: int
-    ) -> None:
-        """From above without the femur only the colours change; from the side its outline does."""
-        desk.locator(f"input[name=viewer-femur][value={femur}]").check()
-        desk.locator(f"[data-view={view}]").click()
-        go_to(desk, 3)
-        before = pixels(desk)
-        go_to(desk, 14)
-        moved = changed(before, pixels(desk))
-        desk.locator("input[name=viewer-femur][value=clear]").check()
-        desk.locator("[data-view=oblique]").click()
-        assert moved > least
-
-    def test_slider_by_keyboard(self, desk: Any) -> None:
-        go_to(desk, 5)
-        slider = desk.locator("#viewer input[type=range]")
-        slider.focus()
-        desk.keyboard.press("ArrowRight")
-        assert desk.locator("#viewer").get_attribute("data-frame") == "6"
-        assert slider.get_attribute("aria-valuetext") == "30 % of the gait cycle"
-
-    def test_play_and_pause(self, desk: Any) -> None:
-        go_to(desk, 0)
-        play = desk.locator("[data-do=play]")
-        play.click()
-        desk.wait_for_function("Number(document.getElementById('viewer').dataset.frame) > 1")
-        play.click()
-        assert "Play" in play.inner_text()
-        stopped = desk.locator("#viewer").get_attribute("data-frame")
-        desk.wait_for_timeout(450)
-        assert desk.locator("#viewer").get_attribute("data-frame") == stopped
-
-    def test_model_switch(self, desk: Any) -> None:
-        go_to(desk, 3)
-        label = desk.locator("#viewer .mark[data-side=medial]")
-        for model in ("surrogate", "original"):
-            desk.locator(f"input[name=viewer-model][value={model}]").check()
-            assert desk.locator("#viewer").get_attribute("data-model") == model
-            assert label.inner_text() == desk.locator(f"[data-peak={model}-medial]").inner_text()
-
-    def test_femur_turn_and_zoom(self, desk: Any) -> None:
-        go_to(desk, 3)
-        desk.locator("[data-view=oblique]").click()
-        before = pixels(desk)
-        desk.locator("input[name=viewer-femur][value=hidden]").check()
-        assert changed(before, pixels(desk)) > 500
-        desk.locator("input[name=viewer-femur][value=clear]").check()
-        box = desk.locator("#viewer canvas").bounding_box()
-        desk.mouse.move(box["x"] + 200, box["y"] + 150)
-        desk.mouse.down()
-        desk.mouse.move(box["x"] + 320, box["y"] + 190)
-        desk.mouse.up()
-        assert changed(before, pixels(desk)) > 2000
-        desk.locator("[data-view=oblique]").click()
-        assert changed(before, pixels(desk)) == 0
-        desk.locator("[data-zoom='1.25']").click()
-        assert changed(before, pixels(desk)) > 2000
-        desk.locator("[data-view=above]").click()
-        desk.locator("#viewer canvas").focus()
-        before = pixels(desk)
-        desk.keyboard.press("ArrowLeft")
-        assert changed(before, pixels(desk)) > 500
-
-    def test_curve_leads_to_an_instant(self, desk: Any) -> None:
-        curve = desk.locator("#viewer .curve")
-        box = curve.bounding_box()
-        curve.click(position={"x": 0.4 * box["width"], "y": 20})
-        assert desk.locator("#viewer").get_attribute("data-frame") == "8"
 
 
 class TestPage:
