@@ -251,7 +251,7 @@ def _neighbours(
     corners = vertices[faces]
     away = corners.mean(axis=1)[face] - vertices[vertex]
     normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    u, v = _tangents((corner @ normals)[vertex])
+    u, v = _tangents(np.asarray(corner @ normals)[vertex])
     plane = np.stack([(away * u).sum(axis=1), (away * v).sum(axis=1)])
     squared = (away**2).sum(axis=1)
     size = np.bincount(vertex, squared * adjacent) / np.maximum(np.bincount(vertex, adjacent), 1.0)

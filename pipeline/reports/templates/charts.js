@@ -40,11 +40,11 @@ const lineChart = (figure) => {
 
   // ---- drawing ------------------------------------------------------------------------------
   const area = svg("svg", { viewBox: `0 0 ${WIDE} ${TALL}`, class: "area", tabindex: 0, role: "img", "aria-label": spec.text });
-  const id = `clip-${spec.name}`;
-  const clip = svg("clipPath", { id });
-  clip.append(svg("rect", { x: LEFT, y: TOP, width: WIDE - LEFT - RIGHT, height: TALL - TOP - BOTTOM }));
-  const [grid, inner, over] = [svg("g", { class: "grid" }), svg("g", { "clip-path": `url(#${id})` }), svg("g", { class: "over" })];
-  area.append(clip, grid, inner, over);
+  const room = [LEFT, TOP, WIDE - LEFT - RIGHT, TALL - TOP - BOTTOM];
+  // A picture within the picture cuts what lies outside the axes.
+  const inner = svg("svg", { x: room[0], y: room[1], width: room[2], height: room[3], viewBox: room.join(" ") });
+  const [grid, over] = [svg("g", { class: "grid" }), svg("g", { class: "over" })];
+  area.append(grid, inner, over);
 
   const path = ({ x, y, step }) => {
     let d = "";

