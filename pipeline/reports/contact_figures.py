@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.cm import ScalarMappable
 from matplotlib.figure import Figure
+from matplotlib.tri import Triangulation
 from scipy.spatial import cKDTree
 
 from foundation.checks import FloatArray
@@ -96,6 +97,10 @@ def _largest_picture(fields: ContactFields) -> Picture:
 def _largest(tibia: Triangles, pressure: FloatArray, bands: FloatArray) -> Figure:
     figure, axes = fig.panel(_MAP, x="lateral [mm]", y="anterior [mm]")
     fig.pressure_map(axes, tibia, pressure, bands)
+    shown = tibia[1][(pressure[tibia[1]] > 0.0).any(axis=1)]
+    if len(shown):
+        mesh = Triangulation(tibia[0][:, 2], tibia[0][:, 0], shown)
+        axes.tricontour(mesh, pressure, levels=bands[1:], colors="white", linewidths=0.3)
     fig.mark_sides(axes)
     shades = ScalarMappable(fig.band_scale(bands), fig.SHADES)
     figure.colorbar(shades, ax=axes, label="largest pressure [MPa]", ticks=bands, shrink=0.9)

@@ -222,7 +222,7 @@ def pressure_contours(
     pressure: FloatArray,
     bands: FloatArray,
 ) -> None:
-    """Draw bands and isolines of a field (V,) at points right, up (V,) and triangles (F, 3).
+    """Draw bands of a field (V,) at points right, up (V,) and triangles (F, 3), and their border.
 
     The field and the ends of the bands have one unit; values below zero are out of contact.
     """
@@ -232,7 +232,6 @@ def pressure_contours(
     mesh = Triangulation(right, up, shown)
     axes.tricontourf(mesh, pressure, levels=bands, cmap=SHADES, norm=band_scale(bands))
     axes.tricontour(mesh, pressure, levels=bands[:1], colors=INK, linewidths=0.7)
-    axes.tricontour(mesh, pressure, levels=bands[1:], colors="white", linewidths=0.3)
 
 
 def pressure_map(axes: Axes, tibia: Triangles, pressure: FloatArray, bands: FloatArray) -> None:
@@ -273,11 +272,13 @@ def plateau_pair(
     *,
     size: tuple[float, float],
     scale: Normalize,
+    bands: FloatArray | None = None,
     centres: Sequence[Sequence[ArrayLike]] = (),
 ) -> Figure:
     """Draw two maps of values (2, F) [unit of `label`] on the plateau beside each other.
 
-    The size is in inches. `centres` are centres of pressure (3,) [mm] on each map; without centres,
+    The size is in inches. With the ends of bands, the values are a field of pressure at the
+    vertices (2, V). `centres` are centres of pressure (3,) [mm] on each map; without centres,
     the sides are marked.
     """
     figure = Figure(figsize=size, layout="constrained")
@@ -286,7 +287,10 @@ def plateau_pair(
     for k, axes in enumerate(halves):
         axes.set_xlabel("lateral [mm]")
         axes.set_title(titles[k], loc="left")
-        plateau_map(axes, tibia, values[k], scale)
+        if bands is None:
+            plateau_map(axes, tibia, values[k], scale)
+        else:
+            pressure_map(axes, tibia, values[k], bands)
         if centres:
             mark_centres(axes, centres[k], (2.6, 1.2))
         else:

@@ -144,9 +144,14 @@ def _block(tibia: Triangles) -> PolyCollection:
 
 def _glass(femur: Triangles) -> PolyCollection:
     """Return the side of the femur that faces the viewer as glass, densest at its rim."""
-    seen = projected(femur[0][femur[1]])
+    vertices, faces = projected(femur[0]), femur[1]
+    seen = vertices[faces]
     normals = np.cross(seen[:, 1] - seen[:, 0], seen[:, 2] - seen[:, 0])
-    facing = normals[:, 2] / np.maximum(np.linalg.norm(normals, axis=1), 1e-12)
+    # Normals of the vertices: those of single triangles of a simplified surface are uneven.
+    summed = np.zeros_like(vertices)
+    np.add.at(summed, faces.reshape(-1), np.repeat(normals, 3, axis=0))
+    smooth = summed[faces].mean(axis=1)
+    facing = smooth[:, 2] / np.maximum(np.linalg.norm(smooth, axis=1), 1e-300)
     corners: Any = seen[facing > 0.0][..., :2]
     facing = facing[facing > 0.0]
     colours = np.tile((*_GLASS, 0.0), (len(corners), 1))

@@ -18,6 +18,7 @@ from pipeline.reports import figures as fig
 from pipeline.reports.charts import cycle_chart
 from pipeline.reports.figures import Picture, picture
 from pipeline.reports.inputs import MODELS, RunFiles
+from pipeline.reports.pressure_field import vertex_pressures
 from pipeline.reports.tables import path_content
 from pipeline.reports.units import number
 from pipeline.store.quantities import axis_label, quantity_of
@@ -123,20 +124,21 @@ def pressure_pictures(files: RunFiles) -> Iterator[Picture]:
     """Yield the pressure on the plateau at each instant, both models beside each other."""
     if (maps := files.maps) is None:
         return
-    scale = Normalize(0.0, 1e-6 * float(maps.pressure_Pa.max()) or 1.0)
+    bands = fig.bands_of(1e-6 * float(maps.pressure_Pa.max()))
     for k, percent in enumerate(maps.gait_percent.tolist()):
-        pressure = 1e-6 * maps.pressure_Pa[:, k]
+        pressure = 1e-6 * vertex_pressures(maps.vertices, maps.faces, maps.pressure_Pa[:, k])
         yield fig.plateau_pair(
             f"Pressure at {percent:.0f} % of the gait cycle",
             (1e3 * maps.vertices, maps.faces),
             pressure,
             [
-                f"pose of the {name}, peak {number(float(values.max()))} MPa"
+                f"pose of the {name}, peak {number(max(float(values.max()), 0.0))} MPa"
                 for name, values in zip(MODELS, pressure, strict=True)
             ],
             "pressure [MPa]",
             size=(6.4, 2.5),
-            scale=scale,
+            scale=fig.band_scale(bands),
+            bands=bands,
             centres=[_centres(files, name, percent) for name in MODELS],
         )
 
