@@ -220,7 +220,8 @@
     redraw();
   };
   const move = (across, down) => {
-    now.moved = [now.moved[0] + (2 * across) / canvas.clientWidth, now.moved[1] - (2 * down) / canvas.clientHeight];
+    const box = canvas.getBoundingClientRect();
+    now.moved = [now.moved[0] + (2 * across) / box.width, now.moved[1] - (2 * down) / box.height];
     redraw();
   };
   const reset = () => {
