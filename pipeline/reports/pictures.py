@@ -15,7 +15,7 @@ from foundation.checks import FloatArray
 from foundation.loads import COMPARTMENTS, WRENCH_COLUMNS
 from foundation.quantities import QUANTITIES
 from pipeline.reports import figures as fig
-from pipeline.reports.charts import cycle_chart
+from pipeline.reports.charts import chart_data, cycle_chart, line
 from pipeline.reports.figures import Picture, picture
 from pipeline.reports.inputs import MODELS, RunFiles
 from pipeline.reports.pressure_field import vertex_pressures
@@ -70,7 +70,10 @@ def path_pictures(files: RunFiles, space: dict[str, Any]) -> Iterator[Picture]:
             "gait cycle": (np.degrees(gait["flexion_rad"]), quantity.for_people(gait[column])),
         }
         text = f"Reference path: {quantity.label} over flexion"
-        yield _path(text, lines, space.get(f"{name}_half_width_{unit}"), axis_label(quantity))
+        half_width = space.get(f"{name}_half_width_{unit}")
+        drawn = _path(text, lines, half_width, axis_label(quantity))
+        chart = _path_chart(text, lines, half_width, axis_label(quantity))
+        yield drawn._replace(chart=chart | {"name": f"path-{column}"})
 
 
 @picture("svg")
@@ -85,6 +88,25 @@ def _path(lines: dict[str, Any], half_width: float | None, label: str) -> Figure
     axes.plot(*lines["knots"], "o", color=fig.BLUE, ms=3.5)
     fig.legend_above(axes, 3)
     return figure
+
+
+def _path_chart(
+    text: str, lines: dict[str, Any], half_width: float | None, label: str
+) -> dict[str, Any]:
+    """Return the path, the cycle and the borders of the sampled box as a chart."""
+    flexion, value = lines["path"]
+    shown = [line("path", value, x=flexion, colour=fig.BLUE, width=2.0)]
+    if half_width is not None:
+        shown += [
+            line(
+                f"{word} sampled", value + side * half_width, x=flexion, colour=fig.GREY, width=1.0
+            )
+            for word, side in (("most", 1.0), ("least", -1.0))
+        ]
+    angle, cycle = lines["gait cycle"]
+    shown.append(line("gait cycle", cycle, x=angle, colour=fig.VERMILLION, width=1.2))
+    across = axis_label(QUANTITIES["flexion_rad"])
+    return chart_data("path", text, across, label, shown, size=fig.PANEL)
 
 
 def input_pictures(files: RunFiles) -> Iterator[Picture]:

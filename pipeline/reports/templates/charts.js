@@ -91,7 +91,8 @@ const lineChart = (figure) => {
 
   // ---- values under the pointer -------------------------------------------------------------
   const told = figure.querySelector("output");
-  const rest = "Point for values; drag to enlarge, double click for all.";
+  // The first figure of a group tells how all of them are used.
+  const rest = figure.matches(":first-child") ? "Point for values; drag to enlarge, double click for all." : "";
   const still = () => { told.textContent = rest; over.replaceChildren(); };
   const withUnit = (value, label) => `${digits(value, 4)}${(/\[(.+)\]/.exec(label) ?? ["", ""])[1].replace(/^/, " ")}`;
   const dot = (x, y, colour) => over.append(svg("circle", { cx: px(x), cy: py(y), r: 3.4, fill: "#fff", stroke: colour, "stroke-width": 2 }));
