@@ -85,8 +85,8 @@ def verdict(evidence: Evidence, more_samples: str) -> Row:
         "parts": parts,
         "line": "; ".join(part["text"] for part in parts),
         "next": _next(parts, more_samples),
-        "limits_percent": {name: list(limits) for name, limits in LIMITS.items()},
-        "least_triangles_across": evidence.least_across,
+        "limits": {f"{name}_percent": list(limits) for name, limits in LIMITS.items()},
+        "least_triangles_across_ratio": evidence.least_across,
     }
 
 
