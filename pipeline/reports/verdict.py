@@ -30,12 +30,22 @@ Row = dict[str, Any]
 
 
 class Finding(NamedTuple):
-    """What a rule found: index of the level, figure [%], reason, and the kind of remedy."""
+    """What a rule found: index of the level, figure [%], reason, and the kind of remedy.
+
+    `judges` is False where the rule has no figure.
+    """
 
     level: int
     figure: float | None
     reason: str
-    remedy: str = ""
+    remedy: str
+    judges: bool = True
+
+    def words(self, shown: float | None) -> str:
+        """Return the reason, with its figure unless the part shows it already."""
+        if not self.judges or (self.figure is not None and self.figure == shown):
+            return self.reason
+        return f"{self.reason}, {'unknown' if self.figure is None else number(self.figure, 2) + ' %'}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,10 +102,8 @@ def verdict(evidence: Evidence, more_samples: str) -> Row:
 
 def _judged(figure: float | None, rule: str, words: str, remedy: str) -> Finding:
     """Return the finding of a figure [%] by the limits of a rule; an unknown figure needs care."""
-    if figure is None:
-        return Finding(1, None, f"{words} unknown", remedy)
-    level = sum(figure > limit for limit in LIMITS[rule])
-    return Finding(level, figure, f"{words} {number(figure, 2)} %", remedy)
+    level = 1 if figure is None else sum(figure > limit for limit in LIMITS[rule])
+    return Finding(level, figure, words, remedy)
 
 
 def _loads(evidence: Evidence) -> Iterator[Finding]:
@@ -103,17 +111,17 @@ def _loads(evidence: Evidence) -> Iterator[Finding]:
     compared = _known(evidence.differences[name] for name in JUDGED if name in evidence.differences)
     held_out = evidence.held_out_percent
     if compared:
-        yield _judged(largest(compared), "gait", "the surrogate is off in gait by", "samples")
-        yield _judged(held_out, "held_out", "worst load at unseen poses off by", "samples")
+        yield _judged(largest(compared), "gait", "off the contact model in gait", "samples")
+        yield _judged(held_out, "held_out", "worst load at unseen poses off", "samples")
     else:
-        words = "not compared in gait; worst load at unseen poses off by"
+        words = "not compared in gait, worst load at unseen poses off"
         yield _judged(held_out, "gait", words, "rows")
     if evidence.flagged:
-        yield Finding(1, None, "the cycle leaves the trained domain", "domain")
+        yield Finding(1, None, "the cycle leaves the trained domain", "domain", judges=False)
     if evidence.failed:
         failed = counted(evidence.failed, "combination")
         text = f"a model failed in {failed} of {evidence.combinations}"
-        yield Finding(1, None, text, "domain")
+        yield Finding(1, None, text, "domain", judges=False)
 
 
 def _pressure(evidence: Evidence) -> Iterator[Finding]:
@@ -121,18 +129,21 @@ def _pressure(evidence: Evidence) -> Iterator[Finding]:
     names = [n for n in evidence.differences if n.endswith("_peak_pressure_Pa")]
     if not names:
         return
-    for side, found in evidence.resolution.items():
-        words = f"ridges of the mesh: {side} pressure jumps from triangle to triangle by"
-        yield _judged(found.roughness_percent, "pressure", words, "mesh")
-        if found.across < evidence.least_across:
+    meshes = evidence.resolution
+    if meshes:
+        rough = max(meshes, key=lambda name: meshes[name].roughness_percent)
+        words = f"ridges of the mesh: {rough} pressure jumps from triangle to triangle"
+        yield _judged(meshes[rough].roughness_percent, "pressure", words, "mesh")
+        coarse = min(meshes, key=lambda name: meshes[name].across)
+        if meshes[coarse].across < evidence.least_across:
             text = (
-                f"coarse mesh: {number(found.across, 2)} triangles across the {side} contact, "
-                f"expected at least {evidence.least_across:g}"
+                f"coarse mesh: {number(meshes[coarse].across, 2)} triangles across the {coarse} "
+                f"contact, expected at least {evidence.least_across:g}"
             )
-            yield Finding(1, None, text, "mesh")
+            yield Finding(1, None, text, "mesh", judges=False)
     shares = _known(evidence.differences[name] for name in names)
     figure = largest([*shares, evidence.peak_difference_percent])
-    yield _judged(figure, "pressure", "the surrogate is off in gait by", "samples")
+    yield _judged(figure, "pressure", "off the contact model in gait", "samples")
 
 
 def _known(figures: Iterable[float | None]) -> list[float]:
@@ -148,17 +159,18 @@ def _part(what: str, findings: list[Finding], sign: str) -> Row:
     level = max(finding.level for finding in findings)
     known = [f.figure for f in findings if f.figure is not None]
     figure = (max(known) if sign else findings[0].figure) if known else None
-    reasons = [f for f in findings if f.level == level] if level else []
+    wrong = [finding for finding in findings if level and finding.level == level]
+    reasons = [finding.words(figure) for finding in wrong]
     text = f"{what}: {LEVELS[level]}" + ("" if figure is None else f", {sign}{number(figure, 2)} %")
     if level:
-        text += f": {'; '.join(finding.reason for finding in reasons)}"
+        text += f": {'; '.join(reasons)}"
     return {
         "what": what,
         "level": LEVELS[level],
         "figure_percent": figure,
         "sign": sign,
-        "reasons": [finding.reason for finding in reasons],
-        "remedies": list(dict.fromkeys(finding.remedy for finding in reasons)),
+        "reasons": reasons,
+        "remedies": list(dict.fromkeys(finding.remedy for finding in wrong)),
         "text": text,
     }
 
