@@ -74,8 +74,9 @@ def _shares(cycle: pd.DataFrame, at: FloatArray) -> Row:
 
     `medial_share_percent` is that of the impulse over the cycle.
     """
-    forces = [cycle[f"{name}_force_y_N"].to_numpy(dtype=np.float64) for name in COMPARTMENTS]
-    medial, total = forces[0], sum(forces)
+    names = [f"{name}_force_y_N" for name in COMPARTMENTS]
+    forces = cycle[names].to_numpy(dtype=np.float64)
+    medial, total = forces[:, 0], forces.sum(axis=1)
     most = int(np.argmax(total))
     return {
         "medial_share_percent": percent(mean_over_cycle(medial, at), mean_over_cycle(total, at)),

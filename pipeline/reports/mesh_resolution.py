@@ -103,7 +103,7 @@ def resolution(vertices: FloatArray, faces: Any, pressure: FloatArray) -> Resolu
     plane = corners[loaded].mean(axis=1)[:, [0, 2]]
     values = pressure[loaded]
     top = int(values.argmax())
-    near = cKDTree(plane).query(plane[top], k=min(_FITTED, len(values)))[1]
+    near = np.asarray(cKDTree(plane).query(plane[top], k=min(_FITTED, len(values)))[1])
     apart = plane[near] - plane[top]
     x, z = (apart / np.abs(apart).max()).T
     terms = np.column_stack([np.ones_like(x), x, z, x * x, x * z, z * z])

@@ -17,7 +17,7 @@ from pipeline.reports.inputs import RunFiles
 from pipeline.reports.units import number
 
 # Width of the picture and of its parts [inch], and heights of title and labels.
-_WIDTH, _LEFT, _RIGHT, _TOP, _BOTTOM = 5.6, 0.62, 0.8, 0.55, 0.5
+_WIDTH, _LEFT, _RIGHT, _TOP, _BOTTOM = 5.6, 0.62, 0.8, 0.34, 0.5
 
 
 class PeakPressure(NamedTuple):

@@ -16,9 +16,7 @@ from typing import Any
 
 import tomli_w
 
-from foundation.loads import COMPARTMENTS
 from foundation.wording import counted
-from pipeline.advice import FOLDER
 from pipeline.config.knee_schema import OWN_KEYS
 from pipeline.config.reading import dump_config
 from pipeline.config.schema import Config
@@ -26,11 +24,11 @@ from pipeline.files import plain, write_document
 from pipeline.reports import accuracy_pictures as accuracy
 from pipeline.reports import pictures, tables
 from pipeline.reports.combinations import combinations_content, frames_content, wear_content
+from pipeline.reports.evidence import evidence_of, more_samples
 from pipeline.reports.glossary import GLOSSARY
 from pipeline.reports.inputs import HEADLINE_COLUMNS, RunFiles, read_run
 from pipeline.reports.knee_figures import knee_content, knee_lines, wears
 from pipeline.reports.knee_frames import colour_stops, frame_pictures, view_data
-from pipeline.reports.mesh_resolution import TRIANGLES_ACROSS, mesh_resolution
 from pipeline.reports.overview_picture import peak_picture
 from pipeline.reports.pages import write_page
 from pipeline.reports.trained_domain import (
@@ -39,8 +37,9 @@ from pipeline.reports.trained_domain import (
     domain_content,
     sensitivity_content,
 )
-from pipeline.reports.units import largest, number, percent
-from pipeline.reports.verdict import Evidence, verdict, verdict_lines
+from pipeline.reports.units import largest, number
+from pipeline.reports.verdict import verdict, verdict_lines
+from pipeline.stages.frames import WearOfCycle
 from pipeline.store.quantities import ERRORS
 from pipeline.store.run_documents import FromModel, RunRecord
 from pipeline.store.workspace_lock import flat_keys
@@ -103,7 +102,7 @@ def report_content(files: RunFiles) -> dict[str, Any]:
     stages = tables.stage_content(files)
     gait = tables.gait_content(files) | {
         "frames": files.frames and frames_content(files.frames),
-        "wear": wear_content(files.wear) if _is_worn(files) else None,
+        "wear": (worn := _worn(files)) and wear_content(worn),
         "combinations": files.combinations and combinations_content(files.combinations),
     }
     overview = _overview(files) | {
@@ -115,7 +114,7 @@ def report_content(files: RunFiles) -> dict[str, Any]:
         ],
     }
     knee = knee_content(files)
-    judged = verdict(_evidence(files, validation, gait), _more_samples(files.config["design"]))
+    judged = verdict(evidence_of(files, validation, gait), more_samples(files.config["design"]))
     content = {
         "summary": [*summary_lines(overview), *knee_lines(knee), *verdict_lines(judged)],
         "overview": overview,
@@ -138,41 +137,9 @@ def report_content(files: RunFiles) -> dict[str, Any]:
     return dict(plain(content))
 
 
-def _evidence(files: RunFiles, validation: Row, gait: Row) -> Evidence:
-    """Return the figures that the verdict is made of."""
-    differences = {row["column"]: row["rms_over_range_percent"] for row in gait["differences"]}
-    varied = gait["combinations"] or {"failures": [], "rows": []}
-    surface = files.config["contact"]["surface"]
-    return Evidence(
-        differences=differences,
-        peak_difference_percent=_peak_difference(files) if differences else None,
-        held_out_percent=validation["worst_load"]["nrmse_percent"],
-        resolution=mesh_resolution(files),
-        least_across=TRIANGLES_ACROSS[surface],
-        flagged=sum(flag["model"] == "surrogate" for flag in gait["flags"]),
-        failed=len(varied["failures"]),
-        combinations=len(varied["rows"]),
-    )
-
-
-def _peak_difference(files: RunFiles) -> float | None:
-    """Return the difference of the highest pressures of both cycles, worse compartment [%]."""
-    peaks = [
-        [float(cycle[f"{name}_peak_pressure_Pa"].max()) for cycle in files.cycles.values()]
-        for name in COMPARTMENTS
-    ]
-    return largest(percent(abs(other - truth), truth) or 0.0 for truth, other in peaks)
-
-
-def _more_samples(design: Row) -> str:
-    """Return the command that makes the run again with twice the samples."""
-    keys = [key for key in ("candidates", "budget") if design[key]]
-    pairs = " ".join(f"--set design.{key}={2 * design[key]}" for key in keys)
-    return f"python -m pipeline run {FOLDER}/config.toml --out {FOLDER}-more {pairs}"
-
-
-def _is_worn(files: RunFiles) -> bool:
-    return files.wear is not None and wears(files.config["contact"])
+def _worn(files: RunFiles) -> WearOfCycle | None:
+    """Return the wear of the cycle, None without wear or of a layer that does not wear."""
+    return files.wear if wears(files.config["contact"]) else None
 
 
 def _changed_keys(config: Row) -> list[tuple[str, str]]:
@@ -387,7 +354,7 @@ def _pictures(files: RunFiles, content: Row) -> dict[str, Any]:
         "wear": pictures.wear_pictures(files),
         "combinations": pictures.combination_pictures(files),
     }
-    if not _is_worn(files):
+    if _worn(files) is None:
         del drawn["wear"]
     shown = {section: list(items) for section, items in drawn.items()}
     return shown | {"peak": peak_picture(files), "frames": frames, "frame_scale": scale}

@@ -45,7 +45,8 @@ class Finding(NamedTuple):
         """Return the reason, with its figure unless the part shows it already."""
         if not self.judges or (self.figure is not None and self.figure == shown):
             return self.reason
-        return f"{self.reason}, {'unknown' if self.figure is None else number(self.figure, 2) + ' %'}"
+        figure = "unknown" if self.figure is None else f"{number(self.figure, 2)} %"
+        return f"{self.reason}, {figure}"
 
 
 @dataclass(frozen=True, eq=False)

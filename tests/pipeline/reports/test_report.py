@@ -286,8 +286,8 @@ class TestPage:
 
     def test_pictures_are_embedded_and_whole(self, page: Page) -> None:
         images = [attrs for tag, attrs in page.tags if tag == "img"]
-        # The peak pressure, 2 of learning, 5 of the path, 8 of parity, 8 of residuals, 2 of quantiles, 4 inputs, 5 of
-        # motion, 11 of loads, 4 of pressure.
+        # The peak pressure, 2 of learning, 5 of the path, 8 of parity, 8 of residuals, 2 of
+        # quantiles, 4 inputs, 5 of motion, 11 of loads, 4 of pressure.
         assert len(images) == 50
         for attrs in images:
             assert attrs["alt"]

@@ -116,8 +116,9 @@ class TestFirstScreen:
         shown = screen.locator(".tiles.knee").inner_text()
         for words in ("Peak pressure, medial", "Contact area", "AP travel", "Wear, polyethylene"):
             assert words in shown
-        assert screen.evaluate("document.documentElement.scrollWidth") == (
-            screen.viewport_size["width"]
+        assert (
+            screen.evaluate("document.documentElement.scrollWidth")
+            == (screen.viewport_size["width"])
         )
 
     def test_figures_are_those_of_the_json(self, screen: Any, tiny_run: Path) -> None:
@@ -159,8 +160,9 @@ class TestFirstScreen:
         clipped = "[...document.querySelectorAll('.scroll')].filter(f => f.scrollWidth > f.clientWidth).length"  # fmt: skip # noqa: E501
         assert screen.evaluate(clipped) > 0
         assert screen.evaluate(bare) == 0
-        assert screen.evaluate("document.documentElement.scrollWidth") == (
-            screen.viewport_size["width"]
+        assert (
+            screen.evaluate("document.documentElement.scrollWidth")
+            == (screen.viewport_size["width"])
         )
 
 
