@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -67,30 +68,44 @@ def peak_pressure(files: RunFiles) -> PeakPressure | None:
 def peak_picture(files: RunFiles) -> tuple[float, Picture] | None:
     """Return the instant of the highest peak pressure [% of the cycle] and the map at it."""
     found = peak_pressure(files)
-    if found is None:
-        return None
+    return None if found is None else peak_map(found, *bounds_of([found]))
+
+
+def bounds_of(pressures: Sequence[PeakPressure]) -> tuple[float, FloatArray]:
+    """Return the highest pressure [MPa] and the corners (2, 3) of the box of plateaus [mm]."""
+    corners = np.concatenate([found.tibia[0][np.unique(found.tibia[1])] for found in pressures])
+    limit = max(float(found.pressure.max()) for found in pressures)
+    return limit or 1.0, np.array([corners.min(axis=0), corners.max(axis=0)])
+
+
+def peak_map(found: PeakPressure, limit: float, corners: FloatArray) -> tuple[float, Picture]:
+    """Return the instant of a pressure [% of the cycle] and its map.
+
+    `limit` is the end of the colour scale [MPa], `corners` (2, 3) bound what is drawn [mm].
+    """
     words = ", ".join(
         f"{name} peak {number(float(peak))} MPa"
         for name, peak in zip(COMPARTMENTS, found.peaks_MPa, strict=True)
     )
     text = f"Pressure on the tibial plateau at {found.percent:.0f} % of the gait cycle: {words}"
-    return found.percent, _map(text, found)
+    return found.percent, _map(text, found, limit, corners)
 
 
 @picture("png")
-def _map(found: PeakPressure) -> Figure:
+def _map(found: PeakPressure, limit: float, corners: FloatArray) -> Figure:
     """Draw the plateau from above, lateral to the right and anterior up, both sides named."""
-    vertices, faces = found.tibia
-    deep, _, wide = 1.06 * np.ptp(vertices[np.unique(faces)], axis=0)
+    margin = 0.03 * np.ptp(corners, axis=0)
+    low, high = corners[0] - margin, corners[1] + margin
+    deep, _, wide = high - low
     across = _WIDTH - _LEFT - _RIGHT
     tall = across * deep / wide
     height = tall + _TOP + _BOTTOM
     figure = Figure(figsize=(_WIDTH, height))
     place = (_LEFT / _WIDTH, _BOTTOM / height, across / _WIDTH, tall / height)
     axes = figure.add_axes(place)
-    scale = Normalize(0.0, float(found.pressure.max()) or 1.0)
+    scale = Normalize(0.0, limit)
     fig.plateau_map(axes, found.tibia, found.pressure, scale)
-    axes.margins(0.03)
+    axes.set(xlim=(low[2], high[2]), ylim=(low[0], high[0]))
     axes.set_xlabel("lateral [mm]", labelpad=1.0)
     axes.set_ylabel("anterior [mm]", labelpad=1.0)
     for x, name, peak in zip((0.25, 0.75), COMPARTMENTS, found.peaks_MPa, strict=True):
