@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from collections.abc import Callable
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -146,3 +148,11 @@ def test_terms_have_their_line_of_the_glossary() -> None:
     assert all(len(text) < 120 for text in GLOSSARY.values())
     with pytest.raises(KeyError):
         term("gobbledygook")
+
+
+def test_glossary_has_only_terms_of_the_page(tiny_run: Path) -> None:
+    page = (tiny_run / "report.html").read_text(encoding="utf-8")
+    before = page.partition('<section id="glossary">')[0]
+    words = unescape(re.sub(r"<[^>]+>|data:[^\"]+", " ", before)).lower()
+    assert [name for name in GLOSSARY if name.split(", ")[0].lower() not in words] == []
+    assert list(GLOSSARY) == sorted(GLOSSARY, key=str.lower)
