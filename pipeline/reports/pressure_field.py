@@ -204,8 +204,8 @@ def sides_of(
 def middle_of(centres: FloatArray) -> float:
     """Return the lateral coordinate half-way between the mean centres of pressure [any unit].
 
-    `centres` (..., 2, 3) [any unit] are those of the compartments, medial and lateral, NaN out of contact;
-    0 if a compartment never is in contact.
+    `centres` (..., 2, 3) [any unit] are those of the compartments, medial and lateral, NaN out of
+    contact; 0 if a compartment never is in contact.
     """
     across = centres[..., 2].reshape(-1, 2)
     known = np.isfinite(across)
