@@ -71,8 +71,8 @@ def export(
         --out first.csv
     $ python -m pipeline samples export runs/implant --format mat --units people \
         --out all.mat
-    $ python -m pipeline samples export runs/implant --format xlsx --table simulation \
-        --units people --out cycle.xlsx
+    $ python -m pipeline samples export runs/implant --format xlsx \
+        --table simulation --units people --out cycle.xlsx
     """
     from pipeline.store.sample_tables import export_tables
 

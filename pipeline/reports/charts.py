@@ -121,7 +121,11 @@ def chart_data(
     at: ArrayLike | None = None,
     **settings: Any,
 ) -> Chart:
-    """Return a chart, ready for JSON, without a picture; arguments as of `chart`."""
+    """Return a chart, ready for JSON, without a picture.
+
+    Arguments are those of `chart`; `at` (N,) are the places that the lines share [unit of the
+    horizontal axis].
+    """
     horizontal: Chart = {"label": x}
     vertical: Chart = {"label": y}
     for axis, key in ((horizontal, "range"), (vertical, "y_range")):
@@ -148,7 +152,8 @@ def cycle_chart(
 ) -> Picture:
     """Return a chart over the gait cycle in the style of `figures.cycle_panel`.
 
-    Lines and settings are those of `figures.cycle_panel`; the lines share their instants.
+    Settings are those of `figures.cycle_panel`. `lines` gives by name the instants (N,) [% of the
+    cycle], the same for all lines, and the values (N,) [unit of `label`].
     """
     shown = []
     for k, (word, (_, values)) in enumerate(lines.items()):
@@ -165,7 +170,7 @@ def cycle_chart(
 
 
 def rounded(values: ArrayLike) -> list[float | None]:
-    """Return numbers with five significant digits, and None for those that are not finite."""
+    """Return numbers (N,) [any unit] with five significant digits, None for NaN and infinity."""
     array = np.asarray(values, dtype=np.float64).reshape(-1)
     return [float(f"{v:.{_DIGITS}g}") if np.isfinite(v) else None for v in array]
 

@@ -204,13 +204,13 @@ def plateau_map(axes: Axes, tibia: Triangles, values: FloatArray, scale: Normali
 
 
 def bands_of(largest: float) -> FloatArray:
-    """Return the ends of round bands from 0 to at least a pressure [any unit], the lowest first."""
+    """Return the ends (B,) of round bands from 0 to at least a pressure [any unit]."""
     top, step = scale_of(largest)
     return np.asarray(step * np.arange(round(top / step) + 1))
 
 
 def band_scale(bands: FloatArray) -> BoundaryNorm:
-    """Return the scale that gives each band the colour of its middle."""
+    """Return the scale that colours bands, from their ends (B,) [any unit]."""
     return BoundaryNorm(bands, matplotlib.colormaps[SHADES].N)
 
 
@@ -222,9 +222,10 @@ def pressure_contours(
     pressure: FloatArray,
     bands: FloatArray,
 ) -> None:
-    """Draw bands of a field (V,) at points right, up (V,) and triangles (F, 3), and their border.
+    """Draw bands of a field (V,) at points right, up (V,) [mm], on triangles (F, 3).
 
-    The field and the ends of the bands have one unit; values below zero are out of contact.
+    The field and the ends of the bands (B,) have one unit [any unit]. A line marks the edge of the
+    contact; values below zero are out of contact.
     """
     shown = faces[(pressure[faces] > 0.0).any(axis=1)]
     if not len(shown):

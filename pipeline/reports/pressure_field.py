@@ -202,10 +202,10 @@ def sides_of(
 
 
 def middle_of(centres: FloatArray) -> float:
-    """Return the lateral coordinate half-way between the mean centres of pressure.
+    """Return the lateral coordinate half-way between the mean centres of pressure [any unit].
 
-    `centres` (..., 2, 3) are those of the compartments, medial and lateral, NaN out of contact;
-    0 if a compartment never is in contact.
+    `centres` (..., 2, 3) [any unit] are those of the compartments, medial and lateral, NaN out of
+    contact; 0 if a compartment never is in contact.
     """
     across = centres[..., 2].reshape(-1, 2)
     known = np.isfinite(across)
@@ -215,7 +215,7 @@ def middle_of(centres: FloatArray) -> float:
 
 
 def outline_of(vertices: FloatArray, faces: NDArray[np.int64]) -> list[FloatArray]:
-    """Return the border of a surface as closed lines (N, 3) [unit of `vertices`]."""
+    """Return the border of a surface as closed lines (N, 3) [any unit, that of `vertices`]."""
     start, end, key = half_edges(faces, len(vertices))
     _, first, count = np.unique(key, return_index=True, return_counts=True)
     border = first[count == 1]
