@@ -1,6 +1,7 @@
-"""Write docs/report.png, the first screen of a report: `python docs/report_picture.py runs/implant`.
+"""Write docs/report.png, the first screen of a report.
 
-Needs playwright and the system program chromium.
+`python docs/report_picture.py runs/implant` draws the picture from a finished run. The script needs
+playwright and the system program chromium.
 """
 
 from __future__ import annotations

@@ -148,7 +148,10 @@ def _pictures(files: dict[str, RunFiles]) -> Row:
 
 def _cycles(files: dict[str, RunFiles]) -> Iterator[Picture]:
     """Yield a picture per quantity over the gait cycle with both runs."""
-    cycles = {name: next(iter(each.cycles.values())) for name, each in files.items()}
+    cycles = {
+        f"{letter}: {each.run.name}": next(iter(each.cycles.values()))
+        for letter, each in files.items()
+    }
     for column in _OVERLAID:
         quantity = quantity_of(column)
         lines = {

@@ -26,6 +26,13 @@ LIMITS = {"gait": (2.0, 10.0), "held_out": (10.0, 30.0), "pressure": (5.0, 20.0)
 #: Columns of the comparison of both cycles that judge loads and motion.
 JUDGED = ("medial_force_y_N", "lateral_force_y_N", "anterior_m", "rotation_rad")
 
+#: Keys by which a surrogate learns the ridges of a mesh: many samples of one evaluation, networks.
+_MANY_SAMPLES = (
+    *("design.candidates=80000", "design.first=1000", "design.budget=0"),
+    *("design.infill=sequence", "design.follow=pose", "design.family=polynomial"),
+    *("design.load_spread=2.5", "surrogate.family=network"),
+)
+
 Row = dict[str, Any]
 
 
@@ -134,7 +141,7 @@ def _pressure(evidence: Evidence) -> Iterator[Finding]:
     if meshes:
         rough = max(meshes, key=lambda name: meshes[name].roughness_percent)
         words = f"ridges of the mesh: {rough} pressure jumps from triangle to triangle"
-        yield _judged(meshes[rough].roughness_percent, "pressure", words, "mesh")
+        yield _judged(meshes[rough].roughness_percent, "pressure", words, "ridges")
         coarse = min(meshes, key=lambda name: meshes[name].across)
         if meshes[coarse].across < evidence.least_across:
             text = (
@@ -179,9 +186,14 @@ def _part(what: str, findings: list[Finding], sign: str) -> Row:
 def _next(parts: list[Row], more_samples: str) -> Row:
     """Return the next step in words and its command, of the first part that is not trusted."""
     check = f"python -m pipeline check {FOLDER}/config.toml"
+    many = " ".join(f"--set {pair}" for pair in _MANY_SAMPLES)
     steps = {
         "domain": ("see by how much gait leaves the domain, then widen it", f"{check} --deep"),
-        "mesh": ("see the size of the triangles, then smooth or refine the tibial mesh", check),
+        "mesh": ("see the size of the triangles, then refine the tibial mesh", check),
+        "ridges": (
+            "smooth the tibial mesh, or learn its ridges from many samples (about 10 min)",
+            f"python -m pipeline run {FOLDER}/config.toml --out {FOLDER}-ridges {many}",
+        ),
         "samples": ("learn from more samples", more_samples),
         "rows": (
             "compare formulations, or add rows to the table",

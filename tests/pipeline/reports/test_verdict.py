@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import shlex
+import tomllib
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
+from studies import SMOKE
 
 from pipeline.advice import in_folder
 from pipeline.cli.app import run_answer
+from pipeline.cli.main import parse
+from pipeline.config.reading import dump_config, load_config
+from pipeline.reports.evidence import more_samples
 from pipeline.reports.mesh_resolution import Resolution
 from pipeline.reports.verdict import JUDGED, LEVELS, LIMITS, Evidence, verdict, verdict_lines
 
@@ -115,7 +122,8 @@ def test_ridges_of_the_mesh_are_named_before_the_surrogate() -> None:
     assert found["line"].endswith(
         f"peak pressure: care, ±10 %: {words}; off the contact model in gait"
     )
-    assert found["next"]["command"] == "python -m pipeline check RUN_FOLDER/config.toml"
+    assert "smooth the tibial mesh" in found["next"]["text"]
+    assert "--out RUN_FOLDER-ridges" in found["next"]["command"]
 
 
 def test_coarse_mesh_needs_care() -> None:
@@ -123,6 +131,7 @@ def test_coarse_mesh_needs_care() -> None:
     assert levels(found) == ["trust", "care"]
     (reason,) = found["parts"][1]["reasons"]
     assert reason == "coarse mesh: 4.2 triangles across the medial contact, expected at least 6"
+    assert found["next"]["command"] == "python -m pipeline check RUN_FOLDER/config.toml"
 
 
 def test_table_is_judged_by_unseen_rows_with_the_limits_of_gait() -> None:
@@ -149,3 +158,27 @@ def test_lines_of_the_terminal_are_ascii_and_name_the_run(tmp_path: Path) -> Non
     # The folder has a space, which a shell must not split at.
     assert f"--set study.run='{folder}'" in text
     assert in_folder("x RUN_FOLDER/config.toml", Path("runs/a")) == "x runs/a/config.toml"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"flagged": 1},
+        {"held_out_percent": 15.0},
+        {"resolution": {"medial": Resolution(4.0, 0.1)}},
+        {"resolution": {"medial": Resolution(12.0, 9.0)}},
+        {"differences": {}, "peak_difference_percent": None, "held_out_percent": 3.0},
+    ],
+)
+def test_every_command_is_one_of_this_program(changes: dict[str, Any]) -> None:
+    """The parser takes the command, and the keys that it sets make a configuration."""
+    design = tomllib.loads(dump_config(load_config(SMOKE)))["design"]
+    command = verdict(replace(GOOD, **changes), more_samples(design))["next"]["command"]
+    words = shlex.split(in_folder(command, SMOKE.parent))
+    assert words[:3] == ["python", "-m", "pipeline"]
+    parse(words[3:])
+    if words[3] == "run":
+        pairs = tuple(after for word, after in pairwise(words) if word == "--set")
+        assert pairs
+        assert load_config(SMOKE, pairs).design.candidates > design["candidates"]
