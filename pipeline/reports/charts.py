@@ -123,8 +123,7 @@ def chart_data(
 ) -> Chart:
     """Return a chart, ready for JSON, without a picture.
 
-    Arguments are those of `chart`; `at` (N,) are the places that the lines share [unit of the
-    horizontal axis].
+    Arguments are those of `chart`; `at` (N,) are the places that the lines share [any unit].
     """
     horizontal: Chart = {"label": x}
     vertical: Chart = {"label": y}

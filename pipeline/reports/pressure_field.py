@@ -215,7 +215,7 @@ def middle_of(centres: FloatArray) -> float:
 
 
 def outline_of(vertices: FloatArray, faces: NDArray[np.int64]) -> list[FloatArray]:
-    """Return the border of a surface as closed lines (N, 3) [any unit, that of `vertices`]."""
+    """Return the border of a surface as closed lines (N, 3) [any unit]."""
     start, end, key = half_edges(faces, len(vertices))
     _, first, count = np.unique(key, return_index=True, return_counts=True)
     border = first[count == 1]
