@@ -195,11 +195,11 @@ class TestStrip:
         assert frame_of(desk) == at(40.0)
         desk.mouse.move(left + 0.4 * wide, box["y"] + 30)
         desk.mouse.down()
-        desk.mouse.move(left + 0.71 * wide, box["y"] + 60)
+        desk.mouse.move(left + 0.706 * wide, box["y"] + 60)
         desk.mouse.up()
-        assert frame_of(desk) == at(71.0)
+        assert frame_of(desk) == at(70.6)
         desk.mouse.move(left + 0.1 * wide, box["y"] + 60)
-        assert frame_of(desk) == at(71.0)
+        assert frame_of(desk) == at(70.6)
 
     def test_play_and_pause(self, desk: Any) -> None:
         go_to(desk, 0)
