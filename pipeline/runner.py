@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import platform
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
@@ -14,7 +16,8 @@ from threadpoolctl import threadpool_limits
 
 import surrogates
 from pipeline import stages
-from pipeline.config.reading import dump_config
+from pipeline.config.knee_schema import KneeConfig
+from pipeline.config.reading import data_path, dump_config
 from pipeline.config.schema import Config
 from pipeline.files import writing
 from pipeline.originals.candidates import sample_space
@@ -204,14 +207,16 @@ def _provenance(
     """Return the content of `run.json`: versions, seeds, digests, counts and times."""
     model = original.model
     configuration = configuration_digest(dump_config(run.config))
+    digests = {"configuration": configuration, **_file_digests(run.config.knee)}
     content = {
         "name": run.config.run.name,
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "seed": run.config.run.seed,
         "held_out_seed": run.config.validation.seed,
         "workers": run.workers,
         "python": platform.python_version(),
         "packages": {name: version(name) for name in (*_PACKAGES, "knee-contact")},
-        "hashes": {"original": original.digest, **hashes, "configuration": configuration},
+        "hashes": {"original": original.digest, **hashes, **digests},
         "triangles": None
         if model is None
         else {"femur": len(model.femur.faces), "tibia": len(model.tibia.faces)},
@@ -221,3 +226,14 @@ def _provenance(
         "original": description,
     }
     return RunRecord.model_validate(content)
+
+
+def _file_digests(knee: KneeConfig) -> dict[str, str]:
+    """Return the SHA-256 of the mesh files, as `sha256sum` prints them; none without files."""
+    meshes = {"femur": knee.femur, "tibia": knee.tibia, "tibia_solid": knee.tibia_solid}
+    digests = {}
+    for body, mesh in meshes.items():
+        if mesh is not None:
+            with data_path(mesh.file, Path()).open("rb") as content:
+                digests[f"{body}_file"] = hashlib.file_digest(content, "sha256").hexdigest()
+    return digests

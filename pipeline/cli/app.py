@@ -14,6 +14,8 @@ from cyclopts import App, Group, Parameter
 from cyclopts.help import DefaultFormatter, PanelSpec
 from rich.box import SIMPLE
 
+from pipeline.advice import in_folder
+
 PROGRAM = "python -m pipeline"
 PREPARE = Group("Prepare a study", sort_key=1)
 TRAIN = Group("Train a surrogate", sort_key=2)
@@ -103,8 +105,8 @@ def command(group: Group | None = None, parent: App = app) -> Callable[[Command]
 
 def run_answer(report: dict[str, Any], folder: Path) -> Answer:
     """Return the answer of a command that wrote the report of a run in a folder."""
-    text = "\n".join([*report["summary"], f"report: {folder / 'report.html'}"])
-    return Answer(text, report)
+    lines = [in_folder(line, folder) for line in report["summary"]]
+    return Answer("\n".join([*lines, f"report: {folder / 'report.html'}"]), report)
 
 
 def files_answer(files: Iterable[Path]) -> Answer:

@@ -43,20 +43,20 @@ def export(
     source: Source,
     /,
     *,
-    format: Literal["csv", "parquet", "mat"],
+    format: Literal["csv", "parquet", "mat", "xlsx"],
     out: Path,
     tables: Annotated[
         tuple[str, ...], Parameter(name="--table", metavar="NAME", consume_multiple=False)
     ] = (),
     units: Literal["si", "people"] = "si",
 ) -> Answer:
-    r"""Write tables as CSV, Parquet or MATLAB file.
+    r"""Write tables as CSV, Parquet, MATLAB file or Excel workbook.
 
     Parameters
     ----------
     source : Path
         Run directory, or Parquet file.
-    format : {"csv", "parquet", "mat"}
+    format : {"csv", "parquet", "mat", "xlsx"}
         File format.
     out : Path
         File to write; a folder for several tables as CSV or Parquet.
@@ -71,6 +71,8 @@ def export(
         --out first.csv
     $ python -m pipeline samples export runs/implant --format mat --units people \
         --out all.mat
+    $ python -m pipeline samples export runs/implant --format xlsx \
+        --table simulation --units people --out cycle.xlsx
     """
     from pipeline.store.sample_tables import export_tables
 

@@ -100,16 +100,36 @@ def simulate(folder: RunFolder, /) -> Answer:
 
 
 @command(TRAIN)
-def report(folder: RunFolder, /) -> Answer:
-    """Write the report of a run again from the files of the run.
+def report(
+    folder: RunFolder, other: RunFolder | None = None, /, *, out: Path | None = None
+) -> Answer:
+    """Write the report of a run again from its files, or compare two runs on one page.
+
+    Parameters
+    ----------
+    folder : Path
+        Run directory.
+    other : Path
+        Second run directory, to compare with the first.
+    out : Path
+        Folder of compare.html and compare.json of two runs (default: the current folder).
 
     Examples
     --------
     $ python -m pipeline report runs/implant
+    $ python -m pipeline report runs/dish60 runs/dish80 --out runs/dishes
     """
-    from pipeline.reports.report import write_report
+    if other is None:
+        if out is not None:
+            raise InputError("--out: expected two run directories to compare, found one")
+        from pipeline.reports.report import write_report
 
-    return run_answer(write_report(folder), folder)
+        return run_answer(write_report(folder), folder)
+    from pipeline.reports.comparison import write_comparison
+
+    target = Path() if out is None else out
+    found = write_comparison(folder, other, target)
+    return Answer("\n".join([*found["summary"], f"page: {target / 'compare.html'}"]), found)
 
 
 @command(TRAIN)

@@ -153,6 +153,32 @@ def export(
     return files_answer(export_c(source, out, prefix))
 
 
+@command(USE)
+def fields(
+    folder: RunFolder, /, *, out: Path, model: Literal["original", "surrogate"] = "original"
+) -> Answer:
+    """Write pressure fields of the gait cycle for ParaView.
+
+    Parameters
+    ----------
+    folder : Path
+        Run directory.
+    out : Path
+        Folder to write: cycle.pvd, and a .vtp file of tibia and femur for each instant.
+    model : {"original", "surrogate"}
+        Model whose simulated cycle gives the poses; pressures are those of the original model.
+
+    Examples
+    --------
+    $ python -m pipeline fields runs/implant --out fields
+    """
+    from pipeline.exchange.pressure_fields import write_fields
+
+    collection, *files = write_fields(folder, out, model)
+    text = f"{counted(len(files) // 2, 'instant')}, tibia and femur\npressure fields: {collection}"
+    return Answer(text, {"files": [str(path) for path in (collection, *files)]})
+
+
 _COLUMNS_HELP = (
     "Columns of flexion, adduction, rotation, and of the origin of the femur in the tibial frame "
     "(anterior, superior, lateral) or of the origin of the tibia in the femoral frame (tx, ty, "

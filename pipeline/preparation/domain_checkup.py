@@ -20,6 +20,7 @@ from pipeline.preparation.expected_time import expected_figures, seconds_per_eva
 from pipeline.preparation.mesh_checkup import edge_length
 from pipeline.preparation.remarks import Remarks
 from pipeline.progress import rounded, say
+from pipeline.reports.mesh_resolution import TRIANGLES_ACROSS
 from pipeline.simulation import GaitSimulation, gait_cycle
 from pipeline.stages import infeasibility
 from pipeline.store.samples import OK, candidate_table, loads_of
@@ -30,8 +31,6 @@ from surrogates.sampling.space import OFFSET_COORDINATES, SampleSpace
 _DRAWS, _DEEP_DRAWS = 24, 200
 #: Fraction of the draws that may fail or reach the rim, and that may exceed the bounds.
 _MANY, _MOST = 0.25, 0.7
-#: Least number of triangles across a contact (a rule of thumb).
-_ACROSS = {"curved": 6.0, "flat": 20.0}
 #: Fraction of the axial force that one compartment may carry.
 _SHARE = 0.8
 
@@ -166,7 +165,10 @@ def _count_at_rim(knee: Knee, loads: FloatArray) -> int:
 def _check_resolution(config: Config, knee: Knee, table: pd.DataFrame, remarks: Remarks) -> None:
     solved = table[table["status"] == OK]
     radius = float(np.sqrt(solved["area_m2"].median() / np.pi))
-    across, least = 2.0 * radius / edge_length(knee.model.tibia), _ACROSS[config.contact.surface]
+    across, least = (
+        2.0 * radius / edge_length(knee.model.tibia),
+        TRIANGLES_ACROSS[config.contact.surface],
+    )
     text = (
         f"a typical contact is {2e3 * radius:.0f} mm across, which is {across:.1f} triangles of "
         "the tibia"

@@ -17,7 +17,7 @@ import matplotlib
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
-from matplotlib.colors import Normalize
+from matplotlib.colors import BoundaryNorm, Normalize
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.tri import Triangulation
@@ -25,6 +25,7 @@ from numpy.typing import ArrayLike, NDArray
 from PIL import Image
 
 from foundation.checks import FloatArray
+from pipeline.reports.pressure_field import scale_of
 
 INK = "#222222"
 BLUE, ORANGE, VERMILLION, GREY = "#0072B2", "#E69F00", "#D55E00", "#8A8A8A"
@@ -36,7 +37,7 @@ _LINES = ((BLUE, "-"), (VERMILLION, "--"), (GREEN, "-."), (ORANGE, ":"), (INK, "
 #: Colour and marker of each compartment.
 COMPARTMENT_STYLE: dict[Any, Any] = {"medial": (BLUE, "o"), "lateral": (ORANGE, "^")}
 #: Colour scale of pressure and depth: perceptually uniform, also for colour-blind readers.
-SHADES = "cividis"
+SHADES = "viridis"
 
 _STYLE: dict[Any, Any] = {
     "font.family": "DejaVu Sans",
@@ -66,10 +67,14 @@ PANEL, SQUARE = (4.0, 2.7), (3.3, 3.3)
 
 
 class Picture(NamedTuple):
-    """Data URI of a picture, and the words in its place where it cannot be seen."""
+    """Data URI of a picture, the words in its place where it cannot be seen, and its chart.
+
+    The chart (`pipeline.reports.charts`) takes the place of the picture where scripts run.
+    """
 
     uri: str
     text: str
+    chart: dict[str, Any] | None = None
 
 
 def picture(
@@ -149,8 +154,8 @@ def cycle_panel(
         axes.add_patch(box)
     if expected:
         axes.axhline(0.0, color=GREY, lw=0.8)
-    for (name, values), other in zip(lines.items(), _LINES, strict=False):
-        colour, dashes, width = MODEL_STYLE.get(name, (*other, 1.8))
+    for k, (name, values) in enumerate(lines.items()):
+        colour, dashes, width = line_style(name, k)
         axes.plot(*values, color=colour, ls=dashes, lw=width, label=name)
     if reference is not None:
         axes.axhline(reference[1], color=VERMILLION, lw=1.6, ls=DASHES, label=reference[0])
@@ -158,6 +163,12 @@ def cycle_panel(
     if any(lines):
         legend_above(axes, 2)
     return figure
+
+
+def line_style(name: str, place: int) -> tuple[str, Any, float]:
+    """Return colour, dashes and width [points] of a line of a panel, from its name and place."""
+    style: tuple[str, Any, float] = MODEL_STYLE.get(name, (*_LINES[place], 1.8))
+    return style
 
 
 def cycle_axis(axes: Axes, label: str) -> None:
@@ -192,6 +203,51 @@ def plateau_map(axes: Axes, tibia: Triangles, values: FloatArray, scale: Normali
     axes.set_aspect("equal")
 
 
+def bands_of(largest: float) -> FloatArray:
+    """Return the ends (B,) of round bands from 0 to at least a pressure [any unit]."""
+    top, step = scale_of(largest)
+    return np.asarray(step * np.arange(round(top / step) + 1))
+
+
+def band_scale(bands: FloatArray) -> BoundaryNorm:
+    """Return the scale that colours bands, from their ends (B,) [any unit]."""
+    return BoundaryNorm(bands, matplotlib.colormaps[SHADES].N)
+
+
+def pressure_contours(
+    axes: Axes,
+    right: FloatArray,
+    up: FloatArray,
+    faces: NDArray[np.int64],
+    pressure: FloatArray,
+    bands: FloatArray,
+) -> None:
+    """Draw bands of a field (V,) at points right, up (V,) [mm], on triangles (F, 3).
+
+    The field and the ends of the bands (B,) have one unit [any unit]. A line marks the edge of the
+    contact; values below zero are out of contact.
+    """
+    shown = faces[(pressure[faces] > 0.0).any(axis=1)]
+    if not len(shown):
+        return
+    mesh = Triangulation(right, up, shown)
+    axes.tricontourf(mesh, pressure, levels=bands, cmap=SHADES, norm=band_scale(bands))
+    axes.tricontour(mesh, pressure, levels=bands[:1], colors=INK, linewidths=0.7)
+
+
+def pressure_map(axes: Axes, tibia: Triangles, pressure: FloatArray, bands: FloatArray) -> None:
+    """Draw bands of a field (V,) [unit of the bands] on the plateau seen from above.
+
+    The plateau is its vertices (V, 3), tibial frame [mm], and triangles (F, 3).
+    """
+    vertices, faces = tibia
+    mesh = Triangulation(vertices[:, 2], vertices[:, 0], faces)
+    axes.grid(visible=False)
+    axes.tripcolor(mesh, facecolors=np.ones(len(faces)), cmap="Greys", vmin=0.0, vmax=8.0)
+    pressure_contours(axes, vertices[:, 2], vertices[:, 0], faces, pressure, bands)
+    axes.set_aspect("equal")
+
+
 def mark_sides(axes: Axes) -> None:
     """Write the letters of its sides on a map of the plateau."""
     axes.margins(0.06)
@@ -217,11 +273,13 @@ def plateau_pair(
     *,
     size: tuple[float, float],
     scale: Normalize,
+    bands: FloatArray | None = None,
     centres: Sequence[Sequence[ArrayLike]] = (),
 ) -> Figure:
     """Draw two maps of values (2, F) [unit of `label`] on the plateau beside each other.
 
-    The size is in inches. `centres` are centres of pressure (3,) [mm] on each map; without centres,
+    The size is in inches. With the ends of bands, the values are a field of pressure at the
+    vertices (2, V). `centres` are centres of pressure (3,) [mm] on each map; without centres,
     the sides are marked.
     """
     figure = Figure(figsize=size, layout="constrained")
@@ -230,7 +288,10 @@ def plateau_pair(
     for k, axes in enumerate(halves):
         axes.set_xlabel("lateral [mm]")
         axes.set_title(titles[k], loc="left")
-        plateau_map(axes, tibia, values[k], scale)
+        if bands is None:
+            plateau_map(axes, tibia, values[k], scale)
+        else:
+            pressure_map(axes, tibia, values[k], bands)
         if centres:
             mark_centres(axes, centres[k], (2.6, 1.2))
         else:

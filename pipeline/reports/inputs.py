@@ -17,6 +17,7 @@ import surrogates
 from foundation.loads import COMPARTMENTS, LOAD_COLUMNS
 from pipeline.config.reading import ConfigError, checked_section, dump_config
 from pipeline.config.schema import Config
+from pipeline.reports.pressure_field import ContactFields, contact_fields
 from pipeline.stages.combinations import TABLE_COLUMNS
 from pipeline.stages.frames import Frames, PressureMaps, WearOfCycle, shapes_of
 from pipeline.store.documents import (
@@ -92,6 +93,11 @@ class RunFiles:
             name: self.cycle[self.cycle["model"] == name].reset_index(drop=True) for name in MODELS
         }
         return {name: table for name, table in tables.items() if len(table)}
+
+    @cached_property
+    def fields(self) -> ContactFields | None:
+        """Pressure fields of the frames, None without frames."""
+        return None if self.frames is None else contact_fields(self.frames)
 
     @cached_property
     def hidden(self) -> set[str]:

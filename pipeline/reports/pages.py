@@ -9,6 +9,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from foundation.quantities import unit_token
 from pipeline.files import write_text
+from pipeline.reports.glossary import term
 from pipeline.reports.units import determination, given, number, shown_name
 
 _ENVIRONMENT = Environment(
@@ -19,8 +20,9 @@ _ENVIRONMENT = Environment(
     lstrip_blocks=True,
 )
 _ENVIRONMENT.filters.update(
-    num=number, given=given, q2=determination, token=unit_token, named=shown_name
+    num=number, given=given, q2=determination, token=unit_token, named=shown_name, term=term
 )
+_ENVIRONMENT.filters["sentence"] = lambda text: text[:1].upper() + text[1:]
 
 
 def write_page(path: Path, **content: Any) -> None:

@@ -15,8 +15,10 @@ from foundation.checks import FloatArray
 from foundation.loads import COMPARTMENTS, WRENCH_COLUMNS
 from foundation.quantities import QUANTITIES
 from pipeline.reports import figures as fig
+from pipeline.reports.charts import chart_data, cycle_chart, line
 from pipeline.reports.figures import Picture, picture
 from pipeline.reports.inputs import MODELS, RunFiles
+from pipeline.reports.pressure_field import vertex_pressures
 from pipeline.reports.tables import path_content
 from pipeline.reports.units import number
 from pipeline.store.quantities import axis_label, quantity_of
@@ -68,7 +70,10 @@ def path_pictures(files: RunFiles, space: dict[str, Any]) -> Iterator[Picture]:
             "gait cycle": (np.degrees(gait["flexion_rad"]), quantity.for_people(gait[column])),
         }
         text = f"Reference path: {quantity.label} over flexion"
-        yield _path(text, lines, space.get(f"{name}_half_width_{unit}"), axis_label(quantity))
+        half_width = space.get(f"{name}_half_width_{unit}")
+        drawn = _path(text, lines, half_width, axis_label(quantity))
+        chart = _path_chart(text, lines, half_width, axis_label(quantity))
+        yield drawn._replace(chart=chart | {"name": f"path-{column}"})
 
 
 @picture("svg")
@@ -85,6 +90,25 @@ def _path(lines: dict[str, Any], half_width: float | None, label: str) -> Figure
     return figure
 
 
+def _path_chart(
+    text: str, lines: dict[str, Any], half_width: float | None, label: str
+) -> dict[str, Any]:
+    """Return the path, the cycle and the borders of the sampled box as a chart."""
+    flexion, value = lines["path"]
+    shown = [line("path", value, x=flexion, colour=fig.BLUE, width=2.0)]
+    if half_width is not None:
+        shown += [
+            line(
+                f"{word} sampled", value + side * half_width, x=flexion, colour=fig.GREY, width=1.0
+            )
+            for word, side in (("most", 1.0), ("least", -1.0))
+        ]
+    angle, cycle = lines["gait cycle"]
+    shown.append(line("gait cycle", cycle, x=angle, colour=fig.VERMILLION, width=1.2))
+    across = axis_label(QUANTITIES["flexion_rad"])
+    return chart_data("path", text, across, label, shown, size=fig.PANEL)
+
+
 def input_pictures(files: RunFiles) -> Iterator[Picture]:
     """Yield the inputs of the simulator over the cycle, the prescribed flexion first."""
     cycle = next(iter(files.cycles.values()))
@@ -92,7 +116,8 @@ def input_pictures(files: RunFiles) -> Iterator[Picture]:
         quantity = quantity_of(column)
         lines = {"": (cycle["gait_percent"], quantity.for_people(cycle[column]))}
         text = f"Input: {quantity.label}"
-        yield fig.cycle_panel(text, lines, axis_label(quantity), size=(3.3, 2.2))
+        label = axis_label(quantity)
+        yield cycle_chart(f"input-{column}", text, lines, label, size=(3.3, 2.2))
 
 
 def kinematics_pictures(files: RunFiles) -> Iterator[Picture]:
@@ -114,27 +139,28 @@ def _over_cycle(files: RunFiles, columns: tuple[str, ...]) -> Iterator[Picture]:
                 for name, table in tables.items()
             }
             text = f"Gait cycle, {' and '.join(tables)}: {quantity.label}"
-            yield fig.cycle_panel(text, lines, axis_label(quantity))
+            yield cycle_chart(f"cycle-{column}", text, lines, axis_label(quantity))
 
 
 def pressure_pictures(files: RunFiles) -> Iterator[Picture]:
     """Yield the pressure on the plateau at each instant, both models beside each other."""
     if (maps := files.maps) is None:
         return
-    scale = Normalize(0.0, 1e-6 * float(maps.pressure_Pa.max()) or 1.0)
+    bands = fig.bands_of(1e-6 * float(maps.pressure_Pa.max()))
     for k, percent in enumerate(maps.gait_percent.tolist()):
-        pressure = 1e-6 * maps.pressure_Pa[:, k]
+        pressure = 1e-6 * vertex_pressures(maps.vertices, maps.faces, maps.pressure_Pa[:, k])
         yield fig.plateau_pair(
             f"Pressure at {percent:.0f} % of the gait cycle",
             (1e3 * maps.vertices, maps.faces),
             pressure,
             [
-                f"pose of the {name}, peak {number(float(values.max()))} MPa"
+                f"pose of the {name}, peak {number(max(float(values.max()), 0.0))} MPa"
                 for name, values in zip(MODELS, pressure, strict=True)
             ],
             "pressure [MPa]",
             size=(6.4, 2.5),
-            scale=scale,
+            scale=fig.band_scale(bands),
+            bands=bands,
             centres=[_centres(files, name, percent) for name in MODELS],
         )
 

@@ -6,8 +6,10 @@ time. The page is self-contained: it includes pictures and style and loads nothi
 
 from __future__ import annotations
 
+import json
 import math
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,13 +18,21 @@ import tomli_w
 
 from foundation.wording import counted
 from pipeline.config.knee_schema import OWN_KEYS
+from pipeline.config.reading import dump_config
+from pipeline.config.schema import Config
 from pipeline.files import plain, write_document
 from pipeline.reports import accuracy_pictures as accuracy
 from pipeline.reports import pictures, tables
 from pipeline.reports.combinations import combinations_content, frames_content, wear_content
+from pipeline.reports.contact_figures import contact_content, contact_pictures
+from pipeline.reports.evidence import evidence_of, more_samples
+from pipeline.reports.glossary import GLOSSARY
 from pipeline.reports.inputs import HEADLINE_COLUMNS, RunFiles, read_run
-from pipeline.reports.knee_frames import colour_stops, frame_pictures, view_data
+from pipeline.reports.knee_figures import knee_content, knee_lines, wears
+from pipeline.reports.knee_frames import frame_pictures
+from pipeline.reports.overview_picture import peak_picture
 from pipeline.reports.pages import write_page
+from pipeline.reports.pressure_view import view_data
 from pipeline.reports.trained_domain import (
     COORDINATES,
     INPUTS,
@@ -30,8 +40,11 @@ from pipeline.reports.trained_domain import (
     sensitivity_content,
 )
 from pipeline.reports.units import largest, number
+from pipeline.reports.verdict import verdict, verdict_lines
+from pipeline.stages.frames import WearOfCycle
 from pipeline.store.quantities import ERRORS
 from pipeline.store.run_documents import FromModel, RunRecord
+from pipeline.store.workspace_lock import flat_keys
 
 _LAYER_KEYS = ("law", "youngs_modulus_MPa", "poissons_ratio", "thickness_mm", "thickness_file")
 #: Keys of `run.json` in the report.
@@ -72,10 +85,11 @@ def write_report(folder: Path) -> dict[str, Any]:
         folder / "report.html",
         **content,
         pictures=_pictures(files, content),
-        view=view_data(files.frames, files.cycles),
-        view_colours=colour_stops(),
+        view=view_data(files.fields, files.cycles),
         inputs=INPUTS,
         coordinates=COORDINATES,
+        glossary=GLOSSARY,
+        changed_keys=_changed_keys(files.config),
         config_text=tomli_w.dumps(files.config),
     )
     write_document(folder / "report.json", content)
@@ -89,7 +103,7 @@ def report_content(files: RunFiles) -> dict[str, Any]:
     stages = tables.stage_content(files)
     gait = tables.gait_content(files) | {
         "frames": files.frames and frames_content(files.frames),
-        "wear": files.wear and wear_content(files.wear),
+        "wear": (worn := _worn(files)) and wear_content(worn),
         "combinations": files.combinations and combinations_content(files.combinations),
     }
     overview = _overview(files) | {
@@ -100,15 +114,21 @@ def report_content(files: RunFiles) -> dict[str, Any]:
             for where, text in _notes(original, stages, validation, gait)
         ],
     }
+    knee = knee_content(files)
+    judged = verdict(evidence_of(files, validation, gait), more_samples(files.config["design"]))
     content = {
-        "summary": summary_lines(overview),
+        "summary": [*summary_lines(overview), *knee_lines(knee), *verdict_lines(judged)],
         "overview": overview,
+        "knee": knee,
+        "verdict": judged,
         "stages": stages,
         "validation": validation,
         "domain": domain_content(files),
         "sensitivity": sensitivity_content(files.knee, files.predictions, run.not_given),
         "gait": gait,
+        "contact": contact_content(files),
         "provenance": {
+            "date": run.date,
             **{key: getattr(run, key) for key in _AS_STORED},
             "sha256": run.hashes,
             "stage_s": run.seconds,
@@ -117,6 +137,21 @@ def report_content(files: RunFiles) -> dict[str, Any]:
         },
     }
     return dict(plain(content))
+
+
+def _worn(files: RunFiles) -> WearOfCycle | None:
+    """Return the wear of the cycle, None without wear or of a layer that does not wear."""
+    return files.wear if wears(files.config["contact"]) else None
+
+
+def _changed_keys(config: Row) -> list[tuple[str, str]]:
+    """Return the keys of a configuration that differ from their defaults, with their values."""
+    defaults = flat_keys(tomllib.loads(dump_config(Config())))
+    return [
+        (key, json.dumps(value, ensure_ascii=False).replace("Infinity", "inf"))
+        for key, value in flat_keys(config).items()
+        if key not in defaults or defaults[key] != value
+    ]
 
 
 def _overview(files: RunFiles) -> Row:
@@ -165,7 +200,7 @@ def _headline(files: RunFiles, validation: Row, gait: Row) -> Row:
         "wear_difference_percent": (
             wear and wear["per_million_cycles"]["difference"]["total_percent"]
         ),
-        "combinations": varied and _combinations_headline(varied),
+        "combinations": varied and _combinations_headline(varied, worn=wear is not None),
         "candidates": total.candidates,
         "evaluated": total.first + total.evaluated + total.gait,
         "training_samples": total.training + total.gait,
@@ -173,9 +208,9 @@ def _headline(files: RunFiles, validation: Row, gait: Row) -> Row:
     }
 
 
-def _combinations_headline(varied: Row) -> Row:
+def _combinations_headline(varied: Row, *, worn: bool) -> Row:
     """Return the number of combinations that keep all bars, the worst wear, the ratio of times."""
-    worst = varied["worst"]["wear_percent"]
+    worst = varied["worst"]["wear_percent"] if worn else None
     wear = {row["name"]: row.get("wear_percent") for row in varied["rows"]}
     return {
         "total": len(varied["rows"]),
@@ -255,11 +290,12 @@ def summary_lines(overview: dict[str, Any]) -> list[str]:
         lines[0] += f"; height error at given load {number(height['rmse_um'])} um"
     varied = head["combinations"]
     if varied is not None:
+        worst = varied["worst_wear_combination"]
+        off = number(varied["worst_wear_difference_percent"])
         lines.append(
-            f"combinations: {varied['within']} of {varied['total']} within all bars; wear at most "
-            f"{number(varied['worst_wear_difference_percent'])} % off "
-            f"({varied['worst_wear_combination']}), "
-            f"{number(varied['median_cycle_ratio'])} times faster in the median"
+            f"combinations: {varied['within']} of {varied['total']} within all bars; "
+            + ("" if worst is None else f"wear at most {off} % off ({worst}), ")
+            + f"{number(varied['median_cycle_ratio'])} times faster in the median"
         )
     if overview["notes"]:
         lines.append(f"notes: {len(overview['notes'])}, see the top of the report")
@@ -304,7 +340,7 @@ def _original_line(original: Row) -> str:
 
 def _pictures(files: RunFiles, content: Row) -> dict[str, Any]:
     """Return the pictures of the page by their section."""
-    scale, frames = frame_pictures(files.frames, content["gait"]["frames"])
+    scale, frames = frame_pictures(files.fields, content["gait"]["frames"])
     validation = content["validation"]
     drawn = {
         "path": pictures.path_pictures(files, content["stages"]["space"]),
@@ -314,11 +350,14 @@ def _pictures(files: RunFiles, content: Row) -> dict[str, Any]:
         "quantiles": accuracy.quantile_pictures(validation["compartments"]),
         "domain": accuracy.domain_pictures(files),
         "inputs": pictures.input_pictures(files),
+        "contact": contact_pictures(files),
         "kinematics": pictures.kinematics_pictures(files),
         "loads": pictures.load_pictures(files),
         "pressure": pictures.pressure_pictures(files),
         "wear": pictures.wear_pictures(files),
         "combinations": pictures.combination_pictures(files),
     }
+    if _worn(files) is None:
+        del drawn["wear"]
     shown = {section: list(items) for section, items in drawn.items()}
-    return shown | {"frames": frames, "frame_scale": scale}
+    return shown | {"peak": peak_picture(files), "frames": frames, "frame_scale": scale}

@@ -12,6 +12,7 @@ from foundation.quantities import Quantity, unit_token
 _NAMES = {"poly_fourier": "Poly-Fourier"}
 _FIRST_NUMBER = re.compile(r"\s*[-+]?(?:\d|\.\d|\binf\b|\bnan\b)")
 _OPEN_BRACKET = re.compile(r"\([^()]*$")
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def shown_name(name: str) -> str:
@@ -72,7 +73,8 @@ def number(value: Any, digits: int = 3) -> str:
     decimals = digits - 1 - math.floor(math.log10(abs(value)))
     if decimals > digits + 4:
         mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
-        return f"{mantissa}×10^{int(exponent)}".replace("-", "\N{MINUS SIGN}")
+        power = str(int(exponent)).translate(_SUPERSCRIPTS)
+        return f"{mantissa}×10{power}".replace("-", "\N{MINUS SIGN}")
     return _grouped(f"{value:,.{max(0, decimals)}f}")
 
 

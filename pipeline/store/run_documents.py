@@ -197,6 +197,8 @@ class RunRecord(Part):
     """`run.json`: versions, seeds, digests, counts and times of a run."""
 
     name: str
+    # Runs of earlier versions have no date.
+    date: str | None = None
     seed: Count
     held_out_seed: Count
     workers: Count

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,8 @@ from pipeline.store.samples import FAILED, OK, StoreError, read_table, state_of,
 
 #: Longest name in MATLAB: a letter, then letters, digits, underscores.
 _LONGEST_NAME = 63
+#: Rows of a sheet and letters of its name in Excel.
+_SHEET_ROWS, _SHEET_NAME = 1_048_576, 31
 
 
 def _table_files(source: Path, wanted: Sequence[str] = ()) -> dict[str, Path]:
@@ -134,9 +137,9 @@ def export_tables(
     ----------
     source : Path
         Run directory, or a Parquet file.
-    kind : {"csv", "parquet", "mat"}
-        CSV with units in the column names, Parquet, or a MATLAB file with a structure for each
-        table and `units` of all columns.
+    kind : {"csv", "parquet", "mat", "xlsx"}
+        CSV with units in the column names, Parquet, a MATLAB file with a structure for each
+        table and `units` of all columns, or an Excel workbook with a sheet for each table.
     out : Path
         The file; a folder for several tables as CSV or Parquet.
     wanted : sequence of str
@@ -149,13 +152,17 @@ def export_tables(
     StoreError, RunError
         As `summary`, or if a table is missing or damaged.
     InputError
-        If `out` is a file and should be a folder.
+        If `out` is a file and should be a folder, or a workbook cannot be written: openpyxl is
+        not installed, or a table has too many rows.
     """
     tables = {name: read_table(file) for name, file in _table_files(source, wanted).items()}
     if people:
         tables = {name: in_people_units(table) for name, table in tables.items()}
     if kind == "mat":
         _write_matlab(tables, out)
+        return [out]
+    if kind == "xlsx":
+        _write_workbook(tables, out)
         return [out]
     targets = [out] if len(tables) == 1 else [out / f"{name}.{kind}" for name in tables]
     if len(tables) > 1 and out.is_file():
@@ -191,6 +198,28 @@ def _write_matlab(tables: dict[str, pd.DataFrame], out: Path) -> None:
     content["units"] = units
     with replacing(out) as partial:
         savemat(str(partial), content, appendmat=False, long_field_names=True, oned_as="column")
+
+
+def _write_workbook(tables: dict[str, pd.DataFrame], out: Path) -> None:
+    """Write a workbook with a sheet for each table."""
+    if find_spec("openpyxl") is None:
+        raise InputError(
+            "xlsx: Excel workbooks need openpyxl, which is not installed: pip install "
+            "knee-contact[xlsx]; or write CSV with --format csv"
+        )
+    for name, table in tables.items():
+        if len(table) >= _SHEET_ROWS:
+            raise InputError(
+                f"xlsx: a sheet has at most {_SHEET_ROWS} rows, the table {name} has {len(table)} "
+                "and a header; write CSV with --format csv, or other tables with --table"
+            )
+    with (
+        replacing(out) as partial,
+        partial.open("wb") as stream,
+        pd.ExcelWriter(stream, engine="openpyxl") as book,
+    ):
+        for name, table in tables.items():
+            table.to_excel(book, sheet_name=name[:_SHEET_NAME], index=False, freeze_panes=(1, 0))
 
 
 def matlab_name(name: str) -> str:

@@ -119,7 +119,7 @@ def test_help_needs_no_numerical_package():
         (("export",), "--fmu", VERSIONS),
         (("loads",), "--angle-unit", ANGLE_UNITS),
         (("motion",), "--length-unit", LENGTH_UNITS),
-        (("samples", "export"), "--format", ("csv", "parquet", "mat")),
+        (("samples", "export"), "--format", ("csv", "parquet", "mat", "xlsx")),
     ],
 )
 def test_choices_are_those_of_the_library(command, option, choices):
@@ -387,6 +387,7 @@ REST = {
     "samples": ["--format", "csv", "--out", "out.csv"],
     "loads": ["m.csv", "--out", "l.csv"],
     "motion": ["--out", "m.mot"],
+    "fields": ["--out", "fields"],
 }
 
 

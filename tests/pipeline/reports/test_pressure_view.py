@@ -1,4 +1,4 @@
-"""Data of the 3-D view: packed as its script reads them."""
+"""Data of the pressure picture: packed as its script reads them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from numpy.testing import assert_allclose
 
 from foundation.pose import Pose
 from pipeline.reports.inputs import RunFiles, read_run
-from pipeline.reports.knee_frames import colour_stops, view_data
+from pipeline.reports.pressure_field import contact_fields
+from pipeline.reports.pressure_view import view_data
 from pipeline.stages.frames import Frames
 
 
@@ -33,25 +34,44 @@ def unpacked(text: str, kind: Any) -> np.ndarray:
 
 
 def view_of(frames: Frames | None, files: RunFiles) -> dict[str, Any]:
-    view = view_data(frames, files.cycles)
+    view = view_data(frames and contact_fields(frames), files.cycles)
     assert view is not None
     return view
 
 
-def test_shades_are_pressures_over_the_largest(frames: Frames, files: RunFiles) -> None:
-    view = view_of(frames, files)
+def test_values_are_the_field_of_the_vertices(frames: Frames, files: RunFiles) -> None:
+    view, fields = view_of(frames, files), contact_fields(frames)
     active = unpacked(view["active"], "<u4")
-    assert frames.surrogate_pressure_Pa is not None
-    both = {"original": frames.pressure_Pa, "surrogate": frames.surrogate_pressure_Pa}
-    largest = max(float(p.max()) for p in both.values())
-    assert_allclose(view["limit_MPa"], 1e-6 * largest, rtol=1e-12)
-    for name, pressure in both.items():
-        shade = unpacked(view["models"][name]["levels"], "u1").reshape(len(pressure), len(active))
-        whole = np.zeros(pressure.shape)
-        whole[:, active] = shade
-        # No contact is told from the least pressure.
-        assert ((whole > 0) == (pressure > 0)).all()
-        assert_allclose(whole / 255.0, pressure / largest, rtol=0.0, atol=1.01 / 255.0)
+    used = np.unique(frames.tibia_faces)
+    assert_allclose(view["peak_MPa"], 1e-6 * fields.peak, rtol=1e-12)
+    assert view["top_MPa"] >= view["peak_MPa"]
+    for name, values in fields.values.items():
+        packed = unpacked(view["models"][name]["values"], "<i2").reshape(len(values), len(active))
+        whole = np.full((len(values), len(used)), -32767)
+        whole[:, active] = packed
+        wanted = values[:, used]
+        # A triangle is in contact where the field is positive, in the page as here.
+        assert ((whole > 0) == (wanted > fields.peak / 65534)).all()
+        near = wanted > -0.1 * fields.peak
+        shown = whole * (fields.peak / 32767)
+        at = near & (whole > -32767)
+        assert_allclose(shown[at], wanted[at], rtol=0.0, atol=0.51 * fields.peak / 32767)
+
+
+def test_edge_of_contact_needs_no_vertex_that_is_left_out(frames: Frames, files: RunFiles) -> None:
+    view, fields = view_of(frames, files), contact_fields(frames)
+    used, faces = np.unique(frames.tibia_faces, return_inverse=True)
+    kept = np.zeros(len(used), dtype=bool)
+    kept[unpacked(view["active"], "<u4")] = True
+    for values in fields.values.values():
+        touched = (values[:, frames.tibia_faces] > 0.0).any(axis=(0, 2))
+        assert kept[faces.reshape(-1, 3)[touched]].all()
+
+
+def test_compartments_of_the_triangles(frames: Frames, files: RunFiles) -> None:
+    side = unpacked(view_of(frames, files)["side"], "u1")
+    across = frames.tibia_vertices[frames.tibia_faces][..., 2].mean(axis=1)
+    assert across[side == 0].max() < across[side == 1].min()
 
 
 def test_pose_moves_the_femur_as_the_model_does(frames: Frames, files: RunFiles) -> None:
@@ -98,8 +118,8 @@ def test_no_frames_no_view(files: RunFiles) -> None:
     assert view_data(None, files.cycles) is None
 
 
-def test_scale_goes_from_dark_to_light() -> None:
-    first, *_, last = colour_stops()
-    # Cividis.
-    assert first == "rgb(0, 34, 78)"
-    assert last == "rgb(254, 232, 56)"
+def test_colours_go_from_dark_to_light(frames: Frames, files: RunFiles) -> None:
+    colours = unpacked(view_of(frames, files)["colours"], "u1").reshape(256, 3)
+    # Viridis.
+    assert colours[0].tolist() == [68, 1, 84]
+    assert colours[-1].tolist() == [253, 231, 37]

@@ -1,8 +1,10 @@
-"""The report in a browser: the 3-D view, phones, print, no network, no script, no WebGL."""
+"""The report in a browser: phones, print, no network, no script, no WebGL."""
 
 from __future__ import annotations
 
 import io
+import json
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 from PIL import Image
+
+from pipeline.reports.units import number
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
 if CHROMIUM is None:
@@ -25,8 +29,8 @@ FLAGS = (
 #: Of A4 less the margins, in pixels of a page.
 PRINTED = 688
 SECTIONS = (
-    *("overview", "pressure", "gait", "combinations", "validation", "sensitivity"),
-    *("stages", "provenance"),
+    *("overview", "pressure", "contact", "gait", "combinations", "validation", "sensitivity"),
+    *("stages", "provenance", "glossary"),
 )
 
 
@@ -73,101 +77,142 @@ def changed(before: np.ndarray, after: np.ndarray) -> int:
     return int((np.abs(after - before).max(axis=-1) > 24).sum())
 
 
-def go_to(page: Any, frame: int) -> None:
-    page.locator("#viewer input[type=range]").fill(str(frame))
-    assert page.locator("#viewer").get_attribute("data-frame") == str(frame)
-
-
-class TestView:
-    """The knee in 3-D."""
-
-    def test_slider_moves_map_and_figures(self, desk: Any) -> None:
-        last = int(desk.locator("#viewer input[type=range]").get_attribute("max"))
-        assert last == 20
-        go_to(desk, 3)
-        peak = desk.locator("[data-peak=original-medial]")
-        before, figure = pixels(desk), peak.inner_text()
-        # The plateau, at least, is seen.
-        assert (np.abs(before - 255).max(axis=-1) > 24).mean() > 0.1
-        go_to(desk, 14)
-        assert peak.inner_text() != figure
-        assert desk.locator("#viewer .instant").inner_text().startswith("70 % of gait")
-        assert changed(before, pixels(desk)) > 500
-        go_to(desk, 3)
-        assert changed(before, pixels(desk)) == 0
-
-    @pytest.mark.parametrize(
-        ("femur", "view", "least"), [("hidden", "above", 200), ("solid", "side", 2000)]
+def inside(page: Any, selector: str, height: int) -> bool:
+    """Return whether every element of a selector is wholly within the first screen."""
+    found = page.locator(selector)
+    boxes = [found.nth(k).bounding_box() for k in range(found.count())]
+    width = page.viewport_size["width"]
+    return bool(boxes) and all(
+        box["x"] >= 0.0
+        and box["y"] >= 0.0
+        and box["x"] + box["width"] <= width
+        and box["y"] + box["height"] <= height
+        for box in boxes
     )
-    def test_slider_moves_pressure_and_femur(
-        self, desk: Any, femur: str, view: str, least: int
-    ) -> None:
-        """From above without the femur only the colours change; from the side its outline does."""
-        desk.locator(f"input[name=viewer-femur][value={femur}]").check()
-        desk.locator(f"[data-view={view}]").click()
-        go_to(desk, 3)
-        before = pixels(desk)
-        go_to(desk, 14)
-        moved = changed(before, pixels(desk))
-        desk.locator("input[name=viewer-femur][value=clear]").check()
-        desk.locator("[data-view=oblique]").click()
-        assert moved > least
 
-    def test_slider_by_keyboard(self, desk: Any) -> None:
-        go_to(desk, 5)
-        slider = desk.locator("#viewer input[type=range]")
-        slider.focus()
-        desk.keyboard.press("ArrowRight")
-        assert desk.locator("#viewer").get_attribute("data-frame") == "6"
-        assert slider.get_attribute("aria-valuetext") == "30 % of the gait cycle"
 
-    def test_play_and_pause(self, desk: Any) -> None:
-        go_to(desk, 0)
-        play = desk.locator("[data-do=play]")
-        play.click()
-        desk.wait_for_function("Number(document.getElementById('viewer').dataset.frame) > 1")
-        play.click()
-        assert "Play" in play.inner_text()
-        stopped = desk.locator("#viewer").get_attribute("data-frame")
-        desk.wait_for_timeout(450)
-        assert desk.locator("#viewer").get_attribute("data-frame") == stopped
+@pytest.fixture(params=[(1280, 800), (390, 844)], ids=["desk", "phone"])
+def screen(request: pytest.FixtureRequest, browser: Any, address: str) -> Iterator[Any]:
+    """Return the page as it opens on a desk and on a phone."""
+    width, height = request.param
+    page = browser.new_page(viewport={"width": width, "height": height})
+    page.goto(address)
+    yield page
+    page.close()
 
-    def test_model_switch(self, desk: Any) -> None:
-        go_to(desk, 3)
-        label = desk.locator("#viewer .mark[data-side=medial]")
-        for model in ("surrogate", "original"):
-            desk.locator(f"input[name=viewer-model][value={model}]").check()
-            assert desk.locator("#viewer").get_attribute("data-model") == model
-            assert label.inner_text() == desk.locator(f"[data-peak={model}-medial]").inner_text()
 
-    def test_femur_turn_and_zoom(self, desk: Any) -> None:
-        go_to(desk, 3)
-        desk.locator("[data-view=oblique]").click()
-        before = pixels(desk)
-        desk.locator("input[name=viewer-femur][value=hidden]").check()
-        assert changed(before, pixels(desk)) > 500
-        desk.locator("input[name=viewer-femur][value=clear]").check()
-        box = desk.locator("#viewer canvas").bounding_box()
-        desk.mouse.move(box["x"] + 200, box["y"] + 150)
-        desk.mouse.down()
-        desk.mouse.move(box["x"] + 320, box["y"] + 190)
-        desk.mouse.up()
-        assert changed(before, pixels(desk)) > 2000
-        desk.locator("[data-view=oblique]").click()
-        assert changed(before, pixels(desk)) == 0
-        desk.locator("[data-zoom='1.25']").click()
-        assert changed(before, pixels(desk)) > 2000
-        desk.locator("[data-view=above]").click()
-        desk.locator("#viewer canvas").focus()
-        before = pixels(desk)
-        desk.keyboard.press("ArrowLeft")
-        assert changed(before, pixels(desk)) > 500
+class TestFirstScreen:
+    """What a stranger sees without scrolling."""
 
-    def test_curve_leads_to_an_instant(self, desk: Any) -> None:
-        curve = desk.locator("#viewer .curve")
-        box = curve.bounding_box()
-        curve.click(position={"x": 0.4 * box["width"], "y": 20})
-        assert desk.locator("#viewer").get_attribute("data-frame") == "8"
+    def test_knee_tiles_and_verdict_are_in_sight(self, screen: Any) -> None:
+        height = screen.viewport_size["height"]
+        for selector in (".first img", ".tiles.knee .tile", ".verdict", ".verdict .next code"):
+            assert inside(screen, selector, height), selector
+        shown = screen.locator(".tiles.knee").inner_text()
+        for words in ("Peak pressure, medial", "Contact area", "AP travel", "Wear, polyethylene"):
+            assert words in shown
+        assert (
+            screen.evaluate("document.documentElement.scrollWidth")
+            == (screen.viewport_size["width"])
+        )
+
+    def test_figures_are_those_of_the_json(self, screen: Any, tiny_run: Path) -> None:
+        stored = json.loads((tiny_run / "report.json").read_text(encoding="utf-8"))
+        tiles = screen.locator(".tiles.knee").inner_text()
+        assert f"{number(stored['knee']['medial_peak_pressure_MPa'])} MPa" in tiles
+        assert f"{number(stored['knee']['anterior_range_mm'])} mm" in tiles
+        verdict = screen.locator(".verdict").inner_text()
+        for part in stored["verdict"]["parts"]:
+            assert part["level"] in verdict
+            assert part["what"].capitalize() in verdict
+        assert stored["verdict"]["next"]["command"] in verdict
+
+    def test_verdict_has_words_and_contrast(self, screen: Any) -> None:
+        """A level is told by its word and a sign; its letters stand out from their ground."""
+        for badge in screen.locator(".judged b").all():
+            sign, _, level = badge.inner_text().partition(" ")
+            assert (sign, level) in {("✓", "trust"), ("!", "care"), ("✕", "do not use")}
+            style = "(e) => { const s = getComputedStyle(e); return [s.color, s.backgroundColor] }"
+            assert contrast(*badge.evaluate(style)) > 4.5
+
+    def test_accuracy_is_folded_below(self, screen: Any) -> None:
+        tile = screen.locator("details.more .tile").first
+        assert not tile.is_visible()
+        screen.locator("details.more > summary").first.click()
+        assert tile.is_visible()
+
+    def test_clipped_tables_have_a_hint(self, screen: Any) -> None:
+        """A table that is wider than its frame can be scrolled, and a shadow says so."""
+        screen.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true })")
+        bare = """() => [...document.querySelectorAll('table')].filter((t) => {
+            const frame = t.closest('.scroll');
+            if (!frame) return t.offsetWidth > t.parentElement.clientWidth;
+            const style = getComputedStyle(frame);
+            return t.offsetWidth > frame.clientWidth && !(style.overflowX === 'auto' &&
+                style.backgroundAttachment.includes('local') &&
+                style.backgroundImage.split('linear-gradient').length === 5);
+        }).length"""
+        clipped = "[...document.querySelectorAll('.scroll')].filter(f => f.scrollWidth > f.clientWidth).length"  # fmt: skip # noqa: E501
+        assert screen.evaluate(clipped) > 0
+        assert screen.evaluate(bare) == 0
+        assert (
+            screen.evaluate("document.documentElement.scrollWidth")
+            == (screen.viewport_size["width"])
+        )
+
+
+def contrast(*colours: str) -> float:
+    """Return the contrast of two colours in the syntax of CSS (WCAG 2.2, relative luminance)."""
+    shades = []
+    for colour in colours:
+        parts = np.array([float(x) for x in re.findall(r"[\d.]+", colour)[:3]]) / 255.0
+        linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+        shades.append(float(linear @ [0.2126, 0.7152, 0.0722]))
+    return (max(shades) + 0.05) / (min(shades) + 0.05)
+
+
+class TestContents:
+    """The table of contents and the sections that fold."""
+
+    def test_contents_stick_at_the_side_of_a_desk(self, desk: Any) -> None:
+        desk.locator("nav a").last.click()
+        box = desk.locator("nav").bounding_box()
+        assert box["x"] + box["width"] < desk.locator("main").bounding_box()["x"]
+        assert 0.0 <= box["y"] < 40.0
+
+    def test_every_link_opens_its_section_at_the_top(self, desk: Any) -> None:
+        for name in SECTIONS[1:]:
+            desk.locator(f"nav a[href='#{name}']").click()
+            where = f"document.querySelector('#{name} h2').getBoundingClientRect()"
+            desk.wait_for_function(f"Math.abs({where}.y) < 120 && {where}.height > 0")
+
+    def test_sections_fold(self, desk: Any) -> None:
+        section = desk.locator("details.section:has(#gait)")
+        assert section.locator("h2").is_visible()
+        section.locator("summary").first.click()
+        assert not section.locator("h2").is_visible()
+        assert section.locator("summary").first.inner_text() == "Gait cycle"
+        section.locator("summary").first.click()
+        assert section.locator("h2").is_visible()
+
+    def test_contents_of_a_phone_unfold_and_fold_again(self, browser: Any, address: str) -> None:
+        page = browser.new_page(viewport={"width": 390, "height": 844})
+        page.goto(address)
+        link = page.locator("nav a[href='#validation']")
+        assert not link.is_visible()
+        page.locator("nav label").click()
+        link.click()
+        assert not link.is_visible()
+        page.wait_for_function(
+            "Math.abs(document.querySelector('#validation h2').getBoundingClientRect().y) < 120"
+        )
+        # The bar of the contents stays in sight.
+        assert 0.0 <= page.locator("nav label").bounding_box()["y"] < 20.0
+        page.close()
+
+    def test_terms_are_explained(self, desk: Any) -> None:
+        text = desk.locator(".tiles.knee abbr").first.get_attribute("title")
+        assert text in desk.locator("#glossary dl").text_content()
 
 
 class TestPage:
@@ -181,12 +226,24 @@ class TestPage:
         assert fetched == [f"request: {address[:60]}"]
         assert desk.locator("html").get_attribute("lang") == "en"
 
+    def test_opens_fast_and_is_small(self, browser: Any, address: str, tiny_run: Path) -> None:
+        """Processor time of the main thread, which does not depend on other programs."""
+        assert (tiny_run / "report.html").stat().st_size < 8e6
+        page = browser.new_page(viewport={"width": 1280, "height": 800})
+        session = page.context.new_cdp_session(page)
+        session.send("Performance.enable", {"timeDomain": "threadTicks"})
+        page.goto(address)
+        told = session.send("Performance.getMetrics")["metrics"]
+        spent = {row["name"]: row["value"] for row in told}
+        assert 0.0 < spent["TaskDuration"] < 2.0
+        page.close()
+
     def test_links_lead_to_their_sections(self, desk: Any) -> None:
         links = desk.locator("nav a")
         shown = [links.nth(k).get_attribute("href") for k in range(links.count())]
         assert shown == [f"#{name}" for name in SECTIONS]
         links.last.click()
-        assert desk.locator("#provenance h2").is_visible()
+        assert desk.locator("#glossary h2").is_visible()
         # The navigation stays in sight.
         assert desk.locator("nav").bounding_box()["y"] >= 0.0
 
@@ -215,13 +272,17 @@ class TestPage:
         assert page.locator("#pressure .still img").last.is_visible()
         for name in SECTIONS:
             assert page.locator(f"#{name} h2, #{name} .tiles").first.is_visible()
-        # What is folded on the screen is open on paper.
-        assert page.locator("details pre").bounding_box()["height"] > 100
+        # What is folded on the screen is open on paper, the configuration shortened.
+        assert page.locator("details .tile").last.bounding_box()["height"] > 20
+        assert not page.locator("details pre", has_text="[knee.implant]").is_visible()
+        assert "design.budget = 80" in page.locator("pre.changed").inner_text()
         wide = "[...document.querySelectorAll('table')].filter(t => t.offsetWidth > %d).length"
         assert page.evaluate(wide % PRINTED) == 0
         assert page.evaluate("document.documentElement.scrollWidth") == PRINTED
         sheets = page.pdf(format="A4", print_background=False)
         assert sheets.startswith(b"%PDF")
+        count = sheets.count(b"/Type /Page\n") + sheets.count(b"/Type /Page ")
+        assert 5 < count < 60
         page.close()
 
     def test_without_script_the_pictures_stand(self, browser: Any, address: str) -> None:

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from scipy.io import loadmat
 
+from foundation.errors import InputError
 from pipeline.cli.main import main
 from pipeline.originals.pose_load_table import read_pose_loads
 from pipeline.store.sample_schema import described, unit_of
@@ -104,6 +105,30 @@ def test_all_tables_go_into_a_folder_or_one_matlab_file(tiny_run, tmp_path):
     assert content["units"]["moment_x_Nmm"] == "N mm"
     assert list(content["kept_1"]["compartment"][:1]) == ["medial"]
     assert content["candidates"]["first"].dtype == np.uint8
+
+
+def test_workbook_has_a_sheet_for_each_table(tiny_run, tmp_path):
+    pytest.importorskip("openpyxl", reason="XLSX needs openpyxl (the xlsx extra)")
+    wanted = ("first", "simulation")
+    (file,) = export_tables(tiny_run, "xlsx", tmp_path / "two.xlsx", wanted=wanted, people=True)
+    sheets = pd.read_excel(file, sheet_name=None)
+    assert list(sheets) == list(wanted)
+    cycle = in_people_units(read_table(tiny_run / "simulation.parquet"))
+    pd.testing.assert_frame_equal(sheets["simulation"], cycle, rtol=1e-12, check_dtype=False)
+
+
+def test_workbook_without_its_library_names_the_remedy(tiny_run, tmp_path, monkeypatch):
+    monkeypatch.setattr("pipeline.store.sample_tables.find_spec", lambda _: None)
+    with pytest.raises(InputError, match=r"pip install knee-contact\[xlsx\]"):
+        export_tables(tiny_run, "xlsx", tmp_path / "all.xlsx")
+    assert not (tmp_path / "all.xlsx").exists()
+
+
+def test_table_too_long_for_a_sheet_is_named(tiny_run, tmp_path, monkeypatch):
+    pytest.importorskip("openpyxl", reason="XLSX needs openpyxl (the xlsx extra)")
+    monkeypatch.setattr("pipeline.store.sample_tables._SHEET_ROWS", 10)
+    with pytest.raises(InputError, match="at most 10 rows, the table first has 120"):
+        export_tables(tiny_run, "xlsx", tmp_path / "all.xlsx", wanted=("first",))
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,47 @@
+"""Figures of a run that its verdict is made of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from foundation.loads import COMPARTMENTS
+from pipeline.advice import FOLDER
+from pipeline.reports.inputs import RunFiles
+from pipeline.reports.mesh_resolution import TRIANGLES_ACROSS, mesh_resolution
+from pipeline.reports.units import largest, percent
+from pipeline.reports.verdict import Evidence
+
+Row = dict[str, Any]
+
+
+def evidence_of(files: RunFiles, validation: Row, gait: Row) -> Evidence:
+    """Return the figures that the verdict is made of."""
+    differences = {row["column"]: row["rms_over_range_percent"] for row in gait["differences"]}
+    varied = gait["combinations"] or {"failures": [], "rows": []}
+    surface = files.config["contact"]["surface"]
+    return Evidence(
+        differences=differences,
+        peak_difference_percent=_peak_difference(files) if differences else None,
+        held_out_percent=validation["worst_load"]["nrmse_percent"],
+        resolution=mesh_resolution(files),
+        least_across=TRIANGLES_ACROSS[surface],
+        flagged=sum(flag["model"] == "surrogate" for flag in gait["flags"]),
+        failed=len(varied["failures"]),
+        combinations=len(varied["rows"]),
+    )
+
+
+def _peak_difference(files: RunFiles) -> float | None:
+    """Return the difference of the highest pressures of both cycles, worse compartment [%]."""
+    peaks = [
+        [float(cycle[f"{name}_peak_pressure_Pa"].max()) for cycle in files.cycles.values()]
+        for name in COMPARTMENTS
+    ]
+    return largest(percent(abs(other - truth), truth) or 0.0 for truth, other in peaks)
+
+
+def more_samples(design: Row) -> str:
+    """Return the command that makes the run again with twice the samples."""
+    keys = [key for key in ("candidates", "budget") if design[key]]
+    pairs = " ".join(f"--set design.{key}={2 * design[key]}" for key in keys)
+    return f"python -m pipeline run {FOLDER}/config.toml --out {FOLDER}-more {pairs}"

@@ -1,0 +1,304 @@
+"""Pressure as a continuous field on the plateau: values at the vertices, linear on each triangle.
+
+The bed gives a pressure in the middle of each triangle. Pictures, areas above a limit and exported
+fields use the values at the vertices that this module fits to these pressures, so that a figure
+beside a picture and the colours of the picture agree.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+
+from foundation.checks import FloatArray
+from foundation.surfaces.mesh_topology import half_edges
+from pipeline.stages.frames import Frames
+from pipeline.store.run_documents import MODELS
+
+#: Most bands of a scale.
+_BANDS = 14
+_STEPS = (1.0, 2.0, 2.5, 5.0)
+# A fit of 6 coefficients needs more samples than coefficients; a plane needs 3.
+_QUADRATIC, _PLANE = 9, 3
+# Part of the weights that pulls slopes and curvatures to zero where samples lie on a line.
+_RIDGE = 1e-3
+# A fitted value may exceed the pressures of the adjacent triangles by this factor.
+_ABOVE = 1.15
+_LEAST = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class _Neighbours:
+    """Triangles about vertices: P pairs, ordered by the vertex.
+
+    `vertex` (P,) and `face` (P,) of each pair; `adjacent` (P,) whether the triangle has the vertex
+    as a corner; `weight` (P,) and `terms` (P, 6), 1, u, v, u², u v, v² of the middle of the
+    triangle in the tangent plane of the vertex [1].
+    """
+
+    vertex: NDArray[np.int64]
+    face: NDArray[np.int64]
+    adjacent: NDArray[np.bool_]
+    weight: FloatArray
+    terms: FloatArray
+
+
+def vertex_pressures(
+    vertices: FloatArray, faces: NDArray[np.int64], pressure: ArrayLike
+) -> FloatArray:
+    """Return the pressure at the vertices by moving least squares.
+
+    The value of a vertex is that of a quadratic polynomial through the pressures of the triangles
+    in contact in its two rings, or, at the edge of a contact patch, of a plane (Lancaster &
+    Salkauskas 1981, Math Comp 37:141-158). Outside the patch the value is negative: the field is
+    linear on each triangle, and the edge of the patch, where the field is zero, cuts the triangles.
+    The size of a negative value has no other meaning.
+
+    Parameters
+    ----------
+    vertices : (V, 3) float64
+        Vertices of the plateau [any unit].
+    faces : (F, 3) int64
+        Triangles.
+    pressure : (K, F) float
+        Pressures in the middle of the triangles at K instants [any unit], 0 out of contact.
+
+    Returns
+    -------
+    (K, V) float64
+        Pressures at the vertices [unit of `pressure`].
+    """
+    given = np.asarray(pressure, dtype=np.float64)
+    values = np.full((len(given), len(vertices)), -max(float(given.max(initial=0.0)), 1e-300))
+    touched: NDArray[np.bool_] = np.any(given > 0.0, axis=0)
+    if touched.any():
+        near = _neighbours(np.asarray(vertices), faces, touched)
+        for row, found in zip(given, values, strict=True):
+            if (row > 0.0).any():
+                _fit(near, row, found)
+    return values
+
+
+@dataclass(frozen=True, eq=False)
+class ContactFields:
+    """Pressure fields of the frames of a cycle.
+
+    Parameters
+    ----------
+    frames : Frames
+        Surfaces, poses and pressures of the triangles.
+    poses : dict
+        Poses (K, 6) [rad, m], by the model whose simulated cycle they are.
+    given : dict
+        Pressure of the original model on the triangles (K, F) [Pa] at these poses, by model.
+    values : dict
+        Pressure at the vertices of the plateau (K, U) [Pa] by `vertex_pressures`, by model.
+    side : (F,) int8
+        Compartment of each triangle of the plateau, 0 medial and 1 lateral.
+    """
+
+    frames: Frames
+    poses: dict[str, FloatArray]
+    given: dict[str, NDArray[np.float32]]
+    values: dict[str, FloatArray]
+    side: NDArray[np.int8]
+
+    @cached_property
+    def largest(self) -> dict[str, FloatArray]:
+        """Largest pressure of each vertex over the cycle (U,) [Pa], by the model."""
+        return {name: values.max(axis=0) for name, values in self.values.items()}
+
+    @cached_property
+    def peak(self) -> float:
+        """Largest pressure of all fields [Pa], at least 1 Pa."""
+        return max(1.0, *(float(values.max()) for values in self.largest.values()))
+
+    def at_peak(self, model: str) -> int:
+        """Return the instant of the largest pressure on the motion of a model."""
+        return int(self.values[model].max(axis=1).argmax())
+
+    def area_above(self, values: FloatArray, levels: ArrayLike) -> FloatArray:
+        """Return the areas (2, L) [m²], medial and lateral, of a field (U,) above levels (L,)."""
+        vertices, faces = self.frames.tibia_vertices, self.frames.tibia_faces
+        return np.array(
+            [area_above(vertices, faces[self.side == k], values, levels) for k in range(2)]
+        )
+
+
+def contact_fields(frames: Frames) -> ContactFields:
+    """Return the pressure fields of the frames of a cycle."""
+    vertices, faces = frames.tibia_vertices, frames.tibia_faces
+    poses, given = {MODELS[0]: frames.poses}, {MODELS[0]: frames.pressure_Pa}
+    if frames.surrogate_poses is not None and frames.surrogate_pressure_Pa is not None:
+        poses[MODELS[1]], given[MODELS[1]] = frames.surrogate_poses, frames.surrogate_pressure_Pa
+    values = {name: vertex_pressures(vertices, faces, each) for name, each in given.items()}
+    return ContactFields(frames, poses, given, values, sides_of(vertices, faces, frames.centre_m))
+
+
+def area_above(
+    vertices: FloatArray, faces: NDArray[np.int64], values: FloatArray, levels: ArrayLike
+) -> FloatArray:
+    """Return the area (L,) of the surface on which a field exceeds each level.
+
+    Parameters
+    ----------
+    vertices : (V, 3) float64
+        Vertices [m].
+    faces : (F, 3) int64
+        Triangles.
+    values : (V,) float64
+        Field at the vertices, linear on each triangle [any unit].
+    levels : (L,) float
+        Levels [unit of `values`].
+
+    Returns
+    -------
+    (L,) float64
+        Areas [m²], cut along the level inside the triangles.
+    """
+    corners = vertices[faces]
+    edges = corners[:, 1:] - corners[:, :1]
+    areas = 0.5 * np.linalg.norm(np.cross(edges[:, 0], edges[:, 1]), axis=1)
+    low, middle, high = np.sort(values[faces], axis=1).T
+    wanted = np.atleast_1d(np.asarray(levels, dtype=np.float64))
+    chosen = high > wanted.min(initial=np.inf)
+    areas, low, middle, high = (each[chosen] for each in (areas, low, middle, high))
+    found = []
+    for level in wanted:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            tip = (high - level) ** 2 / ((high - low) * (high - middle))
+            rest = 1.0 - (level - low) ** 2 / ((high - low) * (middle - low))
+        share = np.where(level >= middle, tip, rest)
+        share = np.where(level <= low, 1.0, np.where(level >= high, 0.0, share))
+        found.append(areas @ share)
+    return np.array(found)
+
+
+def scale_of(largest: float) -> tuple[float, float]:
+    """Return the top and the step of a scale with round steps from 0 to at least `largest`."""
+    if not largest > 0.0:
+        return 1.0, 0.1
+    power = 10.0 ** math.floor(math.log10(largest / _BANDS))
+    step = next(s * power for s in (*_STEPS, 10.0) if s * power * _BANDS >= largest)
+    return math.ceil(largest / step - 1e-9) * step, step
+
+
+def sides_of(
+    vertices: FloatArray, faces: NDArray[np.int64], centres: FloatArray
+) -> NDArray[np.int8]:
+    """Return the compartment of each triangle, 0 medial and 1 lateral.
+
+    The plane half-way between the mean centres of pressure, `centres` (..., 2, 3), medial and
+    lateral, with NaN out of contact, divides the plateau with `vertices` (V, 3), all in the tibial
+    frame [any unit], and triangles `faces` (F, 3).
+    """
+    return (vertices[faces][..., 2].mean(axis=1) > middle_of(centres)).astype(np.int8)
+
+
+def middle_of(centres: FloatArray) -> float:
+    """Return the lateral coordinate half-way between the mean centres of pressure [any unit].
+
+    `centres` (..., 2, 3) [any unit] are those of the compartments, medial and lateral, NaN out of
+    contact; 0 if a compartment never is in contact.
+    """
+    across = centres[..., 2].reshape(-1, 2)
+    known = np.isfinite(across)
+    if not known.any(axis=0).all():
+        return 0.0
+    return float(np.nanmean(across, axis=0).mean())
+
+
+def outline_of(vertices: FloatArray, faces: NDArray[np.int64]) -> list[FloatArray]:
+    """Return the border of a surface as closed lines (N, 3) [any unit]."""
+    start, end, key = half_edges(faces, len(vertices))
+    _, first, count = np.unique(key, return_index=True, return_counts=True)
+    border = first[count == 1]
+    following = dict(zip(start[border].tolist(), end[border].tolist(), strict=True))
+    lines = []
+    while following:
+        begin, place = following.popitem()
+        line = [begin, place]
+        while place in following:
+            place = following.pop(place)
+            line.append(place)
+        lines.append(vertices[line])
+    return lines
+
+
+def _neighbours(
+    vertices: FloatArray, faces: NDArray[np.int64], touched: NDArray[np.bool_]
+) -> _Neighbours:
+    """Return the two rings of triangles of each vertex near the triangles `touched` (F,)."""
+    count = len(faces)
+    corner = csr_array(
+        (np.ones(3 * count), (faces.reshape(-1), np.repeat(np.arange(count), 3))),
+        shape=(len(vertices), count),
+    )
+    close: Any = csr_array(corner @ corner.T)  # vertices that share a triangle
+    reached = np.asarray(close @ (corner @ touched.astype(np.float64)))
+    chosen = np.flatnonzero(reached > 0.0)
+    rings = csr_array(close[chosen] @ corner)
+    rings.sort_indices()
+    vertex = np.repeat(chosen, np.diff(rings.indptr))
+    face = rings.indices.astype(np.int64)
+    adjacent = (faces[face] == vertex[:, None]).any(axis=1)
+    corners = vertices[faces]
+    away = corners.mean(axis=1)[face] - vertices[vertex]
+    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    u, v = _tangents(np.asarray(corner @ normals)[vertex])
+    plane = np.stack([(away * u).sum(axis=1), (away * v).sum(axis=1)])
+    squared = (away**2).sum(axis=1)
+    size = np.bincount(vertex, squared * adjacent) / np.maximum(np.bincount(vertex, adjacent), 1.0)
+    scale = np.maximum(size[vertex], 1e-300)
+    x, y = plane / np.sqrt(scale)
+    terms = np.stack([np.ones_like(x), x, y, x * x, x * y, y * y], axis=1)
+    return _Neighbours(vertex, face, adjacent, np.exp(-0.25 * squared / scale), terms)
+
+
+def _tangents(normals: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return two unit vectors (P, 3) each, perpendicular to normals (P, 3) of any length."""
+    unit = normals / np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-300)
+    least = np.eye(3)[np.abs(unit).argmin(axis=1)]
+    u = np.cross(unit, least)
+    u /= np.maximum(np.linalg.norm(u, axis=1, keepdims=True), 1e-300)
+    return u, np.cross(unit, u)
+
+
+def _fit(near: _Neighbours, pressure: FloatArray, values: FloatArray) -> None:
+    """Write the values of the vertices with a triangle in contact in their rings."""
+    on = pressure[near.face] > 0.0
+    kept = (np.bincount(near.vertex, on, len(values)) > 0.0)[near.vertex]
+    vertex, given, on = near.vertex[kept], pressure[near.face[kept]], on[kept]
+    starts = np.flatnonzero(np.diff(vertex, prepend=-1))
+    adjacent, terms = near.adjacent[kept], near.terms[kept]
+    weighted = (near.weight[kept] * on)[:, None] * terms
+    moments = np.add.reduceat(weighted[:, :, None] * terms[:, None, :], starts)
+    sums = np.add.reduceat(weighted * given[:, None], starts)
+    count, bearing = (np.add.reduceat(each.astype(float), starts) for each in (on, on & adjacent))
+    inside = bearing == np.add.reduceat(adjacent.astype(float), starts)
+    fitted = np.where(
+        inside & (count >= _QUADRATIC), _solved(moments, sums, 6), _solved(moments, sums, 3)
+    )
+    total = np.add.reduceat(given, starts)
+    most = np.maximum.reduceat(given, starts)
+    beside = np.maximum.reduceat(given * adjacent, starts)
+    own = np.add.reduceat(given * adjacent, starts) / np.maximum(bearing, 1.0)
+    few = np.where(bearing > 0.0, own, -total / count)
+    found = np.where(count >= _PLANE, fitted, few)
+    low = np.where(inside, _LEAST * most, -most)
+    high = np.where(inside, _ABOVE, 1.0) * beside
+    values[vertex[starts]] = np.clip(found, low, np.where(bearing > 0.0, high, -_LEAST * most))
+
+
+def _solved(moments: FloatArray, sums: FloatArray, size: int) -> FloatArray:
+    """Return the constant term of least-squares fits with the first `size` terms, (R,)."""
+    matrix = moments[:, :size, :size].copy()
+    slopes = np.arange(1, size)
+    matrix[:, slopes, slopes] += _RIDGE * moments[:, :1, 0]
+    return np.asarray(np.linalg.solve(matrix, sums[:, :size, None])[:, 0, 0])

@@ -1,0 +1,555 @@
+"""The pressure picture and the line figures of the report in a browser."""
+
+from __future__ import annotations
+
+import io
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.testing import assert_allclose
+from PIL import Image
+
+from pipeline.reports.inputs import read_run
+from pipeline.reports.pressure_field import ContactFields, scale_of
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
+if CHROMIUM is None:
+    pytest.skip("needs the system program chromium", allow_module_level=True)
+playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
+
+# Software rendering, which any machine has; nothing of the browser's own goes to the network.
+FLAGS = (
+    *("--no-sandbox", "--disable-background-networking"),
+    *("--use-angle=swiftshader", "--enable-unsafe-swiftshader"),
+)
+LARGEST_PAGE = 8_000_000  # bytes
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with playwright.sync_playwright() as started:
+        found = started.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
+        yield found
+        found.close()
+
+
+@pytest.fixture(scope="module")
+def fields(tiny_run: Path) -> ContactFields:
+    found = read_run(tiny_run).fields
+    assert found is not None
+    return found
+
+
+@pytest.fixture(scope="module")
+def opened(browser: Any, tiny_run: Path) -> Any:
+    page = browser.new_page(viewport={"width": 1280, "height": 1000}, accept_downloads=True)
+    page.faults = []
+    page.on("console", lambda message: page.faults.append(message.text))
+    page.on("pageerror", lambda error: page.faults.append(str(error)))
+    page.goto((tiny_run / "report.html").as_uri())
+    page.wait_for_selector("#viewer[data-frame]")
+    # What lies over the picture must not be taken for it.
+    page.add_style_tag(
+        content=".mark, .centre, .triad, .tip, .onpicture { opacity: 0 !important; }"
+        " nav { position: static !important; }"
+    )
+    return page
+
+
+@pytest.fixture
+def desk(opened: Any) -> Any:
+    """Return the page with the choices and the view that it opens with."""
+    for name, value in (
+        *(("shading", "bands"), ("shown", "instant"), ("model", "original"), ("femur", "clear")),
+    ):
+        opened.check(f"input[name=viewer-{name}][value={value}]")
+    opened.check("[data-do=lines]")
+    for level in ("limit", "grey"):
+        opened.fill(f"[data-level={level}]", "")
+    opened.click("[data-view=oblique]")
+    opened.mouse.move(2, 2)
+    return opened
+
+
+def pixels(page: Any) -> np.ndarray:
+    """Return the picture of the knee, (H, W, 3)."""
+    seen = page.locator("#viewer canvas").screenshot()
+    return np.asarray(Image.open(io.BytesIO(seen)).convert("RGB"), dtype=int)
+
+
+def changed(before: np.ndarray, after: np.ndarray) -> int:
+    """Return how many pixels are clearly another colour."""
+    return int((np.abs(after - before).max(axis=-1) > 24).sum())
+
+
+def frame_of(page: Any) -> int:
+    return int(page.locator("#viewer").get_attribute("data-frame"))
+
+
+def go_to(page: Any, frame: int) -> None:
+    page.locator(".strip").focus()
+    page.keyboard.press("Home")
+    for _ in range(frame):
+        page.keyboard.press("ArrowRight")
+    assert frame_of(page) == frame
+
+
+def map_of(page: Any) -> dict[str, float]:
+    """Show the plateau from above without the femur, and return the box of the picture."""
+    page.check("input[name=viewer-femur][value=hidden]")
+    page.click("[data-view=above]")
+    page.locator("#viewer canvas").scroll_into_view_if_needed()
+    return page.locator("#viewer canvas").bounding_box()
+
+
+def told(page: Any, x: float, y: float) -> dict[str, float] | None:
+    """Return pressure [MPa] and place [mm] under a point of the window, None beside the plateau."""
+    page.mouse.move(x - 2, y)
+    page.mouse.move(x, y)
+    tip = page.locator("#viewer .tip")
+    if tip.is_hidden():
+        return None
+    return {name: float(tip.get_attribute(f"data-{name}")) for name in ("mpa", "x", "y", "z")}
+
+
+def place_of(page: Any, side: str) -> tuple[float, float]:
+    """Return the point of the window to which the label of a compartment leads."""
+    at = page.locator(f"#viewer .mark[data-side={side}]").evaluate(
+        "e => [parseFloat(e.style.left), parseFloat(e.style.top)]"
+    )
+    box = page.locator("#viewer canvas").bounding_box()
+    return box["x"] + 0.01 * at[0] * box["width"], box["y"] + 0.01 * at[1] * box["height"]
+
+
+def naive_value(fields: ContactFields, values: np.ndarray, x: float, z: float) -> float:
+    """Return the field [MPa] at a place seen from above [mm], of the uppermost triangle there."""
+    corners = 1e3 * fields.frames.tibia_vertices[fields.frames.tibia_faces]
+    best = (-np.inf, 0.0)
+    for triangle, face in zip(corners, fields.frames.tibia_faces, strict=True):
+        system = np.vstack([triangle[:, [0, 2]].T, np.ones(3)])
+        if abs(np.linalg.det(system)) < 1e-9:
+            continue
+        weights = np.linalg.solve(system, [x, z, 1.0])
+        if weights.min() >= -1e-9:
+            best = max(best, (weights @ triangle[:, 1], 1e-6 * weights @ values[face]))
+    return max(best[1], 0.0)
+
+
+def naive_area(fields: ContactFields, values: np.ndarray, level: float) -> list[float]:
+    """Return the areas above a level [MPa], medial and lateral [mm²], by clipping polygons."""
+    total = [0.0, 0.0]
+    points = 1e3 * fields.frames.tibia_vertices
+    for side, face in zip(fields.side, fields.frames.tibia_faces, strict=True):
+        over = 1e-6 * values[face] - level
+        kept = []
+        for k in range(3):
+            n = (k + 1) % 3
+            if over[k] > 0.0:
+                kept.append(points[face[k]])
+            if over[k] * over[n] < 0.0:
+                part = over[k] / (over[k] - over[n])
+                kept.append(points[face[k]] + part * (points[face[n]] - points[face[k]]))
+        for k in range(1, len(kept) - 1):
+            cross = np.cross(kept[k] - kept[0], kept[k + 1] - kept[0])
+            total[side] += 0.5 * float(np.linalg.norm(cross))
+    return total
+
+
+def number(page: Any, cell: str) -> float:
+    text = page.locator(cell).inner_text()
+    return 0.0 if text == "–" else float(text)
+
+
+class TestStrip:
+    """The time strip."""
+
+    def test_keyboard(self, desk: Any, fields: ContactFields) -> None:
+        strip = desk.locator(".strip")
+        assert strip.get_attribute("role") == "slider"
+        go_to(desk, 5)
+        percent = fields.frames.gait_percent
+        assert_allclose(float(strip.get_attribute("aria-valuenow")), percent[5], atol=0.05)
+        text = strip.get_attribute("aria-valuetext")
+        assert text.startswith(f"{percent[5]:g} % of the gait cycle, flexion ")
+        desk.keyboard.press("ArrowLeft")
+        assert frame_of(desk) == 4
+        desk.keyboard.press("PageUp")
+        assert frame_of(desk) == 9
+        desk.keyboard.press("End")
+        assert frame_of(desk) == len(percent) - 1
+
+    def test_click_and_drag(self, desk: Any, fields: ContactFields) -> None:
+        def at(percent: float) -> int:
+            return int(np.abs(fields.frames.gait_percent - percent).argmin())
+
+        desk.locator(".strip").scroll_into_view_if_needed()
+        box = desk.locator(".strip").bounding_box()
+        left, wide = box["x"] + 34, box["width"] - 34 - 14
+        desk.mouse.click(left + 0.4 * wide, box["y"] + 30)
+        assert frame_of(desk) == at(40.0)
+        desk.mouse.move(left + 0.4 * wide, box["y"] + 30)
+        desk.mouse.down()
+        desk.mouse.move(left + 0.706 * wide, box["y"] + 60)
+        desk.mouse.up()
+        assert frame_of(desk) == at(70.6)
+        desk.mouse.move(left + 0.1 * wide, box["y"] + 60)
+        assert frame_of(desk) == at(70.6)
+
+    def test_play_and_pause(self, desk: Any) -> None:
+        go_to(desk, 0)
+        play = desk.locator("[data-do=play]")
+        play.click()
+        desk.wait_for_function("Number(document.getElementById('viewer').dataset.frame) > 1")
+        play.click()
+        assert "Play" in play.inner_text()
+        stopped = frame_of(desk)
+        desk.wait_for_timeout(450)
+        assert frame_of(desk) == stopped
+
+    def test_instant_changes_picture_and_figures(self, desk: Any) -> None:
+        go_to(desk, 3)
+        before, figure = pixels(desk), number(desk, "[data-peak=original-medial]")
+        # The plateau, at least, is seen.
+        assert (np.abs(before - 255).max(axis=-1) > 24).mean() > 0.1
+        go_to(desk, 14)
+        assert number(desk, "[data-peak=original-medial]") != figure
+        assert changed(before, pixels(desk)) > 500
+        go_to(desk, 3)
+        assert changed(before, pixels(desk)) == 0
+
+
+class TestField:
+    """Labels, areas, hover values and colours are of one field."""
+
+    @pytest.mark.parametrize("model", ["original", "surrogate"])
+    def test_label_is_the_largest_value(self, desk: Any, fields: ContactFields, model: str) -> None:
+        desk.check(f"input[name=viewer-model][value={model}]")
+        go_to(desk, 4)
+        values = fields.values[model][4]
+        for k, side in enumerate(("medial", "lateral")):
+            largest = 1e-6 * values[fields.frames.tibia_faces[fields.side == k]].max()
+            label = desk.locator(f"#viewer .mark[data-side={side}]").inner_text()
+            assert label == desk.locator(f"[data-largest={side}]").inner_text() + " MPa"
+            assert_allclose(float(label.split()[0]), largest, rtol=6e-3)
+
+    def test_label_leads_to_its_value_and_colour(self, desk: Any, fields: ContactFields) -> None:
+        """The value under the end of the label is the label's, its colour that of its band."""
+        desk.uncheck("[data-do=lines]")
+        box = map_of(desk)
+        go_to(desk, 4)
+        top, step = scale_of(1e-6 * fields.peak)
+        picture = pixels(desk)
+        for side in ("medial", "lateral"):
+            x, y = place_of(desk, side)
+            found = told(desk, x, y)
+            assert found is not None
+            label = number(desk, f"[data-largest={side}]")
+            # The pointer meets the vertex to half a pixel.
+            assert_allclose(found["mpa"], label, rtol=0.03)
+            middle = (np.floor(found["mpa"] / step) + 0.5) * step / top
+            shade = matplotlib.colormaps["viridis"](int(255 * middle + 0.5))[:3]
+            seen = picture[round(y - box["y"]), round(x - box["x"])]
+            assert_allclose(seen, 255 * np.array(shade), atol=3.0)
+
+    def test_values_under_the_pointer(self, desk: Any, fields: ContactFields) -> None:
+        map_of(desk)
+        go_to(desk, 4)
+        values = fields.values["original"][4]
+        pressed = 0
+        for side in ("medial", "lateral"):
+            x, y = place_of(desk, side)
+            for dx, dy in ((-14, 5), (-7, -6), (3, 2), (6, -11), (60, 40)):
+                found = told(desk, x + dx, y + dy)
+                assert found is not None
+                wanted = naive_value(fields, values, found["x"], found["z"])
+                assert_allclose(found["mpa"], wanted, atol=2e-4 * 1e-6 * fields.peak)
+                pressed += found["mpa"] > 0.0
+        assert 4 <= pressed < 10
+        tip = desk.locator("#viewer .tip").inner_text()
+        assert tip.startswith("no contact")
+        assert "mm lateral" in tip
+
+    @pytest.mark.parametrize("shown", ["instant", "largest"])
+    def test_area_above_the_limit(self, desk: Any, fields: ContactFields, shown: str) -> None:
+        go_to(desk, 4)
+        desk.check(f"input[name=viewer-shown][value={shown}]")
+        assert desk.locator("tr.above").is_hidden()
+        values = fields.values["original"]
+        field = values[4] if shown == "instant" else values.max(axis=0)
+        limit = 0.4e-6 * float(field.max())
+        desk.fill("[data-level=limit]", f"{limit:.3f}")
+        assert f"{round(limit, 3):g}" in desk.locator("tr.above th").inner_text()
+        for level, cell in ((round(limit, 3), "above"), (0.0, "contact")):
+            found = [number(desk, f"[data-{cell}={side}]") for side in ("medial", "lateral")]
+            assert_allclose(found, naive_area(fields, field, level), rtol=6e-3, atol=0.01)
+            assert min(found) > 1.0
+
+    def test_limit_and_threshold_colour_their_areas(self, desk: Any, fields: ContactFields) -> None:
+        map_of(desk)
+        go_to(desk, 4)
+        before = pixels(desk)
+        desk.fill("[data-level=limit]", f"{0.3e-6 * fields.peak:.2f}")
+        over = pixels(desk)
+        vermillion = (np.abs(over - [213, 94, 0]).max(axis=-1) < 12).sum()
+        assert vermillion > 50
+        desk.fill("[data-level=limit]", "")
+        assert changed(before, pixels(desk)) == 0
+        desk.fill("[data-level=grey]", f"{1e-6 * fields.peak:.2f}")
+        grey = pixels(desk)
+        assert (np.abs(grey - 204).max(axis=-1) < 3).sum() > 100
+        # Without contact nothing is grey.
+        assert 50 < changed(before, grey) < 0.1 * before[..., 0].size
+
+    def test_bands_have_few_colours(self, desk: Any) -> None:
+        map_of(desk)
+        go_to(desk, 4)
+        desk.uncheck("[data-do=lines]")
+        bands = pixels(desk)
+        desk.check("input[name=viewer-shading][value=smooth]")
+        smooth = pixels(desk)
+        where = np.abs(bands - smooth).max(axis=-1) > 6
+        assert where.sum() > 50
+        count = [len(np.unique(each[where], axis=0)) for each in (bands, smooth)]
+        assert count[0] < 0.5 * count[1]
+
+    def test_isolines(self, desk: Any) -> None:
+        box = map_of(desk)
+        go_to(desk, 4)
+        desk.locator("#viewer canvas").click(position={"x": 5, "y": box["height"] - 5})
+        x, y = place_of(desk, "medial")
+        desk.mouse.move(x, y)
+        desk.mouse.wheel(0, -1000)
+        desk.mouse.move(2, 2)
+        before = pixels(desk)
+        desk.uncheck("[data-do=lines]")
+        assert changed(before, pixels(desk)) > 100
+
+
+class TestView:
+    """Turning, moving and enlarging."""
+
+    def test_zoom_keeps_what_is_under_the_pointer(self, desk: Any) -> None:
+        box = map_of(desk)
+        whole = pixels(desk)
+        desk.locator("#viewer canvas").click(position={"x": 5, "y": box["height"] - 5})
+        # Whole pixels, as a mouse tells them.
+        at = round(box["x"] + 0.3 * box["width"]), round(box["y"] + 0.45 * box["height"])
+        before = told(desk, *at)
+        desk.mouse.wheel(0, -600)
+        after = told(desk, *at)
+        assert before is not None
+        assert after is not None
+        assert_allclose([after["x"], after["z"]], [before["x"], before["z"]], atol=1e-3)
+        away = told(desk, at[0] + 50, at[1])
+        assert away is not None
+        desk.mouse.dblclick(*at)
+        desk.mouse.move(2, 2)
+        assert changed(whole, pixels(desk)) == 0
+        further = told(desk, at[0] + 50, at[1])
+        assert further is not None
+        grown = (further["z"] - before["z"]) / (away["z"] - before["z"])
+        assert_allclose(grown, np.exp(0.0015 * 600), rtol=1e-3)
+
+    @pytest.mark.parametrize("way", ["shift", "button", "choice"])
+    def test_drag_moves_the_picture(self, desk: Any, way: str) -> None:
+        box = map_of(desk)
+        # Whole pixels, as a mouse tells them.
+        at = round(box["x"] + 0.3 * box["width"]), round(box["y"] + 0.45 * box["height"])
+        before = told(desk, *at)
+        if way == "choice":
+            desk.click("[data-drag=move]")
+            desk.mouse.move(*at)
+        elif way == "shift":
+            desk.keyboard.down("Shift")
+        button = "middle" if way == "button" else "left"
+        desk.mouse.down(button=button)
+        desk.mouse.move(at[0] + 30, at[1] + 10)
+        desk.mouse.move(at[0] + 60, at[1] + 25)
+        desk.mouse.up(button=button)
+        if way == "choice":
+            desk.click("[data-drag=move]")
+        elif way == "shift":
+            desk.keyboard.up("Shift")
+        after = told(desk, at[0] + 60, at[1] + 25)
+        assert before is not None
+        assert after is not None
+        assert_allclose([after["x"], after["z"]], [before["x"], before["z"]], atol=1e-3)
+
+    def test_drag_turns_the_knee_and_reset_turns_back(self, desk: Any) -> None:
+        before = pixels(desk)
+        box = desk.locator("#viewer canvas").bounding_box()
+        desk.mouse.move(box["x"] + 200, box["y"] + 150)
+        desk.mouse.down()
+        desk.mouse.move(box["x"] + 320, box["y"] + 190)
+        desk.mouse.up()
+        assert changed(before, pixels(desk)) > 2000
+        desk.click("[data-do=reset]")
+        desk.mouse.move(2, 2)
+        assert changed(before, pixels(desk)) == 0
+
+    def test_keyboard(self, desk: Any) -> None:
+        before = pixels(desk)
+        desk.locator("#viewer canvas").focus()
+        for keys in (["ArrowLeft"], ["+"], ["Shift+ArrowUp"]):
+            for key in keys:
+                desk.keyboard.press(key)
+            assert changed(before, pixels(desk)) > 500
+            desk.keyboard.press("Escape")
+            # The outline of the focus is not part of the picture.
+            assert changed(before[8:-8, 8:-8], pixels(desk)[8:-8, 8:-8]) == 0
+
+    @pytest.mark.parametrize("femur", ["hidden", "solid"])
+    def test_femur(self, desk: Any, femur: str) -> None:
+        before = pixels(desk)
+        desk.check(f"input[name=viewer-femur][value={femur}]")
+        assert changed(before, pixels(desk)) > 500
+
+    def test_a_solid_femur_hides_the_values_below(self, desk: Any) -> None:
+        """Beside the contact the femur is above the plateau; in contact both overlap."""
+        map_of(desk)
+        x, y = place_of(desk, "medial")
+        assert told(desk, x, y - 50) is not None
+        desk.check("input[name=viewer-femur][value=solid]")
+        assert told(desk, x, y - 50) is None
+        assert told(desk, x, y) is not None
+
+
+class TestFigures:
+    """Line figures with values, zoom and data."""
+
+    def figure(self, page: Any, name: str) -> Any:
+        found = page.locator(f"figure.chart[data-name='{name}']")
+        found.scroll_into_view_if_needed()
+        return found
+
+    def data(self, page: Any, name: str) -> pd.DataFrame:
+        with page.expect_download() as waiting:
+            self.figure(page, name).locator("button").click()
+        assert waiting.value.suggested_filename == f"{name}.csv"
+        return pd.read_csv(waiting.value.path())
+
+    def test_csv_is_the_simulated_cycle(self, desk: Any, tiny_run: Path) -> None:
+        table = self.data(desk, "cycle-anterior_m")
+        cycles = read_run(tiny_run).cycles
+        assert list(table) == [
+            "gait cycle [%]", *(f"{name}: anterior position [mm]" for name in cycles)
+        ]  # fmt: skip
+        for name, cycle in cycles.items():
+            wanted = 1e3 * cycle["anterior_m"]
+            assert_allclose(table[f"{name}: anterior position [mm]"], wanted, rtol=1e-4)
+
+    def test_csv_of_a_path_has_its_instants(self, desk: Any, fields: ContactFields) -> None:
+        table = self.data(desk, "path-of-contact")
+        centres = 1e3 * fields.frames.centre_m[0]
+        for k, name in enumerate(("medial", "lateral")):
+            assert_allclose(table[f"{name}: gait cycle [%]"], fields.frames.gait_percent, rtol=1e-4)
+            assert_allclose(table[f"{name}: lateral [mm]"], centres[:, k, 2], rtol=1e-4)
+            assert_allclose(table[f"{name}: anterior [mm]"], centres[:, k, 0], rtol=1e-4)
+
+    def test_area_over_pressure(self, desk: Any, fields: ContactFields) -> None:
+        bands = self.data(desk, "area-in-bands").set_index("pressure [MPa]")
+        peak = fields.at_peak("original")
+        for words, field in (
+            (f"at {fields.frames.gait_percent[peak]:.0f} %", fields.values["original"][peak]),
+            ("largest over the cycle", fields.values["original"].max(axis=0)),
+        ):
+            whole = naive_area(fields, field, 0.0)
+            for side, area in zip(("medial", "lateral"), whole, strict=True):
+                column = next(name for name in bands if name.startswith(f"{side}, {words}"))
+                assert_allclose(bands[column].sum(), area, rtol=1e-4)
+        step = scale_of(1e-6 * fields.peak)[1]
+        above = naive_area(fields, field, step)
+        assert_allclose(bands[column].iloc[0], whole[1] - above[1], rtol=1e-3)
+
+    def test_value_under_the_pointer_and_by_keyboard(self, desk: Any) -> None:
+        figure = self.figure(desk, "cycle-anterior_m")
+        table = self.data(desk, "cycle-anterior_m")
+        area = figure.locator(".area")
+        box = area.bounding_box()
+        desk.mouse.move(box["x"] + 0.5 * box["width"], box["y"] + 0.5 * box["height"])
+        output = figure.locator("output")
+        k = int(output.get_attribute("data-k"))
+        row = table.iloc[k]
+        assert output.inner_text().startswith(f"{row.iloc[0]:g} %: original ")
+        assert f"surrogate {row.iloc[2]:.4g}".replace("-", "−")[:14] in output.inner_text()
+        area.focus()
+        desk.keyboard.press("ArrowRight")
+        assert int(output.get_attribute("data-k")) == k + 1
+
+    def test_zoom_and_back(self, desk: Any) -> None:
+        figure = self.figure(desk, "rollback")
+        area = figure.locator(".area")
+        whole = area.locator(".grid").inner_html()
+        box = area.bounding_box()
+        desk.mouse.move(box["x"] + 0.4 * box["width"], box["y"] + 0.3 * box["height"])
+        desk.mouse.down()
+        desk.mouse.move(box["x"] + 0.6 * box["width"], box["y"] + 0.6 * box["height"])
+        desk.mouse.up()
+        assert area.locator(".grid").inner_html() != whole
+        desk.mouse.dblclick(box["x"] + 0.5 * box["width"], box["y"] + 0.5 * box["height"])
+        assert area.locator(".grid").inner_html() == whole
+
+
+class TestPage:
+    """The page as a whole."""
+
+    def test_nothing_goes_wrong(self, desk: Any) -> None:
+        assert desk.faults == []
+
+    def test_page_is_small_and_opens_fast(self, browser: Any, tiny_run: Path) -> None:
+        file = tiny_run / "report.html"
+        assert file.stat().st_size < LARGEST_PAGE
+        page = browser.new_page()
+        page.goto(file.as_uri())
+        page.wait_for_selector("#viewer[data-frame]")
+        # Time of the scripts and the layout on the processor, which other programs do not change.
+        session = page.context.new_cdp_session(page)
+        session.send("Performance.enable", {"timeDomain": "threadTicks"})
+        page.reload()
+        page.wait_for_selector("#viewer[data-frame]")
+        found = session.send("Performance.getMetrics")["metrics"]
+        spent = {each["name"]: each["value"] for each in found}
+        assert spent["TaskDuration"] < 2.0
+        page.close()
+
+    def test_phone(self, browser: Any, tiny_run: Path, fields: ContactFields) -> None:
+        phone = browser.new_context(
+            viewport={"width": 390, "height": 780}, is_mobile=True, has_touch=True
+        )
+        page = phone.new_page()
+        page.goto((tiny_run / "report.html").as_uri())
+        page.wait_for_selector("#viewer[data-frame]")
+        assert page.evaluate("document.documentElement.scrollWidth") == 390
+        strip = page.locator(".strip")
+        strip.scroll_into_view_if_needed()
+        box = strip.bounding_box()
+        page.touchscreen.tap(box["x"] + 34 + 0.6 * (box["width"] - 48), box["y"] + 40)
+        assert frame_of(page) == round(0.6 * (len(fields.frames.gait_percent) - 1))
+        page.locator("[data-view=above]").tap()
+        page.locator("#viewer canvas").scroll_into_view_if_needed()
+        x, y = place_of(page, "medial")
+        page.touchscreen.tap(x, y)
+        tip = page.locator("#viewer .tip")
+        assert tip.is_visible()
+        assert_allclose(
+            float(tip.get_attribute("data-mpa")), number(page, "[data-largest=medial]"), rtol=0.1
+        )
+        chart = page.locator("figure.chart .area").first
+        chart.scroll_into_view_if_needed()
+        chart.tap()
+        assert "medial" in page.locator("figure.chart output").first.inner_text()
+        phone.close()
+
+    def test_without_script_the_pictures_stand(self, browser: Any, tiny_run: Path) -> None:
+        plain = browser.new_context(java_script_enabled=False)
+        page = plain.new_page()
+        page.goto((tiny_run / "report.html").as_uri())
+        assert page.locator("figure.chart .instead").first.is_visible()
+        assert not page.locator("figure.chart button").first.is_visible()
+        plain.close()

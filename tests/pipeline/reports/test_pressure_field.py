@@ -1,0 +1,153 @@
+"""Pressure at the vertices: analytic patches, areas, edge cases."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from numpy.typing import NDArray
+
+from pipeline.reports.pressure_field import (
+    area_above,
+    outline_of,
+    scale_of,
+    sides_of,
+    vertex_pressures,
+)
+
+RADIUS, PEAK = 6.0, 18.0
+
+
+def grid(edge: float, half: float = 9.0) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return a level square with edges of about `edge` [mm], its vertices a little disordered."""
+    count = round(2 * half / edge) + 1
+    side = np.linspace(-half, half, count)
+    x, z = (each.ravel() for each in np.meshgrid(side, side))
+    rng = np.random.default_rng(3)
+    inner = (np.abs(x) < half - 1e-9) & (np.abs(z) < half - 1e-9)
+    moved = 0.15 * edge * rng.uniform(-1.0, 1.0, (2, len(x))) * inner
+    vertices = np.column_stack([x + moved[0], np.zeros_like(x), z + moved[1]])
+    corner = (np.arange(count - 1)[:, None] * count + np.arange(count - 1)).ravel()
+    lower = np.column_stack([corner, corner + count, corner + 1])
+    upper = np.column_stack([corner + 1, corner + count, corner + count + 1])
+    return vertices, np.concatenate([lower, upper])
+
+
+def cap(points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the pressure of a ball on a linear bed, p = peak (1 - r²/a²), in contact."""
+    return np.maximum(PEAK * (1.0 - (points[:, 0] ** 2 + points[:, 2] ** 2) / RADIUS**2), 0.0)
+
+
+def naive_area(vertices, faces, values, level, parts=24):
+    """Return the area above a level by counting small parts of each triangle."""
+    total = 0.0
+    for face in faces:
+        a, b, c = vertices[face]
+        own = values[face]
+        if own.max() <= level:
+            continue
+        hits = 0
+        for i in range(parts):
+            for j in range(parts - i):
+                for third in (1, 2) if i + j + 1 < parts else (1,):
+                    u, v = (i + third / 3) / parts, (j + third / 3) / parts
+                    hits += own[0] * (1 - u - v) + own[1] * u + own[2] * v > level
+        total += hits / parts**2 * 0.5 * np.linalg.norm(np.cross(b - a, c - a))
+    return total
+
+
+def test_areas_of_a_ball_on_a_bed_converge() -> None:
+    """The area above a share s of the peak is that of a disc, pi a² (1 - s)."""
+    shares = np.array([0.0, 0.25, 0.5, 0.9])
+    wanted = np.pi * RADIUS**2 * (1.0 - shares)
+    off = []
+    for edge in (1.0, 0.5):
+        vertices, faces = grid(edge)
+        values = vertex_pressures(vertices, faces, cap(vertices[faces].mean(axis=1))[None])[0]
+        found = area_above(vertices, faces, values, PEAK * shares)
+        off.append(np.abs(found / wanted - 1.0))
+        assert_allclose(values.max(), PEAK, rtol=0.02 * edge)
+    assert (off[0] < [0.01, 0.02, 0.025, 0.12]).all()
+    # Second order for the linear field, up to the disorder of the mesh.
+    assert (off[1] < 0.5 * off[0]).all()
+
+
+def test_a_linear_field_is_met_inside_the_patch() -> None:
+    vertices, faces = grid(1.0)
+    wanted = 20.0 + vertices @ [0.7, 0.0, -0.4]
+    values = vertex_pressures(vertices, faces, wanted[faces].mean(axis=1)[None])[0]
+    inner = (np.abs(vertices[:, [0, 2]]) < 7.0).all(axis=1)
+    assert_allclose(values[inner], wanted[inner], rtol=2e-3)
+
+
+def test_field_is_positive_in_contact_alone() -> None:
+    vertices, faces = grid(0.5)
+    given = cap(vertices[faces].mean(axis=1))
+    values = vertex_pressures(vertices, faces, np.stack([given, np.zeros_like(given)]))
+    radius = np.linalg.norm(vertices, axis=1)
+    assert (values[0][radius < RADIUS - 0.5] > 0.0).all()
+    assert (values[0][radius > RADIUS + 0.5] < 0.0).all()
+    assert (values[1] < 0.0).all()
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_a_few_triangles_keep_their_pressure(count: int) -> None:
+    vertices, faces = grid(1.0)
+    given = np.zeros((1, len(faces)))
+    given[0, 150 : 150 + count] = 4.0
+    values = vertex_pressures(vertices, faces, given)[0]
+    assert_allclose(values.max(), 4.0, rtol=0.01)
+    assert 0.0 < area_above(vertices, faces, values, [0.0])[0] < 5.0 * count
+
+
+def test_scaling_of_lengths_or_pressures_changes_nothing_else() -> None:
+    vertices, faces = grid(1.0)
+    given = cap(vertices[faces].mean(axis=1))[None]
+    values = vertex_pressures(vertices, faces, given)
+    scaled = vertex_pressures(1e-3 * vertices, faces, 1e6 * given)
+    assert_allclose(scaled, 1e6 * values, rtol=1e-9)
+
+
+def test_area_is_that_of_the_naive_count() -> None:
+    vertices, faces = grid(2.0)
+    values = vertex_pressures(vertices, faces, cap(vertices[faces].mean(axis=1))[None])[0]
+    for level in (0.0, 5.0, 12.0):
+        found = area_above(vertices, faces, values, [level])[0]
+        assert_allclose(found, naive_area(vertices, faces, values, level), rtol=0.01)
+
+
+@pytest.mark.parametrize("corners", [(1.0, 1.0, 1.0), (0.0, 0.0, 2.0), (0.0, 2.0, 2.0)])
+def test_area_of_equal_corners(corners: tuple[float, ...]) -> None:
+    vertices = np.array([[0.0, 0.0, 0.0], [2.0, 0.0, 0.0], [0.0, 0.0, 3.0]])
+    found = area_above(vertices, np.array([[0, 1, 2]]), np.array(corners), [-1.0, 1.0, 3.0])
+    middle = {1.0: 0.0, 2 / 3: 0.75, 4 / 3: 2.25}
+    wanted = middle[1.0] if min(corners) == 1.0 else middle[2 / 3 if sum(corners) < 3 else 4 / 3]
+    assert_allclose(found[[0, 2]], [3.0, 0.0], atol=1e-12)
+    if min(corners) < 1.0:
+        assert_allclose(found[1], wanted, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("largest", "wanted"),
+    [(17.3, (18.0, 2.0)), (20.0, (20.0, 2.0)), (3.1, (3.25, 0.25)), (0.0, (1.0, 0.1)),
+     (121.0, (130.0, 10.0))],
+)  # fmt: skip
+def test_scale_has_round_steps(largest: float, wanted: tuple[float, float]) -> None:
+    assert_allclose(scale_of(largest), wanted, rtol=1e-12)
+    assert scale_of(largest)[0] >= largest
+
+
+def test_sides_are_those_of_the_centres() -> None:
+    vertices, faces = grid(3.0)
+    centres = np.array([[[0.0, 0.0, -4.0], [0.0, 0.0, 6.0]], [[np.nan] * 3, [0.0, 0.0, 6.0]]])
+    sides = sides_of(vertices, faces, centres)
+    assert_allclose(sides, vertices[faces][..., 2].mean(axis=1) > 1.0)
+
+
+def test_outline_is_the_border() -> None:
+    vertices, faces = grid(3.0)
+    lines = outline_of(vertices, faces)
+    assert len(lines) == 1
+    length = np.linalg.norm(np.diff(lines[0], axis=0), axis=1).sum()
+    assert_allclose(length, 4 * 18.0, rtol=1e-12)
+    assert_allclose(lines[0][0], lines[0][-1])

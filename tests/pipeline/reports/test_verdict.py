@@ -1,0 +1,184 @@
+"""The verdict of a report: each of its rules, its words, and the command to run next."""
+
+from __future__ import annotations
+
+import shlex
+import tomllib
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from studies import SMOKE
+
+from pipeline.advice import in_folder
+from pipeline.cli.app import run_answer
+from pipeline.cli.main import parse
+from pipeline.config.reading import dump_config, load_config
+from pipeline.reports.evidence import more_samples
+from pipeline.reports.mesh_resolution import Resolution
+from pipeline.reports.verdict import JUDGED, LEVELS, LIMITS, Evidence, verdict, verdict_lines
+
+PRESSURES = ("medial_peak_pressure_Pa", "lateral_peak_pressure_Pa")
+SMOOTH = Resolution(across=12.0, roughness_percent=0.02)
+GOOD = Evidence(
+    differences=dict.fromkeys((*JUDGED, *PRESSURES), 0.1),
+    peak_difference_percent=0.2,
+    held_out_percent=0.5,
+    resolution={"medial": SMOOTH, "lateral": SMOOTH},
+    least_across=6.0,
+)
+MORE = "python -m pipeline run RUN_FOLDER/config.toml --set design.budget=1400"
+
+
+def judged(**changes: Any) -> dict[str, Any]:
+    return verdict(replace(GOOD, **changes), MORE)
+
+
+def levels(found: dict[str, Any]) -> list[str]:
+    return [part["level"] for part in found["parts"]]
+
+
+def off(**differences: float | None) -> dict[str, float | None]:
+    return {**GOOD.differences, **differences}
+
+
+def test_good_run_is_trusted_and_used() -> None:
+    found = judged()
+    assert levels(found) == ["trust", "trust"]
+    assert found["level"] == "trust"
+    assert found["line"] == "loads and motion: trust, 0.10 %; peak pressure: trust, ±0.20 %"
+    assert "pipeline study" in found["next"]["command"]
+
+
+@pytest.mark.parametrize("column", JUDGED)
+@pytest.mark.parametrize(("error", "level"), [(1.99, 0), (2.01, 1), (9.9, 1), (10.1, 2)])
+def test_every_load_and_motion_in_gait_decides(column: str, error: float, level: int) -> None:
+    found = judged(differences=off(**{column: error}))
+    assert levels(found) == [LEVELS[level], "trust"]
+    assert found["level"] == LEVELS[level]
+    assert found["parts"][0]["figure_percent"] == error
+    if level:
+        assert found["next"]["command"] == MORE
+
+
+@pytest.mark.parametrize(("error", "level"), [(9.9, 0), (10.1, 1), (29.0, 1), (31.0, 2)])
+def test_held_out_loads_decide_with_wider_limits(error: float, level: int) -> None:
+    """Contact is stiff: the load at a given pose has an error that gait does not have."""
+    part = judged(held_out_percent=error)["parts"][0]
+    assert part["level"] == LEVELS[level]
+    # The figure stays that of gait, the reason has the other one.
+    assert part["figure_percent"] == 0.1
+    assert bool(part["reasons"]) == bool(level)
+
+
+def test_undefined_held_out_error_needs_care() -> None:
+    part = judged(held_out_percent=None)["parts"][0]
+    assert part["level"] == "care"
+    assert part["reasons"] == ["worst load at unseen poses off, unknown"]
+
+
+def test_leaving_the_domain_needs_care() -> None:
+    found = judged(flagged=1)
+    assert levels(found) == ["care", "trust"]
+    assert found["next"]["command"] == "python -m pipeline check RUN_FOLDER/config.toml --deep"
+
+
+def test_failed_combination_needs_care() -> None:
+    part = judged(failed=2, combinations=11)["parts"][0]
+    assert part["level"] == "care"
+    assert part["reasons"] == ["a model failed in 2 combinations of 11"]
+
+
+def test_coordinate_without_range_is_left_out() -> None:
+    """A rotation that is prescribed and never changes has no range to relate an error to."""
+    assert judged(differences=off(rotation_rad=None))["level"] == "trust"
+
+
+@pytest.mark.parametrize("column", PRESSURES)
+@pytest.mark.parametrize(("error", "level"), [(4.9, 0), (5.1, 1), (19.0, 1), (21.0, 2)])
+def test_peak_pressure_in_gait_decides(column: str, error: float, level: int) -> None:
+    found = judged(differences=off(**{column: error}))
+    assert levels(found) == ["trust", LEVELS[level]]
+    assert found["parts"][1]["figure_percent"] == error
+
+
+def test_difference_of_the_peaks_decides() -> None:
+    found = judged(peak_difference_percent=6.0)
+    assert levels(found) == ["trust", "care"]
+    assert found["next"]["command"] == MORE
+
+
+def test_ridges_of_the_mesh_are_named_before_the_surrogate() -> None:
+    rough = Resolution(across=17.0, roughness_percent=9.0)
+    found = judged(
+        differences=off(medial_peak_pressure_Pa=10.4),
+        resolution={"medial": SMOOTH, "lateral": rough},
+    )
+    part = found["parts"][1]
+    assert (part["level"], part["figure_percent"]) == ("care", 10.4)
+    words = "ridges of the mesh: lateral pressure jumps from triangle to triangle, 9.0 %"
+    assert found["line"].endswith(
+        f"peak pressure: care, ±10 %: {words}; off the contact model in gait"
+    )
+    assert "smooth the tibial mesh" in found["next"]["text"]
+    assert "--out RUN_FOLDER-ridges" in found["next"]["command"]
+
+
+def test_coarse_mesh_needs_care() -> None:
+    found = judged(resolution={"medial": Resolution(4.2, 0.1)})
+    assert levels(found) == ["trust", "care"]
+    (reason,) = found["parts"][1]["reasons"]
+    assert reason == "coarse mesh: 4.2 triangles across the medial contact, expected at least 6"
+    assert found["next"]["command"] == "python -m pipeline check RUN_FOLDER/config.toml"
+
+
+def test_table_is_judged_by_unseen_rows_with_the_limits_of_gait() -> None:
+    alone = {"differences": {}, "peak_difference_percent": None, "resolution": {}}
+    assert levels(judged(**alone)) == ["trust"]
+    found = judged(**alone, held_out_percent=LIMITS["gait"][0] + 0.1)
+    assert levels(found) == ["care"]
+    assert "not compared in gait" in found["line"]
+    assert found["next"]["command"] == "python -m pipeline validate RUN_FOLDER --formulations"
+
+
+def test_first_part_that_is_not_trusted_gives_the_next_step() -> None:
+    found = judged(differences=off(anterior_m=3.0, medial_peak_pressure_Pa=30.0), flagged=3)
+    assert found["level"] == "do not use"
+    assert found["next"]["command"].endswith("--deep")
+
+
+def test_lines_of_the_terminal_are_ascii_and_name_the_run(tmp_path: Path) -> None:
+    lines = verdict_lines(judged())
+    assert all(line.isascii() for line in lines)
+    folder = tmp_path / "my runs"
+    text = run_answer({"summary": lines}, folder).text
+    assert "RUN_FOLDER" not in text
+    # The folder has a space, which a shell must not split at.
+    assert f"--set study.run='{folder}'" in text
+    assert in_folder("x RUN_FOLDER/config.toml", Path("runs/a")) == "x runs/a/config.toml"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"flagged": 1},
+        {"held_out_percent": 15.0},
+        {"resolution": {"medial": Resolution(4.0, 0.1)}},
+        {"resolution": {"medial": Resolution(12.0, 9.0)}},
+        {"differences": {}, "peak_difference_percent": None, "held_out_percent": 3.0},
+    ],
+)
+def test_every_command_is_one_of_this_program(changes: dict[str, Any]) -> None:
+    """The parser takes the command, and the keys that it sets make a configuration."""
+    design = tomllib.loads(dump_config(load_config(SMOKE)))["design"]
+    command = verdict(replace(GOOD, **changes), more_samples(design))["next"]["command"]
+    words = shlex.split(in_folder(command, SMOKE.parent))
+    assert words[:3] == ["python", "-m", "pipeline"]
+    parse(words[3:])
+    if words[3] == "run":
+        pairs = tuple(after for word, after in pairwise(words) if word == "--set")
+        assert pairs
+        assert load_config(SMOKE, pairs).design.candidates > design["candidates"]
