@@ -29,7 +29,8 @@ from pipeline.reports.report import write_report
 from pipeline.simulation import gait_cycle, gait_ligaments
 from pipeline.stages import knee_samples
 from pipeline.stages.adaptive_sampling import Sampled, learning_point, sample_knee
-from pipeline.stages.assessment import assess, prediction_table
+from pipeline.stages.assessment import assess, held_out_point, prediction_table
+from pipeline.stages.continuation import with_earlier_budgets
 from pipeline.stages.domains import learn_domains
 from pipeline.stages.gait_cycle import simulate_cycle
 from pipeline.stages.reference_samples import sample_kind, samples_for
@@ -56,7 +57,8 @@ def run_study(
     folder : Path
         The run directory.
     resume : bool
-        Whether to go on with what an interrupted run left there.
+        Whether to go on with what a run left there, interrupted or finished. If the configuration
+        has changed since, samples that were evaluated are not evaluated again.
     quiet : bool
         Whether to leave out progress bars.
 
@@ -65,8 +67,11 @@ def run_study(
     dict
         The content of `report.json`.
     """
+    config = completed(config)
+    if resume:
+        config = with_earlier_budgets(config, folder)
     # One thread: sums in threaded linear algebra depend on the number of cores.
-    with Run(completed(config), folder, quiet=quiet) as run, threadpool_limits(1):
+    with Run(config, folder, quiet=quiet) as run, threadpool_limits(1):
         return _carry_out(run, resume=resume)
 
 
@@ -80,7 +85,7 @@ def _carry_out(run: Run, *, resume: bool) -> dict[str, Any]:
         gait_ligaments(config.simulation)
         run.compile_kernels()
         original = build_original(config)
-    run.prepare(resume=resume)
+    run.prepare(resume=resume, original=original)
     with run.timed("reference path"):
         space = sample_space(config, stored_path(run, original))
         if original.model is not None:
@@ -101,7 +106,7 @@ def _carry_out(run: Run, *, resume: bool) -> dict[str, Any]:
         surrogates.save(main, folder / "knee.npz")
     hashes = {"samples": digest(fitted_to), "held_out": digest(held_out)}
     description = original.describe(space, main)
-    provenance = _provenance(run, original, sampled.counts, hashes, description)
+    provenance = _provenance(run, original, sampled, hashes, description)
     run.write_json("run.json", provenance.content())
     with run.timed("h: gait simulation"):
         run.wait_for_kernels()
@@ -156,9 +161,12 @@ def _validate(
 ) -> Validation:
     """Judge every surrogate on the held-out samples; keep the main one's predictions."""
     feasibility = run.config.feasibility
+    models = [assess(fitted.knee, held_out, feasibility, fitted.checks) for fitted in trained]
     points = [*sampled.curve, learning_point(trained[0], fitted_to)]
+    for point, fitted in zip(points, [*sampled.fits, trained[0]], strict=True):
+        point |= held_out_point(fitted.knee, held_out, feasibility)
     content = Validation(
-        models=[assess(fitted.knee, held_out, feasibility, fitted.checks) for fitted in trained],
+        models=models,
         first=assess(sampled.early.knee, held_out, feasibility, sampled.early.checks),
         learning_curve=[Round.model_validate(point) for point in points],
     )
@@ -192,7 +200,7 @@ def _with_header(
 def _provenance(
     run: Run,
     original: OriginalModel,
-    counts: dict[str, Any],
+    sampled: Sampled,
     hashes: dict[str, str],
     description: dict[str, Any],
 ) -> RunRecord:
@@ -212,7 +220,8 @@ def _provenance(
         "triangles": None
         if model is None
         else {"femur": len(model.femur.faces), "tibia": len(model.tibia.faces)},
-        "counts": counts,
+        "counts": sampled.counts,
+        "budgets": sampled.added,
         "seconds": run.seconds,
         "original": description,
     }

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import ArrayLike
+from scipy.spatial.transform import Rotation
 
-from foundation.checks import FloatArray, IntArray, check_in
+from foundation.checks import FloatArray, IntArray, check_array, check_in
 from foundation.errors import InputError
 from foundation.surfaces.mesh_checks import check_mesh, report_findings
 from foundation.surfaces.mesh_io import read_triangles
@@ -26,13 +28,17 @@ __all__ = ["SIDES", "UNITS", "MeshError", "MeshWarning", "TriangleMesh", "load_m
 #: Metres per unit of a file.
 UNITS = {"m": 1.0, "cm": 1e-2, "mm": 1e-3, "um": 1e-6}
 SIDES = ("right", "left")
+#: Largest deviation of a rotation matrix from orthogonality, for digits in a file.
+_ORTHOGONAL = 1e-3
 
 
 def load_mesh(
     path: str | Path,
     *,
     unit: str = "m",
-    axes: Sequence[str] = ("x", "y", "z"),
+    axes: Sequence[str] | ArrayLike = ("x", "y", "z"),
+    rotation: ArrayLike = (0.0, 0.0, 0.0),
+    origin: ArrayLike = (0.0, 0.0, 0.0),
     side: str = "right",
     check: bool = True,
 ) -> TriangleMesh:
@@ -40,7 +46,8 @@ def load_mesh(
 
     Triangles keep the order of the file; triangles without area, which have no normal and carry no
     load, are dropped with a warning. Vertices at exactly the same position are merged and vertices
-    without a triangle are dropped; no vertex moves.
+    without a triangle are dropped; no vertex moves against the others. A point p of the file
+    becomes ``R A (p - origin)`` with the rows A of `axes` and the rotation R.
 
     Parameters
     ----------
@@ -48,10 +55,16 @@ def load_mesh(
         STL (text or binary), OBJ, PLY, OFF, or VTP (needs VTK).
     unit : {"m", "cm", "mm", "um"}
         Length unit of the file.
-    axes : sequence of 3 str
+    axes : sequence of 3 str, or (3, 3) array
         Signed file axes that point anterior, superior, and to the right of the body, for example
-        ("-x", "y", "-z") for a file with x posterior and z to the left. The axes must form a
-        right-handed frame; right is lateral in a right knee and medial in a left knee.
+        ("-x", "y", "-z") for a file with x posterior and z to the left; or these directions as rows
+        of a rotation matrix. The axes must form a right-handed frame; right is lateral in a right
+        knee and medial in a left knee.
+    rotation : (3,) array
+        Angles [rad] by which the mesh is turned about the fixed anterior, superior and right axis,
+        in this order, after `axes`.
+    origin : (3,) array
+        Point of the file that becomes the origin [m], along the axes of the file.
     side : {"right", "left"}
         A left knee is mirrored (z changes sign, the winding is reversed), so that z is lateral.
     check : bool
@@ -68,7 +81,7 @@ def load_mesh(
     MeshError
         If the file cannot be read or a check fails; the message names file, finding and remedy.
     InputError
-        If `unit`, `axes` or `side` is invalid.
+        If `unit`, `axes`, `rotation`, `origin` or `side` is invalid.
 
     Warns
     -----
@@ -77,12 +90,11 @@ def load_mesh(
     """
     check_in("unit", unit, UNITS)
     check_in("side", side, SIDES)
-    turn = _rotation_from_axes(axes)
+    place = placement(axes, rotation, origin)
     file = Path(path)
     points, faces = checked_triangles(str(file), *read_triangles(file))
     faces = _without_degenerate(file, points, faces)
-    # A product with zeros and ones changes no bit of a coordinate.
-    mesh = TriangleMesh(UNITS[unit] * (points @ turn.T), faces, str(file))
+    mesh = TriangleMesh(place(UNITS[unit] * points), faces, str(file))
     if side == "left":
         mesh = mesh.mirrored()
     if check:
@@ -90,25 +102,70 @@ def load_mesh(
     return _without_unreferenced(mesh)
 
 
-def _rotation_from_axes(axes: Sequence[str]) -> FloatArray:
+def placement(
+    axes: Sequence[str] | ArrayLike, rotation: ArrayLike, origin: ArrayLike
+) -> Callable[[FloatArray], FloatArray]:
+    """Return the function from points (N, 3) [m] of a file to the frame of the body.
+
+    The arguments are those of `load_mesh`.
+    """
+    turn = rotation_of(axes, rotation)
+    moved = check_array("origin", origin, (3,))
+
+    def place(points: FloatArray) -> FloatArray:
+        # A product with zeros and ones changes no bit of a coordinate, the difference to 0 neither.
+        placed: FloatArray = (points - moved) @ turn.T
+        return placed
+
+    return place
+
+
+def rotation_of(axes: Sequence[str] | ArrayLike, rotation: ArrayLike) -> FloatArray:
+    """Return the rotation from the axes of a file to those of the body, (3, 3) [1].
+
+    The arguments are those of `load_mesh`.
+    """
+    turn = _rotation_from_axes(axes)
+    angles = check_array("rotation", rotation, (3,))
+    if angles.any():
+        turn = Rotation.from_euler("xyz", angles).as_matrix() @ turn
+    return turn
+
+
+def _rotation_from_axes(axes: Sequence[str] | ArrayLike) -> FloatArray:
     """Return the rotation from file axes to ours, (3, 3)."""
+    names = axes if isinstance(axes, str) else list(np.asarray(axes, dtype=object))
+    if len(names) == 3 and not any(isinstance(axis, str) for axis in names):
+        return _checked_rotation(axes)
     rotation = np.zeros((3, 3))
-    if isinstance(axes, str) or len(axes) != 3:
+    if isinstance(names, str) or len(names) != 3:
         raise InputError(
             f"axes: expected three file axes such as ('-x', 'y', '-z'), found {axes!r}"
         )
-    for row, axis in enumerate(axes):
+    for row, axis in enumerate(names):
         if not isinstance(axis, str) or axis.lstrip("+-") not in tuple("xyz") or len(axis) > 2:
             raise InputError(f"axes: expected x, y or z with an optional sign, found {axis!r}")
         rotation[row, "xyz".index(axis[-1])] = -1.0 if axis[0] == "-" else 1.0
     if np.abs(rotation).sum(axis=0).min() < 1.0:
-        raise InputError(f"axes: expected x, y and z once each, found {tuple(axes)}")
+        raise InputError(f"axes: expected x, y and z once each, found {tuple(names)}")
     if np.linalg.det(rotation) < 0.0:
         raise InputError(
-            f"axes: {tuple(axes)} is a mirror image, expected a right-handed frame (anterior, "
+            f"axes: {tuple(names)} is a mirror image, expected a right-handed frame (anterior, "
             "superior, right of the body); change one sign, and set side='left' for a left knee"
         )
     return rotation
+
+
+def _checked_rotation(axes: ArrayLike) -> FloatArray:
+    """Return a rotation matrix (3, 3), freed from the rounding of its digits."""
+    matrix = check_array("axes", axes, (3, 3))
+    error = float(np.abs(matrix @ matrix.T - np.eye(3)).max())
+    if error > _ORTHOGONAL or np.linalg.det(matrix) < 0.0:
+        raise InputError(
+            "axes: expected the rows of a rotation matrix (unit vectors, perpendicular to each "
+            f"other, right-handed), found {matrix.tolist()}"
+        )
+    return Rotation.from_matrix(matrix).as_matrix()
 
 
 def _without_degenerate(file: Path, points: FloatArray, faces: IntArray) -> IntArray:

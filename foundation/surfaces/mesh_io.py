@@ -1,4 +1,4 @@
-"""Reading triangles from files: STL, PLY and OFF through trimesh, OBJ, VTP through VTK.
+"""Reading triangles from files: STL, PLY, OFF and STEP through trimesh, OBJ, VTP through VTK.
 
 Triangles keep the unit, axes and order of the file; only vertices at exactly the same position are
 merged, since an STL file repeats the vertices of every triangle.
@@ -20,6 +20,8 @@ from foundation.surfaces.triangle_mesh import MeshError
 
 #: Largest vertex number in a file.
 _MOST_VERTICES = 2**31
+#: Largest distance of the triangles of a STEP file from its surfaces [mm].
+_STEP_DEVIATION = 2e-3
 
 
 def read_triangles(path: Path) -> tuple[FloatArray, IntArray]:
@@ -184,6 +186,26 @@ def _read_vtp(path: Path) -> tuple[FloatArray, IntArray]:
     return points.astype(np.float64), cells.astype(np.int64).reshape(-1, 3)
 
 
+def _read_step(path: Path) -> tuple[FloatArray, IntArray]:
+    """Read a STEP file, triangulated; trimesh returns metres, whatever the unit of the file."""
+    try:
+        import cascadio  # noqa: F401
+    except ImportError as error:
+        raise MeshError(
+            f"{path}: STEP files need cascadio, which is not installed: pip install "
+            "knee-contact[step]; or convert the file to STL in a CAD program, with edges of 1 mm"
+        ) from error
+    import trimesh
+
+    try:
+        loaded = trimesh.load(path, process=False, force="mesh", tol_linear=_STEP_DEVIATION)
+        vertices = np.array(loaded.vertices, dtype=np.float64).reshape(-1, 3)  # type: ignore[attr-defined]
+        faces = np.array(loaded.faces, dtype=np.int64).reshape(-1, 3)  # type: ignore[attr-defined]
+    except Exception as error:  # the readers of trimesh raise all kinds of errors
+        raise _unreadable(path, f"{type(error).__name__}: {error}") from error
+    return vertices, faces
+
+
 def _run_vtk(reader: Any) -> list[str]:
     """Run a VTK reader and return its error messages, which VTK would write to stderr."""
     from vtkmodules.vtkCommonCore import vtkLogger
@@ -211,6 +233,8 @@ _READERS: dict[str, Callable[[Path], tuple[FloatArray, IntArray]]] = {
     ".ply": _read_counted,
     ".off": _read_counted,
     ".vtp": _read_vtp,
+    ".step": _read_step,
+    ".stp": _read_step,
 }
 #: Supported file extensions.
 EXTENSIONS = tuple(_READERS)

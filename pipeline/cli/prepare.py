@@ -1,4 +1,4 @@
-"""Commands that prepare a study: `init`, `check`, `schema`."""
+"""Commands that prepare a study: `init`, `align`, `check`, `schema`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from pipeline.cli.app import PREPARE, Answer, Config, Overrides, command
-from pipeline.preparation.init_options import InitOptions
+from pipeline.preparation.init_options import FileAxis, InitOptions
 
 
 @command(PREPARE)
@@ -37,6 +37,43 @@ def init(
 
     text, content = write_starter(config, options)
     return Answer(text, content)
+
+
+@command(PREPARE)
+def align(
+    config: Config,
+    /,
+    *,
+    overrides: Overrides = (),
+    femur_anterior: FileAxis = None,
+    tibia_anterior: FileAxis = None,
+    slope_deg: Annotated[float | None, Parameter(allow_leading_hyphen=True)] = None,
+) -> Answer:
+    """Propose frames for the meshes of a configuration, with a picture.
+
+    Parameters
+    ----------
+    config, overrides
+        Configuration and replaced values.
+    femur_anterior : str, optional
+        Signed axis of the femoral file nearest to anterior, if the shape does not tell.
+    tibia_anterior : str, optional
+        Signed axis of the tibial file nearest to anterior, if the shape does not tell.
+    slope_deg : float, optional
+        Fall of the tibial plateau towards posterior (default: from the modulus of the layer).
+
+    Examples
+    --------
+    $ python -m pipeline align mine.toml
+    $ python -m pipeline align mine.toml --slope-deg 5 --tibia-anterior=-x
+    """
+    from pipeline.config.reading import find_config
+    from pipeline.preparation.align_study import align_study
+    from pipeline.preparation.mesh_interview import axis_of
+
+    stated = {"femur": femur_anterior, "tibia": tibia_anterior}
+    anterior = {body: axis_of(text) for body, text in stated.items() if text is not None}
+    return Answer(*align_study(find_config(config), overrides, anterior, slope_deg))
 
 
 @command(PREPARE)

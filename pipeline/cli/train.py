@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
 
 from foundation.errors import InputError
 from pipeline.cli.app import (
@@ -11,10 +14,14 @@ from pipeline.cli.app import (
     Config,
     OutFolder,
     Overrides,
-    Resume,
     RunFolder,
     command,
     run_answer,
+)
+
+_RESUME = (
+    "Continue an interrupted run, or a finished run with a changed configuration: samples that "
+    "were evaluated are not evaluated again."
 )
 
 
@@ -25,7 +32,7 @@ def run(
     *,
     overrides: Overrides = (),
     out: OutFolder = None,
-    resume: Resume = False,
+    resume: Annotated[bool, Parameter(help=_RESUME)] = False,
 ) -> Answer:
     """Make a surrogate of a knee: sample, fit, validate, simulate gait, report.
 
@@ -35,6 +42,7 @@ def run(
     $ python -m pipeline run smoke
     $ python -m pipeline run mine.toml --set design.candidates=2000 --out runs/small
     $ python -m pipeline run mine.toml --resume
+    $ python -m pipeline run mine.toml --resume --set design.budget=1500
     """
     from pipeline.config.reading import find_config, load_config
     from pipeline.runner import run_study
@@ -45,26 +53,35 @@ def run(
 
 
 @command(TRAIN)
-def validate(folder: RunFolder, /, *, formulations: bool = False) -> Answer:
+def validate(folder: RunFolder, /, *, formulations: bool = False, seeds: int = 1) -> Answer:
     """Assess the surrogate of a run on its held-out samples.
 
     Parameters
     ----------
+    folder : Path
+        Run directory.
     formulations : bool
         Also compare all formulations and families of surrogates on the knee of the run.
+    seeds : int
+        Number of seeds of the comparison: sampling and fits are repeated with each, and errors
+        are given as mean and standard deviation.
 
     Examples
     --------
     $ python -m pipeline validate runs/implant
     $ python -m pipeline validate runs/implant --formulations
+    $ python -m pipeline validate runs/implant --formulations --seeds 5
     """
     from pipeline.studies.formulations import markdown_table
     from pipeline.studies.repeated_stages import compare_again, validate_again
 
+    if seeds < 1 or (seeds > 1 and not formulations):
+        expected = "at least 1" if seeds < 1 else "--formulations as well, which it repeats"
+        raise InputError(f"--seeds {seeds}: expected {expected}")
     answer = run_answer(validate_again(folder), folder)
     if not formulations:
         return answer
-    rows, report = compare_again(folder)
+    rows, report = compare_again(folder, seeds)
     answer = run_answer(report, folder)
     return answer._replace(text="\n".join([*markdown_table(rows), answer.text]))
 

@@ -10,15 +10,32 @@ from foundation.errors import InputError
 from pipeline.choices import Law
 from pipeline.config.schema_base import File, Finite, Positive, Section
 
+#: Three numbers: anterior, superior, right.
+Vector = tuple[Finite, Finite, Finite]
+
 
 class MeshConfig(Section):
     """One triangulated surface, open or closed."""
 
     file: File = Field(description="path, relative to the configuration file, or $KNEE_DATA/...")
     unit: Literal["m", "cm", "mm", "um"] = Field("m", description="unit of the file")
-    axes: tuple[str, str, str] = Field(
+    axes: tuple[str, str, str] | tuple[Vector, Vector, Vector] = Field(
         ("x", "y", "z"),
-        description="signed axes of the file that point anterior, superior and to the body's right",
+        description="signed axes of the file that point anterior, superior and to the body's "
+        "right; or these directions as rows of a rotation matrix",
+    )
+    rotation_deg: Vector = Field(
+        (0.0, 0.0, 0.0),
+        description="angles about the fixed anterior, superior and right axis by which the mesh is "
+        "turned after axes, in this order",
+    )
+    origin_mm: Vector = Field(
+        (0.0, 0.0, 0.0),
+        description="point of the file that becomes the origin of the body, along the file's axes",
+    )
+    surface: Literal["whole", "bearing"] = Field(
+        "whole",
+        description="the whole mesh, or the part of a closed solid that faces the other body",
     )
 
 

@@ -82,6 +82,11 @@ class DesignConfig(Section):
     budget: int = Field(
         1000, ge=0, description="most samples evaluated; 0 evaluates all that stage e keeps"
     )
+    earlier_budgets: tuple[int, ...] = Field(
+        (),
+        description="increasing budgets that were spent before `budget`, each in rounds of its "
+        "own; `run --resume` with a larger budget writes this key",
+    )
     infill: Literal["sequence", "error"] = Field(
         "error",
         description="kept candidates that a round adds: the next of the design, or those with the "
@@ -126,6 +131,17 @@ class DesignConfig(Section):
             )
         if 0 < self.budget < self.first:
             raise InputError(f"budget: expected at least first ({self.first}), found {self.budget}")
+        budgets = (*self.earlier_budgets, self.budget or self.candidates)
+        if any(b <= a for a, b in pairwise(budgets)):
+            raise InputError(
+                f"earlier_budgets: expected increasing numbers below budget ({self.budget}), "
+                f"found {list(self.earlier_budgets)}"
+            )
+        if self.earlier_budgets and self.earlier_budgets[0] < self.first:
+            raise InputError(
+                f"earlier_budgets: expected at least first ({self.first}), found "
+                f"{self.earlier_budgets[0]}"
+            )
         if self.infill == "error" and self.family != "kriging":
             raise InputError('infill = "error" needs family = "kriging"')
         return self

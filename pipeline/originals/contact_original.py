@@ -22,7 +22,7 @@ from foundation.implant.dish import Dish
 from foundation.loads import COMPARTMENTS
 from foundation.pose import Pose
 from foundation.surfaces.compartments import find_compartments
-from foundation.surfaces.mesh import TriangleMesh, load_mesh
+from foundation.surfaces.mesh import TriangleMesh
 from foundation.surfaces.mesh_checks import check_orientation
 from foundation.surfaces.thickness import measured_thickness, spring_normals
 from pipeline.config.key_names import in_words_of
@@ -39,6 +39,7 @@ from pipeline.originals.candidates import choose_samples, held_out_samples
 from pipeline.originals.evaluation import evaluate_rows
 from pipeline.originals.protocol import Evaluation
 from pipeline.originals.reference_path import reference_path
+from pipeline.originals.surfaces import load_surface
 from surrogates.formulations.whole_knee import AnyKnee
 from surrogates.sampling.space import ReferencePath, SampleSpace
 
@@ -181,9 +182,8 @@ def same_mesh(femur: TriangleMesh, tibia: TriangleMesh) -> str:
 def _load(mesh: MeshConfig | None, side: str, section: str, body: str) -> TriangleMesh:
     if mesh is None:
         raise InputError(f"[knee.{section}] is needed")
-    path = data_path(mesh.file, Path())
     try:
-        loaded = load_mesh(path, unit=mesh.unit, axes=mesh.axes, side=side)
+        loaded = load_surface(mesh, side, body)
         check_orientation(loaded, body)
     except InputError as error:
         raise InputError(f"[knee.{section}] {error}") from error

@@ -15,7 +15,7 @@ from foundation.pose import Pose
 from pipeline.config.schema import Config
 from pipeline.execution.backends import Execution
 from pipeline.progress import Stage
-from pipeline.stages.adaptive_sampling import round_size
+from pipeline.stages.adaptive_sampling import round_sizes
 from pipeline.stages.assessment import median_seconds
 from surrogates.sampling.space import ReferencePath
 
@@ -48,8 +48,8 @@ def stages_of(config: Config, per_load: float = 12.0) -> list[Stage]:
         Stage("b: first evaluations", 2 * design.first, per_load, 3.0),
     ]
     known = design.first
-    for number in range(1, design.rounds + 1):
-        added = min(round_size(design, number), design.candidates - known)
+    for size in round_sizes(design):
+        added = min(size, design.candidates - known)
         stages += [
             Stage("c: first surrogates", seconds=2 * _fit(config, design.family, known)),
             Stage("d: predictions", seconds=2e-4 * design.candidates),
@@ -98,7 +98,7 @@ def expected_figures(config: Config, per_load: float, per_evaluation: float) -> 
     workers = Execution.of(config.run).workers
     stages = stages_of(config, per_load)
     evaluated = sum(stage.samples for stage in stages if not stage.name.startswith("h"))
-    candidates = 2 * config.design.candidates * config.design.rounds
+    candidates = 2 * config.design.candidates * len(round_sizes(config.design))
     return {
         "evaluation_s": per_evaluation,
         "evaluations_per_sample": per_load,

@@ -10,6 +10,7 @@ from cyclopts import Parameter
 
 from pipeline.choices import Law
 
+FileAxis = Annotated[str | None, Parameter(metavar="AXIS", allow_leading_hyphen=True)]
 Mesh = Annotated[Path | None, Parameter(metavar="FILE")]
 
 
@@ -27,10 +28,18 @@ class InitOptions:
         Material of the bearing surface.
     unit : {"m", "cm", "mm", "um"}, optional
         Unit of both files (default: guessed).
+    frames : {"anatomical", "file"}, optional
+        Frames of the bodies: proposed from the shape (default), or as in the files.
     axes : str, optional
-        Signed axes of both files: anterior, superior, right; such as -x,y,-z (default: guessed).
+        Signed axes of both files: anterior, superior, right; such as -x,y,-z (--frames file).
+    femur_anterior : str, optional
+        Signed axis of the femoral file nearest to anterior, if the shape does not tell.
+    tibia_anterior : str, optional
+        Signed axis of the tibial file nearest to anterior, if the shape does not tell.
+    slope_deg : float, optional
+        Fall of the tibial plateau towards posterior (default: from the material).
     side : {"right", "left"}, optional
-        Side of the knee (default: from the file names).
+        Side of the knee (default: from shape and file names).
     name : str, optional
         Name of the run (default: name of the configuration file).
     law : {"linear", "modified", "logarithmic"}, optional
@@ -51,7 +60,11 @@ class InitOptions:
     tibia: Mesh = None
     material: Literal["polyethylene", "cartilage"] | None = None
     unit: Literal["m", "cm", "mm", "um"] | None = None
+    frames: Literal["anatomical", "file"] | None = None
     axes: Annotated[str | None, Parameter(metavar="A,S,R", allow_leading_hyphen=True)] = None
+    femur_anterior: FileAxis = None
+    tibia_anterior: FileAxis = None
+    slope_deg: Annotated[float | None, Parameter(metavar="DEG", allow_leading_hyphen=True)] = None
     side: Literal["right", "left"] | None = None
     name: str | None = None
     law: Law | None = None

@@ -10,13 +10,14 @@ import numpy as np
 from pydantic import ValidationError
 
 from foundation.surfaces.compartments import LATERAL, MEDIAL
-from foundation.surfaces.mesh import SIDES, load_mesh
+from foundation.surfaces.mesh import SIDES
 from foundation.surfaces.mesh_checks import check_mesh
 from foundation.surfaces.triangle_mesh import TriangleMesh
 from foundation.wording import counted
 from pipeline.config.reading import data_path, tuples_of
 from pipeline.config.schema import MeshConfig
 from pipeline.originals.contact_original import compartments_of, same_mesh
+from pipeline.originals.surfaces import load_surface
 from pipeline.preparation.mesh_guess import faces_backwards, lateral_is_longer, side_in_name
 from pipeline.preparation.remarks import Remarks
 from pipeline.progress import say
@@ -69,9 +70,7 @@ def _read(
 ) -> TriangleMesh | None:
     """Return a mesh, or None if it has errors."""
     about = f"[knee.{section}]"
-    mesh = remarks.attempt(
-        about, load_mesh, file, unit=config.unit, axes=config.axes, side=side, check=False
-    )
+    mesh = remarks.attempt(about, load_surface, config, side, body, check=False)
     if mesh is None:
         return None
     findings = check_mesh(mesh, body)

@@ -12,13 +12,16 @@ from typing import Any
 from pydantic import BaseModel
 
 from foundation.surfaces.compartments import find_compartments
-from foundation.surfaces.mesh import load_mesh
 from foundation.surfaces.triangle_mesh import MeshError
-from pipeline.config.schema import Config, section_of
+from pipeline.config.reading import tuples_of
+from pipeline.config.schema import Config, MeshConfig, section_of
+from pipeline.originals.surfaces import load_surface
 
 _TABLE = tomllib.loads((Path(__file__).parent / "tables" / "starter.toml").read_text("utf-8"))
 #: Values of each material by section and key.
 PRESETS: dict[str, dict[str, dict[str, Any]]] = _TABLE["materials"]
+#: Fall of the tibial plateau towards posterior of each material.
+SLOPES_DEG: dict[str, float] = _TABLE["slope_deg"]
 Sections = dict[str, dict[str, Any]]
 
 
@@ -73,8 +76,9 @@ def _comment(text: str) -> list[str]:
 
 def _missing_split(tibia: Mapping[str, Any], folder: Path, side: str) -> float | None:
     """Return mid-width [mm] if the mesh has no ridge, None if it has, or cannot be used."""
+    keys = MeshConfig.model_validate(tuples_of(dict(tibia)), context={"folder": folder})
     try:
-        mesh = load_mesh(folder / tibia["file"], unit=tibia["unit"], axes=tibia["axes"], side=side)
+        mesh = load_surface(keys, side, "tibia")
     except MeshError:  # reported by `check`
         return None
     try:

@@ -119,31 +119,44 @@ def _residuals(over: Values, residual: dict[str, FloatArray], x: str, y: str) ->
 
 
 def learning_pictures(rows: Sequence[Mapping[str, Any]]) -> Iterator[Picture]:
-    """Yield the learning curve of `report.json`, a picture for each known cross-validated error."""
+    """Yield the learning curve of `report.json`, a picture for each quantity with a known error."""
+    counts = np.array([row["samples"] for row in rows], dtype=float)
     for key, label, unit in (
         ("load_error_percent", "axial load at a pose", "% of the largest"),
         ("height_error_um", "height at a load", "µm"),
     ):
-        known = [(row["samples"], row[key]) for row in rows if row[key] is not None]
-        if known:
-            points = np.array(known, dtype=float)
-            yield _learning(f"Learning curve: {label}", points, f"{label} [{unit}]")
+        # None, an unknown error, becomes NaN.
+        crossed, held_out = (
+            np.array([row[name] for row in rows], dtype=float) for name in (key, f"held_out_{key}")
+        )
+        if np.isfinite([*crossed, *held_out]).any():
+            name = f"Learning curve: {label}"
+            yield _learning(name, counts, crossed, held_out, f"{label} [{unit}]")
 
 
 @picture("svg")
-def _learning(points: FloatArray, label: str) -> Figure:
+def _learning(counts: FloatArray, crossed: FloatArray, held_out: FloatArray, label: str) -> Figure:
+    """Draw the cross-validated and held-out errors; the last surrogates are the final ones."""
     figure, axes = fig.panel(x="samples of both compartments", y=label)
-    counts, values = points.T
-    axes.plot(counts, values, "o-", color=fig.BLUE, lw=1.8, ms=4.5, label="rounds (c)")
-    axes.plot(counts[-1:], values[-1:], "D", color=fig.VERMILLION, ms=7.0, label="final (g)")
-    if values.min() > 0.0:
+    for values, colour, line, name in (
+        (crossed, fig.BLUE, "o-", "cross-validated"),
+        (held_out, fig.VERMILLION, "s--", "held-out samples"),
+    ):
+        known = np.isfinite(values)
+        if known.any():
+            axes.plot(counts[known], values[known], line, color=colour, lw=1.8, ms=4.5, label=name)
+            if known[-1]:
+                axes.plot(counts[-1:], values[-1:], line[0], color=colour, ms=8.0)
+    values = np.concatenate([crossed, held_out])
+    low, high = np.nanmin(values), np.nanmax(values)
+    if low > 0.0:
         axes.set_yscale("log")
         axes.yaxis.set_major_formatter(FuncFormatter(fig.plain_number))
         # Less than two decades have hardly a major tick.
-        few = values.max() < 100.0 * values.min()
+        few = high < 100.0 * low
         axes.yaxis.set_minor_formatter(FuncFormatter(fig.plain_number) if few else NullFormatter())
         axes.yaxis.set_minor_locator(LogLocator(subs=(2.0, 5.0)))
-        axes.set_ylim(0.7 * values.min(), 1.4 * values.max())
+        axes.set_ylim(0.7 * low, 1.4 * high)
     axes.locator_params(axis="x", nbins=5)
     fig.legend_above(axes, 2)
     return figure

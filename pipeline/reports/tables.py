@@ -54,6 +54,7 @@ def stage_content(files: RunFiles) -> Row:
         ],
         "sampling": {
             **{key: design[key] for key in _SAMPLING},
+            "budgets": [row.content() for row in files.run.budgets],
             "margin_percent": 100.0 * feasibility["margin"],
             "outside_weight_percent": 100.0 * feasibility["outside_weight"],
         },
@@ -259,13 +260,18 @@ def _judged_rows(parts: Mapping[str, Compartment], hidden: Collection[str]) -> l
 
 
 def _learning_curve(points: list[Round]) -> list[Row]:
-    """Return training samples and cross-validated errors of each round, the final one last."""
+    """Return training samples and errors of each round, the final one last.
+
+    The errors are cross-validated and, where the names say so, those of the held-out samples.
+    """
     return [
         {
             "stage": "g: final" if k == len(points) else f"c: round {k}",
             "samples": point.samples,
             "load_error_percent": scaled(point.load_error, 100.0),
             "height_error_um": point.height_um,
+            "held_out_load_error_percent": scaled(point.held_out_load_error, 100.0),
+            "held_out_height_error_um": point.held_out_height_um,
         }
         for k, point in enumerate(points, start=1)
     ]
@@ -282,6 +288,10 @@ def _formulation_rows(compared: list[Compared] | None, surrogate: Row) -> list[R
     rows = [item.model_dump() for item in compared]
     for row in rows:
         row |= {f"{key}_percent": scaled(row.pop(key), 100.0) for key in _SHARES}
+        row["deviations"] = {
+            f"{key}_percent" if key in _SHARES else key: 100.0 * value if key in _SHARES else value
+            for key, value in row["deviations"].items()
+        }
         row |= {"fit_s": row.pop("fit_seconds"), "chosen": [row[key] for key in _WAY] == own}
     return sorted(rows, key=_by_error)
 

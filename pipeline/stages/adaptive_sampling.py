@@ -37,8 +37,12 @@ class Sampled:
         Surrogates of the last round's stage c.
     counts : dict
         Samples through the stages (`stages.bookkeeping`).
+    added : list of dict
+        What each budget added: `budget`, and the evaluated samples of both compartments.
     curve : list of dict
         Learning curve: samples and errors of each round's surrogates.
+    fits : list of TrainedKnee
+        Surrogates of the points of the learning curve.
     """
 
     candidates: pd.DataFrame
@@ -46,7 +50,9 @@ class Sampled:
     evaluated: pd.DataFrame
     early: stages.TrainedKnee
     counts: dict[str, Any]
+    added: list[dict[str, int]]
     curve: list[dict[str, Any]]
+    fits: list[stages.TrainedKnee]
 
 
 def sample_knee(run: Run, original: OriginalModel, space: SampleSpace) -> Sampled:
@@ -60,7 +66,8 @@ def sample_knee(run: Run, original: OriginalModel, space: SampleSpace) -> Sample
         evaluate = partial(run.evaluate, "first", evaluation=original.evaluation())
         first = run.table("first", partial(stages.evaluate_first, candidates, evaluate))
     remaining = candidates[~candidates["first"]].drop(columns="first").reset_index(drop=True)
-    early, screened, kept, curve = _rounds(run, original, space, first, remaining)
+    fits, screened, kept, curve = _rounds(run, original, space, first, remaining)
+    early = fits[-1]
     training = stages.training_samples([first, *kept], config.feasibility)
     evaluated = run.table("kept", lambda: pd.concat(kept, ignore_index=True), derived=True)
     states = run.table("screened", lambda: _final_states(screened, kept), derived=True)
@@ -68,13 +75,16 @@ def sample_knee(run: Run, original: OriginalModel, space: SampleSpace) -> Sample
     if config.design.gait_samples:
         with run.timed("f: samples along gait"):
             run.wait_for_kernels()
-            along = gait_samples(run, original, space, early.knee, training)
+            # A larger budget does not move samples that lie along the gait of a smaller one.
+            walking = fits[min(len(fits), config.design.rounds) - 1]
+            along = gait_samples(run, original, space, walking.knee, training)
         full = along.loc[along["weight"] == 1.0, "compartment"]
         for name, row in counts.items():
             row["gait"] = len(full) if name == "total" else int((full == name).sum())
         training = pd.concat([training, along], ignore_index=True)
     everywhere = pd.concat([first, evaluated], ignore_index=True)
-    return Sampled(candidates, training, everywhere, early, counts, curve)
+    added = _added(config.design, first, kept)
+    return Sampled(candidates, training, everywhere, early, counts, added, curve, fits)
 
 
 def _rounds(
@@ -83,8 +93,8 @@ def _rounds(
     space: SampleSpace,
     first: pd.DataFrame,
     remaining: pd.DataFrame,
-) -> tuple[stages.TrainedKnee, pd.DataFrame, list[pd.DataFrame], list[dict[str, Any]]]:
-    """Return the last surrogates and screening, the samples of each round and the learning curve.
+) -> tuple[list[stages.TrainedKnee], pd.DataFrame, list[pd.DataFrame], list[dict[str, Any]]]:
+    """Return each round's surrogates, the last screening, each round's samples, the learning curve.
 
     `first` are the samples of stage b, `remaining` the candidates that stage b left.
     """
@@ -92,13 +102,16 @@ def _rounds(
     screened = pd.DataFrame()
     kept: list[pd.DataFrame] = []
     curve: list[dict[str, Any]] = []
-    for number in range(1, design.rounds + 1):
+    fits: list[stages.TrainedKnee] = []
+    sizes = round_sizes(design)
+    for number, size in enumerate(sizes, start=1):
         with run.timed("c: first surrogates"):
             training = stages.training_samples([first, *kept], config.feasibility)
             pairs = [("inverted", design.family)]
             (early,) = stages.fit_surrogates(
                 training, space, config.surrogate, pairs, config.run.seed, run.execution
             )
+            fits.append(early)
             curve.append(learning_point(early, training))
         if number > 1 and 100.0 * curve[-1]["load_error"] < design.wanted_error_percent:
             break
@@ -109,12 +122,11 @@ def _rounds(
             screen = partial(stages.screen_candidates, predicted, config.feasibility)
             screened = run.table(f"screened-{number}", screen, derived=True)
         with run.timed("f: kept evaluations"):
-            make = partial(_evaluate_kept, run, original, early, screened, number)
+            make = partial(_evaluate_kept, run, original, early, screened, number, size)
             kept.append(run.table(f"kept-{number}", make))
-        to_come = sum(round_size(design, n) for n in range(number + 1, design.rounds + 1))
-        if not to_come or stages.KEPT not in set(screened["screening"]):
+        if not sum(sizes[number:]) or stages.KEPT not in set(screened["screening"]):
             break
-    return early, screened, kept, curve
+    return fits, screened, kept, curve
 
 
 def _evaluate_kept(
@@ -123,27 +135,47 @@ def _evaluate_kept(
     early: stages.TrainedKnee,
     screened: pd.DataFrame,
     number: int,
+    size: int,
 ) -> pd.DataFrame:
-    """Stage f of a round."""
+    """Stage f of a round, for `size` samples of a compartment."""
     design = run.config.design
-    chosen = stages.choose_kept(screened, early, design, round_size(design, number))
+    chosen = stages.choose_kept(screened, early, design, size)
     rows = chosen[list(CANDIDATE_COLUMNS)].reset_index(drop=True)
     return run.evaluate(f"kept-{number}", rows, original.evaluation(design.follow))
 
 
-def round_size(design: DesignConfig, number: int) -> int:
-    """Return how many samples a compartment gets in round 1, 2, ...
+def round_sizes(design: DesignConfig) -> list[int]:
+    """Return how many samples a compartment gets in each round.
 
-    With a budget, equal shares of what the first samples leave; without a budget, the remaining
-    candidates enlarge the sample set by the same factor each round, and the last round takes all.
+    Each budget has `design.rounds` rounds. Its rounds are equal shares of what the samples before
+    leave; without a budget, the remaining candidates enlarge the sample set by the same factor
+    each round, and the last round takes all. The rounds of a budget do not depend on later budgets.
     """
-    if design.budget:
-        shares = np.linspace(0, design.budget - design.first, design.rounds + 1).round()
-        return int(shares[number] - shares[number - 1])
-    if number == design.rounds:
-        return design.candidates
-    growth = (design.candidates / design.first) ** (1.0 / design.rounds)
-    return round(design.first * growth ** (number - 1) * (growth - 1.0))
+    sizes: list[int] = []
+    known = design.first
+    for budget in (*design.earlier_budgets, design.budget):
+        if budget:
+            shares = np.linspace(0, budget - known, design.rounds + 1).round()
+            sizes += np.diff(shares).astype(int).tolist()
+            known = budget
+        else:
+            growth = (design.candidates / known) ** (1.0 / design.rounds)
+            rounds = range(design.rounds - 1)
+            sizes += [round(known * growth**k * (growth - 1.0)) for k in rounds]
+            sizes.append(design.candidates)
+    return sizes
+
+
+def _added(
+    design: DesignConfig, first: pd.DataFrame, kept: Sequence[pd.DataFrame]
+) -> list[dict[str, int]]:
+    """Return each budget with the samples of both compartments that its rounds evaluated."""
+    added = []
+    for k, budget in enumerate((*design.earlier_budgets, design.budget)):
+        rounds = kept[k * design.rounds : (k + 1) * design.rounds]
+        evaluated = sum(map(len, rounds)) + (len(first) if k == 0 else 0)
+        added.append({"budget": budget, "evaluated": evaluated})
+    return added
 
 
 def learning_point(trained: stages.TrainedKnee, training: pd.DataFrame) -> dict[str, Any]:

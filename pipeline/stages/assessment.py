@@ -198,6 +198,28 @@ def location(variables: FloatArray, loads: FloatArray) -> str:
     return "; ".join(places) or "inside the box, on no slope"
 
 
+def held_out_point(
+    knee: AnyKnee, held_out: pd.DataFrame, feasibility: FeasibilityConfig
+) -> dict[str, float]:
+    """Return the errors of a point of the learning curve on the feasible held-out samples.
+
+    RMS errors of the worse compartment, as `pipeline.stages.adaptive_sampling.learning_point` has
+    them by cross-validation: `held_out_load_error` of the axial load at a given pose over the
+    largest load of the sample space [1], and, of the formulation "inverted",
+    `held_out_height_um` of the height at a given load [µm].
+    """
+    errors, heights = [], []
+    for name in COMPARTMENTS:
+        rows = feasible(usable(held_out, name), feasibility)
+        surrogate, poses, truth = knee.compartment(name), poses_of(rows), loads_of(rows)
+        wrong = predict_at_pose(surrogate, poses)[:, AXIAL_FORCE] - truth[:, AXIAL_FORCE]
+        errors.append(float(np.sqrt((wrong**2).mean())) / float(surrogate.space.load[1]))
+        if isinstance(surrogate, CompartmentSurrogate) and surrogate.formulation == "inverted":
+            heights.append(1e6 * errors_at_load(surrogate, poses, truth)["superior_m"].rmse)
+    point = {"held_out_load_error": max(errors)}
+    return point | ({"held_out_height_um": max(heights)} if heights else {})
+
+
 def prediction_table(
     knee: AnyKnee, held_out: pd.DataFrame, feasibility: FeasibilityConfig
 ) -> pd.DataFrame:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
 import time
-import tomllib
 import warnings
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -13,6 +13,7 @@ from typing import Any
 
 import pandas as pd
 
+from foundation.wording import counted
 from pipeline.config.reading import dump_config
 from pipeline.config.schema import Config
 from pipeline.execution.backends import Execution
@@ -20,8 +21,10 @@ from pipeline.execution.compilation import compiling_beside
 from pipeline.files import write_document, write_json, write_text, writing
 from pipeline.originals.protocol import Evaluation, OriginalModel
 from pipeline.progress import StageCounter, bar, say
+from pipeline.stages.continuation import check_keys, check_path, configuration_of
 from pipeline.store.documents import read_document
-from pipeline.store.made_with import MADE_WITH, read_made_with, write_made_with
+from pipeline.store.earlier_samples import EarlierSamples
+from pipeline.store.made_with import MADE_WITH, changes_in_words, write_made_with
 from pipeline.store.run_documents import PathKnots, StageTimes
 from pipeline.store.samples import (
     ChunkStore,
@@ -31,8 +34,11 @@ from pipeline.store.samples import (
     write_table,
 )
 from pipeline.store.workspace_lock import RunError as RunError
-from pipeline.store.workspace_lock import changed_keys, check_own_folder, differing_keys, locked
+from pipeline.store.workspace_lock import check_own_folder, differing_keys, locked
 from surrogates.sampling.space import ReferencePath
+
+#: Folder in a run directory of runs with other seeds (`pipeline.studies.repeated_stages`).
+OTHER_SEEDS = "seeds"
 
 
 class Run(AbstractContextManager["Run"]):
@@ -52,6 +58,7 @@ class Run(AbstractContextManager["Run"]):
         self._held = ExitStack()
         self.wait_for_kernels: Callable[[], object] = lambda: None
         self.stages = StageCounter([], self.workers)
+        self.earlier = EarlierSamples(folder / "samples" / "earlier")
 
     def __exit__(self, *_: object) -> None:
         """Close the run."""
@@ -74,14 +81,16 @@ class Run(AbstractContextManager["Run"]):
         """Number of processes."""
         return self.execution.workers
 
-    def prepare(self, *, resume: bool) -> None:
-        """Make the run directory, or check that a directory to be resumed belongs to this study.
+    def prepare(self, *, resume: bool, original: OriginalModel | None = None) -> None:
+        """Make the run directory, or continue in a directory whose samples hold for this study.
+
+        Without the original model of the study, only the configurations are compared.
 
         Raises
         ------
         RunError
-            If the directory is not a run directory, has another configuration, or is used by
-            another process.
+            If the directory is not a run directory, has samples that are of no use to this
+            study, or is used by another process.
         ExecutionError
             If there are no workers.
         """
@@ -93,29 +102,41 @@ class Run(AbstractContextManager["Run"]):
             (self.folder / "samples").mkdir(exist_ok=True)
         text = dump_config(self.config)
         if resume and stored.exists():
-            changed = changed_keys(stored, text, "run")
-            made = read_made_with(self.folder)
-            if made is not None:
-                # config.toml may have been edited; made_with.json is the configuration of the run.
-                changed = differing_keys(made, tomllib.loads(text), "run")
-            if changed:
-                raise RunError(
-                    f"{self.folder}: the run was started with another configuration, which differs "
-                    f"in {', '.join(changed)}; run without --resume, or choose another --out"
-                )
+            self._continue(original)
             if (times := self.folder / "times.json").exists():
                 for stage, seconds in read_document(times, StageTimes).root.items():
                     self.seconds[stage] += seconds
         elif stored.exists():
             self._clear()
+            self.earlier.clear()
+            (self.folder / "path.json").unlink(missing_ok=True)
+            shutil.rmtree(self.folder / OTHER_SEEDS, ignore_errors=True)
         write_text(stored, text)
         write_made_with(self.folder, text)
         self._prepared = True
 
+    def _continue(self, original: OriginalModel | None) -> None:
+        """Prepare to go on with the configuration of the directory, or with a changed one."""
+        before = configuration_of(self.folder)
+        assert before is not None  # the directory has a config.toml
+        made, wanted = (c.model_dump(exclude_none=True) for c in (before, self.config))
+        changed = differing_keys(made, wanted, "run")
+        if not changed:
+            return
+        check_keys(self.folder, before, self.config, changed)
+        if original is not None and (self.folder / "path.json").exists():
+            check_unchanged(self.folder, original)
+            if any(key.startswith("simulation.") for key in changed):
+                check_path(self.folder, original.reference_path(self.config))
+        say(f"continuing: {changes_in_words(made, wanted, changed)}", quiet=self.quiet)
+        if self.config.original.kind == "model":
+            self.earlier.add(self.folder / "samples", before.design.follow)
+        self._clear()
+
     def _clear(self) -> None:
-        """Remove the files of an earlier run, and no others."""
+        """Remove the results of an earlier run, and no other files."""
         names = (
-            "knee.npz", "path.json", "validation.json", "simulation.parquet", "simulation.json",
+            "knee.npz", "validation.json", "simulation.parquet", "simulation.json",
             "report.html", "report.json", "run.json", "pressure_maps.npz", "times.json",
             "frames.npz", "wear.npz", "combinations.json", "combinations.parquet",
             "worn.json", "worn.npz", MADE_WITH,
@@ -152,10 +173,22 @@ class Run(AbstractContextManager["Run"]):
         function, shared, stored, together = evaluation
         if not stored:
             return function(*shared, rows)
-        size = chunk_size(len(rows), self.config.run.chunk)
+        known = self.earlier.results(name, rows, self.config.design.follow)
+        missing = rows.drop(known.index)
+        if self.earlier.folder.exists():
+            told = f"{counted(len(known), 'sample')} known, {len(missing)} to evaluate"
+            say(f"  {name}: {told}", quiet=self.quiet)
+        if missing.empty and len(known):
+            return known
+        size = chunk_size(len(missing), self.config.run.chunk)
         size += -size % together
-        with bar(len(rows), "sample", name, quiet=self.quiet) as shown:
-            return self._chunks(name).evaluate(rows, size, self.execution, function, shared, shown)
+        with bar(len(missing), "sample", name, quiet=self.quiet) as shown:
+            found = self._chunks(name).evaluate(
+                missing.reset_index(drop=True), size, self.execution, function, shared, shown
+            )
+        if known.empty:
+            return found
+        return pd.concat([known, found.set_index(missing.index)]).sort_index()
 
     def _chunks(self, name: str) -> ChunkStore:
         return ChunkStore(self.folder / "samples" / f"chunks-{name}")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
@@ -96,18 +97,23 @@ def check_configuration(folder: Path) -> dict[str, Any] | None:
         return made
     found = read_stored(file)
     if changed := differing_keys(made, found, "run"):
-        before, after = flat_keys(made), flat_keys(found)
-        parts = [
-            f"{key} is {_shown(after, key)}, and the run was made with {_shown(before, key)}"
-            for key in changed[:_SHOWN]
-        ]
-        if further := len(changed) - len(parts):
-            parts.append(counted(further, "further key differs", "further keys differ"))
         raise RunError(
-            f"{file}: changed since the run was made: {'; '.join(parts)}. Restore the file, or "
-            f"make another run with the changed file: `{_AGAIN}`"
+            f"{file}: changed since the run was made: {changes_in_words(made, found, changed)}. "
+            f"Restore the file, or make another run with the changed file: `{_AGAIN}`"
         )
     return made
+
+
+def changes_in_words(made: Mapping[str, Any], found: Mapping[str, Any], changed: list[str]) -> str:
+    """Return changed keys, the first ones with both values; the others are counted."""
+    before, after = flat_keys(made), flat_keys(found)
+    parts = [
+        f"{key} is {_shown(after, key)}, and the run was made with {_shown(before, key)}"
+        for key in changed[:_SHOWN]
+    ]
+    if further := len(changed) - len(parts):
+        parts.append(counted(further, "further key differs", "further keys differ"))
+    return "; ".join(parts)
 
 
 def _shown(keys: dict[str, Any], key: str) -> str:

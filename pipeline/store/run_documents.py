@@ -150,6 +150,13 @@ class Counts(Part):
     gait: Count = 0
 
 
+class Budget(Part):
+    """Samples of both compartments that were evaluated in the rounds of a budget."""
+
+    budget: Count
+    evaluated: Count
+
+
 class FromModel(Part):
     """The surrogate was made of a contact model."""
 
@@ -200,6 +207,7 @@ class RunRecord(Part):
     hashes: dict[str, str]
     triangles: Triangles | None
     counts: Annotated[dict[str, Counts], keys(*COMPARTMENTS, "total")]
+    budgets: list[Budget] = Field(default_factory=list)
     seconds: dict[str, Number]
     original: Annotated[FromModel | FromTable, Field(discriminator="kind")] = FromModel()
 

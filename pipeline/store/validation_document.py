@@ -112,15 +112,24 @@ class Judged(Part):
 
 
 class Round(Part):
-    """Training samples of the surrogates of a round, and their errors."""
+    """Training samples of the surrogates of a round, and their errors.
+
+    The first errors are cross-validated, the others those of the held-out samples.
+    """
 
     samples: Count
     load_error: Optional = None
     height_um: Optional = None
+    held_out_load_error: Optional = None
+    held_out_height_um: Optional = None
 
 
 class Compared(Part):
-    """Formulation of `validate --formulations`."""
+    """Formulation of `validate --formulations`.
+
+    With several `seeds`, figures are means, and `deviations` are the sample standard deviations of
+    the error figures between seeds.
+    """
 
     formulation: str
     family: str
@@ -134,6 +143,8 @@ class Compared(Part):
     height_rmse_um: Optional = None
     fit_seconds: Optional = None
     evaluation_us: Optional = None
+    seeds: Count | None = None
+    deviations: dict[str, Number] = Field(default_factory=dict)
     failed: str | None = None
 
 

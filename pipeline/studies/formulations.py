@@ -13,7 +13,8 @@ whole-knee samples for all formulations.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,6 +37,9 @@ FAMILIES = ("kriging", "polynomial", "poly_fourier")
 #: Timed repetitions of the evaluation; the shortest time counts.
 _TIMED = 5
 _WRENCH = len(WRENCH_COLUMNS)
+#: What distinguishes the rows of a comparison, and their error figures.
+_WAY = ("formulation", "pose_at", "touch_points", "scope", "family")
+_ERRORS = ("total_load_nrmse", "worst_load_nrmse", "largest_error", "height_rmse_um")
 
 
 class Variant(NamedTuple):
@@ -74,10 +78,12 @@ def compare_formulations(
     space: SampleSpace,
     training: pd.DataFrame,
     held_out: pd.DataFrame,
+    held_out_knee: pd.DataFrame,
 ) -> list[dict[str, Any]]:
     """Fit all formulations by all families to the samples of a run, and assess the surrogates.
 
-    The original model of the run gives energies and reference heights.
+    The original model of the run gives energies and reference heights. `held_out` are samples of
+    the compartments, `held_out_knee` whole-knee samples.
 
     Returns
     -------
@@ -95,7 +101,6 @@ def compare_formulations(
     count = knee_samples.most_of_a_compartment(training)
     whole_knee = knee_samples.training_samples(run, original, space, count)
     held_out = feasible(held_out, run.config.feasibility)
-    held_out_knee = knee_samples.held_out_samples(run, original, space)
     training = with_energies(contact_model(original), training).assign(role="sample")
     reference = {
         kind: reference_samples(run, original, training, kind) for kind in ("touch", "load")
@@ -178,8 +183,52 @@ def _total_error(knee: AnyKnee, held_out: pd.DataFrame) -> dict[str, float]:
     return {"total_load_nrmse": float(shares.max()), "evaluation_us": 1e6 * shortest}
 
 
+def averaged(repeats: Sequence[list[dict[str, Any]]]) -> list[dict[str, Any]]:
+    """Return the mean of repeated comparisons, and the deviations of their error figures.
+
+    Parameters
+    ----------
+    repeats : sequence of list of dict
+        Comparisons of `compare_formulations`, one for each seed.
+
+    Returns
+    -------
+    list of dict
+        Rows as of `compare_formulations`, with means over the seeds, `seeds`, the number of seeds
+        with which the fit was possible, and `deviations`: the sample standard deviation of each
+        error figure between seeds (not with a single seed). A row has `failed` only if the fit
+        failed with every seed.
+    """
+    by_way: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
+    for row in chain.from_iterable(repeats):
+        by_way.setdefault(tuple(row[key] for key in _WAY), []).append(row)
+    means = [_mean(rows) for rows in by_way.values()]
+    return sorted(means, key=lambda row: row.get("total_load_nrmse", np.inf))
+
+
+def _mean(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the mean of the rows of one formulation and family."""
+    fitted = [row for row in rows if "failed" not in row]
+    if not fitted:
+        return rows[0] | {"seeds": 0}
+    values = {
+        name: np.array([row[name] for row in fitted])
+        for name in (*_ERRORS, "samples", "fit_seconds", "evaluation_us")
+        if name in fitted[0]
+    }
+    means = {name: float(value.mean()) for name, value in values.items()}
+    row = fitted[0] | means | {"samples": round(means["samples"]), "seeds": len(fitted)}
+    if len(fitted) > 1:
+        errors = {name: values[name] for name in _ERRORS if name in values}
+        row["deviations"] = {name: float(value.std(ddof=1)) for name, value in errors.items()}
+    return row
+
+
 def markdown_table(rows: list[dict[str, Any]]) -> Iterator[str]:
-    """Return the comparison as the lines of a Markdown table."""
+    """Return the comparison as the lines of a Markdown table.
+
+    Errors of repeated comparisons are mean ± sample standard deviation.
+    """
     yield f"| {' | '.join(_MARKDOWN)} |"
     yield "|" + "---|" * len(_MARKDOWN)
     for row in rows:
@@ -188,8 +237,16 @@ def markdown_table(rows: list[dict[str, Any]]) -> Iterator[str]:
         if "failed" in row:
             cells += [f"failed: {row['failed']}", *[""] * 5]
         else:
-            names = ("total_load_nrmse", "worst_load_nrmse", "largest_error")
-            cells += [f"{100 * row[name]:.3g}" for name in names]
-            cells.append(f"{row['height_rmse_um']:.3g}" if "height_rmse_um" in row else "")
+            cells += [_error_cell(row, name, 100.0) for name in _ERRORS[:3]]
+            cells.append(_error_cell(row, "height_rmse_um", 1.0))
             cells += [f"{row['fit_seconds']:.1f}", f"{row['evaluation_us']:.1f}"]
         yield f"| {' | '.join(map(str, cells))} |"
+
+
+def _error_cell(row: dict[str, Any], name: str, factor: float) -> str:
+    """Return an error figure with its deviation; "" if the formulation has none."""
+    if name not in row:
+        return ""
+    deviation = row.get("deviations", {}).get(name)
+    spread = "" if deviation is None else f" ± {factor * deviation:.3g}"
+    return f"{factor * row[name]:.3g}{spread}"

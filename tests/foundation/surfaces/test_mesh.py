@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,7 +12,9 @@ import trimesh
 from damage import files, read_or_refuse, reading
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.spatial.transform import Rotation
 
+from foundation.anatomy.bearing_surface import is_closed
 from foundation.implant.condylar_implant import CondylarImplant
 from foundation.surfaces.mesh import UNITS, MeshError, MeshWarning, TriangleMesh, load_mesh
 
@@ -100,6 +103,41 @@ def test_mirroring_twice_changes_no_bit(insert):
     back = insert.mirrored().mirrored()
     np.testing.assert_array_equal(back.vertices, insert.vertices)
     np.testing.assert_array_equal(back.faces, insert.faces)
+
+
+def test_rotation_and_origin_place_a_mesh(tmp_path, insert):
+    """Against SciPy: the origin first, then the axes, then the rotation about fixed axes."""
+    path = write(tmp_path / "tibia.ply", insert.vertices, insert.faces)
+    origin, angles = np.array([0.3, -1.2, 0.07]), np.radians([3.0, -20.0, 41.0])
+    axes = ("-x", "z", "y")
+    loaded = load_mesh(path, axes=axes, rotation=angles, origin=origin)
+    file = load_mesh(path).vertices
+    turn = Rotation.from_rotvec(angles[2] * np.eye(3)[2])
+    turn = turn * Rotation.from_rotvec(angles[1] * np.eye(3)[1])
+    turn = turn * Rotation.from_rotvec(angles[0] * np.eye(3)[0])
+    expected = turn.apply((file - origin)[:, [0, 2, 1]] * [-1.0, 1.0, 1.0])
+    np.testing.assert_allclose(loaded.vertices, expected, atol=1e-14)
+    rows = turn.as_matrix() @ np.array([[-1.0, 0, 0], [0, 0, 1], [0, 1, 0]])
+    by_matrix = load_mesh(path, axes=np.round(rows, 6), origin=origin)
+    np.testing.assert_allclose(by_matrix.vertices, expected, atol=2e-6)
+
+
+def test_step_files_are_triangulated():
+    """A block of 48 x 12 x 76 mm with a spherical dish of 43 mm in each half."""
+    pytest.importorskip("cascadio", reason="STEP needs cascadio (the step extra)")
+    mesh = load_mesh(Path(__file__).parent / "insert.step")
+    np.testing.assert_allclose(np.ptp(mesh.vertices, axis=0), [0.048, 0.012, 0.076], atol=1e-7)
+    assert is_closed(mesh)
+    centres = np.array([[0.0, 0.052, -0.02], [0.0, 0.052, 0.02]])
+    distance = np.linalg.norm(mesh.vertices[:, None] - centres, axis=2)
+    dished = np.abs(distance - 0.043).min(axis=1) < 1e-7
+    assert dished.sum() > 3000
+
+
+def test_step_files_without_their_reader(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cascadio", None)
+    with pytest.raises(MeshError, match=r"insert.step.*pip install knee-contact\[step\].*STL"):
+        load_mesh(Path(__file__).parent / "insert.step")
 
 
 def test_identity_axes_in_metres_change_no_bit(tmp_path, insert):

@@ -27,7 +27,7 @@ FORMATS = ("stl", "ascii.stl", "obj", "ply", "off", "vtp")
     ("name", "content", "message"),
     [
         ("absent.stl", None, "no such file; check the path"),
-        ("knee.step", "", r"unsupported extension '.step'.*\.vtp"),
+        ("knee.iges", "", r"unsupported extension '.iges'.*\.vtp"),
         *((f"empty.{e}", "", "the file is empty; export it again") for e in FORMATS),
         *((f"a.{e}", LETTER, "(truncated, damaged or not|no triangles)") for e in FORMATS),
         ("points.obj", START, "no triangles"),
@@ -106,6 +106,11 @@ def compartments(split_z=None, up=True):
                 ({"axes": ("x", "y", "")}, "axes: expected x, y or z"),
                 ({"axes": ("x", "--y", "z")}, "axes: expected x, y or z"),
                 ({"axes": ("x", "x", "z")}, "axes: expected x, y and z once each"),
+                ({"axes": 2.0 * np.eye(3)}, "axes: expected the rows of a rotation matrix"),
+                ({"axes": np.diag([1.0, 1.0, -1.0])}, "axes: expected the rows of a rotation"),
+                ({"axes": np.ones((3, 2))}, "axes: expected shape"),
+                ({"rotation": (0.0, 1.0)}, "rotation: expected shape"),
+                ({"origin": (0.0, np.nan, 0.0)}, "origin: expected finite"),
                 ({"axes": ("x", "y", "-z")}, "axes: .* is a mirror image.*side='left'"),
             )
         ),

@@ -240,8 +240,9 @@ def test_questions_have_defaults(folder, monkeypatch, capsys):
     answer(
         monkeypatch,
         *("f.stl", ""),  # meshes; the tibia's is found by its name
-        *("", "", "", ""),  # unit and axes of each
-        *("maybe", "left", "polyethylene", "knee7", "9"),  # "maybe" is asked again
+        *("", "", "polyethylene"),  # unit of each, and material
+        *("maybe", "file", "", ""),  # frames, "maybe" is asked again; axes of each
+        *("maybe", "left", "knee7", "9"),
     )
     assert main(["init"]) == 0
     config = load_config(folder / "mine.toml")
@@ -257,8 +258,9 @@ def test_answers_of_no_use_are_asked_for_again(folder, monkeypatch, capsys):
     answer(
         monkeypatch,
         *("none.stl", "femur.stl", ""),
-        *("", "x,x,z", "x,y,z", "", "front,up,right", ""),
-        *("", "cartilage", "", "six", "-2", "6,5", "6.5"),
+        *("", "", "cartilage", "file"),
+        *("x,x,z", "x,y,z", "front,up,right", ""),
+        *("", "", "six", "-2", "6,5", "6.5"),
     )
     assert main(["init"]) == 0
     assert load_config(folder / "mine.toml").contact.thickness_mm == 6.5

@@ -357,6 +357,25 @@ class TestTrust:
         assert [row["samples"] for row in rows] == [150, 250, 347]
         assert_allclose([row["load_error_percent"] for row in rows], [2.1, 1.2, 0.9], rtol=1e-12)
         assert [row["height_error_um"] for row in rows] == [9.5, 6.1, 4.8]
+        held_out = [row["held_out_load_error_percent"] for row in rows]
+        assert_allclose(held_out[1:], [0.8, 0.6], rtol=1e-12)
+        # A run of an earlier version knows none.
+        assert held_out[0] is None
+        assert [row["held_out_height_error_um"] for row in rows] == [None, 4.1, 3.2]
+
+    @pytest.mark.usefixtures("undrawn")
+    def test_learning_curve_of_held_out_errors_alone_has_a_picture(self, fresh: Path) -> None:
+        """As of a formulation whose fit gives no cross-validated error of the load."""
+
+        def edit(tree: Any) -> None:
+            points = [{"samples": 150 + k, "held_out_load_error": 0.01} for k in range(2)]
+            tree["learning_curve"] = points
+
+        change(fresh, "validation.json", edit)
+        write_report(fresh)
+        page = (fresh / "report.html").read_text(encoding="utf-8")
+        assert "Learning curve: axial load at a pose" in page
+        assert "Learning curve: height at a load" not in page
 
     @pytest.mark.usefixtures("undrawn")
     def test_learning_curve_without_errors_has_no_picture(self, fresh: Path) -> None:

@@ -19,7 +19,7 @@ from pipeline.config.schema import (
 from pipeline.execution.backends import IN_THIS_PROCESS
 from pipeline.originals.candidates import choose_samples
 from pipeline.originals.protocol import Evaluation
-from pipeline.stages.adaptive_sampling import learning_point, round_size, sample_knee
+from pipeline.stages.adaptive_sampling import learning_point, round_sizes, sample_knee
 from pipeline.store.samples import POSE_COLUMNS, digest, poses_of
 
 FIRST, CANDIDATES = 40, 160
@@ -125,17 +125,66 @@ def carry_out(space, *, feasibility=None, **changes):
 @pytest.mark.parametrize(("budget", "rounds"), [(70, 3), (71, 3), (41, 1), (100, 7), (45, 4)])
 def test_shares_of_the_budget_add_up(budget, rounds):
     settings = design(budget=budget, rounds=rounds)
-    shares = [round_size(settings, k + 1) for k in range(rounds)]
+    shares = round_sizes(settings)
+    assert len(shares) == rounds
     assert sum(shares) == budget - FIRST
     assert max(shares) - min(shares) <= 1
 
 
 def test_without_a_budget_the_samples_grow_by_one_factor():
     settings = design(budget=0, rounds=4, candidates=10_000, first=100)
-    sizes = np.cumsum([100, *(round_size(settings, k) for k in (1, 2, 3))])
+    *early, last = round_sizes(settings)
+    sizes = np.cumsum([100, *early])
+    assert len(early) == 3
     np.testing.assert_allclose(sizes[1:] / sizes[:-1], 100.0**0.25, rtol=0.02)
     # The last round takes whatever is left.
-    assert round_size(settings, 4) == 10_000
+    assert last == 10_000
+
+
+@pytest.mark.parametrize("last", [100, 0])
+def test_rounds_of_a_budget_do_not_depend_on_later_budgets(last):
+    small = round_sizes(design(budget=70))
+    larger = round_sizes(design(budget=last, earlier_budgets=(70,)))
+    assert larger[:3] == small
+    assert len(larger) == 6
+    if last:
+        assert sum(larger) == last - FIRST
+    # Budgets of one round each are the rounds of one budget.
+    steps = design(budget=100, earlier_budgets=(60, 80), rounds=1)
+    assert round_sizes(steps) == round_sizes(design(budget=100, rounds=3))
+
+
+def test_larger_budget_keeps_the_samples_of_the_smaller_one(space):
+    settings = {"infill": "error", "family": "kriging"}
+    small, of_small = carry_out(space, **settings)
+    larger, of_larger = carry_out(space, budget=85, earlier_budgets=(70,), **settings)
+    for name in ("first", "kept-1", "kept-2", "kept-3"):
+        assert digest(larger.tables[name]) == digest(small.tables[name])
+    assert of_small.added == [{"budget": 70, "evaluated": 140}]
+    assert of_larger.added == [*of_small.added, {"budget": 85, "evaluated": 30}]
+    assert of_larger.curve[:3] == of_small.curve
+    assert len(of_larger.fits) == len(of_larger.curve) == 6
+    # What the last screening said of the samples of all budgets.
+    row = of_larger.counts["total"]
+    assert (row["first"], row["evaluated"]) == (80, 90)
+
+
+def test_earlier_samples_along_gait_stay(space, monkeypatch):
+    """They are drawn with the surrogates of the last round of the first budget."""
+    drawn = []
+
+    def along(run, original, space, knee, training):
+        del run, original, space
+        drawn.append(knee)
+        return training.head(0)
+
+    monkeypatch.setattr("pipeline.stages.adaptive_sampling.gait_samples", along)
+    monkeypatch.setattr(Desk, "wait_for_kernels", lambda _: None, raising=False)
+    carry_out(space, gait_samples=5)
+    carry_out(space, gait_samples=5, budget=85, earlier_budgets=(70,))
+    poses, load = np.array([[0.5, 0.0, 0.0, 1e-3, 0.03, 0.0]]), np.array([700.0])
+    one, other = (knee.medial.at_load(poses, load)[1] for knee in drawn)
+    np.testing.assert_array_equal(one, other)
 
 
 def test_the_budget_is_spent_and_not_more(space):

@@ -11,7 +11,14 @@ from pipeline.config.reading import load_config
 from pipeline.config.schema import FeasibilityConfig
 from pipeline.originals.contact_original import build_knee
 from pipeline.stages import StageError
-from pipeline.stages.assessment import assess, feasible, location, prediction_table, speed
+from pipeline.stages.assessment import (
+    assess,
+    feasible,
+    held_out_point,
+    location,
+    prediction_table,
+    speed,
+)
 from pipeline.store.samples import loads_of, poses_of, read_table, usable
 from surrogates.families.cross_validation import NORMAL_95, CrossCheck
 
@@ -48,6 +55,18 @@ def test_figures_are_those_of_the_feasible_samples(knee, held_out):
         for name in ("medial", "lateral")
         for column in WRENCH_COLUMNS
     )
+
+
+def test_learning_point_has_the_errors_of_the_worse_compartment(knee, held_out):
+    bounds = FeasibilityConfig()
+    judged = assess(knee, held_out, bounds).compartments.values()
+    point = held_out_point(knee, held_out, bounds)
+    assert set(point) == {"held_out_load_error", "held_out_height_um"}
+    error = max(part.at_pose["force_y_N"].rmse for part in judged)
+    largest = knee.medial.space.load[1]
+    assert point["held_out_load_error"] == pytest.approx(error / largest, rel=1e-9)
+    height = max(1e6 * part.at_load["superior_m"].rmse for part in judged)
+    assert point["held_out_height_um"] == pytest.approx(height, rel=1e-12)
 
 
 def test_intervals_are_those_of_the_standard_errors(knee, held_out):

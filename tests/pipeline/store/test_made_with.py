@@ -112,10 +112,10 @@ def test_damaged_record_is_refused(run_copy, capsys):
 
 def test_resume_compares_with_what_the_run_was_begun_with(run_copy, capsys):
     """The run's own edited file given as configuration does not pass either."""
-    edit(run_copy, "design", first=50)
+    edit(run_copy, "space", rotation_deg=7.0)
     edited = run_copy / "config.toml"
     assert main(["run", str(edited), "--out", str(run_copy), "--resume", "--quiet"]) == 2
-    assert "differs in design.first; " in capsys.readouterr().err
+    assert "space.rotation_deg is 7.0, and the run was made with 8.0; " in capsys.readouterr().err
 
 
 def test_resume_restores_an_edited_file(run_copy):

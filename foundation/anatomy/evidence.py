@@ -1,0 +1,42 @@
+"""Findings about a shape with their certainty, and the frame of a body."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from foundation.checks import FloatArray
+
+#: Certainties, from the most to the least certain.
+CERTAINTIES = ("sure", "likely", "unknown")
+
+
+class Evidence(NamedTuple):
+    """A finding: its certainty, one of `CERTAINTIES`, and the measured reason."""
+
+    certainty: str
+    reason: str
+
+
+@dataclass(frozen=True, eq=False)
+class AnatomicalFrame:
+    """Frame of a body in the coordinates of its mesh, and the findings that led to the frame.
+
+    Parameters
+    ----------
+    origin : (3,) float64
+        Origin of the frame [m].
+    rotation : (3, 3) float64
+        Rows: unit vectors that point anterior, superior and to the right of the body [1].
+    evidence : dict of str to Evidence
+        Findings by name, such as "flexion axis" and "anterior".
+    """
+
+    origin: FloatArray
+    rotation: FloatArray
+    evidence: dict[str, Evidence]
+
+    def of(self, points: FloatArray) -> FloatArray:
+        """Return points (N, 3) [m] of the mesh in this frame, (N, 3) [m]."""
+        moved: FloatArray = (points - self.origin) @ self.rotation.T
+        return moved

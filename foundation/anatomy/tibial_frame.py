@@ -1,0 +1,217 @@
+"""Frame of a tibia from its bearing surface: plateau, line through both plateaus, anterior side.
+
+The mediolateral axis joins the centres of both plateaus (Cobb et al. 2008, J Bone Joint Surg Br
+90:1032-1038). The superior axis is perpendicular to the plateau, the direction in which the surface
+extends least: the slope of a plateau against its shaft is not visible in a bearing surface.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foundation.anatomy.bearing_surface import is_closed, tibial_bearing
+from foundation.anatomy.evidence import AnatomicalFrame, Evidence
+from foundation.anatomy.refining import refined
+from foundation.checks import FloatArray
+from foundation.surfaces.compartments import LATERAL, MEDIAL, find_compartments
+from foundation.surfaces.mesh_topology import label_pieces
+from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
+
+#: Of the root mean square sizes: largest height over length (measured: 0.18 and 0.25), least width
+#: over length (measured: 1.8 and 2.0), and least width [m] (measured: 20 and 21 mm).
+_FLAT, _WIDE, _WIDTH = 0.8, 1.2, 15e-3
+#: Largest angle of a normal to the most frequent direction of a plane base [rad], and least ratio
+#: of the plane fractions of base and bearing surface.
+_PLANE, _PLANER = np.radians(3.0), 1.5
+#: Half-width of the middle strip with the posterior notch, over the width of the tibia.
+_STRIP = 0.08
+#: Least depth of a notch over the length (measured on an insert: 0.17).
+_NOTCH = 0.08
+#: Fraction of the area of the largest piece above which both plateaus are one piece.
+_ONE_PIECE = 0.8
+#: Inner part of the width, and largest depth of this part below the plateaus, over the width.
+_INNER, _VALLEY = 0.33, 0.01
+
+
+class Shape(NamedTuple):
+    """What distinguishes the sides of a tibial frame.
+
+    Parameters
+    ----------
+    notch : float
+        Depth of the notch behind the middle strip, minus that before the strip, over the length
+        [1]; 0 if there is no surface between the plateaus.
+    longer : float
+        Logarithm of the length of the left plateau over that of the right one [1]. The medial
+        plateau is the longer one in natural tibias.
+    """
+
+    notch: float
+    longer: float
+
+
+def bearing_of(mesh: TriangleMesh) -> TriangleMesh:
+    """Return the bearing surface of a tibia in any position; an open surface is returned itself.
+
+    Raises
+    ------
+    MeshError
+        If both sides of a closed solid look alike, or the solid is not an insert.
+    """
+    if not is_closed(mesh):
+        return mesh
+    axes, sizes = _principal_axes(refined(mesh))
+    if sizes[0] > _FLAT * sizes[1]:
+        raise MeshError(
+            f"{mesh.name}: a closed solid {1e3 * sizes[0]:.0f} mm high (root mean square), "
+            "expected a flat insert; cut its bearing surface out in a mesh editor"
+        )
+    sides = [tibial_bearing(mesh, sign * axes[0]) for sign in (1.0, -1.0)]
+    plane = [_plane_fraction(sides[0], axes[0]), _plane_fraction(sides[1], -axes[0])]
+    order = np.argsort(plane)
+    if plane[order[1]] < _PLANER * plane[order[0]]:
+        raise MeshError(
+            f"{mesh.name}: both sides of this closed solid look alike ({plane[0]:.0%} and "
+            f"{plane[1]:.0%} plane), expected a curved side and a plane base; cut the bearing "
+            "surface out in a mesh editor"
+        )
+    return sides[int(order[0])]
+
+
+def tibial_frame(
+    mesh: TriangleMesh, anterior: FloatArray | None = None, slope: float = 0.0
+) -> AnatomicalFrame:
+    """Return the frame of a tibia: origin in the middle of the plateau.
+
+    Parameters
+    ----------
+    mesh : TriangleMesh
+        Open bearing surface [m], normals out of the bone, in any position.
+    anterior : (3,) array, optional
+        Direction that points roughly anterior; found from the posterior notch by default.
+    slope : float
+        Angle [rad] by which the plateau falls towards posterior, which the surface does not show.
+
+    Returns
+    -------
+    AnatomicalFrame
+        Evidence: "superior", "anterior"; the latter is unknown without notch.
+
+    Raises
+    ------
+    MeshError
+        If the shape is not that of a plateau with two compartments, or the normals point down.
+    """
+    mesh = refined(mesh)
+    axes, sizes = _principal_axes(mesh)
+    if sizes[0] > _FLAT * sizes[1] or sizes[2] < max(_WIDE * sizes[1], _WIDTH):
+        low, middle, high = 1e3 * sizes
+        raise MeshError(
+            f"{mesh.name}: no two plateaus beside each other (root mean square sizes {low:.0f}, "
+            f"{middle:.0f} and {high:.0f} mm); expected a flat surface wider than long, "
+            f"{1e3 * _WIDTH:g} mm or more: check that the file contains both plateaus"
+        )
+    mean = mesh.area_vectors.sum(axis=0) / mesh.areas.sum()
+    up = axes[0] * np.sign(axes[0] @ mean)
+    rotation = np.stack([np.cross(up, axes[2]), up, axes[2]])
+    _check_ridge(mesh, rotation)
+    centres = _plateau_centres(mesh, rotation)
+    right = centres[1] - centres[0]
+    right = right - up * (up @ right)
+    right /= np.linalg.norm(right)
+    rotation = np.stack([np.cross(up, right), up, right])
+    notch = shape_of(mesh, rotation).notch
+    backward = notch < 0.0 if anterior is None else float(rotation[0] @ anterior) < 0.0
+    if backward:
+        rotation = np.diag([-1.0, 1.0, -1.0]) @ rotation
+    evidence = Evidence("sure", "as stated") if anterior is not None else _notch_evidence(notch)
+    rotation = sloped(rotation, slope)
+    reason = f"the plateau falls {np.degrees(slope):.1f} deg towards posterior, which is assumed"
+    superior = Evidence("likely", reason)
+    return AnatomicalFrame(
+        centres.mean(axis=0), rotation, {"superior": superior, "anterior": evidence}
+    )
+
+
+def sloped(rotation: FloatArray, slope: float) -> FloatArray:
+    """Return a frame (3, 3) of a level plateau, turned until the plateau has a slope [rad]."""
+    x, y, z = rotation
+    cosine, sine = np.cos(slope), np.sin(slope)
+    return np.stack([cosine * x - sine * y, cosine * y + sine * x, z])
+
+
+def shape_of(mesh: TriangleMesh, rotation: FloatArray) -> Shape:
+    """Return the shape of a tibia in a frame (3, 3) [1] with rows anterior, superior and right."""
+    own = mesh.centroids @ rotation.T
+    middle = 0.5 * (own[:, 2].min() + own[:, 2].max())
+    across = own[:, 2] - middle
+    strip = np.abs(across) < _STRIP * np.ptp(across)
+    length = np.ptp(own[:, 0])
+    _, areas = label_pieces(mesh)
+    notch = 0.0
+    if strip.any() and areas[0] > _ONE_PIECE * areas.sum():
+        before = own[:, 0].max() - own[strip, 0].max()
+        behind = own[strip, 0].min() - own[:, 0].min()
+        notch = float((behind - before) / length)
+    labels = _labels(mesh, rotation)
+    lengths = [float(np.ptp(own[labels == part, 0])) for part in (MEDIAL, LATERAL)]
+    return Shape(notch, float(np.log(lengths[0] / lengths[1])))
+
+
+def _principal_axes(mesh: TriangleMesh) -> tuple[FloatArray, FloatArray]:
+    """Return the principal axes of a surface as rows (3, 3), and the sizes along them (3,) [m]."""
+    away = mesh.centroids - np.average(mesh.centroids, axis=0, weights=mesh.areas)
+    values, vectors = np.linalg.eigh((away.T * mesh.areas) @ away / mesh.areas.sum())
+    return vectors.T, np.sqrt(np.maximum(values, 0.0))
+
+
+def _plane_fraction(side: TriangleMesh, up: FloatArray) -> float:
+    """Return the fraction of an area whose normals are parallel to `up` (3,)."""
+    parallel = side.normals @ up > np.cos(_PLANE)
+    return float(side.areas[parallel].sum() / side.areas.sum())
+
+
+def _labels(mesh: TriangleMesh, rotation: FloatArray) -> NDArray[np.int8]:
+    """Return the left (0) or right (1) plateau of each triangle, (F,); without ridge, the half."""
+    own = TriangleMesh(mesh.vertices @ rotation.T, mesh.faces, mesh.name)
+    try:
+        return find_compartments(own)
+    except MeshError:
+        across = own.vertices[:, 2]
+        return find_compartments(own, 0.5 * float(across.min() + across.max()))
+
+
+def _plateau_centres(mesh: TriangleMesh, rotation: FloatArray) -> FloatArray:
+    """Return the centres of the left and the right plateau in the coordinates of the mesh [m]."""
+    labels = _labels(mesh, rotation)
+    return np.stack(
+        [
+            np.average(mesh.centroids[labels == part], axis=0, weights=mesh.areas[labels == part])
+            for part in (MEDIAL, LATERAL)
+        ]
+    )
+
+
+def _check_ridge(mesh: TriangleMesh, rotation: FloatArray) -> None:
+    """Check that the middle of a tibia is not lower than its plateaus."""
+    own = mesh.centroids @ rotation.T
+    across = np.abs(own[:, 2] - 0.5 * (own[:, 2].min() + own[:, 2].max()))
+    inner = across < 0.5 * _INNER * np.ptp(own[:, 2])
+    if not inner.any():
+        return
+    heights = [np.average(own[part, 1], weights=mesh.areas[part]) for part in (inner, ~inner)]
+    if heights[1] - heights[0] > _VALLEY * np.ptp(own[:, 2]):
+        raise MeshError(
+            f"{mesh.name}: the middle of the tibia lies {1e3 * (heights[1] - heights[0]):.1f} mm "
+            "below its plateaus, expected an eminence; the normals are inverted: flip the normals "
+            "in a mesh editor"
+        )
+
+
+def _notch_evidence(notch: float) -> Evidence:
+    if abs(notch) < _NOTCH:
+        return Evidence("unknown", "no posterior notch between the plateaus")
+    return Evidence("sure", f"posterior notch, {abs(notch):.2f} of the length")

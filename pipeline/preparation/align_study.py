@@ -1,0 +1,162 @@
+"""Frames proposed for the meshes of a configuration, beside the configured frames."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from foundation.anatomy.bearing_surface import femoral_bearing, tibial_bearing
+from foundation.anatomy.evidence import AnatomicalFrame
+from foundation.checks import FloatArray
+from foundation.errors import InputError
+from foundation.surfaces.mesh import UNITS, rotation_of
+from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
+from pipeline.config.reading import data_path, load_config
+from pipeline.config.schema import Config, MeshConfig
+from pipeline.originals.surfaces import load_surface
+from pipeline.preparation.alignment import (
+    Alignment,
+    distance_between,
+    frame_keys,
+    frame_words,
+    propose_alignment,
+)
+from pipeline.preparation.alignment_picture import draw_alignment
+from pipeline.preparation.mesh_guess import read_raw, side_in_name
+from pipeline.preparation.starter import SLOPES_DEG
+
+BODIES = ("femur", "tibia")
+#: Young's modulus below which the layer is cartilage [MPa].
+_SOFT = 100.0
+
+
+def align_study(
+    file: Path,
+    overrides: tuple[str, ...] = (),
+    anterior: dict[str, FloatArray] | None = None,
+    slope_deg: float | None = None,
+) -> tuple[str, dict[str, Any]]:
+    """Propose frames for the meshes of a configuration; return text and content of the answer.
+
+    A picture beside the configuration shows the meshes as configured and as proposed.
+
+    Parameters
+    ----------
+    file : Path
+        Configuration.
+    overrides : tuple of str
+        Replaced values, as in `load_config`.
+    anterior : dict of str to (3,) array, optional
+        Stated directions in the files that point roughly anterior [1], by body.
+    slope_deg : float, optional
+        Fall of the tibial plateau towards posterior; by default that of cartilage or of an implant.
+
+    Raises
+    ------
+    InputError
+        If the configuration has no meshes, a mesh is not that of a knee, or the shape leaves a
+        question.
+    """
+    config = load_config(file, overrides)
+    meshes = {body: _in_metres(config, body) for body in BODIES}
+    named = {side for mesh in meshes.values() if (side := side_in_name(Path(mesh.name)))}
+    alignment = propose_alignment(
+        meshes,
+        anterior,
+        named.pop() if len(named) == 1 else None,
+        slope=np.radians(_slope(config) if slope_deg is None else slope_deg),
+    )
+    side = alignment.side or config.knee.side
+    picture = file.with_name(f"{file.stem}_frames.png")
+    draw_alignment(picture, _placed(config, meshes, alignment, side))
+    keys = {
+        body: frame_keys(frame) | {"surface": alignment.surfaces[body]}
+        for body, frame in alignment.frames.items()
+    }
+    away = {
+        body: distance_between(_configured(getattr(config.knee, body)), frame)
+        for body, frame in alignment.frames.items()
+    }
+    lines = [
+        *_findings(alignment, away),
+        f"side: {side}: {alignment.evidence.reason}",
+        f"written: {picture}",
+        *_as_toml(side, keys),
+    ]
+    return "\n".join(lines), {
+        "knee": {"side": side, **keys},
+        "away": {
+            body: {"origin_mm": 1e3 * metres, "rotation_deg": float(np.degrees(angle))}
+            for body, (metres, angle) in away.items()
+        },
+        "evidence": {
+            body: {what: found._asdict() for what, found in frame.evidence.items()}
+            for body, frame in alignment.frames.items()
+        },
+        "picture": str(picture),
+    }
+
+
+def _findings(alignment: Alignment, away: dict[str, tuple[float, float]]) -> Iterator[str]:
+    """Yield the proposed frames, and how far the configured frames are away [m, rad], in words."""
+    for body, frame in alignment.frames.items():
+        yield from (f"{body}: {line}" for line in frame_words(frame))
+        metres, angle = away[body]
+        distance = f"{1e3 * metres:.1f} mm and {np.degrees(angle):.1f} deg"
+        yield f"{body}: the configured frame is {distance} away"
+
+
+def _as_toml(side: str, keys: dict[str, dict[str, Any]]) -> Iterator[str]:
+    """Yield the lines to copy into the configuration."""
+    yield from ("", "[knee]", f'side = "{side}"')
+    for body, own in keys.items():
+        yield from ("", f"[knee.{body}]")
+        # Text, numbers and lists look the same in JSON and TOML.
+        yield from (f"{key} = {json.dumps(value)}" for key, value in own.items())
+
+
+def _in_metres(config: Config, body: str) -> TriangleMesh:
+    mesh: MeshConfig | None = getattr(config.knee, body)
+    if mesh is None:
+        raise InputError(
+            f"[knee.{body}] is missing: expected the meshes of femur and tibia; the built-in "
+            "implant is aligned"
+        )
+    raw = read_raw(data_path(mesh.file, Path()))
+    return TriangleMesh(UNITS[mesh.unit] * raw.vertices, raw.faces, raw.name)
+
+
+def _slope(config: Config) -> float:
+    soft = config.contact.youngs_modulus_MPa < _SOFT
+    return SLOPES_DEG["cartilage" if soft else "polyethylene"]
+
+
+def _configured(mesh: MeshConfig) -> AnatomicalFrame:
+    rotation = rotation_of(mesh.axes, np.radians(mesh.rotation_deg))
+    return AnatomicalFrame(1e-3 * np.array(mesh.origin_mm), rotation, {})
+
+
+def _placed(
+    config: Config, meshes: dict[str, TriangleMesh], alignment: Alignment, side: str
+) -> dict[str, dict[str, TriangleMesh]]:
+    """Return the meshes as configured, if these can be used, and as proposed, by row."""
+    proposed = {}
+    for body, frame in alignment.frames.items():
+        mesh = TriangleMesh(frame.of(meshes[body].vertices), meshes[body].faces, body)
+        mesh = mesh.mirrored() if side == "left" else mesh
+        if alignment.surfaces[body] == "bearing":
+            mesh = femoral_bearing(mesh) if body == "femur" else tibial_bearing(mesh)
+        proposed[body] = mesh
+    rows = {"as proposed": proposed}
+    try:
+        configured = {
+            body: load_surface(getattr(config.knee, body), config.knee.side, body, check=False)
+            for body in BODIES
+        }
+    except MeshError:  # reported by `check`
+        return rows
+    return {"as configured": configured, **rows}

@@ -1,0 +1,246 @@
+"""Frames of femur and tibia and side of a knee, proposed from the shape of both meshes.
+
+The frame of each body comes from its own shape. What a shape does not tell, such as the anterior
+side of a symmetric plateau, comes from the other body if both files have parallel axes; otherwise
+the user is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import permutations, product
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.spatial.transform import Rotation
+
+from foundation.anatomy.bearing_surface import is_closed
+from foundation.anatomy.evidence import AnatomicalFrame, Evidence
+from foundation.anatomy.femoral_frame import femoral_frame, lateral_ridge
+from foundation.anatomy.tibial_frame import bearing_of, shape_of, tibial_frame
+from foundation.checks import FloatArray
+from foundation.errors import InputError
+from foundation.surfaces.triangle_mesh import TriangleMesh
+
+#: Largest angles between the superior and between the mediolateral axes of parallel files [rad].
+_PARALLEL = np.radians([30.0, 20.0])
+#: Least logarithm of a ratio of medial and lateral sizes that tells the side, and that is certain
+#: (measured: plateaus 0.16 on cartilage and 0.05 on an insert, ridges 0.09 and 0).
+_LIKELY, _CERTAIN = 0.02, 0.1
+#: Decimals of lengths [mm] and angles [deg] in a configuration.
+_DIGITS = 4
+
+
+class OpenQuestion(InputError):
+    """The shape leaves a question; `option` is the option of the command line that answers it."""
+
+    def __init__(self, option: str, question: str, remedy: str) -> None:
+        super().__init__(f"{question}; {remedy}")
+        self.option = option
+        self.question = question
+
+
+class Alignment(NamedTuple):
+    """Proposed frames of both bodies, whether each mesh is a closed solid, and the side.
+
+    Parameters
+    ----------
+    frames : dict of str to AnatomicalFrame
+        Frames of "femur" and "tibia" in the coordinates of their meshes.
+    surfaces : dict of str to str
+        Key `surface` of both bodies: "bearing" for a closed solid, else "whole".
+    side : str or None
+        "right", "left", or None if neither shape nor file names tell.
+    evidence : Evidence
+        Evidence of the side.
+    """
+
+    frames: dict[str, AnatomicalFrame]
+    surfaces: dict[str, str]
+    side: str | None
+    evidence: Evidence
+
+
+def propose_alignment(
+    meshes: Mapping[str, TriangleMesh],
+    stated_anterior: Mapping[str, FloatArray] | None = None,
+    named_side: str | None = None,
+    *,
+    side_stated: bool = False,
+    slope: float = 0.0,
+) -> Alignment:
+    """Return the proposed frames and the side of a knee.
+
+    Parameters
+    ----------
+    meshes : mapping of str to TriangleMesh
+        Meshes of "femur" and "tibia" [m], in the axes of their files.
+    stated_anterior : mapping of str to (3,) array, optional
+        Stated directions that point roughly anterior, by body.
+    named_side : {"right", "left"}, optional
+        Side that the file names or the user state.
+    side_stated : bool
+        Whether the user states the side, which then stands against the shape.
+    slope : float
+        Angle [rad] by which the tibial plateau falls towards posterior.
+
+    Raises
+    ------
+    InputError
+        If a shape is not that of a knee; `OpenQuestion` if the shape leaves a question.
+    """
+    hints = dict(stated_anterior or {})
+    femur_mesh, tibia_mesh = meshes["femur"], bearing_of(meshes["tibia"])
+    femur = femoral_frame(femur_mesh, hints.get("femur"))
+    tibia = tibial_frame(tibia_mesh, hints.get("tibia"), slope)
+    if femur.evidence["anterior"].certainty == "unknown":
+        if tibia.evidence["anterior"].certainty != "sure" or not _parallel(femur, tibia):
+            raise _question(femur_mesh, "femur", femur.evidence["anterior"])
+        femur = _stated(femoral_frame(femur_mesh, tibia.rotation[0]), "parallel to the tibia")
+    if tibia.evidence["anterior"].certainty == "unknown":
+        forward, reason = _forward(femur, femur_mesh, tibia, tibia_mesh, named_side)
+        anterior = tibia.rotation[0] if forward else -tibia.rotation[0]
+        tibia = _stated(tibial_frame(tibia_mesh, anterior, slope), reason)
+    if side_stated:
+        side, evidence = named_side, Evidence("sure", "as stated")
+    else:
+        side, evidence = _side(femur, femur_mesh, tibia, tibia_mesh, named_side)
+    surfaces = {
+        "femur": "bearing" if is_closed(femur_mesh) else "whole",
+        "tibia": "whole" if tibia_mesh is meshes["tibia"] else "bearing",
+    }
+    return Alignment({"femur": femur, "tibia": tibia}, surfaces, side, evidence)
+
+
+def frame_keys(frame: AnatomicalFrame) -> dict[str, Any]:
+    """Return the keys axes, rotation_deg and origin_mm of [knee.femur] or [knee.tibia]."""
+    axes = _nearest_axes(frame.rotation)
+    rest = Rotation.from_matrix(frame.rotation @ axes.T).as_euler("xyz", degrees=True)
+    # Adding 0 turns -0.0 into 0.0.
+    return {
+        "axes": [_name(row) for row in axes],
+        "rotation_deg": (np.round(rest, _DIGITS) + 0.0).tolist(),
+        "origin_mm": (np.round(1e3 * frame.origin, _DIGITS) + 0.0).tolist(),
+    }
+
+
+def frame_words(frame: AnatomicalFrame) -> list[str]:
+    """Return the frame and its evidence in words, one line each."""
+    keys = frame_keys(frame)
+    turn, origin = (", ".join(f"{v:.1f}" for v in keys[k]) for k in ("rotation_deg", "origin_mm"))
+    return [
+        f"frame: axes {','.join(keys['axes'])} turned by ({turn}) deg, origin at ({origin}) mm",
+        *(f"{what} ({found.certainty}): {found.reason}" for what, found in frame.evidence.items()),
+    ]
+
+
+def distance_between(first: AnatomicalFrame, second: AnatomicalFrame) -> tuple[float, float]:
+    """Return the distance of the origins [m] and the angle [rad] between two frames."""
+    turn = Rotation.from_matrix(first.rotation @ second.rotation.T)
+    return float(np.linalg.norm(first.origin - second.origin)), float(turn.magnitude())
+
+
+def _nearest_axes(rotation: FloatArray) -> FloatArray:
+    """Return the signed permutation matrix (3, 3) nearest to a rotation, itself a rotation."""
+    candidates = [
+        np.diag(signs) @ np.eye(3)[list(order)]
+        for order in permutations(range(3))
+        for signs in product((1.0, -1.0), repeat=3)
+    ]
+    proper = [matrix for matrix in candidates if np.linalg.det(matrix) > 0.0]
+    return max(proper, key=lambda matrix: float((matrix * rotation).sum()))
+
+
+def _name(row: FloatArray) -> str:
+    return ("-" if row.sum() < 0.0 else "") + "xyz"[int(np.argmax(np.abs(row)))]
+
+
+def _parallel(femur: AnatomicalFrame, tibia: AnatomicalFrame) -> bool:
+    """Return whether both files have nearly parallel axes, up to a half turn about superior."""
+    cosines = (femur.rotation * tibia.rotation).sum(axis=1)
+    angles = np.arccos(np.clip([cosines[1], abs(cosines[2])], -1.0, 1.0))
+    return bool((angles < _PARALLEL).all())
+
+
+def _stated(frame: AnatomicalFrame, reason: str) -> AnatomicalFrame:
+    evidence = frame.evidence | {"anterior": Evidence("likely", reason)}
+    return AnatomicalFrame(frame.origin, frame.rotation, evidence)
+
+
+def _forward(
+    femur: AnatomicalFrame,
+    femur_mesh: TriangleMesh,
+    tibia: AnatomicalFrame,
+    tibia_mesh: TriangleMesh,
+    named_side: str | None,
+) -> tuple[bool, str]:
+    """Return whether the frame of a tibia without notch faces forward, and the reason.
+
+    The longer plateau is medial, as the lower ridge of the trochlea or the named side tells; or
+    both files have parallel axes.
+    """
+    longer = shape_of(tibia_mesh, tibia.rotation).longer
+    ridge = lateral_ridge(femur_mesh, femur)
+    by_side = {"right": 1.0, "left": -1.0, None: 0.0}[named_side]
+    towards = ridge if abs(ridge) > _LIKELY else by_side
+    by_shape = None if min(abs(longer), abs(towards)) < _LIKELY else longer * towards > 0.0
+    by_axes = None
+    if _parallel(femur, tibia):
+        by_axes = float(femur.rotation[0] @ tibia.rotation[0]) > 0.0
+    answers = {answer for answer in (by_shape, by_axes) if answer is not None}
+    if len(answers) != 1:
+        raise _question(tibia_mesh, "tibia", tibia.evidence["anterior"])
+    reasons = [
+        *(["the longer plateau is medial"] if by_shape is not None else []),
+        *(["parallel to the femur"] if by_axes is not None else []),
+    ]
+    return answers.pop(), " and ".join(reasons)
+
+
+def _question(mesh: TriangleMesh, body: str, evidence: Evidence) -> OpenQuestion:
+    option = f"--{body}-anterior"
+    return OpenQuestion(
+        option,
+        f"{mesh.name}: which axis of the file points nearest to anterior? The shape of the {body} "
+        f"does not tell ({evidence.reason})",
+        f"add {option} with the axis, such as x or -z, or keep the frames of the files with "
+        "--frames file",
+    )
+
+
+def _side(
+    femur: AnatomicalFrame,
+    femur_mesh: TriangleMesh,
+    tibia: AnatomicalFrame,
+    tibia_mesh: TriangleMesh,
+    named_side: str | None,
+) -> tuple[str | None, Evidence]:
+    """Return the side by shape and file names, and the evidence."""
+    longer = shape_of(tibia_mesh, tibia.rotation).longer
+    ridge = lateral_ridge(femur_mesh, femur)
+    scores = [score for score in (longer, ridge) if abs(score) > _LIKELY]
+    agreeing = len(scores) > 0 and min(scores) * max(scores) > 0.0
+    shape = None if not agreeing else "right" if scores[0] > 0.0 else "left"
+    if shape is None:
+        if named_side is None:
+            return None, Evidence("unknown", "neither shape nor file names tell")
+        return named_side, Evidence("sure", "from the file names")
+    certainty = "sure" if abs(sum(scores)) > _CERTAIN else "likely"
+    medial = "left" if shape == "right" else "right"
+    found = [
+        *([f"the longer plateau is {medial}"] if abs(longer) > _LIKELY else []),
+        *([f"the higher ridge of the trochlea is {shape}"] if abs(ridge) > _LIKELY else []),
+    ]
+    reason = " and ".join(found)
+    if named_side not in (None, shape):
+        if certainty == "sure":
+            raise OpenQuestion(
+                "--side",
+                f"{femur_mesh.name}, {tibia_mesh.name}: is this a right or a left knee? The file "
+                f"names say {named_side}, the shape says {shape} ({reason})",
+                "add --side right or --side left",
+            )
+        return named_side, Evidence(
+            "likely", f"from the file names; the shape says {shape} ({reason})"
+        )
+    return shape, Evidence("sure" if named_side else certainty, reason)

@@ -1,0 +1,258 @@
+"""Keys of both meshes in a first configuration: guessed, proposed from the shape, or asked for."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from foundation.checks import FloatArray
+from foundation.errors import InputError
+from foundation.surfaces.mesh import SIDES, UNITS
+from foundation.surfaces.mesh_io import EXTENSIONS
+from foundation.surfaces.triangle_mesh import TriangleMesh
+from pipeline.preparation.alignment import (
+    Alignment,
+    OpenQuestion,
+    frame_keys,
+    frame_words,
+    propose_alignment,
+)
+from pipeline.preparation.init_options import InitOptions
+from pipeline.preparation.mesh_guess import guess_axes, guess_unit, read_raw, side_in_name
+from pipeline.preparation.questions import Interview
+from pipeline.preparation.starter import PRESETS, SLOPES_DEG
+
+BODIES = ("femur", "tibia")
+_FRAMES = ("anatomical", "file")
+
+
+class MeshAnswers(NamedTuple):
+    """Keys of [knee.femur] and [knee.tibia] by body, side, and remarks for user and file.
+
+    Parameters
+    ----------
+    material : str
+        One of `PRESETS`.
+    keys : dict of str to dict
+        Keys of the sections "femur" and "tibia".
+    side : {"right", "left"}
+        Side of the knee.
+    side_known : bool
+        Whether the side is stated, or told by shape or file names.
+    remarks : list of str
+        What was guessed, for the user.
+    notes : dict of str to str
+        Comments of the configuration by dotted key.
+    """
+
+    material: str
+    keys: dict[str, dict[str, Any]]
+    side: str
+    side_known: bool
+    remarks: list[str]
+    notes: dict[str, str]
+
+
+class _Told(list[str]):
+    """Remarks, which a person at the terminal sees before the next question."""
+
+    def __init__(self, interview: Interview) -> None:
+        super().__init__()
+        self._interview = interview
+
+    def add(self, remark: str) -> None:
+        self.append(remark)
+        self._interview.tell(remark)
+
+
+def ask_meshes(folder: Path, options: InitOptions, interview: Interview) -> MeshAnswers:
+    """Return the material, and the keys of both meshes of a configuration in `folder`.
+
+    Raises
+    ------
+    InputError
+        If a mesh cannot be read, is not a knee, or leaves a question that nobody answers.
+    """
+    told = _Told(interview)
+    read = {body: _read_mesh(body, getattr(options, body), interview) for body in BODIES}
+    files = {body: file for body, (file, _) in read.items()}
+    meshes, keys = {}, {}
+    for body, (file, raw) in read.items():
+        unit = _unit(body, file, raw, options, interview, told)
+        meshes[body] = TriangleMesh(UNITS[unit] * raw.vertices, raw.faces, raw.name)
+        keys[body] = {"file": _beside(file, folder), "unit": unit}
+    material = options.material or interview.choose(
+        "Material of the bearing surface", "--material", None, PRESETS
+    )
+    named = {side for file in files.values() if (side := side_in_name(file))}
+    named_side = named.pop() if len(named) == 1 else None
+    if _frames(options, interview) == "file":
+        notes = _file_frames(keys, meshes, options, interview, told)
+        found, reason = options.side or named_side, "from the file names"
+    else:
+        slope = SLOPES_DEG[material] if options.slope_deg is None else options.slope_deg
+        alignment = _aligned(meshes, options, named_side, np.radians(slope), interview)
+        notes = _anatomical_frames(keys, files, alignment, told)
+        found, reason = alignment.side, alignment.evidence.reason
+    side = _side(options, found, reason, interview, told)
+    return MeshAnswers(material, keys, side, found is not None, told, notes)
+
+
+def _frames(options: InitOptions, interview: Interview) -> str:
+    if options.axes is not None:
+        if options.frames == "anatomical":
+            raise InputError(
+                "--axes states the frames of the files; leave --axes out, or use --frames file"
+            )
+        return "file"
+    question = "Frames of the bodies: proposed from the shape, or as in the files"
+    return options.frames or interview.choose(question, "--frames", _FRAMES[0], _FRAMES)
+
+
+def _beside(file: Path, folder: Path) -> str:
+    return Path(os.path.relpath(file, folder)).as_posix()
+
+
+def _read_mesh(body: str, file: Path | None, interview: Interview) -> tuple[Path, TriangleMesh]:
+    if file is not None:
+        return file, read_raw(file)
+    # Default: a file named after the body.
+    names = [f"{body}{extension}" for extension in EXTENSIONS]
+    default = next((name for name in names if Path(name).is_file()), None)
+
+    def reader(name: str) -> tuple[Path, TriangleMesh]:
+        return Path(name), read_raw(Path(name))
+
+    return interview.ask(f"Mesh file of the {body}", f"--{body}", default, reader)
+
+
+def _unit(
+    body: str,
+    file: Path,
+    mesh: TriangleMesh,
+    options: InitOptions,
+    interview: Interview,
+    told: _Told,
+) -> str:
+    if options.unit is not None:
+        return options.unit
+    guess = guess_unit(mesh)
+    doubt = "" if guess.certain else ", which is not the size of a knee; check the mesh"
+    told.add(f"{file}: unit {guess.value}: {guess.reason}{doubt}")
+    return interview.choose(f"Unit of the {body} file", "--unit", guess.value, UNITS)
+
+
+def _side(
+    options: InitOptions, found: str | None, reason: str, interview: Interview, told: _Told
+) -> str:
+    if options.side is not None:
+        return options.side
+    if found is not None:
+        told.add(f"side: {found}, {reason}")
+    side = interview.choose("Side", "--side", found or "right", SIDES)
+    if found is None and side == "right":
+        told.append('side: right by default; set side = "left" for a left knee')
+    return side
+
+
+def _file_frames(
+    keys: dict[str, dict[str, Any]],
+    meshes: dict[str, TriangleMesh],
+    options: InitOptions,
+    interview: Interview,
+    told: _Told,
+) -> dict[str, str]:
+    """Add the axes of the files to the keys; return the comments of the configuration."""
+    if options.axes is not None:
+        for body in BODIES:
+            keys[body]["axes"] = list(axes_of(options.axes))
+        return {}
+    notes = {}
+    guesses = dict(zip(BODIES, guess_axes(meshes["femur"], meshes["tibia"]), strict=True))
+    for body, guess in guesses.items():
+        doubt = "" if guess.certain else "; uncertain, see the comment in the configuration"
+        told.add(f"{meshes[body].name}: axes {','.join(guess.value)}: {guess.reason}{doubt}")
+        notes[f"knee.{body}.axes"] = (
+            f"Guessed {','.join(guess.value)} ({guess.reason}). Please verify in the picture: "
+            "the first axis must point anteriorly (trochlea, kneecap), the second superiorly."
+        )
+    for body, guess in guesses.items():
+        question = f"File axes of anterior, superior, right, of the {body}"
+        keys[body]["axes"] = list(interview.ask(question, "--axes", ",".join(guess.value), axes_of))
+    return notes
+
+
+def _aligned(
+    meshes: dict[str, TriangleMesh],
+    options: InitOptions,
+    named_side: str | None,
+    slope: float,
+    interview: Interview,
+) -> Alignment:
+    """Return the proposed alignment; ask what the shape leaves open."""
+    anterior = {
+        body: axis_of(text)
+        for body in BODIES
+        if (text := getattr(options, f"{body}_anterior")) is not None
+    }
+    while True:
+        try:
+            return propose_alignment(
+                meshes,
+                anterior,
+                options.side or named_side,
+                side_stated=options.side is not None,
+                slope=slope,
+            )
+        except OpenQuestion as question:
+            if not interview.interactive:
+                raise
+            if question.option == "--side":
+                side = interview.choose(question.question, "--side", None, SIDES)
+                return propose_alignment(meshes, anterior, side, side_stated=True, slope=slope)
+            body = question.option.removeprefix("--").removesuffix("-anterior")
+            anterior[body] = interview.ask(question.question, question.option, None, axis_of)
+
+
+def _anatomical_frames(
+    keys: dict[str, dict[str, Any]],
+    files: dict[str, Path],
+    alignment: Alignment,
+    told: _Told,
+) -> dict[str, str]:
+    """Add the proposed frames to the keys; return the comments of the configuration."""
+    notes = {}
+    for body, frame in alignment.frames.items():
+        keys[body] |= frame_keys(frame)
+        if alignment.surfaces[body] == "bearing":
+            keys[body]["surface"] = "bearing"
+            told.add(f"{files[body]}: closed solid: its bearing surface counts")
+        for line in frame_words(frame):
+            told.add(f"{files[body]}: {line}")
+        notes[f"knee.{body}.axes"] = (
+            "Proposed from the shape: please verify in the picture. "
+            + ". ".join(frame_words(frame))
+        )
+    return notes
+
+
+def axes_of(text: str) -> tuple[str, ...]:
+    """Return three signed axes from text such as "-x,y,-z"; `InputError` if it is not that."""
+    axes = tuple(part.strip() for part in text.split(","))
+    if sorted(axis.removeprefix("-") for axis in axes) != ["x", "y", "z"]:
+        raise InputError(
+            f"--axes: expected x, y and z once each, with signs, such as -x,y,-z; found {text!r}"
+        )
+    return axes
+
+
+def axis_of(text: str) -> FloatArray:
+    """Return the direction (3,) [1] of a signed axis such as "-z"; else raise `InputError`."""
+    name = text.strip().removeprefix("+")
+    if name.removeprefix("-") not in tuple("xyz"):
+        raise InputError(f"expected x, y or z with an optional sign, found {text!r}")
+    direction: FloatArray = np.eye(3)["xyz".index(name[-1])]
+    return -direction if name.startswith("-") else direction

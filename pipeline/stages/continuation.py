@@ -1,0 +1,92 @@
+"""A run that continues with a changed configuration: what may change, and which samples stay.
+
+Samples that were evaluated stay known (`pipeline.store.earlier_samples`). The stages are carried
+out again from the first, as the stages of a new run; only samples without a known result are
+evaluated. The reference path stays, so no change may move it.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from pipeline.config.reading import checked_section
+from pipeline.config.schema import Config
+from pipeline.store.documents import read_document
+from pipeline.store.made_with import changes_in_words, read_made_with
+from pipeline.store.run_documents import PathKnots
+from pipeline.store.workspace_lock import RunError, read_stored
+from surrogates.sampling.designs import PREFIX_KINDS
+from surrogates.sampling.space import ReferencePath
+
+#: Sections and keys that decide on the loads of a sample, or on which samples are drawn.
+_DECISIVE = (
+    *("knee.", "contact.", "original.", "space."),
+    *("run.seed", "design.kind", "design.load_spread"),
+)
+#: Largest difference of a knot of a path that was found again [rad, m]: rounding.
+_SAME_PATH = 1e-12
+_REMEDY = (
+    "restore what the run was made with, choose another --out, or run without --resume, which "
+    "deletes the samples"
+)
+
+
+def configuration_of(folder: Path) -> Config | None:
+    """Return the configuration that a run was made with; None if the folder holds no run.
+
+    Keys that a later version added have their defaults.
+
+    Raises
+    ------
+    RunError, ReportError, ConfigError
+        If the stored configuration is damaged.
+    """
+    file = folder / "config.toml"
+    if not file.is_file():
+        return None
+    made = read_made_with(folder)
+    return checked_section(read_stored(file) if made is None else made, Config, str(file))
+
+
+def with_earlier_budgets(config: Config, folder: Path) -> Config:
+    """Return a configuration that continues the budgets of the run in a folder.
+
+    Budgets of the run that are smaller than the wanted budget become `design.earlier_budgets`,
+    unless the configuration gives this key.
+    """
+    before, design = configuration_of(folder), config.design
+    if before is None or design.earlier_budgets:
+        return config
+    limit = design.budget or design.candidates
+    spent = (*before.design.earlier_budgets, before.design.budget)
+    earlier = tuple(budget for budget in spent if design.first <= budget < limit)
+    continued = design.model_copy(update={"earlier_budgets": earlier})
+    return config.model_copy(update={"design": continued})
+
+
+def check_keys(folder: Path, before: Config, after: Config, changed: list[str]) -> None:
+    """Raise a RunError if samples of a run are of no use with the dotted keys that changed."""
+    decisive = list(_DECISIVE)
+    if before.design.kind not in PREFIX_KINDS:
+        decisive.append("design.candidates")  # more candidates are other candidates
+    if useless := [key for key in changed if key.startswith(tuple(decisive))]:
+        made, wanted = (config.model_dump(exclude_none=True) for config in (before, after))
+        raise RunError(
+            f"{folder}: the samples of the run are of no use with the changed configuration: "
+            f"{changes_in_words(made, wanted, useless)}; {_REMEDY}"
+        )
+
+
+def check_path(folder: Path, found: ReferencePath) -> None:
+    """Raise a RunError if a reference path is not the path that the samples were drawn about."""
+    stored = read_document(folder / "path.json", PathKnots).path
+    knots = stored.poses(stored.flexion), found.poses(stored.flexion)
+    if not np.allclose(*knots, rtol=0.0, atol=_SAME_PATH):
+        away = np.abs(knots[1] - knots[0]).max(axis=0)
+        raise RunError(
+            f"{folder}: the samples of the run are of no use, as the changed keys of [simulation] "
+            f"move the reference path by up to {1e3 * away[3:].max():.3g} mm and "
+            f"{np.degrees(away[:3].max()):.3g} degrees; {_REMEDY}"
+        )

@@ -1,0 +1,250 @@
+"""Proposed frames and side of a pair of meshes: placements, mirrored knees, open questions."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+from studies import export
+
+from foundation.implant.condylar_implant import CondylarImplant
+from foundation.surfaces.mesh import load_mesh
+from foundation.surfaces.triangle_mesh import TriangleMesh
+from pipeline.cli.main import main
+from pipeline.config.reading import load_config
+from pipeline.originals.surfaces import load_surface
+from pipeline.preparation.alignment import (
+    OpenQuestion,
+    distance_between,
+    frame_keys,
+    propose_alignment,
+)
+
+LENHART = ("jam_lenhart2015_knee/ACLC01-R-{}-cart-coarse.stl", "femur", "tibia")
+GRAND_CHALLENGE = (
+    "grand_challenge_DM_implant/{} contact.stl",
+    "Femoral Component",
+    "Tibial Insert",
+)
+SOLIDS = ("grand_challenge_DM_implant/{} decimated.stl", "Femoral Component", "Tibial Insert")
+PAIRS = (LENHART, GRAND_CHALLENGE, SOLIDS)
+QUARTER = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
+
+
+def turned(*angles: float) -> np.ndarray:
+    return Rotation.from_euler("xyz", angles, degrees=True).as_matrix()
+
+
+#: Rotations and shifts [m] of femur and tibia.
+PLACEMENTS = {
+    "shifted": ((np.eye(3), (0.007, 0.033, -0.004)),) * 2,
+    "turned": ((turned(0, 25, 0), (0, 0, 0)),) * 2,
+    "scanner": ((turned(10, -40, 70), (0.3, -0.7, 1.3)),) * 2,
+    "swapped axes": ((QUARTER, (0, 0, 0)),) * 2,
+    "apart": ((turned(5, 8, -12), (0.05, 0.02, 0.4)), (turned(-8, 14, 9), (-0.2, 0.1, 0.0))),
+    "independent": ((turned(100, 30, -60), (0.5, 0, 0.4)), (turned(-60, 44, 170), (-0.2, 0.1, 0))),
+}
+
+
+def pair_of(knee_data, names) -> dict[str, TriangleMesh]:
+    return {
+        body: load_mesh(knee_data / names[0].format(name), check=False)
+        for body, name in zip(("femur", "tibia"), names[1:], strict=True)
+    }
+
+
+def placed(mesh: TriangleMesh, turn: np.ndarray, shift) -> TriangleMesh:
+    return TriangleMesh(mesh.vertices @ turn.T + np.asarray(shift), mesh.faces, mesh.name)
+
+
+def mirrored(mesh: TriangleMesh) -> TriangleMesh:
+    return TriangleMesh(mesh.vertices * [-1.0, 1.0, 1.0], mesh.faces[:, ::-1], mesh.name)
+
+
+def in_frame(mesh: TriangleMesh, frame) -> np.ndarray:
+    return frame.of(mesh.vertices)
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("names", PAIRS, ids=["cartilage", "implant", "solids"])
+@pytest.mark.parametrize("placement", PLACEMENTS)
+def test_knees_do_not_depend_on_their_placement(knee_data, names, placement):
+    meshes = pair_of(knee_data, names)
+    moved = {
+        body: placed(meshes[body], *place)
+        for body, place in zip(meshes, PLACEMENTS[placement], strict=True)
+    }
+    own, other = propose_alignment(meshes), propose_alignment(moved)
+    assert (other.side, other.surfaces) == (own.side, own.surfaces) == ("right", own.surfaces)
+    for body, mesh in meshes.items():
+        np.testing.assert_allclose(
+            in_frame(moved[body], other.frames[body]), in_frame(mesh, own.frames[body]), atol=1e-8
+        )
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("names", PAIRS, ids=["cartilage", "implant", "solids"])
+def test_mirrored_knees_are_left_knees(knee_data, names):
+    meshes = pair_of(knee_data, names)
+    own = propose_alignment(meshes)
+    left = {body: mirrored(mesh) for body, mesh in meshes.items()}
+    other = propose_alignment(left)
+    assert other.side == "left"
+    for body, mesh in meshes.items():
+        np.testing.assert_allclose(
+            in_frame(left[body], other.frames[body]) * [1.0, 1.0, -1.0],
+            in_frame(mesh, own.frames[body]),
+            atol=1e-8,
+        )
+
+
+@pytest.mark.data
+def test_file_names_against_a_certain_shape_ask(knee_data):
+    meshes = pair_of(knee_data, LENHART)
+    with pytest.raises(OpenQuestion, match="names say left, the shape says right") as raised:
+        propose_alignment(meshes, named_side="left")
+    assert raised.value.option == "--side"
+    assert propose_alignment(meshes, named_side="left", side_stated=True).side == "left"
+
+
+@pytest.mark.data
+def test_bodies_with_opposed_axes(knee_data):
+    """A notch tells the anterior side; without one, shape and axes contradict each other."""
+    half_turn = np.diag([-1.0, 1.0, -1.0])
+    implant = pair_of(knee_data, GRAND_CHALLENGE)
+    own = propose_alignment(implant)
+    implant["tibia"] = placed(implant["tibia"], half_turn, (0, 0, 0))
+    other = propose_alignment(implant)
+    np.testing.assert_allclose(
+        other.frames["tibia"].rotation @ half_turn, own.frames["tibia"].rotation, atol=1e-9
+    )
+    cartilage = pair_of(knee_data, LENHART)
+    cartilage["tibia"] = placed(cartilage["tibia"], half_turn, (0, 0, 0))
+    with pytest.raises(OpenQuestion, match="--tibia-anterior"):
+        propose_alignment(cartilage)
+    stated = propose_alignment(cartilage, {"tibia": np.array([-1.0, 0.0, 0.0])})
+    assert stated.frames["tibia"].rotation[0, 0] < -0.9
+
+
+def test_symmetric_implants_take_the_direction_of_each_other():
+    meshes = dict(zip(("femur", "tibia"), CondylarImplant().tessellate(1e-3)[:2], strict=True))
+    alignment = propose_alignment(meshes)
+    assert alignment.side is None
+    assert "parallel to the femur" in alignment.frames["tibia"].evidence["anterior"].reason
+    meshes["tibia"] = placed(meshes["tibia"], turned(0, 70, 0), (0, 0, 0))
+    with pytest.raises(OpenQuestion, match="--tibia-anterior"):
+        propose_alignment(meshes)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_keys_make_the_frame(tmp_path, shapes, seed):
+    """A mesh loaded with the keys is in the proposed frame."""
+    rng = np.random.default_rng(seed)
+    turn, shift = Rotation.random(random_state=rng).as_matrix(), rng.uniform(-1.0, 1.0, 3)
+    mesh = placed(shapes["tibia"], turn, shift)
+    frame = propose_alignment(
+        {"femur": placed(shapes["femur"], turn, shift), "tibia": mesh},
+        {"femur": turn[:, 0], "tibia": turn[:, 0]},
+    ).frames["tibia"]
+    keys = frame_keys(frame)
+    file = export(mesh, tmp_path / "tibia.ply")
+    loaded = load_mesh(
+        file,
+        axes=keys["axes"],
+        rotation=np.radians(keys["rotation_deg"]),
+        origin=1e-3 * np.array(keys["origin_mm"]),
+    )
+    # The keys have four decimals, the file single precision.
+    np.testing.assert_allclose(loaded.vertices, frame.of(mesh.vertices), atol=5e-7)
+
+
+def test_distance_between_frames(shapes):
+    meshes = {"femur": shapes["femur"], "tibia": shapes["tibia"]}
+    forward = {body: np.array([1.0, 0.0, 0.0]) for body in meshes}
+    own = propose_alignment(meshes, forward).frames["tibia"]
+    moved = {body: placed(mesh, turned(0, 0, 30), (0, 0.04, 0.03)) for body, mesh in meshes.items()}
+    ahead = {body: turned(0, 0, 30)[:, 0] for body in meshes}
+    other = propose_alignment(moved, ahead).frames["tibia"]
+    metres, angle = distance_between(own, other)
+    assert np.degrees(angle) == pytest.approx(30.0, abs=1e-6)
+    expected = turned(0, 0, 30) @ own.origin + [0, 0.04, 0.03] - own.origin
+    assert metres == pytest.approx(np.linalg.norm(expected))
+
+
+# ---- the commands --------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def study(tmp_path, monkeypatch, knee_data):
+    """Return a folder with the coarse cartilage in scanner coordinates [mm]."""
+    monkeypatch.chdir(tmp_path)
+    turn, shift = PLACEMENTS["scanner"][0]
+    for body, mesh in pair_of(knee_data, LENHART).items():
+        export(placed(mesh, turn, shift), tmp_path / f"{body}.stl", scale=1e3)
+    return tmp_path
+
+
+@pytest.mark.data
+def test_init_and_align_agree(study, capsys):
+    assert main(["init", "--material", "cartilage", "--yes", "--json"]) == 0
+    written = json.loads(capsys.readouterr().out)
+    picture = study / "mine_frames.png"
+    assert written["picture"] == picture.name
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    picture.unlink()
+    assert main(["align", "mine.toml", "--json"]) == 0
+    proposed = json.loads(capsys.readouterr().out)
+    assert picture.is_file()
+    for body in ("femur", "tibia"):
+        keys = proposed["knee"][body]
+        assert keys.pop("surface") == "whole"
+        assert keys.items() <= written["meshes"][body].items()
+        assert proposed["away"][body]["origin_mm"] < 1e-3
+        assert proposed["away"][body]["rotation_deg"] < 1e-3
+    assert proposed["knee"]["side"] == "right"
+
+
+@pytest.mark.data
+def test_align_mends_a_configuration(study, capsys):
+    """The lines that `align` prints replace those of the configuration."""
+    assert main(["init", "--material", "cartilage", "--yes", "--frames", "file"]) == 0
+    capsys.readouterr()
+    assert main(["align", "mine.toml"]) == 0
+    told = capsys.readouterr().out
+    assert "tibia: the configured frame is 1" in told
+    keys = tomllib.loads(told[told.index("\n[knee]\n") :])["knee"]
+    tree = tomllib.loads((study / "mine.toml").read_text())
+    for body in ("femur", "tibia"):
+        tree["knee"][body] |= keys[body]
+    overrides = [
+        f"knee.{body}.{key}={json.dumps(value)}"
+        for body in ("femur", "tibia")
+        for key, value in keys[body].items()
+    ]
+    config = load_config(study / "mine.toml", tuple(overrides))
+    surface = load_surface(config.knee.tibia, "right", "tibia")
+    assert np.abs(surface.vertices.mean(axis=0)).max() < 5e-3
+    assert surface.normals[:, 1].mean() > 0.7
+
+
+@pytest.mark.data
+def test_closed_solids_are_run_by_their_bearing_surface(tmp_path, monkeypatch, knee_data, capsys):
+    monkeypatch.chdir(tmp_path)
+    for body, mesh in pair_of(knee_data, SOLIDS).items():
+        export(mesh, tmp_path / f"{body}.stl")
+    assert main(["init", "--material", "polyethylene", "--yes"]) == 0
+    told = capsys.readouterr().out
+    assert told.count("closed solid: its bearing surface counts") == 2
+    config = load_config(tmp_path / "mine.toml")
+    assert config.knee.femur.surface == config.knee.tibia.surface == "bearing"
+    tibia = load_surface(config.knee.tibia, "right", "tibia")
+    assert tibia.normals[:, 1].min() > 0.3
+
+
+def test_align_needs_meshes(tmp_path, capsys):
+    (tmp_path / "own.toml").write_text("[knee]\n")
+    assert main(["align", str(tmp_path / "own.toml")]) == 2
+    assert "[knee.femur] is missing" in capsys.readouterr().err

@@ -1,0 +1,202 @@
+"""A finished run goes on with a changed configuration: what is evaluated, kept and refused."""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from studies import SMOKE, TINY, kill_at_first_chunk, run_command, surrogate_arrays
+
+from pipeline.cli.main import main
+from pipeline.config.reading import dump_config, load_config
+from pipeline.originals import contact_original
+from pipeline.originals.evaluation import evaluate_rows
+from pipeline.stages.continuation import with_earlier_budgets
+from pipeline.store.made_with import check_configuration
+from pipeline.store.samples import digest, read_table
+
+EVALUATED = ("first", "kept-1", "kept-2", "kept-3", "kept-4", "domain", "heldout")
+DERIVED = ("candidates", "screened-3", "screened", "kept", "heldout_prediction")
+MORE = "design.budget=86"
+
+
+def resume(folder: Path, *overrides: str) -> int:
+    return main([*run_command(folder, *TINY, *overrides), "--resume"])
+
+
+def table_of(folder: Path, name: str) -> pd.DataFrame:
+    return read_table(folder / "samples" / f"{name}.parquet")
+
+
+def assert_same_results(one: Path, other: Path, tables: tuple[str, ...]) -> None:
+    """Check that two runs have the same tables and the same surrogate, bit for bit."""
+    for name in tables:
+        left, right = table_of(one, name), table_of(other, name)
+        assert digest(left) == digest(right), name
+    left, right = surrogate_arrays(one), surrogate_arrays(other)
+    assert {k: v.tobytes() for k, v in left.items()} == {k: v.tobytes() for k, v in right.items()}
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """Samples that the original model evaluates from now on."""
+    tables: list[pd.DataFrame] = []
+
+    def counted(model, table, follow):
+        tables.append(table)
+        return evaluate_rows(model, table, follow)
+
+    monkeypatch.setattr(contact_original, "evaluate_rows", counted)
+    return tables
+
+
+@pytest.fixture(scope="module")
+def at_once(tmp_path_factory):
+    """A new run whose configuration gives both budgets."""
+    folder = tmp_path_factory.mktemp("at_once") / "run"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("pipeline.runner.simulate_cycle", lambda *_: None)
+        patch.setattr("pipeline.runner.write_report", lambda _: {"summary": []})
+        assert main(run_command(folder, *TINY, MORE, "design.earlier_budgets=[80]")) == 0
+    return folder
+
+
+@pytest.mark.usefixtures("unsimulated")
+def test_larger_budget_evaluates_the_new_samples_only(at_once, run_copy, asked):
+    names = ("first", "kept-1", "kept-2", "domain", "heldout")
+    before = {name: digest(table_of(run_copy, name)) for name in names}
+    assert resume(run_copy, MORE) == 0
+    new = pd.concat(asked)
+    assert new.groupby("compartment").size().tolist() == [6, 6]
+    assert [len(table_of(run_copy, f"kept-{k}")) for k in (1, 2, 3, 4)] == [20, 20, 6, 6]
+    for name, stored in before.items():
+        assert digest(table_of(run_copy, name)) == stored
+    assert_same_results(run_copy, at_once, (*EVALUATED, *DERIVED))
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_run_tells_which_budget_gave_which_samples(run_copy, capsys):
+    run = [part for part in run_command(run_copy, *TINY, MORE) if part != "--quiet"]
+    assert main([*run, "--resume"]) == 0
+    told = capsys.readouterr().err
+    assert "design.budget is 86, and the run was made with 80" in told
+    assert "first: 120 samples known, 0 to evaluate" in told
+    assert "kept-3: 0 samples known, 6 to evaluate" in told
+    stored = json.loads((run_copy / "run.json").read_text())
+    assert stored["budgets"] == [
+        {"budget": 80, "evaluated": 160},
+        {"budget": 86, "evaluated": 12},
+    ]
+    assert stored["counts"]["total"]["evaluated"] == 52
+    made = check_configuration(run_copy)
+    assert made is not None
+    assert (made["design"]["budget"], made["design"]["earlier_budgets"]) == (86, [80])
+    report = json.loads((run_copy / "report.json").read_text())
+    assert report["stages"]["sampling"]["budgets"] == stored["budgets"]
+    assert "12 for a budget of 86" in (run_copy / "report.html").read_text()
+
+
+@pytest.mark.usefixtures("unsimulated")
+def test_interrupted_extension_goes_on(at_once, run_copy, asked):
+    chunks = run_copy / "samples" / "chunks-kept-3"
+    command = run_command(run_copy, *TINY, MORE, "run.chunk=1")
+    assert 0 < kill_at_first_chunk(chunks, [*command, "--resume"]) < 6
+    assert not (run_copy / "knee.npz").exists()
+    assert resume(run_copy, MORE) == 0
+    assert sum(map(len, asked)) < 12
+    assert_same_results(run_copy, at_once, EVALUATED)
+
+
+@pytest.mark.usefixtures("unsimulated")
+def test_way_back_and_forth_evaluates_nothing(tiny_run, run_copy, asked):
+    assert resume(run_copy, MORE) == 0
+    asked.clear()
+    assert resume(run_copy) == 0
+    assert not (run_copy / "samples" / "kept-3.parquet").exists()
+    assert_same_results(run_copy, tiny_run, ("first", "kept-2", "screened", "heldout"))
+    assert resume(run_copy, MORE) == 0
+    assert sum(map(len, asked)) == 0
+
+
+@pytest.mark.usefixtures("unsimulated")
+@pytest.mark.parametrize(
+    ("change", "added", "evaluated"),
+    [
+        ("design.domain_samples=20", {"domain": 8}, 8),
+        # A hypercube of more points has other points.
+        ("validation.points=23", {"heldout": 6}, 46),
+        ("surrogate.family=polynomial", {}, 0),
+        ("simulation.samples=31", {}, 0),
+    ],
+)
+def test_changes_of_later_stages_keep_the_samples(run_copy, asked, change, added, evaluated):
+    names = ("first", "kept-1", "kept-2", "domain", "heldout")
+    before = {name: len(table_of(run_copy, name)) for name in names}
+    assert resume(run_copy, change) == 0
+    assert sum(map(len, asked)) == evaluated
+    for name, count in before.items():
+        assert len(table_of(run_copy, name)) == count + added.get(name, 0)
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        ("contact.youngs_modulus_MPa=500.0", "is 500.0, and the run was made with 463.0"),
+        ("knee.implant.edge_mm=2.9", "knee.implant.edge_mm is 2.9, and the run was made with 3.0"),
+        ("space.rotation_deg=7.0", "space.rotation_deg is 7.0"),
+        ("run.seed=2", "run.seed is 2, and the run was made with 1"),
+        ("simulation.ap_stiffness_N_per_mm=60.0", "move the reference path by up to"),
+    ],
+)
+def test_changes_that_make_the_samples_useless_are_refused(run_copy, capsys, change, text):
+    files = {path: path.read_bytes() for path in run_copy.rglob("*") if path.is_file()}
+    assert resume(run_copy, change, MORE) == 2
+    err = capsys.readouterr().err
+    assert err.count("error: ") == 1
+    assert text in err
+    assert "of no use" in err
+    assert "choose another --out, or run without --resume" in err
+    assert {path: path.read_bytes() for path in files} == files
+
+
+def test_more_candidates_of_no_sequence_are_refused(run_copy, capsys, monkeypatch):
+    wanted = (*TINY, "design.kind=lhs")
+    config = load_config(SMOKE, wanted)
+    monkeypatch.setattr("pipeline.stages.run_folder.configuration_of", lambda _: config)
+    assert resume(run_copy, "design.kind=lhs", "design.candidates=95") == 2
+    assert "design.candidates is 95" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("budget", "spent", "earlier"),
+    [
+        (86, (), (80,)),
+        (80, (), ()),
+        (70, (), ()),
+        (0, (), (80,)),
+        (90, (70,), (70, 80)),
+        (75, (70,), (70,)),
+        (80, (70,), (70,)),
+    ],
+)
+def test_budgets_that_were_spent_are_continued(tmp_path, budget, spent, earlier):
+    stored = load_config(SMOKE, (*TINY, f"design.earlier_budgets={list(spent)}"))
+    (tmp_path / "config.toml").write_text(dump_config(stored))
+    wanted = load_config(SMOKE, (*TINY, f"design.budget={budget}"))
+    assert with_earlier_budgets(wanted, tmp_path).design.earlier_budgets == earlier
+
+
+def test_budgets_of_a_new_folder_are_those_of_the_file(tmp_path):
+    wanted = load_config(SMOKE, TINY)
+    assert with_earlier_budgets(wanted, tmp_path) is wanted
+
+
+def test_configuration_without_a_later_key_continues(run_copy):
+    """As that of a run which was made before the key existed."""
+    (run_copy / "made_with.json").unlink()
+    file = run_copy / "config.toml"
+    text = file.read_text()
+    assert "earlier_budgets = []" in text
+    file.write_text(text.replace("earlier_budgets = []\n", ""))
+    wanted = load_config(SMOKE, (*TINY, MORE))
+    assert with_earlier_budgets(wanted, run_copy).design.earlier_budgets == (80,)
