@@ -41,7 +41,14 @@ def _peak_difference(files: RunFiles) -> float | None:
 
 
 def more_samples(design: Row) -> str:
-    """Return the command that makes the run again with twice the samples."""
+    """Return the command that goes on with twice the samples.
+
+    A budget is raised in the same run directory; without a budget, all candidates are evaluated,
+    and other candidates need another directory.
+    """
     keys = [key for key in ("candidates", "budget") if design[key]]
+    if design["budget"] and 2 * design["budget"] <= design["candidates"]:
+        keys = ["budget"]
     pairs = " ".join(f"--set design.{key}={2 * design[key]}" for key in keys)
-    return f"python -m pipeline run {FOLDER}/config.toml --out {FOLDER}-more {pairs}"
+    place = f"{FOLDER} --resume" if keys == ["budget"] else f"{FOLDER}-more"
+    return f"python -m pipeline run {FOLDER}/config.toml --out {place} {pairs}"

@@ -182,3 +182,18 @@ def test_every_command_is_one_of_this_program(changes: dict[str, Any]) -> None:
         pairs = tuple(after for word, after in pairwise(words) if word == "--set")
         assert pairs
         assert load_config(SMOKE, pairs).design.candidates > design["candidates"]
+
+
+@pytest.mark.parametrize(
+    ("candidates", "budget", "words"),
+    [
+        (8192, 700, "--out RUN_FOLDER --resume --set design.budget=1400"),
+        (200, 110, "--out RUN_FOLDER-more --set design.candidates=400 --set design.budget=220"),
+        (80000, 0, "--out RUN_FOLDER-more --set design.candidates=160000"),
+    ],
+)
+def test_more_samples_go_on_in_the_run_where_they_can(
+    candidates: int, budget: int, words: str
+) -> None:
+    command = more_samples({"candidates": candidates, "budget": budget})
+    assert command == f"python -m pipeline run RUN_FOLDER/config.toml {words}"
