@@ -57,12 +57,17 @@ def check_mesh(mesh: TriangleMesh, body: str | None = None) -> list[Finding]:
     Codes: scale, duplicate, winding (errors); non-manifold, unreferenced, hole, fragments, pieces
     (warnings); and orientation (error) if the `body` of the surface, "femur" or "tibia", is stated.
     """
-    findings = [
-        *_scale(mesh),
-        *_connectivity(mesh),
-        *([] if body is None else _orientation(mesh, body)),
+    findings = [*_scale(mesh), *_connectivity(mesh)]
+    named = [Finding(code, is_error, f"{mesh.name}: {text}") for code, is_error, text in findings]
+    return named if body is None else [*named, *orientation_findings(mesh, body)]
+
+
+def orientation_findings(mesh: TriangleMesh, body: str) -> list[Finding]:
+    """Return the error of `check_orientation`, if there is one, as a finding."""
+    return [
+        Finding(code, is_error, f"{mesh.name}: {text}")
+        for code, is_error, text in _orientation(mesh, body)
     ]
-    return [Finding(code, is_error, f"{mesh.name}: {text}") for code, is_error, text in findings]
 
 
 def report_findings(findings: Iterable[Finding]) -> None:

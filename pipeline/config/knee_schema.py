@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from foundation.errors import InputError
 from pipeline.choices import Law
-from pipeline.config.schema_base import File, Finite, Positive, Section
+from pipeline.config.schema_base import File, Finite, NonNegative, Positive, Section
 
 
 class MeshConfig(Section):
@@ -19,6 +19,11 @@ class MeshConfig(Section):
     axes: tuple[str, str, str] = Field(
         ("x", "y", "z"),
         description="signed axes of the file that point anterior, superior and to the body's right",
+    )
+    decimate_um: NonNegative = Field(
+        5.0,
+        description="largest deviation of the decimation of a mesh of more than 300,000 triangles; "
+        "0 keeps all triangles",
     )
 
 

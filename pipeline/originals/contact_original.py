@@ -22,11 +22,11 @@ from foundation.implant.dish import Dish
 from foundation.loads import COMPARTMENTS
 from foundation.pose import Pose
 from foundation.surfaces.compartments import find_compartments
-from foundation.surfaces.mesh import TriangleMesh, load_mesh
-from foundation.surfaces.mesh_checks import check_orientation
+from foundation.surfaces.mesh import TriangleMesh
+from foundation.surfaces.mesh_checks import check_orientation, report_findings
 from foundation.surfaces.thickness import measured_thickness, spring_normals
+from pipeline.config.data_folder import data_file
 from pipeline.config.key_names import in_words_of
-from pipeline.config.reading import data_path
 from pipeline.config.schema import (
     THICKNESS_RANGE,
     Config,
@@ -37,6 +37,7 @@ from pipeline.config.schema import (
 )
 from pipeline.originals.candidates import choose_samples, held_out_samples
 from pipeline.originals.evaluation import evaluate_rows
+from pipeline.originals.mesh_loading import load_surface
 from pipeline.originals.protocol import Evaluation
 from pipeline.originals.reference_path import reference_path
 from surrogates.formulations.whole_knee import AnyKnee
@@ -181,13 +182,13 @@ def same_mesh(femur: TriangleMesh, tibia: TriangleMesh) -> str:
 def _load(mesh: MeshConfig | None, side: str, section: str, body: str) -> TriangleMesh:
     if mesh is None:
         raise InputError(f"[knee.{section}] is needed")
-    path = data_path(mesh.file, Path())
     try:
-        loaded = load_mesh(path, unit=mesh.unit, axes=mesh.axes, side=side)
-        check_orientation(loaded, body)
+        loaded = load_surface(mesh, side)
+        report_findings(loaded.findings)
+        check_orientation(loaded.mesh, body)
     except InputError as error:
         raise InputError(f"[knee.{section}] {error}") from error
-    return loaded
+    return loaded.mesh
 
 
 def _measured(config: Config, tibia: TriangleMesh) -> FloatArray | None:
@@ -231,7 +232,7 @@ def _thickness(
     layer: LayerConfig, vertices: int, measured: FloatArray | None
 ) -> float | FloatArray:
     if layer.thickness_file is not None:
-        return _read_thickness(data_path(layer.thickness_file, Path()), vertices)
+        return _read_thickness(data_file(layer.thickness_file), vertices)
     if layer.thickness_mm != "underside":
         return 1e-3 * layer.thickness_mm
     if measured is None:

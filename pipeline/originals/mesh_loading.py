@@ -1,0 +1,88 @@
+"""Loading of the meshes of a study; huge meshes are decimated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from foundation.surfaces.decimation import HUGE, decimate
+from foundation.surfaces.mesh import TriangleMesh, load_mesh
+from foundation.surfaces.mesh_checks import Finding, check_mesh
+from pipeline.config.data_folder import data_file
+from pipeline.config.knee_schema import MeshConfig
+from pipeline.progress import peak_memory, say
+
+#: Size of a file beyond which reading takes seconds [bytes].
+LARGE_FILE = 20_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class LoadedMesh:
+    """A mesh as the contact model uses the mesh.
+
+    Parameters
+    ----------
+    mesh : TriangleMesh
+        Surface [m], decimated if huge.
+    triangles : int
+        Number of triangles of the file.
+    findings : tuple of Finding
+        Errors and warnings about the mesh of the file, without the check of the orientation.
+    deviation : float or None
+        Largest distance between the decimated surface and that of the file [m]; None if the mesh
+        is not decimated.
+    """
+
+    mesh: TriangleMesh
+    triangles: int
+    findings: tuple[Finding, ...]
+    deviation: float | None = None
+
+    @property
+    def decimation(self) -> str:
+        """Sentence on the decimation; "" without a decimation."""
+        if self.deviation is None:
+            return ""
+        return (
+            f"{self.triangles:,} triangles decimated to {len(self.mesh.faces):,}; largest "
+            f"deviation {1e6 * self.deviation:.2g} um"
+        )
+
+
+def load_surface(config: MeshConfig, side: str = "right") -> LoadedMesh:
+    """Load a mesh of a study, with the findings of its checks.
+
+    A mesh of more than `HUGE` triangles is decimated to the deviation `decimate_um`, if that
+    leaves at most half of its triangles. The same file gives the same surface in every call.
+
+    Raises
+    ------
+    InputError
+        If the file is missing or cannot be read.
+    """
+    path = data_file(config.file)
+    version = (path.stat().st_mtime_ns, path.stat().st_size) if path.is_file() else None
+    return _loaded(path, version, config, side)
+
+
+# `check` tests the meshes of the files, and then the contact model over the same meshes.
+@lru_cache(maxsize=3)
+def _loaded(
+    path: Path, version: tuple[int, int] | None, config: MeshConfig, side: str
+) -> LoadedMesh:
+    if version is not None and version[1] > LARGE_FILE:
+        say(f"reading {path} ({version[1] / 1e6:.0f} MB)")
+    mesh = load_mesh(path, unit=config.unit, axes=config.axes, side=side, check=False)
+    count, findings = len(mesh.faces), tuple(check_mesh(mesh))
+    # Wrong meshes are not decimated: the message is about the mesh of the file.
+    if count <= HUGE or config.decimate_um == 0.0 or any(found.is_error for found in findings):
+        return LoadedMesh(mesh, count, findings)
+    say(f"decimating {count:,} triangles of {path.name}{peak_memory()}")
+    decimated = decimate(mesh, 1e-6 * config.decimate_um)
+    if decimated is None:
+        say(f"{path.name}: not decimated, which would deviate by {config.decimate_um:g} um")
+        return LoadedMesh(mesh, count, findings)
+    loaded = LoadedMesh(decimated.mesh, count, findings, decimated.deviation)
+    say(f"{path.name}: {loaded.decimation}{peak_memory()}")
+    return loaded
