@@ -111,9 +111,7 @@ def _faults(vertices: FloatArray, faces: IntArray) -> int:
     return int(wrong.sum() + degenerate_triangles(vertices, faces).sum())
 
 
-def _deviation(
-    full: _Surface, points: FloatArray, vertices: FloatArray, faces: IntArray
-) -> float:
+def _deviation(full: _Surface, points: FloatArray, vertices: FloatArray, faces: IntArray) -> float:
     """Return the largest distance between two surfaces, in both directions [mm].
 
     From the vertices `points` (V, 3) of the full surface to the surface of vertices (W, 3) and
