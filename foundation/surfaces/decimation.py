@@ -140,7 +140,7 @@ class _Surface:
         for block in np.array_split(points, -(-len(points) // _BLOCK)):
             _, index = self.tree.query(block, k=ranks, workers=-1)
             nearest, distance = np.empty_like(block), np.full(len(block), np.inf)
-            for column in index.T:
+            for column in np.asarray(index).T:
                 foot = trimesh.triangles.closest_point(self.corners[self.triangle[column]], block)
                 away = np.linalg.norm(foot - block, axis=1)
                 closer = away < distance

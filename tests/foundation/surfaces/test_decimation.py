@@ -104,9 +104,8 @@ def test_nearest_points_are_those_of_a_search_of_all_triangles(edge):
     mesh, rng = cap(edge), np.random.default_rng(2)
     corners = 1e3 * mesh.vertices[mesh.faces]
     # Long triangles beside small ones, as a kept boundary leaves them.
-    corners = np.concatenate(
-        [corners, [[[0.0, 25.0, -20.0], [0.0, 25.0, 20.0], [1.0, 25.0, 20.0]]]]
-    )
+    long = [[[0.0, 25.0, -20.0], [0.0, 25.0, 20.0], [1.0, 25.0, 20.0]]]
+    corners = np.concatenate([corners, long])
     points = 1e3 * mesh.vertices[rng.choice(len(mesh.vertices), 50)] + rng.normal(0, 0.5, (50, 3))
     found = np.linalg.norm(_Surface(corners).nearest_points(points, 64) - points, axis=1)
     every = np.repeat(points, len(corners), axis=0)
