@@ -81,6 +81,9 @@ def decimate(
     while target <= len(mesh.faces) // 2:
         collapsed, faces = _collapsed(points, mesh.faces, target)
         vertices = full.nearest_points(collapsed, _NEAR)
+        # A move may flatten a sliver, whose vertices therefore stay.
+        flat = faces[degenerate_triangles(vertices, faces)]
+        vertices[flat] = collapsed[flat]
         if len(faces) <= len(mesh.faces) // 2 and _faults(vertices, faces) <= faults:
             deviation = _deviation(full, points, vertices, faces) / _MM
             if deviation <= largest_deviation:
