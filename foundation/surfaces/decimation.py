@@ -17,7 +17,7 @@ from scipy.spatial import KDTree
 
 from foundation.checks import FloatArray, IntArray, check_number
 from foundation.surfaces.mesh_topology import find_edges
-from foundation.surfaces.triangle_mesh import TriangleMesh, degenerate_triangles
+from foundation.surfaces.triangle_mesh import TriangleMesh, area_vectors
 
 #: Number of triangles beyond which a mesh counts as huge: contact becomes slower, not more exact.
 HUGE = 300_000
@@ -28,6 +28,9 @@ FEWEST = 100_000
 _AGGRESSIVENESS = 3.0
 #: Lengths are in mm for the libraries, which compare squared lengths with fixed thresholds.
 _MM = 1e3
+#: Area over longest edge squared of slivers, and of triangles too flat for the contact model, of
+#: which the square is near the rounding of a float.
+_SLIVER, _FLAT = 1e-6, 1e-8
 #: Longest edge of a piece of a triangle, in median edge lengths of the surface.
 _COMMON = 2.0
 #: Number of pieces of the nearest centroids among which the nearest point of a surface is sought:
@@ -66,8 +69,8 @@ def decimate(
     -------
     Decimation or None
         None if more than half of the triangles are needed for the deviation, or for a surface
-        without new faults: edges of more than two triangles, inconsistent winding, and triangles
-        without area.
+        without new faults: edges of more than two triangles, inconsistent winding, and flat
+        triangles.
 
     Raises
     ------
@@ -82,7 +85,7 @@ def decimate(
         collapsed, faces = _collapsed(points, mesh.faces, target)
         vertices = full.nearest_points(collapsed, _NEAR)
         # A move may flatten a sliver, whose vertices therefore stay.
-        flat = faces[degenerate_triangles(vertices, faces)]
+        flat = faces[_shape(vertices, faces) < _SLIVER]
         vertices[flat] = collapsed[flat]
         if len(faces) <= len(mesh.faces) // 2 and _faults(vertices, faces) <= faults:
             deviation = _deviation(full, points, vertices, faces) / _MM
@@ -111,7 +114,15 @@ def _faults(vertices: FloatArray, faces: IntArray) -> int:
     """Return the number of faulty edges and triangles, which a decimation must not add to."""
     edges = find_edges(faces, len(vertices))
     wrong = (edges.count > 2) | ((edges.count == 2) & (edges.balance != 0))
-    return int(wrong.sum() + degenerate_triangles(vertices, faces).sum())
+    return int(wrong.sum() + (_shape(vertices, faces) < _FLAT).sum())
+
+
+def _shape(vertices: FloatArray, faces: IntArray) -> FloatArray:
+    """Return the area of each triangle over its longest edge squared, (F,) [1]."""
+    corners = vertices[faces]
+    longest = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).max(axis=1)
+    areas = np.linalg.norm(area_vectors(vertices, faces), axis=1)
+    return areas / np.maximum(longest, np.finfo(float).tiny) ** 2
 
 
 def _deviation(full: _Surface, points: FloatArray, vertices: FloatArray, faces: IntArray) -> float:
