@@ -3,7 +3,7 @@
 Edges collapse in the order of the quadric error of Garland & Heckbert (1997, SIGGRAPH 97:209-216;
 library fast-simplification). That error places vertices beside a curved surface, so that plane
 facets balance on both sides; the patches of the contact model go through the vertices, which are
-therefore moved to the nearest points of the full surface. The library bounds no distance: the
+therefore moved onto the smooth patches of the full surface. The library bounds no distance: the
 deviation of both surfaces is measured, and a mesh that deviates too far is decimated again to twice
 as many triangles.
 """
@@ -17,7 +17,9 @@ from scipy.spatial import KDTree
 
 from foundation.checks import FloatArray, IntArray, check_number
 from foundation.surfaces.mesh_topology import find_edges
+from foundation.surfaces.smooth_surface import CREASE_ANGLE, arc_rises
 from foundation.surfaces.triangle_mesh import TriangleMesh, area_vectors
+from foundation.surfaces.vertex_normals import angle_weighted_normals
 
 #: Number of triangles beyond which a mesh counts as huge: contact becomes slower, not more exact.
 HUGE = 300_000
@@ -81,9 +83,10 @@ def decimate(
     faults = _faults(mesh.vertices, mesh.faces)
     points, target = _MM * mesh.vertices, fewest
     full = _Surface(points[mesh.faces])
+    normals = angle_weighted_normals(points, mesh.faces)
     while target <= len(mesh.faces) // 2:
         collapsed, faces = _collapsed(points, mesh.faces, target)
-        vertices = full.nearest_points(collapsed, _NEAR)
+        vertices = _on_smooth_surface(full, collapsed, points, mesh.faces, normals)
         # A move may flatten a sliver, whose vertices therefore stay.
         flat = faces[_shape(vertices, faces) < _SLIVER]
         vertices[flat] = collapsed[flat]
@@ -136,6 +139,28 @@ def _deviation(full: _Surface, points: FloatArray, vertices: FloatArray, faces: 
     return max(there, full.largest_distance(vertices[faces].mean(axis=1)))
 
 
+def _on_smooth_surface(
+    full: _Surface, near: FloatArray, points: FloatArray, faces: IntArray, normals: FloatArray
+) -> FloatArray:
+    """Return points (N, 3) of the smooth full surface, near points (N, 3) beside it [mm].
+
+    The nearest point of a facet is raised to the quadratic patch over the facet, as
+    `foundation.surfaces.smooth_surface` does, here with angle-weighted normals (V, 3) of the
+    vertices `points` (V, 3); not beside sharp edges.
+    """
+    import trimesh
+
+    feet, triangle = full.nearest_points(near, _NEAR)
+    corners, around = full.corners[triangle], normals[faces[triangle]]
+    facet = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    facet /= np.linalg.norm(facet, axis=1, keepdims=True)
+    smooth = (around @ facet[:, :, None])[:, :, 0].min(axis=1) > np.cos(0.25 * CREASE_ANGLE)
+    weights = trimesh.triangles.points_to_barycentric(corners, feet)
+    rise = arc_rises(corners, around, CREASE_ANGLE)
+    pairs = 4.0 * weights * np.roll(weights, -1, axis=1) * smooth[:, None]
+    return feet + (pairs[:, :, None] * rise).sum(axis=1)
+
+
 class _Surface:
     """Triangles (F, 3, 3) [any unit] and a search tree of the centroids of their pieces."""
 
@@ -145,30 +170,36 @@ class _Surface:
         # Queries far from all centroids take long in a tree of compact nodes.
         self.tree = KDTree(centroids, compact_nodes=False, balanced_tree=False)
 
-    def nearest_points(self, points: FloatArray, near: int) -> FloatArray:
-        """Return the nearest points (N, 3) to points (N, 3) on the triangles of `near` pieces."""
+    def nearest_points(self, points: FloatArray, near: int) -> tuple[FloatArray, IntArray]:
+        """Return the nearest points (N, 3) to points (N, 3) on the triangles of `near` pieces.
+
+        The second array has the triangle (N,) of each.
+        """
         import trimesh
 
         ranks = np.arange(1, min(near, len(self.triangle)) + 1)
-        found = []
+        found, chosen = [], []
         for block in np.array_split(points, -(-len(points) // _BLOCK)):
             _, index = self.tree.query(block, k=ranks, workers=-1)
             nearest, distance = np.empty_like(block), np.full(len(block), np.inf)
-            for column in np.asarray(index).T:
-                foot = trimesh.triangles.closest_point(self.corners[self.triangle[column]], block)
+            at = np.zeros(len(block), dtype=np.int64)
+            for triangle in self.triangle[np.asarray(index)].T:
+                foot = trimesh.triangles.closest_point(self.corners[triangle], block)
                 away = np.linalg.norm(foot - block, axis=1)
                 closer = away < distance
                 nearest[closer], distance[closer] = foot[closer], away[closer]
+                at[closer] = triangle[closer]
             found.append(nearest)
-        return np.concatenate(found)
+            chosen.append(at)
+        return np.concatenate(found), np.concatenate(chosen)
 
     def largest_distance(self, points: FloatArray) -> float:
         """Return the largest distance of points (N, 3) from the surface."""
-        found = np.linalg.norm(self.nearest_points(points, _NEAR) - points, axis=1)
+        found = np.linalg.norm(self.nearest_points(points, _NEAR)[0] - points, axis=1)
         order = np.argsort(found, kind="stable")
         first = int((1.0 - _WORST) * len(order))
         worst = points[order[first:]]
-        largest = np.linalg.norm(self.nearest_points(worst, _NEARER) - worst, axis=1).max()
+        largest = np.linalg.norm(self.nearest_points(worst, _NEARER)[0] - worst, axis=1).max()
         return float(max(largest, found[order[:first]].max(initial=0.0)))
 
 

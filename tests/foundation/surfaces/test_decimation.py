@@ -51,12 +51,14 @@ def test_boundary_stays_and_the_surface_is_manifold(fine, coarse):
     assert not edges.balance[edges.count == 2].any()
 
 
-def test_vertices_are_on_the_full_surface(fine, coarse):
-    """The facets of the full surface are within their sagitta of the sphere."""
+def test_vertices_are_on_the_smooth_surface(coarse):
+    """Nearer to the sphere than a fifth of the sagitta of the full surface, except at the rim."""
     sagitta = (1.5 * 0.2e-3) ** 2 / (8.0 * RADIUS)
-    off = RADIUS - np.linalg.norm(coarse.mesh.vertices, axis=1)
-    assert off.min() >= -1e-9
-    assert off.max() < 2.0 * sagitta
+    vertices = coarse.mesh.vertices
+    angle = np.abs(np.arctan2(vertices[:, [0, 2]], vertices[:, 1:2])).max(axis=1)
+    inside = vertices[angle < 0.78]
+    assert len(inside) > 1000
+    assert np.abs(RADIUS - np.linalg.norm(inside, axis=1)).max() < 0.2 * sagitta
 
 
 def test_deviation_is_that_of_the_facets_from_the_sphere(coarse):
@@ -107,7 +109,7 @@ def test_nearest_points_are_those_of_a_search_of_all_triangles(edge):
     long = [[[0.0, 25.0, -20.0], [0.0, 25.0, 20.0], [1.0, 25.0, 20.0]]]
     corners = np.concatenate([corners, long])
     points = 1e3 * mesh.vertices[rng.choice(len(mesh.vertices), 50)] + rng.normal(0, 0.5, (50, 3))
-    found = np.linalg.norm(_Surface(corners).nearest_points(points, 64) - points, axis=1)
+    found = np.linalg.norm(_Surface(corners).nearest_points(points, 64)[0] - points, axis=1)
     every = np.repeat(points, len(corners), axis=0)
     feet = trimesh.triangles.closest_point(np.tile(corners, (len(points), 1, 1)), every)
     expected = np.linalg.norm(feet - every, axis=1).reshape(len(points), -1).min(axis=1)
