@@ -30,9 +30,10 @@ FEWEST = 100_000
 _AGGRESSIVENESS = 3.0
 #: Lengths are in mm for the libraries, which compare squared lengths with fixed thresholds.
 _MM = 1e3
-#: Area over longest edge squared of slivers, and of triangles too flat for the contact model, of
-#: which the square is near the rounding of a float.
-_SLIVER, _FLAT = 1e-6, 1e-8
+#: Area over longest edge squared below which a triangle counts as flat.
+_FLAT = 1e-6
+#: Radius of curvature that the collapses see in planes [mm].
+_BEND = 100.0
 #: Longest edge of a piece of a triangle, in median edge lengths of the surface.
 _COMMON = 2.0
 #: Number of pieces of the nearest centroids among which the nearest point of a surface is sought:
@@ -82,14 +83,12 @@ def decimate(
     check_number("largest_deviation", largest_deviation, above=0.0, unit="m")
     faults = _faults(mesh.vertices, mesh.faces)
     points, target = _MM * mesh.vertices, fewest
-    full = _Surface(points[mesh.faces])
+    bent = _bent(points)
+    full, bent_surface = _Surface(points[mesh.faces]), _Surface(bent[mesh.faces])
     normals = angle_weighted_normals(points, mesh.faces)
     while target <= len(mesh.faces) // 2:
-        collapsed, faces = _collapsed(points, mesh.faces, target)
-        vertices = _on_smooth_surface(full, collapsed, points, mesh.faces, normals)
-        # A move may flatten a sliver, whose vertices therefore stay.
-        flat = faces[_shape(vertices, faces) < _SLIVER]
-        vertices[flat] = collapsed[flat]
+        collapsed, faces = _collapsed(bent, mesh.faces, target)
+        vertices = _on_smooth_surface(bent_surface, collapsed, points, mesh.faces, normals)
         if len(faces) <= len(mesh.faces) // 2 and _faults(vertices, faces) <= faults:
             deviation = _deviation(full, points, vertices, faces) / _MM
             if deviation <= largest_deviation:
@@ -139,26 +138,38 @@ def _deviation(full: _Surface, points: FloatArray, vertices: FloatArray, faces: 
     return max(there, full.largest_distance(vertices[faces].mean(axis=1)))
 
 
-def _on_smooth_surface(
-    full: _Surface, near: FloatArray, points: FloatArray, faces: IntArray, normals: FloatArray
-) -> FloatArray:
-    """Return points (N, 3) of the smooth full surface, near points (N, 3) beside it [mm].
+def _bent(points: FloatArray) -> FloatArray:
+    """Return points (V, 3) [mm] of a smooth map that makes planes curved.
 
-    The nearest point of a facet is raised to the quadratic patch over the facet, as
-    `foundation.surfaces.smooth_surface` does, here with angle-weighted normals (V, 3) of the
-    vertices `points` (V, 3); not beside sharp edges.
+    Collapses within a plane cost nothing and leave slivers, whose estimated normals are wrong; in
+    a curved surface they cost the less the better the shapes of the triangles are.
+    """
+    away = points - points.mean(axis=0)
+    squares = away**2
+    bent: FloatArray = away + (squares.sum(axis=1, keepdims=True) - squares) / (2.0 * _BEND)
+    return bent
+
+
+def _on_smooth_surface(
+    bent: _Surface, near: FloatArray, points: FloatArray, faces: IntArray, normals: FloatArray
+) -> FloatArray:
+    """Return points (N, 3) of the smooth full surface from points (N, 3) near the bent one [mm].
+
+    The place of the nearest point on its facet is that on the full surface, raised to the quadratic
+    patch over the facet, as `foundation.surfaces.smooth_surface` does, here with angle-weighted
+    normals (V, 3) of the vertices `points` (V, 3); not beside sharp edges.
     """
     import trimesh
 
-    feet, triangle = full.nearest_points(near, _NEAR)
-    corners, around = full.corners[triangle], normals[faces[triangle]]
+    feet, triangle = bent.nearest_points(near, _NEAR)
+    weights = trimesh.triangles.points_to_barycentric(bent.corners[triangle], feet)
+    corners, around = points[faces[triangle]], normals[faces[triangle]]
     facet = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
     facet /= np.linalg.norm(facet, axis=1, keepdims=True)
     smooth = (around @ facet[:, :, None])[:, :, 0].min(axis=1) > np.cos(0.25 * CREASE_ANGLE)
-    weights = trimesh.triangles.points_to_barycentric(corners, feet)
     rise = arc_rises(corners, around, CREASE_ANGLE)
     pairs = 4.0 * weights * np.roll(weights, -1, axis=1) * smooth[:, None]
-    return feet + (pairs[:, :, None] * rise).sum(axis=1)
+    return (weights[:, :, None] * corners + pairs[:, :, None] * rise).sum(axis=1)
 
 
 class _Surface:
