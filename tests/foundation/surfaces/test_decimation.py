@@ -96,9 +96,9 @@ def test_subdivided_facets_lose_only_their_subdivision():
     vertices, faces = plain.vertices, plain.faces
     for _ in range(3):
         vertices, faces = trimesh.remesh.subdivide(vertices, faces)
-    decimated = decimate(TriangleMesh(vertices, faces), 5e-6, fewest=3 * len(plain.faces))
+    decimated = decimate(TriangleMesh(vertices, faces), 20e-6, fewest=3 * len(plain.faces))
     sagitta = (1.5 * 2e-3) ** 2 / (8.0 * RADIUS)
-    assert decimated.deviation < 0.1 * sagitta
+    assert decimated.deviation < 0.2 * sagitta
 
 
 @pytest.mark.parametrize("edge", [1e-3, 4e-3])

@@ -40,10 +40,10 @@ def files(tmp_path_factory):
 
 
 def test_huge_meshes_are_decimated_and_the_deviation_is_told(files, small_is_huge, capsys):
-    config = MeshConfig(file=str(files["femur"]), decimate_um=20.0)
+    config = MeshConfig(file=str(files["femur"]), decimate_um=50.0)
     loaded = load_surface(config)
     assert loaded.triangles > 10_000 > len(loaded.mesh.faces)
-    assert 0.0 < loaded.deviation <= 20e-6
+    assert 0.0 < loaded.deviation <= 50e-6
     told = capsys.readouterr().err
     assert re.search(r"decimating [\d,]+ triangles of femur.stl \(memory \d+\.\d GB\)", told)
     assert f"femur.stl: {loaded.decimation}" in told
@@ -67,7 +67,7 @@ def test_deviations_that_cannot_be_met_keep_the_mesh(files, small_is_huge, capsy
 
 
 def test_check_and_run_use_the_same_surfaces(files, small_is_huge, tmp_path):
-    keys = {name: {"file": str(file), "decimate_um": 20.0} for name, file in files.items()}
+    keys = {name: {"file": str(file), "decimate_um": 50.0} for name, file in files.items()}
     path = mesh_study(tmp_path, keys["femur"], keys["tibia"])
     config = load_config(path)
     first = build_knee(config)
