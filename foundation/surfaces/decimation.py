@@ -84,13 +84,14 @@ def decimate(
     faults = _faults(mesh.vertices, mesh.faces)
     points, target = _MM * mesh.vertices, fewest
     bent = _bent(points)
-    full, bent_surface = _Surface(points[mesh.faces]), _Surface(bent[mesh.faces])
     normals = angle_weighted_normals(points, mesh.faces)
     while target <= len(mesh.faces) // 2:
         collapsed, faces = _collapsed(bent, mesh.faces, target)
-        vertices = _on_smooth_surface(bent_surface, collapsed, points, mesh.faces, normals)
+        vertices = _on_smooth_surface(
+            _Surface(bent[mesh.faces]), collapsed, points, mesh.faces, normals
+        )
         if len(faces) <= len(mesh.faces) // 2 and _faults(vertices, faces) <= faults:
-            deviation = _deviation(full, points, vertices, faces) / _MM
+            deviation = _deviation(_Surface(points[mesh.faces]), points, vertices, faces) / _MM
             if deviation <= largest_deviation:
                 return Decimation(TriangleMesh(vertices / _MM, faces, mesh.name), deviation)
         target *= 2
