@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 
 from dynamics.simulator.waveform_tables import LEVEL_WALKING, load_gait_cycle
 from foundation import ElasticFoundation, Pose, TriangleMesh, load_mesh
-from pipeline.config.reading import data_path
+from pipeline.config.data_folder import data_path
 
 _PLAIN = ("x", "y", "z")
 _TURNED = ("-x", "y", "-z")  # x posterior, z medial

@@ -6,6 +6,7 @@ from dynamics.protocol import ContactModel
 from dynamics.simulator.equations import SimulationError
 from dynamics.simulator.equilibrium import EquilibriumError, height_at_load, settle
 from dynamics.simulator.integrator import simulate
+from dynamics.simulator.iso14243 import load_iso14243
 from dynamics.simulator.knee_simulator import AppliedLoads, KneeSimulator
 from dynamics.simulator.result import Flag, SimulationResult, Statistics
 from dynamics.simulator.variation import VariedContact
@@ -31,6 +32,7 @@ __all__ = [
     "bed_wear",
     "height_at_load",
     "load_gait_cycle",
+    "load_iso14243",
     "load_ligaments",
     "settle",
     "simulate",

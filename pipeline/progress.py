@@ -49,6 +49,17 @@ def bar(total: float, unit: str, name: str, *, quiet: bool = False) -> tqdm[Any]
     return made
 
 
+def peak_memory() -> str:
+    """Return the largest memory of this process so far, in brackets; "" where it is unknown."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return ""
+    # The unit of macOS is the byte, that of Linux the kilobyte.
+    unit = 1.0 if sys.platform == "darwin" else 1024.0
+    return f" (memory {unit * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e9:.1f} GB)"
+
+
 @dataclass(frozen=True)
 class Stage:
     """A stage of a run.

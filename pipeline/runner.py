@@ -16,8 +16,9 @@ from threadpoolctl import threadpool_limits
 
 import surrogates
 from pipeline import stages
+from pipeline.config.data_folder import data_file
 from pipeline.config.knee_schema import KneeConfig
-from pipeline.config.reading import data_path, dump_config
+from pipeline.config.reading import dump_config
 from pipeline.config.schema import Config
 from pipeline.files import writing
 from pipeline.originals.candidates import sample_space
@@ -234,6 +235,6 @@ def _file_digests(knee: KneeConfig) -> dict[str, str]:
     digests = {}
     for body, mesh in meshes.items():
         if mesh is not None:
-            with data_path(mesh.file, Path()).open("rb") as content:
+            with data_file(mesh.file).open("rb") as content:
                 digests[f"{body}_file"] = hashlib.file_digest(content, "sha256").hexdigest()
     return digests

@@ -15,15 +15,17 @@ from dynamics.ligaments.bundle_tables import LENHART_LIGAMENTS, SHIPPED_LIGAMENT
 from dynamics.ligaments.bundles import Ligament
 from dynamics.protocol import ContactModel
 from dynamics.simulator.integrator import simulate
+from dynamics.simulator.iso14243 import load_iso14243
 from dynamics.simulator.knee_simulator import APPLIED_COLUMNS, REDUCED, KneeSimulator
 from dynamics.simulator.result import SimulationResult
-from dynamics.simulator.waveform_tables import LEVEL_WALKING, load_gait_cycle
+from dynamics.simulator.waveform_tables import ACTIVITIES, load_gait_cycle
 from dynamics.simulator.waveforms import GaitCycle
 from dynamics.wear.wear_law import WearLaw
 from foundation.loads import COMPARTMENTS, WRENCH_COLUMNS
 from foundation.pose import Pose
+from pipeline.config.data_folder import data_file
 from pipeline.config.key_names import in_words_of
-from pipeline.config.reading import ConfigError, data_path
+from pipeline.config.reading import ConfigError
 from pipeline.config.simulation_schema import SimulationConfig
 from pipeline.store.quantities import quantity_of
 from pipeline.store.run_documents import Difference
@@ -51,7 +53,7 @@ _OF_COORDINATES = (
     *("adduction_damping", "rotation_damping"),
     *("anterior_damping", "superior_damping", "lateral_damping"),
 )
-_SHIPPED = {LEVEL_WALKING.stem: LEVEL_WALKING, SHIPPED_LIGAMENTS: LENHART_LIGAMENTS}
+_SHIPPED = {**ACTIVITIES, SHIPPED_LIGAMENTS: LENHART_LIGAMENTS}
 T = TypeVar("T")
 
 
@@ -96,7 +98,7 @@ def gait_ligaments(config: SimulationConfig) -> tuple[Ligament, ...]:
 
 def _content(key: str, table: str, read: Callable[[Path], T]) -> T:
     """Return the content of a shipped table, or of the file in its place."""
-    path = _SHIPPED.get(table) or data_path(table, Path())
+    path = _SHIPPED.get(table) or data_file(table)
     try:
         return read(path)
     except OSError as error:
@@ -128,6 +130,9 @@ def fixed_neutral(config: SimulationConfig, pose: Pose) -> Pose:
 def gait_cycle(config: SimulationConfig) -> GaitCycle:
     """Return the inputs over the cycle."""
     read = partial(load_gait_cycle, period_s=config.period_s)
+    if config.waveform_layout == "iso14243":
+        reverse = config.waveform_reversed
+        read = partial(load_iso14243, period_s=config.period_s, reversed_directions=reverse)
     return _content("waveforms", config.waveforms, read).scaled(axial=config.axial_scale)
 
 

@@ -32,7 +32,7 @@ def test_data_are_found_by_one_fixture():
 
 def test_the_data_folder_stands_in_the_environment(data_folder, monkeypatch, tmp_path):
     """Configurations and programs read the same folder from wherever they run."""
-    from pipeline.config.reading import data_path
+    from pipeline.config.data_folder import data_path
 
     monkeypatch.chdir(tmp_path)
     assert data_path("$KNEE_DATA/a.stl", Path()) == data_folder / "a.stl"

@@ -15,8 +15,14 @@ WAVEFORM_COLUMNS = ("gait_percent", "flexion_deg", "axial_force_N")
 #: Pairs of columns; a table has one column of each: AP and rotation follow a load or a motion.
 DRIVE_COLUMNS = (("ap_force_N", "anterior_mm"), ("internal_torque_Nm", "rotation_deg"))
 _SI = {"mm": 1e-3, "deg": np.pi / 180.0, "N": 1.0, "Nm": 1.0, "percent": 1.0}
+_TABLES = Path(__file__).with_name("tables")
 #: The shipped level-walking pattern.
-LEVEL_WALKING = Path(__file__).with_name("tables") / "level_walking.csv"
+LEVEL_WALKING = _TABLES / "level_walking.csv"
+#: Shipped patterns by name; the head of each table states its sources.
+ACTIVITIES = {
+    name: _TABLES / f"{name}.csv"
+    for name in ("level_walking", "stair_ascent", "stair_descent", "squat", "deep_flexion")
+}
 
 
 def load_gait_cycle(path: str | Path, period_s: float) -> GaitCycle:

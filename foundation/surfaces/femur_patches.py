@@ -150,7 +150,9 @@ def _grid(
     middle = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 3)
     # Queries far from all samples take many times longer in a tree of compact nodes.
     points = samples.reshape(-1, 3)
-    away, nearest = KDTree(points, compact_nodes=False, balanced_tree=False).query(middle)
+    away, nearest = KDTree(points, compact_nodes=False, balanced_tree=False).query(
+        middle, workers=-1
+    )
     longest = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).max()
     bound = np.maximum(away - 0.5 * np.sqrt(3.0) * cell - _COVERED * longest, 0.0)
     facet = nearest // samples.shape[1]

@@ -7,6 +7,7 @@ merged, since an STL file repeats the vertices of every triangle.
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,9 @@ from foundation.checks import FloatArray, IntArray
 from foundation.errors import InputError
 from foundation.surfaces.triangle_mesh import MeshError
 
+#: Triangle of a binary STL file, after a header of 80 bytes and the number of triangles.
+_STL_TRIANGLE = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("extra", "<u2")])
+_STL_HEADER = 84
 #: Largest vertex number in a file.
 _MOST_VERTICES = 2**31
 #: Largest distance of the triangles of a STEP file from its surfaces [mm].
@@ -99,19 +103,24 @@ def _read_trimesh(path: Path) -> tuple[FloatArray, IntArray]:
 
 
 def _read_stl(path: Path) -> tuple[FloatArray, IntArray]:
-    content = path.read_bytes()
+    size = path.stat().st_size
+    with path.open("rb") as file:
+        head = file.read(1000)
+        file.seek(max(0, size - 1000))
+        tail = file.read()
     # A binary file may start with "solid" too, but does not continue with "facet" in plain text.
-    if content[:5].lower() == b"solid" and b"facet" in content[:1000]:
-        if b"endsolid" not in content[-1000:].lower():
+    if head[:5].lower() == b"solid" and b"facet" in head:
+        if b"endsolid" not in tail.lower():
             raise _unreadable(path, "the closing 'endsolid' is missing")
-    else:
-        declared = int.from_bytes(content[80:84], "little")
-        if len(content) < 84 + 50 * declared or len(content) < 84:
-            raise _unreadable(
-                path,
-                f"{len(content)} bytes, expected {84 + 50 * declared} for {declared} triangles",
-            )
-    return _read_trimesh(path)
+        return _read_trimesh(path)
+    declared = int.from_bytes(head[80:_STL_HEADER], "little")
+    expected = _STL_HEADER + _STL_TRIANGLE.itemsize * declared
+    if size < max(expected, _STL_HEADER):
+        raise _unreadable(path, f"{size} bytes, expected {expected} for {declared} triangles")
+    # Several times faster than trimesh, in a fifth of the memory.
+    triangles = np.fromfile(path, _STL_TRIANGLE, declared, offset=_STL_HEADER)
+    corners = triangles["corners"].reshape(-1, 3).astype(np.float64)
+    return corners, np.arange(len(corners), dtype=np.int64).reshape(-1, 3)
 
 
 def _read_counted(path: Path) -> tuple[FloatArray, IntArray]:
@@ -130,25 +139,24 @@ def _read_counted(path: Path) -> tuple[FloatArray, IntArray]:
 
 def _read_obj(path: Path) -> tuple[FloatArray, IntArray]:
     """Read the v and f lines of an OBJ file; trimesh would sort the triangles by material."""
-    points: list[list[float]] = []
-    triangles: list[tuple[int, int, int]] = []
+    points, triangles = array("d"), array("q")
     with path.open(encoding="utf-8", errors="replace") as lines:
         for number, line in enumerate(lines, start=1):
             key, *values = line.split("#")[0].split() or [""]
             try:
                 if key == "v":
-                    points.append([float(v) for v in values[:3]])
+                    points.extend([float(v) for v in values[:3]])
                 elif key == "f":
-                    triangles.extend(_obj_fan(values, len(points)))
+                    triangles.extend(_obj_fan(values, len(points) // 3))
             except ValueError as error:
                 raise _unreadable(path, f"line {number}: {error}") from error
             if key == "v" and len(values) < 3:
                 raise _unreadable(path, f"line {number}: expected three coordinates")
-    return np.array(points).reshape(-1, 3), np.array(triangles, dtype=np.int64).reshape(-1, 3)
+    return np.array(points).reshape(-1, 3), np.array(triangles).reshape(-1, 3)
 
 
-def _obj_fan(corners: list[str], known: int) -> list[tuple[int, int, int]]:
-    """Return the triangles of one f line ("v", "v/vt", "v//vn" or "v/vt/vn" per corner)."""
+def _obj_fan(corners: list[str], known: int) -> list[int]:
+    """Return the corners of the triangles of one f line ("v", "v/vt", "v//vn" or "v/vt/vn")."""
     index = [int(corner.split("/")[0]) for corner in corners]
     # OBJ counts from 1; negative numbers count backwards from the latest vertex.
     vertex = [i - 1 if i > 0 else known + i for i in index]
@@ -156,7 +164,8 @@ def _obj_fan(corners: list[str], known: int) -> list[tuple[int, int, int]]:
         raise InputError(f"expected a face of 3 or more corners, found {len(vertex)}")
     if max(map(abs, index)) > _MOST_VERTICES:
         raise InputError(f"expected vertex numbers up to {_MOST_VERTICES}, found a larger one")
-    return [(vertex[0], vertex[k], vertex[k + 1]) for k in range(1, len(vertex) - 1)]
+    fan = ((vertex[0], vertex[k], vertex[k + 1]) for k in range(1, len(vertex) - 1))
+    return [corner for triangle in fan for corner in triangle]
 
 
 def _read_vtp(path: Path) -> tuple[FloatArray, IntArray]:

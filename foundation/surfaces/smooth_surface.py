@@ -87,12 +87,12 @@ def smooth_surface(mesh: TriangleMesh, *, crease_angle: float = CREASE_ANGLE) ->
     if mesh.vertex_normals is not None:
         lengths = np.linalg.norm(mesh.vertex_normals[mesh.faces], axis=2, keepdims=True)
         normals = mesh.vertex_normals[mesh.faces] / lengths
-        rise = _rise(corners, normals, crease_angle)
+        rise = arc_rises(corners, normals, crease_angle)
     else:
         cut = cut_at_creases(mesh, crease_angle)
         by_vertex = jet_normals(cut.vertices, cut.faces, largest_turn=0.5 * crease_angle)
         normals = by_vertex[cut.faces]
-        rise = _rise(corners, normals, crease_angle)
+        rise = arc_rises(corners, normals, crease_angle)
         rise[cut.crease] = 0.0
     return _surface(corners, _unfolded(mesh, corners, rise), normals)
 
@@ -107,7 +107,7 @@ def _straight(corners: FloatArray) -> FloatArray:
     return 0.5 * (corners + np.roll(corners, -1, axis=1))
 
 
-def _rise(corners: FloatArray, normals: FloatArray, crease_angle: float) -> FloatArray:
+def arc_rises(corners: FloatArray, normals: FloatArray, crease_angle: float) -> FloatArray:
     """Return the vector from the middle of each straight edge to the patch's middle, (F, 3, 3) [m].
 
     Both directions of an edge give the same bits: a difference, and with the difference every

@@ -226,6 +226,7 @@ def loads(
     *,
     out: Path,
     original: bool = False,
+    bodies: tuple[str, str] = ("femur_distal_r", "tibia_proximal_r"),
     columns: Columns = _DEFAULT_COLUMNS,
 ) -> Answer:
     r"""Calculate loads of the knee along a motion from another program.
@@ -240,6 +241,8 @@ def loads(
         Loads to write: .sto, .mot, .csv or .parquet.
     original : bool
         Use the original model of the run instead of its surrogate.
+    bodies : (str, str)
+        Femoral and tibial body of your OpenSim model, for the set-up file beside .sto or .mot.
     columns : ColumnOptions
         Columns of the motion and their units.
 
@@ -261,10 +264,11 @@ def loads(
     model = contact_of(source, original=original)
     table, flags = loads_along(model, time, poses)
     check_some_trusted(model, table, flags, motion, names)
-    write_loads(table, out)
+    files = write_loads(table, out, bodies)
     pressure = table["total_peak_pressure_Pa"]
     content = {
         "file": str(out),
+        "files": [str(file) for file in files],
         "rows": len(table),
         "flagged": int(table["flagged"].sum()),
         "flags": flags,
@@ -286,7 +290,7 @@ def _loads_text(content: dict[str, Any]) -> str:
         f"  {flag['rows']} from {flag['time_s']:g} s: {flag['message']}"
         for flag in content["flags"]
     ]
-    return "\n".join([*lines, f"loads: {content['file']}"])
+    return "\n".join([*lines, *(f"loads: {file}" for file in content["files"])])
 
 
 @command(USE)

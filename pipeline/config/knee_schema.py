@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from foundation.errors import InputError
 from pipeline.choices import Law
-from pipeline.config.schema_base import File, Finite, Positive, Section
+from pipeline.config.schema_base import File, Finite, NonNegative, Positive, Section
 
 #: Three numbers: anterior, superior, right.
 Vector = tuple[Finite, Finite, Finite]
@@ -36,6 +36,11 @@ class MeshConfig(Section):
     surface: Literal["whole", "bearing"] = Field(
         "whole",
         description="the whole mesh, or the part of a closed solid that faces the other body",
+    )
+    decimate_um: NonNegative = Field(
+        5.0,
+        description="largest deviation of the decimation of a mesh of more than 300,000 triangles; "
+        "0 keeps all triangles",
     )
 
 

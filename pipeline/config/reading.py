@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tomllib
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -17,9 +16,6 @@ from foundation.errors import InputError
 from pipeline.config.schema import Config, section_of
 from pipeline.config.schema_base import Section
 
-#: Folder of the third-party meshes, where a mesh path starts with `$KNEE_DATA`.
-DATA_VARIABLE = "KNEE_DATA"
-DEFAULT_DATA = "../shared/data"
 #: Types that TOML and pydantic name differently.
 _EXPECTED = {"model_type": "a section", "tuple_type": "a list", "missing": "a value"}
 
@@ -146,18 +142,6 @@ def checked_section(
 def dump_config(config: Section) -> str:
     """Return the resolved configuration as TOML."""
     return tomli_w.dumps(config.model_dump(exclude_none=True))
-
-
-def data_path(text: str, base: Path) -> Path:
-    """Return the file of a path in a configuration.
-
-    A leading `$KNEE_DATA` is the data folder (the environment variable of that name, by default
-    ../shared/data); other relative paths start at the folder of the configuration.
-    """
-    head = "$" + DATA_VARIABLE
-    if text == head or text.startswith(head + "/"):
-        return Path(os.environ.get(DATA_VARIABLE) or DEFAULT_DATA) / text[len(head) :].lstrip("/")
-    return base / text
 
 
 def _override(tree: dict[str, Any], text: str) -> None:

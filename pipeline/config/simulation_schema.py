@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, Field, model_validator
 
 from dynamics.ligaments.bundle_tables import SHIPPED_LIGAMENTS
-from dynamics.simulator.waveform_tables import LEVEL_WALKING
+from dynamics.simulator.waveform_tables import ACTIVITIES, LEVEL_WALKING
+from foundation.errors import InputError
 from pipeline.config.schema_base import Finite, NonNegative, Positive, Section, absolute
 
 
-def _file_unless(shipped: str) -> AfterValidator:
+def _file_unless(*shipped: str) -> AfterValidator:
     """Return the check of a path of a file, or the name of a shipped table."""
-    return AfterValidator(lambda text, info: text if text == shipped else absolute(text, info))
+    return AfterValidator(lambda text, info: text if text in shipped else absolute(text, info))
 
 
 class SimulationConfig(Section):
     """Stage h: knee simulator, driven by loads or by motions, whichever the waveforms hold."""
 
-    waveforms: Annotated[str, _file_unless(LEVEL_WALKING.stem)] = Field(
+    waveforms: Annotated[str, _file_unless(*ACTIVITIES)] = Field(
         LEVEL_WALKING.stem,
-        description='table of the inputs: the shipped "level_walking", or a CSV file, relative to '
-        "the config; AP and rotation each by ap_force_N or anterior_mm, internal_torque_Nm or "
-        "rotation_deg",
+        description='table of the inputs: the shipped "level_walking", "stair_ascent", '
+        '"stair_descent", "squat" or "deep_flexion", or a CSV file, relative to the config; AP and '
+        "rotation each by ap_force_N or anterior_mm, internal_torque_Nm or rotation_deg",
+    )
+    waveform_layout: Literal["columns", "iso14243"] = Field(
+        "columns",
+        description="columns of the CSV file: those of this package, or those of ISO 14243-1 or -3",
+    )
+    waveform_reversed: tuple[Literal["ap", "rotation"], ...] = Field(
+        (), description="directions of an ISO table of the opposite signs (docs/formats.md)"
     )
     period_s: Positive = Field(1.0, description="duration of one cycle")
     cycles: int = Field(1, ge=1, description="cycles simulated; the last one is reported")
@@ -81,3 +89,14 @@ class SimulationConfig(Section):
     combinations: bool = Field(
         True, description="whether to compare both models on eleven combinations of the inputs"
     )
+
+    @model_validator(mode="after")
+    def _layout_of_a_file(self) -> Self:
+        if self.waveform_layout == "iso14243" and self.waveforms in ACTIVITIES:
+            raise InputError(
+                'waveform_layout = "iso14243" needs waveforms = "a file of your own": the numbers '
+                f"of the standard are not shipped, and {self.waveforms!r} is not its table"
+            )
+        if self.waveform_reversed and self.waveform_layout != "iso14243":
+            raise InputError('waveform_reversed needs waveform_layout = "iso14243"')
+        return self

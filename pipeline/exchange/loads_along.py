@@ -16,6 +16,7 @@ from dynamics.walking.motion_tables import OPENSIM_ENDINGS, MotionTable, motion_
 from foundation.checks import FloatArray, check_array, check_in
 from foundation.loads import COMPARTMENTS, LOAD_COLUMNS
 from foundation.pose import Pose
+from pipeline.exchange.opensim_xml import JAM_BODIES, external_loads_xml
 from pipeline.files import write_text
 from pipeline.stages.trained_run import TrainedRun
 from pipeline.store.made_with import check_configuration
@@ -25,6 +26,8 @@ from pipeline.store.workspace_lock import RunError
 
 #: Endings of files of loads.
 LOAD_ENDINGS = (*OPENSIM_ENDINGS, ".csv", ".parquet")
+#: Name of the storage of `external_loads`.
+_TITLE = "knee contact loads"
 #: Bodies of `external_loads`, and the sign of the loads on each.
 _BODIES = (("femur", 1.0), ("tibia", -1.0))
 
@@ -117,19 +120,28 @@ def external_loads(table: pd.DataFrame) -> MotionTable:
     return MotionTable(tuple(columns), table["time_s"].to_numpy(), values, False, "knee loads")
 
 
-def write_loads(table: pd.DataFrame, path: Path) -> None:
-    """Write the loads of `loads_along`: as `.sto` or `.mot` the `external_loads` of the table.
+def write_loads(
+    table: pd.DataFrame, path: Path, bodies: tuple[str, str] = JAM_BODIES
+) -> list[Path]:
+    """Write the loads of `loads_along` and return the written files.
+
+    As `.sto` or `.mot` the `external_loads` of the table, and an `.xml` file of the same name, the
+    set-up of these loads for a model with the bodies of femur and tibia (`external_loads_xml`).
 
     Raises
     ------
     InputError
-        If the path has another ending than these, `.csv` or `.parquet`.
+        If the path has another ending than these, `.csv` or `.parquet`, or the bodies are wrong.
     """
     ending = check_in(f"{path}: ending", path.suffix.lower(), LOAD_ENDINGS)
-    if ending in OPENSIM_ENDINGS:
-        write_text(path, motion_text(external_loads(table), title="knee contact loads"))
-    else:
+    if ending not in OPENSIM_ENDINGS:
         (write_csv if ending == ".csv" else write_table)(table, path)
+        return [path]
+    setup = path.with_suffix(".xml")
+    text = external_loads_xml(path, bodies, storage=_TITLE)
+    write_text(path, motion_text(external_loads(table), title=_TITLE))
+    write_text(setup, text)
+    return [path, setup]
 
 
 def run_motion(

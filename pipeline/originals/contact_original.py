@@ -23,10 +23,10 @@ from foundation.loads import COMPARTMENTS
 from foundation.pose import Pose
 from foundation.surfaces.compartments import find_compartments
 from foundation.surfaces.mesh import TriangleMesh
-from foundation.surfaces.mesh_checks import check_orientation
+from foundation.surfaces.mesh_checks import check_orientation, report_findings
 from foundation.surfaces.thickness import measured_thickness, spring_normals
+from pipeline.config.data_folder import data_file
 from pipeline.config.key_names import in_words_of
-from pipeline.config.reading import data_path
 from pipeline.config.schema import (
     THICKNESS_RANGE,
     Config,
@@ -38,10 +38,10 @@ from pipeline.config.schema import (
 from pipeline.originals.candidates import choose_samples, held_out_samples
 from pipeline.originals.evaluation import evaluate_rows
 from pipeline.originals.knee_surface_checks import check_surfaces, report_surfaces
+from pipeline.originals.mesh_loading import load_surface
 from pipeline.originals.plateau_starts import middle_pose
 from pipeline.originals.protocol import Evaluation
 from pipeline.originals.reference_path import reference_path
-from pipeline.originals.surfaces import load_surface
 from surrogates.formulations.whole_knee import AnyKnee
 from surrogates.sampling.space import ReferencePath, SampleSpace
 
@@ -171,9 +171,10 @@ def _load(mesh: MeshConfig | None, side: str, section: str) -> TriangleMesh:
         raise InputError(f"[knee.{section}] is needed")
     try:
         loaded = load_surface(mesh, side, section.removesuffix("_solid"))
+        report_findings(loaded.findings)
     except InputError as error:
         raise InputError(f"[knee.{section}] {error}") from error
-    return loaded
+    return loaded.mesh
 
 
 def _measured(config: Config, tibia: TriangleMesh) -> FloatArray | None:
@@ -218,7 +219,7 @@ def _thickness(
     layer: LayerConfig, vertices: int, measured: FloatArray | None
 ) -> float | FloatArray:
     if layer.thickness_file is not None:
-        return _read_thickness(data_path(layer.thickness_file, Path()), vertices)
+        return _read_thickness(data_file(layer.thickness_file), vertices)
     if layer.thickness_mm != "underside":
         return 1e-3 * layer.thickness_mm
     if measured is None:

@@ -8,7 +8,6 @@ the table.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -16,7 +15,7 @@ import pandas as pd
 
 from foundation.checks import FloatArray
 from foundation.loads import COMPARTMENTS
-from pipeline.config.reading import data_path
+from pipeline.config.data_folder import data_file
 from pipeline.config.sampling_schema import PATH_COLUMNS
 from pipeline.config.schema import Config, DesignConfig, PathConfig, SpaceConfig
 from pipeline.config.schema_base import Section
@@ -173,7 +172,7 @@ def build_original(config: Config) -> OriginalModel:
 
 def _read(config: Config) -> TableOriginal:
     assert config.original.file is not None  # the schema asks for it
-    path = data_path(config.original.file, Path())
+    path = data_file(config.original.file)
     return TableOriginal(**vars(read_pose_loads(path, config.original.side)))
 
 

@@ -15,9 +15,10 @@ from foundation.checks import FloatArray
 from foundation.errors import InputError
 from foundation.surfaces.mesh import UNITS, rotation_of
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
-from pipeline.config.reading import data_path, load_config
+from pipeline.config.data_folder import data_file
+from pipeline.config.reading import load_config
 from pipeline.config.schema import Config, MeshConfig
-from pipeline.originals.surfaces import load_surface
+from pipeline.originals.mesh_loading import load_surface
 from pipeline.preparation.alignment import (
     Alignment,
     distance_between,
@@ -126,7 +127,7 @@ def _in_metres(config: Config, body: str) -> TriangleMesh:
             f"[knee.{body}] is missing: expected the meshes of femur and tibia; the built-in "
             "implant is aligned"
         )
-    raw = read_raw(data_path(mesh.file, Path()))
+    raw = read_raw(data_file(mesh.file))
     return TriangleMesh(UNITS[mesh.unit] * raw.vertices, raw.faces, raw.name)
 
 
@@ -154,7 +155,7 @@ def _placed(
     rows = {"as proposed": proposed}
     try:
         configured = {
-            body: load_surface(getattr(config.knee, body), config.knee.side, body, check=False)
+            body: load_surface(getattr(config.knee, body), config.knee.side, body).mesh
             for body in BODIES
         }
     except MeshError:  # reported by `check`

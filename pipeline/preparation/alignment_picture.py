@@ -20,7 +20,7 @@ from foundation.surfaces.triangle_mesh import (
     degenerate_triangles,
 )
 from pipeline.config.knee_schema import KneeConfig
-from pipeline.originals.surfaces import load_surface
+from pipeline.originals.mesh_loading import load_surface
 
 #: Vertices within a cell are drawn as one [m].
 _CELL = 1.2e-3
@@ -85,8 +85,8 @@ def draw_placed(config: Path, knee: KneeConfig) -> Path | None:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", MeshWarning)
             meshes = {
-                "femur": load_surface(knee.femur, knee.side, "femur", check=False),
-                "tibia": load_surface(knee.tibia, knee.side, "tibia", check=False),
+                "femur": load_surface(knee.femur, knee.side, "femur").mesh,
+                "tibia": load_surface(knee.tibia, knee.side, "tibia").mesh,
             }
     except MeshError:  # reported by `check`
         return None

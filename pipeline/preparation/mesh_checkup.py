@@ -10,23 +10,23 @@ import numpy as np
 from pydantic import ValidationError
 
 from foundation.surfaces.compartments import LATERAL, MEDIAL
+from foundation.surfaces.decimation import HUGE
 from foundation.surfaces.mesh import SIDES
-from foundation.surfaces.mesh_checks import BODIES, check_mesh
+from foundation.surfaces.mesh_checks import BODIES, orientation_findings
 from foundation.surfaces.triangle_mesh import TriangleMesh
 from foundation.wording import counted
-from pipeline.config.reading import data_path, tuples_of
+from pipeline.config.data_folder import data_path
+from pipeline.config.reading import tuples_of
 from pipeline.config.schema import MeshConfig
 from pipeline.originals.contact_original import compartments_of
 from pipeline.originals.knee_surface_checks import check_surfaces
-from pipeline.originals.surfaces import load_surface
+from pipeline.originals.mesh_loading import LARGE_FILE, load_surface
 from pipeline.preparation.mesh_guess import lateral_is_longer, side_in_name
 from pipeline.preparation.remarks import Remarks
 from pipeline.progress import say
 
 #: Body of each section that names a mesh.
 MESHES = {"femur": "femur", "tibia": "tibia", "tibia_solid": "tibia"}
-#: Number of triangles beyond which contact is slow; a femur with 0.5 mm edges has about 50,000.
-FINE = 300_000
 #: Largest ratio of the areas of the compartments (measured: 1.02 and 1.07).
 _AREAS = 2.0
 
@@ -52,8 +52,9 @@ def check_meshes(knee: Mapping[str, Any], base: Path, remarks: Remarks) -> bool:
                 f'{file}: file name suggests a {named} knee, but side = "{side}"; set side = '
                 f'"{named}", or rename the file',
             )
-        say(f"reading {file}")
-        loaded = _read(file, mesh, side if side in SIDES else "right", body, section, remarks)
+        if file.is_file() and file.stat().st_size <= LARGE_FILE:
+            say(f"reading {file}")
+        loaded = _read(mesh, side if side in SIDES else "right", body, section, remarks)
         if loaded is not None:
             meshes[section] = loaded
     findings = check_surfaces({body: meshes[body] for body in BODIES if body in meshes})
@@ -64,19 +65,21 @@ def check_meshes(knee: Mapping[str, Any], base: Path, remarks: Remarks) -> bool:
         return False
     if {"femur", "tibia"} <= meshes.keys():
         _check_compartments(meshes["tibia"], knee.get("split_lateral_mm"), remarks)
-    return any(len(mesh.faces) > FINE for mesh in meshes.values())
+    return any(len(mesh.faces) > HUGE for mesh in meshes.values())
 
 
 def _read(
-    file: Path, config: MeshConfig, side: str, body: str, section: str, remarks: Remarks
+    config: MeshConfig, side: str, body: str, section: str, remarks: Remarks
 ) -> TriangleMesh | None:
     """Return a mesh, or None if it has errors."""
     about = f"[knee.{section}]"
-    mesh = remarks.attempt(about, load_surface, config, side, body, check=False)
-    if mesh is None:
+    loaded = remarks.attempt(about, load_surface, config, side, body)
+    if loaded is None:
         return None
-    # Shapes are checked for both bodies together.
-    findings = check_mesh(mesh, body if section == "tibia_solid" else None)
+    mesh, file = loaded.mesh, loaded.mesh.name
+    # The shapes of the two bodies are checked together.
+    solid = orientation_findings(mesh, body) if section == "tibia_solid" else []
+    findings = [*loaded.findings, *solid]
     for finding in findings:
         remarks.add("error" if finding.is_error else "warning", about, finding.message)
     if any(finding.is_error for finding in findings):
@@ -88,11 +91,13 @@ def _read(
         f"{count} with edges of {1e3 * edge_length(mesh):.2g} mm, {size[0]:.0f} mm long, "
         f"{size[2]:.0f} mm wide, {size[1]:.0f} mm high",
     )
-    if len(mesh.faces) > FINE:
+    if loaded.decimation:
+        remarks.note(about, f"{file}: {loaded.decimation}")
+    if len(mesh.faces) > HUGE:
         remarks.warning(
             about,
-            f"{count}; more than {FINE} are slow without a gain in accuracy: decimate the mesh, "
-            "for example to edges of 0.5 mm, in a mesh editor",
+            f"{count}; more than {HUGE} are slow without a gain in accuracy: set decimate_um to "
+            "a deviation of some micrometres, or decimate the mesh in a mesh editor",
         )
     return mesh
 

@@ -15,7 +15,7 @@ from foundation.surfaces.compartments import find_compartments
 from foundation.surfaces.triangle_mesh import MeshError
 from pipeline.config.reading import tuples_of
 from pipeline.config.schema import Config, MeshConfig, section_of
-from pipeline.originals.surfaces import load_surface
+from pipeline.originals.mesh_loading import load_surface
 
 _TABLE = tomllib.loads((Path(__file__).parent / "tables" / "starter.toml").read_text("utf-8"))
 #: Values of each material by section and key.
@@ -78,7 +78,7 @@ def _missing_split(tibia: Mapping[str, Any], folder: Path, side: str) -> float |
     """Return mid-width [mm] if the mesh has no ridge, None if it has, or cannot be used."""
     keys = MeshConfig.model_validate(tuples_of(dict(tibia)), context={"folder": folder})
     try:
-        mesh = load_surface(keys, side, "tibia")
+        mesh = load_surface(keys, side, "tibia").mesh
     except MeshError:  # reported by `check`
         return None
     try:

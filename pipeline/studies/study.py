@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from dynamics.simulator.waveform_tables import LEVEL_WALKING
+from dynamics.simulator.waveform_tables import ACTIVITIES, LEVEL_WALKING
 from foundation.checks import FloatArray
 from foundation.former_names import renamed
 from foundation.wording import counted
@@ -51,7 +51,7 @@ def load_study(path: str | Path, overrides: tuple[str, ...] = ()) -> StudyFile:
     """
     file = load_section(path, StudyFile, overrides)
     waveforms = file.simulation.get("waveforms", LEVEL_WALKING.stem)
-    if waveforms == LEVEL_WALKING.stem:
+    if waveforms in ACTIVITIES:
         return file
     changes = {"waveforms": str((Path(path).parent / waveforms).resolve())}
     return file.model_copy(update={"simulation": {**file.simulation, **changes}})

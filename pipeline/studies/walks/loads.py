@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -18,7 +17,8 @@ from dynamics.walking.muscle_loads import MuscleLoads, knee_muscle_loads
 from dynamics.walking.muscle_tables import load_leg_muscles
 from dynamics.walking.plausibility import check_walk
 from dynamics.walking.trial import GaitTrial, gait_trial
-from pipeline.config.reading import ConfigError, data_path
+from pipeline.config.data_folder import data_file
+from pipeline.config.reading import ConfigError
 from pipeline.studies.walks.schema import MeasuredConfig, WalkFile
 
 
@@ -92,7 +92,7 @@ def measure(file: WalkFile) -> Walk:
 
 
 def _table(measured: MeasuredConfig, name: str) -> MotionTable:
-    path = data_path(getattr(measured, name), Path())
+    path = data_file(getattr(measured, name))
     try:
         return read_motion_table(path, in_degrees=measured.in_degrees)
     except OSError as error:

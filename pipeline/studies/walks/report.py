@@ -13,8 +13,9 @@ from foundation.loads import COMPARTMENTS
 from pipeline.reports.figures import Picture, cycle_panel
 from pipeline.reports.pages import write_page
 from pipeline.studies.outputs import OUTPUTS, WAVES, cycle_waves, peak_pressures
+from pipeline.studies.walks.in_vivo import IN_VIVO_PEAK
 from pipeline.studies.walks.loads import Walk
-from pipeline.studies.walks.summary import IN_VIVO_PEAK, MOMENTS, PATTERN
+from pipeline.studies.walks.summary import MOMENTS, PATTERN
 
 #: Muscles drawn as one, by the beginnings of their names.
 GROUPS = {

@@ -10,12 +10,9 @@ import pandas as pd
 from dynamics.simulator.result import SimulationResult
 from pipeline.files import plain
 from pipeline.simulation import compare_cycles
+from pipeline.studies.walks.in_vivo import IN_VIVO_PEAK
 from pipeline.studies.walks.loads import Walk
 from pipeline.studies.walks.schema import WalkFile
-
-#: Mean peak tibiofemoral force of five instrumented knees in level walking, over the body weight
-#: (Kutzner et al. 2010, J Biomech 43:2164-2173).
-IN_VIVO_PEAK = 2.61
 
 
 class Peak(NamedTuple):

@@ -20,6 +20,7 @@ from pipeline.store.sample_tables import write_csv
 from pipeline.store.samples import write_table
 from pipeline.store.workspace_lock import check_own_folder, locked
 from pipeline.studies.runs import CycleSetup, Task, replaced
+from pipeline.studies.walks.in_vivo import in_vivo_comparison
 from pipeline.studies.walks.loads import loads_table, measure, waveform_table
 from pipeline.studies.walks.report import write_walk_page
 from pipeline.studies.walks.schema import WalkFile
@@ -69,6 +70,13 @@ def simulate_walk(file: WalkFile, folder: Path, *, quiet: bool = False) -> dict[
         table = simulation_table(results)
         write_table(table, folder / "simulation.parquet")
         summary = summarise(file, walk, results, outputs, table)
+        offset = Task.of(run, "surrogate", file.simulation).simulation.medial_offset_mm
+        summary["in_vivo"] = in_vivo_comparison(
+            walk,
+            results["surrogate"],
+            cocontraction_kPa=file.muscles.cocontraction_kPa,
+            medial_offset_mm=offset,
+        )
         summary |= {"simulation_seconds": times, "seconds": time.perf_counter() - started}
         config = dump_config(file)
         write_text(folder / "config.toml", config)

@@ -13,8 +13,9 @@ from dynamics.simulator.waveform_tables import LEVEL_WALKING
 from foundation.elastic_foundation.laws import LAWS
 from pipeline import choices
 from pipeline.cli.main import main
+from pipeline.config.data_folder import data_path
 from pipeline.config.key_names import in_millimetres, renamed
-from pipeline.config.reading import ConfigError, data_path, dump_config, load_config
+from pipeline.config.reading import ConfigError, dump_config, load_config
 from pipeline.config.schema import Config, describe_schema
 from pipeline.files import write_text
 from pipeline.originals.contact_original import build_knee

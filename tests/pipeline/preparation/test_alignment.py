@@ -15,7 +15,7 @@ from foundation.surfaces.mesh import load_mesh
 from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.cli.main import main
 from pipeline.config.reading import load_config
-from pipeline.originals.surfaces import load_surface
+from pipeline.originals.mesh_loading import load_surface
 from pipeline.preparation.alignment import (
     OpenQuestion,
     distance_between,
@@ -225,7 +225,7 @@ def test_align_mends_a_configuration(study, capsys):
         for key, value in keys[body].items()
     ]
     config = load_config(study / "mine.toml", tuple(overrides))
-    surface = load_surface(config.knee.tibia, "right", "tibia")
+    surface = load_surface(config.knee.tibia, "right", "tibia").mesh
     assert np.abs(surface.vertices.mean(axis=0)).max() < 5e-3
     assert surface.normals[:, 1].mean() > 0.7
 
@@ -240,7 +240,7 @@ def test_closed_solids_are_run_by_their_bearing_surface(tmp_path, monkeypatch, k
     assert told.count("closed solid: its bearing surface counts") == 2
     config = load_config(tmp_path / "mine.toml")
     assert config.knee.femur.surface == config.knee.tibia.surface == "bearing"
-    tibia = load_surface(config.knee.tibia, "right", "tibia")
+    tibia = load_surface(config.knee.tibia, "right", "tibia").mesh
     assert tibia.normals[:, 1].min() > 0.3
 
 

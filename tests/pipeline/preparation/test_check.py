@@ -290,18 +290,18 @@ def test_progress_is_told_unless_it_is_quiet(study, capsys):
 
 
 def test_mesh_of_very_many_triangles_is_told_and_not_evaluated(study, monkeypatch):
-    monkeypatch.setattr(mesh_checkup, "FINE", 2000)
+    monkeypatch.setattr(mesh_checkup, "HUGE", 2000)
     path = study()
     texts = texts_of(path, "warning")
     assert any("2304 triangles; more than 2000 are slow" in text for text in texts)
-    assert any("decimate the mesh, for example to edges of 0.5 mm" in text for text in texts)
+    assert any("set decimate_um to a deviation of some micrometres" in text for text in texts)
     assert any("contact was not evaluated" in text for text in texts)
     assert not texts_of(path, "error")
 
 
 def test_fine_mesh_is_evaluated_when_asked_to(study, monkeypatch):
     """Whatever that evaluation finds takes the place of the remark."""
-    monkeypatch.setattr(mesh_checkup, "FINE", 2000)
+    monkeypatch.setattr(mesh_checkup, "HUGE", 2000)
 
     def marked(config, knee, remarks, *, deep):
         remarks.note("run", f"evaluated, {deep=}")

@@ -1,0 +1,239 @@
+"""Decimation of huge meshes, with a measured largest deviation from the full surface.
+
+Edges collapse in the order of the quadric error of Garland & Heckbert (1997, SIGGRAPH 97:209-216;
+library fast-simplification). That error places vertices beside a curved surface, so that plane
+facets balance on both sides; the patches of the contact model go through the vertices, which are
+therefore moved onto the smooth patches of the full surface. The library bounds no distance: the
+deviation of both surfaces is measured, and a mesh that deviates too far is decimated again to twice
+as many triangles.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.spatial import KDTree
+
+from foundation.checks import FloatArray, IntArray, check_number
+from foundation.surfaces.mesh_topology import find_edges
+from foundation.surfaces.smooth_surface import CREASE_ANGLE, arc_rises
+from foundation.surfaces.triangle_mesh import TriangleMesh, area_vectors
+from foundation.surfaces.vertex_normals import angle_weighted_normals
+
+#: Number of triangles beyond which a mesh counts as huge: contact becomes slower, not more exact.
+HUGE = 300_000
+#: Number of triangles of the first attempt.
+FEWEST = 100_000
+#: Aggressiveness of the library: small values collapse the edges more nearly in the
+#: order of their errors, in more time.
+_AGGRESSIVENESS = 3.0
+#: Lengths are in mm for the libraries, which compare squared lengths with fixed thresholds.
+_MM = 1e3
+#: Area over longest edge squared below which a triangle counts as flat.
+_FLAT = 1e-6
+#: Radius of curvature that the collapses see in planes [mm].
+_BEND = 100.0
+#: Longest edge of a piece of a triangle, in median edge lengths of the surface.
+_COMMON = 2.0
+#: Number of pieces of the nearest centroids among which the nearest point of a surface is sought:
+#: for all points, and for the points of the largest distances, a fraction of all points.
+_NEAR, _NEARER, _WORST = 6, 64, 0.02
+#: Number of points of a block, to bound the memory.
+_BLOCK = 50_000
+
+
+@dataclass(frozen=True, eq=False)
+class Decimation:
+    """A decimated mesh, and the largest distance between both surfaces [m]."""
+
+    mesh: TriangleMesh
+    deviation: float
+
+
+def decimate(
+    mesh: TriangleMesh, largest_deviation: float, *, fewest: int = FEWEST
+) -> Decimation | None:
+    """Decimate a mesh to few triangles that deviate little from its surface.
+
+    The boundary keeps its vertices and edges. The result is the same in every call; normals given
+    with the mesh are dropped.
+
+    Parameters
+    ----------
+    mesh : TriangleMesh
+        Surface [m].
+    largest_deviation : float
+        Largest distance between the surfaces [m], in both directions.
+    fewest : int
+        Number of triangles of the first attempt; each further attempt has twice as many.
+
+    Returns
+    -------
+    Decimation or None
+        None if more than half of the triangles are needed for the deviation, or for a surface
+        without new faults: edges of more than two triangles, inconsistent winding, and flat
+        triangles.
+
+    Raises
+    ------
+    InputError
+        If the deviation is not positive.
+    """
+    check_number("largest_deviation", largest_deviation, above=0.0, unit="m")
+    faults = _faults(mesh.vertices, mesh.faces)
+    points, target = _MM * mesh.vertices, fewest
+    bent = _bent(points)
+    normals = angle_weighted_normals(points, mesh.faces)
+    while target <= len(mesh.faces) // 2:
+        collapsed, faces = _collapsed(bent, mesh.faces, target)
+        vertices = _on_smooth_surface(
+            _Surface(bent[mesh.faces]), collapsed, points, mesh.faces, normals
+        )
+        if len(faces) <= len(mesh.faces) // 2 and _faults(vertices, faces) <= faults:
+            deviation = _deviation(_Surface(points[mesh.faces]), points, vertices, faces) / _MM
+            if deviation <= largest_deviation:
+                return Decimation(TriangleMesh(vertices / _MM, faces, mesh.name), deviation)
+        target *= 2
+    return None
+
+
+def _collapsed(points: FloatArray, faces: IntArray, target: int) -> tuple[FloatArray, IntArray]:
+    """Return vertices (W, 3) [mm] and triangles (G, 3) of a mesh decimated to a number of them."""
+    import fast_simplification
+
+    # The library takes writable arrays only.
+    vertices, triangles = fast_simplification.simplify(
+        points.copy(),
+        faces.copy(),
+        target_count=target,
+        agg=_AGGRESSIVENESS,
+        preserve_border=True,
+    )
+    return vertices, triangles.astype(np.int64)
+
+
+def _faults(vertices: FloatArray, faces: IntArray) -> int:
+    """Return the number of faulty edges and triangles, which a decimation must not add to."""
+    edges = find_edges(faces, len(vertices))
+    wrong = (edges.count > 2) | ((edges.count == 2) & (edges.balance != 0))
+    return int(wrong.sum() + (_shape(vertices, faces) < _FLAT).sum())
+
+
+def _shape(vertices: FloatArray, faces: IntArray) -> FloatArray:
+    """Return the area of each triangle over its longest edge squared, (F,) [1]."""
+    corners = vertices[faces]
+    longest = np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2).max(axis=1)
+    areas = np.linalg.norm(area_vectors(vertices, faces), axis=1)
+    return areas / np.maximum(longest, np.finfo(float).tiny) ** 2
+
+
+def _deviation(full: _Surface, points: FloatArray, vertices: FloatArray, faces: IntArray) -> float:
+    """Return the largest distance between two surfaces, in both directions [mm].
+
+    From the vertices `points` (V, 3) of the full surface to the surface of vertices (W, 3) and
+    triangles (G, 3), and from the centroids of these triangles to the full surface. The distance to
+    a surface is that to triangles nearby, and so never too small.
+    """
+    there = _Surface(vertices[faces]).largest_distance(points)
+    return max(there, full.largest_distance(vertices[faces].mean(axis=1)))
+
+
+def _bent(points: FloatArray) -> FloatArray:
+    """Return points (V, 3) [mm] of a smooth map that makes planes curved.
+
+    Collapses within a plane cost nothing and leave slivers, whose estimated normals are wrong; in
+    a curved surface they cost the less the better the shapes of the triangles are.
+    """
+    away = points - points.mean(axis=0)
+    squares = away**2
+    bent: FloatArray = away + (squares.sum(axis=1, keepdims=True) - squares) / (2.0 * _BEND)
+    return bent
+
+
+def _on_smooth_surface(
+    bent: _Surface, near: FloatArray, points: FloatArray, faces: IntArray, normals: FloatArray
+) -> FloatArray:
+    """Return points (N, 3) of the smooth full surface from points (N, 3) near the bent one [mm].
+
+    The place of the nearest point on its facet is that on the full surface, raised to the quadratic
+    patch over the facet, as `foundation.surfaces.smooth_surface` does, here with angle-weighted
+    normals (V, 3) of the vertices `points` (V, 3); not beside sharp edges.
+    """
+    import trimesh
+
+    feet, triangle = bent.nearest_points(near, _NEAR)
+    weights = trimesh.triangles.points_to_barycentric(bent.corners[triangle], feet)
+    corners, around = points[faces[triangle]], normals[faces[triangle]]
+    facet = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    facet /= np.linalg.norm(facet, axis=1, keepdims=True)
+    smooth = (around @ facet[:, :, None])[:, :, 0].min(axis=1) > np.cos(0.25 * CREASE_ANGLE)
+    rise = arc_rises(corners, around, CREASE_ANGLE)
+    pairs = 4.0 * weights * np.roll(weights, -1, axis=1) * smooth[:, None]
+    return (weights[:, :, None] * corners + pairs[:, :, None] * rise).sum(axis=1)
+
+
+class _Surface:
+    """Triangles (F, 3, 3) [any unit] and a search tree of the centroids of their pieces."""
+
+    def __init__(self, corners: FloatArray) -> None:
+        self.corners = corners
+        centroids, self.triangle = _pieces(corners)
+        # Queries far from all centroids take long in a tree of compact nodes.
+        self.tree = KDTree(centroids, compact_nodes=False, balanced_tree=False)
+
+    def nearest_points(self, points: FloatArray, near: int) -> tuple[FloatArray, IntArray]:
+        """Return the nearest points (N, 3) to points (N, 3) on the triangles of `near` pieces.
+
+        The second array has the triangle (N,) of each.
+        """
+        import trimesh
+
+        ranks = np.arange(1, min(near, len(self.triangle)) + 1)
+        found, chosen = [], []
+        for block in np.array_split(points, -(-len(points) // _BLOCK)):
+            _, index = self.tree.query(block, k=ranks, workers=-1)
+            nearest, distance = np.empty_like(block), np.full(len(block), np.inf)
+            at = np.zeros(len(block), dtype=np.int64)
+            for triangle in self.triangle[np.asarray(index)].T:
+                foot = trimesh.triangles.closest_point(self.corners[triangle], block)
+                away = np.linalg.norm(foot - block, axis=1)
+                closer = away < distance
+                nearest[closer], distance[closer] = foot[closer], away[closer]
+                at[closer] = triangle[closer]
+            found.append(nearest)
+            chosen.append(at)
+        return np.concatenate(found), np.concatenate(chosen)
+
+    def largest_distance(self, points: FloatArray) -> float:
+        """Return the largest distance of points (N, 3) from the surface."""
+        found = np.linalg.norm(self.nearest_points(points, _NEAR)[0] - points, axis=1)
+        order = np.argsort(found, kind="stable")
+        first = int((1.0 - _WORST) * len(order))
+        worst = points[order[first:]]
+        largest = np.linalg.norm(self.nearest_points(worst, _NEARER)[0] - worst, axis=1).max()
+        return float(max(largest, found[order[:first]].max(initial=0.0)))
+
+
+def _pieces(corners: FloatArray) -> tuple[FloatArray, IntArray]:
+    """Return centroids (P, 3) [any unit] and triangle (P,) of pieces of similar size.
+
+    Triangles (F, 3, 3) are halved at their longest edges down to the size of common triangles, so
+    that no large triangle has its centroid far from its points.
+    """
+    triangle = np.arange(len(corners))
+    limit = None
+    centroids, owners = [], []
+    while len(corners):
+        lengths = np.linalg.norm(corners - np.roll(corners, -1, axis=1), axis=2)
+        limit = _COMMON * np.median(lengths) if limit is None else limit
+        long = lengths.max(axis=1) > limit
+        centroids.append(corners[~long].mean(axis=1))
+        owners.append(triangle[~long])
+        # Corners turned so that the longest edge is that from the first to the second one.
+        turn = (lengths[long].argmax(axis=1)[:, None] + np.arange(3)) % 3
+        a, b, c = np.moveaxis(np.take_along_axis(corners[long], turn[:, :, None], axis=1), 1, 0)
+        middle = 0.5 * (a + b)
+        corners = np.concatenate([np.stack([a, middle, c], 1), np.stack([middle, b, c], 1)])
+        triangle = np.tile(triangle[long], 2)
+    return np.concatenate(centroids), np.concatenate(owners)

@@ -1,0 +1,103 @@
+"""Loading of the meshes of a study; huge meshes are decimated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from foundation.anatomy.bearing_surface import femoral_bearing, tibial_bearing
+from foundation.surfaces.decimation import HUGE, decimate
+from foundation.surfaces.mesh import TriangleMesh, load_mesh
+from foundation.surfaces.mesh_checks import Finding, check_mesh
+from pipeline.config.data_folder import data_file
+from pipeline.config.knee_schema import MeshConfig
+from pipeline.progress import peak_memory, say
+
+#: Size of a file beyond which reading takes seconds [bytes].
+LARGE_FILE = 20_000_000
+
+
+@dataclass(frozen=True, eq=False)
+class LoadedMesh:
+    """A mesh as the contact model uses the mesh.
+
+    Parameters
+    ----------
+    mesh : TriangleMesh
+        Surface [m], decimated if huge.
+    triangles : int
+        Number of triangles of the file.
+    findings : tuple of Finding
+        Errors and warnings about the mesh of the file, without the check of the orientation.
+    deviation : float or None
+        Largest distance between the decimated surface and that of the file [m]; None if the mesh
+        is not decimated.
+    """
+
+    mesh: TriangleMesh
+    triangles: int
+    findings: tuple[Finding, ...]
+    deviation: float | None = None
+
+    @property
+    def decimation(self) -> str:
+        """Sentence on the decimation; "" without a decimation."""
+        if self.deviation is None:
+            return ""
+        return (
+            f"{self.triangles:,} triangles decimated to {len(self.mesh.faces):,}; largest "
+            f"deviation {1e6 * self.deviation:.2g} um"
+        )
+
+
+def load_surface(config: MeshConfig, side: str, body: str) -> LoadedMesh:
+    """Load the mesh of a "femur" or a "tibia" into the frame of its body, with its findings.
+
+    A left knee is mirrored to a right one. Of a closed solid, the bearing surface is taken if
+    `config.surface` says so. A mesh of more than `HUGE` triangles is
+    decimated to the deviation `decimate_um`, if that leaves at most half of its triangles. The same
+    file gives the same surface in every call.
+
+    Raises
+    ------
+    InputError
+        If the file is missing or cannot be read.
+    """
+    path = data_file(config.file)
+    version = (path.stat().st_mtime_ns, path.stat().st_size) if path.is_file() else None
+    return _loaded(path, version, config, side, body)
+
+
+# `check` tests the meshes of the files, and then the contact model over the same meshes.
+@lru_cache(maxsize=3)
+def _loaded(
+    path: Path, version: tuple[int, int] | None, config: MeshConfig, side: str, body: str
+) -> LoadedMesh:
+    if version is not None and version[1] > LARGE_FILE:
+        say(f"reading {path} ({version[1] / 1e6:.0f} MB)")
+    mesh = load_mesh(
+        path,
+        unit=config.unit,
+        axes=config.axes,
+        rotation=np.radians(config.rotation_deg),
+        origin=1e-3 * np.array(config.origin_mm),
+        side=side,
+        check=False,
+    )
+    if config.surface == "bearing":
+        mesh = femoral_bearing(mesh) if body == "femur" else tibial_bearing(mesh)
+    count, findings = len(mesh.faces), tuple(check_mesh(mesh))
+    # Wrong meshes are not decimated: the message is about the mesh of the file.
+    if count <= HUGE or config.decimate_um == 0.0 or any(found.is_error for found in findings):
+        return LoadedMesh(mesh, count, findings)
+    say(f"decimating {count:,} triangles of {path.name}{peak_memory()}")
+    decimated = decimate(mesh, 1e-6 * config.decimate_um)
+    if decimated is None:
+        say(f"{path.name}: not decimated, which would deviate by {config.decimate_um:g} um")
+        return LoadedMesh(mesh, count, findings)
+    loaded = LoadedMesh(decimated.mesh, count, findings, decimated.deviation)
+    say(f"{path.name}: {loaded.decimation}{peak_memory()}")
+    return loaded

@@ -1,0 +1,77 @@
+"""Comparison of a walk with instrumented knees, and likely causes of a difference."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dynamics.simulator.result import SimulationResult
+from pipeline.studies.walks.loads import Walk
+
+#: Mean peak tibiofemoral force of five instrumented knees in level walking, over the body weight
+#: (Kutzner et al. 2010, J Biomech 43:2164-2173).
+IN_VIVO_PEAK = 2.61
+#: Usual peaks over the body weight in level walking, about that mean.
+PEAK_RANGE = (2.0, 3.0)
+#: Usual medial share of the transmitted load (Erhart-Hledik et al. 2010, J Orthop Res
+#: 28:1548-1553, introduction).
+MEDIAL_RANGE = (0.6, 0.8)
+
+
+def in_vivo_comparison(
+    walk: Walk, result: SimulationResult, *, cocontraction_kPa: float, medial_offset_mm: float
+) -> dict[str, Any]:
+    """Return peak force and medial share, the usual ranges, and sentences about differences.
+
+    Parameters
+    ----------
+    walk : Walk
+        Knee loads of the walk.
+    result : SimulationResult
+        Simulated gait cycle.
+    cocontraction_kPa : float
+        Least stress of every muscle [kPa].
+    medial_offset_mm : float
+        Distance of the axial force of the simulator from the tibial origin, medial positive [mm].
+    """
+    knee = walk.knee
+    peak = max(knee.peaks(walk.body_weight))
+    columns = result.columns()
+    total = columns["total_force_y_N"]
+    at = int(np.argmax(total))
+    share = float(columns["medial_force_y_N"][at] / total[at])
+    causes = []
+    if peak < PEAK_RANGE[0]:
+        causes.append(
+            f"the muscles share the moments without antagonists (at least {cocontraction_kPa:g} "
+            "kPa in every muscle: a larger muscles.cocontraction_kPa presses the joint more), and "
+            "a slow walk loads the knee less"
+        )
+    if peak > PEAK_RANGE[1]:
+        causes.append(
+            "the knee is a pin with planar motion, so that errors of the motion, of the point of "
+            "the ground force and of the moment arms become muscle force (check the joint moments; "
+            f"every muscle has at least {cocontraction_kPa:g} kPa of muscles.cocontraction_kPa)"
+        )
+    if not MEDIAL_RANGE[0] <= share <= MEDIAL_RANGE[1]:
+        causes.append(
+            f"the adduction moment (up to {knee.adduction_moment.max():.0f} N·m) is not applied, "
+            f"and the axial force acts {medial_offset_mm:g} mm medial of the tibial origin for the "
+            "whole stride (simulation.medial_offset_mm of the run sets the share)"
+        )
+    return {
+        "peak_BW": peak,
+        "usual_peak_BW": list(PEAK_RANGE),
+        "medial_share": share,
+        "usual_medial_share": list(MEDIAL_RANGE),
+        "peak_is": _place(peak, PEAK_RANGE),
+        "share_is": _place(share, MEDIAL_RANGE),
+        "causes": causes,
+    }
+
+
+def _place(value: float, usual: tuple[float, float]) -> str:
+    if value < usual[0]:
+        return "below"
+    return "above" if value > usual[1] else "within"
