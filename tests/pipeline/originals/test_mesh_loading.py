@@ -131,7 +131,8 @@ def test_without_the_variable_the_default_folder_is_named(tmp_path, monkeypatch)
     monkeypatch.delenv("KNEE_DATA", raising=False)
     monkeypatch.chdir(tmp_path)
     with pytest.raises(DataError, match=r"KNEE_DATA is not set, so that \.\./shared/data"):
-        load_surface(
+        file = "$KNEE_DATA/grand_challenge_DM_implant/Tibial Insert.stl"
+        load_surface(MeshConfig(file=file), "right", "tibia")
             MeshConfig(file="$KNEE_DATA/grand_challenge_DM_implant/Tibial Insert.stl"),
             "right",
             "femur",
