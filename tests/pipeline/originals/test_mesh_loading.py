@@ -133,9 +133,5 @@ def test_without_the_variable_the_default_folder_is_named(tmp_path, monkeypatch)
     with pytest.raises(DataError, match=r"KNEE_DATA is not set, so that \.\./shared/data"):
         file = "$KNEE_DATA/grand_challenge_DM_implant/Tibial Insert.stl"
         load_surface(MeshConfig(file=file), "right", "tibia")
-            MeshConfig(file="$KNEE_DATA/grand_challenge_DM_implant/Tibial Insert.stl"),
-            "right",
-            "femur",
-        )
     with pytest.raises(DataError, match="expected one of the folders jam_lenhart2015_knee"):
         load_surface(MeshConfig(file="$KNEE_DATA/unknown/femur.stl"), "right", "femur")
