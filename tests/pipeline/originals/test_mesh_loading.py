@@ -130,8 +130,8 @@ def test_missing_data_name_the_folder_and_the_source(other_data, made, words):
 def test_without_the_variable_the_default_folder_is_named(tmp_path, monkeypatch):
     monkeypatch.delenv("KNEE_DATA", raising=False)
     monkeypatch.chdir(tmp_path)
+    file = "$KNEE_DATA/grand_challenge_DM_implant/Tibial Insert.stl"
     with pytest.raises(DataError, match=r"KNEE_DATA is not set, so that \.\./shared/data"):
-        file = "$KNEE_DATA/grand_challenge_DM_implant/Tibial Insert.stl"
         load_surface(MeshConfig(file=file), "right", "tibia")
     with pytest.raises(DataError, match="expected one of the folders jam_lenhart2015_knee"):
         load_surface(MeshConfig(file="$KNEE_DATA/unknown/femur.stl"), "right", "femur")
