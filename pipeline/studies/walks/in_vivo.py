@@ -14,7 +14,7 @@ from pipeline.studies.walks.loads import Walk
 IN_VIVO_PEAK = 2.61
 #: Usual peaks over the body weight in level walking, about that mean.
 PEAK_RANGE = (2.0, 3.0)
-#: Usual medial share of the transmitted load (Erhart-Hledik et al. 2010, J Orthop Res
+#: Usual medial share of the transmitted load (Erhart et al. 2010, J Orthop Res
 #: 28:1548-1553, introduction).
 MEDIAL_RANGE = (0.6, 0.8)
 
