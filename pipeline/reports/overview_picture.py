@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from matplotlib.cm import ScalarMappable
-from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
 from foundation.checks import FloatArray
@@ -15,6 +14,7 @@ from foundation.loads import COMPARTMENTS
 from pipeline.reports import figures as fig
 from pipeline.reports.figures import Picture, Triangles, picture
 from pipeline.reports.inputs import RunFiles
+from pipeline.reports.pressure_field import vertex_pressures
 from pipeline.reports.units import number
 
 # Width of the picture and of its parts [inch], and heights of title and labels.
@@ -103,8 +103,10 @@ def _map(found: PeakPressure, limit: float, corners: FloatArray) -> Figure:
     figure = Figure(figsize=(_WIDTH, height))
     place = (_LEFT / _WIDTH, _BOTTOM / height, across / _WIDTH, tall / height)
     axes = figure.add_axes(place)
-    scale = Normalize(0.0, limit)
-    fig.plateau_map(axes, found.tibia, found.pressure, scale)
+    bands = fig.bands_of(limit)
+    vertices, faces = found.tibia
+    pressure = vertex_pressures(vertices, faces, found.pressure[None])[0]
+    fig.pressure_map(axes, found.tibia, pressure, bands)
     axes.set(xlim=(low[2], high[2]), ylim=(low[0], high[0]))
     axes.set_xlabel("lateral [mm]", labelpad=1.0)
     axes.set_ylabel("anterior [mm]", labelpad=1.0)
@@ -112,6 +114,6 @@ def _map(found: PeakPressure, limit: float, corners: FloatArray) -> Figure:
         words: Any = {"transform": axes.transAxes, "ha": "center", "va": "bottom"}
         axes.text(x, 1.02, f"{name}: {number(float(peak))} MPa", size=11, weight="bold", **words)
     bar = figure.add_axes((1.0 - 0.62 / _WIDTH, place[1], 0.14 / _WIDTH, place[3]))
-    figure.colorbar(ScalarMappable(scale, fig.SHADES), cax=bar)
+    figure.colorbar(ScalarMappable(fig.band_scale(bands), fig.SHADES), cax=bar)
     bar.set_title("MPa", size=9.0, loc="left")
     return figure
