@@ -194,13 +194,8 @@ def plateau_map(axes: Axes, tibia: Triangles, values: FloatArray, scale: Normali
 
     The plateau is its vertices (V, 3), tibial frame [mm], and triangles (F, 3).
     """
-    vertices, faces = tibia
-    mesh = Triangulation(vertices[:, 2], vertices[:, 0], faces)
-    axes.grid(visible=False)
-    # Without contact the plateau itself is seen, in grey.
-    axes.tripcolor(mesh, facecolors=np.ones(len(faces)), cmap="Greys", vmin=0.0, vmax=8.0)
+    mesh = _plateau(axes, tibia)
     axes.tripcolor(mesh, facecolors=np.ma.masked_less_equal(values, 0.0), cmap=SHADES, norm=scale)
-    axes.set_aspect("equal")
 
 
 def bands_of(largest: float) -> FloatArray:
@@ -240,12 +235,18 @@ def pressure_map(axes: Axes, tibia: Triangles, pressure: FloatArray, bands: Floa
 
     The plateau is its vertices (V, 3), tibial frame [mm], and triangles (F, 3).
     """
+    mesh = _plateau(axes, tibia)
+    pressure_contours(axes, mesh.x, mesh.y, tibia[1], pressure, bands)
+
+
+def _plateau(axes: Axes, tibia: Triangles) -> Triangulation:
+    """Draw the plateau itself in grey, as seen without contact; return its triangles."""
     vertices, faces = tibia
     mesh = Triangulation(vertices[:, 2], vertices[:, 0], faces)
     axes.grid(visible=False)
     axes.tripcolor(mesh, facecolors=np.ones(len(faces)), cmap="Greys", vmin=0.0, vmax=8.0)
-    pressure_contours(axes, vertices[:, 2], vertices[:, 0], faces, pressure, bands)
     axes.set_aspect("equal")
+    return mesh
 
 
 def mark_sides(axes: Axes) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
-from PIL import Image
+from viewer_pictures import changed, pixels
 
 from pipeline.reports.inputs import read_run
 from pipeline.reports.pressure_field import ContactFields, scale_of
@@ -75,17 +74,6 @@ def desk(opened: Any) -> Any:
     opened.click("[data-view=oblique]")
     opened.mouse.move(2, 2)
     return opened
-
-
-def pixels(page: Any) -> np.ndarray:
-    """Return the picture of the knee, (H, W, 3)."""
-    seen = page.locator("#viewer canvas").screenshot()
-    return np.asarray(Image.open(io.BytesIO(seen)).convert("RGB"), dtype=int)
-
-
-def changed(before: np.ndarray, after: np.ndarray) -> int:
-    """Return how many pixels are clearly another colour."""
-    return int((np.abs(after - before).max(axis=-1) > 24).sum())
 
 
 def frame_of(page: Any) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
 import shutil
@@ -12,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from PIL import Image
+from viewer_pictures import changed, pixels
 
 from pipeline.reports.units import number
 
@@ -64,17 +63,6 @@ def desk(browser: Any, address: str, told: list[str]) -> Any:
     # The labels over the picture move as well, and must not be taken for it.
     page.add_style_tag(content=".mark, .triad { opacity: 0 !important; }")
     return page
-
-
-def pixels(page: Any) -> np.ndarray:
-    """Return the picture of the 3-D view, (H, W, 3)."""
-    seen = page.locator("#viewer canvas").screenshot()
-    return np.asarray(Image.open(io.BytesIO(seen)).convert("RGB"), dtype=int)
-
-
-def changed(before: np.ndarray, after: np.ndarray) -> int:
-    """Return how many pixels are clearly another colour."""
-    return int((np.abs(after - before).max(axis=-1) > 24).sum())
 
 
 def inside(page: Any, selector: str, height: int) -> bool:
