@@ -50,6 +50,8 @@ _CYLINDER = 0.8
 #: Least distance of the trochlea from mid-length, over the length (measured: 0.27 on cartilage,
 #: 0.33 on a component), and half-width of the strip that contains the trochlea, over the width.
 _TROCHLEA, _STRIP = 0.1, 0.1
+#: Least area of a trochlea within the strip, over the whole area (measured: 0.11 to 0.12).
+_STRIP_AREA = 0.02
 _ROUNDS, _SETTLED = 100, 1e-10
 _HALF_TURN = np.diag([-1.0, 1.0, -1.0])
 
@@ -119,7 +121,7 @@ def strip_offset(mesh: TriangleMesh, rotation: FloatArray) -> float:
     centroids = mesh.centroids @ rotation.T
     middle, width = 0.5 * (across.min() + across.max()), np.ptp(across)
     strip = np.abs(centroids[:, 2] - middle) < _STRIP * width
-    if not strip.any():
+    if mesh.areas[strip].sum() < _STRIP_AREA * mesh.areas.sum():
         return 0.0
     centre = np.average(centroids[strip, 0], weights=mesh.areas[strip])
     return float((centre - 0.5 * (along.min() + along.max())) / np.ptp(along))

@@ -21,9 +21,9 @@ class InitOptions:
     Parameters
     ----------
     femur : Path, optional
-        Mesh of the bearing surface of the femur (.stl, .ply, .obj, .off, .vtp).
+        Mesh of the femur (.stl, .ply, .obj, .off, .vtp, .step, .stp).
     tibia : Path, optional
-        Mesh of the bearing surface of the tibia (.stl, .ply, .obj, .off, .vtp).
+        Mesh of the tibia (.stl, .ply, .obj, .off, .vtp, .step, .stp).
     material : {"polyethylene", "cartilage"}, optional
         Material of the bearing surface.
     unit : {"m", "cm", "mm", "um"}, optional

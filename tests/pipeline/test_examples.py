@@ -142,6 +142,7 @@ def test_opensim_motion(tiny_run, tmp_path):
     assert figures["rows"] == len(cycle)
     assert figures["flagged"] == 0
     assert figures["largest"] == pytest.approx(cycle["total_force_y_N"].max(), rel=1e-6)
-    assert {path.name for path in tmp_path.iterdir()} == {"cycle.mot", "loads.sto", "loads.csv"}
+    written = {"cycle.mot", "loads.sto", "loads.xml", "loads.csv"}
+    assert {path.name for path in tmp_path.iterdir()} == written
     loads = pd.read_csv(tmp_path / "loads.csv")
     assert_allclose(loads["total_force_y_N"], cycle["total_force_y_N"], rtol=1e-6, atol=1e-4)

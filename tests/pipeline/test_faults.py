@@ -143,7 +143,8 @@ def changed(draw, content):
             part = part[key]
         what = draw(st.sampled_from(("replace", "replace", "remove", "repeat", "move")))
         if what == "replace":
-            part[last] = draw(st.sampled_from(ODD_VALUES))
+            # A copy: a later change within the list would change it for all examples.
+            part[last] = copy.deepcopy(draw(st.sampled_from(ODD_VALUES)))
         elif what == "remove":
             del part[last]
         elif isinstance(part, list):

@@ -93,12 +93,12 @@ def test_mesh_files_are_fit_for_these_tests(refused, tmp_path, meshes):
     ("keys", "words"),
     [
         ({"femur": {"file": "none.stl"}}, ["[knee.femur]", "none.stl: no such file"]),
-        ({"tibia": {"file": "tibia.step"}}, ["[knee.tibia]", "'.step', expected one of .stl"]),
+        ({"tibia": {"file": "tibia.iges"}}, ["[knee.tibia]", "'.iges', expected one of .stl"]),
         ({"tibia": {"unit": "mm"}}, ["tibia.stl", "diagonal", "unit='m'"]),
         ({"tibia": {"unit": "inch"}}, ["knee.tibia.unit", "'mm'", "found 'inch'"]),
         (
             {"femur": {"file": "tibia.stl"}, "tibia": {"file": "femur.stl"}},
-            ["[knee.femur]", "tibia.stl: this femur faces +y"],
+            ["[knee]", "femur and tibia are exchanged", "tibia.stl is flat as a tibia"],
         ),
         ({"tibia": {"axes": ["x", "y", "-z"]}}, ["[knee.tibia] axes", "mirror", "right-handed"]),
         ({"tibia": {"axes": ["x", "x", "z"]}}, ["[knee.tibia] axes", "x, y and z once each"]),
@@ -109,7 +109,7 @@ def test_mesh_files_are_fit_for_these_tests(refused, tmp_path, meshes):
     ],
 )
 def test_meshes_that_are_described_wrongly(refused_meshes, meshes, keys, words):
-    shutil.copy(meshes["tibia"], meshes["tibia"].with_suffix(".step"))
+    shutil.copy(meshes["tibia"], meshes["tibia"].with_suffix(".iges"))
     refused_meshes(*words, **keys)
 
 
@@ -140,7 +140,7 @@ def test_damaged_mesh(refused_meshes, tmp_path, shapes, name, spoil, words):
     ("change", "words"),
     [
         ({"scale": 1e3}, ["femur.ply", "diagonal", "expected", "unit='mm'"]),
-        ({"turn": (1, 1, -1)}, ["this femur faces +y, expected -y", "winding"]),
+        ({"turn": (1, 1, -1)}, ["normals of this femur point inwards", "flip the normals"]),
         ({"turn": (1, -1, -1)}, ["this femur faces +y, expected -y"]),
     ],
 )
@@ -246,10 +246,18 @@ def test_resume_with_a_damaged_table_of_evaluations(refused, run_copy, name):
     refused(command, f"{name}.parquet: the table is damaged", "delete the file", "--resume")
 
 
-@pytest.mark.parametrize("name", ["config.toml", "path.json"])
+@pytest.mark.parametrize("name", ["made_with.json", "path.json"])
 def test_resume_with_a_damaged_file(refused, run_copy, name):
     (run_copy / name).write_text("[{")
     refused([*run_command(run_copy, *TINY), "--resume"], f"{name}: ", "damaged")
+
+
+def test_resume_writes_a_damaged_configuration_again(run_copy):
+    """What the run was made with stands in another document as well."""
+    whole = (run_copy / "config.toml").read_text()
+    (run_copy / "config.toml").write_text("[{")
+    assert main([*run_command(run_copy, *TINY), "--resume"]) == 0
+    assert (run_copy / "config.toml").read_text() == whole
 
 
 @pytest.mark.parametrize("command", ["validate", "simulate", "report", "bench"])

@@ -146,7 +146,7 @@ def test_version(flag, capsys):
     [
         ([], [f"expected a command; see `{PROGRAM} --help`"]),
         (["samples"], [f"expected a command; see `{PROGRAM} samples --help`"]),
-        (["train"], ['Unknown command "train"; ', f"see `{PROGRAM} --help`"]),
+        (["optimise"], ['Unknown command "optimise"; ', f"see `{PROGRAM} --help`"]),
         (["validate"], ["FOLDER", f"see `{PROGRAM} validate --help`"]),
         (["run", "a.toml", "b.toml"], ["b.toml"]),
         (["run", "a.toml", "--nonsense"], ["--nonsense"]),
