@@ -23,10 +23,6 @@ _UPPER = 0.3
 #: Bounds of the strips of eminence and plateaus, from mid-width over the width, and of their length
 #: from mid-length over the length.
 _EMINENCE, _PLATEAU, _LENGTH = 0.2, 0.4, 0.3
-#: Half-width over the width of the middle strip, which contains trochlea or notch.
-_STRIP = 0.1
-#: Least area of a trochlea within the strip, over the whole area (measured: 0.11 to 0.12).
-_STRIP_AREA = 0.02
 
 
 def is_closed(mesh: TriangleMesh) -> bool:
@@ -104,18 +100,6 @@ def posterior_centre(femur: TriangleMesh) -> FloatArray:
     matrix = np.column_stack([2.0 * at, np.ones(len(at))]) * weight[:, None]
     centre = np.linalg.lstsq(matrix, (at**2).sum(axis=1) * weight)[0][:2]
     return np.array([*(middle[:2] + centre), middle[2]])
-
-
-def middle_offset(mesh: TriangleMesh) -> float:
-    """Return the position of the middle strip along x, from mid-length, over the length [1].
-
-    The strip of a femur contains the trochlea. Measured: 0.28 to 0.33 with a trochlea, 0 without.
-    """
-    strip = np.abs(_from_middle(mesh, np.eye(3)[2])) < _STRIP
-    if mesh.areas[strip].sum() < _STRIP_AREA * mesh.areas.sum():
-        return 0.0
-    along = _from_middle(mesh, np.eye(3)[0])
-    return float(np.average(along[strip], weights=mesh.areas[strip]))
 
 
 def simple_body(mesh: TriangleMesh) -> str | None:

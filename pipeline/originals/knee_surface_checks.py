@@ -13,12 +13,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from foundation.anatomy.tibial_frame import NOTCH, shape_of
+from foundation.anatomy.femoral_frame import femoral_frame
+from foundation.anatomy.tibial_frame import NOTCH, shape_of, tibial_frame
 from foundation.errors import InputError
 from foundation.surfaces import surface_shape as shape
 from foundation.surfaces.mesh_checks import orientation_findings
 from foundation.surfaces.mesh_topology import label_pieces
-from foundation.surfaces.triangle_mesh import MeshWarning, TriangleMesh
+from foundation.surfaces.triangle_mesh import MeshError, MeshWarning, TriangleMesh
 from foundation.wording import counted
 
 #: Fewest triangles. A natural pair of 548 and 397 triangles is already 98 % off in force.
@@ -37,14 +38,14 @@ _ONE_PLATEAU = (0.75, 1.1)
 _ONE_CONDYLE = (0.6, 0.75)
 #: Widths of femur over tibia beyond which the condyles miss the plateaus, and are doubtful.
 _MISSING, _DOUBTFUL = (0.62, 1.6), (0.77, 1.3)
-#: Place of the trochlea behind mid-length, over the length, that turns a femur round.
-_TROCHLEA = -0.15
 #: Anterior component of the mean normal of a tibia (measured: -0.16 to 0.01).
 _ANTERIOR_SLOPE = 0.1
 #: Distances of the middle of a body from its origin that are doubtful and wrong [m]: of the
 #: posterior condyles in x and y, of mid-width of the femur, of the tibia in x and z.
 _CONDYLES, _FEMUR_ACROSS = (20e-3, 45e-3), (10e-3, 25e-3)
 _TIBIA_ALONG, _TIBIA_ACROSS = (15e-3, 40e-3), (12e-3, 20e-3)
+#: Angle between the lateral axis and that of the shape that is doubtful [deg] (measured: 0 to 6).
+_TURNED = 12.0
 _ALIGN = "`python -m pipeline align CONFIG` proposes origin_mm and axes"
 
 
@@ -208,12 +209,11 @@ def _turned(meshes: Meshes) -> _Findings:
         if squares[2] > 1.3 * squares[0]:
             text = "the condyles roll about the anterior axis (expected about the lateral axis)"
             yield _of_body("quarter-turn", "femur", femur, f"{text}; {_exchange('femur')}")
-        elif (offset := shape.middle_offset(femur)) < _TROCHLEA:
+        elif _faces_backward(femur):
             text = (
-                "femur and tibia are opposed: the trochlea of the femur is posterior, "
-                f"{-100.0 * offset:.0f} % of the length behind the middle (expected anterior); "
-                "turn the femur by 180 deg about the superior axis: change the signs of the first "
-                "and third of knee.femur.axes"
+                "femur and tibia are opposed: the trochlea of the femur is posterior (expected "
+                "anterior); turn the femur by 180 deg about the superior axis: change the signs of "
+                "the first and third of knee.femur.axes"
             )
             yield _of_body("opposed", "femur", femur, text)
     if tibia is None:
@@ -241,6 +241,15 @@ def _turned(meshes: Meshes) -> _Findings:
             "posteriorly); check that the first of knee.tibia.axes points anterior"
         )
         yield SurfaceFinding("[knee.tibia]", "tibia-opposed", False, text)
+
+
+def _faces_backward(femur: TriangleMesh) -> bool:
+    """Return whether the trochlea of a femur is posterior; False without a trochlea."""
+    try:
+        frame = femoral_frame(femur)
+    except MeshError:
+        return False
+    return frame.evidence["anterior"].certainty == "sure" and float(frame.rotation[0, 0]) < 0.0
 
 
 def _exchange(body: str) -> str:
@@ -315,6 +324,34 @@ def _far(
     yield SurfaceFinding(f"[knee.{body}]", f"{body}-origin", wrong, text)
 
 
+def _axes(meshes: Meshes) -> _Findings:
+    """Yield warnings about bodies that are turned against their anatomical frame."""
+    forward = np.eye(3)[0]
+    for body, mesh in meshes.items():
+        try:
+            frame = (femoral_frame if body == "femur" else tibial_frame)(mesh, forward)
+        except MeshError:  # the frame is not found, which does not make the mesh wrong
+            continue
+        # Flexion and the slope of the plateau are not visible in the shapes.
+        line = "posterior condyles" if body == "femur" else "middles of both plateaus"
+        angle = np.degrees(np.arccos(min(1.0, abs(float(frame.rotation[2, 2])))))
+        if angle > _TURNED:
+            text = (
+                f"{mesh.name}: the line through the {line} is {angle:.0f} deg off the lateral axis "
+                f"(expected nearly along this axis); set axes or rotation_deg in [knee.{body}]: "
+                f"{_ALIGN}"
+            )
+            yield SurfaceFinding(f"[knee.{body}]", f"{body}-turned", False, text)
+
+
 #: In the order in which a fault hides others.
 _WITHOUT_AXES: tuple[_Check, ...] = (_same, _pieces, _bodies, _exchanged)
-_WITH_AXES: tuple[_Check, ...] = (_single, _orientations, _turned, _solids, _widths, _origins)
+_WITH_AXES: tuple[_Check, ...] = (
+    _single,
+    _orientations,
+    _turned,
+    _solids,
+    _widths,
+    _origins,
+    _axes,
+)

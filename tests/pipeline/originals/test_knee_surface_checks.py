@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import tomli_w
 import trimesh
+from scipy.spatial.transform import Rotation
 from studies import ROOT, export
 
 from benchmarks.peers.solids import shell
@@ -278,6 +279,18 @@ def test_doubtful_placement_is_a_warning(pair, change, code):
     assert_documented(finding)
 
 
+@pytest.mark.parametrize("degrees", [20.0, -25.0])
+@pytest.mark.parametrize("body", ["femur", "tibia"])
+def test_body_turned_by_some_degrees_is_doubtful(pair, body, degrees):
+    mesh = pair("built-in")[body]
+    about = Rotation.from_euler("y", degrees, degrees=True).as_matrix()
+    meshes = pair("built-in") | {body: changed(mesh, mesh.vertices @ about.T)}
+    found = [f for f in check_surfaces(meshes) if f.code == f"{body}-turned"]
+    assert [f.is_error for f in found] == [False]
+    assert f"is {abs(degrees):.0f} deg off the lateral axis" in found[0].message
+    assert_documented(found[0])
+
+
 def test_unit_is_in_the_table(pair):
     finding = check_mesh(scaled(pair("built-in")["tibia"], 1e3))[0]
     assert finding.code == "scale"
@@ -288,11 +301,13 @@ def test_table_lists_every_code_once():
     source = ROOT / "pipeline" / "originals" / "knee_surface_checks.py"
     text = source.read_text(encoding="utf-8")
     written = set(re.findall(r'(?:_of_body\(|SurfaceFinding\("\[[a-z.]+\]", )"([a-z-]+)"', text))
-    codes = written | {"femur-origin", "tibia-origin", "scale", "inverted", "orientation"}
+    of_both = {f"{body}-{what}" for body in ("femur", "tibia") for what in ("origin", "turned")}
+    codes = written | of_both | {"scale", "inverted", "orientation"}
     assert len(MESSAGES) == len(ROWS)
     assert set(MESSAGES) == codes
     tested = {code for _, code, _, _ in DAMAGES.values()}
-    assert tested | {"opposed", "notch", "tibia-opposed", "scale"} == codes
+    turns = {"opposed", "notch", "tibia-opposed", "femur-turned", "tibia-turned"}
+    assert tested | turns | {"scale"} == codes
 
 
 @pytest.mark.parametrize(
