@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
@@ -47,6 +47,7 @@ def align(
     overrides: Overrides = (),
     femur_anterior: FileAxis = None,
     tibia_anterior: FileAxis = None,
+    side: Literal["right", "left"] | None = None,
     slope_deg: Annotated[float | None, Parameter(allow_leading_hyphen=True)] = None,
 ) -> Answer:
     """Propose frames for the meshes of a configuration, with a picture.
@@ -59,6 +60,8 @@ def align(
         Signed axis of the femoral file nearest to anterior, if the shape does not tell.
     tibia_anterior : str, optional
         Signed axis of the tibial file nearest to anterior, if the shape does not tell.
+    side : {"right", "left"}, optional
+        Side of the knee (default: from shape and file names).
     slope_deg : float, optional
         Fall of the tibial plateau towards posterior (default: from the modulus of the layer).
 
@@ -73,7 +76,7 @@ def align(
 
     stated = {"femur": femur_anterior, "tibia": tibia_anterior}
     anterior = {body: axis_of(text) for body, text in stated.items() if text is not None}
-    return Answer(*align_study(find_config(config), overrides, anterior, slope_deg))
+    return Answer(*align_study(find_config(config), overrides, anterior, side, slope_deg))
 
 
 @command(PREPARE)

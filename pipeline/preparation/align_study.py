@@ -39,6 +39,7 @@ def align_study(
     file: Path,
     overrides: tuple[str, ...] = (),
     anterior: dict[str, FloatArray] | None = None,
+    side: str | None = None,
     slope_deg: float | None = None,
 ) -> tuple[str, dict[str, Any]]:
     """Propose frames for the meshes of a configuration; return text and content of the answer.
@@ -53,6 +54,8 @@ def align_study(
         Replaced values, as in `load_config`.
     anterior : dict of str to (3,) array, optional
         Stated directions in the files that point roughly anterior [1], by body.
+    side : {"right", "left"}, optional
+        Stated side; by default that of shape and file names.
     slope_deg : float, optional
         Fall of the tibial plateau towards posterior; by default that of cartilage or of an implant.
 
@@ -64,16 +67,18 @@ def align_study(
     """
     config = load_config(file, overrides)
     meshes = {body: _in_metres(config, body) for body in BODIES}
-    named = {side for mesh in meshes.values() if (side := side_in_name(Path(mesh.name)))}
+    named = {side_in_name(Path(mesh.name)) for mesh in meshes.values()} - {None}
+    named_side = named.pop() if len(named) == 1 else None
     alignment = propose_alignment(
         meshes,
         anterior,
-        named.pop() if len(named) == 1 else None,
+        side or named_side,
+        side_stated=side is not None,
         slope=np.radians(_slope(config) if slope_deg is None else slope_deg),
     )
-    side = alignment.side or config.knee.side
+    found = alignment.side or config.knee.side
     picture = file.with_name(f"{file.stem}_frames.png")
-    draw_alignment(picture, _placed(config, meshes, alignment, side))
+    draw_alignment(picture, _placed(config, meshes, alignment, found))
     keys = {
         body: frame_keys(frame) | {"surface": alignment.surfaces[body]}
         for body, frame in alignment.frames.items()
@@ -84,12 +89,12 @@ def align_study(
     }
     lines = [
         *_findings(alignment, away),
-        f"side: {side}: {alignment.evidence.reason}",
+        f"side: {found}: {alignment.evidence.reason}",
         f"written: {picture}",
-        *_as_toml(side, keys),
+        *_as_toml(found, keys),
     ]
     return "\n".join(lines), {
-        "knee": {"side": side, **keys},
+        "knee": {"side": found, **keys},
         "away": {
             body: {"origin_mm": 1e3 * metres, "rotation_deg": float(np.degrees(angle))}
             for body, (metres, angle) in away.items()

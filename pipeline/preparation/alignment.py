@@ -203,8 +203,8 @@ def _question(mesh: TriangleMesh, body: str, evidence: Evidence) -> OpenQuestion
         option,
         f"{mesh.name}: which axis of the file points nearest to anterior? The shape of the {body} "
         f"does not tell ({evidence.reason})",
-        f"add {option} with the axis, such as x or -z, or keep the frames of the files with "
-        "--frames file",
+        f"add {option} with the axis, such as x or -z, or keep the frames of the files (init "
+        "--frames file)",
     )
 
 

@@ -248,3 +248,19 @@ def test_align_needs_meshes(tmp_path, capsys):
     (tmp_path / "own.toml").write_text("[knee]\n")
     assert main(["align", str(tmp_path / "own.toml")]) == 2
     assert "[knee.femur] is missing" in capsys.readouterr().err
+
+
+@pytest.mark.data
+def test_align_asks_for_the_side(tmp_path, monkeypatch, knee_data, capsys):
+    monkeypatch.chdir(tmp_path)
+    for body, mesh in pair_of(knee_data, LENHART).items():
+        export(mesh, tmp_path / f"{body}-L.stl")
+    files = ["--femur", "femur-L.stl", "--tibia", "tibia-L.stl", "--frames", "file"]
+    assert main(["init", *files, "--material", "cartilage", "--yes"]) == 0
+    capsys.readouterr()
+    assert main(["align", "mine.toml"]) == 2
+    told = capsys.readouterr().err
+    assert "names say left, the shape says right" in told
+    assert "add --side right or --side left" in told
+    assert main(["align", "mine.toml", "--side", "right"]) == 0
+    assert "side: right: as stated" in capsys.readouterr().out
