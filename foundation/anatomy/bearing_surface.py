@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from foundation.anatomy.condyle_outlines import find_condyles, fit_circles, outer_triangles
 from foundation.checks import FloatArray
 from foundation.surfaces.mesh_topology import label_pieces
+from foundation.surfaces.surface_shape import is_closed
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
 
 #: Least component of an outward normal towards the other body (70 deg from facing it).
@@ -52,6 +53,13 @@ def femoral_bearing(mesh: TriangleMesh) -> TriangleMesh:
 
 
 def _largest_pieces(mesh: TriangleMesh, facing: NDArray[np.bool_], what: str) -> TriangleMesh:
+    middle = mesh.centroids.mean(axis=0)
+    volume = float(np.sum((mesh.centroids - middle) * mesh.area_vectors))
+    if is_closed(mesh) and volume <= 0.0:
+        raise MeshError(
+            f"{mesh.name}: the normals of this closed solid point inwards, expected outwards; the "
+            "winding is inverted: flip the normals in a mesh editor"
+        )
     if not facing.any():
         raise MeshError(
             f"{mesh.name}: no triangle {what}; expected a bearing surface: check axes and normals"

@@ -37,8 +37,9 @@ _NORMAL_AT = np.radians(6.0)
 #: exceeds the posterior radius by this factor; and the directions searched [rad].
 _RISE, _RISE_AT = 1.05, np.radians(-5.0)
 _DISTAL = np.radians(np.arange(30.0, -90.25, -0.25))
-#: Uncertainty of the zero of flexion [deg].
-_ZERO_DOUBT = 5
+#: Uncertainty of the zero of flexion with a trochlea, and without (with a posterior radius of 22 mm:
+#: 6 deg at a distal radius of 30 mm, 12 deg at 28 mm, 25 deg at 25 mm) [deg].
+_ZERO_DOUBT, _RISE_DOUBT = 5, 25
 #: Least component of an outer normal away from the flexion axis.
 _OUTER = 0.5
 #: Largest misfit of a circle over its radius (measured: 0.004 and 0.005), least and largest radius
@@ -221,8 +222,7 @@ def _without_trochlea(
 ) -> tuple[_Fit, Evidence]:
     """Return the fit of condyles without trochlea: distal radii exceed posterior radii."""
     if anterior is not None:
-        forward = start if start[0] @ anterior > 0.0 else _HALF_TURN @ start
-        starts = [_frame(forward[2], np.cross(forward[2], anterior))]
+        starts = [start if start[0] @ anterior > 0.0 else _HALF_TURN @ start]
     else:
         starts = [start, _HALF_TURN @ start]
     fits = []
@@ -236,8 +236,10 @@ def _without_trochlea(
         reason = "no trochlea; the distal radius exceeds the posterior radius"
         return best, Evidence("likely" if anterior is None else "sure", reason)
     if anterior is not None:
-        stated = Evidence("sure", "as stated")
-        return _fitted(mesh, starts[0], lambda rotation, _: (rotation, stated)), stated
+        level = _frame(starts[0][2], np.cross(starts[0][2], anterior))
+        zero = Evidence("likely", "the stated anterior axis is taken as level")
+        fit = _fitted(mesh, level, lambda rotation, _: (rotation, zero))
+        return fit, Evidence("sure", "as stated")
     reason = "no trochlea, and one radius from front to back"
     fit = _fitted(mesh, start, _zero_by_normals(mesh))
     return fit._replace(zero=Evidence("unknown", reason)), Evidence("unknown", reason)
@@ -257,7 +259,7 @@ def _zero_by_rise(condyles: Condyles) -> _Zero:
         last = int(above[0])
         part = (_RISE - ratio[last - 1]) / (ratio[last] - ratio[last - 1])
         angle = _DISTAL[last - 1] + part * (_DISTAL[last] - _DISTAL[last - 1])
-        reason = f"distal radius beyond the posterior radius, within {_ZERO_DOUBT} deg"
+        reason = f"distal radius beyond the posterior radius, within {_RISE_DOUBT} deg"
         return _turned(rotation, float(angle) - _RISE_AT), Evidence("likely", reason)
 
     return zero

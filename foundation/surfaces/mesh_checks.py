@@ -196,7 +196,7 @@ def _orientation(mesh: TriangleMesh, body: str) -> _Findings:
     if axis == 1:
         remedy = "the y axis points the wrong way: change the signs of two axes"
     else:
-        remedy = "set the file's axes, for example axes=('-x', 'y', '-z')"
+        remedy = "set axes to the file's axes that point anterior, superior and right"
     yield "orientation", True, f"this {body} faces {faces}, expected {expected}; {remedy}"
 
 

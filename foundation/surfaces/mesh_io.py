@@ -211,7 +211,7 @@ def _read_step(path: Path) -> tuple[FloatArray, IntArray]:
         vertices = np.array(loaded.vertices, dtype=np.float64).reshape(-1, 3)  # type: ignore[attr-defined]
         faces = np.array(loaded.faces, dtype=np.int64).reshape(-1, 3)  # type: ignore[attr-defined]
     except Exception as error:  # the readers of trimesh raise all kinds of errors
-        raise _unreadable(path, f"{type(error).__name__}: {error}") from error
+        raise _unreadable(path, "Open CASCADE finds no shape") from error
     return vertices, faces
 
 

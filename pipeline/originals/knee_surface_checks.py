@@ -177,6 +177,8 @@ def _exchanged(meshes: Meshes) -> _Findings:
 def _single(meshes: Meshes) -> _Findings:
     if len(meshes) < 2:
         return
+    if float(meshes["tibia"].area_vectors[:, 1].sum()) < 0.5 * meshes["tibia"].areas.sum():
+        return  # with other axes, length and width are not known
     femur, tibia = (np.ptp(meshes[body].vertices, axis=0)[[0, 2]] for body in ("femur", "tibia"))
     reach = tibia.max() / femur.max()
     if reach < _ONE_PLATEAU[0] and tibia[1] < _ONE_PLATEAU[1] * tibia[0]:

@@ -21,6 +21,7 @@ from pipeline.config.schema import Config, MeshConfig
 from pipeline.originals.mesh_loading import load_surface
 from pipeline.preparation.alignment import (
     Alignment,
+    check_before_alignment,
     distance_between,
     frame_keys,
     frame_words,
@@ -67,6 +68,7 @@ def align_study(
     """
     config = load_config(file, overrides)
     meshes = {body: _in_metres(config, body) for body in BODIES}
+    check_before_alignment(meshes)
     named = {side_in_name(Path(mesh.name)) for mesh in meshes.values()} - {None}
     named_side = named.pop() if len(named) == 1 else None
     alignment = propose_alignment(
@@ -74,7 +76,7 @@ def align_study(
         anterior,
         side or named_side,
         side_stated=side is not None,
-        slope=np.radians(_slope(config) if slope_deg is None else slope_deg),
+        slope=np.radians(_slope_deg(config) if slope_deg is None else slope_deg),
     )
     found = alignment.side or config.knee.side
     picture = file.with_name(f"{file.stem}_frames.png")
@@ -95,15 +97,19 @@ def align_study(
     ]
     return "\n".join(lines), {
         "knee": {"side": found, **keys},
-        "away": {
-            body: {"origin_mm": 1e3 * metres, "rotation_deg": float(np.degrees(angle))}
-            for body, (metres, angle) in away.items()
-        },
+        "away": _distances(away),
         "evidence": {
             body: {what: found._asdict() for what, found in frame.evidence.items()}
             for body, frame in alignment.frames.items()
         },
         "picture": str(picture),
+    }
+
+
+def _distances(away: dict[str, tuple[float, float]]) -> dict[str, dict[str, float]]:
+    return {
+        body: {"origin_mm": 1e3 * metres, "rotation_deg": float(np.degrees(angle))}
+        for body, (metres, angle) in away.items()
     }
 
 
@@ -136,7 +142,7 @@ def _in_metres(config: Config, body: str) -> TriangleMesh:
     return TriangleMesh(UNITS[mesh.unit] * raw.vertices, raw.faces, raw.name)
 
 
-def _slope(config: Config) -> float:
+def _slope_deg(config: Config) -> float:
     soft = config.contact.youngs_modulus_MPa < _SOFT
     return SLOPES_DEG["cartilage" if soft else "polyethylene"]
 

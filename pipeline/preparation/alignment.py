@@ -19,14 +19,20 @@ from foundation.anatomy.femoral_frame import femoral_frame, lateral_ridge
 from foundation.anatomy.tibial_frame import bearing_of, shape_of, tibial_frame
 from foundation.checks import FloatArray
 from foundation.errors import InputError
+from foundation.surfaces.mesh_checks import check_mesh, report_findings
 from foundation.surfaces.surface_shape import is_closed
 from foundation.surfaces.triangle_mesh import TriangleMesh
+from pipeline.originals.knee_surface_checks import check_shapes, report_surfaces
 
 #: Largest angles between the superior and between the mediolateral axes of parallel files [rad].
 _PARALLEL = np.radians([30.0, 20.0])
 #: Least logarithm of a ratio of medial and lateral sizes that tells the side, and that is certain
 #: (measured: plateaus 0.16 on cartilage and 0.05 on an insert, ridges 0.09 and 0).
 _LIKELY, _CERTAIN = 0.02, 0.1
+#: Falls of a plateau towards posterior [deg].
+_SLOPES = (-20.0, 30.0)
+#: Largest angle of a stated direction to the anterior axis [deg]: signed axes are at most 55 off.
+_STATED = 60.0
 #: Decimals of lengths [mm] and angles [deg] in a configuration.
 _DIGITS = 4
 
@@ -89,6 +95,10 @@ def propose_alignment(
     InputError
         If a shape is not that of a knee; `OpenQuestion` if the shape leaves a question.
     """
+    if not _SLOPES[0] <= np.degrees(slope) <= _SLOPES[1]:
+        raise InputError(
+            f"--slope-deg: expected {_SLOPES[0]:g} to {_SLOPES[1]:g}, found {np.degrees(slope):g}"
+        )
     hints = dict(stated_anterior or {})
     femur_mesh, tibia_mesh = meshes["femur"], bearing_of(meshes["tibia"])
     femur = femoral_frame(femur_mesh, hints.get("femur"))
@@ -101,6 +111,8 @@ def propose_alignment(
         forward, reason = _forward(femur, femur_mesh, tibia, tibia_mesh, named_side)
         anterior = tibia.rotation[0] if forward else -tibia.rotation[0]
         tibia = _stated(tibial_frame(tibia_mesh, anterior, slope), reason)
+    for body, direction in hints.items():
+        _check_stated(meshes[body], body, direction, {"femur": femur, "tibia": tibia}[body])
     if side_stated:
         side, evidence = named_side, Evidence("sure", "as stated")
     else:
@@ -110,6 +122,19 @@ def propose_alignment(
         "tibia": "whole" if tibia_mesh is meshes["tibia"] else "bearing",
     }
     return Alignment({"femur": femur, "tibia": tibia}, surfaces, side, evidence)
+
+
+def check_before_alignment(meshes: Mapping[str, TriangleMesh]) -> None:
+    """Check the meshes [m] of "femur" and "tibia", vertices (V, 3) each, in any position.
+
+    Raises
+    ------
+    InputError
+        If the unit, the triangles or the shape of a mesh are not those of a knee.
+    """
+    for mesh in meshes.values():
+        report_findings([finding for finding in check_mesh(mesh) if finding.is_error])
+    report_surfaces([finding for finding in check_shapes(meshes) if finding.is_error])
 
 
 def frame_keys(frame: AnatomicalFrame) -> dict[str, Any]:
@@ -195,6 +220,20 @@ def _forward(
         *(["parallel to the femur"] if by_axes is not None else []),
     ]
     return answers.pop(), " and ".join(reasons)
+
+
+def _check_stated(
+    mesh: TriangleMesh, body: str, direction: FloatArray, frame: AnatomicalFrame
+) -> None:
+    """Check that a stated direction is nearly anterior in the frame that was found."""
+    cosine = float(frame.rotation[0] @ direction) / float(np.linalg.norm(direction))
+    angle = np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0)))
+    if angle > _STATED:
+        raise InputError(
+            f"{mesh.name}: --{body}-anterior is {angle:.0f} deg off the anterior axis of the shape "
+            f"(expected at most {_STATED:g} deg); state the axis of the file that points nearest "
+            "to anterior"
+        )
 
 
 def _question(mesh: TriangleMesh, body: str, evidence: Evidence) -> OpenQuestion:

@@ -64,7 +64,7 @@ def check_meshes(knee: Mapping[str, Any], base: Path, remarks: Remarks) -> bool:
     if any(finding.is_error for finding in findings):
         return False
     if {"femur", "tibia"} <= meshes.keys():
-        _check_compartments(meshes["tibia"], knee.get("split_lateral_mm"), remarks)
+        _check_compartments(meshes["tibia"], side, knee.get("split_lateral_mm"), remarks)
     return any(len(mesh.faces) > HUGE for mesh in meshes.values())
 
 
@@ -108,7 +108,7 @@ def edge_length(mesh: TriangleMesh) -> float:
     return float(np.median(np.linalg.norm(corners - np.roll(corners, 1, axis=1), axis=2)))
 
 
-def _check_compartments(tibia: TriangleMesh, split: Any, remarks: Remarks) -> None:
+def _check_compartments(tibia: TriangleMesh, side: str, split: Any, remarks: Remarks) -> None:
     key = "knee.split_lateral_mm"
     labels = remarks.attempt(key, compartments_of, tibia, split)
     if labels is None:
@@ -128,8 +128,9 @@ def _check_compartments(tibia: TriangleMesh, split: Any, remarks: Remarks) -> No
     else:
         remarks.note("[knee]", text)
     if lateral_is_longer(tibia, labels):
+        other = "left" if side == "right" else "right"
         remarks.warning(
             "knee.side",
             "the lateral plateau is longer than the medial plateau, unlike in natural knees: set "
-            'side = "left" for a left knee, or check the axes',
+            f'side = "{other}" for a {other} knee, or check the axes',
         )

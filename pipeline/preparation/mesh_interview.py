@@ -10,13 +10,13 @@ import numpy as np
 
 from foundation.checks import FloatArray
 from foundation.errors import InputError
-from foundation.surfaces.mesh import SIDES, UNITS
+from foundation.surfaces.mesh import SIDES, UNITS, rotation_of
 from foundation.surfaces.mesh_io import EXTENSIONS
 from foundation.surfaces.triangle_mesh import TriangleMesh
-from pipeline.originals.knee_surface_checks import check_shapes, report_surfaces
 from pipeline.preparation.alignment import (
     Alignment,
     OpenQuestion,
+    check_before_alignment,
     frame_keys,
     frame_words,
     propose_alignment,
@@ -85,7 +85,7 @@ def ask_meshes(folder: Path, options: InitOptions, interview: Interview) -> Mesh
         unit = _unit(body, file, raw, options, interview, told)
         meshes[body] = TriangleMesh(UNITS[unit] * raw.vertices, raw.faces, raw.name)
         keys[body] = {"file": _beside(file, folder), "unit": unit}
-    report_surfaces([finding for finding in check_shapes(meshes) if finding.is_error])
+    check_before_alignment(meshes)
     material = options.material or interview.choose(
         "Material of the bearing surface", "--material", None, PRESETS
     )
@@ -110,6 +110,12 @@ def _frames(options: InitOptions, interview: Interview) -> str:
                 "--axes states the frames of the files; leave --axes out, or use --frames file"
             )
         return "file"
+    if options.frames == "file":
+        for option in ("femur_anterior", "tibia_anterior", "slope_deg"):
+            if getattr(options, option) is not None:
+                raise InputError(
+                    f"--{option.replace('_', '-')} is of no use with --frames file; leave one out"
+                )
     question = "Frames of the bodies: proposed from the shape, or as in the files"
     return options.frames or interview.choose(question, "--frames", _FRAMES[0], _FRAMES)
 
@@ -248,6 +254,7 @@ def axes_of(text: str) -> tuple[str, ...]:
         raise InputError(
             f"--axes: expected x, y and z once each, with signs, such as -x,y,-z; found {text!r}"
         )
+    rotation_of(axes, np.zeros(3))  # refuses a left-handed frame
     return axes
 
 
@@ -255,6 +262,8 @@ def axis_of(text: str) -> FloatArray:
     """Return the direction (3,) [1] of a signed axis such as "-z"; else raise `InputError`."""
     name = text.strip().removeprefix("+")
     if name.removeprefix("-") not in tuple("xyz"):
-        raise InputError(f"expected x, y or z with an optional sign, found {text!r}")
+        raise InputError(
+            f"anterior axis of a file: expected x, y or z with an optional sign, found {text!r}"
+        )
     direction: FloatArray = np.eye(3)["xyz".index(name[-1])]
     return -direction if name.startswith("-") else direction

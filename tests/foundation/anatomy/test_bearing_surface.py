@@ -26,10 +26,11 @@ def test_insert_keeps_its_top():
     )
 
 
-def test_inverted_solid_has_its_base_as_top():
+def test_inverted_solid_is_refused():
+    """Its base would face up."""
     solid, _ = closed_insert()
-    inverted = tibial_bearing(TriangleMesh(solid.vertices, solid.faces[:, ::-1]))
-    assert np.ptp(inverted.vertices[:, 1]) == 0.0
+    with pytest.raises(MeshError, match=r"closed solid point inwards.*flip the normals"):
+        tibial_bearing(TriangleMesh(solid.vertices, solid.faces[:, ::-1]))
 
 
 def test_surface_without_top_is_refused():

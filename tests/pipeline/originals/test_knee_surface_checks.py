@@ -145,7 +145,7 @@ DAMAGES: dict[str, tuple[Callable[[Pair], Pair], str, str, str]] = {
     ),
     "femur upside down": (femur(turned, 1, -2, -3), "orientation", "femur", "signs of two axes"),
     "tibia upside down": (tibia(turned, 1, -2, -3), "orientation", "tibia", "signs of two axes"),
-    "tibia z up": (tibia(turned, 3, 1, 2), "orientation", "tibia", "set the file's axes"),
+    "tibia z up": (tibia(turned, 3, 1, 2), "orientation", "tibia", "set axes to the file's axes"),
     "tibia a quarter round": (tibia(turned, 3, 2, -1), "quarter-turn", "tibia", "wider than long"),
     "femur a quarter round": (femur(turned, 3, 2, -1), "quarter-turn", "femur", "condyles roll"),
     "femur far behind": (femur(shifted, -60, 0, 0), "femur-origin", "femur", "pipeline align"),

@@ -10,6 +10,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 from studies import export
 
+from foundation.anatomy.femoral_frame import femoral_frame
 from foundation.implant.condylar_implant import CondylarImplant
 from foundation.surfaces.mesh import load_mesh
 from foundation.surfaces.triangle_mesh import TriangleMesh
@@ -172,6 +173,39 @@ def test_distance_between_frames(shapes):
     assert np.degrees(angle) == pytest.approx(30.0, abs=1e-6)
     expected = turned(0, 0, 30) @ own.origin + [0, 0.04, 0.03] - own.origin
     assert metres == pytest.approx(np.linalg.norm(expected))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--unit", "m"], ["diagonal", "set unit='mm'"]),
+        (["--slope-deg", "200"], ["--slope-deg: expected -20 to 30, found 200"]),
+        (["--slope-deg", "nan"], ["--slope-deg: expected -20 to 30, found nan"]),
+        (["--tibia-anterior", "y"], ["--tibia-anterior is 90 deg off the anterior axis"]),
+        (["--femur-anterior", "w"], ["anterior axis of a file: expected x, y or z"]),
+        (["--frames", "file", "--slope-deg", "5"], ["--slope-deg is of no use"]),
+        (["--axes", "x,y,-z"], ["mirror image"]),
+    ],
+)
+def test_answers_that_cannot_be(tmp_path, monkeypatch, shapes, capsys, arguments, words):
+    monkeypatch.chdir(tmp_path)
+    for body, mesh in shapes.items():
+        export(mesh, tmp_path / f"{body}.stl", scale=1e3)
+    assert main(["init", "--material", "polyethylene", "--yes", *arguments]) == 2
+    told = capsys.readouterr().err
+    for word in words:
+        assert word in told
+    assert not (tmp_path / "mine.toml").exists()
+
+
+def test_a_stated_direction_leaves_the_zero_of_flexion():
+    """The direction chooses front or back; the radii give the zero, also in a turned file."""
+    femur = CondylarImplant().tessellate(1e-3)[0]
+    turn = turned(0, 0, 40)
+    own = femoral_frame(placed(femur, turn, (0, 0, 0)), np.array([1.0, 0.0, 0.0]))
+    away = Rotation.from_matrix(own.rotation @ turn).magnitude()
+    assert np.degrees(away) < 1.0
+    assert own.evidence["zero of flexion"].certainty == "likely"
 
 
 # ---- the commands --------------------------------------------------------------------------------
