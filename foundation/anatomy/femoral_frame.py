@@ -37,8 +37,8 @@ _NORMAL_AT = np.radians(6.0)
 #: exceeds the posterior radius by this factor; and the directions searched [rad].
 _RISE, _RISE_AT = 1.05, np.radians(-5.0)
 _DISTAL = np.radians(np.arange(30.0, -90.25, -0.25))
-#: Uncertainty of the zero of flexion with a trochlea, and without (with a posterior radius of 22 mm:
-#: 6 deg at a distal radius of 30 mm, 12 deg at 28 mm, 25 deg at 25 mm) [deg].
+#: Uncertainty of the zero of flexion with a trochlea, and without (with a posterior radius of 22
+#: mm: 6 deg at a distal radius of 30 mm, 12 deg at 28 mm, 25 deg at 25 mm) [deg].
 _ZERO_DOUBT, _RISE_DOUBT = 5, 25
 #: Least component of an outer normal away from the flexion axis.
 _OUTER = 0.5

@@ -87,9 +87,10 @@ def _loaded(
         side=side,
         check=False,
     )
+    # The rim of a bearing surface that is cut out has small holes: the solid is checked.
+    count, findings = len(mesh.faces), tuple(check_mesh(mesh))
     if config.surface == "bearing":
         mesh = femoral_bearing(mesh) if body == "femur" else tibial_bearing(mesh)
-    count, findings = len(mesh.faces), tuple(check_mesh(mesh))
     # Wrong meshes are not decimated: the message is about the mesh of the file.
     if count <= HUGE or config.decimate_um == 0.0 or any(found.is_error for found in findings):
         return LoadedMesh(mesh, count, findings)

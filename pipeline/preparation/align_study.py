@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from foundation.anatomy.bearing_surface import femoral_bearing, tibial_bearing
 from foundation.anatomy.evidence import AnatomicalFrame
 from foundation.checks import FloatArray
 from foundation.errors import InputError
@@ -25,6 +24,7 @@ from pipeline.preparation.alignment import (
     distance_between,
     frame_keys,
     frame_words,
+    placed_meshes,
     propose_alignment,
 )
 from pipeline.preparation.alignment_picture import draw_alignment
@@ -156,14 +156,7 @@ def _placed(
     config: Config, meshes: dict[str, TriangleMesh], alignment: Alignment, side: str
 ) -> dict[str, dict[str, TriangleMesh]]:
     """Return the meshes as configured, if these can be used, and as proposed, by row."""
-    proposed = {}
-    for body, frame in alignment.frames.items():
-        mesh = TriangleMesh(frame.of(meshes[body].vertices), meshes[body].faces, body)
-        mesh = mesh.mirrored() if side == "left" else mesh
-        if alignment.surfaces[body] == "bearing":
-            mesh = femoral_bearing(mesh) if body == "femur" else tibial_bearing(mesh)
-        proposed[body] = mesh
-    rows = {"as proposed": proposed}
+    rows = {"as proposed": placed_meshes(meshes, alignment, side)}
     try:
         configured = {
             body: load_surface(getattr(config.knee, body), config.knee.side, body).mesh

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from foundation.anatomy.bearing_surface import femoral_bearing, tibial_bearing
 from foundation.anatomy.evidence import AnatomicalFrame, Evidence
 from foundation.anatomy.femoral_frame import femoral_frame, lateral_ridge
 from foundation.anatomy.tibial_frame import bearing_of, shape_of, tibial_frame
@@ -22,7 +23,11 @@ from foundation.errors import InputError
 from foundation.surfaces.mesh_checks import check_mesh, report_findings
 from foundation.surfaces.surface_shape import is_closed
 from foundation.surfaces.triangle_mesh import TriangleMesh
-from pipeline.originals.knee_surface_checks import check_shapes, report_surfaces
+from pipeline.originals.knee_surface_checks import (
+    check_shapes,
+    check_surfaces,
+    report_surfaces,
+)
 
 #: Largest angles between the superior and between the mediolateral axes of parallel files [rad].
 _PARALLEL = np.radians([30.0, 20.0])
@@ -124,6 +129,17 @@ def propose_alignment(
     return Alignment({"femur": femur, "tibia": tibia}, surfaces, side, evidence)
 
 
+def check_placed(meshes: Mapping[str, TriangleMesh]) -> None:
+    """Check the surfaces (V, 3) [m] of "femur" and "tibia" in their proposed frames.
+
+    Raises
+    ------
+    InputError
+        If both are not the surfaces of one knee, such as a single condyle.
+    """
+    report_surfaces([finding for finding in check_surfaces(meshes) if finding.is_error])
+
+
 def check_before_alignment(meshes: Mapping[str, TriangleMesh]) -> None:
     """Check the meshes [m] of "femur" and "tibia", vertices (V, 3) each, in any position.
 
@@ -135,6 +151,27 @@ def check_before_alignment(meshes: Mapping[str, TriangleMesh]) -> None:
     for mesh in meshes.values():
         report_findings([finding for finding in check_mesh(mesh) if finding.is_error])
     report_surfaces([finding for finding in check_shapes(meshes) if finding.is_error])
+
+
+def placed_meshes(
+    meshes: Mapping[str, TriangleMesh], alignment: Alignment, side: str
+) -> dict[str, TriangleMesh]:
+    """Return the surfaces (V, 3) [m] of both bodies in the proposed frames, as a right knee.
+
+    Raises
+    ------
+    MeshError
+        If a closed solid has no bearing surface.
+    """
+    placed = {}
+    for body, frame in alignment.frames.items():
+        own = meshes[body]
+        mesh = TriangleMesh(frame.of(own.vertices), own.faces, own.name)
+        mesh = mesh.mirrored() if side == "left" else mesh
+        if alignment.surfaces[body] == "bearing":
+            mesh = femoral_bearing(mesh) if body == "femur" else tibial_bearing(mesh)
+        placed[body] = mesh
+    return placed
 
 
 def frame_keys(frame: AnatomicalFrame) -> dict[str, Any]:

@@ -17,8 +17,10 @@ from pipeline.preparation.alignment import (
     Alignment,
     OpenQuestion,
     check_before_alignment,
+    check_placed,
     frame_keys,
     frame_words,
+    placed_meshes,
     propose_alignment,
 )
 from pipeline.preparation.init_options import InitOptions
@@ -99,6 +101,7 @@ def ask_meshes(folder: Path, options: InitOptions, interview: Interview) -> Mesh
         alignment = _aligned(meshes, options, named_side, np.radians(slope), interview)
         notes = _anatomical_frames(keys, files, alignment, told)
         found, reason = alignment.side, alignment.evidence.reason
+        check_placed(placed_meshes(meshes, alignment, found or "right"))
     side = _side(options, found, reason, interview, told)
     return MeshAnswers(material, keys, side, found is not None, told, notes)
 

@@ -198,6 +198,20 @@ def test_answers_that_cannot_be(tmp_path, monkeypatch, shapes, capsys, arguments
     assert not (tmp_path / "mine.toml").exists()
 
 
+@pytest.mark.parametrize("body", ["femur", "tibia"])
+def test_one_half_of_a_body_is_refused(tmp_path, monkeypatch, capsys, body):
+    monkeypatch.chdir(tmp_path)
+    meshes = dict(zip(("femur", "tibia"), CondylarImplant().tessellate(2e-3)[:2], strict=True))
+    mesh = meshes[body]
+    half = mesh.faces[mesh.centroids[:, 2] < 0.0]
+    meshes[body] = TriangleMesh(mesh.vertices, half, mesh.name)
+    for name, own in meshes.items():
+        export(own, tmp_path / f"{name}.stl")
+    assert main(["init", "--material", "polyethylene", "--yes"]) == 2
+    told = capsys.readouterr().err
+    assert {"femur": "single condyle", "tibia": "no two plateaus beside each other"}[body] in told
+
+
 def test_a_stated_direction_leaves_the_zero_of_flexion():
     """The direction chooses front or back; the radii give the zero, also in a turned file."""
     femur = CondylarImplant().tessellate(1e-3)[0]
