@@ -18,7 +18,7 @@ from foundation.anatomy.refining import refined
 from foundation.checks import FloatArray
 from foundation.surfaces.compartments import LATERAL, MEDIAL, find_compartments
 from foundation.surfaces.mesh_topology import label_pieces
-from foundation.surfaces.surface_shape import is_closed
+from foundation.surfaces.surface_shape import is_closed, principal_axes
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
 
 #: Of the root mean square sizes: largest height over length (measured: 0.18 and 0.25), least width
@@ -64,7 +64,7 @@ def bearing_of(mesh: TriangleMesh) -> TriangleMesh:
     """
     if not is_closed(mesh):
         return mesh
-    axes, sizes = _principal_axes(refined(mesh))
+    axes, sizes = principal_axes(refined(mesh))
     if sizes[0] > _FLAT * sizes[1]:
         raise MeshError(
             f"{mesh.name}: a closed solid {1e3 * sizes[0]:.0f} mm high (root mean square), "
@@ -107,7 +107,7 @@ def tibial_frame(
         If the shape is not that of a plateau with two compartments, or the normals point down.
     """
     mesh = refined(mesh)
-    axes, sizes = _principal_axes(mesh)
+    axes, sizes = principal_axes(mesh)
     if sizes[0] > _FLAT * sizes[1] or sizes[2] < max(_WIDE * sizes[1], _WIDTH):
         low, middle, high = 1e3 * sizes
         raise MeshError(
@@ -160,13 +160,6 @@ def shape_of(mesh: TriangleMesh, rotation: FloatArray) -> Shape:
     labels = _labels(mesh, rotation)
     lengths = [float(np.ptp(own[labels == part, 0])) for part in (MEDIAL, LATERAL)]
     return Shape(notch, float(np.log(lengths[0] / lengths[1])))
-
-
-def _principal_axes(mesh: TriangleMesh) -> tuple[FloatArray, FloatArray]:
-    """Return the principal axes of a surface as rows (3, 3), and the sizes along them (3,) [m]."""
-    away = mesh.centroids - np.average(mesh.centroids, axis=0, weights=mesh.areas)
-    values, vectors = np.linalg.eigh((away.T * mesh.areas) @ away / mesh.areas.sum())
-    return vectors.T, np.sqrt(np.maximum(values, 0.0))
 
 
 def _plane_fraction(side: TriangleMesh, up: FloatArray) -> float:

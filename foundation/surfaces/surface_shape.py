@@ -47,7 +47,7 @@ def ridge_rise(mesh: TriangleMesh) -> float:
     Measured: 0.03 to 0.05; the sign changes with inverted normals. Directions are those of the
     surface itself, so that the axes of the mesh do not matter.
     """
-    normal, length, width = principal_axes(mesh).T
+    normal, length, width = principal_axes(mesh)[0]
     mean = mesh.area_vectors.sum(axis=0)
     normal = normal if normal @ mean > 0.0 else -normal
     along, across = _from_middle(mesh, length), _from_middle(mesh, width)
@@ -61,11 +61,14 @@ def ridge_rise(mesh: TriangleMesh) -> float:
     return float(rise / np.ptp(mesh.vertices @ width))
 
 
-def principal_axes(mesh: TriangleMesh) -> FloatArray:
-    """Return the principal axes of the area of a mesh, columns of (3, 3) [1], shortest first."""
+def principal_axes(mesh: TriangleMesh) -> tuple[FloatArray, FloatArray]:
+    """Return the principal axes of the area of a mesh, and the standard deviations along them.
+
+    Axes are the rows of (3, 3) [1], deviations (3,) [m], the shortest first.
+    """
     arms = mesh.centroids - np.average(mesh.centroids, axis=0, weights=mesh.areas)
-    axes: FloatArray = np.linalg.eigh((arms * mesh.areas[:, None]).T @ arms)[1]
-    return axes
+    moments, axes = np.linalg.eigh((arms * mesh.areas[:, None]).T @ arms / mesh.areas.sum())
+    return axes.T, np.sqrt(np.maximum(moments, 0.0))
 
 
 def flatness(mesh: TriangleMesh) -> float:
@@ -73,16 +76,13 @@ def flatness(mesh: TriangleMesh) -> float:
 
     Measured: 0.12 to 0.20 for tibiae, 0.26 to 0.61 for femora.
     """
-    extents = np.ptp(mesh.vertices @ principal_axes(mesh), axis=0)
+    extents = np.ptp(mesh.vertices @ principal_axes(mesh)[0].T, axis=0)
     return float(extents[0] / extents[2])
 
 
 def spreads(mesh: TriangleMesh) -> FloatArray:
     """Return root area and standard deviations of the area along its principal axes, (4,) [m]."""
-    arms = mesh.centroids - np.average(mesh.centroids, axis=0, weights=mesh.areas)
-    area = mesh.areas.sum()
-    moments = np.linalg.eigvalsh((arms * mesh.areas[:, None]).T @ arms / area)
-    return np.sqrt(np.concatenate([[area], np.maximum(moments, 0.0)]))
+    return np.concatenate([[np.sqrt(mesh.areas.sum())], principal_axes(mesh)[1]])
 
 
 def posterior_centre(femur: TriangleMesh) -> FloatArray:
