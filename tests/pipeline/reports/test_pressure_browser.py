@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,25 +15,7 @@ from viewer_pictures import changed, pixels
 from pipeline.reports.inputs import read_run
 from pipeline.reports.pressure_field import ContactFields, scale_of
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
-if CHROMIUM is None:
-    pytest.skip("needs the system program chromium", allow_module_level=True)
-playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
-
-# Software rendering, which any machine has; nothing of the browser's own goes to the network.
-FLAGS = (
-    *("--no-sandbox", "--disable-background-networking"),
-    *("--use-angle=swiftshader", "--enable-unsafe-swiftshader"),
-)
 LARGEST_PAGE = 8_000_000  # bytes
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as started:
-        found = started.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
-        yield found
-        found.close()
 
 
 @pytest.fixture(scope="module")

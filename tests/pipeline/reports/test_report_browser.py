@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,30 +14,12 @@ from viewer_pictures import changed, pixels
 
 from pipeline.reports.units import number
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
-if CHROMIUM is None:
-    pytest.skip("needs the system program chromium", allow_module_level=True)
-playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
-
-# Software rendering, which any machine has; nothing of the browser's own goes to the network.
-FLAGS = (
-    *("--no-sandbox", "--disable-background-networking"),
-    *("--use-angle=swiftshader", "--enable-unsafe-swiftshader"),
-)
 #: Of A4 less the margins, in pixels of a page.
 PRINTED = 688
 SECTIONS = (
     *("overview", "pressure", "contact", "gait", "combinations", "validation", "sensitivity"),
     *("stages", "provenance", "glossary"),
 )
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with playwright.sync_playwright() as started:
-        found = started.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
-        yield found
-        found.close()
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,27 @@
+"""The browser in which the pages are tested."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
+# Software rendering, which any machine has; nothing of the browser's own goes to the network.
+FLAGS = (
+    *("--no-sandbox", "--disable-background-networking"),
+    *("--use-angle=swiftshader", "--enable-unsafe-swiftshader"),
+)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    if CHROMIUM is None:
+        pytest.skip("needs the system program chromium")
+    playwright = pytest.importorskip("playwright.sync_api", reason="needs playwright")
+    with playwright.sync_playwright() as started:
+        found = started.chromium.launch(executable_path=CHROMIUM, args=list(FLAGS))
+        yield found
+        found.close()
