@@ -18,9 +18,9 @@ if TYPE_CHECKING:
         SeriesLaw,
         SpringLaw,
     )
-    from foundation.elastic_foundation.model import ElasticFoundation, SpringState
+    from foundation.elastic_foundation.model import ElasticFoundation
     from foundation.implant.condylar_implant import CondylarImplant
-    from foundation.loads import CompartmentLoads, ContactLoads
+    from foundation.loads import CompartmentLoads, ContactLoads, SpringState
     from foundation.pose import Pose, generalised_force, twist_jacobian
     from foundation.surfaces.mesh import MeshError, MeshWarning, TriangleMesh, load_mesh
 
@@ -46,9 +46,9 @@ __all__ = [
 
 _MODULES = {
     "elastic_foundation.laws": "LinearLaw LogarithmicLaw ModifiedLaw SeriesLaw SpringLaw",
-    "elastic_foundation.model": "ElasticFoundation SpringState",
+    "elastic_foundation.model": "ElasticFoundation",
     "implant.condylar_implant": "CondylarImplant",
-    "loads": "CompartmentLoads ContactLoads",
+    "loads": "CompartmentLoads ContactLoads SpringState",
     "pose": "Pose generalised_force twist_jacobian",
     "surfaces.mesh": "MeshError MeshWarning TriangleMesh load_mesh",
 }
