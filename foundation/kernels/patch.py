@@ -110,7 +110,7 @@ def cut_quad(quads, quad, points, level):
 
 @fused_part
 def cut_triangle(points, a, b, c, va, vb, vc):
-    """Return the area [m²] of a triangle where a field is positive, and the length of the edge [m]."""
+    """Return area [m²] of a triangle where a field is positive, and length of the edge [m]."""
     inside = (1 if va > 0.0 else 0) + (1 if vb > 0.0 else 0) + (1 if vc > 0.0 else 0)
     if inside == 0:
         return 0.0, 0.0
