@@ -11,6 +11,7 @@ from tempfile import NamedTemporaryFile
 import numpy as np
 
 from foundation.checks import FloatArray
+from foundation.errors import InputError
 from foundation.finite_element.condensation import ElasticBody, compliance
 
 
@@ -42,23 +43,41 @@ class ComplianceStore:
     def is_kept(self, digest: str) -> bool:
         """Return whether the body with a digest is condensed already."""
         path = self.path(digest)
-        return digest in self._kept or (path is not None and path.is_file())
+        return digest in self._kept or (path is not None and _read(path) is not None)
 
     def get(self, digest: str, body: Callable[[], ElasticBody]) -> FloatArray:
-        """Return the compliance (C, C) [m/N] of a body; condense it if it is not kept."""
+        """Return the compliance (C, C) [m/N] of a body; condense it if it is not kept.
+
+        A file that is not whole is written again. Raises `InputError` if that does not help.
+        """
         if digest not in self._kept:
             path = self.path(digest)
             if path is None:
                 self._kept[digest] = self._condensed(body())
             else:
-                if not path.is_file():
+                found = _read(path)
+                if found is None:
                     _write(path, self._condensed(body()))
-                # A plain array over the mapped file: a memmap is slow to index.
-                self._kept[digest] = np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
+                    found = _read(path)
+                if found is None:
+                    raise InputError(
+                        f"{path}: expected the compliance that was just written, found a file that "
+                        "cannot be read; check disk and folder"
+                    )
+                self._kept[digest] = found
         return self._kept[digest]
 
     def _condensed(self, body: ElasticBody) -> FloatArray:
         return compliance(body, self.solver).astype(self.precision)
+
+
+def _read(path: Path) -> FloatArray | None:
+    """Return the array of a file, mapped; None where there is no whole array."""
+    try:
+        # A plain array over the mapped file: a memmap is slow to index.
+        return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
+    except (FileNotFoundError, ValueError, EOFError):
+        return None
 
 
 def _write(path: Path, array: FloatArray) -> None:
