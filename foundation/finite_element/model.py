@@ -39,6 +39,8 @@ _BEYOND = 6e-3
 _PLANE_REACH = 3.5
 #: Strain above which linear elasticity is no longer near the truth.
 STRAIN_LIMIT = 0.99
+#: Largest sharpness of a peak pressure within about 2 % of the truth (benchmarks.finite_element).
+SHARPEST = 0.25
 
 
 class FiniteElementContact:
@@ -249,6 +251,11 @@ class FiniteElementContact:
             flags.append(f"{name}: contact reaches the end of the compartment's nodes")
         if layer.at_rim[active].any():
             flags.append(f"{name}: contact reaches the rim, where the peak pressure has no limit")
+        elif state.sharpness > SHARPEST:
+            flags.append(
+                f"{name}: the peak pressure is not resolved: the patch is narrower there than "
+                f"{2.0 / SHARPEST**0.5:.0f} node spacings (an edge, or a small patch)"
+            )
         strain = float(self._sides[side].depth(state)[1])
         if strain > STRAIN_LIMIT:
             flags.append(f"{name}: strain {strain:.2f} exceeds {STRAIN_LIMIT}")
