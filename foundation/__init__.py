@@ -18,10 +18,11 @@ if TYPE_CHECKING:
         SeriesLaw,
         SpringLaw,
     )
-    from foundation.elastic_foundation.model import ElasticFoundation, SpringState
+    from foundation.elastic_foundation.model import ElasticFoundation
     from foundation.implant.condylar_implant import CondylarImplant
     from foundation.loads import CompartmentLoads, ContactLoads
     from foundation.pose import Pose, generalised_force, twist_jacobian
+    from foundation.surface_contact import SpringState, SurfaceContact
     from foundation.surfaces.mesh import MeshError, MeshWarning, TriangleMesh, load_mesh
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "SeriesLaw",
     "SpringLaw",
     "SpringState",
+    "SurfaceContact",
     "TriangleMesh",
     "generalised_force",
     "load_mesh",
@@ -46,10 +48,11 @@ __all__ = [
 
 _MODULES = {
     "elastic_foundation.laws": "LinearLaw LogarithmicLaw ModifiedLaw SeriesLaw SpringLaw",
-    "elastic_foundation.model": "ElasticFoundation SpringState",
+    "elastic_foundation.model": "ElasticFoundation",
     "implant.condylar_implant": "CondylarImplant",
     "loads": "CompartmentLoads ContactLoads",
     "pose": "Pose generalised_force twist_jacobian",
+    "surface_contact": "SpringState SurfaceContact",
     "surfaces.mesh": "MeshError MeshWarning TriangleMesh load_mesh",
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names.split()}
@@ -70,10 +73,11 @@ def __dir__() -> list[str]:
 redirect(
     {
         "foundation.compartments": "foundation.surfaces.compartments",
+        "foundation.elastic_foundation.balance": "foundation.statics.balance",
+        "foundation.elastic_foundation.statics": "foundation.statics.height",
         "foundation.laws": "foundation.elastic_foundation.laws",
         "foundation.mesh": "foundation.surfaces.mesh",
         "foundation.mesh_io": "foundation.surfaces.mesh_io",
-        "foundation.statics": "foundation.elastic_foundation.statics",
         "foundation.thickness": "foundation.surfaces.thickness",
     }
 )

@@ -17,6 +17,7 @@ from foundation.elastic_foundation.spring_bed import curved_bed, flat_bed, law_o
 from foundation.errors import InputError
 from foundation.loads import AREA, CENTRE, COMPARTMENTS, LOAD_COLUMNS, MEAN_PRESSURE, ContactLoads
 from foundation.pose import Pose, twist_jacobian
+from foundation.surface_contact import SpringState as SpringState
 from foundation.surfaces.compartments import find_compartments
 from foundation.surfaces.femur_patches import femur_patches
 from foundation.surfaces.mesh import TriangleMesh
@@ -62,23 +63,6 @@ class Dissipation:
         check_number("damping", self.damping, at_least=0.0, unit="s/m")
         check_number("friction", self.friction, at_least=0.0)
         check_number("transition_speed", self.transition_speed, above=0.0, unit="m/s")
-
-
-@dataclass(frozen=True, eq=False)
-class SpringState:
-    """State of the bed at one pose, in the order of the tibial triangles.
-
-    Parameters
-    ----------
-    indentation : (F,) float64
-        Indentation at the middle of each triangle along minus the tibial normal [m], 0 out of
-        contact.
-    pressure : (F,) float64
-        Pressure at the middle of each triangle [Pa], 0 out of contact.
-    """
-
-    indentation: FloatArray
-    pressure: FloatArray
 
 
 class ElasticFoundation:
@@ -248,6 +232,15 @@ class ElasticFoundation:
         index = _index(compartment)
         sums, jacobian = self._run(pose, jacobian=True, chosen=np.arange(2) == index)
         return _loads_of(sums[index]), jacobian[index], sums[index, _DEPTH:_ENERGY]
+
+    def compartment_flags(self, pose: Pose, compartment: str) -> tuple[str, ...]:
+        """Return no flag: the strain of `compartment_loads` says all about one compartment.
+
+        Parameters and exceptions as of `compartment_loads`.
+        """
+        del pose
+        _index(compartment)
+        return ()
 
     def evaluate_batch(self, poses: ArrayLike, *, threads: int = 1) -> FloatArray:
         """Return the loads at many poses, computed in threads.
