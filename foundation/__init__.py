@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from foundation.implant.condylar_implant import CondylarImplant
     from foundation.loads import CompartmentLoads, ContactLoads
     from foundation.pose import Pose, generalised_force, twist_jacobian
-    from foundation.surface_contact import SpringState, SurfaceContact
+    from foundation.spring_state import SpringState
+    from foundation.surface_contact import SurfaceContact
     from foundation.surfaces.mesh import MeshError, MeshWarning, TriangleMesh, load_mesh
 
 __all__ = [
@@ -52,7 +53,8 @@ _MODULES = {
     "implant.condylar_implant": "CondylarImplant",
     "loads": "CompartmentLoads ContactLoads",
     "pose": "Pose generalised_force twist_jacobian",
-    "surface_contact": "SpringState SurfaceContact",
+    "spring_state": "SpringState",
+    "surface_contact": "SurfaceContact",
     "surfaces.mesh": "MeshError MeshWarning TriangleMesh load_mesh",
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names.split()}

@@ -7,7 +7,6 @@ has no surfaces, is not.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from numpy import int8
@@ -16,24 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from foundation.checks import FloatArray
 from foundation.loads import ContactLoads
 from foundation.pose import Pose
+from foundation.spring_state import SpringState
 from foundation.surfaces.triangle_mesh import TriangleMesh
-
-
-@dataclass(frozen=True, eq=False)
-class SpringState:
-    """State of the tibial surface at one pose, in the order of the tibial triangles.
-
-    Parameters
-    ----------
-    indentation : (F,) float64
-        Indentation at the middle of each triangle along minus the tibial normal [m], 0 out of
-        contact.
-    pressure : (F,) float64
-        Pressure at the middle of each triangle [Pa], 0 out of contact.
-    """
-
-    indentation: FloatArray
-    pressure: FloatArray
 
 
 @runtime_checkable

@@ -17,7 +17,7 @@ from foundation.elastic_foundation.spring_bed import curved_bed, flat_bed, law_o
 from foundation.errors import InputError
 from foundation.loads import AREA, CENTRE, COMPARTMENTS, LOAD_COLUMNS, MEAN_PRESSURE, ContactLoads
 from foundation.pose import Pose, twist_jacobian
-from foundation.surface_contact import SpringState as SpringState
+from foundation.spring_state import SpringState as SpringState
 from foundation.surfaces.compartments import find_compartments
 from foundation.surfaces.femur_patches import femur_patches
 from foundation.surfaces.mesh import TriangleMesh

@@ -53,7 +53,7 @@ def stages_of(config: Config, per_load: float = 12.0, condensation: float = 60.0
     stages = [
         Stage("knee", seconds=2.0),
         Stage("reference path", seconds=3.0),
-        *([Stage(CONDENSATION, seconds=condensation)] if elements else []),
+        *([Stage(CONDENSATION, seconds=condensation, alone=True)] if elements else []),
         Stage("a: candidates", seconds=0.5),
         Stage("b: first evaluations", 2 * design.first, per_load, 3.0),
     ]
@@ -80,7 +80,7 @@ def stages_of(config: Config, per_load: float = 12.0, condensation: float = 60.0
         Stage("g: domains", 2 * design.domain_samples, per_load, 2.0 * len(families)),
         Stage("held-out samples", 2 * validation.points, per_load),
         Stage("validation", seconds=1.0),
-        Stage("h: gait simulation", cycles, cycle, 10.0),
+        Stage("h: gait simulation", cycles, cycle, 10.0, alone=True),
     ]
 
 
