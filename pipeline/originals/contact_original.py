@@ -16,7 +16,7 @@ from foundation.surface_contact import SurfaceContact
 from pipeline.config.schema import Config
 from pipeline.originals.candidates import choose_samples, held_out_samples
 from pipeline.originals.evaluation import evaluate_rows
-from pipeline.originals.finite_element_layer import bed_beside, build_elements
+from pipeline.originals.finite_element_layer import bed_beside, build_elements, check_nodes
 from pipeline.originals.knee_surfaces import KneeSurfaces, load_surfaces
 from pipeline.originals.plateau_starts import middle_pose
 from pipeline.originals.protocol import Evaluation, Progress
@@ -121,6 +121,7 @@ def _finite_element_knee(config: Config, surfaces: KneeSurfaces, folder: Path | 
     bed = bed_beside(config.contact, surfaces)
     model = build_elements(config.contact, surfaces, folder)
     start = middle_pose(model.femur, model.tibia)
+    check_nodes(model, bed, start, 0.5 * config.space.path.axial_force_N)
     return Knee(model, start, model.digest, bed, model.prepare)
 
 

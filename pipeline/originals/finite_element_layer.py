@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,9 @@ from foundation.finite_element.base import PlaneBase, SolidBase, ThicknessBase
 from foundation.finite_element.layer import ElasticLayer
 from foundation.finite_element.model import FiniteElementContact
 from foundation.implant.condylar_implant import CondylarImplant
+from foundation.loads import AREA, COMPARTMENTS
+from foundation.pose import Pose
+from foundation.statics.height import StaticsError, pose_at_load
 from pipeline.config.key_names import in_words_of
 from pipeline.config.schema import ContactConfig, LayerConfig
 from pipeline.originals.knee_surfaces import KneeSurfaces
@@ -26,6 +30,8 @@ _KEYS = {
     "spacing": "contact.finite_element.node_spacing_mm",
     "growth": "contact.finite_element.growth",
 }
+#: Fewest nodes across a contact patch that the loads of a pose can follow from.
+FEWEST_NODES = 4.0
 #: Part of the memory of the machine that a condensation may take.
 _USABLE = 0.9
 
@@ -106,6 +112,34 @@ def machine_memory() -> float | None:
         return float(os.sysconf("SC_PHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, OSError, ValueError):  # Windows
         return None
+
+
+def check_nodes(
+    model: FiniteElementContact, bed: ElasticFoundation, start: Pose, load: float
+) -> None:
+    """Raise an InputError if the nodes are too far apart for a contact.
+
+    The patch is that of an elastic foundation `bed` over the same surfaces, where a compartment
+    carries a `load` [N] in an unrotated pose near contact; without such a pose, nothing is checked.
+    """
+    areas = []
+    for name in COMPARTMENTS:
+        with suppress(StaticsError):
+            areas.append(float(pose_at_load(bed, start, name, load).loads[AREA]))
+    if not areas:
+        return
+    width = 2.0 * np.sqrt(min(areas) / np.pi)
+    if width < FEWEST_NODES * model.spacing:
+        raise InputError(
+            f"contact.finite_element.node_spacing_mm: a contact of {load:g} N is about "
+            f"{1e3 * width:.1f} mm across, which is {width / model.spacing:.1f} nodes (expected "
+            f"at least {FEWEST_NODES:g}); set {spacing_for(width, FEWEST_NODES):g} or less"
+        )
+
+
+def spacing_for(width: float, nodes: float) -> float:
+    """Return the spacing of nodes [mm] that puts some nodes across a patch [m]."""
+    return float(np.floor(2e4 * width / nodes) / 20.0)
 
 
 def bed_beside(contact: ContactConfig, surfaces: KneeSurfaces) -> ElasticFoundation:

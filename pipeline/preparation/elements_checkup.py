@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from foundation.finite_element.model import FiniteElementContact
 from foundation.surface_contact import SurfaceContact
+from pipeline.originals.finite_element_layer import spacing_for
 from pipeline.preparation.remarks import Remarks
 from pipeline.progress import rounded
 
@@ -47,5 +46,5 @@ def check_nodes(model: FiniteElementContact, radius: float, remarks: Remarks) ->
     remarks.warning(
         _ABOUT,
         f"{text} (expected at least {NODES_ACROSS:g}); peak pressures will be inaccurate: set "
-        f"node_spacing_mm = {np.floor(4e4 * radius / NODES_ACROSS) / 20.0:g}",
+        f"node_spacing_mm = {spacing_for(2.0 * radius, NODES_ACROSS):g}",
     )

@@ -99,3 +99,14 @@ def test_more_memory_than_the_machine_has_is_refused(monkeypatch):
         build_knee(config)
     monkeypatch.setattr(finite_element_layer, "machine_memory", lambda: None)
     build_knee(config)
+
+
+def test_nodes_too_far_apart_for_a_contact_are_refused():
+    build_knee(load_config(SMOKE, (*TINY, *ELEMENTS)))
+    far = "contact.finite_element.node_spacing_mm=4.0"
+    with pytest.raises(
+        InputError, match=r"node_spacing_mm: .* mm across, .* \(expected at least"
+    ) as e:
+        build_knee(load_config(SMOKE, (*TINY, *ELEMENTS, far)))
+    remedy = float(str(e.value).partition("set ")[2].partition(" ")[0])
+    assert 1.5 < remedy < 3.0
