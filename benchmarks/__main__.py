@@ -7,6 +7,7 @@ from benchmarks import (
     families,
     gait,
     heel_strike,
+    large_strain,
     planar_knee,
     restitution,
     speed,
@@ -35,6 +36,10 @@ TABLES = (
     heel_strike.impacts,
     heel_strike.convergence,
     complementarity.switching,
+    large_strain.exactness,
+    large_strain.large_strain,
+    large_strain.limits,
+    large_strain.friction,
 )
 
 if __name__ == "__main__":

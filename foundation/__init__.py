@@ -20,9 +20,8 @@ if TYPE_CHECKING:
     )
     from foundation.elastic_foundation.model import ElasticFoundation
     from foundation.implant.condylar_implant import CondylarImplant
-    from foundation.loads import CompartmentLoads, ContactLoads
+    from foundation.loads import CompartmentLoads, ContactLoads, SpringState
     from foundation.pose import Pose, generalised_force, twist_jacobian
-    from foundation.spring_state import SpringState
     from foundation.surface_contact import SurfaceContact
     from foundation.surfaces.mesh import MeshError, MeshWarning, TriangleMesh, load_mesh
 
@@ -51,9 +50,8 @@ _MODULES = {
     "elastic_foundation.laws": "LinearLaw LogarithmicLaw ModifiedLaw SeriesLaw SpringLaw",
     "elastic_foundation.model": "ElasticFoundation",
     "implant.condylar_implant": "CondylarImplant",
-    "loads": "CompartmentLoads ContactLoads",
+    "loads": "CompartmentLoads ContactLoads SpringState",
     "pose": "Pose generalised_force twist_jacobian",
-    "spring_state": "SpringState",
     "surface_contact": "SurfaceContact",
     "surfaces.mesh": "MeshError MeshWarning TriangleMesh load_mesh",
 }

@@ -243,3 +243,20 @@ def total_loads(loads: FloatArray) -> FloatArray:
     share = np.where(whole > 0.0, whole, np.nan)
     total[:, CENTRE] = weighted / share[:, None]
     return total
+
+
+@dataclass(frozen=True, eq=False)
+class SpringState:
+    """State of the tibial surface at one pose, in the order of its triangles.
+
+    Parameters
+    ----------
+    indentation : (F,) float64
+        Overlap of the undeformed surfaces at the middle of each triangle along minus the tibial
+        normal [m], 0 out of contact.
+    pressure : (F,) float64
+        Pressure at the middle of each triangle [Pa], 0 out of contact.
+    """
+
+    indentation: FloatArray
+    pressure: FloatArray

@@ -13,9 +13,8 @@ from numpy import int8
 from numpy.typing import ArrayLike, NDArray
 
 from foundation.checks import FloatArray
-from foundation.loads import ContactLoads
+from foundation.loads import ContactLoads, SpringState
 from foundation.pose import Pose
-from foundation.spring_state import SpringState
 from foundation.surfaces.triangle_mesh import TriangleMesh
 
 

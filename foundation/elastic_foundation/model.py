@@ -12,13 +12,20 @@ from numpy.typing import ArrayLike, NDArray
 from foundation import kernels
 from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
 from foundation.elastic_foundation.laws import SpringLaw
-from foundation.elastic_foundation.scratch import Scratch
 from foundation.elastic_foundation.spring_bed import curved_bed, flat_bed, law_on_bed
 from foundation.errors import InputError
-from foundation.loads import AREA, CENTRE, COMPARTMENTS, LOAD_COLUMNS, MEAN_PRESSURE, ContactLoads
+from foundation.loads import (
+    AREA,
+    CENTRE,
+    COMPARTMENTS,
+    LOAD_COLUMNS,
+    MEAN_PRESSURE,
+    ContactLoads,
+    SpringState as SpringState,
+)
 from foundation.pose import Pose, twist_jacobian
-from foundation.spring_state import SpringState as SpringState
-from foundation.surfaces.compartments import find_compartments
+from foundation.scratch import Scratch
+from foundation.surfaces.compartments import check_labels
 from foundation.surfaces.femur_patches import femur_patches
 from foundation.surfaces.mesh import TriangleMesh
 from foundation.surfaces.smooth_surface import flat_surface, smooth_surface
@@ -123,7 +130,7 @@ class ElasticFoundation:
         self.search_depth = check_number(
             "search_depth", search_depth, above=0.0, at_most=0.1, unit="m"
         )
-        self.compartments = frozen(_check_labels(tibia, compartments))
+        self.compartments = frozen(check_labels(tibia, compartments))
         curved = surface == "curved"
         if curved:
             self._bed = curved_bed(tibia, smooth_surface(tibia), self.compartments)
@@ -355,18 +362,6 @@ class ElasticFoundation:
         law = self.dissipation
         resisting = law.damping > 0.0 or law.friction > 0.0
         return kernels.Motion(resisting, twist, law.damping, law.friction, law.transition_speed)
-
-
-def _check_labels(tibia: TriangleMesh, labels: ArrayLike | None) -> NDArray[np.int8]:
-    if labels is None:
-        return find_compartments(tibia)
-    array = check_array("compartments", labels, (len(tibia.faces),))
-    if not np.isin(array, (0.0, 1.0)).all():
-        raise InputError("compartments: expected only 0 (medial) and 1 (lateral)")
-    for value, name in enumerate(COMPARTMENTS):
-        if not (array == value).any():
-            raise InputError(f"compartments: no triangle is {name} ({value})")
-    return array.astype(np.int8)
 
 
 def _index(compartment: str) -> int:

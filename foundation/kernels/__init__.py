@@ -20,6 +20,8 @@ from foundation.kernels.layers import (  # noqa: E402
     series_pressure,
 )
 from foundation.kernels.loads import SUMS, evaluate_contact, middle_state  # noqa: E402
+from foundation.kernels.overlaps import add_overlap_curvature, find_overlaps  # noqa: E402
+from foundation.kernels.patch import measure_patch  # noqa: E402
 from foundation.kernels.search import (  # noqa: E402
     LANES,
     PARTS,
@@ -45,11 +47,14 @@ __all__ = [
     "Law",
     "Motion",
     "Work",
+    "add_overlap_curvature",
     "evaluate_contact",
     "fill_bricks",
+    "find_overlaps",
     "handle",
     "largest_protrusions",
     "line_exits",
+    "measure_patch",
     "middle_state",
     "new_work",
     "series_pressure",

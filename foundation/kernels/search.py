@@ -391,14 +391,16 @@ def largest_protrusions(low, high, following, first, count, control, points, nor
 
 @fused_kernel
 def line_exits(
-    patch, curved, low, high, following, first, count, reach, starts, directions, distance, facet
+    patch, curved, low, high, following, first, count, reach, starts, directions, distance, facet,
+    place,
 ):  # fmt: skip
     """Write the exits of lines from ``starts`` along ``directions`` (N, 3) from the surface.
 
-    ``distance`` (N,) [m] and ``facet`` (N,), -1 without an exit within ``reach``.
+    ``distance`` (N,) [m], ``facet`` (N,), -1 without an exit within ``reach``, and ``place`` (N, 2)
+    on its patch, (u, v).
     """
     for i in range(starts.shape[0]):
-        facet[i], _, _, distance[i] = tree_hit(
+        facet[i], place[i, 0], place[i, 1], distance[i] = tree_hit(
             patch, curved, low, high, following, first, count, reach, starts[i, 0], starts[i, 1],
             starts[i, 2], directions[i, 0], directions[i, 1], directions[i, 2],
         )  # fmt: skip

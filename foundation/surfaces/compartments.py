@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from foundation.checks import FloatArray, check_number
+from foundation.checks import FloatArray, check_array, check_number
+from foundation.errors import InputError
+from foundation.loads import COMPARTMENTS
 from foundation.surfaces.mesh_topology import label_pieces
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
 
@@ -149,3 +151,22 @@ def _labelled(mesh: TriangleMesh, lateral: NDArray[np.bool_], split: str) -> NDA
                 f"{z.max():.4g} m: set split_z between the plateaus, or check axes and unit"
             )
     return np.where(lateral, LATERAL, MEDIAL).astype(np.int8)
+
+
+def check_labels(tibia: TriangleMesh, labels: ArrayLike | None) -> NDArray[np.int8]:
+    """Return the compartment (F,) of each tibial triangle, checked; found if `labels` is None.
+
+    Raises
+    ------
+    InputError
+        If the number of labels is not that of the triangles, or a compartment has no triangle.
+    """
+    if labels is None:
+        return find_compartments(tibia)
+    array = check_array("compartments", labels, (len(tibia.faces),))
+    if not np.isin(array, (0.0, 1.0)).all():
+        raise InputError("compartments: expected only 0 (medial) and 1 (lateral)")
+    for value, name in enumerate(COMPARTMENTS):
+        if not (array == value).any():
+            raise InputError(f"compartments: no triangle is {name} ({value})")
+    return array.astype(np.int8)

@@ -6,18 +6,15 @@ The distance along minus the normal, the line of the spring, to the exit through
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import KDTree
 
 from foundation.checks import FloatArray, check_number
-from foundation.kernels import line_exits
-from foundation.surfaces.femur_patches import control_points, polynomial
+from foundation.surfaces.line_hits import LineTracer
 from foundation.surfaces.mesh_topology import find_edges
 from foundation.surfaces.smooth_surface import flat_surface, smooth_surface
-from foundation.surfaces.tree import build_tree
 from foundation.surfaces.triangle_mesh import MeshError, MeshWarning, TriangleMesh
 
 #: Largest angle between the outward normal of a facet of the underside and minus the mean normal of
@@ -29,8 +26,6 @@ OFF_SOLID = 0.05
 NO_UNDERSIDE = 0.5
 #: Ratio of the diagonals of the bounding boxes above which the units differ.
 UNIT_RATIO = 5.0
-
-_FACETS_PER_LEAF = 4
 
 
 def measured_thickness(
@@ -63,15 +58,14 @@ def measured_thickness(
         If some vertices have the thickness of another vertex.
     """
     check_number("tolerance", tolerance, above=0.0, unit="m")
-    _check_closed(solid)
-    _check_unit(surface, solid)
+    check_solid(surface, solid)
     normals = spring_normals(surface)
     starts = surface.vertices - tolerance * normals
-    leave = _exits_of(solid)
-    inside = leave(starts, normals, 2.0 * tolerance)[1] >= 0
-    _check_place(surface, solid, ~inside, tolerance)
+    tracer = LineTracer(flat_surface(solid), curved=False)
+    inside = tracer.exits(starts, normals, 2.0 * tolerance).facet >= 0
+    check_place(surface, solid, ~inside[_inner_vertices(surface)], tolerance)
     reach = float(np.linalg.norm(np.ptp(solid.vertices, axis=0)))
-    distance, facet = leave(starts, -normals, reach)
+    distance, facet, _ = tracer.exits(starts, -normals, reach)
     mean = surface.area_vectors.sum(axis=0)
     facing = -solid.normals @ mean / np.linalg.norm(mean)
     valid = inside & (facet >= 0) & (facing[facet] >= np.cos(UNDERSIDE_ANGLE))
@@ -89,23 +83,10 @@ def spring_normals(mesh: TriangleMesh) -> FloatArray:
     return total / np.where(length > 0.0, length, 1.0)
 
 
-def _exits_of(solid: TriangleMesh) -> Callable[..., tuple[FloatArray, NDArray[np.int64]]]:
-    """Return the function of distance [m] and facet where rays leave a solid, -1 for none."""
-    surface = flat_surface(solid)
-    control = control_points(surface)
-    tree = build_tree(control.min(axis=1), control.max(axis=1), _FACETS_PER_LEAF)
-    patch = np.ascontiguousarray(polynomial(surface)[tree.order])
-    boxes = (tree.low, tree.high, tree.next, tree.first, tree.count)
-
-    def leave(
-        starts: FloatArray, directions: FloatArray, reach: float
-    ) -> tuple[FloatArray, NDArray[np.int64]]:
-        distance, facet = np.zeros(len(starts)), np.full(len(starts), -1)
-        lines = (np.ascontiguousarray(starts), np.ascontiguousarray(directions))
-        line_exits(patch, False, *boxes, reach, *lines, distance, facet)
-        return distance, np.where(facet >= 0, tree.order[facet], -1)
-
-    return leave
+def check_solid(surface: TriangleMesh, solid: TriangleMesh) -> None:
+    """Raise `MeshError` if a solid is open, inside out or in another unit than its surface."""
+    _check_closed(solid)
+    _check_unit(surface, solid)
 
 
 def _check_closed(solid: TriangleMesh) -> None:
@@ -136,22 +117,28 @@ def _check_unit(surface: TriangleMesh, solid: TriangleMesh) -> None:
         )
 
 
-def _check_place(
-    surface: TriangleMesh, solid: TriangleMesh, off: NDArray[np.bool_], tolerance: float
-) -> None:
+def _inner_vertices(surface: TriangleMesh) -> NDArray[np.bool_]:
+    """Return the vertices (V,) inside the rim; a vertex of the rim may be beside the solid."""
     edges = find_edges(surface.faces, len(surface.vertices))
     inner = np.ones(len(surface.vertices), dtype=np.bool_)
-    # A vertex of the rim may be beside the solid.
     inner[edges.ends[edges.count == 1]] = False
-    if not inner.any():
-        inner[:] = True
-    if off[inner].mean() <= OFF_SOLID:
+    return inner if inner.any() else ~inner
+
+
+def check_place(
+    surface: TriangleMesh, solid: TriangleMesh, off: NDArray[np.bool_], tolerance: float
+) -> None:
+    """Raise `MeshError` if more than 5 % of points of a surface, `off` (N,), are off a solid.
+
+    That is farther than `tolerance` [m] from the solid.
+    """
+    if off.mean() <= OFF_SOLID:
         return
     boxes = [mesh.vertices.min(axis=0) + mesh.vertices.max(axis=0) for mesh in (solid, surface)]
     apart = 0.5e3 * (boxes[0] - boxes[1])
     raise MeshError(
-        f"{surface.name}: {int(off[inner].sum())} of {int(inner.sum())} vertices inside the rim "
-        f"are farther than {1e3 * tolerance:g} mm from the solid {solid.name}, expected the same "
+        f"{surface.name}: {int(off.sum())} of {len(off)} points inside the rim are "
+        f"farther than {1e3 * tolerance:g} mm from the solid {solid.name}, expected the same "
         f"surface; the centres of the bounding boxes differ by ({apart[0]:.1f}, {apart[1]:.1f}, "
         f"{apart[2]:.1f}) mm: export both in the same frame"
     )

@@ -1,0 +1,1 @@
+"""Finite-element contact: an elastic layer condensed to its bearing surface."""

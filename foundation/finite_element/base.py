@@ -1,0 +1,152 @@
+"""Base of an elastic layer: where the layer is bonded to bone or to a metal tray."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial import KDTree
+
+from foundation.checks import FloatArray, check_array, check_number, frozen
+from foundation.errors import InputError
+from foundation.finite_element.surface_grid import SurfaceGrid
+from foundation.surfaces.line_hits import LineTracer
+from foundation.surfaces.smooth_surface import flat_surface
+from foundation.surfaces.thickness import check_place, check_solid
+from foundation.surfaces.triangle_mesh import TriangleMesh
+
+#: Least thickness of a layer [m].
+_THINNEST = 0.1e-3
+#: Distance within which surface and solid count as the same surface [m].
+_TOLERANCE = 0.5e-3
+
+
+class Base(Protocol):
+    """Base of a layer."""
+
+    #: Whether the columns of the mesh run along the lines of the chart, not along the normals.
+    upright: bool
+
+    def below(self, grid: SurfaceGrid, surface: TriangleMesh) -> FloatArray:
+        """Return the point of the base (C, 3) [m] below each node of a grid on the surface."""
+        ...
+
+    def parts(self) -> tuple[FloatArray, ...]:
+        """Return the numbers that describe the base [m], for a digest."""
+        ...
+
+
+@dataclass(frozen=True)
+class PlaneBase:
+    """The plane y = `height` [m]; the layer lies above the plane."""
+
+    height: float = 0.0
+    upright = True
+
+    def below(self, grid: SurfaceGrid, surface: TriangleMesh) -> FloatArray:
+        """Return the point of the base (C, 3) [m] below each node of a grid on the surface.
+
+        Raises `InputError` if the surface is not above the plane everywhere.
+        """
+        lowest = float(grid.points[:, 1].min())
+        if lowest - self.height < _THINNEST:
+            raise InputError(
+                f"{surface.name}: the base is the plane y = {1e3 * self.height:g} mm, but the "
+                f"surface reaches down to y = {1e3 * lowest:.2f} mm: the base overlaps the "
+                f"surface; expected a layer of at least {1e3 * _THINNEST:g} mm"
+            )
+        base = grid.points.copy()
+        base[:, 1] = self.height
+        return base
+
+    def parts(self) -> tuple[FloatArray, ...]:
+        """Return the numbers that describe the base [m], for a digest."""
+        return (np.array([self.height]),)
+
+
+@dataclass(frozen=True, eq=False)
+class ThicknessBase:
+    """A given thickness along minus the normals.
+
+    Parameters
+    ----------
+    thickness : float or (V,) float64
+        Thickness [m], the same everywhere or one per vertex of the surface.
+    """
+
+    thickness: float | FloatArray
+    upright = False
+
+    def __post_init__(self) -> None:
+        values = np.atleast_1d(np.asarray(self.thickness, dtype=np.float64))
+        check_array("thickness", values, (None,))
+        check_number("thickness", float(values.min()), at_least=_THINNEST, unit="m")
+        object.__setattr__(self, "thickness", frozen(values))
+
+    def below(self, grid: SurfaceGrid, surface: TriangleMesh) -> FloatArray:
+        """Return the point of the base (C, 3) [m] below each node of a grid on the surface.
+
+        Raises `InputError` if the number of thicknesses is not that of the vertices.
+        """
+        values = np.atleast_1d(self.thickness)
+        if len(values) == 1:
+            depth = np.full(len(grid.points), values[0])
+        elif len(values) == len(surface.vertices):
+            depth = (grid.weights * values[surface.faces[grid.facet]]).sum(axis=1)
+        else:
+            raise InputError(
+                f"thickness: expected one per vertex of {surface.name} ({len(surface.vertices)}), "
+                f"found {len(values)}"
+            )
+        return grid.points - depth[:, None] * grid.normals
+
+    def parts(self) -> tuple[FloatArray, ...]:
+        """Return the numbers that describe the base [m], for a digest."""
+        return (np.atleast_1d(self.thickness),)
+
+
+@dataclass(frozen=True, eq=False)
+class SolidBase:
+    """The underside of a closed solid of which the bearing surface is a part.
+
+    Parameters
+    ----------
+    solid : TriangleMesh
+        Closed solid [m], frame of the surface, normals outwards.
+    """
+
+    solid: TriangleMesh
+    upright = True
+
+    def below(self, grid: SurfaceGrid, surface: TriangleMesh) -> FloatArray:
+        """Return the point of the base (C, 3) [m] below each node of a grid on the surface.
+
+        Along the lines of the chart. At the rim, where a line misses the solid, the base lies as
+        deep as under the nearest node with an underside. Raises `MeshError` if the solid is open,
+        inside out, in another unit or elsewhere (`foundation.surfaces.thickness`).
+        """
+        check_solid(surface, self.solid)
+        tracer = LineTracer(flat_surface(self.solid), curved=False)
+        starts = grid.points - _TOLERANCE * grid.lines
+        inside = tracer.exits(starts, grid.lines, 2.0 * _TOLERANCE).facet >= 0
+        check_place(surface, self.solid, ~inside[~grid.border], _TOLERANCE)
+        reach = float(np.linalg.norm(np.ptp(self.solid.vertices, axis=0)))
+        hits = tracer.exits(starts, -grid.lines, reach)
+        depth = _filled(grid, _TOLERANCE + hits.distance, inside & (hits.facet >= 0))
+        return grid.points - depth[:, None] * grid.lines
+
+    def parts(self) -> tuple[FloatArray, ...]:
+        """Return the numbers that describe the base [m], for a digest."""
+        return (self.solid.vertices, self.solid.faces.astype(np.float64))
+
+
+def _filled(grid: SurfaceGrid, depth: FloatArray, valid: NDArray[np.bool_]) -> FloatArray:
+    """Return depths (C,) [m] with those of the nearest valid node where a node has none."""
+    if valid.all():
+        return depth
+    nearest = KDTree(grid.points[valid]).query(grid.points[~valid])[1]
+    filled = depth.copy()
+    filled[~valid] = depth[valid][nearest]
+    return filled

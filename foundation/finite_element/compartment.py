@@ -1,0 +1,205 @@
+"""Contact of the femur with the condensed layer of one compartment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.linalg import cho_solve
+from threadpoolctl import ThreadpoolController
+
+from foundation import kernels
+from foundation.checks import FloatArray, IntArray
+from foundation.finite_element.complementarity import NodalContact, solve_contact
+from foundation.finite_element.condensed_layer import MARGIN, MeshedLayer
+from foundation.loads import (
+    AREA,
+    CENTRE,
+    LOAD_COLUMNS,
+    MEAN_PRESSURE,
+    PEAK_PRESSURE,
+    WRENCH,
+)  # fmt: skip
+from foundation.pose import Pose, twist_jacobian
+from foundation.scratch import Scratch
+
+#: Distance of the edge found from nodal pressures outside the true edge, in node spacings. Measured
+#: on paraboloids at spacings of 0.5 and 1 mm (python -m benchmarks.finite_element); near any smooth
+#: edge the pressure has the same form, so that the distance depends on the elements alone.
+EDGE_OFFSET = 0.09
+
+
+class Overlap(NamedTuple):
+    """Candidates near the femur (n,), their overlaps (n,) [m] and gradients by twist (n, 6)."""
+
+    nodes: IntArray
+    overlaps: FloatArray
+    gradients: FloatArray
+
+
+class PatchState(NamedTuple):
+    """Contact of one compartment at a pose.
+
+    Parameters
+    ----------
+    near : Overlap
+        Candidates near the femur.
+    contact : NodalContact or None
+        Solution over the candidates near the femur; None out of contact.
+    """
+
+    near: Overlap
+    contact: NodalContact | None
+
+    @property
+    def active(self) -> IntArray:
+        """Candidates in contact, (A,)."""
+        if self.contact is None:
+            return np.zeros(0, dtype=np.int64)
+        return self.near.nodes[self.contact.active]
+
+    @property
+    def forces(self) -> FloatArray:
+        """Force at each candidate in contact, (A,) [N]."""
+        return np.zeros(0) if self.contact is None else self.contact.forces
+
+
+class CompartmentContact:
+    """Contact of the femur with the layer of one compartment.
+
+    Parameters
+    ----------
+    layer : MeshedLayer
+        The layer.
+    compliance : callable
+        Returns the compliance (C, C) [m/N] of its candidates.
+    reach : float
+        Largest overlap of the search [m].
+    """
+
+    def __init__(
+        self, layer: MeshedLayer, compliance: Callable[[], FloatArray], reach: float
+    ) -> None:
+        self.layer = layer
+        self._compliance = compliance
+        self._reach = reach
+        self._scratch = Scratch(layer.bed)
+        self._bed: Any = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_bed": None}
+
+    def loads(
+        self, pose: Pose, femur: Any, *, jacobian: bool
+    ) -> tuple[FloatArray, FloatArray, PatchState]:
+        """Return loads (12,) and Jacobian (6, 6) as `ElasticFoundation.compartment_loads`.
+
+        And the contact. `femur` is a handle of the femur for the kernels; without `jacobian` the
+        Jacobian is zero [N, N m per rad, m].
+        """
+        by_twist = np.zeros((6, 6))
+        with self._scratch.borrowed() as work:
+            near = self._overlap(pose, femur, work)
+            state = PatchState(near, self._solved(near))
+            if jacobian and state.contact is not None:
+                kernels.add_overlap_curvature(
+                    pose.rotation_matrix, femur, self._handle(), work, state.active, state.forces,
+                    by_twist,
+                )  # fmt: skip
+        loads = np.zeros(len(LOAD_COLUMNS))
+        loads[CENTRE] = np.nan
+        if state.contact is None:
+            return loads, by_twist, state
+        gradients = near.gradients[state.contact.active]
+        # The loads are minus the gradient of the energy f . d - f . C f / 2, so that the forces act
+        # along the normals of the femur, which is smooth.
+        loads[WRENCH] = -state.forces @ gradients
+        self._measure(state, loads)
+        if jacobian:
+            by_twist -= gradients.T @ cho_solve(state.contact.factor, gradients, check_finite=False)
+            by_twist = by_twist @ twist_jacobian(pose)
+        return loads, by_twist, state
+
+    def energy(self, pose: Pose, femur: Any) -> float:
+        """Return the elastic energy of the layer [J]; arguments as of `loads`."""
+        with self._scratch.borrowed() as work:
+            near = self._overlap(pose, femur, work)
+        contact = self._solved(near)
+        if contact is None:
+            return 0.0
+        return 0.5 * float(contact.forces @ near.overlaps[contact.active])
+
+    def pressures(self, pose: Pose, femur: Any) -> tuple[FloatArray, FloatArray]:
+        """Return pressure [Pa] and overlap [m] of all candidates, (C,); 0 out of contact."""
+        _, _, state = self.loads(pose, femur, jacobian=False)
+        pressure, overlap = (
+            np.zeros(len(self.layer.candidates)),
+            np.zeros(len(self.layer.candidates)),
+        )
+        if state.contact is not None:
+            pressure[state.active] = state.forces / self.layer.areas[state.active]
+            overlap[state.active] = state.near.overlaps[state.contact.active]
+        return pressure, overlap
+
+    def depth(self, state: PatchState) -> FloatArray:
+        """Return the largest overlap in contact [m] and the largest strain [1], (2,)."""
+        if state.contact is None:
+            return np.zeros(2)
+        overlap = state.near.overlaps[state.contact.active]
+        strain = overlap / self.layer.thickness[state.active]
+        return np.array([overlap.max(), strain.max()])
+
+    def _handle(self) -> Any:
+        if self._bed is None:
+            self._bed = kernels.handle(self.layer.bed)
+        return self._bed
+
+    def _overlap(self, pose: Pose, femur: Any, work: Any) -> Overlap:
+        bed, count = self.layer.bed, len(self.layer.candidates)
+        nodes, overlaps = np.empty(count, dtype=np.int64), np.empty(count)
+        gradients = np.empty((count, 6))
+        found = kernels.find_overlaps(
+            pose.rotation_matrix, pose.translation, femur, self._handle(), 0, len(bed.first),
+            self._reach, -MARGIN, work, nodes, overlaps, gradients,
+        )  # fmt: skip
+        return Overlap(nodes[:found], overlaps[:found], gradients[:found])
+
+    def _solved(self, near: Overlap) -> NodalContact | None:
+        if not (near.overlaps > 0.0).any():
+            return None
+        compliance = self._compliance()
+
+        def rows(chosen: IntArray) -> FloatArray:
+            # In double precision whatever the stored numbers: the factor needs the digits.
+            return compliance[np.ix_(near.nodes[chosen], near.nodes)].astype(np.float64, copy=False)
+
+        with _one_thread():
+            return solve_contact(rows, near.overlaps)
+
+    def _measure(self, state: PatchState, loads: FloatArray) -> None:
+        """Write area, pressures and centre of a contact."""
+        layer, active, forces = self.layer, state.active, state.forces
+        count, found = len(layer.candidates), np.zeros(3)
+        squares = (forces / layer.areas[active]) ** 2
+        kernels.measure_patch(
+            layer.neighbours, layer.quads, layer.quads_at, layer.points, active, squares,
+            np.zeros(count), np.zeros(count), np.zeros(count, dtype=np.int64), found,
+        )  # fmt: skip
+        total = float(forces.sum())
+        area = found[0] - EDGE_OFFSET * layer.spacing * found[1]
+        if total <= 0.0 or area <= 0.0:
+            return
+        loads[AREA], loads[PEAK_PRESSURE] = area, np.sqrt(found[2])
+        loads[MEAN_PRESSURE] = total / area
+        loads[CENTRE] = forces @ layer.points[active] / total
+
+
+_CONTROLLER: list[ThreadpoolController] = []
+
+
+def _one_thread() -> Any:
+    """Return a context with one thread of BLAS: two wait for each other at this size."""
+    if not _CONTROLLER:
+        _CONTROLLER.append(ThreadpoolController())
+    return _CONTROLLER[0].limit(limits=1, user_api="blas")

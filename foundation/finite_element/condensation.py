@@ -1,0 +1,227 @@
+"""Static condensation of a mesh of hexahedra to the retained unknowns of its bearing surface.
+
+Multilevel substructuring, the dense form of nested dissection (George 1973, SIAM J Numer Anal
+10:345-363): the elements are bisected until a part is small; the stiffness of each part is
+condensed to the unknowns that the part shares with others or that are retained, and two parts are
+added and condensed again. All work is done by dense Cholesky factorisations of LAPACK.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.linalg import LinAlgError, cholesky, solve_triangular
+from scipy.sparse.linalg import splu
+from threadpoolctl import threadpool_limits
+
+from foundation.checks import FloatArray, IntArray
+from foundation.errors import InputError
+from foundation.finite_element.hexahedra import stiffness
+
+SOLVERS = ("substructures", "superlu")
+
+#: Elements of a part that is not bisected.
+_LEAF = 96
+#: Right-hand sides that SuperLU solves at a time.
+_COLUMNS = 64
+
+
+@dataclass(frozen=True, eq=False)
+class ElasticBody:
+    """A mesh of hexahedra, fixed at its base, with retained unknowns at surface nodes.
+
+    Parameters
+    ----------
+    nodes : (N, 3) float64
+        Positions [m].
+    hexahedra : (E, 8) int64
+        Nodes of each element in the order of `foundation.finite_element.hexahedra.CORNERS`.
+    fixed : (N,) bool
+        Nodes that do not move.
+    retained : (C,) int64
+        Nodes of the retained unknowns.
+    directions : (C, 3) float64
+        Unit direction of the retained displacement of each of these nodes [1].
+    youngs_modulus, poissons_ratio : float
+        Young's modulus [Pa] and Poisson's ratio [1].
+    """
+
+    nodes: FloatArray
+    hexahedra: IntArray
+    fixed: NDArray[np.bool_]
+    retained: IntArray
+    directions: FloatArray
+    youngs_modulus: float
+    poissons_ratio: float
+
+
+def compliance(body: ElasticBody, solver: str = "substructures") -> FloatArray:
+    """Return the compliance between the retained unknowns of a body.
+
+    Parameters
+    ----------
+    body : ElasticBody
+        The body.
+    solver : {"substructures", "superlu"}
+        Multilevel substructuring; or a sparse factorisation by SuperLU and one solution per
+        retained unknown, which is slower and serves as a check.
+
+    Returns
+    -------
+    (C, C) float64
+        Displacement [m] of each retained unknown per unit force [N] at each, symmetric.
+
+    Raises
+    ------
+    InputError
+        If the stiffness is not positive definite: the body is not held or an element is folded.
+    """
+    if solver == "superlu":
+        return _by_superlu(body)
+    # Several threads of BLAS wait for each other where a core is taken by another process.
+    with threadpool_limits(1, user_api="blas"):
+        matrix, unknowns = _Substructures(body).condensed(np.arange(len(body.hexahedra)))
+        place = np.searchsorted(unknowns, 3 * body.retained + 2)
+        factor = _factor(matrix[np.ix_(place, place)])
+        del matrix
+        inverse = solve_triangular(factor, np.eye(len(factor)), lower=True, overwrite_b=True)
+        # The product of a matrix and its transpose is symmetric to the last bit.
+        return inverse.T @ inverse
+
+
+def _frames(body: ElasticBody) -> FloatArray:
+    """Return the axes of the unknowns of each node as rows, (N, 3, 3) [1].
+
+    The third axis of a retained node is its direction; other nodes have the global axes.
+    """
+    frames = np.tile(np.eye(3), (len(body.nodes), 1, 1))
+    third = body.directions
+    across = np.eye(3)[np.abs(third).argmin(axis=1)]
+    first = np.cross(across, third)
+    first /= np.linalg.norm(first, axis=1, keepdims=True)
+    frames[body.retained] = np.stack([first, np.cross(third, first), third], axis=1)
+    return frames
+
+
+def _element_stiffness(body: ElasticBody, elements: IntArray, frames: FloatArray) -> FloatArray:
+    """Return the stiffness of elements in the axes of their nodes, (E, 24, 24) [N/m]."""
+    nodes = body.hexahedra[elements]
+    plain = stiffness(body.nodes[nodes], body.youngs_modulus, body.poissons_ratio)
+    axes = frames[nodes]
+    blocks = plain.reshape(-1, 8, 3, 8, 3)
+    turned = np.einsum("enai,enimj->enamj", axes, blocks, optimize=True)
+    turned = np.einsum("enamj,embj->enamb", turned, axes, optimize=True)
+    return turned.reshape(-1, 24, 24)
+
+
+class _Substructures:
+    """Condensation of parts of a body, each a set of its elements."""
+
+    def __init__(self, body: ElasticBody) -> None:
+        self.body = body
+        self.frames = _frames(body)
+        self.centroids = body.nodes[body.hexahedra].mean(axis=1)
+        #: Number of elements at each node.
+        self.elements_at = np.bincount(body.hexahedra.ravel(), minlength=len(body.nodes))
+        unknowns = 3 * len(body.nodes)
+        self.kept = np.zeros(unknowns, dtype=np.bool_)
+        self.kept[3 * body.retained + 2] = True
+        self.free = ~np.repeat(body.fixed, 3)
+
+    def condensed(self, elements: IntArray) -> tuple[FloatArray, IntArray]:
+        """Return the condensed stiffness (K, K) [N/m] of a part and its unknowns (K,), sorted."""
+        if len(elements) <= _LEAF:
+            parts = [self._assembled(elements)]
+        else:
+            parts = [self.condensed(half) for half in self._halves(elements)]
+        return self._without_inner(parts, elements)
+
+    def _halves(self, elements: IntArray) -> tuple[IntArray, IntArray]:
+        """Return the elements on either side of the median plane across their longest extent."""
+        at = self.centroids[elements]
+        axis = int(np.ptp(at, axis=0).argmax())
+        order = elements[np.argsort(at[:, axis], kind="stable")]
+        middle = len(order) // 2
+        return order[:middle], order[middle:]
+
+    def _assembled(self, elements: IntArray) -> tuple[FloatArray, IntArray]:
+        nodes = self.body.hexahedra[elements]
+        own = (3 * nodes[:, :, None] + np.arange(3)).reshape(-1, 24)
+        unknowns, place = np.unique(own, return_inverse=True)
+        place = place.reshape(own.shape)
+        size = len(unknowns)
+        blocks = _element_stiffness(self.body, elements, self.frames)
+        flat = (place[:, :, None] * size + place[:, None]).ravel()
+        matrix = np.bincount(flat, blocks.ravel(), size * size).astype(np.float64)
+        free = self.free[unknowns]
+        return matrix.reshape(size, size)[np.ix_(free, free)], unknowns[free]
+
+    def _without_inner(
+        self, parts: list[tuple[FloatArray, IntArray]], elements: IntArray
+    ) -> tuple[FloatArray, IntArray]:
+        """Add parts and condense out unknowns that are not retained and that no other part has."""
+        unknowns = np.unique(np.concatenate([own for _, own in parts]))
+        nodes = self.body.hexahedra[elements].ravel()
+        count = np.bincount(nodes, minlength=len(self.body.nodes))
+        complete = (count == self.elements_at)[unknowns // 3]
+        inner = complete & ~self.kept[unknowns]
+        own, rest = unknowns[inner], unknowns[~inner]
+        eliminated = _sum(parts, own, own)
+        coupling, remaining = _sum(parts, own, rest), _sum(parts, rest, rest)
+        parts.clear()
+        if len(own):
+            factor = _factor(eliminated)
+            solved = solve_triangular(
+                factor, coupling, lower=True, overwrite_b=True, check_finite=False
+            )
+            remaining -= solved.T @ solved
+        return remaining, rest
+
+
+def _sum(parts: list[tuple[FloatArray, IntArray]], rows: IntArray, columns: IntArray) -> FloatArray:
+    """Return the block of the sum of matrices (K, K) over sorted unknowns (K,)."""
+    total = np.zeros((len(rows), len(columns)))
+    for matrix, unknowns in parts:
+        at_rows, own_rows = np.intersect1d(rows, unknowns, True, return_indices=True)[1:]
+        at, own = np.intersect1d(columns, unknowns, True, return_indices=True)[1:]
+        total[np.ix_(at_rows, at)] += matrix[np.ix_(own_rows, own)]
+    return total
+
+
+def _factor(matrix: FloatArray) -> FloatArray:
+    """Return the Cholesky factor (K, K), lower triangle, of a stiffness (K, K)."""
+    try:
+        return cholesky(matrix, lower=True, overwrite_a=True, check_finite=False)
+    except LinAlgError as error:
+        raise InputError(
+            "the stiffness of the layer is not positive definite: an element is folded, or a part "
+            "of the layer is not connected with the base; check surface and base"
+        ) from error
+
+
+def _by_superlu(body: ElasticBody) -> FloatArray:
+    frames = _frames(body)
+    elements = np.arange(len(body.hexahedra))
+    own = (3 * body.hexahedra[:, :, None] + np.arange(3)).reshape(-1, 24)
+    rows, columns = np.repeat(own, 24, axis=1), np.tile(own, (1, 24))
+    size = 3 * len(body.nodes)
+    values = _element_stiffness(body, elements, frames).ravel()
+    matrix = sparse.coo_matrix((values, (rows.ravel(), columns.ravel())), shape=(size, size))
+    free = np.flatnonzero(~np.repeat(body.fixed, 3))
+    factor = splu(
+        matrix.tocsc()[free][:, free],
+        permc_spec="MMD_AT_PLUS_A",
+        diag_pivot_thresh=0.0,
+        options={"SymmetricMode": True},
+    )
+    at = np.searchsorted(free, 3 * body.retained + 2)
+    result = np.empty((len(at), len(at)))
+    for start in range(0, len(at), _COLUMNS):
+        chosen = at[start : start + _COLUMNS]
+        force = np.zeros((len(free), len(chosen)))
+        force[chosen, np.arange(len(chosen))] = 1.0
+        result[:, start : start + _COLUMNS] = factor.solve(force)[at]
+    return 0.5 * (result + result.T)

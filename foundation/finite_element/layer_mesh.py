@@ -1,0 +1,129 @@
+"""Mesh of an elastic layer: hexahedra in columns between the bearing surface and the base."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foundation.checks import FloatArray, IntArray
+from foundation.errors import InputError
+from foundation.finite_element.hexahedra import scaled_jacobian
+from foundation.finite_element.surface_grid import SurfaceGrid
+
+#: Fewest elements over the thickness.
+_FEWEST = 3
+#: Scaled jacobian below which the columns around an element are straightened, and how often.
+_LEAST_QUALITY = 0.2
+_AVERAGES = 20
+
+
+@dataclass(frozen=True, eq=False)
+class LayerMesh:
+    """Hexahedra in columns, and the grid on their bearing surface.
+
+    Parameters
+    ----------
+    grid : SurfaceGrid
+        Nodes of the bearing surface.
+    nodes : (N, 3) float64
+        Positions [m]; level after level, the base first and the bearing surface last.
+    hexahedra : (E, 8) int64
+        Nodes of each element in the order of `foundation.finite_element.hexahedra.CORNERS`.
+    levels : int
+        Number of levels of nodes.
+    """
+
+    grid: SurfaceGrid
+    nodes: FloatArray
+    hexahedra: IntArray
+    levels: int
+
+    @property
+    def fixed(self) -> NDArray[np.bool_]:
+        """Nodes of the base, (N,)."""
+        return np.arange(len(self.nodes)) < len(self.grid.points)
+
+    @property
+    def surface(self) -> IntArray:
+        """Node of each point of the grid, (C,)."""
+        count = len(self.grid.points)
+        return np.arange(count) + (self.levels - 1) * count
+
+
+def layer_mesh(
+    grid: SurfaceGrid, base: FloatArray, spacing: float, growth: float, name: str
+) -> LayerMesh:
+    """Fill the layer between a grid and the points of the base (C, 3) [m] below its nodes.
+
+    The thickness of the elements grows from the surface, where it is about the spacing, to the
+    base, by the factor `growth` from one to the next.
+
+    Raises
+    ------
+    InputError
+        If the layer has no thickness somewhere, or an element is folded; the message gives the
+        place.
+    """
+    thickness = np.linalg.norm(grid.points - base, axis=1)
+    fractions = _graded(float(np.median(thickness)), spacing, growth)
+    for _ in range(_AVERAGES + 1):
+        mesh = _filled(grid, base, fractions)
+        # NaN counts as folded.
+        poor = ~(scaled_jacobian(mesh.nodes, mesh.hexahedra) > _LEAST_QUALITY)
+        columns = np.asarray(poor.reshape(mesh.levels - 1, -1).any(axis=0))
+        if not columns.any():
+            break
+        base = _averaged(grid, base, columns)
+    _check_folds(mesh, name)
+    return mesh
+
+
+def _filled(grid: SurfaceGrid, base: FloatArray, fractions: FloatArray) -> LayerMesh:
+    nodes = base + fractions[:, None, None] * (grid.points - base)
+    count, levels = len(base), len(fractions)
+    lower = grid.quads + count * np.arange(levels - 1)[:, None, None]
+    hexahedra = np.concatenate([lower, lower + count], axis=2).reshape(-1, 8)
+    return LayerMesh(grid, nodes.reshape(-1, 3), hexahedra, levels)
+
+
+def _averaged(grid: SurfaceGrid, base: FloatArray, columns: NDArray[np.bool_]) -> FloatArray:
+    """Return the base with the directions to it averaged over the neighbours of some columns.
+
+    At a rim the normals turn by more than the columns can follow.
+    """
+    depth = base - grid.points
+    total, count = np.zeros_like(depth), np.zeros(len(depth))
+    np.add.at(total, grid.quads, depth[grid.quads].mean(axis=1)[:, None])
+    np.add.at(count, grid.quads, 1.0)
+    chosen = np.unique(grid.quads[columns])
+    averaged = base.copy()
+    averaged[chosen] = grid.points[chosen] + total[chosen] / count[chosen, None]
+    return averaged
+
+
+def _graded(thickness: float, spacing: float, growth: float) -> FloatArray:
+    """Return the fractions of the levels, from 0 at the base to 1 at the surface."""
+    if growth > 1.0:
+        count = np.log1p((growth - 1.0) * thickness / spacing) / np.log(growth)
+    else:
+        count = thickness / spacing
+    sizes = growth ** np.arange(max(int(np.ceil(count - 1e-9)), _FEWEST))
+    depth = np.concatenate([[0.0], np.cumsum(sizes)]) / sizes.sum()
+    return 1.0 - depth[::-1]
+
+
+def _check_folds(mesh: LayerMesh, name: str) -> None:
+    quality = scaled_jacobian(mesh.nodes, mesh.hexahedra)
+    # NaN counts as folded.
+    folded = ~(quality > 0.0)
+    if not folded.any():
+        return
+    centre = 1e3 * mesh.nodes[mesh.hexahedra[int(np.flatnonzero(folded)[0])]].mean(axis=0)
+    raise InputError(
+        f"{name}: {int(folded.sum())} of {len(quality)} elements of the layer are folded, the "
+        f"first at ({centre[0]:.1f}, {centre[1]:.1f}, {centre[2]:.1f}) mm: the surface folds there "
+        "(a sharp rim), or the base crosses the surface; smooth or trim the surface, or reduce "
+        "the thickness"
+    )

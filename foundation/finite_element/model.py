@@ -1,0 +1,322 @@
+"""The layer itself as the original model: finite-element contact of the femur on the tibia."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.spatial import KDTree
+
+from foundation import kernels
+from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
+from foundation.finite_element.charts import tibial_chart
+from foundation.finite_element.compartment import CompartmentContact, PatchState
+from foundation.finite_element.compliance_store import ComplianceStore
+from foundation.finite_element.condensation import SOLVERS
+from foundation.finite_element.condensed_layer import MeshedLayer, meshed_layer
+from foundation.finite_element.layer import ElasticLayer
+from foundation.finite_element.size import LayerSize, size_of
+from foundation.finite_element.triangle_values import TriangleValues
+from foundation.loads import COMPARTMENTS, ContactLoads, SpringState
+from foundation.pose import Pose
+from foundation.surfaces.compartments import check_labels
+from foundation.surfaces.femur_patches import femur_patches
+from foundation.surfaces.mesh import TriangleMesh
+from foundation.surfaces.smooth_surface import smooth_surface
+
+PRECISIONS = ("float64", "float32")
+
+#: Width of the layer beyond a compartment that is meshed with it [m]: what is farther away is moved
+#: by less than 1e-4 of the indentation.
+_BEYOND = 6e-3
+#: Radius within which the femur's bounding planes are valid, in radii of the bed's groups.
+_PLANE_REACH = 3.5
+#: Strain above which linear elasticity is no longer near the truth.
+STRAIN_LIMIT = 0.99
+
+
+class FiniteElementContact:
+    """Contact of a rigid femoral surface with a linear-elastic layer, by finite elements.
+
+    The layer of each compartment is meshed by hexahedra and condensed once to the normal
+    displacements of its bearing surface; at a pose, the nodal forces solve a complementarity
+    problem (docs/finite_element.md). Loads are the gradient of the elastic energy: the forces act
+    along the normals of the femur, without friction.
+
+    Parameters
+    ----------
+    femur, tibia : TriangleMesh
+        Articular surfaces [m], femoral and tibial frame, normals out of the bone or component.
+    layer : ElasticLayer
+        Tibial layer.
+    spacing : float
+        Distance of the nodes on the bearing surface [m].
+    growth : float
+        Ratio of the thicknesses of elements that follow each other below the surface [1].
+    compartments : (F,) int8, optional
+        0 for the medial and 1 for the lateral compartment, per tibial triangle; by default from
+        `foundation.surfaces.compartments.find_compartments`.
+    precision : {"float64", "float32"}
+        Numbers in which the compliance is kept.
+    solver : {"substructures", "superlu"}
+        Solver of the condensation, see `foundation.finite_element.condensation`.
+    folder : Path, optional
+        Folder in which the compliances are kept, a file each, for later runs and other processes;
+        by default they are kept in memory.
+    search_depth : float
+        Largest overlap of the search [m].
+
+    Raises
+    ------
+    InputError
+        If an argument is out of its range, the sizes do not agree, or the layer cannot be meshed.
+    """
+
+    def __init__(
+        self,
+        femur: TriangleMesh,
+        tibia: TriangleMesh,
+        layer: ElasticLayer,
+        *,
+        spacing: float = 0.5e-3,
+        growth: float = 1.15,
+        compartments: ArrayLike | None = None,
+        precision: str = "float64",
+        solver: str = "substructures",
+        folder: Path | None = None,
+        search_depth: float = 20e-3,
+    ) -> None:
+        check_number("spacing", spacing, at_least=0.1e-3, at_most=5e-3, unit="m")
+        check_number("growth", growth, at_least=1.0, at_most=2.0)
+        check_number("search_depth", search_depth, above=0.0, at_most=0.1, unit="m")
+        self.femur, self.tibia, self.layer = femur, tibia, layer
+        self.compartments = frozen(check_labels(tibia, compartments))
+        self.store = ComplianceStore(
+            folder,
+            check_in("solver", solver, SOLVERS),
+            check_in("precision", precision, PRECISIONS),
+        )
+        self.layers = tuple(self._meshed(side, spacing, growth) for side in range(2))
+        self._sides = tuple(
+            CompartmentContact(meshed, partial(self._compliance, side), search_depth)
+            for side, meshed in enumerate(self.layers)
+        )
+        radius = max(float(meshed.bed.radius.max()) for meshed in self.layers)
+        self._femur = femur_patches(
+            femur, smooth_surface(femur), curved=True, reach=_PLANE_REACH * radius
+        )
+        self._handle: Any = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_handle": None}
+
+    def _meshed(self, side: int, spacing: float, growth: float) -> MeshedLayer:
+        inside = self.compartments == side
+        at = self.tibia.centroids
+        away = np.asarray(KDTree(at[inside]).query(at)[0])
+        around = away < _BEYOND
+        chart = tibial_chart(self.tibia, inside, upright=self.layer.base.upright)
+        return meshed_layer(self.tibia, inside, around, chart, self.layer, spacing, growth)
+
+    def _compliance(self, side: int) -> FloatArray:
+        layer = self.layers[side]
+        return self.store.get(layer.digest, lambda: layer.body)
+
+    def _femoral_handle(self) -> Any:
+        if self._handle is None:
+            self._handle = kernels.handle(self._femur)
+        return self._handle
+
+    @property
+    def size(self) -> LayerSize:
+        """Numbers of nodes and unknowns, memory and estimated times."""
+        return size_of(list(self.layers), self.store.precision)
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of whatever decides on the loads."""
+        content = hashlib.sha256()
+        for mesh in (self.femur, self.tibia):
+            content.update(mesh.vertices.tobytes() + mesh.faces.tobytes())
+            content.update(b"" if mesh.vertex_normals is None else mesh.vertex_normals.tobytes())
+        for meshed in self.layers:
+            content.update(meshed.digest.encode())
+        content.update(self.store.precision.encode())
+        return content.hexdigest()
+
+    def prepare(self, progress: Callable[[str], None] | None = None) -> None:
+        """Condense the layers that are not kept yet; `progress` takes a sentence for each."""
+        for side, meshed in enumerate(self.layers):
+            if progress is not None and not self.store.is_kept(meshed.digest):
+                progress(
+                    f"condensing the {COMPARTMENTS[side]} layer: {3 * len(meshed.mesh.nodes):,} "
+                    f"unknowns to {len(meshed.candidates):,} nodes"
+                )
+            self._compliance(side)
+
+    def evaluate(self, pose: Pose) -> ContactLoads:
+        """Return the loads at a pose; see `foundation.loads` for frames and signs.
+
+        Results do not depend on evaluation history; several threads may call this method.
+
+        Parameters
+        ----------
+        pose : Pose
+            Pose of the femur.
+
+        Returns
+        -------
+        ContactLoads
+            Loads per compartment and in total; `flags` names a compartment whose contact reaches
+            the rim or the end of the layer, or is pressed too deep.
+        """
+        return self._run(pose, jacobian=False)[0]
+
+    def loads(self, pose: Pose) -> ContactLoads:
+        """Return the loads at a pose (`dynamics.protocol.ContactModel`)."""
+        return self.evaluate(pose)
+
+    def loads_and_jacobian(self, pose: Pose) -> tuple[ContactLoads, FloatArray]:
+        """Return the loads and the derivative of the total wrench.
+
+        Parameters
+        ----------
+        pose : Pose
+            Pose of the femur.
+
+        Returns
+        -------
+        ContactLoads
+            Loads per compartment and in total.
+        (6, 6) float64
+            Row: component of the total wrench [N, N m]; column: pose coordinate [rad, m].
+        """
+        return self._run(pose, jacobian=True)
+
+    def _run(self, pose: Pose, *, jacobian: bool) -> tuple[ContactLoads, FloatArray]:
+        femur = self._femoral_handle()
+        parts = [side.loads(pose, femur, jacobian=jacobian) for side in self._sides]
+        flags = [flag for side in range(2) for flag in self._flags(side, parts[side][2])]
+        loads = ContactLoads.trusted(parts[0][0], parts[1][0], tuple(flags))
+        return loads, parts[0][1] + parts[1][1]
+
+    def compartment_loads(
+        self, pose: Pose, compartment: str
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return the loads of one compartment; the other compartment is not evaluated.
+
+        Parameters
+        ----------
+        pose : Pose
+            Pose of the femur.
+        compartment : {"medial", "lateral"}
+            Compartment to evaluate.
+
+        Returns
+        -------
+        loads : (12,) float64
+            Loads in the order of `foundation.loads.LOAD_COLUMNS` [N, N m, m², Pa, m].
+        jacobian : (6, 6) float64
+            Row: component of the wrench [N, N m]; column: pose coordinate [rad, m].
+        depth : (2,) float64
+            Largest overlap [m] and largest strain [1].
+
+        Raises
+        ------
+        InputError
+            If `compartment` is another name.
+        """
+        side = self._sides[_index(compartment)]
+        loads, jacobian, state = side.loads(pose, self._femoral_handle(), jacobian=True)
+        return loads, jacobian, side.depth(state)
+
+    def compartment_flags(self, pose: Pose, compartment: str) -> tuple[str, ...]:
+        """Return the flags of the loads of one compartment at a pose, see `evaluate`."""
+        index = _index(compartment)
+        state = self._sides[index].loads(pose, self._femoral_handle(), jacobian=False)[2]
+        return self._flags(index, state)
+
+    def _flags(self, side: int, state: PatchState) -> tuple[str, ...]:
+        name, layer, active = COMPARTMENTS[side], self.layers[side], state.active
+        flags = []
+        if layer.at_end[active].any():
+            flags.append(f"{name}: contact reaches the end of the compartment's nodes")
+        if layer.at_rim[active].any():
+            flags.append(f"{name}: contact reaches the rim, where the peak pressure has no limit")
+        strain = float(self._sides[side].depth(state)[1])
+        if strain > STRAIN_LIMIT:
+            flags.append(f"{name}: strain {strain:.2f} exceeds {STRAIN_LIMIT}")
+        return tuple(flags)
+
+    def evaluate_batch(self, poses: ArrayLike, *, threads: int = 1) -> FloatArray:
+        """Return the loads at many poses, computed in threads.
+
+        Parameters
+        ----------
+        poses : (N, 6) float64
+            Pose coordinates [rad, m].
+        threads : int
+            Number of threads; the loads do not depend on this number.
+
+        Returns
+        -------
+        (N, 2, 12) float64
+            Medial and lateral loads in the order of `foundation.loads.LOAD_COLUMNS`
+            [N, N m, m², Pa, m].
+
+        Raises
+        ------
+        InputError
+            If a pose is not finite or `threads` is below 1.
+        """
+        rows = check_array("poses", poses, (None, 6))
+        check_number("threads", threads, at_least=1)
+        femur = self._femoral_handle()
+        self.prepare()
+
+        def loads_at(row: FloatArray) -> FloatArray:
+            pose = Pose.from_array(row)
+            return np.stack([side.loads(pose, femur, jacobian=False)[0] for side in self._sides])
+
+        with ThreadPoolExecutor(threads) as pool:
+            return np.array([*pool.map(loads_at, rows)]).reshape(len(rows), 2, 12)
+
+    def stored_energy(self, pose: Pose, compartment: str | None = None) -> float:
+        """Return the elastic energy of the layers [J].
+
+        Parameters
+        ----------
+        pose : Pose
+            Pose of the femur.
+        compartment : {"medial", "lateral"}, optional
+            Compartment; by default the whole knee.
+        """
+        chosen = self._sides if compartment is None else (self._sides[_index(compartment)],)
+        return sum(side.energy(pose, self._femoral_handle()) for side in chosen)
+
+    def spring_state(self, pose: Pose) -> SpringState:
+        """Return overlap and pressure at the middle of every tibial triangle."""
+        state = np.zeros((2, len(self.tibia.faces)))
+        for side, contact in enumerate(self._sides):
+            pressure, overlap = contact.pressures(pose, self._femoral_handle())
+            values = self._triangle_values[side]
+            state[0, values.triangles] = values.interpolated(overlap)
+            state[1, values.triangles] = values.interpolated(pressure)
+        return SpringState(frozen(state[0]), frozen(state[1]))
+
+    @cached_property
+    def _triangle_values(self) -> tuple[TriangleValues, ...]:
+        return tuple(
+            TriangleValues(self.tibia, np.flatnonzero(self.compartments == side), layer)
+            for side, layer in enumerate(self.layers)
+        )
+
+
+def _index(compartment: str) -> int:
+    return COMPARTMENTS.index(check_in("compartment", compartment, COMPARTMENTS))

@@ -1,0 +1,238 @@
+"""Grid of quadrilaterals on a bearing surface, with the rim of the surface as its border."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import ndimage
+from scipy.spatial import KDTree
+
+from foundation.checks import FloatArray, IntArray
+from foundation.errors import InputError
+from foundation.finite_element.charts import Chart
+from foundation.surfaces.line_hits import LineTracer
+from foundation.surfaces.mesh_topology import half_edges
+from foundation.surfaces.smooth_surface import SmoothSurface, shape_functions, smooth_surface
+from foundation.surfaces.triangle_mesh import TriangleMesh
+
+#: Points of the outline per edge of the surface.
+_OUTLINE_POINTS = 8
+#: Largest move of a node onto the outline, in spacings: the diagonal of a cell.
+_MOST_MOVED = 1.5
+#: Least scaled jacobian of a quadrilateral, below which its moved nodes go half way back.
+_LEAST_QUALITY = 0.25
+_HALVINGS = 4
+#: Reach of the lines to the surface [m].
+_REACH = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class SurfaceGrid:
+    """Quadrilaterals on a bearing surface.
+
+    Parameters
+    ----------
+    points, normals, lines : (C, 3) float64
+        Positions of the nodes [m], unit outward normals, and directions of the chart's lines [1].
+    quads : (Q, 4) int64
+        Nodes of each quadrilateral, counter-clockwise seen from outside.
+    facet, weights : (C,) int64, (C, 3) float64
+        Triangle of the surface under each node and barycentric coordinates on the triangle [1].
+    border : (C,) bool
+        Nodes on the border of the grid.
+    plane : (C, 2) float64
+        Coordinates of the nodes in the chart [m].
+    """
+
+    points: FloatArray
+    normals: FloatArray
+    lines: FloatArray
+    quads: IntArray
+    facet: IntArray
+    weights: FloatArray
+    border: NDArray[np.bool_]
+    plane: FloatArray
+
+    @property
+    def neighbours(self) -> IntArray:
+        """Neighbour of each node along and against both grid lines, -1 for none, (C, 2, 2)."""
+        found = np.full((len(self.points), 2, 2), -1, dtype=np.int64)
+        for axis, pairs in enumerate((((0, 1), (3, 2)), ((0, 3), (1, 2)))):
+            for first, second in pairs:
+                found[self.quads[:, first], axis, 0] = self.quads[:, second]
+                found[self.quads[:, second], axis, 1] = self.quads[:, first]
+        return found
+
+    @property
+    def areas(self) -> FloatArray:
+        """Area of the surface that belongs to each node, (C,) [m²]."""
+        corners = self.points[self.quads]
+        # Half of the parallelogram at each corner: exact for a plane parallelogram.
+        ahead, back = np.roll(corners, -1, axis=1) - corners, np.roll(corners, 1, axis=1) - corners
+        at_corner = 0.25 * np.linalg.norm(np.cross(ahead, back), axis=2)
+        areas = np.zeros(len(self.points))
+        np.add.at(areas, self.quads, at_corner)
+        return areas
+
+
+def lay_grid(
+    surface: TriangleMesh, part: NDArray[np.bool_], chart: Chart, spacing: float
+) -> SurfaceGrid:
+    """Lay a grid of square cells over a part of a surface; its border is moved onto the rim.
+
+    Parameters
+    ----------
+    surface : TriangleMesh
+        Bearing surface [m].
+    part : (F,) bool
+        Triangles to cover; each line of the chart leaves these once.
+    chart : Chart
+        Plane coordinates of the surface.
+    spacing : float
+        Edge of the cells in the chart [m].
+
+    Raises
+    ------
+    InputError
+        If no cell fits on the surface.
+    """
+    whole, chosen = smooth_surface(surface), np.flatnonzero(part)
+    smooth = SmoothSurface(whole.corners[part], whole.middles[part], whole.normals[part])
+    site = _Site(chosen, _outline(smooth, surface, chosen), smooth, chart)
+    own = chart.coordinates(surface.vertices[np.unique(surface.faces[part])])
+    axes = [_lines(own[:, k].min(), own[:, k].max(), spacing) for k in range(2)]
+    mesh = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
+    inside = (site.hits(mesh.reshape(-1, 2)).facet >= 0).reshape(mesh.shape[:2])
+    cells = _largest(inside[:-1, :-1] & inside[1:, :-1] & inside[1:, 1:] & inside[:-1, 1:])
+    if not cells.any():
+        raise InputError(
+            f"{surface.name}: no cell of {1e3 * spacing:g} mm fits on the surface; use a smaller "
+            "node spacing"
+        )
+    used, quads = _quads(cells)
+    return _fitted(site, mesh.reshape(-1, 2)[used], quads, spacing)
+
+
+class _Site:
+    """The part of a surface that a grid covers: triangles `chosen` (P,), rim, patches, chart."""
+
+    def __init__(self, chosen: IntArray, rim: _Places, smooth: SmoothSurface, chart: Chart) -> None:
+        self.chosen, self.rim, self.smooth, self.chart = chosen, rim, smooth, chart
+        self._tracer = LineTracer(smooth, curved=True)
+
+    def hits(self, coordinates: FloatArray) -> _Places:
+        """Return where the lines to coordinates (N, 2) [m] leave the surface."""
+        starts, directions = self.chart.lines(coordinates)
+        distance, facet, weights = self._tracer.exits(starts, directions, _REACH)
+        return _Places(starts + distance[:, None] * directions, facet, weights)
+
+
+@dataclass(eq=False)
+class _Places:
+    """Points (N, 3) [m] on a surface, their triangles (N,) and barycentric coordinates (N, 3)."""
+
+    points: FloatArray
+    facet: IntArray
+    weights: FloatArray
+
+
+def _lines(low: float, high: float, spacing: float) -> FloatArray:
+    steps = int(np.floor((high - low) / spacing))
+    return 0.5 * (low + high) + spacing * np.linspace(-0.5 * steps, 0.5 * steps, steps + 1)
+
+
+def _largest(cells: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return the largest connected part of cells (X, Z), without strips of a single cell."""
+    thick = ndimage.binary_opening(cells, np.ones((2, 2), dtype=np.bool_))
+    labels, count = ndimage.label(thick)
+    if count == 0:
+        return np.zeros_like(cells)
+    sizes = np.bincount(labels.ravel())[1:]
+    return labels == 1 + int(sizes.argmax())
+
+
+def _quads(cells: NDArray[np.bool_]) -> tuple[IntArray, IntArray]:
+    """Return the grid nodes in use and the quadrilaterals (Q, 4) over these nodes."""
+    i, j = np.nonzero(cells)
+    width = cells.shape[1] + 1
+    first = i * width + j
+    # The chart's coordinates and the outward direction are right-handed.
+    corners = np.stack([first, first + width, first + width + 1, first + 1], axis=1)
+    used, quads = np.unique(corners, return_inverse=True)
+    return used, quads.reshape(-1, 4)
+
+
+def _border(quads: IntArray, count: int) -> NDArray[np.bool_]:
+    start, end = quads.ravel(), np.roll(quads, -1, axis=1).ravel()
+    key = np.minimum(start, end) * count + np.maximum(start, end)
+    _, inverse, number = np.unique(key, return_inverse=True, return_counts=True)
+    single = number[inverse] == 1
+    border = np.zeros(count, dtype=np.bool_)
+    border[start[single]] = border[end[single]] = True
+    return border
+
+
+def _fitted(site: _Site, flat: FloatArray, quads: IntArray, spacing: float) -> SurfaceGrid:
+    """Return the grid with nodes at coordinates (C, 2) [m], the border moved onto the rim."""
+    border = _border(quads, len(flat))
+    rim = site.rim
+    at_rim = site.chart.coordinates(rim.points)
+    away, nearest = map(np.asarray, KDTree(at_rim).query(flat[border]))
+    node = np.flatnonzero(border)[away < _MOST_MOVED * spacing]
+    target = nearest[away < _MOST_MOVED * spacing]
+    moved, part = flat.copy(), np.ones(len(node))
+    for _ in range(_HALVINGS):
+        moved[node] = flat[node] + part[:, None] * (at_rim[target] - flat[node])
+        bad = np.zeros(len(flat), dtype=np.bool_)
+        bad[quads[_plane_quality(moved, quads) < _LEAST_QUALITY]] = True
+        if not bad[node].any():
+            break
+        part[bad[node]] *= 0.5
+    places = site.hits(moved)
+    for name in ("points", "facet", "weights"):
+        whole = part == 1.0
+        getattr(places, name)[node[whole]] = getattr(rim, name)[target[whole]]
+    missed = places.facet < 0
+    if missed.any():
+        unmoved = site.hits(flat[missed])
+        for name in ("points", "facet", "weights"):
+            getattr(places, name)[missed] = getattr(unmoved, name)
+    normals = np.einsum("nk,nki->ni", places.weights, site.smooth.normals[places.facet])
+    normals /= np.linalg.norm(normals, axis=1, keepdims=True)
+    lines = site.chart.lines(moved)[1]
+    return SurfaceGrid(
+        places.points,
+        normals,
+        lines,
+        quads,
+        site.chosen[places.facet],
+        places.weights,
+        border,
+        moved,
+    )
+
+
+def _outline(smooth: SmoothSurface, surface: TriangleMesh, chosen: IntArray) -> _Places:
+    """Return points along the boundary edges of triangles (P,) of a surface, on their patches."""
+    _, _, key = half_edges(surface.faces[chosen], len(surface.vertices))
+    _, inverse, count = np.unique(key, return_inverse=True, return_counts=True)
+    half = np.flatnonzero(count[inverse] == 1)
+    facet, edge = np.repeat(half // 3, _OUTLINE_POINTS), np.repeat(half % 3, _OUTLINE_POINTS)
+    along = np.tile(np.arange(_OUTLINE_POINTS) / _OUTLINE_POINTS, len(half))
+    weights = np.zeros((len(facet), 3))
+    rows = np.arange(len(facet))
+    weights[rows, edge], weights[rows, (edge + 1) % 3] = 1.0 - along, along
+    nodes = np.concatenate([smooth.corners, smooth.middles], axis=1)[facet]
+    points = np.einsum("nk,nki->ni", shape_functions(weights[:, 1:])[0], nodes)
+    return _Places(points, facet, weights)
+
+
+def _plane_quality(flat: FloatArray, quads: IntArray) -> FloatArray:
+    """Return the least sine of the corner angles of plane quadrilaterals (Q, 4), signed."""
+    corners = flat[quads]
+    ahead, back = np.roll(corners, -1, axis=1) - corners, np.roll(corners, 1, axis=1) - corners
+    across = ahead[..., 0] * back[..., 1] - ahead[..., 1] * back[..., 0]
+    size = np.linalg.norm(ahead, axis=2) * np.linalg.norm(back, axis=2)
+    return (across / np.maximum(size, 1e-300)).min(axis=1)

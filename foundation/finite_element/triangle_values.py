@@ -1,0 +1,45 @@
+"""Nodal values of a layer, interpolated to the triangles of the bearing surface."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.spatial import Delaunay, KDTree
+
+from foundation.checks import FloatArray, IntArray
+from foundation.finite_element.condensed_layer import MeshedLayer
+from foundation.surfaces.triangle_mesh import TriangleMesh
+
+
+class TriangleValues:
+    """Linear interpolation from candidate nodes to the centroids of triangles.
+
+    Parameters
+    ----------
+    tibia : TriangleMesh
+        Bearing surface [m].
+    triangles : (T,) int64
+        Triangles that get values.
+    layer : MeshedLayer
+        The layer below these triangles.
+    """
+
+    def __init__(self, tibia: TriangleMesh, triangles: IntArray, layer: MeshedLayer) -> None:
+        self.triangles = triangles
+        plane = layer.mesh.grid.plane[layer.candidates]
+        at = layer.chart.coordinates(tibia.centroids[triangles])
+        net = Delaunay(plane)
+        simplex = net.find_simplex(at)
+        self._nodes = net.simplices[simplex]
+        transform = net.transform[simplex]
+        first = np.einsum("tij,tj->ti", transform[:, :2], at - transform[:, 2])
+        self._weights = np.column_stack([first, 1.0 - first.sum(axis=1)])
+        # Beyond the outermost nodes the nearest one counts.
+        beyond = simplex < 0
+        if beyond.any():
+            nearest = np.asarray(KDTree(plane).query(at[beyond])[1])
+            self._nodes[beyond] = nearest[:, None]
+            self._weights[beyond] = (1.0, 0.0, 0.0)
+
+    def interpolated(self, values: FloatArray) -> FloatArray:
+        """Return the values (T,) at the triangles from those (C,) of the candidates."""
+        return (self._weights * values[self._nodes]).sum(axis=1)

@@ -1,0 +1,57 @@
+"""Exits of many lines through the patches of a surface."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from foundation.checks import FloatArray, IntArray
+from foundation.kernels import line_exits
+from foundation.surfaces.femur_patches import control_points, polynomial
+from foundation.surfaces.smooth_surface import SmoothSurface
+from foundation.surfaces.tree import build_tree
+
+_FACETS_PER_LEAF = 4
+
+
+class LineHits(NamedTuple):
+    """Where lines leave a surface.
+
+    Parameters
+    ----------
+    distance : (N,) float64
+        Distance from the start of each line [m]; without an exit, the reach of the search.
+    facet : (N,) int64
+        Triangle through which each line leaves, -1 for none.
+    weights : (N, 3) float64
+        Barycentric coordinates on the triangle [1].
+    """
+
+    distance: FloatArray
+    facet: IntArray
+    weights: FloatArray
+
+
+class LineTracer:
+    """Search of exits through a surface; `curved` is False for plane facets."""
+
+    def __init__(self, surface: SmoothSurface, *, curved: bool) -> None:
+        control = control_points(surface)
+        tree = build_tree(control.min(axis=1), control.max(axis=1), _FACETS_PER_LEAF)
+        self._order = tree.order
+        self._patch = np.ascontiguousarray(polynomial(surface)[tree.order])
+        self._boxes = (tree.low, tree.high, tree.next, tree.first, tree.count)
+        self._curved = curved
+
+    def exits(self, starts: FloatArray, directions: FloatArray, reach: float) -> LineHits:
+        """Return the first exits of lines from starts (N, 3) [m] along directions (N, 3) [1].
+
+        An exit is a hit where the outward normal points along the line, within `reach` [m].
+        """
+        count = len(starts)
+        distance, facet, place = np.zeros(count), np.full(count, -1), np.zeros((count, 2))
+        lines = (np.ascontiguousarray(starts), np.ascontiguousarray(directions))
+        line_exits(self._patch, self._curved, *self._boxes, reach, *lines, distance, facet, place)
+        weights = np.column_stack([1.0 - place.sum(axis=1), place])
+        return LineHits(distance, np.where(facet >= 0, self._order[facet], -1), weights)
