@@ -21,6 +21,8 @@ from foundation.loads import (
     LOAD_COLUMNS,
     MEAN_PRESSURE,
     ContactLoads,
+)
+from foundation.loads import (
     SpringState as SpringState,
 )
 from foundation.pose import Pose, twist_jacobian

@@ -118,10 +118,12 @@ def _spring_knee(config: Config, surfaces: KneeSurfaces, folder: Path | None) ->
 
 
 def _finite_element_knee(config: Config, surfaces: KneeSurfaces, folder: Path | None) -> Knee:
+    elements = config.contact.finite_element
+    assert elements is not None  # the schema gives the section
     bed = bed_beside(config.contact, surfaces)
+    start = middle_pose(bed.femur, bed.tibia)
+    check_nodes(elements, bed, start, 0.5 * config.space.path.axial_force_N)
     model = build_elements(config.contact, surfaces, folder)
-    start = middle_pose(model.femur, model.tibia)
-    check_nodes(model, bed, start, 0.5 * config.space.path.axial_force_N)
     return Knee(model, start, model.digest, bed, model.prepare)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +20,8 @@ from foundation.loads import AREA, COMPARTMENTS
 from foundation.pose import Pose
 from foundation.statics.height import StaticsError, pose_at_load
 from pipeline.config.key_names import in_words_of
-from pipeline.config.schema import ContactConfig, LayerConfig
+from pipeline.config.knee_schema import FiniteElementConfig
+from pipeline.config.schema import ContactConfig
 from pipeline.originals.knee_surfaces import KneeSurfaces
 from pipeline.originals.layer_thickness import layer_thickness
 from pipeline.originals.spring_bed import bed_of, layer_law
@@ -63,13 +65,13 @@ def build_elements(
             surfaces.femur,
             surfaces.tibia,
             _tibial_layer(contact, surfaces),
-            femur_layer=_femoral_layer(contact.femur_layer, surfaces),
             spacing=1e-3 * settings.node_spacing_mm,
             growth=settings.growth,
             compartments=surfaces.compartments,
             precision=settings.precision,
             solver=settings.solver,
             folder=None if folder is None else folder / CONDENSED,
+            **_femoral_option(contact, surfaces),
         )
     _check_memory(model)
     return model
@@ -86,23 +88,24 @@ def _tibial_layer(contact: ContactConfig, surfaces: KneeSurfaces) -> ElasticLaye
     return ElasticLayer(1e6 * contact.youngs_modulus_MPa, contact.poissons_ratio, base)
 
 
-def _femoral_layer(layer: LayerConfig | None, surfaces: KneeSurfaces) -> ElasticLayer | None:
+def _femoral_option(contact: ContactConfig, surfaces: KneeSurfaces) -> dict[str, Any]:
+    """Return the femoral layer as an option of the model, if there is one."""
+    layer = contact.femur_layer
     if layer is None:
-        return None
+        return {}
     thickness = layer_thickness(layer, len(surfaces.femur.vertices), body="femoral")
-    return ElasticLayer(
-        1e6 * layer.youngs_modulus_MPa, layer.poissons_ratio, ThicknessBase(thickness)
-    )
+    base, modulus = ThicknessBase(thickness), 1e6 * layer.youngs_modulus_MPa
+    return {"femur_layer": ElasticLayer(modulus, layer.poissons_ratio, base)}
 
 
 def _check_memory(model: FiniteElementContact) -> None:
     """Raise an InputError if a condensation needs more memory than the machine has."""
-    available, needed = machine_memory(), model.size.memory
-    if available is not None and needed > _USABLE * available:
+    available, size = machine_memory(), model.size
+    if available is not None and size.memory > _USABLE * available:
         raise InputError(
-            f"contact.finite_element: the condensation needs {1e-9 * needed:.1f} GB of memory for "
-            f"{model.size.unknowns:,} unknowns, and this machine has {1e-9 * available:.1f} GB: "
-            'increase node_spacing_mm, or set precision = "float32"'
+            f"contact.finite_element: the condensation needs {1e-9 * size.memory:.1f} GB of memory "
+            f"for {max(size.candidates):,} nodes of a compartment, and this machine has "
+            f"{1e-9 * available:.1f} GB: increase node_spacing_mm"
         )
 
 
@@ -115,7 +118,7 @@ def machine_memory() -> float | None:
 
 
 def check_nodes(
-    model: FiniteElementContact, bed: ElasticFoundation, start: Pose, load: float
+    elements: FiniteElementConfig, bed: ElasticFoundation, start: Pose, load: float
 ) -> None:
     """Raise an InputError if the nodes are too far apart for a contact.
 
@@ -129,10 +132,11 @@ def check_nodes(
     if not areas:
         return
     width = 2.0 * np.sqrt(min(areas) / np.pi)
-    if width < FEWEST_NODES * model.spacing:
+    spacing = 1e-3 * elements.node_spacing_mm
+    if width < FEWEST_NODES * spacing:
         raise InputError(
             f"contact.finite_element.node_spacing_mm: a contact of {load:g} N is about "
-            f"{1e3 * width:.1f} mm across, which is {width / model.spacing:.1f} nodes (expected "
+            f"{1e3 * width:.1f} mm across, which is {width / spacing:.1f} nodes (expected "
             f"at least {FEWEST_NODES:g}); set {spacing_for(width, FEWEST_NODES):g} or less"
         )
 

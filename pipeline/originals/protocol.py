@@ -14,7 +14,7 @@ from surrogates.formulations.whole_knee import AnyKnee
 from surrogates.sampling.space import ReferencePath, SampleSpace
 
 #: Takes a line on the progress of a preparation.
-Progress = Callable[[str], object]
+Progress = Callable[[str], None]
 
 
 class Evaluation(NamedTuple):

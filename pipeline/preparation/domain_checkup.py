@@ -17,7 +17,7 @@ from pipeline.config.schema import Config
 from pipeline.originals.candidates import OFFSET_UNITS, sample_space
 from pipeline.originals.contact_original import Knee
 from pipeline.originals.evaluation import evaluate_rows
-from pipeline.preparation.elements_checkup import check_nodes, describe_size, elements_of
+from pipeline.preparation.elements_checkup import Elements
 from pipeline.preparation.expected_time import expected_figures, seconds_per_evaluation
 from pipeline.preparation.mesh_checkup import edge_length
 from pipeline.preparation.remarks import Remarks
@@ -69,22 +69,33 @@ def check_domain(config: Config, knee: Knee, remarks: Remarks, *, deep: bool) ->
     if deep:
         say("simulating a gait cycle with the contact model")
         _check_gait(config, knee, space, remarks)
-    per_load = float(table["evaluations"].sum()) / len(table)
-    elements = elements_of(knee.model)
-    if elements is not None:
-        describe_size(elements, remarks)
-    figures = expected_figures(
-        config,
-        per_load,
-        seconds_per_evaluation(knee.quick, path),
-        None if elements is None else elements.size,
-    )
+    figures = _expected(config, knee, space, table, remarks)
     remarks.note(
         "run",
         f"about {rounded(figures['run_s'])} on {figures['workers']} cores and "
         f"{1e-6 * figures['disk_bytes']:.0f} MB, on an idle machine with compiled kernels",
     )
     return figures
+
+
+def _expected(
+    config: Config, knee: Knee, space: SampleSpace, table: pd.DataFrame, remarks: Remarks
+) -> dict[str, Any]:
+    """Return the expected time and disk space of a run; note the size of finite elements."""
+    per_load = float(table["evaluations"].sum()) / len(table)
+    elements = Elements.of(knee.model, config.contact.finite_element)
+    if elements is None:
+        each = seconds_per_evaluation(knee.quick, space.path)
+        return expected_figures(config, per_load, each)
+    area = _typical_area(table)
+    elements.describe(area, remarks)
+    each = elements.seconds_per_evaluation(area)
+    return expected_figures(config, per_load, each, elements.model.size)
+
+
+def _typical_area(table: pd.DataFrame) -> float:
+    """Return the median contact area of samples [m²]."""
+    return float(table.loc[table["status"] == OK, "area_m2"].median())
 
 
 def _evaluated(knee: Knee, poses: FloatArray, load: FloatArray, compartment: str) -> pd.DataFrame:
@@ -173,11 +184,12 @@ def _count_at_rim(knee: Knee, loads: FloatArray) -> int:
 
 
 def _check_resolution(config: Config, knee: Knee, table: pd.DataFrame, remarks: Remarks) -> None:
-    solved = table[table["status"] == OK]
-    radius = float(np.sqrt(solved["area_m2"].median() / np.pi))
-    if (elements := elements_of(knee.model)) is not None:
-        check_nodes(elements, radius, remarks)
+    area = _typical_area(table)
+    elements = Elements.of(knee.model, config.contact.finite_element)
+    if elements is not None:
+        elements.check_nodes(area, remarks)
         return
+    radius = float(np.sqrt(area / np.pi))
     across, least = (
         2.0 * radius / edge_length(knee.model.tibia),
         TRIANGLES_ACROSS[config.contact.surface],

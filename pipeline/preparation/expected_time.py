@@ -9,9 +9,7 @@ from __future__ import annotations
 from itertools import product
 from typing import Any
 
-import numpy as np
-
-from foundation.finite_element.model import LayerSize
+from foundation.finite_element.size import LayerSize
 from foundation.loads import COMPARTMENTS
 from foundation.pose import Pose
 from foundation.surface_contact import SurfaceContact
@@ -100,28 +98,19 @@ def seconds_per_evaluation(model: SurfaceContact, path: ReferencePath) -> float:
     return median_seconds(model.compartment_loads, [*product(poses, COMPARTMENTS)])
 
 
-def _condensed_bytes(config: Config, size: LayerSize) -> float:
-    """Return the disk space of condensed compliances: a square of candidate nodes of each side."""
-    elements = config.contact.finite_element
-    assert elements is not None
-    return float(np.dtype(elements.precision).itemsize * sum(n**2 for n in size.candidates))
-
-
 def expected_figures(
     config: Config, per_load: float, per_evaluation: float, size: LayerSize | None = None
 ) -> dict[str, Any]:
     """Return the expected time of a run [s] and its disk space [bytes].
 
     `per_load` is the number of evaluations of a sample, `per_evaluation` their time [s]; `size` is
-    that of finite elements, which replaces the time.
+    that of finite elements.
     """
     workers = Execution.of(config.run).workers
     if size is None:
         stages, kept = stages_of(config, per_load), 0.0
     else:
-        per_evaluation = 0.5 * size.seconds_per_pose
-        stages = stages_of(config, per_load, size.condensation_seconds)
-        kept = _condensed_bytes(config, size)
+        stages, kept = stages_of(config, per_load, size.seconds), size.storage
     evaluated = sum(stage.samples for stage in stages if not stage.name.startswith("h"))
     candidates = 2 * config.design.candidates * len(round_sizes(config.design))
     return {

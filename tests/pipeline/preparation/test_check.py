@@ -273,9 +273,9 @@ def test_size_of_finite_elements_is_told_without_a_condensation(study, monkeypat
     about = {r.text: r.level for r in remarks if r.about == "[contact.finite_element]"}
     size = next(text for text in about if "may come into contact" in text)
     pattern = (
-        r"[\d,]+ medial and [\d,]+ lateral nodes may come into contact, of [\d,]+ nodes with "
-        r"[\d,]+ unknowns; the condensation takes about \d+ (s|min) and \d+\.\d GB of memory, "
-        r"once; a pose then takes about [\d.]+ ms"
+        r"[\d,]+ medial and [\d,]+ lateral nodes may come into contact, in meshes of [\d,]+ "
+        r"unknowns; the condensation takes about \d+ (s|min) and \d+\.\d GB of memory, once, and "
+        r"leaves \d+\.\d\d GB on the disk; a pose then takes about [\d.]+ ms"
     )
     assert re.fullmatch(pattern, size)
     across = next(text for text in about if "mm across" in text)
@@ -290,7 +290,7 @@ def test_size_of_finite_elements_is_told_without_a_condensation(study, monkeypat
 def test_elements_beyond_the_memory_are_an_error(study, monkeypatch):
     monkeypatch.setattr(finite_element_layer, "machine_memory", lambda: 1e6)
     (error,) = texts_of(study(contact=ELEMENTS), "error")
-    assert re.search(r"needs \d+\.\d GB of memory for [\d,]+ unknowns, and this machine has", error)
+    assert re.search(r"needs \d+\.\d GB of memory for [\d,]+ nodes .* this machine has", error)
 
 
 def test_confinement_is_the_bed_of_springs_alone(study):
