@@ -99,7 +99,7 @@ class CompartmentContact:
         Jacobian is zero [N, N m per rad, m].
         """
         by_twist = np.zeros((6, 6))
-        with self._scratch.borrowed() as work:
+        with _one_thread(), self._scratch.borrowed() as work:
             near = self._overlap(pose, femur, work)
             state = PatchState(near, self._solved(near))
             if jacobian and state.contact is not None:
@@ -117,15 +117,15 @@ class CompartmentContact:
         loads[WRENCH] = -state.forces @ gradients
         self._measure(state, loads)
         if jacobian:
-            by_twist -= gradients.T @ cho_solve(state.contact.factor, gradients, check_finite=False)
-            by_twist = by_twist @ twist_jacobian(pose)
+            with _one_thread():
+                solved = cho_solve(state.contact.factor, gradients, check_finite=False)
+            by_twist = (by_twist - gradients.T @ solved) @ twist_jacobian(pose)
         return loads, by_twist, state
 
     def energy(self, pose: Pose, femur: Any) -> float:
         """Return the elastic energy of the layer [J]; arguments as of `loads`."""
-        with self._scratch.borrowed() as work:
-            near = self._overlap(pose, femur, work)
-        contact = self._solved(near)
+        with _one_thread(), self._scratch.borrowed() as work:
+            contact = self._solved(near := self._overlap(pose, femur, work))
         if contact is None:
             return 0.0
         return 0.5 * float(contact.forces @ near.overlaps[contact.active])
@@ -170,12 +170,13 @@ class CompartmentContact:
             return None
         compliance = self._compliance()
 
-        def rows(chosen: IntArray) -> FloatArray:
-            # In double precision whatever the stored numbers: the factor needs the digits.
-            return compliance[np.ix_(near.nodes[chosen], near.nodes)].astype(np.float64, copy=False)
+        def block(rows: IntArray, columns: IntArray) -> FloatArray:
+            # In double precision whatever is stored: the factor needs the digits.
+            part = np.empty((len(rows), len(columns)))
+            kernels.gather_block(compliance, near.nodes[rows], near.nodes[columns], part)
+            return part
 
-        with _one_thread():
-            return solve_contact(rows, near.overlaps)
+        return solve_contact(block, near.overlaps)
 
     def _measure(self, state: PatchState, loads: FloatArray) -> None:
         """Write area, pressures and centre of a contact."""

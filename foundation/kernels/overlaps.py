@@ -53,3 +53,12 @@ def add_overlap_curvature(rotation, femur, bed, work, nodes, forces, jacobian):
             work.met[node], work.place[node, 0], work.place[node, 1], work.gradient, -forces[i],
             jacobian,
         )  # fmt: skip
+
+
+@fused_kernel
+def gather_block(matrix, rows, columns, part):
+    """Copy the block of ``rows`` and ``columns`` of a matrix to ``part``."""
+    for i in range(len(rows)):
+        row = rows[i]
+        for j in range(len(columns)):
+            part[i, j] = matrix[row, columns[j]]
