@@ -12,10 +12,10 @@ import numpy as np
 from scipy.optimize import brentq
 
 from foundation.checks import FloatArray, check_number
-from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.kernels import STRAIN_LIMIT
 from foundation.loads import AXIAL_FORCE
 from foundation.pose import Pose
+from foundation.surface_contact import SurfaceContact
 
 
 class StaticsError(RuntimeError):
@@ -36,7 +36,7 @@ class StaticPose:
 
 
 def pose_at_load(
-    model: ElasticFoundation,
+    model: SurfaceContact,
     pose: Pose,
     compartment: str,
     load: float,
@@ -48,7 +48,7 @@ def pose_at_load(
 
     Parameters
     ----------
-    model : ElasticFoundation
+    model : SurfaceContact
         Original model.
     pose : Pose
         Five fixed coordinates, and the height where the search starts.
@@ -64,7 +64,8 @@ def pose_at_load(
     Raises
     ------
     StaticsError
-        If there is no contact within `search`, or the layer is pressed through before the load.
+        If there is no contact within `search`, the layer is pressed through before the load, or
+        the model flags the loads of the compartment.
     """
     target = np.sqrt(check_number("load", load, above=0.0, unit="N"))
     check_number("search", search, above=0.0, unit="m")
@@ -98,6 +99,8 @@ def pose_at_load(
     loads, depth = at(found.superior)
     if depth[1] > STRAIN_LIMIT:
         raise StaticsError(f"the layer is pressed through (strain {depth[1]:.2f})")
+    if flags := model.compartment_flags(found, compartment):
+        raise StaticsError("; ".join(flags))
     return StaticPose(found, loads, len(known))
 
 
