@@ -14,11 +14,42 @@ def unit_normals(mesh: TriangleMesh) -> FloatArray:
     """Return the unit normal at each vertex, (V, 3): its own, or the mean of the triangles'."""
     if mesh.vertex_normals is not None:
         return mesh.vertex_normals
-    sums = np.zeros_like(mesh.vertices)
-    facets = area_vectors(mesh.vertices, mesh.faces)
+    return facet_normals(mesh.vertices, mesh.faces)
+
+
+def facet_normals(vertices: FloatArray, faces: IntArray) -> FloatArray:
+    """Return the mean unit normal of the triangles at each vertex, (V, 3); 0 without triangles."""
+    sums = np.zeros_like(vertices)
+    facets = area_vectors(vertices, faces)
     for corner in range(3):
-        np.add.at(sums, mesh.faces[:, corner], facets)
-    return sums / np.linalg.norm(sums, axis=1)[:, None]
+        np.add.at(sums, faces[:, corner], facets)
+    lengths = np.linalg.norm(sums, axis=1)[:, None]
+    return sums / np.where(lengths > 0.0, lengths, 1.0)
+
+
+def curved_facets(mesh: TriangleMesh) -> tuple[FloatArray, IntArray]:
+    """Return triangles of six nodes, with the middles of the edges on the curved surface.
+
+    An edge becomes a cubic that is normal to the vertex normals at its ends; its middle is
+    (a + b)/2 + (e.n_b n_b - e.n_a n_a)/8 for the edge e from a to b.
+
+    Returns
+    -------
+    points : (V + edges, 3) float64
+        Vertices, then middles [m].
+    triangles : (F, 6) int64
+        Corners 1, 2, 3, then the middles of the edges 1-2, 2-3 and 3-1.
+    """
+    ends = np.concatenate([mesh.faces[:, [k, (k + 1) % 3]] for k in range(3)])
+    edges, at = np.unique(np.sort(ends, axis=1), axis=0, return_inverse=True)
+    (a, b), (m, n) = (
+        table[edges].transpose(1, 0, 2) for table in (mesh.vertices, unit_normals(mesh))
+    )
+    along = b - a
+    bent = [np.sum(along * normal, axis=1)[:, None] * normal for normal in (m, n)]
+    middles = 0.5 * (a + b) + 0.125 * (bent[1] - bent[0])
+    numbers = len(mesh.vertices) + at.reshape(3, -1).T
+    return np.concatenate([mesh.vertices, middles]), np.concatenate([mesh.faces, numbers], axis=1)
 
 
 def shell(mesh: TriangleMesh, depth: float) -> tuple[FloatArray, IntArray]:
