@@ -24,7 +24,7 @@ import numpy as np
 from scipy.spatial import cKDTree
 
 from benchmarks.peers.calculix_deck import SOLVERS, Contact, write_deck
-from benchmarks.peers.nodal_pressures import contact_area, peak_pressure
+from benchmarks.peers.nodal_pressures import contact_area, nodal_areas, peak_pressure
 from foundation.checks import FloatArray, IntArray, check_in, check_number
 from foundation.errors import InputError
 
@@ -218,12 +218,15 @@ def _result(mesh: HexahedralMesh, printed: str, said: str, seconds: float) -> Ca
     # The base holds the layer with the force that the layer presses on the femur with.
     at = mesh.nodes[reactions[:, 0].astype(int) - 1]
     nodes, corners = np.unique(mesh.bearing, return_inverse=True)
+    points, faces = mesh.nodes[nodes], corners.reshape(-1, 4)
+    moved = points + 1e-3 * _section(printed, "displacements (vx,vy,vz)")[:, 1:]
     pressures = np.zeros(len(nodes))
     found = _section(printed, "contact stress")
     rows = np.searchsorted(nodes, found[:, 0].astype(int) - 1)
     # The springs of open nodes pull with the small stress of `calculix_deck`.
     pressures[rows] = 1e6 * np.maximum(found[:, 1], 0.0)
-    points, faces = mesh.nodes[nodes], corners.reshape(-1, 4)
+    # CalculiX takes the areas of the nodes after its first step, linear theory those at rest.
+    pressures *= nodal_areas(moved, faces) / nodal_areas(points, faces)
     return CalculixResult(
         force=reactions[:, 1:].sum(axis=0),
         moment=np.cross(at, reactions[:, 1:]).sum(axis=0),

@@ -25,6 +25,10 @@ _DEPTH = 0.1e-3
 _PULL = 1e-8
 #: Clearance below which a node has a spring, over the square root of its area.
 _CLEARANCE = 0.1
+#: Part of the penalty in the first of two steps. At the start of a step, the springs press with
+#: their whole overlap times the penalty. On a curved femur such a force acts as a negative stiffness
+#: along the surface; with the overlap of the pose and the whole penalty, the iterations diverge.
+_SOFT = 0.01
 #: Residual force and correction of displacement at which the iterations end, relative.
 _RESIDUAL, _CORRECTION = 1e-6, 1e-5
 
@@ -38,7 +42,7 @@ BASE,1,3
 FEMUR,1,3
 *SURFACE INTERACTION,NAME=NORMAL
 *SURFACE BEHAVIOR,PRESSURE-OVERCLOSURE=LINEAR
-{penalty:.12g},{pull:.12g},{clearance:.12g}
+{soft:.12g},{pull:.12g},{clearance:.12g}
 *CONTACT PAIR,INTERACTION=NORMAL,TYPE=NODE TO SURFACE,SMALL SLIDING
 BEARING,FEMUR
 *STEP,INC=1
@@ -46,6 +50,15 @@ BEARING,FEMUR
 1.,1.
 *CONTROLS,PARAMETERS=FIELD
 {residual:g},{correction:g}
+*NODE PRINT,NSET=BEARING
+U
+*END STEP
+*STEP,INC=1
+*CHANGE SURFACE BEHAVIOR,INTERACTION=NORMAL
+*SURFACE BEHAVIOR,PRESSURE-OVERCLOSURE=LINEAR
+{penalty:.12g},{pull:.12g},{clearance:.12g}
+*STATIC,DIRECT,SOLVER={solver}
+1.,1.
 *NODE PRINT,NSET=BASE
 RF
 *CONTACT PRINT
@@ -111,6 +124,7 @@ def write_deck(
         _elements(file, kind, "FEMUR", elements, wedges)
         _listed(file, "*NSET,NSET=BASE", mesh.fixed)
         _listed(file, "*NSET,NSET=FEMUR", np.unique(wedges))
+        _listed(file, "*NSET,NSET=BEARING", np.unique(mesh.bearing))
         file.write("*SURFACE,NAME=BEARING\n")
         np.savetxt(file, bearing_faces(mesh) + 1, fmt="%d,S%d")
         file.write("*SURFACE,NAME=FEMUR\n")
@@ -119,6 +133,7 @@ def write_deck(
             _CARDS.format(
                 modulus=1e-6 * material[0],
                 ratio=material[1],
+                soft=1e-9 * _SOFT * contact.penalty,
                 penalty=1e-9 * contact.penalty,
                 pull=1e-6 * _PULL * material[0],
                 clearance=_CLEARANCE,

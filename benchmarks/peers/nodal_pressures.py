@@ -12,6 +12,13 @@ _NEIGHBOURS = 6
 _TERMS = 6  # of a quadratic in two coordinates
 
 
+def nodal_areas(points: FloatArray, faces: IntArray) -> FloatArray:
+    """Return a quarter of the area of the faces (Q, 4) around each of the points, (C,) [m²]."""
+    across = points[faces[:, 2:]] - points[faces[:, :2]]
+    sizes = 0.5 * np.linalg.norm(np.cross(across[:, 0], across[:, 1]), axis=1)
+    return np.bincount(faces.ravel(), np.repeat(0.25 * sizes, 4), len(points))
+
+
 def peak_pressure(points: FloatArray, faces: IntArray, pressures: FloatArray) -> float:
     """Return the largest pressure of a quadratic fitted round the node of the largest pressure.
 
