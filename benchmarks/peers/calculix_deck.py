@@ -26,8 +26,8 @@ _PULL = 1e-8
 #: Clearance below which a node has a spring, over the square root of its area.
 _CLEARANCE = 0.1
 #: Part of the penalty in the first of two steps. At the start of a step, the springs press with
-#: their whole overlap times the penalty. On a curved femur such a force acts as a negative stiffness
-#: along the surface; with the overlap of the pose and the whole penalty, the iterations diverge.
+#: their whole overlap times the penalty. On a curved femur such a force acts as a negative
+#: stiffness along the surface; with the overlap of the pose, a stiff penalty then diverges.
 _SOFT = 0.01
 #: Residual force and correction of displacement at which the iterations end, relative.
 _RESIDUAL, _CORRECTION = 1e-6, 1e-5

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from foundation.checks import FloatArray, IntArray
+from foundation.surfaces.smooth_surface import smooth_surface
 from foundation.surfaces.triangle_mesh import TriangleMesh, area_vectors
 
 
@@ -28,27 +29,19 @@ def facet_normals(vertices: FloatArray, faces: IntArray) -> FloatArray:
 
 
 def curved_facets(mesh: TriangleMesh) -> tuple[FloatArray, IntArray]:
-    """Return triangles of six nodes, with the middles of the edges on the curved surface.
-
-    An edge becomes a cubic that is normal to the vertex normals at its ends; its middle is
-    (a + b)/2 + (e.n_b n_b - e.n_a n_a)/8 for the edge e from a to b.
+    """Return the patches of `foundation.surfaces.smooth_surface` as triangles of six nodes.
 
     Returns
     -------
     points : (V + edges, 3) float64
-        Vertices, then middles [m].
+        Vertices, then middles of the edges [m].
     triangles : (F, 6) int64
         Corners 1, 2, 3, then the middles of the edges 1-2, 2-3 and 3-1.
     """
-    ends = np.concatenate([mesh.faces[:, [k, (k + 1) % 3]] for k in range(3)])
-    edges, at = np.unique(np.sort(ends, axis=1), axis=0, return_inverse=True)
-    (a, b), (m, n) = (
-        table[edges].transpose(1, 0, 2) for table in (mesh.vertices, unit_normals(mesh))
-    )
-    along = b - a
-    bent = [np.sum(along * normal, axis=1)[:, None] * normal for normal in (m, n)]
-    middles = 0.5 * (a + b) + 0.125 * (bent[1] - bent[0])
-    numbers = len(mesh.vertices) + at.reshape(3, -1).T
+    ends = np.stack([mesh.faces, np.roll(mesh.faces, -1, axis=1)], axis=2).reshape(-1, 2)
+    first, at = np.unique(np.sort(ends, axis=1), axis=0, return_index=True, return_inverse=True)[1:]
+    middles = smooth_surface(mesh).middles.reshape(-1, 3)[first]
+    numbers = len(mesh.vertices) + at.reshape(-1, 3)
     return np.concatenate([mesh.vertices, middles]), np.concatenate([mesh.faces, numbers], axis=1)
 
 
