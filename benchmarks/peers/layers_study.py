@@ -32,11 +32,12 @@ _POSES, _CHOSEN = 6, (1, 3)
 _TEXT = """### Finite elements: CalculiX
 
 CalculiX {version} (C3D8I elements, small strains, node-to-surface penalty of 2e6 /m times Young's
-modulus). Where a femur is curved in the amount of an implant's, its slopes are not negligible:
-CalculiX moves a node along the femur's normal, tangential displacement included, while linear layer
-theory and the finite-element model of this project take the displacement along the layer's normal.
-"Shallow" is the same patch under a paraboloid of {shallow:g} times the radii and a hundredth of the
-approach, which leaves the error of the elements.
+modulus). CalculiX measures the gap of a displaced node along the femur's normal, so that the
+tangential displacement counts where the femur slopes. Linear layer theory and the finite-element
+model of this project count the displacement along the layer's normal alone. "Shallow" is the same
+patch under a paraboloid of {shallow:g} times the radii at a hundredth of the approach: no slopes,
+and the errors are those of the elements. At equal spacing the difference between "as it is" and
+"shallow" is the effect of the slopes.
 
 {flat}
 
