@@ -69,6 +69,10 @@ class SurfaceContact(Protocol):
         """
         ...
 
+    def indentation(self, pose: Pose, compartment: str) -> float:
+        """Return the largest indentation of a compartment [m], 0 out of contact."""
+        ...
+
     def compartment_flags(self, pose: Pose, compartment: str) -> tuple[str, ...]:
         """Return why the loads of a compartment are no answer, beside the strain of its layer."""
         ...

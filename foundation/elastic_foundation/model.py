@@ -242,6 +242,15 @@ class ElasticFoundation:
         sums, jacobian = self._run(pose, jacobian=True, chosen=np.arange(2) == index)
         return _loads_of(sums[index]), jacobian[index], sums[index, _DEPTH:_ENERGY]
 
+    def indentation(self, pose: Pose, compartment: str) -> float:
+        """Return the largest indentation of a compartment [m], 0 out of contact.
+
+        Parameters and exceptions as of `compartment_loads`.
+        """
+        index = _index(compartment)
+        sums, _ = self._run(pose, jacobian=False, chosen=np.arange(2) == index)
+        return float(sums[index, _DEPTH])
+
     def compartment_flags(self, pose: Pose, compartment: str) -> tuple[str, ...]:
         """Return no flag: the strain of `compartment_loads` says all about one compartment.
 

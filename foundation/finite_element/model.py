@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial import KDTree
+from threadpoolctl import threadpool_limits
 
 from foundation import kernels
 from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
@@ -172,14 +173,15 @@ class FiniteElementContact:
         return content.hexdigest()
 
     def prepare(self, progress: Callable[[str], None] | None = None) -> None:
-        """Condense the layers that are not kept yet; `progress` takes a sentence for each."""
-        for side, meshed in enumerate(self.layers):
-            if progress is not None and not self.store.is_kept(meshed.digest):
-                progress(
-                    f"condensing the {COMPARTMENTS[side]} layer: {3 * len(meshed.mesh.nodes):,} "
-                    f"unknowns to {len(meshed.candidates):,} nodes"
-                )
-            self._compliance(side)
+        """Condense the layers that are not kept yet, side by side; `progress` takes a sentence."""
+        new = [meshed for meshed in self.layers if not self.store.is_kept(meshed.digest)]
+        if progress is not None and new:
+            unknowns = sum(3 * len(meshed.mesh.nodes) for meshed in new)
+            nodes = sum(len(meshed.candidates) for meshed in new)
+            progress(f"condensing {unknowns:,} unknowns to the normal forces at {nodes:,} nodes")
+        # One thread of BLAS each, so that the bits do not depend on the number of cores.
+        with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor() as pool:
+            list(pool.map(self._compliance, range(len(self.layers))))
 
     def evaluate(self, pose: Pose) -> ContactLoads:
         """Return the loads at a pose; see `foundation.loads` for frames and signs.
@@ -256,6 +258,13 @@ class FiniteElementContact:
         side = self._sides[_index(compartment)]
         loads, jacobian, state = side.loads(pose, self._femoral_handle(), jacobian=True)
         return loads, jacobian, side.depth(state)
+
+    def indentation(self, pose: Pose, compartment: str) -> float:
+        """Return the largest overlap of a compartment with the femur [m], 0 out of contact.
+
+        Parameters and exceptions as of `compartment_loads`; found without the forces.
+        """
+        return self._sides[_index(compartment)].indentation(pose, self._femoral_handle())
 
     def compartment_flags(self, pose: Pose, compartment: str) -> tuple[str, ...]:
         """Return why the loads of a compartment are no answer at a pose; see `evaluate`.

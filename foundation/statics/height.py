@@ -83,7 +83,10 @@ def pose_at_load(
         # The root of the load is nearly linear in the height, hence few steps.
         return float(np.sqrt(max(at(height)[0][AXIAL_FORCE], 0.0)) - target)
 
-    touch = _touch(at, pose.superior, search, step)
+    def depth_at(height: float) -> float:
+        return model.indentation(replace(pose, superior=height), compartment)
+
+    touch = _touch(depth_at, pose.superior, search, step)
     high = low = touch
     while missing(low) < 0.0:
         strain = at(low)[1][1]
@@ -104,16 +107,14 @@ def pose_at_load(
     return StaticPose(found, loads, len(known))
 
 
-def _touch(
-    at: Callable[[float], tuple[FloatArray, FloatArray]], start: float, search: float, step: float
-) -> float:
+def _touch(depth_at: Callable[[float], float], start: float, search: float, step: float) -> float:
     """Return a height just above first contact: from `start` down to contact, then up."""
     height = start
-    while at(height)[1][0] == 0.0:
+    while depth_at(height) == 0.0:
         height -= step
         if start - height > search:
             raise StaticsError(f"no contact within {1e3 * search:.0f} mm below the start")
-    while (depth := at(height)[1][0]) > 0.0:
+    while (depth := depth_at(height)) > 0.0:
         # A move up by the indentation ends the contact, except for the tilt of the normal.
         height += max(1.05 * depth, 1e-6)
         if height - start > search:
