@@ -31,11 +31,24 @@ EDGE_OFFSET = 0.09
 
 
 class Overlap(NamedTuple):
-    """Candidates near the femur (n,), their overlaps (n,) [m] and gradients by twist (n, 6)."""
+    """Overlap of the femur with the candidates near it.
+
+    Parameters
+    ----------
+    nodes : (n,) int64
+        Candidates near the femur.
+    overlaps : (n,) float64
+        Their overlaps, raised for the straight sides of the elements [m].
+    gradients : (n, 6) float64
+        Derivatives of the overlaps by the femoral twist [1, m].
+    pairs : (n, 2, 2) int64
+        Neighbours that enter each raised overlap, see `foundation.kernels.raise_overlaps`.
+    """
 
     nodes: IntArray
     overlaps: FloatArray
     gradients: FloatArray
+    pairs: IntArray
 
 
 class PatchState(NamedTuple):
@@ -47,10 +60,13 @@ class PatchState(NamedTuple):
         Candidates near the femur.
     contact : NodalContact or None
         Solution over the candidates near the femur; None out of contact.
+    sharpness : float
+        1/a² of a patch that is a node spacings wide on either side of its peak pressure [1].
     """
 
     near: Overlap
     contact: NodalContact | None
+    sharpness: float = 0.0
 
     @property
     def active(self) -> IntArray:
@@ -99,44 +115,49 @@ class CompartmentContact:
         Jacobian is zero [N, N m per rad, m].
         """
         by_twist = np.zeros((6, 6))
-        with self._scratch.borrowed() as work:
+        with _one_thread(), self._scratch.borrowed() as work:
             near = self._overlap(pose, femur, work)
             state = PatchState(near, self._solved(near))
             if jacobian and state.contact is not None:
+                spread = np.empty(len(near.nodes))
+                kernels.spread_forces(near.pairs, state.contact.active, state.forces, spread)
                 kernels.add_overlap_curvature(
-                    pose.rotation_matrix, femur, self._handle(), work, state.active, state.forces,
-                    by_twist,
-                )  # fmt: skip
+                    pose.rotation_matrix, femur, self._handle(), work, near.nodes, spread, by_twist
+                )
         loads = np.zeros(len(LOAD_COLUMNS))
         loads[CENTRE] = np.nan
-        if state.contact is None:
+        contact = state.contact
+        if contact is None:
             return loads, by_twist, state
-        gradients = near.gradients[state.contact.active]
+        gradients = near.gradients[contact.active]
         # The loads are minus the gradient of the energy f . d - f . C f / 2, so that the forces act
         # along the normals of the femur, which is smooth.
         loads[WRENCH] = -state.forces @ gradients
-        self._measure(state, loads)
+        state = state._replace(sharpness=self._measure(state, loads))
         if jacobian:
-            by_twist -= gradients.T @ cho_solve(state.contact.factor, gradients, check_finite=False)
-            by_twist = by_twist @ twist_jacobian(pose)
+            with _one_thread():
+                solved = cho_solve(contact.factor, gradients, check_finite=False)
+            by_twist = (by_twist - gradients.T @ solved) @ twist_jacobian(pose)
         return loads, by_twist, state
 
     def energy(self, pose: Pose, femur: Any) -> float:
         """Return the elastic energy of the layer [J]; arguments as of `loads`."""
-        with self._scratch.borrowed() as work:
-            near = self._overlap(pose, femur, work)
-        contact = self._solved(near)
+        with _one_thread(), self._scratch.borrowed() as work:
+            contact = self._solved(near := self._overlap(pose, femur, work))
         if contact is None:
             return 0.0
         return 0.5 * float(contact.forces @ near.overlaps[contact.active])
 
+    def indentation(self, pose: Pose, femur: Any) -> float:
+        """Return the largest overlap at a pose [m], 0 out of contact; arguments as of `loads`."""
+        with self._scratch.borrowed() as work:
+            near = self._overlap(pose, femur, work)
+        return max(float(near.overlaps.max(initial=0.0)), 0.0)
+
     def pressures(self, pose: Pose, femur: Any) -> tuple[FloatArray, FloatArray]:
         """Return pressure [Pa] and overlap [m] of all candidates, (C,); 0 out of contact."""
         _, _, state = self.loads(pose, femur, jacobian=False)
-        pressure, overlap = (
-            np.zeros(len(self.layer.candidates)),
-            np.zeros(len(self.layer.candidates)),
-        )
+        pressure, overlap = np.zeros((2, len(self.layer.candidates)))
         if state.contact is not None:
             pressure[state.active] = state.forces / self.layer.areas[state.active]
             overlap[state.active] = state.near.overlaps[state.contact.active]
@@ -163,24 +184,31 @@ class CompartmentContact:
             pose.rotation_matrix, pose.translation, femur, self._handle(), 0, len(bed.first),
             self._reach, -MARGIN, work, nodes, overlaps, gradients,
         )  # fmt: skip
-        return Overlap(nodes[:found], overlaps[:found], gradients[:found])
+        nodes, pairs = nodes[:found], np.empty((found, 2, 2), dtype=np.int64)
+        raised, slopes = np.empty(found), np.empty((found, 6))
+        kernels.raise_overlaps(
+            self.layer.neighbours, nodes, overlaps, gradients, np.full(count, -1), pairs, raised,
+            slopes,
+        )  # fmt: skip
+        return Overlap(nodes, raised, slopes, pairs)
 
     def _solved(self, near: Overlap) -> NodalContact | None:
         if not (near.overlaps > 0.0).any():
             return None
         compliance = self._compliance()
 
-        def rows(chosen: IntArray) -> FloatArray:
-            # In double precision whatever the stored numbers: the factor needs the digits.
-            return compliance[np.ix_(near.nodes[chosen], near.nodes)].astype(np.float64, copy=False)
+        def block(rows: IntArray, columns: IntArray) -> FloatArray:
+            # In double precision whatever is stored: the factor needs the digits.
+            part = np.empty((len(rows), len(columns)))
+            kernels.gather_block(compliance, near.nodes[rows], near.nodes[columns], part)
+            return part
 
-        with _one_thread():
-            return solve_contact(rows, near.overlaps)
+        return solve_contact(block, near.overlaps)
 
-    def _measure(self, state: PatchState, loads: FloatArray) -> None:
-        """Write area, pressures and centre of a contact."""
+    def _measure(self, state: PatchState, loads: FloatArray) -> float:
+        """Write area, pressures and centre of a contact; return the sharpness of the peak."""
         layer, active, forces = self.layer, state.active, state.forces
-        count, found = len(layer.candidates), np.zeros(3)
+        count, found = len(layer.candidates), np.zeros(4)
         squares = (forces / layer.areas[active]) ** 2
         kernels.measure_patch(
             layer.neighbours, layer.quads, layer.quads_at, layer.points, active, squares,
@@ -189,10 +217,11 @@ class CompartmentContact:
         total = float(forces.sum())
         area = found[0] - EDGE_OFFSET * layer.spacing * found[1]
         if total <= 0.0 or area <= 0.0:
-            return
-        loads[AREA], loads[PEAK_PRESSURE] = area, np.sqrt(found[2])
+            return 0.0
+        loads[AREA], loads[PEAK_PRESSURE] = area, found[2]
         loads[MEAN_PRESSURE] = total / area
         loads[CENTRE] = forces @ layer.points[active] / total
+        return float(found[3])
 
 
 _CONTROLLER: list[ThreadpoolController] = []

@@ -22,10 +22,16 @@ from foundation.checks import FloatArray, IntArray
 #: Part of the largest overlap above which a node counts as in contact at the start. In Hertz's
 #: contact the edge is where half of the approach is left.
 _START = 0.4
+#: Nodes that are farther from the femur than this part of the largest overlap are looked at last.
+_NEAR = 0.3
 #: Exchanges of all wrong nodes at once without fewer wrong ones, before single nodes are exchanged.
 _PATIENCE = 8
 #: A gap or force is wrong if it is negative by more than this part of the largest.
 _TOLERANCE = 1e-12
+
+
+#: Returns the block of given rows and columns of a compliance.
+Compliance = Callable[[IntArray, IntArray], FloatArray]
 
 
 class NodalContact(NamedTuple):
@@ -39,19 +45,14 @@ class NodalContact(NamedTuple):
         Force at each [N].
     factor : tuple
         Factor of C over the active nodes, as of `scipy.linalg.cho_factor`.
-    gaps : (n,) float64
-        C f - d at all nodes [m], 0 in contact.
     """
 
     active: IntArray
     forces: FloatArray
     factor: tuple[FloatArray, bool]
-    gaps: FloatArray
 
 
-def solve_contact(
-    compliance: Callable[[IntArray], FloatArray], overlaps: FloatArray
-) -> NodalContact | None:
+def solve_contact(compliance: Compliance, overlaps: FloatArray) -> NodalContact | None:
     """Return the contact of nodes with given overlaps; None if no node overlaps.
 
     Block principal pivoting: all wrong nodes change sides at once, and single nodes where this does
@@ -60,8 +61,8 @@ def solve_contact(
     Parameters
     ----------
     compliance : callable
-        Returns the rows (k, n) [m/N] of given nodes (k,) of the compliance, which is symmetric and
-        positive definite.
+        Returns the block (k, l) [m/N] of given rows (k,) and columns (l,) of the compliance (n, n),
+        which is symmetric and positive definite.
     overlaps : (n,) float64
         Overlap of each node [m], negative where the surfaces are apart.
     """
@@ -69,39 +70,34 @@ def solve_contact(
     if deepest <= 0.0:
         return None
     inside = overlaps > _START * deepest
+    close = overlaps > -_NEAR * deepest
     fewest, patience = len(overlaps) + 1, _PATIENCE
     while True:
-        found = _held(compliance, overlaps, inside)
-        wrong = _wrong(found, overlaps, inside, deepest)
-        count = int(wrong.sum())
-        if count == 0:
+        found = _held(compliance, overlaps, np.flatnonzero(inside))
+        wrong = _wrong(found, compliance, overlaps, close & ~inside)
+        if len(wrong) == 0:
+            wrong = _wrong(found, compliance, overlaps, ~close & ~inside)
+        if len(wrong) == 0:
             return found
-        patience = _PATIENCE if count < fewest else patience - 1
-        fewest = min(fewest, count)
-        if patience < 0:
-            last = int(np.flatnonzero(wrong)[-1])
-            wrong = np.arange(len(wrong)) == last
-        inside ^= wrong
+        patience = _PATIENCE if len(wrong) < fewest else patience - 1
+        fewest = min(fewest, len(wrong))
+        inside[wrong if patience >= 0 else wrong[-1:]] ^= True
 
 
-def _held(
-    compliance: Callable[[IntArray], FloatArray], overlaps: FloatArray, inside: NDArray[np.bool_]
-) -> NodalContact:
-    """Return forces and gaps when the nodes inside, and no others, are held in contact."""
-    active = np.flatnonzero(inside)
-    rows = compliance(active)
-    factor = cho_factor(rows[:, active], lower=True, overwrite_a=True, check_finite=False)
-    forces = cho_solve(factor, overlaps[active], check_finite=False)
-    gaps = forces @ rows - overlaps
-    gaps[active] = 0.0
-    return NodalContact(active, forces, factor, gaps)
+def _held(compliance: Compliance, overlaps: FloatArray, active: IntArray) -> NodalContact:
+    """Return the contact when the active nodes (A,), and no others, are held."""
+    factor = cho_factor(
+        compliance(active, active), lower=True, overwrite_a=True, check_finite=False
+    )
+    return NodalContact(active, cho_solve(factor, overlaps[active], check_finite=False), factor)
 
 
 def _wrong(
-    found: NodalContact, overlaps: FloatArray, inside: NDArray[np.bool_], deepest: float
-) -> NDArray[np.bool_]:
-    """Return the nodes that are pulled, or that enter the femur."""
-    wrong = found.gaps < -_TOLERANCE * deepest
-    pulled = found.forces < -_TOLERANCE * max(float(np.abs(found.forces).max(initial=0.0)), 1e-300)
-    wrong[found.active[pulled]] = True
-    return wrong
+    found: NodalContact, compliance: Compliance, overlaps: FloatArray, apart: NDArray[np.bool_]
+) -> IntArray:
+    """Return the nodes, sorted, that are pulled, or that enter the femur from those apart."""
+    strongest = max(float(np.abs(found.forces).max(initial=0.0)), 1e-300)
+    pulled = found.active[found.forces < -_TOLERANCE * strongest]
+    watched = np.flatnonzero(apart)
+    gaps = found.forces @ compliance(found.active, watched) - overlaps[watched]
+    return np.union1d(pulled, watched[gaps < -_TOLERANCE * overlaps.max()])

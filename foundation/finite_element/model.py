@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial import KDTree
+from threadpoolctl import threadpool_limits
 
 from foundation import kernels
 from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
@@ -38,8 +39,11 @@ PRECISIONS = ("float64", "float32")
 _BEYOND = 6e-3
 #: Radius within which the femur's bounding planes are valid, in radii of the bed's groups.
 _PLANE_REACH = 3.5
-#: Strain above which linear elasticity is no longer near the truth.
-STRAIN_LIMIT = 0.99
+#: Overlap over thickness above which the peak pressure of linear elasticity is off by more than 5 %
+#: (python -m benchmarks.large_strain).
+STRAIN_LIMIT = 0.14
+#: Largest sharpness of a peak pressure within about 2 % of the truth (benchmarks.finite_element).
+SHARPEST = 0.25
 
 
 class FiniteElementContact:
@@ -102,6 +106,7 @@ class FiniteElementContact:
         check_number("growth", growth, at_least=1.0, at_most=2.0)
         check_number("search_depth", search_depth, above=0.0, at_most=0.1, unit="m")
         self.femur, self.tibia, self.layer = femur, tibia, layer
+        self.spacing, self.growth, self._reach = spacing, growth, search_depth
         self.compartments = frozen(check_labels(tibia, compartments))
         self.candidates = frozen(_checked_candidates(self.compartments, candidates))
         self.store = ComplianceStore(
@@ -109,7 +114,7 @@ class FiniteElementContact:
             check_in("solver", solver, SOLVERS),
             check_in("precision", precision, PRECISIONS),
         )
-        self.layers = tuple(self._meshed(side, spacing, growth) for side in range(2))
+        self.layers = tuple(self._meshed(side) for side in range(2))
         self._sides = tuple(
             CompartmentContact(meshed, partial(self._compliance, side), search_depth)
             for side, meshed in enumerate(self.layers)
@@ -123,12 +128,30 @@ class FiniteElementContact:
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_handle": None}
 
-    def _meshed(self, side: int, spacing: float, growth: float) -> MeshedLayer:
+    def _meshed(self, side: int) -> MeshedLayer:
         own, at = self.compartments == side, self.tibia.centroids
         inside = own & self.candidates
         around = own | (np.asarray(KDTree(at[own]).query(at)[0]) < _BEYOND)
         chart = tibial_chart(self.tibia, own, upright=self.layer.base.upright)
-        return meshed_layer(self.tibia, inside, around, chart, self.layer, spacing, growth)
+        return meshed_layer(
+            self.tibia, inside, around, chart, self.layer, self.spacing, self.growth
+        )
+
+    def with_spacing(self, spacing: float) -> FiniteElementContact:
+        """Return the same model with another distance of the nodes [m]."""
+        return FiniteElementContact(
+            self.femur,
+            self.tibia,
+            self.layer,
+            spacing=spacing,
+            growth=self.growth,
+            compartments=self.compartments,
+            candidates=self.candidates,
+            precision=self.store.precision,
+            solver=self.store.solver,
+            folder=self.store.folder,
+            search_depth=self._reach,
+        )
 
     def _compliance(self, side: int) -> FloatArray:
         layer = self.layers[side]
@@ -157,14 +180,15 @@ class FiniteElementContact:
         return content.hexdigest()
 
     def prepare(self, progress: Callable[[str], None] | None = None) -> None:
-        """Condense the layers that are not kept yet; `progress` takes a sentence for each."""
-        for side, meshed in enumerate(self.layers):
-            if progress is not None and not self.store.is_kept(meshed.digest):
-                progress(
-                    f"condensing the {COMPARTMENTS[side]} layer: {3 * len(meshed.mesh.nodes):,} "
-                    f"unknowns to {len(meshed.candidates):,} nodes"
-                )
-            self._compliance(side)
+        """Condense the layers that are not kept yet, side by side; `progress` takes a sentence."""
+        new = [meshed for meshed in self.layers if not self.store.is_kept(meshed.digest)]
+        if progress is not None and new:
+            unknowns = sum(3 * len(meshed.mesh.nodes) for meshed in new)
+            nodes = sum(len(meshed.candidates) for meshed in new)
+            progress(f"condensing {unknowns:,} unknowns to the normal forces at {nodes:,} nodes")
+        # One thread of BLAS each, so that the bits do not depend on the number of cores.
+        with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor() as pool:
+            list(pool.map(self._compliance, range(len(self.layers))))
 
     def evaluate(self, pose: Pose) -> ContactLoads:
         """Return the loads at a pose; see `foundation.loads` for frames and signs.
@@ -242,22 +266,53 @@ class FiniteElementContact:
         loads, jacobian, state = side.loads(pose, self._femoral_handle(), jacobian=True)
         return loads, jacobian, side.depth(state)
 
+    def indentation(self, pose: Pose, compartment: str) -> float:
+        """Return the largest overlap of a compartment with the femur [m], 0 out of contact.
+
+        Parameters and exceptions as of `compartment_loads`; found without the forces.
+        """
+        return self._sides[_index(compartment)].indentation(pose, self._femoral_handle())
+
     def compartment_flags(self, pose: Pose, compartment: str) -> tuple[str, ...]:
-        """Return the flags of the loads of one compartment at a pose, see `evaluate`."""
+        """Return why the loads of a compartment are no answer at a pose; see `evaluate`.
+
+        Parameters
+        ----------
+        pose : Pose
+            Pose of the femur.
+        compartment : {"medial", "lateral"}
+            Compartment.
+
+        Returns
+        -------
+        tuple of str
+            A reason where contact reaches the end of the nodes of the compartment.
+        """
         index = _index(compartment)
         state = self._sides[index].loads(pose, self._femoral_handle(), jacobian=False)[2]
-        return self._flags(index, state)
+        return self._refusals(index, state)
+
+    def _refusals(self, side: int, state: PatchState) -> tuple[str, ...]:
+        if not self.layers[side].at_end[state.active].any():
+            return ()
+        return (f"{COMPARTMENTS[side]}: contact reaches the end of the compartment's nodes",)
 
     def _flags(self, side: int, state: PatchState) -> tuple[str, ...]:
-        name, layer, active = COMPARTMENTS[side], self.layers[side], state.active
-        flags = []
-        if layer.at_end[active].any():
-            flags.append(f"{name}: contact reaches the end of the compartment's nodes")
-        if layer.at_rim[active].any():
+        """Return the refusals, and warnings about the peak pressure and the strain."""
+        name, flags = COMPARTMENTS[side], [*self._refusals(side, state)]
+        if self.layers[side].at_rim[state.active].any():
             flags.append(f"{name}: contact reaches the rim, where the peak pressure has no limit")
+        elif state.sharpness > SHARPEST:
+            flags.append(
+                f"{name}: the peak pressure is not resolved: the patch is narrower there than "
+                f"{2.0 / SHARPEST**0.5:.0f} node spacings (an edge, or a small patch)"
+            )
         strain = float(self._sides[side].depth(state)[1])
         if strain > STRAIN_LIMIT:
-            flags.append(f"{name}: strain {strain:.2f} exceeds {STRAIN_LIMIT}")
+            flags.append(
+                f"{name}: strain {strain:.2f} exceeds {STRAIN_LIMIT}, where linear elasticity is "
+                "off by more than 5 %"
+            )
         return tuple(flags)
 
     def evaluate_batch(self, poses: ArrayLike, *, threads: int = 1) -> FloatArray:

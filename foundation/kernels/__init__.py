@@ -20,7 +20,13 @@ from foundation.kernels.layers import (  # noqa: E402
     series_pressure,
 )
 from foundation.kernels.loads import SUMS, evaluate_contact, middle_state  # noqa: E402
-from foundation.kernels.overlaps import add_overlap_curvature, find_overlaps  # noqa: E402
+from foundation.kernels.overlaps import (  # noqa: E402
+    add_overlap_curvature,
+    find_overlaps,
+    gather_block,
+    raise_overlaps,
+    spread_forces,
+)
 from foundation.kernels.patch import measure_patch  # noqa: E402
 from foundation.kernels.search import (  # noqa: E402
     LANES,
@@ -51,11 +57,14 @@ __all__ = [
     "evaluate_contact",
     "fill_bricks",
     "find_overlaps",
+    "gather_block",
     "handle",
     "largest_protrusions",
     "line_exits",
     "measure_patch",
     "middle_state",
     "new_work",
+    "raise_overlaps",
     "series_pressure",
+    "spread_forces",
 ]
