@@ -154,15 +154,20 @@ def test_both_bodies_moved_together():
 
 def test_contact_at_the_rim_and_at_the_end_of_the_nodes_is_flagged():
     model = layers.plate_contact()
-    inside = Pose(superior=0.0457, lateral=20e-3)
+    inside = Pose(superior=0.0452, lateral=20.5e-3)
     assert model.evaluate(inside).flags == ()
-    (flag,) = model.evaluate(replace(inside, anterior=10e-3)).flags
-    assert flag.startswith("lateral: contact reaches the rim")
-    assert model.compartment_flags(replace(inside, anterior=10e-3), "lateral") == (flag,)
+    pose = replace(inside, anterior=10e-3)
+    flags = model.evaluate(pose).flags
+    assert any(flag.startswith("lateral: contact reaches the rim") for flag in flags)
+    # The loads at the rim are an answer.
+    assert model.compartment_flags(pose, "lateral") == ()
     candidates = np.abs(model.tibia.centroids[:, 0]) < 5e-3
     part = layers.plate_contact(candidates=candidates)
-    (flag,) = part.evaluate(replace(inside, anterior=6e-3)).flags
-    assert flag.startswith("lateral: contact reaches the end of the compartment's nodes")
+    flags = part.evaluate(replace(inside, anterior=6e-3)).flags
+    end = "lateral: contact reaches the end of the compartment's nodes"
+    assert any(flag.startswith(end) for flag in flags)
+    assert part.compartment_flags(replace(inside, anterior=6e-3), "lateral") == (end,)
+    assert part.compartment_flags(replace(inside, anterior=6e-3), "medial") == ()
 
 
 def test_nodes_that_are_no_candidates_still_bear():

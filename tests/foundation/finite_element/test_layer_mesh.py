@@ -45,13 +45,14 @@ def test_the_grid_of_a_plate_covers_the_plate(spacing):
     )
 
 
-def test_the_border_of_a_disc_lies_on_its_rim():
+def test_the_border_of_a_disc_lies_near_its_rim():
     mesh = disc()
     grid = lay_grid(mesh, whole(mesh), UP, 1e-3)
     assert grid.areas.sum() == pytest.approx(mesh.areas.sum(), rel=0.06)
     away = np.linalg.norm(grid.points[grid.border], axis=1)
     assert away.min() > 12e-3 * np.cos(np.pi / 40) - 0.7e-3
-    assert np.median(away) > 12e-3 * np.cos(np.pi / 40) - 1e-6
+    assert np.median(away) > 12e-3 - 0.4e-3
+    assert away.max() < 12e-3 + 1e-9
 
 
 def test_neighbours_are_mutual():

@@ -20,7 +20,7 @@ def problem(seed, count=40, kind="layer"):
 
 
 def solved(matrix, overlaps):
-    return solve_contact(lambda chosen: matrix[chosen].copy(), overlaps)
+    return solve_contact(lambda rows, columns: matrix[np.ix_(rows, columns)], overlaps)
 
 
 @pytest.mark.parametrize("kind", ["layer", "random"])
@@ -35,7 +35,7 @@ def test_conditions_hold_and_least_squares_agree(kind, seed):
     assert forces.min() >= 0.0
     assert gaps.min() > -1e-10 * size
     assert abs(forces * gaps).max() < 1e-10 * size * forces.max()
-    np.testing.assert_allclose(found.gaps, gaps, rtol=0, atol=1e-10 * size)
+    np.testing.assert_allclose(gaps[found.active], 0.0, rtol=0, atol=1e-10 * size)
     # min f.C f/2 - d.f = |L' f - L⁻¹ d|²/2 over f >= 0, with C = L L'.
     factor = np.linalg.cholesky(matrix)
     expected = nnls(factor.T, np.linalg.solve(factor, overlaps), maxiter=10_000)[0]
