@@ -126,8 +126,8 @@ def order() -> str:
 def hayes() -> str:
     """Return the table of errors of Hayes' factors (`benchmarks.exact_layer_axisymmetric`).
 
-    A ball at the load of the exact contact of a radius. The stiffness of a contact is that of a flat
-    punch on its patch.
+    A ball at the load of the exact contact of a radius. The stiffness of a contact is that of a
+    flat punch on its patch.
     """
     rows = []
     for ratio in HAYES_RATIOS:

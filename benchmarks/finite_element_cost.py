@@ -1,7 +1,7 @@
 """Times and memory of the finite-element layer, and answers that must not differ.
 
-`python -m benchmarks.finite_element_cost` prints the tables. Times of poses and of the condensation are
-processor times of one thread.
+`python -m benchmarks.finite_element_cost` prints the tables. Times of poses and of
+the condensation are processor times of one thread.
 """
 
 from __future__ import annotations
