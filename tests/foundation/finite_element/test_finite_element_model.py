@@ -15,7 +15,7 @@ from benchmarks.exact_layer_axisymmetric import press_ball
 from benchmarks.flat_layer import FlatLayer
 from foundation import Pose
 from foundation.errors import InputError
-from foundation.finite_element.base import ThicknessBase
+from foundation.finite_element.base import PlaneBase, ThicknessBase
 from foundation.finite_element.layer import ElasticLayer
 from foundation.finite_element.model import FiniteElementContact
 from foundation.pose import generalised_force, generalised_force_jacobian
@@ -178,6 +178,39 @@ def test_nodes_that_are_no_candidates_still_bear():
     assert part.evaluate(pose).force[1] == pytest.approx(whole.evaluate(pose).force[1], rel=0.02)
     with pytest.raises(InputError, match="candidates: no triangle of the lateral compartment"):
         layers.plate_contact(candidates=whole.compartments == 0)
+
+
+def test_too_few_nodes_are_refused():
+    with pytest.raises(
+        InputError, match=r"plates: 16 nodes of 5 mm .* expected at least 25"
+    ) as caught:
+        layers.plate_contact(spacing=5e-3)
+    assert "smaller node spacing" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"spacing": 0.05e-3}, "spacing"),
+        ({"spacing": np.nan}, "spacing"),
+        ({"growth": 0.9}, "growth"),
+        ({"growth": np.nan}, "growth"),
+        ({"search_depth": 0.0}, "search_depth"),
+        ({"precision": "float16"}, "precision"),
+        ({"solver": "pardiso"}, "solver"),
+        ({"candidates": [True]}, "candidates"),
+        ({"base": PlaneBase(7e-3)}, "base overlaps the surface"),
+    ],
+)
+def test_what_is_refused(options, words):
+    with pytest.raises(InputError, match=words):
+        layers.plate_contact(**options)
+
+
+@pytest.mark.parametrize("poissons_ratio", [0.5, 0.49995, np.nan, -1.0])
+def test_poissons_ratios_that_are_refused(poissons_ratio):
+    with pytest.raises(InputError, match="poissons_ratio"):
+        ElasticLayer(1e6, poissons_ratio, PlaneBase())
 
 
 def test_deep_contact_is_flagged():
