@@ -13,6 +13,7 @@ from foundation import kernels
 from foundation.checks import FloatArray, IntArray
 from foundation.finite_element.complementarity import NodalContact, solve_contact
 from foundation.finite_element.condensed_layer import MARGIN, MeshedLayer
+from foundation.finite_element.femoral_layer import FemoralLayer, LazyCompliance
 from foundation.loads import (
     AREA,
     CENTRE,
@@ -47,10 +48,13 @@ class PatchState(NamedTuple):
         Candidates near the femur.
     contact : NodalContact or None
         Solution over the candidates near the femur; None out of contact.
+    femoral : LazyCompliance or None
+        Compliance of the femoral layer between the points of contact; None if the femur is rigid.
     """
 
     near: Overlap
     contact: NodalContact | None
+    femoral: LazyCompliance | None = None
 
     @property
     def active(self) -> IntArray:
@@ -58,6 +62,13 @@ class PatchState(NamedTuple):
         if self.contact is None:
             return np.zeros(0, dtype=np.int64)
         return self.near.nodes[self.contact.active]
+
+    @property
+    def leaves_femoral_nodes(self) -> bool:
+        """Whether a point of contact lies beyond the nodes of the femoral layer."""
+        if self.contact is None or self.femoral is None:
+            return False
+        return bool(self.femoral.at.outside[self.contact.active].any())
 
     @property
     def forces(self) -> FloatArray:
@@ -76,12 +87,18 @@ class CompartmentContact:
         Returns the compliance (C, C) [m/N] of its candidates.
     reach : float
         Largest overlap of the search [m].
+    femoral : FemoralLayer, optional
+        Layer of the femur; by default the femur is rigid.
     """
 
     def __init__(
-        self, layer: MeshedLayer, compliance: Callable[[], FloatArray], reach: float
+        self,
+        layer: MeshedLayer,
+        compliance: Callable[[], FloatArray],
+        reach: float,
+        femoral: FemoralLayer | None = None,
     ) -> None:
-        self.layer = layer
+        self.layer, self.femoral = layer, femoral
         self._compliance = compliance
         self._reach = reach
         self._scratch = Scratch(layer.bed)
@@ -101,7 +118,7 @@ class CompartmentContact:
         by_twist = np.zeros((6, 6))
         with _one_thread(), self._scratch.borrowed() as work:
             near = self._overlap(pose, femur, work)
-            state = PatchState(near, self._solved(near))
+            state = self._solved(pose, near)
             if jacobian and state.contact is not None:
                 kernels.add_overlap_curvature(
                     pose.rotation_matrix, femur, self._handle(), work, state.active, state.forces,
@@ -125,7 +142,8 @@ class CompartmentContact:
     def energy(self, pose: Pose, femur: Any) -> float:
         """Return the elastic energy of the layer [J]; arguments as of `loads`."""
         with _one_thread(), self._scratch.borrowed() as work:
-            contact = self._solved(near := self._overlap(pose, femur, work))
+            near = self._overlap(pose, femur, work)
+            contact = self._solved(pose, near).contact
         if contact is None:
             return 0.0
         return 0.5 * float(contact.forces @ near.overlaps[contact.active])
@@ -147,7 +165,10 @@ class CompartmentContact:
         if state.contact is None:
             return np.zeros(2)
         overlap = state.near.overlaps[state.contact.active]
-        strain = overlap / self.layer.thickness[state.active]
+        thickness = self.layer.thickness[state.active]
+        if state.femoral is not None:
+            thickness = thickness + state.femoral.at.thickness[state.contact.active]
+        strain = overlap / thickness
         return np.array([overlap.max(), strain.max()])
 
     def _handle(self) -> Any:
@@ -165,18 +186,27 @@ class CompartmentContact:
         )  # fmt: skip
         return Overlap(nodes[:found], overlaps[:found], gradients[:found])
 
-    def _solved(self, near: Overlap) -> NodalContact | None:
+    def _solved(self, pose: Pose, near: Overlap) -> PatchState:
         if not (near.overlaps > 0.0).any():
-            return None
+            return PatchState(near, None)
         compliance = self._compliance()
+        femoral = None if self.femoral is None else self._between(pose, near, self.femoral)
 
         def block(rows: IntArray, columns: IntArray) -> FloatArray:
             # In double precision whatever is stored: the factor needs the digits.
             part = np.empty((len(rows), len(columns)))
             kernels.gather_block(compliance, near.nodes[rows], near.nodes[columns], part)
+            if femoral is not None:
+                femoral.add_block(rows, columns, part)
             return part
 
-        return solve_contact(block, near.overlaps)
+        return PatchState(near, solve_contact(block, near.overlaps), femoral)
+
+    def _between(self, pose: Pose, near: Overlap, femoral: FemoralLayer) -> LazyCompliance:
+        """Return the compliance of the femoral layer between the points of contact."""
+        nodes, layer = near.nodes, self.layer
+        touched = layer.points[nodes] - near.overlaps[:, None] * layer.normals[nodes]
+        return femoral.compliance(nodes, femoral.touched(pose, touched, near.gradients))
 
     def _measure(self, state: PatchState, loads: FloatArray) -> None:
         """Write area, pressures and centre of a contact."""

@@ -44,21 +44,32 @@ class ComplianceStore:
         path = self.path(digest)
         return digest in self._kept or (path is not None and path.is_file())
 
-    def get(self, digest: str, body: Callable[[], ElasticBody]) -> FloatArray:
-        """Return the compliance (C, C) [m/N] of a body; condense it if it is not kept."""
+    def get(
+        self,
+        digest: str,
+        body: Callable[[], ElasticBody],
+        change: Callable[[FloatArray], FloatArray] | None = None,
+    ) -> FloatArray:
+        """Return the compliance (C, C) [m/N] of a body; condense it if it is not kept.
+
+        With `change`, what this function returns from the compliance is kept instead.
+        """
         if digest not in self._kept:
             path = self.path(digest)
             if path is None:
-                self._kept[digest] = self._condensed(body())
+                self._kept[digest] = self._condensed(body(), change)
             else:
                 if not path.is_file():
-                    _write(path, self._condensed(body()))
+                    _write(path, self._condensed(body(), change))
                 # A plain array over the mapped file: a memmap is slow to index.
                 self._kept[digest] = np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
         return self._kept[digest]
 
-    def _condensed(self, body: ElasticBody) -> FloatArray:
-        return compliance(body, self.solver).astype(self.precision)
+    def _condensed(
+        self, body: ElasticBody, change: Callable[[FloatArray], FloatArray] | None
+    ) -> FloatArray:
+        found = compliance(body, self.solver)
+        return (found if change is None else change(found)).astype(self.precision)
 
 
 def _write(path: Path, array: FloatArray) -> None:

@@ -20,6 +20,7 @@ from foundation.finite_element.compartment import CompartmentContact, PatchState
 from foundation.finite_element.compliance_store import ComplianceStore
 from foundation.finite_element.condensation import SOLVERS
 from foundation.finite_element.condensed_layer import MeshedLayer, meshed_layer
+from foundation.finite_element.femoral_layer import FemoralLayer, opposite_layer
 from foundation.finite_element.layer import ElasticLayer
 from foundation.finite_element.size import LayerSize, size_of
 from foundation.finite_element.triangle_values import TriangleValues
@@ -55,8 +56,12 @@ class FiniteElementContact:
         Articular surfaces [m], femoral and tibial frame, normals out of the bone or component.
     layer : ElasticLayer
         Tibial layer.
+    femur_layer : ElasticLayer, optional
+        Femoral layer; by default the femur is rigid.
     spacing : float
         Distance of the nodes on the bearing surface [m].
+    femur_spacing : float, optional
+        Distance of the nodes on the femoral surface [m]; by default as on the tibial one.
     growth : float
         Ratio of the thicknesses of elements that follow each other below the surface [1].
     compartments : (F,) int8, optional
@@ -84,7 +89,9 @@ class FiniteElementContact:
         tibia: TriangleMesh,
         layer: ElasticLayer,
         *,
+        femur_layer: ElasticLayer | None = None,
         spacing: float = 0.5e-3,
+        femur_spacing: float | None = None,
         growth: float = 1.15,
         compartments: ArrayLike | None = None,
         precision: str = "float64",
@@ -103,8 +110,11 @@ class FiniteElementContact:
             check_in("precision", precision, PRECISIONS),
         )
         self.layers = tuple(self._meshed(side, spacing, growth) for side in range(2))
+        self.femur_layers = self._femoral(femur_layer, femur_spacing or spacing, growth)
         self._sides = tuple(
-            CompartmentContact(meshed, partial(self._compliance, side), search_depth)
+            CompartmentContact(
+                meshed, partial(self._compliance, side), search_depth, self.femur_layers[side]
+            )
             for side, meshed in enumerate(self.layers)
         )
         radius = max(float(meshed.bed.radius.max()) for meshed in self.layers)
@@ -124,6 +134,22 @@ class FiniteElementContact:
         chart = tibial_chart(self.tibia, inside, upright=self.layer.base.upright)
         return meshed_layer(self.tibia, inside, around, chart, self.layer, spacing, growth)
 
+    def _femoral(
+        self, layer: ElasticLayer | None, spacing: float, growth: float
+    ) -> tuple[FemoralLayer | None, ...]:
+        """Return the femoral layers opposite to the compartments, None for a rigid femur."""
+        if layer is None:
+            return (None, None)
+        check_number("femur_spacing", spacing, at_least=0.1e-3, at_most=5e-3, unit="m")
+        return tuple(
+            FemoralLayer(
+                opposite_layer(self.femur, opposite.points, layer, spacing, growth),
+                opposite,
+                self.store,
+            )
+            for opposite in self.layers
+        )
+
     def _compliance(self, side: int) -> FloatArray:
         layer = self.layers[side]
         return self.store.get(layer.digest, lambda: layer.body)
@@ -136,7 +162,13 @@ class FiniteElementContact:
     @property
     def size(self) -> LayerSize:
         """Numbers of nodes and unknowns, memory and estimated times."""
-        return size_of(list(self.layers), self.store.precision)
+        return size_of(self._all_layers, self.store.precision)
+
+    @property
+    def _all_layers(self) -> list[MeshedLayer]:
+        """Tibial layers, and the femoral ones if there are any."""
+        femoral = [side.layer for side in self.femur_layers if side is not None]
+        return [*self.layers, *femoral]
 
     @cached_property
     def digest(self) -> str:
@@ -145,7 +177,7 @@ class FiniteElementContact:
         for mesh in (self.femur, self.tibia):
             content.update(mesh.vertices.tobytes() + mesh.faces.tobytes())
             content.update(b"" if mesh.vertex_normals is None else mesh.vertex_normals.tobytes())
-        for meshed in self.layers:
+        for meshed in self._all_layers:
             content.update(meshed.digest.encode())
         content.update(self.store.precision.encode())
         return content.hexdigest()
@@ -159,6 +191,9 @@ class FiniteElementContact:
                     f"unknowns to {len(meshed.candidates):,} nodes"
                 )
             self._compliance(side)
+        for side, femoral in enumerate(self.femur_layers):
+            if femoral is not None:
+                femoral.prepare(progress, COMPARTMENTS[side])
 
     def evaluate(self, pose: Pose) -> ContactLoads:
         """Return the loads at a pose; see `foundation.loads` for frames and signs.
@@ -249,6 +284,8 @@ class FiniteElementContact:
             flags.append(f"{name}: contact reaches the end of the compartment's nodes")
         if layer.at_rim[active].any():
             flags.append(f"{name}: contact reaches the rim, where the peak pressure has no limit")
+        if state.leaves_femoral_nodes:
+            flags.append(f"{name}: contact reaches the end of the femoral nodes")
         strain = float(self._sides[side].depth(state)[1])
         if strain > STRAIN_LIMIT:
             flags.append(f"{name}: strain {strain:.2f} exceeds {STRAIN_LIMIT}")

@@ -21,6 +21,7 @@ from foundation.kernels.layers import (  # noqa: E402
 )
 from foundation.kernels.loads import SUMS, evaluate_contact, middle_state  # noqa: E402
 from foundation.kernels.overlaps import (  # noqa: E402
+    add_block,
     add_overlap_curvature,
     find_overlaps,
     gather_block,
@@ -33,6 +34,7 @@ from foundation.kernels.search import (  # noqa: E402
     largest_protrusions,
     line_exits,
 )
+from foundation.kernels.two_layers import fill_rows, subtract_flat  # noqa: E402
 
 __all__ = [
     "APART",
@@ -51,9 +53,11 @@ __all__ = [
     "Law",
     "Motion",
     "Work",
+    "add_block",
     "add_overlap_curvature",
     "evaluate_contact",
     "fill_bricks",
+    "fill_rows",
     "find_overlaps",
     "gather_block",
     "handle",
@@ -63,4 +67,5 @@ __all__ = [
     "middle_state",
     "new_work",
     "series_pressure",
+    "subtract_flat",
 ]

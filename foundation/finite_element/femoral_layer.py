@@ -1,0 +1,247 @@
+"""A femoral layer: its compliance at the points where tibial nodes touch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from hashlib import sha256
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.ndimage import distance_transform_edt
+
+from foundation import kernels
+from foundation.checks import FloatArray, IntArray
+from foundation.finite_element.charts import femoral_chart
+from foundation.finite_element.compliance_store import ComplianceStore
+from foundation.finite_element.condensed_layer import MeshedLayer, meshed_layer
+from foundation.finite_element.flat_layer import PER_STEP, deficit_table, strength
+from foundation.finite_element.layer import ElasticLayer
+from foundation.finite_element.regular_part import own_parts, regular_part
+from foundation.pose import Pose
+from foundation.surfaces.triangle_mesh import TriangleMesh
+
+#: Part of the femur beside the compartment, across, that may touch the compartment [m], and width
+#: beyond that is meshed as well.
+_ASIDE, _BEYOND = 6e-3, 6e-3
+#: Least cosine of the angle between the femoral surface and the lines of the chart.
+_STEEPEST = 0.25
+
+
+class FemoralPoints(NamedTuple):
+    """Points of contact on the femur (n,), femoral frame.
+
+    Parameters
+    ----------
+    points : (n, 3) float64
+        Positions [m].
+    factors : (n,) float64
+        Force along the femoral normal per force along the tibial normal [1].
+    cells, weights : (n, 4) int64, (n, 4) float64
+        Nodes around each point and weights of the interpolation between the nodes [1].
+    thickness : (n,) float64
+        Thickness of the layer [m].
+    outside : (n,) bool
+        Whether a point lies beyond the nodes.
+    """
+
+    points: FloatArray
+    factors: FloatArray
+    cells: IntArray
+    weights: FloatArray
+    thickness: FloatArray
+    outside: NDArray[np.bool_]
+
+
+class FemoralLayer:
+    """The femoral layer opposite to the layer of one compartment.
+
+    Parameters
+    ----------
+    layer : MeshedLayer
+        Femoral layer, femoral frame, with a grid of one spacing.
+    opposite : MeshedLayer
+        Tibial layer of the compartment.
+    store : ComplianceStore
+        Where the regular part of the femoral compliance is kept.
+    """
+
+    def __init__(self, layer: MeshedLayer, opposite: MeshedLayer, store: ComplianceStore) -> None:
+        self.layer, self._store = layer, store
+        self._own = own_parts(opposite)
+        #: SHA-256 of whatever decides on the regular part.
+        self.digest = sha256(f"{layer.digest} regular part".encode()).hexdigest()
+
+    def prepare(self, progress: Callable[[str], None] | None, name: str) -> None:
+        """Condense the layer if it is not kept yet; `progress` takes a sentence."""
+        if progress is not None and not self._store.is_kept(self.digest):
+            progress(
+                f"condensing the {name} femoral layer: {3 * len(self.layer.mesh.nodes):,} unknowns "
+                f"to {len(self.layer.candidates):,} nodes"
+            )
+        self.regular()
+
+    def regular(self) -> FloatArray:
+        """Return the regular part (C, C) [m/N] of the compliance."""
+        cells = self.grid[1]
+        return self._store.get(
+            self.digest,
+            lambda: self.layer.body,
+            lambda compliance: regular_part(self.layer, cells, compliance),
+        )
+
+    @cached_property
+    def grid(self) -> tuple[FloatArray, IntArray]:
+        """Chart coordinates of row and column 0 (2,) [m], and row and column of candidates."""
+        return grid_cells(self.layer)
+
+    @cached_property
+    def _corners(self) -> IntArray:
+        """Nodes of the quadrilateral of each cell of the grid, (X, Z, 4), -1 where there is none.
+
+        In the order (0, 0), (1, 0), (1, 1), (0, 1).
+        """
+        rows, quads = self.grid[1], self.layer.quads
+        corners = np.full((*(rows.max(axis=0) + 1), 4), -1, dtype=np.int64)
+        corners[tuple(rows[quads[:, 0]].T)] = quads
+        return corners
+
+    @cached_property
+    def _nearest(self) -> IntArray:
+        """Cell with a quadrilateral nearest to each cell of the grid, (2, X, Z)."""
+        empty = self._corners[:, :, 0] < 0
+        return np.asarray(
+            distance_transform_edt(empty, return_distances=False, return_indices=True)
+        )
+
+    def touched(self, pose: Pose, points: FloatArray, gradients: FloatArray) -> FemoralPoints:
+        """Return the points of contact at points (n, 3) [m] of the femur, in the tibial frame.
+
+        `gradients` (n, 6) are those of the overlaps by the femoral twist.
+        """
+        own = (points - pose.translation) @ pose.rotation_matrix
+        # The gradient by a translation is m / |m . n|, m being the femoral normal.
+        factors = np.linalg.norm(gradients[:, :3], axis=1)
+        chart = self.layer.chart
+        place = (chart.coordinates(own) - self.grid[0]) / self.layer.spacing
+        corners = self._corners
+        most = np.array(corners.shape[:2]) - 1
+        cell = np.clip(np.floor(place).astype(np.int64), 0, most)
+        missing = corners[cell[:, 0], cell[:, 1], 0] < 0
+        cell[missing] = self._nearest[:, cell[missing, 0], cell[missing, 1]].T
+        u, v = (place - cell).T
+        outside = (np.minimum(u, v) < 0.0) | (np.maximum(u, v) > 1.0)
+        u, v = np.clip(u, 0.0, 1.0), np.clip(v, 0.0, 1.0)
+        weights = np.stack([(1 - u) * (1 - v), u * (1 - v), u * v, (1 - u) * v], axis=1)
+        cells = corners[cell[:, 0], cell[:, 1]]
+        thickness = (weights * self.layer.thickness[cells]).sum(axis=1)
+        return FemoralPoints(own, factors, cells, weights, thickness, outside)
+
+    def compliance(self, nodes: IntArray, at: FemoralPoints) -> LazyCompliance:
+        """Return the compliance between points of contact of tibial candidates (n,)."""
+        return LazyCompliance(self.layer, self.regular(), self._own[nodes], at)
+
+
+class LazyCompliance:
+    """Femoral compliance (n, n) [m/N] between points of contact, whose rows are filled on demand.
+
+    Parameters
+    ----------
+    layer : MeshedLayer
+        Femoral layer.
+    regular : (C, C) float64
+        Regular part of its compliance [m/N].
+    own : (n,) float64
+        What takes the place of 1/r at a point itself [1/m].
+    at : FemoralPoints
+        Points of contact.
+    """
+
+    def __init__(
+        self, layer: MeshedLayer, regular: FloatArray, own: FloatArray, at: FemoralPoints
+    ) -> None:
+        material, self.at = layer.layer, at
+        self._kernel = (
+            deficit_table(material.poissons_ratio),
+            PER_STEP,
+            strength(material.youngs_modulus, material.poissons_ratio),
+        )
+        used = np.unique(at.cells)
+        self._arguments = (
+            at.points, at.thickness, own, at.factors, at.cells, at.weights, used, regular,
+        )  # fmt: skip
+        count = len(at.points)
+        self._filled = np.zeros(count, dtype=np.bool_)
+        self._scratch = np.zeros(len(regular))
+        self._matrix = np.empty((count, count))
+
+    def add_block(self, rows: IntArray, columns: IntArray, part: FloatArray) -> None:
+        """Add the block of rows (k,) and columns (l,) to an array (k, l)."""
+        kernels.fill_rows(
+            *self._kernel, *self._arguments, rows, self._filled, self._scratch, self._matrix
+        )
+        kernels.add_block(self._matrix, rows, columns, part)
+
+
+def grid_cells(layer: MeshedLayer) -> tuple[FloatArray, IntArray]:
+    """Return chart coordinates (2,) [m] of row and column 0, and those of candidates (C, 2).
+
+    The grid has one spacing; nodes on its border are moved, but each of its quadrilaterals has a
+    node that is not.
+    """
+    grid = layer.mesh.grid
+    quads, held = grid.quads, ~grid.border[grid.quads]
+    corner = held.argmax(axis=1)
+    at = np.arange(len(quads))
+    origin = grid.plane[quads[0, corner[0]]]
+    offset = np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
+    step = np.rint((grid.plane[quads[at, corner]] - origin) / layer.spacing).astype(np.int64)
+    first = step - offset[corner]
+    cells = np.zeros((len(grid.points), 2), dtype=np.int64)
+    cells[quads] = first[:, None] + offset
+    cells = cells[layer.candidates]
+    low = cells.min(axis=0)
+    return origin + layer.spacing * low, cells - low
+
+
+def opposite_layer(
+    femur: TriangleMesh,
+    points: FloatArray,
+    layer: ElasticLayer,
+    spacing: float,
+    growth: float,
+) -> MeshedLayer:
+    """Mesh the femoral layer opposite to a compartment.
+
+    The femur may touch the compartment where its z is that of the compartment or up to 6 mm beside;
+    the layer is meshed 6 mm farther.
+
+    Parameters
+    ----------
+    femur : TriangleMesh
+        Femoral surface [m], femoral frame.
+    points : (C, 3) float64
+        Candidates of the compartment [m], tibial frame.
+    layer : ElasticLayer
+        Material and base.
+    spacing : float
+        Distance of the nodes [m].
+    growth : float
+        Ratio of the thicknesses of elements that follow each other below the surface [1].
+
+    Raises
+    ------
+    InputError
+        If no part of the femur lies opposite to the compartment, or the layer cannot be meshed.
+    """
+    across = femur.centroids[:, 2]
+    low, high = points[:, 2].min() - _ASIDE, points[:, 2].max() + _ASIDE
+    inside = (across > low) & (across < high)
+    around = (across > low - _BEYOND) & (across < high + _BEYOND)
+    chart = femoral_chart(femur, around)
+    directions = chart.lines(chart.coordinates(femur.centroids))[1]
+    faces_out = (directions * femur.normals).sum(axis=1) > _STEEPEST
+    return meshed_layer(
+        femur, inside & faces_out, around & faces_out, chart, layer, spacing, growth
+    )
