@@ -32,11 +32,24 @@ EDGE_OFFSET = 0.09
 
 
 class Overlap(NamedTuple):
-    """Candidates near the femur (n,), their overlaps (n,) [m] and gradients by twist (n, 6)."""
+    """Overlap of the femur with the candidates near it.
+
+    Parameters
+    ----------
+    nodes : (n,) int64
+        Candidates near the femur.
+    overlaps : (n,) float64
+        Their overlaps, raised for the straight sides of the elements [m].
+    gradients : (n, 6) float64
+        Derivatives of the overlaps by the femoral twist [1, m].
+    pairs : (n, 2, 2) int64
+        Neighbours that enter each raised overlap, see `foundation.kernels.raise_overlaps`.
+    """
 
     nodes: IntArray
     overlaps: FloatArray
     gradients: FloatArray
+    pairs: IntArray
 
 
 class PatchState(NamedTuple):
@@ -50,11 +63,14 @@ class PatchState(NamedTuple):
         Solution over the candidates near the femur; None out of contact.
     femoral : LazyCompliance or None
         Compliance of the femoral layer between the points of contact; None if the femur is rigid.
+    sharpness : float
+        1/a² of a patch that is a node spacings wide on either side of its peak pressure [1].
     """
 
     near: Overlap
     contact: NodalContact | None
     femoral: LazyCompliance | None = None
+    sharpness: float = 0.0
 
     @property
     def active(self) -> IntArray:
@@ -64,11 +80,12 @@ class PatchState(NamedTuple):
         return self.near.nodes[self.contact.active]
 
     @property
-    def leaves_femoral_nodes(self) -> bool:
-        """Whether a point of contact lies beyond the nodes of the femoral layer."""
+    def leaves_femur(self) -> IntArray:
+        """Nearest femoral nodes of the points of contact beyond these nodes, (k, 4)."""
         if self.contact is None or self.femoral is None:
-            return False
-        return bool(self.femoral.at.outside[self.contact.active].any())
+            return np.zeros((0, 4), dtype=np.int64)
+        at, active = self.femoral.at, self.contact.active
+        return at.cells[active[at.outside[active]]]
 
     @property
     def forces(self) -> FloatArray:
@@ -120,22 +137,24 @@ class CompartmentContact:
             near = self._overlap(pose, femur, work)
             state = self._solved(pose, near)
             if jacobian and state.contact is not None:
+                spread = np.empty(len(near.nodes))
+                kernels.spread_forces(near.pairs, state.contact.active, state.forces, spread)
                 kernels.add_overlap_curvature(
-                    pose.rotation_matrix, femur, self._handle(), work, state.active, state.forces,
-                    by_twist,
-                )  # fmt: skip
+                    pose.rotation_matrix, femur, self._handle(), work, near.nodes, spread, by_twist
+                )
         loads = np.zeros(len(LOAD_COLUMNS))
         loads[CENTRE] = np.nan
-        if state.contact is None:
+        contact = state.contact
+        if contact is None:
             return loads, by_twist, state
-        gradients = near.gradients[state.contact.active]
+        gradients = near.gradients[contact.active]
         # The loads are minus the gradient of the energy f . d - f . C f / 2, so that the forces act
         # along the normals of the femur, which is smooth.
         loads[WRENCH] = -state.forces @ gradients
-        self._measure(state, loads)
+        state = state._replace(sharpness=self._measure(state, loads))
         if jacobian:
             with _one_thread():
-                solved = cho_solve(state.contact.factor, gradients, check_finite=False)
+                solved = cho_solve(contact.factor, gradients, check_finite=False)
             by_twist = (by_twist - gradients.T @ solved) @ twist_jacobian(pose)
         return loads, by_twist, state
 
@@ -151,10 +170,7 @@ class CompartmentContact:
     def pressures(self, pose: Pose, femur: Any) -> tuple[FloatArray, FloatArray]:
         """Return pressure [Pa] and overlap [m] of all candidates, (C,); 0 out of contact."""
         _, _, state = self.loads(pose, femur, jacobian=False)
-        pressure, overlap = (
-            np.zeros(len(self.layer.candidates)),
-            np.zeros(len(self.layer.candidates)),
-        )
+        pressure, overlap = np.zeros((2, len(self.layer.candidates)))
         if state.contact is not None:
             pressure[state.active] = state.forces / self.layer.areas[state.active]
             overlap[state.active] = state.near.overlaps[state.contact.active]
@@ -184,7 +200,13 @@ class CompartmentContact:
             pose.rotation_matrix, pose.translation, femur, self._handle(), 0, len(bed.first),
             self._reach, -MARGIN, work, nodes, overlaps, gradients,
         )  # fmt: skip
-        return Overlap(nodes[:found], overlaps[:found], gradients[:found])
+        nodes, pairs = nodes[:found], np.empty((found, 2, 2), dtype=np.int64)
+        raised, slopes = np.empty(found), np.empty((found, 6))
+        kernels.raise_overlaps(
+            self.layer.neighbours, nodes, overlaps, gradients, np.full(count, -1), pairs, raised,
+            slopes,
+        )  # fmt: skip
+        return Overlap(nodes, raised, slopes, pairs)
 
     def _solved(self, pose: Pose, near: Overlap) -> PatchState:
         if not (near.overlaps > 0.0).any():
@@ -208,10 +230,10 @@ class CompartmentContact:
         touched = layer.points[nodes] - near.overlaps[:, None] * layer.normals[nodes]
         return femoral.compliance(nodes, femoral.touched(pose, touched, near.gradients))
 
-    def _measure(self, state: PatchState, loads: FloatArray) -> None:
-        """Write area, pressures and centre of a contact."""
+    def _measure(self, state: PatchState, loads: FloatArray) -> float:
+        """Write area, pressures and centre of a contact; return the sharpness of the peak."""
         layer, active, forces = self.layer, state.active, state.forces
-        count, found = len(layer.candidates), np.zeros(3)
+        count, found = len(layer.candidates), np.zeros(4)
         squares = (forces / layer.areas[active]) ** 2
         kernels.measure_patch(
             layer.neighbours, layer.quads, layer.quads_at, layer.points, active, squares,
@@ -220,10 +242,11 @@ class CompartmentContact:
         total = float(forces.sum())
         area = found[0] - EDGE_OFFSET * layer.spacing * found[1]
         if total <= 0.0 or area <= 0.0:
-            return
-        loads[AREA], loads[PEAK_PRESSURE] = area, np.sqrt(found[2])
+            return 0.0
+        loads[AREA], loads[PEAK_PRESSURE] = area, found[2]
         loads[MEAN_PRESSURE] = total / area
         loads[CENTRE] = forces @ layer.points[active] / total
+        return float(found[3])
 
 
 _CONTROLLER: list[ThreadpoolController] = []

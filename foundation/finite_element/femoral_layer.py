@@ -73,15 +73,6 @@ class FemoralLayer:
         #: SHA-256 of whatever decides on the regular part.
         self.digest = sha256(f"{layer.digest} regular part".encode()).hexdigest()
 
-    def prepare(self, progress: Callable[[str], None] | None, name: str) -> None:
-        """Condense the layer if it is not kept yet; `progress` takes a sentence."""
-        if progress is not None and not self._store.is_kept(self.digest):
-            progress(
-                f"condensing the {name} femoral layer: {3 * len(self.layer.mesh.nodes):,} unknowns "
-                f"to {len(self.layer.candidates):,} nodes"
-            )
-        self.regular()
-
     def regular(self) -> FloatArray:
         """Return the regular part (C, C) [m/N] of the compliance."""
         cells = self.grid[1]

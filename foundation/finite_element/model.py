@@ -22,7 +22,7 @@ from foundation.finite_element.condensation import SOLVERS
 from foundation.finite_element.condensed_layer import MeshedLayer, meshed_layer
 from foundation.finite_element.femoral_layer import FemoralLayer, opposite_layer
 from foundation.finite_element.layer import ElasticLayer
-from foundation.finite_element.size import LayerSize, size_of
+from foundation.finite_element.size import LayerSize, condensing, size_of
 from foundation.finite_element.triangle_values import TriangleValues
 from foundation.loads import COMPARTMENTS, ContactLoads, SpringState
 from foundation.pose import Pose
@@ -38,8 +38,11 @@ PRECISIONS = ("float64", "float32")
 _BEYOND = 6e-3
 #: Radius within which the femur's bounding planes are valid, in radii of the bed's groups.
 _PLANE_REACH = 3.5
-#: Strain above which linear elasticity is no longer near the truth.
-STRAIN_LIMIT = 0.99
+#: Overlap over thickness above which the peak pressure of linear elasticity is off by more than 5 %
+#: (python -m benchmarks.large_strain).
+STRAIN_LIMIT = 0.14
+#: Largest sharpness of a peak pressure within about 2 % of the truth (benchmarks.finite_element).
+SHARPEST = 0.25
 
 
 class FiniteElementContact:
@@ -103,14 +106,16 @@ class FiniteElementContact:
         check_number("growth", growth, at_least=1.0, at_most=2.0)
         check_number("search_depth", search_depth, above=0.0, at_most=0.1, unit="m")
         self.femur, self.tibia, self.layer = femur, tibia, layer
+        self.spacing, self.growth, self._reach = spacing, growth, search_depth
         self.compartments = frozen(check_labels(tibia, compartments))
         self.store = ComplianceStore(
             folder,
             check_in("solver", solver, SOLVERS),
             check_in("precision", precision, PRECISIONS),
         )
-        self.layers = tuple(self._meshed(side, spacing, growth) for side in range(2))
-        self.femur_layers = self._femoral(femur_layer, femur_spacing or spacing, growth)
+        self.layers = tuple(self._meshed(side) for side in range(2))
+        self.femur_layer, self.femur_spacing = femur_layer, femur_spacing or spacing
+        self.femur_layers = tuple(self._femoral(side) for side in range(2))
         self._sides = tuple(
             CompartmentContact(
                 meshed, partial(self._compliance, side), search_depth, self.femur_layers[side]
@@ -126,29 +131,43 @@ class FiniteElementContact:
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_handle": None}
 
-    def _meshed(self, side: int, spacing: float, growth: float) -> MeshedLayer:
+    def _meshed(self, side: int) -> MeshedLayer:
         inside = self.compartments == side
         at = self.tibia.centroids
         away = np.asarray(KDTree(at[inside]).query(at)[0])
         around = away < _BEYOND
         chart = tibial_chart(self.tibia, inside, upright=self.layer.base.upright)
-        return meshed_layer(self.tibia, inside, around, chart, self.layer, spacing, growth)
-
-    def _femoral(
-        self, layer: ElasticLayer | None, spacing: float, growth: float
-    ) -> tuple[FemoralLayer | None, ...]:
-        """Return the femoral layers opposite to the compartments, None for a rigid femur."""
-        if layer is None:
-            return (None, None)
-        check_number("femur_spacing", spacing, at_least=0.1e-3, at_most=5e-3, unit="m")
-        return tuple(
-            FemoralLayer(
-                opposite_layer(self.femur, opposite.points, layer, spacing, growth),
-                opposite,
-                self.store,
-            )
-            for opposite in self.layers
+        return meshed_layer(
+            self.tibia, inside, around, chart, self.layer, self.spacing, self.growth
         )
+
+    def with_spacing(self, spacing: float) -> FiniteElementContact:
+        """Return the same model with another distance of the nodes [m]."""
+        return FiniteElementContact(
+            self.femur,
+            self.tibia,
+            self.layer,
+            femur_layer=self.femur_layer,
+            spacing=spacing,
+            femur_spacing=self.femur_spacing * spacing / self.spacing,
+            growth=self.growth,
+            compartments=self.compartments,
+            precision=self.store.precision,
+            solver=self.store.solver,
+            folder=self.store.folder,
+            search_depth=self._reach,
+        )
+
+    def _femoral(self, side: int) -> FemoralLayer | None:
+        """Return the femoral layer opposite to a compartment, None for a rigid femur."""
+        if self.femur_layer is None:
+            return None
+        spacing = check_number(
+            "femur_spacing", self.femur_spacing, at_least=0.1e-3, at_most=5e-3, unit="m"
+        )
+        opposite = self.layers[side]
+        meshed = opposite_layer(self.femur, opposite.points, self.femur_layer, spacing, self.growth)
+        return FemoralLayer(meshed, opposite, self.store)
 
     def _compliance(self, side: int) -> FloatArray:
         layer = self.layers[side]
@@ -184,16 +203,16 @@ class FiniteElementContact:
 
     def prepare(self, progress: Callable[[str], None] | None = None) -> None:
         """Condense the layers that are not kept yet; `progress` takes a sentence for each."""
-        for side, meshed in enumerate(self.layers):
+        for side, name in enumerate(COMPARTMENTS):
+            meshed, femoral = self.layers[side], self.femur_layers[side]
             if progress is not None and not self.store.is_kept(meshed.digest):
-                progress(
-                    f"condensing the {COMPARTMENTS[side]} layer: {3 * len(meshed.mesh.nodes):,} "
-                    f"unknowns to {len(meshed.candidates):,} nodes"
-                )
+                progress(condensing(name, meshed))
             self._compliance(side)
-        for side, femoral in enumerate(self.femur_layers):
-            if femoral is not None:
-                femoral.prepare(progress, COMPARTMENTS[side])
+            if femoral is None:
+                continue
+            if progress is not None and not self.store.is_kept(femoral.digest):
+                progress(condensing(f"{name} femoral", femoral.layer))
+            femoral.regular()
 
     def evaluate(self, pose: Pose) -> ContactLoads:
         """Return the loads at a pose; see `foundation.loads` for frames and signs.
@@ -272,23 +291,47 @@ class FiniteElementContact:
         return loads, jacobian, side.depth(state)
 
     def compartment_flags(self, pose: Pose, compartment: str) -> tuple[str, ...]:
-        """Return the flags of the loads of one compartment at a pose, see `evaluate`."""
+        """Return why the loads of a compartment are no answer at a pose; see `evaluate`.
+
+        Parameters
+        ----------
+        pose : Pose
+            Pose of the femur.
+        compartment : {"medial", "lateral"}
+            Compartment.
+
+        Returns
+        -------
+        tuple of str
+            A reason where contact reaches the end of the nodes of the compartment.
+        """
         index = _index(compartment)
         state = self._sides[index].loads(pose, self._femoral_handle(), jacobian=False)[2]
-        return self._flags(index, state)
+        return self._refusals(index, state)
+
+    def _refusals(self, side: int, state: PatchState) -> tuple[str, ...]:
+        if not self.layers[side].at_end[state.active].any():
+            return ()
+        return (f"{COMPARTMENTS[side]}: contact reaches the end of the compartment's nodes",)
 
     def _flags(self, side: int, state: PatchState) -> tuple[str, ...]:
-        name, layer, active = COMPARTMENTS[side], self.layers[side], state.active
-        flags = []
-        if layer.at_end[active].any():
-            flags.append(f"{name}: contact reaches the end of the compartment's nodes")
-        if layer.at_rim[active].any():
+        """Return the refusals, and warnings about the peak pressure and the strain."""
+        name, flags = COMPARTMENTS[side], [*self._refusals(side, state)]
+        if self.layers[side].at_rim[state.active].any():
             flags.append(f"{name}: contact reaches the rim, where the peak pressure has no limit")
-        if state.leaves_femoral_nodes:
-            flags.append(f"{name}: contact reaches the end of the femoral nodes")
+        elif state.sharpness > SHARPEST:
+            flags.append(
+                f"{name}: the peak pressure is not resolved: the patch is narrower there than "
+                f"{2.0 / SHARPEST**0.5:.0f} node spacings (an edge, or a small patch)"
+            )
+        if len(state.leaves_femur):
+            flags.append(f"{name}: contact reaches beyond the nodes of the femoral layer")
         strain = float(self._sides[side].depth(state)[1])
         if strain > STRAIN_LIMIT:
-            flags.append(f"{name}: strain {strain:.2f} exceeds {STRAIN_LIMIT}")
+            flags.append(
+                f"{name}: strain {strain:.2f} exceeds {STRAIN_LIMIT}, where linear elasticity is "
+                "off by more than 5 %"
+            )
         return tuple(flags)
 
     def evaluate_batch(self, poses: ArrayLike, *, threads: int = 1) -> FloatArray:

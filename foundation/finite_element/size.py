@@ -52,3 +52,11 @@ def size_of(layers: list[MeshedLayer], precision: str) -> LayerSize:
             for c, u in zip(candidates, unknowns, strict=True)
         ),
     )
+
+
+def condensing(name: str, layer: MeshedLayer) -> str:
+    """Return a sentence on a layer that is being condensed."""
+    return (
+        f"condensing the {name} layer: {3 * len(layer.mesh.nodes):,} unknowns to "
+        f"{len(layer.candidates):,} nodes"
+    )

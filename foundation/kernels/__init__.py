@@ -25,6 +25,8 @@ from foundation.kernels.overlaps import (  # noqa: E402
     add_overlap_curvature,
     find_overlaps,
     gather_block,
+    raise_overlaps,
+    spread_forces,
 )
 from foundation.kernels.patch import measure_patch  # noqa: E402
 from foundation.kernels.search import (  # noqa: E402
@@ -66,6 +68,8 @@ __all__ = [
     "measure_patch",
     "middle_state",
     "new_work",
+    "raise_overlaps",
     "series_pressure",
+    "spread_forces",
     "subtract_flat",
 ]

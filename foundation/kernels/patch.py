@@ -16,7 +16,9 @@ _BELOW = 1e-9
 
 @fused_kernel
 def measure_patch(neighbours, quads, quads_at, points, active, squares, level, weight, ring, out):
-    """Write contact area [m²], length of the edge [m] and peak of the squared pressure to ``out``.
+    """Write contact area [m²], length of the edge [m], peak pressure [Pa] and sharpness to ``out``.
+
+    The sharpness of the peak is as of `fitted_peak`.
 
     ``neighbours`` (C, 2, 2) of each node along and against both grid lines, ``quads_at`` (C, 4)
     around each node, -1 for none; ``squares`` (A,) are the squared pressures of the nodes
@@ -41,7 +43,8 @@ def measure_patch(neighbours, quads, quads_at, points, active, squares, level, w
                 part, length = cut_quad(quads, quad, points, level)
                 area += part
                 edge += length
-    out[0], out[1], out[2] = area, edge, fitted_peak(neighbours, top, level)
+    out[0], out[1] = area, edge
+    out[2], out[3] = fitted_peak(neighbours, top, level)
     for i in range(len(active)):
         level[active[i]] = 0.0
     for i in range(count):
@@ -142,11 +145,15 @@ def cut_triangle(points, a, b, c, va, vb, vc):
 
 @fused_part
 def fitted_peak(neighbours, top, level):
-    """Return the maximum of the quadratic fitted to a node of the highest level and eight others.
+    """Return the peak pressure from the squares at a node of the highest level and eight others.
 
-    The level of the node where a neighbour is missing or the quadratic has no maximum near.
+    And its sharpness: 1/a² of a patch that is a spacings wide on either side of its peak [1], 1
+    where a neighbour is out of contact or the squares have no maximum near.
+
+    A nodal force is a mean of the pressure over the shape function of the node. The maximum of the
+    fitted quadratic is raised by half of the difference, see `foundation.kernels.overlaps`.
     """
-    best = level[top]
+    best = np.sqrt(level[top])
     m = np.zeros(6)
     for i in range(-1, 2):
         for j in range(-1, 2):
@@ -156,7 +163,7 @@ def fitted_peak(neighbours, top, level):
             if node >= 0 and j != 0:
                 node = neighbours[node, 1, 0 if j > 0 else 1]
             if node < 0 or level[node] <= 0.0:
-                return best
+                return best, 1.0
             value = level[node]
             m[0] += value
             m[1] += i * value
@@ -171,8 +178,9 @@ def fitted_peak(neighbours, top, level):
     constant = m[0] / 9.0 - 2.0 / 3.0 * (xx + yy)
     det = 4.0 * xx * yy - xy * xy
     if not (xx < 0.0 and det > 0.0):
-        return best
+        return best, 1.0
     u, v = (xy * y - 2.0 * yy * x) / det, (xy * x - 2.0 * xx * y) / det
     if max(abs(u), abs(v)) > 1.0:
-        return best
-    return constant + 0.5 * (x * u + y * v)
+        return best, 1.0
+    highest = constant + 0.5 * (x * u + y * v)
+    return np.sqrt(highest - (xx + yy) / 12.0), max(-xx, -yy) / highest

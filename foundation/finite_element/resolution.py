@@ -1,0 +1,75 @@
+"""Error of the node spacing, estimated from the same model with nodes twice as far apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from foundation.checks import FloatArray
+from foundation.finite_element.model import FiniteElementContact
+from foundation.loads import AREA, AXIAL_FORCE, CENTRE, PEAK_PRESSURE
+from foundation.pose import Pose
+
+#: Order of convergence in the spacing.
+_ORDER = 2.0
+
+
+@dataclass(frozen=True)
+class SpacingError:
+    """Root mean square of the estimated errors over poses and compartments in contact.
+
+    Parameters
+    ----------
+    force, peak_pressure, area : float
+        Error of axial force, peak pressure and area, relative to the largest of each [1].
+    centre : float
+        Error of the centre of pressure [m].
+    poses : int
+        Number of poses.
+    """
+
+    force: float
+    peak_pressure: float
+    area: float
+    centre: float
+    poses: int
+
+
+def extrapolated(coarse: FloatArray, fine: FloatArray, ratio: float = 2.0) -> FloatArray:
+    """Return what loads of two spacings of a ratio tend to, by Richardson's extrapolation.
+
+    Arrays of any shape and unit; the coarser one has the spacing `ratio` times that of the finer.
+    """
+    return fine + (fine - coarse) / (ratio**_ORDER - 1.0)
+
+
+def spacing_error(model: FiniteElementContact, poses: Sequence[Pose]) -> SpacingError:
+    """Estimate the error of a model's node spacing at poses.
+
+    The loads of the model and of the same model with twice the spacing are extrapolated; the
+    distance to the extrapolated loads is the error.
+    """
+    rows = np.array([pose.array for pose in poses])
+    fine = model.evaluate_batch(rows)
+    coarse = model.with_spacing(2.0 * model.spacing).evaluate_batch(rows)
+    error = extrapolated(coarse, fine) - fine
+    touching = (fine[..., AXIAL_FORCE] > 0.0) & (coarse[..., AXIAL_FORCE] > 0.0)
+
+    def relative(column: int) -> float:
+        largest = float(np.abs(fine[..., column]).max(initial=0.0))
+        return _mean_square(error[..., column][touching]) / largest if largest > 0.0 else 0.0
+
+    moved = np.linalg.norm(error[..., CENTRE], axis=-1)[touching]
+    return SpacingError(
+        relative(AXIAL_FORCE),
+        relative(PEAK_PRESSURE),
+        relative(AREA),
+        _mean_square(moved),
+        len(poses),
+    )
+
+
+def _mean_square(values: FloatArray) -> float:
+    return float(np.sqrt(np.mean(values**2))) if len(values) else 0.0
