@@ -142,6 +142,7 @@ class CompartmentContact:
                 kernels.add_overlap_curvature(
                     pose.rotation_matrix, femur, self._handle(), work, near.nodes, spread, by_twist
                 )
+                slopes = self._slopes(pose, femur, work, state, state.contact)
         loads = np.zeros(len(LOAD_COLUMNS))
         loads[CENTRE] = np.nan
         contact = state.contact
@@ -154,7 +155,7 @@ class CompartmentContact:
         state = state._replace(sharpness=self._measure(state, loads))
         if jacobian:
             with _one_thread():
-                solved = cho_solve(contact.factor, gradients, check_finite=False)
+                solved = cho_solve(contact.factor, slopes, check_finite=False)
             by_twist = (by_twist - gradients.T @ solved) @ twist_jacobian(pose)
         return loads, by_twist, state
 
@@ -229,6 +230,42 @@ class CompartmentContact:
         nodes, layer = near.nodes, self.layer
         touched = layer.points[nodes] - near.overlaps[:, None] * layer.normals[nodes]
         return femoral.compliance(nodes, femoral.touched(pose, touched, near.gradients))
+
+    def _slopes(
+        self, pose: Pose, femur: Any, work: Any, state: PatchState, contact: NodalContact
+    ) -> FloatArray:
+        """Return the derivatives (A, 6) of C f at changing forces [1, m].
+
+        Those of the overlaps, less those of C at constant forces: the points of contact move over
+        the femoral layer.
+        """
+        active, near, femoral = contact.active, state.near, state.femoral
+        gradients = near.gradients[active]
+        if femoral is None:
+            return gradients
+        hessians = np.zeros((len(active), 6, 6))
+        kernels.write_overlap_hessians(
+            pose.rotation_matrix, femur, self._handle(), work, near.nodes[active], hessians
+        )
+        linear = gradients[:, :3]
+        by_factors = np.einsum("ni,nit->nt", linear, hessians[:, :3])
+        by_factors /= (linear**2).sum(axis=1, keepdims=True)
+        motion = self._motion(pose, near, active)
+        return gradients - femoral.slopes(active, contact.forces, motion, by_factors)
+
+    def _motion(self, pose: Pose, near: Overlap, active: IntArray) -> FloatArray:
+        """Return the derivatives (A, 3, 6) of points of contact by the femoral twist.
+
+        In the femoral frame [1, m]: a point stays on the line of its tibial node.
+        """
+        nodes = near.nodes[active]
+        normals, gradients = self.layer.normals[nodes], near.gradients[active]
+        points = self.layer.points[nodes] - near.overlaps[active, None] * normals
+        motion = -normals[:, :, None] * gradients[:, None]
+        motion[:, :, :3] -= np.eye(3)
+        # The velocity of the femur by unit angular velocities: e x point.
+        motion[:, :, 3:] -= np.cross(np.eye(3), points[:, None]).transpose(0, 2, 1)
+        return np.asarray(pose.rotation_matrix.T @ motion)
 
     def _measure(self, state: PatchState, loads: FloatArray) -> float:
         """Write area, pressures and centre of a contact; return the sharpness of the peak."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property
 from hashlib import sha256
 from typing import NamedTuple
@@ -13,7 +12,8 @@ from scipy.ndimage import distance_transform_edt
 
 from foundation import kernels
 from foundation.checks import FloatArray, IntArray
-from foundation.finite_element.charts import femoral_chart
+from foundation.errors import InputError
+from foundation.finite_element.charts import Chart, femoral_chart, tibial_chart
 from foundation.finite_element.compliance_store import ComplianceStore
 from foundation.finite_element.condensed_layer import MeshedLayer, meshed_layer
 from foundation.finite_element.flat_layer import PER_STEP, deficit_table, strength
@@ -27,6 +27,8 @@ from foundation.surfaces.triangle_mesh import TriangleMesh
 _ASIDE, _BEYOND = 6e-3, 6e-3
 #: Least cosine of the angle between the femoral surface and the lines of the chart.
 _STEEPEST = 0.25
+#: Cosine of the angle to the mean normal that no normal of a flat part of the femur exceeds.
+_FLAT = 0.8
 
 
 class FemoralPoints(NamedTuple):
@@ -44,6 +46,8 @@ class FemoralPoints(NamedTuple):
         Thickness of the layer [m].
     outside : (n,) bool
         Whether a point lies beyond the nodes.
+    place : (n, 2) float64
+        Place in the quadrilateral, from 0 to 1 along both grid lines [1].
     """
 
     points: FloatArray
@@ -52,6 +56,7 @@ class FemoralPoints(NamedTuple):
     weights: FloatArray
     thickness: FloatArray
     outside: NDArray[np.bool_]
+    place: FloatArray
 
 
 class FemoralLayer:
@@ -75,11 +80,10 @@ class FemoralLayer:
 
     def regular(self) -> FloatArray:
         """Return the regular part (C, C) [m/N] of the compliance."""
-        cells = self.grid[1]
         return self._store.get(
             self.digest,
             lambda: self.layer.body,
-            lambda compliance: regular_part(self.layer, cells, compliance),
+            lambda compliance: regular_part(self.layer, compliance),
         )
 
     @cached_property
@@ -127,7 +131,8 @@ class FemoralLayer:
         weights = np.stack([(1 - u) * (1 - v), u * (1 - v), u * v, (1 - u) * v], axis=1)
         cells = corners[cell[:, 0], cell[:, 1]]
         thickness = (weights * self.layer.thickness[cells]).sum(axis=1)
-        return FemoralPoints(own, factors, cells, weights, thickness, outside)
+        inside = np.column_stack([u, v])
+        return FemoralPoints(own, factors, cells, weights, thickness, outside, inside)
 
     def compliance(self, nodes: IntArray, at: FemoralPoints) -> LazyCompliance:
         """Return the compliance between points of contact of tibial candidates (n,)."""
@@ -152,7 +157,7 @@ class LazyCompliance:
     def __init__(
         self, layer: MeshedLayer, regular: FloatArray, own: FloatArray, at: FemoralPoints
     ) -> None:
-        material, self.at = layer.layer, at
+        material, self.at, self._layer, self._regular = layer.layer, at, layer, regular
         self._kernel = (
             deficit_table(material.poissons_ratio),
             PER_STEP,
@@ -173,6 +178,77 @@ class LazyCompliance:
             *self._kernel, *self._arguments, rows, self._filled, self._scratch, self._matrix
         )
         kernels.add_block(self._matrix, rows, columns, part)
+
+    def slopes(
+        self, active: IntArray, forces: FloatArray, motion: FloatArray, by_factors: FloatArray
+    ) -> FloatArray:
+        """Return the derivative of the displacements by given forces, (A, 6) [1, m].
+
+        By the femoral twist, through the motion of the points of contact over the femur.
+
+        Parameters
+        ----------
+        active : (A,) int64
+            Points with forces, whose rows are filled.
+        forces : (A,) float64
+            Forces [N].
+        motion : (A, 3, 6) float64
+            Derivatives of the points, femoral frame [1, m].
+        by_factors : (A, 6) float64
+            Derivatives of the logarithms of the factors [1/m, 1].
+        """
+        at = FemoralPoints(*(array[active] for array in self.at))
+        by_distance, by_thickness = np.empty((2, len(active), len(active)))
+        kernels.fill_slopes(
+            *self._kernel, at.points, at.thickness, at.factors, by_distance, by_thickness
+        )
+        found = _by_distance(by_distance, at.points, forces, motion)
+        by_weights = self._by_weights(at, motion)
+        deeper = np.einsum("nkt,nk->nt", by_weights, self._layer.thickness[at.cells])
+        for matrix, change in (
+            (by_thickness, deeper),
+            (self._matrix[np.ix_(active, active)], by_factors),
+        ):
+            found += (matrix @ forces)[:, None] * change + matrix @ (forces[:, None] * change)
+        return found + self._by_interpolation(at, forces, by_weights)
+
+    def _by_weights(self, at: FemoralPoints, motion: FloatArray) -> FloatArray:
+        """Return the derivatives of the weights of the interpolation, (A, 4, 6) [1/m, 1]."""
+        layer, (u, v) = self._layer, at.place.T
+        # A point beyond the nodes is held at their end.
+        held = (at.place <= 0.0) | (at.place >= 1.0)
+        along = np.einsum("nai,nit->nat", layer.chart.slopes(at.points), motion) / layer.spacing
+        along[held] = 0.0
+        by_u = np.stack([v - 1.0, 1.0 - v, v, -v], axis=1)
+        by_v = np.stack([u - 1.0, -u, u, 1.0 - u], axis=1)
+        return by_u[:, :, None] * along[:, None, 0] + by_v[:, :, None] * along[:, None, 1]
+
+    def _by_interpolation(
+        self, at: FemoralPoints, forces: FloatArray, by_weights: FloatArray
+    ) -> FloatArray:
+        """Return the part of `slopes` due to the weights, (A, 6) [1, m]."""
+        used, place = np.unique(at.cells, return_inverse=True)
+        place = place.reshape(-1, 4)
+        load = (at.factors * forces)[:, None]
+        nodal = np.zeros((len(used), 7))
+        np.add.at(nodal[:, 0], place, load * at.weights)
+        np.add.at(nodal[:, 1:], place, load[:, :, None] * by_weights)
+        moved = self._regular[np.ix_(used, used)] @ nodal
+        by_own = np.einsum("nkt,nk->nt", by_weights, moved[place, 0])
+        by_others = np.einsum("nk,nkt->nt", at.weights, moved[place][:, :, 1:])
+        return at.factors[:, None] * (by_own + by_others)
+
+
+def _by_distance(
+    slopes: FloatArray, points: FloatArray, forces: FloatArray, motion: FloatArray
+) -> FloatArray:
+    """Return the sum over j of slopes_ij f_j (x_i - x_j) . (x_i - x_j)', (A, 6)."""
+    own = np.einsum("ni,nit->nt", points, motion)
+    terms = np.concatenate([np.ones((len(points), 1)), points, own, motion.reshape(-1, 18)], axis=1)
+    total = slopes @ (forces[:, None] * terms)
+    weight, place = total[:, :1], total[:, 1:4]
+    from_others = np.einsum("ni,nit->nt", points, total[:, 10:].reshape(-1, 3, 6))
+    return weight * own - np.einsum("ni,nit->nt", place, motion) - from_others + total[:, 4:10]
 
 
 def grid_cells(layer: MeshedLayer) -> tuple[FloatArray, IntArray]:
@@ -230,9 +306,23 @@ def opposite_layer(
     low, high = points[:, 2].min() - _ASIDE, points[:, 2].max() + _ASIDE
     inside = (across > low) & (across < high)
     around = (across > low - _BEYOND) & (across < high + _BEYOND)
-    chart = femoral_chart(femur, around)
+    if not inside.any():
+        raise InputError(
+            f"{femur.name}: no triangle lies between z = {1e3 * low:.1f} and {1e3 * high:.1f} mm, "
+            "opposite to the compartment; check the frames of femur and tibia"
+        )
+    chart = _chart(femur, around)
     directions = chart.lines(chart.coordinates(femur.centroids))[1]
     faces_out = (directions * femur.normals).sum(axis=1) > _STEEPEST
     return meshed_layer(
         femur, inside & faces_out, around & faces_out, chart, layer, spacing, growth
     )
+
+
+def _chart(femur: TriangleMesh, part: NDArray[np.bool_]) -> Chart:
+    """Return the chart of a part of the femur: of a condyle, or along the mean normal if flat."""
+    mean = femur.area_vectors[part].sum(axis=0)
+    mean /= np.linalg.norm(mean)
+    if (femur.normals[part] @ mean).min() > _FLAT:
+        return tibial_chart(femur, part, upright=False)
+    return femoral_chart(femur, part)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy import sparse
 
 from foundation import kernels
-from foundation.checks import FloatArray, IntArray
+from foundation.checks import FloatArray
 from foundation.finite_element.condensed_layer import MeshedLayer
 from foundation.finite_element.flat_layer import PER_STEP, deficit_table, own_part, strength
 
-#: Offsets in the grid up to which entries are replaced by those of a fit, and up to which entries
-#: are fitted: elements of this size do not resolve the singular part nearer than that.
-_REPLACED, _FITTED = 2, 5
-#: Weight of the coefficients in a fit without enough entries, beside the entries [1].
-_RIDGE = 1e-9
+#: Weights of a node, its neighbours and the neighbours beyond along a grid line. The filter leaves
+#: cubics as they are and removes what changes its sign from node to node.
+_WEIGHTS = (0.625, 0.25, -0.0625)
+#: The same at the second line from the border.
+_BESIDE_BORDER = (0.5, 0.25)
 
 
 def own_parts(layer: MeshedLayer) -> FloatArray:
@@ -30,17 +31,13 @@ def own_parts(layer: MeshedLayer) -> FloatArray:
     return own_part(*edges)
 
 
-def regular_part(layer: MeshedLayer, cells: IntArray, compliance: FloatArray) -> FloatArray:
-    """Return the compliance between candidates less that of a flat layer of the mean thickness.
-
-    Entries of nodes next to each other come from a quadratic fit to entries around them.
+def regular_part(layer: MeshedLayer, compliance: FloatArray) -> FloatArray:
+    """Return the compliance between candidates less that of a flat layer, smooth over the grid.
 
     Parameters
     ----------
     layer : MeshedLayer
         The layer.
-    cells : (C, 2) int64
-        Row and column of each candidate in the grid.
     compliance : (C, C) float64
         Compliance between the candidates [m/N].
     """
@@ -55,39 +52,27 @@ def regular_part(layer: MeshedLayer, cells: IntArray, compliance: FloatArray) ->
         own_parts(layer),
         regular,
     )
-    return _refitted(regular, cells)
+    # Elements do not resolve the singular part between nodes next to each other.
+    smoothing = _filter(layer, 0) @ _filter(layer, 1)
+    half = smoothing @ regular
+    return np.asarray(smoothing @ half.T)
 
 
-def _offsets(reach: int) -> IntArray:
-    steps = np.arange(-reach, reach + 1)
-    return np.stack(np.meshgrid(steps, steps, indexing="ij"), axis=-1).reshape(-1, 2)
-
-
-def _monomials(offsets: IntArray) -> FloatArray:
-    a, b = offsets.T / _FITTED
-    return np.stack([np.ones(len(a)), a, b, a * a, a * b, b * b], axis=1)
-
-
-def _refitted(regular: FloatArray, cells: IntArray) -> FloatArray:
-    """Return the regular part (C, C) with entries next to the diagonal from fits."""
-    low = cells.min(axis=0) - _FITTED
-    number = np.full(np.ptp(cells, axis=0) + 2 * _FITTED + 1, -1, dtype=np.int64)
-    number[tuple((cells - low).T)] = np.arange(len(cells))
-    around = _offsets(_FITTED)
-    far = np.abs(around).max(axis=1) > _REPLACED
-    found = number[tuple(np.moveaxis(cells[:, None] - low + around, 2, 0))]
-    rows = np.arange(len(cells))[:, None]
-    ring = found[:, far]
-    known = ring >= 0
-    values = np.where(known, regular[rows, ring], 0.0)
-    basis = _monomials(around[far])
-    normal = np.einsum("cr,ra,rb->cab", known.astype(np.float64), basis, basis, optimize=True)
-    fitted = np.linalg.solve(normal + _RIDGE * np.eye(6), (values @ basis)[:, :, None])[:, :, 0]
-    inner = fitted @ _monomials(around[~far]).T
-    near = found[:, ~far]
-    row, place = np.nonzero(near >= 0)
-    column = near[row, place]
-    regular[row, column] = inner[row, place]
-    # Both members of a pair have a fit.
-    regular[row, column] = 0.5 * (inner[row, place] + regular[column, row])
-    return np.asarray(0.5 * (regular + regular.T))
+def _filter(layer: MeshedLayer, axis: int) -> sparse.csr_array:
+    """Return the filter along grid lines of one direction, (C, C) [1]."""
+    beside = layer.neighbours[:, axis]
+    own = np.arange(len(beside))
+    inner = (beside >= 0).all(axis=1)
+    beyond = np.stack([beside[beside[:, 0], 0], beside[beside[:, 1], 1]], axis=1)
+    deep = inner & (beyond >= 0).all(axis=1)
+    middle = np.where(deep, _WEIGHTS[0], np.where(inner, _BESIDE_BORDER[0], 1.0))
+    rows, columns, values = [own], [own], [middle]
+    for k in range(2):
+        rows += [own[inner], own[deep]]
+        columns += [beside[inner, k], beyond[deep, k]]
+        values += [
+            np.where(deep, _WEIGHTS[1], _BESIDE_BORDER[1])[inner],
+            np.full(int(deep.sum()), _WEIGHTS[2]),
+        ]
+    parts = (np.concatenate(values), (np.concatenate(rows), np.concatenate(columns)))
+    return sparse.csr_array(parts, shape=(len(own), len(own)))

@@ -27,6 +27,7 @@ from foundation.kernels.overlaps import (  # noqa: E402
     gather_block,
     raise_overlaps,
     spread_forces,
+    write_overlap_hessians,
 )
 from foundation.kernels.patch import measure_patch  # noqa: E402
 from foundation.kernels.search import (  # noqa: E402
@@ -36,7 +37,11 @@ from foundation.kernels.search import (  # noqa: E402
     largest_protrusions,
     line_exits,
 )
-from foundation.kernels.two_layers import fill_rows, subtract_flat  # noqa: E402
+from foundation.kernels.two_layers import (
+    fill_rows,
+    fill_slopes,
+    subtract_flat,
+)
 
 __all__ = [
     "APART",
@@ -60,6 +65,7 @@ __all__ = [
     "evaluate_contact",
     "fill_bricks",
     "fill_rows",
+    "fill_slopes",
     "find_overlaps",
     "gather_block",
     "handle",
@@ -72,4 +78,5 @@ __all__ = [
     "series_pressure",
     "spread_forces",
     "subtract_flat",
+    "write_overlap_hessians",
 ]

@@ -93,3 +93,32 @@ def fill_rows(
             )  # fmt: skip
             matrix[row, j] = factors[row] * factors[j] * (strength * flat + rest)
         filled[row] = True
+
+
+@fused_kernel
+def fill_slopes(table, per_step, strength, points, thickness, factors, by_distance, by_thickness):
+    """Write derivatives of the flat layer's compliance between points of contact (n,).
+
+    To ``by_distance`` (n, n) the derivative by the distance over the distance, and to
+    ``by_thickness`` (n, n) half of that by the thickness [1/N].
+    """
+    for i in range(len(points)):
+        t = thickness[i]
+        scale = strength * factors[i]
+        by_distance[i, i] = 0.0
+        by_thickness[i, i] = 0.5 * scale * factors[i] * table[0, 0] / (t * t)
+        for j in range(i):
+            x = points[i, 0] - points[j, 0]
+            y = points[i, 1] - points[j, 1]
+            z = points[i, 2] - points[j, 2]
+            inverse = (x * x + y * y + z * z) ** -0.5
+            t = 0.5 * (thickness[i] + thickness[j])
+            ratio = 1.0 / (inverse * t)
+            value, slope = table_value(table, per_step, ratio)
+            per_square = scale * factors[j] / (t * t)
+            by_distance[i, j] = -(scale * factors[j] * inverse * inverse + per_square * slope) * (
+                inverse
+            )
+            by_thickness[i, j] = 0.5 * per_square * (value + ratio * slope)
+            by_distance[j, i] = by_distance[i, j]
+            by_thickness[j, i] = by_thickness[i, j]
