@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from functools import cached_property
 from hashlib import sha256
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.ndimage import distance_transform_edt
 
 from foundation import kernels
-from foundation.checks import FloatArray, IntArray
+from foundation.checks import FloatArray, IntArray, check_number
 from foundation.errors import InputError
 from foundation.finite_element.charts import Chart, femoral_chart, tibial_chart
 from foundation.finite_element.compliance_store import ComplianceStore
@@ -22,6 +22,8 @@ from foundation.finite_element.regular_part import own_parts, regular_part
 from foundation.pose import Pose
 from foundation.surfaces.triangle_mesh import TriangleMesh
 
+#: Least distance of the nodes by default [m]: what is interpolated between the nodes is smooth.
+LEAST_SPACING = 1e-3
 #: Part of the femur beside the compartment, across, that may touch the compartment [m], and width
 #: beyond that is meshed as well.
 _ASIDE, _BEYOND = 6e-3, 6e-3
@@ -58,6 +60,11 @@ class FemoralPoints(NamedTuple):
     outside: NDArray[np.bool_]
     place: FloatArray
 
+    def chosen(self, active: IntArray) -> FemoralPoints:
+        """Return some of the points, (A,)."""
+        parts: Any = (array[active] for array in self)
+        return FemoralPoints(*parts)
+
 
 class FemoralLayer:
     """The femoral layer opposite to the layer of one compartment.
@@ -76,7 +83,7 @@ class FemoralLayer:
         self.layer, self._store = layer, store
         self._own = own_parts(opposite)
         #: SHA-256 of whatever decides on the regular part.
-        self.digest = sha256(f"{layer.digest} regular part".encode()).hexdigest()
+        self.digest = sha256(f"{layer.digest} regular part, filtered".encode()).hexdigest()
 
     def regular(self) -> FloatArray:
         """Return the regular part (C, C) [m/N] of the compliance."""
@@ -197,7 +204,7 @@ class LazyCompliance:
         by_factors : (A, 6) float64
             Derivatives of the logarithms of the factors [1/m, 1].
         """
-        at = FemoralPoints(*(array[active] for array in self.at))
+        at = self.at.chosen(active)
         by_distance, by_thickness = np.empty((2, len(active), len(active)))
         kernels.fill_slopes(
             *self._kernel, at.points, at.thickness, at.factors, by_distance, by_thickness
@@ -272,13 +279,28 @@ def grid_cells(layer: MeshedLayer) -> tuple[FloatArray, IntArray]:
     return origin + layer.spacing * low, cells - low
 
 
-def opposite_layer(
+def femoral_layers(
     femur: TriangleMesh,
-    points: FloatArray,
+    opposite: tuple[MeshedLayer, ...],
+    layer: ElasticLayer | None,
+    spacing: float,
+    growth: float,
+    store: ComplianceStore,
+) -> tuple[FemoralLayer | None, ...]:
+    """Return the femoral layers opposite to tibial layers, see `femoral_layer`; None if rigid."""
+    if layer is None:
+        return tuple(None for _ in opposite)
+    return tuple(femoral_layer(femur, each, layer, spacing, growth, store) for each in opposite)
+
+
+def femoral_layer(
+    femur: TriangleMesh,
+    opposite: MeshedLayer,
     layer: ElasticLayer,
     spacing: float,
     growth: float,
-) -> MeshedLayer:
+    store: ComplianceStore,
+) -> FemoralLayer:
     """Mesh the femoral layer opposite to a compartment.
 
     The femur may touch the compartment where its z is that of the compartment or up to 6 mm beside;
@@ -288,22 +310,26 @@ def opposite_layer(
     ----------
     femur : TriangleMesh
         Femoral surface [m], femoral frame.
-    points : (C, 3) float64
-        Candidates of the compartment [m], tibial frame.
+    opposite : MeshedLayer
+        Tibial layer of the compartment.
     layer : ElasticLayer
         Material and base.
     spacing : float
         Distance of the nodes [m].
     growth : float
         Ratio of the thicknesses of elements that follow each other below the surface [1].
+    store : ComplianceStore
+        Where the regular part of the compliance is kept.
 
     Raises
     ------
     InputError
-        If no part of the femur lies opposite to the compartment, or the layer cannot be meshed.
+        If the spacing is not between 0.1 and 5 mm, no part of the femur lies opposite to the
+        compartment, or the layer cannot be meshed.
     """
-    across = femur.centroids[:, 2]
-    low, high = points[:, 2].min() - _ASIDE, points[:, 2].max() + _ASIDE
+    check_number("femur_spacing", spacing, at_least=0.1e-3, at_most=5e-3, unit="m")
+    across, place = femur.centroids[:, 2], opposite.points[:, 2]
+    low, high = place.min() - _ASIDE, place.max() + _ASIDE
     inside = (across > low) & (across < high)
     around = (across > low - _BEYOND) & (across < high + _BEYOND)
     if not inside.any():
@@ -314,9 +340,10 @@ def opposite_layer(
     chart = _chart(femur, around)
     directions = chart.lines(chart.coordinates(femur.centroids))[1]
     faces_out = (directions * femur.normals).sum(axis=1) > _STEEPEST
-    return meshed_layer(
+    meshed = meshed_layer(
         femur, inside & faces_out, around & faces_out, chart, layer, spacing, growth
     )
+    return FemoralLayer(meshed, opposite, store)
 
 
 def _chart(femur: TriangleMesh, part: NDArray[np.bool_]) -> Chart:

@@ -9,6 +9,7 @@ first part, that of the half-space, is singular and depends on the material alon
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from scipy.interpolate import CubicSpline
@@ -39,8 +40,9 @@ def deficit_table(poissons_ratio: float) -> FloatArray:
     weights = 0.5 * _CUT * weights * _deficit(s, poissons_ratio)
     x = np.arange(0.0, _REACH + 0.5 / PER_STEP, 1.0 / PER_STEP)
     values = np.array([j0(at * s) @ weights for at in x])
-    # D is even.
-    spline = CubicSpline(x, values, bc_type=((1, 0.0), "not-a-knot"))
+    # D is even, and ends as 1/x.
+    ends: Any = ((1, 0.0), (1, -1.0 / _REACH**2))
+    spline = CubicSpline(x, values, bc_type=ends)
     return np.ascontiguousarray(spline.c[::-1].T / PER_STEP ** np.arange(4.0))
 
 

@@ -20,7 +20,7 @@ from foundation.finite_element.compartment import CompartmentContact, PatchState
 from foundation.finite_element.compliance_store import ComplianceStore
 from foundation.finite_element.condensation import SOLVERS
 from foundation.finite_element.condensed_layer import MeshedLayer, meshed_layer
-from foundation.finite_element.femoral_layer import FemoralLayer, opposite_layer
+from foundation.finite_element.femoral_layer import LEAST_SPACING, femoral_layers
 from foundation.finite_element.layer import ElasticLayer
 from foundation.finite_element.size import LayerSize, condensing, size_of
 from foundation.finite_element.triangle_values import TriangleValues
@@ -64,7 +64,8 @@ class FiniteElementContact:
     spacing : float
         Distance of the nodes on the bearing surface [m].
     femur_spacing : float, optional
-        Distance of the nodes on the femoral surface [m]; by default as on the tibial one.
+        Distance of the nodes on the femoral surface [m]; by default as on the tibial one, but at
+        least 1 mm.
     growth : float
         Ratio of the thicknesses of elements that follow each other below the surface [1].
     compartments : (F,) int8, optional
@@ -114,8 +115,11 @@ class FiniteElementContact:
             check_in("precision", precision, PRECISIONS),
         )
         self.layers = tuple(self._meshed(side) for side in range(2))
-        self.femur_layer, self.femur_spacing = femur_layer, femur_spacing or spacing
-        self.femur_layers = tuple(self._femoral(side) for side in range(2))
+        self.femur_layer = femur_layer
+        self.femur_spacing = femur_spacing or max(spacing, LEAST_SPACING)
+        self.femur_layers = femoral_layers(
+            femur, self.layers, femur_layer, self.femur_spacing, growth, self.store
+        )
         self._sides = tuple(
             CompartmentContact(
                 meshed, partial(self._compliance, side), search_depth, self.femur_layers[side]
@@ -157,17 +161,6 @@ class FiniteElementContact:
             folder=self.store.folder,
             search_depth=self._reach,
         )
-
-    def _femoral(self, side: int) -> FemoralLayer | None:
-        """Return the femoral layer opposite to a compartment, None for a rigid femur."""
-        if self.femur_layer is None:
-            return None
-        spacing = check_number(
-            "femur_spacing", self.femur_spacing, at_least=0.1e-3, at_most=5e-3, unit="m"
-        )
-        opposite = self.layers[side]
-        meshed = opposite_layer(self.femur, opposite.points, self.femur_layer, spacing, self.growth)
-        return FemoralLayer(meshed, opposite, self.store)
 
     def _compliance(self, side: int) -> FloatArray:
         layer = self.layers[side]
@@ -310,9 +303,12 @@ class FiniteElementContact:
         return self._refusals(index, state)
 
     def _refusals(self, side: int, state: PatchState) -> tuple[str, ...]:
-        if not self.layers[side].at_end[state.active].any():
-            return ()
-        return (f"{COMPARTMENTS[side]}: contact reaches the end of the compartment's nodes",)
+        name, femoral, refusals = COMPARTMENTS[side], self.femur_layers[side], []
+        if self.layers[side].at_end[state.active].any():
+            refusals.append(f"{name}: contact reaches the end of the compartment's nodes")
+        if femoral is not None and femoral.layer.at_end[state.leaves_femur].any():
+            refusals.append(f"{name}: contact reaches the end of the femoral nodes")
+        return tuple(refusals)
 
     def _flags(self, side: int, state: PatchState) -> tuple[str, ...]:
         """Return the refusals, and warnings about the peak pressure and the strain."""
@@ -324,8 +320,9 @@ class FiniteElementContact:
                 f"{name}: the peak pressure is not resolved: the patch is narrower there than "
                 f"{2.0 / SHARPEST**0.5:.0f} node spacings (an edge, or a small patch)"
             )
-        if len(state.leaves_femur):
-            flags.append(f"{name}: contact reaches beyond the nodes of the femoral layer")
+        femoral = self.femur_layers[side]
+        if femoral is not None and femoral.layer.at_rim[state.leaves_femur].any():
+            flags.append(f"{name}: contact reaches the rim of the femoral layer")
         strain = float(self._sides[side].depth(state)[1])
         if strain > STRAIN_LIMIT:
             flags.append(

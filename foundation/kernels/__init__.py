@@ -37,7 +37,7 @@ from foundation.kernels.search import (  # noqa: E402
     largest_protrusions,
     line_exits,
 )
-from foundation.kernels.two_layers import (
+from foundation.kernels.two_layers import (  # noqa: E402
     fill_rows,
     fill_slopes,
     subtract_flat,
