@@ -16,10 +16,10 @@ from smt.surrogate_models import KRG
 
 from benchmarks.timing import seconds, table
 from foundation import ElasticFoundation, LinearLaw, Pose
-from foundation.elastic_foundation.statics import pose_at_load
 from foundation.loads import COMPARTMENTS
+from foundation.statics.height import pose_at_load
 from pipeline.config.schema import ImplantConfig
-from pipeline.originals.contact_original import build_implant
+from pipeline.originals.knee_surfaces import build_implant
 from surrogates import CompartmentSurrogate, KneeSurrogate, ReferencePath, SampleSpace, compiled
 from surrogates.compiled.layout import new_work
 from surrogates.families.cross_validation import Fitted

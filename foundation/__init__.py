@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from foundation.implant.condylar_implant import CondylarImplant
     from foundation.loads import CompartmentLoads, ContactLoads, SpringState
     from foundation.pose import Pose, generalised_force, twist_jacobian
+    from foundation.surface_contact import SurfaceContact
     from foundation.surfaces.mesh import MeshError, MeshWarning, TriangleMesh, load_mesh
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "SeriesLaw",
     "SpringLaw",
     "SpringState",
+    "SurfaceContact",
     "TriangleMesh",
     "generalised_force",
     "load_mesh",
@@ -50,6 +52,7 @@ _MODULES = {
     "implant.condylar_implant": "CondylarImplant",
     "loads": "CompartmentLoads ContactLoads SpringState",
     "pose": "Pose generalised_force twist_jacobian",
+    "surface_contact": "SurfaceContact",
     "surfaces.mesh": "MeshError MeshWarning TriangleMesh load_mesh",
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names.split()}
@@ -70,10 +73,11 @@ def __dir__() -> list[str]:
 redirect(
     {
         "foundation.compartments": "foundation.surfaces.compartments",
+        "foundation.elastic_foundation.balance": "foundation.statics.balance",
+        "foundation.elastic_foundation.statics": "foundation.statics.height",
         "foundation.laws": "foundation.elastic_foundation.laws",
         "foundation.mesh": "foundation.surfaces.mesh",
         "foundation.mesh_io": "foundation.surfaces.mesh_io",
-        "foundation.statics": "foundation.elastic_foundation.statics",
         "foundation.thickness": "foundation.surfaces.thickness",
     }
 )

@@ -74,15 +74,19 @@ class Stage:
         Evaluations per sample.
     seconds : float
         Other expected time on one core [s].
+    alone : bool
+        Whether one process carries out the stage.
     """
 
     name: str
     samples: int = 0
     evaluations: float = 1.0
     seconds: float = 0.0
+    alone: bool = False
 
     def expected(self, per_evaluation: float, workers: int) -> float:
         """Return the expected time [s], from the time of one compartment evaluation [s]."""
+        workers = 1 if self.alone else workers
         # Both compartments are fitted in parallel.
         fits = self.seconds / min(workers, 2)
         return self.samples * self.evaluations * per_evaluation / workers + fits

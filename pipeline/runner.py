@@ -24,8 +24,8 @@ from pipeline.files import writing
 from pipeline.originals.candidates import sample_space
 from pipeline.originals.protocol import OriginalModel
 from pipeline.originals.table_original import build_original, completed
-from pipeline.preparation.expected_time import seconds_per_evaluation, stages_of
-from pipeline.progress import StageCounter
+from pipeline.preparation.expected_time import CONDENSATION, seconds_per_evaluation, stages_of
+from pipeline.progress import StageCounter, say
 from pipeline.reports.report import write_report
 from pipeline.simulation import gait_cycle, gait_ligaments
 from pipeline.stages import knee_samples
@@ -85,12 +85,11 @@ def _carry_out(run: Run, *, resume: bool) -> dict[str, Any]:
         gait_cycle(config.simulation)
         gait_ligaments(config.simulation)
         run.compile_kernels()
-        original = build_original(config)
+        original = build_original(config, folder)
     run.prepare(resume=resume, original=original)
     with run.timed("reference path"):
         space = sample_space(config, stored_path(run, original))
-        if original.model is not None:
-            run.stages.per_evaluation = seconds_per_evaluation(original.model, space.path)
+    _prepare(run, original, space)
     sampled = sample_knee(run, original, space)
     with run.timed("g: final surrogates"):
         trained, fitted_to = _fit_all(run, original, sampled.training, space)
@@ -115,6 +114,16 @@ def _carry_out(run: Run, *, resume: bool) -> dict[str, Any]:
     run.write_json("run.json", provenance.content() | {"seconds": run.seconds})
     (folder / "times.json").unlink()
     return write_report(folder)
+
+
+def _prepare(run: Run, original: OriginalModel, space: SampleSpace) -> None:
+    """Prepare the original model and measure an evaluation."""
+    if original.model is None:
+        return
+    if run.config.contact.finite_element is not None:
+        with run.timed(CONDENSATION):
+            original.prepare(partial(say, quiet=run.quiet))
+    run.stages.per_evaluation = seconds_per_evaluation(original.model, space.path)
 
 
 def _fit_all(

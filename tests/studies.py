@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import tomli_w
 import trimesh
+from shapes import plate
 
 from foundation.implant.condylar_implant import CondylarImplant
 from foundation.surfaces.triangle_mesh import TriangleMesh
@@ -114,3 +115,26 @@ def mesh_study(folder: Path, femur: dict[str, Any], tibia: dict[str, Any], **kne
     path = folder / "study.toml"
     path.write_text(tomli_w.dumps(tree), encoding="utf-8")
     return path
+
+
+def slab_study(folder: Path, **knee: Any) -> Path:
+    """Write a study of the implant's femur on two plates, and of a wedge below them (in mm).
+
+    Its underside is the plane y = -7 mm + 0.05 z of the files.
+    """
+    plates = [plate(20e-3, 8, centre=(0.0, 0.0, z)) for z in (-22e-3, 22e-3)]
+    faces = np.concatenate([plates[0].faces, plates[1].faces + len(plates[0].vertices)])
+    tibia = TriangleMesh(np.concatenate([p.vertices for p in plates]), faces)
+    box = trimesh.creation.box((60e-3, 2.0, 90e-3))
+    x, y, z = np.asarray(box.vertices).T
+    wedge = np.column_stack([x, np.where(y > 0.0, 0.0, -7e-3 + 0.05 * z), z])
+    surfaces = {
+        "femur": implant_meshes()["femur"],
+        "tibia": tibia,
+        "tibia_solid": TriangleMesh(wedge, np.asarray(box.faces)),
+    }
+    files = {
+        body: {"file": str(export(surface, folder / f"{body}.ply", scale=1e3)), "unit": "mm"}
+        for body, surface in surfaces.items()
+    }
+    return mesh_study(folder, **files, **knee)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 
-from benchmarks.peers import report, study
+from benchmarks.peers import layers_study, report, study
 from benchmarks.pictures import add_target
 
 
@@ -25,7 +25,8 @@ def main() -> None:
     sphere = study.sphere_on_plane()
     print("Grand Challenge implant")
     real = study.real_study()
-    report.write_page(arguments.out, implant, apart, sphere, real)
+    layers = layers_study.section(print)
+    report.write_page(arguments.out, implant, apart, sphere, real, layers)
     print(f"written: {arguments.out}")
 
 

@@ -51,6 +51,8 @@ definition (`benchmarks.exact.exact_loads`, `rule`), so that the definition is n
 
 {real}
 
+{layers}
+
 ## What the engines cannot do, or differently
 
 - **OpenSim** (Simbody's `ElasticFoundationForce`) accepts closed meshes only, so a copy inside and
@@ -68,6 +70,11 @@ definition (`benchmarks.exact.exact_loads`, `rule`), so that the definition is n
   linear between the vertices of tetrahedra, and its interface accepts only the field from the
   distance to the boundary; two layers of tetrahedra under the insert's triangles make this field
   linear in depth down to 1 mm. The rigid femur is an open mesh.
+- **CalculiX** (a program beside Python, skipped with a reason where absent) solves the layer
+  itself, not a bed of springs, so its loads stand beside those of the finite-element model alone.
+  Its surface-to-surface penalty and its pressures at integration points are not used: a stiff
+  penalty there holds whole bilinear faces off the curved femur. The femur's patches are six-node
+  triangles in both programs, so that facets make no difference.
 - **Ours**: "normals estimated" uses the triangles alone, as the other engines do; "curved" also
   uses the vertex normals of the analytic surfaces (a scan does not have normals, so the Grand
   Challenge implant always has estimated normals). "flat" is the rule of OpenSim-JAM.
@@ -80,6 +87,7 @@ def write_page(
     apart: dict[str, float],
     sphere: Sequence[tuple[str, Sequence[float]]],
     real: Sequence[Measured] | str,
+    layers: str,
 ) -> None:
     """Write the page, and the picture beside it with the suffix .png."""
     picture = path.with_suffix(".png")
@@ -95,6 +103,7 @@ def write_page(
         goal=_goal(implant),
         sphere=_sphere(sphere),
         real=_real(real),
+        layers=layers.strip(),
         shells=", ".join(f"{1e3 * t:g}" for t in SHELLS),
     )
     path.write_text(text, encoding="utf-8")

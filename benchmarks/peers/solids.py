@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from foundation.checks import FloatArray, IntArray
+from foundation.surfaces.smooth_surface import smooth_surface
 from foundation.surfaces.triangle_mesh import TriangleMesh, area_vectors
 
 
@@ -14,11 +15,34 @@ def unit_normals(mesh: TriangleMesh) -> FloatArray:
     """Return the unit normal at each vertex, (V, 3): its own, or the mean of the triangles'."""
     if mesh.vertex_normals is not None:
         return mesh.vertex_normals
-    sums = np.zeros_like(mesh.vertices)
-    facets = area_vectors(mesh.vertices, mesh.faces)
+    return facet_normals(mesh.vertices, mesh.faces)
+
+
+def facet_normals(vertices: FloatArray, faces: IntArray) -> FloatArray:
+    """Return the mean unit normal of the triangles at each vertex, (V, 3); 0 without triangles."""
+    sums = np.zeros_like(vertices)
+    facets = area_vectors(vertices, faces)
     for corner in range(3):
-        np.add.at(sums, mesh.faces[:, corner], facets)
-    return sums / np.linalg.norm(sums, axis=1)[:, None]
+        np.add.at(sums, faces[:, corner], facets)
+    lengths = np.linalg.norm(sums, axis=1)[:, None]
+    return sums / np.where(lengths > 0.0, lengths, 1.0)
+
+
+def curved_facets(mesh: TriangleMesh) -> tuple[FloatArray, IntArray]:
+    """Return the patches of `foundation.surfaces.smooth_surface` as triangles of six nodes.
+
+    Returns
+    -------
+    points : (V + edges, 3) float64
+        Vertices, then middles of the edges [m].
+    triangles : (F, 6) int64
+        Corners 1, 2, 3, then the middles of the edges 1-2, 2-3 and 3-1.
+    """
+    ends = np.stack([mesh.faces, np.roll(mesh.faces, -1, axis=1)], axis=2).reshape(-1, 2)
+    first, at = np.unique(np.sort(ends, axis=1), axis=0, return_index=True, return_inverse=True)[1:]
+    middles = smooth_surface(mesh).middles.reshape(-1, 3)[first]
+    numbers = len(mesh.vertices) + at.reshape(-1, 3)
+    return np.concatenate([mesh.vertices, middles]), np.concatenate([mesh.faces, numbers], axis=1)
 
 
 def shell(mesh: TriangleMesh, depth: float) -> tuple[FloatArray, IntArray]:

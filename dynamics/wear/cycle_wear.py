@@ -1,8 +1,8 @@
 """Wear of the tibial insert over a simulated gait cycle by Archard's law.
 
 V = k int int p |s| dA dt (Archard 1953, J Appl Phys 24:981-988; for the knee Fregly, Sawyer, Harman
-& Banks 2005, J Biomech 38:305-314). `bed_wear` uses the pressures of the springs of the original
-model, `surrogate_wear` only the loads of the result.
+& Banks 2005, J Biomech 38:305-314). `bed_wear` uses the pressures of the original model on the
+triangles of the insert, `surrogate_wear` only the loads of the result.
 """
 
 from __future__ import annotations
@@ -56,23 +56,30 @@ class Surface(Protocol):
 
 
 class SpringContact(Protocol):
-    """Original contact model as `bed_wear` uses it, with the compartment (F,) of each triangle."""
+    """Original contact model as `bed_wear` uses it (`foundation.surface_contact`)."""
 
-    tibia: Any
-    compartments: NDArray[np.int8]
+    @property
+    def tibia(self) -> Any:
+        """Tibial mesh, a `Surface`."""
+        ...
+
+    @property
+    def compartments(self) -> NDArray[np.int8]:
+        """Compartment (F,) of each tibial triangle, 0 medial and 1 lateral [1]."""
+        ...
 
     def spring_state(self, pose: Pose) -> Any:
-        """Return the state of the springs, with the `pressure` (F,) [Pa] of the triangles."""
+        """Return the state of the surface, with the `pressure` (F,) [Pa] of the triangles."""
         ...
 
 
 def bed_wear(model: SpringContact, result: SimulationResult, law: WearLaw) -> Wear:
-    """Return the wear over the gait cycle of a result from the springs of the original model.
+    """Return the wear over the gait cycle of a result from the pressures of the original model.
 
     Parameters
     ----------
     model : SpringContact
-        The original model (`foundation.elastic_foundation.model.ElasticFoundation`).
+        The original model (`foundation.surface_contact.SurfaceContact`).
     result : SimulationResult
         Simulated cycle with the poses of the contact: add the offset of a
         `dynamics.simulator.variation.VariedContact` to its poses.

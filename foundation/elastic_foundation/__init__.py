@@ -1,1 +1,1 @@
-"""The elastic foundation: spring laws, the bed of springs, contact loads and statics."""
+"""The elastic foundation: spring laws, the bed of springs, contact loads, worn surfaces."""

@@ -21,7 +21,9 @@ from foundation.loads import (
     LOAD_COLUMNS,
     MEAN_PRESSURE,
     ContactLoads,
-    SpringState,
+)
+from foundation.loads import (
+    SpringState as SpringState,
 )
 from foundation.pose import Pose, twist_jacobian
 from foundation.scratch import Scratch
@@ -239,6 +241,24 @@ class ElasticFoundation:
         index = _index(compartment)
         sums, jacobian = self._run(pose, jacobian=True, chosen=np.arange(2) == index)
         return _loads_of(sums[index]), jacobian[index], sums[index, _DEPTH:_ENERGY]
+
+    def indentation(self, pose: Pose, compartment: str) -> float:
+        """Return the largest indentation of a compartment [m], 0 out of contact.
+
+        Parameters and exceptions as of `compartment_loads`.
+        """
+        index = _index(compartment)
+        sums, _ = self._run(pose, jacobian=False, chosen=np.arange(2) == index)
+        return float(sums[index, _DEPTH])
+
+    def compartment_flags(self, pose: Pose, compartment: str) -> tuple[str, ...]:
+        """Return no flag: the strain of `compartment_loads` says all about one compartment.
+
+        Parameters and exceptions as of `compartment_loads`.
+        """
+        del pose
+        _index(compartment)
+        return ()
 
     def evaluate_batch(self, poses: ArrayLike, *, threads: int = 1) -> FloatArray:
         """Return the loads at many poses, computed in threads.

@@ -168,6 +168,12 @@ class CompartmentContact:
             return 0.0
         return 0.5 * float(contact.forces @ near.overlaps[contact.active])
 
+    def indentation(self, pose: Pose, femur: Any) -> float:
+        """Return the largest overlap at a pose [m], 0 out of contact; arguments as of `loads`."""
+        with self._scratch.borrowed() as work:
+            near = self._overlap(pose, femur, work)
+        return max(float(near.overlaps.max(initial=0.0)), 0.0)
+
     def pressures(self, pose: Pose, femur: Any) -> tuple[FloatArray, FloatArray]:
         """Return pressure [Pa] and overlap [m] of all candidates, (C,); 0 out of contact."""
         _, _, state = self.loads(pose, femur, jacobian=False)

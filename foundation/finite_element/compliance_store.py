@@ -84,4 +84,6 @@ def _write(path: Path, array: FloatArray) -> None:
             with suppress(OSError):
                 os.unlink(file.name)
             raise
+    # A temporary file is its owner's alone.
+    os.chmod(file.name, 0o644)
     os.replace(file.name, path)

@@ -22,7 +22,8 @@ from foundation.finite_element.condensation import SOLVERS
 from foundation.finite_element.condensed_layer import MeshedLayer, meshed_layer
 from foundation.finite_element.femoral_layer import LEAST_SPACING, femoral_layers
 from foundation.finite_element.layer import ElasticLayer
-from foundation.finite_element.size import LayerSize, condensing, size_of
+from foundation.finite_element.preparation import Kept, condense
+from foundation.finite_element.size import LayerSize, size_of
 from foundation.finite_element.triangle_values import TriangleValues
 from foundation.loads import COMPARTMENTS, ContactLoads, SpringState
 from foundation.pose import Pose
@@ -195,17 +196,14 @@ class FiniteElementContact:
         return content.hexdigest()
 
     def prepare(self, progress: Callable[[str], None] | None = None) -> None:
-        """Condense the layers that are not kept yet; `progress` takes a sentence for each."""
-        for side, name in enumerate(COMPARTMENTS):
-            meshed, femoral = self.layers[side], self.femur_layers[side]
-            if progress is not None and not self.store.is_kept(meshed.digest):
-                progress(condensing(name, meshed))
-            self._compliance(side)
-            if femoral is None:
-                continue
-            if progress is not None and not self.store.is_kept(femoral.digest):
-                progress(condensing(f"{name} femoral", femoral.layer))
-            femoral.regular()
+        """Condense the layers that are not kept yet, side by side; `progress` takes a sentence."""
+        layers = [
+            Kept(meshed, meshed.digest, partial(self._compliance, side))
+            for side, meshed in enumerate(self.layers)
+        ]
+        femoral = [side for side in self.femur_layers if side is not None]
+        layers += [Kept(side.layer, side.digest, side.regular) for side in femoral]
+        condense(layers, self.store, progress)
 
     def evaluate(self, pose: Pose) -> ContactLoads:
         """Return the loads at a pose; see `foundation.loads` for frames and signs.
@@ -282,6 +280,13 @@ class FiniteElementContact:
         side = self._sides[_index(compartment)]
         loads, jacobian, state = side.loads(pose, self._femoral_handle(), jacobian=True)
         return loads, jacobian, side.depth(state)
+
+    def indentation(self, pose: Pose, compartment: str) -> float:
+        """Return the largest overlap of a compartment with the femur [m], 0 out of contact.
+
+        Parameters and exceptions as of `compartment_loads`; found without the forces.
+        """
+        return self._sides[_index(compartment)].indentation(pose, self._femoral_handle())
 
     def compartment_flags(self, pose: Pose, compartment: str) -> tuple[str, ...]:
         """Return why the loads of a compartment are no answer at a pose; see `evaluate`.

@@ -23,7 +23,7 @@ class LayerSize:
     unknowns : tuple of int
         Unknowns of the mesh, per compartment.
     memory : float
-        Memory of the condensation [bytes].
+        Memory of the condensation of all compartments side by side [bytes].
     storage : float
         Memory of the compliances, which all processes share [bytes].
     seconds : float
@@ -45,18 +45,12 @@ def size_of(layers: list[MeshedLayer], precision: str) -> LayerSize:
     return LayerSize(
         candidates,
         unknowns,
-        memory=8.0 * _ARRAYS * max(candidates) ** 2 + 200.0 * max(unknowns),
+        memory=sum(
+            8.0 * _ARRAYS * c * c + 200.0 * u for c, u in zip(candidates, unknowns, strict=True)
+        ),
         storage=float(sum(width * c * c for c in candidates)),
         seconds=sum(
             _PER_CANDIDATE_SQUARED * c * c + _PER_UNKNOWN * u
             for c, u in zip(candidates, unknowns, strict=True)
         ),
-    )
-
-
-def condensing(name: str, layer: MeshedLayer) -> str:
-    """Return a sentence on a layer that is being condensed."""
-    return (
-        f"condensing the {name} layer: {3 * len(layer.mesh.nodes):,} unknowns to "
-        f"{len(layer.candidates):,} nodes"
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -52,7 +52,7 @@ class OriginalConfig(Section):
     """
 
     kind: Literal["model", "table"] = Field(
-        "model", description="the elastic foundation of [knee] and [contact], or a table"
+        "model", description="the contact model of [knee] and [contact], or a table"
     )
     file: File | None = Field(
         None,
@@ -142,7 +142,8 @@ class LayerConfig(Section):
     """Elastic layer of one body.
 
     The springs of all layers stand on the tibia: a table gives the thickness below each tibial
-    vertex, also for the femoral layer.
+    vertex, also for the femoral layer. With finite elements, the femoral layer has a table of its
+    own: the thickness at each femoral vertex.
     """
 
     law: Law = Field("linear", description="spring law")
@@ -156,7 +157,7 @@ class LayerConfig(Section):
     thickness_file: File | None = Field(
         None,
         description="used instead of thickness_mm: CSV file with a column thickness_mm and one row "
-        "per vertex of the tibial mesh as loaded (load_mesh), relative to the configuration file, "
+        "per vertex of the mesh as loaded (load_mesh), relative to the configuration file, "
         "or $KNEE_DATA/...",
     )
     f: float = Field(float("inf"), gt=1.0, description="f of the modified law")
@@ -184,9 +185,47 @@ class LayerConfig(Section):
         return self
 
 
-class ContactConfig(LayerConfig):
-    """Springs of the original model: the tibial layer, and an elastic femoral layer if present."""
+class FiniteElementConfig(Section):
+    """Finite elements of the tibial layer, and of an elastic femoral layer if present.
 
+    Needs `contact.model = "finite_element"`. Each layer stands on a rigid base: on the underside of
+    the built-in insert or of [knee.tibia_solid], or at the given thickness below its surface. The
+    femur is rigid without [contact.femur_layer].
+    """
+
+    node_spacing_mm: float = Field(
+        0.5,
+        ge=0.1,
+        le=5.0,
+        description="distance of the surface nodes in the contact region",
+    )
+    growth: float = Field(
+        1.15, ge=1.0, le=2.0, description="ratio of the heights of an element and that above"
+    )
+    precision: Literal["float64", "float32"] = Field(
+        "float64", description="numbers of the stored compliances: float32 takes half the memory"
+    )
+    solver: Literal["substructures", "superlu"] = Field(
+        "substructures", description="condensation: of parts one after the other, or all at once"
+    )
+
+
+#: Keys of a spring law, and of a bed of springs, which finite elements do not have.
+_OF_LAWS = ("law", "f", "m", "reference_indentation_mm")
+_OF_BEDS = ("surface", "conservative", "search_depth_mm")
+
+
+class ContactConfig(LayerConfig):
+    """Original contact model: the tibial layer, and an elastic femoral layer if present.
+
+    The layer is a bed of springs (`law` and the keys of its row), or is solved by finite elements
+    ([contact.finite_element]), which have no spring law.
+    """
+
+    model: Literal["elastic_foundation", "finite_element"] = Field(
+        "elastic_foundation",
+        description="a bed of independent springs, or the elastic layer itself by finite elements",
+    )
     surface: Literal["curved", "flat"] = Field(
         "curved",
         description="surfaces between the vertices: smooth patches with a quadratic field of "
@@ -198,4 +237,39 @@ class ContactConfig(LayerConfig):
         "normal of each spring; not with the modified law of finite f",
     )
     search_depth_mm: Positive = Field(20.0, description="largest indentation that is searched for")
-    femur_layer: LayerConfig | None = Field(None, description="elastic femoral layer, in series")
+    finite_element: FiniteElementConfig | None = Field(
+        None, description='finite elements of the layers, with model = "finite_element"'
+    )
+    femur_layer: LayerConfig | None = Field(
+        None, description="elastic femoral layer: springs in series, or finite elements"
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_elements(cls, content: Any) -> Any:
+        """Give a finite-element model its section, so that a resolved configuration has it."""
+        if isinstance(content, dict) and content.get("model") == "finite_element":
+            return {"finite_element": {}} | content
+        return content
+
+    @model_validator(mode="after")
+    def _keys_of_the_model(self) -> Self:
+        if self.model == "elastic_foundation":
+            if self.finite_element is not None:
+                raise InputError('[contact.finite_element] needs contact.model = "finite_element"')
+            return self
+        changed = [*_changed(self, (*_OF_LAWS, *_OF_BEDS))]
+        if self.femur_layer is not None:
+            changed += [f"femur_layer.{key}" for key in _changed(self.femur_layer, _OF_LAWS)]
+        if changed:
+            raise InputError(
+                f"{', '.join(changed)}: expected only with springs, and model is "
+                '"finite_element"; remove these keys, or set model = "elastic_foundation"'
+            )
+        return self
+
+
+def _changed(section: Section, keys: tuple[str, ...]) -> list[str]:
+    """Return the keys whose value is not the default; a resolved configuration has all keys."""
+    defaults = type(section).model_fields
+    return [key for key in keys if getattr(section, key) != defaults[key].default]

@@ -7,16 +7,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from foundation.elastic_foundation.balance import pose_at_loads
-from foundation.elastic_foundation.model import ElasticFoundation
-from foundation.elastic_foundation.statics import StaticsError, pose_at_load
 from foundation.kernels import STRAIN_LIMIT
 from foundation.loads import LOAD_COLUMNS
 from foundation.pose import Pose
+from foundation.statics.balance import pose_at_loads
+from foundation.statics.height import StaticsError, pose_at_load
+from foundation.surface_contact import SurfaceContact
 from pipeline.store.samples import FAILED, OK, RESULT_COLUMNS, poses_of
 
 
-def evaluate_rows(model: ElasticFoundation, table: pd.DataFrame, follow: str) -> pd.DataFrame:
+def evaluate_rows(model: SurfaceContact, table: pd.DataFrame, follow: str) -> pd.DataFrame:
     """Evaluate the original model at each row of `pipeline.store.samples.CANDIDATE_COLUMNS`.
 
     If `follow` is "load", the height that carries the row's load is found; if it is "pose", the
@@ -46,9 +46,7 @@ def _failed(reason: object, evaluations: int) -> tuple[Any, ...]:
     return FAILED, str(reason), evaluations, *np.full(len(LOAD_COLUMNS), np.nan)
 
 
-def _at_load(
-    model: ElasticFoundation, pose: Pose, compartment: str, load: float
-) -> tuple[Any, ...]:
+def _at_load(model: SurfaceContact, pose: Pose, compartment: str, load: float) -> tuple[Any, ...]:
     try:
         found = pose_at_load(model, pose, compartment, load)
     except StaticsError as error:
@@ -56,19 +54,19 @@ def _at_load(
     return found.pose.superior, OK, "", found.evaluations, *found.loads
 
 
-def _at_pose(
-    model: ElasticFoundation, pose: Pose, compartment: str, load: float
-) -> tuple[Any, ...]:
+def _at_pose(model: SurfaceContact, pose: Pose, compartment: str, load: float) -> tuple[Any, ...]:
     del load  # whatever the height carries is the sample's
     loads, _, depth = model.compartment_loads(pose, compartment)
     if loads[1] <= 0.0:
         return pose.superior, *_failed("no contact at this height", 1)
     if depth[1] > STRAIN_LIMIT:
         return pose.superior, *_failed(f"the layer is pressed through (strain {depth[1]:.2f})", 1)
+    if flags := model.compartment_flags(pose, compartment):
+        return pose.superior, *_failed("; ".join(flags), 1)
     return pose.superior, OK, "", 1, *loads
 
 
-def evaluate_knee_rows(model: ElasticFoundation, table: pd.DataFrame, reach: float) -> pd.DataFrame:
+def evaluate_knee_rows(model: SurfaceContact, table: pd.DataFrame, reach: float) -> pd.DataFrame:
     """Find height and adduction of whole-knee samples, within `reach` [rad] of their adduction.
 
     A sample has two rows of the same pose, for the medial and the lateral compartment. Return the

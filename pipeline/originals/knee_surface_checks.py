@@ -265,7 +265,7 @@ def _solids(meshes: Meshes) -> _Findings:
     tibia = meshes.get("tibia")
     if tibia is not None and shape.is_closed(tibia):
         text = (
-            "the tibia is a closed solid, so that springs also stand on its underside and sides "
+            "the tibia is a closed solid, so that the layer also covers its underside and sides "
             '(expected the open bearing surface); set surface = "bearing" in [knee.tibia], or '
             "delete all but the bearing surface in a mesh editor"
         )

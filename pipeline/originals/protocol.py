@@ -7,11 +7,14 @@ from typing import Any, NamedTuple, Protocol
 
 import pandas as pd
 
-from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.errors import InputError
+from foundation.surface_contact import SurfaceContact
 from pipeline.config.schema import Config
 from surrogates.formulations.whole_knee import AnyKnee
 from surrogates.sampling.space import ReferencePath, SampleSpace
+
+#: Takes a line on the progress of a preparation.
+Progress = Callable[[str], None]
 
 
 class Evaluation(NamedTuple):
@@ -40,7 +43,7 @@ class OriginalModel(Protocol):
     """The model that a surrogate stands for: a contact model, or a table of poses and loads."""
 
     @property
-    def model(self) -> ElasticFoundation | None:
+    def model(self) -> SurfaceContact | None:
         """Contact model that gives loads at any pose; None if only stored rows are known."""
 
     @property
@@ -50,6 +53,9 @@ class OriginalModel(Protocol):
     @property
     def not_given(self) -> tuple[str, ...]:
         """Columns of `foundation.loads.LOAD_COLUMNS` that the model does not give."""
+
+    def prepare(self, progress: Progress) -> None:
+        """Compute what every evaluation needs, unless it is stored; `progress` takes texts."""
 
     def reference_path(self, config: Config) -> ReferencePath:
         """Return the reference path over flexion of a study."""
@@ -69,7 +75,7 @@ class OriginalModel(Protocol):
         """Return the entry `original` of `run.json`."""
 
 
-def contact_model(original: OriginalModel) -> ElasticFoundation:
+def contact_model(original: OriginalModel) -> SurfaceContact:
     """Return the contact model of an original model.
 
     Raises

@@ -12,8 +12,8 @@ from dynamics.simulator.ap_sweep import settle_from_sweep
 from dynamics.simulator.equilibrium import EquilibriumError, settle
 from dynamics.simulator.knee_simulator import KneeSimulator
 from foundation.checks import FloatArray
-from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.pose import Pose
+from foundation.surface_contact import SurfaceContact
 from pipeline.config.schema import Config, PathConfig
 from pipeline.originals.plateau_starts import at_end_of_femur, middle_pose, plateau_starts
 from pipeline.simulation import build_simulator, fixed_neutral
@@ -37,7 +37,7 @@ _REMEDIES = {
 _OTHERWISE = "check the axes and origins of both meshes"
 
 
-def reference_path(config: Config, model: ElasticFoundation, start: Pose) -> ReferencePath:
+def reference_path(config: Config, model: SurfaceContact, start: Pose) -> ReferencePath:
     """Return the reference path of a study: its table, or settled under a constant axial force.
 
     Settling begins at `start`, a pose near contact, at the lowest flexion; if this fails, a search
@@ -71,7 +71,7 @@ def reference_path(config: Config, model: ElasticFoundation, start: Pose) -> Ref
 class _Settling:
     """A knee that settles under an axial force [N]."""
 
-    model: ElasticFoundation
+    model: SurfaceContact
     simulator: KneeSimulator
     axial_force: float
 

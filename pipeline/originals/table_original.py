@@ -8,6 +8,7 @@ the table.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -23,7 +24,7 @@ from pipeline.originals.candidates import OFFSET_UNITS, generators
 from pipeline.originals.contact_original import build_knee
 from pipeline.originals.pose_load_checks import TableError
 from pipeline.originals.pose_load_table import PoseLoads, read_pose_loads
-from pipeline.originals.protocol import Evaluation, OriginalModel
+from pipeline.originals.protocol import Evaluation, OriginalModel, Progress
 from pipeline.originals.reference_path import tabulated_path
 from pipeline.store.samples import CANDIDATE_COLUMNS, poses_of
 from surrogates.families.kriging import KrigingSettings
@@ -56,6 +57,10 @@ class TableOriginal(PoseLoads):
 
     #: The rows alone are known, no loads at other poses.
     model: ClassVar[None] = None
+
+    def prepare(self, progress: Progress) -> None:
+        """Do nothing: rows are looked up."""
+        del progress
 
     def reference_path(self, config: Config) -> ReferencePath:
         """Return the reference path over flexion of a study."""
@@ -159,15 +164,23 @@ def errors_found(knee: AnyKnee) -> dict[str, dict[str, float]] | None:
     return found
 
 
-def build_original(config: Config) -> OriginalModel:
+def build_original(config: Config, folder: Path | None = None) -> OriginalModel:
     """Build the original model of a study, or read the table in its place.
+
+    Parameters
+    ----------
+    config : Config
+        The study.
+    folder : Path, optional
+        Run directory, for what a model keeps on disk; nothing is written before the model is
+        prepared.
 
     Raises
     ------
     InputError
         If a mesh, a parameter or the table cannot be used; the message names it.
     """
-    return build_knee(config) if config.original.kind == "model" else _read(config)
+    return build_knee(config, folder) if config.original.kind == "model" else _read(config)
 
 
 def _read(config: Config) -> TableOriginal:

@@ -91,7 +91,7 @@ def _check_layers(config: Config, remarks: Remarks) -> None:
         if layer is None:
             continue
         nu, modulus = layer.poissons_ratio, layer.youngs_modulus_MPa
-        if nu > _CONFINED:
+        if nu > _CONFINED and config.contact.model == "elastic_foundation":
             factor = (1.0 - nu) / ((1.0 + nu) * (1.0 - 2.0 * nu))
             remarks.warning(
                 f"{section}.poissons_ratio",

@@ -15,7 +15,9 @@ from foundation.pose import FLEXION
 from foundation.surfaces.mesh_topology import find_edges
 from pipeline.config.schema import Config
 from pipeline.originals.candidates import OFFSET_UNITS, sample_space
-from pipeline.originals.contact_original import Knee, evaluate_rows
+from pipeline.originals.contact_original import Knee
+from pipeline.originals.evaluation import evaluate_rows
+from pipeline.preparation.elements_checkup import Elements
 from pipeline.preparation.expected_time import expected_figures, seconds_per_evaluation
 from pipeline.preparation.mesh_checkup import edge_length
 from pipeline.preparation.remarks import Remarks
@@ -65,10 +67,9 @@ def check_domain(config: Config, knee: Knee, remarks: Remarks, *, deep: bool) ->
     _check_resolution(config, knee, table, remarks)
     _check_waveforms(config, remarks)
     if deep:
-        say("simulating a gait cycle with the original model")
+        say("simulating a gait cycle with the contact model")
         _check_gait(config, knee, space, remarks)
-    per_load = float(table["evaluations"].sum()) / len(table)
-    figures = expected_figures(config, per_load, seconds_per_evaluation(knee.model, path))
+    figures = _expected(config, knee, space, table, remarks)
     remarks.note(
         "run",
         f"about {rounded(figures['run_s'])} on {figures['workers']} cores and "
@@ -77,8 +78,28 @@ def check_domain(config: Config, knee: Knee, remarks: Remarks, *, deep: bool) ->
     return figures
 
 
+def _expected(
+    config: Config, knee: Knee, space: SampleSpace, table: pd.DataFrame, remarks: Remarks
+) -> dict[str, Any]:
+    """Return the expected time and disk space of a run; note the size of finite elements."""
+    per_load = float(table["evaluations"].sum()) / len(table)
+    elements = Elements.of(knee.model, config.contact.finite_element)
+    if elements is None:
+        each = seconds_per_evaluation(knee.quick, space.path)
+        return expected_figures(config, per_load, each)
+    area = _typical_area(table)
+    elements.describe(area, remarks)
+    each = elements.seconds_per_evaluation(area)
+    return expected_figures(config, per_load, each, elements.model.size)
+
+
+def _typical_area(table: pd.DataFrame) -> float:
+    """Return the median contact area of samples [m²]."""
+    return float(table.loc[table["status"] == OK, "area_m2"].median())
+
+
 def _evaluated(knee: Knee, poses: FloatArray, load: FloatArray, compartment: str) -> pd.DataFrame:
-    return evaluate_rows(knee.model, candidate_table(poses, load, compartment), "load")
+    return evaluate_rows(knee.quick, candidate_table(poses, load, compartment), "load")
 
 
 def _check_path(knee: Knee, space: SampleSpace, remarks: Remarks) -> None:
@@ -163,8 +184,12 @@ def _count_at_rim(knee: Knee, loads: FloatArray) -> int:
 
 
 def _check_resolution(config: Config, knee: Knee, table: pd.DataFrame, remarks: Remarks) -> None:
-    solved = table[table["status"] == OK]
-    radius = float(np.sqrt(solved["area_m2"].median() / np.pi))
+    area = _typical_area(table)
+    elements = Elements.of(knee.model, config.contact.finite_element)
+    if elements is not None:
+        elements.check_nodes(area, remarks)
+        return
+    radius = float(np.sqrt(area / np.pi))
     across, least = (
         2.0 * radius / edge_length(knee.model.tibia),
         TRIANGLES_ACROSS[config.contact.surface],
@@ -206,9 +231,9 @@ def _check_waveforms(config: Config, remarks: Remarks) -> None:
 def _check_gait(config: Config, knee: Knee, space: SampleSpace, remarks: Remarks) -> None:
     """Compare the gait cycle of the original model with the domain."""
     try:
-        result = GaitSimulation.of(config.simulation, space.path)(knee.model)
+        result = GaitSimulation.of(config.simulation, space.path)(knee.quick)
     except (EquilibriumError, SimulationError) as error:
-        remarks.error("[simulation]", f"the original model cannot simulate the gait cycle: {error}")
+        remarks.error("[simulation]", f"the contact model cannot simulate the gait cycle: {error}")
         return
     offsets = (result.poses - space.path.poses(result.poses[:, FLEXION]))[:, OFFSET_COORDINATES]
     factors = np.array(list(OFFSET_UNITS.values()))

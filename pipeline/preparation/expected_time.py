@@ -9,9 +9,10 @@ from __future__ import annotations
 from itertools import product
 from typing import Any
 
-from foundation.elastic_foundation.model import ElasticFoundation
+from foundation.finite_element.size import LayerSize
 from foundation.loads import COMPARTMENTS
 from foundation.pose import Pose
+from foundation.surface_contact import SurfaceContact
 from pipeline.config.schema import Config
 from pipeline.execution.backends import Execution
 from pipeline.progress import Stage
@@ -19,6 +20,8 @@ from pipeline.stages.adaptive_sampling import round_sizes
 from pipeline.stages.assessment import median_seconds
 from surrogates.sampling.space import ReferencePath
 
+#: Name of the stage that condenses finite elements.
+CONDENSATION = "condensation"
 #: Time of a Kriging fit of one compartment [s]: constant, and per cubed number of samples.
 _KRIGING = (2.0, 1.5e-9)
 #: Time of a training step of a network with 96 units per layer [s]; proportional to their square.
@@ -37,13 +40,18 @@ _CANDIDATE_BYTES, _SAMPLE_BYTES = 300, 250
 _RUN_BYTES = 8e6
 
 
-def stages_of(config: Config, per_load: float = 12.0) -> list[Stage]:
-    """Return the stages of a run, if the search for a height takes `per_load` evaluations."""
+def stages_of(config: Config, per_load: float = 12.0, condensation: float = 60.0) -> list[Stage]:
+    """Return the stages of a run, if the search for a height takes `per_load` evaluations.
+
+    The `condensation` of finite elements is expected to take that time [s].
+    """
     design, validation = config.design, config.validation
+    elements = config.original.kind == "model" and config.contact.finite_element is not None
     each = per_load if design.follow == "load" else 1.0
     stages = [
         Stage("knee", seconds=2.0),
         Stage("reference path", seconds=3.0),
+        *([Stage(CONDENSATION, seconds=condensation, alone=True)] if elements else []),
         Stage("a: candidates", seconds=0.5),
         Stage("b: first evaluations", 2 * design.first, per_load, 3.0),
     ]
@@ -70,7 +78,7 @@ def stages_of(config: Config, per_load: float = 12.0) -> list[Stage]:
         Stage("g: domains", 2 * design.domain_samples, per_load, 2.0 * len(families)),
         Stage("held-out samples", 2 * validation.points, per_load),
         Stage("validation", seconds=1.0),
-        Stage("h: gait simulation", cycles, cycle, 10.0),
+        Stage("h: gait simulation", cycles, cycle, 10.0, alone=True),
     ]
 
 
@@ -84,19 +92,25 @@ def _fit(config: Config, family: str, samples: int) -> float:
     return _POLYNOMIAL[0] + _POLYNOMIAL[1] * samples
 
 
-def seconds_per_evaluation(model: ElasticFoundation, path: ReferencePath) -> float:
+def seconds_per_evaluation(model: SurfaceContact, path: ReferencePath) -> float:
     """Return the median time of an evaluation of one compartment on the reference path [s]."""
     poses = map(Pose.from_array, path.poses(path.flexion))
     return median_seconds(model.compartment_loads, [*product(poses, COMPARTMENTS)])
 
 
-def expected_figures(config: Config, per_load: float, per_evaluation: float) -> dict[str, Any]:
+def expected_figures(
+    config: Config, per_load: float, per_evaluation: float, size: LayerSize | None = None
+) -> dict[str, Any]:
     """Return the expected time of a run [s] and its disk space [bytes].
 
-    `per_load` is the number of evaluations of a sample, `per_evaluation` their time [s].
+    `per_load` is the number of evaluations of a sample, `per_evaluation` their time [s]; `size` is
+    that of finite elements.
     """
     workers = Execution.of(config.run).workers
-    stages = stages_of(config, per_load)
+    if size is None:
+        stages, kept = stages_of(config, per_load), 0.0
+    else:
+        stages, kept = stages_of(config, per_load, size.seconds), size.storage
     evaluated = sum(stage.samples for stage in stages if not stage.name.startswith("h"))
     candidates = 2 * config.design.candidates * len(round_sizes(config.design))
     return {
@@ -104,5 +118,5 @@ def expected_figures(config: Config, per_load: float, per_evaluation: float) -> 
         "evaluations_per_sample": per_load,
         "workers": workers,
         "run_s": sum(stage.expected(per_evaluation, workers) for stage in stages),
-        "disk_bytes": _RUN_BYTES + _CANDIDATE_BYTES * candidates + _SAMPLE_BYTES * evaluated,
+        "disk_bytes": kept + _RUN_BYTES + _CANDIDATE_BYTES * candidates + _SAMPLE_BYTES * evaluated,
     }

@@ -18,8 +18,8 @@ from foundation.wording import counted
 from pipeline.config.data_folder import data_path
 from pipeline.config.reading import tuples_of
 from pipeline.config.schema import MeshConfig
-from pipeline.originals.contact_original import compartments_of
 from pipeline.originals.knee_surface_checks import check_surfaces
+from pipeline.originals.knee_surfaces import compartments_of
 from pipeline.originals.mesh_loading import LARGE_FILE, load_surface
 from pipeline.preparation.mesh_guess import lateral_is_longer, side_in_name
 from pipeline.preparation.remarks import Remarks

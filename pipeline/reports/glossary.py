@@ -18,6 +18,8 @@ GLOSSARY = {
     "cross-validation": "error at training samples that were left out of the fit",
     "family": "kind of function that is fitted: Kriging, polynomial, Poly-Fourier, network",
     "feasible": "within the bounds of forces and pressure that a gait is expected to keep",
+    "finite elements": "the elastic layer of the bearing surface, divided into blocks that deform "
+    "together",
     "flag": "message that a pose lies outside the trained domain",
     "formulation": "which quantities the surrogate learns, and from which inputs",
     "held-out": "evaluated by the original model, but never shown to the fit of the surrogate",

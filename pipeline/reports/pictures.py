@@ -183,7 +183,7 @@ def wear_pictures(files: RunFiles) -> Iterator[Picture]:
             "Depth of wear per million cycles, original and surrogate",
             (1e3 * files.maps.vertices, files.maps.faces),
             depths,
-            ("original, by its springs", "surrogate, from its loads"),
+            ("original, by its pressures", "surrogate, from its loads"),
             "depth [µm per million cycles]",
             size=(8.2, 3.3),
             scale=Normalize(0.0, max(float(np.max(depths)), 1e-12)),

@@ -46,7 +46,7 @@ from pipeline.store.quantities import ERRORS
 from pipeline.store.run_documents import FromModel, RunRecord
 from pipeline.store.workspace_lock import flat_keys
 
-_LAYER_KEYS = ("law", "youngs_modulus_MPa", "poissons_ratio", "thickness_mm", "thickness_file")
+_LAYER_KEYS = ("youngs_modulus_MPa", "poissons_ratio", "thickness_mm", "thickness_file")
 #: Keys of `run.json` in the report.
 _AS_STORED = ("seed", "held_out_seed", "workers", "python", "packages")
 #: Errors of the rows: key in `run.json`, key of the report, factor to its unit.
@@ -159,24 +159,27 @@ def _overview(files: RunFiles) -> Row:
     surrogate = {key: config["surrogate"][key] for key in ("formulation", "family")}
     overview = {"name": files.run.name, "surrogate": surrogate}
     if triangles is None:
-        # A table has neither surfaces nor springs.
-        return overview | dict.fromkeys(("knee", "layer", "femur_layer"))
+        # A table has neither surfaces nor layers.
+        return overview | dict.fromkeys(("knee", "layer", "femur_layer", "elements"))
     section, contact = config["knee"], config["contact"]
     knee = {"source": section["source"], "side": section["side"]}
     for body in ("femur", "tibia"):
         made = section["source"] == "builtin"
         knee[body] = "built-in condylar implant" if made else Path(section[body]["file"]).name
         knee[f"{body}_triangles"] = getattr(triangles, body)
-    femur_layer = contact.get("femur_layer")
+    femur_layer, elements = (contact.get(key) for key in ("femur_layer", "finite_element"))
+    springs = elements is None
     return overview | {
         "knee": knee,
-        "layer": _layer(contact),
-        "femur_layer": femur_layer and _layer(femur_layer),
+        "layer": _layer(contact, springs=springs),
+        "femur_layer": femur_layer and _layer(femur_layer, springs=springs),
+        "elements": elements,
     }
 
 
-def _layer(layer: Row) -> Row:
-    keys = (*_LAYER_KEYS, *OWN_KEYS.get(layer["law"], ()))
+def _layer(layer: Row, *, springs: bool) -> Row:
+    """Return the keys of a layer; the law and its keys belong to springs."""
+    keys = ("law", *_LAYER_KEYS, *OWN_KEYS.get(layer["law"], ())) if springs else _LAYER_KEYS
     return _writable({key: layer[key] for key in keys if key in layer})
 
 

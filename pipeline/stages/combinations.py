@@ -23,7 +23,7 @@ from dynamics.wear.cycle_wear import bed_wear, surrogate_wear
 from dynamics.wear.wear_law import WearLaw
 from dynamics.wear.wear_map import Patch, measured_patch
 from foundation.checks import FloatArray
-from foundation.elastic_foundation.model import ElasticFoundation
+from foundation.surface_contact import SurfaceContact
 from pipeline.simulation import simulation_table
 from pipeline.stages.frames import WearOfCycle
 from pipeline.store.run_documents import LOADS, MODELS, MOTION, PRESSURES, Ended, Failed, Failure
@@ -85,7 +85,7 @@ Drive = Callable[[ContactModel, GaitCycle], SimulationResult]
 
 
 def compare_combinations(
-    model: ElasticFoundation,
+    model: SurfaceContact,
     surrogate: ContactModel,
     drive: Drive,
     cycle: GaitCycle,

@@ -21,9 +21,9 @@ from dynamics.wear.cycle_wear import bed_wear, surrogate_wear
 from dynamics.wear.wear_law import WearLaw
 from dynamics.wear.wear_map import measured_patch, wear_map
 from foundation.checks import FloatArray, check_number
-from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.loads import LOAD_COLUMNS
 from foundation.pose import Pose
+from foundation.surface_contact import SurfaceContact
 from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.files import write_npz
 from pipeline.store.documents import Shape
@@ -112,7 +112,7 @@ class WearOfCycle:
     factor_per_Pa, density_kg_per_m3 : () float64
         Wear factor [1/Pa] and density [kg/m³] of the insert.
     volume_m3 : (2, 2) float64
-        Volumes by the springs of the original and from the loads of the surrogate, medial and
+        Volumes by the pressures of the original and from the loads of the surrogate, medial and
         lateral [m³].
     depth_m : (2, F) float64
         Depths worn off each tibial triangle [m].
@@ -130,12 +130,12 @@ class WearOfCycle:
     ratio: Annotated[FloatArray, (2,)]
 
 
-def plateau_pressures(model: ElasticFoundation, poses: FloatArray) -> FloatArray:
+def plateau_pressures(model: SurfaceContact, poses: FloatArray) -> FloatArray:
     """Return the pressure on each tibial triangle (K, F) [Pa] at poses (K, 6) [rad, m]."""
     return np.array([model.spring_state(Pose.from_array(pose)).pressure for pose in poses])
 
 
-def frames_of(model: ElasticFoundation, results: Mapping[str, SimulationResult]) -> Frames:
+def frames_of(model: SurfaceContact, results: Mapping[str, SimulationResult]) -> Frames:
     """Return the frames of a cycle that was simulated with both models, at the same instants."""
     percent = results["original"].gait_percent
     chosen = np.unique([np.argmin(np.abs(percent - instant)) for instant in FRAME_INSTANTS])
@@ -162,7 +162,7 @@ def frames_of(model: ElasticFoundation, results: Mapping[str, SimulationResult])
 
 
 def wear_of_cycle(
-    model: ElasticFoundation, results: Mapping[str, SimulationResult], law: WearLaw
+    model: SurfaceContact, results: Mapping[str, SimulationResult], law: WearLaw
 ) -> WearOfCycle:
     """Return the wear of an insert in a cycle by both models, each on its own motion."""
     original = bed_wear(model, results["original"], law)

@@ -10,7 +10,7 @@ from dynamics.protocol import ContactModel
 from dynamics.simulator.equations import SimulationError
 from dynamics.simulator.equilibrium import EquilibriumError
 from dynamics.simulator.result import SimulationResult
-from foundation.elastic_foundation.model import ElasticFoundation
+from foundation.surface_contact import SurfaceContact
 from pipeline.originals.protocol import OriginalModel
 from pipeline.progress import bar
 from pipeline.simulation import GaitSimulation, compare_cycles, simulation_table
@@ -65,7 +65,7 @@ def simulate_cycle(
 
 
 def _simulate_both(
-    run: Run, gait: GaitSimulation, model: ElasticFoundation, surrogate: AnyKnee
+    run: Run, gait: GaitSimulation, model: SurfaceContact, surrogate: AnyKnee
 ) -> None:
     """Simulate the cycle with both models; write tables, maps, wear and combinations."""
     results = {
@@ -121,7 +121,7 @@ def _simulated(
 def _combinations(
     run: Run,
     gait: GaitSimulation,
-    model: ElasticFoundation,
+    model: SurfaceContact,
     surrogate: AnyKnee,
     nominal: dict[str, SimulationResult],
     wear: WearOfCycle,
@@ -142,7 +142,7 @@ def _combinations(
     run.write_json(document.name, content.content())
 
 
-def _maps(model: ElasticFoundation, results: dict[str, SimulationResult]) -> PressureMaps:
+def _maps(model: SurfaceContact, results: dict[str, SimulationResult]) -> PressureMaps:
     """Return the pressures on the plateau at a few instants, at the poses of each model."""
     percent = results["original"].gait_percent
     chosen = [int(np.argmin(np.abs(percent - instant))) for instant in MAP_INSTANTS]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.pose import Pose
+from foundation.surface_contact import SurfaceContact
 from pipeline import stages
 from pipeline.originals.protocol import OriginalModel, contact_model
 from pipeline.stages.run_folder import Run
@@ -34,7 +34,7 @@ def sample_kind(formulation: str, *, touch_points: bool) -> tuple[str | None, bo
     return reference_kind(formulation, touch_points=touch_points), energies
 
 
-def with_energies(model: ElasticFoundation, table: pd.DataFrame) -> pd.DataFrame:
+def with_energies(model: SurfaceContact, table: pd.DataFrame) -> pd.DataFrame:
     """Return samples with the energy that their compartment stores, `energy_J`."""
     poses = map(Pose.from_array, poses_of(table))
     energies = [

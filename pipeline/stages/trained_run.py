@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 import surrogates
-from foundation.elastic_foundation.model import ElasticFoundation
+from foundation.surface_contact import SurfaceContact
 from pipeline.config.reading import load_config
 from pipeline.config.schema import Config
 from pipeline.originals.protocol import OriginalModel, contact_model
@@ -63,12 +63,12 @@ class TrainedRun:
         InputError
             If a file of the original model cannot be used or has changed since the run was made.
         """
-        original = build_original(self.config)
+        original = build_original(self.config, self.folder)
         check_unchanged(self.folder, original)
         return original
 
     @property
-    def contact(self) -> ElasticFoundation:
+    def contact(self) -> SurfaceContact:
         """Contact model of the original model.
 
         Raises

@@ -12,6 +12,7 @@ from dynamics.simulator.result import SimulationResult
 from dynamics.wear.lifetime_wear import extrapolate_wear
 from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.elastic_foundation.worn_surface import worn_model
+from foundation.errors import InputError
 from pipeline.files import write_document, write_npz
 from pipeline.progress import bar, say
 from pipeline.stages.trained_run import TrainedRun
@@ -49,10 +50,12 @@ def wear_insert(folder: Path, cycles: float, blocks: int, *, quiet: bool = False
     RunError
         If the directory is not a finished run.
     InputError
-        If an argument is out of range, or the insert wears through.
+        If an argument is out of range, the insert wears through, or the original model is no
+        elastic foundation.
     """
     run = TrainedRun.open(folder)
-    tibia = run.contact.tibia
+    unworn = _bed(run)
+    tibia = unworn.tibia
     say(f"{blocks} blocks of cycles", quiet=quiet)
     with bar(blocks, "block", "blocks of cycles", quiet=quiet) as shown:
 
@@ -62,7 +65,7 @@ def wear_insert(folder: Path, cycles: float, blocks: int, *, quiet: bool = False
             return result
 
         worn = extrapolate_wear(
-            run.contact, simulate_cycle, worn_model, run.gait.wear_law, cycles, blocks
+            unworn, simulate_cycle, worn_model, run.gait.wear_law, cycles, blocks
         )
     write_npz(
         folder / "worn.npz",
@@ -85,6 +88,17 @@ def wear_insert(folder: Path, cycles: float, blocks: int, *, quiet: bool = False
     content = {"blocks": pd.DataFrame(columns).to_dict("records")}
     write_document(folder / "worn.json", content)
     return content
+
+
+def _bed(run: TrainedRun) -> ElasticFoundation:
+    """Return the elastic foundation of a run."""
+    if not isinstance(run.contact, ElasticFoundation):
+        raise InputError(
+            f"{run.folder}: wear lowers the surface of an elastic foundation, found "
+            f'contact.model = "{run.config.contact.model}"; rerun with '
+            'contact.model = "elastic_foundation"'
+        )
+    return run.contact
 
 
 def worn_table(content: dict[str, Any]) -> str:

@@ -21,9 +21,9 @@ from dynamics.simulator.result import SimulationResult
 from dynamics.simulator.variation import VariedContact
 from dynamics.wear.cycle_wear import WearLaw, bed_wear, surrogate_wear
 from dynamics.wear.wear_map import Patch
-from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.errors import InputError
 from foundation.pose import Pose
+from foundation.surface_contact import SurfaceContact
 from pipeline.advice import command_line
 from pipeline.config.reading import ConfigError, explain
 from pipeline.config.simulation_schema import SimulationConfig
@@ -166,12 +166,12 @@ class CycleSetup:
         return replace(gait, start=start)(model)
 
     def outputs(self, inputs: Inputs, result: SimulationResult) -> dict[str, float]:
-        """Return the outputs of a simulated cycle; wear by the springs of an original model."""
+        """Return the outputs of a simulated cycle; wear by the pressures of an original model."""
         law, at_contact = WearLaw(inputs.wear_factor), result
         if inputs.offset.any():
             # Loads are in the frame of the offset tibia; so must the poses be.
             at_contact = replace(result, poses=result.poses + inputs.offset)
-        if isinstance(self.model, ElasticFoundation):
+        if isinstance(self.model, SurfaceContact):
             wear = bed_wear(self.model, at_contact, law)
         else:
             aspect, ratio = self.patch.aspect, self.patch.ratio

@@ -194,7 +194,7 @@ def test_damaged_document_is_no_fault_of_the_report(run_copy, name):
 def test_damaged_document_is_no_fault_of_what_goes_on(run_copy, monkeypatch, name, command):
     knee = build_knee(load_config(run_copy / "config.toml"))
     times = Speed(original_us=1.0, surrogate_us=1.0, ratio=1.0)
-    monkeypatch.setattr("pipeline.stages.trained_run.build_original", lambda config: knee)
+    monkeypatch.setattr("pipeline.stages.trained_run.build_original", lambda *_: knee)
     monkeypatch.setattr("pipeline.studies.repeated_stages.speed", lambda *_: times)
     report = {"summary": []}
     monkeypatch.setattr("pipeline.studies.repeated_stages.write_report", lambda folder: report)

@@ -230,8 +230,8 @@ def test_linear_algebra_of_a_run_uses_one_thread(tmp_path, monkeypatch):
 
     found = []
 
-    def threads(config):
-        del config
+    def threads(config, folder):
+        del config, folder
         found.extend(x["num_threads"] for x in threadpool_info() if x["user_api"] == "blas")
         raise StopError
 

@@ -12,8 +12,8 @@ from beds import LAW, NU, POLYETHYLENE, E, H, model_of
 
 from foundation.elastic_foundation.laws import LinearLaw, ModifiedLaw, SeriesLaw
 from foundation.elastic_foundation.model import Dissipation
-from foundation.elastic_foundation.statics import pose_at_load
 from foundation.pose import Pose
+from foundation.statics.height import pose_at_load
 
 #: A tibia of 128 triangles and 81 vertices.
 PLATES = shapes.plate(20e-3, 1, up=False), shapes.plate(40e-3, 8)

@@ -165,9 +165,10 @@ def test_stored_regular_part_is_read(contact, tmp_path):
     first, second = (model(bowl(0.2, 12e-3), layer, folder=tmp_path) for _ in range(2))
     said = []
     first.prepare(said.append)
-    assert sum("femoral" in line for line in said) == 2
+    assert len(said) == 1
+    assert len(list(tmp_path.iterdir())) == 4
     second.prepare(said.append)
-    assert len(said) == 4
+    assert len(said) == 1
     assert second.evaluate(POSE).medial.force == pytest.approx(
         contact.evaluate(POSE).medial.force, rel=1e-9
     )

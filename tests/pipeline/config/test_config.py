@@ -15,6 +15,7 @@ from pipeline import choices
 from pipeline.cli.main import main
 from pipeline.config.data_folder import data_path
 from pipeline.config.key_names import in_millimetres, renamed
+from pipeline.config.knee_schema import FiniteElementConfig
 from pipeline.config.reading import ConfigError, dump_config, load_config
 from pipeline.config.schema import Config, describe_schema
 from pipeline.files import write_text
@@ -221,6 +222,57 @@ def test_keys_that_do_not_go_together(overrides, words):
     message = refused(*overrides)
     for word in words:
         assert word in message
+
+
+ELEMENTS = "contact.model='finite_element'"
+
+
+@pytest.mark.parametrize(
+    ("overrides", "words"),
+    [
+        (["contact.law='logarithmic'"], ["contact: law: expected only with springs"]),
+        (
+            ["contact.law='modified'", "contact.f=3.0", "contact.m=0.7"],
+            ["contact: law, f, m: expected only with springs"],
+        ),
+        (["contact.reference_indentation_mm=0.5"], ["contact: reference_indentation_mm: "]),
+        (["contact.surface='flat'"], ["contact: surface: "]),
+        (
+            ["contact.conservative=true", "contact.search_depth_mm=10.0"],
+            ["contact: conservative, search_depth_mm: ", 'set model = "elastic_foundation"'],
+        ),
+        (
+            ["contact.femur_layer.law='logarithmic'", "contact.femur_layer.thickness_mm=3.0"],
+            ["contact: femur_layer.law: expected only with springs"],
+        ),
+        (["contact.femur_layer.m=2.0"], ["contact: femur_layer.m: "]),
+        (["contact.finite_element.node_spacing_mm=20.0"], ["node_spacing_mm: expected less than"]),
+        (["contact.finite_element.growth=0.9"], ["growth: expected greater than or equal to 1"]),
+        (["contact.finite_element.solver='pardiso'"], ["solver: ", "'substructures' or 'superlu'"]),
+        (["contact.finite_element.spacing=1.0"], ["finite_element.spacing: unknown key"]),
+    ],
+)
+def test_springs_and_elements_have_keys_of_their_own(overrides, words):
+    message = refused(ELEMENTS, *overrides)
+    for word in words:
+        assert word in message
+
+
+def test_elements_need_their_model():
+    message = refused("contact.finite_element.node_spacing_mm=1.0")
+    assert '[contact.finite_element] needs contact.model = "finite_element"' in message
+
+
+def test_elements_of_a_resolved_configuration_load_again(tmp_path):
+    """A resolved configuration has all keys of springs, at their defaults."""
+    assert Config().contact.finite_element is None
+    config = load_config(SMOKE, (ELEMENTS, "contact.femur_layer.thickness_mm=3.0"))
+    assert config.contact.finite_element == FiniteElementConfig()
+    path = tmp_path / "config.toml"
+    path.write_text(dump_config(config))
+    assert load_config(path) == config
+    assert "[contact.finite_element]" in path.read_text()
+    assert "finite_element]" not in dump_config(load_config(SMOKE))
 
 
 def test_meshes_need_a_thickness():

@@ -1,29 +1,21 @@
 """The original model of a study, and its evaluation over tables."""
 
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-import trimesh
-from shapes import plate
-from studies import SMOKE, TINY, export, implant_meshes, mesh_study
+from studies import SMOKE, TINY, export, implant_meshes, mesh_study, slab_study
 
 from foundation.elastic_foundation.laws import LinearLaw, LogarithmicLaw, ModifiedLaw, SeriesLaw
 from foundation.implant.condylar_implant import CondylarImplant
 from foundation.loads import LOAD_COLUMNS
-from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.config.reading import ConfigError, dump_config, load_config
 from pipeline.config.schema import ContactConfig, LayerConfig
-from pipeline.originals.contact_original import (
-    Knee,
-    build_implant,
-    build_knee,
-    build_law,
-)
+from pipeline.originals.contact_original import Knee, build_knee
 from pipeline.originals.evaluation import evaluate_rows
+from pipeline.originals.knee_surfaces import build_implant
+from pipeline.originals.spring_bed import build_law
 from pipeline.store.samples import CANDIDATE_COLUMNS, FAILED, OK, RESULT_COLUMNS
 
 
@@ -261,29 +253,6 @@ def test_mesh_files_make_the_knee_of_the_built_in_shapes(tmp_path):
     assert left.digest != loaded.digest
     with pytest.raises(ConfigError, match=r"underside.*\[knee.tibia_solid\]"):
         load_config(study, ("contact.thickness_mm='underside'",))
-
-
-def slab_study(folder: Path, **knee: Any) -> Path:
-    """Write a study of the implant's femur on two plates, and of a wedge below them (in mm).
-
-    Its underside is the plane y = -7 mm + 0.05 z of the files.
-    """
-    plates = [plate(20e-3, 8, centre=(0.0, 0.0, z)) for z in (-22e-3, 22e-3)]
-    faces = np.concatenate([plates[0].faces, plates[1].faces + len(plates[0].vertices)])
-    tibia = TriangleMesh(np.concatenate([p.vertices for p in plates]), faces)
-    box = trimesh.creation.box((60e-3, 2.0, 90e-3))
-    x, y, z = np.asarray(box.vertices).T
-    wedge = np.column_stack([x, np.where(y > 0.0, 0.0, -7e-3 + 0.05 * z), z])
-    surfaces = {
-        "femur": implant_meshes()["femur"],
-        "tibia": tibia,
-        "tibia_solid": TriangleMesh(wedge, np.asarray(box.faces)),
-    }
-    files = {
-        body: {"file": str(export(surface, folder / f"{body}.ply", scale=1e3)), "unit": "mm"}
-        for body, surface in surfaces.items()
-    }
-    return mesh_study(folder, **files, **knee)
 
 
 UNDERSIDE = ("contact.thickness_mm='underside'",)

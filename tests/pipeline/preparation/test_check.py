@@ -1,6 +1,7 @@
 """`check`: every fault of meshes and configuration is said, at once and before a run."""
 
 import json
+import re
 import shlex
 
 import numpy as np
@@ -9,8 +10,10 @@ import tomli_w
 from studies import TINY, WAVEFORMS, export
 
 from benchmarks.peers.solids import shell
+from foundation.finite_element.compliance_store import ComplianceStore
 from pipeline.cli.main import main
 from pipeline.config.reading import load_config
+from pipeline.originals import finite_element_layer
 from pipeline.preparation import checkup, domain_checkup, mesh_checkup
 from pipeline.preparation.checkup import check_study
 from pipeline.preparation.expected_time import stages_of
@@ -256,6 +259,45 @@ def test_findings_name_key_and_remedy(study, sections, level, words):
     match = [all(word in text for word in words) for text in texts]
     assert any(match), texts
     assert level == "warning" or all(match), texts  # one cause, no other errors
+
+
+ELEMENTS = {"model": "finite_element", "finite_element": {"node_spacing_mm": 2.0}}
+
+
+def test_size_of_finite_elements_is_told_without_a_condensation(study, monkeypatch):
+    def condensed(self, body):
+        raise AssertionError("check condenses nothing")
+
+    monkeypatch.setattr(ComplianceStore, "_condensed", condensed)
+    remarks, figures = check_study(study(contact=ELEMENTS))
+    about = {r.text: r.level for r in remarks if r.about == "[contact.finite_element]"}
+    size = next(text for text in about if "may come into contact" in text)
+    pattern = (
+        r"[\d,]+ medial and [\d,]+ lateral nodes may come into contact, in meshes of [\d,]+ "
+        r"unknowns; the condensation takes about \d+ (s|min) and \d+\.\d GB of memory, once, and "
+        r"leaves \d+\.\d\d GB on the disk; a pose then takes about [\d.]+ ms"
+    )
+    assert re.fullmatch(pattern, size)
+    across = next(text for text in about if "mm across" in text)
+    assert about[across] == "warning"
+    assert re.search(
+        r"which is [4-7]\.\d nodes \(expected at least 8\); .* node_spacing_mm = [01]\.", across
+    )
+    assert figures["run_s"] > 10.0
+    assert not any("[knee.tibia]" in r.about and "across" in r.text for r in remarks)
+
+
+def test_elements_beyond_the_memory_are_an_error(study, monkeypatch):
+    monkeypatch.setattr(finite_element_layer, "machine_memory", lambda: 1e6)
+    (error,) = texts_of(study(contact=ELEMENTS), "error")
+    assert re.search(r"needs \d+\.\d GB of memory for [\d,]+ nodes .* this machine has", error)
+
+
+def test_confinement_is_the_bed_of_springs_alone(study):
+    contact = {"poissons_ratio": 0.495}
+    assert any("34 times" in text for text in texts_of(study(contact=contact), "warning"))
+    texts = texts_of(study(contact=contact | ELEMENTS), "warning")
+    assert not any("times as stiff" in text for text in texts)
 
 
 def test_deep_looks_at_the_gait_cycle():

@@ -11,10 +11,10 @@ import pytest
 from studies import SMOKE, TINY, run_command
 
 import surrogates
-from foundation.elastic_foundation.balance import bracket
-from foundation.elastic_foundation.statics import StaticsError
 from foundation.loads import COMPARTMENTS, LOAD_COLUMNS
 from foundation.pose import Pose
+from foundation.statics.balance import bracket
+from foundation.statics.height import StaticsError
 from pipeline import stages
 from pipeline.cli.main import main
 from pipeline.config.reading import load_config

@@ -8,16 +8,16 @@ from dataclasses import replace
 import numpy as np
 from scipy.optimize import brentq
 
-from foundation.elastic_foundation.model import ElasticFoundation
-from foundation.elastic_foundation.statics import StaticPose, StaticsError, pose_at_load
 from foundation.pose import Pose
+from foundation.statics.height import StaticPose, StaticsError, pose_at_load
+from foundation.surface_contact import SurfaceContact
 
 #: Fractions of the reach at which a bracket is searched.
 _REACHES = (0.125, 0.25, 0.5, 1.0)
 
 
 def pose_at_loads(
-    model: ElasticFoundation, pose: Pose, medial: float, lateral: float, reach: float
+    model: SurfaceContact, pose: Pose, medial: float, lateral: float, reach: float
 ) -> tuple[StaticPose, StaticPose]:
     """Return the pose at which both compartments carry axial loads, with the loads of each.
 

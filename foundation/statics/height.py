@@ -12,10 +12,10 @@ import numpy as np
 from scipy.optimize import brentq
 
 from foundation.checks import FloatArray, check_number
-from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.kernels import STRAIN_LIMIT
 from foundation.loads import AXIAL_FORCE
 from foundation.pose import Pose
+from foundation.surface_contact import SurfaceContact
 
 
 class StaticsError(RuntimeError):
@@ -36,7 +36,7 @@ class StaticPose:
 
 
 def pose_at_load(
-    model: ElasticFoundation,
+    model: SurfaceContact,
     pose: Pose,
     compartment: str,
     load: float,
@@ -48,7 +48,7 @@ def pose_at_load(
 
     Parameters
     ----------
-    model : ElasticFoundation
+    model : SurfaceContact
         Original model.
     pose : Pose
         Five fixed coordinates, and the height where the search starts.
@@ -64,7 +64,8 @@ def pose_at_load(
     Raises
     ------
     StaticsError
-        If there is no contact within `search`, or the layer is pressed through before the load.
+        If there is no contact within `search`, the layer is pressed through before the load, or
+        the model flags the loads of the compartment.
     """
     target = np.sqrt(check_number("load", load, above=0.0, unit="N"))
     check_number("search", search, above=0.0, unit="m")
@@ -82,7 +83,10 @@ def pose_at_load(
         # The root of the load is nearly linear in the height, hence few steps.
         return float(np.sqrt(max(at(height)[0][AXIAL_FORCE], 0.0)) - target)
 
-    touch = _touch(at, pose.superior, search, step)
+    def depth_at(height: float) -> float:
+        return model.indentation(replace(pose, superior=height), compartment)
+
+    touch = _touch(depth_at, pose.superior, search, step)
     high = low = touch
     while missing(low) < 0.0:
         strain = at(low)[1][1]
@@ -98,19 +102,19 @@ def pose_at_load(
     loads, depth = at(found.superior)
     if depth[1] > STRAIN_LIMIT:
         raise StaticsError(f"the layer is pressed through (strain {depth[1]:.2f})")
+    if flags := model.compartment_flags(found, compartment):
+        raise StaticsError("; ".join(flags))
     return StaticPose(found, loads, len(known))
 
 
-def _touch(
-    at: Callable[[float], tuple[FloatArray, FloatArray]], start: float, search: float, step: float
-) -> float:
+def _touch(depth_at: Callable[[float], float], start: float, search: float, step: float) -> float:
     """Return a height just above first contact: from `start` down to contact, then up."""
     height = start
-    while at(height)[1][0] == 0.0:
+    while depth_at(height) == 0.0:
         height -= step
         if start - height > search:
             raise StaticsError(f"no contact within {1e3 * search:.0f} mm below the start")
-    while (depth := at(height)[1][0]) > 0.0:
+    while (depth := depth_at(height)) > 0.0:
         # A move up by the indentation ends the contact, except for the tilt of the normal.
         height += max(1.05 * depth, 1e-6)
         if height - start > search:

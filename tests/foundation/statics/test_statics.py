@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import naive
 import numpy as np
 import pytest
@@ -9,8 +11,9 @@ import shapes
 from beds import NU, E, H, K, model_of
 
 from foundation.elastic_foundation.laws import LogarithmicLaw
-from foundation.elastic_foundation.statics import StaticsError, pose_at_load
 from foundation.pose import Pose
+from foundation.statics.balance import pose_at_loads
+from foundation.statics.height import StaticsError, pose_at_load
 
 RADIUS = 30e-3
 
@@ -105,6 +108,26 @@ def test_a_load_that_the_layer_does_not_carry_is_said(punch):
         pose_at_load(punch, Pose(), "medial", 1.1 * carried)
     with pytest.raises(StaticsError, match=r"load not reached: .* indentation of [12]\.[0-9]+ mm"):
         pose_at_load(punch, Pose(), "medial", 0.5 * carried, search=1e-3)
+
+
+def test_flagged_loads_are_no_answer(punch, monkeypatch):
+    def flags(pose, compartment):
+        assert pose.superior == pytest.approx(-400.0 / (K * 0.5 * 20e-3**2), rel=1e-9)
+        return (f"{compartment}: contact leaves the layer",)
+
+    monkeypatch.setattr(punch, "compartment_flags", flags)
+    with pytest.raises(StaticsError, match=r"^lateral: contact leaves the layer$"):
+        pose_at_load(punch, Pose(superior=1e-3), "lateral", 400.0)
+
+
+def test_former_paths_lead_to_the_same_functions():
+    with pytest.warns(DeprecationWarning, match=r"moved to foundation\.statics\.height"):
+        former = import_module("foundation.elastic_foundation.statics")
+    assert former.pose_at_load is pose_at_load
+    with pytest.warns(DeprecationWarning, match=r"moved to foundation\.statics\.balance"):
+        former = import_module("foundation.elastic_foundation.balance")
+    assert former.pose_at_loads is pose_at_loads
+    assert import_module("foundation.statics").StaticsError is StaticsError
 
 
 def test_a_layer_pressed_through_within_the_last_step_is_said():

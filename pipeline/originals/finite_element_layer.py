@@ -1,0 +1,159 @@
+"""The finite-element model of a study: layers, bases and elements over the surfaces of its knee."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from foundation.elastic_foundation.laws import SeriesLaw
+from foundation.elastic_foundation.model import ElasticFoundation
+from foundation.errors import InputError
+from foundation.finite_element.base import PlaneBase, SolidBase, ThicknessBase
+from foundation.finite_element.layer import ElasticLayer
+from foundation.finite_element.model import FiniteElementContact
+from foundation.implant.condylar_implant import CondylarImplant
+from foundation.loads import AREA, COMPARTMENTS
+from foundation.pose import Pose
+from foundation.statics.height import StaticsError, pose_at_load
+from pipeline.config.key_names import in_words_of
+from pipeline.config.knee_schema import FiniteElementConfig
+from pipeline.config.schema import ContactConfig
+from pipeline.originals.knee_surfaces import KneeSurfaces
+from pipeline.originals.layer_thickness import layer_thickness
+from pipeline.originals.spring_bed import bed_of, layer_law
+
+#: Folder in a run directory of condensed compliances.
+CONDENSED = "condensed"
+_KEYS = {
+    "spacing": "contact.finite_element.node_spacing_mm",
+    "growth": "contact.finite_element.growth",
+}
+#: Fewest nodes across a contact patch that the loads of a pose can follow from.
+FEWEST_NODES = 4.0
+#: Part of the memory of the machine that a condensation may take.
+_USABLE = 0.9
+
+
+def build_elements(
+    contact: ContactConfig, surfaces: KneeSurfaces, folder: Path | None = None
+) -> FiniteElementContact:
+    """Return the finite-element model of a configuration, not yet condensed.
+
+    Parameters
+    ----------
+    contact : ContactConfig
+        Layers and elements.
+    surfaces : KneeSurfaces
+        Surfaces of the knee.
+    folder : Path, optional
+        Run directory, whose folder `CONDENSED` keeps the condensed compliances; without a run
+        directory, they stay in memory.
+
+    Raises
+    ------
+    InputError
+        If a parameter cannot be used, or the condensation needs more memory than the machine has.
+    """
+    settings = contact.finite_element
+    assert settings is not None  # the schema gives the section
+    with in_words_of(_KEYS):
+        model = FiniteElementContact(
+            surfaces.femur,
+            surfaces.tibia,
+            _tibial_layer(contact, surfaces),
+            spacing=1e-3 * settings.node_spacing_mm,
+            growth=settings.growth,
+            compartments=surfaces.compartments,
+            precision=settings.precision,
+            solver=settings.solver,
+            folder=None if folder is None else folder / CONDENSED,
+            **_femoral_option(contact, surfaces),
+        )
+    _check_memory(model)
+    return model
+
+
+def _tibial_layer(contact: ContactConfig, surfaces: KneeSurfaces) -> ElasticLayer:
+    base: PlaneBase | SolidBase | ThicknessBase
+    if isinstance(surfaces.below, CondylarImplant):
+        base = PlaneBase(0.0)  # the underside of the built-in insert
+    elif surfaces.below is not None:
+        base = SolidBase(surfaces.below)
+    else:
+        base = ThicknessBase(layer_thickness(contact, len(surfaces.tibia.vertices)))
+    return ElasticLayer(1e6 * contact.youngs_modulus_MPa, contact.poissons_ratio, base)
+
+
+def _femoral_option(contact: ContactConfig, surfaces: KneeSurfaces) -> dict[str, Any]:
+    """Return the femoral layer as an option of the model, if there is one."""
+    layer = contact.femur_layer
+    if layer is None:
+        return {}
+    thickness = layer_thickness(layer, len(surfaces.femur.vertices), body="femoral")
+    base, modulus = ThicknessBase(thickness), 1e6 * layer.youngs_modulus_MPa
+    return {"femur_layer": ElasticLayer(modulus, layer.poissons_ratio, base)}
+
+
+def _check_memory(model: FiniteElementContact) -> None:
+    """Raise an InputError if a condensation needs more memory than the machine has."""
+    available, size = machine_memory(), model.size
+    if available is not None and size.memory > _USABLE * available:
+        raise InputError(
+            f"contact.finite_element: the condensation needs {1e-9 * size.memory:.1f} GB of memory "
+            f"for {max(size.candidates):,} nodes of a compartment, and this machine has "
+            f"{1e-9 * available:.1f} GB: increase node_spacing_mm"
+        )
+
+
+def machine_memory() -> float | None:
+    """Return the memory of this machine [bytes]; None where the system does not tell."""
+    try:
+        return float(os.sysconf("SC_PHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE")
+    except (AttributeError, OSError, ValueError):  # Windows
+        return None
+
+
+def check_nodes(
+    elements: FiniteElementConfig, bed: ElasticFoundation, start: Pose, load: float
+) -> None:
+    """Raise an InputError if the nodes are too far apart for a contact.
+
+    The patch is that of an elastic foundation `bed` over the same surfaces, where a compartment
+    carries a `load` [N] in an unrotated pose near contact; without such a pose, nothing is checked.
+    """
+    areas = []
+    for name in COMPARTMENTS:
+        with suppress(StaticsError):
+            areas.append(float(pose_at_load(bed, start, name, load).loads[AREA]))
+    if not areas:
+        return
+    width = 2.0 * np.sqrt(min(areas) / np.pi)
+    spacing = 1e-3 * elements.node_spacing_mm
+    if width < FEWEST_NODES * spacing:
+        raise InputError(
+            f"contact.finite_element.node_spacing_mm: a contact of {load:g} N is about "
+            f"{1e3 * width:.1f} mm across, which is {width / spacing:.1f} nodes (expected "
+            f"at least {FEWEST_NODES:g}); set {spacing_for(width, FEWEST_NODES):g} or less"
+        )
+
+
+def spacing_for(width: float, nodes: float) -> float:
+    """Return the spacing of nodes [mm] that puts some nodes across a patch [m]."""
+    return float(np.floor(2e4 * width / nodes) / 20.0)
+
+
+def bed_beside(contact: ContactConfig, surfaces: KneeSurfaces) -> ElasticFoundation:
+    """Return an elastic foundation over the same surfaces with the same layers, evaluated faster.
+
+    A femoral layer of varying thickness counts with its mean thickness.
+    """
+    measured = surfaces.measured_thickness()
+    law = layer_law(contact, layer_thickness(contact, len(surfaces.tibia.vertices), measured))
+    if (femoral := contact.femur_layer) is not None:
+        thickness = layer_thickness(femoral, len(surfaces.femur.vertices), body="femoral")
+        law = SeriesLaw(law, layer_law(femoral, float(np.mean(thickness))))
+    return bed_of(law, contact, surfaces)

@@ -1,0 +1,145 @@
+"""The surfaces of a study: the built-in implant, or two meshes; and what lies below the tibia."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foundation.checks import FloatArray
+from foundation.errors import InputError
+from foundation.implant.condylar_implant import CondylarImplant
+from foundation.implant.dish import Dish
+from foundation.surfaces.compartments import find_compartments
+from foundation.surfaces.mesh import TriangleMesh
+from foundation.surfaces.mesh_checks import check_orientation, report_findings
+from foundation.surfaces.thickness import measured_thickness, spring_normals
+from pipeline.config.key_names import in_words_of
+from pipeline.config.schema import Config, ImplantConfig, KneeConfig, MeshConfig
+from pipeline.originals.knee_surface_checks import check_surfaces, report_surfaces
+from pipeline.originals.mesh_loading import load_surface
+
+#: Configuration keys of the parameters of the implant.
+_IMPLANT_KEYS = {
+    "dish sagittal_radius": "knee.implant.dish_sagittal_radius_mm",
+    "dish coronal_radius": "knee.implant.dish_coronal_radius_mm",
+    "dish half_length": "knee.implant.dish_half_length_mm",
+    "condyle posterior_radius": "knee.implant.radius_mm",
+    "condyle distal_radius": "knee.implant.radius_mm",
+    "condyle anterior_radius": "knee.implant.radius_mm",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class KneeSurfaces:
+    """The surfaces of a study.
+
+    Parameters
+    ----------
+    femur, tibia : TriangleMesh
+        Articular surfaces [m], femoral and tibial frame.
+    compartments : (F,) int8
+        0 for the medial and 1 for the lateral compartment, per tibial triangle [1].
+    below : CondylarImplant or TriangleMesh, optional
+        What has the underside of the tibial layer, if the configuration measures the thickness to
+        that underside: the built-in implant, or a closed solid.
+    """
+
+    femur: TriangleMesh
+    tibia: TriangleMesh
+    compartments: NDArray[np.int8]
+    below: CondylarImplant | TriangleMesh | None = None
+
+    def measured_thickness(self) -> FloatArray | None:
+        """Return the thickness under each tibial vertex (V,) [m]; None if it is not measured.
+
+        Raises
+        ------
+        InputError
+            If the solid has no underside below the surface.
+        """
+        if isinstance(self.below, CondylarImplant):
+            return self.below.thickness(self.tibia.vertices, spring_normals(self.tibia))
+        if self.below is None:
+            return None
+        try:
+            return measured_thickness(self.tibia, self.below)
+        except InputError as error:
+            raise InputError(f"[knee.tibia_solid] {error}") from error
+
+
+def load_surfaces(config: Config) -> KneeSurfaces:
+    """Load or build the surfaces of a study.
+
+    Raises
+    ------
+    InputError
+        If a mesh or a parameter cannot be used; the message names it.
+    """
+    knee, measured = config.knee, config.contact.measured
+    if knee.source == "builtin":
+        return _of_implant(knee.implant, measured=measured)
+    femur = _load(knee.femur, knee.side, "femur")
+    tibia = _load(knee.tibia, knee.side, "tibia")
+    report_surfaces(check_surfaces({"femur": femur, "tibia": tibia}))
+    labels = compartments_of(tibia, knee.split_lateral_mm)
+    return KneeSurfaces(femur, tibia, labels, _solid(knee) if measured else None)
+
+
+def _of_implant(config: ImplantConfig, *, measured: bool) -> KneeSurfaces:
+    implant = build_implant(config)
+    with in_words_of({"edge_length": "knee.implant.femur_edge_mm"}):
+        femur, _, _ = implant.tessellate(1e-3 * config.femur_edge_mm)
+    with in_words_of({"edge_length": "knee.implant.edge_mm"}):
+        _, tibia, labels = implant.tessellate(1e-3 * config.edge_mm)
+    return KneeSurfaces(femur, tibia, labels, implant if measured else None)
+
+
+def build_implant(config: ImplantConfig) -> CondylarImplant:
+    """Return the built-in implant of a configuration."""
+    with in_words_of(_IMPLANT_KEYS):
+        dish = Dish(
+            sagittal_radius=1e-3 * config.dish_sagittal_radius_mm,
+            coronal_radius=1e-3 * config.dish_coronal_radius_mm,
+            half_length=1e-3 * config.dish_half_length_mm,
+        )
+        if config.condyles == "single_radius":
+            return CondylarImplant.single_radius(
+                1e-3 * config.radius_mm, medial_dish=dish, lateral_dish=dish
+            )
+        return CondylarImplant(medial_dish=dish, lateral_dish=dish)
+
+
+def compartments_of(tibia: TriangleMesh, split_lateral_mm: float | None) -> NDArray[np.int8]:
+    """Return the compartment (F,) of each tibial triangle; without a split [mm], detect it.
+
+    Raises
+    ------
+    InputError
+        If a compartment has no triangle, or no split is found; the message names the key.
+    """
+    split = None if split_lateral_mm is None else 1e-3 * split_lateral_mm
+    with in_words_of({"split_z": "knee.split_lateral_mm"}):
+        return find_compartments(tibia, split)
+
+
+def _load(mesh: MeshConfig | None, side: str, section: str) -> TriangleMesh:
+    if mesh is None:
+        raise InputError(f"[knee.{section}] is needed")
+    try:
+        loaded = load_surface(mesh, side, section.removesuffix("_solid"))
+        report_findings(loaded.findings)
+    except InputError as error:
+        raise InputError(f"[knee.{section}] {error}") from error
+    return loaded.mesh
+
+
+def _solid(knee: KneeConfig) -> TriangleMesh:
+    """Return the closed solid below the tibial surface."""
+    solid = _load(knee.tibia_solid, knee.side, "tibia_solid")
+    try:
+        check_orientation(solid, "tibia")
+    except InputError as error:
+        raise InputError(f"[knee.tibia_solid] {error}") from error
+    return solid

@@ -1,0 +1,112 @@
+"""A study of finite elements: from its keys to layers, bases, memory and cached compliances."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from studies import SMOKE, TINY, slab_study
+
+from foundation.errors import InputError
+from foundation.finite_element.base import PlaneBase, SolidBase, ThicknessBase
+from pipeline.config.reading import load_config
+from pipeline.originals import finite_element_layer
+from pipeline.originals.contact_original import build_knee
+from pipeline.originals.finite_element_layer import bed_beside, build_elements, machine_memory
+from pipeline.originals.knee_surfaces import load_surfaces
+
+ELEMENTS = ("contact.model='finite_element'", "contact.finite_element.node_spacing_mm=2.0")
+
+
+def built(monkeypatch, config, folder=None):
+    """Return what a configuration builds its finite-element model of."""
+    given = {}
+
+    def record(femur, tibia, layer, **options):
+        given.update(femur=femur, tibia=tibia, layer=layer, **options)
+        return SimpleNamespace(size=SimpleNamespace(memory=1.0, unknowns=(1, 1)))
+
+    monkeypatch.setattr(finite_element_layer, "FiniteElementContact", record)
+    build_elements(config.contact, load_surfaces(config), folder)
+    return SimpleNamespace(**given)
+
+
+def test_elements_get_si_units(monkeypatch, tmp_path):
+    settings = (
+        *("contact.youngs_modulus_MPa=5.0", "contact.poissons_ratio=0.4"),
+        *("contact.finite_element.growth=1.3", "contact.finite_element.precision='float32'"),
+        "contact.finite_element.solver='superlu'",
+    )
+    config = load_config(SMOKE, (*TINY, *ELEMENTS, *settings))
+    found = built(monkeypatch, config, tmp_path)
+    assert (found.layer.youngs_modulus, found.layer.poissons_ratio) == (5e6, 0.4)
+    assert (found.spacing, found.growth) == (2e-3, 1.3)
+    assert (found.precision, found.solver) == ("float32", "superlu")
+    assert found.folder == tmp_path / "condensed"
+    assert not hasattr(found, "femur_layer")
+    np.testing.assert_array_equal(found.compartments, load_surfaces(config).compartments)
+
+
+def test_base_of_the_built_in_insert_is_its_underside(monkeypatch):
+    layer = built(monkeypatch, load_config(SMOKE, (*TINY, *ELEMENTS))).layer
+    assert isinstance(layer.base, PlaneBase)
+    assert layer.base.height == 0.0
+
+
+def test_base_at_a_thickness(monkeypatch, tmp_path):
+    given = load_config(SMOKE, (*TINY, *ELEMENTS, "contact.thickness_mm=7.0"))
+    base = built(monkeypatch, given).layer.base
+    assert isinstance(base, ThicknessBase)
+    assert base.thickness == 7e-3
+    count = len(load_surfaces(given).tibia.vertices)
+    rows = np.linspace(6.0, 9.0, count)
+    table = tmp_path / "tibial.csv"
+    table.write_text("thickness_mm\n" + "\n".join(map(repr, rows.tolist())))
+    read = load_config(SMOKE, (*TINY, *ELEMENTS, f"contact.thickness_file='{table}'"))
+    np.testing.assert_array_equal(built(monkeypatch, read).layer.base.thickness, 1e-3 * rows)
+
+
+def test_femoral_layer_has_the_thickness_of_femoral_vertices(monkeypatch, tmp_path):
+    uniform = load_config(SMOKE, (*TINY, *ELEMENTS, "contact.femur_layer.thickness_mm=3.0"))
+    surfaces = load_surfaces(uniform)
+    femoral = built(monkeypatch, uniform).femur_layer
+    assert (femoral.youngs_modulus, femoral.base.thickness) == (463e6, 3e-3)
+    rows = np.linspace(2.0, 4.0, len(surfaces.femur.vertices))
+    table = tmp_path / "femoral.csv"
+    table.write_text("thickness_mm\n" + "\n".join(map(repr, rows.tolist())))
+    read = load_config(SMOKE, (*TINY, *ELEMENTS, f"contact.femur_layer.thickness_file='{table}'"))
+    np.testing.assert_array_equal(built(monkeypatch, read).femur_layer.base.thickness, 1e-3 * rows)
+    # The springs beside the elements stand on the tibia and have the mean thickness.
+    assert bed_beside(read.contact, surfaces).law.second.thickness == pytest.approx(3e-3, rel=1e-12)
+    table.write_text("thickness_mm\n3.0\n")
+    with pytest.raises(InputError, match=f"expected {len(rows)} rows, one per vertex of the femo"):
+        built(monkeypatch, read)
+
+
+def test_base_of_a_mesh_is_its_solid(monkeypatch, tmp_path):
+    study = slab_study(tmp_path)
+    config = load_config(study, (*ELEMENTS, "contact.thickness_mm='underside'"))
+    base = built(monkeypatch, config).layer.base
+    assert isinstance(base, SolidBase)
+    np.testing.assert_array_equal(base.solid.vertices, load_surfaces(config).below.vertices)
+    assert len(base.solid.faces) == 12
+
+
+def test_more_memory_than_the_machine_has_is_refused(monkeypatch):
+    assert machine_memory() > 1e8
+    config = load_config(SMOKE, (*TINY, *ELEMENTS))
+    monkeypatch.setattr(finite_element_layer, "machine_memory", lambda: 1e6)
+    with pytest.raises(InputError, match=r"needs .* GB of memory .* this machine has 0\.0 GB"):
+        build_knee(config)
+    monkeypatch.setattr(finite_element_layer, "machine_memory", lambda: None)
+    build_knee(config)
+
+
+def test_nodes_too_far_apart_for_a_contact_are_refused():
+    build_knee(load_config(SMOKE, (*TINY, *ELEMENTS)))
+    far = "contact.finite_element.node_spacing_mm=4.0"
+    with pytest.raises(
+        InputError, match=r"node_spacing_mm: .* mm across, .* \(expected at least"
+    ) as e:
+        build_knee(load_config(SMOKE, (*TINY, *ELEMENTS, far)))
+    remedy = float(str(e.value).partition("set ")[2].partition(" ")[0])
+    assert 1.5 < remedy < 3.0

@@ -1,0 +1,81 @@
+"""A run of finite elements from its configuration to its report, and the commands on that run."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from studies import TINY, assert_same_run, run_command, surrogate_arrays
+
+from foundation.finite_element.compliance_store import ComplianceStore
+from foundation.surface_contact import SurfaceContact
+from pipeline.cli.main import main
+from pipeline.stages.trained_run import TrainedRun
+from pipeline.store.samples import read_table
+
+ELEMENTS = (
+    *TINY,
+    "contact.model='finite_element'",
+    "contact.finite_element.node_spacing_mm=2.0",
+    "simulation.combinations=false",
+)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory) -> Path:
+    """Return the folder of a finished run; not to be written to."""
+    folder = tmp_path_factory.mktemp("elements") / "run"
+    assert main(run_command(folder, *ELEMENTS)) == 0
+    return folder
+
+
+@pytest.mark.slow
+def test_run_is_complete(finished):
+    report = json.loads((finished / "report.json").read_text())
+    assert report["overview"]["elements"]["node_spacing_mm"] == 2.0
+    assert "law" not in report["overview"]["layer"]
+    assert report["gait"]["wear"]["per_million_cycles"]["original"]["total_mm3"] > 0.0
+    page = (finished / "report.html").read_text()
+    assert "<dt>Elastic layer</dt>" in page
+    assert "<dt>Springs</dt>" not in page
+    assert len(list((finished / "condensed").glob("*.npy"))) == 2
+    assert "condensation" in json.loads((finished / "run.json").read_text())["seconds"]
+    assert isinstance(TrainedRun.open(finished).contact, SurfaceContact)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("unsimulated")
+def test_two_workers_and_a_new_condensation_give_the_same_run(finished, tmp_path):
+    folder = tmp_path / "run"
+    assert main(run_command(folder, *ELEMENTS, "run.workers=2", "run.chunk=30")) == 0
+    assert_same_run(folder, finished)
+    for file in (finished / "condensed").iterdir():
+        assert (folder / "condensed" / file.name).read_bytes() == file.read_bytes()
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("unsimulated")
+def test_resumed_run_takes_the_stored_compliances(finished, tmp_path, monkeypatch):
+    """More samples: those of before are known, and nothing is condensed again."""
+    folder = tmp_path / "run"
+    assert main(run_command(folder, *ELEMENTS)) == 0
+
+    def condensed(self, body):
+        raise AssertionError("the compliance is stored")
+
+    monkeypatch.setattr(ComplianceStore, "_condensed", condensed)
+    command = run_command(folder, *ELEMENTS, "design.budget=86")
+    assert main([*command, "--resume"]) == 0
+    before, after = (read_table(f / "samples" / "first.parquet") for f in (finished, folder))
+    assert after.equals(before)
+    assert surrogate_arrays(folder).keys() == surrogate_arrays(finished).keys()
+    assert json.loads((folder / "run.json").read_text())["counts"]["total"]["evaluated"] == 52
+
+
+@pytest.mark.slow
+def test_lifetime_wear_needs_springs(finished, capsys):
+    assert main(["wear", str(finished), "--quiet"]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert re.search(r"elastic foundation, found contact.model = \"finite_element\"; rerun", error)
+    assert not (finished / "worn.json").exists()
