@@ -47,7 +47,7 @@ SHARPEST = 0.25
 
 
 class FiniteElementContact:
-    """Contact of a rigid femoral surface with a linear-elastic layer, by finite elements.
+    """Contact of a femoral surface, rigid or with a layer, with a linear-elastic layer.
 
     The layer of each compartment is meshed by hexahedra and condensed once to the normal
     displacements of its bearing surface; at a pose, the nodal forces solve a complementarity
@@ -65,8 +65,7 @@ class FiniteElementContact:
     spacing : float
         Distance of the nodes on the bearing surface [m].
     femur_spacing : float, optional
-        Distance of the nodes on the femoral surface [m]; by default as on the tibial one, but at
-        least 1 mm.
+        Distance of the nodes on the femoral surface [m]; by default `spacing`, at least 1 mm.
     growth : float
         Ratio of the thicknesses of elements that follow each other below the surface [1].
     compartments : (F,) int8, optional
@@ -180,8 +179,7 @@ class FiniteElementContact:
     @property
     def _all_layers(self) -> list[MeshedLayer]:
         """Tibial layers, and the femoral ones if there are any."""
-        femoral = [side.layer for side in self.femur_layers if side is not None]
-        return [*self.layers, *femoral]
+        return [*self.layers, *(f.layer for f in self.femur_layers if f is not None)]
 
     @cached_property
     def digest(self) -> str:
@@ -201,8 +199,7 @@ class FiniteElementContact:
             Kept(meshed, meshed.digest, partial(self._compliance, side))
             for side, meshed in enumerate(self.layers)
         ]
-        femoral = [side for side in self.femur_layers if side is not None]
-        layers += [Kept(side.layer, side.digest, side.regular) for side in femoral]
+        layers += [Kept(f.layer, f.digest, f.regular) for f in self.femur_layers if f is not None]
         condense(layers, self.store, progress)
 
     def evaluate(self, pose: Pose) -> ContactLoads:
