@@ -42,6 +42,9 @@ class Overlap(NamedTuple):
         Their overlaps, raised for the straight sides of the elements [m].
     gradients : (n, 6) float64
         Derivatives of the overlaps by the femoral twist [1, m].
+    across : (n, 3) float64
+        Derivatives of the overlaps, not raised, by a translation of the femur: the femoral normals
+        m over -m . n [1].
     pairs : (n, 2, 2) int64
         Neighbours that enter each raised overlap, see `foundation.kernels.raise_overlaps`.
     """
@@ -49,6 +52,7 @@ class Overlap(NamedTuple):
     nodes: IntArray
     overlaps: FloatArray
     gradients: FloatArray
+    across: FloatArray
     pairs: IntArray
 
 
@@ -213,7 +217,7 @@ class CompartmentContact:
             self.layer.neighbours, nodes, overlaps, gradients, np.full(count, -1), pairs, raised,
             slopes,
         )  # fmt: skip
-        return Overlap(nodes, raised, slopes, pairs)
+        return Overlap(nodes, raised, slopes, gradients[:found, :3], pairs)
 
     def _solved(self, pose: Pose, near: Overlap) -> PatchState:
         if not (near.overlaps > 0.0).any():
@@ -235,7 +239,7 @@ class CompartmentContact:
         """Return the compliance of the femoral layer between the points of contact."""
         nodes, layer = near.nodes, self.layer
         touched = layer.points[nodes] - near.overlaps[:, None] * layer.normals[nodes]
-        return femoral.compliance(nodes, femoral.touched(pose, touched, near.gradients))
+        return femoral.compliance(nodes, femoral.touched(pose, touched, near.across))
 
     def _slopes(
         self, pose: Pose, femur: Any, work: Any, state: PatchState, contact: NodalContact
@@ -253,9 +257,9 @@ class CompartmentContact:
         kernels.write_overlap_hessians(
             pose.rotation_matrix, femur, self._handle(), work, near.nodes[active], hessians
         )
-        linear = gradients[:, :3]
-        by_factors = np.einsum("ni,nit->nt", linear, hessians[:, :3])
-        by_factors /= (linear**2).sum(axis=1, keepdims=True)
+        across = near.across[active]
+        by_factors = np.einsum("ni,nit->nt", across, hessians[:, :3])
+        by_factors /= (across**2).sum(axis=1, keepdims=True)
         motion = self._motion(pose, near, active)
         return gradients - femoral.slopes(active, contact.forces, motion, by_factors)
 

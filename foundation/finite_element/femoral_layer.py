@@ -117,14 +117,13 @@ class FemoralLayer:
             distance_transform_edt(empty, return_distances=False, return_indices=True)
         )
 
-    def touched(self, pose: Pose, points: FloatArray, gradients: FloatArray) -> FemoralPoints:
+    def touched(self, pose: Pose, points: FloatArray, across: FloatArray) -> FemoralPoints:
         """Return the points of contact at points (n, 3) [m] of the femur, in the tibial frame.
 
-        `gradients` (n, 6) are those of the overlaps by the femoral twist.
+        `across` (n, 3) are the femoral normals over the cosines between both normals.
         """
         own = (points - pose.translation) @ pose.rotation_matrix
-        # The gradient by a translation is m / |m . n|, m being the femoral normal.
-        factors = np.linalg.norm(gradients[:, :3], axis=1)
+        factors = np.linalg.norm(across, axis=1)
         chart = self.layer.chart
         place = (chart.coordinates(own) - self.grid[0]) / self.layer.spacing
         corners = self._corners

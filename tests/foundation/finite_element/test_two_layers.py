@@ -147,7 +147,7 @@ def test_jacobian(contact):
         [(wrench(POSE.array + e) - wrench(POSE.array - e)) / (2.0 * e.sum()) for e in steps]
     ).T
     scale = np.abs(differences).max(axis=0)
-    assert np.abs((jacobian - differences) / scale).max() < 1e-4
+    assert np.abs((jacobian - differences) / scale).max() < 1e-6
 
 
 def test_contact_beyond_the_femoral_nodes_is_flagged():
