@@ -27,6 +27,10 @@ class Chart(Protocol):
         """Return starts (N, 3) [m] and directions (N, 3) [1] of the lines to coordinates (N, 2)."""
         ...
 
+    def slopes(self, points: FloatArray) -> FloatArray:
+        """Return the gradients (N, 2, 3) [1] of the plane coordinates at points (N, 3) [m]."""
+        ...
+
 
 @dataclass(frozen=True, eq=False)
 class PlaneChart:
@@ -51,6 +55,10 @@ class PlaneChart:
         """Return starts (N, 3) [m] and directions (N, 3) [1] of the lines to coordinates (N, 2)."""
         starts = self.origin + coordinates @ self.axes[:2]
         return starts, np.tile(self.axes[2], (len(starts), 1))
+
+    def slopes(self, points: FloatArray) -> FloatArray:
+        """Return the gradients (N, 2, 3) [1] of the plane coordinates at points (N, 3) [m]."""
+        return np.tile(self.axes[:2], (len(points), 1, 1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +91,14 @@ class CylinderChart:
         plane = np.column_stack([np.cos(angle), np.sin(angle)])
         starts = self.origin + coordinates[:, 1:] * self.axes[2]
         return starts, plane @ self.axes[:2]
+
+    def slopes(self, points: FloatArray) -> FloatArray:
+        """Return the gradients (N, 2, 3) [1] of the plane coordinates at points (N, 3) [m]."""
+        local = (points - self.origin) @ self.axes.T
+        away = (local[:, :2] ** 2).sum(axis=1, keepdims=True)
+        turned = np.column_stack([-local[:, 1], local[:, 0]])
+        around = self.radius * (turned / away) @ self.axes[:2]
+        return np.stack([around, np.tile(self.axes[2], (len(points), 1))], axis=1)
 
 
 def tibial_chart(surface: TriangleMesh, part: NDArray[np.bool_], *, upright: bool) -> PlaneChart:

@@ -13,6 +13,7 @@ from foundation import kernels
 from foundation.checks import FloatArray, IntArray
 from foundation.finite_element.complementarity import NodalContact, solve_contact
 from foundation.finite_element.condensed_layer import MARGIN, MeshedLayer
+from foundation.finite_element.femoral_layer import FemoralLayer, LazyCompliance
 from foundation.loads import (
     AREA,
     CENTRE,
@@ -41,6 +42,9 @@ class Overlap(NamedTuple):
         Their overlaps, raised for the straight sides of the elements [m].
     gradients : (n, 6) float64
         Derivatives of the overlaps by the femoral twist [1, m].
+    across : (n, 3) float64
+        Derivatives of the overlaps, not raised, by a translation of the femur: the femoral normals
+        m over -m . n [1].
     pairs : (n, 2, 2) int64
         Neighbours that enter each raised overlap, see `foundation.kernels.raise_overlaps`.
     """
@@ -48,6 +52,7 @@ class Overlap(NamedTuple):
     nodes: IntArray
     overlaps: FloatArray
     gradients: FloatArray
+    across: FloatArray
     pairs: IntArray
 
 
@@ -60,12 +65,15 @@ class PatchState(NamedTuple):
         Candidates near the femur.
     contact : NodalContact or None
         Solution over the candidates near the femur; None out of contact.
+    femoral : LazyCompliance or None
+        Compliance of the femoral layer between the points of contact; None if the femur is rigid.
     sharpness : float
         1/a² of a patch that is a node spacings wide on either side of its peak pressure [1].
     """
 
     near: Overlap
     contact: NodalContact | None
+    femoral: LazyCompliance | None = None
     sharpness: float = 0.0
 
     @property
@@ -74,6 +82,14 @@ class PatchState(NamedTuple):
         if self.contact is None:
             return np.zeros(0, dtype=np.int64)
         return self.near.nodes[self.contact.active]
+
+    @property
+    def leaves_femur(self) -> IntArray:
+        """Nearest femoral nodes of the points of contact beyond these nodes, (k, 4)."""
+        if self.contact is None or self.femoral is None:
+            return np.zeros((0, 4), dtype=np.int64)
+        at, active = self.femoral.at, self.contact.active
+        return at.cells[active[at.outside[active]]]
 
     @property
     def forces(self) -> FloatArray:
@@ -92,12 +108,18 @@ class CompartmentContact:
         Returns the compliance (C, C) [m/N] of its candidates.
     reach : float
         Largest overlap of the search [m].
+    femoral : FemoralLayer, optional
+        Layer of the femur; by default the femur is rigid.
     """
 
     def __init__(
-        self, layer: MeshedLayer, compliance: Callable[[], FloatArray], reach: float
+        self,
+        layer: MeshedLayer,
+        compliance: Callable[[], FloatArray],
+        reach: float,
+        femoral: FemoralLayer | None = None,
     ) -> None:
-        self.layer = layer
+        self.layer, self.femoral = layer, femoral
         self._compliance = compliance
         self._reach = reach
         self._scratch = Scratch(layer.bed)
@@ -117,13 +139,14 @@ class CompartmentContact:
         by_twist = np.zeros((6, 6))
         with _one_thread(), self._scratch.borrowed() as work:
             near = self._overlap(pose, femur, work)
-            state = PatchState(near, self._solved(near))
+            state = self._solved(pose, near)
             if jacobian and state.contact is not None:
                 spread = np.empty(len(near.nodes))
                 kernels.spread_forces(near.pairs, state.contact.active, state.forces, spread)
                 kernels.add_overlap_curvature(
                     pose.rotation_matrix, femur, self._handle(), work, near.nodes, spread, by_twist
                 )
+                slopes = self._slopes(pose, femur, work, state, state.contact)
         loads = np.zeros(len(LOAD_COLUMNS))
         loads[CENTRE] = np.nan
         contact = state.contact
@@ -136,14 +159,15 @@ class CompartmentContact:
         state = state._replace(sharpness=self._measure(state, loads))
         if jacobian:
             with _one_thread():
-                solved = cho_solve(contact.factor, gradients, check_finite=False)
+                solved = cho_solve(contact.factor, slopes, check_finite=False)
             by_twist = (by_twist - gradients.T @ solved) @ twist_jacobian(pose)
         return loads, by_twist, state
 
     def energy(self, pose: Pose, femur: Any) -> float:
         """Return the elastic energy of the layer [J]; arguments as of `loads`."""
         with _one_thread(), self._scratch.borrowed() as work:
-            contact = self._solved(near := self._overlap(pose, femur, work))
+            near = self._overlap(pose, femur, work)
+            contact = self._solved(pose, near).contact
         if contact is None:
             return 0.0
         return 0.5 * float(contact.forces @ near.overlaps[contact.active])
@@ -168,7 +192,10 @@ class CompartmentContact:
         if state.contact is None:
             return np.zeros(2)
         overlap = state.near.overlaps[state.contact.active]
-        strain = overlap / self.layer.thickness[state.active]
+        thickness = self.layer.thickness[state.active]
+        if state.femoral is not None:
+            thickness = thickness + state.femoral.at.thickness[state.contact.active]
+        strain = overlap / thickness
         return np.array([overlap.max(), strain.max()])
 
     def _handle(self) -> Any:
@@ -190,20 +217,65 @@ class CompartmentContact:
             self.layer.neighbours, nodes, overlaps, gradients, np.full(count, -1), pairs, raised,
             slopes,
         )  # fmt: skip
-        return Overlap(nodes, raised, slopes, pairs)
+        return Overlap(nodes, raised, slopes, gradients[:found, :3], pairs)
 
-    def _solved(self, near: Overlap) -> NodalContact | None:
+    def _solved(self, pose: Pose, near: Overlap) -> PatchState:
         if not (near.overlaps > 0.0).any():
-            return None
+            return PatchState(near, None)
         compliance = self._compliance()
+        femoral = None if self.femoral is None else self._between(pose, near, self.femoral)
 
         def block(rows: IntArray, columns: IntArray) -> FloatArray:
             # In double precision whatever is stored: the factor needs the digits.
             part = np.empty((len(rows), len(columns)))
             kernels.gather_block(compliance, near.nodes[rows], near.nodes[columns], part)
+            if femoral is not None:
+                femoral.add_block(rows, columns, part)
             return part
 
-        return solve_contact(block, near.overlaps)
+        return PatchState(near, solve_contact(block, near.overlaps), femoral)
+
+    def _between(self, pose: Pose, near: Overlap, femoral: FemoralLayer) -> LazyCompliance:
+        """Return the compliance of the femoral layer between the points of contact."""
+        nodes, layer = near.nodes, self.layer
+        touched = layer.points[nodes] - near.overlaps[:, None] * layer.normals[nodes]
+        return femoral.compliance(nodes, femoral.touched(pose, touched, near.across))
+
+    def _slopes(
+        self, pose: Pose, femur: Any, work: Any, state: PatchState, contact: NodalContact
+    ) -> FloatArray:
+        """Return the derivatives (A, 6) of C f at changing forces [1, m].
+
+        Those of the overlaps, less those of C at constant forces: the points of contact move over
+        the femoral layer.
+        """
+        active, near, femoral = contact.active, state.near, state.femoral
+        gradients = near.gradients[active]
+        if femoral is None:
+            return gradients
+        hessians = np.zeros((len(active), 6, 6))
+        kernels.write_overlap_hessians(
+            pose.rotation_matrix, femur, self._handle(), work, near.nodes[active], hessians
+        )
+        across = near.across[active]
+        by_factors = np.einsum("ni,nit->nt", across, hessians[:, :3])
+        by_factors /= (across**2).sum(axis=1, keepdims=True)
+        motion = self._motion(pose, near, active)
+        return gradients - femoral.slopes(active, contact.forces, motion, by_factors)
+
+    def _motion(self, pose: Pose, near: Overlap, active: IntArray) -> FloatArray:
+        """Return the derivatives (A, 3, 6) of points of contact by the femoral twist.
+
+        In the femoral frame [1, m]: a point stays on the line of its tibial node.
+        """
+        nodes = near.nodes[active]
+        normals, gradients = self.layer.normals[nodes], near.gradients[active]
+        points = self.layer.points[nodes] - near.overlaps[active, None] * normals
+        motion = -normals[:, :, None] * gradients[:, None]
+        motion[:, :, :3] -= np.eye(3)
+        # The velocity of the femur by unit angular velocities: e x point.
+        motion[:, :, 3:] -= np.cross(np.eye(3), points[:, None]).transpose(0, 2, 1)
+        return np.asarray(pose.rotation_matrix.T @ motion)
 
     def _measure(self, state: PatchState, loads: FloatArray) -> float:
         """Write area, pressures and centre of a contact; return the sharpness of the peak."""

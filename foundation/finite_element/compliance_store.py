@@ -45,19 +45,25 @@ class ComplianceStore:
         path = self.path(digest)
         return digest in self._kept or (path is not None and _read(path) is not None)
 
-    def get(self, digest: str, body: Callable[[], ElasticBody]) -> FloatArray:
+    def get(
+        self,
+        digest: str,
+        body: Callable[[], ElasticBody],
+        change: Callable[[FloatArray], FloatArray] | None = None,
+    ) -> FloatArray:
         """Return the compliance (C, C) [m/N] of a body; condense it if it is not kept.
 
-        A file that is not whole is written again. Raises `InputError` if that does not help.
+        With `change`, what this function returns from the compliance is kept instead. A file that
+        is not whole is written again. Raises `InputError` if that does not help.
         """
         if digest not in self._kept:
             path = self.path(digest)
             if path is None:
-                self._kept[digest] = self._condensed(body())
+                self._kept[digest] = self._condensed(body(), change)
             else:
                 found = _read(path)
                 if found is None:
-                    _write(path, self._condensed(body()))
+                    _write(path, self._condensed(body(), change))
                     found = _read(path)
                 if found is None:
                     raise InputError(
@@ -67,8 +73,11 @@ class ComplianceStore:
                 self._kept[digest] = found
         return self._kept[digest]
 
-    def _condensed(self, body: ElasticBody) -> FloatArray:
-        return compliance(body, self.solver).astype(self.precision)
+    def _condensed(
+        self, body: ElasticBody, change: Callable[[FloatArray], FloatArray] | None
+    ) -> FloatArray:
+        found = compliance(body, self.solver)
+        return (found if change is None else change(found)).astype(self.precision)
 
 
 def _read(path: Path) -> FloatArray | None:

@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial import KDTree
-from threadpoolctl import threadpool_limits
 
 from foundation import kernels
 from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
@@ -22,7 +21,9 @@ from foundation.finite_element.compartment import CompartmentContact, PatchState
 from foundation.finite_element.compliance_store import ComplianceStore
 from foundation.finite_element.condensation import SOLVERS
 from foundation.finite_element.condensed_layer import MeshedLayer, meshed_layer
+from foundation.finite_element.femoral_layer import LEAST_SPACING, femoral_layers
 from foundation.finite_element.layer import ElasticLayer
+from foundation.finite_element.preparation import Kept, condense
 from foundation.finite_element.size import LayerSize, size_of
 from foundation.finite_element.triangle_values import TriangleValues
 from foundation.loads import COMPARTMENTS, ContactLoads, SpringState
@@ -47,7 +48,7 @@ SHARPEST = 0.25
 
 
 class FiniteElementContact:
-    """Contact of a rigid femoral surface with a linear-elastic layer, by finite elements.
+    """Contact of a femoral surface, rigid or with a layer, with a linear-elastic layer.
 
     The layer of each compartment is meshed by hexahedra and condensed once to the normal
     displacements of its bearing surface; at a pose, the nodal forces solve a complementarity
@@ -60,8 +61,12 @@ class FiniteElementContact:
         Articular surfaces [m], femoral and tibial frame, normals out of the bone or component.
     layer : ElasticLayer
         Tibial layer.
+    femur_layer : ElasticLayer, optional
+        Femoral layer; by default the femur is rigid.
     spacing : float
         Distance of the nodes on the bearing surface [m].
+    femur_spacing : float, optional
+        Distance of the nodes on the femoral surface [m]; by default `spacing`, at least 1 mm.
     growth : float
         Ratio of the sizes of elements that follow each other below the surface, and beside the
         triangles that the femur may touch [1].
@@ -93,7 +98,9 @@ class FiniteElementContact:
         tibia: TriangleMesh,
         layer: ElasticLayer,
         *,
+        femur_layer: ElasticLayer | None = None,
         spacing: float = 0.5e-3,
+        femur_spacing: float | None = None,
         growth: float = 1.15,
         compartments: ArrayLike | None = None,
         candidates: ArrayLike | None = None,
@@ -115,8 +122,15 @@ class FiniteElementContact:
             check_in("precision", precision, PRECISIONS),
         )
         self.layers = tuple(self._meshed(side) for side in range(2))
+        self.femur_layer = femur_layer
+        self.femur_spacing = femur_spacing or max(spacing, LEAST_SPACING)
+        self.femur_layers = femoral_layers(
+            femur, self.layers, femur_layer, self.femur_spacing, growth, self.store
+        )
         self._sides = tuple(
-            CompartmentContact(meshed, partial(self._compliance, side), search_depth)
+            CompartmentContact(
+                meshed, partial(self._compliance, side), search_depth, self.femur_layers[side]
+            )
             for side, meshed in enumerate(self.layers)
         )
         radius = max(float(meshed.bed.radius.max()) for meshed in self.layers)
@@ -143,7 +157,9 @@ class FiniteElementContact:
             self.femur,
             self.tibia,
             self.layer,
+            femur_layer=self.femur_layer,
             spacing=spacing,
+            femur_spacing=self.femur_spacing * spacing / self.spacing,
             growth=self.growth,
             compartments=self.compartments,
             candidates=self.candidates,
@@ -165,7 +181,12 @@ class FiniteElementContact:
     @property
     def size(self) -> LayerSize:
         """Numbers of nodes and unknowns, memory and estimated times."""
-        return size_of(list(self.layers), self.store.precision)
+        return size_of(self._all_layers, self.store.precision)
+
+    @property
+    def _all_layers(self) -> list[MeshedLayer]:
+        """Tibial layers, and the femoral ones if there are any."""
+        return [*self.layers, *(f.layer for f in self.femur_layers if f is not None)]
 
     @cached_property
     def digest(self) -> str:
@@ -174,21 +195,19 @@ class FiniteElementContact:
         for mesh in (self.femur, self.tibia):
             content.update(mesh.vertices.tobytes() + mesh.faces.tobytes())
             content.update(b"" if mesh.vertex_normals is None else mesh.vertex_normals.tobytes())
-        for meshed in self.layers:
+        for meshed in self._all_layers:
             content.update(meshed.digest.encode())
         content.update(self.store.precision.encode())
         return content.hexdigest()
 
     def prepare(self, progress: Callable[[str], None] | None = None) -> None:
         """Condense the layers that are not kept yet, side by side; `progress` takes a sentence."""
-        new = [meshed for meshed in self.layers if not self.store.is_kept(meshed.digest)]
-        if progress is not None and new:
-            unknowns = sum(3 * len(meshed.mesh.nodes) for meshed in new)
-            nodes = sum(len(meshed.candidates) for meshed in new)
-            progress(f"condensing {unknowns:,} unknowns to the normal forces at {nodes:,} nodes")
-        # One thread of BLAS each, so that the bits do not depend on the number of cores.
-        with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor() as pool:
-            list(pool.map(self._compliance, range(len(self.layers))))
+        layers = [
+            Kept(meshed, meshed.digest, partial(self._compliance, side))
+            for side, meshed in enumerate(self.layers)
+        ]
+        layers += [Kept(f.layer, f.digest, f.regular) for f in self.femur_layers if f is not None]
+        condense(layers, self.store, progress)
 
     def evaluate(self, pose: Pose) -> ContactLoads:
         """Return the loads at a pose; see `foundation.loads` for frames and signs.
@@ -293,9 +312,12 @@ class FiniteElementContact:
         return self._refusals(index, state)
 
     def _refusals(self, side: int, state: PatchState) -> tuple[str, ...]:
-        if not self.layers[side].at_end[state.active].any():
-            return ()
-        return (f"{COMPARTMENTS[side]}: contact reaches the end of the compartment's nodes",)
+        name, femoral, refusals = COMPARTMENTS[side], self.femur_layers[side], []
+        if self.layers[side].at_end[state.active].any():
+            refusals.append(f"{name}: contact reaches the end of the compartment's nodes")
+        if femoral is not None and femoral.layer.at_end[state.leaves_femur].any():
+            refusals.append(f"{name}: contact reaches the end of the femoral nodes")
+        return tuple(refusals)
 
     def _flags(self, side: int, state: PatchState) -> tuple[str, ...]:
         """Return the refusals, and warnings about the peak pressure and the strain."""
@@ -307,6 +329,9 @@ class FiniteElementContact:
                 f"{name}: the peak pressure is not resolved: the patch is narrower there than "
                 f"{2.0 / SHARPEST**0.5:.0f} node spacings (an edge, or a small patch)"
             )
+        femoral = self.femur_layers[side]
+        if femoral is not None and femoral.layer.at_rim[state.leaves_femur].any():
+            flags.append(f"{name}: contact reaches the rim of the femoral layer")
         strain = float(self._sides[side].depth(state)[1])
         if strain > STRAIN_LIMIT:
             flags.append(

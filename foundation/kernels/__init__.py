@@ -21,11 +21,13 @@ from foundation.kernels.layers import (  # noqa: E402
 )
 from foundation.kernels.loads import SUMS, evaluate_contact, middle_state  # noqa: E402
 from foundation.kernels.overlaps import (  # noqa: E402
+    add_block,
     add_overlap_curvature,
     find_overlaps,
     gather_block,
     raise_overlaps,
     spread_forces,
+    write_overlap_hessians,
 )
 from foundation.kernels.patch import measure_patch  # noqa: E402
 from foundation.kernels.search import (  # noqa: E402
@@ -34,6 +36,11 @@ from foundation.kernels.search import (  # noqa: E402
     fill_bricks,
     largest_protrusions,
     line_exits,
+)
+from foundation.kernels.two_layers import (  # noqa: E402
+    fill_rows,
+    fill_slopes,
+    subtract_flat,
 )
 
 __all__ = [
@@ -53,9 +60,12 @@ __all__ = [
     "Law",
     "Motion",
     "Work",
+    "add_block",
     "add_overlap_curvature",
     "evaluate_contact",
     "fill_bricks",
+    "fill_rows",
+    "fill_slopes",
     "find_overlaps",
     "gather_block",
     "handle",
@@ -67,4 +77,6 @@ __all__ = [
     "raise_overlaps",
     "series_pressure",
     "spread_forces",
+    "subtract_flat",
+    "write_overlap_hessians",
 ]

@@ -111,9 +111,33 @@ def add_overlap_curvature(rotation, femur, bed, work, nodes, forces, jacobian):
 
 
 @fused_kernel
+def write_overlap_hessians(rotation, femur, bed, work, nodes, hessians):
+    """Write d²(overlap)/d(femoral twist)² of ``nodes`` (n,) to ``hessians`` (n, 6, 6), zero before.
+
+    At nodes that `find_overlaps` found with the same scratch memory.
+    """
+    for i in range(len(nodes)):
+        node = nodes[i]
+        add_hessian(
+            rotation, femur.patch, femur.curved, bed.points, bed.normals, node, work.depth,
+            work.met[node], work.place[node, 0], work.place[node, 1], work.gradient, 1.0,
+            hessians[i],
+        )  # fmt: skip
+
+
+@fused_kernel
 def gather_block(matrix, rows, columns, part):
     """Copy the block of ``rows`` and ``columns`` of a matrix to ``part``."""
     for i in range(len(rows)):
         row = rows[i]
         for j in range(len(columns)):
             part[i, j] = matrix[row, columns[j]]
+
+
+@fused_kernel
+def add_block(matrix, rows, columns, part):
+    """Add the block of ``rows`` and ``columns`` of a matrix to ``part``."""
+    for i in range(len(rows)):
+        row = rows[i]
+        for j in range(len(columns)):
+            part[i, j] += matrix[row, columns[j]]

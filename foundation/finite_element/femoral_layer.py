@@ -1,0 +1,354 @@
+"""A femoral layer: its compliance at the points where tibial nodes touch."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.ndimage import distance_transform_edt
+
+from foundation import kernels
+from foundation.checks import FloatArray, IntArray, check_number
+from foundation.errors import InputError
+from foundation.finite_element.charts import Chart, femoral_chart, tibial_chart
+from foundation.finite_element.compliance_store import ComplianceStore
+from foundation.finite_element.condensed_layer import MeshedLayer, meshed_layer
+from foundation.finite_element.flat_layer import PER_STEP, deficit_table, strength
+from foundation.finite_element.layer import ElasticLayer
+from foundation.finite_element.regular_part import own_parts, regular_part
+from foundation.pose import Pose
+from foundation.surfaces.triangle_mesh import TriangleMesh
+
+#: Least distance of the nodes by default [m]: what is interpolated between the nodes is smooth.
+LEAST_SPACING = 1e-3
+#: Part of the femur beside the compartment, across, that may touch the compartment [m], and width
+#: beyond that is meshed as well.
+_ASIDE, _BEYOND = 6e-3, 6e-3
+#: Least cosine of the angle between the femoral surface and the lines of the chart.
+_STEEPEST = 0.25
+#: Cosine of the angle to the mean normal that no normal of a flat part of the femur exceeds.
+_FLAT = 0.8
+
+
+class FemoralPoints(NamedTuple):
+    """Points of contact on the femur (n,), femoral frame.
+
+    Parameters
+    ----------
+    points : (n, 3) float64
+        Positions [m].
+    factors : (n,) float64
+        Force along the femoral normal per force along the tibial normal [1].
+    cells, weights : (n, 4) int64, (n, 4) float64
+        Nodes around each point and weights of the interpolation between the nodes [1].
+    thickness : (n,) float64
+        Thickness of the layer [m].
+    outside : (n,) bool
+        Whether a point lies beyond the nodes.
+    place : (n, 2) float64
+        Place in the quadrilateral, from 0 to 1 along both grid lines [1].
+    """
+
+    points: FloatArray
+    factors: FloatArray
+    cells: IntArray
+    weights: FloatArray
+    thickness: FloatArray
+    outside: NDArray[np.bool_]
+    place: FloatArray
+
+    def chosen(self, active: IntArray) -> FemoralPoints:
+        """Return some of the points, (A,)."""
+        parts: Any = (array[active] for array in self)
+        return FemoralPoints(*parts)
+
+
+class FemoralLayer:
+    """The femoral layer opposite to the layer of one compartment.
+
+    Parameters
+    ----------
+    layer : MeshedLayer
+        Femoral layer, femoral frame, with a grid of one spacing.
+    opposite : MeshedLayer
+        Tibial layer of the compartment.
+    store : ComplianceStore
+        Where the regular part of the femoral compliance is kept.
+    """
+
+    def __init__(self, layer: MeshedLayer, opposite: MeshedLayer, store: ComplianceStore) -> None:
+        self.layer, self._store = layer, store
+        self._own = own_parts(opposite)
+        #: SHA-256 of whatever decides on the regular part.
+        self.digest = sha256(f"{layer.digest} regular part, filtered".encode()).hexdigest()
+
+    def regular(self) -> FloatArray:
+        """Return the regular part (C, C) [m/N] of the compliance."""
+        return self._store.get(
+            self.digest,
+            lambda: self.layer.body,
+            lambda compliance: regular_part(self.layer, compliance),
+        )
+
+    @cached_property
+    def grid(self) -> tuple[FloatArray, IntArray]:
+        """Chart coordinates of row and column 0 (2,) [m], and row and column of candidates."""
+        return grid_cells(self.layer)
+
+    @cached_property
+    def _corners(self) -> IntArray:
+        """Nodes of the quadrilateral of each cell of the grid, (X, Z, 4), -1 where there is none.
+
+        In the order (0, 0), (1, 0), (1, 1), (0, 1).
+        """
+        rows, quads = self.grid[1], self.layer.quads
+        corners = np.full((*(rows.max(axis=0) + 1), 4), -1, dtype=np.int64)
+        corners[tuple(rows[quads[:, 0]].T)] = quads
+        return corners
+
+    @cached_property
+    def _nearest(self) -> IntArray:
+        """Cell with a quadrilateral nearest to each cell of the grid, (2, X, Z)."""
+        empty = self._corners[:, :, 0] < 0
+        return np.asarray(
+            distance_transform_edt(empty, return_distances=False, return_indices=True)
+        )
+
+    def touched(self, pose: Pose, points: FloatArray, across: FloatArray) -> FemoralPoints:
+        """Return the points of contact at points (n, 3) [m] of the femur, in the tibial frame.
+
+        `across` (n, 3) are the femoral normals over the cosines between both normals.
+        """
+        own = (points - pose.translation) @ pose.rotation_matrix
+        factors = np.linalg.norm(across, axis=1)
+        chart = self.layer.chart
+        place = (chart.coordinates(own) - self.grid[0]) / self.layer.spacing
+        corners = self._corners
+        most = np.array(corners.shape[:2]) - 1
+        cell = np.clip(np.floor(place).astype(np.int64), 0, most)
+        missing = corners[cell[:, 0], cell[:, 1], 0] < 0
+        cell[missing] = self._nearest[:, cell[missing, 0], cell[missing, 1]].T
+        u, v = (place - cell).T
+        outside = (np.minimum(u, v) < 0.0) | (np.maximum(u, v) > 1.0)
+        u, v = np.clip(u, 0.0, 1.0), np.clip(v, 0.0, 1.0)
+        weights = np.stack([(1 - u) * (1 - v), u * (1 - v), u * v, (1 - u) * v], axis=1)
+        cells = corners[cell[:, 0], cell[:, 1]]
+        thickness = (weights * self.layer.thickness[cells]).sum(axis=1)
+        inside = np.column_stack([u, v])
+        return FemoralPoints(own, factors, cells, weights, thickness, outside, inside)
+
+    def compliance(self, nodes: IntArray, at: FemoralPoints) -> LazyCompliance:
+        """Return the compliance between points of contact of tibial candidates (n,)."""
+        return LazyCompliance(self.layer, self.regular(), self._own[nodes], at)
+
+
+class LazyCompliance:
+    """Femoral compliance (n, n) [m/N] between points of contact, whose rows are filled on demand.
+
+    Parameters
+    ----------
+    layer : MeshedLayer
+        Femoral layer.
+    regular : (C, C) float64
+        Regular part of its compliance [m/N].
+    own : (n,) float64
+        What takes the place of 1/r at a point itself [1/m].
+    at : FemoralPoints
+        Points of contact.
+    """
+
+    def __init__(
+        self, layer: MeshedLayer, regular: FloatArray, own: FloatArray, at: FemoralPoints
+    ) -> None:
+        material, self.at, self._layer, self._regular = layer.layer, at, layer, regular
+        self._kernel = (
+            deficit_table(material.poissons_ratio),
+            PER_STEP,
+            strength(material.youngs_modulus, material.poissons_ratio),
+        )
+        used = np.unique(at.cells)
+        self._arguments = (
+            at.points, at.thickness, own, at.factors, at.cells, at.weights, used, regular,
+        )  # fmt: skip
+        count = len(at.points)
+        self._filled = np.zeros(count, dtype=np.bool_)
+        self._scratch = np.zeros(len(regular))
+        self._matrix = np.empty((count, count))
+
+    def add_block(self, rows: IntArray, columns: IntArray, part: FloatArray) -> None:
+        """Add the block of rows (k,) and columns (l,) to an array (k, l)."""
+        kernels.fill_rows(
+            *self._kernel, *self._arguments, rows, self._filled, self._scratch, self._matrix
+        )
+        kernels.add_block(self._matrix, rows, columns, part)
+
+    def slopes(
+        self, active: IntArray, forces: FloatArray, motion: FloatArray, by_factors: FloatArray
+    ) -> FloatArray:
+        """Return the derivative of the displacements by given forces, (A, 6) [1, m].
+
+        By the femoral twist, through the motion of the points of contact over the femur.
+
+        Parameters
+        ----------
+        active : (A,) int64
+            Points with forces, whose rows are filled.
+        forces : (A,) float64
+            Forces [N].
+        motion : (A, 3, 6) float64
+            Derivatives of the points, femoral frame [1, m].
+        by_factors : (A, 6) float64
+            Derivatives of the logarithms of the factors [1/m, 1].
+        """
+        at = self.at.chosen(active)
+        by_distance, by_thickness = np.empty((2, len(active), len(active)))
+        kernels.fill_slopes(
+            *self._kernel, at.points, at.thickness, at.factors, by_distance, by_thickness
+        )
+        found = _by_distance(by_distance, at.points, forces, motion)
+        by_weights = self._by_weights(at, motion)
+        deeper = np.einsum("nkt,nk->nt", by_weights, self._layer.thickness[at.cells])
+        for matrix, change in (
+            (by_thickness, deeper),
+            (self._matrix[np.ix_(active, active)], by_factors),
+        ):
+            found += (matrix @ forces)[:, None] * change + matrix @ (forces[:, None] * change)
+        return found + self._by_interpolation(at, forces, by_weights)
+
+    def _by_weights(self, at: FemoralPoints, motion: FloatArray) -> FloatArray:
+        """Return the derivatives of the weights of the interpolation, (A, 4, 6) [1/m, 1]."""
+        layer, (u, v) = self._layer, at.place.T
+        # A point beyond the nodes is held at their end.
+        held = (at.place <= 0.0) | (at.place >= 1.0)
+        along = np.einsum("nai,nit->nat", layer.chart.slopes(at.points), motion) / layer.spacing
+        along[held] = 0.0
+        by_u = np.stack([v - 1.0, 1.0 - v, v, -v], axis=1)
+        by_v = np.stack([u - 1.0, -u, u, 1.0 - u], axis=1)
+        return by_u[:, :, None] * along[:, None, 0] + by_v[:, :, None] * along[:, None, 1]
+
+    def _by_interpolation(
+        self, at: FemoralPoints, forces: FloatArray, by_weights: FloatArray
+    ) -> FloatArray:
+        """Return the part of `slopes` due to the weights, (A, 6) [1, m]."""
+        used, place = np.unique(at.cells, return_inverse=True)
+        place = place.reshape(-1, 4)
+        load = (at.factors * forces)[:, None]
+        nodal = np.zeros((len(used), 7))
+        np.add.at(nodal[:, 0], place, load * at.weights)
+        np.add.at(nodal[:, 1:], place, load[:, :, None] * by_weights)
+        moved = self._regular[np.ix_(used, used)] @ nodal
+        by_own = np.einsum("nkt,nk->nt", by_weights, moved[place, 0])
+        by_others = np.einsum("nk,nkt->nt", at.weights, moved[place][:, :, 1:])
+        return at.factors[:, None] * (by_own + by_others)
+
+
+def _by_distance(
+    slopes: FloatArray, points: FloatArray, forces: FloatArray, motion: FloatArray
+) -> FloatArray:
+    """Return the sum over j of slopes_ij f_j (x_i - x_j) . (x_i - x_j)', (A, 6)."""
+    own = np.einsum("ni,nit->nt", points, motion)
+    terms = np.concatenate([np.ones((len(points), 1)), points, own, motion.reshape(-1, 18)], axis=1)
+    total = slopes @ (forces[:, None] * terms)
+    weight, place = total[:, :1], total[:, 1:4]
+    from_others = np.einsum("ni,nit->nt", points, total[:, 10:].reshape(-1, 3, 6))
+    return weight * own - np.einsum("ni,nit->nt", place, motion) - from_others + total[:, 4:10]
+
+
+def grid_cells(layer: MeshedLayer) -> tuple[FloatArray, IntArray]:
+    """Return chart coordinates (2,) [m] of row and column 0, and those of candidates (C, 2).
+
+    The grid has one spacing; nodes on its border are moved, but each of its quadrilaterals has a
+    node that is not.
+    """
+    grid = layer.mesh.grid
+    quads, held = grid.quads, ~grid.border[grid.quads]
+    corner = held.argmax(axis=1)
+    at = np.arange(len(quads))
+    origin = grid.plane[quads[0, corner[0]]]
+    offset = np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
+    step = np.rint((grid.plane[quads[at, corner]] - origin) / layer.spacing).astype(np.int64)
+    first = step - offset[corner]
+    cells = np.zeros((len(grid.points), 2), dtype=np.int64)
+    cells[quads] = first[:, None] + offset
+    cells = cells[layer.candidates]
+    low = cells.min(axis=0)
+    return origin + layer.spacing * low, cells - low
+
+
+def femoral_layers(
+    femur: TriangleMesh,
+    opposite: tuple[MeshedLayer, ...],
+    layer: ElasticLayer | None,
+    spacing: float,
+    growth: float,
+    store: ComplianceStore,
+) -> tuple[FemoralLayer | None, ...]:
+    """Return the femoral layers opposite to tibial layers, see `femoral_layer`; None if rigid."""
+    if layer is None:
+        return tuple(None for _ in opposite)
+    return tuple(femoral_layer(femur, each, layer, spacing, growth, store) for each in opposite)
+
+
+def femoral_layer(
+    femur: TriangleMesh,
+    opposite: MeshedLayer,
+    layer: ElasticLayer,
+    spacing: float,
+    growth: float,
+    store: ComplianceStore,
+) -> FemoralLayer:
+    """Mesh the femoral layer opposite to a compartment.
+
+    The femur may touch the compartment where its z is that of the compartment or up to 6 mm beside;
+    the layer is meshed 6 mm farther.
+
+    Parameters
+    ----------
+    femur : TriangleMesh
+        Femoral surface [m], femoral frame.
+    opposite : MeshedLayer
+        Tibial layer of the compartment.
+    layer : ElasticLayer
+        Material and base.
+    spacing : float
+        Distance of the nodes [m].
+    growth : float
+        Ratio of the thicknesses of elements that follow each other below the surface [1].
+    store : ComplianceStore
+        Where the regular part of the compliance is kept.
+
+    Raises
+    ------
+    InputError
+        If the spacing is not between 0.1 and 5 mm, no part of the femur lies opposite to the
+        compartment, or the layer cannot be meshed.
+    """
+    check_number("femur_spacing", spacing, at_least=0.1e-3, at_most=5e-3, unit="m")
+    across, place = femur.centroids[:, 2], opposite.points[:, 2]
+    low, high = place.min() - _ASIDE, place.max() + _ASIDE
+    inside = (across > low) & (across < high)
+    around = (across > low - _BEYOND) & (across < high + _BEYOND)
+    if not inside.any():
+        raise InputError(
+            f"{femur.name}: no triangle lies between z = {1e3 * low:.1f} and {1e3 * high:.1f} mm, "
+            "opposite to the compartment; check the frames of femur and tibia"
+        )
+    chart = _chart(femur, around)
+    directions = chart.lines(chart.coordinates(femur.centroids))[1]
+    faces_out = (directions * femur.normals).sum(axis=1) > _STEEPEST
+    meshed = meshed_layer(
+        femur, inside & faces_out, around & faces_out, chart, layer, spacing, growth
+    )
+    return FemoralLayer(meshed, opposite, store)
+
+
+def _chart(femur: TriangleMesh, part: NDArray[np.bool_]) -> Chart:
+    """Return the chart of a part of the femur: of a condyle, or along the mean normal if flat."""
+    mean = femur.area_vectors[part].sum(axis=0)
+    mean /= np.linalg.norm(mean)
+    if (femur.normals[part] @ mean).min() > _FLAT:
+        return tibial_chart(femur, part, upright=False)
+    return femoral_chart(femur, part)

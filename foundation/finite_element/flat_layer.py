@@ -1,0 +1,82 @@
+"""Compliance of a flat elastic layer at a point, and the part of a node of a lattice by itself.
+
+The surface compliance of a layer of thickness t at the wave number k is 2 (1 - ν²)/(E k) φ(k t)
+(Hayes et al. 1972, J Biomech 5:541-551), so that a unit force moves the surface at the distance r
+by B (1/r - D(r/t)/t), B = (1 - ν²)/(π E), D(x) = ∫ (1 - φ(s)) J0(s x) ds over s from 0 to ∞. The
+first part, that of the half-space, is singular and depends on the material alone; D is smooth.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from scipy.interpolate import CubicSpline
+from scipy.special import erfc, j0
+
+from foundation.checks import FloatArray
+
+#: 1 - φ is below 1e-14 from there on.
+_CUT = 20.0
+#: Steps of the table per thickness, and thicknesses up to which the table reaches.
+PER_STEP = 16.0
+_REACH = 24.0
+#: Terms of the lattice sum on each side; what is left out is below 1e-12.
+_TERMS = 4
+
+
+def strength(youngs_modulus: float, poissons_ratio: float) -> float:
+    """Return B [m²/N] of Young's modulus [Pa] and Poisson's ratio [1]."""
+    return (1.0 - poissons_ratio**2) / (np.pi * youngs_modulus)
+
+
+@lru_cache(maxsize=8)
+def deficit_table(poissons_ratio: float) -> FloatArray:
+    """Return cubic pieces (P, 4) [1] of D, coefficients of powers of the place in the piece."""
+    count = int(_CUT * _REACH)
+    nodes, weights = np.polynomial.legendre.leggauss(64 + count)
+    s = 0.5 * _CUT * (nodes + 1.0)
+    weights = 0.5 * _CUT * weights * _deficit(s, poissons_ratio)
+    x = np.arange(0.0, _REACH + 0.5 / PER_STEP, 1.0 / PER_STEP)
+    values = np.array([j0(at * s) @ weights for at in x])
+    # D is even, and ends as 1/x.
+    ends: Any = ((1, 0.0), (1, -1.0 / _REACH**2))
+    spline = CubicSpline(x, values, bc_type=ends)
+    return np.ascontiguousarray(spline.c[::-1].T / PER_STEP ** np.arange(4.0))
+
+
+def _deficit(s: FloatArray, ratio: float) -> FloatArray:
+    """Return 1 - φ of wave numbers times the thickness (N,) [1]."""
+    fade, sharp = np.exp(-2.0 * s), 3.0 - 4.0 * ratio
+    rest = 2.0 * s * s + 5.0 - 12.0 * ratio + 8.0 * ratio**2
+    return (
+        2.0 * fade * (sharp * fade + rest + 2.0 * s)
+        / (sharp * (1.0 + fade * fade) + 2.0 * fade * rest)
+    )  # fmt: skip
+
+
+def own_part(first: FloatArray, second: FloatArray) -> FloatArray:
+    """Return what takes the place of 1/r at a node of a lattice itself, (N,) [1/m].
+
+    With this value the sum over the nodes, as trapezoidal rule, integrates a smooth function over r
+    up to terms of third order in the spacing: minus the lattice sum of 1/r, continued analytically
+    (Ewald's form of the Epstein zeta function, DLMF 20.9 and 25.5), e.g. 3.90026 for squares of
+    edge 1.
+
+    Parameters
+    ----------
+    first, second : (N, 3) float64
+        Edges of the cell of the lattice at each node [m].
+    """
+    metric = [(a * b).sum(axis=1) for a, b in ((first, first), (first, second), (second, second))]
+    area = np.sqrt(metric[0] * metric[2] - metric[1] ** 2)
+    steps = np.arange(-_TERMS, _TERMS + 1)
+    i, j = (g.ravel() for g in np.meshgrid(steps, steps, indexing="ij"))
+    away = (i != 0) | (j != 0)
+    i, j = i[away], j[away]
+    g11, g12, g22 = (g[:, None] / area[:, None] for g in metric)
+    # At unit area, the dual lattice has the lengths of the lattice, turned by a right angle.
+    distance = np.sqrt(g11 * i * i + 2.0 * g12 * i * j + g22 * j * j)
+    total = 4.0 - (2.0 * erfc(np.sqrt(np.pi) * distance) / distance).sum(axis=1)
+    return total / np.sqrt(area)

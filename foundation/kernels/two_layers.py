@@ -1,0 +1,124 @@
+"""Compliance of a femoral layer between points of contact, and its derivative along their motion.
+
+The displacement by a unit force at the distance r on a flat layer of thickness t is
+B (1/r - D(r/t)/t), B = (1 - ν²)/(π E); the table holds cubic pieces of D. What a layer that is
+neither flat nor even adds is interpolated between the nodes of the layer.
+"""
+
+from __future__ import annotations
+
+from foundation.compiling import fused_kernel, fused_part
+
+
+@fused_part
+def table_value(table, per_step, distance):
+    """Return D of a distance in thicknesses, and its slope [1]; 1/distance beyond the table."""
+    place = distance * per_step
+    piece = int(place)
+    if piece >= len(table):
+        return 1.0 / distance, -1.0 / (distance * distance)
+    u = place - piece
+    a, b, c, d = table[piece, 0], table[piece, 1], table[piece, 2], table[piece, 3]
+    return a + u * (b + u * (c + u * d)), (b + u * (2.0 * c + 3.0 * u * d)) * per_step
+
+
+@fused_part
+def flat_compliance(table, per_step, inverse, thickness):
+    """Return 1/r - D(r/t)/t [1/m] for 1/r `inverse` and t `thickness`."""
+    value, _ = table_value(table, per_step, 1.0 / (inverse * thickness))
+    return inverse - value / thickness
+
+
+@fused_kernel
+def subtract_flat(table, per_step, strength, points, thickness, own, matrix):
+    """Subtract the compliance of a flat layer between nodes (C,) from a matrix (C, C).
+
+    ``own`` (C,) takes the place of 1/r at a node itself [1/m]; ``strength`` is B.
+    """
+    count = len(points)
+    for i in range(count):
+        for j in range(i + 1):
+            t = 0.5 * (thickness[i] + thickness[j])
+            if i == j:
+                flat = own[i] - table[0, 0] / t
+            else:
+                x = points[i, 0] - points[j, 0]
+                y = points[i, 1] - points[j, 1]
+                z = points[i, 2] - points[j, 2]
+                flat = flat_compliance(table, per_step, (x * x + y * y + z * z) ** -0.5, t)
+            matrix[i, j] -= strength * flat
+            if i != j:
+                matrix[j, i] -= strength * flat
+
+
+@fused_kernel
+def fill_rows(
+    table, per_step, strength, points, thickness, own, factors, cells, weights, used, regular,
+    rows, filled, scratch, matrix,
+):  # fmt: skip
+    """Write rows of the compliance (n, n) [m/N] between points of contact.
+
+    Parameters are ``points`` (n, 3) and ``thickness`` (n,) [m], ``own`` (n,) as in `subtract_flat`,
+    ``factors`` (n,) [1], and the nodes ``cells`` (n, 4) and ``weights`` (n, 4) from which the
+    ``regular`` compliance (C, C) [m/N] is interpolated; ``used`` (U,) lists these nodes once.
+    Rows that are ``filled`` (n,) are left, and copied to other rows. ``scratch`` has a place per
+    node of the layer.
+    """
+    count = len(points)
+    for row in rows:
+        if filled[row]:
+            continue
+        a, b, c, d = cells[row, 0], cells[row, 1], cells[row, 2], cells[row, 3]
+        wa, wb, wc, wd = weights[row, 0], weights[row, 1], weights[row, 2], weights[row, 3]
+        for k in range(len(used)):
+            at = used[k]
+            scratch[at] = (
+                wa * regular[a, at] + wb * regular[b, at] + wc * regular[c, at]
+                + wd * regular[d, at]
+            )  # fmt: skip
+        px, py, pz, t = points[row, 0], points[row, 1], points[row, 2], 0.5 * thickness[row]
+        for j in range(count):
+            if filled[j]:
+                matrix[row, j] = matrix[j, row]
+                continue
+            if j == row:
+                flat = own[j] - table[0, 0] / thickness[j]
+            else:
+                x, y, z = px - points[j, 0], py - points[j, 1], pz - points[j, 2]
+                inverse = 1.0 / (x * x + y * y + z * z) ** 0.5
+                flat = flat_compliance(table, per_step, inverse, t + 0.5 * thickness[j])
+            rest = (
+                weights[j, 0] * scratch[cells[j, 0]] + weights[j, 1] * scratch[cells[j, 1]]
+                + weights[j, 2] * scratch[cells[j, 2]] + weights[j, 3] * scratch[cells[j, 3]]
+            )  # fmt: skip
+            matrix[row, j] = factors[row] * factors[j] * (strength * flat + rest)
+        filled[row] = True
+
+
+@fused_kernel
+def fill_slopes(table, per_step, strength, points, thickness, factors, by_distance, by_thickness):
+    """Write derivatives of the flat layer's compliance between points of contact (n,).
+
+    To ``by_distance`` (n, n) the derivative by the distance over the distance, and to
+    ``by_thickness`` (n, n) half of that by the thickness [1/N].
+    """
+    for i in range(len(points)):
+        t = thickness[i]
+        scale = strength * factors[i]
+        by_distance[i, i] = 0.0
+        by_thickness[i, i] = 0.5 * scale * factors[i] * table[0, 0] / (t * t)
+        for j in range(i):
+            x = points[i, 0] - points[j, 0]
+            y = points[i, 1] - points[j, 1]
+            z = points[i, 2] - points[j, 2]
+            inverse = (x * x + y * y + z * z) ** -0.5
+            t = 0.5 * (thickness[i] + thickness[j])
+            ratio = 1.0 / (inverse * t)
+            value, slope = table_value(table, per_step, ratio)
+            per_square = scale * factors[j] / (t * t)
+            by_distance[i, j] = -(scale * factors[j] * inverse * inverse + per_square * slope) * (
+                inverse
+            )
+            by_thickness[i, j] = 0.5 * per_square * (value + ratio * slope)
+            by_distance[j, i] = by_distance[i, j]
+            by_thickness[j, i] = by_thickness[i, j]
