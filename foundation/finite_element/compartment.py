@@ -213,10 +213,8 @@ class CompartmentContact:
         )  # fmt: skip
         nodes, pairs = nodes[:found], np.empty((found, 2, 2), dtype=np.int64)
         raised, slopes = np.empty(found), np.empty((found, 6))
-        kernels.raise_overlaps(
-            self.layer.regular_neighbours, nodes, overlaps, gradients, np.full(count, -1), pairs, raised,
-            slopes,
-        )  # fmt: skip
+        beside, place = self.layer.regular_neighbours, np.full(count, -1)
+        kernels.raise_overlaps(beside, nodes, overlaps, gradients, place, pairs, raised, slopes)
         return Overlap(nodes, raised, slopes, gradients[:found, :3], pairs)
 
     def _solved(self, pose: Pose, near: Overlap) -> PatchState:
