@@ -314,7 +314,8 @@ class FiniteElementContact:
 
     def _flags(self, side: int, state: PatchState) -> tuple[str, ...]:
         """Return the refusals, and warnings about the peak pressure and the strain."""
-        name, flags = COMPARTMENTS[side], [*self._refusals(side, state)]
+        name, femoral = COMPARTMENTS[side], self.femur_layers[side]
+        flags = [*self._refusals(side, state)]
         if self.layers[side].at_rim[state.active].any():
             flags.append(f"{name}: contact reaches the rim, where the peak pressure has no limit")
         elif state.sharpness > SHARPEST:
@@ -322,7 +323,6 @@ class FiniteElementContact:
                 f"{name}: the peak pressure is not resolved: the patch is narrower there than "
                 f"{2.0 / SHARPEST**0.5:.0f} node spacings (an edge, or a small patch)"
             )
-        femoral = self.femur_layers[side]
         if femoral is not None and femoral.layer.at_rim[state.leaves_femur].any():
             flags.append(f"{name}: contact reaches the rim of the femoral layer")
         strain = float(self._sides[side].depth(state)[1])
