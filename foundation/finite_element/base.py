@@ -45,6 +45,9 @@ class PlaneBase:
     height: float = 0.0
     upright = True
 
+    def __post_init__(self) -> None:
+        check_number("height of the base", self.height, unit="m")
+
     def below(self, grid: SurfaceGrid, surface: TriangleMesh) -> FloatArray:
         """Return the point of the base (C, 3) [m] below each node of a grid on the surface.
 

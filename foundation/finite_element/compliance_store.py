@@ -11,6 +11,7 @@ from tempfile import NamedTemporaryFile
 import numpy as np
 
 from foundation.checks import FloatArray
+from foundation.errors import InputError
 from foundation.finite_element.condensation import ElasticBody, compliance
 
 
@@ -42,7 +43,7 @@ class ComplianceStore:
     def is_kept(self, digest: str) -> bool:
         """Return whether the body with a digest is condensed already."""
         path = self.path(digest)
-        return digest in self._kept or (path is not None and path.is_file())
+        return digest in self._kept or (path is not None and _read(path) is not None)
 
     def get(
         self,
@@ -52,17 +53,24 @@ class ComplianceStore:
     ) -> FloatArray:
         """Return the compliance (C, C) [m/N] of a body; condense it if it is not kept.
 
-        With `change`, what this function returns from the compliance is kept instead.
+        With `change`, what this function returns from the compliance is kept instead. A file that
+        is not whole is written again. Raises `InputError` if that does not help.
         """
         if digest not in self._kept:
             path = self.path(digest)
             if path is None:
                 self._kept[digest] = self._condensed(body(), change)
             else:
-                if not path.is_file():
+                found = _read(path)
+                if found is None:
                     _write(path, self._condensed(body(), change))
-                # A plain array over the mapped file: a memmap is slow to index.
-                self._kept[digest] = np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
+                    found = _read(path)
+                if found is None:
+                    raise InputError(
+                        f"{path}: expected the compliance that was just written, found a file that "
+                        "cannot be read; check disk and folder"
+                    )
+                self._kept[digest] = found
         return self._kept[digest]
 
     def _condensed(
@@ -70,6 +78,15 @@ class ComplianceStore:
     ) -> FloatArray:
         found = compliance(body, self.solver)
         return (found if change is None else change(found)).astype(self.precision)
+
+
+def _read(path: Path) -> FloatArray | None:
+    """Return the array of a file, mapped; None where there is no whole array."""
+    try:
+        # A plain array over the mapped file: a memmap is slow to index.
+        return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
+    except (FileNotFoundError, ValueError, EOFError):
+        return None
 
 
 def _write(path: Path, array: FloatArray) -> None:

@@ -25,6 +25,8 @@ SOLVERS = ("substructures", "superlu")
 
 #: Elements of a part that is not bisected.
 _LEAF = 96
+#: Compliance, times Young's modulus and the extent of the body, above which a body is not held.
+_LOOSE = 1e8
 #: Right-hand sides that SuperLU solves at a time.
 _COLUMNS = 64
 
@@ -79,8 +81,15 @@ def compliance(body: ElasticBody, solver: str = "substructures") -> FloatArray:
     InputError
         If the stiffness is not positive definite: the body is not held or an element is folded.
     """
-    if solver == "superlu":
-        return _by_superlu(body)
+    found = _by_superlu(body) if solver == "superlu" else _by_substructures(body)
+    size = body.youngs_modulus * float(np.ptp(body.nodes, axis=0).max())
+    # NaN counts as loose.
+    if not ((found.diagonal() > 0.0) & (size * found.diagonal() < _LOOSE)).all():
+        raise _singular()
+    return found
+
+
+def _by_substructures(body: ElasticBody) -> FloatArray:
     # Several threads of BLAS wait for each other where a core is taken by another process.
     with threadpool_limits(1, user_api="blas"):
         matrix, unknowns = _Substructures(body).condensed(np.arange(len(body.hexahedra)))
@@ -196,10 +205,14 @@ def _factor(matrix: FloatArray) -> FloatArray:
     try:
         return cholesky(matrix, lower=True, overwrite_a=True, check_finite=False)
     except LinAlgError as error:
-        raise InputError(
-            "the stiffness of the layer is not positive definite: an element is folded, or a part "
-            "of the layer is not connected with the base; check surface and base"
-        ) from error
+        raise _singular() from error
+
+
+def _singular() -> InputError:
+    return InputError(
+        "the stiffness of the layer is not positive definite: an element is folded, or a part of "
+        "the layer is not connected with the base; check surface and base"
+    )
 
 
 def _by_superlu(body: ElasticBody) -> FloatArray:
@@ -211,12 +224,15 @@ def _by_superlu(body: ElasticBody) -> FloatArray:
     values = _element_stiffness(body, elements, frames).ravel()
     matrix = sparse.coo_matrix((values, (rows.ravel(), columns.ravel())), shape=(size, size))
     free = np.flatnonzero(~np.repeat(body.fixed, 3))
-    factor = splu(
-        matrix.tocsc()[free][:, free],
-        permc_spec="MMD_AT_PLUS_A",
-        diag_pivot_thresh=0.0,
-        options={"SymmetricMode": True},
-    )
+    try:
+        factor = splu(
+            matrix.tocsc()[free][:, free],
+            permc_spec="MMD_AT_PLUS_A",
+            diag_pivot_thresh=0.0,
+            options={"SymmetricMode": True},
+        )
+    except RuntimeError as error:
+        raise _singular() from error
     at = np.searchsorted(free, 3 * body.retained + 2)
     result = np.empty((len(at), len(at)))
     for start in range(0, len(at), _COLUMNS):

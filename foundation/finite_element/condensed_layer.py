@@ -155,12 +155,14 @@ def meshed_layer(
 ) -> MeshedLayer:
     """Mesh the layer under the triangles `around` (F,); the femur may touch those `inside` (F,).
 
+    The cells are square at the triangles inside; beyond, they grow by the factor `growth`.
+
     Raises
     ------
     InputError
         If the surface or the base cannot be meshed, or too few nodes fit on the triangles inside.
     """
-    grid = lay_grid(surface, around, chart, spacing)
+    grid = lay_grid(surface, around, chart, spacing, fine=inside, growth=growth)
     mesh = layer_mesh(grid, layer.base.below(grid, surface), spacing, growth, surface.name)
     chosen = np.flatnonzero(inside[grid.facet])
     if len(chosen) < _FEWEST:

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.spatial import KDTree
 
 from foundation import kernels
 from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
+from foundation.errors import InputError
 from foundation.finite_element.charts import tibial_chart
 from foundation.finite_element.compartment import CompartmentContact, PatchState
 from foundation.finite_element.compliance_store import ComplianceStore
@@ -67,10 +68,14 @@ class FiniteElementContact:
     femur_spacing : float, optional
         Distance of the nodes on the femoral surface [m]; by default `spacing`, at least 1 mm.
     growth : float
-        Ratio of the thicknesses of elements that follow each other below the surface [1].
+        Ratio of the sizes of elements that follow each other below the surface, and beside the
+        triangles that the femur may touch [1].
     compartments : (F,) int8, optional
         0 for the medial and 1 for the lateral compartment, per tibial triangle; by default from
         `foundation.surfaces.compartments.find_compartments`.
+    candidates : (F,) bool, optional
+        Tibial triangles that the femur may touch; by default all. The layer below the others is
+        meshed as well, with cells that grow with the distance.
     precision : {"float64", "float32"}
         Numbers in which the compliance is kept.
     solver : {"substructures", "superlu"}
@@ -98,6 +103,7 @@ class FiniteElementContact:
         femur_spacing: float | None = None,
         growth: float = 1.15,
         compartments: ArrayLike | None = None,
+        candidates: ArrayLike | None = None,
         precision: str = "float64",
         solver: str = "substructures",
         folder: Path | None = None,
@@ -109,6 +115,7 @@ class FiniteElementContact:
         self.femur, self.tibia, self.layer = femur, tibia, layer
         self.spacing, self.growth, self._reach = spacing, growth, search_depth
         self.compartments = frozen(check_labels(tibia, compartments))
+        self.candidates = frozen(_checked_candidates(self.compartments, candidates))
         self.store = ComplianceStore(
             folder,
             check_in("solver", solver, SOLVERS),
@@ -136,11 +143,10 @@ class FiniteElementContact:
         return self.__dict__ | {"_handle": None}
 
     def _meshed(self, side: int) -> MeshedLayer:
-        inside = self.compartments == side
-        at = self.tibia.centroids
-        away = np.asarray(KDTree(at[inside]).query(at)[0])
-        around = away < _BEYOND
-        chart = tibial_chart(self.tibia, inside, upright=self.layer.base.upright)
+        own, at = self.compartments == side, self.tibia.centroids
+        inside = own & self.candidates
+        around = own | (np.asarray(KDTree(at[own]).query(at)[0]) < _BEYOND)
+        chart = tibial_chart(self.tibia, own, upright=self.layer.base.upright)
         return meshed_layer(
             self.tibia, inside, around, chart, self.layer, self.spacing, self.growth
         )
@@ -156,6 +162,7 @@ class FiniteElementContact:
             femur_spacing=self.femur_spacing * spacing / self.spacing,
             growth=self.growth,
             compartments=self.compartments,
+            candidates=self.candidates,
             precision=self.store.precision,
             solver=self.store.solver,
             folder=self.store.folder,
@@ -392,9 +399,24 @@ class FiniteElementContact:
     @cached_property
     def _triangle_values(self) -> tuple[TriangleValues, ...]:
         return tuple(
-            TriangleValues(self.tibia, np.flatnonzero(self.compartments == side), layer)
+            TriangleValues(
+                self.tibia, np.flatnonzero((self.compartments == side) & self.candidates), layer
+            )
             for side, layer in enumerate(self.layers)
         )
+
+
+def _checked_candidates(
+    compartments: NDArray[np.int8], candidates: ArrayLike | None
+) -> NDArray[np.bool_]:
+    """Return the triangles (F,) that the femur may touch, checked; all by default."""
+    if candidates is None:
+        return np.ones(len(compartments), dtype=np.bool_)
+    chosen = check_array("candidates", candidates, (len(compartments),)) != 0.0
+    for side, name in enumerate(COMPARTMENTS):
+        if not (chosen & (compartments == side)).any():
+            raise InputError(f"candidates: no triangle of the {name} compartment is chosen")
+    return chosen
 
 
 def _index(compartment: str) -> int:

@@ -19,7 +19,7 @@ from foundation.surfaces.triangle_mesh import TriangleMesh
 
 #: Points of the outline per edge of the surface.
 _OUTLINE_POINTS = 8
-#: Largest move of a node onto the outline, in spacings: the diagonal of a cell.
+#: Largest move of a node onto the outline, in edges of its cell: the diagonal of a cell.
 _MOST_MOVED = 1.5
 #: Least scaled jacobian of a quadrilateral, below which its moved nodes go half way back.
 _LEAST_QUALITY = 0.25
@@ -78,9 +78,15 @@ class SurfaceGrid:
 
 
 def lay_grid(
-    surface: TriangleMesh, part: NDArray[np.bool_], chart: Chart, spacing: float
+    surface: TriangleMesh,
+    part: NDArray[np.bool_],
+    chart: Chart,
+    spacing: float,
+    *,
+    fine: NDArray[np.bool_] | None = None,
+    growth: float = 1.0,
 ) -> SurfaceGrid:
-    """Lay a grid of square cells over a part of a surface; its border is moved onto the rim.
+    """Lay a grid of cells over a part of a surface; its border is moved onto the rim.
 
     Parameters
     ----------
@@ -91,7 +97,11 @@ def lay_grid(
     chart : Chart
         Plane coordinates of the surface.
     spacing : float
-        Edge of the cells in the chart [m].
+        Edge of the square cells in the chart [m].
+    fine : (F,) bool, optional
+        Triangles with square cells, within `part`; by default all of it.
+    growth : float
+        Ratio of the edges of cells that follow each other beyond these triangles [1].
 
     Raises
     ------
@@ -101,8 +111,9 @@ def lay_grid(
     whole, chosen = smooth_surface(surface), np.flatnonzero(part)
     smooth = SmoothSurface(whole.corners[part], whole.middles[part], whole.normals[part])
     site = _Site(chosen, _outline(smooth, surface, chosen), smooth, chart)
-    own = chart.coordinates(surface.vertices[np.unique(surface.faces[part])])
-    axes = [_lines(own[:, k].min(), own[:, k].max(), spacing) for k in range(2)]
+    whole_range = _ranges(surface, part, chart)
+    fine_range = whole_range if fine is None else _ranges(surface, fine, chart)
+    axes = [_lines(*ends, spacing, growth) for ends in zip(whole_range, fine_range, strict=True)]
     mesh = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1)
     inside = (site.hits(mesh.reshape(-1, 2)).facet >= 0).reshape(mesh.shape[:2])
     cells = _largest(inside[:-1, :-1] & inside[1:, :-1] & inside[1:, 1:] & inside[:-1, 1:])
@@ -112,7 +123,8 @@ def lay_grid(
             "node spacing"
         )
     used, quads = _quads(cells)
-    return _fitted(site, mesh.reshape(-1, 2)[used], quads, spacing)
+    sizes = np.maximum(*np.meshgrid(*(_sizes(line) for line in axes), indexing="ij"))
+    return _fitted(site, mesh.reshape(-1, 2)[used], quads, sizes.ravel()[used])
 
 
 class _Site:
@@ -138,9 +150,39 @@ class _Places:
     weights: FloatArray
 
 
-def _lines(low: float, high: float, spacing: float) -> FloatArray:
-    steps = int(np.floor((high - low) / spacing))
-    return 0.5 * (low + high) + spacing * np.linspace(-0.5 * steps, 0.5 * steps, steps + 1)
+def _ranges(surface: TriangleMesh, part: NDArray[np.bool_], chart: Chart) -> FloatArray:
+    """Return least and greatest value (2, 2) [m] of each coordinate of a part of a surface."""
+    own = chart.coordinates(surface.vertices[np.unique(surface.faces[part])])
+    return np.stack([own.min(axis=0), own.max(axis=0)], axis=1)
+
+
+def _lines(whole: FloatArray, fine: FloatArray, spacing: float, growth: float) -> FloatArray:
+    """Return grid lines in the range `whole` (2,) [m], uniform in the range `fine` (2,) [m]."""
+    steps = int(np.floor(np.ptp(fine) / spacing + 1e-9))
+    uniform = fine.mean() + spacing * np.linspace(-0.5 * steps, 0.5 * steps, steps + 1)
+    below, above = uniform[0] - whole[0], whole[1] - uniform[-1]
+    return np.concatenate(
+        [
+            uniform[0] - _growing(below, spacing, growth)[::-1],
+            uniform,
+            uniform[-1] + _growing(above, spacing, growth),
+        ]
+    )
+
+
+def _growing(room: float, spacing: float, growth: float) -> FloatArray:
+    """Return distances of lines from the last uniform one that fit into a room [m]."""
+    most = int(np.ceil(max(room, 0.0) / spacing))
+    # Bounded: the powers of many lines overflow.
+    edges = np.minimum(growth ** np.minimum(np.arange(1.0, most + 1.0), 100.0), 1e3)
+    distances = spacing * np.cumsum(edges)
+    return distances[distances <= room]
+
+
+def _sizes(lines: FloatArray) -> FloatArray:
+    """Return the larger of the two steps beside each line (N,) [m]."""
+    steps = np.diff(lines, prepend=lines[0], append=lines[-1])
+    return np.maximum(steps[:-1], steps[1:])
 
 
 def _largest(cells: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -174,14 +216,17 @@ def _border(quads: IntArray, count: int) -> NDArray[np.bool_]:
     return border
 
 
-def _fitted(site: _Site, flat: FloatArray, quads: IntArray, spacing: float) -> SurfaceGrid:
-    """Return the grid with nodes at coordinates (C, 2) [m], the border moved onto the rim."""
+def _fitted(site: _Site, flat: FloatArray, quads: IntArray, sizes: FloatArray) -> SurfaceGrid:
+    """Return the grid with nodes at coordinates (C, 2) [m], the border moved onto the rim.
+
+    `sizes` (C,) are the edges of the cells at the nodes [m].
+    """
     border = _border(quads, len(flat))
     rim = site.rim
     at_rim = site.chart.coordinates(rim.points)
     away, nearest = map(np.asarray, KDTree(at_rim).query(flat[border]))
-    node = np.flatnonzero(border)[away < _MOST_MOVED * spacing]
-    target = nearest[away < _MOST_MOVED * spacing]
+    near = away < _MOST_MOVED * sizes[border]
+    node, target = np.flatnonzero(border)[near], nearest[near]
     moved, part = flat.copy(), np.ones(len(node))
     for _ in range(_HALVINGS):
         moved[node] = flat[node] + part[:, None] * (at_rim[target] - flat[node])

@@ -32,7 +32,8 @@ class TriangleValues:
         self._nodes = net.simplices[simplex]
         transform = net.transform[simplex]
         first = np.einsum("tij,tj->ti", transform[:, :2], at - transform[:, 2])
-        self._weights = np.column_stack([first, 1.0 - first.sum(axis=1)])
+        # Rounding leaves weights below zero on the edges of the net.
+        self._weights = np.maximum(np.column_stack([first, 1.0 - first.sum(axis=1)]), 0.0)
         # Beyond the outermost nodes the nearest one counts.
         beyond = simplex < 0
         if beyond.any():

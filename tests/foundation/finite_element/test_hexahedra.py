@@ -1,0 +1,96 @@
+"""Hexahedra with incompatible modes: patch test, rigid motion, near incompressibility."""
+
+import numpy as np
+import pytest
+from hexahedral_blocks import NU, E, assembled, block
+from scipy.spatial.transform import Rotation
+
+from foundation.finite_element.hexahedra import elasticity, scaled_jacobian, stiffness
+
+
+@pytest.mark.parametrize("poissons_ratio", [0.3, 0.4999])
+def test_constant_strain_on_distorted_elements(poissons_ratio):
+    nodes, hexahedra, _ = block(2, moved=0.3)
+    gradient = 1e-3 * np.random.default_rng(1).normal(size=(3, 3))
+    exact = nodes @ gradient.T
+    matrix = assembled(nodes, hexahedra, poissons_ratio)
+    inner = np.repeat(((nodes > 0.0) & (nodes < 1.0)).all(axis=1), 3)
+    held = ~inner
+    solved = np.linalg.solve(
+        matrix[np.ix_(inner, inner)], -matrix[np.ix_(inner, held)] @ exact.ravel()[held]
+    )
+    np.testing.assert_allclose(solved, exact.ravel()[inner], rtol=0, atol=1e-12)
+    # The energy is that of the uniform strain.
+    strain = 0.5 * (gradient + gradient.T)
+    six = np.array([*np.diag(strain), *(2 * strain[[0, 1, 2], [1, 2, 0]])])
+    energy = 0.5 * six @ elasticity(E, poissons_ratio) @ six
+    assert 0.5 * exact.ravel() @ matrix @ exact.ravel() == pytest.approx(energy, rel=1e-9)
+
+
+def test_six_rigid_motions_and_no_other_without_energy():
+    nodes, hexahedra, _ = block(1, 0.01)
+    nodes = nodes + 0.2e-2 * np.random.default_rng(2).uniform(-1.0, 1.0, nodes.shape)
+    matrix = stiffness(nodes[hexahedra], E, NU)[0]
+    np.testing.assert_allclose(matrix, matrix.T, rtol=0, atol=1e-9 * abs(matrix).max())
+    own = nodes[hexahedra[0]]
+    motions = [np.tile(axis, (8, 1)) for axis in np.eye(3)]
+    motions += [np.cross(axis, own) for axis in np.eye(3)]
+    for motion in motions:
+        scale = abs(matrix).max() * abs(motion).max()
+        assert abs(matrix @ motion.ravel()).max() < 1e-9 * scale
+    values = np.linalg.eigvalsh(matrix)
+    assert (values[:6] < 1e-9 * values[-1]).all()
+    assert values[6] > 1e-4 * values[-1]
+
+
+def test_a_turned_element_has_the_turned_stiffness():
+    nodes, hexahedra, _ = block(1, 0.01)
+    turn = Rotation.from_rotvec([0.3, -0.7, 0.5]).as_matrix()
+    plain = stiffness(nodes[hexahedra], E, NU)[0]
+    turned = stiffness((nodes @ turn.T)[hexahedra], E, NU)[0]
+    whole = np.kron(np.eye(8), turn)
+    np.testing.assert_allclose(
+        turned, whole @ plain @ whole.T, rtol=0, atol=1e-10 * abs(plain).max()
+    )
+
+
+@pytest.mark.parametrize("poissons_ratio", [0.3, 0.45, 0.4999])
+def test_a_column_held_at_its_sides_has_the_constrained_modulus(poissons_ratio):
+    nodes, hexahedra, index = block(3, moved=0.2)
+    matrix = assembled(nodes, hexahedra, poissons_ratio)
+    free = np.ones((len(nodes), 3), dtype=bool)
+    for axis in range(3):
+        free[(nodes[:, axis] == 0.0) | (nodes[:, axis] == 1.0), axis] = False
+    pressed = np.zeros((len(nodes), 3))
+    pressed[index[:, :, -1].ravel(), 2] = -1e-3
+    free = free.ravel()
+    moved = pressed.ravel()
+    moved[free] = np.linalg.solve(
+        matrix[np.ix_(free, free)], -matrix[free][:, ~free] @ moved[~free]
+    )
+    force = (matrix @ moved).reshape(-1, 3)[index[:, :, -1].ravel(), 2].sum()
+    modulus = E * (1 - poissons_ratio) / ((1 + poissons_ratio) * (1 - 2 * poissons_ratio))
+    assert force == pytest.approx(-1e-3 * modulus, rel=1e-8)
+
+
+def test_bending_near_incompressibility_does_not_lock():
+    """One element over the height of a beam in pure bending, which plain elements stiffen."""
+    nu, length, height = 0.4999, 1.0, 0.1
+    nodes, hexahedra, _ = block(1)
+    nodes = (nodes - 0.5) * (length / 10, height, height)
+    # u = k x y, v = -k x²/2 - ν k (y² - z²)/2, w = -ν k y z: exact bending of Saint-Venant.
+    x, y, z = nodes.T
+    bent = np.column_stack([x * y, -0.5 * x**2 - 0.5 * nu * (y**2 - z**2), -nu * y * z])
+    matrix = stiffness(nodes[hexahedra], E, nu)[0]
+    motion = bent[hexahedra[0]].ravel()
+    energy = 0.5 * motion @ matrix @ motion
+    exact = 0.5 * E * height**4 / 12 * length / 10
+    assert energy == pytest.approx(exact, rel=0.05)
+
+
+def test_scaled_jacobian_of_cuboid_shear_and_fold():
+    nodes, hexahedra, _ = block(1)
+    assert scaled_jacobian(nodes * (1.0, 2.0, 3.0), hexahedra)[0] == pytest.approx(1.0)
+    sheared = nodes + np.outer(nodes[:, 2], (1.0, 0.0, 0.0))
+    assert scaled_jacobian(sheared, hexahedra)[0] == pytest.approx(np.sqrt(0.5))
+    assert scaled_jacobian(nodes * (-1.0, 1.0, 1.0), hexahedra)[0] == pytest.approx(-1.0)

@@ -1,0 +1,215 @@
+"""Grids on bearing surfaces, bases below them, and the hexahedra between."""
+
+import numpy as np
+import pytest
+import shapes
+import trimesh
+from layers import implant, two_plates
+
+from foundation.errors import InputError
+from foundation.finite_element.base import PlaneBase, SolidBase, ThicknessBase
+from foundation.finite_element.charts import CylinderChart, PlaneChart, femoral_chart, tibial_chart
+from foundation.finite_element.hexahedra import scaled_jacobian
+from foundation.finite_element.layer_mesh import layer_mesh
+from foundation.finite_element.surface_grid import lay_grid
+from foundation.surfaces.triangle_mesh import TriangleMesh
+
+UP = PlaneChart(np.array([0.0, -0.1, 0.0]), np.array([[0.0, 0, 1], [1, 0, 0], [0, 1, 0]]))
+
+
+def whole(mesh):
+    return np.ones(len(mesh.faces), dtype=bool)
+
+
+def disc(radius=12e-3, count=40):
+    """Flat disc that faces up, as a fan."""
+    turn = np.linspace(0.0, 2.0 * np.pi, count, endpoint=False)
+    rim = radius * np.column_stack([np.cos(turn), 0.0 * turn, np.sin(turn)])
+    index = np.arange(count)
+    faces = np.column_stack([np.full(count, count), (index + 1) % count, index])
+    return TriangleMesh(np.vstack([rim, np.zeros(3)]), faces, "disc")
+
+
+@pytest.mark.parametrize("spacing", [1e-3, 1.7e-3])
+def test_the_grid_of_a_plate_covers_the_plate(spacing):
+    plate = shapes.plate(20e-3, 3)
+    grid = lay_grid(plate, whole(plate), UP, spacing)
+    # The corners of the plate are cut.
+    assert 0.98 * plate.areas.sum() < grid.areas.sum() <= plate.areas.sum() * (1 + 1e-9)
+    for axis in (0, 2):
+        assert np.ptp(grid.points[:, axis]) == pytest.approx(20e-3, rel=1e-9)
+    np.testing.assert_allclose(grid.normals, np.tile((0.0, 1.0, 0.0), (len(grid.points), 1)))
+    corner = plate.vertices[plate.faces[grid.facet]]
+    np.testing.assert_allclose(
+        np.einsum("nk,nki->ni", grid.weights, corner), grid.points, atol=1e-12
+    )
+
+
+def test_the_border_of_a_disc_lies_near_its_rim():
+    mesh = disc()
+    grid = lay_grid(mesh, whole(mesh), UP, 1e-3)
+    assert grid.areas.sum() == pytest.approx(mesh.areas.sum(), rel=0.06)
+    away = np.linalg.norm(grid.points[grid.border], axis=1)
+    assert away.min() > 12e-3 * np.cos(np.pi / 40) - 0.7e-3
+    assert np.median(away) > 12e-3 - 0.4e-3
+    assert away.max() < 12e-3 + 1e-9
+
+
+def test_neighbours_are_mutual():
+    mesh = disc()
+    found = lay_grid(mesh, whole(mesh), UP, 1.5e-3).neighbours
+    for axis in range(2):
+        for side in range(2):
+            node = np.flatnonzero(found[:, axis, side] >= 0)
+            other = found[node, axis, side]
+            assert np.array_equal(found[other, axis, 1 - side], node)
+
+
+def test_cells_grow_beyond_the_fine_triangles():
+    plate = shapes.plate(60e-3, 30)
+    fine = (np.abs(plate.centroids[:, [0, 2]]) < 10e-3).all(axis=1)
+    grid = lay_grid(plate, whole(plate), UP, 1e-3, fine=fine, growth=1.2)
+    lines = np.unique(grid.plane[np.abs(grid.plane[:, 1]) < 5e-3, 0].round(9))
+    steps, middle = np.diff(lines), 0.5 * (lines[1:] + lines[:-1])
+    inner = np.abs(middle) < 10e-3
+    np.testing.assert_allclose(steps[inner], 1e-3, rtol=1e-6)
+    assert inner.sum() == 20
+    outer = steps[middle > 10e-3]
+    # The last cell ends at the rim.
+    np.testing.assert_allclose(outer[1:-1] / outer[:-2], 1.2, rtol=1e-4)
+    assert 0.97 * plate.areas.sum() < grid.areas.sum() <= plate.areas.sum() * (1 + 1e-9)
+    uniform = lay_grid(plate, whole(plate), UP, 1e-3)
+    assert len(grid.points) < 0.5 * len(uniform.points)
+
+
+def test_a_plate_smaller_than_a_cell_is_refused():
+    plate = shapes.plate(1e-3, 1)
+    with pytest.raises(InputError, match="plate: no cell of 2 mm fits on the surface"):
+        lay_grid(plate, whole(plate), UP, 2e-3)
+
+
+def test_charts_return_what_they_were_given():
+    points = np.random.default_rng(0).uniform(-0.01, 0.01, (50, 3))
+    cylinder = CylinderChart(np.array([-0.03, 0.0, 0.0]), np.eye(3), 0.03)
+    for chart in (UP, cylinder):
+        at = chart.coordinates(points)
+        starts, lines = chart.lines(at)
+        np.testing.assert_allclose(np.linalg.norm(lines, axis=1), 1.0)
+        across = points - starts
+        along = (across * lines).sum(axis=1)
+        assert (along > 0.0).all()
+        np.testing.assert_allclose(starts + along[:, None] * lines, points, atol=1e-15)
+
+
+def test_tibial_chart_follows_the_mean_normal_unless_upright():
+    plate = shapes.plate(20e-3, 2)
+    slope = TriangleMesh(plate.vertices + plate.vertices[:, :1] * (0.0, 0.5, 0.0), plate.faces)
+    upright = tibial_chart(slope, whole(slope), upright=True)
+    tilted = tibial_chart(slope, whole(slope), upright=False)
+    np.testing.assert_allclose(upright.axes[2], (0.0, 1.0, 0.0), atol=1e-15)
+    np.testing.assert_allclose(tilted.axes[2], slope.normals[0], atol=1e-12)
+    for chart in (upright, tilted):
+        np.testing.assert_allclose(chart.axes @ chart.axes.T, np.eye(3), atol=1e-12)
+        assert np.linalg.det(chart.axes) == pytest.approx(1.0)
+
+
+def test_femoral_chart_finds_the_axis_of_a_cylinder():
+    turn, z = np.meshgrid(np.linspace(-1.0, 1.0, 21), np.linspace(-0.01, 0.01, 11), indexing="ij")
+    points = np.stack([0.01 + 0.03 * np.sin(turn), 0.02 - 0.03 * np.cos(turn), z], -1).reshape(
+        -1, 3
+    )
+    mesh = shapes.swept(lambda x, z: 0.0 * x, 1.0, 20, 10, 1.0)
+    mesh = TriangleMesh(points, mesh.faces, "cylinder")
+    chart = femoral_chart(mesh, whole(mesh))
+    np.testing.assert_allclose(chart.origin[:2], (0.01, 0.02), atol=1e-5)
+    assert chart.radius == pytest.approx(0.03, rel=2e-3)
+    np.testing.assert_allclose(chart.axes[0], (0.0, -1.0, 0.0), atol=1e-6)
+
+
+def columns(mesh):
+    """Nodes of the mesh by level and node of the grid, (L, C, 3)."""
+    return mesh.nodes.reshape(mesh.levels, -1, 3)
+
+
+def test_columns_reach_from_the_base_to_the_surface():
+    plate = shapes.plate(20e-3, 2, (0.0, 6e-3, 0.0))
+    grid = lay_grid(plate, whole(plate), UP, 1e-3)
+    mesh = layer_mesh(grid, PlaneBase().below(grid, plate), 1e-3, 1.3, "plate")
+    nodes = columns(mesh)
+    assert np.array_equal(nodes[-1], grid.points)
+    assert np.array_equal(mesh.nodes[mesh.surface], grid.points)
+    np.testing.assert_allclose(nodes[0, :, 1], 0.0)
+    assert np.array_equal(np.flatnonzero(mesh.fixed), np.arange(len(grid.points)))
+    height = np.diff(nodes[::-1, 0, 1])
+    np.testing.assert_allclose(height[1:] / height[:-1], 1.3)
+    assert abs(height[0]) <= 1e-3
+    quality = scaled_jacobian(mesh.nodes, mesh.hexahedra)
+    assert quality.min() > 0.2
+    corner = mesh.nodes[mesh.hexahedra]
+    edges = (corner[:, 1] - corner[:, 0], corner[:, 3] - corner[:, 0], corner[:, 4] - corner[:, 0])
+    volume = np.einsum("ei,ei->e", edges[0], np.cross(edges[1], edges[2])).sum()
+    assert volume == pytest.approx(grid.areas.sum() * 6e-3, rel=0.03)
+
+
+@pytest.mark.parametrize("thickness", [2e-3, None])
+def test_thickness_along_the_normals(thickness):
+    dish = shapes.plate(20e-3, 20)
+    dish = TriangleMesh(
+        dish.vertices + (10.0 * dish.vertices[:, :1] ** 2) * (0, 1.0, 0), dish.faces
+    )
+    values = 2e-3 + 0.05 * dish.vertices[:, 2] if thickness is None else thickness
+    grid = lay_grid(dish, whole(dish), UP, 2e-3)
+    below = ThicknessBase(values).below(grid, dish)
+    expected = 2e-3 + 0.05 * grid.points[:, 2] if thickness is None else thickness
+    np.testing.assert_allclose(np.linalg.norm(grid.points - below, axis=1), expected, rtol=1e-6)
+    np.testing.assert_allclose(np.cross(grid.points - below, grid.normals), 0.0, atol=1e-9)
+
+
+def test_solid_below_its_own_top():
+    block = trimesh.creation.box((20e-3, 6e-3, 20e-3))
+    solid = TriangleMesh(block.vertices, block.faces, "block")
+    top = shapes.plate(20e-3, 4, (0.0, 3e-3, 0.0))
+    grid = lay_grid(top, whole(top), UP, 2e-3)
+    below = SolidBase(solid).below(grid, top)
+    np.testing.assert_allclose(below, grid.points - (0.0, 6e-3, 0.0), atol=1e-9)
+
+
+def test_the_implant_keeps_its_rim_and_no_element_is_folded():
+    _, model = implant()
+    for layer in model.layers:
+        quality = scaled_jacobian(layer.mesh.nodes, layer.mesh.hexahedra)
+        assert quality.min() > 0.1
+        assert np.median(quality) > 0.9
+        inside = model.compartments == model.layers.index(layer)
+        assert layer.areas.sum() == pytest.approx(model.tibia.areas[inside].sum(), rel=0.05)
+        assert layer.thickness.min() > 5.9e-3
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: PlaneBase(6e-3), "base overlaps the surface"),
+        (lambda: PlaneBase(20e-3), "base overlaps the surface"),
+        (lambda: ThicknessBase(0.0), "thickness"),
+        (lambda: ThicknessBase(np.nan), "thickness"),
+        (lambda: ThicknessBase([1e-3, -1e-3]), "thickness"),
+        (lambda: ThicknessBase([1e-3, 2e-3]), "expected one per vertex"),
+        (lambda: PlaneBase(np.nan), "height"),
+    ],
+)
+def test_bases_that_cannot_be(make, words):
+    tibia, _ = two_plates()
+    grid = lay_grid(tibia, tibia.centroids[:, 2] > 0.0, UP, 2e-3)
+    with pytest.raises(InputError, match=words) as caught:
+        make().below(grid, tibia)
+    assert str(caught.value).count("\n") == 0
+
+
+def test_a_surface_that_folds_within_the_thickness_is_named():
+    groove = shapes.plate(20e-3, 40)
+    bent = TriangleMesh(
+        groove.vertices + np.abs(groove.vertices[:, :1]) * (0, -1.5, 0), groove.faces
+    )
+    grid = lay_grid(bent, whole(bent), UP, 1e-3)
+    with pytest.raises(InputError, match="elements of the layer are folded"):
+        layer_mesh(grid, ThicknessBase(12e-3).below(grid, bent), 1e-3, 1.15, "ridge")
