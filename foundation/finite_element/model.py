@@ -112,7 +112,7 @@ class FiniteElementContact:
         check_number("spacing", spacing, at_least=0.1e-3, at_most=5e-3, unit="m")
         check_number("growth", growth, at_least=1.0, at_most=2.0)
         check_number("search_depth", search_depth, above=0.0, at_most=0.1, unit="m")
-        self.femur, self.tibia, self.layer = femur, tibia, layer
+        self.femur, self.tibia, self.layer, self.femur_layer = femur, tibia, layer, femur_layer
         self.spacing, self.growth, self._reach = spacing, growth, search_depth
         self.compartments = frozen(check_labels(tibia, compartments))
         self.candidates = frozen(_checked_candidates(self.compartments, candidates))
@@ -122,7 +122,6 @@ class FiniteElementContact:
             check_in("precision", precision, PRECISIONS),
         )
         self.layers = tuple(self._meshed(side) for side in range(2))
-        self.femur_layer = femur_layer
         self.femur_spacing = femur_spacing or max(spacing, LEAST_SPACING)
         self.femur_layers = femoral_layers(
             femur, self.layers, femur_layer, self.femur_spacing, growth, self.store
