@@ -52,7 +52,7 @@ def modelled(
     return FlatLayer(layer, radii, spacing=spacing, half=(half, half), growth=growth)
 
 
-def contacts(case: Case, spacing: float, growth: float = 1.15) -> list[FlatContact]:
+def contacts(case: Case, spacing: float, growth: float = 1.1) -> list[FlatContact]:
     """Return the contacts at the load of a case, at `PLACES`."""
     loads = [other.load for other in CASES if other.radii == case.radii]
     largest = exact(replace(case, load=max(loads))).field
@@ -67,7 +67,7 @@ def contacts(case: Case, spacing: float, growth: float = 1.15) -> list[FlatConta
     ]
 
 
-def errors(case: Case, spacing: float, growth: float = 1.15) -> FloatArray:
+def errors(case: Case, spacing: float, growth: float = 1.1) -> FloatArray:
     """Return the relative errors (`PLACES`, `FIGURES`) of a case."""
     target = exact(case)
     return np.array(

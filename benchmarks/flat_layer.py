@@ -73,7 +73,7 @@ class FlatLayer:
         *,
         spacing: float,
         half: tuple[float, float],
-        growth: float = 1.15,
+        growth: float = 1.1,
         sphere: bool = False,
         **options: object,
     ) -> None:

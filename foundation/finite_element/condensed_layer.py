@@ -105,6 +105,12 @@ class MeshedLayer:
         return np.where(found >= 0, self.number[found], -1)
 
     @cached_property
+    def regular_neighbours(self) -> IntArray:
+        """The neighbours without those on the rim, which are not at equal distances, (C, 2, 2)."""
+        found = self.neighbours
+        return np.where((found >= 0) & self.at_rim[found], -1, found)
+
+    @cached_property
     def quads(self) -> IntArray:
         """Quadrilaterals between candidates, (Q, 4)."""
         quads = self.number[self.mesh.grid.quads]

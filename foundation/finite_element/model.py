@@ -101,7 +101,7 @@ class FiniteElementContact:
         femur_layer: ElasticLayer | None = None,
         spacing: float = 0.5e-3,
         femur_spacing: float | None = None,
-        growth: float = 1.15,
+        growth: float = 1.1,
         compartments: ArrayLike | None = None,
         candidates: ArrayLike | None = None,
         precision: str = "float64",
@@ -151,15 +151,19 @@ class FiniteElementContact:
         )
 
     def with_spacing(self, spacing: float) -> FiniteElementContact:
-        """Return the same model with another distance of the nodes [m]."""
+        """Return the same model with another distance of the nodes [m].
+
+        The thicknesses of the elements are in proportion: `growth` becomes its power of the ratio.
+        """
+        ratio = spacing / self.spacing
         return FiniteElementContact(
             self.femur,
             self.tibia,
             self.layer,
             femur_layer=self.femur_layer,
             spacing=spacing,
-            femur_spacing=self.femur_spacing * spacing / self.spacing,
-            growth=self.growth,
+            femur_spacing=self.femur_spacing * ratio,
+            growth=min(self.growth**ratio, 2.0),
             compartments=self.compartments,
             candidates=self.candidates,
             precision=self.store.precision,

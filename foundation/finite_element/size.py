@@ -19,11 +19,11 @@ class LayerSize:
     Parameters
     ----------
     candidates : tuple of int
-        Nodes at which the femur may touch, per compartment.
+        Nodes that may come into contact, per layer: medial and lateral, tibial layers first.
     unknowns : tuple of int
-        Unknowns of the mesh, per compartment.
+        Unknowns of the mesh of each layer.
     memory : float
-        Memory of the condensation of all compartments side by side [bytes].
+        Memory of the condensation of all layers side by side [bytes].
     storage : float
         Memory of the compliances, which all processes share [bytes].
     seconds : float

@@ -200,7 +200,7 @@ class FiniteElementConfig(Section):
         description="distance of the surface nodes in the contact region",
     )
     growth: float = Field(
-        1.15, ge=1.0, le=2.0, description="ratio of the heights of an element and that above"
+        1.1, ge=1.0, le=2.0, description="ratio of the heights of an element and that above"
     )
     precision: Literal["float64", "float32"] = Field(
         "float64", description="numbers of the stored compliances: float32 takes half the memory"

@@ -42,11 +42,12 @@ class Elements(NamedTuple):
     def describe(self, area: float, remarks: Remarks) -> None:
         """Note nodes, unknowns, memory and times; `area` is that of a typical contact [m²]."""
         size = self.model.size
-        medial, lateral = size.candidates
+        medial, lateral, *femoral = size.candidates
+        on_femur = f", and {sum(femoral):,} of the femoral layer," if femoral else ""
         remarks.note(
             _ABOUT,
-            f"{medial:,} medial and {lateral:,} lateral nodes may come into contact, in meshes of "
-            f"{sum(size.unknowns):,} unknowns; the condensation takes about "
+            f"{medial:,} medial and {lateral:,} lateral nodes{on_femur} may come into contact, in "
+            f"meshes of {sum(size.unknowns):,} unknowns; the condensation takes about "
             f"{rounded(size.seconds)} and {1e-9 * size.memory:.1f} GB of memory, once, and leaves "
             f"{1e-9 * size.storage:.2f} GB on the disk; a pose then takes about "
             f"{2e3 * self.seconds_per_evaluation(area):.2g} ms",
