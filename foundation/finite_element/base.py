@@ -33,10 +33,6 @@ class Base(Protocol):
         """Return the point of the base (C, 3) [m] below each node of a grid on the surface."""
         ...
 
-    def parts(self) -> tuple[FloatArray, ...]:
-        """Return the numbers that describe the base [m], for a digest."""
-        ...
-
 
 @dataclass(frozen=True)
 class PlaneBase:
@@ -63,10 +59,6 @@ class PlaneBase:
         base = grid.points.copy()
         base[:, 1] = self.height
         return base
-
-    def parts(self) -> tuple[FloatArray, ...]:
-        """Return the numbers that describe the base [m], for a digest."""
-        return (np.array([self.height]),)
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,10 +97,6 @@ class ThicknessBase:
             )
         return grid.points - depth[:, None] * grid.normals
 
-    def parts(self) -> tuple[FloatArray, ...]:
-        """Return the numbers that describe the base [m], for a digest."""
-        return (np.atleast_1d(self.thickness),)
-
 
 @dataclass(frozen=True, eq=False)
 class SolidBase:
@@ -139,10 +127,6 @@ class SolidBase:
         hits = tracer.exits(starts, -grid.lines, reach)
         depth = _filled(grid, _TOLERANCE + hits.distance, inside & (hits.facet >= 0))
         return grid.points - depth[:, None] * grid.lines
-
-    def parts(self) -> tuple[FloatArray, ...]:
-        """Return the numbers that describe the base [m], for a digest."""
-        return (self.solid.vertices, self.solid.faces.astype(np.float64))
 
 
 def _filled(grid: SurfaceGrid, depth: FloatArray, valid: NDArray[np.bool_]) -> FloatArray:

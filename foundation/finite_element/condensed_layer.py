@@ -93,7 +93,7 @@ class MeshedLayer:
 
     @cached_property
     def number(self) -> IntArray:
-        """Number of each node of the grid among the candidates, -1 for the others."""
+        """Number (N,) of each node of the grid among the candidates, -1 for the others."""
         number = np.full(len(self.mesh.grid.points), -1, dtype=np.int64)
         number[self.candidates] = np.arange(len(self.candidates))
         return number

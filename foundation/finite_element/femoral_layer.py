@@ -179,7 +179,7 @@ class LazyCompliance:
         self._matrix = np.empty((count, count))
 
     def add_block(self, rows: IntArray, columns: IntArray, part: FloatArray) -> None:
-        """Add the block of rows (k,) and columns (l,) to an array (k, l)."""
+        """Add the block of rows (k,) and columns (l,) to an array (k, l) [m/N]."""
         kernels.fill_rows(
             *self._kernel, *self._arguments, rows, self._filled, self._scratch, self._matrix
         )

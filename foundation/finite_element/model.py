@@ -17,11 +17,12 @@ from foundation import kernels
 from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
 from foundation.errors import InputError
 from foundation.finite_element.charts import tibial_chart
-from foundation.finite_element.compartment import CompartmentContact, PatchState
+from foundation.finite_element.compartment import CompartmentContact
 from foundation.finite_element.compliance_store import ComplianceStore
 from foundation.finite_element.condensation import SOLVERS
 from foundation.finite_element.condensed_layer import MeshedLayer, meshed_layer
 from foundation.finite_element.femoral_layer import LEAST_SPACING, femoral_layers
+from foundation.finite_element.flags import all_flags, refusals
 from foundation.finite_element.layer import ElasticLayer
 from foundation.finite_element.preparation import Kept, condense
 from foundation.finite_element.size import LayerSize, size_of
@@ -40,11 +41,6 @@ PRECISIONS = ("float64", "float32")
 _BEYOND = 6e-3
 #: Radius within which the femur's bounding planes are valid, in radii of the bed's groups.
 _PLANE_REACH = 3.5
-#: Overlap over thickness above which the peak pressure of linear elasticity is off by more than 5 %
-#: (python -m benchmarks.large_strain).
-STRAIN_LIMIT = 0.14
-#: Largest sharpness of a peak pressure within about 2 % of the truth (benchmarks.finite_element).
-SHARPEST = 0.25
 
 
 class FiniteElementContact:
@@ -112,7 +108,7 @@ class FiniteElementContact:
         check_number("spacing", spacing, at_least=0.1e-3, at_most=5e-3, unit="m")
         check_number("growth", growth, at_least=1.0, at_most=2.0)
         check_number("search_depth", search_depth, above=0.0, at_most=0.1, unit="m")
-        self.femur, self.tibia, self.layer = femur, tibia, layer
+        self.femur, self.tibia, self.layer, self.femur_layer = femur, tibia, layer, femur_layer
         self.spacing, self.growth, self._reach = spacing, growth, search_depth
         self.compartments = frozen(check_labels(tibia, compartments))
         self.candidates = frozen(_checked_candidates(self.compartments, candidates))
@@ -122,7 +118,6 @@ class FiniteElementContact:
             check_in("precision", precision, PRECISIONS),
         )
         self.layers = tuple(self._meshed(side) for side in range(2))
-        self.femur_layer = femur_layer
         self.femur_spacing = femur_spacing or max(spacing, LEAST_SPACING)
         self.femur_layers = femoral_layers(
             femur, self.layers, femur_layer, self.femur_spacing, growth, self.store
@@ -255,7 +250,11 @@ class FiniteElementContact:
     def _run(self, pose: Pose, *, jacobian: bool) -> tuple[ContactLoads, FloatArray]:
         femur = self._femoral_handle()
         parts = [side.loads(pose, femur, jacobian=jacobian) for side in self._sides]
-        flags = [flag for side in range(2) for flag in self._flags(side, parts[side][2])]
+        flags = [
+            flag
+            for name, side, part in zip(COMPARTMENTS, self._sides, parts, strict=True)
+            for flag in all_flags(name, side, part[2])
+        ]
         loads = ContactLoads.trusted(parts[0][0], parts[1][0], tuple(flags))
         return loads, parts[0][1] + parts[1][1]
 
@@ -313,36 +312,7 @@ class FiniteElementContact:
         """
         index = _index(compartment)
         state = self._sides[index].loads(pose, self._femoral_handle(), jacobian=False)[2]
-        return self._refusals(index, state)
-
-    def _refusals(self, side: int, state: PatchState) -> tuple[str, ...]:
-        name, femoral, refusals = COMPARTMENTS[side], self.femur_layers[side], []
-        if self.layers[side].at_end[state.active].any():
-            refusals.append(f"{name}: contact reaches the end of the compartment's nodes")
-        if femoral is not None and femoral.layer.at_end[state.leaves_femur].any():
-            refusals.append(f"{name}: contact reaches the end of the femoral nodes")
-        return tuple(refusals)
-
-    def _flags(self, side: int, state: PatchState) -> tuple[str, ...]:
-        """Return the refusals, and warnings about the peak pressure and the strain."""
-        name, flags = COMPARTMENTS[side], [*self._refusals(side, state)]
-        if self.layers[side].at_rim[state.active].any():
-            flags.append(f"{name}: contact reaches the rim, where the peak pressure has no limit")
-        elif state.sharpness > SHARPEST:
-            flags.append(
-                f"{name}: the peak pressure is not resolved: the patch is narrower there than "
-                f"{2.0 / SHARPEST**0.5:.0f} node spacings (an edge, or a small patch)"
-            )
-        femoral = self.femur_layers[side]
-        if femoral is not None and femoral.layer.at_rim[state.leaves_femur].any():
-            flags.append(f"{name}: contact reaches the rim of the femoral layer")
-        strain = float(self._sides[side].depth(state)[1])
-        if strain > STRAIN_LIMIT:
-            flags.append(
-                f"{name}: strain {strain:.2f} exceeds {STRAIN_LIMIT}, where linear elasticity is "
-                "off by more than 5 %"
-            )
-        return tuple(flags)
+        return refusals(COMPARTMENTS[index], self._sides[index], state)
 
     def evaluate_batch(self, poses: ArrayLike, *, threads: int = 1) -> FloatArray:
         """Return the loads at many poses, computed in threads.

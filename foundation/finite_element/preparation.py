@@ -14,7 +14,7 @@ from foundation.finite_element.condensed_layer import MeshedLayer
 
 
 class Kept(NamedTuple):
-    """A layer, the digest of what is kept of the layer, and the function that computes this."""
+    """A layer, the digest of what is kept, and the function that computes this, (C, C) [m/N]."""
 
     layer: MeshedLayer
     digest: str

@@ -40,7 +40,8 @@ class SpacingError:
 def extrapolated(coarse: FloatArray, fine: FloatArray, ratio: float = 2.0) -> FloatArray:
     """Return what loads of two spacings of a ratio tend to, by Richardson's extrapolation.
 
-    Arrays of any shape and unit; the coarser one has the spacing `ratio` times that of the finer.
+    From loads (..., 12) [N, N m, m², Pa, m] each; the coarser model has the spacing `ratio` times
+    that of the finer one.
     """
     return fine + (fine - coarse) / (ratio**_ORDER - 1.0)
 

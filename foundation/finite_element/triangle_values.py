@@ -42,5 +42,5 @@ class TriangleValues:
             self._weights[beyond] = (1.0, 0.0, 0.0)
 
     def interpolated(self, values: FloatArray) -> FloatArray:
-        """Return the values (T,) at the triangles from those (C,) of the candidates."""
+        """Return the values (T,) [Pa or m] at the triangles from those (C,) of the candidates."""
         return (self._weights * values[self._nodes]).sum(axis=1)

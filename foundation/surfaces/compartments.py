@@ -154,7 +154,7 @@ def _labelled(mesh: TriangleMesh, lateral: NDArray[np.bool_], split: str) -> NDA
 
 
 def check_labels(tibia: TriangleMesh, labels: ArrayLike | None) -> NDArray[np.int8]:
-    """Return the compartment (F,) of each tibial triangle, checked; found if `labels` is None.
+    """Return the compartment (F,) [1] of each tibial triangle, checked; found if None is given.
 
     Raises
     ------
