@@ -1,4 +1,4 @@
-"""The original model: pose, meshes, built-in implant, spring laws, elastic-foundation contact.
+"""The original models: pose, meshes, built-in implant, elastic foundation and finite elements.
 
 Names are imported on first access: a trained surrogate needs only pose, loads and NumPy.
 """
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
         SpringLaw,
     )
     from foundation.elastic_foundation.model import ElasticFoundation
+    from foundation.finite_element.base import PlaneBase, SolidBase, ThicknessBase
+    from foundation.finite_element.layer import ElasticLayer
+    from foundation.finite_element.model import FiniteElementContact
+    from foundation.finite_element.size import LayerSize
     from foundation.implant.condylar_implant import CondylarImplant
     from foundation.loads import CompartmentLoads, ContactLoads, SpringState
     from foundation.pose import Pose, generalised_force, twist_jacobian
@@ -30,16 +34,22 @@ __all__ = [
     "CondylarImplant",
     "ContactLoads",
     "ElasticFoundation",
+    "ElasticLayer",
+    "FiniteElementContact",
+    "LayerSize",
     "LinearLaw",
     "LogarithmicLaw",
     "MeshError",
     "MeshWarning",
     "ModifiedLaw",
+    "PlaneBase",
     "Pose",
     "SeriesLaw",
+    "SolidBase",
     "SpringLaw",
     "SpringState",
     "SurfaceContact",
+    "ThicknessBase",
     "TriangleMesh",
     "generalised_force",
     "load_mesh",
@@ -49,6 +59,10 @@ __all__ = [
 _MODULES = {
     "elastic_foundation.laws": "LinearLaw LogarithmicLaw ModifiedLaw SeriesLaw SpringLaw",
     "elastic_foundation.model": "ElasticFoundation",
+    "finite_element.base": "PlaneBase SolidBase ThicknessBase",
+    "finite_element.layer": "ElasticLayer",
+    "finite_element.model": "FiniteElementContact",
+    "finite_element.size": "LayerSize",
     "implant.condylar_implant": "CondylarImplant",
     "loads": "CompartmentLoads ContactLoads SpringState",
     "pose": "Pose generalised_force twist_jacobian",

@@ -17,8 +17,8 @@ from foundation.surfaces.smooth_surface import flat_surface
 from foundation.surfaces.thickness import check_place, check_solid
 from foundation.surfaces.triangle_mesh import TriangleMesh
 
-#: Least thickness of a layer [m].
-_THINNEST = 0.1e-3
+#: Least and largest thickness of a layer [m].
+_THINNEST, _THICKEST = 0.1e-3, 0.1
 #: Distance within which surface and solid count as the same surface [m].
 _TOLERANCE = 0.5e-3
 
@@ -47,14 +47,20 @@ class PlaneBase:
     def below(self, grid: SurfaceGrid, surface: TriangleMesh) -> FloatArray:
         """Return the point of the base (C, 3) [m] below each node of a grid on the surface.
 
-        Raises `InputError` if the surface is not above the plane everywhere.
+        Raises `InputError` if the layer is thinner than 0.1 mm or thicker than 100 mm somewhere.
         """
-        lowest = float(grid.points[:, 1].min())
+        lowest, highest = (float(end(grid.points[:, 1])) for end in (np.min, np.max))
         if lowest - self.height < _THINNEST:
             raise InputError(
                 f"{surface.name}: the base is the plane y = {1e3 * self.height:g} mm, but the "
                 f"surface reaches down to y = {1e3 * lowest:.2f} mm: the base overlaps the "
                 f"surface; expected a layer of at least {1e3 * _THINNEST:g} mm"
+            )
+        if highest - self.height > _THICKEST:
+            raise InputError(
+                f"{surface.name}: the base is the plane y = {1e3 * self.height:g} mm, but the "
+                f"surface reaches up to y = {1e3 * highest:.2f} mm; expected a layer of at most "
+                f"{1e3 * _THICKEST:g} mm: give metres, not millimetres"
             )
         base = grid.points.copy()
         base[:, 1] = self.height
@@ -69,15 +75,21 @@ class ThicknessBase:
     ----------
     thickness : float or (V,) float64
         Thickness [m], the same everywhere or one per vertex of the surface.
+
+    Raises
+    ------
+    InputError
+        If a thickness is not from 0.1 to 100 mm.
     """
 
     thickness: float | FloatArray
     upright = False
 
     def __post_init__(self) -> None:
-        values = np.atleast_1d(np.asarray(self.thickness, dtype=np.float64))
-        check_array("thickness", values, (None,))
-        check_number("thickness", float(values.min()), at_least=_THINNEST, unit="m")
+        values = np.atleast_1d(check_array("thickness", self.thickness))
+        check_array("thickness", values, (None,), at_least=_THINNEST, unit="m")
+        # The largest of no thickness is not finite.
+        check_number("thickness", values.max(initial=-np.inf), at_most=_THICKEST, unit="m")
         object.__setattr__(self, "thickness", frozen(values))
 
     def below(self, grid: SurfaceGrid, surface: TriangleMesh) -> FloatArray:

@@ -20,7 +20,7 @@ class ComplianceStore:
 
     Parameters
     ----------
-    folder : Path, optional
+    folder : str or Path, optional
         Folder with a file `<digest>.npy` for each body; None keeps the arrays in memory.
     solver : {"substructures", "superlu"}
         Solver of the condensation.
@@ -28,8 +28,9 @@ class ComplianceStore:
         Numbers in which the compliance is kept.
     """
 
-    def __init__(self, folder: Path | None, solver: str, precision: str) -> None:
-        self.folder, self.solver, self.precision = folder, solver, precision
+    def __init__(self, folder: str | Path | None, solver: str, precision: str) -> None:
+        self.folder = None if folder is None else Path(folder)
+        self.solver, self.precision = solver, precision
         self._kept: dict[str, FloatArray] = {}
 
     def __getstate__(self) -> dict[str, object]:
@@ -40,31 +41,35 @@ class ComplianceStore:
         """Return the file of the body with a digest; None without a folder."""
         return None if self.folder is None else self.folder / f"{digest}-{self.precision}.npy"
 
-    def is_kept(self, digest: str) -> bool:
-        """Return whether the body with a digest is condensed already."""
+    def is_kept(self, digest: str, count: int) -> bool:
+        """Return whether the body with a digest and `count` retained nodes is condensed already."""
         path = self.path(digest)
-        return digest in self._kept or (path is not None and _read(path) is not None)
+        return digest in self._kept or (
+            path is not None and _read(path, count, self.precision) is not None
+        )
 
     def get(
         self,
         digest: str,
+        count: int,
         body: Callable[[], ElasticBody],
         change: Callable[[FloatArray], FloatArray] | None = None,
     ) -> FloatArray:
-        """Return the compliance (C, C) [m/N] of a body; condense it if it is not kept.
+        """Return the compliance (C, C) [m/N] of a body; condense the body if nothing is kept.
 
-        With `change`, what this function returns from the compliance is kept instead. A file that
-        is not whole is written again. Raises `InputError` if that does not help.
+        `count` is the number C of retained nodes. With `change`, what this function returns from
+        the compliance is kept instead. A file that is not whole, or holds another array, is written
+        again. Raises `InputError` if the folder cannot be written or the new file cannot be read.
         """
         if digest not in self._kept:
             path = self.path(digest)
             if path is None:
                 self._kept[digest] = self._condensed(body(), change)
             else:
-                found = _read(path)
+                found = _read(path, count, self.precision)
                 if found is None:
                     _write(path, self._condensed(body(), change))
-                    found = _read(path)
+                    found = _read(path, count, self.precision)
                 if found is None:
                     raise InputError(
                         f"{path}: expected the compliance that was just written, found a file that "
@@ -80,18 +85,31 @@ class ComplianceStore:
         return (found if change is None else change(found)).astype(self.precision)
 
 
-def _read(path: Path) -> FloatArray | None:
-    """Return the array of a file, mapped; None where there is no whole array."""
+def _read(path: Path, count: int, precision: str) -> FloatArray | None:
+    """Return the array (count, count) of a file, mapped; None where there is no such array."""
     try:
         # A plain array over the mapped file: a memmap is slow to index.
-        return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
-    except (FileNotFoundError, ValueError, EOFError):
+        found = np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
+    except (OSError, ValueError, EOFError):
         return None
+    # The kernels read the array without checks of their indices.
+    whole = found.shape == (count, count) and found.dtype == precision
+    return found if whole and found.flags.c_contiguous else None
 
 
 def _write(path: Path, array: FloatArray) -> None:
     """Write a file under another name first: an interrupted run leaves no half of a file."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _replace(path, array)
+    except OSError as error:
+        raise InputError(
+            f"{path}: the condensed compliance cannot be written ({error.strerror}); make the "
+            f"folder writable, and free {1e-9 * array.nbytes:.1g} GB on the disk"
+        ) from error
+
+
+def _replace(path: Path, array: FloatArray) -> None:
     with NamedTemporaryFile(dir=path.parent, suffix=".part", delete=False) as file:
         try:
             np.save(file, array, allow_pickle=False)

@@ -173,8 +173,8 @@ def meshed_layer(
     chosen = np.flatnonzero(inside[grid.facet])
     if len(chosen) < _FEWEST:
         raise InputError(
-            f"{surface.name}: {len(chosen)} nodes of {1e3 * spacing:g} mm spacing fit on the "
-            f"compartment, expected at least {_FEWEST}; use a smaller node spacing"
+            f"{surface.name}: {len(chosen)} nodes {1e3 * spacing:g} mm apart fit on the "
+            f"compartment, expected at least {_FEWEST}; decrease spacing"
         )
     candidates = chosen[neighbourhood_order(grid.points[chosen])]
     return MeshedLayer(mesh, layer, surface, chart, candidates, spacing)

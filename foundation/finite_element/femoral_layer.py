@@ -89,6 +89,7 @@ class FemoralLayer:
         """Return the regular part (C, C) [m/N] of the compliance."""
         return self._store.get(
             self.digest,
+            len(self.layer.candidates),
             lambda: self.layer.body,
             lambda compliance: regular_part(self.layer, compliance),
         )

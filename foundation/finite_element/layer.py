@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from foundation.checks import check_number
+from foundation.errors import InputError
 from foundation.finite_element.base import Base
 
 
@@ -24,7 +25,8 @@ class ElasticLayer:
     Raises
     ------
     InputError
-        If the modulus is not positive, or Poisson's ratio not between -1 and 0.4999.
+        If the modulus is not positive, Poisson's ratio not between -1 and 0.4999, or the base not a
+        base.
     """
 
     youngs_modulus: float
@@ -34,3 +36,7 @@ class ElasticLayer:
     def __post_init__(self) -> None:
         check_number("youngs_modulus", self.youngs_modulus, above=0.0, unit="Pa")
         check_number("poissons_ratio", self.poissons_ratio, above=-1.0, at_most=0.4999)
+        if not hasattr(self.base, "below"):
+            raise InputError(
+                f"base: expected PlaneBase, SolidBase or ThicknessBase, found {self.base!r}"
+            )

@@ -10,12 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.spatial import KDTree
 
 from foundation import kernels
 from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
-from foundation.errors import InputError
+from foundation.finite_element.arguments import (
+    check_compartments,
+    check_layer,
+    checked_candidates,
+)
 from foundation.finite_element.charts import tibial_chart
 from foundation.finite_element.compartment import CompartmentContact
 from foundation.finite_element.compliance_store import ComplianceStore
@@ -25,7 +29,7 @@ from foundation.finite_element.femoral_layer import LEAST_SPACING, femoral_layer
 from foundation.finite_element.flags import all_flags, refusals
 from foundation.finite_element.layer import ElasticLayer
 from foundation.finite_element.preparation import Kept, condense
-from foundation.finite_element.size import LayerSize, size_of
+from foundation.finite_element.size import LayerSize, check_memory, size_of
 from foundation.finite_element.triangle_values import TriangleValues
 from foundation.loads import COMPARTMENTS, ContactLoads, SpringState
 from foundation.pose import Pose
@@ -76,7 +80,7 @@ class FiniteElementContact:
         Numbers in which the compliance is kept.
     solver : {"substructures", "superlu"}
         Solver of the condensation, see `foundation.finite_element.condensation`.
-    folder : Path, optional
+    folder : str or Path, optional
         Folder in which the compliances are kept, a file each, for later runs and other processes;
         by default they are kept in memory.
     search_depth : float
@@ -85,7 +89,9 @@ class FiniteElementContact:
     Raises
     ------
     InputError
-        If an argument is out of its range, the sizes do not agree, or the layer cannot be meshed.
+        If an argument is out of its range, the sizes do not agree, the normals of a compartment
+        point down, the layer cannot be meshed, or its condensation needs more memory than the
+        machine has.
     """
 
     def __init__(
@@ -102,23 +108,27 @@ class FiniteElementContact:
         candidates: ArrayLike | None = None,
         precision: str = "float64",
         solver: str = "substructures",
-        folder: Path | None = None,
+        folder: str | Path | None = None,
         search_depth: float = 20e-3,
     ) -> None:
         check_number("spacing", spacing, at_least=0.1e-3, at_most=5e-3, unit="m")
         check_number("growth", growth, at_least=1.0, at_most=2.0)
         check_number("search_depth", search_depth, above=0.0, at_most=0.1, unit="m")
+        check_layer("layer", layer)
+        if femur_layer is not None:
+            check_layer("femur_layer", femur_layer)
         self.femur, self.tibia, self.layer, self.femur_layer = femur, tibia, layer, femur_layer
         self.spacing, self.growth, self._reach = spacing, growth, search_depth
         self.compartments = frozen(check_labels(tibia, compartments))
-        self.candidates = frozen(_checked_candidates(self.compartments, candidates))
+        self.candidates = frozen(checked_candidates(self.compartments, candidates))
+        check_compartments(tibia, self.compartments, self.candidates, spacing)
         self.store = ComplianceStore(
             folder,
             check_in("solver", solver, SOLVERS),
             check_in("precision", precision, PRECISIONS),
         )
         self.layers = tuple(self._meshed(side) for side in range(2))
-        self.femur_spacing = femur_spacing or max(spacing, LEAST_SPACING)
+        self.femur_spacing = max(spacing, LEAST_SPACING) if femur_spacing is None else femur_spacing
         self.femur_layers = femoral_layers(
             femur, self.layers, femur_layer, self.femur_spacing, growth, self.store
         )
@@ -128,6 +138,8 @@ class FiniteElementContact:
             )
             for side, meshed in enumerate(self.layers)
         )
+        nodes = f"a layer has {max(self.size.candidates):,} nodes"
+        check_memory(self.size.memory, nodes)
         radius = max(float(meshed.bed.radius.max()) for meshed in self.layers)
         self._femur = femur_patches(
             femur, smooth_surface(femur), curved=True, reach=_PLANE_REACH * radius
@@ -170,7 +182,7 @@ class FiniteElementContact:
 
     def _compliance(self, side: int) -> FloatArray:
         layer = self.layers[side]
-        return self.store.get(layer.digest, lambda: layer.body)
+        return self.store.get(layer.digest, len(layer.candidates), lambda: layer.body)
 
     def _femoral_handle(self) -> Any:
         if self._handle is None:
@@ -378,19 +390,6 @@ class FiniteElementContact:
             )
             for side, layer in enumerate(self.layers)
         )
-
-
-def _checked_candidates(
-    compartments: NDArray[np.int8], candidates: ArrayLike | None
-) -> NDArray[np.bool_]:
-    """Return the triangles (F,) that the femur may touch, checked; all by default."""
-    if candidates is None:
-        return np.ones(len(compartments), dtype=np.bool_)
-    chosen = check_array("candidates", candidates, (len(compartments),)) != 0.0
-    for side, name in enumerate(COMPARTMENTS):
-        if not (chosen & (compartments == side)).any():
-            raise InputError(f"candidates: no triangle of the {name} compartment is chosen")
-    return chosen
 
 
 def _index(compartment: str) -> int:

@@ -25,7 +25,7 @@ def condense(
     layers: list[Kept], store: ComplianceStore, progress: Callable[[str], None] | None
 ) -> None:
     """Condense the layers that a store does not keep yet; `progress` takes a sentence."""
-    new = [each for each in layers if not store.is_kept(each.digest)]
+    new = [each for each in layers if not store.is_kept(each.digest, len(each.layer.candidates))]
     if progress is not None and new:
         unknowns = sum(3 * len(each.layer.mesh.nodes) for each in new)
         nodes = sum(len(each.layer.candidates) for each in new)

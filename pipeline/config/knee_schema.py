@@ -210,6 +210,8 @@ class FiniteElementConfig(Section):
     )
 
 
+#: Largest Poisson's ratio of finite elements: nearer to 0.5 the stiffness loses its digits.
+_MOST_INCOMPRESSIBLE = 0.4999
 #: Keys of a spring law, and of a bed of springs, which finite elements do not have.
 _OF_LAWS = ("law", "f", "m", "reference_indentation_mm")
 _OF_BEDS = ("surface", "conservative", "search_depth_mm")
@@ -266,6 +268,12 @@ class ContactConfig(LayerConfig):
                 f"{', '.join(changed)}: expected only with springs, and model is "
                 '"finite_element"; remove these keys, or set model = "elastic_foundation"'
             )
+        for name, layer in (("", self), ("femur_layer.", self.femur_layer)):
+            if layer is not None and layer.poissons_ratio > _MOST_INCOMPRESSIBLE:
+                raise InputError(
+                    f"{name}poissons_ratio: expected at most {_MOST_INCOMPRESSIBLE} with finite "
+                    f"elements, found {layer.poissons_ratio:g}"
+                )
         return self
 
 

@@ -5,6 +5,7 @@ import pytest
 from layers import plate_contact
 
 from foundation import Pose
+from foundation.errors import InputError
 from foundation.finite_element import compliance_store
 from foundation.finite_element.compliance_store import ComplianceStore
 
@@ -28,7 +29,7 @@ class Body:
 
 
 def stored(folder, body):
-    return ComplianceStore(folder, "substructures", "float64").get(DIGEST, body)
+    return ComplianceStore(folder, "substructures", "float64").get(DIGEST, 3, body)
 
 
 def test_condensed_once_and_read_by_others(tmp_path, monkeypatch):
@@ -47,10 +48,32 @@ def test_a_truncated_file_is_computed_again(tmp_path, monkeypatch, keep):
     content = path.read_bytes()
     path.unlink()
     path.write_bytes(content[:keep])
-    assert not ComplianceStore(tmp_path, "substructures", "float64").is_kept(DIGEST)
+    assert not ComplianceStore(tmp_path, "substructures", "float64").is_kept(DIGEST, 3)
     assert np.array_equal(stored(tmp_path, body), expected)
     assert body.count == 2
     assert path.read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    "other",
+    [np.eye(2), np.eye(3, dtype=np.float32), np.asfortranarray(np.arange(9.0).reshape(3, 3))],
+)
+def test_a_file_of_another_array_is_computed_again(tmp_path, monkeypatch, other):
+    body = Body(monkeypatch)
+    expected = stored(tmp_path, body).copy()
+    (path,) = tmp_path.iterdir()
+    path.unlink()
+    np.save(path, other)
+    assert not ComplianceStore(tmp_path, "substructures", "float64").is_kept(DIGEST, 3)
+    assert np.array_equal(stored(tmp_path, body), expected)
+    assert body.count == 2
+
+
+def test_a_folder_that_cannot_be_written_is_named(tmp_path, monkeypatch):
+    blocked = tmp_path / "condensed"
+    blocked.write_text("a file, not a folder")
+    with pytest.raises(InputError, match=r"condensed/digest.*npy: .* cannot be written \(.+\); "):
+        stored(blocked, Body(monkeypatch))
 
 
 def test_an_interrupted_write_leaves_nothing(tmp_path, monkeypatch):

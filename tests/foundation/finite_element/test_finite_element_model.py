@@ -186,10 +186,10 @@ def test_nodes_that_are_no_candidates_still_bear():
 
 def test_too_few_nodes_are_refused():
     with pytest.raises(
-        InputError, match=r"plates: 16 nodes of 5 mm .* expected at least 25"
+        InputError, match=r"plates: 16 nodes 5 mm apart .* expected at least 25"
     ) as caught:
         layers.plate_contact(spacing=5e-3)
-    assert "smaller node spacing" in str(caught.value)
+    assert str(caught.value).endswith("; decrease spacing")
 
 
 @pytest.mark.parametrize(

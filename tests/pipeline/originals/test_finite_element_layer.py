@@ -7,11 +7,12 @@ import pytest
 from studies import SMOKE, TINY, slab_study
 
 from foundation.errors import InputError
+from foundation.finite_element import size
 from foundation.finite_element.base import PlaneBase, SolidBase, ThicknessBase
 from pipeline.config.reading import load_config
 from pipeline.originals import finite_element_layer
 from pipeline.originals.contact_original import build_knee
-from pipeline.originals.finite_element_layer import bed_beside, build_elements, machine_memory
+from pipeline.originals.finite_element_layer import bed_beside, build_elements
 from pipeline.originals.knee_surfaces import load_surfaces
 
 ELEMENTS = ("contact.model='finite_element'", "contact.finite_element.node_spacing_mm=2.0")
@@ -92,12 +93,14 @@ def test_base_of_a_mesh_is_its_solid(monkeypatch, tmp_path):
 
 
 def test_more_memory_than_the_machine_has_is_refused(monkeypatch):
-    assert machine_memory() > 1e8
+    assert size.machine_memory() > 1e8
     config = load_config(SMOKE, (*TINY, *ELEMENTS))
-    monkeypatch.setattr(finite_element_layer, "machine_memory", lambda: 1e6)
-    with pytest.raises(InputError, match=r"needs .* GB of memory .* this machine has 0\.0 GB"):
+    monkeypatch.setattr(size, "machine_memory", lambda: 1e6)
+    with pytest.raises(
+        InputError, match=r"node_spacing_mm: .*nodes, and the .* needs .* 0\.0 GB of this machine"
+    ):
         build_knee(config)
-    monkeypatch.setattr(finite_element_layer, "machine_memory", lambda: None)
+    monkeypatch.setattr(size, "machine_memory", lambda: None)
     build_knee(config)
 
 
@@ -110,3 +113,8 @@ def test_nodes_too_far_apart_for_a_contact_are_refused():
         build_knee(load_config(SMOKE, (*TINY, *ELEMENTS, far)))
     remedy = float(str(e.value).partition("set ")[2].partition(" ")[0])
     assert 1.5 < remedy < 3.0
+
+
+def test_a_nearly_incompressible_layer_has_no_smaller_patch():
+    # Springs of this ratio are a thousand times as stiff; the layer bulges aside.
+    build_knee(load_config(SMOKE, (*TINY, *ELEMENTS, "contact.poissons_ratio=0.4999")))

@@ -10,10 +10,10 @@ import tomli_w
 from studies import TINY, WAVEFORMS, export
 
 from benchmarks.peers.solids import shell
+from foundation.finite_element import size as model_size
 from foundation.finite_element.compliance_store import ComplianceStore
 from pipeline.cli.main import main
 from pipeline.config.reading import load_config
-from pipeline.originals import finite_element_layer
 from pipeline.preparation import checkup, domain_checkup, mesh_checkup
 from pipeline.preparation.checkup import check_study
 from pipeline.preparation.expected_time import stages_of
@@ -288,9 +288,9 @@ def test_size_of_finite_elements_is_told_without_a_condensation(study, monkeypat
 
 
 def test_elements_beyond_the_memory_are_an_error(study, monkeypatch):
-    monkeypatch.setattr(finite_element_layer, "machine_memory", lambda: 1e6)
+    monkeypatch.setattr(model_size, "machine_memory", lambda: 1e6)
     (error,) = texts_of(study(contact=ELEMENTS), "error")
-    assert re.search(r"needs \d+\.\d GB of memory for [\d,]+ nodes .* this machine has", error)
+    assert re.search(r"node_spacing_mm: .* [\d,]+ nodes, .* needs \d+\.\d GB of memory", error)
 
 
 def test_confinement_is_the_bed_of_springs_alone(study):

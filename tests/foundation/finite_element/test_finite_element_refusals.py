@@ -1,0 +1,98 @@
+"""Arguments of a finite-element model that cannot be used, refused before anything is meshed."""
+
+import layers
+import numpy as np
+import pytest
+import shapes
+import trimesh
+
+from foundation import (
+    ElasticLayer,
+    FiniteElementContact,
+    MeshError,
+    PlaneBase,
+    SolidBase,
+    ThicknessBase,
+    TriangleMesh,
+)
+from foundation.errors import InputError
+from foundation.finite_element import model as model_module
+
+LAYER = ElasticLayer(10e6, 0.45, ThicknessBase(6e-3))
+
+
+@pytest.fixture
+def unmeshed(monkeypatch):
+    def never(*_, **__):
+        raise AssertionError("meshed before the refusal")
+
+    monkeypatch.setattr(model_module, "meshed_layer", never)
+
+
+def contact(tibia, labels, layer=LAYER, **options):
+    ball = shapes.ellipsoid((0.04, 0.04, 0.04), 2)
+    return FiniteElementContact(ball, tibia, layer, compartments=labels, spacing=2e-3, **options)
+
+
+def test_surfaces_in_millimetres_are_refused(unmeshed):
+    tibia, labels = layers.two_plates()
+    large = TriangleMesh(1e3 * tibia.vertices, tibia.faces, "plates")
+    words = r"spacing: a medial compartment of 4e\+06 cm² has 100,000,000 nodes, .* check the unit"
+    with pytest.raises(InputError, match=words):
+        contact(large, labels)
+
+
+def test_normals_that_point_down_are_refused(unmeshed):
+    tibia, labels = layers.two_plates()
+    down = TriangleMesh(tibia.vertices, tibia.faces[:, ::-1], "plates")
+    with pytest.raises(InputError, match=r"plates: the mean normal of the medial .* -1\.00 \(exp"):
+        contact(down, labels)
+
+
+@pytest.mark.parametrize("options", [{"layer": None}, {"femur_layer": 3e-3}])
+def test_a_layer_is_an_elastic_layer(unmeshed, options):
+    tibia, labels = layers.two_plates()
+    (name,) = options
+    with pytest.raises(InputError, match=f"^{name}: expected an ElasticLayer, found"):
+        contact(tibia, labels, **options)
+
+
+def test_a_base_is_a_base():
+    with pytest.raises(InputError, match="base: expected PlaneBase, SolidBase or Thick"):
+        ElasticLayer(1e6, 0.4, 5e-3)
+
+
+@pytest.mark.parametrize(
+    "thickness", ["6 mm", [], [[1e-3]], 0.0, np.nan, [6e-3, np.nan], 6.0, [6e-3, 0.05e-3]]
+)
+def test_thicknesses_that_are_refused(thickness):
+    with pytest.raises(InputError, match=r"^thickness: expected "):
+        ThicknessBase(thickness)
+
+
+def test_a_plane_in_millimetres_is_refused():
+    with pytest.raises(InputError, match=r"reaches up to y = 6\.00 mm; .* give metres, not milli"):
+        layers.plate_contact(PlaneBase(-6.0))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda vertices, faces: (vertices, faces[1:]), "box: not watertight, 3 edges"),
+        (lambda vertices, faces: (vertices, faces[:, ::-1]), "box: the normals .* point inwards"),
+        (lambda vertices, faces: (1e3 * vertices, faces), "box: bounding box .* check the units"),
+        (lambda vertices, faces: (vertices + 0.2, faces), "farther than .* the solid box"),
+    ],
+    ids=["open", "inside out", "millimetres", "elsewhere"],
+)
+def test_solids_that_are_refused(change, words):
+    box = trimesh.creation.box((50e-3, 12e-3, 90e-3))
+    vertices, faces = change(np.asarray(box.vertices), np.asarray(box.faces))
+    with pytest.raises(MeshError, match=words):
+        layers.plate_contact(SolidBase(TriangleMesh(vertices, faces, "box")))
+
+
+def test_a_folder_may_be_a_text(tmp_path):
+    model = layers.plate_contact(folder=str(tmp_path / "kept"))
+    model.prepare()
+    assert len([*(tmp_path / "kept").iterdir()]) == 2
