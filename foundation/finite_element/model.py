@@ -84,7 +84,7 @@ class FiniteElementContact:
         Folder in which the compliances are kept, a file each, for later runs and other processes;
         by default they are kept in memory.
     search_depth : float
-        Largest overlap of the search [m].
+        Largest overlap of the search [m]; nodes that overlap more count as out of contact.
 
     Raises
     ------
@@ -138,8 +138,7 @@ class FiniteElementContact:
             )
             for side, meshed in enumerate(self.layers)
         )
-        nodes = f"a layer has {max(self.size.candidates):,} nodes"
-        check_memory(self.size.memory, nodes)
+        check_memory(self.size.memory, f"a layer has {max(self.size.candidates):,} nodes")
         radius = max(float(meshed.bed.radius.max()) for meshed in self.layers)
         self._femur = femur_patches(
             femur, smooth_surface(femur), curved=True, reach=_PLANE_REACH * radius
@@ -233,8 +232,13 @@ class FiniteElementContact:
         Returns
         -------
         ContactLoads
-            Loads per compartment and in total; `flags` names a compartment whose contact reaches
-            the rim or the end of the layer, or is pressed too deep.
+            Loads per compartment and in total; `flags` names a compartment and what limits its
+            loads (docs/finite_element.md).
+
+        Raises
+        ------
+        PoseError
+            If two layers overlap so far that their compliance is not positive definite.
         """
         return self._run(pose, jacobian=False)[0]
 

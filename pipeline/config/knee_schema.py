@@ -190,7 +190,7 @@ class FiniteElementConfig(Section):
 
     Needs `contact.model = "finite_element"`. Each layer stands on a rigid base: on the underside of
     the built-in insert or of [knee.tibia_solid], or at the given thickness below its surface. The
-    femur is rigid without [contact.femur_layer].
+    femur is rigid without [contact.femur_layer]. Poisson's ratios are at most 0.4999.
     """
 
     node_spacing_mm: float = Field(
@@ -200,7 +200,7 @@ class FiniteElementConfig(Section):
         description="distance of the surface nodes in the contact region",
     )
     growth: float = Field(
-        1.1, ge=1.0, le=2.0, description="ratio of the heights of an element and that above"
+        1.1, ge=1.0, le=2.0, description="height of an element over that of the element above"
     )
     precision: Literal["float64", "float32"] = Field(
         "float64", description="numbers of the stored compliances: float32 takes half the memory"
