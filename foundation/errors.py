@@ -1,4 +1,4 @@
-"""The class of errors in user input."""
+"""Errors in user input, and poses without an answer."""
 
 from __future__ import annotations
 
@@ -12,3 +12,7 @@ class InputError(ValueError):
     value, and a remedy. The command line shows the message alone and ends with status 2. Any other
     exception is a bug and keeps its traceback.
     """
+
+
+class PoseError(RuntimeError):
+    """A contact model has no answer at a pose; the message gives the reason."""

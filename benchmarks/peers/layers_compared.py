@@ -20,7 +20,7 @@ from foundation import Pose
 from foundation.checks import FloatArray
 from foundation.finite_element.condensed_layer import MeshedLayer
 from foundation.finite_element.model import FiniteElementContact
-from foundation.kernels.overlaps import _RAISED as RAISED
+from foundation.kernels.overlaps import RAISED
 from foundation.loads import COMPARTMENTS, PEAK_PRESSURE, WRENCH
 
 

@@ -6,11 +6,12 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg import cho_solve
+from scipy.linalg import LinAlgError, cho_solve
 from threadpoolctl import ThreadpoolController
 
 from foundation import kernels
 from foundation.checks import FloatArray, IntArray
+from foundation.errors import PoseError
 from foundation.finite_element.complementarity import NodalContact, solve_contact
 from foundation.finite_element.condensed_layer import MARGIN, MeshedLayer
 from foundation.finite_element.femoral_layer import FemoralLayer, LazyCompliance
@@ -231,7 +232,13 @@ class CompartmentContact:
                 femoral.add_block(rows, columns, part)
             return part
 
-        return PatchState(near, solve_contact(block, near.overlaps), femoral)
+        try:
+            return PatchState(near, solve_contact(block, near.overlaps), femoral)
+        except LinAlgError as error:
+            raise PoseError(
+                f"the surfaces overlap by {1e3 * near.overlaps.max():.2f} mm, where the compliance "
+                "of the layers is not positive definite: expected less overlap, or closer nodes"
+            ) from error
 
     def _between(self, pose: Pose, near: Overlap, femoral: FemoralLayer) -> LazyCompliance:
         """Return the compliance of the femoral layer between the points of contact."""

@@ -43,7 +43,7 @@ def find_overlaps(
 #: Part of the second differences along both grid lines by which overlaps are raised: the mean of
 #: two conditions on a bilinear surface, that it meets the femur at the nodes (0), or in the mean
 #: over the shape function of each node (1/12). The errors of both are opposite.
-_RAISED = 1.0 / 24.0
+RAISED = 1.0 / 24.0
 
 
 @fused_kernel
@@ -67,9 +67,9 @@ def raise_overlaps(neighbours, nodes, overlaps, gradients, place, pairs, raised,
                 continue
             a, b = place[ahead], place[behind]
             pairs[i, axis, 0], pairs[i, axis, 1] = a, b
-            raised[i] += _RAISED * (2.0 * overlaps[i] - overlaps[a] - overlaps[b])
+            raised[i] += RAISED * (2.0 * overlaps[i] - overlaps[a] - overlaps[b])
             for k in range(6):
-                slopes[i, k] += _RAISED * (
+                slopes[i, k] += RAISED * (
                     2.0 * gradients[i, k] - gradients[a, k] - gradients[b, k]
                 )
     for i in range(len(nodes)):
@@ -88,9 +88,9 @@ def spread_forces(pairs, active, forces, spread):
         spread[i] += force
         for axis in range(2):
             if pairs[i, axis, 0] >= 0:
-                spread[i] += 2.0 * _RAISED * force
-                spread[pairs[i, axis, 0]] -= _RAISED * force
-                spread[pairs[i, axis, 1]] -= _RAISED * force
+                spread[i] += 2.0 * RAISED * force
+                spread[pairs[i, axis, 0]] -= RAISED * force
+                spread[pairs[i, axis, 1]] -= RAISED * force
 
 
 @fused_kernel

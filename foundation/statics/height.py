@@ -12,13 +12,14 @@ import numpy as np
 from scipy.optimize import brentq
 
 from foundation.checks import FloatArray, check_number
+from foundation.errors import PoseError
 from foundation.kernels import STRAIN_LIMIT
 from foundation.loads import AXIAL_FORCE
 from foundation.pose import Pose
 from foundation.surface_contact import SurfaceContact
 
 
-class StaticsError(RuntimeError):
+class StaticsError(PoseError):
     """No height carries the load; the message gives the reason."""
 
 
@@ -63,9 +64,9 @@ def pose_at_load(
 
     Raises
     ------
-    StaticsError
-        If there is no contact within `search`, the layer is pressed through before the load, or
-        the model flags the loads of the compartment.
+    PoseError
+        `StaticsError` if there is no contact within `search`, the layer is pressed through before
+        the load, or the model flags the loads of the compartment.
     """
     target = np.sqrt(check_number("load", load, above=0.0, unit="N"))
     check_number("search", search, above=0.0, unit="m")

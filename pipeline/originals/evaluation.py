@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from foundation.errors import PoseError
 from foundation.kernels import STRAIN_LIMIT
 from foundation.loads import LOAD_COLUMNS
 from foundation.pose import Pose
 from foundation.statics.balance import pose_at_loads
-from foundation.statics.height import StaticsError, pose_at_load
+from foundation.statics.height import pose_at_load
 from foundation.surface_contact import SurfaceContact
 from pipeline.store.samples import FAILED, OK, RESULT_COLUMNS, poses_of
 
@@ -49,14 +50,17 @@ def _failed(reason: object, evaluations: int) -> tuple[Any, ...]:
 def _at_load(model: SurfaceContact, pose: Pose, compartment: str, load: float) -> tuple[Any, ...]:
     try:
         found = pose_at_load(model, pose, compartment, load)
-    except StaticsError as error:
+    except PoseError as error:
         return pose.superior, *_failed(error, 0)
     return found.pose.superior, OK, "", found.evaluations, *found.loads
 
 
 def _at_pose(model: SurfaceContact, pose: Pose, compartment: str, load: float) -> tuple[Any, ...]:
     del load  # whatever the height carries is the sample's
-    loads, _, depth = model.compartment_loads(pose, compartment)
+    try:
+        loads, _, depth = model.compartment_loads(pose, compartment)
+    except PoseError as error:
+        return pose.superior, *_failed(error, 1)
     if loads[1] <= 0.0:
         return pose.superior, *_failed("no contact at this height", 1)
     if depth[1] > STRAIN_LIMIT:
@@ -79,7 +83,7 @@ def evaluate_knee_rows(model: SurfaceContact, table: pd.DataFrame, reach: float)
     for pose, (medial, lateral) in zip(poses, loads, strict=True):
         try:
             parts = pose_at_loads(model, pose, medial, lateral, reach)
-        except StaticsError as error:
+        except PoseError as error:
             rows += [(pose.adduction, pose.superior, *_failed(error, 0))] * 2
             continue
         for part in parts:

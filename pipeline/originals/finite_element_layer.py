@@ -11,7 +11,7 @@ import numpy as np
 
 from foundation.elastic_foundation.laws import SeriesLaw
 from foundation.elastic_foundation.model import ElasticFoundation
-from foundation.errors import InputError
+from foundation.errors import InputError, PoseError
 from foundation.finite_element.base import PlaneBase, SolidBase, ThicknessBase
 from foundation.finite_element.layer import ElasticLayer
 from foundation.finite_element.model import FiniteElementContact
@@ -19,7 +19,7 @@ from foundation.finite_element.resolution import coarser
 from foundation.implant.condylar_implant import CondylarImplant
 from foundation.loads import AREA, COMPARTMENTS
 from foundation.pose import Pose
-from foundation.statics.height import StaticsError, pose_at_load
+from foundation.statics.height import pose_at_load
 from pipeline.config.key_names import in_words_of
 from pipeline.config.knee_schema import FiniteElementConfig
 from pipeline.config.schema import ContactConfig
@@ -152,7 +152,7 @@ def check_nodes(
     """
     areas = []
     for name in COMPARTMENTS:
-        with suppress(StaticsError):
+        with suppress(PoseError):
             areas.append(float(pose_at_load(bed, start, name, load).loads[AREA]))
     if not areas:
         return
