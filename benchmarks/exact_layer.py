@@ -4,8 +4,9 @@
     contact = exact_contact(layer, paraboloid(78e-3, 183e-3), load=1000.0)
     contact.approach, contact.peak_pressure, contact.area, contact.stiffness
 
-`python -m benchmarks.exact_layer` prints the cases of `CASES`, and the difference from the balls of
-`benchmarks.exact_layer_axisymmetric`, which are solved in another way.
+`python -m benchmarks.exact_layer` prints the cases of `CASES`, how far springs are from them, and
+the difference from the balls of `benchmarks.exact_layer_axisymmetric`, which are solved in another
+way.
 """
 
 from __future__ import annotations
@@ -203,6 +204,34 @@ def cases() -> str:
     return table("Exact contact of an elastic layer with a rigid paraboloid", header, rows)
 
 
+def springs() -> str:
+    """Return the table of an elastic foundation over the exact layer, at the same load."""
+    rows = []
+    for case in CASES[:4]:
+        exact = exact_contact(case.layer, paraboloid(*case.radii), load=case.load, cells=96)
+        found = _on_springs(case)
+        ratios = [f"{value / getattr(exact, name):.2f}" for name, value in found.items()]
+        rows.append([case.name, f"{case.load:.0f}", *ratios])
+    header = ["case", "load [N]", "peak pressure", "area", "stiffness", "approach"]
+    return table("Elastic foundation over the exact layer, at the same load", header, rows)
+
+
+def _on_springs(case: Case) -> dict[str, float]:
+    """Return figures of a linear foundation under a paraboloid, in closed form [SI]."""
+    layer, mean = case.layer, float(np.sqrt(np.prod(case.radii)))
+    ratio = layer.poissons_ratio
+    modulus = layer.youngs_modulus * (1.0 - ratio) / ((1.0 + ratio) * (1.0 - 2.0 * ratio))
+    spring = modulus / layer.thickness
+    # The pressure k (δ - z) over the paraboloid z sums up to F = π k sqrt(R1 R2) δ².
+    approach = float(np.sqrt(case.load / (np.pi * spring * mean)))
+    return {
+        "peak_pressure": spring * approach,
+        "area": 2.0 * np.pi * mean * approach,
+        "stiffness": 2.0 * case.load / approach,
+        "approach": approach,
+    }
+
+
 def comparison(cells: int = 192) -> str:
     """Return the table of relative differences from the integral equation, at the same load."""
     rows = []
@@ -219,4 +248,4 @@ def comparison(cells: int = 192) -> str:
 
 
 if __name__ == "__main__":
-    print(cases(), comparison(), comparison(96), sep="\n\n")
+    print(cases(), springs(), comparison(), comparison(96), sep="\n\n")

@@ -69,9 +69,7 @@ def raise_overlaps(neighbours, nodes, overlaps, gradients, place, pairs, raised,
             pairs[i, axis, 0], pairs[i, axis, 1] = a, b
             raised[i] += RAISED * (2.0 * overlaps[i] - overlaps[a] - overlaps[b])
             for k in range(6):
-                slopes[i, k] += RAISED * (
-                    2.0 * gradients[i, k] - gradients[a, k] - gradients[b, k]
-                )
+                slopes[i, k] += RAISED * (2.0 * gradients[i, k] - gradients[a, k] - gradients[b, k])
     for i in range(len(nodes)):
         place[nodes[i]] = -1
 

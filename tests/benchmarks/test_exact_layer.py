@@ -8,7 +8,14 @@ from scipy.integrate import dblquad
 from scipy.linalg import expm
 from scipy.special import j0
 
-from benchmarks.exact_layer import CASES, POLYETHYLENE, exact_contact, paraboloid, sphere
+from benchmarks.exact_layer import (
+    CASES,
+    POLYETHYLENE,
+    _on_springs,
+    exact_contact,
+    paraboloid,
+    sphere,
+)
 from benchmarks.exact_layer_axisymmetric import (
     AxisymmetricContact,
     ball_factors,
@@ -334,3 +341,14 @@ def test_area_of_two_patches_is_refused():
     field = solve_on_grid(POLYETHYLENE, two, window, extent / 24, demand)
     with pytest.raises(InputError, match="one patch"):
         _ = field.area
+
+
+def test_springs_are_far_from_the_layer():
+    """Peak pressure, area and approach of springs over those of the layer, implant at 1000 N."""
+    case = CASES[0]
+    found = _on_springs(case)
+    exact = exact_contact(case.layer, paraboloid(*case.radii), load=case.load, cells=96)
+    # The mean pressure of a paraboloid of pressure is half of the peak.
+    np.testing.assert_allclose(found["peak_pressure"] * found["area"], 2.0 * case.load, rtol=1e-12)
+    ratios = [found[name] / getattr(exact, name) for name in ("peak_pressure", "area", "approach")]
+    np.testing.assert_allclose(ratios, (1.43, 0.92, 0.68), atol=0.006)
