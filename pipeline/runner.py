@@ -22,6 +22,7 @@ from pipeline.config.reading import dump_config
 from pipeline.config.schema import Config
 from pipeline.files import writing
 from pipeline.originals.candidates import sample_space
+from pipeline.originals.finite_element_layer import remove_stale
 from pipeline.originals.protocol import OriginalModel
 from pipeline.originals.table_original import build_original, completed
 from pipeline.preparation.expected_time import CONDENSATION, seconds_per_evaluation, stages_of
@@ -118,6 +119,7 @@ def _carry_out(run: Run, *, resume: bool) -> dict[str, Any]:
 
 def _prepare(run: Run, original: OriginalModel, space: SampleSpace) -> None:
     """Prepare the original model and measure an evaluation."""
+    remove_stale(run.folder, original.model)
     if original.model is None:
         return
     if run.config.contact.finite_element is not None:

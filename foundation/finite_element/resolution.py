@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from foundation.checks import FloatArray
+from foundation.errors import InputError
+from foundation.finite_element.flags import peak_unresolved
 from foundation.finite_element.model import FiniteElementContact
 from foundation.loads import AREA, AXIAL_FORCE, CENTRE, PEAK_PRESSURE
 from foundation.pose import Pose
@@ -28,6 +30,9 @@ class SpacingError:
         Error of the centre of pressure [m].
     poses : int
         Number of poses.
+    unresolved : int
+        Number of poses with a flag that a peak pressure is not resolved: extrapolation does not
+        find the pressure of an edge, which has no limit.
     """
 
     force: float
@@ -35,6 +40,7 @@ class SpacingError:
     area: float
     centre: float
     poses: int
+    unresolved: int
 
 
 def extrapolated(coarse: FloatArray, fine: FloatArray, ratio: float = 2.0) -> FloatArray:
@@ -46,21 +52,33 @@ def extrapolated(coarse: FloatArray, fine: FloatArray, ratio: float = 2.0) -> Fl
     return fine + (fine - coarse) / (ratio**_ORDER - 1.0)
 
 
+def coarser(model: FiniteElementContact) -> FiniteElementContact:
+    """Return the same model with nodes twice as far apart; raise as `FiniteElementContact`."""
+    return model.with_spacing(2.0 * model.spacing)
+
+
 def spacing_error(model: FiniteElementContact, poses: Sequence[Pose]) -> SpacingError:
     """Estimate the error of a model's node spacing at poses.
 
     The loads of the model and of the same model with twice the spacing are extrapolated; the
     distance to the extrapolated loads is the error.
+
+    Raises
+    ------
+    InputError
+        If the layer cannot be meshed with twice the spacing, or no pose is in contact.
     """
-    rows = np.array([pose.array for pose in poses])
-    fine = model.evaluate_batch(rows)
-    coarse = model.with_spacing(2.0 * model.spacing).evaluate_batch(rows)
+    second = coarser(model)
+    found = [model.evaluate(pose) for pose in poses]
+    fine = np.array([[loads.medial.array, loads.lateral.array] for loads in found])
+    coarse = second.evaluate_batch(np.array([pose.array for pose in poses]))
     error = extrapolated(coarse, fine) - fine
     touching = (fine[..., AXIAL_FORCE] > 0.0) & (coarse[..., AXIAL_FORCE] > 0.0)
+    if not touching.any():
+        raise InputError("the error of the node spacing needs poses in contact, found none")
 
     def relative(column: int) -> float:
-        largest = float(np.abs(fine[..., column]).max(initial=0.0))
-        return _mean_square(error[..., column][touching]) / largest if largest > 0.0 else 0.0
+        return _mean_square(error[..., column][touching]) / float(fine[..., column].max())
 
     moved = np.linalg.norm(error[..., CENTRE], axis=-1)[touching]
     return SpacingError(
@@ -69,8 +87,9 @@ def spacing_error(model: FiniteElementContact, poses: Sequence[Pose]) -> Spacing
         relative(AREA),
         _mean_square(moved),
         len(poses),
+        sum(peak_unresolved(loads.flags) for loads in found),
     )
 
 
 def _mean_square(values: FloatArray) -> float:
-    return float(np.sqrt(np.mean(values**2))) if len(values) else 0.0
+    return float(np.sqrt(np.mean(values**2)))

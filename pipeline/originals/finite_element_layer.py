@@ -15,6 +15,7 @@ from foundation.errors import InputError, PoseError
 from foundation.finite_element.base import PlaneBase, SolidBase, ThicknessBase
 from foundation.finite_element.layer import ElasticLayer
 from foundation.finite_element.model import FiniteElementContact
+from foundation.finite_element.resolution import coarser
 from foundation.implant.condylar_implant import CondylarImplant
 from foundation.loads import AREA, COMPARTMENTS
 from foundation.pose import Pose
@@ -95,6 +96,30 @@ def _femoral_option(contact: ContactConfig, surfaces: KneeSurfaces) -> dict[str,
     thickness = layer_thickness(layer, len(surfaces.femur.vertices), body="femoral")
     base, modulus = ThicknessBase(thickness), 1e6 * layer.youngs_modulus_MPa
     return {"femur_layer": ElasticLayer(modulus, layer.poissons_ratio, base)}
+
+
+def remove_stale(folder: Path, model: object) -> None:
+    """Remove the condensed compliances of a run directory that the run no longer uses.
+
+    A run uses those of its finite-element `model`, and of the same model with twice the spacing,
+    which tells the error of the spacing. A run with another kind of model uses none.
+    """
+    stored = folder / CONDENSED
+    stale = {*stored.glob("*-float??.npy"), *stored.glob("tmp*.part")}
+    if isinstance(model, FiniteElementContact):
+        stale -= _files(model)
+        if stale:
+            with suppress(InputError):  # the layer cannot be meshed with twice the spacing
+                stale -= _files(coarser(model))
+    for file in stale:
+        file.unlink()
+
+
+def _files(model: FiniteElementContact) -> set[Path | None]:
+    """Return the files in which a model keeps its condensed compliances."""
+    digests = [layer.digest for layer in model.layers]
+    digests += [layer.digest for layer in model.femur_layers if layer is not None]
+    return {model.store.path(digest) for digest in digests}
 
 
 def check_nodes(

@@ -29,6 +29,8 @@ _STEP = 0.7e-3
 _UNITS = 96
 #: Time of a polynomial fit of one compartment [s]: constant, and per sample.
 _POLYNOMIAL = (1.0, 2e-4)
+#: Time of the condensation with twice the node spacing, over that with the spacing itself.
+_COARSER = 0.125
 #: Evaluations of the original model per gait cycle, and cycles of stage h: two models and eleven
 #: combinations.
 _CYCLE, _CYCLES = 1300, 2
@@ -72,13 +74,14 @@ def stages_of(config: Config, per_load: float = 12.0, condensation: float = 60.0
     families = [surrogate.family, *(family for _, family in surrogate.compare)]
     cycles = _CYCLES + _COMBINATIONS * config.simulation.combinations
     cycle = _CYCLE * _WHOLE * config.simulation.cycles
+    gait = 10.0 + _COARSER * condensation * elements
     return [
         *stages,
         Stage("g: final surrogates", seconds=sum(2 * _fit(config, f, known) for f in families)),
         Stage("g: domains", 2 * design.domain_samples, per_load, 2.0 * len(families)),
         Stage("held-out samples", 2 * validation.points, per_load),
         Stage("validation", seconds=1.0),
-        Stage("h: gait simulation", cycles, cycle, 10.0, alone=True),
+        Stage("h: gait simulation", cycles, cycle, gait, alone=True),
     ]
 
 

@@ -28,6 +28,7 @@ def evidence_of(files: RunFiles, validation: Row, gait: Row) -> Evidence:
         flagged=sum(flag["model"] == "surrogate" for flag in gait["flags"]),
         failed=len(varied["failures"]),
         combinations=len(varied["rows"]),
+        node_spacing=gait["node_spacing"],
     )
 
 

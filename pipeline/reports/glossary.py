@@ -28,6 +28,7 @@ GLOSSARY = {
     "leave-one-out": "cross-validation in which each sample is left out once",
     "MAE": "mean absolute error",
     "medial share": "part of the axial force over the cycle that the medial compartment bears",
+    "node spacing": "distance of neighbouring nodes of the finite elements on the bearing surface",
     "NRMSE": "RMSE over the largest true value, or over the range for positions",
     "original": "the contact model on the meshes, which the surrogate replaces",
     "peak pressure": "highest contact pressure of a compartment at an instant",

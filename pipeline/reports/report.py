@@ -30,6 +30,7 @@ from pipeline.reports.glossary import GLOSSARY
 from pipeline.reports.inputs import HEADLINE_COLUMNS, RunFiles, read_run
 from pipeline.reports.knee_figures import knee_content, knee_lines, wears
 from pipeline.reports.knee_frames import frame_pictures
+from pipeline.reports.node_spacing import spacing_content, spacing_lines
 from pipeline.reports.overview_picture import peak_picture
 from pipeline.reports.pages import write_page
 from pipeline.reports.pressure_view import view_data
@@ -105,6 +106,7 @@ def report_content(files: RunFiles) -> dict[str, Any]:
         "frames": files.frames and frames_content(files.frames),
         "wear": (worn := _worn(files)) and wear_content(worn),
         "combinations": files.combinations and combinations_content(files.combinations),
+        "node_spacing": spacing_content(files.simulation.node_spacing),
     }
     overview = _overview(files) | {
         "headline": _headline(files, validation, gait),
@@ -116,8 +118,9 @@ def report_content(files: RunFiles) -> dict[str, Any]:
     }
     knee = knee_content(files)
     judged = verdict(evidence_of(files, validation, gait), more_samples(files.config["design"]))
+    lines = [*summary_lines(overview), *spacing_lines(gait["node_spacing"])]
     content = {
-        "summary": [*summary_lines(overview), *knee_lines(knee), *verdict_lines(judged)],
+        "summary": [*lines, *knee_lines(knee), *verdict_lines(judged)],
         "overview": overview,
         "knee": knee,
         "verdict": judged,

@@ -21,11 +21,19 @@ LEVELS = ("trust", "care", "do not use")
 #: surrogate from the original over the cycle, over the range, of axial forces, AP position and
 #: rotation. `held_out`: worst load at held-out poses (NRMSE), where contact is so stiff that a
 #: small error of the pose magnifies. `pressure`: the same as `gait` for the peak pressure, the
-#: difference of the cycle's peaks, and the roughness of the pressure on the mesh.
-LIMITS = {"gait": (2.0, 10.0), "held_out": (10.0, 30.0), "pressure": (5.0, 20.0)}
+#: difference of the cycle's peaks, and the roughness of the pressure on the mesh. `spacing`: error
+#: of the node spacing of finite elements, in the force at a given pose and in the peak pressure.
+LIMITS = {
+    "gait": (2.0, 10.0),
+    "held_out": (10.0, 30.0),
+    "pressure": (5.0, 20.0),
+    "spacing": (3.0, 20.0),
+}
 #: Columns of the comparison of both cycles that judge loads and motion.
 JUDGED = ("medial_force_y_N", "lateral_force_y_N", "anterior_m", "rotation_rad")
 
+#: Least node spacing of a configuration [mm].
+_LEAST_SPACING_MM = 0.1
 #: Keys by which a surrogate learns the ridges of a mesh: many samples of one evaluation, networks.
 _MANY_SAMPLES = (
     *("design.candidates=80000", "design.first=1000", "design.budget=0"),
@@ -77,6 +85,8 @@ class Evidence:
         Flags of the surrogate in the cycle.
     failed, combinations : int
         Combinations of inputs in which a model failed, and all combinations.
+    node_spacing : mapping, optional
+        Content of the report on the node spacing of finite elements, None with springs.
     """
 
     differences: Mapping[str, float | None]
@@ -87,6 +97,7 @@ class Evidence:
     flagged: int = 0
     failed: int = 0
     combinations: int = 0
+    node_spacing: Mapping[str, Any] | None = None
 
 
 def verdict(evidence: Evidence, more_samples: str) -> Row:
@@ -102,7 +113,7 @@ def verdict(evidence: Evidence, more_samples: str) -> Row:
         "level": worst["level"],
         "parts": parts,
         "line": "; ".join(part["text"] for part in parts),
-        "next": _next(parts, more_samples),
+        "next": _next(parts, more_samples, evidence.node_spacing),
         "limits": {f"{name}_percent": list(limits) for name, limits in LIMITS.items()},
         "least_triangles_across_ratio": evidence.least_across,
     }
@@ -124,6 +135,7 @@ def _loads(evidence: Evidence) -> Iterator[Finding]:
     else:
         words = "not compared in gait, worst load at unseen poses off"
         yield _judged(held_out, "gait", words, "rows")
+    yield from _spacing(evidence, "force", "the node spacing limits the force at a given pose")
     if evidence.flagged:
         yield Finding(1, None, "the cycle leaves the trained domain", "domain", judges=False)
     if evidence.failed:
@@ -149,9 +161,18 @@ def _pressure(evidence: Evidence) -> Iterator[Finding]:
                 f"contact, expected at least {evidence.least_across:g}"
             )
             yield Finding(1, None, text, "mesh", judges=False)
+    yield from _spacing(evidence, "peak_pressure", "the node spacing limits the peak pressure")
     shares = _known(evidence.differences[name] for name in names)
     figure = largest([*shares, evidence.peak_difference_percent])
     yield _judged(figure, "pressure", "off the contact model in gait", "samples")
+
+
+def _spacing(evidence: Evidence, load: str, words: str) -> Iterator[Finding]:
+    """Yield the finding on the error of the node spacing in a load, if there are elements."""
+    if evidence.node_spacing is not None:
+        errors = evidence.node_spacing["errors"]
+        figure = None if errors is None else errors[f"{load}_percent"]
+        yield _judged(figure, "spacing", words, "spacing")
 
 
 def _known(figures: Iterable[float | None]) -> list[float]:
@@ -183,7 +204,7 @@ def _part(what: str, findings: list[Finding], sign: str) -> Row:
     }
 
 
-def _next(parts: list[Row], more_samples: str) -> Row:
+def _next(parts: list[Row], more_samples: str, nodes: Mapping[str, Any] | None) -> Row:
     """Return the next step in words and its command, of the first part that is not trusted."""
     check = f"python -m pipeline check {FOLDER}/config.toml"
     many = " ".join(f"--set {pair}" for pair in _MANY_SAMPLES)
@@ -194,6 +215,7 @@ def _next(parts: list[Row], more_samples: str) -> Row:
             "smooth the tibial mesh, or learn its ridges from many samples (about 10 min)",
             f"python -m pipeline run {FOLDER}/config.toml --out {FOLDER}-ridges {many}",
         ),
+        **({} if nodes is None else {"spacing": _finer(nodes["spacing_mm"])}),
         "samples": ("learn from more samples", more_samples),
         "rows": (
             "compare formulations, or add rows to the table",
@@ -207,6 +229,14 @@ def _next(parts: list[Row], more_samples: str) -> Row:
     remedies = wrong[0]["remedies"]
     text, command = steps[next(name for name in steps if name in remedies)]
     return {"text": text, "command": command}
+
+
+def _finer(spacing_mm: float) -> tuple[str, str]:
+    """Return the step to half the node spacing in words, and its command."""
+    half = max(0.5 * spacing_mm, _LEAST_SPACING_MM)
+    key = f"--set contact.finite_element.node_spacing_mm={half:g}"
+    words = "bring the nodes closer together, which takes several times as long"
+    return words, f"python -m pipeline run {FOLDER}/config.toml --out {FOLDER}-finer {key}"
 
 
 def verdict_lines(found: Row) -> list[str]:

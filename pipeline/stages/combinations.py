@@ -17,7 +17,7 @@ import pandas as pd
 from dynamics.protocol import ContactModel
 from dynamics.simulator.equations import SimulationError
 from dynamics.simulator.equilibrium import EquilibriumError
-from dynamics.simulator.result import Flag, SimulationResult
+from dynamics.simulator.result import SimulationResult
 from dynamics.simulator.waveforms import GaitCycle
 from dynamics.wear.cycle_wear import bed_wear, surrogate_wear
 from dynamics.wear.wear_law import WearLaw
@@ -162,7 +162,7 @@ def _compared(
         "failure": None,
         "wear": dict(zip(MODELS, volumes, strict=True)),
         "statistics": {name: asdict(result.statistics) for name, result in results.items()},
-        "flags": {name: flag_texts(result.flags) for name, result in results.items()},
+        "flags": {name: flag_texts(result) for name, result in results.items()},
     }
 
 
@@ -176,6 +176,11 @@ def _difference(tables: Mapping[str, Mapping[str, FloatArray]], column: str) -> 
     }
 
 
-def flag_texts(flags: tuple[Flag, ...]) -> list[str]:
-    """Return flags of a simulation in words."""
-    return [f"{f.message} at {f.time:.3f} s, the first of {f.samples} instants" for f in flags]
+def flag_texts(result: SimulationResult) -> list[str]:
+    """Return the flags of a simulation in words, with their share of the reported instants."""
+    instants = len(result.time)
+    return [
+        f"{flag.message} at {flag.time:.3f} s, the first of {flag.samples} instants "
+        f"({100.0 * flag.samples / instants:.0f} % of the cycle)"
+        for flag in result.flags
+    ]

@@ -10,9 +10,10 @@ from dynamics.protocol import ContactModel
 from dynamics.simulator.equations import SimulationError
 from dynamics.simulator.equilibrium import EquilibriumError
 from dynamics.simulator.result import SimulationResult
+from foundation.finite_element.model import FiniteElementContact
 from foundation.surface_contact import SurfaceContact
 from pipeline.originals.protocol import OriginalModel
-from pipeline.progress import bar
+from pipeline.progress import bar, say
 from pipeline.simulation import GaitSimulation, compare_cycles, simulation_table
 from pipeline.stages import StageError
 from pipeline.stages.assessment import speed
@@ -25,8 +26,16 @@ from pipeline.stages.frames import (
     wear_of_cycle,
     write_arrays,
 )
+from pipeline.stages.node_spacing import node_spacing
 from pipeline.stages.run_folder import Run
-from pipeline.store.run_documents import Combinations, Cost, Difference, Simulation, Speed
+from pipeline.store.run_documents import (
+    Combinations,
+    Cost,
+    Difference,
+    NodeSpacing,
+    Simulation,
+    Speed,
+)
 from pipeline.store.samples import without, write_table
 from surrogates.formulations.whole_knee import AnyKnee
 from surrogates.sampling.space import ReferencePath
@@ -81,7 +90,17 @@ def _simulate_both(
     write_arrays(run.folder / "wear.npz", wear)
     _combinations(run, gait, model, surrogate, results, wear)
     times = speed(model, surrogate, results["original"].poses)
-    _write(run, results, compare_cycles(table), times)
+    spacing = _node_spacing(run, model, results["original"])
+    _write(run, results, compare_cycles(table), times, spacing)
+
+
+def _node_spacing(run: Run, model: SurfaceContact, result: SimulationResult) -> NodeSpacing | None:
+    """Return the error of the node spacing of finite elements, None with springs."""
+    if not isinstance(model, FiniteElementContact):
+        return None
+    twice = f"{2e3 * model.spacing:g} mm"
+    say(f"  error of the node spacing: the same poses with nodes {twice} apart", quiet=run.quiet)
+    return node_spacing(model, result.poses)
 
 
 def _write(
@@ -89,13 +108,15 @@ def _write(
     results: dict[str, SimulationResult],
     differences: list[Difference],
     times: Speed | None,
+    spacing: NodeSpacing | None = None,
 ) -> None:
     """Write `simulation.json`."""
     content = Simulation(
         statistics={name: Cost.model_validate(asdict(r.statistics)) for name, r in results.items()},
-        flags={name: flag_texts(r.flags) for name, r in results.items()},
+        flags={name: flag_texts(r) for name, r in results.items()},
         differences=differences,
         speed=times,
+        node_spacing=spacing,
     )
     run.write_json("simulation.json", content.content())
 

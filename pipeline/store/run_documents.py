@@ -118,6 +118,26 @@ class Speed(Part):
     ratio: Number
 
 
+class SpacingErrors(Part):
+    """Errors of the node spacing: `foundation.finite_element.resolution.SpacingError`."""
+
+    force: Number
+    peak_pressure: Number
+    area: Number
+    centre: Number
+    poses: Count
+    unresolved: Count
+
+
+class NodeSpacing(Part):
+    """Node spacing of finite elements [m], and its errors; None for the `reason` that it tells."""
+
+    spacing_m: Number
+    coarser_m: Number
+    errors: SpacingErrors | None
+    reason: str = ""
+
+
 class Simulation(Part):
     """`simulation.json`: cost of the gait cycle and differences of the models."""
 
@@ -125,6 +145,8 @@ class Simulation(Part):
     flags: dict[str, list[str]] = Field(default_factory=dict)
     differences: list[Difference]
     speed: Speed | None
+    # None with springs; runs of earlier versions lack the key.
+    node_spacing: NodeSpacing | None = None
 
 
 class Triangles(Part):

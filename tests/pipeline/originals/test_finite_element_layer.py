@@ -2,6 +2,7 @@
 
 from types import SimpleNamespace
 
+import layers
 import numpy as np
 import pytest
 from studies import SMOKE, TINY, slab_study
@@ -9,10 +10,15 @@ from studies import SMOKE, TINY, slab_study
 from foundation.errors import InputError
 from foundation.finite_element import size
 from foundation.finite_element.base import PlaneBase, SolidBase, ThicknessBase
+from foundation.finite_element.layer import ElasticLayer
 from pipeline.config.reading import load_config
 from pipeline.originals import finite_element_layer
 from pipeline.originals.contact_original import build_knee
-from pipeline.originals.finite_element_layer import bed_beside, build_elements
+from pipeline.originals.finite_element_layer import (
+    bed_beside,
+    build_elements,
+    remove_stale,
+)
 from pipeline.originals.knee_surfaces import load_surfaces
 
 ELEMENTS = ("contact.model='finite_element'", "contact.finite_element.node_spacing_mm=2.0")
@@ -118,3 +124,38 @@ def test_nodes_too_far_apart_for_a_contact_are_refused():
 def test_a_nearly_incompressible_layer_has_no_smaller_patch():
     # Springs of this ratio are a thousand times as stiff; the layer bulges aside.
     build_knee(load_config(SMOKE, (*TINY, *ELEMENTS, "contact.poissons_ratio=0.4999")))
+
+
+def test_stale_compliances_are_removed_and_no_other_files(tmp_path):
+    folder = tmp_path / "condensed"
+    model = layers.plate_contact(folder=folder)
+    model.prepare()
+    model.with_spacing(4e-3).prepare()
+    (folder / "notes.txt").touch()
+    used = set(folder.iterdir())
+    assert len(used) == 5
+    layers.plate_contact(folder=folder, growth=1.2).prepare()
+    (folder / "tmpabc.part").touch()
+    remove_stale(tmp_path, model)
+    assert set(folder.iterdir()) == used
+    # With nodes 6 mm apart, there is no second model.
+    wide = layers.plate_contact(folder=folder, spacing=3e-3)
+    wide.prepare()
+    remove_stale(tmp_path, wide)
+    assert len(set(folder.iterdir()) - used) == 2
+    assert (folder / "notes.txt").exists()
+    remove_stale(tmp_path, None)
+    assert [file.name for file in folder.iterdir()] == ["notes.txt"]
+    remove_stale(tmp_path / "nowhere", model)
+
+
+def test_compliances_of_a_femoral_layer_are_kept(tmp_path):
+    folder = tmp_path / "condensed"
+    layer = ElasticLayer(10e6, 0.45, ThicknessBase(3e-3))
+    model = layers.plate_contact(folder=folder, femur_layer=layer, femur_spacing=3e-3)
+    model.prepare()
+    stored = set(folder.iterdir())
+    assert len(stored) > 2
+    (folder / "0-float64.npy").touch()
+    remove_stale(tmp_path, model)
+    assert set(folder.iterdir()) == stored

@@ -29,6 +29,7 @@ GOOD = Evidence(
     resolution={"medial": SMOOTH, "lateral": SMOOTH},
     least_across=6.0,
 )
+FINE = {"force_percent": 0.4, "peak_pressure_percent": 1.2}
 MORE = "python -m pipeline run RUN_FOLDER/config.toml --set design.budget=1400"
 
 
@@ -169,6 +170,7 @@ def test_lines_of_the_terminal_are_ascii_and_name_the_run(tmp_path: Path) -> Non
         {"resolution": {"medial": Resolution(4.0, 0.1)}},
         {"resolution": {"medial": Resolution(12.0, 9.0)}},
         {"differences": {}, "peak_difference_percent": None, "held_out_percent": 3.0},
+        {"node_spacing": {"spacing_mm": 1.0, "errors": None}},
     ],
 )
 def test_every_command_is_one_of_this_program(changes: dict[str, Any]) -> None:
@@ -181,7 +183,9 @@ def test_every_command_is_one_of_this_program(changes: dict[str, Any]) -> None:
     if words[3] == "run":
         pairs = tuple(after for word, after in pairwise(words) if word == "--set")
         assert pairs
-        assert load_config(SMOKE, pairs).design.candidates > design["candidates"]
+        config = load_config(SMOKE, (*pairs, "contact.model='finite_element'"))
+        finer = config.contact.finite_element.node_spacing_mm == 0.5 and "node_spacing" in changes
+        assert finer or config.design.candidates > design["candidates"]
 
 
 @pytest.mark.parametrize(
@@ -197,3 +201,28 @@ def test_more_samples_go_on_in_the_run_where_they_can(
 ) -> None:
     command = more_samples({"candidates": candidates, "budget": budget})
     assert command == f"python -m pipeline run RUN_FOLDER/config.toml {words}"
+
+
+@pytest.mark.parametrize(("error", "level"), [(2.9, 0), (3.1, 1), (19.0, 1), (21.0, 2)])
+@pytest.mark.parametrize(("part", "load"), [(0, "force"), (1, "peak_pressure")])
+def test_error_of_the_node_spacing_decides(part: int, load: str, error: float, level: int) -> None:
+    errors = FINE | {f"{load}_percent": error}
+    found = judged(node_spacing={"spacing_mm": 1.0, "errors": errors})
+    assert levels(found)[part] == LEVELS[level]
+    assert levels(found)[1 - part] == "trust"
+    if level:
+        assert found["parts"][part]["reasons"][0].startswith("the node spacing limits the ")
+        assert found["next"]["command"].endswith(
+            "--out RUN_FOLDER-finer --set contact.finite_element.node_spacing_mm=0.5"
+        )
+
+
+def test_spacing_below_the_limits_widens_the_figure_of_the_peak_pressure() -> None:
+    found = judged(node_spacing={"spacing_mm": 1.0, "errors": FINE})
+    assert found["line"] == "loads and motion: trust, 0.10 %; peak pressure: trust, ±1.2 %"
+
+
+def test_unknown_error_of_the_node_spacing_needs_care() -> None:
+    found = judged(node_spacing={"spacing_mm": 3.0, "errors": None})
+    assert levels(found) == ["care", "care"]
+    assert found["parts"][1]["reasons"] == ["the node spacing limits the peak pressure, unknown"]

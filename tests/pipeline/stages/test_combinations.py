@@ -149,7 +149,7 @@ class TestComparison:
         assert_allclose([pressure.peak, pressure.surrogate_peak], [15e6, 15.15e6], rtol=1e-9)
         assert rows[0].wear == {"original": [3e-15, 1e-15], "surrogate": [3.03e-15, 1e-15]}
         assert rows[0].flags["surrogate"] == [
-            "outside the domain at 0.500 s, the first of 3 instants"
+            "outside the domain at 0.500 s, the first of 3 instants (14 % of the cycle)"
         ]
         assert set(rows[0].loads) == set(LOADS)
         json.dumps([row.content() for row in rows], allow_nan=False)

@@ -1,0 +1,38 @@
+"""Error of the node spacing of finite elements over a simulated gait cycle."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import numpy as np
+
+from foundation.checks import FloatArray
+from foundation.errors import InputError
+from foundation.finite_element.model import FiniteElementContact
+from foundation.finite_element.resolution import spacing_error
+from foundation.pose import Pose
+from pipeline.store.run_documents import NodeSpacing, SpacingErrors
+
+#: Poses of the cycle at which the error is estimated.
+POSES = 26
+
+
+def node_spacing(model: FiniteElementContact, poses: FloatArray) -> NodeSpacing:
+    """Return the error of a model's node spacing at poses (N, 6) [rad, m] of a cycle.
+
+    The same model with nodes twice as far apart is condensed to where the model keeps its own
+    compliances. Where this model cannot be made, the reason takes the place of the errors.
+    """
+    chosen = np.unique(np.linspace(0, len(poses), POSES, endpoint=False).astype(int))
+    pair = model.spacing, 2.0 * model.spacing
+    try:
+        found = spacing_error(model, [Pose.from_array(pose) for pose in poses[chosen]])
+    except InputError as error:
+        return _documented(pair, None, f"with nodes {1e3 * pair[1]:g} mm apart, {error}")
+    return _documented(pair, SpacingErrors.model_validate(asdict(found)))
+
+
+def _documented(
+    pair: tuple[float, float], errors: SpacingErrors | None, reason: str = ""
+) -> NodeSpacing:
+    return NodeSpacing(spacing_m=pair[0], coarser_m=pair[1], errors=errors, reason=reason)
