@@ -21,8 +21,9 @@ from benchmarks.axisymmetric_layer import (
     press,
     press_linear,
 )
+from benchmarks.exact_layer_axisymmetric import AxisymmetricContact, press_ball
+from benchmarks.exact_layer_compliance import Layer
 from benchmarks.layer_friction import press_slipping, press_with_friction
-from benchmarks.sphere_on_layer import sphere
 from benchmarks.timing import table
 from foundation.checks import FloatArray
 
@@ -92,13 +93,20 @@ def departures(name: str, energy: str, coarser: int = 1) -> FloatArray:
     return np.array(rows) - 1.0
 
 
+def exact_contact(case: Case, approach: float, shape: str = "sphere") -> AxisymmetricContact:
+    """Return the exact contact of the linear layer of a case at an approach [m]."""
+    layer = Layer(case.youngs_modulus, case.poissons_ratio, case.thickness)
+    return press_ball(layer, case.radius, approach=approach, shape=shape)
+
+
 def exactness() -> str:
     """Tabulate the linear layer beside the exact solution."""
     rows = []
     for name, case in CASES.items():
         for approach in APPROACHES[name]:
-            exact = np.array(sphere(case, approach))
-            flatter = sphere(case, approach, paraboloid=True)[0] / exact[0] - 1.0
+            ball = exact_contact(case, approach)
+            exact = np.array([ball.load, ball.peak_pressure, ball.contact_radius])
+            flatter = exact_contact(case, approach, "paraboloid").load / ball.load - 1.0
             errors = []
             for coarser in (1, 2):
                 found = linear(name, approach, coarser=coarser)

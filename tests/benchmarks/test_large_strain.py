@@ -14,8 +14,8 @@ from benchmarks.axisymmetric_layer import (
     press_linear,
     shares,
 )
+from benchmarks.large_strain import exact_contact
 from benchmarks.layer_friction import press_slipping, press_with_friction
-from benchmarks.sphere_on_layer import punch, sphere
 from foundation.errors import InputError
 
 CARTILAGE = Case(10e6, 0.45, 6e-3, 27e-3)
@@ -84,29 +84,25 @@ def test_inverted_element_is_an_error():
         model.equilibrium(state)
 
 
-@pytest.mark.parametrize(("poissons_ratio", "factor"), [(0.3, 2.48), (0.49999, 3.61)])
-def test_hayes1972_punch_as_wide_as_the_layer_is_thick(poissons_ratio, factor):
-    case = Case(1.0, poissons_ratio, 1.0, 1.0)
-    # Hayes' κ: force over 4 G a times approach over 1 - ν.
-    found = punch(case, 1.0) * (1.0 - poissons_ratio) / (4.0 * case.lame[1])
-    np.testing.assert_allclose(found, factor, rtol=3e-3)
-
-
 def test_hertz_is_the_limit_of_a_thick_layer():
     case = Case(1.0, 0.3, 1e5, 100.0)
-    force, pressure, radius = sphere(case, 0.01)
+    found = exact_contact(case, 0.01)
     hertz = 4.0 / 3.0 / (1.0 - 0.3**2) * np.sqrt(100.0) * 0.01**1.5
-    np.testing.assert_allclose(force, hertz, rtol=1e-4)
-    np.testing.assert_allclose(pressure, 1.5 * hertz / np.pi, rtol=1e-4)  # the radius is 1
-    np.testing.assert_allclose(radius, 1.0, rtol=1e-4)
+    np.testing.assert_allclose(found.load, hertz, rtol=1e-4)
+    np.testing.assert_allclose(
+        found.peak_pressure, 1.5 * hertz / np.pi, rtol=1e-4
+    )  # the radius is 1
+    np.testing.assert_allclose(found.contact_radius, 1.0, rtol=1e-4)
 
 
 @pytest.mark.parametrize("approach", [0.5e-3, DEPTH])
 def test_linear_layer_has_the_exact_force_peak_and_radius(model, compliance, approach):
     found = press_linear(model, compliance, approach)
-    exact = sphere(CARTILAGE, approach)
-    np.testing.assert_allclose(found.force, exact[0], rtol=2e-3)
-    np.testing.assert_allclose([peak(found), edge(found)], exact[1:], rtol=6e-3)
+    exact = exact_contact(CARTILAGE, approach)
+    np.testing.assert_allclose(found.force, exact.load, rtol=2e-3)
+    np.testing.assert_allclose(
+        [peak(found), edge(found)], [exact.peak_pressure, exact.contact_radius], rtol=6e-3
+    )
 
 
 def test_contact_beyond_the_reach_is_an_error():
