@@ -48,8 +48,8 @@ class Elements(NamedTuple):
             _ABOUT,
             f"{medial:,} medial and {lateral:,} lateral nodes{on_femur} may come into contact, in "
             f"meshes of {sum(size.unknowns):,} unknowns; the condensation takes about "
-            f"{rounded(size.seconds)} and {1e-9 * size.memory:.1f} GB of memory, once, and leaves "
-            f"{1e-9 * size.storage:.2f} GB on the disk; a pose then takes about "
+            f"{rounded(size.seconds)} and {_bytes(size.memory)} of memory, once, and leaves "
+            f"{_bytes(size.storage)} on the disk; a pose then takes about "
             f"{2e3 * self.seconds_per_evaluation(area):.2g} ms",
         )
         remarks.note(
@@ -71,3 +71,8 @@ class Elements(NamedTuple):
             f"{text} (expected at least {NODES_ACROSS:g}); peak pressures will be inaccurate: set "
             f"node_spacing_mm = {spacing_for(width, NODES_ACROSS):g}",
         )
+
+
+def _bytes(size: float) -> str:
+    """Return a size [bytes] as text."""
+    return f"{1e-9 * size:.1f} GB" if size >= 1e9 else f"{max(1e-6 * size, 1.0):.0f} MB"
