@@ -23,6 +23,8 @@ from foundation.surfaces.triangle_mesh import TriangleMesh
 #: Distance from the femur up to which nodes take part in the search for contact [m]. The surface
 #: beside a patch rises by less.
 MARGIN = 0.5e-3
+#: Name of the elements in digests; to be changed with whatever changes a compliance.
+ELEMENTS = "incompatible modes 1"
 #: Fewest candidate nodes of a compartment.
 _FEWEST = 25
 
@@ -146,7 +148,7 @@ class MeshedLayer:
         body, content = self.body, hashlib.sha256()
         for array in (body.nodes, body.hexahedra, body.retained, body.directions):
             content.update(np.ascontiguousarray(array).tobytes())
-        content.update(f"{body.youngs_modulus!r} {body.poissons_ratio!r}".encode())
+        content.update(f"{ELEMENTS} {body.youngs_modulus!r} {body.poissons_ratio!r}".encode())
         return content.hexdigest()
 
 
