@@ -15,6 +15,7 @@ from benchmarks import (
     restitution,
     speed,
     surfaces,
+    two_layers,
 )
 
 TABLES = (
@@ -46,6 +47,8 @@ TABLES = (
     finite_element_smoothness.derivatives,
     finite_element_cost.poses_and_condensation,
     finite_element_cost.agreement,
+    two_layers.accuracy,
+    two_layers.nodal_compliance,
     large_strain.exactness,
     large_strain.large_strain,
     large_strain.limits,

@@ -15,7 +15,7 @@ from time import process_time
 import numpy as np
 from scipy.optimize import brentq
 
-from benchmarks.exact_layer import exact_contact, paraboloid
+from benchmarks.exact_layer import ExactContact, exact_contact, paraboloid
 from benchmarks.exact_layer_compliance import Layer
 from benchmarks.timing import table
 from foundation import Pose, TriangleMesh
@@ -105,19 +105,8 @@ def accuracy() -> str:
     rows = []
     for spacing, femoral in ((1e-3, 1e-3), (1e-3, 1.5e-3), (0.7e-3, 1e-3), (0.5e-3, 1e-3)):
         contact = two_layers(spacing, femoral)
-
-        def force(approach: float, contact: FiniteElementContact = contact) -> float:
-            return float(contact.evaluate(Pose(superior=-approach)).medial.force[1])
-
-        approach = brentq(lambda d, force=force: force(d) - LOAD, 1e-6, 2e-4, xtol=1e-13)
+        approach, errors = _errors(contact, exact)
         pose = Pose(superior=-approach)
-        loads, jacobian = contact.loads_and_jacobian(pose)
-        errors = [
-            approach / exact.approach,
-            loads.medial.peak_pressure / exact.peak_pressure,
-            loads.medial.area / exact.area,
-            -jacobian[1, 4] / exact.stiffness,
-        ]
         found = [ripple(contact, approach, np.deg2rad(turn)) for turn in (0.0, 30.0, 77.0)]
         start = process_time()
         contact.evaluate(pose)
@@ -143,6 +132,22 @@ def accuracy() -> str:
         "time of a pose [ms]",
     ]
     return table("Two equal layers: errors at the same load", header, rows)
+
+
+def _errors(contact: FiniteElementContact, exact: ExactContact) -> tuple[float, list[float]]:
+    """Return the approach at the load [m], and approach, peak, area, stiffness over the exact."""
+
+    def missing(approach: float) -> float:
+        return float(contact.evaluate(Pose(superior=-approach)).medial.force[1]) - LOAD
+
+    approach = float(brentq(missing, 1e-6, 2e-4, xtol=1e-13))
+    loads, jacobian = contact.loads_and_jacobian(Pose(superior=-approach))
+    return approach, [
+        approach / exact.approach,
+        loads.medial.peak_pressure / exact.peak_pressure,
+        loads.medial.area / exact.area,
+        -float(jacobian[1, 4]) / exact.stiffness,
+    ]
 
 
 def nodal_compliance() -> str:

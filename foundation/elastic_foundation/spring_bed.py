@@ -19,6 +19,7 @@ from foundation.checks import FloatArray, IntArray
 from foundation.elastic_foundation.edge_smoothing import edge_table
 from foundation.elastic_foundation.laws import SpringLaw
 from foundation.errors import InputError
+from foundation.surfaces.groups import enclosing_discs, group_corners
 from foundation.surfaces.smooth_surface import NODES, SmoothSurface, shape_functions
 from foundation.surfaces.tree import build_tree
 from foundation.surfaces.triangle_mesh import TriangleMesh
@@ -199,7 +200,7 @@ def _assembled(
     cut = np.ascontiguousarray(shape_functions(cut_points)[0].T)
     count = np.concatenate(groups)
     first = np.cumsum(count) - count
-    centre, radius, thickness, direction = _discs(points, normals, elements, first, count)
+    centre, radius, thickness, direction = enclosing_discs(points, normals, elements, first, count)
     margins = kernels.BULGE * sizes + _sag(points[elements]) if elements.shape[1] > 1 else 0 * sizes
     arrays = kernels.Bed(
         np.ascontiguousarray(points),
@@ -223,7 +224,7 @@ def _assembled(
         np.maximum.reduceat(margins, first),
         first,
         count,
-        _group_corners(points[elements[:, :3]], first, count),
+        group_corners(points[elements[:, :3]], first, count),
     )
     return SpringBed(arrays, order, int(groups[0].sum()))
 
@@ -237,44 +238,8 @@ def _slope_metric(corners: FloatArray) -> FloatArray:
     return np.ascontiguousarray(differences.T @ gram @ differences)
 
 
-def _discs(
-    points: FloatArray,
-    normals: FloatArray,
-    elements: IntArray,
-    first: IntArray,
-    count: IntArray,
-) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Return the disc around the nodes of each group of elements.
-
-    Centre (G, 3) [m], radius of the enclosing ball and half thickness (G,) [m], normal (G, 3) [1].
-    """
-    centre, direction = np.empty((len(first), 3)), np.empty((len(first), 3))
-    radius, thickness = np.empty(len(first)), np.empty(len(first))
-    for t, (begin, size) in enumerate(zip(first, count, strict=True)):
-        nodes = elements[begin : begin + size].reshape(-1)
-        mean = normals[nodes].sum(axis=0)
-        direction[t] = mean / max(float(np.linalg.norm(mean)), 1e-300)
-        at = points[nodes]
-        height = at @ direction[t]
-        middle = 0.5 * (at.min(axis=0) + at.max(axis=0))
-        level = 0.5 * (height.min() + height.max())
-        centre[t] = middle + (level - middle @ direction[t]) * direction[t]
-        radius[t] = np.linalg.norm(at - centre[t], axis=1).max()
-        thickness[t] = 0.5 * (height.max() - height.min())
-    return centre, radius, thickness, direction
-
-
 def _sag(nodes: FloatArray) -> FloatArray:
     """Return the largest distance of a middle of elements (F, 6, 3) from its chord, (F,) [m]."""
     corners = nodes[:, :3]
     chords = 0.5 * (corners + np.roll(corners, -1, axis=1))
     return np.linalg.norm(nodes[:, 3:] - chords, axis=2).max(axis=1)
-
-
-def _group_corners(corners: FloatArray, first: IntArray, count: IntArray) -> FloatArray:
-    """Return the corners (F, C, 3) of each group's elements side by side, (G, C, 3, LANES).
-
-    Free places of a group repeat its last element.
-    """
-    place = np.minimum(np.arange(kernels.LANES), count[:, None] - 1)
-    return np.ascontiguousarray(np.moveaxis(corners[first[:, None] + place], 1, 3))

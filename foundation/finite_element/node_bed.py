@@ -6,6 +6,7 @@ import numpy as np
 
 from foundation import kernels
 from foundation.checks import FloatArray, IntArray
+from foundation.surfaces.groups import enclosing_discs, group_corners
 from foundation.surfaces.tree import build_tree
 
 
@@ -27,25 +28,13 @@ def node_bed(points: FloatArray, normals: FloatArray, margin: float) -> kernels.
     tree = build_tree(points, points, kernels.LANES)
     leaves = tree.count > 0
     first, count = tree.first[leaves], tree.count[leaves]
-    groups = [points[a : a + n] for a, n in zip(first, count, strict=True)]
-    middle = np.array([0.5 * (at.min(axis=0) + at.max(axis=0)) for at in groups])
-    direction = np.add.reduceat(normals, first)
-    direction /= np.linalg.norm(direction, axis=1, keepdims=True)
-    radius = [
-        np.linalg.norm(at - centre, axis=1).max() for at, centre in zip(groups, middle, strict=True)
-    ]
-    height = [
-        np.abs((at - centre) @ along).max()
-        for at, centre, along in zip(groups, middle, direction, strict=True)
-    ]
-    elements = np.arange(len(points), dtype=np.int32)[:, None]
-    place = np.minimum(np.arange(kernels.LANES), count[:, None] - 1)
-    corners = np.ascontiguousarray(np.moveaxis(points[first[:, None] + place][:, :, None], 1, 3))
+    elements = np.arange(len(points))[:, None]
+    centre, radius, thickness, direction = enclosing_discs(points, normals, elements, first, count)
     none, unit = np.zeros((1, 1)), np.ones(1)
     return kernels.Bed(
         points=np.ascontiguousarray(points),
         normals=np.ascontiguousarray(normals),
-        elements=elements,
+        elements=elements.astype(np.int32),
         centroid_first=0,
         sizes=np.zeros(len(points)),
         whole_shape=none,
@@ -56,13 +45,13 @@ def node_bed(points: FloatArray, normals: FloatArray, margin: float) -> kernels.
         cut_weight=unit,
         cut_radius=unit,
         compartments=np.array([0, len(first), len(first)]),
-        centre=np.ascontiguousarray(middle.T),
+        centre=np.ascontiguousarray(centre.T),
         # A ball of this radius reaches the femur where a node is within the margin.
-        radius=np.array(radius) + margin,
-        thickness=np.array(height),
+        radius=radius + margin,
+        thickness=thickness,
         direction=np.ascontiguousarray(direction.T),
         bulge=np.full(len(first), margin),
         first=first,
         count=count,
-        corners=corners,
+        corners=group_corners(points[elements], first, count),
     )

@@ -102,12 +102,7 @@ def report_content(files: RunFiles) -> dict[str, Any]:
     run, original = files.run, _original(files.run)
     validation = tables.validation_content(files)
     stages = tables.stage_content(files)
-    gait = tables.gait_content(files) | {
-        "frames": files.frames and frames_content(files.frames),
-        "wear": (worn := _worn(files)) and wear_content(worn),
-        "combinations": files.combinations and combinations_content(files.combinations),
-        "node_spacing": spacing_content(files.simulation.node_spacing),
-    }
+    gait = _gait_content(files)
     overview = _overview(files) | {
         "headline": _headline(files, validation, gait),
         "original": original,
@@ -140,6 +135,15 @@ def report_content(files: RunFiles) -> dict[str, Any]:
         },
     }
     return dict(plain(content))
+
+
+def _gait_content(files: RunFiles) -> dict[str, Any]:
+    return tables.gait_content(files) | {
+        "frames": files.frames and frames_content(files.frames),
+        "wear": (worn := _worn(files)) and wear_content(worn),
+        "combinations": files.combinations and combinations_content(files.combinations),
+        "node_spacing": spacing_content(files.simulation.node_spacing),
+    }
 
 
 def _worn(files: RunFiles) -> WearOfCycle | None:
