@@ -41,6 +41,17 @@ GLOSSARY = {
     "trained domain": "poses and loads that the surrogate has learnt; answers outside are flagged",
 }
 _TERMS = {name.lower(): text for term, text in GLOSSARY.items() for name in term.split(", ")}
+#: Terms of one contact model alone.
+_OWN_TERMS = {
+    "elastic_foundation": ("springs",),
+    "finite_element": ("finite elements", "node spacing"),
+}
+
+
+def glossary_of(model: str) -> dict[str, str]:
+    """Return the terms of a page about a run with a contact model, a key of `contact.model`."""
+    others = {term for name, terms in _OWN_TERMS.items() if name != model for term in terms}
+    return {term: text for term, text in GLOSSARY.items() if term not in others}
 
 
 def term(word: str) -> Markup:

@@ -26,7 +26,7 @@ from pipeline.reports import pictures, tables
 from pipeline.reports.combinations import combinations_content, frames_content, wear_content
 from pipeline.reports.contact_figures import contact_content, contact_pictures
 from pipeline.reports.evidence import evidence_of, more_samples
-from pipeline.reports.glossary import GLOSSARY
+from pipeline.reports.glossary import glossary_of
 from pipeline.reports.inputs import HEADLINE_COLUMNS, RunFiles, read_run
 from pipeline.reports.knee_figures import knee_content, knee_lines, wears
 from pipeline.reports.knee_frames import frame_pictures
@@ -89,7 +89,7 @@ def write_report(folder: Path) -> dict[str, Any]:
         view=view_data(files.fields, files.cycles),
         inputs=INPUTS,
         coordinates=COORDINATES,
-        glossary=GLOSSARY,
+        glossary=glossary_of(files.config["contact"].get("model", "elastic_foundation")),
         changed_keys=_changed_keys(files.config),
         config_text=tomli_w.dumps(files.config),
     )
