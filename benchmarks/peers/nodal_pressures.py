@@ -9,7 +9,8 @@ from foundation.checks import FloatArray, IntArray
 
 #: Loaded nodes that the pressure is continued from to a node beyond the edge.
 _NEIGHBOURS = 6
-_TERMS = 6  # of a quadratic in two coordinates
+#: Nodes of the four faces at a node. Fewer may lie in a row, which does not determine a quadratic.
+_AROUND = 9
 
 
 def nodal_areas(points: FloatArray, faces: IntArray) -> FloatArray:
@@ -22,8 +23,8 @@ def nodal_areas(points: FloatArray, faces: IntArray) -> FloatArray:
 def peak_pressure(points: FloatArray, faces: IntArray, pressures: FloatArray) -> float:
     """Return the largest pressure of a quadratic fitted round the node of the largest pressure.
 
-    The fit takes the loaded nodes of the faces at this node; with fewer than six of them, or where
-    the fit has no maximum among them, as at an edge load, the largest nodal pressure is returned.
+    The fit takes the nodes of the four faces at this node. If a node bears no load, or the fit has
+    no maximum among the nodes, as at an edge load, the largest nodal pressure is returned.
 
     Parameters
     ----------
@@ -43,7 +44,7 @@ def peak_pressure(points: FloatArray, faces: IntArray, pressures: FloatArray) ->
     around = np.unique(faces[(faces == top).any(axis=1)])
     around = around[pressures[around] > 0.0]
     largest = float(pressures[top])
-    if len(around) < _TERMS:
+    if len(around) < _AROUND:
         return largest
     aside = points[around] - points[top]
     scale = np.abs(aside).max()
