@@ -27,7 +27,10 @@ def check_compartments(
     candidates: NDArray[np.bool_],
     spacing: float,
 ) -> None:
-    """Raise an InputError if a compartment faces down, or is too large for the spacing [m]."""
+    """Raise an InputError if a compartment faces down, or is too large for the spacing [m].
+
+    From the compartment and the choice (F,) of each tibial triangle.
+    """
     for side, name in enumerate(COMPARTMENTS):
         own = compartments == side
         up = float(tibia.area_vectors[own, 1].sum() / tibia.areas[own].sum())
@@ -43,7 +46,7 @@ def check_compartments(
 def checked_candidates(
     compartments: NDArray[np.int8], candidates: ArrayLike | None
 ) -> NDArray[np.bool_]:
-    """Return the triangles (F,) that the femur may touch, checked; all by default.
+    """Return whether the femur may touch each triangle, (F,) [1], checked; all by default.
 
     Raises
     ------

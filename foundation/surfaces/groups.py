@@ -36,7 +36,7 @@ def enclosing_discs(
 
 
 def group_corners(corners: FloatArray, first: IntArray, count: IntArray) -> FloatArray:
-    """Return the corners (F, C, 3) of each group's elements side by side, (G, C, 3, LANES).
+    """Return the corners (F, C, 3) of each group's elements side by side, (G, C, 3, LANES) [m].
 
     Free places of a group repeat its last element.
     """
