@@ -13,7 +13,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from foundation.checks import FloatArray, check_array, check_fields, check_number, frozen
+from foundation.checks import FloatArray, check_array, check_fields, check_in, check_number, frozen
 
 #: Columns of the six components of a wrench, in order.
 WRENCH_COLUMNS = (
@@ -31,6 +31,11 @@ AP_FORCE, AXIAL_FORCE, ML_FORCE, MOMENT_X, MOMENT_Y, MOMENT_Z = range(6)
 AREA, PEAK_PRESSURE, MEAN_PRESSURE, CENTRE_X, CENTRE_Y, CENTRE_Z = range(6, 12)
 FORCE, MOMENT, WRENCH, CENTRE = slice(0, 3), slice(3, 6), slice(0, 6), slice(9, 12)
 COMPARTMENTS = ("medial", "lateral")
+
+
+def compartment_index(compartment: str) -> int:
+    """Return the place of a compartment in `COMPARTMENTS`; raise `InputError` for another name."""
+    return COMPARTMENTS.index(check_in("compartment", compartment, COMPARTMENTS))
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,6 +21,7 @@ from foundation.loads import (
     LOAD_COLUMNS,
     MEAN_PRESSURE,
     ContactLoads,
+    compartment_index,
 )
 from foundation.loads import (
     SpringState as SpringState,
@@ -238,7 +239,7 @@ class ElasticFoundation:
         InputError
             If `compartment` is another name.
         """
-        index = _index(compartment)
+        index = compartment_index(compartment)
         sums, jacobian = self._run(pose, jacobian=True, chosen=np.arange(2) == index)
         return _loads_of(sums[index]), jacobian[index], sums[index, _DEPTH:_ENERGY]
 
@@ -247,7 +248,7 @@ class ElasticFoundation:
 
         Parameters and exceptions as of `compartment_loads`.
         """
-        index = _index(compartment)
+        index = compartment_index(compartment)
         sums, _ = self._run(pose, jacobian=False, chosen=np.arange(2) == index)
         return float(sums[index, _DEPTH])
 
@@ -257,7 +258,7 @@ class ElasticFoundation:
         Parameters and exceptions as of `compartment_loads`.
         """
         del pose
-        _index(compartment)
+        compartment_index(compartment)
         return ()
 
     def evaluate_batch(self, poses: ArrayLike, *, threads: int = 1) -> FloatArray:
@@ -306,7 +307,7 @@ class ElasticFoundation:
         compartment : {"medial", "lateral"}, optional
             Compartment; by default the whole knee.
         """
-        chosen = slice(None) if compartment is None else _index(compartment)
+        chosen = slice(None) if compartment is None else compartment_index(compartment)
         with self._scratch.borrowed() as work:
             sums, _, _ = self._evaluate(work, pose, False, _BOTH, None, energy=True)
         return float(sums[chosen, _ENERGY].sum())
@@ -373,10 +374,6 @@ class ElasticFoundation:
         law = self.dissipation
         resisting = law.damping > 0.0 or law.friction > 0.0
         return kernels.Motion(resisting, twist, law.damping, law.friction, law.transition_speed)
-
-
-def _index(compartment: str) -> int:
-    return COMPARTMENTS.index(check_in("compartment", compartment, COMPARTMENTS))
 
 
 def _loads_of(sums: FloatArray) -> FloatArray:

@@ -6,15 +6,13 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.spatial import KDTree
 
 from foundation.checks import FloatArray, check_array, check_number, frozen
 from foundation.errors import InputError
 from foundation.finite_element.surface_grid import SurfaceGrid
 from foundation.surfaces.line_hits import LineTracer
 from foundation.surfaces.smooth_surface import flat_surface
-from foundation.surfaces.thickness import check_place, check_solid
+from foundation.surfaces.thickness import check_place, check_solid, filled_from_nearest
 from foundation.surfaces.triangle_mesh import TriangleMesh
 
 #: Least and largest thickness of a layer [m].
@@ -137,15 +135,6 @@ class SolidBase:
         check_place(surface, self.solid, ~inside[~grid.border], _TOLERANCE)
         reach = float(np.linalg.norm(np.ptp(self.solid.vertices, axis=0)))
         hits = tracer.exits(starts, -grid.lines, reach)
-        depth = _filled(grid, _TOLERANCE + hits.distance, inside & (hits.facet >= 0))
+        valid = inside & (hits.facet >= 0)
+        depth = filled_from_nearest(grid.points, _TOLERANCE + hits.distance, valid)
         return grid.points - depth[:, None] * grid.lines
-
-
-def _filled(grid: SurfaceGrid, depth: FloatArray, valid: NDArray[np.bool_]) -> FloatArray:
-    """Return depths (C,) [m] with those of the nearest valid node where a node has none."""
-    if valid.all():
-        return depth
-    nearest = KDTree(grid.points[valid]).query(grid.points[~valid])[1]
-    filled = depth.copy()
-    filled[~valid] = depth[valid][nearest]
-    return filled

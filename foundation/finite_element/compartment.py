@@ -226,8 +226,8 @@ class CompartmentContact:
 
         def block(rows: IntArray, columns: IntArray) -> FloatArray:
             # In double precision whatever is stored: the factor needs the digits.
-            part = np.empty((len(rows), len(columns)))
-            kernels.gather_block(compliance, near.nodes[rows], near.nodes[columns], part)
+            part = np.zeros((len(rows), len(columns)))
+            kernels.add_block(compliance, near.nodes[rows], near.nodes[columns], part)
             if femoral is not None:
                 femoral.add_block(rows, columns, part)
             return part

@@ -31,7 +31,7 @@ from foundation.finite_element.layer import ElasticLayer
 from foundation.finite_element.preparation import Kept, condense
 from foundation.finite_element.size import LayerSize, check_memory, size_of
 from foundation.finite_element.triangle_values import TriangleValues
-from foundation.loads import COMPARTMENTS, ContactLoads, SpringState
+from foundation.loads import COMPARTMENTS, ContactLoads, SpringState, compartment_index
 from foundation.pose import Pose
 from foundation.surfaces.compartments import check_labels
 from foundation.surfaces.femur_patches import femur_patches
@@ -300,7 +300,7 @@ class FiniteElementContact:
         InputError
             If `compartment` is another name.
         """
-        side = self._sides[_index(compartment)]
+        side = self._sides[compartment_index(compartment)]
         loads, jacobian, state = side.loads(pose, self._femoral_handle(), jacobian=True)
         return loads, jacobian, side.depth(state)
 
@@ -309,7 +309,7 @@ class FiniteElementContact:
 
         Parameters and exceptions as of `compartment_loads`; found without the forces.
         """
-        return self._sides[_index(compartment)].indentation(pose, self._femoral_handle())
+        return self._sides[compartment_index(compartment)].indentation(pose, self._femoral_handle())
 
     def compartment_flags(self, pose: Pose, compartment: str) -> tuple[str, ...]:
         """Return why the loads of a compartment are no answer at a pose; see `evaluate`.
@@ -326,7 +326,7 @@ class FiniteElementContact:
         tuple of str
             A reason where contact reaches the end of the nodes of the compartment.
         """
-        index = _index(compartment)
+        index = compartment_index(compartment)
         state = self._sides[index].loads(pose, self._femoral_handle(), jacobian=False)[2]
         return refusals(COMPARTMENTS[index], self._sides[index], state)
 
@@ -373,7 +373,9 @@ class FiniteElementContact:
         compartment : {"medial", "lateral"}, optional
             Compartment; by default the whole knee.
         """
-        chosen = self._sides if compartment is None else (self._sides[_index(compartment)],)
+        chosen = (
+            self._sides if compartment is None else (self._sides[compartment_index(compartment)],)
+        )
         return sum(side.energy(pose, self._femoral_handle()) for side in chosen)
 
     def spring_state(self, pose: Pose) -> SpringState:
@@ -394,7 +396,3 @@ class FiniteElementContact:
             )
             for side, layer in enumerate(self.layers)
         )
-
-
-def _index(compartment: str) -> int:
-    return COMPARTMENTS.index(check_in("compartment", compartment, COMPARTMENTS))

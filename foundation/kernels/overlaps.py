@@ -124,15 +124,6 @@ def write_overlap_hessians(rotation, femur, bed, work, nodes, hessians):
 
 
 @fused_kernel
-def gather_block(matrix, rows, columns, part):
-    """Copy the block of ``rows`` and ``columns`` of a matrix to ``part``."""
-    for i in range(len(rows)):
-        row = rows[i]
-        for j in range(len(columns)):
-            part[i, j] = matrix[row, columns[j]]
-
-
-@fused_kernel
 def add_block(matrix, rows, columns, part):
     """Add the block of ``rows`` and ``columns`` of a matrix to ``part``."""
     for i in range(len(rows)):

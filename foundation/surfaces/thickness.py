@@ -163,7 +163,16 @@ def _filled(
         MeshWarning,
         stacklevel=3,
     )
-    nearest = KDTree(surface.vertices[valid]).query(surface.vertices[~valid])[1]
-    filled = thickness.copy()
-    filled[~valid] = thickness[valid][nearest]
+    return filled_from_nearest(surface.vertices, thickness, valid)
+
+
+def filled_from_nearest(
+    points: FloatArray, values: FloatArray, valid: NDArray[np.bool_]
+) -> FloatArray:
+    """Return values (N,) [m] at points (N, 3) [m], those not valid (N,) from the nearest valid."""
+    if valid.all():
+        return values
+    nearest = KDTree(points[valid]).query(points[~valid])[1]
+    filled = values.copy()
+    filled[~valid] = values[valid][nearest]
     return filled
