@@ -1,7 +1,8 @@
 """Names that configurations choose from; without imports of packages, for a fast `--help`.
 
 Each list has the names of a registry in their order: `foundation.elastic_foundation.laws.LAWS`,
-`surrogates.families.FAMILIES`, and `FORMULATIONS` of a compartment and of a whole knee.
+`surrogates.families.FAMILIES`, `FORMULATIONS` of a compartment and of a whole knee, and
+`pipeline.studies.contact_models.registry.MODELS`.
 """
 
 from __future__ import annotations
@@ -13,4 +14,8 @@ Family = Literal["kriging", "polynomial", "poly_fourier", "network"]
 Formulation = Literal[
     "inverted", "energy", "root", "touch_stiffness", "load_stiffness", "power", "direct",
     "knee_direct", "knee_power", "knee_inverted_one", "knee_inverted_two",
+]  # fmt: skip
+ComparedModel = Literal[
+    "finite_elements", "finite_elements_coarse", "linear", "logarithmic", "modified",
+    "springs_surrogate", "elements_surrogate",
 ]  # fmt: skip

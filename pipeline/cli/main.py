@@ -15,11 +15,11 @@ from typing import Annotated, Any, NamedTuple
 from cyclopts import App, CycloptsError, Parameter
 
 from foundation.errors import InputError
-from pipeline.cli import completion, prepare, samples, train, use
+from pipeline.cli import compare, completion, prepare, samples, train, use
 from pipeline.cli.app import PROGRAM, Answer, Command, app
 
 #: Modules that register the commands.
-COMMAND_MODULES = (prepare, train, use, samples, completion)
+COMMAND_MODULES = (prepare, train, compare, use, samples, completion)
 #: Exit status of a fault of the program (EX_SOFTWARE of sysexits.h).
 FAULT = 70
 _REPORT = (

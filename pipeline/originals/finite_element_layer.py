@@ -35,7 +35,7 @@ _KEYS = {
 }
 #: Largest Poisson's ratio of the springs beside finite elements. Springs cannot bulge aside: under
 #: the implant at 500 N and 0.4999 their patch would be 1.9 mm wide, that of the exact layer 8.0 mm.
-_LARGEST_RATIO = 0.46
+LARGEST_RATIO = 0.46
 #: Fewest nodes across a contact patch that the loads of a pose can follow from.
 FEWEST_NODES = 4.0
 
@@ -166,5 +166,5 @@ def bed_beside(contact: ContactConfig, surfaces: KneeSurfaces) -> ElasticFoundat
 
 
 def _bulging_law(layer: LayerConfig, thickness: float | FloatArray) -> SpringLaw:
-    ratio = min(layer.poissons_ratio, _LARGEST_RATIO)
+    ratio = min(layer.poissons_ratio, LARGEST_RATIO)
     return layer_law(layer.model_copy(update={"poissons_ratio": ratio}), thickness)

@@ -1,0 +1,25 @@
+"use strict";
+// The weighted sum of the marks with the weights of the reader; the best model comes first.
+(() => {
+  const panel = document.getElementById("weights");
+  const { models } = JSON.parse(document.getElementById("marks").textContent);
+  const sliders = [...panel.querySelectorAll("input")];
+  const body = panel.querySelector("tbody");
+  const update = () => {
+    const weights = Object.fromEntries(sliders.map((slider) => [slider.dataset.key, Number(slider.value)]));
+    const whole = Object.values(weights).reduce((sum, weight) => sum + weight, 0);
+    const totals = models.map(({ name, marks }) => ({
+      name,
+      total: whole > 0 ? Object.entries(weights).reduce((sum, [key, weight]) => sum + weight * (marks[key] ?? 0), 0) / whole : null,
+    }));
+    totals.sort((one, other) => (other.total ?? 0) - (one.total ?? 0));
+    for (const { name, total } of totals) {
+      const row = body.querySelector(`[data-name="${name}"]`);
+      row.querySelector("i").style.width = `${100 * (total ?? 0)}%`;
+      row.querySelector("b").textContent = total === null ? "–" : total.toFixed(3);
+      body.append(row);
+    }
+    for (const slider of sliders) slider.nextElementSibling.textContent = Number(slider.value).toString();
+  };
+  for (const slider of sliders) slider.addEventListener("input", update);
+})();

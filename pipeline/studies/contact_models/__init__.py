@@ -1,0 +1,1 @@
+"""Comparison of contact models on one knee: `python -m pipeline compare`."""

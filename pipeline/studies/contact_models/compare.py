@@ -1,0 +1,160 @@
+"""Comparison of contact models on one knee: from the configuration to the page."""
+
+from __future__ import annotations
+
+import shutil
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from threadpoolctl import threadpool_limits
+
+from pipeline.config.reading import dump_config
+from pipeline.config.schema import Config
+from pipeline.files import write_document, write_text
+from pipeline.originals.finite_element_layer import CONDENSED
+from pipeline.progress import bar, say
+from pipeline.reports.units import number
+from pipeline.store.workspace_lock import (
+    RunError,
+    check_own_folder,
+    differing_keys,
+    locked,
+    read_stored,
+)
+from pipeline.studies.contact_models.content import comparison_content, write_table
+from pipeline.studies.contact_models.knee import TIMES, ComparedKnee
+from pipeline.studies.contact_models.measurement import (
+    REASONS,
+    GaitPoses,
+    Measured,
+    gait_poses,
+    measure_at,
+    measure_cycle,
+)
+from pipeline.studies.contact_models.page import write_comparison_page
+from pipeline.studies.contact_models.registry import COARSE, ELEMENTS, MODELS, ModelKind, chosen
+from pipeline.studies.contact_models.results import FOLDER, read_measured, write_measured
+from pipeline.studies.contact_models.truth import truth_of
+
+DOCUMENT = "comparison.json"
+#: Keys that change the page alone, or which models are compared.
+_FREE = ("comparison.weights.", "comparison.models")
+
+
+def compare_models(
+    config: Config, folder: Path, *, resume: bool = False, quiet: bool = False
+) -> dict[str, Any]:
+    """Measure all contact models on the knee of a configuration, and write table and page.
+
+    Parameters
+    ----------
+    config : Config
+        The study, of springs or of finite elements.
+    folder : Path
+        Folder of the results; trained surrogates are runs in its sub-folders.
+    resume : bool
+        Whether to keep what an interrupted comparison left in the folder.
+    quiet : bool
+        Whether to leave out progress.
+
+    Returns
+    -------
+    dict
+        The content of `comparison.json`.
+
+    Raises
+    ------
+    InputError
+        If the knee cannot be used, or the folder holds something else.
+    StageError
+        If the finite elements cannot drive the gait cycle: there is nothing to compare with. A
+        failure of another model is a row with its reason.
+    """
+    check_own_folder(folder, "config.toml", "comparison")
+    knee = ComparedKnee(config, folder, resume, quiet)
+    knee.elements_config  # noqa: B018 - unusable configurations are refused before files change
+    with locked(folder, make=True), threadpool_limits(1):
+        _prepare(config, folder, resume=resume)
+        measured = _measure_all(knee, chosen(knee.settings.models))
+        truth = truth_of(measured[ELEMENTS], measured.get(COARSE))
+        content = comparison_content(knee, measured, truth)
+        write_document(folder / DOCUMENT, content)
+        write_table(folder / "comparison.csv", content)
+        write_comparison_page(folder / "comparison.html", knee, content, measured, truth)
+    return content
+
+
+def _prepare(config: Config, folder: Path, *, resume: bool) -> None:
+    """Clear the folder, or check that the results to be kept are of the same study."""
+    stored, text = folder / "config.toml", dump_config(config)
+    if resume and stored.exists():
+        keys = differing_keys(read_stored(stored), tomllib.loads(text), "run")
+        if changed := [key for key in keys if not key.startswith(_FREE)]:
+            raise RunError(
+                f"{folder}: the comparison in this folder differs in {', '.join(changed)}; start "
+                "anew without --resume, or choose another folder with --out"
+            )
+    elif stored.exists():
+        names = (FOLDER, CONDENSED, *(kind.name for kind in MODELS if kind.group == "surrogate"))
+        for name in names:
+            shutil.rmtree(folder / name, ignore_errors=True)
+        for name in (TIMES, DOCUMENT, "comparison.csv", "comparison.html"):
+            (folder / name).unlink(missing_ok=True)
+    write_text(stored, text)
+
+
+def _measure_all(knee: ComparedKnee, kinds: tuple[ModelKind, ...]) -> dict[str, Measured]:
+    """Measure the models one after the other; each is stored when it is done."""
+    measured: dict[str, Measured] = {}
+    given: GaitPoses | None = None
+    for place, kind in enumerate(kinds):
+        head = f"{place + 1}/{len(kinds)} {kind.label}"
+        found = read_measured(knee.folder, kind.name) if knee.resume else None
+        say(f"{head}{'' if found is None else ': known'}", quiet=knee.quiet)
+        if found is None:
+            found = _measured(knee, kind, measured, given)
+            write_measured(knee.folder, kind.name, found)
+        measured[kind.name] = found
+        if given is None:
+            given = gait_poses(found, knee.settings.poses)
+        for part, reason in found.failures.items():
+            say(f"  {part}: {reason}", quiet=knee.quiet)
+    return measured
+
+
+def _measured(
+    knee: ComparedKnee, kind: ModelKind, earlier: dict[str, Measured], given: GaitPoses | None
+) -> Measured:
+    """Return the measurements of a model; a model that cannot be made has the reason alone."""
+    try:
+        built = kind.build(knee)
+        gait = knee.gait
+    except REASONS as error:
+        return Measured(failures={"set-up": str(error)})
+    teacher = earlier.get(built.teacher or "")
+    with bar(100, "%", kind.label, quiet=knee.quiet) as shown:
+
+        def advance(part: float) -> None:
+            shown.update(int(100 * part) - shown.n)
+
+        patch = None if teacher is None else teacher.patch
+        found = measure_cycle(built, gait, patch, advance)
+    if given is None and "cycle_poses" in found.arrays:
+        given = gait_poses(found, knee.settings.poses)
+    if given is not None:
+        measure_at(built, found, given)
+    return found
+
+
+def summary_text(content: dict[str, Any], folder: Path) -> str:
+    """Return the lines on the terminal for a comparison."""
+    shown = ("force_percent", "peak_pressure_percent", "wear_percent", "evaluation_us")
+    columns = [column for column in content["columns"] if column["key"] in shown]
+    lines = []
+    for row in content["models"]:
+        figures = (f"{c['label']} {number(row['figures'][c['key']])} {c['unit']}" for c in columns)
+        known = any(value is not None for value in row["figures"].values())
+        text = ", ".join(figures) if known else "; ".join(row["failures"].values())
+        lines.append(f"{row['label']}: {text}".replace("µ", "u"))
+    return "\n".join([*lines, f"page: {folder / 'comparison.html'}"])

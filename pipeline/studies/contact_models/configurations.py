@@ -1,0 +1,136 @@
+"""Configurations of the compared models: the same knee with springs, and with finite elements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from foundation.errors import InputError
+from pipeline.config.comparison_schema import ComparisonConfig
+from pipeline.config.reading import checked_section
+from pipeline.config.schema import Config
+from pipeline.originals.finite_element_layer import LARGEST_RATIO
+from pipeline.originals.knee_surfaces import KneeSurfaces
+from pipeline.originals.layer_thickness import layer_thickness
+
+#: Keys of a spring law and of a bed of springs.
+_OF_LAWS = ("law", "f", "m", "reference_indentation_mm")
+_OF_BEDS = ("surface", "conservative", "search_depth_mm")
+#: Reason of a configuration that cannot be made.
+_SOURCE = "the configuration of a compared model"
+
+Tree = dict[str, Any]
+
+
+def elements_configuration(config: Config) -> Config:
+    """Return the configuration with the layers solved by finite elements.
+
+    Raises
+    ------
+    InputError
+        If the original model is a table, or if the configuration describes springs whose femoral
+        layer has a thickness per tibial vertex, which finite elements cannot use.
+    """
+    if config.original.kind != "model":
+        raise InputError(
+            'original.kind: expected "model" for a comparison of contact models, found "table"; '
+            "describe the knee in [knee] and [contact]"
+        )
+    if config.contact.finite_element is not None:
+        return _alone(config)
+    femoral = config.contact.femur_layer
+    if femoral is not None and femoral.thickness_file is not None:
+        raise InputError(
+            "contact.femur_layer.thickness_file: a comparison of contact models needs finite "
+            "elements, and this table has a row per tibial vertex; give contact.femur_layer."
+            "thickness_mm, or describe finite elements in the configuration"
+        )
+    tree = _tree(config)
+    contact = _without(tree["contact"], (*_OF_LAWS, *_OF_BEDS)) | {"model": "finite_element"}
+    if femoral is not None:
+        contact["femur_layer"] = _without(contact["femur_layer"], _OF_LAWS)
+    return _checked(tree | {"contact": contact})
+
+
+def springs_configuration(config: Config, surfaces: KneeSurfaces, law: str, **own: float) -> Config:
+    """Return the configuration with an elastic foundation of a spring law.
+
+    Parameters
+    ----------
+    config : Config
+        The study, of springs or of finite elements.
+    surfaces : KneeSurfaces
+        Surfaces of the knee of the study.
+    law : str
+        Name of the law, for both layers if the femur has one.
+    **own : float
+        Keys of the law beside those of all laws.
+
+    Poisson's ratios above `LARGEST_RATIO` become this ratio, and a femoral layer of varying
+    thickness, which finite elements take at femoral vertices, becomes one of its mean thickness.
+    """
+    tree = _tree(config)
+    contact = _without(tree["contact"], (*_OF_LAWS, "model", "finite_element"))
+    contact |= _of_springs(contact, law, own)
+    if (femoral := config.contact.femur_layer) is not None:
+        layer = _without(contact["femur_layer"], _OF_LAWS)
+        if config.contact.finite_element is not None and femoral.thickness_file is not None:
+            thickness = layer_thickness(femoral, len(surfaces.femur.vertices), body="femoral")
+            layer = _without(layer, ("thickness_file",))
+            layer["thickness_mm"] = 1e3 * float(np.mean(thickness))
+        contact["femur_layer"] = layer | _of_springs(layer, law, own)
+    return _checked(tree | {"contact": contact})
+
+
+def modified_parameters(config: Config) -> dict[str, float]:
+    """Return the given keys of the modified law: of [contact], or of [comparison]."""
+    if config.contact.law == "modified":
+        contact = config.contact
+        return {
+            "f": contact.f,
+            "m": contact.m,
+            "reference_indentation_mm": contact.reference_indentation_mm,
+        }
+    section = config.comparison or ComparisonConfig()
+    return {
+        "f": section.modified_f,
+        "m": section.modified_m,
+        "reference_indentation_mm": section.modified_reference_indentation_mm,
+    }
+
+
+def training_configuration(config: Config, name: str) -> Config:
+    """Return the configuration of the run that trains a surrogate of a comparison.
+
+    The run has neither other surrogates nor combinations of inputs, which the comparison does not
+    use.
+    """
+    return config.model_copy(
+        update={
+            "run": config.run.model_copy(update={"name": name}),
+            "surrogate": config.surrogate.model_copy(update={"compare": ()}),
+            "simulation": config.simulation.model_copy(update={"combinations": False}),
+        }
+    )
+
+
+def _of_springs(layer: Tree, law: str, own: dict[str, float]) -> Tree:
+    ratio = min(layer["poissons_ratio"], LARGEST_RATIO)
+    return {"law": law, "poissons_ratio": ratio, **own}
+
+
+def _alone(config: Config) -> Config:
+    return config.model_copy(update={"comparison": None})
+
+
+def _tree(config: Config) -> Tree:
+    return _alone(config).model_dump(exclude_none=True)
+
+
+def _without(tree: Tree, keys: tuple[str, ...]) -> Tree:
+    return {key: value for key, value in tree.items() if key not in keys}
+
+
+def _checked(tree: Tree) -> Config:
+    return checked_section(tree, Config, _SOURCE)

@@ -1,0 +1,238 @@
+"""Figures of a model: its errors against the extrapolated finite elements, times and memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from foundation.checks import FloatArray
+from foundation.loads import AREA, AXIAL_FORCE, CENTRE, FORCE, MOMENT, PEAK_PRESSURE
+from foundation.pose import ANTERIOR, ROTATION, SUPERIOR
+from pipeline.studies.contact_models.measurement import Measured
+from pipeline.studies.contact_models.truth import Truth, touching_too
+
+#: Figure of a model; None where the model has none.
+Measure = Callable[[Measured, Truth], float | None]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the comparison.
+
+    Parameters
+    ----------
+    key : str
+        Name in files, which ends with the unit.
+    label, unit, group : str
+        Name and unit on the page, and the heading above.
+    meaning : str
+        What the figure is, in one sentence.
+    measure : callable
+        Takes `Measured` and `Truth` and returns the figure in the unit of the column.
+    best, worst : float, optional
+        Figures of mark 1 and of mark 0 [unit of the column]; without them there is no mark.
+    criterion : str
+        Criterion of the weighted sum that the mark counts for.
+    """
+
+    key: str
+    label: str
+    unit: str
+    group: str
+    meaning: str
+    measure: Measure
+    best: float | None = None
+    worst: float | None = None
+    criterion: str = ""
+
+    def mark(self, value: float | None) -> float | None:
+        """Return the mark of a figure, 0 to 1: linear in its logarithm between worst and best."""
+        if value is None or self.best is None or self.worst is None:
+            return None
+        size = float(np.clip(abs(value), self.best, self.worst))
+        return float(np.log(self.worst / size) / np.log(self.worst / self.best))
+
+
+def _at_poses(components: int | slice) -> Measure:
+    """Return the error at the given poses, RMS over RMS of the truth [%]."""
+
+    def measure(measured: Measured, truth: Truth) -> float | None:
+        if "pose_loads" not in measured.arrays:
+            return None
+        found = measured.arrays["pose_loads"][truth.touching][:, components]
+        wanted = truth.loads[truth.touching][:, components]
+        return relative(found, wanted)
+
+    return measure
+
+
+def _stiffness(measured: Measured, truth: Truth) -> float | None:
+    if "pose_jacobians" not in measured.arrays:
+        return None
+    touching = truth.touching.any(axis=1)
+    found, wanted = (
+        -jacobians[touching, AXIAL_FORCE, SUPERIOR]
+        for jacobians in (measured.arrays["pose_jacobians"], truth.jacobians)
+    )
+    return relative(found, wanted)
+
+
+def _centre(measured: Measured, truth: Truth) -> float | None:
+    if "pose_loads" not in measured.arrays:
+        return None
+    loads = measured.arrays["pose_loads"]
+    both = touching_too(truth, loads)
+    if not both.any():
+        return None
+    apart = np.linalg.norm((loads - truth.loads)[..., CENTRE], axis=-1)[both]
+    return 1e3 * root_mean_square(apart)
+
+
+def _coordinate(index: int, factor: float) -> Measure:
+    """Return the RMS difference of a coordinate over the cycle, in another unit by a factor."""
+
+    def measure(measured: Measured, truth: Truth) -> float | None:
+        if "cycle_poses" not in measured.arrays:
+            return None
+        difference = (measured.arrays["cycle_poses"] - truth.cycle_poses)[:, index]
+        return factor * root_mean_square(difference)
+
+    return measure
+
+
+def _over_cycle(component: int) -> Measure:
+    """Return the error over the cycle that the model drives, RMS over RMS of the truth [%]."""
+
+    def measure(measured: Measured, truth: Truth) -> float | None:
+        if "cycle_loads" not in measured.arrays:
+            return None
+        return relative(measured.arrays["cycle_loads"][..., component], _loads(truth, component))
+
+    return measure
+
+
+def _loads(truth: Truth, component: int) -> FloatArray:
+    return truth.cycle_loads[..., component]
+
+
+def _wear(measured: Measured, truth: Truth) -> float | None:
+    if "wear_volume" not in measured.arrays:
+        return None
+    return 100.0 * float(measured.arrays["wear_volume"].sum() / truth.wear.sum() - 1.0)
+
+
+def _number(name: str, factor: float) -> Measure:
+    def measure(measured: Measured, truth: Truth) -> float | None:
+        del truth
+        value = measured.numbers.get(name)
+        return None if value is None else factor * value
+
+    return measure
+
+
+def relative(found: FloatArray, wanted: FloatArray) -> float | None:
+    """Return the RMS error of values (any shape) [any unit] over the RMS of the wanted ones [%].
+
+    Values that a model does not have, NaN, are left out; without any there is no figure.
+    """
+    known = np.isfinite(found)
+    size = root_mean_square(wanted[known]) if known.any() else 0.0
+    return 100.0 * root_mean_square((found - wanted)[known]) / size if size > 0.0 else None
+
+
+def root_mean_square(values: FloatArray) -> float:
+    """Return the root mean square of values (any shape) [any unit]."""
+    return float(np.sqrt(np.mean(np.square(values))))
+
+
+#: Figures of mark 1 and of mark 0 of errors in per cent, and of those in mm and degrees.
+_SHARE, _LENGTH = (0.1, 100.0), (0.01, 10.0)
+_AT, _GAIT, _COST = "at given poses", "over the gait cycle", "cost"
+_OF_POSES = "RMS over the given poses and both compartments, over the RMS of the truth"
+_OWN = "over the cycle that the model drives itself"
+
+#: The columns, in the order of the table.
+COLUMNS = (
+    Column("force_percent", "force", "%", _AT, f"contact force, a vector: {_OF_POSES}",
+           _at_poses(FORCE), *_SHARE, "loads"),
+    Column("moment_percent", "moment", "%", _AT,
+           f"moment about the tibial origin, a vector: {_OF_POSES}",
+           _at_poses(MOMENT), *_SHARE, "loads"),
+    Column("stiffness_percent", "stiffness", "%", _AT,
+           "derivative of the axial force by the height: RMS over the given poses, over the RMS of "
+           "the truth", _stiffness, *_SHARE, "loads"),
+    Column("peak_pressure_percent", "peak pressure", "%", _AT, f"peak pressure: {_OF_POSES}",
+           _at_poses(PEAK_PRESSURE), *_SHARE, "pressure"),
+    Column("area_percent", "area", "%", _AT, f"contact area: {_OF_POSES}", _at_poses(AREA),
+           *_SHARE, "pressure"),
+    Column("centre_mm", "centre of pressure", "mm", _AT,
+           "distance of the centres of pressure: RMS over the given poses and both compartments",
+           _centre, *_LENGTH, "pressure"),
+    Column("anterior_mm", "AP position", "mm", _GAIT, f"AP position: RMS difference {_OWN}",
+           _coordinate(ANTERIOR, 1e3), *_LENGTH, "gait"),
+    Column("rotation_deg", "rotation", "°", _GAIT, f"internal rotation: RMS difference {_OWN}",
+           _coordinate(ROTATION, 180.0 / np.pi), *_LENGTH, "gait"),
+    Column("gait_peak_pressure_percent", "peak pressure", "%", _GAIT,
+           f"peak pressure of both compartments {_OWN}, so under the same load: RMS error over the "
+           "RMS of the truth", _over_cycle(PEAK_PRESSURE), *_SHARE, "gait"),
+    Column("gait_area_percent", "area", "%", _GAIT,
+           f"contact area of both compartments {_OWN}: RMS error over the RMS of the truth",
+           _over_cycle(AREA), *_SHARE, "gait"),
+    Column("wear_percent", "wear", "%", _GAIT,
+           f"worn volume of both compartments {_OWN}, over that of the truth, less 1",
+           _wear, *_SHARE, "gait"),
+    Column("evaluation_us", "one evaluation", "µs", _COST,
+           "loads and Jacobian at a pose: median processor time over the given poses",
+           _number("evaluation_s", 1e6), 10.0, 1e5, "speed"),
+    Column("cycle_s", "one cycle", "s", _COST, "simulated gait cycle: processor time",
+           _number("cycle_s", 1.0), 0.01, 1e3, "speed"),
+    Column("set_up_s", "set-up", "s", _COST,
+           "wall time until the model can be evaluated: springs, condensation, training",
+           _number("set_up_s", 1.0), 1.0, 1e4, "preparation"),
+    Column("set_up_memory_MB", "set-up memory", "MB", _COST,
+           "estimated memory of the condensation at its peak",
+           _number("set_up_memory_bytes", 1e-6)),
+    Column("memory_MB", "memory", "MB", _COST, "arrays that the model holds after use",
+           _number("memory_bytes", 1e-6), 1.0, 1e4, "memory"),
+)  # fmt: skip
+#: Criteria of the weighted sum, with names for people.
+CRITERIA = {
+    "loads": "loads at given poses",
+    "pressure": "pressure at given poses",
+    "gait": "motion, pressure and wear over gait",
+    "speed": "speed",
+    "preparation": "preparation",
+    "memory": "memory",
+}
+
+
+def figures_of(measured: Measured, truth: Truth) -> dict[str, float | None]:
+    """Return the figures of a model by the keys of `COLUMNS`, in their units."""
+    return {column.key: column.measure(measured, truth) for column in COLUMNS}
+
+
+def marks_of(figures: dict[str, float | None]) -> dict[str, float | None]:
+    """Return the mark of each criterion, 0 to 1: the mean over its columns.
+
+    A criterion with a column that has no figure has no mark: the model gives no answer there.
+    """
+    marks: dict[str, float | None] = {}
+    for criterion in CRITERIA:
+        own = [column.mark(figures[column.key]) for column in COLUMNS
+               if column.criterion == criterion]  # fmt: skip
+        known = [mark for mark in own if mark is not None]
+        marks[criterion] = float(np.mean(known)) if len(known) == len(own) else None
+    return marks
+
+
+def weighted_sum(marks: dict[str, float | None], weights: dict[str, float]) -> float | None:
+    """Return the mean of the marks with weights, 0 to 1; None without a positive weight.
+
+    A criterion without a mark counts as mark 0.
+    """
+    total = sum(weights.values())
+    if total <= 0.0:
+        return None
+    return sum(weight * (marks[name] or 0.0) for name, weight in weights.items()) / total

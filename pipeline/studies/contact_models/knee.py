@@ -1,0 +1,190 @@
+"""The knee of a comparison: surfaces, gait cycle, and models that several rows share."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from typing import NamedTuple
+
+from dynamics.protocol import ContactModel
+from foundation.finite_element.model import FiniteElementContact
+from pipeline.config.comparison_schema import ComparisonConfig
+from pipeline.config.reading import dump_config
+from pipeline.config.schema import Config
+from pipeline.files import write_json, write_text, writing
+from pipeline.originals.contact_original import Knee, build_knee
+from pipeline.originals.finite_element_layer import CONDENSED
+from pipeline.originals.knee_surfaces import KneeSurfaces, load_surfaces
+from pipeline.progress import say
+from pipeline.runner import run_study
+from pipeline.simulation import GaitSimulation
+from pipeline.stages.trained_run import TrainedRun
+from pipeline.store.documents import read_document
+from pipeline.store.run_documents import RunRecord, StageTimes
+from pipeline.store.workspace_lock import changed_keys
+from pipeline.studies.contact_models.configurations import (
+    elements_configuration,
+    springs_configuration,
+    training_configuration,
+)
+from surrogates.sampling.space import ReferencePath
+
+#: File of the times of what is kept on disk.
+TIMES = "times.json"
+#: Stages of a run that a surrogate does not need.
+_NOT_OF_SURROGATE = ("held-out samples", "validation", "h: gait simulation")
+
+
+class Built(NamedTuple):
+    """A model of a comparison, ready for use.
+
+    Parameters
+    ----------
+    model : ContactModel
+        The model.
+    seconds : float
+        Wall time of the set-up [s].
+    set_up_memory : float, optional
+        Memory that the set-up needs at its peak, estimated [bytes].
+    teacher : str, optional
+        Name of the compared model that a surrogate was trained on.
+    """
+
+    model: ContactModel
+    seconds: float
+    set_up_memory: float | None = None
+    teacher: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class ComparedKnee:
+    """The knee on which models are compared.
+
+    Parameters
+    ----------
+    config : Config
+        The study; its contact may be springs or finite elements.
+    folder : Path
+        Folder of the comparison, which keeps condensed compliances and trained surrogates.
+    resume : bool
+        Whether runs that train surrogates continue.
+    quiet : bool
+        Whether to leave out progress.
+    """
+
+    config: Config
+    folder: Path
+    resume: bool = False
+    quiet: bool = False
+
+    @cached_property
+    def elements_config(self) -> Config:
+        """The study with finite elements."""
+        return elements_configuration(self.config)
+
+    @property
+    def settings(self) -> ComparisonConfig:
+        """Settings of the comparison."""
+        return self.config.comparison or ComparisonConfig()
+
+    @cached_property
+    def surfaces(self) -> KneeSurfaces:
+        """Surfaces of the knee; raises as `load_surfaces`."""
+        return load_surfaces(self.config)
+
+    @cached_property
+    def _original(self) -> tuple[Knee, float]:
+        start = time.perf_counter()
+        return build_knee(self.elements_config, self.folder), time.perf_counter() - start
+
+    @property
+    def elements(self) -> FiniteElementContact:
+        """Finite elements with the spacing of the study, perhaps not yet condensed."""
+        model = self._original[0].model
+        assert isinstance(model, FiniteElementContact)
+        return model
+
+    @cached_property
+    def path(self) -> ReferencePath:
+        """Reference path of the study, on which the springs of the simulator depend."""
+        return self._original[0].reference_path(self.elements_config)
+
+    @cached_property
+    def gait(self) -> GaitSimulation:
+        """The gait cycle, the same for all models."""
+        return GaitSimulation.of(self.elements_config.simulation, self.path)
+
+    def springs(self, law: str, **own: float) -> Config:
+        """Return the study with an elastic foundation of a law and its own keys."""
+        return springs_configuration(self.config, self.surfaces, law, **own)
+
+    def condensed(self, name: str, model: FiniteElementContact, meshing: float) -> Built:
+        """Return a finite-element model after its condensation.
+
+        The time of the set-up [s] is `meshing` and the condensation. A resumed comparison finds the
+        compliances on disk, and takes the time that was stored when they were made.
+        """
+        start = time.perf_counter()
+        model.prepare(partial(say, quiet=self.quiet))
+        seconds = meshing + time.perf_counter() - start
+        file = self.folder / TIMES
+        known = dict(read_document(file, StageTimes).root) if file.exists() else {}
+        if name not in known:
+            write_json(file, known | {name: seconds})
+        return Built(model, known.get(name, seconds), model.size.memory)
+
+    def condensed_elements(self, name: str) -> Built:
+        """Return the finite elements of the study after their condensation."""
+        model, meshing = self.elements, self._original[1]
+        return self.condensed(name, model, meshing)
+
+    def trained(self, name: str, config: Config, teacher: Built, teacher_name: str) -> Built:
+        """Return the surrogate of a model, trained by a run in a sub-folder of the name.
+
+        The set-up is that of the teacher and the stages of the run up to the fits.
+        """
+        study = training_configuration(config, name)
+        folder = self.folder / name
+        if not (self.resume and _finished(folder, study)):
+            resume = self.resume and (folder / "config.toml").exists()
+            if not resume:
+                shutil.rmtree(folder, ignore_errors=True)
+            if study.contact.finite_element is not None:
+                self._share_compliances(folder, study)
+                resume = True
+            run_study(study, folder, resume=resume, quiet=self.quiet)
+        spent = read_document(folder / "run.json", RunRecord).seconds
+        own = sum(value for stage, value in spent.items() if stage not in _NOT_OF_SURROGATE)
+        model = TrainedRun.open(folder).surrogate
+        return Built(model, teacher.seconds + own, teacher.set_up_memory, teacher_name)
+
+    def _share_compliances(self, folder: Path, study: Config) -> None:
+        """Give a run the condensed compliances, as a run that was interrupted after condensing."""
+        target = folder / CONDENSED
+        with writing(target):
+            target.mkdir(parents=True, exist_ok=True)
+            for file in (self.folder / CONDENSED).glob("*.npy"):
+                if not (target / file.name).exists():
+                    _link(file, target / file.name)
+        if not (folder / "config.toml").exists():
+            write_text(folder / "config.toml", dump_config(study))
+
+
+def _link(file: Path, target: Path) -> None:
+    """Link a file without a second copy on the disk, or copy it where there are no links."""
+    try:
+        os.link(file, target)
+    except OSError:
+        shutil.copy2(file, target)
+
+
+def _finished(folder: Path, config: Config) -> bool:
+    """Return whether a folder holds the finished run of a configuration."""
+    stored = folder / "config.toml"
+    if not ((folder / "report.json").is_file() and stored.is_file()):
+        return False
+    return not changed_keys(stored, dump_config(config), "run")

@@ -1,0 +1,240 @@
+"""What is measured of a contact model: its cycle, its loads at given poses, wear, times, memory."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from dynamics.protocol import ContactModel
+from dynamics.simulator.equations import SimulationError
+from dynamics.simulator.equilibrium import EquilibriumError
+from dynamics.simulator.result import SimulationResult
+from dynamics.wear.cycle_wear import bed_wear, surrogate_wear
+from dynamics.wear.wear_law import WearLaw
+from dynamics.wear.wear_map import Patch, measured_patch
+from foundation.checks import FloatArray
+from foundation.errors import InputError, PoseError
+from foundation.loads import AXIAL_FORCE
+from foundation.pose import Pose
+from foundation.surface_contact import SurfaceContact
+from pipeline.errors import StageError
+from pipeline.execution.worker_checks import ExecutionError
+from pipeline.simulation import GaitSimulation
+from pipeline.stages.assessment import median_seconds
+from pipeline.stages.combinations import flag_texts
+from pipeline.studies.contact_models.knee import Built
+from pipeline.studies.contact_models.memory import held_bytes
+
+#: What a contact model, a simulation or a run cannot do; anything else is a fault of the program.
+REASONS = (
+    InputError,
+    PoseError,
+    EquilibriumError,
+    SimulationError,
+    StageError,
+    ExecutionError,
+)
+#: A cycle of less processor time is repeated: the first one loads compiled kernels [s].
+_REPEATED = 20.0
+
+
+class GaitPoses(NamedTuple):
+    """Poses at which all models are compared.
+
+    Parameters
+    ----------
+    poses : (N, 6) float64
+        Poses over the cycle that the finite elements drive [rad, m].
+    pressed : (6,) float64
+        Pose of the highest axial force of that cycle [rad, m].
+    instant : int
+        Index of the instant of the highest force in the reported cycle.
+    """
+
+    poses: FloatArray
+    pressed: FloatArray
+    instant: int
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """Measurements of one model.
+
+    Parameters
+    ----------
+    numbers : dict
+        Times [s] and memory [bytes] by name, and counts.
+    arrays : dict
+        Arrays (any shape) [SI] by name, `SHAPES` of `pipeline.studies.contact_models.results`;
+        what could not be computed is missing.
+    failures : dict
+        Reason by the part that could not be computed.
+    flags : list of str
+        Flags of the model over its cycle.
+    """
+
+    numbers: dict[str, float] = field(default_factory=dict)
+    arrays: dict[str, FloatArray] = field(default_factory=dict)
+    failures: dict[str, str] = field(default_factory=dict)
+    flags: list[str] = field(default_factory=list)
+
+    @property
+    def patch(self) -> Patch | None:
+        """Patches of the model over its cycle, for the wear of its surrogate."""
+        if "aspect" not in self.arrays:
+            return None
+        return Patch(self.arrays["aspect"], self.arrays["ratio"])
+
+    @contextmanager
+    def part(self, name: str) -> Iterator[None]:
+        """Note why a part could not be computed; the other parts are kept."""
+        try:
+            yield
+        except REASONS as error:
+            self.failures[name] = str(error)
+
+
+def gait_poses(measured: Measured, count: int) -> GaitPoses:
+    """Return poses of a measured cycle: `count` instants evenly over it, and that of highest load.
+
+    Raises
+    ------
+    StageError
+        If the model could not drive the cycle.
+    """
+    if "cycle_poses" not in measured.arrays:
+        reason = "; ".join(measured.failures.values())
+        raise StageError(f"the finite elements, which all models are compared with: {reason}")
+    poses = measured.arrays["cycle_poses"]
+    chosen = np.unique(np.linspace(0, len(poses), count, endpoint=False).astype(int))
+    force = measured.arrays["cycle_loads"][..., AXIAL_FORCE].sum(axis=0)
+    highest = int(force.argmax())
+    return GaitPoses(poses[chosen], poses[highest], highest)
+
+
+def measure_cycle(
+    built: Built,
+    gait: GaitSimulation,
+    patch: Patch | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> Measured:
+    """Drive the gait cycle with a model and compute the wear of the cycle.
+
+    Parameters
+    ----------
+    built : Built
+        The model.
+    gait : GaitSimulation
+        The cycle.
+    patch : Patch, optional
+        Patches of the original model of a surrogate, for its wear.
+    progress : callable, optional
+        Takes the part of the cycle that is done.
+    """
+    measured = Measured(numbers={"set_up_s": built.seconds})
+    if built.set_up_memory is not None:
+        measured.numbers["set_up_memory_bytes"] = built.set_up_memory
+    with measured.part("cycle"):
+        result, seconds = _timed_cycle(gait, built.model, progress)
+        measured.numbers.update({"cycle_s": seconds, **_counts(result)})
+        measured.flags.extend(flag_texts(result))
+        measured.arrays.update(
+            gait_percent=result.gait_percent,
+            cycle_poses=result.poses,
+            cycle_loads=result.compartment_loads,
+        )
+        _measure_wear(measured, built.model, result, gait.wear_law, patch)
+    return measured
+
+
+def measure_at(built: Built, measured: Measured, given: GaitPoses) -> None:
+    """Add to the measurements of a model its loads, Jacobians and pressures at given poses."""
+    model = built.model
+    with measured.part("given poses"):
+        loads, jacobians = _at_poses(model, given.poses, measured)
+        measured.arrays.update({"pose_loads": loads, "pose_jacobians": jacobians})
+        known = np.flatnonzero(np.isfinite(jacobians).all(axis=(1, 2)))
+        calls = [(Pose.from_array(given.poses[k]),) for k in known]
+        if calls:
+            clock = time.process_time
+            seconds = median_seconds(model.loads_and_jacobian, calls, clock)
+            measured.numbers["evaluation_s"] = seconds
+    if isinstance(model, SurfaceContact):
+        with measured.part("pressures"):
+            measured.arrays["pressures"] = _pressures(model, measured, given)
+    measured.numbers["memory_bytes"] = float(held_bytes(model))
+
+
+def _timed_cycle(
+    gait: GaitSimulation, model: ContactModel, progress: Callable[[float], None] | None
+) -> tuple[SimulationResult, float]:
+    """Return the cycle and its processor time [s], of a second simulation where that is short."""
+    start = time.process_time()
+    result = gait(model, progress=progress)
+    seconds = time.process_time() - start
+    if seconds < _REPEATED:
+        start = time.process_time()
+        result = gait(model)
+        seconds = time.process_time() - start
+    return result, seconds
+
+
+def _counts(result: SimulationResult) -> dict[str, float]:
+    cost = asdict(result.statistics)
+    return {name: float(cost[name]) for name in ("steps", "evaluations")}
+
+
+def _measure_wear(
+    measured: Measured,
+    model: ContactModel,
+    result: SimulationResult,
+    law: WearLaw,
+    patch: Patch | None,
+) -> None:
+    """Compute the wear by the pressures of a model, or from the loads of a surrogate."""
+    with measured.part("wear"):
+        if isinstance(model, SurfaceContact):
+            own = measured_patch(model, result)
+            measured.arrays.update({"aspect": own.aspect, "ratio": np.asarray(own.ratio)})
+            wear = bed_wear(model, result, law)
+        else:
+            wear = surrogate_wear(result, law, **({} if patch is None else patch._asdict()))
+        measured.arrays["wear_volume"] = wear.volume
+
+
+def _at_poses(
+    model: ContactModel, poses: FloatArray, measured: Measured
+) -> tuple[FloatArray, FloatArray]:
+    """Return loads (N, 2, 12) and Jacobians (N, 6, 6) [SI]; NaN where the model has no answer."""
+    loads, jacobians = np.full((len(poses), 2, 12), np.nan), np.full((len(poses), 6, 6), np.nan)
+    reasons = []
+    for k, pose in enumerate(map(Pose.from_array, poses)):
+        try:
+            found, jacobians[k] = model.loads_and_jacobian(pose)
+        except REASONS as error:
+            reasons.append(str(error))
+            continue
+        loads[k] = found.medial.array, found.lateral.array
+    if reasons:
+        text = f"{len(reasons)} of {len(poses)} poses without an answer: {reasons[0]}"
+        measured.failures["given poses"] = text
+    return loads, jacobians
+
+
+def _pressures(model: SurfaceContact, measured: Measured, given: GaitPoses) -> FloatArray:
+    """Return the pressures (2, F) [Pa] at the pose of highest load, and on the model's own cycle.
+
+    The second row is that of the same instant of the cycle that the model drives, under the same
+    load; NaN without a cycle.
+    """
+    pressed = np.asarray(model.spring_state(Pose.from_array(given.pressed)).pressure)
+    own = np.full(len(pressed), np.nan)
+    if "cycle_poses" in measured.arrays:
+        pose = Pose.from_array(measured.arrays["cycle_poses"][given.instant])
+        own = np.asarray(model.spring_state(pose).pressure)
+    return np.array([pressed, own])

@@ -1,0 +1,132 @@
+"""The compared contact models: a row for each, in the order of the table.
+
+A new model is a row of `MODELS` and its name in `pipeline.choices.ComparedModel`. The model that
+`build` returns offers `loads` and `loads_and_jacobian` (`dynamics.protocol.ContactModel`); a model
+that also has surfaces (`foundation.surface_contact.SurfaceContact`) gives pressure maps, and wear
+by its own pressures.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+from foundation.finite_element.resolution import coarser
+from pipeline.originals.spring_bed import build_bed
+from pipeline.studies.contact_models.configurations import modified_parameters
+from pipeline.studies.contact_models.knee import Built, ComparedKnee
+
+ELEMENTS, COARSE = "finite_elements", "finite_elements_coarse"
+
+
+@dataclass(frozen=True)
+class ModelKind:
+    """A compared model.
+
+    Parameters
+    ----------
+    name : str
+        Name in files and in `[comparison] models`.
+    label : str
+        Name on the page.
+    group : {"finite elements", "springs", "surrogate", "analytical"}
+        Kind of the model.
+    known : str
+        What must be known beforehand, beside the surfaces.
+    build : callable
+        Takes the `ComparedKnee` and returns the model as `Built`; raises InputError,
+        StageError or ExecutionError where the model cannot be made.
+    """
+
+    name: str
+    label: str
+    group: str
+    known: str
+    build: Callable[[ComparedKnee], Built]
+
+
+def _elements(knee: ComparedKnee) -> Built:
+    return knee.condensed_elements(ELEMENTS)
+
+
+def _coarse_elements(knee: ComparedKnee) -> Built:
+    start = time.perf_counter()
+    model = coarser(knee.elements)
+    return knee.condensed(COARSE, model, time.perf_counter() - start)
+
+
+def _springs(knee: ComparedKnee, law: str) -> Built:
+    own = modified_parameters(knee.config) if law == "modified" else {}
+    config = knee.springs(law, **own)
+    start = time.perf_counter()
+    model = build_bed(config.contact, knee.surfaces)
+    return Built(model, time.perf_counter() - start)
+
+
+def _springs_surrogate(knee: ComparedKnee) -> Built:
+    teacher = _springs(knee, "linear")
+    return knee.trained("springs_surrogate", knee.springs("linear"), teacher, "linear")
+
+
+def _elements_surrogate(knee: ComparedKnee) -> Built:
+    config = knee.elements_config
+    return knee.trained("elements_surrogate", config, _elements(knee), ELEMENTS)
+
+
+_LAYER = "elastic constants, thickness of the layers"
+_RANGE = "range of poses and loads of the use"
+#: The compared models; the finite elements come first, since their cycle gives the poses.
+MODELS = (
+    ModelKind(
+        ELEMENTS,
+        "finite elements",
+        "finite elements",
+        "elastic constants, base of the layers (underside or thickness), node spacing",
+        _elements,
+    ),
+    ModelKind(
+        COARSE,
+        "finite elements, twice the spacing",
+        "finite elements",
+        "elastic constants, base of the layers (underside or thickness), node spacing",
+        _coarse_elements,
+    ),
+    ModelKind("linear", "springs, linear law", "springs", _LAYER, partial(_springs, law="linear")),
+    ModelKind(
+        "logarithmic",
+        "springs, logarithmic law",
+        "springs",
+        _LAYER,
+        partial(_springs, law="logarithmic"),
+    ),
+    ModelKind(
+        "modified",
+        "springs, modified law",
+        "springs",
+        f"{_LAYER}; f, m and dref of the law, which follow from no property of the layer",
+        partial(_springs, law="modified"),
+    ),
+    ModelKind(
+        "springs_surrogate",
+        "surrogate of linear springs",
+        "surrogate",
+        f"{_LAYER}; {_RANGE}",
+        _springs_surrogate,
+    ),
+    ModelKind(
+        "elements_surrogate",
+        "surrogate of finite elements",
+        "surrogate",
+        f"as finite elements; {_RANGE}",
+        _elements_surrogate,
+    ),
+)
+#: Rows that every comparison has: the finite elements are what all errors refer to.
+ALWAYS = (ELEMENTS, COARSE)
+
+
+def chosen(names: tuple[str, ...]) -> tuple[ModelKind, ...]:
+    """Return the models of `ALWAYS` and the named ones; without names, all models."""
+    return tuple(kind for kind in MODELS if not names or kind.name in (*ALWAYS, *names))

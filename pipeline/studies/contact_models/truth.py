@@ -1,0 +1,83 @@
+"""The answer that all models are compared with: finite elements, extrapolated in the spacing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from foundation.checks import FloatArray
+from foundation.finite_element.resolution import extrapolated
+from foundation.loads import AXIAL_FORCE, CENTRE
+from pipeline.studies.contact_models.measurement import Measured
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """Loads at the given poses, the gait cycle and its wear, of the extrapolated finite elements.
+
+    Parameters
+    ----------
+    loads : (N, 2, 12) float64
+        Loads of the compartments at the given poses [N, N m, m², Pa, m].
+    touching : (N, 2) bool
+        Whether a compartment is in contact, with both spacings.
+    jacobians : (N, 6, 6) float64
+        Derivative of the total wrench at the given poses [N, N m; rad, m].
+    cycle_poses : (M, 6) float64
+        Poses of the cycle that the finite elements drive [rad, m].
+    cycle_loads : (2, M, 12) float64
+        Loads of the compartments over that cycle [N, N m, m², Pa, m].
+    wear : (2,) float64
+        Worn volume of the cycle, medial and lateral [m³].
+    extrapolated : bool
+        Whether the coarser elements gave an answer; without it, that of the finer elements is
+        taken as it is.
+    """
+
+    loads: FloatArray
+    touching: NDArray[np.bool_]
+    jacobians: FloatArray
+    cycle_poses: FloatArray
+    cycle_loads: FloatArray
+    wear: FloatArray
+    extrapolated: bool
+
+
+def truth_of(fine: Measured, coarse: Measured | None) -> Truth:
+    """Return the extrapolation (Richardson 1911) of the measurements with both spacings.
+
+    Where either is out of contact or without an answer, nothing is extrapolated.
+    """
+    names = ("pose_loads", "pose_jacobians", "cycle_poses", "cycle_loads", "wear_volume")
+    other = fine if coarse is None or any(n not in coarse.arrays for n in names) else coarse
+    values = {name: _towards(other.arrays[name], fine.arrays[name]) for name in names}
+    for name in ("pose_loads", "cycle_loads"):
+        pair = fine.arrays[name], other.arrays[name]
+        apart = ~_both_touch(*pair)
+        values[name][apart] = pair[0][apart]
+    touching = _both_touch(fine.arrays["pose_loads"], other.arrays["pose_loads"])
+    return Truth(
+        loads=values["pose_loads"],
+        touching=touching,
+        jacobians=values["pose_jacobians"],
+        cycle_poses=values["cycle_poses"],
+        cycle_loads=values["cycle_loads"],
+        wear=values["wear_volume"],
+        extrapolated=other is not fine,
+    )
+
+
+def _towards(coarse: FloatArray, fine: FloatArray) -> FloatArray:
+    found = extrapolated(coarse, fine)
+    return np.where(np.isfinite(found), found, fine)
+
+
+def _both_touch(one: FloatArray, other: FloatArray) -> NDArray[np.bool_]:
+    return np.asarray((one[..., AXIAL_FORCE] > 0.0) & (other[..., AXIAL_FORCE] > 0.0))
+
+
+def touching_too(truth: Truth, loads: FloatArray) -> NDArray[np.bool_]:
+    """Return where a model (N, 2, 12) [SI] is in contact as the truth is, (N, 2)."""
+    return truth.touching & np.isfinite(loads[..., CENTRE]).all(axis=-1)
