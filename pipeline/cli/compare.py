@@ -28,7 +28,7 @@ def compare(
     --------
     $ python -m pipeline compare
     $ python -m pipeline compare finite_element_grand_challenge --out runs/models
-    $ python -m pipeline compare mine.toml --set comparison.models=['linear','logarithmic']
+    $ python -m pipeline compare mine.toml --set "comparison.models=['linear']"
     $ python -m pipeline compare mine.toml --resume
     """
     from pipeline.config.reading import find_config, load_config

@@ -35,7 +35,8 @@ class ComparisonConfig(Section):
 
     poses: int = Field(26, ge=2, description="poses of the gait cycle at which loads are compared")
     models: tuple[ComparedModel, ...] = Field(
-        (), description="compared models beside the finite elements; by default all"
+        (),
+        description="models beside the finite elements (docs/comparison.md); by default all",
     )
     modified_f: float = Field(
         float("inf"), gt=1.0, description="f of the modified law, unless [contact] has this law"

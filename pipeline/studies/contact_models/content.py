@@ -24,7 +24,7 @@ from pipeline.studies.contact_models.truth import Truth
 RULE = (
     "A figure has mark 1 at or below the best value of its column and mark 0 at or above the "
     "worst; between them the mark is linear in the logarithm of the figure. The mark of a "
-    "criterion is the mean over its columns, and 0 where a model has no figure. The weighted sum is "
+    "criterion is the mean over its columns, 0 where a model has no figure. The weighted sum is "
     "the mean of the marks of the criteria with the weights."
 )
 

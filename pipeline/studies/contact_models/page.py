@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from foundation.checks import FloatArray
 from foundation.loads import AXIAL_FORCE, COMPARTMENTS, PEAK_PRESSURE
@@ -24,13 +24,13 @@ from pipeline.studies.contact_models.registry import ELEMENTS
 from pipeline.studies.contact_models.truth import Truth
 
 #: Colour of each group of models; a marker tells the models of a group apart.
-_COLOURS = {
+COLOURS = {
     "finite elements": fig.INK,
     "springs": fig.BLUE,
     "surrogate": fig.VERMILLION,
     "analytical": fig.GREEN,
 }
-_MARKERS = "osD^vP*X"
+MARKERS = "osD^vP*X"
 #: Columns of the pictures of errors over time.
 _OVER_TIME = ("force_percent", "peak_pressure_percent", "anterior_mm", "wear_percent")
 #: Size of these pictures [inch], and colours of the models over the cycle.
@@ -96,12 +96,15 @@ def _scatter(points: list[tuple[Row, float, float]], label: str) -> Figure:
     counts: dict[str, int] = {}
     for row, time, error in points:
         group = row["group"]
-        marker = _MARKERS[counts.setdefault(group, 0) % len(_MARKERS)]
+        marker = MARKERS[counts.setdefault(group, 0) % len(MARKERS)]
         counts[group] += 1
-        axes.plot([time], [error], marker, color=_COLOURS[group], ms=7.0, label=row["label"])
+        axes.plot([time], [error], marker, color=COLOURS[group], ms=7.0, label=row["label"])
     axes.set(xscale="log", yscale="log")
     for axis in (axes.xaxis, axes.yaxis):
+        # In less than two decades, ticks at powers of ten are too few.
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
         axis.set_major_formatter(FuncFormatter(fig.plain_number))
+        axis.set_minor_locator(NullLocator())
     axes.margins(0.12)
     figure.legend(loc="outside lower center", ncols=2, fontsize=7.0)
     return figure

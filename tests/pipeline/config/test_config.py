@@ -21,6 +21,7 @@ from pipeline.config.schema import Config, describe_schema
 from pipeline.files import write_text
 from pipeline.originals.contact_original import build_knee
 from pipeline.simulation import build_simulator
+from pipeline.studies.contact_models.registry import MODELS
 from surrogates.families import FAMILIES
 from surrogates.formulations.registry import FORMULATIONS
 from surrogates.formulations.whole_knee import KNEE_FORMULATIONS
@@ -40,6 +41,7 @@ def test_choices_are_the_names_of_the_registries():
     assert get_args(choices.Law) == tuple(LAWS)
     assert get_args(choices.Family) == tuple(FAMILIES)
     assert get_args(choices.Formulation) == (*FORMULATIONS, *KNEE_FORMULATIONS)
+    assert get_args(choices.ComparedModel) == tuple(kind.name for kind in MODELS)
 
 
 def test_every_shipped_config_loads_and_round_trips(tmp_path):

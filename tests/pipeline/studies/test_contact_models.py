@@ -1,0 +1,352 @@
+"""Comparison of contact models: figures against direct evaluation, resumption, failures, marks."""
+
+import csv
+import json
+from functools import partial
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from studies import SMOKE, TINY
+
+from foundation.errors import InputError
+from foundation.finite_element.resolution import coarser
+from foundation.loads import AXIAL_FORCE, CENTRE_X, PEAK_PRESSURE
+from foundation.pose import SUPERIOR, Pose
+from pipeline.cli.main import main
+from pipeline.config.reading import load_config
+from pipeline.originals.contact_original import build_knee
+from pipeline.originals.knee_surfaces import load_surfaces
+from pipeline.stages.trained_run import TrainedRun
+from pipeline.store.workspace_lock import RunError
+from pipeline.studies.contact_models import compare as comparing
+from pipeline.studies.contact_models.compare import compare_models
+from pipeline.studies.contact_models.configurations import (
+    elements_configuration,
+    springs_configuration,
+)
+from pipeline.studies.contact_models.figures import COLUMNS, CRITERIA, marks_of, weighted_sum
+from pipeline.studies.contact_models.measurement import Measured
+from pipeline.studies.contact_models.memory import held_bytes
+from pipeline.studies.contact_models.registry import COARSE, ELEMENTS, MODELS
+from pipeline.studies.contact_models.results import read_measured
+from pipeline.studies.contact_models.truth import truth_of
+
+FEW = (
+    *TINY,
+    "contact.model='finite_element'",
+    "contact.finite_element.node_spacing_mm=2.0",
+    "comparison.models=['linear', 'modified']",
+    "comparison.poses=5",
+)
+NAMES = [ELEMENTS, COARSE, "linear", "modified"]
+
+
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory):
+    """Return the folder of a comparison; not to be written to."""
+    folder = tmp_path_factory.mktemp("models") / "comparison"
+    pairs = [part for text in FEW for part in ("--set", text)]
+    assert main(["compare", str(SMOKE), "--out", str(folder), "--quiet", *pairs]) == 0
+    return folder
+
+
+def content_of(folder):
+    return json.loads((folder / "comparison.json").read_text(encoding="utf-8"))
+
+
+def figures_of(folder):
+    return {row["name"]: row["figures"] for row in content_of(folder)["models"]}
+
+
+def rms(values):
+    return np.sqrt(np.mean(np.square(values)))
+
+
+def test_figures_at_the_poses_are_those_of_direct_evaluation(compared):
+    config = load_config(SMOKE, FEW)
+    knee = build_knee(config)
+    poses = read_measured(compared, ELEMENTS).arrays["cycle_poses"]
+    poses = poses[np.unique(np.linspace(0, len(poses), 5, endpoint=False).astype(int))]
+    models = knee.model, coarser(knee.model), knee.bed
+    loads = [model.evaluate_batch(poses) for model in models]
+    slopes = [
+        np.array([model.loads_and_jacobian(Pose.from_array(p))[1] for p in poses])
+        for model in models
+    ]
+    truth, slope = (found[0] + (found[0] - found[1]) / 3.0 for found in (loads, slopes))
+    touching = (loads[0][..., AXIAL_FORCE] > 0) & (loads[1][..., AXIAL_FORCE] > 0)
+    figures = figures_of(compared)
+    for place, name in ((0, ELEMENTS), (1, COARSE), (2, "linear")):
+        found = loads[place]
+        error = rms((found - truth)[touching][:, :3]) / rms(truth[touching][:, :3])
+        assert_allclose(figures[name]["force_percent"], 100.0 * error, rtol=1e-9)
+        error = rms((found - truth)[touching][:, PEAK_PRESSURE])
+        wanted = 100.0 * error / rms(truth[touching][:, PEAK_PRESSURE])
+        assert_allclose(figures[name]["peak_pressure_percent"], wanted, rtol=1e-9)
+        apart = np.linalg.norm((found - truth)[touching][:, CENTRE_X:], axis=-1)
+        assert_allclose(figures[name]["centre_mm"], 1e3 * rms(apart), rtol=1e-9)
+        stiffness = slopes[place][:, AXIAL_FORCE, SUPERIOR], slope[:, AXIAL_FORCE, SUPERIOR]
+        wanted = 100.0 * rms(stiffness[0] - stiffness[1]) / rms(stiffness[1])
+        assert_allclose(figures[name]["stiffness_percent"], wanted, rtol=1e-9)
+
+
+def test_every_model_drives_the_same_cycle(compared):
+    config = load_config(SMOKE, FEW)
+    knee = build_knee(config)
+    gait = comparing.ComparedKnee(config, compared).gait
+    for name, model in ((ELEMENTS, knee.model), ("linear", knee.bed)):
+        stored = read_measured(compared, name).arrays
+        result = gait(model)
+        assert_allclose(stored["cycle_poses"], result.poses, rtol=1e-9, atol=1e-12)
+        assert_allclose(stored["wear_volume"].sum() > 0.0, True)
+
+
+def test_costs_are_told(compared):
+    figures = figures_of(compared)
+    assert list(figures) == NAMES
+    for row in figures.values():
+        for key in ("evaluation_us", "cycle_s", "set_up_s", "memory_MB"):
+            assert row[key] > 0.0
+    stored = sum(file.stat().st_size for file in (compared / "condensed").iterdir())
+    assert figures[ELEMENTS]["memory_MB"] > 0.8e-6 * stored
+    assert figures["linear"]["set_up_memory_MB"] is None
+
+
+def test_table_page_and_document_agree(compared):
+    content = content_of(compared)
+    with (compared / "comparison.csv").open(encoding="utf-8") as stream:
+        rows = {row["model"]: row for row in csv.DictReader(stream)}
+    for row in content["models"]:
+        for column in content["columns"]:
+            value = row["figures"][column["key"]]
+            cell = rows[row["name"]][column["key"]]
+            assert (cell == "") if value is None else np.isclose(float(cell), value, rtol=1e-5)
+    page = (compared / "comparison.html").read_text(encoding="utf-8")
+    assert page.count('<tr data-name="') == len(NAMES)
+    # Each of the four models has surfaces: a map at the pose and one under the load.
+    assert page.count("<figcaption>Springs, linear law</figcaption>") == 2
+    assert "Read this first" not in page
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_resumed_comparison_measures_only_what_is_missing(compared, tmp_path, monkeypatch):
+    folder = copied(compared, tmp_path)
+    (folder / "models" / "linear.json").unlink()
+    measured = []
+    monkeypatch.setattr(
+        comparing,
+        "_measured",
+        lambda knee, kind, *rest: (
+            measured.append(kind.name) or Measured(failures={"set-up": "no springs"})
+        ),
+    )
+    content = compare_models(load_config(SMOKE, FEW), folder, resume=True, quiet=True)
+    assert measured == ["linear"]
+    before, after = figures_of(compared), figures_of(folder)
+    assert after[ELEMENTS] == before[ELEMENTS]
+    assert set(after["linear"].values()) == {None}
+    row = next(row for row in content["models"] if row["name"] == "linear")
+    assert row["weighted_sum"] == 0.0
+    page = (folder / "comparison.html").read_text(encoding="utf-8")
+    assert "Springs, linear law, set-up: no springs" in page
+
+
+def copied(folder, tmp_path):
+    target = tmp_path / "copy"
+    (target / "models").mkdir(parents=True)
+    for file in (folder / "config.toml", *(folder / "models").iterdir()):
+        (target / file.relative_to(folder)).write_bytes(file.read_bytes())
+    return target
+
+
+def test_other_settings_are_refused_when_resuming(compared, tmp_path):
+    folder = copied(compared, tmp_path)
+    config = load_config(SMOKE, (*FEW, "contact.youngs_modulus_MPa=500.0"))
+    with pytest.raises(RunError, match=r"contact\.youngs_modulus_MPa; start anew"):
+        compare_models(config, folder, resume=True, quiet=True)
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_weights_change_the_sum_alone(compared, tmp_path):
+    folder = copied(compared, tmp_path)
+    # The memory alone: springs hold less than condensed elements.
+    others = [f"comparison.weights.{name}=0.0" for name in CRITERIA if name != "memory"]
+    config = load_config(SMOKE, (*FEW, *others))
+    content = compare_models(config, folder, resume=True, quiet=True)
+    assert figures_of(folder) == figures_of(compared)
+    for row in content["models"]:
+        assert_allclose(row["weighted_sum"], row["marks"]["memory"], rtol=1e-12)
+
+
+@pytest.mark.usefixtures("undrawn")
+def test_a_model_that_cannot_be_made_is_a_row_with_the_reason(tmp_path, monkeypatch):
+    def refused(knee):
+        raise InputError("no such law")
+
+    wrong = MODELS[2].__class__("linear", "springs, linear law", "springs", "nothing", refused)
+    kinds = (*MODELS[:2], wrong, MODELS[4])
+    monkeypatch.setattr(comparing, "chosen", lambda names: kinds)
+    folder = tmp_path / "comparison"
+    content = compare_models(load_config(SMOKE, FEW), folder, quiet=True)
+    rows = {row["name"]: row for row in content["models"]}
+    assert rows["linear"]["failures"] == {"set-up": "no such law"}
+    assert rows["modified"]["figures"]["force_percent"] > 0.0
+    # A failed attempt is made again.
+    assert read_measured(folder, "linear") is None
+
+
+def synthetic(spacing, *, order=2.0):
+    """Return measurements with an error of an order in the spacing."""
+    error = 1.0 + 0.01 * spacing**order
+    arrays = {
+        "gait_percent": np.linspace(0.0, 100.0, 3),
+        "cycle_poses": np.full((3, 6), 0.1 * error),
+        "cycle_loads": np.full((2, 3, 12), 50.0 * error),
+        "pose_loads": np.full((4, 2, 12), 100.0 * error),
+        "pose_jacobians": np.full((4, 6, 6), -7.0 * error),
+        "wear_volume": np.full(2, 3.0 * error),
+    }
+    return Measured(arrays=arrays)
+
+
+def test_truth_is_free_of_an_error_of_second_order():
+    truth = truth_of(synthetic(1.0), synthetic(2.0))
+    assert truth.extrapolated
+    assert_allclose(truth.loads, 100.0, rtol=1e-13)
+    assert_allclose(truth.jacobians, -7.0, rtol=1e-13)
+    assert_allclose(truth.wear, 3.0, rtol=1e-13)
+    assert not np.allclose(truth_of(synthetic(1.0, order=1.0), synthetic(2.0, order=1.0)).wear, 3.0)
+
+
+def test_without_a_coarser_model_the_finer_one_is_the_truth():
+    truth = truth_of(synthetic(1.0), Measured(failures={"set-up": "too wide"}))
+    assert not truth.extrapolated
+    assert_allclose(truth.loads, 101.0, rtol=1e-13)
+
+
+def test_nothing_is_extrapolated_out_of_contact():
+    fine, coarse = synthetic(1.0), synthetic(2.0)
+    coarse.arrays["pose_loads"][0, 1] = 0.0
+    coarse.arrays["pose_loads"][0, 1, CENTRE_X:] = np.nan
+    truth = truth_of(fine, coarse)
+    assert truth.touching.sum() == 7
+    assert_allclose(truth.loads[0, 1], 101.0, rtol=1e-13)
+
+
+def test_twice_the_truth_is_an_error_of_a_hundred_per_cent():
+    truth = truth_of(synthetic(0.0), None)
+    double = Measured(arrays={k: 2.0 * v for k, v in synthetic(0.0).arrays.items()})
+    found = {column.key: column.measure(double, truth) for column in COLUMNS}
+    shares = [key for key in found if key.endswith("_percent")]
+    assert_allclose([found[key] for key in shares], 100.0, rtol=1e-12)
+    assert_allclose(found["anterior_mm"], 100.0, rtol=1e-12)
+    assert_allclose(found["rotation_deg"], np.degrees(0.1), rtol=1e-12)
+    assert_allclose(found["centre_mm"], 1e3 * 100.0 * np.sqrt(3.0), rtol=1e-12)
+    assert found["evaluation_us"] is None
+
+
+def test_marks_follow_the_rule():
+    for column in COLUMNS:
+        if column.best is None:
+            assert column.mark(1.0) is None
+            continue
+        middle = np.sqrt(column.best * column.worst)
+        marks = [column.mark(v) for v in (0.0, column.best, middle, -middle, 2.0 * column.worst)]
+        assert_allclose(marks, [1.0, 1.0, 0.5, 0.5, 0.0], atol=1e-12)
+        assert column.criterion in CRITERIA
+    best = {column.key: column.best for column in COLUMNS}
+    assert marks_of(best) == pytest.approx(dict.fromkeys(CRITERIA, 1.0))
+    assert marks_of(best | {"wear_percent": None})["gait"] is None
+
+
+def test_weighted_sum_needs_only_ratios_of_weights():
+    marks = {"loads": 0.2, "speed": 0.8, "memory": None}
+    weights = {"loads": 1.0, "speed": 3.0, "memory": 4.0}
+    assert_allclose(weighted_sum(marks, weights), (0.2 + 2.4) / 8.0, rtol=1e-15)
+    tripled = {name: 3.0 * weight for name, weight in weights.items()}
+    assert_allclose(weighted_sum(marks, tripled), weighted_sum(marks, weights), rtol=1e-14)
+    assert weighted_sum(marks, dict.fromkeys(weights, 0.0)) is None
+
+
+def test_held_bytes_count_each_array_once():
+    class Holder:
+        def __init__(self):
+            self.whole = np.zeros(100)
+            self.part = self.whole[3:40].reshape(1, -1)
+            self.inside = {"a": [np.zeros((2, 5))], "b": partial(np.add, np.zeros(7))}
+            self.bound = self.method
+            self.kind = Holder
+
+        def method(self):
+            return self
+
+    assert held_bytes(Holder()) == 8 * (100 + 10 + 7)
+
+
+def test_springs_become_elements_and_elements_springs():
+    springs = load_config(SMOKE, ("contact.law='modified'", "contact.m=0.9", "contact.f=3.0"))
+    elements = elements_configuration(springs)
+    assert elements.contact.model == "finite_element"
+    assert elements.contact.law == "linear"
+    back = springs_configuration(elements, load_surfaces(springs), "modified", f=3.0, m=0.9)
+    assert back.contact == springs.contact
+    assert back.knee == springs.knee
+
+
+def test_springs_bulge_aside_and_have_one_femoral_thickness(tmp_path):
+    thickness = tmp_path / "femur.csv"
+    config = load_config(
+        SMOKE,
+        (
+            "contact.model='finite_element'",
+            "contact.poissons_ratio=0.499",
+            "contact.femur_layer.thickness_mm=2.0",
+        ),
+    )
+    surfaces = load_surfaces(config)
+    values = np.linspace(1.0, 3.0, len(surfaces.femur.vertices))
+    thickness.write_text("thickness_mm\n" + "\n".join(f"{v:.17g}" for v in values))
+    layer = config.contact.femur_layer.model_copy(
+        update={"thickness_mm": "underside", "thickness_file": str(thickness)}
+    )
+    contact = config.contact.model_copy(update={"femur_layer": layer})
+    found = springs_configuration(
+        config.model_copy(update={"contact": contact}), surfaces, "logarithmic"
+    )
+    assert found.contact.poissons_ratio == 0.46
+    assert found.contact.femur_layer.law == "logarithmic"
+    assert found.contact.femur_layer.thickness_file is None
+    assert_allclose(found.contact.femur_layer.thickness_mm, 2.0, rtol=1e-12)
+
+
+def test_a_table_has_no_contact_models(tmp_path):
+    config = load_config(SMOKE)
+    table = config.original.model_copy(update={"kind": "table"})
+    with pytest.raises(InputError, match=r"original\.kind"):
+        elements_configuration(config.model_copy(update={"original": table}))
+
+
+@pytest.mark.slow
+def test_surrogates_are_runs_in_sub_folders(tmp_path):
+    models = "comparison.models=['linear', 'springs_surrogate', 'elements_surrogate']"
+    config = load_config(SMOKE, (*FEW, models))
+    folder = tmp_path / "comparison"
+    rows = {row["name"]: row for row in compare_models(config, folder, quiet=True)["models"]}
+    for name, teacher in (("springs_surrogate", "linear"), ("elements_surrogate", ELEMENTS)):
+        found, own = (read_measured(folder, each).arrays for each in (name, ELEMENTS))
+        poses = own["cycle_poses"]
+        poses = poses[np.unique(np.linspace(0, len(poses), 5, endpoint=False).astype(int))]
+        run = TrainedRun.open(folder / name)
+        loads = [run.surrogate.loads(Pose.from_array(pose)) for pose in poses]
+        direct = [[each.medial.array, each.lateral.array] for each in loads]
+        assert_allclose(found["pose_loads"], direct, rtol=1e-12, atol=1e-15)
+        assert rows[name]["figures"]["set_up_s"] > rows[teacher]["figures"]["set_up_s"]
+        assert rows[name]["figures"]["wear_percent"] is not None
+    # The run takes the compliances that the comparison condensed.
+    times = json.loads((folder / "elements_surrogate" / "run.json").read_text())["seconds"]
+    assert times["condensation"] < rows[ELEMENTS]["figures"]["set_up_s"]
+    before = (folder / "elements_surrogate" / "knee.npz").stat().st_mtime_ns
+    (folder / "models" / "elements_surrogate.json").unlink()
+    compare_models(config, folder, resume=True, quiet=True)
+    assert (folder / "elements_surrogate" / "knee.npz").stat().st_mtime_ns == before
