@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import shutil
-import tomllib
 from pathlib import Path
 from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from pipeline.config.reading import dump_config
+from pipeline.config.comparison_schema import ComparisonConfig
+from pipeline.config.reading import checked_section, dump_config
 from pipeline.config.schema import Config
 from pipeline.files import write_document, write_text
 from pipeline.originals.finite_element_layer import CONDENSED
@@ -87,9 +87,10 @@ def compare_models(
 
 def _prepare(config: Config, folder: Path, *, resume: bool) -> None:
     """Clear the folder, or check that the results to be kept are of the same study."""
-    stored, text = folder / "config.toml", dump_config(config)
+    stored = folder / "config.toml"
     if resume and stored.exists():
-        keys = differing_keys(read_stored(stored), tomllib.loads(text), "run")
+        before = checked_section(read_stored(stored), Config, str(stored))
+        keys = differing_keys(_keys(before), _keys(config), "run")
         if changed := [key for key in keys if not key.startswith(_FREE)]:
             raise RunError(
                 f"{folder}: the comparison in this folder differs in {', '.join(changed)}; start "
@@ -101,7 +102,13 @@ def _prepare(config: Config, folder: Path, *, resume: bool) -> None:
             shutil.rmtree(folder / name, ignore_errors=True)
         for name in (TIMES, DOCUMENT, "comparison.csv", "comparison.html"):
             (folder / name).unlink(missing_ok=True)
-    write_text(stored, text)
+    write_text(stored, dump_config(config))
+
+
+def _keys(config: Config) -> dict[str, Any]:
+    """Return all keys of a configuration; a section [comparison] that is not given has defaults."""
+    settings = config.comparison or ComparisonConfig()
+    return config.model_copy(update={"comparison": settings}).model_dump(exclude_none=True)
 
 
 def _measure_all(knee: ComparedKnee, kinds: tuple[ModelKind, ...]) -> dict[str, Measured]:

@@ -167,6 +167,13 @@ def test_other_settings_are_refused_when_resuming(compared, tmp_path):
         compare_models(config, folder, resume=True, quiet=True)
 
 
+def test_a_section_of_defaults_is_no_other_setting(compared, tmp_path):
+    folder = copied(compared, tmp_path)
+    plain = load_config(SMOKE, FEW[:-2])
+    with pytest.raises(RunError, match=r"differs in comparison\.poses; start anew"):
+        compare_models(plain, folder, resume=True, quiet=True)
+
+
 @pytest.mark.usefixtures("undrawn")
 def test_weights_change_the_sum_alone(compared, tmp_path):
     folder = copied(compared, tmp_path)
