@@ -1,0 +1,77 @@
+"""The weighted sum on the page of a comparison: what the reader's weights change."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pipeline.reports.pages import write_page
+from pipeline.studies.contact_models.content import RULE
+from pipeline.studies.contact_models.figures import COLUMNS, CRITERIA, weighted_sum
+
+WEIGHTS = {"loads": 3.0, "pressure": 2.0, "gait": 3.0, "speed": 3.0, "preparation": 1.0}
+WEIGHTS["memory"] = 0.0
+MARKS: dict[str, dict[str, float | None]] = {
+    "exact": dict.fromkeys(CRITERIA, 0.9) | {"speed": 0.1},
+    "fast": dict.fromkeys(CRITERIA, 0.4) | {"speed": 1.0, "gait": None},
+}
+
+
+def row_of(name: str) -> dict[str, Any]:
+    return {
+        **{"name": name, "label": name, "group": "springs", "known_beforehand": "nothing"},
+        **{"figures": {column.key: 1.5 for column in COLUMNS}, "marks": MARKS[name]},
+        **{"weighted_sum": weighted_sum(MARKS[name], WEIGHTS), "failures": {}, "flags": []},
+    }
+
+
+@pytest.fixture(scope="module")
+def page(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    path: Path = tmp_path_factory.mktemp("page") / "comparison.html"
+    columns = [vars(column) | {"measure": None} for column in COLUMNS]
+    truth = {"poses": 5, "extrapolated": True, "node_spacing_mm": 0.5}
+    write_page(
+        path,
+        **{"name": "two", "criteria": CRITERIA, "weights": WEIGHTS, "rule": RULE},
+        truth=truth | {"wear_mm3_per_million_cycles": 4.2},
+        columns=columns,
+        groups={"cost": columns},
+        models=[row_of(name) for name in MARKS],
+        pictures={"over_time": [], "cycles": [], "maps": []},
+    )
+    opened = browser.new_page(viewport={"width": 1280, "height": 900})
+    opened.on("pageerror", lambda error: pytest.fail(str(error)))
+    opened.goto(path.as_uri())
+    return opened
+
+
+def shown(page: Any) -> dict[str, str]:
+    """Return the sums on the page by the model, the first row first."""
+    rows = page.locator("#weights tbody tr")
+    found = [rows.nth(k) for k in range(rows.count())]
+    return {row.get_attribute("data-name"): row.locator("b").inner_text() for row in found}
+
+
+def move(page: Any, key: str, weight: float) -> None:
+    slider = page.locator(f'#weights input[data-key="{key}"]')
+    slider.evaluate(
+        "(slider, value) => { slider.value = value; slider.dispatchEvent(new Event('input')); }",
+        weight,
+    )
+
+
+def test_reader_weights_change_sums_and_order(page: Any) -> None:
+    def expected(weights: dict[str, float], digits: int = 3) -> dict[str, str]:
+        return {name: f"{weighted_sum(MARKS[name], weights):.{digits}f}" for name in MARKS}
+
+    assert shown(page) == expected(WEIGHTS)
+    assert list(shown(page)) == ["exact", "fast"]
+    only_speed = dict.fromkeys(CRITERIA, 0.0) | {"speed": 2.5}
+    for key, weight in only_speed.items():
+        move(page, key, weight)
+    assert shown(page) == expected(only_speed) == {"exact": "0.100", "fast": "1.000"}
+    assert list(shown(page)) == ["fast", "exact"]
+    move(page, "speed", 0.0)
+    assert set(shown(page).values()) == {"–"}
