@@ -7,11 +7,12 @@
   const body = panel.querySelector("tbody");
   const update = () => {
     const weights = Object.fromEntries(sliders.map((slider) => [slider.dataset.key, Number(slider.value)]));
-    const whole = Object.values(weights).reduce((sum, weight) => sum + weight, 0);
-    const totals = models.map(({ name, marks }) => ({
-      name,
-      total: whole > 0 ? Object.entries(weights).reduce((sum, [key, weight]) => sum + weight * (marks[key] ?? 0), 0) / whole : null,
-    }));
+    const totals = models.map(({ name, marks }) => {
+      // A criterion without a mark is left out: the error of what is the truth itself is not known.
+      const known = Object.entries(marks).filter(([, mark]) => mark !== null);
+      const whole = known.reduce((sum, [key]) => sum + weights[key], 0);
+      return { name, total: whole > 0 ? known.reduce((sum, [key, mark]) => sum + weights[key] * mark, 0) / whole : null };
+    });
     totals.sort((one, other) => (other.total ?? 0) - (one.total ?? 0));
     for (const { name, total } of totals) {
       const row = body.querySelector(`[data-name="${name}"]`);

@@ -13,6 +13,7 @@ from pipeline.studies.contact_models.figures import (
     CRITERIA,
     figures_of,
     marks_of,
+    unknown_groups,
     weighted_sum,
 )
 from pipeline.studies.contact_models.knee import ComparedKnee
@@ -24,7 +25,7 @@ from pipeline.studies.contact_models.truth import Truth
 RULE = (
     "A figure has mark 1 at or below the best value of its column and mark 0 at or above the "
     "worst; between them the mark is linear in the logarithm of the figure. The mark of a "
-    "criterion is the mean over its columns, 0 where a model has no figure. The weighted sum is "
+    "criterion is the mean over its columns, 0 where a model gives no answer. The weighted sum is "
     "the mean of the marks of the criteria with the weights."
 )
 
@@ -40,7 +41,7 @@ def comparison_content(knee: ComparedKnee, measured: dict[str, Measured], truth:
         "name": knee.config.run.name,
         "truth": {
             "node_spacing_mm": elements.node_spacing_mm,
-            "extrapolated": truth.extrapolated,
+            "extrapolated": sorted(truth.extrapolated),
             "poses": len(truth.loads),
             "patches_in_contact": int(truth.touching.sum()),
             "wear_mm3_per_million_cycles": 1e15 * float(truth.wear.sum()),
@@ -65,7 +66,7 @@ def _column(column: Any) -> Row:
 
 def _row(kind: Any, measured: Measured, truth: Truth, weights: dict[str, float]) -> Row:
     figures = figures_of(measured, truth)
-    marks = marks_of(figures)
+    marks = marks_of(figures, unknown_groups(measured, truth))
     volume = measured.arrays.get("wear_volume")
     return {
         "name": kind.name,

@@ -11,7 +11,7 @@ from foundation.checks import FloatArray
 from foundation.loads import AREA, AXIAL_FORCE, CENTRE, FORCE, MOMENT, PEAK_PRESSURE
 from foundation.pose import ANTERIOR, ROTATION, SUPERIOR
 from pipeline.studies.contact_models.measurement import Measured
-from pipeline.studies.contact_models.truth import Truth, touching_too
+from pipeline.studies.contact_models.truth import AT_POSES, OVER_CYCLE, Truth, touching_too
 
 #: Figure of a model; None where the model has none.
 Measure = Callable[[Measured, Truth], float | None]
@@ -149,7 +149,7 @@ def root_mean_square(values: FloatArray) -> float:
 
 #: Figures of mark 1 and of mark 0 of errors in per cent, and of those in mm and degrees.
 _SHARE, _LENGTH = (0.1, 100.0), (0.01, 10.0)
-_AT, _GAIT, _COST = "at given poses", "over the gait cycle", "cost"
+_AT, _GAIT, _COST = AT_POSES, OVER_CYCLE, "cost"
 _OF_POSES = "RMS over the given poses and both compartments, over the RMS of the truth"
 _OWN = "over the cycle that the model drives itself"
 
@@ -209,30 +209,51 @@ CRITERIA = {
 
 
 def figures_of(measured: Measured, truth: Truth) -> dict[str, float | None]:
-    """Return the figures of a model by the keys of `COLUMNS`, in their units."""
-    return {column.key: column.measure(measured, truth) for column in COLUMNS}
+    """Return the figures of a model by the keys of `COLUMNS`, in their units.
+
+    Where the finer elements are the truth themselves, their error is not known.
+    """
+    unknown = unknown_groups(measured, truth)
+    return {
+        column.key: None if column.group in unknown else column.measure(measured, truth)
+        for column in COLUMNS
+    }
 
 
-def marks_of(figures: dict[str, float | None]) -> dict[str, float | None]:
+def unknown_groups(measured: Measured, truth: Truth) -> frozenset[str]:
+    """Return the groups of columns in which the error of a model cannot be known."""
+    if measured is not truth.fine:
+        return frozenset()
+    return frozenset((AT_POSES, OVER_CYCLE)) - truth.extrapolated
+
+
+def marks_of(
+    figures: dict[str, float | None], unknown: frozenset[str] = frozenset()
+) -> dict[str, float | None]:
     """Return the mark of each criterion, 0 to 1: the mean over its columns.
 
-    A criterion with a column that has no figure has no mark: the model gives no answer there.
+    The mark is 0 if a column has no figure, since the model gives no answer there, and None if the
+    error in a group of columns is not known (`unknown_groups`).
     """
     marks: dict[str, float | None] = {}
     for criterion in CRITERIA:
-        own = [column.mark(figures[column.key]) for column in COLUMNS
-               if column.criterion == criterion]  # fmt: skip
-        known = [mark for mark in own if mark is not None]
-        marks[criterion] = float(np.mean(known)) if len(known) == len(own) else None
+        own = [column for column in COLUMNS if column.criterion == criterion]
+        if unknown.intersection(column.group for column in own):
+            marks[criterion] = None
+            continue
+        found = [column.mark(figures[column.key]) for column in own]
+        known = [mark for mark in found if mark is not None]
+        marks[criterion] = float(np.mean(known)) if len(known) == len(own) else 0.0
     return marks
 
 
 def weighted_sum(marks: dict[str, float | None], weights: dict[str, float]) -> float | None:
     """Return the mean of the marks with weights, 0 to 1; None without a positive weight.
 
-    A criterion without a mark counts as mark 0.
+    A criterion whose mark is None is left out.
     """
-    total = sum(weights.values())
+    known = {name: mark for name, mark in marks.items() if mark is not None}
+    total = sum(weights[name] for name in known)
     if total <= 0.0:
         return None
-    return sum(weight * (marks[name] or 0.0) for name, weight in weights.items()) / total
+    return sum(weights[name] * mark for name, mark in known.items()) / total

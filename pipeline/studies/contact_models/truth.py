@@ -12,6 +12,14 @@ from foundation.finite_element.resolution import extrapolated
 from foundation.loads import AXIAL_FORCE, CENTRE
 from pipeline.studies.contact_models.measurement import Measured
 
+#: Groups of columns that need a truth.
+AT_POSES, OVER_CYCLE = "at given poses", "over the gait cycle"
+#: What is extrapolated for each group, the loads first.
+_GROUPS = {
+    AT_POSES: ("pose_loads", "pose_jacobians"),
+    OVER_CYCLE: ("cycle_loads", "cycle_poses", "wear_volume"),
+}
+
 
 @dataclass(frozen=True, eq=False)
 class Truth:
@@ -31,9 +39,11 @@ class Truth:
         Loads of the compartments over that cycle [N, N m, m², Pa, m].
     wear : (2,) float64
         Worn volume of the cycle, medial and lateral [m³].
-    extrapolated : bool
-        Whether the coarser elements gave an answer; without it, that of the finer elements is
-        taken as it is.
+    fine : Measured
+        Measurements with the finer elements.
+    extrapolated : frozenset of {"at given poses", "over the gait cycle"}
+        Groups of columns for which the coarser elements gave an answer; otherwise that of the
+        finer elements is taken as it is, and their own error is not known.
     """
 
     loads: FloatArray
@@ -42,7 +52,8 @@ class Truth:
     cycle_poses: FloatArray
     cycle_loads: FloatArray
     wear: FloatArray
-    extrapolated: bool
+    fine: Measured
+    extrapolated: frozenset[str]
 
 
 def truth_of(fine: Measured, coarse: Measured | None) -> Truth:
@@ -50,14 +61,16 @@ def truth_of(fine: Measured, coarse: Measured | None) -> Truth:
 
     Where either is out of contact or without an answer, nothing is extrapolated.
     """
-    names = ("pose_loads", "pose_jacobians", "cycle_poses", "cycle_loads", "wear_volume")
-    other = fine if coarse is None or any(n not in coarse.arrays for n in names) else coarse
-    values = {name: _towards(other.arrays[name], fine.arrays[name]) for name in names}
-    for name in ("pose_loads", "cycle_loads"):
-        pair = fine.arrays[name], other.arrays[name]
-        apart = ~_both_touch(*pair)
-        values[name][apart] = pair[0][apart]
-    touching = _both_touch(fine.arrays["pose_loads"], other.arrays["pose_loads"])
+    given = {} if coarse is None else coarse.arrays
+    known = frozenset(group for group, names in _GROUPS.items() if given.keys() >= set(names))
+    values: dict[str, FloatArray] = {}
+    for group, names in _GROUPS.items():
+        other = given if group in known else fine.arrays
+        values |= {name: _towards(other[name], fine.arrays[name]) for name in names}
+        apart = ~_both_touch(fine.arrays[names[0]], other[names[0]])
+        values[names[0]][apart] = fine.arrays[names[0]][apart]
+    other = given if AT_POSES in known else fine.arrays
+    touching = _both_touch(fine.arrays["pose_loads"], other["pose_loads"])
     return Truth(
         loads=values["pose_loads"],
         touching=touching,
@@ -65,7 +78,8 @@ def truth_of(fine: Measured, coarse: Measured | None) -> Truth:
         cycle_poses=values["cycle_poses"],
         cycle_loads=values["cycle_loads"],
         wear=values["wear_volume"],
-        extrapolated=other is not fine,
+        fine=fine,
+        extrapolated=known,
     )
 
 

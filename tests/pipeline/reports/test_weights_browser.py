@@ -15,7 +15,7 @@ WEIGHTS = {"loads": 3.0, "pressure": 2.0, "gait": 3.0, "speed": 3.0, "preparatio
 WEIGHTS["memory"] = 0.0
 MARKS: dict[str, dict[str, float | None]] = {
     "exact": dict.fromkeys(CRITERIA, 0.9) | {"speed": 0.1},
-    "fast": dict.fromkeys(CRITERIA, 0.4) | {"speed": 1.0, "gait": None},
+    "fast": dict.fromkeys(CRITERIA, 0.4) | {"speed": 1.0, "gait": None, "memory": 0.0},
 }
 
 
@@ -31,7 +31,7 @@ def row_of(name: str) -> dict[str, Any]:
 def page(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Any:
     path: Path = tmp_path_factory.mktemp("page") / "comparison.html"
     columns = [vars(column) | {"measure": None} for column in COLUMNS]
-    truth = {"poses": 5, "extrapolated": True, "node_spacing_mm": 0.5}
+    truth = {"poses": 5, "extrapolated": ["at given poses"], "node_spacing_mm": 0.5}
     write_page(
         path,
         **{"name": "two", "criteria": CRITERIA, "weights": WEIGHTS, "rule": RULE},

@@ -25,12 +25,19 @@ from pipeline.studies.contact_models.configurations import (
     elements_configuration,
     springs_configuration,
 )
-from pipeline.studies.contact_models.figures import COLUMNS, CRITERIA, marks_of, weighted_sum
+from pipeline.studies.contact_models.figures import (
+    COLUMNS,
+    CRITERIA,
+    marks_of,
+    unknown_groups,
+    weighted_sum,
+)
+from pipeline.studies.contact_models.figures import figures_of as of_model
 from pipeline.studies.contact_models.measurement import Measured
 from pipeline.studies.contact_models.memory import held_bytes
 from pipeline.studies.contact_models.registry import COARSE, ELEMENTS, MODELS
 from pipeline.studies.contact_models.results import read_measured
-from pipeline.studies.contact_models.truth import truth_of
+from pipeline.studies.contact_models.truth import AT_POSES, OVER_CYCLE, truth_of
 
 FEW = (
     *TINY,
@@ -219,7 +226,7 @@ def synthetic(spacing, *, order=2.0):
 
 def test_truth_is_free_of_an_error_of_second_order():
     truth = truth_of(synthetic(1.0), synthetic(2.0))
-    assert truth.extrapolated
+    assert truth.extrapolated == {AT_POSES, OVER_CYCLE}
     assert_allclose(truth.loads, 100.0, rtol=1e-13)
     assert_allclose(truth.jacobians, -7.0, rtol=1e-13)
     assert_allclose(truth.wear, 3.0, rtol=1e-13)
@@ -230,6 +237,31 @@ def test_without_a_coarser_model_the_finer_one_is_the_truth():
     truth = truth_of(synthetic(1.0), Measured(failures={"set-up": "too wide"}))
     assert not truth.extrapolated
     assert_allclose(truth.loads, 101.0, rtol=1e-13)
+
+
+def test_each_group_is_extrapolated_by_itself():
+    """The coarser elements may answer at given poses and yet not complete the cycle."""
+    fine, coarse = synthetic(1.0), synthetic(2.0)
+    for name in ("cycle_poses", "cycle_loads", "wear_volume"):
+        del coarse.arrays[name]
+    truth = truth_of(fine, coarse)
+    assert truth.extrapolated == {AT_POSES}
+    assert_allclose(truth.loads, 100.0, rtol=1e-13)
+    assert_allclose(truth.wear, 3.03, rtol=1e-13)
+    # The error of what is the truth itself is not known, and no mark judges it.
+    own, marks = figures_and_marks(fine, truth)
+    assert_allclose(own["force_percent"], 1.0, rtol=1e-10)
+    assert own["wear_percent"] is None
+    assert marks["gait"] is None
+    other, marks = figures_and_marks(coarse, truth)
+    assert_allclose(other["force_percent"], 4.0, rtol=1e-10)
+    assert other["wear_percent"] is None
+    assert marks["gait"] == 0.0
+
+
+def figures_and_marks(measured, truth):
+    figures = of_model(measured, truth)
+    return figures, marks_of(figures, unknown_groups(measured, truth))
 
 
 def test_nothing_is_extrapolated_out_of_contact():
@@ -264,13 +296,13 @@ def test_marks_follow_the_rule():
         assert column.criterion in CRITERIA
     best = {column.key: column.best for column in COLUMNS}
     assert marks_of(best) == pytest.approx(dict.fromkeys(CRITERIA, 1.0))
-    assert marks_of(best | {"wear_percent": None})["gait"] is None
+    assert marks_of(best | {"wear_percent": None})["gait"] == 0.0
 
 
 def test_weighted_sum_needs_only_ratios_of_weights():
     marks = {"loads": 0.2, "speed": 0.8, "memory": None}
     weights = {"loads": 1.0, "speed": 3.0, "memory": 4.0}
-    assert_allclose(weighted_sum(marks, weights), (0.2 + 2.4) / 8.0, rtol=1e-15)
+    assert_allclose(weighted_sum(marks, weights), (0.2 + 2.4) / 4.0, rtol=1e-15)
     tripled = {name: 3.0 * weight for name, weight in weights.items()}
     assert_allclose(weighted_sum(marks, tripled), weighted_sum(marks, weights), rtol=1e-14)
     assert weighted_sum(marks, dict.fromkeys(weights, 0.0)) is None
