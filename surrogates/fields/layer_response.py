@@ -108,7 +108,10 @@ class LayerResponse:
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, ArrayLike]) -> Self:
-        """Build from the arrays of `to_arrays`, such as terms/weights (11, F) [1], or raise InputError."""
+        """Build from the arrays of `to_arrays`, e.g. terms/weights (11, F) [1].
+
+        Raises `InputError` if an array is missing or malformed.
+        """
         if "exponent" not in arrays:
             raise InputError("arrays: missing 'exponent' of a layer's response")
         named = {name: np.asarray(array) for name, array in arrays.items()}
