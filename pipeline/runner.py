@@ -31,10 +31,11 @@ from pipeline.reports.report import write_report
 from pipeline.simulation import gait_cycle, gait_ligaments
 from pipeline.stages import knee_samples
 from pipeline.stages.adaptive_sampling import Sampled, learning_point, sample_knee
-from pipeline.stages.assessment import assess, held_out_point, prediction_table
+from pipeline.stages.assessment import assess, feasible, held_out_point, prediction_table
 from pipeline.stages.continuation import with_earlier_budgets
 from pipeline.stages.domains import learn_domains
 from pipeline.stages.gait_cycle import simulate_cycle
+from pipeline.stages.pressure_fields import field_figures, with_fields
 from pipeline.stages.reference_samples import sample_kind, samples_for
 from pipeline.stages.run_folder import Run, stored_path
 from pipeline.store.made_with import configuration_digest
@@ -103,6 +104,9 @@ def _carry_out(run: Run, *, resume: bool) -> dict[str, Any]:
     with run.timed("validation"):
         validation = _validate(run, original, trained, sampled, fitted_to, held_out)
     main = _with_header(run, trained[0].knee, original, fitted_to, validation)
+    if config.surrogate.fields is not None:
+        with run.timed("g: pressure fields"):
+            main = _with_fields(run, main, original, fitted_to, held_out)
     with writing(folder / "knee.npz"):
         surrogates.save(main, folder / "knee.npz")
     hashes = {"samples": digest(fitted_to), "held_out": digest(held_out)}
@@ -207,6 +211,25 @@ def _with_header(
         # The predictions of these columns have no meaning.
         header["not_given"] = list(original.not_given)
     return replace(knee, header=header)
+
+
+def _with_fields(
+    run: Run,
+    knee: AnyKnee,
+    original: OriginalModel,
+    samples: pd.DataFrame,
+    held_out: pd.DataFrame,
+) -> AnyKnee:
+    """Return the main surrogate with pressure fields, and their held-out errors in the header."""
+    if original.model is None:
+        raise stages.StageError(
+            "[surrogate.fields]: a table has no pressure fields; remove the section"
+        )
+    settings, seed = run.config.surrogate, run.config.run.seed
+    found = with_fields(knee, original.model, samples, settings, seed)
+    inside = feasible(held_out, run.config.feasibility)
+    figures = field_figures(found, original.model, inside)
+    return replace(found, header={**found.header, "field_errors": figures})
 
 
 def _provenance(

@@ -65,6 +65,20 @@ class NetworkConfig(Section):
     steps: int = Field(220_000, ge=100, description="training steps of all networks together")
 
 
+class FieldsConfig(Section):
+    """Pressure fields of the surrogate on the tibial mesh, fitted to the fields of samples."""
+
+    samples: int = Field(
+        1000, ge=50, description="most samples of each compartment that the fields are fitted to"
+    )
+    spacing_mm: Positive = Field(
+        0.6, description="spacing of the grid of the surface of each condyle"
+    )
+    family: Family = Field(
+        "kriging", description="family of the response of finite elements; springs need none"
+    )
+
+
 class SurrogateConfig(Section):
     """Stages c and g: what is learnt, and by which family."""
 
@@ -91,6 +105,9 @@ class SurrogateConfig(Section):
     polynomial: PolynomialConfig = Field(default_factory=PolynomialConfig)
     poly_fourier: PolyFourierConfig = Field(default_factory=PolyFourierConfig)
     network: NetworkConfig = Field(default_factory=NetworkConfig)
+    fields: FieldsConfig | None = Field(
+        None, description="pressure fields on the tibial mesh; none without this section"
+    )
 
 
 class ValidationConfig(Section):

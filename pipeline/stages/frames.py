@@ -8,7 +8,7 @@ more detail.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Annotated, get_type_hints
 
@@ -18,6 +18,7 @@ from scipy.spatial import cKDTree
 
 from dynamics.simulator.result import SimulationResult
 from dynamics.wear.cycle_wear import bed_wear, surrogate_wear
+from dynamics.wear.field_contact import FieldContact, FieldModel
 from dynamics.wear.wear_law import WearLaw
 from dynamics.wear.wear_map import measured_patch, wear_map
 from foundation.checks import FloatArray, check_number
@@ -112,8 +113,8 @@ class WearOfCycle:
     factor_per_Pa, density_kg_per_m3 : () float64
         Wear factor [1/Pa] and density [kg/m³] of the insert.
     volume_m3 : (2, 2) float64
-        Volumes by the pressures of the original and from the loads of the surrogate, medial and
-        lateral [m³].
+        Volumes by the pressures of the original, and from the loads or the pressure fields of the
+        surrogate, medial and lateral [m³].
     depth_m : (2, F) float64
         Depths worn off each tibial triangle [m].
     aspect : (2,) float64
@@ -162,18 +163,29 @@ def frames_of(model: SurfaceContact, results: Mapping[str, SimulationResult]) ->
 
 
 def wear_of_cycle(
-    model: SurfaceContact, results: Mapping[str, SimulationResult], law: WearLaw
+    model: SurfaceContact,
+    results: Mapping[str, SimulationResult],
+    law: WearLaw,
+    fields: FieldModel | None = None,
 ) -> WearOfCycle:
-    """Return the wear of an insert in a cycle by both models, each on its own motion."""
+    """Return the wear of an insert in a cycle by both models, each on its own motion.
+
+    The wear of the surrogate is that of its loads, or of its pressure fields if `fields` is given.
+    """
     original = bed_wear(model, results["original"], law)
     patch = measured_patch(model, results["original"])
-    surrogate = surrogate_wear(results["surrogate"], law, **patch._asdict())
-    depth = wear_map(results["surrogate"], law, model.tibia, **patch._asdict())
+    if fields is None:
+        surrogate = surrogate_wear(results["surrogate"], law, **patch._asdict())
+        depth = wear_map(results["surrogate"], law, model.tibia, **patch._asdict())
+        surrogate = replace(surrogate, depth=depth)
+    else:
+        contact = FieldContact(fields, model.tibia, model.compartments)
+        surrogate = bed_wear(contact, results["surrogate"], law)
     return WearOfCycle(
         factor_per_Pa=np.array(law.factor),
         density_kg_per_m3=np.array(law.density),
         volume_m3=np.array([original.volume, surrogate.volume]),
-        depth_m=np.array([original.depth, depth]),
+        depth_m=np.array([original.depth, surrogate.depth]),
         aspect=patch.aspect,
         ratio=np.array(patch.ratio),
     )

@@ -86,7 +86,8 @@ def _simulate_both(
     write_table(table, run.folder / "simulation.parquet")
     write_arrays(run.folder / "pressure_maps.npz", _maps(model, results))
     write_arrays(run.folder / "frames.npz", frames_of(model, results))
-    wear = wear_of_cycle(model, results, gait.wear_law)
+    fields = None if surrogate.fields is None else surrogate
+    wear = wear_of_cycle(model, results, gait.wear_law, fields)
     write_arrays(run.folder / "wear.npz", wear)
     _combinations(run, gait, model, surrogate, results, wear)
     times = speed(model, surrogate, results["original"].poses)

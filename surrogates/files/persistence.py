@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from foundation.errors import InputError
 from foundation.loads import COMPARTMENTS
 from surrogates.families.regressor import part_of, under
+from surrogates.fields.knee_fields import KneeFields
 from surrogates.files import version_1
 from surrogates.formulations.compartment import CompartmentSurrogate
 from surrogates.formulations.knee import KneeSurrogate
@@ -43,6 +44,8 @@ _READERS = {
 _HEADER = "header"
 #: Name of the only part of a file with a formulation of the whole knee.
 _KNEE = "knee"
+#: Name of the pressure fields in a file.
+_FIELDS = "fields"
 #: Permitted kinds of arrays: numbers and, for the families' names, text.
 _KINDS = frozenset("fiuU")
 #: Largest length along an axis of an empty array.
@@ -81,6 +84,8 @@ def save(knee: AnyKnee, path: str | Path) -> None:
         for name, part in parts.items()
         for key, array in under(name, part.to_arrays()).items()
     }
+    if knee.fields is not None:
+        arrays |= under(_FIELDS, knee.fields.to_arrays())
     own = {
         "format": FORMAT,
         "version": VERSION,
@@ -140,12 +145,14 @@ def _parts_of(knee: AnyKnee) -> dict[str, CompartmentSurrogate | WholeKneeSurrog
 
 
 def _knee(header: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> AnyKnee:
+    own = part_of(arrays, _FIELDS)
+    fields = KneeFields.from_arrays(own) if own else None
     if header["version"] > 1 and _KNEE in header["formulation"]:
         whole: WholeKneeSurrogate = _part(_KNEE, WholeKneeSurrogate.from_arrays, header, arrays)
-        return replace(whole, header=header)
+        return replace(whole, header=header, fields=fields)
     read = _READERS[header["version"]]
     medial, lateral = (_part(name, read, header, arrays) for name in COMPARTMENTS)
-    return KneeSurrogate(medial, lateral, header)
+    return KneeSurrogate(medial, lateral, header, fields=fields)
 
 
 def _part(

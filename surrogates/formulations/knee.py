@@ -19,6 +19,7 @@ from foundation.pose import Pose
 from surrogates.compiled import knee as compiled
 from surrogates.compiled.knee import TOLERANCE, CompartmentArguments
 from surrogates.compiled.layout import new_work
+from surrogates.fields.knee_fields import KneeFields, PressureField
 from surrogates.formulations.compartment import CompartmentSurrogate
 from surrogates.formulations.domain import Domain
 from surrogates.sampling.space import VARIABLES, SampleSpace
@@ -69,10 +70,13 @@ class TrainedContact:
         Treatment of a pose outside the trained domain.
     domains : (Domain, Domain)
         Trained part of the sample space of each compartment.
+    fields : KneeFields or None
+        Pressure fields, if the surrogate was trained with them.
     """
 
     outside: str
     domains: tuple[Domain, Domain]
+    fields: KneeFields | None
 
     @property
     @abstractmethod
@@ -121,6 +125,52 @@ class TrainedContact:
                 flags_outside(self, x[row], loads[row])
         return loads, jacobian, x
 
+    def pressure_field(self, pose: Pose) -> PressureField:
+        """Return the pressure (F,) [Pa] of each triangle of the tibial mesh of the samples.
+
+        The flags are those of `loads`: outside the trained domain the field is that of the nearest
+        pose of the box.
+
+        Raises
+        ------
+        InputError
+            If the surrogate has no pressure fields.
+        OutsideDomainError
+            If the pose is outside the trained domain and `outside` is "error".
+        """
+        fields, poses = self._trained_fields, pose.array[None]
+        loads, _, x = self.fill(poses)
+        flags = flags_outside(self, x[0], loads[0])
+        return PressureField(fields.pressure(self._held(poses[0], x[0]), x[0], loads[0]), flags)
+
+    def pressure_fields(self, poses: ArrayLike) -> FloatArray:
+        """Return the pressures (N, F) [Pa] of the triangles of the tibial mesh at poses (N, 6).
+
+        Poses [rad, m] and exceptions as of `evaluate_batch` and `pressure_field`.
+        """
+        fields, points = self._trained_fields, check_array("poses", poses, (None, 6))
+        loads, _, x = self.evaluate_batch(points)
+        found = [
+            fields.pressure(self._held(pose, own), own, carried)
+            for pose, own, carried in zip(points, x, loads, strict=True)
+        ]
+        return np.array(found).reshape(len(points), fields.faces)
+
+    @property
+    def _trained_fields(self) -> KneeFields:
+        if self.fields is None:
+            raise InputError(
+                "fields: expected a surrogate with pressure fields, found one without; train the "
+                "surrogate with a section [surrogate.fields]"
+            )
+        return self.fields
+
+    def _held(self, pose: FloatArray, x: FloatArray) -> FloatArray:
+        """Return a pose (6,) of variables (2, 7) held in the box of each compartment, (2, 6)."""
+        if (np.abs(x[:, :5]) <= 1.0).all():
+            return np.array([pose, pose])
+        return np.array([space.held(pose[None])[0] for space in self.spaces])
+
     def fill(self, poses: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return what `evaluate_batch` does at poses (N, 6) [rad, m], whatever the domain."""
         n = len(poses)
@@ -141,12 +191,15 @@ class KneeSurrogate(TrainedContact):
         Header of the surrogate's file: names, family, errors, provenance.
     outside : {"clamp", "warning", "error"}
         Treatment of a pose outside the trained domain.
+    fields : KneeFields, optional
+        Pressure fields.
     """
 
     medial: CompartmentSurrogate
     lateral: CompartmentSurrogate
     header: Mapping[str, Any] = field(default_factory=dict)
     outside: str = "clamp"
+    fields: KneeFields | None = None
 
     def __post_init__(self) -> None:
         check_in("outside", self.outside, OUTSIDE)

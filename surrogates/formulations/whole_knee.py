@@ -23,6 +23,7 @@ from foundation.pose import Pose
 from surrogates.compiled import whole_knee as compiled
 from surrogates.compiled.layout import new_work
 from surrogates.families.regressor import Regressor, arrays_of, part_of, regressors_of, under
+from surrogates.fields.knee_fields import KneeFields
 from surrogates.formulations.compartment import CompartmentSurrogate, checked_depth
 from surrogates.formulations.domain import Domain
 from surrogates.formulations.knee import OUTSIDE, KneeSurrogate, TrainedContact
@@ -75,6 +76,8 @@ class WholeKneeSurrogate(TrainedContact):
         Header of the surrogate's file: names, family, errors, provenance.
     outside : {"clamp", "warning", "error"}
         Treatment of a pose outside the trained domain.
+    fields : KneeFields, optional
+        Pressure fields.
 
     Raises
     ------
@@ -93,6 +96,7 @@ class WholeKneeSurrogate(TrainedContact):
     )
     header: Mapping[str, Any] = field(default_factory=dict)
     outside: str = "clamp"
+    fields: KneeFields | None = None
 
     def __post_init__(self) -> None:
         check_in("formulation", self.formulation, KNEE_FORMULATIONS)

@@ -1,0 +1,68 @@
+"""Pressure fields of a trained surrogate on a tibial mesh, for `dynamics.wear.cycle_wear`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynamics.wear.cycle_wear import Surface
+from foundation.errors import InputError
+from foundation.pose import Pose
+
+
+class FieldModel(Protocol):
+    """Surrogate with pressure fields (`surrogates.KneeSurrogate`)."""
+
+    def pressure_field(self, pose: Pose) -> Any:
+        """Return the `pressure` (F,) [Pa] of the tibial triangles at a pose, and its `flags`."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class FieldContact:
+    """A surrogate with pressure fields as a `dynamics.wear.cycle_wear.SpringContact`.
+
+    Parameters
+    ----------
+    model : FieldModel
+        The surrogate.
+    tibia : Surface
+        The tibial mesh of the samples of the surrogate.
+    compartments : (F,) int8
+        Compartment of each tibial triangle, 0 medial and 1 lateral.
+
+    Raises
+    ------
+    InputError
+        If there are not as many compartments as triangles.
+    """
+
+    model: FieldModel
+    tibia: Surface
+    compartments: NDArray[np.int8]
+
+    def __post_init__(self) -> None:
+        count = len(self.tibia.areas)
+        if np.shape(self.compartments) != (count,):
+            raise InputError(
+                f"compartments: expected shape ({count},), found {np.shape(self.compartments)}"
+            )
+
+    def spring_state(self, pose: Pose) -> Any:
+        """Return the field at a pose, with the `pressure` (F,) [Pa] of the triangles.
+
+        Raises
+        ------
+        InputError
+            If the fields belong to a mesh with another number of triangles.
+        """
+        found = self.model.pressure_field(pose)
+        if len(found.pressure) != len(self.tibia.areas):
+            raise InputError(
+                f"tibia: expected the mesh of the fields with {len(found.pressure)} triangles, "
+                f"found {len(self.tibia.areas)}"
+            )
+        return found

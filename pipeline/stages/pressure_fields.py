@@ -1,0 +1,144 @@
+"""Stage g, pressure fields: fitted to the fields of samples, and their held-out errors."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+import pandas as pd
+
+from foundation.checks import FloatArray
+from foundation.loads import COMPARTMENTS
+from foundation.pose import Pose
+from foundation.surface_contact import SurfaceContact
+from pipeline.config.schema import SurrogateConfig
+from pipeline.errors import StageError
+from pipeline.stages.fitting import family_fitter
+from pipeline.store.samples import loads_of, poses_of, usable
+from surrogates.fields.field_fit import Bed, FieldSettings, fit_fields
+from surrogates.fields.samples import FieldSamples
+from surrogates.formulations.whole_knee import AnyKnee
+
+#: Triangles in contact from which on a field is judged, and share of them that counts as its top.
+_FEWEST, _TOP = 10, 0.1
+AnyKneeT = TypeVar("AnyKneeT", bound=AnyKnee)
+
+
+class FieldErrors(NamedTuple):
+    """Errors of the field of one compartment at a pose, over the triangles of both patches.
+
+    `nrmse`: RMS error over the peak [1]; `correlation` [1]; `dice`: overlap of the tenths of the
+    patch with the largest pressures (Dice 1945, Ecology 26:297-302) [1]; `peak`: relative error of
+    the largest pressure [1].
+    """
+
+    nrmse: float
+    correlation: float
+    dice: float
+    peak: float
+
+
+def with_fields(
+    knee: AnyKneeT,
+    model: SurfaceContact,
+    samples: pd.DataFrame,
+    settings: SurrogateConfig,
+    seed: int,
+) -> AnyKneeT:
+    """Return a surrogate with pressure fields as [surrogate.fields] says, or without.
+
+    Parameters
+    ----------
+    knee : KneeSurrogate or WholeKneeSurrogate
+        The surrogate of the loads.
+    model : SurfaceContact
+        The original model.
+    samples : DataFrame
+        Samples that the surrogate was fitted to.
+    settings : SurrogateConfig
+        Settings of formulations and families.
+    seed : int
+        Seed of the choice of samples and of the fit.
+
+    Raises
+    ------
+    StageError
+        If a compartment has no usable samples.
+    InputError
+        If the fields cannot be fitted.
+    """
+    chosen = settings.fields
+    if chosen is None:
+        return knee
+    rng = np.random.default_rng((seed, len(COMPARTMENTS)))
+    parts = {}
+    for side, name in enumerate(COMPARTMENTS):
+        rows = usable(samples, name)
+        if rows.empty:
+            raise StageError(f"pressure fields: the {name} compartment has no usable sample")
+        some = np.sort(rng.permutation(len(rows))[: chosen.samples])
+        poses, loads = poses_of(rows)[some], loads_of(rows)[some]
+        state = model.spring_state
+        parts[name] = FieldSamples.of(state, poses, loads, model.compartments, side)
+    tibia = model.tibia
+    bed = Bed(tibia.centroids, tibia.normals, tibia.areas, model.compartments)
+    fitter = family_fitter(settings, chosen.family, seed)
+    spaces = dict(zip(COMPARTMENTS, knee.spaces, strict=True))
+    spacing = FieldSettings(spacing=1e-3 * chosen.spacing_mm)
+    found = fit_fields(parts, bed, spaces, lambda x, y: fitter.fit(x, y, None), spacing)
+    return replace(knee, fields=found)
+
+
+def field_errors(
+    knee: AnyKnee, model: SurfaceContact, poses: FloatArray, name: str
+) -> list[FieldErrors]:
+    """Return the errors of the fields of a compartment at poses (N, 6) [rad, m].
+
+    Poses at which the original model has fewer than ten triangles in contact are left out.
+    """
+    own = np.asarray(model.compartments) == COMPARTMENTS.index(name)
+    found = []
+    for pose in map(Pose.from_array, poses):
+        truth = model.spring_state(pose).pressure[own]
+        if (truth > 0.0).sum() >= _FEWEST:
+            found.append(errors_of(knee.pressure_field(pose).pressure[own], truth))
+    return found
+
+
+def errors_of(predicted: FloatArray, truth: FloatArray) -> FieldErrors:
+    """Return the errors of a field (F,) [Pa] beside the true one (F,) [Pa], which has a patch."""
+    at = (truth > 0.0) | (predicted > 0.0)
+    peak = float(truth.max())
+    rms = float(np.sqrt(((predicted - truth)[at] ** 2).mean()))
+    spread = min(float(np.ptp(predicted[at])), float(np.ptp(truth[at])))
+    correlation = float(np.corrcoef(predicted[at], truth[at])[0, 1]) if spread > 0.0 else np.nan
+    count = max(1, round(_TOP * int((truth > 0.0).sum())))
+    tops = [set(np.argsort(-each, kind="stable")[:count].tolist()) for each in (predicted, truth)]
+    dice = len(tops[0] & tops[1]) / count
+    return FieldErrors(rms / peak, correlation, dice, float(predicted.max()) / peak - 1.0)
+
+
+def field_figures(
+    knee: AnyKnee, model: SurfaceContact, held_out: pd.DataFrame
+) -> dict[str, dict[str, float]]:
+    """Return figures of the held-out fields of each compartment, for the header of the file.
+
+    `points`; RMS over the poses of `nrmse` and `peak`; median and least `correlation`; mean `dice`.
+    """
+    figures = {}
+    for name in COMPARTMENTS:
+        errors = field_errors(knee, model, poses_of(usable(held_out, name)), name)
+        if not errors:
+            continue
+        nrmse, correlation, dice, peak = np.array(errors).T
+        known = correlation[np.isfinite(correlation)]
+        figures[name] = {
+            "points": float(len(errors)),
+            "nrmse": float(np.sqrt((nrmse**2).mean())),
+            "median_correlation": float(np.median(known)) if len(known) else 0.0,
+            "least_correlation": float(known.min(initial=1.0)),
+            "dice": float(dice.mean()),
+            "peak": float(np.sqrt((peak**2).mean())),
+        }
+    return figures

@@ -1,0 +1,1 @@
+"""Pressure fields of a trained knee: the condyles as surfaces, the response of the layer, fits."""

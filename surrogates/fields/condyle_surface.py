@@ -1,0 +1,248 @@
+"""The femoral condyle that pressed a tibial surface, as a smooth surface (docs/theory.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from foundation.checks import FloatArray, check_array, check_fields, check_number, frozen
+from foundation.errors import InputError
+
+#: Degree of the splines plus 1: grid values that each spline spans.
+ORDER = 4
+#: Robust fits after the first. A point has no weight beyond this many standard deviations, and this
+#: distance [m]: roughness that the grid does not resolve counts, single foreign points do not.
+_ROUNDS, _TUNING, _ALLOWED = 1, 30.0, 5e-6
+#: Weight of the squared third differences of the coefficients beside the squared residuals.
+_SMOOTHING = 1e-3
+#: Cells beside the points in which the surface still is known.
+_BESIDE = 1
+#: Bound of dt over the arc at the surface, up to 120 degrees from the middle.
+_STRETCH = 2.0
+#: Share of the differences of the coefficients that count as common.
+_COMMON = 0.99
+_NAMES = ("frame", "coefficients", "known")
+_LARGEST_GRID = 250_000
+
+
+@dataclass(frozen=True, eq=False)
+class CondyleSurface:
+    """Distance of a condyle's surface from an axis along the femoral z, as a bicubic B-spline.
+
+    Parameters
+    ----------
+    frame : (9,) float64
+        Centre (3,) in the femoral frame [m], direction of theta = 0 (2,) in the femoral x-y plane
+        [1], radius R [m], first t and first z of the grid [m], spacing of the grid [m].
+    coefficients : (G, H) float64
+        Coefficients of rho - R [m], by t = 2 R tan(theta / 2) and z.
+    known : (G - 3, H - 3) bool
+        Cells of the grid in which the surface is known; elsewhere there is no contact.
+
+    Raises
+    ------
+    InputError
+        If an array is malformed, the radius or spacing is not positive, or the direction is no unit
+        vector.
+    """
+
+    frame: FloatArray
+    coefficients: FloatArray
+    known: NDArray[np.bool_]
+
+    def __post_init__(self) -> None:
+        check_fields(self, "surface ", frame=(9,), coefficients=(None, None))
+        check_number("surface radius", float(self.frame[5]), above=0.0, unit="m")
+        check_number("surface spacing", float(self.frame[8]), above=0.0, unit="m")
+        length = float(np.hypot(*self.frame[3:5]))
+        if abs(length - 1.0) > 1e-6:
+            raise InputError(f"surface direction: expected length 1, found {length:g}")
+        if min(self.coefficients.shape) < ORDER:
+            raise InputError(
+                f"surface coefficients: expected at least {ORDER} along both axes, found "
+                f"{self.coefficients.shape}"
+            )
+        cells = np.asarray(self.known)
+        wanted = tuple(n - ORDER + 1 for n in self.coefficients.shape)
+        if cells.shape != wanted or not np.isin(cells, (0, 1)).all():
+            raise InputError(f"surface known: expected {wanted} of 0 and 1, found {cells.shape}")
+        object.__setattr__(self, "known", frozen(np.array(cells, dtype=np.bool_)))
+
+    @classmethod
+    def fit(cls, points: ArrayLike, spacing: float) -> tuple[Self, FloatArray]:
+        """Fit the surface to points; return the surface and the distances from the points.
+
+        Least squares with a small penalty of third differences (P-splines, Eilers & Marx 1996,
+        Stat Sci 11:89-121), reweighted by Tukey's biweight, so that single points beside the
+        condyle do not count. The surface is known in the cells with points and beside them.
+
+        Parameters
+        ----------
+        points : (N, 3) float64
+            Points of the condyle in the femoral frame [m].
+        spacing : float
+            Spacing of the grid [m].
+
+        Returns
+        -------
+        CondyleSurface
+            The surface.
+        (N,) float64
+            rho of the points less that of the surface [m].
+
+        Raises
+        ------
+        InputError
+            If there are fewer than 16 points, or the grid exceeds 250,000 values.
+        """
+        places = check_array("points", points, (None, 3))
+        if len(places) < ORDER**2:
+            raise InputError(f"points: expected at least {ORDER**2}, found {len(places)}")
+        frame = np.zeros(9)
+        frame[:6] = _cylinder(places)
+        t, z, rho = cylinder_coordinates(places, frame)
+        low = np.array([t.min(), z.min()]) - _BESIDE * spacing
+        high = np.array([t.max(), z.max()]) + _BESIDE * spacing
+        shape = np.ceil((high - low) / spacing).astype(int) + ORDER - 1
+        if shape.prod() > _LARGEST_GRID:
+            raise InputError(
+                f"spacing: {spacing:g} m gives a grid of {shape.prod()} values, more than "
+                f"{_LARGEST_GRID}; use a larger spacing"
+            )
+        frame[6:] = (*low, spacing)
+        found, residuals = _fitted(t, z, rho - frame[5], frame, shape)
+        return cls(frame, found.reshape(shape), _known(t, z, frame, shape)), residuals
+
+    @property
+    def bend(self) -> float:
+        """Size of the second derivatives of the height over a place [1/m], but for few cells."""
+        radius, spacing = self.frame[5], self.frame[8]
+        size = 1.0 / (radius + min(float(self.coefficients.min()), 0.0))
+        for axis in range(2):
+            # Derivatives of a spline are means of the neighbouring differences of its coefficients.
+            first, second = (
+                _common_of_cells(np.abs(np.diff(self.coefficients, n, axis)), self.known)
+                for n in (1, 2)
+            )
+            size += _STRETCH * second / spacing**2 + _STRETCH * first / (spacing * radius)
+        return size
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the fields as arrays, such as frame (9,) [m]; the inverse of `from_arrays`."""
+        return {
+            "frame": np.array(self.frame),
+            "coefficients": np.array(self.coefficients),
+            "known": self.known.astype(np.uint8),
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, ArrayLike]) -> Self:
+        """Build from the arrays of `to_arrays`, such as frame (9,) [m], or raise InputError."""
+        missing = [name for name in _NAMES if name not in arrays]
+        if missing:
+            raise InputError(f"arrays: missing {missing} of a condyle's surface")
+        frame, coefficients, known = (np.asarray(arrays[name]) for name in _NAMES)
+        return cls(frame, coefficients, known)
+
+
+def cylinder_coordinates(
+    points: FloatArray, frame: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return t, z and rho (N,) [m] of points (N, 3) [m] in a frame as of `CondyleSurface`."""
+    arms = points - frame[:3]
+    forward = arms[:, :2] @ frame[3:5]
+    aside = arms[:, 1] * frame[3] - arms[:, 0] * frame[4]
+    rho = np.hypot(forward, aside)
+    return 2.0 * frame[5] * aside / (rho + forward), arms[:, 2], rho
+
+
+def _cylinder(points: FloatArray) -> FloatArray:
+    """Return centre (3,), direction (2,) and radius of the cylinder along z nearest to points."""
+    x, y, z = points.T
+    # |(x, y)|² = 2 x cx + 2 y cy + R² - |c|² (Kåsa 1976, IEEE Trans Instrum Meas 25:8-14)
+    terms = np.column_stack([2.0 * x, 2.0 * y, np.ones(len(x))])
+    (cx, cy, rest), *_ = np.linalg.lstsq(terms, x**2 + y**2, rcond=None)
+    arms = points[:, :2] - (cx, cy)
+    direction = (arms / np.linalg.norm(arms, axis=1, keepdims=True)).mean(axis=0)
+    direction /= np.linalg.norm(direction)
+    return np.array([cx, cy, z.mean(), *direction, np.sqrt(rest + cx**2 + cy**2)])
+
+
+def _fitted(
+    t: FloatArray, z: FloatArray, values: FloatArray, frame: FloatArray, shape: NDArray[np.int64]
+) -> tuple[FloatArray, FloatArray]:
+    """Return the coefficients (G H,) and the residuals (N,) of the robust fit."""
+    from scipy.sparse import diags_array, eye_array, kron  # not needed by a trained surrogate
+    from scipy.sparse.linalg import splu
+
+    design = _design(t, z, frame, shape)
+    bends = [
+        diags_array([-1.0, 3.0, -3.0, 1.0], offsets=[0, 1, 2, 3], shape=(n - 3, n))
+        for n in shape.tolist()
+    ]
+    first, second = (bend.T @ bend for bend in bends)
+    penalty = kron(first, eye_array(shape[1])) + kron(eye_array(shape[0]), second)
+    weight = np.ones(len(values))
+    for _ in range(_ROUNDS + 1):
+        weighted = design.T.multiply(weight[None, :])
+        matrix = (weighted @ design + _SMOOTHING * penalty).tocsc()
+        found = splu(matrix).solve(np.asarray(weighted @ values))
+        residuals = values - design @ found
+        limit = _TUNING * 1.4826 * np.median(np.abs(residuals)) + _ALLOWED
+        weight = np.maximum(1.0 - (residuals / limit) ** 2, 0.0) ** 2
+    return found, residuals
+
+
+def _common_of_cells(steps: FloatArray, known: NDArray[np.bool_]) -> float:
+    """Return a value that few differences (g, h) at the known cells exceed."""
+    rows, columns = np.nonzero(known)
+    found = steps[np.minimum(rows + 1, len(steps) - 1), np.minimum(columns + 1, steps.shape[1] - 1)]
+    return float(np.quantile(found, _COMMON)) if len(found) else 0.0
+
+
+def _known(
+    t: FloatArray, z: FloatArray, frame: FloatArray, shape: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Return the cells (G - 3, H - 3) with places (N,) in them or in a neighbour."""
+    from scipy.ndimage import binary_dilation  # not needed by a trained surrogate
+
+    cells = np.zeros(shape - ORDER + 1, dtype=np.bool_)
+    cells[tuple(_cells(t, z, frame, shape))] = True
+    return np.asarray(binary_dilation(cells, np.ones((3, 3), dtype=np.bool_), iterations=_BESIDE))
+
+
+def _cells(
+    t: FloatArray, z: FloatArray, frame: FloatArray, shape: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return the cell (2, N) of each place."""
+    at = np.floor((np.array([t, z]) - frame[6:8, None]) / frame[8]).astype(np.int64)
+    return np.clip(at, 0, (shape - ORDER)[:, None])
+
+
+def _design(t: FloatArray, z: FloatArray, frame: FloatArray, shape: NDArray[np.int64]) -> Any:
+    """Return the sparse matrix (N, G H) of the splines at places (N,)."""
+    from scipy.sparse import csr_array
+
+    (first, by_t), (second, by_z) = (
+        _splines((x - start) / frame[8], count)
+        for x, start, count in zip((t, z), frame[6:8], shape.tolist(), strict=True)
+    )
+    place = np.arange(ORDER)
+    columns = (first[:, None] + place)[:, :, None] * shape[1] + (second[:, None] + place)[:, None]
+    content = (by_t[:, :, None] * by_z[:, None, :]).reshape(len(t), -1)
+    rows = np.arange(0, content.size + 1, ORDER**2)
+    size = (len(t), int(shape.prod()))
+    return csr_array((content.ravel(), columns.reshape(len(t), -1).ravel(), rows), shape=size)
+
+
+def _splines(s: FloatArray, count: int) -> tuple[NDArray[np.int64], FloatArray]:
+    """Return first splines (N,) and values (N, 4) of cubic B-splines at places (N,) [spacings]."""
+    first = np.clip(np.floor(s).astype(np.int64), 0, count - ORDER)
+    u = s - first
+    v = 1.0 - u
+    inner = [(3.0 * w**3 - 6.0 * w**2 + 4.0) / 6.0 for w in (u, v)]
+    return first, np.column_stack([v**3 / 6.0, *inner, u**3 / 6.0])

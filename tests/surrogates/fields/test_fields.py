@@ -1,0 +1,191 @@
+"""Pressure fields of spheres on beds, fitted to the fields of samples, and their files."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import manufactured
+import numpy as np
+import pressed_spheres as spheres
+import pytest
+from surrogate_files import parts, signed
+
+import surrogates
+from dynamics.wear.field_contact import FieldContact
+from foundation.errors import InputError
+from foundation.pose import Pose
+from surrogates.families.polynomial import PolynomialSettings
+from surrogates.families.registry import fit_family
+from surrogates.fields.field_fit import FieldSettings, fit_fields
+from surrogates.fields.knee_fields import KneeFields
+from surrogates.fields.layer_response import LayerResponse
+from surrogates.fields.samples import FieldSamples
+from surrogates.fields.spring_response import SpringResponse
+
+BED = spheres.bed()
+SPACES = dict.fromkeys(spheres.NAMES, spheres.space())
+SETTINGS = FieldSettings(spacing=1.5e-3)
+
+
+def quadratics(inputs, outputs):
+    return fit_family(
+        "polynomial",
+        inputs,
+        outputs,
+        PolynomialSettings(basis="total_degree", degree=(2,), ridge=(1e-6,)),
+    )
+
+
+def fitted(state, count=80):
+    return fit_fields(
+        spheres.samples(state, BED, spheres.poses(count)), BED, SPACES, quadratics, SETTINGS
+    )
+
+
+@pytest.fixture(scope="module")
+def fields():
+    return fitted(spheres.springs(BED))
+
+
+def evaluated(fields, state, place):
+    """Field of a pose, with the loads and variables of the true field."""
+    loads = spheres.loads(state, BED, place[None])[:, 0]
+    variables = [spheres.space().scaled(place[None], own[None, 1])[0][0] for own in loads]
+    return fields.pressure(np.array([place, place]), np.array(variables), loads)
+
+
+def test_springs_are_found(fields):
+    state = spheres.springs(BED)
+    for name in spheres.NAMES:
+        assert isinstance(fields.compartment(name).response, SpringResponse)
+    for place in spheres.poses(15, seed=1):
+        truth = state(Pose.from_array(place)).pressure
+        found = evaluated(fields, state, place)
+        assert np.abs(found - truth).max() < 5e-3 * truth.max()
+
+
+def test_lifted_spheres_have_no_pressure(fields):
+    place = spheres.poses(1, seed=1)[0]
+    place[4] += 1e-3
+    assert not fields.pressure(np.array([place] * 2), np.zeros((2, 7)), np.zeros((2, 12))).any()
+
+
+def test_groups_change_nothing(fields):
+    """The kernel skips triangles that the femur cannot reach."""
+    field = fields.medial
+    plain = replace(field)
+    every = [ball + np.array([0.0, 0.0, 0.0, 1.0, 1.0]) for ball in field.groups]
+    plain.__dict__["groups"] = tuple(every)
+    for place in spheres.poses(10, seed=4):
+        skipped, all_of_them = (each.indentations(place)[0] for each in (field, plain))
+        contact = all_of_them > 0.0
+        assert np.array_equal(contact, skipped > 0.0)
+        assert skipped[contact] == pytest.approx(all_of_them[contact], abs=1e-7)
+
+
+def test_the_threshold_of_the_modified_law_is_found():
+    def law(depth, largest):
+        return 1e10 * np.maximum(depth - 0.4 * largest, 0.0) ** 0.9
+
+    state = spheres.springs(BED, law)
+    found = fitted(state)
+    assert found.medial.response.constants == pytest.approx([0.0, 0.9, 0.4], abs=0.01)
+    place = spheres.poses(1, seed=1)[0]
+    truth = state(Pose.from_array(place)).pressure
+    assert np.abs(evaluated(found, state, place) - truth).max() < 0.03 * truth.max()
+
+
+def test_a_layer_bears_its_load():
+    state = spheres.layer(BED)
+    found = fitted(state)
+    assert isinstance(found.medial.response, LayerResponse)
+    errors = []
+    for place in spheres.poses(10, seed=1):
+        truth = state(Pose.from_array(place)).pressure
+        field = evaluated(found, state, place)
+        for side in range(2):
+            at = BED.compartments == side
+            assert field[at] @ BED.areas[at] == pytest.approx(truth[at] @ BED.areas[at], rel=1e-9)
+        patch = (truth > 0.0) | (field > 0.0)
+        errors.append(np.sqrt(((field - truth)[patch] ** 2).mean()) / truth.max())
+    assert np.median(errors) < 0.05
+
+
+@pytest.fixture
+def knee(fields):
+    return replace(manufactured.knee(), fields=fields)
+
+
+def test_a_file_keeps_the_fields(knee, tmp_path):
+    surrogates.save(knee, tmp_path / "knee.npz")
+    again = surrogates.load(tmp_path / "knee.npz")
+    assert again.fields.faces == len(BED.areas)
+    arrays = knee.fields.to_arrays()
+    found = again.fields.to_arrays()
+    assert arrays.keys() == found.keys()
+    assert all(np.array_equal(arrays[name], found[name]) for name in arrays)
+
+
+def test_a_knee_without_fields_says_so(tmp_path):
+    surrogates.save(manufactured.knee(), tmp_path / "knee.npz")
+    again = surrogates.load(tmp_path / "knee.npz")
+    assert again.fields is None
+    with pytest.raises(InputError, match=r"\[surrogate.fields\]"):
+        again.pressure_field(Pose())
+    with pytest.raises(InputError, match="fields"):
+        again.pressure_fields(np.zeros((2, 6)))
+
+
+def test_later_and_damaged_fields_are_refused(knee, tmp_path):
+    arrays = knee.fields.to_arrays()
+    with pytest.raises(InputError, match="version 1, found 2"):
+        KneeFields.from_arrays(arrays | {"version": np.array(2)})
+    with pytest.raises(InputError, match="missing"):
+        KneeFields.from_arrays({k: a for k, a in arrays.items() if k != "faces"})
+    with pytest.raises(InputError, match="triangles"):
+        KneeFields.from_arrays(arrays | {"faces": np.array(3)})
+    name = "medial/triangles"
+    with pytest.raises(InputError, match="triangles"):
+        KneeFields.from_arrays(arrays | {name: np.zeros_like(arrays[name])})
+    file = tmp_path / "knee.npz"
+    surrogates.save(knee, file)
+    content, header = parts(file)
+    content["fields/medial/bed"] = content["fields/medial/bed"][:, :6]
+    file.write_bytes(signed(content, header))
+    with pytest.raises(surrogates.SurrogateFileError, match="bed"):
+        surrogates.load(file)
+
+
+def test_outside_the_domain_the_field_is_flagged(knee):
+    inside = manufactured.truth().poses(np.zeros((1, 5)), np.array([0.2e-3]))[0]
+    outside = inside.copy()
+    outside[2] += 0.5
+    assert knee.pressure_field(Pose.from_array(inside)).flags == ()
+    field = knee.pressure_field(Pose.from_array(outside))
+    assert any("outside the trained domain" in flag for flag in field.flags)
+    with pytest.raises(surrogates.OutsideDomainError):
+        knee.on_leaving("error").pressure_field(Pose.from_array(outside))
+    both = knee.pressure_fields(np.array([inside, outside]))
+    assert both.shape == (2, knee.fields.faces)
+    assert np.array_equal(both[1], field.pressure)
+
+
+def test_wear_takes_the_field_of_the_same_mesh(knee):
+    contact = FieldContact(knee, BED, BED.compartments)
+    assert contact.spring_state(Pose()).pressure.shape == (len(BED.areas),)
+    coarse = spheres.bed(1e-3)
+    with pytest.raises(InputError, match="mesh of the fields"):
+        FieldContact(knee, coarse, coarse.compartments).spring_state(Pose())
+    with pytest.raises(InputError, match="compartments"):
+        FieldContact(knee, BED, BED.compartments[1:])
+
+
+def test_samples_are_checked():
+    own = spheres.samples(spheres.springs(BED), BED, spheres.poses(3))["medial"]
+    with pytest.raises(InputError, match="starts"):
+        FieldSamples(own.poses, own.loads, own.starts[:-1], *(
+            getattr(own, name) for name in ("triangle", "indentation", "pressure")
+        ))  # fmt: skip
+    assert own.largest() == pytest.approx(
+        [own.indentation[own.rows() == k].max() for k in range(len(own.poses))]
+    )
