@@ -128,6 +128,18 @@ def rotation_matrix(flexion: float, adduction: float, rotation: float) -> FloatA
     )
 
 
+def rotation_matrices(poses: FloatArray) -> FloatArray:
+    """Return the `rotation_matrix` (N, 3, 3) [1] of each of N poses (N, 6) [rad, m]."""
+    cf, ca, cr = np.cos(poses[:, ANGLES].T)
+    sf, sa, sr = np.sin(poses[:, ANGLES].T)
+    rows = [
+        [cr * cf + sr * sa * sf, sr * sa * cf - cr * sf, -sr * ca],
+        [ca * sf, ca * cf, sa],
+        [sr * cf - cr * sa * sf, -sr * sf - cr * sa * cf, cr * ca],
+    ]
+    return np.ascontiguousarray(np.array(rows).transpose(2, 0, 1))
+
+
 def rotation_axes(adduction: float, rotation: float) -> FloatArray:
     """Return the axes of the three angles in the tibial frame, as columns of a (3, 3) array [1].
 

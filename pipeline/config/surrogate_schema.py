@@ -59,10 +59,10 @@ class PolyFourierConfig(PolynomialConfig):
 class NetworkConfig(Section):
     """Two-layer tanh networks on a polynomial of low degree, for tens of thousands of samples."""
 
-    hidden: int = Field(96, ge=4, le=512, description="units of each layer")
-    networks: int = Field(1, ge=1, le=8, description="number of networks that are averaged")
+    hidden: int = Field(64, ge=4, le=512, description="units of each layer")
+    networks: int = Field(4, ge=1, le=8, description="number of networks that are added up")
     base_degree: int = Field(4, ge=1, le=6, description="total degree of the polynomial")
-    steps: int = Field(220_000, ge=100, description="training steps of all networks together")
+    steps: int = Field(12_000, ge=100, description="steps of the training of all networks together")
 
 
 class FieldsConfig(Section):

@@ -24,9 +24,8 @@ from surrogates.sampling.space import ReferencePath
 CONDENSATION = "condensation"
 #: Time of a Kriging fit of one compartment [s]: constant, and per cubed number of samples.
 _KRIGING = (2.0, 1.5e-9)
-#: Time of a training step of a network with 96 units per layer [s]; proportional to their square.
-_STEP = 0.7e-3
-_UNITS = 96
+#: Time of a training step per network [s]: constant, and per squared number of units in a layer.
+_STEP = (2e-4, 1.2e-7)
 #: Time of a polynomial fit of one compartment [s]: constant, and per sample.
 _POLYNOMIAL = (1.0, 2e-4)
 #: Time of the condensation with twice the node spacing, over that with the spacing itself.
@@ -91,7 +90,8 @@ def _fit(config: Config, family: str, samples: int) -> float:
         return _KRIGING[0] + _KRIGING[1] * samples**3
     if family == "network":
         settings = config.surrogate.network
-        return _STEP * settings.steps * max(1.0, (settings.hidden / _UNITS) ** 2)
+        each = _STEP[0] + _STEP[1] * settings.hidden**2
+        return each * settings.networks * settings.steps
     return _POLYNOMIAL[0] + _POLYNOMIAL[1] * samples
 
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from foundation.checks import FloatArray
 
-#: Largest block of a basis matrix in memory [bytes].
-_BLOCK_BYTES = 64_000_000
+#: Largest block of a basis matrix in memory [bytes]; larger ones leave the processor's cache.
+_BLOCK_BYTES = 6_000_000
 
 
 def legendre_columns(z: FloatArray, degree: int) -> FloatArray:
@@ -51,7 +51,8 @@ def basis_matrix(z: FloatArray, exponents: NDArray[np.int64], wave: float = 0.0)
     wave : float
         Angular frequency of the Fourier series in z_0 [1]; 0 for Legendre polynomials of z_0.
     """
-    matrix = np.ones((len(z), len(exponents)))
+    # A row for each term while it is filled: entries side by side in memory are read and written.
+    matrix = np.ones((len(exponents), len(z)))
     for j, degrees in enumerate(exponents.T):
         used = np.flatnonzero(degrees)
         if not used.size:
@@ -61,8 +62,8 @@ def basis_matrix(z: FloatArray, exponents: NDArray[np.int64], wave: float = 0.0)
             columns = fourier_columns(z[:, 0], highest, wave)
         else:
             columns = legendre_columns(z[:, j], highest)
-        matrix[:, used] *= columns[:, degrees[used]]
-    return matrix
+        matrix[used] *= np.ascontiguousarray(columns.T)[degrees[used]]
+    return matrix.T
 
 
 def row_blocks(rows: int, columns: int) -> Iterator[slice]:

@@ -69,7 +69,7 @@ def fit_family(
     rng : numpy.random.Generator, optional
         Random generator of the fit; by default with seed 0.
     weights : (N,) array_like, optional
-        Weights of the samples, above 0 [1].
+        Weights of the samples, above 0 [1]; of networks, also (N, k): weights of each output.
 
     Raises
     ------

@@ -29,6 +29,8 @@ from surrogates.sampling.space import SampleSpace
 
 #: Depths smaller than this part of the largest one say nothing of the secant stiffness.
 _LEAST_DEPTH = 2e-3
+#: Place of the peak pressure among the outputs of a joint fit, of every formulation.
+_PEAK = -5
 
 
 class Fitter(NamedTuple):
@@ -37,16 +39,20 @@ class Fitter(NamedTuple):
     Parameters
     ----------
     fit : callable
-        Fits a regressor to inputs (N, d) and outputs (N, k) [any unit], with weights (N,) or None.
+        Fits a regressor to inputs (N, d) and outputs (N, k) [any unit], with weights (N,) or None;
+        with weights (N, k) if `peak_influence` is not 1.
     joint : bool
         Whether one regressor takes all outputs, or each group of like outputs its own.
     folds : int
         Folds of a cross-validation by repeated fits, besides the fit's own check; 0 for none.
+    peak_influence : float
+        Influence of the peak pressure on a joint fit over that of any other output [1].
     """
 
     fit: Callable[[FloatArray, FloatArray, FloatArray | None], Fitted]
     joint: bool = False
     folds: int = 0
+    peak_influence: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -174,7 +180,8 @@ def fit_compartment(
     parts = []
     for names, inputs, outputs in _groups(lesson, fitter.joint):
         known = samples.weights is not None and len(samples.weights) == len(inputs)
-        fitted = fitter.fit(inputs, outputs, samples.weights if known else None)
+        weights = _influences(fitter, outputs, samples.weights if known else None)
+        fitted = fitter.fit(inputs, outputs, weights)
         parts.append(fitted.regressor)
         checks[names] = fitted.check
         if fitter.folds:
@@ -185,6 +192,17 @@ def fit_compartment(
         lesson.depth, (reference or no_outputs(5), parts[0], parts[1], parts[2]),
     )  # fmt: skip
     return Trained(surrogate, checks)
+
+
+def _influences(
+    fitter: Fitter, outputs: FloatArray, weights: FloatArray | None
+) -> FloatArray | None:
+    """Return the weights (N,) of the samples, or (N, k) of their outputs (N, k)."""
+    if not fitter.joint or fitter.peak_influence == 1.0:
+        return weights
+    influence = np.ones(outputs.shape[1])
+    influence[_PEAK] = fitter.peak_influence
+    return np.outer(np.ones(len(outputs)) if weights is None else weights, influence)
 
 
 def k_fold_check(fitter: Fitter, inputs: FloatArray, outputs: FloatArray) -> CrossCheck:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from foundation.checks import FloatArray, check_array, check_fields
 from foundation.errors import InputError
-from foundation.pose import rotation_matrix
+from foundation.pose import rotation_matrices
 from surrogates.sampling.space import ReferencePath, SampleSpace
 
 #: Columns of a `ReferencePath`'s coordinates that are variables, and the column of the height.
@@ -128,7 +128,7 @@ def condyle_poses(poses: FloatArray, centre: FloatArray) -> FloatArray:
     """Return poses (N, 6) [rad, m] of a femoral point (3,) [m] in place of the femoral origin."""
     found = poses.copy()
     if np.any(centre):
-        found[:, 3:] += np.array([rotation_matrix(*pose[:3]) @ centre for pose in poses])
+        found[:, 3:] += rotation_matrices(poses) @ centre
     return found
 
 
@@ -140,14 +140,12 @@ def closest_point(poses: FloatArray, loads: FloatArray) -> FloatArray:
     sum_i (1 - a_i a_i^T) (c - b_i) = 0, with direction a_i and point b_i of the lines in the
     femoral frame (linear least squares).
     """
-    matrix, right = np.zeros((3, 3)), np.zeros(3)
-    for pose, load in zip(poses, loads, strict=True):
-        turn = rotation_matrix(*pose[:3]).T
-        along = turn @ load[:3]
-        along /= np.linalg.norm(along)
-        across = np.eye(3) - np.outer(along, along)
-        matrix += across
-        right += across @ (turn @ (load[9:] - pose[3:]))
+    turns = rotation_matrices(poses).transpose(0, 2, 1)
+    along = (turns @ loads[:, :3, None])[:, :, 0]
+    along /= np.linalg.norm(along, axis=1)[:, None]
+    points = (turns @ (loads[:, 9:] - poses[:, 3:])[:, :, None])[:, :, 0]
+    matrix = len(poses) * np.eye(3) - along.T @ along
+    right = points.sum(axis=0) - along.T @ (along * points).sum(axis=1)
     # For parallel lines, the point nearest to the origin is taken.
     return np.asarray(np.linalg.lstsq(matrix, right, rcond=1e-9)[0], dtype=np.float64)
 

@@ -14,6 +14,7 @@ from foundation.pose import (
     generalised_force,
     generalised_force_jacobian,
     rotation_axes,
+    rotation_matrices,
     twist_jacobian,
 )
 
@@ -50,6 +51,13 @@ def spins(pose: Pose) -> np.ndarray:
     change = differences(lambda p: p.rotation_matrix, pose)
     spin = np.einsum("ijk,lj->ilk", change, pose.rotation_matrix)
     return np.array([spin[2, 1], spin[0, 2], spin[1, 0]])
+
+
+def test_rotation_matrices_of_many_poses():
+    coordinates = np.random.default_rng(0).uniform(-1.2, 1.2, (20, 6))
+    expected = [Pose.from_array(row).rotation_matrix for row in coordinates]
+    assert_allclose(rotation_matrices(coordinates), expected, rtol=0.0, atol=1e-15)
+    assert rotation_matrices(coordinates[:0]).shape == (0, 3, 3)
 
 
 @given(pose=poses)

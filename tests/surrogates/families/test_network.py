@@ -9,11 +9,12 @@ import pytest
 import reference
 from reference import cube
 
-from surrogates.families import network
+from surrogates.families import network_training
 from surrogates.families.cross_validation import coverage
 from surrogates.families.network import NetworkSettings, fit_network
+from surrogates.families.network_training import Layers, Training, loss_gradient, random_batches
 
-SMALL = NetworkSettings(hidden=16, steps=2000, batch=64, base_degree=1)
+SMALL = NetworkSettings(hidden=16, networks=1, steps=1000, batch=64, base_degree=1)
 
 
 def truth(x):
@@ -25,19 +26,20 @@ def truth(x):
 def test_gradient_of_the_loss():
     rng = np.random.default_rng(0)
     z, y = rng.normal(size=(8, 3)), rng.normal(size=(8, 2))
-    w = rng.uniform(0.1, 2.0, (8, 1))
-    start, parts = network.random_weights(3, 5, 2, rng)
-    parts = [part.astype(np.float64) for part in parts]
-    slopes = [np.zeros_like(part) for part in parts]
-    network.loss_gradient(parts, slopes, z, y, w)
+    w = rng.uniform(0.1, 2.0, (8, 2))
+    layers = Layers(*(a.astype(np.float64) for a in Layers.random(2, 5, 3, 2, rng)))
+    slopes = Layers(*map(np.zeros_like, layers))
+    loss_gradient(layers, slopes, z, y, w)
 
     def loss():
-        inner, inner_bias, hidden, hidden_bias, last, last_bias = parts
-        above = np.tanh(np.tanh(z @ inner + inner_bias) @ hidden + hidden_bias)
-        return np.mean(w[:, 0] * ((above @ last + last_bias - y) ** 2).sum(axis=1))
+        values = layers.last[0, -1]
+        for net, (inner, hidden) in enumerate(zip(layers.inner, layers.hidden, strict=True)):
+            above = np.tanh(np.tanh(z @ inner[:3] + inner[3]) @ hidden[:5] + hidden[5])
+            values = values + above @ layers.last[0, 5 * net : 5 * net + 5]
+        return np.mean((w * (values - y) ** 2).sum(axis=1))
 
-    assert start.size == 3 * 5 + 5 + 25 + 5 + 10 + 2
-    for part, slope in zip(parts, slopes, strict=True):
+    assert [part.shape for part in layers] == [(2, 4, 5), (2, 6, 5), (1, 11, 2)]
+    for part, slope in zip(layers, slopes, strict=True):
         for index in np.ndindex(part.shape):
             kept = part[index]
             part[index] = kept + 1e-6
@@ -48,9 +50,18 @@ def test_gradient_of_the_loss():
             assert slope[index] == pytest.approx((more - less) / 2e-6, rel=1e-5, abs=1e-8)
 
 
+def test_learning_rate_rises_and_falls_as_a_cosine():
+    training = Training(1000, 1, 0.04, 0.1)
+    rates = [training.rate_at(step, 1000) for step in range(1000)]
+    assert rates[0] == pytest.approx(0.04 / 300)
+    assert rates[500] == pytest.approx(0.04 * (0.1 + 0.9 * 0.5))
+    assert rates[999] == pytest.approx(0.004, rel=1e-3)
+    assert int(np.argmax(rates)) in range(250, 300)
+
+
 def test_batches_take_every_row_before_any_again():
     data = [np.arange(10, dtype=np.float32)[:, None], 2 * np.arange(10, dtype=np.float32)[:, None]]
-    batches = network.random_batches(data, 5, np.random.default_rng(0))
+    batches = random_batches(data, 5, np.random.default_rng(0))
     for _ in range(3):
         (a, b), (c, _) = next(batches), next(batches)
         np.testing.assert_array_equal(b, 2 * a)
@@ -60,7 +71,7 @@ def test_batches_take_every_row_before_any_again():
 @pytest.mark.parametrize("networks", [1, 2])
 def test_learns_what_its_base_cannot(networks):
     x, where = cube(1500), 0.95 * cube(400, seed=3)
-    settings = replace(SMALL, networks=networks, steps=3000 * networks)
+    settings = replace(SMALL, networks=networks, steps=1500)
     regressor, check = fit_network(x, truth(x), settings)
     assert regressor.family == "network"
     assert regressor.hidden.shape == (networks, 16, 16)
@@ -129,11 +140,39 @@ def test_few_samples(rows):
     assert (off < np.std(truth(x), axis=0)).all()
 
 
+def test_weights_of_outputs_say_which_output_counts():
+    x = cube(1000)
+    y = np.tanh(9.0 * x[:, :2] * x[:, 1:])
+    settings = replace(SMALL, hidden=8, steps=400)
+    errors = []
+    for influence in (1.0, 30.0):
+        weights = np.outer(np.ones(1000), [1.0, influence])
+        regressor = fit_network(x, y, settings, weights=weights).regressor
+        errors.append(np.std(reference.evaluate(regressor, x) - y, axis=0))
+    assert errors[1][0] > 1.2 * errors[0][0]
+    assert errors[1][1] < 0.8 * errors[0][1]
+
+
+def test_equal_weights_of_outputs_are_no_weights():
+    x = cube(200)
+    settings = replace(SMALL, steps=50)
+    plain = fit_network(x, truth(x), settings).regressor
+    weighed = fit_network(x, truth(x), settings, weights=np.full((200, 2), 3.0)).regressor
+    np.testing.assert_allclose(weighed.weights, plain.weights, rtol=1e-3, atol=1e-3)
+
+
+def test_a_fit_can_be_repeated():
+    x = cube(200)
+    first, again = (fit_network(x, truth(x), replace(SMALL, steps=50)).regressor for _ in (0, 1))
+    np.testing.assert_array_equal(first.weights, again.weights)
+
+
 def test_steps_are_bounded_by_the_samples(monkeypatch):
     taken = []
-    gradient = network.loss_gradient
-    monkeypatch.setattr(network, "_MOST_EPOCHS", 5)
-    monkeypatch.setattr(network, "loss_gradient", lambda *a: (taken.append(1), gradient(*a)))
+    gradient = network_training.loss_gradient
+    monkeypatch.setattr(network_training, "_MOST_PASSES", 5)
+    counted = lambda *a: (taken.append(1), gradient(*a))  # noqa: E731
+    monkeypatch.setattr(network_training, "loss_gradient", counted)
     x = cube(200)
     fit_network(x, truth(x), SMALL)
     assert len(taken) == 5 * 190 // 64

@@ -97,6 +97,34 @@ def test_weights_reach_the_fits_whose_rows_they_are_of():
     assert given == [240, 240, 240]
 
 
+@pytest.mark.parametrize("formulation", ["inverted", "power"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_peak_pressure_has_more_influence_on_a_joint_fit(formulation, weighted):
+    true = manufactured.truth(formulation)
+    samples = replace(true.samples(manufactured.design()), reference=None)
+    peaks = samples.loads[:, 7]
+    weights = np.linspace(1.0, 2.0, len(peaks))
+    samples = replace(samples, weights=weights if weighted else None)
+    given = []
+
+    def fit(x, y, weights):
+        given.append((y, weights))
+        return manufactured.fitter().fit(x, y, None)
+
+    settings = manufactured.settings_of(true)
+    fitter = Fitter(fit, joint=True, peak_influence=4.0)
+    fit_compartment(formulation, true.space, samples, fitter, settings)
+    ((outputs, found),) = given
+    ratio = found / (weights if weighted else np.ones_like(weights))[:, None]
+    (peak,) = np.flatnonzero(ratio[0] > 1.0)
+    expected = np.ones(outputs.shape)
+    expected[:, peak] = 4.0
+    np.testing.assert_allclose(ratio, expected)
+    root = (samples.loads[:, 1] / true.space.load[1]) ** 0.5
+    learnt = peaks / root if formulation == "inverted" else np.sqrt(peaks)
+    np.testing.assert_allclose(outputs[:, peak], learnt, rtol=1e-9)
+
+
 def test_a_regressor_without_outputs_evaluates_to_nothing():
     for inputs in (5, 6):
         assert no_outputs(inputs).predict(np.zeros((3, inputs))).shape == (3, 0)

@@ -1,0 +1,167 @@
+"""Training of networks side by side with one output layer, in single precision, by SOAP.
+
+Each network has two layers of tanh units; the output layer adds up the outer units of all. The last
+row of every weight matrix is the bias.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from foundation.checks import FloatArray
+from surrogates.families.soap import SingleArray, Soap
+
+#: Steps in which the learning rate rises to its largest value.
+_WARM_UP = 300
+#: Maximum number of passes through the samples.
+_MOST_PASSES = 250
+
+
+class Layers(NamedTuple):
+    """Weights of M networks of h units, with d inputs and k outputs, or their gradient [1].
+
+    Parameters
+    ----------
+    inner : (M, d + 1, h) float32
+        Inputs to inner units.
+    hidden : (M, h + 1, h) float32
+        Inner to outer units.
+    last : (1, M h + 1, k) float32
+        Outer units of all networks to outputs.
+    """
+
+    inner: SingleArray
+    hidden: SingleArray
+    last: SingleArray
+
+    @classmethod
+    def random(cls, nets: int, units: int, d: int, k: int, rng: np.random.Generator) -> Self:
+        """Return random weights (M, m, n) [1] of M = `nets` networks of h = `units`."""
+        shapes = (nets, d, units), (nets, units, units), (1, nets * units, k)
+        stacks = []
+        for shape, size in zip(shapes, (1.5, 1.0, 0.1), strict=True):
+            start = size / np.sqrt(shape[1]) * rng.standard_normal(shape)
+            stacks.append(np.concatenate([start, np.zeros((shape[0], 1, shape[2]))], axis=1))
+        # Biases that spread the inner units over the cube.
+        stacks[0][:, -1] = rng.uniform(-1.0, 1.0, (nets, units))
+        stacks[1][:, -1] = rng.uniform(-0.1, 0.1, (nets, units))
+        return cls(*(stack.astype(np.float32) for stack in stacks))
+
+    def units(self, z: SingleArray) -> tuple[SingleArray, SingleArray]:
+        """Return inner and outer units (M, N, h) [1] at scaled inputs z (N, d)."""
+        below: SingleArray = z @ self.inner[:, :-1]
+        below += self.inner[:, -1:]
+        np.tanh(below, out=below)
+        above: SingleArray = below @ self.hidden[:, :-1]
+        above += self.hidden[:, -1:]
+        np.tanh(above, out=above)
+        return below, above
+
+
+class Training(NamedTuple):
+    """Course of a training.
+
+    Parameters
+    ----------
+    steps, batch : int
+        Number of steps, at most 250 passes through the samples, and samples in a step.
+    rate, last_rate : float
+        Learning rate after the warm-up of 300 steps, and the fraction of the rate at the end [1].
+    """
+
+    steps: int
+    batch: int
+    rate: float
+    last_rate: float
+
+    def rate_at(self, step: int, steps: int) -> float:
+        """Return the learning rate [1] at a step: a linear rise, then half a cosine."""
+        turn = 0.5 * (1.0 + np.cos(np.pi * step / steps))
+        rate = self.rate * (self.last_rate + (1.0 - self.last_rate) * turn)
+        return float(rate * min(1.0, (step + 1) / _WARM_UP))
+
+
+def train(
+    layers: Layers,
+    z: FloatArray,
+    y: FloatArray,
+    w: FloatArray,
+    training: Training,
+    rng: np.random.Generator,
+) -> None:
+    """Train layers in place for the least weighted mean square error.
+
+    Parameters
+    ----------
+    layers : Layers
+        Weights at the start.
+    z, y, w : (N, d), (N, k), (N, k) float64
+        Scaled inputs, outputs, and weights of every output of the samples [1].
+    training : Training
+        Course of the training.
+    rng : numpy.random.Generator
+        Draws the batches.
+    """
+    batch = min(training.batch, len(z))
+    steps = min(training.steps, max(1, _MOST_PASSES * len(z) // batch))
+    data = [np.asarray(a, dtype=np.float32) for a in (z, y, w / w.mean())]
+    slopes = Layers(*map(np.zeros_like, layers))
+    optimisers = [Soap(stack) for stack in layers]
+    batches = random_batches(data, batch, rng)
+    for step in range(steps):
+        loss_gradient(layers, slopes, *next(batches))
+        for optimiser, slope in zip(optimisers, slopes, strict=True):
+            optimiser.step(slope, training.rate_at(step, steps))
+
+
+def random_batches(
+    data: list[SingleArray], batch: int, rng: np.random.Generator
+) -> Iterator[list[SingleArray]]:
+    """Yield batches (batch, ...) [1] of rows in random order, each row once in every pass."""
+    while True:
+        order = rng.permutation(len(data[0]))
+        shuffled = [array[order] for array in data]
+        for start in range(0, len(order) - batch + 1, batch):
+            yield [array[start : start + batch] for array in shuffled]
+
+
+def loss_gradient(
+    layers: Layers, slopes: Layers, z: SingleArray, y: SingleArray, w: SingleArray
+) -> None:
+    """Write the gradient of the weighted mean square error of a batch to `slopes`.
+
+    Parameters
+    ----------
+    layers, slopes : Layers
+        Weights, and their gradient to fill [1].
+    z, y, w : (b, d), (b, k), (b, k) float32
+        Scaled inputs, outputs and weights of the batch [1].
+    """
+    below, above = layers.units(z)
+    nets, rows, units = above.shape
+    last = layers.last[0]
+    flat = above.transpose(1, 0, 2).reshape(rows, nets * units)
+    error = flat @ last[:-1]
+    error += last[-1]
+    error -= y
+    error *= w
+    error *= np.float32(2.0 / rows)
+    _write(slopes.last, flat.T[None], error[None])
+    above *= above
+    np.subtract(1, above, out=above)
+    above *= error @ last[:-1].reshape(nets, units, -1).transpose(0, 2, 1)
+    _write(slopes.hidden, below.transpose(0, 2, 1), above)
+    back = above @ layers.hidden[:, :-1].transpose(0, 2, 1)
+    below *= below
+    np.subtract(1, below, out=below)
+    back *= below
+    _write(slopes.inner, z.T[None], back)
+
+
+def _write(slope: SingleArray, transposed: SingleArray, error: SingleArray) -> None:
+    """Write the gradient by the weights and, in the last row, by the biases."""
+    np.matmul(transposed, error, out=slope[:, :-1])
+    np.sum(error, axis=1, out=slope[:, -1])
