@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -91,7 +91,8 @@ def fit_compartments(
     poses: Sequence[Pose],
     *,
     compartments: ArrayLike | None = None,
-    nearness: float = 0.1e-3,
+    nearness: float = 0.2e-3,
+    margin: float = 2e-3,
 ) -> tuple[FittedCompartment, FittedCompartment]:
     """Fit an ellipsoid to each condyle and a quadric to each plateau, where they can touch.
 
@@ -100,13 +101,17 @@ def fit_compartments(
     femur, tibia : TriangleMesh
         Articular surfaces [m], femoral and tibial frame.
     poses : sequence of Pose
-        Poses over the range of motion, within 30 mm of the height of first contact; the heights do
-        not matter otherwise.
+        Poses over the range of motion and a little beyond, within 30 mm of the height of first
+        contact; the heights do not matter otherwise.
     compartments : (F,) int8, optional
         0 for the medial and 1 for the lateral compartment, per tibial triangle; by default from
         `foundation.surfaces.compartments.find_compartments`.
     nearness : float
         Gap at which the weight of a vertex has fallen to 0.61 [m]; about the deepest indentation.
+    margin : float
+        Distance by which each pose is also moved forwards and backwards [m]. On a plateau of nearly
+        the radius of the condyle, contact moves several times as far as the femur; the fits say
+        nothing where they have seen no contact.
 
     Returns
     -------
@@ -122,9 +127,12 @@ def fit_compartments(
     check_number("nearness", nearness, at_least=0.05e-3, at_most=10e-3, unit="m")
     if len(poses) == 0:
         raise InputError("poses: expected at least one pose, found none")
+    check_number("margin", margin, at_least=0.0, at_most=20e-3, unit="m")
     labels = check_labels(tibia, compartments)
+    steps = (-margin, 0.0, margin) if margin > 0.0 else (0.0,)
+    moved = [replace(pose, anterior=pose.anterior + step) for pose in poses for step in steps]
     medial, lateral = (
-        _fitted(femur, tibia, labels == side, poses, nearness) for side in range(len(COMPARTMENTS))
+        _fitted(femur, tibia, labels == side, moved, nearness) for side in range(len(COMPARTMENTS))
     )
     return medial, lateral
 

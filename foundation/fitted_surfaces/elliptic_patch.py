@@ -43,7 +43,7 @@ def patch_state(
 
 def _gap(surfaces: FittedCompartment, pose: Pose, at: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the common normal (3,) and the curvature (3, 3) of the gap [1/m], tibial frame."""
-    normal, plateau = surfaces.tibia.normal_and_curvature(at)
+    (normal,), (plateau,) = surfaces.tibia.normals_and_curvatures(at[None])
     turn = pose.rotation_matrix
     matrix = turn @ surfaces.femur.matrix @ turn.T
     size = float(np.sqrt(normal @ np.linalg.solve(matrix, normal)))

@@ -11,8 +11,12 @@ from scipy.optimize import least_squares, lsq_linear
 from foundation.checks import FloatArray, check_array, check_fields
 from foundation.errors import InputError
 
-#: Bound on the coefficients b and e of a quadric [1/m]: those of a radius of 15 mm.
+#: Bounds on the coefficients e and b of a quadric [1/m]: e is 1/R of a sphere, b is its skewness.
 _LARGEST_CURVATURE = 1.0 / 15e-3
+_LARGEST_SKEW = 10.0
+#: Bounds of the centre, in radii of the fitted sphere, and of the entries of the Cholesky factor of
+#: A (logarithms on the diagonal), which a surface like a cylinder would let grow without end.
+_FARTHEST, _LARGEST_STRETCH = 10.0, 2.0
 #: Weight that keeps undetermined shape near the sphere of the fit [m]: half a micrometre for a
 #: change of an axis by its own length.
 _HOLD = 0.5e-6
@@ -96,20 +100,20 @@ class Quadric:
         value, gradient = self._value_and_gradient(check_array("points", points, (None, 3)))
         return value / np.linalg.norm(gradient, axis=1)
 
-    def normal_and_curvature(self, point: ArrayLike) -> tuple[FloatArray, FloatArray]:
-        """Return the outward normal (3,) [1] and curvature (3, 3) [1/m] at a point (3,) [m].
+    def normals_and_curvatures(self, points: ArrayLike) -> tuple[FloatArray, FloatArray]:
+        """Return outward normals (N, 3) [1] and curvatures (N, 3, 3) [1/m] at points (N, 3) [m].
 
-        In the tibial frame; the curvature is positive where the surface is convex and has no
+        In the tibial frame; a curvature is positive where the surface is convex and has no
         component along the normal.
         """
-        at = check_array("point", point, (3,))
-        _, gradient = self._value_and_gradient(at[None])
-        steepness = np.linalg.norm(gradient)
-        normal = gradient[0] / steepness
+        _, gradient = self._value_and_gradient(check_array("points", points, (None, 3)))
+        steepness = np.linalg.norm(gradient, axis=1)
+        normals = gradient / steepness[:, None]
         _, _, _, h11, h12, h22, b1, b2, e = self.coefficients
-        hessian = -np.array([[h11, h12, b1], [h12, h22, b2], [b1, b2, e]]) / steepness
-        flat = self.axes - np.outer(normal, normal @ self.axes)
-        return normal, flat @ hessian @ flat.T
+        hessian = np.array([[h11, h12, b1], [h12, h22, b2], [b1, b2, e]])
+        flat = self.axes - normals[:, :, None] * (normals @ self.axes)[:, None, :]
+        curvatures = -flat @ hessian @ flat.transpose(0, 2, 1)
+        return normals, curvatures / steepness[:, None, None]
 
     def _value_and_gradient(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Return f (N,) [m] and its gradient (N, 3) [1], tibial frame, f = 0 on the surface."""
@@ -124,7 +128,9 @@ class Quadric:
 
 
 def fit_ellipsoid(
-    points: ArrayLike, weights: ArrayLike, targets: ArrayLike | None = None
+    points: ArrayLike,
+    weights: ArrayLike,
+    targets: ArrayLike | None = None,
 ) -> Ellipsoid:
     """Return the ellipsoid of least weighted squared distance from points.
 
@@ -163,25 +169,30 @@ def fit_ellipsoid(
 
     def shape_of(values: FloatArray) -> Ellipsoid:
         lower = np.zeros((3, 3))
-        lower[rows, cols] = values[3:] / radius
-        return Ellipsoid(middle + radius * values[:3], lower @ lower.T)
+        lower[rows, cols] = values[3:]
+        np.fill_diagonal(lower, np.exp(np.diag(lower)))
+        return Ellipsoid(middle + radius * values[:3], lower @ lower.T / radius**2)
 
-    start = np.concatenate([found[:3] / radius, np.eye(3)[rows, cols]])
+    start = np.concatenate([found[:3] / radius, np.zeros(6)])
 
     def residuals(values: FloatArray) -> FloatArray:
-        return np.concatenate(
-            [(shape_of(values).distances(at) - wanted) * root, _HOLD * (values[3:] - start[3:])]
-        )
+        away = shape_of(values).distances(at) - wanted
+        # In micrometres, so that the solver's tolerances mean little.
+        return 1e6 * np.concatenate([away * root, _HOLD * values[3:]])
 
-    return shape_of(least_squares(residuals, start, x_scale="jac", xtol=1e-12, ftol=1e-12).x)
+    limit = np.repeat([_FARTHEST, _LARGEST_STRETCH], [3, 6])
+    solved = least_squares(
+        residuals, start, bounds=(-limit, limit), x_scale="jac", xtol=1e-12, ftol=1e-12
+    )
+    return shape_of(solved.x)
 
 
 def fit_quadric(points: ArrayLike, weights: ArrayLike, normal: ArrayLike) -> Quadric:
     """Return the quadric of least weighted squared height over points.
 
     The equation is linear in the coefficients. The plane of the graph is normal to `normal`,
-    through the weighted mean of the points; b and e are bounded by a radius of 15 mm, since
-    nearly plane points do not determine them.
+    through the weighted mean of the points; e is at most 1/(15 mm) and b at most 1/(100 mm), since
+    nearly plane points do not determine e, and b would follow the rise to the eminence.
 
     Parameters
     ----------
@@ -208,7 +219,7 @@ def fit_quadric(points: ArrayLike, weights: ArrayLike, normal: ArrayLike) -> Qua
     size = float(np.sqrt(root**2 @ (x**2 + y**2)))
     scale = np.array([size, 1.0, 1.0, *[1.0 / size] * 6])
     limit = np.full(9, np.inf)
-    limit[6:] = _LARGEST_CURVATURE * size
+    limit[6:] = size * np.array([_LARGEST_SKEW, _LARGEST_SKEW, _LARGEST_CURVATURE])
     found = lsq_linear(
         columns * root[:, None] * (scale / size), root * w / size, (-limit, limit), method="bvls"
     )

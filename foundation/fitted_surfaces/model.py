@@ -64,7 +64,7 @@ class FittedSurfaceContact:
         `foundation.surfaces.compartments.find_compartments`.
     surfaces : pair of FittedCompartment, optional
         Medial and lateral surfaces in place of fits.
-    nearness : float
+    nearness, margin : float
         As of `fit_compartments` [m].
 
     Raises
@@ -85,7 +85,8 @@ class FittedSurfaceContact:
         thickness: float | None = None,
         compartments: ArrayLike | None = None,
         surfaces: tuple[FittedCompartment, FittedCompartment] | None = None,
-        nearness: float = 0.1e-3,
+        nearness: float = 0.2e-3,
+        margin: float = 2e-3,
     ) -> None:
         self.femur, self.tibia = femur, tibia
         self.modulus = check_number("modulus", modulus, above=0.0, unit="Pa")
@@ -100,7 +101,12 @@ class FittedSurfaceContact:
                     "poses: expected poses to fit surfaces for, or surfaces; found none"
                 )
             surfaces = fit_compartments(
-                femur, tibia, poses, compartments=self.compartments, nearness=nearness
+                femur,
+                tibia,
+                poses,
+                compartments=self.compartments,
+                nearness=nearness,
+                margin=margin,
             )
         self.surfaces = surfaces
 
