@@ -40,7 +40,7 @@ class FittedSurfaceContact:
     """Contact of an ellipsoid with a quadric in each compartment, by a law of their overlap.
 
     The overlap d is measured along the common normal of the two surfaces; a law gives the elastic
-    energy U(d), and the loads are the gradient of the energy (docs/theory.md, fitted surfaces).
+    energy U(d), and the loads are the gradient of the energy (docs/fitted_surfaces.md).
     Area and pressures are those of Hertz's ellipse under the force.
 
     Parameters

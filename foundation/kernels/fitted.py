@@ -1,7 +1,7 @@
 """Loads of an ellipsoid on a quadric: overlap, Hertz's stiffness and the gradient of the energy.
 
 Frame, ellipsoid and quadric are those of `foundation.kernels.common_normal`, equations those of
-docs/theory.md (fitted surfaces). Each function takes real or complex numbers: derivatives by the
+docs/fitted_surfaces.md. Each function takes real or complex numbers: derivatives by the
 pose are complex steps (Squire & Trapp 1998, SIAM Rev 40:110-112), exact up to rounding.
 """
 
