@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from foundation.finite_element.layer import ElasticLayer
     from foundation.finite_element.model import FiniteElementContact
     from foundation.finite_element.size import LayerSize
+    from foundation.fitted_surfaces.model import FittedSurfaceContact
     from foundation.implant.condylar_implant import CondylarImplant
     from foundation.loads import CompartmentLoads, ContactLoads, SpringState
     from foundation.pose import Pose, generalised_force, twist_jacobian
@@ -36,6 +37,7 @@ __all__ = [
     "ElasticFoundation",
     "ElasticLayer",
     "FiniteElementContact",
+    "FittedSurfaceContact",
     "LayerSize",
     "LinearLaw",
     "LogarithmicLaw",
@@ -63,6 +65,7 @@ _MODULES = {
     "finite_element.layer": "ElasticLayer",
     "finite_element.model": "FiniteElementContact",
     "finite_element.size": "LayerSize",
+    "fitted_surfaces.model": "FittedSurfaceContact",
     "implant.condylar_implant": "CondylarImplant",
     "loads": "CompartmentLoads ContactLoads SpringState",
     "pose": "Pose generalised_force twist_jacobian",

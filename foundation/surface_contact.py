@@ -1,7 +1,8 @@
 """What every contact model over the surfaces of a knee offers, whatever its layer is made of.
 
-`foundation.elastic_foundation.model.ElasticFoundation` and
-`foundation.finite_element.model.FiniteElementContact` are such models; a trained surrogate, which
+`foundation.elastic_foundation.model.ElasticFoundation`,
+`foundation.finite_element.model.FiniteElementContact` and
+`foundation.fitted_surfaces.model.FittedSurfaceContact` are such models; a trained surrogate, which
 has no surfaces, is not.
 """
 

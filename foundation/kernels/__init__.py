@@ -13,6 +13,13 @@ drop_stale_cache(Path(__file__).parent)
 from foundation.kernels.arrays import Bed, Femur, Law, Motion, Work, handle, new_work  # noqa: E402
 from foundation.kernels.contact import APART, BULGE, LUMPED, RESOLVED  # noqa: E402
 from foundation.kernels.edge import EDGE_END  # noqa: E402
+from foundation.kernels.fitted import (  # noqa: E402
+    CONFORMING,
+    FITTED_RESULTS,
+    NOT_FOUND,
+    TOUCHING,
+    fitted_contact,
+)
 from foundation.kernels.layers import (  # noqa: E402
     LOGARITHMIC,
     POWER,
@@ -45,15 +52,19 @@ from foundation.kernels.two_layers import (  # noqa: E402
 __all__ = [
     "APART",
     "BULGE",
+    "CONFORMING",
     "EDGE_END",
+    "FITTED_RESULTS",
     "LANES",
     "LOGARITHMIC",
     "LUMPED",
+    "NOT_FOUND",
     "PARTS",
     "POWER",
     "RESOLVED",
     "STRAIN_LIMIT",
     "SUMS",
+    "TOUCHING",
     "Bed",
     "Femur",
     "Law",
@@ -66,6 +77,7 @@ __all__ = [
     "fill_rows",
     "fill_slopes",
     "find_overlaps",
+    "fitted_contact",
     "handle",
     "largest_protrusions",
     "line_exits",

@@ -1,0 +1,51 @@
+"""Overlap and Hertz's pressure over the elliptic patch of a fitted contact."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from foundation.checks import FloatArray
+from foundation.contact_laws.ellipse import EllipticContact
+from foundation.fitted_surfaces.compartment import FittedCompartment
+from foundation.loads import CENTRE, FORCE
+from foundation.pose import Pose
+
+
+def patch_state(
+    surfaces: FittedCompartment,
+    pose: Pose,
+    contact: EllipticContact,
+    result: FloatArray,
+    points: FloatArray,
+) -> FloatArray:
+    """Return overlap [m] and pressure [Pa] (2, N) at points (N, 3) [m] of the tibial surface.
+
+    `result` (16,) [SI] is that of the kernel, in the tibial frame. With the curvatures κ of the gap
+    along its principal axes ξ, the overlap is d - Σ κ ξ²/2, and the pressure p₀ √(1 - Σ ξ²/a²)
+    (Johnson 1985, sec. 4.2), both zero where negative.
+    """
+    at, depth = result[CENTRE], result[12]
+    normal, gap = _gap(surfaces, pose, at)
+    curvatures, axes = np.linalg.eigh(gap)
+    # The normal has no curvature: the other two axes lie in the tangent plane.
+    chosen = np.argsort(np.abs(axes.T @ normal))[:2]
+    chosen = chosen[np.argsort(curvatures[chosen])]
+    away = (points - at) @ axes[:, chosen]
+    force = float(np.linalg.norm(result[FORCE]))
+    semi_axes = np.array(contact.semi_axes(force))
+    overlap = depth - 0.5 * away**2 @ curvatures[chosen]
+    inside = 1.0 - (away / semi_axes) ** 2 @ np.ones(2)
+    # Points beyond a quarter sphere, as on the far side of a closed solid, are no neighbours.
+    near = np.abs((points - at) @ normal) < semi_axes[0]
+    pressure = contact.peak_pressure(force) * np.sqrt(np.maximum(inside, 0.0))
+    return np.where(near, np.stack([np.maximum(overlap, 0.0), pressure]), 0.0)
+
+
+def _gap(surfaces: FittedCompartment, pose: Pose, at: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the common normal (3,) and the curvature (3, 3) of the gap [1/m], tibial frame."""
+    (normal,), (plateau,) = surfaces.tibia.normals_and_curvatures(at[None])
+    turn = pose.rotation_matrix
+    matrix = turn @ surfaces.femur.matrix @ turn.T
+    size = float(np.sqrt(normal @ np.linalg.solve(matrix, normal)))
+    flat = np.eye(3) - np.outer(normal, normal)
+    return normal, flat @ (size * matrix) @ flat + plateau

@@ -1,0 +1,123 @@
+"""Stiffness of laws on fitted surfaces: from Hertz's contact, or from another contact model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from foundation.checks import check_number
+from foundation.contact_laws.normal import ContactLaw, HertzLaw, HookeLaw
+from foundation.errors import InputError
+from foundation.fitted_surfaces.model import FittedSurfaceContact
+from foundation.loads import COMPARTMENTS, FORCE
+from foundation.pose import Pose
+from foundation.surface_contact import SurfaceContact
+
+
+def secant_laws(
+    model: FittedSurfaceContact, poses: Sequence[Pose], force: float
+) -> tuple[HookeLaw, HookeLaw]:
+    """Return Hooke's laws with the secant stiffness of Hertz's elliptic contact at a force.
+
+    K = F/δ(F), the mean over the poses in which the compartment is in contact.
+
+    Parameters
+    ----------
+    model : FittedSurfaceContact
+        Fitted surfaces; their law does not matter.
+    poses : sequence of Pose
+        Poses of the femur.
+    force : float
+        F of one compartment [N], > 0.
+
+    Raises
+    ------
+    InputError
+        If a compartment is out of contact in all poses.
+    """
+    check_number("force", force, above=0.0, unit="N")
+    laws = []
+    for name in COMPARTMENTS:
+        touching = [pose for pose in poses if model.indentation(pose, name) > 0.0]
+        if not touching:
+            raise InputError(f"poses: expected poses in {name} contact, found none")
+        secants = [
+            force / float(model.elliptic_contact(pose, name).approach(force)) for pose in touching
+        ]
+        laws.append(HookeLaw(float(np.mean(secants))))
+    return laws[0], laws[1]
+
+
+def calibrated_laws(
+    model: FittedSurfaceContact,
+    reference: SurfaceContact,
+    poses: Sequence[Pose],
+    kind: type[HookeLaw] | type[HertzLaw] = HertzLaw,
+) -> tuple[ContactLaw, ContactLaw]:
+    """Return laws K δⁿ whose forces are closest to those of another model.
+
+    K = Σ F δⁿ / Σ δ²ⁿ, of least squares over the poses, with the overlap δ of the fitted surfaces
+    and the magnitude F of the force of the reference, one K a compartment.
+
+    Parameters
+    ----------
+    model : FittedSurfaceContact
+        Fitted surfaces; their law does not matter.
+    reference : SurfaceContact
+        Model to follow.
+    poses : sequence of Pose
+        Poses of the femur.
+    kind : {HookeLaw, HertzLaw}
+        Law.
+
+    Raises
+    ------
+    InputError
+        If a compartment of either model is out of contact in all poses.
+    """
+    laws = []
+    for name in COMPARTMENTS:
+        depths = np.array([model.indentation(pose, name) for pose in poses])
+        forces = np.array(
+            [np.linalg.norm(reference.compartment_loads(pose, name)[0][FORCE]) for pose in poses]
+        )
+        powers = depths**kind.exponent
+        if not (forces * powers).any():
+            raise InputError(f"poses: expected poses in {name} contact of both models, found none")
+        laws.append(kind(float(forces @ powers / (powers @ powers))))
+    return laws[0], laws[1]
+
+
+def calibrated_modulus(
+    model: FittedSurfaceContact, reference: SurfaceContact, poses: Sequence[Pose]
+) -> float:
+    """Return E* [Pa] with which Hertz's elliptic contact is closest to another model.
+
+    Force is proportional to E*: E* = E*₀ Σ F f / Σ f², of least squares over poses and
+    compartments, with the magnitudes f of the forces of the elliptic contact at E*₀ and F of the
+    reference. A layer on a stiff base is far stiffer than the half-space of Hertz; E* then
+    describes the layer, not its material.
+
+    Parameters
+    ----------
+    model : FittedSurfaceContact
+        Fitted surfaces; their law and modulus do not matter.
+    reference : SurfaceContact
+        Model to follow.
+    poses : sequence of Pose
+        Poses of the femur.
+
+    Raises
+    ------
+    InputError
+        If the models are not in contact together in any pose.
+    """
+    rows = np.array([pose.array for pose in poses])
+    own, wanted = (
+        np.linalg.norm(each.evaluate_batch(rows)[:, :, FORCE], axis=2)
+        for each in (model.with_law(None), reference)
+    )
+    if not (own * wanted).any():
+        raise InputError("poses: expected poses in contact of both models, found none")
+    return model.modulus * float((own * wanted).sum() / (own * own).sum())
