@@ -22,9 +22,9 @@ from foundation import Pose, TriangleMesh
 from foundation.checks import FloatArray
 from foundation.finite_element.base import ThicknessBase
 from foundation.finite_element.condensation import compliance
-from foundation.finite_element.flat_layer import strength
 from foundation.finite_element.layer import ElasticLayer
 from foundation.finite_element.model import FiniteElementContact
+from foundation.layer_theory.flat_layer import strength
 
 E, NU, THICKNESS = 10e6, 0.45, 3e-3
 _SCALE = 40.0

@@ -12,6 +12,7 @@ from foundation.former_names import redirect
 
 if TYPE_CHECKING:
     from foundation.elastic_foundation.laws import (
+        CoupledLaw,
         LinearLaw,
         LogarithmicLaw,
         ModifiedLaw,
@@ -34,6 +35,7 @@ __all__ = [
     "CompartmentLoads",
     "CondylarImplant",
     "ContactLoads",
+    "CoupledLaw",
     "ElasticFoundation",
     "ElasticLayer",
     "FiniteElementContact",
@@ -59,7 +61,9 @@ __all__ = [
 ]
 
 _MODULES = {
-    "elastic_foundation.laws": "LinearLaw LogarithmicLaw ModifiedLaw SeriesLaw SpringLaw",
+    "elastic_foundation.laws": (
+        "CoupledLaw LinearLaw LogarithmicLaw ModifiedLaw SeriesLaw SpringLaw"
+    ),
     "elastic_foundation.model": "ElasticFoundation",
     "finite_element.base": "PlaneBase SolidBase ThicknessBase",
     "finite_element.layer": "ElasticLayer",

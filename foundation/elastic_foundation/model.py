@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,8 +10,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from foundation import kernels
 from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
-from foundation.elastic_foundation.laws import SpringLaw
-from foundation.elastic_foundation.spring_bed import curved_bed, flat_bed, law_on_bed
+from foundation.elastic_foundation.coupled_springs import CoupledSprings
+from foundation.elastic_foundation.dissipation import Dissipation as Dissipation
+from foundation.elastic_foundation.laws import CoupledLaw, SpringLaw, coupled_laws
+from foundation.elastic_foundation.spring_bed import (
+    curved_bed,
+    flat_bed,
+    law_on_bed,
+    layers_on_bed,
+)
 from foundation.errors import InputError
 from foundation.loads import (
     AREA,
@@ -43,36 +49,6 @@ _DEPTH, _STRAIN, _ENERGY, _OFFSET = range(len(LOAD_COLUMNS), kernels.SUMS)
 _ROWS_PER_TASK = 64
 _AT_REST = np.zeros(6)
 _BOTH = np.ones(2, dtype=np.bool_)
-
-
-@dataclass(frozen=True)
-class Dissipation:
-    """Damping and friction between the femur and the bed.
-
-    Parameters
-    ----------
-    damping : float
-        Factor c of p = p_elastic (1 + c d') with the rate of indentation d', p >= 0
-        (Hunt & Crossley 1975, J Appl Mech 42:440-445) [s/m].
-    friction : float
-        Coefficient of Coulomb friction [1].
-    transition_speed : float
-        Speed vt of the regularisation |v| / sqrt(|v|² + vt²) of friction [m/s].
-
-    Raises
-    ------
-    InputError
-        If a value is negative, or the transition speed is not positive.
-    """
-
-    damping: float = 0.0
-    friction: float = 0.0
-    transition_speed: float = 1e-3
-
-    def __post_init__(self) -> None:
-        check_number("damping", self.damping, at_least=0.0, unit="s/m")
-        check_number("friction", self.friction, at_least=0.0)
-        check_number("transition_speed", self.transition_speed, above=0.0, unit="m/s")
 
 
 class ElasticFoundation:
@@ -145,7 +121,9 @@ class ElasticFoundation:
             curved=curved,
             reach=_PLANE_REACH * float(self._bed.arrays.radius.max()),
         )
-        self._law = law_on_bed(law, tibia, self._bed)
+        layers = layers_on_bed(law, tibia, self._bed)
+        self._law = law_on_bed(layers)
+        self._coupled = self._coupling(coupled_laws(law), layers.thicknesses)
         if conservative and self._law.offsets.any():
             raise InputError(
                 "conservative: this law has no stored energy, its pressures depend on the deepest "
@@ -153,6 +131,24 @@ class ElasticFoundation:
             )
         self._scratch = Scratch(self._bed.arrays)
         self._handle: tuple[Any, Any, Any] | None = None
+
+    def _coupling(
+        self, laws: tuple[CoupledLaw, ...], thicknesses: FloatArray
+    ) -> CoupledSprings | None:
+        """Return what couples the springs, from the coupled laws and thicknesses (L, F) [m]."""
+        if not laws:
+            return None
+        if self.surface != "curved":
+            raise InputError(
+                f'surface: expected "curved" with the coupled law, found {self.surface!r}'
+            )
+        if self.dissipation.damping or self.dissipation.friction:
+            raise InputError(
+                "dissipation: expected none with the coupled law, which has neither damping nor "
+                f"friction, found {self.dissipation}"
+            )
+        factors = np.array([[law.thickness_factor] for law in laws])
+        return CoupledSprings(laws, factors * thicknesses)
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_handle": None}
@@ -315,6 +311,8 @@ class ElasticFoundation:
     def spring_state(self, pose: Pose) -> SpringState:
         """Return indentation and pressure at the middle of every tibial triangle."""
         bed, triangles = self._bed, len(self.tibia.faces)
+        if self._coupled is not None:
+            return self._coupled_state(pose)
         with self._scratch.borrowed() as work:
             sums, _, active = self._evaluate(work, pose, False, _BOTH, None)
             depth, pressure = np.zeros(triangles), np.zeros(triangles)
@@ -325,6 +323,17 @@ class ElasticFoundation:
         state = np.zeros((2, triangles))
         state[:, bed.triangle] = depth, pressure
         return SpringState(frozen(state[0]), frozen(state[1]))
+
+    def _coupled_state(self, pose: Pose) -> SpringState:
+        """Return indentation and pressure at the middle of every tibial triangle."""
+        assert self._coupled is not None
+        state = np.zeros((2, len(self.tibia.faces)))
+        with self._scratch.borrowed() as work:
+            for side in range(2):
+                state += self._coupled.field(pose, self._handles(), side, self.search_depth, work)
+        ordered = np.zeros_like(state)
+        ordered[:, self._bed.triangle] = state
+        return SpringState(frozen(ordered[0]), frozen(ordered[1]))
 
     def _run(
         self,
@@ -350,7 +359,14 @@ class ElasticFoundation:
         energy: bool = False,
     ) -> tuple[FloatArray, FloatArray, int]:
         """Return sums (2, SUMS), Jacobians by twist (2, 6, 6), number of active elements."""
-        sums, by_twist = np.empty((2, kernels.SUMS)), np.empty((2, 6, 6))
+        sums, by_twist = np.zeros((2, kernels.SUMS)), np.zeros((2, 6, 6))
+        if self._coupled is not None:
+            for side in np.flatnonzero(chosen):
+                self._coupled.evaluate(
+                    pose, self._handles(), side, self.search_depth, jacobian, work, sums[side],
+                    by_twist[side],
+                )  # fmt: skip
+            return sums, by_twist, 0
         active = kernels.evaluate_contact(
             pose.rotation_matrix,
             pose.translation,

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from foundation import kernels
 from foundation.checks import FloatArray, IntArray
 from foundation.elastic_foundation.edge_smoothing import edge_table
-from foundation.elastic_foundation.laws import SpringLaw
+from foundation.elastic_foundation.laws import LayerArrays, SpringLaw
 from foundation.errors import InputError
 from foundation.surfaces.groups import enclosing_discs, group_corners
 from foundation.surfaces.smooth_surface import NODES, SmoothSurface, shape_functions
@@ -107,8 +107,8 @@ def composite_rule(parts: int) -> tuple[FloatArray, FloatArray]:
     return np.concatenate(points), np.tile(weight / parts**2, parts**2)
 
 
-def law_on_bed(law: SpringLaw, tibia: TriangleMesh, bed: SpringBed) -> kernels.Law:
-    """Return the law of each element; values per vertex enter by their mean over the triangle.
+def layers_on_bed(law: SpringLaw, tibia: TriangleMesh, bed: SpringBed) -> LayerArrays:
+    """Return the layers of each element; values per vertex enter by their mean over the triangle.
 
     The law has one thickness, or one per triangle or vertex of the tibial surface of the bed;
     raises `InputError` if their number does not agree with the mesh.
@@ -125,7 +125,12 @@ def law_on_bed(law: SpringLaw, tibia: TriangleMesh, bed: SpringBed) -> kernels.L
             f"found {len(values)}"
         )
 
-    layers = law.mapped(on_elements).layers(triangles).merged()
+    return law.mapped(on_elements).layers(triangles)
+
+
+def law_on_bed(layers: LayerArrays) -> kernels.Law:
+    """Return the law of each element for the kernels from its layers, see `layers_on_bed`."""
+    layers = layers.merged()
     # Pressed lightly, layers in series share the indentation as if only the layers of the largest
     # exponent m were present: d = sum of (p / c)^(1/m).
     m = float(layers.exponents.max())

@@ -7,14 +7,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_solve
-from threadpoolctl import ThreadpoolController
 
 from foundation import kernels
 from foundation.checks import FloatArray, IntArray
 from foundation.errors import PoseError
-from foundation.finite_element.complementarity import NodalContact, solve_contact
 from foundation.finite_element.condensed_layer import MARGIN, MeshedLayer
 from foundation.finite_element.femoral_layer import FemoralLayer, LazyCompliance
+from foundation.layer_theory.complementarity import NodalContact, solve_contact
+from foundation.layer_theory.single_thread import one_thread
 from foundation.loads import (
     AREA,
     CENTRE,
@@ -138,7 +138,7 @@ class CompartmentContact:
         Jacobian is zero [N, N m per rad, m].
         """
         by_twist = np.zeros((6, 6))
-        with _one_thread(), self._scratch.borrowed() as work:
+        with one_thread(), self._scratch.borrowed() as work:
             near = self._overlap(pose, femur, work)
             state = self._solved(pose, near)
             if jacobian and state.contact is not None:
@@ -159,14 +159,14 @@ class CompartmentContact:
         loads[WRENCH] = -state.forces @ gradients
         state = state._replace(sharpness=self._measure(state, loads))
         if jacobian:
-            with _one_thread():
+            with one_thread():
                 solved = cho_solve(contact.factor, slopes, check_finite=False)
             by_twist = (by_twist - gradients.T @ solved) @ twist_jacobian(pose)
         return loads, by_twist, state
 
     def energy(self, pose: Pose, femur: Any) -> float:
         """Return the elastic energy of the layer [J]; arguments as of `loads`."""
-        with _one_thread(), self._scratch.borrowed() as work:
+        with one_thread(), self._scratch.borrowed() as work:
             near = self._overlap(pose, femur, work)
             contact = self._solved(pose, near).contact
         if contact is None:
@@ -288,7 +288,7 @@ class CompartmentContact:
         count, found = len(layer.candidates), np.zeros(4)
         squares = (forces / layer.areas[active]) ** 2
         kernels.measure_patch(
-            layer.neighbours, layer.quads, layer.quads_at, layer.points, active, squares,
+            layer.neighbours, layer.quads, layer.quads_at, layer.points, active, squares, 0.5,
             np.zeros(count), np.zeros(count), np.zeros(count, dtype=np.int64), found,
         )  # fmt: skip
         total = float(forces.sum())
@@ -299,13 +299,3 @@ class CompartmentContact:
         loads[MEAN_PRESSURE] = total / area
         loads[CENTRE] = forces @ layer.points[active] / total
         return float(found[3])
-
-
-_CONTROLLER: list[ThreadpoolController] = []
-
-
-def _one_thread() -> Any:
-    """Return a context with one thread of BLAS: two wait for each other at this size."""
-    if not _CONTROLLER:
-        _CONTROLLER.append(ThreadpoolController())
-    return _CONTROLLER[0].limit(limits=1, user_api="blas")

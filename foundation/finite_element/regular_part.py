@@ -8,7 +8,7 @@ from scipy import sparse
 from foundation import kernels
 from foundation.checks import FloatArray
 from foundation.finite_element.condensed_layer import MeshedLayer
-from foundation.finite_element.flat_layer import PER_STEP, deficit_table, own_part, strength
+from foundation.layer_theory.flat_layer import PER_STEP, deficit_table, own_part, strength
 
 #: Weights of a node, its neighbours and the neighbours beyond along a grid line. The filter leaves
 #: cubics as they are and removes what changes its sign from node to node.

@@ -12,6 +12,9 @@ drop_stale_cache(Path(__file__).parent)
 
 from foundation.kernels.arrays import Bed, Femur, Law, Motion, Work, handle, new_work  # noqa: E402
 from foundation.kernels.contact import APART, BULGE, LUMPED, RESOLVED  # noqa: E402
+from foundation.kernels.coupled import (  # noqa: E402
+    evaluate_coupled,
+)
 from foundation.kernels.edge import EDGE_END  # noqa: E402
 from foundation.kernels.fitted import (  # noqa: E402
     CONFORMING,
@@ -46,6 +49,7 @@ from foundation.kernels.search import (  # noqa: E402
 from foundation.kernels.two_layers import (  # noqa: E402
     fill_rows,
     fill_slopes,
+    lattice_own_part,
     subtract_flat,
 )
 
@@ -73,6 +77,7 @@ __all__ = [
     "add_block",
     "add_overlap_curvature",
     "evaluate_contact",
+    "evaluate_coupled",
     "fill_bricks",
     "fill_rows",
     "fill_slopes",
@@ -80,6 +85,7 @@ __all__ = [
     "fitted_contact",
     "handle",
     "largest_protrusions",
+    "lattice_own_part",
     "line_exits",
     "measure_patch",
     "middle_state",

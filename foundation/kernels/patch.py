@@ -15,10 +15,12 @@ _BELOW = 1e-9
 
 
 @fused_kernel
-def measure_patch(neighbours, quads, quads_at, points, active, squares, level, weight, ring, out):
+def measure_patch(
+    neighbours, quads, quads_at, points, active, squares, mean_part, level, weight, ring, out
+):  # fmt: skip
     """Write contact area [m²], length of the edge [m], peak pressure [Pa] and sharpness to ``out``.
 
-    The sharpness of the peak is as of `fitted_peak`.
+    The sharpness of the peak and ``mean_part`` are as of `fitted_peak`.
 
     ``neighbours`` (C, 2, 2) of each node along and against both grid lines, ``quads_at`` (C, 4)
     around each node, -1 for none; ``squares`` (A,) are the squared pressures of the nodes
@@ -44,7 +46,7 @@ def measure_patch(neighbours, quads, quads_at, points, active, squares, level, w
                 area += part
                 edge += length
     out[0], out[1] = area, edge
-    out[2], out[3] = fitted_peak(neighbours, top, level)
+    out[2], out[3] = fitted_peak(neighbours, top, level, mean_part)
     for i in range(len(active)):
         level[active[i]] = 0.0
     for i in range(count):
@@ -144,14 +146,15 @@ def cut_triangle(points, a, b, c, va, vb, vc):
 
 
 @fused_part
-def fitted_peak(neighbours, top, level):
+def fitted_peak(neighbours, top, level, mean_part):
     """Return the peak pressure from the squares at a node of the highest level and eight others.
 
     And its sharpness: 1/a² of a patch that is a spacings wide on either side of its peak [1], 1
     where a neighbour is out of contact or the squares have no maximum near.
 
-    A nodal force is a mean of the pressure over the shape function of the node. The maximum of the
-    fitted quadratic is raised by half of the difference, see `foundation.kernels.overlaps`.
+    Where a nodal force is a mean of the pressure over the shape function of the node, its square
+    lies 1/6 of the second differences below the pressure at the node; the maximum of the fitted
+    quadratic is raised by ``mean_part`` of this.
     """
     best = np.sqrt(level[top])
     m = np.zeros(6)
@@ -183,4 +186,4 @@ def fitted_peak(neighbours, top, level):
     if max(abs(u), abs(v)) > 1.0:
         return best, 1.0
     highest = constant + 0.5 * (x * u + y * v)
-    return np.sqrt(highest - (xx + yy) / 12.0), max(-xx, -yy) / highest
+    return np.sqrt(highest - mean_part * (xx + yy) / 6.0), max(-xx, -yy) / highest

@@ -7,6 +7,8 @@ neither flat nor even adds is interpolated between the nodes of the layer.
 
 from __future__ import annotations
 
+from math import erfc, pi, sqrt
+
 from foundation.compiling import fused_kernel, fused_part
 
 
@@ -27,6 +29,24 @@ def flat_compliance(table, per_step, inverse, thickness):
     """Return 1/r - D(r/t)/t [1/m] for 1/r `inverse` and t `thickness`."""
     value, _ = table_value(table, per_step, 1.0 / (inverse * thickness))
     return inverse - value / thickness
+
+
+#: Terms of the lattice sum on each side; what is left out is below 1e-12.
+_TERMS = 4
+
+
+@fused_kernel
+def lattice_own_part(g11, g12, g22):
+    """Return `foundation.layer_theory.flat_layer.own_part` of a cell with the metric g [m²]."""
+    area = sqrt(g11 * g22 - g12 * g12)
+    total = 4.0
+    for i in range(-_TERMS, _TERMS + 1):
+        for j in range(-_TERMS, _TERMS + 1):
+            if i != 0 or j != 0:
+                # At unit area, the dual lattice has the lengths of the lattice, turned by 90°.
+                distance = sqrt((g11 * i * i + 2.0 * g12 * i * j + g22 * j * j) / area)
+                total -= 2.0 * erfc(sqrt(pi) * distance) / distance
+    return total / sqrt(area)
 
 
 @fused_kernel

@@ -13,9 +13,9 @@ from foundation import kernels
 from foundation.errors import InputError
 from foundation.finite_element.base import ThicknessBase
 from foundation.finite_element.charts import CylinderChart
-from foundation.finite_element.flat_layer import PER_STEP, deficit_table, own_part, strength
 from foundation.finite_element.layer import ElasticLayer
 from foundation.finite_element.model import FiniteElementContact
+from foundation.layer_theory.flat_layer import PER_STEP, deficit_table, own_part, strength
 from foundation.pose import Pose
 from foundation.surfaces.mesh import TriangleMesh
 

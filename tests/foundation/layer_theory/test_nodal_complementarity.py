@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import nnls
 
-from foundation.finite_element.complementarity import solve_contact
+from foundation.layer_theory.complementarity import solve_contact
 
 
 def problem(seed, count=40, kind="layer"):

@@ -13,8 +13,9 @@ from typing import Any
 
 import numpy as np
 from scipy.interpolate import CubicSpline
-from scipy.special import erfc, j0
+from scipy.special import j0
 
+from foundation import kernels
 from foundation.checks import FloatArray
 
 #: 1 - φ is below 1e-14 from there on.
@@ -22,8 +23,6 @@ _CUT = 20.0
 #: Steps of the table per thickness, and thicknesses up to which the table reaches.
 PER_STEP = 16.0
 _REACH = 24.0
-#: Terms of the lattice sum on each side; what is left out is below 1e-12.
-_TERMS = 4
 
 
 def strength(youngs_modulus: float, poissons_ratio: float) -> float:
@@ -70,13 +69,4 @@ def own_part(first: FloatArray, second: FloatArray) -> FloatArray:
         Edges of the cell of the lattice at each node [m].
     """
     metric = [(a * b).sum(axis=1) for a, b in ((first, first), (first, second), (second, second))]
-    area = np.sqrt(metric[0] * metric[2] - metric[1] ** 2)
-    steps = np.arange(-_TERMS, _TERMS + 1)
-    i, j = (g.ravel() for g in np.meshgrid(steps, steps, indexing="ij"))
-    away = (i != 0) | (j != 0)
-    i, j = i[away], j[away]
-    g11, g12, g22 = (g[:, None] / area[:, None] for g in metric)
-    # At unit area, the dual lattice has the lengths of the lattice, turned by a right angle.
-    distance = np.sqrt(g11 * i * i + 2.0 * g12 * i * j + g22 * j * j)
-    total = 4.0 - (2.0 * erfc(np.sqrt(np.pi) * distance) / distance).sum(axis=1)
-    return total / np.sqrt(area)
+    return np.array([kernels.lattice_own_part(*each) for each in zip(*metric, strict=True)])

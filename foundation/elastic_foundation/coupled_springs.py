@@ -1,0 +1,96 @@
+"""Springs coupled by the surface compliance of the elastic layer they stand for (docs/theory.md).
+
+A pressure on one place of a layer moves the surface beside it too. The springs of a patch therefore
+share the compliance of a flat layer between the nodes of a lattice, and find their forces together:
+a linear complementarity problem of some dozen unknowns. The lattice is fitted to the overlap of the
+surfaces, so that it has as many nodes on a small patch as on a large one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from foundation import kernels
+from foundation.checks import FloatArray
+from foundation.elastic_foundation.laws import CoupledLaw
+from foundation.errors import PoseError
+from foundation.layer_theory.flat_layer import PER_STEP, deficit_table, strength
+from foundation.layer_theory.single_thread import one_thread
+from foundation.pose import Pose
+
+#: Width of Hertz's patch over the root of a central second moment of the overlap, of a paraboloid,
+#: and a margin for wider patches.
+_PATCH_WIDTH = 2.0 * np.sqrt(6.0) * 0.86
+#: Distance of the edge found from nodal pressures outside the true edge, in edges of the cells.
+EDGE_OFFSET = 0.0
+#: Places of the nodes in the cells of the lattices that loads are averaged over.
+_PLACES = ((0.0, 0.0), (0.5, 0.5))
+
+#: Handles of femur, bed and law for the kernels.
+Handles = tuple[Any, Any, Any]
+
+
+class CoupledSprings:
+    """Springs of a bed that share the compliance of the layers they stand for.
+
+    Parameters
+    ----------
+    laws : tuple of CoupledLaw
+        Law of each layer; the number of nodes across a patch is that of the first.
+    thickness : (L, F) float64
+        Effective thickness of each layer at each element of the bed [m].
+    """
+
+    def __init__(self, laws: tuple[CoupledLaw, ...], thickness: FloatArray) -> None:
+        tables = np.stack([deficit_table(law.poissons_ratio) for law in laws])
+        strengths = np.array([strength(law.modulus, law.poissons_ratio) for law in laws])
+        self._layers = (tables, PER_STEP, strengths, np.ascontiguousarray(thickness))
+        scale = float(_PATCH_WIDTH) / laws[0].nodes_across
+        self._lattices = (scale, np.array(_PLACES), EDGE_OFFSET)
+
+    def evaluate(
+        self, pose: Pose, handles: Handles, compartment: int, reach: float, jacobian: bool,
+        work: Any, sums: FloatArray, by_twist: FloatArray,
+    ) -> None:  # fmt: skip
+        """Write sums (SUMS,) and Jacobian by twist (6, 6) of a compartment.
+
+        As `kernels.evaluate_contact` [N, N m, m², Pa, m, 1, J]; `work` is scratch memory.
+
+        Raises
+        ------
+        PoseError
+            If the compliance between the nodes is not positive definite.
+        """
+        self._evaluate(
+            pose, handles, compartment, reach, jacobian, work, sums, by_twist, np.empty((2, 0))
+        )
+
+    def field(
+        self, pose: Pose, handles: Handles, compartment: int, reach: float, work: Any
+    ) -> FloatArray:
+        """Return indentation [m] and pressure [Pa] at the middle of each element, (2, F).
+
+        Arguments and exceptions as of `evaluate`.
+        """
+        field = np.zeros((2, self._layers[3].shape[1]))
+        unused = np.empty(kernels.SUMS), np.empty((6, 6))
+        self._evaluate(pose, handles, compartment, reach, False, work, *unused, field)
+        return field
+
+    def _evaluate(
+        self, pose: Pose, handles: Handles, compartment: int, reach: float, jacobian: bool,
+        work: Any, sums: FloatArray, by_twist: FloatArray, field: FloatArray,
+    ) -> None:  # fmt: skip
+        femur, bed, _ = handles
+        with one_thread():
+            solved = kernels.evaluate_coupled(
+                pose.rotation_matrix, pose.translation, femur, bed, work, compartment, reach,
+                self._layers, self._lattices, jacobian, field.size > 0, sums, by_twist, field,
+            )  # fmt: skip
+        if not solved:
+            raise PoseError(
+                "the compliance of the layer is not positive definite on the patch of contact: "
+                "expected less overlap of the surfaces, or a smaller nodes_across"
+            )

@@ -1,0 +1,37 @@
+"""Damping and friction of a bed of springs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from foundation.checks import check_number
+
+
+@dataclass(frozen=True)
+class Dissipation:
+    """Damping and friction between the femur and the bed.
+
+    Parameters
+    ----------
+    damping : float
+        Factor c of p = p_elastic (1 + c d') with the rate of indentation d', p >= 0
+        (Hunt & Crossley 1975, J Appl Mech 42:440-445) [s/m].
+    friction : float
+        Coefficient of Coulomb friction [1].
+    transition_speed : float
+        Speed vt of the regularisation |v| / sqrt(|v|² + vt²) of friction [m/s].
+
+    Raises
+    ------
+    InputError
+        If a value is negative, or the transition speed is not positive.
+    """
+
+    damping: float = 0.0
+    friction: float = 0.0
+    transition_speed: float = 1e-3
+
+    def __post_init__(self) -> None:
+        check_number("damping", self.damping, at_least=0.0, unit="s/m")
+        check_number("friction", self.friction, at_least=0.0)
+        check_number("transition_speed", self.transition_speed, above=0.0, unit="m/s")

@@ -1,0 +1,255 @@
+"""Contact of springs that are coupled by the surface compliance of elastic layers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from foundation.compiling import fused_kernel, fused_part
+from foundation.kernels.gradients import add_curvature
+from foundation.kernels.lattice import (
+    REACH,
+    add_field,
+    find_patch,
+    fit_lattice,
+    link_lattice,
+    sample_overlaps,
+)
+from foundation.kernels.patch import measure_patch
+from foundation.kernels.two_layers import lattice_own_part, subtract_flat
+
+#: Most nodes of a lattice; a lattice with more is made coarser by this factor.
+ROOM = 1024
+_COARSER = 1.4
+#: Numbers of the complementarity problem, as in `foundation.layer_theory.complementarity`.
+_START, _TOLERANCE = 0.4, 1e-12
+_PATIENCE, _MOST = 8, 500
+
+
+@fused_kernel
+def evaluate_coupled(
+    rotation, translation, femur, bed, work, compartment, reach, layers, lattices, with_jacobian,
+    with_field, sums, jacobian, field,
+):  # fmt: skip
+    """Evaluate a compartment at one pose, see `foundation.elastic_foundation.coupled_springs`.
+
+    ``layers`` has the tables (L, P, 4) of D, pieces of a table per thickness, strengths (L,)
+    [m²/N] and thicknesses (L, F) [m]; ``lattices`` the edges of a lattice over the root of the
+    central second moment of the overlap, the place of its nodes in the cell (M, 2) for each of M
+    lattices, over which loads are averaged, and the offset of the edge of contact [edges of a
+    cell]. Writes ``sums`` (SUMS,) and ``jacobian`` (6, 6) as
+    `foundation.kernels.loads.evaluate_contact`, and indentation and pressure at the middle of each
+    element to ``field`` (2, F) [m, Pa]. Returns whether a solution was found.
+    """
+    sums[:] = 0.0
+    jacobian[:, :] = 0.0
+    moments, frame = np.empty(13), np.empty((4, 3))
+    end, deepest, largest = find_patch(
+        rotation, translation, femur, bed, work, compartment, reach, moments
+    )
+    scale, places, edge_offset = lattices
+    if end == 0 or not fit_lattice(moments, scale, frame):
+        return True
+    origin = frame[0].copy()
+    for place in places:
+        for k in range(3):
+            frame[0, k] = origin[k] + place[0] * frame[1, k] + place[1] * frame[2, k]
+        nodes = new_lattice(len(layers[3]))
+        number = np.empty((2 * REACH + 1, 2 * REACH + 1), np.int64)
+        count = laid_lattice(bed, work, end, frame, layers[3], number, nodes)
+        squares = np.zeros(count)
+        solved = bear_lattice(
+            rotation, femur, bed, work, end, frame, layers, number, nodes, count, edge_offset,
+            1.0 / len(places), with_jacobian, squares, sums, jacobian,
+        )  # fmt: skip
+        if not solved:
+            return False
+        if with_field:
+            add_field(bed, work, end, frame, number, squares, 1.0 / len(places), field)
+    whole = 0.0
+    for layer in range(len(layers[3])):
+        whole += layers[3][layer, deepest]
+    sums[12], sums[13] = largest, largest / whole
+    return True
+
+
+@fused_part
+def new_lattice(layers):
+    """Return memory for the nodes of a lattice, see `foundation.kernels.lattice`."""
+    return (
+        np.empty((ROOM, 2), np.int64), np.empty((ROOM, 6), np.int64), np.empty((ROOM, 6)),
+        np.empty((ROOM, 3)), np.empty(ROOM), np.empty(ROOM), np.empty((layers, ROOM)),
+    )  # fmt: skip
+
+
+@fused_part
+def laid_lattice(bed, work, end, frame, thickness_of, number, lattice):
+    """Write the nodes of a lattice, made coarser if they are too many; return their number."""
+    while True:
+        number[:, :] = -1
+        count = sample_overlaps(bed, work, end, frame, thickness_of, number, lattice)
+        if count <= ROOM:
+            return count
+        for k in range(3):
+            frame[1, k] *= _COARSER
+            frame[2, k] *= _COARSER
+
+
+@fused_part
+def bear_lattice(
+    rotation, femur, bed, work, end, frame, layers, number, lattice, count, edge_offset, part,
+    with_jacobian, squares, sums, jacobian,
+):  # fmt: skip
+    """Add a ``part`` of the loads on a lattice and of their Jacobian; write squared pressures.
+
+    Returns whether a solution was found.
+    """
+    cells, nodes, shapes, points, overlaps, areas, thickness = lattice
+    tables, per_step, factors, _ = layers
+    inside = np.flatnonzero(overlaps[:count] > 0.0)
+    if len(inside) == 0:
+        return True
+    compliance = lattice_compliance(
+        frame, tables, per_step, factors, inside, points, areas, thickness
+    )
+    gradients = lattice_gradients(work, nodes, shapes, inside)
+    forces, moved = solve_springs(compliance, overlaps[inside], gradients)
+    if not np.isfinite(forces[0]):
+        return False
+    held = np.zeros(count)
+    for i in range(len(inside)):
+        at, force = inside[i], part * forces[i]
+        held[at] = force
+        squares[at] = (forces[i] / areas[at]) ** 2
+        for k in range(6):
+            sums[k] -= force * gradients[i, k]
+        for k in range(3):
+            sums[9 + k] += force * points[at, k]
+        sums[8] += force
+        sums[14] += 0.5 * force * overlaps[at]
+    area, peak = measured(frame, number, cells, count, points, squares, edge_offset)
+    sums[6] += part * area
+    sums[7] += part * peak
+    if with_jacobian:
+        for j in range(6):
+            for k in range(6):
+                for i in range(len(inside)):
+                    jacobian[j, k] -= part * gradients[i, j] * moved[i, k]
+        spread(work, nodes, shapes, held)
+        add_curvature(rotation, femur, bed, np.int64(0), end, work, jacobian)
+    return True
+
+
+@fused_part
+def lattice_compliance(frame, tables, per_step, factors, inside, points, areas, thickness):
+    """Return the compliance (n, n) [m/N] between the nodes ``inside`` (n,) of a lattice."""
+    g11 = g12 = g22 = 0.0
+    for k in range(3):
+        g11 += frame[1, k] * frame[1, k]
+        g12 += frame[1, k] * frame[2, k]
+        g22 += frame[2, k] * frame[2, k]
+    flat, cell = lattice_own_part(g11, g12, g22), np.sqrt(g11 * g22 - g12 * g12)
+    own, at = np.empty(len(inside)), np.empty((len(inside), 3))
+    for i in range(len(inside)):
+        # The cell of a tilted surface is that of the lattice, stretched.
+        own[i] = flat * np.sqrt(cell / areas[inside[i]])
+        for k in range(3):
+            at[i, k] = points[inside[i], k]
+    compliance = np.zeros((len(inside), len(inside)))
+    for layer in range(len(tables)):
+        below = thickness[layer][inside]
+        subtract_flat(tables[layer], per_step, -factors[layer], at, below, own, compliance)
+    return compliance
+
+
+@fused_part
+def lattice_gradients(work, nodes, shapes, inside):
+    """Return d(overlap)/d(femoral twist) of the nodes ``inside`` (n,) of a lattice, (n, 6)."""
+    gradient, found = work.gradient, np.zeros((len(inside), 6))
+    for i in range(len(inside)):
+        at = inside[i]
+        for j in range(6):
+            node, s = nodes[at, j], shapes[at, j]
+            for k in range(6):
+                found[i, k] += s * gradient[node, k]
+    return found
+
+
+@fused_part
+def solve_springs(compliance, overlaps, gradients):
+    """Return forces (n,) [N] and the derivatives (n, 6) of the forces by the femoral twist.
+
+    Solves the problem of `foundation.layer_theory.complementarity` by the same exchanges of nodes;
+    the force is NaN if the exchanges do not end, since the compliance is not positive definite.
+    """
+    count = len(overlaps)
+    forces, moved = np.zeros(count), np.zeros((count, 6))
+    inside = overlaps > _START * overlaps.max()
+    fewest, patience = count + 1, _PATIENCE
+    for _ in range(_MOST):
+        active = np.flatnonzero(inside)
+        held, right = np.empty((len(active), len(active))), np.empty((len(active), 7))
+        for i in range(len(active)):
+            for j in range(len(active)):
+                held[i, j] = compliance[active[i], active[j]]
+            right[i, 0] = overlaps[active[i]]
+            for k in range(6):
+                right[i, 1 + k] = gradients[active[i], k]
+        solved = np.linalg.solve(held, right)
+        strongest = np.abs(solved[:, 0]).max()
+        wrong, last = 0, np.int64(-1)
+        turned = np.zeros(count, np.bool_)
+        for i in range(len(active)):
+            if solved[i, 0] < -_TOLERANCE * strongest:
+                turned[active[i]] = True
+        for j in range(count):
+            if not inside[j]:
+                gap = -overlaps[j]
+                for i in range(len(active)):
+                    gap += solved[i, 0] * compliance[active[i], j]
+                turned[j] = gap < -_TOLERANCE * overlaps.max()
+            if turned[j]:
+                wrong, last = wrong + 1, j
+        if wrong == 0:
+            for i in range(len(active)):
+                forces[active[i]] = solved[i, 0]
+                for k in range(6):
+                    moved[active[i], k] = solved[i, 1 + k]
+            return forces, moved
+        patience = _PATIENCE if wrong < fewest else patience - 1
+        fewest = min(fewest, wrong)
+        if patience >= 0:
+            for j in range(count):
+                inside[j] ^= turned[j]
+        else:
+            inside[last] ^= True
+    forces[0] = np.nan
+    return forces, moved
+
+
+@fused_part
+def measured(frame, number, cells, count, points, squares, edge_offset):
+    """Return area [m²] and peak pressure [Pa] of a patch."""
+    neighbours = np.empty((count, 2, 2), np.int64)
+    quads, quads_at = np.empty((count, 4), np.int64), np.empty((count, 4), np.int64)
+    link_lattice(number, cells, count, neighbours, quads, quads_at)
+    active = np.flatnonzero(squares > 0.0)
+    level, weight, out = np.zeros(count), np.zeros(count), np.zeros(4)
+    ring = np.empty(4 * count, np.int64)
+    measure_patch(
+        neighbours, quads, quads_at, points, active, squares[active], 0.0, level, weight, ring, out
+    )
+    first = second = 0.0
+    for k in range(3):
+        first += frame[1, k] * frame[1, k]
+        second += frame[2, k] * frame[2, k]
+    return out[0] - edge_offset * (first * second) ** 0.25 * out[1], out[2]
+
+
+@fused_part
+def spread(work, nodes, shapes, held):
+    """Spread the forces at the nodes of a lattice to the nodes of the bed."""
+    force = work.force
+    for at in range(len(held)):
+        if held[at] != 0.0:
+            for j in range(6):
+                force[nodes[at, j]] += shapes[at, j] * held[at]

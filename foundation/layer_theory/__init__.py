@@ -1,0 +1,1 @@
+"""Theory of an elastic layer that springs and finite elements share."""
