@@ -361,7 +361,7 @@ class ElasticFoundation:
         """Return sums (2, SUMS), Jacobians by twist (2, 6, 6), number of active elements."""
         sums, by_twist = np.zeros((2, kernels.SUMS)), np.zeros((2, 6, 6))
         if self._coupled is not None:
-            for side in np.flatnonzero(chosen):
+            for side in map(int, np.flatnonzero(chosen)):
                 self._coupled.evaluate(
                     pose, self._handles(), side, self.search_depth, jacobian, work, sums[side],
                     by_twist[side],

@@ -196,7 +196,7 @@ def solve_springs(compliance, overlaps, gradients):
                 right[i, 1 + k] = gradients[active[i], k]
         solved = np.linalg.solve(held, right)
         strongest = np.abs(solved[:, 0]).max()
-        wrong, last = 0, np.int64(-1)
+        wrong, last = 0, -1
         turned = np.zeros(count, np.bool_)
         for i in range(len(active)):
             if solved[i, 0] < -_TOLERANCE * strongest:
