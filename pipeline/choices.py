@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-Law = Literal["linear", "modified", "logarithmic"]
+Law = Literal["linear", "modified", "logarithmic", "coupled"]
 Family = Literal["kriging", "polynomial", "poly_fourier", "network"]
 Formulation = Literal[
     "inverted", "energy", "root", "touch_stiffness", "load_stiffness", "power", "direct",

@@ -24,7 +24,7 @@ from foundation.pose import Pose
 #: and a margin for wider patches.
 _PATCH_WIDTH = 2.0 * np.sqrt(6.0) * 0.86
 #: Distance of the edge found from nodal pressures outside the true edge, in edges of the cells.
-EDGE_OFFSET = 0.0
+EDGE_OFFSET = 0.05
 #: Places of the nodes in the cells of the lattices that loads are averaged over.
 _PLACES = ((0.0, 0.0), (0.5, 0.5))
 

@@ -23,6 +23,9 @@ _COARSER = 1.4
 #: Numbers of the complementarity problem, as in `foundation.layer_theory.complementarity`.
 _START, _TOLERANCE = 0.4, 1e-12
 _PATIENCE, _MOST = 8, 500
+#: Stiffness over the area that bears: power of the area, and reach of the cells of the bearing
+#: nodes beyond the edge found [edges of a cell], for flat layers of `benchmarks.exact_layer`.
+_STIFFNESS_POWER, _BEYOND_EDGE = 0.8, 0.14
 
 
 @fused_kernel
@@ -126,14 +129,20 @@ def bear_lattice(
             sums[9 + k] += force * points[at, k]
         sums[8] += force
         sums[14] += 0.5 * force * overlaps[at]
-    area, peak = measured(frame, number, cells, count, points, squares, edge_offset)
+    area, peak, ring = measured(frame, number, cells, count, points, squares, edge_offset)
     sums[6] += part * area
     sums[7] += part * peak
     if with_jacobian:
+        covered = 0.0
+        for i in range(len(inside)):
+            if forces[i] > 0.0:
+                covered += areas[inside[i]]
+        # Nodes enter one by one: K of the whole cells jumps, K of the patch found does not.
+        share = part * ((area + _BEYOND_EDGE * ring) / covered) ** _STIFFNESS_POWER
         for j in range(6):
             for k in range(6):
                 for i in range(len(inside)):
-                    jacobian[j, k] -= part * gradients[i, j] * moved[i, k]
+                    jacobian[j, k] -= share * gradients[i, j] * moved[i, k]
         spread(work, nodes, shapes, held)
         add_curvature(rotation, femur, bed, np.int64(0), end, work, jacobian)
     return True
@@ -242,7 +251,8 @@ def measured(frame, number, cells, count, points, squares, edge_offset):
     for k in range(3):
         first += frame[1, k] * frame[1, k]
         second += frame[2, k] * frame[2, k]
-    return out[0] - edge_offset * (first * second) ** 0.25 * out[1], out[2]
+    ring = (first * second) ** 0.25 * out[1]
+    return out[0] - edge_offset * ring, out[2], ring
 
 
 @fused_part

@@ -129,13 +129,20 @@ Thickness = Annotated[
 
 
 #: Keys that a single law has beside those of all laws: key -> parameter of the law, factor to SI.
-OWN_KEYS = {
+OWN_KEYS: dict[str, dict[str, tuple[str, float]]] = {
     "modified": {
         "f": ("f", 1.0),
         "m": ("m", 1.0),
         "reference_indentation_mm": ("reference_indentation", 1e-3),
-    }
+    },
+    "coupled": {
+        "modulus_factor": ("modulus_factor", 1),
+        "thickness_factor": ("thickness_factor", 1),
+        "nodes_across": ("nodes_across", 1),
+    },
 }
+#: Keys of a layer that belong to its spring law.
+OF_LAWS = ("law", *(key for keys in OWN_KEYS.values() for key in keys))
 
 
 class LayerConfig(Section):
@@ -163,6 +170,15 @@ class LayerConfig(Section):
     f: float = Field(float("inf"), gt=1.0, description="f of the modified law")
     m: Positive = Field(1.0, description="exponent of the modified law")
     reference_indentation_mm: Positive = Field(1.0, description="dref of the modified law")
+    modulus_factor: Positive = Field(
+        1.0, description="factor of youngs_modulus_MPa in the coupled law; 1 is the theory"
+    )
+    thickness_factor: Positive = Field(
+        1.0, description="factor of the thickness in the coupled law; 1 is the theory"
+    )
+    nodes_across: int = Field(
+        8, ge=4, le=40, description="nodes across the patch of contact in the coupled law"
+    )
 
     @property
     def own_parameters(self) -> dict[str, float]:
@@ -212,9 +228,9 @@ class FiniteElementConfig(Section):
 
 #: Largest Poisson's ratio of finite elements: nearer to 0.5 the stiffness loses its digits.
 _MOST_INCOMPRESSIBLE = 0.4999
-#: Keys of a spring law, and of a bed of springs, which finite elements do not have.
-_OF_LAWS = ("law", "f", "m", "reference_indentation_mm")
-_OF_BEDS = ("surface", "conservative", "search_depth_mm")
+#: Keys of a bed of springs, which finite elements do not have; those that coupled springs lack.
+OF_BEDS = ("surface", "conservative", "search_depth_mm")
+NOT_COUPLED = OF_BEDS[:2]
 
 
 class ContactConfig(LayerConfig):
@@ -259,10 +275,11 @@ class ContactConfig(LayerConfig):
         if self.model == "elastic_foundation":
             if self.finite_element is not None:
                 raise InputError('[contact.finite_element] needs contact.model = "finite_element"')
+            self._check_coupling()
             return self
-        changed = [*_changed(self, (*_OF_LAWS, *_OF_BEDS))]
+        changed = [*_changed(self, (*OF_LAWS, *OF_BEDS))]
         if self.femur_layer is not None:
-            changed += [f"femur_layer.{key}" for key in _changed(self.femur_layer, _OF_LAWS)]
+            changed += [f"femur_layer.{key}" for key in _changed(self.femur_layer, OF_LAWS)]
         if changed:
             raise InputError(
                 f"{', '.join(changed)}: expected only with springs, and model is "
@@ -275,6 +292,23 @@ class ContactConfig(LayerConfig):
                     f"elements, found {layer.poissons_ratio:g}"
                 )
         return self
+
+
+    def _check_coupling(self) -> None:
+        """Raise an error if a bed of coupled springs has what only independent springs have."""
+        laws = {layer.law for layer in (self, self.femur_layer) if layer is not None}
+        if "coupled" not in laws:
+            return
+        if len(laws) > 1:
+            raise InputError(
+                'law and femur_layer.law: expected "coupled" for both layers or for none, found '
+                f"{self.law!r} and {self.femur_layer.law!r}"  # type: ignore[union-attr]
+            )
+        if changed := _changed(self, NOT_COUPLED):
+            raise InputError(
+                f'{", ".join(changed)}: expected the default with law = "coupled", which has '
+                "curved surfaces and loads that follow its energy; remove the key"
+            )
 
 
 def _changed(section: Section, keys: tuple[str, ...]) -> list[str]:

@@ -8,15 +8,13 @@ import numpy as np
 
 from foundation.errors import InputError
 from pipeline.config.comparison_schema import ComparisonConfig
+from pipeline.config.knee_schema import NOT_COUPLED, OF_BEDS, OF_LAWS
 from pipeline.config.reading import checked_section
 from pipeline.config.schema import Config
 from pipeline.originals.finite_element_layer import LARGEST_RATIO
 from pipeline.originals.knee_surfaces import KneeSurfaces
 from pipeline.originals.layer_thickness import layer_thickness
 
-#: Keys of a spring law and of a bed of springs.
-_OF_LAWS = ("law", "f", "m", "reference_indentation_mm")
-_OF_BEDS = ("surface", "conservative", "search_depth_mm")
 #: Reason of a configuration that cannot be made.
 _SOURCE = "the configuration of a compared model"
 
@@ -47,9 +45,9 @@ def elements_configuration(config: Config) -> Config:
             "thickness_mm, or describe finite elements in the configuration"
         )
     tree = _tree(config)
-    contact = _without(tree["contact"], (*_OF_LAWS, *_OF_BEDS)) | {"model": "finite_element"}
+    contact = _without(tree["contact"], (*OF_LAWS, *OF_BEDS)) | {"model": "finite_element"}
     if femoral is not None:
-        contact["femur_layer"] = _without(contact["femur_layer"], _OF_LAWS)
+        contact["femur_layer"] = _without(contact["femur_layer"], OF_LAWS)
     return _checked(tree | {"contact": contact})
 
 
@@ -71,10 +69,12 @@ def springs_configuration(config: Config, surfaces: KneeSurfaces, law: str, **ow
     thickness, which finite elements take at femoral vertices, becomes one of its mean thickness.
     """
     tree = _tree(config)
-    contact = _without(tree["contact"], (*_OF_LAWS, "model", "finite_element"))
+    contact = _without(tree["contact"], (*OF_LAWS, "model", "finite_element"))
+    if law == "coupled":
+        contact = _without(contact, NOT_COUPLED)
     contact |= _of_springs(contact, law, own)
     if (femoral := config.contact.femur_layer) is not None:
-        layer = _without(contact["femur_layer"], _OF_LAWS)
+        layer = _without(contact["femur_layer"], OF_LAWS)
         if config.contact.finite_element is not None and femoral.thickness_file is not None:
             thickness = layer_thickness(femoral, len(surfaces.femur.vertices), body="femoral")
             layer = _without(layer, ("thickness_file",))
