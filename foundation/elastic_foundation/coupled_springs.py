@@ -14,7 +14,7 @@ import numpy as np
 
 from foundation import kernels
 from foundation.checks import FloatArray
-from foundation.elastic_foundation.laws import CoupledLaw
+from foundation.elastic_foundation.laws import CoupledLaw, SpringLaw, coupled_laws
 from foundation.errors import PoseError
 from foundation.layer_theory.flat_layer import PER_STEP, deficit_table, strength
 from foundation.layer_theory.single_thread import one_thread
@@ -94,3 +94,12 @@ class CoupledSprings:
                 "the compliance of the layer is not positive definite on the patch of contact: "
                 "expected less overlap of the surfaces, or a smaller nodes_across"
             )
+
+
+def coupled_springs(law: SpringLaw, thicknesses: FloatArray) -> CoupledSprings | None:
+    """Return what couples the springs of a law with thicknesses (L, F) [m]; None if nothing."""
+    laws = coupled_laws(law)
+    if not laws:
+        return None
+    factors = np.array([[each.thickness_factor] for each in laws])
+    return CoupledSprings(laws, factors * thicknesses)

@@ -35,3 +35,8 @@ class Dissipation:
         check_number("damping", self.damping, at_least=0.0, unit="s/m")
         check_number("friction", self.friction, at_least=0.0)
         check_number("transition_speed", self.transition_speed, above=0.0, unit="m/s")
+
+    @property
+    def resisting(self) -> bool:
+        """Whether there is damping or friction."""
+        return self.damping > 0.0 or self.friction > 0.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -10,9 +11,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from foundation import kernels
 from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
-from foundation.elastic_foundation.coupled_springs import CoupledSprings
+from foundation.elastic_foundation.coupled_springs import coupled_springs
 from foundation.elastic_foundation.dissipation import Dissipation as Dissipation
-from foundation.elastic_foundation.laws import CoupledLaw, SpringLaw, coupled_laws
+from foundation.elastic_foundation.kernel_sums import (
+    DEPTH,
+    ENERGY,
+    OFFSET,
+    contact_loads,
+    loads_of,
+)
+from foundation.elastic_foundation.laws import SpringLaw
 from foundation.elastic_foundation.spring_bed import (
     curved_bed,
     flat_bed,
@@ -20,15 +28,7 @@ from foundation.elastic_foundation.spring_bed import (
     layers_on_bed,
 )
 from foundation.errors import InputError
-from foundation.loads import (
-    AREA,
-    CENTRE,
-    COMPARTMENTS,
-    LOAD_COLUMNS,
-    MEAN_PRESSURE,
-    ContactLoads,
-    compartment_index,
-)
+from foundation.loads import ContactLoads, compartment_index
 from foundation.loads import (
     SpringState as SpringState,
 )
@@ -44,8 +44,6 @@ SURFACES = ("curved", "flat")
 
 #: Radius within which the femur's bounding planes are valid, in radii of the bed's smallest groups.
 _PLANE_REACH = 3.5
-#: Columns of the kernel's sums after those of the loads.
-_DEPTH, _STRAIN, _ENERGY, _OFFSET = range(len(LOAD_COLUMNS), kernels.SUMS)
 _ROWS_PER_TASK = 64
 _AT_REST = np.zeros(6)
 _BOTH = np.ones(2, dtype=np.bool_)
@@ -54,10 +52,10 @@ _BOTH = np.ones(2, dtype=np.bool_)
 class ElasticFoundation:
     """Elastic-foundation contact between two triangulated condyle surfaces.
 
-    The tibial surface is a bed of independent springs along its normals; the indentation of a
-    spring is the distance along minus the normal to the exit from the femur. See
-    `foundation.elastic_foundation.spring_bed` for the positions of the springs and docs/theory.md
-    for the equations.
+    The tibial surface is a bed of springs along its normals, independent or coupled (`CoupledLaw`);
+    the indentation of a spring is the distance along minus the normal to the exit from the femur.
+    See `foundation.elastic_foundation.spring_bed` for the positions of the springs and
+    docs/theory.md for the equations.
 
     Parameters
     ----------
@@ -84,8 +82,9 @@ class ElasticFoundation:
     Raises
     ------
     InputError
-        If an argument is out of its range, the sizes do not agree, or `conservative` is True for a
-        law without an energy (the modified law, see `ModifiedLaw`).
+        If an argument is out of its range, the sizes do not agree, `conservative` is True for a
+        law without an energy (the modified law, see `ModifiedLaw`), or a coupled law comes with
+        flat surfaces, with `conservative` or with dissipation.
     """
 
     def __init__(
@@ -102,7 +101,6 @@ class ElasticFoundation:
     ) -> None:
         self.femur = femur
         self.tibia = tibia
-        self.law = law
         self.surface = check_in("surface", surface, SURFACES)
         self.conservative = conservative
         self.dissipation = dissipation or Dissipation()
@@ -121,34 +119,46 @@ class ElasticFoundation:
             curved=curved,
             reach=_PLANE_REACH * float(self._bed.arrays.radius.max()),
         )
-        layers = layers_on_bed(law, tibia, self._bed)
-        self._law = law_on_bed(layers)
-        self._coupled = self._coupling(coupled_laws(law), layers.thicknesses)
-        if conservative and self._law.offsets.any():
-            raise InputError(
-                "conservative: this law has no stored energy, its pressures depend on the deepest "
-                "point of the patch (f is finite); use f = inf or conservative = False"
-            )
+        self._set_law(law)
         self._scratch = Scratch(self._bed.arrays)
-        self._handle: tuple[Any, Any, Any] | None = None
 
-    def _coupling(
-        self, laws: tuple[CoupledLaw, ...], thicknesses: FloatArray
-    ) -> CoupledSprings | None:
-        """Return what couples the springs, from the coupled laws and thicknesses (L, F) [m]."""
-        if not laws:
-            return None
-        if self.surface != "curved":
+    def _set_law(self, law: SpringLaw) -> None:
+        """Lay the layers of a law under the bed."""
+        layers = layers_on_bed(law, self.tibia, self._bed)
+        self.law = law
+        self._law = law_on_bed(layers)
+        self._handle: tuple[Any, Any, Any] | None = None
+        self._coupled = coupled_springs(law, layers.thicknesses)
+        if self._coupled is None:
+            if self.conservative and self._law.offsets.any():
+                raise InputError(
+                    "conservative: this law has no stored energy, its pressures depend on the "
+                    "deepest point of the patch (f is finite); use f = inf or conservative = False"
+                )
+            return
+        if self.surface != "curved" or self.conservative or self.dissipation.resisting:
             raise InputError(
-                f'surface: expected "curved" with the coupled law, found {self.surface!r}'
+                'surface, conservative and dissipation: expected "curved", False and none with '
+                "the coupled law, whose loads follow the energy of curved surfaces, found "
+                f'"{self.surface}", {self.conservative} and {self.dissipation}'
             )
-        if self.dissipation.damping or self.dissipation.friction:
-            raise InputError(
-                "dissipation: expected none with the coupled law, which has neither damping nor "
-                f"friction, found {self.dissipation}"
-            )
-        factors = np.array([[law.thickness_factor] for law in laws])
-        return CoupledSprings(laws, factors * thicknesses)
+
+    def with_law(self, law: SpringLaw) -> ElasticFoundation:
+        """Return a bed of another spring law over the same surfaces.
+
+        Parameters
+        ----------
+        law : SpringLaw
+            The law, with a thickness [m] as the constructor expects.
+
+        Raises
+        ------
+        InputError
+            As the constructor.
+        """
+        other = copy(self)
+        other._set_law(law)
+        return other
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_handle": None}
@@ -185,7 +195,7 @@ class ElasticFoundation:
             If the rates are not six finite numbers.
         """
         sums, _ = self._run(pose, jacobian=False, rates=rates)
-        return _contact_loads(sums)
+        return contact_loads(sums)
 
     def loads(self, pose: Pose) -> ContactLoads:
         """Return the loads at a pose, the femur at rest (`dynamics.protocol.ContactModel`)."""
@@ -207,7 +217,7 @@ class ElasticFoundation:
             Row: component of the total wrench [N, N m]; column: pose coordinate [rad, m].
         """
         sums, jacobian = self._run(pose, jacobian=True)
-        return _contact_loads(sums), jacobian.sum(axis=0)
+        return contact_loads(sums), jacobian.sum(axis=0)
 
     def compartment_loads(
         self, pose: Pose, compartment: str
@@ -237,7 +247,7 @@ class ElasticFoundation:
         """
         index = compartment_index(compartment)
         sums, jacobian = self._run(pose, jacobian=True, chosen=np.arange(2) == index)
-        return _loads_of(sums[index]), jacobian[index], sums[index, _DEPTH:_ENERGY]
+        return loads_of(sums[index]), jacobian[index], sums[index, DEPTH:ENERGY]
 
     def indentation(self, pose: Pose, compartment: str) -> float:
         """Return the largest indentation of a compartment [m], 0 out of contact.
@@ -246,7 +256,7 @@ class ElasticFoundation:
         """
         index = compartment_index(compartment)
         sums, _ = self._run(pose, jacobian=False, chosen=np.arange(2) == index)
-        return float(sums[index, _DEPTH])
+        return float(sums[index, DEPTH])
 
     def compartment_flags(self, pose: Pose, compartment: str) -> tuple[str, ...]:
         """Return no flag: the strain of `compartment_loads` says all about one compartment.
@@ -283,7 +293,7 @@ class ElasticFoundation:
 
         def loads_at(row: FloatArray) -> FloatArray:
             sums, _ = self._run(Pose.from_array(row), jacobian=False)
-            return np.stack([_loads_of(s) for s in sums])
+            return np.stack([loads_of(s) for s in sums])
 
         def compute(start: int) -> list[FloatArray]:
             return [loads_at(row) for row in rows[start : start + _ROWS_PER_TASK]]
@@ -306,7 +316,7 @@ class ElasticFoundation:
         chosen = slice(None) if compartment is None else compartment_index(compartment)
         with self._scratch.borrowed() as work:
             sums, _, _ = self._evaluate(work, pose, False, _BOTH, None, energy=True)
-        return float(sums[chosen, _ENERGY].sum())
+        return float(sums[chosen, ENERGY].sum())
 
     def spring_state(self, pose: Pose) -> SpringState:
         """Return indentation and pressure at the middle of every tibial triangle."""
@@ -318,7 +328,7 @@ class ElasticFoundation:
             depth, pressure = np.zeros(triangles), np.zeros(triangles)
             _, arrays, law = self._handles()
             kernels.middle_state(
-                arrays, law, work, active, bed.medial, sums[:, _OFFSET], depth, pressure
+                arrays, law, work, active, bed.medial, sums[:, OFFSET], depth, pressure
             )
         state = np.zeros((2, triangles))
         state[:, bed.triangle] = depth, pressure
@@ -388,25 +398,4 @@ class ElasticFoundation:
             return kernels.Motion(False, _AT_REST, 0.0, 0.0, 1.0)
         twist = twist_jacobian(pose) @ check_array("rates", rates, (6,))
         law = self.dissipation
-        resisting = law.damping > 0.0 or law.friction > 0.0
-        return kernels.Motion(resisting, twist, law.damping, law.friction, law.transition_speed)
-
-
-def _loads_of(sums: FloatArray) -> FloatArray:
-    """Return the loads (12,) of one compartment from the kernel's sums (SUMS,)."""
-    s = sums.tolist()
-    # The kernel sums pressure times area, and that times the place, where loads have the means.
-    area, carried = s[AREA], s[MEAN_PRESSURE]
-    mean = carried / area if area > 0.0 else 0.0
-    centre = [m / carried for m in s[CENTRE]] if carried > 0.0 else [np.nan] * 3
-    return np.array([*s[:MEAN_PRESSURE], mean, *centre])
-
-
-def _contact_loads(sums: FloatArray) -> ContactLoads:
-    flags = tuple(
-        f"{name}: strain {strain:.2f} exceeds {kernels.STRAIN_LIMIT}, "
-        "the femur is pressed through the layer"
-        for name, strain in zip(COMPARTMENTS, sums[:, _STRAIN].tolist(), strict=True)
-        if strain > kernels.STRAIN_LIMIT
-    )
-    return ContactLoads.trusted(_loads_of(sums[0]), _loads_of(sums[1]), flags)
+        return kernels.Motion(law.resisting, twist, law.damping, law.friction, law.transition_speed)

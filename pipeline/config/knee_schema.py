@@ -293,7 +293,6 @@ class ContactConfig(LayerConfig):
                 )
         return self
 
-
     def _check_coupling(self) -> None:
         """Raise an error if a bed of coupled springs has what only independent springs have."""
         laws = {layer.law for layer in (self, self.femur_layer) if layer is not None}
