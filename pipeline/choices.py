@@ -1,8 +1,8 @@
 """Names that configurations choose from; without imports of packages, for a fast `--help`.
 
 Each list has the names of a registry in their order: `foundation.elastic_foundation.laws.LAWS`,
-`surrogates.families.FAMILIES`, `FORMULATIONS` of a compartment and of a whole knee, and
-`pipeline.studies.contact_models.registry.MODELS`.
+`pipeline.studies.calibration.laws.FREE_LAWS`, `surrogates.families.FAMILIES`, `FORMULATIONS` of a
+compartment and of a whole knee, and `pipeline.studies.contact_models.registry.MODELS`.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Literal
 
 Law = Literal["linear", "modified", "logarithmic", "coupled"]
+CalibratedLaw = Literal["modified", "coupled"]
 Family = Literal["kriging", "polynomial", "poly_fourier", "network"]
 Formulation = Literal[
     "inverted", "energy", "root", "touch_stiffness", "load_stiffness", "power", "direct",
@@ -17,5 +18,6 @@ Formulation = Literal[
 ]  # fmt: skip
 ComparedModel = Literal[
     "finite_elements", "finite_elements_coarse", "linear", "logarithmic", "modified",
-    "springs_surrogate", "elements_surrogate",
+    "modified_calibrated", "coupled", "coupled_calibrated", "elliptic_hertz", "hertz_calibrated",
+    "hooke_calibrated", "springs_surrogate", "elements_surrogate",
 ]  # fmt: skip

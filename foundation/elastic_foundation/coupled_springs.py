@@ -46,7 +46,8 @@ class CoupledSprings:
     def __init__(self, laws: tuple[CoupledLaw, ...], thickness: FloatArray) -> None:
         tables = np.stack([deficit_table(law.poissons_ratio) for law in laws])
         strengths = np.array([strength(law.modulus, law.poissons_ratio) for law in laws])
-        self._layers = (tables, PER_STEP, strengths, np.ascontiguousarray(thickness))
+        ratios = np.array([law.poissons_ratio for law in laws])
+        self._layers = (tables, PER_STEP, strengths, ratios, np.ascontiguousarray(thickness))
         scale = float(_PATCH_WIDTH) / laws[0].nodes_across
         self._lattices = (scale, np.array(_PLACES), EDGE_OFFSET)
 
@@ -74,7 +75,7 @@ class CoupledSprings:
 
         Arguments and exceptions as of `evaluate`.
         """
-        field = np.zeros((2, self._layers[3].shape[1]))
+        field = np.zeros((2, self._layers[-1].shape[1]))
         unused = np.empty(kernels.SUMS), np.empty((6, 6))
         self._evaluate(pose, handles, compartment, reach, False, work, *unused, field)
         return field

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from foundation.checks import check_number
+from foundation.checks import check_array, check_number
 from foundation.contact_laws.normal import ContactLaw, HertzLaw, HookeLaw
 from foundation.errors import InputError
 from foundation.fitted_surfaces.model import FittedSurfaceContact
@@ -78,15 +79,46 @@ def calibrated_laws(
     """
     laws = []
     for name in COMPARTMENTS:
-        depths = np.array([model.indentation(pose, name) for pose in poses])
-        forces = np.array(
-            [np.linalg.norm(reference.compartment_loads(pose, name)[0][FORCE]) for pose in poses]
-        )
-        powers = depths**kind.exponent
-        if not (forces * powers).any():
-            raise InputError(f"poses: expected poses in {name} contact of both models, found none")
-        laws.append(kind(float(forces @ powers / (powers @ powers))))
+        forces = [np.linalg.norm(reference.compartment_loads(p, name)[0][FORCE]) for p in poses]
+        laws.append(calibrated_law(model, name, poses, forces, kind))
     return laws[0], laws[1]
+
+
+def calibrated_law(
+    model: FittedSurfaceContact,
+    compartment: str,
+    poses: Sequence[Pose],
+    forces: ArrayLike,
+    kind: type[HookeLaw] | type[HertzLaw] = HertzLaw,
+) -> ContactLaw:
+    """Return the law K δⁿ of one compartment that is closest to given forces.
+
+    Parameters
+    ----------
+    model : FittedSurfaceContact
+        Fitted surfaces; their law does not matter.
+    compartment : {"medial", "lateral"}
+        Compartment.
+    poses : sequence of Pose
+        N poses of the femur.
+    forces : (N,) float64
+        Magnitudes of the forces at the poses [N].
+    kind : {HookeLaw, HertzLaw}
+        Law.
+
+    Raises
+    ------
+    InputError
+        If the sizes do not agree, or no pose has both a force and contact of the fitted surfaces.
+    """
+    wanted = check_array("forces", forces, (len(poses),))
+    depths = np.array([model.indentation(pose, compartment) for pose in poses])
+    powers = depths**kind.exponent
+    if not (wanted * powers).any():
+        raise InputError(
+            f"poses: expected poses in {compartment} contact of both models, found none"
+        )
+    return kind(float(wanted @ powers / (powers @ powers)))
 
 
 def calibrated_modulus(

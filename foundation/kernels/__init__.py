@@ -47,6 +47,7 @@ from foundation.kernels.search import (  # noqa: E402
     line_exits,
 )
 from foundation.kernels.two_layers import (  # noqa: E402
+    deficit_transform,
     fill_rows,
     fill_slopes,
     lattice_own_part,
@@ -76,6 +77,7 @@ __all__ = [
     "Work",
     "add_block",
     "add_overlap_curvature",
+    "deficit_transform",
     "evaluate_contact",
     "evaluate_coupled",
     "fill_bricks",

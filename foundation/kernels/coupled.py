@@ -14,8 +14,8 @@ from foundation.kernels.lattice import (
     link_lattice,
     sample_overlaps,
 )
-from foundation.kernels.patch import measure_patch
-from foundation.kernels.two_layers import lattice_own_part, subtract_flat
+from foundation.kernels.patch import extrapolate, measure_patch
+from foundation.kernels.two_layers import lattice_excess, lattice_own_part, subtract_flat
 
 #: Most nodes of a lattice; a lattice with more is made coarser by this factor.
 ROOM = 1024
@@ -23,6 +23,8 @@ _COARSER = 1.4
 #: Numbers of the complementarity problem, as in `foundation.layer_theory.complementarity`.
 _START, _TOLERANCE = 0.4, 1e-12
 _PATIENCE, _MOST = 8, 500
+#: Least part of the largest squared pressure by which a node outside lies below the edge.
+_BELOW = 1e-9
 #: Stiffness over the area that bears: power of the area, and reach of the cells of the bearing
 #: nodes beyond the edge found [edges of a cell], for flat layers of `benchmarks.exact_layer`.
 _STIFFNESS_POWER, _BEYOND_EDGE = 0.8, 0.14
@@ -36,10 +38,10 @@ def evaluate_coupled(
     """Evaluate a compartment at one pose, see `foundation.elastic_foundation.coupled_springs`.
 
     ``layers`` has the tables (L, P, 4) of D, pieces of a table per thickness, strengths (L,)
-    [m²/N] and thicknesses (L, F) [m]; ``lattices`` the edges of a lattice over the root of the
-    central second moment of the overlap, the place of its nodes in the cell (M, 2) for each of M
-    lattices, over which loads are averaged, and the offset of the edge of contact [edges of a
-    cell]. Writes ``sums`` (SUMS,) and ``jacobian`` (6, 6) as
+    [m²/N], Poisson's ratios (L,) and thicknesses (L, F) [m]; ``lattices`` the edges of a lattice
+    over the root of the central second moment of the overlap, the place of its nodes in the cell
+    (M, 2) for each of M lattices, over which loads are averaged, and the offset of the edge of
+    contact [edges of a cell]. Writes ``sums`` (SUMS,) and ``jacobian`` (6, 6) as
     `foundation.kernels.loads.evaluate_contact`, and indentation and pressure at the middle of each
     element to ``field`` (2, F) [m, Pa]. Returns whether a solution was found.
     """
@@ -56,9 +58,9 @@ def evaluate_coupled(
     for place in places:
         for k in range(3):
             frame[0, k] = origin[k] + place[0] * frame[1, k] + place[1] * frame[2, k]
-        nodes = new_lattice(len(layers[3]))
+        nodes = new_lattice(len(layers[4]))
         number = np.empty((2 * REACH + 1, 2 * REACH + 1), np.int64)
-        count = laid_lattice(bed, work, end, frame, layers[3], number, nodes)
+        count = laid_lattice(bed, work, end, frame, layers[4], number, nodes)
         squares = np.zeros(count)
         solved = bear_lattice(
             rotation, femur, bed, work, end, frame, layers, number, nodes, count, edge_offset,
@@ -69,8 +71,8 @@ def evaluate_coupled(
         if with_field:
             add_field(bed, work, end, frame, number, squares, 1.0 / len(places), field)
     whole = 0.0
-    for layer in range(len(layers[3])):
-        whole += layers[3][layer, deepest]
+    for layer in range(len(layers[4])):
+        whole += layers[4][layer, deepest]
     sums[12], sums[13] = largest, largest / whole
     return True
 
@@ -107,12 +109,12 @@ def bear_lattice(
     Returns whether a solution was found.
     """
     cells, nodes, shapes, points, overlaps, areas, thickness = lattice
-    tables, per_step, factors, _ = layers
+    tables, per_step, factors, ratios, _ = layers
     inside = np.flatnonzero(overlaps[:count] > 0.0)
     if len(inside) == 0:
         return True
     compliance = lattice_compliance(
-        frame, tables, per_step, factors, inside, points, areas, thickness
+        frame, tables, per_step, factors, ratios, inside, points, areas, thickness
     )
     gradients = lattice_gradients(work, nodes, shapes, inside)
     forces, moved = solve_springs(compliance, overlaps[inside], gradients)
@@ -129,7 +131,7 @@ def bear_lattice(
             sums[9 + k] += force * points[at, k]
         sums[8] += force
         sums[14] += 0.5 * force * overlaps[at]
-    area, peak, ring = measured(frame, number, cells, count, points, squares, edge_offset)
+    area, peak, margin = measured(frame, number, cells, count, points, squares, edge_offset)
     sums[6] += part * area
     sums[7] += part * peak
     if with_jacobian:
@@ -138,7 +140,7 @@ def bear_lattice(
             if forces[i] > 0.0:
                 covered += areas[inside[i]]
         # Nodes enter one by one: K of the whole cells jumps, K of the patch found does not.
-        share = part * ((area + _BEYOND_EDGE * ring) / covered) ** _STIFFNESS_POWER
+        share = part * ((area + _BEYOND_EDGE * margin) / covered) ** _STIFFNESS_POWER
         for j in range(6):
             for k in range(6):
                 for i in range(len(inside)):
@@ -149,7 +151,9 @@ def bear_lattice(
 
 
 @fused_part
-def lattice_compliance(frame, tables, per_step, factors, inside, points, areas, thickness):
+def lattice_compliance(
+    frame, tables, per_step, factors, ratios, inside, points, areas, thickness
+):  # fmt: skip
     """Return the compliance (n, n) [m/N] between the nodes ``inside`` (n,) of a lattice."""
     g11 = g12 = g22 = 0.0
     for k in range(3):
@@ -158,14 +162,17 @@ def lattice_compliance(frame, tables, per_step, factors, inside, points, areas, 
         g22 += frame[2, k] * frame[2, k]
     flat, cell = lattice_own_part(g11, g12, g22), np.sqrt(g11 * g22 - g12 * g12)
     own, at = np.empty(len(inside)), np.empty((len(inside), 3))
-    for i in range(len(inside)):
-        # The cell of a tilted surface is that of the lattice, stretched.
-        own[i] = flat * np.sqrt(cell / areas[inside[i]])
-        for k in range(3):
-            at[i, k] = points[inside[i], k]
     compliance = np.zeros((len(inside), len(inside)))
     for layer in range(len(tables)):
         below = thickness[layer][inside]
+        for i in range(len(inside)):
+            # The cell of a tilted surface is that of the lattice, stretched.
+            stretch = areas[inside[i]] / cell
+            own[i] = flat / np.sqrt(stretch) + lattice_excess(
+                stretch * g11, stretch * g12, stretch * g22, below[i], ratios[layer]
+            )
+            for k in range(3):
+                at[i, k] = points[inside[i], k]
         subtract_flat(tables[layer], per_step, -factors[layer], at, below, own, compliance)
     return compliance
 
@@ -237,7 +244,10 @@ def solve_springs(compliance, overlaps, gradients):
 
 @fused_part
 def measured(frame, number, cells, count, points, squares, edge_offset):
-    """Return area [m²] and peak pressure [Pa] of a patch."""
+    """Return area [m²], peak pressure [Pa] and edge times the cell's edge [m²] of a patch.
+
+    The squared pressures become those of the nodes next to the patch too, which are negative.
+    """
     neighbours = np.empty((count, 2, 2), np.int64)
     quads, quads_at = np.empty((count, 4), np.int64), np.empty((count, 4), np.int64)
     link_lattice(number, cells, count, neighbours, quads, quads_at)
@@ -247,12 +257,13 @@ def measured(frame, number, cells, count, points, squares, edge_offset):
     measure_patch(
         neighbours, quads, quads_at, points, active, squares[active], 0.0, level, weight, ring, out
     )
+    extrapolate(neighbours, active, -_BELOW * squares.max(), squares, weight, ring)
     first = second = 0.0
     for k in range(3):
         first += frame[1, k] * frame[1, k]
         second += frame[2, k] * frame[2, k]
-    ring = (first * second) ** 0.25 * out[1]
-    return out[0] - edge_offset * ring, out[2], ring
+    margin = (first * second) ** 0.25 * out[1]
+    return out[0] - edge_offset * margin, out[2], margin
 
 
 @fused_part

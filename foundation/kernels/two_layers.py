@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from math import erfc, pi, sqrt
 
+import numpy as np
+
 from foundation.compiling import fused_kernel, fused_part
 
 
@@ -33,6 +35,8 @@ def flat_compliance(table, per_step, inverse, thickness):
 
 #: Terms of the lattice sum on each side; what is left out is below 1e-12.
 _TERMS = 4
+#: Wave number times thickness beyond which 1 - φ is nothing, and most terms on each side.
+_LAST, _MOST_TERMS = 18.0, 24
 
 
 @fused_kernel
@@ -47,6 +51,38 @@ def lattice_own_part(g11, g12, g22):
                 distance = sqrt((g11 * i * i + 2.0 * g12 * i * j + g22 * j * j) / area)
                 total -= 2.0 * erfc(sqrt(pi) * distance) / distance
     return total / sqrt(area)
+
+
+@fused_kernel
+def deficit_transform(s, ratio):
+    """Return 1 - φ at the wave number times the thickness, see `layer_theory.flat_layer`."""
+    fade, sharp = np.exp(-2.0 * s), 3.0 - 4.0 * ratio
+    rest = 2.0 * s * s + 5.0 - 12.0 * ratio + 8.0 * ratio * ratio
+    return (
+        2.0 * fade * (sharp * fade + rest + 2.0 * s)
+        / (sharp * (1.0 + fade * fade) + 2.0 * fade * rest)
+    )  # fmt: skip
+
+
+@fused_part
+def lattice_excess(g11, g12, g22, thickness, ratio):
+    """Return by how much the lattice sum of D(r/t)/t exceeds its integral over the cell [1/m].
+
+    By Poisson's summation formula, the sum of the transform 2π (1 - φ(K t))/K over the dual lattice
+    but K = 0; nothing where the cell is small beside the thickness.
+    """
+    area = sqrt(g11 * g22 - g12 * g12)
+    # The dual lattice has the lengths of the lattice, turned by 90°, over its area.
+    scale = 2.0 * pi * thickness / area
+    short = sqrt(area * area / max(g11, g22))
+    terms = min(int(_LAST / (scale * short)) + 1, _MOST_TERMS)
+    total = 0.0
+    for i in range(-terms, terms + 1):
+        for j in range(-terms, terms + 1):
+            length = sqrt(g11 * i * i + 2.0 * g12 * i * j + g22 * j * j)
+            if length > 0.0 and scale * length < _LAST:
+                total += deficit_transform(scale * length, ratio) / length
+    return total
 
 
 @fused_kernel

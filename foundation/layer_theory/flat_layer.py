@@ -36,23 +36,13 @@ def deficit_table(poissons_ratio: float) -> FloatArray:
     count = int(_CUT * _REACH)
     nodes, weights = np.polynomial.legendre.leggauss(64 + count)
     s = 0.5 * _CUT * (nodes + 1.0)
-    weights = 0.5 * _CUT * weights * _deficit(s, poissons_ratio)
+    weights = 0.5 * _CUT * weights * kernels.deficit_transform(s, poissons_ratio)
     x = np.arange(0.0, _REACH + 0.5 / PER_STEP, 1.0 / PER_STEP)
     values = np.array([j0(at * s) @ weights for at in x])
     # D is even, and ends as 1/x.
     ends: Any = ((1, 0.0), (1, -1.0 / _REACH**2))
     spline = CubicSpline(x, values, bc_type=ends)
     return np.ascontiguousarray(spline.c[::-1].T / PER_STEP ** np.arange(4.0))
-
-
-def _deficit(s: FloatArray, ratio: float) -> FloatArray:
-    """Return 1 - φ of wave numbers times the thickness (N,) [1]."""
-    fade, sharp = np.exp(-2.0 * s), 3.0 - 4.0 * ratio
-    rest = 2.0 * s * s + 5.0 - 12.0 * ratio + 8.0 * ratio**2
-    return (
-        2.0 * fade * (sharp * fade + rest + 2.0 * s)
-        / (sharp * (1.0 + fade * fade) + 2.0 * fade * rest)
-    )  # fmt: skip
 
 
 def own_part(first: FloatArray, second: FloatArray) -> FloatArray:

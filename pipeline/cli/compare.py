@@ -1,4 +1,4 @@
-"""Command `compare`: contact models beside each other on one knee."""
+"""Commands `calibrate` and `compare`: contact models of one knee."""
 
 from __future__ import annotations
 
@@ -37,4 +37,34 @@ def compare(
     study = load_config(find_config(config), overrides)
     folder = out or Path("runs") / f"{study.run.name}_comparison"
     content = compare_models(study, folder, resume=resume)
+    return Answer(summary_text(content, folder), content)
+
+
+_CALIBRATION_OUT = "Folder to write (default: runs/<name>_calibration)."
+_CALIBRATION_RESUME = "Use the condensed finite elements of an interrupted calibration."
+
+
+@command(TRAIN)
+def calibrate(
+    config: Config = Path("finite_element_implant"),
+    /,
+    *,
+    overrides: Overrides = (),
+    out: Annotated[Path | None, Parameter(help=_CALIBRATION_OUT)] = None,
+    resume: Annotated[bool, Parameter(help=_CALIBRATION_RESUME)] = False,
+) -> Answer:
+    """Find the spring law that is closest to finite elements of a knee, and write it.
+
+    Examples
+    --------
+    $ python -m pipeline calibrate
+    $ python -m pipeline calibrate mine.toml --out runs/laws
+    $ python -m pipeline calibrate mine.toml --set "calibration.laws=['coupled']"
+    """
+    from pipeline.config.reading import find_config, load_config
+    from pipeline.studies.calibration.calibrate import calibrate_laws, summary_text
+
+    study = load_config(find_config(config), overrides)
+    folder = out or Path("runs") / f"{study.run.name}_calibration"
+    content = calibrate_laws(study, folder, resume=resume)
     return Answer(summary_text(content, folder), content)

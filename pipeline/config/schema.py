@@ -10,6 +10,7 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from foundation.errors import InputError
+from pipeline.config.calibration_schema import CalibrationConfig
 from pipeline.config.comparison_schema import ComparisonConfig
 from pipeline.config.knee_schema import THICKNESS_RANGE as THICKNESS_RANGE
 from pipeline.config.knee_schema import ContactConfig as ContactConfig
@@ -84,6 +85,9 @@ class Config(Section):
     surrogate: SurrogateConfig = Field(default_factory=SurrogateConfig)
     validation: ValidationConfig = Field(default_factory=ValidationConfig)
     simulation: SimulationConfig = Field(default_factory=SimulationConfig)
+    calibration: CalibrationConfig | None = Field(
+        None, description="calibration of spring laws; no other command but `compare` reads it"
+    )
     comparison: ComparisonConfig | None = Field(
         None, description="comparison of contact models; no other command reads this section"
     )

@@ -25,8 +25,12 @@ def build_bed(contact: ContactConfig, surfaces: KneeSurfaces) -> ElasticFoundati
     InputError
         If a parameter cannot be used; the message names it.
     """
-    law = build_law(contact, len(surfaces.tibia.vertices), surfaces.measured_thickness())
-    return bed_of(law, contact, surfaces)
+    return bed_of(law_over(contact, surfaces), contact, surfaces)
+
+
+def law_over(contact: ContactConfig, surfaces: KneeSurfaces) -> SpringLaw:
+    """Return the spring law of a configuration over the surfaces of its knee; as `build_law`."""
+    return build_law(contact, len(surfaces.tibia.vertices), surfaces.measured_thickness())
 
 
 def bed_of(law: SpringLaw, contact: ContactConfig, surfaces: KneeSurfaces) -> ElasticFoundation:

@@ -121,7 +121,7 @@ def _of_springs(layer: Tree, law: str, own: dict[str, float]) -> Tree:
 
 
 def _alone(config: Config) -> Config:
-    return config.model_copy(update={"comparison": None})
+    return config.model_copy(update={"calibration": None, "comparison": None})
 
 
 def _tree(config: Config) -> Tree:

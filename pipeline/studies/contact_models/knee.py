@@ -12,13 +12,16 @@ from typing import NamedTuple
 
 from dynamics.protocol import ContactModel
 from foundation.finite_element.model import FiniteElementContact
+from pipeline.config.calibration_schema import CalibrationConfig
 from pipeline.config.comparison_schema import ComparisonConfig
 from pipeline.config.reading import dump_config
 from pipeline.config.schema import Config
 from pipeline.files import write_json, write_text, writing
+from pipeline.originals.candidates import sample_space
 from pipeline.originals.contact_original import Knee, build_knee
 from pipeline.originals.finite_element_layer import CONDENSED
 from pipeline.originals.knee_surfaces import KneeSurfaces, load_surfaces
+from pipeline.originals.spring_bed import build_bed
 from pipeline.progress import say
 from pipeline.runner import run_study
 from pipeline.simulation import GaitSimulation
@@ -26,6 +29,7 @@ from pipeline.stages.trained_run import TrainedRun
 from pipeline.store.documents import read_document
 from pipeline.store.run_documents import RunRecord, StageTimes
 from pipeline.store.workspace_lock import changed_keys
+from pipeline.studies.calibration.samples import CalibrationSamples, draw_samples, samples_of
 from pipeline.studies.contact_models.configurations import (
     elements_configuration,
     springs_configuration,
@@ -33,6 +37,8 @@ from pipeline.studies.contact_models.configurations import (
 )
 from surrogates.sampling.space import ReferencePath
 
+#: Name of the finite elements of the study among the compared models.
+ELEMENTS = "finite_elements"
 #: File of the times of what is kept on disk.
 TIMES = "times.json"
 #: Stages of a run that a surrogate does not need.
@@ -58,6 +64,13 @@ class Built(NamedTuple):
     seconds: float
     set_up_memory: float | None = None
     teacher: str | None = None
+
+
+class TimedSamples(NamedTuple):
+    """Samples of the finite elements, and the time [s] that they took with the set-up."""
+
+    value: CalibrationSamples
+    seconds: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,6 +130,17 @@ class ComparedKnee:
     def gait(self) -> GaitSimulation:
         """The gait cycle, the same for all models."""
         return GaitSimulation.of(self.elements_config.simulation, self.path)
+
+    @cached_property
+    def samples(self) -> TimedSamples:
+        """Samples of the finite elements, along the cycle of linear springs, for calibrations."""
+        built = self.condensed_elements(ELEMENTS)
+        start = time.perf_counter()
+        cycle = self.gait(build_bed(self.springs("linear").contact, self.surfaces))
+        space = sample_space(self.elements_config, self.path)
+        drawn = draw_samples(cycle, space, self.config.calibration or CalibrationConfig())
+        found = samples_of(self.elements, drawn, quiet=self.quiet)
+        return TimedSamples(found, built.seconds + time.perf_counter() - start)
 
     def springs(self, law: str, **own: float) -> Config:
         """Return the study with an elastic foundation of a law and its own keys."""

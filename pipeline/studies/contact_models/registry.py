@@ -15,10 +15,17 @@ from functools import partial
 
 from foundation.finite_element.resolution import coarser
 from pipeline.originals.spring_bed import build_bed
+from pipeline.studies.calibration.fits import fit_law
+from pipeline.studies.calibration.springs import free_springs, linear_springs
+from pipeline.studies.contact_models.analytical import (
+    elliptic_hertz,
+    hertz_calibrated,
+    hooke_calibrated,
+)
 from pipeline.studies.contact_models.configurations import modified_parameters
-from pipeline.studies.contact_models.knee import Built, ComparedKnee
+from pipeline.studies.contact_models.knee import ELEMENTS, Built, ComparedKnee
 
-ELEMENTS, COARSE = "finite_elements", "finite_elements_coarse"
+COARSE = "finite_elements_coarse"
 
 
 @dataclass(frozen=True)
@@ -65,6 +72,14 @@ def _springs(knee: ComparedKnee, law: str) -> Built:
     return Built(model, time.perf_counter() - start)
 
 
+def _calibrated(knee: ComparedKnee, law: str) -> Built:
+    samples = knee.samples
+    start = time.perf_counter()
+    springs = free_springs(knee, samples.value, linear_springs(knee), law)
+    model = springs.at(fit_law(springs.free, springs.at, samples.value).values)
+    return Built(model, samples.seconds + time.perf_counter() - start)
+
+
 def _springs_surrogate(knee: ComparedKnee) -> Built:
     teacher = _springs(knee, "linear")
     return knee.trained("springs_surrogate", knee.springs("linear"), teacher, "linear")
@@ -76,6 +91,7 @@ def _elements_surrogate(knee: ComparedKnee) -> Built:
 
 
 _LAYER = "elastic constants, thickness of the layers"
+_OF_SAMPLES = "as finite elements, whose loads at some poses are followed"
 _RANGE = "range of poses and loads of the use"
 #: The compared models; the finite elements come first, since their cycle gives the poses.
 MODELS = (
@@ -107,6 +123,44 @@ MODELS = (
         "springs",
         f"{_LAYER}; f, m and dref of the law, which follow from no property of the layer",
         partial(_springs, law="modified"),
+    ),
+    ModelKind(
+        "modified_calibrated",
+        "springs, modified law, calibrated",
+        "springs",
+        _OF_SAMPLES,
+        partial(_calibrated, law="modified"),
+    ),
+    ModelKind(
+        "coupled", "springs, coupled law", "springs", _LAYER, partial(_springs, law="coupled")
+    ),
+    ModelKind(
+        "coupled_calibrated",
+        "springs, coupled law, calibrated",
+        "springs",
+        _OF_SAMPLES,
+        partial(_calibrated, law="coupled"),
+    ),
+    ModelKind(
+        "elliptic_hertz",
+        "fitted surfaces, elliptic Hertz",
+        "analytical",
+        "elastic constants; poses of the use",
+        elliptic_hertz,
+    ),
+    ModelKind(
+        "hertz_calibrated",
+        "fitted surfaces, Hertz, calibrated",
+        "analytical",
+        _OF_SAMPLES,
+        hertz_calibrated,
+    ),
+    ModelKind(
+        "hooke_calibrated",
+        "fitted surfaces, Hooke, calibrated",
+        "analytical",
+        _OF_SAMPLES,
+        hooke_calibrated,
     ),
     ModelKind(
         "springs_surrogate",

@@ -1,0 +1,25 @@
+"""Section of the calibration of spring laws (`python -m pipeline calibrate`)."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from pipeline.choices import CalibratedLaw
+from pipeline.config.schema_base import Section
+
+
+class CalibrationConfig(Section):
+    """Calibration of spring laws on finite elements of the knee of the configuration; optional.
+
+    The finite elements are those of [contact.finite_element], or their defaults if the
+    configuration describes springs. The samples lie along the gait cycle of [simulation].
+    """
+
+    laws: tuple[CalibratedLaw, ...] = Field(
+        ("modified", "coupled"), min_length=1, description="laws that are calibrated"
+    )
+    samples: int = Field(60, ge=10, description="samples of each compartment")
+    folds: int = Field(
+        5, ge=2, le=10, description="parts of the samples, each held out once for the errors"
+    )
+    seed: int = Field(0, ge=0, description="seed of the samples")

@@ -1,0 +1,1 @@
+"""Calibration of spring laws on finite elements of the same knee."""

@@ -1,0 +1,67 @@
+"""Springs over the surfaces of a knee, with the free parameters of a law."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from foundation.checks import FloatArray
+from foundation.elastic_foundation.laws import SpringLaw
+from foundation.elastic_foundation.model import ElasticFoundation
+from foundation.pose import Pose
+from pipeline.originals.spring_bed import build_bed, law_over
+from pipeline.studies.calibration.laws import FREE_LAWS, FreeLaw, Keys, with_keys
+from pipeline.studies.calibration.samples import CalibrationSamples
+from pipeline.studies.contact_models.configurations import modified_parameters
+from pipeline.studies.contact_models.knee import ComparedKnee
+
+
+@dataclass(frozen=True, eq=False)
+class FreeSprings:
+    """A bed of springs with free parameters of its law.
+
+    Parameters
+    ----------
+    free : FreeLaw
+        The law and its parameters.
+    given : dict
+        Keys of the law before its calibration.
+    bed : ElasticFoundation
+        Springs with these keys.
+    law : SpringLaw
+        Law of the bed with the thickness of each layer [m].
+    indentation : float
+        Indentation typical of the knee [mm].
+    """
+
+    free: FreeLaw
+    given: Keys
+    bed: ElasticFoundation
+    law: SpringLaw
+    indentation: float
+
+    def keys(self, values: FloatArray) -> Keys:
+        """Return the keys of a configuration for parameters (P,)."""
+        return self.free.keys(values, self.indentation)
+
+    def at(self, values: FloatArray) -> ElasticFoundation:
+        """Return the bed with parameters (P,)."""
+        return self.bed.with_law(with_keys(self.law, self.free.name, self.keys(values)))
+
+
+def linear_springs(knee: ComparedKnee) -> ElasticFoundation:
+    """Return the springs of a knee with the linear law."""
+    return build_bed(knee.springs("linear").contact, knee.surfaces)
+
+
+def free_springs(
+    knee: ComparedKnee, samples: CalibrationSamples, linear: ElasticFoundation, name: str
+) -> FreeSprings:
+    """Return the springs of a knee with a law of `FREE_LAWS`, beside those of the linear law."""
+    given = modified_parameters(knee.config) if name == "modified" else {}
+    law = law_over(knee.springs(name, **given).contact, knee.surfaces)
+    columns = zip(samples.poses, samples.compartments.tolist(), strict=True)
+    depths = [linear.indentation(Pose.from_array(pose), side) for pose, side in columns]
+    indentation = 1e3 * float(np.median(depths))
+    return FreeSprings(FREE_LAWS[name], given, linear.with_law(law), law, indentation)

@@ -1,0 +1,248 @@
+"""Coupled springs against exact layers, Hertz's contact, identities and independent springs."""
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+import shapes
+
+from benchmarks.exact_layer import CASES, exact_contact, paraboloid
+from foundation import (
+    CoupledLaw,
+    ElasticFoundation,
+    LinearLaw,
+    Pose,
+    SeriesLaw,
+)
+from foundation.elastic_foundation.dissipation import Dissipation
+from foundation.errors import InputError
+from foundation.implant.condylar_implant import CondylarImplant
+from foundation.loads import AREA, AXIAL_FORCE, PEAK_PRESSURE
+
+E, NU, H = 463e6, 0.46, 8e-3
+
+
+def flat_contact(law, radii, half, cells=48):
+    """Rigid paraboloid on a flat layer that is medial but for one triangle; touch is at 0."""
+    plate = shapes.plate(2 * half, cells)
+    femur = shapes.swept(
+        lambda x, z: x**2 / (2 * radii[0]) + z**2 / (2 * radii[1]), half, cells, cells, half
+    )
+    labels = np.zeros(len(plate.faces), np.int8)
+    labels[0] = 1
+    return ElasticFoundation(femur, plate, law, compartments=labels)
+
+
+@cache
+def implant(law="coupled", edge=1.5e-3):
+    """Built-in implant with a law of its insert, and its shape."""
+    shape = CondylarImplant()
+    femur, tibia, labels = shape.tessellate(edge)
+    kind = {"coupled": CoupledLaw, "linear": LinearLaw}[law]
+    return shape, ElasticFoundation(femur, tibia, kind(E, NU, H), compartments=labels)
+
+
+def pressed(count=3, depth=0.1e-3):
+    """Poses of the built-in implant in contact."""
+    shape, model = implant()
+    drawn = shapes.pressed_poses(shape, 20, seed=3, deepest=depth)
+    touching = [p for p in drawn if (model.evaluate_batch(p.array[None])[0, :, 1] > 50.0).all()]
+    return touching[:count]
+
+
+@pytest.mark.parametrize("case", [CASES[0], CASES[2], CASES[3]], ids=lambda case: case.name)
+def test_a_flat_layer_bears_as_exact_contact(case):
+    layer = case.layer
+    exact = exact_contact(layer, paraboloid(*case.radii), load=case.load, cells=64)
+    law = CoupledLaw(layer.youngs_modulus, layer.poissons_ratio, layer.thickness)
+    half = 2.2 * np.sqrt(2 * exact.approach * max(case.radii))
+    model = flat_contact(law, case.radii, half)
+    pose = Pose(0, 0, 0, 0.1e-3, -exact.approach, 0.2e-3)
+    loads, jacobian, depth = model.compartment_loads(pose, "medial")
+    assert loads[AXIAL_FORCE] == pytest.approx(case.load, rel=0.01)
+    assert loads[PEAK_PRESSURE] == pytest.approx(exact.peak_pressure, rel=0.01)
+    assert loads[AREA] == pytest.approx(exact.area, rel=0.025)
+    assert -jacobian[1, 4] == pytest.approx(exact.stiffness, rel=0.025)
+    assert depth[0] == pytest.approx(exact.approach, rel=1e-3)
+    # Independent springs with the confined modulus are two to three times as stiff.
+    linear = model.with_law(LinearLaw(layer.youngs_modulus, layer.poissons_ratio, layer.thickness))
+    assert linear.compartment_loads(pose, "medial")[0][AXIAL_FORCE] > 1.3 * case.load
+
+
+def test_a_thick_layer_bears_as_hertz_contact():
+    radius, approach = 0.03, 0.03e-3
+    model = flat_contact(CoupledLaw(10e6, 0.3, 0.1), (radius, radius), 2.2e-3)
+    loads = model.compartment_loads(Pose(superior=-approach), "medial")[0]
+    plane = 10e6 / (1 - 0.3**2)
+    # Johnson 1985, eq. 4.22-4.24; a layer of a hundred patch radii is 1 % stiffer.
+    assert loads[AXIAL_FORCE] == pytest.approx(
+        4 / 3 * plane * np.sqrt(radius) * approach**1.5, rel=0.03
+    )
+    assert loads[PEAK_PRESSURE] == pytest.approx(
+        2 / np.pi * plane * np.sqrt(approach / radius), rel=0.03
+    )
+    assert loads[AREA] == pytest.approx(np.pi * radius * approach, rel=0.03)
+
+
+def test_a_thin_layer_bears_as_independent_springs():
+    """The cells of the lattice are larger than the layer is thick."""
+    for thickness in (2e-3, 1e-3):
+        radius = 0.2**2 / (8 * thickness)  # the same patch under the same strain
+        model = flat_contact(CoupledLaw(10e6, 0.2, thickness), (radius, radius), 30e-3)
+        pose = Pose(superior=-0.02 * thickness)
+        coupled = model.compartment_loads(pose, "medial")[0]
+        linear = model.with_law(LinearLaw(10e6, 0.2, thickness))
+        springs = linear.compartment_loads(pose, "medial")[0]
+        assert coupled[AXIAL_FORCE] == pytest.approx(springs[AXIAL_FORCE], rel=0.01)
+        assert coupled[PEAK_PRESSURE] == pytest.approx(springs[PEAK_PRESSURE], rel=0.01)
+        # The edge is found as if the squared pressure rose linearly: 12 % too near here.
+        assert coupled[AREA] == pytest.approx(springs[AREA], rel=0.15)
+
+
+def test_loads_follow_the_energy():
+    _, model = implant()
+    for pose in pressed():
+        step = 2e-6
+        above, below = (
+            model.stored_energy(replace(pose, superior=pose.superior + s), "medial")
+            for s in (step, -step)
+        )
+        force = model.compartment_loads(pose, "medial")[0][AXIAL_FORCE]
+        assert (below - above) / (2 * step) == pytest.approx(force, rel=0.02)
+
+
+def test_jacobian_is_that_of_a_lattice_that_stays():
+    _, model = implant()
+    steps = np.array([1e-4, 1e-4, 1e-4, 5e-6, 1e-6, 5e-6])
+    for pose in pressed():
+        jacobian = model.compartment_loads(pose, "medial")[1]
+        numeric = np.empty((6, 6))
+        for k, step in enumerate(steps):
+            rows = np.tile(pose.array, (2, 1))
+            rows[:, k] += step, -step
+            first, second = model.evaluate_batch(rows)[:, 0, :6]
+            numeric[:, k] = (first - second) / (2 * step)
+        largest = np.abs(numeric).max(axis=1, keepdims=True)
+        assert np.abs((jacobian - numeric) / largest).max() < 0.15
+        assert jacobian[1, 4] == pytest.approx(numeric[1, 4], rel=0.06)
+
+
+def test_two_equal_layers_are_one_of_half_the_modulus():
+    radii = (0.2, 0.2)
+    one = flat_contact(CoupledLaw(0.5 * E, NU, H), radii, 12e-3)
+    layer = CoupledLaw(E, NU, H)
+    pose = Pose(superior=-0.05e-3)
+    expected = one.compartment_loads(pose, "medial")
+    found = one.with_law(SeriesLaw(layer, layer)).compartment_loads(pose, "medial")
+    np.testing.assert_allclose(found[0], expected[0], rtol=1e-9)
+    np.testing.assert_allclose(found[1], expected[1], rtol=1e-6, atol=1.0)
+
+
+def test_forces_are_proportional_to_the_modulus_factor():
+    _, model = implant()
+    softer = model.with_law(CoupledLaw(E, NU, H, modulus_factor=0.5))
+    for pose in pressed():
+        whole, half = (m.compartment_loads(pose, "medial") for m in (model, softer))
+        np.testing.assert_allclose(half[0][:6], 0.5 * whole[0][:6], rtol=1e-9)
+        assert half[0][AREA] == pytest.approx(whole[0][AREA], rel=1e-9)
+        np.testing.assert_allclose(half[1], 0.5 * whole[1], rtol=1e-6, atol=1e-3)
+
+
+def test_a_thickness_factor_is_another_thickness():
+    _, model = implant()
+    factor = model.with_law(CoupledLaw(E, NU, H, thickness_factor=1.25))
+    thicker = model.with_law(CoupledLaw(E, NU, 1.25 * H))
+    for pose in pressed():
+        np.testing.assert_allclose(
+            *(m.compartment_loads(pose, "lateral")[0] for m in (factor, thicker)), rtol=1e-9
+        )
+
+
+def test_pressures_on_the_triangles_bear_the_force():
+    _, model = implant()
+    for pose in pressed():
+        state, loads = model.spring_state(pose), model.evaluate(pose)
+        axial = state.pressure * model.tibia.areas * model.tibia.normals[:, 1]
+        total = loads.medial.force[1] + loads.lateral.force[1]
+        assert axial.sum() == pytest.approx(total, rel=0.03)
+        assert state.pressure.max() == pytest.approx(
+            max(loads.medial.peak_pressure, loads.lateral.peak_pressure), rel=0.03
+        )
+        assert not (state.pressure[state.indentation <= 0.0] > 0.1 * state.pressure.max()).any()
+
+
+def test_loads_hardly_depend_on_the_lattice():
+    _, model = implant()
+    finer = model.with_law(CoupledLaw(E, NU, H, nodes_across=14))
+    for pose in pressed():
+        coarse, fine = (m.compartment_loads(pose, "medial")[0] for m in (model, finer))
+        np.testing.assert_allclose(coarse[:8], fine[:8], rtol=0.03, atol=0.01 * abs(fine[1]))
+
+
+def test_loads_are_smooth_over_the_height():
+    """Nodes enter and leave contact; the lattice grows with the patch, so that few do."""
+    _, model = implant()
+    pose = pressed(1)[0]
+    heights = pose.superior + np.linspace(-15e-6, 15e-6, 61)
+    rows = np.tile(pose.array, (61, 1))
+    rows[:, 4] = heights
+    force = model.evaluate_batch(rows)[:, 0, AXIAL_FORCE]
+    centred = (heights - pose.superior) / 15e-6
+    smooth = np.polynomial.Polynomial.fit(centred, force, 4)(centred)
+    assert np.abs(force - smooth).max() < 2e-3 * force.max()
+
+
+def test_results_depend_neither_on_threads_nor_on_history():
+    _, model = implant()
+    rows = np.array([pose.array for pose in pressed(6)])
+    alone = model.evaluate_batch(rows)
+    np.testing.assert_array_equal(model.evaluate_batch(rows, threads=3), alone)
+    np.testing.assert_array_equal(model.evaluate_batch(rows[::-1])[::-1], alone)
+    np.testing.assert_array_equal(model.with_law(model.law).evaluate_batch(rows), alone)
+
+
+def test_out_of_contact_there_are_no_loads():
+    shape, model = implant()
+    pose = shape.home_pose(0.3)
+    loads, jacobian, depth = model.compartment_loads(
+        replace(pose, superior=pose.superior + 5e-3), "medial"
+    )
+    np.testing.assert_array_equal(loads[:9], 0.0)
+    np.testing.assert_array_equal(jacobian, 0.0)
+    np.testing.assert_array_equal(depth, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"surface": "flat"}, 'expected "curved"'),
+        ({"conservative": True}, "conservative"),
+        ({"dissipation": Dissipation(friction=0.1)}, "dissipation"),
+    ],
+)
+def test_what_only_independent_springs_have_is_refused(options, message):
+    _, model = implant()
+    with pytest.raises(InputError, match=message):
+        ElasticFoundation(
+            model.femur, model.tibia, CoupledLaw(E, NU, H), compartments=model.compartments,
+            **options,
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        ({"modulus_factor": 0.0}, "modulus_factor"),
+        ({"thickness_factor": -1.0}, "thickness_factor"),
+        ({"nodes_across": 3}, "nodes_across"),
+    ],
+)
+def test_parameters_out_of_range_are_refused(options, name):
+    with pytest.raises(InputError, match=name):
+        CoupledLaw(E, NU, H, **options)
+
+
+def test_two_layers_are_both_coupled_or_neither():
+    with pytest.raises(InputError, match="two coupled laws or none"):
+        SeriesLaw(CoupledLaw(E, NU, H), LinearLaw(E, NU, H))
