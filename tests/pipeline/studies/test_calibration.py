@@ -1,0 +1,219 @@
+"""Calibration of spring laws: known laws are found again, and the configuration that is written."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+import shapes
+from numpy.testing import assert_allclose
+from studies import SMOKE, TINY
+
+from foundation import CoupledLaw, ElasticFoundation, LinearLaw, ModifiedLaw, SeriesLaw
+from foundation.errors import InputError
+from foundation.implant.condylar_implant import CondylarImplant
+from foundation.loads import COMPARTMENTS
+from pipeline.cli.main import main
+from pipeline.config.reading import load_config
+from pipeline.errors import StageError
+from pipeline.originals.knee_surfaces import load_surfaces
+from pipeline.originals.spring_bed import build_bed
+from pipeline.store.samples import candidate_table
+from pipeline.studies.calibration.calibrate import CalibratedRow, figures_of
+from pipeline.studies.calibration.fits import errors_of, fit_law, held_out_errors
+from pipeline.studies.calibration.laws import FREE_LAWS, with_keys
+from pipeline.studies.calibration.samples import samples_of
+from pipeline.studies.contact_models.configurations import springs_configuration
+
+E, NU, H = 463e6, 0.46, 8e-3
+INDENTATION = 0.1  # mm
+
+
+@pytest.fixture(scope="module")
+def bed():
+    """Springs of the linear law over the built-in implant."""
+    femur, tibia, labels = CondylarImplant().tessellate(2.5e-3)
+    return ElasticFoundation(femur, tibia, LinearLaw(E, NU, H), compartments=labels)
+
+
+def samples_by(model, count=8):
+    """Samples of a model that stands for the finite elements."""
+    import pandas as pd
+
+    poses = shapes.pressed_poses(CondylarImplant(), count, seed=1)
+    load = np.linspace(200.0, 1500.0, count)
+    rows = np.array([pose.array for pose in poses])
+    tables = [candidate_table(rows, load, name) for name in COMPARTMENTS]
+    return samples_of(model, pd.concat(tables, ignore_index=True), quiet=True)
+
+
+def fitted(bed, name, law, samples):
+    free = FREE_LAWS[name]
+
+    def at(values):
+        return bed.with_law(with_keys(law, name, free.keys(values, INDENTATION)))
+
+    return fit_law(free, at, samples)
+
+
+def test_a_coupled_law_is_found_again(bed):
+    truth = bed.with_law(CoupledLaw(E, NU, H, modulus_factor=0.8, thickness_factor=1.3))
+    fit = fitted(bed, "coupled", CoupledLaw(E, NU, H), samples_by(truth))
+    assert_allclose(np.exp(fit.values), (0.8, 1.3), rtol=0.02)
+    assert fit.cost < 1e-3
+
+
+@pytest.mark.parametrize("m", [0.7, 1.5])
+def test_a_modified_law_is_found_again(bed, m):
+    """The exponent is on either side of 1."""
+    law = ModifiedLaw(E, NU, H, f=5.0, m=m, reference_indentation=0.05e-3)
+    given = ModifiedLaw(E, NU, H, f=np.inf, m=0.9)
+    fit = fitted(bed, "modified", given, samples_by(bed.with_law(law)))
+    keys = FREE_LAWS["modified"].keys(fit.values, INDENTATION)
+    assert keys["f"] == pytest.approx(5.0, rel=0.05)
+    assert keys["m"] == pytest.approx(m, rel=0.02)
+    assert keys["reference_indentation_mm"] == pytest.approx(0.05, rel=0.05)
+
+
+def test_errors_are_those_of_a_stiffer_bed(bed):
+    """Twice the modulus: twice the force at a pose; less overlap and area under the same load."""
+    samples = samples_by(bed)
+    assert_allclose(errors_of(bed, samples), 0.0, atol=3e-4)
+    errors = errors_of(bed.with_law(LinearLaw(2 * E, NU, H)), samples)
+    assert_allclose(errors[:, :2], np.log(2.0), atol=1e-9)
+    # F ~ δ² and A ~ δ of paraboloids: 2 (δ/δ0)² = 1.
+    assert_allclose(errors[:, 3], np.log(np.sqrt(0.5)), atol=0.05)
+    assert_allclose(errors[:, 2], np.log(np.sqrt(2.0)), atol=0.05)
+    figures = figures_of(errors)
+    assert figures["force_percent"] == pytest.approx(100.0)
+    assert figures["area_percent"] == pytest.approx(29.3, abs=3.0)
+
+
+def test_held_out_errors_are_of_fits_without_the_part(bed):
+    """The only sample that is wrong has an error where it is held out, whatever its fit."""
+    free, law = FREE_LAWS["coupled"], CoupledLaw(E, NU, H)
+
+    def at(values):
+        return bed.with_law(with_keys(law, "coupled", free.keys(values, INDENTATION)))
+
+    samples = samples_by(bed.with_law(law), 5)
+    samples.loads[3, 1] *= 3.0
+    fit = fit_law(free, at, samples)
+    errors = held_out_errors(fit, at, samples, 5)
+    assert errors[3, 0] == pytest.approx(-np.log(3.0), abs=0.15)
+    clean = held_out_errors(fit, at, samples.part(np.arange(len(samples)) != 3), 3)
+    assert np.abs(clean[:, 0]).max() < 0.02
+
+
+def test_both_layers_get_the_keys():
+    two = SeriesLaw(CoupledLaw(E, NU, H), CoupledLaw(2 * E, NU, 0.5 * H))
+    changed = with_keys(two, "coupled", {"modulus_factor": 0.5})
+    assert (changed.first.modulus, changed.second.modulus) == (0.5 * E, E)
+
+
+def test_the_closest_law_counts_the_fitted_figures():
+    errors = np.zeros((4, 5))
+    errors[:, 1] = 9.0  # the stiffness is told, not fitted
+    errors[:, 2] = 0.3
+    assert CalibratedRow("linear", False, {}, errors).distance == pytest.approx(0.3 / np.sqrt(3))
+
+
+def test_samples_without_answer_are_an_error(bed):
+    class Nowhere:
+        def compartment_loads(self, pose, compartment):
+            raise AssertionError
+
+        def indentation(self, pose, compartment):
+            return 0.0
+
+    with pytest.raises(StageError, match="found 0"):
+        samples_by(Nowhere(), 2)
+
+
+@pytest.fixture(scope="module")
+def calibrated(tmp_path_factory):
+    """Folder of a calibration of a coarse implant; not to be written to."""
+    folder = tmp_path_factory.mktemp("calibrated") / "laws"
+    changes = (
+        *TINY, "contact.model='finite_element'", "contact.finite_element.node_spacing_mm=1.5",
+        "calibration.samples=10", "calibration.folds=2",
+    )  # fmt: skip
+    pairs = [part for text in changes for part in ("--set", text)]
+    assert main(["calibrate", str(SMOKE), "--out", str(folder), "--quiet", *pairs]) == 0
+    return folder
+
+
+def content_of(folder):
+    return json.loads((folder / "calibration.json").read_text(encoding="utf-8"))
+
+
+def test_errors_fall_by_the_calibration_of_the_modified_law(calibrated):
+    laws = {
+        (row["law"], row["calibrated"]): row["errors"] for row in content_of(calibrated)["laws"]
+    }
+    assert laws["linear", False]["force_percent"] > 50.0
+    assert laws["modified", True]["force_percent"] < 0.3 * laws["modified", False]["force_percent"]
+    # The coupled law needs no calibration for the force; the elements of this test are coarse.
+    assert laws["coupled", False]["force_percent"] < 10.0
+
+
+def test_the_closest_law_is_written(calibrated):
+    content = content_of(calibrated)
+    fitted = ("force_percent", "peak_pressure_percent", "area_percent")
+    squares = {
+        row["law"]: sum(np.log1p(row["errors"][key] / 100.0) ** 2 for key in fitted)
+        for row in content["laws"]
+        if row["calibrated"]
+    }
+    assert content["closest"] == min(squares, key=squares.get)
+    assert load_config(calibrated / "calibrated.toml").contact.law == content["closest"]
+
+
+@pytest.mark.parametrize("law", ["modified", "coupled"])
+def test_the_written_keys_are_those_of_the_document(calibrated, law):
+    rows = content_of(calibrated)["laws"]
+    keys = next(row["keys"] for row in rows if row["law"] == law and row["calibrated"])
+    config = load_config(calibrated / f"{law}.toml")
+    assert config.contact.law == law
+    for key, value in keys.items():
+        assert getattr(config.contact, key) == pytest.approx(value)
+    bed = build_bed(config.contact, load_surfaces(config))
+    assert type(bed.law).__name__ == f"{law.capitalize()}Law"
+
+
+def test_the_table_has_every_sample_of_every_law(calibrated):
+    with (calibrated / "calibration.csv").open(encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    content = content_of(calibrated)
+    assert len(rows) == content["samples"] * len(content["laws"])
+    force = [
+        float(r["force_percent"]) for r in rows if (r["law"], r["kind"]) == ("linear", "given")
+    ]
+    rms = content["laws"][0]["errors"]["force_percent"]
+    assert np.sqrt(np.mean(np.square(force))) == pytest.approx(rms, rel=1e-3)
+
+
+def test_a_folder_of_something_else_is_refused(tmp_path):
+    (tmp_path / "notes.txt").write_text("mine")
+    assert main(["calibrate", str(SMOKE), "--out", str(tmp_path), "--quiet"]) == 2
+    assert [file.name for file in tmp_path.iterdir()] == ["notes.txt"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ("contact.surface='flat'", "surface"),
+        ("contact.conservative=true", "conservative"),
+        ("contact.nodes_across=2", "nodes_across"),
+        ("contact.modulus_factor=0", "modulus_factor"),
+    ],
+)
+def test_keys_that_do_not_fit_the_coupled_law_are_refused(change, message):
+    with pytest.raises(InputError, match=message):
+        load_config(SMOKE, ("contact.law='coupled'", change))
+
+
+def test_a_coupled_law_beside_flat_surfaces_of_a_study_is_curved():
+    config = load_config(SMOKE, ("contact.surface='flat'", "contact.conservative=true"))
+    springs = springs_configuration(config, load_surfaces(config), "coupled").contact
+    assert (springs.law, springs.surface, springs.conservative) == ("coupled", "curved", False)
