@@ -128,8 +128,8 @@ def plates(
     far away, is a square of another half extent [m].
     """
     x, z = ([-h - beyond, -h, h, h + beyond] for h in half)
-    medial = _sheet(x, z)
-    lateral = _sheet([-lateral_half, lateral_half], [_APART - lateral_half, _APART + lateral_half])
+    medial = sheet(x, z)
+    lateral = sheet([-lateral_half, lateral_half], [_APART - lateral_half, _APART + lateral_half])
     faces = np.concatenate([medial[1], lateral[1] + len(medial[0])])
     points = np.concatenate([medial[0], lateral[0]]) + np.array([0.0, height, 0.0])
     tibia = TriangleMesh(points, faces, "flat layer", np.tile((0.0, 1.0, 0.0), (len(points), 1)))
@@ -137,7 +137,7 @@ def plates(
     return tibia, inside | (tibia.centroids[:, 2] > 0.5 * _APART)
 
 
-def _sheet(x: list[float], z: list[float]) -> tuple[FloatArray, FloatArray]:
+def sheet(x: list[float], z: list[float]) -> tuple[FloatArray, FloatArray]:
     """Return vertices (V, 3) [m] and faces (F, 3) of a plane grid that faces up."""
     grid = np.stack(np.meshgrid(x, [0.0], z, indexing="ij"), axis=-1).reshape(-1, 3)
     index = np.arange(len(grid)).reshape(len(x), len(z))
@@ -173,7 +173,7 @@ def _facing_down(
     x: FloatArray, y: FloatArray, z: FloatArray, slopes: FloatArray, name: str
 ) -> TriangleMesh:
     line = [*range(CELLS + 1)]
-    faces = _sheet(line, line)[1][:, ::-1]
+    faces = sheet(line, line)[1][:, ::-1]
     normals = np.column_stack([slopes[:, 0], -np.ones(len(x)), slopes[:, 1]])
     normals /= np.linalg.norm(normals, axis=1, keepdims=True)
     return TriangleMesh(np.column_stack([x, y, z]), faces, name, normals)

@@ -328,7 +328,9 @@ def add_field(bed, work, end, frame, number, squares, part, field):
             depth = 0.0
             for j in range(6):
                 depth += work.shape[j] * work.depth[bed.elements[e, j]]
-        field[0, e] += part * max(depth, 0.0)
+        if depth <= 0.0:
+            continue
+        field[0, e] += part * depth
         p = q = 0.0
         for d in range(3):
             away = bed.points[centre, d] - origin[d]

@@ -25,9 +25,9 @@ FITTED = (0, 2, 3)
 #: Ratio of a figure that the springs do not have: out of contact, or without an answer.
 _NONE = 1e-2
 #: Steps of Newton's method to a load, and when they end [1].
-_MOST_STEPS, _CLOSE = 8, 1e-4
+_MOST_STEPS, _CLOSE = 8, 5e-4
 #: Step of the differences, beyond the roughness of loads; end of the search; evaluations.
-_DIFFERENCE, _TOLERANCE, _MOST_EVALUATIONS = 5e-3, 1e-4, 40
+_DIFFERENCE, _TOLERANCE, _MOST_EVALUATIONS = 5e-3, 1e-3, 30
 
 #: Takes the free parameters (P,) and returns the bed of springs.
 BedOf = Callable[[FloatArray], ElasticFoundation]

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import shapes
 
+from benchmarks.coupled_springs import flat_contact as flat_layer
 from benchmarks.exact_layer import CASES, exact_contact, paraboloid
 from foundation import (
     CoupledLaw,
@@ -55,9 +56,7 @@ def pressed(count=3, depth=0.1e-3):
 def test_a_flat_layer_bears_as_exact_contact(case):
     layer = case.layer
     exact = exact_contact(layer, paraboloid(*case.radii), load=case.load, cells=64)
-    law = CoupledLaw(layer.youngs_modulus, layer.poissons_ratio, layer.thickness)
-    half = 2.2 * np.sqrt(2 * exact.approach * max(case.radii))
-    model = flat_contact(law, case.radii, half)
+    model = flat_layer(case, exact)
     pose = Pose(0, 0, 0, 0.1e-3, -exact.approach, 0.2e-3)
     loads, jacobian, depth = model.compartment_loads(pose, "medial")
     assert loads[AXIAL_FORCE] == pytest.approx(case.load, rel=0.01)
@@ -65,7 +64,6 @@ def test_a_flat_layer_bears_as_exact_contact(case):
     assert loads[AREA] == pytest.approx(exact.area, rel=0.025)
     assert -jacobian[1, 4] == pytest.approx(exact.stiffness, rel=0.025)
     assert depth[0] == pytest.approx(exact.approach, rel=1e-3)
-    # Independent springs with the confined modulus are two to three times as stiff.
     linear = model.with_law(LinearLaw(layer.youngs_modulus, layer.poissons_ratio, layer.thickness))
     assert linear.compartment_loads(pose, "medial")[0][AXIAL_FORCE] > 1.3 * case.load
 
@@ -169,7 +167,7 @@ def test_pressures_on_the_triangles_bear_the_force():
         assert state.pressure.max() == pytest.approx(
             max(loads.medial.peak_pressure, loads.lateral.peak_pressure), rel=0.03
         )
-        assert not (state.pressure[state.indentation <= 0.0] > 0.1 * state.pressure.max()).any()
+        assert not state.pressure[state.indentation <= 0.0].any()
 
 
 def test_loads_hardly_depend_on_the_lattice():

@@ -1,0 +1,80 @@
+"""Coupled springs on flat layers beside exact contact.
+
+`python -m benchmarks.coupled_springs` prints errors of force, stiffness, peak pressure and area at
+the exact approach, over numbers of nodes across the patch.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from benchmarks.exact_layer import CASES, Case, ExactContact, exact_contact, paraboloid
+from benchmarks.flat_layer import paraboloid as paraboloid_mesh
+from benchmarks.flat_layer import sheet
+from benchmarks.timing import table
+from foundation import CoupledLaw, ElasticFoundation, Pose, SpringLaw
+from foundation.checks import FloatArray
+from foundation.loads import AREA, AXIAL_FORCE, PEAK_PRESSURE
+from foundation.surfaces.mesh import TriangleMesh
+
+_NODES = (6, 8, 12)
+#: Half width of the plate over that of the patch, places of the femur [m], cells of the plate, and
+#: distance of the other plate [m].
+_MARGIN, _APART = 1.6, 1.0
+_PLACES = ((0.0, 0.0), (0.1e-3, 0.2e-3), (-0.3e-3, 0.1e-3), (0.2e-3, -0.4e-3))
+_CELLS = 48
+
+
+def errors() -> str:
+    """Return the table of errors at the exact approach, mean over some places."""
+    rows = []
+    for case in CASES[:4]:
+        exact = exact_contact(case.layer, paraboloid(*case.radii), load=case.load, cells=96)
+        bed = flat_contact(case, exact)
+        for nodes in _NODES:
+            found = 100.0 * _errors(bed.with_law(law_of(case, nodes)), exact)
+            cells = [f"{value:+.2f}" for value in found]
+            rows.append([f"{case.name}, {case.load:.0f} N", str(nodes), *cells])
+    header = ["case", "nodes across", "force [%]", "stiffness [%]", "peak pressure [%]", "area [%]"]
+    return table("Coupled springs on flat layers, at the exact approach", header, rows)
+
+
+def law_of(case: Case, nodes: int = 8) -> SpringLaw:
+    """Return the coupled law of the layer of a case."""
+    layer = case.layer
+    return CoupledLaw(
+        layer.youngs_modulus, layer.poissons_ratio, layer.thickness, nodes_across=nodes
+    )
+
+
+def flat_contact(case: Case, exact: ExactContact) -> ElasticFoundation:
+    """Return the rigid paraboloid of a case on a flat bed; its lateral plate is far away."""
+    half = _MARGIN * float(np.sqrt(2.0 * exact.approach * max(case.radii)))
+    lines = list(np.linspace(-half, half, _CELLS + 1))
+    medial = sheet(lines, lines)
+    lateral = sheet([-half, half], [_APART - half, _APART + half])
+    faces = np.concatenate([medial[1], lateral[1] + len(medial[0])])
+    tibia = TriangleMesh(np.concatenate([medial[0], lateral[0]]), faces, "flat layer")
+    labels = (tibia.centroids[:, 2] > 0.5 * _APART).astype(np.int8)
+    femur = paraboloid_mesh(case.radii, half)
+    return ElasticFoundation(femur, tibia, law_of(case), compartments=labels)
+
+
+def _errors(bed: ElasticFoundation, exact: ExactContact) -> FloatArray:
+    """Return relative errors of force, stiffness, peak pressure and area (4,) [1]."""
+    found = []
+    for x, z in _PLACES:
+        loads, jacobian, _ = bed.compartment_loads(Pose(0, 0, 0, x, -exact.approach, z), "medial")
+        found.append(
+            (
+                loads[AXIAL_FORCE] / exact.load,
+                -jacobian[1, 4] / exact.stiffness,
+                loads[PEAK_PRESSURE] / exact.peak_pressure,
+                loads[AREA] / exact.area,
+            )
+        )
+    return np.mean(found, axis=0) - 1.0
+
+
+if __name__ == "__main__":
+    print(errors())
