@@ -29,6 +29,9 @@ _MOST_STEPS, _CLOSE = 8, 5e-4
 #: Step of the differences, beyond the roughness of loads; end of the search; evaluations.
 _DIFFERENCE, _TOLERANCE, _MOST_EVALUATIONS = 5e-3, 1e-3, 30
 
+#: Residuals beyond this count linearly: ridges of a mesh make single peaks of pressure.
+_OUTLYING = 0.05
+
 #: Takes the free parameters (P,) and returns the bed of springs.
 BedOf = Callable[[FloatArray], ElasticFoundation]
 
@@ -80,6 +83,8 @@ def _fitted(
         residuals,
         start,
         bounds=bounds,
+        loss="soft_l1",
+        f_scale=_OUTLYING,
         diff_step=np.full(len(start), _DIFFERENCE),
         ftol=_TOLERANCE,
         xtol=_TOLERANCE,
