@@ -18,7 +18,7 @@ from benchmarks.fidelity_learners import Level, Pair
 from dynamics.wear.cycle_wear import surrogate_wear
 from foundation.loads import COMPARTMENTS
 from pipeline import stages
-from pipeline.config.reading import load_config
+from pipeline.config.schema import Config
 from pipeline.originals.candidates import generators, sample_space
 from pipeline.originals.contact_original import Knee
 from pipeline.originals.evaluation import evaluate_rows
@@ -53,17 +53,22 @@ class Compartment:
     held_out_gait: Pair
     springs: Level
 
+    @property
+    def most(self) -> int:
+        """Largest number of samples that `training` can return."""
+        return len(self.box.fine.poses) + len(self.gait.fine.poses)
+
     def training(self, count: int) -> Pair:
         """Return the first `count` samples, a part of them along gait."""
-        along = min(round(GAIT_PART * count), len(self.gait.fine.poses))
+        along = max(round(GAIT_PART * count), count - len(self.box.fine.poses))
+        along = min(along, len(self.gait.fine.poses))
         parts = self.box.rows(slice(count - along)), self.gait.rows(slice(along))
         return Pair(*(Level(*map(np.concatenate, zip(*both, strict=True)))
                       for both in zip(*parts, strict=True)))  # fmt: skip
 
 
-def finished_run(configuration: str, folder: Path, changes: tuple[str, ...]) -> TrainedRun:
-    """Return the run of a shipped configuration with changes, carried out unless it is there."""
-    config = load_config(ROOT / "configs" / configuration, changes)
+def finished_run(config: Config, folder: Path) -> TrainedRun:
+    """Return the run of a configuration in a folder, carried out unless it is there."""
     if not (folder / "report.json").exists():
         run_study(config, folder, resume=(folder / "config.toml").exists())
     return TrainedRun.open(folder)

@@ -27,7 +27,13 @@ from benchmarks.fidelity_learners import (
     fit_on_surrogate,
     outputs_of,
 )
-from benchmarks.fidelity_samples import Compartment, compartments, finished_run, gait_figures
+from benchmarks.fidelity_samples import (
+    ROOT,
+    Compartment,
+    compartments,
+    finished_run,
+    gait_figures,
+)
 from benchmarks.pictures import DEFAULT, add_target
 from benchmarks.timing import table
 from dynamics.simulator.equations import SimulationError
@@ -35,6 +41,7 @@ from dynamics.simulator.equilibrium import EquilibriumError
 from foundation.checks import FloatArray
 from foundation.errors import InputError
 from foundation.loads import COMPARTMENTS
+from pipeline.config.reading import load_config
 from pipeline.originals.candidates import sample_space
 from pipeline.stages.fitting import family_fitter
 from pipeline.stages.trained_run import TrainedRun
@@ -52,7 +59,7 @@ KNEES = {
             'surrogate.family="polynomial"', "surrogate.compare=[]", "validation.points=500",
         ),
     ),
-    "grand_challenge": ("finite_element_grand_challenge.toml", ()),
+    "grand_challenge": ("finite_element_grand_challenge.toml", ("design.candidates=6000",)),
 }  # fmt: skip
 #: Numbers of samples of finite elements of a compartment.
 COUNTS = (50, 100, 200, 500, 1000, 2000, 5000)
@@ -87,9 +94,10 @@ class Study:
 
     def __init__(self, name: str) -> None:
         configuration, changes = KNEES[name]
-        self.run: TrainedRun = finished_run(configuration, FOLDER / name, changes)
+        config = load_config(ROOT / "configs" / configuration, changes)
+        self.run: TrainedRun = finished_run(config, FOLDER / name)
         self.space = sample_space(self.run.config, self.run.path)
-        self.settings, self.seed = self.run.config.surrogate, self.run.config.run.seed
+        self.settings, self.seed = config.surrogate, config.run.seed
         self.samples: dict[str, Compartment] = compartments(self.run)
         self.kriging = family_fitter(self.settings, "kriging", self.seed)
         self._networks: dict[str, Any] = {}
@@ -176,7 +184,7 @@ def _rms(values: FloatArray) -> float:
 
 def tasks(study: Study) -> Iterator[Callable[[], Row]]:
     """Yield what makes each row of the table."""
-    most = min(len(s.box.fine.poses) + len(s.gait.fine.poses) for s in study.samples.values())
+    most = min(samples.most for samples in study.samples.values())
     for count in (count for count in COUNTS if count <= most):
         yield partial(study.row, ALONE, "kriging", count)
         if count >= _FEWEST_FOR_NETWORK:

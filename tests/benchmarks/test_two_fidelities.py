@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -14,6 +16,8 @@ from benchmarks.fidelity_learners import (
     merged,
     outputs_of,
 )
+from benchmarks.fidelity_samples import Compartment
+from benchmarks.two_fidelities import ALONE, ON_NETWORK, Row, draw, told
 from foundation import CondylarImplant, ElasticFoundation, LinearLaw, Pose
 from foundation.statics.height import pose_at_load
 from pipeline.config.schema import SurrogateConfig
@@ -23,7 +27,7 @@ from surrogates import ReferencePath, SampleSpace
 from surrogates.families.kriging import KrigingSettings, fit_kriging
 from surrogates.families.network import NetworkSettings, fit_network
 
-SETTINGS = SurrogateConfig(network=NetworkConfig(hidden=8, steps=3000, base_degree=2))
+SETTINGS = SurrogateConfig(network=NetworkConfig(hidden=8, networks=1, steps=200, base_degree=2))
 
 
 def _values(x: np.ndarray) -> np.ndarray:
@@ -92,3 +96,31 @@ def test_a_sum_finds_the_load_at_a_pose(samples: tuple[SampleSpace, Pair]) -> No
     poses, loads = surrogate.at_load(pair.fine.poses, load)
     found, _, _ = surrogate.evaluate_batch(poses)
     np.testing.assert_allclose(found[:, :6], loads[:, :6], rtol=1e-6, atol=1e-6)
+
+
+def _numbered(first: int, count: int) -> Pair:
+    level = Level(np.arange(first, first + count)[:, None] * np.ones(6), np.ones((count, 12)))
+    return Pair(level, level)
+
+
+@pytest.mark.parametrize(("count", "along"), [(10, 3), (20, 6), (26, 8), (32, 12)])
+def test_training_has_the_asked_number_of_samples(count: int, along: int) -> None:
+    """Three tenths lie along gait; more if the box has too few samples."""
+    nothing = _numbered(0, 0)
+    samples = Compartment(_numbered(0, 20), _numbered(100, 12), nothing, nothing, nothing.fine)
+    assert samples.most == 32
+    found = samples.training(count).fine.poses[:, 0]
+    assert found.tolist() == [*range(count - along), *range(100, 100 + along)]
+
+
+def test_table_and_figure_have_all_rows(tmp_path: Path) -> None:
+    rows = [
+        Row(method, "kriging", count, {"height": 3.21 / count, "wear": 0.5}, 1.0)
+        for method in (ALONE, ON_NETWORK)
+        for count in (100, 50)
+    ]
+    lines = told("implant", rows).splitlines()
+    assert [line.split("|")[1].strip() for line in lines[-4:]] == ["50", "50", "100", "100"]
+    assert "0.064" in lines[-4]
+    draw({"implant": rows}, tmp_path / "figure.png")
+    assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
