@@ -35,6 +35,8 @@ from surrogates.sampling.designs import unit_design
 ROOT = Path(__file__).resolve().parents[1]
 #: Spring samples over the box of a compartment, besides those along gait.
 SPRINGS = 16384
+#: Most samples of a compartment that are taken from a run, over the box and along gait.
+MOST_IN_BOX, MOST_ALONG_GAIT = 5000, 2500
 #: Samples along gait of a compartment that judge and are not learnt from.
 JUDGED_ALONG_GAIT = 500
 #: Part of the training samples that lies along gait.
@@ -81,7 +83,11 @@ def compartments(run: TrainedRun) -> dict[str, Compartment]:
     gait = stages.training_samples([run.samples("gait")], feasibility)
     held_out = run.samples("heldout")
     held_out = feasible(held_out[held_out["status"] == OK], feasibility)
-    tables = {"box": _full(box), "gait": _full(gait), "held_out": held_out}
+    tables = {
+        "box": _first(_full(box), MOST_IN_BOX),
+        "gait": _first(_full(gait), MOST_ALONG_GAIT),
+        "held_out": held_out,
+    }
     pairs = {name: _beside(run, name, table) for name, table in tables.items()}
     springs = _springs(run)
     found = {}
@@ -97,6 +103,10 @@ def compartments(run: TrainedRun) -> dict[str, Compartment]:
 
 def _full(table: pd.DataFrame) -> pd.DataFrame:
     return table[table["weight"] == 1.0].drop(columns="weight").reset_index(drop=True)
+
+
+def _first(table: pd.DataFrame, count: int) -> pd.DataFrame:
+    return table.groupby("compartment", sort=False).head(count).reset_index(drop=True)
 
 
 def _beside(run: TrainedRun, name: str, table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
