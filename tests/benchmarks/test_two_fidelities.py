@@ -26,6 +26,8 @@ from pipeline.stages.fitting import family_fitter
 from surrogates import ReferencePath, SampleSpace
 from surrogates.families.kriging import KrigingSettings, fit_kriging
 from surrogates.families.network import NetworkSettings, fit_network
+from surrogates.files.persistence import load, save
+from surrogates.formulations.knee import KneeSurrogate
 
 SETTINGS = SurrogateConfig(network=NetworkConfig(hidden=8, networks=1, steps=200, base_degree=2))
 
@@ -96,6 +98,20 @@ def test_a_sum_finds_the_load_at_a_pose(samples: tuple[SampleSpace, Pair]) -> No
     poses, loads = surrogate.at_load(pair.fine.poses, load)
     found, _, _ = surrogate.evaluate_batch(poses)
     np.testing.assert_allclose(found[:, :6], loads[:, :6], rtol=1e-6, atol=1e-6)
+
+
+def test_a_sum_is_stored_like_any_surrogate(
+    samples: tuple[SampleSpace, Pair], tmp_path: Path
+) -> None:
+    space, pair = samples
+    base = fit_alone(space, pair.coarse, SETTINGS, "network", 1).surrogate
+    learnt = fit_on_surrogate(base, pair, family_fitter(SETTINGS, "kriging", 1)).surrogate
+    save(KneeSurrogate(learnt, learnt), tmp_path / "knee.npz")
+    stored = load(tmp_path / "knee.npz").compartment("lateral")
+    expected, jacobian, _ = learnt.evaluate_batch(pair.fine.poses)
+    found = stored.evaluate_batch(pair.fine.poses)
+    np.testing.assert_array_equal(found[0], expected)
+    np.testing.assert_array_equal(found[1], jacobian)
 
 
 def _numbered(first: int, count: int) -> Pair:
