@@ -37,7 +37,7 @@ ROOT = Path(__file__).resolve().parents[1]
 SPRINGS = 16384
 #: Most samples of a compartment that are taken from a run, over the box and along gait.
 MOST_IN_BOX, MOST_ALONG_GAIT = 5000, 2500
-#: Samples along gait of a compartment that judge and are not learnt from.
+#: Most samples along gait of a compartment that judge and are not learnt from; at most a quarter.
 JUDGED_ALONG_GAIT = 500
 #: Part of the training samples that lies along gait.
 GAIT_PART = 0.3
@@ -93,7 +93,8 @@ def compartments(run: TrainedRun) -> dict[str, Compartment]:
     found = {}
     for name in COMPARTMENTS:
         own = {key: _pair(*both, name) for key, both in pairs.items()}
-        last = len(own["gait"].fine.poses) - JUDGED_ALONG_GAIT
+        along = len(own["gait"].fine.poses)
+        last = along - min(JUDGED_ALONG_GAIT, along // 4)
         taught, judged = own["gait"].rows(slice(last)), own["gait"].rows(slice(last, None))
         rows = _level(springs[springs["compartment"] == name])
         many = Level(*map(np.concatenate, zip(rows, taught.coarse, strict=True)))

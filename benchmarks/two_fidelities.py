@@ -16,7 +16,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
 from smt.applications.mfk import MFK
 from threadpoolctl import threadpool_limits
 
@@ -77,6 +79,15 @@ COLUMNS = {
     "gait force": "gait: force [%]", "gait AP": "gait: AP [%]", "gait peak": "gait: peak [%]",
     "wear": "wear [%]",
 }  # fmt: skip
+
+
+#: What the figure shows, the lines of a panel and the names of the knees.
+_SHOWN = ("height", "pose", "gait force", "gait peak")
+_LINES = (
+    (ALONE, "kriging"), (ALONE, "polynomial"), (ALONE, "network"),
+    (ON_SPRINGS, "kriging"), (ON_NETWORK, "kriging"), (CO_KRIGING, "kriging"),
+)  # fmt: skip
+_TITLES = {"implant": "implant", "grand_challenge": "Grand Challenge"}
 
 
 class Row(NamedTuple):
@@ -223,7 +234,7 @@ def told(name: str, rows: list[Row]) -> str:
     """Return the table of a knee."""
     cells = [
         [
-            str(row.count), f"{row.method}, {row.family}",
+            str(row.count), row.method if row.method != ALONE else f"{ALONE}, {row.family}",
             *(f"{row.figures[key]:.2g}" if key in row.figures else "" for key in COLUMNS),
         ]
         for row in sorted(rows, key=lambda row: row.count)
@@ -233,23 +244,34 @@ def told(name: str, rows: list[Row]) -> str:
 
 def draw(found: dict[str, list[Row]], file: Path) -> None:
     """Write the figure: errors over the number of finite-element solves of a compartment."""
-    shown = ("height", "pose", "gait force", "wear")
-    figure = Figure(figsize=(13.0, 3.2 * len(found)), layout="constrained", dpi=110)
-    panels = figure.subplots(len(found), len(shown), squeeze=False)
+    figure = Figure(figsize=(12.0, 0.8 + 2.9 * len(found)), layout="constrained", dpi=110)
+    panels = figure.subplots(len(found), len(_SHOWN), squeeze=False)
     for line, (name, rows) in zip(panels, found.items(), strict=True):
-        lines = sorted({(row.method, row.family) for row in rows})
-        for axes, key in zip(line, shown, strict=True):
-            for number, (method, family) in enumerate(lines):
-                own = [r for r in rows if r[:2] == (method, family) and key in r.figures]
-                own.sort(key=lambda row: row.count)
-                axes.loglog(
-                    [r.count for r in own], [r.figures[key] for r in own], "osD^vPX"[number] + "-",
-                    label=f"{method}, {family}", color=f"C{number}", markersize=4,
-                )  # fmt: skip
-            axes.set(title=f"{name.replace('_', ' ')}: {COLUMNS[key]}", xlabel="solves")
-            axes.grid(visible=True, which="major", alpha=0.3)
-    panels[0][0].legend(fontsize="x-small")
+        for axes, key in zip(line, _SHOWN, strict=True):
+            _draw_panel(axes, [row for row in rows if key in row.figures], key)
+            axes.set_title(f"{_TITLES.get(name, name)}: {COLUMNS[key]}", fontsize="medium")
+    for axes in panels[-1]:
+        axes.set_xlabel("solves of a compartment")
+    handles, labels = panels[0][0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=3, fontsize="small")
     figure.savefig(file)
+
+
+def _draw_panel(axes: Axes, rows: list[Row], key: str) -> None:
+    for method, family in _LINES:
+        own = sorted((r.count, r.figures[key]) for r in rows if r[:2] == (method, family))
+        if own:
+            number = _LINES.index((method, family))
+            axes.plot(
+                *zip(*own, strict=True), "osD^vP"[number] + "-", color=f"C{number}", markersize=4,
+                label=method if (method, family) in _LINES[3:] else f"{method}, {family}",
+            )  # fmt: skip
+    axes.set(xscale="log", yscale="log")
+    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter("{x:g}")
+        axis.set_minor_formatter(NullFormatter())
+    axes.grid(visible=True, which="major", alpha=0.3)
 
 
 def main() -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pytest
 
+from benchmarks.fidelity_knee import learnt_knee
 from benchmarks.fidelity_learners import (
     Level,
     Pair,
@@ -19,10 +21,12 @@ from benchmarks.fidelity_learners import (
 from benchmarks.fidelity_samples import Compartment
 from benchmarks.two_fidelities import ALONE, ON_NETWORK, Row, draw, told
 from foundation import CondylarImplant, ElasticFoundation, LinearLaw, Pose
+from foundation.errors import InputError
 from foundation.statics.height import pose_at_load
 from pipeline.config.schema import SurrogateConfig
 from pipeline.config.surrogate_schema import NetworkConfig
 from pipeline.stages.fitting import family_fitter
+from pipeline.stages.trained_run import TrainedRun
 from surrogates import ReferencePath, SampleSpace
 from surrogates.families.kriging import KrigingSettings, fit_kriging
 from surrogates.families.network import NetworkSettings, fit_network
@@ -127,6 +131,13 @@ def test_training_has_the_asked_number_of_samples(count: int, along: int) -> Non
     assert samples.most == 32
     found = samples.training(count).fine.poses[:, 0]
     assert found.tolist() == [*range(count - along), *range(100, 100 + along)]
+
+
+def test_more_solves_than_the_run_has_are_refused() -> None:
+    few = _numbered(0, 3)
+    samples = {"medial": Compartment(few, few, few, few, few.fine)}
+    with pytest.raises(InputError, match="at most the 6 samples of the run, found 7"):
+        learnt_knee(cast(TrainedRun, None), samples, 7)
 
 
 def test_table_and_figure_have_all_rows(tmp_path: Path) -> None:
