@@ -18,7 +18,7 @@ from benchmarks.fidelity_learners import Level, Pair
 from dynamics.wear.cycle_wear import surrogate_wear
 from foundation.loads import COMPARTMENTS
 from pipeline import stages
-from pipeline.config.reading import load_config
+from pipeline.config.schema import Config
 from pipeline.originals.candidates import generators, sample_space
 from pipeline.originals.contact_original import Knee
 from pipeline.originals.evaluation import evaluate_rows
@@ -35,7 +35,9 @@ from surrogates.sampling.designs import unit_design
 ROOT = Path(__file__).resolve().parents[1]
 #: Spring samples over the box of a compartment, besides those along gait.
 SPRINGS = 16384
-#: Samples along gait of a compartment that judge and are not learnt from.
+#: Most samples of a compartment that are taken from a run, over the box and along gait.
+MOST_IN_BOX, MOST_ALONG_GAIT = 5000, 2500
+#: Most samples along gait of a compartment that judge and are not learnt from; at most a quarter.
 JUDGED_ALONG_GAIT = 500
 #: Part of the training samples that lies along gait.
 GAIT_PART = 0.3
@@ -53,17 +55,22 @@ class Compartment:
     held_out_gait: Pair
     springs: Level
 
+    @property
+    def most(self) -> int:
+        """Largest number of samples that `training` can return."""
+        return len(self.box.fine.poses) + len(self.gait.fine.poses)
+
     def training(self, count: int) -> Pair:
         """Return the first `count` samples, a part of them along gait."""
-        along = min(round(GAIT_PART * count), len(self.gait.fine.poses))
+        along = max(round(GAIT_PART * count), count - len(self.box.fine.poses))
+        along = min(along, len(self.gait.fine.poses))
         parts = self.box.rows(slice(count - along)), self.gait.rows(slice(along))
         return Pair(*(Level(*map(np.concatenate, zip(*both, strict=True)))
                       for both in zip(*parts, strict=True)))  # fmt: skip
 
 
-def finished_run(configuration: str, folder: Path, changes: tuple[str, ...]) -> TrainedRun:
-    """Return the run of a shipped configuration with changes, carried out unless it is there."""
-    config = load_config(ROOT / "configs" / configuration, changes)
+def finished_run(config: Config, folder: Path) -> TrainedRun:
+    """Return the run of a configuration in a folder, carried out unless it is there."""
     if not (folder / "report.json").exists():
         run_study(config, folder, resume=(folder / "config.toml").exists())
     return TrainedRun.open(folder)
@@ -76,13 +83,18 @@ def compartments(run: TrainedRun) -> dict[str, Compartment]:
     gait = stages.training_samples([run.samples("gait")], feasibility)
     held_out = run.samples("heldout")
     held_out = feasible(held_out[held_out["status"] == OK], feasibility)
-    tables = {"box": _full(box), "gait": _full(gait), "held_out": held_out}
+    tables = {
+        "box": _first(_full(box), MOST_IN_BOX),
+        "gait": _first(_full(gait), MOST_ALONG_GAIT),
+        "held_out": held_out,
+    }
     pairs = {name: _beside(run, name, table) for name, table in tables.items()}
     springs = _springs(run)
     found = {}
     for name in COMPARTMENTS:
         own = {key: _pair(*both, name) for key, both in pairs.items()}
-        last = len(own["gait"].fine.poses) - JUDGED_ALONG_GAIT
+        along = len(own["gait"].fine.poses)
+        last = along - min(JUDGED_ALONG_GAIT, along // 4)
         taught, judged = own["gait"].rows(slice(last)), own["gait"].rows(slice(last, None))
         rows = _level(springs[springs["compartment"] == name])
         many = Level(*map(np.concatenate, zip(rows, taught.coarse, strict=True)))
@@ -92,6 +104,10 @@ def compartments(run: TrainedRun) -> dict[str, Compartment]:
 
 def _full(table: pd.DataFrame) -> pd.DataFrame:
     return table[table["weight"] == 1.0].drop(columns="weight").reset_index(drop=True)
+
+
+def _first(table: pd.DataFrame, count: int) -> pd.DataFrame:
+    return table.groupby("compartment", sort=False).head(count).reset_index(drop=True)
 
 
 def _beside(run: TrainedRun, name: str, table: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:

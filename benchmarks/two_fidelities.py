@@ -16,7 +16,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter
 from smt.applications.mfk import MFK
 from threadpoolctl import threadpool_limits
 
@@ -27,7 +29,13 @@ from benchmarks.fidelity_learners import (
     fit_on_surrogate,
     outputs_of,
 )
-from benchmarks.fidelity_samples import Compartment, compartments, finished_run, gait_figures
+from benchmarks.fidelity_samples import (
+    ROOT,
+    Compartment,
+    compartments,
+    finished_run,
+    gait_figures,
+)
 from benchmarks.pictures import DEFAULT, add_target
 from benchmarks.timing import table
 from dynamics.simulator.equations import SimulationError
@@ -35,6 +43,7 @@ from dynamics.simulator.equilibrium import EquilibriumError
 from foundation.checks import FloatArray
 from foundation.errors import InputError
 from foundation.loads import COMPARTMENTS
+from pipeline.config.reading import load_config
 from pipeline.originals.candidates import sample_space
 from pipeline.stages.fitting import family_fitter
 from pipeline.stages.trained_run import TrainedRun
@@ -72,6 +81,15 @@ COLUMNS = {
 }  # fmt: skip
 
 
+#: What the figure shows, the lines of a panel and the names of the knees.
+_SHOWN = ("height", "pose", "gait force", "gait peak")
+_LINES = (
+    (ALONE, "kriging"), (ALONE, "polynomial"), (ALONE, "network"),
+    (ON_SPRINGS, "kriging"), (ON_NETWORK, "kriging"), (CO_KRIGING, "kriging"),
+)  # fmt: skip
+_TITLES = {"implant": "implant", "grand_challenge": "Grand Challenge"}
+
+
 class Row(NamedTuple):
     """Errors of one method with one number of samples of a compartment; the worse compartment's."""
 
@@ -87,9 +105,10 @@ class Study:
 
     def __init__(self, name: str) -> None:
         configuration, changes = KNEES[name]
-        self.run: TrainedRun = finished_run(configuration, FOLDER / name, changes)
+        config = load_config(ROOT / "configs" / configuration, changes)
+        self.run: TrainedRun = finished_run(config, FOLDER / name)
         self.space = sample_space(self.run.config, self.run.path)
-        self.settings, self.seed = self.run.config.surrogate, self.run.config.run.seed
+        self.settings, self.seed = config.surrogate, config.run.seed
         self.samples: dict[str, Compartment] = compartments(self.run)
         self.kriging = family_fitter(self.settings, "kriging", self.seed)
         self._networks: dict[str, Any] = {}
@@ -176,7 +195,7 @@ def _rms(values: FloatArray) -> float:
 
 def tasks(study: Study) -> Iterator[Callable[[], Row]]:
     """Yield what makes each row of the table."""
-    most = min(len(s.box.fine.poses) + len(s.gait.fine.poses) for s in study.samples.values())
+    most = min(samples.most for samples in study.samples.values())
     for count in (count for count in COUNTS if count <= most):
         yield partial(study.row, ALONE, "kriging", count)
         if count >= _FEWEST_FOR_NETWORK:
@@ -186,8 +205,8 @@ def tasks(study: Study) -> Iterator[Callable[[], Row]]:
         if count <= _MOST_DIFFERENCES:
             yield partial(study.row, ON_SPRINGS, "kriging", count)
             yield partial(study.row, ON_NETWORK, "kriging", count)
-        if count <= _MOST_OF_MFK:
-            yield partial(study.co_kriging, count)
+    for count in (count for count in COUNTS if count <= _MOST_OF_MFK):  # the slowest come last
+        yield partial(study.co_kriging, count)
 
 
 def rows_of(name: str) -> list[Row]:
@@ -215,7 +234,7 @@ def told(name: str, rows: list[Row]) -> str:
     """Return the table of a knee."""
     cells = [
         [
-            str(row.count), f"{row.method}, {row.family}",
+            str(row.count), row.method if row.method != ALONE else f"{ALONE}, {row.family}",
             *(f"{row.figures[key]:.2g}" if key in row.figures else "" for key in COLUMNS),
         ]
         for row in sorted(rows, key=lambda row: row.count)
@@ -225,23 +244,34 @@ def told(name: str, rows: list[Row]) -> str:
 
 def draw(found: dict[str, list[Row]], file: Path) -> None:
     """Write the figure: errors over the number of finite-element solves of a compartment."""
-    shown = ("height", "pose", "gait force", "wear")
-    figure = Figure(figsize=(13.0, 3.2 * len(found)), layout="constrained", dpi=110)
-    panels = figure.subplots(len(found), len(shown), squeeze=False)
+    figure = Figure(figsize=(12.0, 0.8 + 2.9 * len(found)), layout="constrained", dpi=110)
+    panels = figure.subplots(len(found), len(_SHOWN), squeeze=False)
     for line, (name, rows) in zip(panels, found.items(), strict=True):
-        lines = sorted({(row.method, row.family) for row in rows})
-        for axes, key in zip(line, shown, strict=True):
-            for number, (method, family) in enumerate(lines):
-                own = [r for r in rows if r[:2] == (method, family) and key in r.figures]
-                own.sort(key=lambda row: row.count)
-                axes.loglog(
-                    [r.count for r in own], [r.figures[key] for r in own], "osD^vPX"[number] + "-",
-                    label=f"{method}, {family}", color=f"C{number}", markersize=4,
-                )  # fmt: skip
-            axes.set(title=f"{name.replace('_', ' ')}: {COLUMNS[key]}", xlabel="solves")
-            axes.grid(visible=True, which="major", alpha=0.3)
-    panels[0][0].legend(fontsize="x-small")
+        for axes, key in zip(line, _SHOWN, strict=True):
+            _draw_panel(axes, [row for row in rows if key in row.figures], key)
+            axes.set_title(f"{_TITLES.get(name, name)}: {COLUMNS[key]}", fontsize="medium")
+    for axes in panels[-1]:
+        axes.set_xlabel("solves of a compartment")
+    handles, labels = panels[0][0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=3, fontsize="small")
     figure.savefig(file)
+
+
+def _draw_panel(axes: Axes, rows: list[Row], key: str) -> None:
+    for method, family in _LINES:
+        own = sorted((r.count, r.figures[key]) for r in rows if r[:2] == (method, family))
+        if own:
+            number = _LINES.index((method, family))
+            axes.plot(
+                *zip(*own, strict=True), "osD^vP"[number] + "-", color=f"C{number}", markersize=4,
+                label=method if (method, family) in _LINES[3:] else f"{method}, {family}",
+            )  # fmt: skip
+    axes.set(xscale="log", yscale="log")
+    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_formatter("{x:g}")
+        axis.set_minor_formatter(NullFormatter())
+    axes.grid(visible=True, which="major", alpha=0.3)
 
 
 def main() -> None:

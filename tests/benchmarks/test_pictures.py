@@ -40,7 +40,14 @@ def test_docs_and_out_exclude_each_other(capsys):
 
 
 def test_documentation_has_each_picture():
-    for name in ("integrators", "heel_strike", "planar_knee", "restitution", "peers"):
+    for name in (
+        "integrators",
+        "heel_strike",
+        "planar_knee",
+        "restitution",
+        "peers",
+        "two_fidelities",
+    ):
         assert (DOCS / f"{name}.png").is_file()
 
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import cast
+
 import numpy as np
 import pytest
 
+from benchmarks.fidelity_knee import learnt_knee
 from benchmarks.fidelity_learners import (
     Level,
     Pair,
@@ -14,16 +18,22 @@ from benchmarks.fidelity_learners import (
     merged,
     outputs_of,
 )
+from benchmarks.fidelity_samples import Compartment
+from benchmarks.two_fidelities import ALONE, ON_NETWORK, Row, draw, told
 from foundation import CondylarImplant, ElasticFoundation, LinearLaw, Pose
+from foundation.errors import InputError
 from foundation.statics.height import pose_at_load
 from pipeline.config.schema import SurrogateConfig
 from pipeline.config.surrogate_schema import NetworkConfig
 from pipeline.stages.fitting import family_fitter
+from pipeline.stages.trained_run import TrainedRun
 from surrogates import ReferencePath, SampleSpace
 from surrogates.families.kriging import KrigingSettings, fit_kriging
 from surrogates.families.network import NetworkSettings, fit_network
+from surrogates.files.persistence import load, save
+from surrogates.formulations.knee import KneeSurrogate
 
-SETTINGS = SurrogateConfig(network=NetworkConfig(hidden=8, steps=3000, base_degree=2))
+SETTINGS = SurrogateConfig(network=NetworkConfig(hidden=8, networks=1, steps=200, base_degree=2))
 
 
 def _values(x: np.ndarray) -> np.ndarray:
@@ -92,3 +102,52 @@ def test_a_sum_finds_the_load_at_a_pose(samples: tuple[SampleSpace, Pair]) -> No
     poses, loads = surrogate.at_load(pair.fine.poses, load)
     found, _, _ = surrogate.evaluate_batch(poses)
     np.testing.assert_allclose(found[:, :6], loads[:, :6], rtol=1e-6, atol=1e-6)
+
+
+def test_a_sum_is_stored_like_any_surrogate(
+    samples: tuple[SampleSpace, Pair], tmp_path: Path
+) -> None:
+    space, pair = samples
+    base = fit_alone(space, pair.coarse, SETTINGS, "network", 1).surrogate
+    learnt = fit_on_surrogate(base, pair, family_fitter(SETTINGS, "kriging", 1)).surrogate
+    save(KneeSurrogate(learnt, learnt), tmp_path / "knee.npz")
+    stored = load(tmp_path / "knee.npz").compartment("lateral")
+    expected, jacobian, _ = learnt.evaluate_batch(pair.fine.poses)
+    found = stored.evaluate_batch(pair.fine.poses)
+    np.testing.assert_array_equal(found[0], expected)
+    np.testing.assert_array_equal(found[1], jacobian)
+
+
+def _numbered(first: int, count: int) -> Pair:
+    level = Level(np.arange(first, first + count)[:, None] * np.ones(6), np.ones((count, 12)))
+    return Pair(level, level)
+
+
+@pytest.mark.parametrize(("count", "along"), [(10, 3), (20, 6), (26, 8), (32, 12)])
+def test_training_has_the_asked_number_of_samples(count: int, along: int) -> None:
+    """Three tenths lie along gait; more if the box has too few samples."""
+    nothing = _numbered(0, 0)
+    samples = Compartment(_numbered(0, 20), _numbered(100, 12), nothing, nothing, nothing.fine)
+    assert samples.most == 32
+    found = samples.training(count).fine.poses[:, 0]
+    assert found.tolist() == [*range(count - along), *range(100, 100 + along)]
+
+
+def test_more_solves_than_the_run_has_are_refused() -> None:
+    few = _numbered(0, 3)
+    samples = {"medial": Compartment(few, few, few, few, few.fine)}
+    with pytest.raises(InputError, match="at most the 6 samples of the run, found 7"):
+        learnt_knee(cast(TrainedRun, None), samples, 7)
+
+
+def test_table_and_figure_have_all_rows(tmp_path: Path) -> None:
+    rows = [
+        Row(method, "kriging", count, {"height": 3.21 / count, "wear": 0.5}, 1.0)
+        for method in (ALONE, ON_NETWORK)
+        for count in (100, 50)
+    ]
+    lines = told("implant", rows).splitlines()
+    assert [line.split("|")[1].strip() for line in lines[-4:]] == ["50", "50", "100", "100"]
+    assert "0.064" in lines[-4]
+    draw({"implant": rows}, tmp_path / "figure.png")
+    assert (tmp_path / "figure.png").read_bytes().startswith(b"\x89PNG")
