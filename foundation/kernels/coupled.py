@@ -7,6 +7,7 @@ import numpy as np
 from foundation.compiling import fused_kernel, fused_part
 from foundation.kernels.gradients import add_curvature
 from foundation.kernels.lattice import (
+    BULGING,
     REACH,
     add_field,
     find_patch,
@@ -110,9 +111,9 @@ def bear_lattice(
     """
     cells, nodes, shapes, points, overlaps, areas, thickness = lattice
     tables, per_step, factors, ratios, _ = layers
-    inside = np.flatnonzero(overlaps[:count] > 0.0)
-    if len(inside) == 0:
+    if not overlaps[:count].max() > 0.0:
         return True
+    inside = np.flatnonzero(overlaps[:count] > -BULGING * overlaps[:count].max())
     compliance = lattice_compliance(
         frame, tables, per_step, factors, ratios, inside, points, areas, thickness
     )

@@ -13,6 +13,9 @@ from foundation.kernels.contact import LUMPED, find_contact
 from foundation.kernels.fields import quadratic_shapes
 from foundation.kernels.gradients import find_gradients
 
+#: How far apart nodes may be that the surface touches where it bulges beside a pressure, as part of
+#: the largest overlap.
+BULGING = 0.1
 #: Lines of the lattice on each side of its origin.
 REACH = 64
 #: Largest ratio of the edges of a cell: of longer cells, the compliance is not positive definite.
@@ -165,7 +168,7 @@ def sample_overlaps(bed, work, end, frame, thickness_of, number, lattice):
     """
     cells, nodes, shapes, points, overlaps, areas, thickness = lattice
     elements, positions, active = bed.elements, bed.points, work.active
-    vectors, depths, kinds = bed.area_vectors, work.depth, work.kind
+    normals, depths, kinds = bed.normals, work.depth, work.kind
     origin, first, second, normal = frame[0], frame[1], frame[2], frame[3]
     g11 = g12 = g22 = 0.0
     for k in range(3):
@@ -205,7 +208,7 @@ def sample_overlaps(bed, work, end, frame, thickness_of, number, lattice):
                 cells[count, 0], cells[count, 1] = a, b
                 quadratic_shapes(s, t, shape)
                 sample(
-                    elements, positions, vectors, depths, e, centre, shape, normal, cell, count,
+                    elements, positions, normals, depths, e, centre, shape, normal, cell, count,
                     nodes, shapes, points, overlaps, areas,
                 )  # fmt: skip
                 for layer in range(len(thickness)):
@@ -221,8 +224,9 @@ def add_ring(first, second, number, cells, points, overlaps, count):
     The edge of contact is found between nodes inside and outside.
     """
     room = len(overlaps)
+    lowest = -BULGING * max(overlaps[:count].max(), 0.0) if count > 0 else 0.0
     for i in range(count):
-        if overlaps[i] <= 0.0:
+        if overlaps[i] <= lowest:
             continue
         for a in range(-1, 2):
             for b in range(-1, 2):
@@ -242,12 +246,13 @@ def add_ring(first, second, number, cells, points, overlaps, count):
 
 @fused_part
 def sample(
-    elements, positions, vectors, depths, e, centre, shape, normal, cell, at, nodes, shapes, points,
+    elements, positions, normals, depths, e, centre, shape, normal, cell, at, nodes, shapes, points,
     overlaps, areas,
 ):  # fmt: skip
     """Write overlap, position and area of a node of a lattice within an active element.
 
-    ``centre`` is the node of the centroid of an element of one spring, else -1.
+    ``centre`` is the node of the centroid of an element of one spring, else -1. The area follows
+    from the normals of the nodes of the bed, which neighbouring elements share.
     """
     depth = ax = ay = az = 0.0
     for d in range(3):
@@ -256,9 +261,9 @@ def sample(
         node, s = np.int64(elements[e, j]), shape[j]
         for d in range(3):
             points[at, d] += s * positions[node, d]
-        ax += s * vectors[e, j, 0]
-        ay += s * vectors[e, j, 1]
-        az += s * vectors[e, j, 2]
+        ax += s * normals[node, 0]
+        ay += s * normals[node, 1]
+        az += s * normals[node, 2]
         if centre >= 0:
             node = centre
         depth += s * depths[node]
