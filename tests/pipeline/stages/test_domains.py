@@ -47,7 +47,7 @@ def study(tmp_path_factory):
         *stages.fit_surrogates(training, space, config.surrogate, pairs[:1], 1),
         *stages.fit_surrogates(with_energy, space, config.surrogate, pairs[1:], 1),
     ]
-    sampled = Sampled(candidates, training, first, trained[0], {}, [], [], [])
+    sampled = Sampled(candidates, training, first, trained[0], {}, [], [], [], training.head(0))
     told = learn_domains(run, knee, space, trained, sampled)
     yield run, knee, space, sampled, trained, told
     run.close()
