@@ -17,9 +17,10 @@ from foundation.loads import AXIAL_FORCE
 from foundation.pose import Pose
 from foundation.surface_contact import SurfaceContact
 
-#: A step of Newton's method that is at most as long ends the search [m]: the error after the step
-#: is of the order of its square.
-_LAST_STEP = 1e-10
+#: A step of Newton's method that is at most this part of the depth below first contact [1] ends the
+#: search, as the error after the step is of the order of its square; so does a bracket that is at
+#: most as wide [m].
+_LAST_STEP, _LEAST_BRACKET = 1e-6, 1e-14
 #: Least part of the step of the search for the load, and how far beyond the height that the
 #: derivative predicts the search goes, lest the bracket be missed by little [1].
 _LEAST_PART, _BEYOND = 0.01, 1.02
@@ -110,7 +111,7 @@ def pose_at_load(
                 f"{moved:.2f} mm (strain {strain:.2f})"
             )
         high, low = low, low - _part(*state, 0.1 * step)
-    root = low if high == low else _root(missing, low, high)
+    root = low if high == low else _root(missing, low, high, touch)
     found = replace(pose, superior=float(root))
     loads, _, depth = at(found.superior)
     if depth[1] > STRAIN_LIMIT:
@@ -142,19 +143,21 @@ def _part(value: float, slope: float, step: float) -> float:
     return float(np.clip(_BEYOND * value / slope, _LEAST_PART * step, step))
 
 
-def _root(missing: Callable[[float], tuple[float, float]], low: float, high: float) -> float:
+def _root(
+    missing: Callable[[float], tuple[float, float]], low: float, high: float, touch: float
+) -> float:
     """Return the zero of a function that is positive at `low` and negative at `high` [m].
 
-    `missing` returns its value and its derivative.
+    `missing` returns its value and its derivative; the zero lies below `touch`, first contact.
     """
     height, before = low, np.inf
     for _ in range(_MOST_STEPS):
         value, slope = missing(height)
         low, high = (height, high) if value > 0.0 else (low, height)
         newton = height - value / slope if slope < 0.0 else np.inf
-        if value == 0.0 or abs(newton - height) <= _LAST_STEP:
+        if value == 0.0 or abs(newton - height) <= _LAST_STEP * (touch - height):
             return newton if low < newton < high else height
-        if high - low <= _LAST_STEP:
+        if high - low <= _LEAST_BRACKET:
             break
         good = low < newton < high and abs(value) <= 0.5 * before
         height, before = newton if good else 0.5 * (low + high), abs(value)
