@@ -9,7 +9,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.optimize import brentq
 
 from foundation.checks import FloatArray, check_number
 from foundation.errors import PoseError
@@ -17,6 +16,16 @@ from foundation.kernels import STRAIN_LIMIT
 from foundation.loads import AXIAL_FORCE
 from foundation.pose import Pose
 from foundation.surface_contact import SurfaceContact
+
+#: A step of Newton's method that is at most this part of the depth below first contact [1] ends the
+#: search, as the error after the step is of the order of its square; so does a bracket that is at
+#: most as wide [m].
+_LAST_STEP, _LEAST_BRACKET = 1e-6, 1e-14
+#: Least part of the step of the search for the load, and how far beyond the height that the
+#: derivative predicts the search goes, lest the bracket be missed by little [1].
+_LEAST_PART, _BEYOND = 0.01, 1.02
+#: Newton's method, guarded by bisection, ends sooner.
+_MOST_STEPS = 100
 
 
 class StaticsError(PoseError):
@@ -47,6 +56,8 @@ def pose_at_load(
 ) -> StaticPose:
     """Return the pose at which one compartment carries an axial load at fixed other coordinates.
 
+    The height is found by Newton's method, guarded by bisection.
+
     Parameters
     ----------
     model : SurfaceContact
@@ -60,7 +71,8 @@ def pose_at_load(
     search : float
         Range of the search for contact above and below the start [m].
     step : float
-        Step of the search for contact [m]; the search for the load uses a tenth of this step.
+        Step of the search for contact [m]; the search for the load uses at most a tenth of this
+        step.
 
     Raises
     ------
@@ -71,36 +83,37 @@ def pose_at_load(
     target = np.sqrt(check_number("load", load, above=0.0, unit="N"))
     check_number("search", search, above=0.0, unit="m")
     check_number("step", step, above=0.0, unit="m")
-    known: dict[float, tuple[FloatArray, FloatArray]] = {}
+    known: dict[float, tuple[FloatArray, FloatArray, FloatArray]] = {}
 
-    def at(height: float) -> tuple[FloatArray, FloatArray]:
+    def at(height: float) -> tuple[FloatArray, FloatArray, FloatArray]:
         if height not in known:
             moved = replace(pose, superior=height)
-            loads, _, depth = model.compartment_loads(moved, compartment)
-            known[height] = loads, depth
+            known[height] = model.compartment_loads(moved, compartment)
         return known[height]
 
-    def missing(height: float) -> float:
+    def missing(height: float) -> tuple[float, float]:
         # The root of the load is nearly linear in the height, hence few steps.
-        return float(np.sqrt(max(at(height)[0][AXIAL_FORCE], 0.0)) - target)
+        loads, jacobian, _ = at(height)
+        root = float(np.sqrt(max(loads[AXIAL_FORCE], 0.0)))
+        return root - target, float(jacobian[AXIAL_FORCE, 4]) / (2.0 * root) if root else 0.0
 
     def depth_at(height: float) -> float:
         return model.indentation(replace(pose, superior=height), compartment)
 
     touch = _touch(depth_at, pose.superior, search, step)
     high = low = touch
-    while missing(low) < 0.0:
-        strain = at(low)[1][1]
+    while (state := missing(low))[0] < 0.0:
+        strain = at(low)[2][1]
         if strain > STRAIN_LIMIT or touch - low > search:
             carried, moved = at(low)[0][AXIAL_FORCE], 1e3 * (touch - low)
             raise StaticsError(
                 f"load not reached: {carried:.4g} N of {load:.4g} N at an indentation of "
                 f"{moved:.2f} mm (strain {strain:.2f})"
             )
-        high, low = low, low - 0.1 * step
-    root = low if high == low else brentq(missing, low, high, xtol=1e-13, rtol=1e-14, maxiter=60)
+        high, low = low, low - _part(*state, 0.1 * step)
+    root = low if high == low else _root(missing, low, high, touch)
     found = replace(pose, superior=float(root))
-    loads, depth = at(found.superior)
+    loads, _, depth = at(found.superior)
     if depth[1] > STRAIN_LIMIT:
         raise StaticsError(f"the layer is pressed through (strain {depth[1]:.2f})")
     if flags := model.compartment_flags(found, compartment):
@@ -121,3 +134,31 @@ def _touch(depth_at: Callable[[float], float], start: float, search: float, step
         if height - start > search:
             raise StaticsError(f"still in contact {1e3 * search:.0f} mm above the start")
     return height
+
+
+def _part(value: float, slope: float, step: float) -> float:
+    """Return how far to go down where the root of the load is short by -`value` [m]."""
+    if slope >= 0.0:
+        return step
+    return float(np.clip(_BEYOND * value / slope, _LEAST_PART * step, step))
+
+
+def _root(
+    missing: Callable[[float], tuple[float, float]], low: float, high: float, touch: float
+) -> float:
+    """Return the zero of a function that is positive at `low` and negative at `high` [m].
+
+    `missing` returns its value and its derivative; the zero lies below `touch`, first contact.
+    """
+    height, before = low, np.inf
+    for _ in range(_MOST_STEPS):
+        value, slope = missing(height)
+        low, high = (height, high) if value > 0.0 else (low, height)
+        newton = height - value / slope if slope < 0.0 else np.inf
+        if value == 0.0 or abs(newton - height) <= _LAST_STEP * (touch - height):
+            return newton if low < newton < high else height
+        if high - low <= _LEAST_BRACKET:
+            break
+        good = low < newton < high and abs(value) <= 0.5 * before
+        height, before = newton if good else 0.5 * (low + high), abs(value)
+    return 0.5 * (low + high)

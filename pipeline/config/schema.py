@@ -69,7 +69,9 @@ class RunConfig(ExecutionConfig):
         "implant", pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$", description="name of the run"
     )
     seed: int = Field(1, ge=0, description="seed of the training design")
-    chunk: int = Field(50, ge=1, description="number of samples evaluated and stored at a time")
+    chunk: int = Field(
+        50, ge=1, description="least number of samples evaluated and stored at a time"
+    )
 
 
 class Config(Section):

@@ -43,6 +43,8 @@ class Sampled:
         Learning curve: samples and errors of each round's surrogates.
     fits : list of TrainedKnee
         Surrogates of the points of the learning curve.
+    along : DataFrame
+        The samples of `training` along gait; none without `design.gait_samples`.
     """
 
     candidates: pd.DataFrame
@@ -53,6 +55,7 @@ class Sampled:
     added: list[dict[str, int]]
     curve: list[dict[str, Any]]
     fits: list[stages.TrainedKnee]
+    along: pd.DataFrame
 
 
 def sample_knee(run: Run, original: OriginalModel, space: SampleSpace) -> Sampled:
@@ -72,6 +75,7 @@ def sample_knee(run: Run, original: OriginalModel, space: SampleSpace) -> Sample
     evaluated = run.table("kept", lambda: pd.concat(kept, ignore_index=True), derived=True)
     states = run.table("screened", lambda: _final_states(screened, kept), derived=True)
     counts = stages.bookkeeping(candidates, first, states, evaluated, training)
+    along = training.head(0)
     if config.design.gait_samples:
         with run.timed("f: samples along gait"):
             run.wait_for_kernels()
@@ -84,7 +88,7 @@ def sample_knee(run: Run, original: OriginalModel, space: SampleSpace) -> Sample
         training = pd.concat([training, along], ignore_index=True)
     everywhere = pd.concat([first, evaluated], ignore_index=True)
     added = _added(config.design, first, kept)
-    return Sampled(candidates, training, everywhere, early, counts, added, curve, fits)
+    return Sampled(candidates, training, everywhere, early, counts, added, curve, fits, along)
 
 
 def _rounds(

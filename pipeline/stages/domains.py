@@ -22,9 +22,12 @@ from pipeline.stages.adaptive_sampling import Sampled
 from pipeline.stages.run_folder import Run
 from pipeline.store.samples import OK, loads_of, poses_of, usable
 from surrogates.formulations.domain import NO_LIMIT, Domain
-from surrogates.formulations.domain_fit import DomainSamples, fit_domain
+from surrogates.formulations.domain_fit import DomainSamples, SeenSamples, fit_domain
 from surrogates.formulations.whole_knee import AnyCompartment, AnyKnee, WholeKneeSurrogate
 from surrogates.sampling.space import SampleSpace
+
+#: Samples along gait that tell the loads there, over the samples of the whole box [1].
+_ALONG = 0.25
 
 
 def learn_domains(
@@ -42,8 +45,9 @@ def learn_domains(
     known = original.model is None
     samples = sampled.evaluated if known else domain_samples(run, original, space, sampled)
     feasibility = run.config.feasibility
+    along = {name: _along(sampled.along, usable(samples, name), name) for name in COMPARTMENTS}
     jobs = [
-        (fitted.knee.compartment(name), usable(samples, name), feasibility, known)
+        (fitted.knee.compartment(name), usable(samples, name), feasibility, known, along[name])
         for fitted in trained
         for name in COMPARTMENTS
     ]
@@ -69,6 +73,12 @@ def domain_samples(
     return run.table("domain", evaluated)
 
 
+def _along(along: pd.DataFrame, rows: pd.DataFrame, name: str) -> pd.DataFrame:
+    """Return samples along gait of a compartment, few beside its samples `rows` of the box."""
+    # They are in random order.
+    return along[along["compartment"] == name].head(round(_ALONG * len(rows)))
+
+
 def limits_of(feasibility: FeasibilityConfig) -> FloatArray:
     """Return the bounds (3,) of AP and ML force over axial load and of the peak pressure [Pa]."""
     bounds = feasibility.ap_ratio, feasibility.ml_ratio, 1e6 * feasibility.peak_pressure_MPa
@@ -80,11 +90,12 @@ def learn_domain(
     rows: pd.DataFrame,
     feasibility: FeasibilityConfig,
     known: bool = False,
+    along: pd.DataFrame | None = None,
 ) -> Domain:
     """Return where a surrogate can be trusted, from evaluated samples of its compartment.
 
     `rows` are samples that the original model answered, `known` whether the surrogate was fitted to
-    these samples.
+    these samples; `along` are samples along gait that the surrogate was fitted to.
     """
     limits, margin = limits_of(feasibility), feasibility.margin
     if rows.empty:
@@ -93,7 +104,8 @@ def learn_domain(
     feasible = stages.infeasibility(loads, feasibility, 0.0) == ""
     # One thread: sums in threaded linear algebra depend on the number of cores.
     with threadpool_limits(1):
-        samples = DomainSamples(poses_of(rows), loads, feasible, fitted=known)
+        seen = None if along is None else SeenSamples(poses_of(along), loads_of(along))
+        samples = DomainSamples(poses_of(rows), loads, feasible, known, seen)
         return fit_domain(surrogate, samples, limits, margin)
 
 

@@ -180,7 +180,9 @@ class Run(AbstractContextManager["Run"]):
             say(f"  {name}: {told}", quiet=self.quiet)
         if missing.empty and len(known):
             return known
-        size = chunk_size(len(missing), self.config.run.chunk)
+        each = self.stages.per_evaluation
+        rate = 1.0 / each if each else 0.0
+        size = chunk_size(len(missing), self.config.run.chunk, rate, self.workers)
         size += -size % together
         with bar(len(missing), "sample", name, quiet=self.quiet) as shown:
             found = self._chunks(name).evaluate(

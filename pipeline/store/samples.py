@@ -34,6 +34,8 @@ FAILED = "failed"
 FORMAT, VERSION = "knee-contact samples", 2
 #: Files that the finished chunks of a table are spread over at most.
 _MOST_CHUNKS = 400
+#: Chunks for each worker, at least, so that all workers end at about the same time.
+_CHUNKS_EACH = 8
 
 
 class StoreError(InputError):
@@ -181,9 +183,14 @@ def digest(table: pd.DataFrame) -> str:
     return content_digest(arrow_table(table))
 
 
-def chunk_size(rows: int, wanted: int) -> int:
-    """Return the rows of a chunk: as many as wanted, or more, lest there be many files."""
-    return max(wanted, rows // _MOST_CHUNKS)
+def chunk_size(rows: int, wanted: int, per_second: float = 0.0, workers: int = 1) -> int:
+    """Return the rows of a chunk: as many as wanted, or more, lest there be many files.
+
+    Quick rows, of which a worker evaluates so many `per_second`, come in chunks of about a second,
+    several for each worker: the model is sent to a worker with every chunk.
+    """
+    second = min(int(per_second), rows // (_CHUNKS_EACH * workers))
+    return max(wanted, rows // _MOST_CHUNKS, second)
 
 
 class ChunkStore:

@@ -137,9 +137,9 @@ class Domain:
             f"AP force over axial load of {c[0] * ap:.2g} (limit {ap:.2g})",
             f"ML force over axial load of {c[1] * ml:.2g} (limit {ml:.2g})",
             f"peak pressure of {1e-6 * c[2] * peak:.3g} MPa (limit {1e-6 * peak:.3g} MPa)",
-            f"samples near this pose reach {c[3]:.2g} times the largest trained AP force",
-            f"samples near this pose reach {c[4]:.2g} times the largest trained ML force",
-            f"errors near this pose are {np.exp(c[5] - 1.0):.2g} times the accepted error",
+            f"samples near this pose reach {c[3]:.3g} times the largest trained AP force",
+            f"samples near this pose reach {c[4]:.3g} times the largest trained ML force",
+            f"errors near this pose are {np.exp(c[5] - 1.0):.3g} times the accepted error",
         )[int(np.argmax(c))]
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from foundation.checks import FloatArray, check_array
+from surrogates.families.cross_validation import Fitted
 from surrogates.families.polynomial import PolynomialSettings, fit_polynomial
 from surrogates.families.regressor import Regressor
 from surrogates.formulations.domain import Domain
@@ -37,6 +38,19 @@ _SURFACE = PolynomialSettings(
 _ERRORS = PolynomialSettings(basis="total_degree", degree=(1, 2), ridge=(1e-6, 1e-4, 1e-2))
 
 
+class SeenSamples(NamedTuple):
+    """Samples along gait that a surrogate was fitted to: they tell the loads, but not its errors.
+
+    Parameters
+    ----------
+    poses, loads : (M, 6), (M, 12) float64
+        Poses in contact [rad, m] and true loads, `foundation.loads.LOAD_COLUMNS` [SI].
+    """
+
+    poses: FloatArray
+    loads: FloatArray
+
+
 class DomainSamples(NamedTuple):
     """Samples over the whole box of a compartment.
 
@@ -48,12 +62,15 @@ class DomainSamples(NamedTuple):
         Whether the loads satisfy the bounds of feasibility, without the margin.
     fitted : bool
         Whether the surrogate was fitted to part of the samples, which then do not show its errors.
+    seen : SeenSamples, optional
+        Samples along gait, so that the expected loads are closest to the truth there.
     """
 
     poses: FloatArray
     loads: FloatArray
     feasible: NDArray[np.bool_]
     fitted: bool = False
+    seen: SeenSamples | None = None
 
 
 def fit_domain(
@@ -83,17 +100,19 @@ def fit_domain(
     if len(poses) < LEAST_SAMPLES:
         return Domain.within(slack * limits)
     predicted, _, variables = surrogate.evaluate_batch(poses)
-    where = np.clip(variables[:, :6], -1.0, 1.0)
-    true = where.copy()
-    true[:, 5] = np.clip(2.0 * np.sqrt(loads[:, 1] / surrogate.space.load[1]) - 1.0, -1.0, 1.0)
     residuals = loads - predicted
     targets = _targets(loads, residuals, limits, surrogate.space.load[1])
     if samples.fitted:
         targets[:, 2] = np.log(_LEAST_ERROR / ACCEPTED_ERROR)
-    fitted = fit_polynomial(true, targets, _SURFACE)
+    x = _variables_at(surrogate, variables, loads)
+    fitted = fit_polynomial(x, targets, _SURFACE)
+    if samples.seen is not None and len(samples.seen.poses):
+        fitted = _fit_with_seen(surrogate, samples.seen, limits, x, targets, fitted)
     rows = fitted.check.rows
-    left_out = targets[rows] - fitted.check.residuals  # leave-one-out predictions
-    tail = np.quantile(fitted.check.residuals[:, 2], _PROBABILITIES[0])
+    own = rows < len(poses)
+    rows, left = rows[own], fitted.check.residuals[own]
+    left_out = targets[rows] - left  # leave-one-out predictions
+    tail = np.quantile(left[:, 2], _PROBABILITIES[0])
     left_out[:, 2] += tail
     borders = _borders(left_out[samples.feasible[rows]], slack)
     domain = Domain.within(slack * limits)
@@ -109,8 +128,40 @@ def fit_domain(
     inside &= domain.extrapolation(variables, predicted, gaps) <= 1.0
     errors = surrogate.standard_error(poses)
     if np.isnan(errors[:, :6]).any():
+        where = np.clip(variables[:, :6], -1.0, 1.0)
         return replace(domain, errors=_fit_errors(where, residuals, inside))
     return replace(domain, inflation=_inflation(residuals[inside], errors[inside]))
+
+
+def _variables_at(
+    surrogate: AnyCompartment, variables: FloatArray, loads: FloatArray
+) -> FloatArray:
+    """Return the variables of the box (N, 6) [1], held in it, at the true loads (N, 12)."""
+    x: FloatArray = np.clip(variables[:, :6], -1.0, 1.0)
+    root = np.sqrt(loads[:, 1] / surrogate.space.load[1])
+    x[:, 5] = np.clip(2.0 * root - 1.0, -1.0, 1.0)
+    return x
+
+
+def _fit_with_seen(
+    surrogate: AnyCompartment,
+    seen: SeenSamples,
+    limits: FloatArray,
+    x: FloatArray,
+    targets: FloatArray,
+    fitted: Fitted,
+) -> Fitted:
+    """Return a fit to samples along gait besides those at x (N, 6) with targets (N, 3).
+
+    The errors of samples that the surrogate was fitted to say nothing; the errors there are as
+    expected from the other samples, by their `fitted` surface.
+    """
+    poses = check_array("seen poses", seen.poses, (None, 6))
+    loads = check_array("seen loads", seen.loads, (len(poses), 12))
+    along = _variables_at(surrogate, surrogate.evaluate_batch(poses)[2], loads)
+    told = _targets(loads, np.zeros_like(loads), limits, surrogate.space.load[1])
+    told[:, 2] = fitted.regressor.predict(along)[:, 2]
+    return fit_polynomial(np.concatenate([x, along]), np.concatenate([targets, told]), _SURFACE)
 
 
 def _targets(

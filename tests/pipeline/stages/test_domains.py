@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -47,7 +48,7 @@ def study(tmp_path_factory):
         *stages.fit_surrogates(training, space, config.surrogate, pairs[:1], 1),
         *stages.fit_surrogates(with_energy, space, config.surrogate, pairs[1:], 1),
     ]
-    sampled = Sampled(candidates, training, first, trained[0], {}, [], [], [])
+    sampled = Sampled(candidates, training, first, trained[0], {}, [], [], [], training.head(0))
     told = learn_domains(run, knee, space, trained, sampled)
     yield run, knee, space, sampled, trained, told
     run.close()
@@ -137,8 +138,14 @@ def test_rows_of_a_table_tell_where_there_are_samples(study, tmp_path):
         other.prepare(resume=False)
         (told,) = learn_domains(other, table, space, trained[:1], sampled)
         assert not (tmp_path / "samples" / "domain.parquet").exists()
+        walked = replace(sampled, along=sampled.training)
+        (along,) = learn_domains(other, table, space, trained[:1], walked)
     assert told.knee.medial.domain.regressor.outputs == 3
     assert (told.knee.medial.domain.inflation == 1.0).all()
+    # Samples along gait count besides those of the box.
+    x = np.random.default_rng(0).uniform(-1.0, 1.0, (20, 6))
+    without, beside = (t.knee.medial.domain.regressor.predict(x) for t in (told, along))
+    assert not np.allclose(without[:, :2], beside[:, :2], rtol=1e-3, atol=0)
 
 
 def test_the_page_shows_where_the_surrogate_can_be_trusted(tmp_path, capsys):

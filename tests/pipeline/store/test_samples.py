@@ -15,6 +15,7 @@ from pipeline.store.samples import (
     RESULT_COLUMNS,
     ChunkStore,
     StoreError,
+    chunk_size,
     digest,
     loads_of,
     poses_of,
@@ -207,6 +208,16 @@ def test_empty_table_has_the_columns_of_a_result(tmp_path):
     assert len(result) == 0
     assert set(RESULT_COLUMNS) <= set(result.columns)
     assert not evaluator.seen
+
+
+def test_chunks_of_quick_rows_last_about_a_second():
+    assert chunk_size(500, 50) == 50
+    assert chunk_size(100_000, 50) == 250
+    assert chunk_size(100_000, 50, per_second=2000.0, workers=2) == 2000
+    # All workers get several.
+    assert chunk_size(4000, 50, per_second=2000.0, workers=2) == 250
+    assert chunk_size(4000, 50, per_second=2000.0, workers=64) == 50
+    assert chunk_size(100_000, 50, per_second=0.2, workers=2) == 250
 
 
 def test_clear_removes_the_chunks(tmp_path):

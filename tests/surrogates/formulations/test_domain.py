@@ -16,7 +16,12 @@ from surrogates.compiled import new_work
 from surrogates.export import c_export
 from surrogates.families.regressor import no_outputs
 from surrogates.formulations.domain import NO_LIMIT, Domain
-from surrogates.formulations.domain_fit import ACCEPTED_ERROR, DomainSamples, fit_domain
+from surrogates.formulations.domain_fit import (
+    ACCEPTED_ERROR,
+    DomainSamples,
+    SeenSamples,
+    fit_domain,
+)
 from surrogates.formulations.knee import OutsideDomainError
 
 LIMITS = np.array([0.2, 0.25, 1.9e7])
@@ -229,6 +234,37 @@ def test_a_rim_that_the_surrogate_knows_nothing_of_is_outside():
     assert (own.evaluate_batch(fresh.poses)[2][rim, 6] > 1.0).mean() < 0.5
 
 
+def test_samples_along_gait_tell_the_loads_there():
+    """Gait runs through a notch of a rim, too narrow for the samples of the box alone."""
+    model = manufactured.compartment()
+
+    def with_a_notch(seed, count):
+        samples = box_samples(manufactured.truth(), count, seed)
+        raised, rim = with_a_rim(samples)
+        x, _ = model.space.scaled(samples.poses, samples.loads[:, 1])
+        notch = rim & (np.abs(x[:, 0]) < 0.15) & samples.feasible
+        loads = np.where(notch[:, None], samples.loads, raised.loads)
+        return DomainSamples(samples.poses, loads, raised.feasible | notch), notch, rim & ~notch
+
+    samples, _, _ = with_a_notch(3, 1500)
+    walked, notch, _ = with_a_notch(6, 6000)
+    seen = SeenSamples(walked.poses[notch], walked.loads[notch])
+    fresh, notch, rim = with_a_notch(4, 1500)
+    x, _ = model.space.scaled(fresh.poses, fresh.loads[:, 1])
+    expected = [
+        np.abs(domain.regressor.predict(np.clip(x, -1.0, 1.0))[:, 0])
+        for domain in (
+            fit_domain(model, samples._replace(seen=s), LIMITS, 0.1)
+            for s in (None, seen, SeenSamples(np.empty((0, 6)), np.empty((0, 12))))
+        )
+    ]
+    plain, told, none = (found[notch].mean() / found[rim].mean() for found in expected)
+    assert told < 0.75 * plain
+    assert none == plain
+    far = rim & (x[:, 3] > 0.6) & (np.abs(x[:, 0]) > 0.4)
+    assert (expected[1][far] > 1.0).mean() > 0.9
+
+
 def test_a_region_of_large_errors_is_outside_though_it_is_feasible():
     model = manufactured.compartment()
 
@@ -246,6 +282,11 @@ def test_a_region_of_large_errors_is_outside_though_it_is_feasible():
     outside = replace(model, domain=domain).evaluate_batch(fresh.poses)[2][:, 6] > 1.0
     assert outside[amount > 0.2 * model.largest].all()
     assert outside[amount == 0.0].mean() < 0.02
+    # Samples that the surrogate was fitted to say nothing of the errors.
+    told = samples._replace(seen=SeenSamples(fresh.poses, fresh.loads))
+    domain = fit_domain(model, told, WIDE, 0.1)
+    outside = replace(model, domain=domain).evaluate_batch(fresh.poses)[2][:, 6] > 1.0
+    assert outside[amount > 0.2 * model.largest].all()
 
 
 def test_intervals_are_widened_to_hold_what_they_promise():
