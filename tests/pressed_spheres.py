@@ -7,15 +7,23 @@ from typing import NamedTuple
 import numpy as np
 
 from foundation.pose import Pose
-from surrogates.fields.field_fit import Bed
+from surrogates.fields.field_fit import Places
 from surrogates.fields.samples import FieldSamples
-from surrogates.sampling.space import ReferencePath, SampleSpace
 
 RADIUS, STIFFNESS = 25e-3, 2e11
 #: Centres of the spheres in the femoral frame [m], medial and lateral.
 CENTRES = np.array([[2e-3, 0.0, -24e-3], [1e-3, 0.0, 24e-3]])
 LOWEST = 25e-3
 NAMES = ("medial", "lateral")
+
+
+class Bed(NamedTuple):
+    """Points with their unit normals, areas [m²] and compartments."""
+
+    centroids: np.ndarray
+    normals: np.ndarray
+    areas: np.ndarray
+    compartments: np.ndarray
 
 
 class State(NamedTuple):
@@ -118,12 +126,20 @@ def samples(state, own, places):
     for side, name in enumerate(NAMES):
         bearing = forces[side, :, 1] > 0.0
         found[name] = FieldSamples.of(
-            state, places[bearing], forces[side, bearing], own.compartments, side
+            state, places[bearing], forces[side, bearing], chosen(own, side)
         )
     return found
 
 
-def space(largest=5000.0):
-    """Box about the poses."""
-    path = ReferencePath.constant(0.0, [0.0, 0.0, 0.0, LOWEST, 0.0])
-    return SampleSpace(path, [-0.3, 0.3], [2e-3, 0.1, 3e-3, 1e-3], [1.0, largest])
+def chosen(own, side):
+    """Numbers of the points of a compartment."""
+    return np.flatnonzero(own.compartments == side)
+
+
+def places_of(own):
+    """Points of both compartments as places of fields, by the compartment."""
+    rows = [chosen(own, side) for side in range(2)]
+    return {
+        name: Places(own.centroids[at], own.normals[at], own.areas[at], at)
+        for name, at in zip(NAMES, rows, strict=True)
+    }

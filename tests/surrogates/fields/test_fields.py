@@ -14,32 +14,20 @@ import surrogates
 from dynamics.wear.field_contact import FieldContact
 from foundation.errors import InputError
 from foundation.pose import Pose
-from surrogates.families.polynomial import PolynomialSettings
-from surrogates.families.registry import fit_family
 from surrogates.fields.field_fit import FieldSettings, fit_fields
 from surrogates.fields.knee_fields import KneeFields
 from surrogates.fields.layer_response import LayerResponse
 from surrogates.fields.samples import FieldSamples
+from surrogates.fields.skin import parts_of
 from surrogates.fields.spring_response import SpringResponse
 
 BED = spheres.bed()
-SPACES = dict.fromkeys(spheres.NAMES, spheres.space())
 SETTINGS = FieldSettings(spacing=1.5e-3)
 
 
-def quadratics(inputs, outputs):
-    return fit_family(
-        "polynomial",
-        inputs,
-        outputs,
-        PolynomialSettings(basis="total_degree", degree=(2,), ridge=(1e-6,)),
-    )
-
-
 def fitted(state, count=80):
-    return fit_fields(
-        spheres.samples(state, BED, spheres.poses(count)), BED, SPACES, quadratics, SETTINGS
-    )
+    samples = spheres.samples(state, BED, spheres.poses(count))
+    return fit_fields(samples, spheres.places_of(BED), len(BED.areas), SETTINGS)
 
 
 @pytest.fixture(scope="module")
@@ -48,10 +36,9 @@ def fields():
 
 
 def evaluated(fields, state, place):
-    """Field of a pose, with the loads and variables of the true field."""
+    """Field of a pose, with the loads of the true field."""
     loads = spheres.loads(state, BED, place[None])[:, 0]
-    variables = [spheres.space().scaled(place[None], own[None, 1])[0][0] for own in loads]
-    return fields.pressure(np.array([place, place]), np.array(variables), loads)
+    return fields.pressure(place[None], loads)
 
 
 def test_springs_are_found(fields):
@@ -67,20 +54,21 @@ def test_springs_are_found(fields):
 def test_lifted_spheres_have_no_pressure(fields):
     place = spheres.poses(1, seed=1)[0]
     place[4] += 1e-3
-    assert not fields.pressure(np.array([place] * 2), np.zeros((2, 7)), np.zeros((2, 12))).any()
+    assert not fields.pressure(np.array([place] * 2), np.zeros((2, 12))).any()
 
 
 def test_groups_change_nothing(fields):
     """The kernel skips triangles that the femur cannot reach."""
-    field = fields.medial
-    plain = replace(field)
-    every = [ball + np.array([0.0, 0.0, 0.0, 1.0, 1.0]) for ball in field.groups]
-    plain.__dict__["groups"] = tuple(every)
+    skin = fields.medial.skin
+    limits = np.ones_like(skin.surface.outline.limits)
+    surface = replace(skin.surface)
+    surface.__dict__["outline"] = skin.surface.outline._replace(limits=limits)
+    plain = replace(skin, surface=surface)
     for place in spheres.poses(10, seed=4):
-        skipped, all_of_them = (each.indentations(place)[0] for each in (field, plain))
-        contact = all_of_them > 0.0
+        skipped, every = (each.indentations(*parts_of(place))[0] for each in (skin, plain))
+        contact = every > 0.0
         assert np.array_equal(contact, skipped > 0.0)
-        assert skipped[contact] == pytest.approx(all_of_them[contact], abs=1e-7)
+        assert skipped[contact] == pytest.approx(every[contact], abs=1e-7)
 
 
 def test_the_threshold_of_the_modified_law_is_found():
@@ -138,8 +126,8 @@ def test_a_knee_without_fields_says_so(tmp_path):
 
 def test_later_and_damaged_fields_are_refused(knee, tmp_path):
     arrays = knee.fields.to_arrays()
-    with pytest.raises(InputError, match="version 1, found 2"):
-        KneeFields.from_arrays(arrays | {"version": np.array(2)})
+    with pytest.raises(InputError, match="version 2, found 3"):
+        KneeFields.from_arrays(arrays | {"version": np.array(3)})
     with pytest.raises(InputError, match="missing"):
         KneeFields.from_arrays({k: a for k, a in arrays.items() if k != "faces"})
     with pytest.raises(InputError, match="triangles"):
@@ -184,7 +172,7 @@ def test_samples_are_checked():
     own = spheres.samples(spheres.springs(BED), BED, spheres.poses(3))["medial"]
     with pytest.raises(InputError, match="starts"):
         FieldSamples(own.poses, own.loads, own.starts[:-1], *(
-            getattr(own, name) for name in ("triangle", "indentation", "pressure")
+            getattr(own, name) for name in ("place", "indentation", "pressure")
         ))  # fmt: skip
     assert own.largest() == pytest.approx(
         [own.indentation[own.rows() == k].max() for k in range(len(own.poses))]
