@@ -72,9 +72,9 @@ def springs(own, law=lambda depth, largest: STIFFNESS * depth):
 
 
 def layer(own, modulus=1e9):
-    """State of half-spaces at a pose: Hertz contact, in which half of the overlap is pressed.
+    """State of a layer at a pose, in which half of the overlap is pressed as in Hertz's contact.
 
-    The modulus follows the anterior position, so that no spring law gives the pressures.
+    The peak is in proportion to the largest overlap, so that no spring law gives the pressures.
     """
 
     def state(pose):
@@ -84,15 +84,9 @@ def layer(own, modulus=1e9):
             at = own.compartments == side
             largest = depth[at].max()
             if largest > 0.0:
-                peak = (
-                    2.0
-                    * modulus
-                    / np.pi
-                    * np.sqrt(largest / RADIUS)
-                    * (1.0 + 100.0 * pose.anterior)
-                )
-                pressure[at] = peak * np.sqrt(np.maximum(2.0 * depth[at] / largest - 1.0, 0.0))
-        return State(np.where(pressure > 0.0, depth, 0.0), pressure)
+                edge = np.sqrt(np.maximum(2.0 * depth[at] / largest - 1.0, 0.0))
+                pressure[at] = modulus * largest / RADIUS * edge
+        return State(depth, pressure)
 
     return state
 
@@ -125,9 +119,7 @@ def samples(state, own, places):
     found = {}
     for side, name in enumerate(NAMES):
         bearing = forces[side, :, 1] > 0.0
-        found[name] = FieldSamples.of(
-            state, places[bearing], forces[side, bearing], chosen(own, side)
-        )
+        found[name] = FieldSamples.of(state, places[bearing], chosen(own, side))
     return found
 
 

@@ -310,7 +310,9 @@ class FiniteElementContact:
 
         Parameters and exceptions as of `compartment_loads`; found without the forces.
         """
-        return self.contacts[compartment_index(compartment)].indentation(pose, self.femoral_handle())
+        return self.contacts[compartment_index(compartment)].indentation(
+            pose, self.femoral_handle()
+        )
 
     def compartment_flags(self, pose: Pose, compartment: str) -> tuple[str, ...]:
         """Return why the loads of a compartment are no answer at a pose; see `evaluate`.
@@ -375,7 +377,9 @@ class FiniteElementContact:
             Compartment; by default the whole knee.
         """
         chosen = (
-            self.contacts if compartment is None else (self.contacts[compartment_index(compartment)],)
+            self.contacts
+            if compartment is None
+            else (self.contacts[compartment_index(compartment)],)
         )
         return sum(side.energy(pose, self.femoral_handle()) for side in chosen)
 

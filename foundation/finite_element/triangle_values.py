@@ -36,7 +36,7 @@ class TriangleValues:
         at = layer.chart.coordinates(tibia.centroids[triangles])
         net = Delaunay(plane)
         simplex = net.find_simplex(at)
-        self.corners = net.simplices[simplex]
+        self.corners: IntArray = net.simplices[simplex].astype(np.int64)
         transform = net.transform[simplex]
         first = np.einsum("tij,tj->ti", transform[:, :2], at - transform[:, 2])
         # Rounding leaves weights below zero on the edges of the net.

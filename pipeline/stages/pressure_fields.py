@@ -18,7 +18,7 @@ from foundation.pose import Pose
 from foundation.surface_contact import SurfaceContact
 from pipeline.config.schema import SurrogateConfig
 from pipeline.errors import StageError
-from pipeline.store.samples import loads_of, poses_of, usable
+from pipeline.store.samples import poses_of, usable
 from surrogates.fields.field_fit import FieldSettings, Places, fit_fields
 from surrogates.fields.samples import FieldSamples
 from surrogates.formulations.whole_knee import AnyKnee
@@ -82,7 +82,7 @@ def with_fields(
             raise StageError(f"pressure fields: the {name} compartment has no usable sample")
         some = np.sort(rng.permutation(len(rows))[: chosen.samples])
         state, places[name], own = _places(model, name)
-        parts[name] = FieldSamples.of(state, poses_of(rows)[some], loads_of(rows)[some], own)
+        parts[name] = FieldSamples.of(state, poses_of(rows)[some], own)
     spacing = FieldSettings(spacing=1e-3 * chosen.spacing_mm)
     return replace(knee, fields=fit_fields(parts, places, len(model.tibia.faces), spacing))
 

@@ -22,15 +22,16 @@ from foundation.compiling import fused_kernel, fused_part
 #: middle (2), shear.
 MEASURES = 15
 #: Degree of the polynomial of the pressure, number of its terms, and the same with the logarithm of
-#: the integral of the pressure over the load.
+#: the integral of the pressure over the largest overlap and the width of the patch.
 DEGREE = 4
 SHAPES = (DEGREE + 1) * (DEGREE + 2) // 2
 TERMS = SHAPES + 1
 #: Width of the patch in the coordinates a and b, in standard deviations; distance from the middle
 #: up to which there may be contact; span of the Legendre polynomials.
 WIDTH, REACH, SPAN = 2.5, 1.7, 1.2
-#: Bound of the scaled measures: the samples lie within 1.
-_HELD = 1.1
+#: Bounds of the scaled measures: the samples lie within 1. The widths of lighter contact than that
+#: of the samples follow the trend further.
+_HELD, _LIGHT = 1.1, 2.5
 
 
 @fused_kernel
@@ -46,10 +47,12 @@ def overlapping(depth, inside):
 
 @fused_kernel
 def measure_overlap(depth, bed, inside, frame, measures):
-    """Fill frame (5,) and measures (15,) of an overlap; return whether its size is finite.
+    """Fill frame (6,) and measures (15,) of an overlap; return whether its size is finite.
 
     `frame` is the middle x, z [m], the standard deviations along x and z [m], and the part of x
-    that follows z [1]: moments of the overlap over the projected area.
+    that follows z [1]: moments of the overlap over the projected area; and the product of the
+    largest overlap and the geometric mean of the deviations [m²], which a linear layer's load is
+    in proportion to.
     """
     largest, total, mean_x, mean_z = 0.0, 0.0, 0.0, 0.0
     for i in inside:
@@ -73,6 +76,7 @@ def measure_overlap(depth, bed, inside, frame, measures):
         return False
     frame[0], frame[1] = mean_x, mean_z
     frame[2], frame[3], frame[4] = math.sqrt(xx - xz * xz / zz), math.sqrt(zz), xz / zz
+    frame[5] = largest * math.sqrt(frame[2] * frame[3])
     measures[0], measures[1] = math.log(frame[2]), math.log(frame[3])
     measures[2] = math.log(total / (largest * frame[2] * frame[3]))
     measures[12], measures[13], measures[14] = mean_x, mean_z, frame[4]
@@ -114,7 +118,7 @@ def evaluate_terms(measures, scaling, points, lengths, weights, scaled, work, te
         terms[k] = weights[0, k]
     for d in range(MEASURES):
         z = (measures[d] - scaling[0, d]) / scaling[1, d]
-        z = min(max(z, -_HELD), _HELD)
+        z = min(max(z, -_LIGHT if d < 2 else -_HELD), _HELD)
         for k in range(TERMS):
             terms[k] += z * weights[1 + d, k]
         scaled[d] = z / lengths[d]
@@ -149,8 +153,8 @@ def _polynomial(first, second, terms):
 
 
 @fused_kernel
-def layer_pressures(bed, inside, frame, terms, exponent, force, values, pressure):
-    """Fill the pressures (P,) [Pa] of a layer that bears an axial force [N].
+def layer_pressures(bed, inside, frame, terms, exponent, values, pressure):
+    """Fill the pressures (P,) [Pa] of a layer.
 
     p ~ max(s(a, b), 0)^m with the polynomial s of the scaled coordinates a, b of the patch; only
     the places `inside` (n,) are written. `values` (2, 5) is scratch memory.
@@ -169,7 +173,7 @@ def layer_pressures(bed, inside, frame, terms, exponent, force, values, pressure
                 pressure[i] = bearing**exponent
                 carried += pressure[i] * bed[i, 6]
     if carried > 0.0:
-        scale = force * math.exp(terms[SHAPES]) / carried
+        scale = frame[5] * math.exp(terms[SHAPES]) / carried
         for i in inside:
             pressure[i] *= scale
 

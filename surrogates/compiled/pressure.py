@@ -70,7 +70,8 @@ def _cubic_slope(s):
 def _rise_and_gradient(x, y, z, condyle, spline, known):
     """Return cell (2), height of the femur over a place relative to the centre, and its gradient.
 
-    The height is positive inside the femur; `_LIFTED` in cell -1 where the surface is not known.
+    The height is positive inside the femur; `_LIFTED` where the surface is not known. The cell is
+    -1 outside the grid.
     """
     forward = x * condyle[3] + y * condyle[4]
     aside = y * condyle[3] - x * condyle[4]
@@ -84,7 +85,7 @@ def _rise_and_gradient(x, y, z, condyle, spline, known):
         return -1, -1, _LIFTED, 0.0, 0.0, 0.0
     i, j = int(along), int(across)
     if not known[i, j]:
-        return -1, -1, _LIFTED, 0.0, 0.0, 0.0
+        return i, j, _LIFTED, 0.0, 0.0, 0.0
     along, across = along - i, across - j
     inverse = 1.0 / rho
     cosine, sine = forward * inverse, aside * inverse
@@ -117,11 +118,11 @@ def _indentation(x, y, z, along, depth, condyle, spline, known):
     0 or less where the place is outside the femur; Newton's method from a first guess `depth`.
     """
     for _ in range(_STEPS):
-        i, j, rise, to_x, to_y, to_z = _rise_and_gradient(
+        _i, _j, rise, to_x, to_y, to_z = _rise_and_gradient(
             x - depth * along[0], y - depth * along[1], z - depth * along[2],
             condyle, spline, known,
         )  # fmt: skip
-        if i < 0:
+        if rise == _LIFTED:
             return rise
         slope = to_x * along[0] + to_y * along[1] + to_z * along[2]
         step = min(max(rise / max(slope, _LEAST_SLOPE), -_LARGEST_STEP), _LARGEST_STEP)
@@ -130,24 +131,6 @@ def _indentation(x, y, z, along, depth, condyle, spline, known):
         if abs(step) <= _CLOSE or depth <= -_OUTSIDE:
             return depth
     return _LIFTED
-
-
-@fused_part
-def _near_known(x, y, z, size, condyle, known):
-    """Return whether the surface is known near a place relative to the centre."""
-    forward = x * condyle[3] + y * condyle[4]
-    aside = y * condyle[3] - x * condyle[4]
-    rho = math.sqrt(forward * forward + aside * aside)
-    if not rho + forward > 0.1 * rho:
-        return False
-    reach = int(STRETCH * size / condyle[8]) + 1
-    along = (2.0 * condyle[5] * aside / (rho + forward) - condyle[6]) / condyle[8]
-    across = (z - condyle[7]) / condyle[8]
-    for i in range(max(int(along) - reach, 0), min(int(along) + reach + 1, known.shape[0])):
-        for j in range(max(int(across) - reach, 0), min(int(across) + reach + 1, known.shape[1])):
-            if known[i, j]:
-                return True
-    return False
 
 
 @fused_pasted
@@ -173,9 +156,8 @@ def _tangent(rotation, translation, ball, outline, shape, outlined, limits, kind
     x, y, z = x - outline[0], y - outline[1], z - outline[2]
     i, j, rise, to_x, to_y, to_z = _rise_and_gradient(x, y, z, outline, shape, outlined)
     size = ball[3]
-    if i < 0:
-        near = _near_known(x, y, z, size, outline, outlined)
-        return rise, to_x, to_y, to_z, 1.0 if near else -1.0
+    if rise == _LIFTED:
+        return rise, to_x, to_y, to_z, limits[i, j, kind] if i >= 0 else -1.0
     error = limits[i, j, kind] + limits[i, j, kind + 1] * size * size
     # The places of a ball lie near a plane: the slope along the plane and that across count apart.
     nx, ny, nz = _turned(rotation, ball[4], ball[5], ball[6])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -12,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from foundation.checks import FloatArray, check_array, check_fields, check_number, frozen
 from foundation.errors import InputError
-from surrogates.fields.outline import Outline, outline_of
 from surrogates.fields.splines import ORDER, spline_values
 
 #: Robust fits after the first. A point has no weight beyond this many standard deviations, and this
@@ -113,11 +111,6 @@ class CondyleSurface:
         frame[6:] = (*low, spacing)
         found, residuals = _fitted(t, z, rho - frame[5], frame, shape)
         return cls(frame, found.reshape(shape), _known(t, z, frame, shape)), residuals
-
-    @cached_property
-    def outline(self) -> Outline:
-        """The coarse outline of the surface."""
-        return outline_of(self.frame, self.coefficients, self.known)
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return the fields as arrays, such as frame (9,) [m]; the inverse of `from_arrays`."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from foundation.checks import FloatArray, IntArray, check_fields, check_number
 from foundation.errors import InputError
-from foundation.loads import AXIAL_FORCE, COMPARTMENTS
+from foundation.loads import COMPARTMENTS
 from foundation.pose import rotation_matrix
 from surrogates.compiled.pressure import BLOCK, GROUP
 from surrogates.fields.condyle_surface import CondyleSurface
@@ -20,7 +20,7 @@ from surrogates.fields.skin import Skin, parts_of
 from surrogates.fields.spring_response import SpringResponse
 
 #: Most points that the surface of a condyle is fitted to.
-_MOST_POINTS = 400_000
+_MOST_POINTS = 1_500_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,8 +149,7 @@ def _fit_compartment(
     depths = np.array([skin.indentations(*parts_of(pose))[0] for pose in samples.poses])
     pressures = np.zeros((len(samples.poses), len(places.areas)))
     pressures[samples.rows(), samples.place] = samples.pressure
-    forces = samples.loads[:, AXIAL_FORCE]
-    layer = LayerResponse.fit(depths, pressures[:, chosen], forces, bed)
+    layer = LayerResponse.fit(depths, pressures[:, chosen], bed)
     return CompartmentField(interpolation[0], bed, surface, layer, *interpolation[1:])
 
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from foundation.checks import FloatArray, IntArray, check_fields, check_number, frozen
 from foundation.errors import InputError
-from foundation.loads import AXIAL_FORCE, COMPARTMENTS
+from foundation.loads import COMPARTMENTS
 from surrogates.compiled import layer_pressure as layers
 from surrogates.compiled import pressure as springs
 from surrogates.families.regressor import part_of, under
@@ -97,12 +97,13 @@ class CompartmentField:
         object.__setattr__(self, "triangles", found)
         object.__setattr__(self, "corners", corners)
         check_fields(self, bed=(places, 7), shares=(count, 3))
-        springs = isinstance(self.response, SpringResponse)
-        if isinstance(self.response, SpringResponse) and len(self.response.law) != len(found):
+        if not isinstance(self.response, SpringResponse):
+            return
+        if len(self.response.law) != len(found):
             raise InputError(
                 f"law: expected one row per triangle ({len(found)}), found {len(self.response.law)}"
             )
-        if springs and count:
+        if count:
             raise InputError("corners: expected none of springs")
 
     @cached_property
@@ -111,7 +112,7 @@ class CompartmentField:
         return Skin(self.bed, self.surface)
 
     def add_pressures(
-        self, rotation: FloatArray, translation: FloatArray, force: float, found: FloatArray
+        self, rotation: FloatArray, translation: FloatArray, found: FloatArray
     ) -> None:
         """Add the pressures to those of all triangles of the mesh (F,) [Pa].
 
@@ -121,8 +122,6 @@ class CompartmentField:
             Rotation of the femur in the tibial frame.
         translation : (3,) float64
             Femoral origin in the tibial frame [m].
-        force : float
-            Axial load [N], on which only a layer depends.
         found : (F,) float64
             Pressures [Pa].
         """
@@ -133,7 +132,7 @@ class CompartmentField:
                 depth, largest, law.constants, law.law, self.triangles, found
             )
             return
-        pressure = self.response.pressures(depth, self.bed, force)
+        pressure = self.response.pressures(depth, self.bed)
         if len(self.corners):
             layers.add_triangle_pressures(
                 pressure, self.corners, self.shares, self.triangles, found
@@ -154,10 +153,10 @@ class CompartmentField:
         missing = [name for name in _ARRAYS if name not in arrays]
         if missing:
             raise InputError(f"arrays: missing {missing} of a pressure field")
-        springs = part_of(arrays, "springs")
+        law = part_of(arrays, "springs")
         response: SpringResponse | LayerResponse
-        if springs:
-            response = SpringResponse.from_arrays(springs)
+        if law:
+            response = SpringResponse.from_arrays(law)
         else:
             response = LayerResponse.from_arrays(part_of(arrays, "layer"))
         surface = CondyleSurface.from_arrays(part_of(arrays, "surface"))
@@ -200,21 +199,19 @@ class KneeFields:
         field: CompartmentField = getattr(self, name)
         return field
 
-    def pressure(self, poses: FloatArray, loads: FloatArray) -> FloatArray:
+    def pressure(self, poses: FloatArray) -> FloatArray:
         """Return the pressure of each triangle of the tibial mesh (F,) [Pa].
 
         Parameters
         ----------
         poses : (2, 6) or (1, 6) float64
             Pose [rad, m], held in the box of each compartment, or of both.
-        loads : (2, 12) float64
-            Loads of both compartments [SI].
         """
         found = np.zeros(self.faces)
         medial = parts_of(poses[0])
         lateral = medial if len(poses) == 1 else parts_of(poses[1])
-        self.medial.add_pressures(*medial, loads[0, AXIAL_FORCE], found)
-        self.lateral.add_pressures(*lateral, loads[1, AXIAL_FORCE], found)
+        self.medial.add_pressures(*medial, found)
+        self.lateral.add_pressures(*lateral, found)
         return found
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:

@@ -1,4 +1,4 @@
-"""Pressure of a continuous layer from the overlap of the surfaces and the load."""
+"""Pressure of a continuous layer from the overlap of the surfaces."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ EXPONENT = 0.8
 #: Penalty of the terms, over the square of their degree; evaluations of a fit.
 _HOLD, _MOST_EVALUATIONS = 3e-3, 40
 #: Fewest places in contact from which the terms of a sample are found, and fewest such samples.
-_FEWEST, _FEWEST_SAMPLES = 40, 40
+_FEWEST, _FEWEST_SAMPLES = 25, 40
 #: Bounds of the nugget, samples and iterations of the search for lengths, and of its refinement.
 _NUGGET, _SEARCHED, _ITERATIONS, _REFINED = (1e-6, 0.3), 400, 80, 8
 _NAMES = ("exponent", "scaling", "points", "lengths", "weights")
@@ -29,10 +29,10 @@ _NAMES = ("exponent", "scaling", "points", "lengths", "weights")
 
 @dataclass(frozen=True, eq=False)
 class LayerResponse:
-    """Pressure p ~ max(s(a, b), 0)^m, scaled to the load; a, b are coordinates of the patch.
+    """Pressure p ~ max(s(a, b), 0)^m; a, b are coordinates of the patch.
 
-    The terms of the polynomial s are learnt over measures of the overlap by Kriging with Matern 5/2
-    correlations; see `surrogates.compiled.layer_pressure`.
+    The terms of the polynomial s, and the load, are learnt over measures of the overlap by Kriging
+    with Matern 5/2 correlations; see `surrogates.compiled.layer_pressure`.
 
     Parameters
     ----------
@@ -70,28 +70,23 @@ class LayerResponse:
         check_array("lengths", self.lengths, (MEASURES,), above=0.0)
 
     @classmethod
-    def fit(
-        cls, depths: FloatArray, pressures: FloatArray, forces: FloatArray, bed: FloatArray
-    ) -> Self:
+    def fit(cls, depths: FloatArray, pressures: FloatArray, bed: FloatArray) -> Self:
         """Fit the response to samples.
 
         Parameters
         ----------
         depths, pressures : (N, P) float64
             Overlaps [m], 0 or less out of contact, and pressures [Pa] of the places of the bed.
-        forces : (N,) float64
-            Axial loads [N].
         bed : (P, 7) float64
             See `surrogates.compiled.pressure`.
 
         Raises
         ------
         InputError
-            If too few samples have a patch of 40 places.
+            If too few samples have a patch of 25 places.
         """
         patches = [
-            _patch(depth, pressure, force, bed)
-            for depth, pressure, force in zip(depths, pressures, forces, strict=True)
+            _patch(depth, pressure, bed) for depth, pressure in zip(depths, pressures, strict=True)
         ]
         own = [patch for patch in patches if patch is not None]
         if len(own) < _FEWEST_SAMPLES:
@@ -99,24 +94,21 @@ class LayerResponse:
                 f"fields: expected at least {_FEWEST_SAMPLES} samples with {_FEWEST} places in "
                 f"contact, found {len(own)}; use more samples or a finer tibial mesh"
             )
-        terms = np.array([[*_terms(patch), patch.excess] for patch in own])
+        terms = np.array([[*_terms(patch), patch.stiffness] for patch in own])
         return cls(EXPONENT, *_kriging(np.array([patch.measures for patch in own]), terms))
 
-    def pressures(self, depth: FloatArray, bed: FloatArray, force: float) -> FloatArray:
-        """Return the pressures (P,) [Pa] of overlaps (P,) [m] that bear an axial force [N].
-
-        `bed` (P, 7) as of `fit`.
-        """
+    def pressures(self, depth: FloatArray, bed: FloatArray) -> FloatArray:
+        """Return the pressures (P,) [Pa] of overlaps (P,) [m]; `bed` (P, 7) as of `fit`."""
         pressure, inside = np.zeros(len(depth)), np.empty(len(depth), dtype=np.int64)
         inside = inside[: compiled.overlapping(depth, inside)]
-        frame, measures, terms = np.empty(5), np.empty(MEASURES), np.empty(TERMS)
-        if force > 0.0 and compiled.measure_overlap(depth, bed, inside, frame, measures):
+        frame, measures, terms = np.empty(6), np.empty(MEASURES), np.empty(TERMS)
+        if compiled.measure_overlap(depth, bed, inside, frame, measures):
             compiled.evaluate_terms(
                 measures, self.scaling, self.points, self.lengths, self.weights,
                 np.empty(MEASURES), np.empty((2, self.points.shape[1])), terms,
             )  # fmt: skip
             compiled.layer_pressures(
-                bed, inside, frame, terms, self.exponent, force, np.empty((2, DEGREE + 1)), pressure
+                bed, inside, frame, terms, self.exponent, np.empty((2, DEGREE + 1)), pressure
             )
         return pressure
 
@@ -141,21 +133,19 @@ class _Patch(NamedTuple):
     """Contact of one sample.
 
     Measures (15,) of the overlap, relative pressures (n,) and polynomials (n, 15) of the places
-    that overlap, logarithm of the integral of the pressure over the load.
+    that overlap, logarithm of the integral of the pressure over the size of the overlap [Pa].
     """
 
     measures: FloatArray
     pressure: FloatArray
     polynomials: FloatArray
-    excess: float
+    stiffness: float
 
 
-def _patch(
-    depth: FloatArray, pressure: FloatArray, force: float, bed: FloatArray
-) -> _Patch | None:
+def _patch(depth: FloatArray, pressure: FloatArray, bed: FloatArray) -> _Patch | None:
     inside: IntArray = np.flatnonzero(depth > 0.0)
-    frame, measures = np.empty(5), np.empty(MEASURES)
-    if (pressure > 0.0).sum() < _FEWEST or force <= 0.0:
+    frame, measures = np.empty(6), np.empty(MEASURES)
+    if (pressure > 0.0).sum() < _FEWEST:
         return None
     if not compiled.measure_overlap(depth, bed, inside, frame, measures):
         return None
@@ -172,7 +162,7 @@ def _patch(
     total = float(pressure @ bed[:, 6])
     mean = total / (4.0 * WIDTH**2 * frame[2] * frame[3])
     return _Patch(
-        measures, pressure[inside[near]] / mean, np.column_stack(products), np.log(total / force)
+        measures, pressure[inside[near]] / mean, np.column_stack(products), np.log(total / frame[5])
     )
 
 

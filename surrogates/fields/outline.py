@@ -8,14 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from foundation.checks import FloatArray
+from surrogates.compiled.pressure import STRETCH
 from surrogates.fields.splines import ORDER, spline_derivatives, spline_values
 
 #: Spacing of the outline [m]: about the size of a block of triangles.
 _SPACING = 2.4e-3
 #: Distance that the surface may add between the points at which the departure is measured [m].
 _BETWEEN = 5e-6
-#: Cells beside its own that a group, and a block, of triangles may reach.
-_REACHES = 1, 3
 #: Relative size of singular values that count as zero.
 _RANK = 1e-8
 
@@ -26,7 +25,8 @@ class Outline(NamedTuple):
     `frame` (9,) and `coefficients` (I, J) as of `CondyleSurface`; `known` (I - 3, J - 3) bool.
     `limits` (I - 3, J - 3, 4): largest distance of the surface from the outline [m], and half the
     largest second derivative of the height of the outline over a place [1/m], within the reach of
-    a group of places; the same within the reach of a block.
+    a group of places; the same within the reach of a block. In a cell that is not known, the
+    distance is 1 within the reach of known cells and -1 elsewhere.
     """
 
     frame: FloatArray
@@ -36,14 +36,20 @@ class Outline(NamedTuple):
 
 
 def outline_of(
-    frame: FloatArray, coefficients: FloatArray, known: NDArray[np.bool_]
+    frame: FloatArray,
+    coefficients: FloatArray,
+    known: NDArray[np.bool_],
+    sizes: tuple[float, float],
 ) -> Outline:
-    """Return the outline of a surface; arguments as of `CondyleSurface`."""
+    """Return the outline of a surface for groups and blocks of given largest sizes [m].
+
+    Further arguments as of `CondyleSurface`.
+    """
     ratio = max(1, round(_SPACING / frame[8]))
     coarse_frame = np.array(frame)
     coarse_frame[8] *= ratio
-    sizes = [-(-n // ratio) for n in known.shape]
-    pairs = list(zip(known.shape, sizes, strict=True))
+    shape = [-(-n // ratio) for n in known.shape]
+    pairs = list(zip(known.shape, shape, strict=True))
     fine = [_at_half_cells(n, 1.0, n)[0] for n in known.shape]
     along, across = (_at_half_cells(n, 1.0 / ratio, size) for n, size in pairs)
     values = fine[0] @ coefficients @ fine[1].T
@@ -55,13 +61,32 @@ def outline_of(
     bend = np.where(touched, _bends(found, coarse_frame, t, along, across), 0.0)
     places = [np.minimum(np.arange(2 * n + 1) // (2 * ratio), size - 1) for n, size in pairs]
     cells = tuple(np.meshgrid(*places, indexing="ij"))
-    maxima = np.zeros((3, *sizes))
+    maxima = np.zeros((3, *shape))
     for largest, each in zip(maxima, (away, bend, touched.astype(np.float64)), strict=True):
         np.maximum.at(largest, cells, each)
-    limits = [
-        _widened(each, reach) for reach in _REACHES for each in (maxima[0] + _BETWEEN, maxima[1])
-    ]
-    return Outline(coarse_frame, found, maxima[2] > 0.0, np.ascontiguousarray(np.dstack(limits)))
+    return _with_margin(coarse_frame, found, maxima, sizes)
+
+
+def _with_margin(
+    frame: FloatArray, coefficients: FloatArray, maxima: FloatArray, sizes: tuple[float, float]
+) -> Outline:
+    """Return the outline with a margin of cells as wide as the reach of a block.
+
+    From distance, bend and whether the outline is known of the cells (3, I - 3, J - 3).
+    """
+    reaches = [int(STRETCH * size / frame[8]) + 1 for size in sizes]
+    margin = max(reaches)
+    wider = np.array(frame)
+    wider[6:8] -= margin * frame[8]
+    away, bend, known = (np.pad(each, margin) for each in maxima)
+    limits = []
+    for reach in reaches:
+        near = np.where(_widened(known, reach) > 0.0, 1.0, -1.0)
+        slack = np.where(known > 0.0, _widened(away, reach) + _BETWEEN, near)
+        limits += [slack, _widened(bend, reach)]
+    return Outline(
+        wider, np.pad(coefficients, margin), known > 0.0, np.ascontiguousarray(np.dstack(limits))
+    )
 
 
 def _at_half_cells(cells: int, step: float, size: int) -> tuple[FloatArray, ...]:
@@ -69,7 +94,7 @@ def _at_half_cells(cells: int, step: float, size: int) -> tuple[FloatArray, ...]
 
     The splines span `size` cells, each 1 / step of the `cells`.
     """
-    places = 0.5 * step * np.arange(2 * cells + 1)
+    places = 0.5 * step * np.arange(2 * cells + 1, dtype=np.float64)
     first, values = spline_values(places, size + ORDER - 1)
     rows, columns = np.arange(len(first))[:, None], first[:, None] + np.arange(ORDER)
     found = []

@@ -24,8 +24,6 @@ class FieldSamples:
     ----------
     poses : (N, 6) float64
         Poses [rad, m].
-    loads : (N, 12) float64
-        Loads of the compartment, in the order of `foundation.loads.LOAD_COLUMNS` [SI].
     starts : (N + 1,) int64
         Start of each pose in the arrays below, and their length.
     place : (K,) int64
@@ -40,7 +38,6 @@ class FieldSamples:
     """
 
     poses: FloatArray
-    loads: FloatArray
     starts: IntArray
     place: IntArray
     indentation: FloatArray
@@ -48,9 +45,7 @@ class FieldSamples:
 
     def __post_init__(self) -> None:
         count, touched = len(self.poses), len(self.place)
-        check_fields(
-            self, poses=(None, 6), loads=(count, 12), indentation=(touched,), pressure=(touched,)
-        )
+        check_fields(self, poses=(None, 6), indentation=(touched,), pressure=(touched,))
         steps = np.diff(self.starts)
         if len(steps) != count or steps.min(initial=0) < 0 or self.starts[-1] != touched:
             raise InputError(
@@ -58,13 +53,7 @@ class FieldSamples:
             )
 
     @classmethod
-    def of(
-        cls,
-        state: Callable[[Pose], Any],
-        poses: ArrayLike,
-        loads: ArrayLike,
-        chosen: ArrayLike,
-    ) -> Self:
+    def of(cls, state: Callable[[Pose], Any], poses: ArrayLike, chosen: ArrayLike) -> Self:
         """Return the fields of a contact model at poses.
 
         Parameters
@@ -73,8 +62,6 @@ class FieldSamples:
             State of the model: a pose -> `indentation` (M,) [m] and `pressure` (M,) [Pa].
         poses : (N, 6) array_like
             Poses [rad, m].
-        loads : (N, 12) array_like
-            Loads of the compartment at the poses [SI].
         chosen : (P,) array_like
             Places of the compartment among the M of the state.
 
@@ -93,10 +80,7 @@ class FieldSamples:
         starts = np.cumsum([0, *(len(at) for at, _, _ in parts)])
         none = np.empty(0)
         joined = [np.concatenate([none, *(part[k] for part in parts)]) for k in range(3)]
-        return cls(
-            places, check_array("loads", loads, (len(places), 12)), starts,
-            joined[0].astype(np.int64), *joined[1:],
-        )  # fmt: skip
+        return cls(places, starts, joined[0].astype(np.int64), *joined[1:])
 
     def rows(self) -> IntArray:
         """Return the sample (K,) of each place that overlaps."""

@@ -13,6 +13,7 @@ from foundation.pose import rotation_matrix
 from surrogates.compiled import pressure as compiled
 from surrogates.compiled.pressure import BLOCK, GROUP
 from surrogates.fields.condyle_surface import CondyleSurface
+from surrogates.fields.outline import Outline, outline_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,8 +57,15 @@ class Skin:
         return np.array(found).reshape(-1, 8)
 
     @cached_property
+    def outline(self) -> Outline:
+        """The coarse outline of the condyle, for groups and blocks of the bed."""
+        own = self.surface
+        group, block = (float(balls[:, 3].max(initial=0.0)) for balls in self.groups)
+        return outline_of(own.frame, own.coefficients, own.known, (group, block))
+
+    @cached_property
     def _arguments(self) -> tuple[Any, ...]:
-        own, outline = self.surface, self.surface.outline
+        own, outline = self.surface, self.outline
         frames = [np.append(each.frame, 1.0 / each.frame[8]) for each in (own, outline)]
         return (
             frames[0], own.coefficients, own.known, frames[1], *outline[1:], self.bed, *self.groups,

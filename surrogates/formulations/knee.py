@@ -141,11 +141,11 @@ class TrainedContact:
         fields, poses = self._trained_fields, pose.array[None]
         loads, jacobian, x = np.empty((1, 2, 12)), np.empty((1, 2, 6, 6)), np.empty((1, 2, 7))
         if not self.fill_into(poses, loads, jacobian, x):
-            return PressureField(fields.pressure(poses, loads[0]))
+            return PressureField(fields.pressure(poses))
         reasons = partial(flags_outside, self, x[0], loads[0])
         if self.outside != "clamp":
             reasons = partial(tuple, reasons())
-        return PressureField(fields.pressure(self._held(poses[0], x[0]), loads[0]), reasons)
+        return PressureField(fields.pressure(self._held(poses[0], x[0])), reasons)
 
     def pressure_fields(self, poses: ArrayLike) -> FloatArray:
         """Return the pressures (N, F) [Pa] of the triangles of the tibial mesh at poses (N, 6).
@@ -153,10 +153,10 @@ class TrainedContact:
         Poses [rad, m] and exceptions as of `evaluate_batch` and `pressure_field`.
         """
         fields, points = self._trained_fields, check_array("poses", poses, (None, 6))
-        loads, _, x = self.evaluate_batch(points)
+        variables = self.evaluate_batch(points)[2]
         found = [
-            fields.pressure(self._held(pose, own), carried)
-            for pose, own, carried in zip(points, x, loads, strict=True)
+            fields.pressure(self._held(pose, own))
+            for pose, own in zip(points, variables, strict=True)
         ]
         return np.array(found).reshape(len(points), fields.faces)
 
