@@ -29,7 +29,7 @@ import math
 
 import numpy as np
 
-from foundation.compiling import fused_kernel, fused_part, fused_pasted, inlined
+from foundation.compiling import fused_inlined, fused_kernel, fused_pasted
 
 #: Kinds of laws: p = c x^m, and p = -c ln(1 - x/h).
 POWER, LOGARITHMIC = 0, 1
@@ -66,7 +66,7 @@ def _cubic_slope(s):
     return -0.5 * v * v, (1.5 * s - 2.0) * s, (2.0 - 1.5 * v) * v, 0.5 * s * s
 
 
-@inlined
+@fused_inlined
 def _rise_and_gradient(x, y, z, condyle, spline, known):
     """Return cell (2), height of the femur over a place relative to the centre, and its gradient.
 
@@ -111,7 +111,7 @@ def _rise_and_gradient(x, y, z, condyle, spline, known):
     )
 
 
-@fused_part
+@fused_inlined
 def _indentation(x, y, z, along, depth, condyle, spline, known):
     """Return the distance from a place against a normal to the exit from the femur [m].
 
@@ -143,7 +143,7 @@ def _turned(rotation, x, y, z):
     )
 
 
-@fused_part
+@fused_inlined
 def _tangent(rotation, translation, ball, outline, shape, outlined, limits, kind):
     """Return height, gradient and error of the outline's tangent plane over the middle of a ball.
 
@@ -168,7 +168,7 @@ def _tangent(rotation, translation, ball, outline, shape, outlined, limits, kind
     return rise, to_x, to_y, to_z, error
 
 
-@fused_part
+@fused_inlined
 def _group(
     rotation, translation, condyle, spline, known, outline, shape, outlined, limits, bed, ball,
     depth,

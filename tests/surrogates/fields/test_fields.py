@@ -95,6 +95,33 @@ def test_the_load_and_pressures_of_a_layer_are_learnt():
     assert np.median(errors) < 0.04
 
 
+def test_triangles_interpolate_between_places():
+    """Triangles at the places themselves, and half way to the next."""
+    bed = spheres.bed(0.5e-3)
+    samples = spheres.samples(spheres.layer(bed), bed, spheres.poses(120))
+    near = [np.argsort(np.linalg.norm(bed.centroids - x, axis=1))[1] for x in bed.centroids]
+    places, faces = spheres.places_of(bed), len(bed.areas)
+    plain = fit_fields(samples, places, faces, SETTINGS)
+    for name, own in places.items():
+        number = np.full(faces, -1)
+        number[own.triangles] = np.arange(len(own.triangles))
+        beside = number[np.array(near)[own.triangles]]
+        corners = np.column_stack([number[own.triangles], beside, beside])
+        shares = np.tile([0.5, 0.3, 0.2], (len(corners), 1))
+        places[name] = replace(own, corners=corners, shares=shares)
+    between = fit_fields(samples, places, faces, SETTINGS)
+    place = spheres.poses(1, seed=1)
+    at_places, found = plain.pressure(place), between.pressure(place)
+    wanted = 0.5 * at_places + 0.5 * at_places[near]
+    assert found == pytest.approx(wanted, abs=1e-9 * wanted.max())
+    again = KneeFields.from_arrays(between.to_arrays())
+    assert np.array_equal(again.pressure(place), found)
+    damaged = between.to_arrays()
+    damaged["medial/corners"] = damaged["medial/corners"] + 10**6
+    with pytest.raises(InputError, match="corners"):
+        KneeFields.from_arrays(damaged)
+
+
 @pytest.fixture
 def knee(fields):
     return replace(manufactured.knee(), fields=fields)
