@@ -147,9 +147,9 @@ def jacobian_errors(model: FiniteElementContact, pose: Pose) -> tuple[float, flo
 
 def touching(model: FiniteElementContact, pose: Pose) -> tuple[bytes, ...]:
     """Return the nodes in contact in each compartment."""
-    femur = model._femoral_handle()
+    femur = model.femoral_handle()
     return tuple(
-        side.loads(pose, femur, jacobian=False)[2].active.tobytes() for side in model._sides
+        side.loads(pose, femur, jacobian=False)[2].active.tobytes() for side in model.contacts
     )
 
 

@@ -57,6 +57,10 @@ fused_kernel, fused_part, fused_pasted = _decorators(fastmath={"contract"})
 entry: Callable[..., Any] = njit(cache=True, error_model="numpy")
 #: For the few instructions on rows of `surrogates.compiled.lanes`.
 inlined: Callable[..., Any] = njit(nogil=True, error_model="numpy", forceinline=True)
+#: For parts of fused kernels with many arrays, which take longer to hand over than to use.
+fused_inlined: Callable[..., Any] = njit(
+    nogil=True, error_model="numpy", forceinline=True, fastmath={"contract"}
+)
 
 
 def drop_stale_cache(folder: Path, *called: Path) -> None:

@@ -7,15 +7,23 @@ from typing import NamedTuple
 import numpy as np
 
 from foundation.pose import Pose
-from surrogates.fields.field_fit import Bed
+from surrogates.fields.field_fit import Places
 from surrogates.fields.samples import FieldSamples
-from surrogates.sampling.space import ReferencePath, SampleSpace
 
 RADIUS, STIFFNESS = 25e-3, 2e11
 #: Centres of the spheres in the femoral frame [m], medial and lateral.
 CENTRES = np.array([[2e-3, 0.0, -24e-3], [1e-3, 0.0, 24e-3]])
 LOWEST = 25e-3
 NAMES = ("medial", "lateral")
+
+
+class Bed(NamedTuple):
+    """Points with their unit normals, areas [m²] and compartments."""
+
+    centroids: np.ndarray
+    normals: np.ndarray
+    areas: np.ndarray
+    compartments: np.ndarray
 
 
 class State(NamedTuple):
@@ -64,9 +72,9 @@ def springs(own, law=lambda depth, largest: STIFFNESS * depth):
 
 
 def layer(own, modulus=1e9):
-    """State of half-spaces at a pose: Hertz contact, in which half of the overlap is pressed.
+    """State of a layer at a pose, in which half of the overlap is pressed as in Hertz's contact.
 
-    The modulus follows the anterior position, so that no spring law gives the pressures.
+    The peak is in proportion to the largest overlap, so that no spring law gives the pressures.
     """
 
     def state(pose):
@@ -76,15 +84,9 @@ def layer(own, modulus=1e9):
             at = own.compartments == side
             largest = depth[at].max()
             if largest > 0.0:
-                peak = (
-                    2.0
-                    * modulus
-                    / np.pi
-                    * np.sqrt(largest / RADIUS)
-                    * (1.0 + 100.0 * pose.anterior)
-                )
-                pressure[at] = peak * np.sqrt(np.maximum(2.0 * depth[at] / largest - 1.0, 0.0))
-        return State(np.where(pressure > 0.0, depth, 0.0), pressure)
+                edge = np.sqrt(np.maximum(2.0 * depth[at] / largest - 1.0, 0.0))
+                pressure[at] = modulus * largest / RADIUS * edge
+        return State(depth, pressure)
 
     return state
 
@@ -117,13 +119,19 @@ def samples(state, own, places):
     found = {}
     for side, name in enumerate(NAMES):
         bearing = forces[side, :, 1] > 0.0
-        found[name] = FieldSamples.of(
-            state, places[bearing], forces[side, bearing], own.compartments, side
-        )
+        found[name] = FieldSamples.of(state, places[bearing], chosen(own, side))
     return found
 
 
-def space(largest=5000.0):
-    """Box about the poses."""
-    path = ReferencePath.constant(0.0, [0.0, 0.0, 0.0, LOWEST, 0.0])
-    return SampleSpace(path, [-0.3, 0.3], [2e-3, 0.1, 3e-3, 1e-3], [1.0, largest])
+def chosen(own, side):
+    """Numbers of the points of a compartment."""
+    return np.flatnonzero(own.compartments == side)
+
+
+def places_of(own):
+    """Points of both compartments as places of fields, by the compartment."""
+    rows = [chosen(own, side) for side in range(2)]
+    return {
+        name: Places(own.centroids[at], own.normals[at], own.areas[at], at)
+        for name, at in zip(NAMES, rows, strict=True)
+    }

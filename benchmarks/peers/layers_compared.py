@@ -103,9 +103,9 @@ def compare(model: FiniteElementContact, pose: Pose, *, timeout: float = 3600.0)
 
 def _rises(model: FiniteElementContact, pose: Pose, side: int, count: int) -> FloatArray:
     """Return how far each node must be moved for overlaps as high as the model's, (N, 3) [m]."""
-    layer, contact = model.layers[side], model._sides[side]
+    layer, contact = model.layers[side], model.contacts[side]
     with contact._scratch.borrowed() as work:
-        near = contact._overlap(pose, model._femoral_handle(), work)
+        near = contact._overlap(pose, model.femoral_handle(), work)
     size = len(near.nodes)
     bends = sparse.lil_array((size, size))
     for node, axis in np.argwhere(near.pairs[:, :, 0] >= 0):
@@ -126,7 +126,7 @@ def _reconstructed(
 ) -> tuple[float, float]:
     """Return peak pressure [Pa] and area [m²] from the model's nodal pressures."""
     layer = model.layers[side]
-    pressures, _ = model._sides[side].pressures(pose, model._femoral_handle())
+    pressures, _ = model.contacts[side].pressures(pose, model.femoral_handle())
     at = np.zeros(len(mesh.nodes))
     at[layer.mesh.surface[layer.candidates]] = pressures
     arguments = mesh.nodes, mesh.bearing, at

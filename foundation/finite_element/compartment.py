@@ -188,6 +188,15 @@ class CompartmentContact:
             overlap[state.active] = state.near.overlaps[state.contact.active]
         return pressure, overlap
 
+    def nodal_values(self, pose: Pose, femur: Any) -> tuple[FloatArray, FloatArray]:
+        """Return overlap [m] and pressure [Pa] of all candidates, (C,); 0 where they are apart."""
+        _, _, state = self.loads(pose, femur, jacobian=False)
+        overlap, pressure = np.zeros((2, len(self.layer.candidates)))
+        overlap[state.near.nodes] = np.maximum(state.near.overlaps, 0.0)
+        if state.contact is not None:
+            pressure[state.active] = state.forces / self.layer.areas[state.active]
+        return overlap, pressure
+
     def depth(self, state: PatchState) -> FloatArray:
         """Return the largest overlap in contact [m] and the largest strain [1], (2,)."""
         if state.contact is None:

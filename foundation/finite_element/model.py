@@ -132,7 +132,7 @@ class FiniteElementContact:
         self.femur_layers = femoral_layers(
             femur, self.layers, femur_layer, self.femur_spacing, growth, self.store
         )
-        self._sides = tuple(
+        self.contacts = tuple(
             CompartmentContact(
                 meshed, partial(self._compliance, side), search_depth, self.femur_layers[side]
             )
@@ -183,7 +183,8 @@ class FiniteElementContact:
         layer = self.layers[side]
         return self.store.get(layer.digest, len(layer.candidates), lambda: layer.body)
 
-    def _femoral_handle(self) -> Any:
+    def femoral_handle(self) -> Any:
+        """Return the femur for the kernels."""
         if self._handle is None:
             self._handle = kernels.handle(self._femur)
         return self._handle
@@ -264,11 +265,11 @@ class FiniteElementContact:
         return self._run(pose, jacobian=True)
 
     def _run(self, pose: Pose, *, jacobian: bool) -> tuple[ContactLoads, FloatArray]:
-        femur = self._femoral_handle()
-        parts = [side.loads(pose, femur, jacobian=jacobian) for side in self._sides]
+        femur = self.femoral_handle()
+        parts = [side.loads(pose, femur, jacobian=jacobian) for side in self.contacts]
         flags = [
             flag
-            for name, side, part in zip(COMPARTMENTS, self._sides, parts, strict=True)
+            for name, side, part in zip(COMPARTMENTS, self.contacts, parts, strict=True)
             for flag in all_flags(name, side, part[2])
         ]
         loads = ContactLoads.trusted(parts[0][0], parts[1][0], tuple(flags))
@@ -300,8 +301,8 @@ class FiniteElementContact:
         InputError
             If `compartment` is another name.
         """
-        side = self._sides[compartment_index(compartment)]
-        loads, jacobian, state = side.loads(pose, self._femoral_handle(), jacobian=True)
+        side = self.contacts[compartment_index(compartment)]
+        loads, jacobian, state = side.loads(pose, self.femoral_handle(), jacobian=True)
         return loads, jacobian, side.depth(state)
 
     def indentation(self, pose: Pose, compartment: str) -> float:
@@ -309,7 +310,9 @@ class FiniteElementContact:
 
         Parameters and exceptions as of `compartment_loads`; found without the forces.
         """
-        return self._sides[compartment_index(compartment)].indentation(pose, self._femoral_handle())
+        return self.contacts[compartment_index(compartment)].indentation(
+            pose, self.femoral_handle()
+        )
 
     def compartment_flags(self, pose: Pose, compartment: str) -> tuple[str, ...]:
         """Return why the loads of a compartment are no answer at a pose; see `evaluate`.
@@ -327,8 +330,8 @@ class FiniteElementContact:
             A reason where contact reaches the end of the nodes of the compartment.
         """
         index = compartment_index(compartment)
-        state = self._sides[index].loads(pose, self._femoral_handle(), jacobian=False)[2]
-        return refusals(COMPARTMENTS[index], self._sides[index], state)
+        state = self.contacts[index].loads(pose, self.femoral_handle(), jacobian=False)[2]
+        return refusals(COMPARTMENTS[index], self.contacts[index], state)
 
     def evaluate_batch(self, poses: ArrayLike, *, threads: int = 1) -> FloatArray:
         """Return the loads at many poses, computed in threads.
@@ -353,12 +356,12 @@ class FiniteElementContact:
         """
         rows = check_array("poses", poses, (None, 6))
         check_number("threads", threads, at_least=1)
-        femur = self._femoral_handle()
+        femur = self.femoral_handle()
         self.prepare()
 
         def loads_at(row: FloatArray) -> FloatArray:
             pose = Pose.from_array(row)
-            return np.stack([side.loads(pose, femur, jacobian=False)[0] for side in self._sides])
+            return np.stack([side.loads(pose, femur, jacobian=False)[0] for side in self.contacts])
 
         with ThreadPoolExecutor(threads) as pool:
             return np.array([*pool.map(loads_at, rows)]).reshape(len(rows), 2, 12)
@@ -374,22 +377,25 @@ class FiniteElementContact:
             Compartment; by default the whole knee.
         """
         chosen = (
-            self._sides if compartment is None else (self._sides[compartment_index(compartment)],)
+            self.contacts
+            if compartment is None
+            else (self.contacts[compartment_index(compartment)],)
         )
-        return sum(side.energy(pose, self._femoral_handle()) for side in chosen)
+        return sum(side.energy(pose, self.femoral_handle()) for side in chosen)
 
     def spring_state(self, pose: Pose) -> SpringState:
         """Return overlap and pressure at the middle of every tibial triangle."""
         state = np.zeros((2, len(self.tibia.faces)))
-        for side, contact in enumerate(self._sides):
-            pressure, overlap = contact.pressures(pose, self._femoral_handle())
-            values = self._triangle_values[side]
+        for side, contact in enumerate(self.contacts):
+            pressure, overlap = contact.pressures(pose, self.femoral_handle())
+            values = self.triangle_values[side]
             state[0, values.triangles] = values.interpolated(overlap)
             state[1, values.triangles] = values.interpolated(pressure)
         return SpringState(frozen(state[0]), frozen(state[1]))
 
     @cached_property
-    def _triangle_values(self) -> tuple[TriangleValues, ...]:
+    def triangle_values(self) -> tuple[TriangleValues, ...]:
+        """Interpolation from the nodes to the triangles of each compartment."""
         return tuple(
             TriangleValues(
                 self.tibia, np.flatnonzero((self.compartments == side) & self.candidates), layer

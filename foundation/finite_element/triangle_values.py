@@ -21,6 +21,13 @@ class TriangleValues:
         Triangles that get values.
     layer : MeshedLayer
         The layer below these triangles.
+
+    Attributes
+    ----------
+    corners : (T, 3) int64
+        Candidates from which each triangle interpolates.
+    shares : (T, 3) float64
+        Their weights [1].
     """
 
     def __init__(self, tibia: TriangleMesh, triangles: IntArray, layer: MeshedLayer) -> None:
@@ -29,18 +36,18 @@ class TriangleValues:
         at = layer.chart.coordinates(tibia.centroids[triangles])
         net = Delaunay(plane)
         simplex = net.find_simplex(at)
-        self._nodes = net.simplices[simplex]
+        self.corners: IntArray = net.simplices[simplex].astype(np.int64)
         transform = net.transform[simplex]
         first = np.einsum("tij,tj->ti", transform[:, :2], at - transform[:, 2])
         # Rounding leaves weights below zero on the edges of the net.
-        self._weights = np.maximum(np.column_stack([first, 1.0 - first.sum(axis=1)]), 0.0)
+        self.shares = np.maximum(np.column_stack([first, 1.0 - first.sum(axis=1)]), 0.0)
         # Beyond the outermost nodes the nearest one counts.
         beyond = simplex < 0
         if beyond.any():
             nearest = np.asarray(KDTree(plane).query(at[beyond])[1])
-            self._nodes[beyond] = nearest[:, None]
-            self._weights[beyond] = (1.0, 0.0, 0.0)
+            self.corners[beyond] = nearest[:, None]
+            self.shares[beyond] = (1.0, 0.0, 0.0)
 
     def interpolated(self, values: FloatArray) -> FloatArray:
         """Return the values (T,) [Pa or m] at the triangles from those (C,) of the candidates."""
-        return (self._weights * values[self._nodes]).sum(axis=1)
+        return (self.shares * values[self.corners]).sum(axis=1)

@@ -74,9 +74,6 @@ class FieldsConfig(Section):
     spacing_mm: Positive = Field(
         0.6, description="spacing of the grid of the surface of each condyle"
     )
-    family: Family = Field(
-        "kriging", description="family of the response of finite elements; springs need none"
-    )
 
 
 class SurrogateConfig(Section):

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
 
-from foundation.checks import FloatArray
-from foundation.loads import COMPARTMENTS
+from foundation.checks import FloatArray, IntArray
+from foundation.finite_element.model import FiniteElementContact
+from foundation.finite_element.nodal_fields import nodal_places, nodal_state
+from foundation.loads import COMPARTMENTS, SpringState
 from foundation.pose import Pose
 from foundation.surface_contact import SurfaceContact
 from pipeline.config.schema import SurrogateConfig
 from pipeline.errors import StageError
-from pipeline.stages.fitting import family_fitter
-from pipeline.store.samples import loads_of, poses_of, usable
-from surrogates.fields.field_fit import Bed, FieldSettings, fit_fields
+from pipeline.store.samples import poses_of, usable
+from surrogates.fields.field_fit import FieldSettings, Places, fit_fields
 from surrogates.fields.samples import FieldSamples
 from surrogates.formulations.whole_knee import AnyKnee
 
@@ -59,7 +62,7 @@ def with_fields(
     settings : SurrogateConfig
         Settings of formulations and families.
     seed : int
-        Seed of the choice of samples and of the fit.
+        Seed of the choice of samples.
 
     Raises
     ------
@@ -72,22 +75,34 @@ def with_fields(
     if chosen is None:
         return knee
     rng = np.random.default_rng((seed, len(COMPARTMENTS)))
-    parts = {}
-    for side, name in enumerate(COMPARTMENTS):
+    parts, places = {}, {}
+    for name in COMPARTMENTS:
         rows = usable(samples, name)
         if rows.empty:
             raise StageError(f"pressure fields: the {name} compartment has no usable sample")
         some = np.sort(rng.permutation(len(rows))[: chosen.samples])
-        poses, loads = poses_of(rows)[some], loads_of(rows)[some]
-        state = model.spring_state
-        parts[name] = FieldSamples.of(state, poses, loads, model.compartments, side)
-    tibia = model.tibia
-    bed = Bed(tibia.centroids, tibia.normals, tibia.areas, model.compartments)
-    fitter = family_fitter(settings, chosen.family, seed)
-    spaces = dict(zip(COMPARTMENTS, knee.spaces, strict=True))
+        state, places[name], own = _places(model, name)
+        parts[name] = FieldSamples.of(state, poses_of(rows)[some], own)
     spacing = FieldSettings(spacing=1e-3 * chosen.spacing_mm)
-    found = fit_fields(parts, bed, spaces, lambda x, y: fitter.fit(x, y, None), spacing)
-    return replace(knee, fields=found)
+    return replace(knee, fields=fit_fields(parts, places, len(model.tibia.faces), spacing))
+
+
+def _places(
+    model: SurfaceContact, name: str
+) -> tuple[Callable[[Pose], SpringState], Places, IntArray]:
+    """Return the state of a model, the places of a compartment, and their numbers in the state.
+
+    Finite elements are asked for their nodes: the triangles' pressures, interpolated between the
+    nodes, have corners at the nodes that a smooth field cannot follow.
+    """
+    if isinstance(model, FiniteElementContact):
+        nodes = Places(*nodal_places(model, name))
+        own = np.arange(len(nodes.points))
+        return partial(nodal_state, model, compartment=name), nodes, own
+    tibia, side = model.tibia, COMPARTMENTS.index(name)
+    own = np.flatnonzero(np.asarray(model.compartments) == side)
+    places = Places(tibia.centroids[own], tibia.normals[own], tibia.areas[own], own)
+    return model.spring_state, places, own
 
 
 def field_errors(

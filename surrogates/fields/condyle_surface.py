@@ -11,9 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from foundation.checks import FloatArray, check_array, check_fields, check_number, frozen
 from foundation.errors import InputError
+from surrogates.fields.splines import ORDER, spline_values
 
-#: Degree of the splines plus 1: grid values that each spline spans.
-ORDER = 4
 #: Robust fits after the first. A point has no weight beyond this many standard deviations, and this
 #: distance [m]: roughness that the grid does not resolve counts, single foreign points do not.
 _ROUNDS, _TUNING, _ALLOWED = 1, 30.0, 5e-6
@@ -21,10 +20,6 @@ _ROUNDS, _TUNING, _ALLOWED = 1, 30.0, 5e-6
 _SMOOTHING = 1e-3
 #: Cells beside the points in which the surface still is known.
 _BESIDE = 1
-#: Bound of dt over the arc at the surface, up to 120 degrees from the middle.
-_STRETCH = 2.0
-#: Share of the differences of the coefficients that count as common.
-_COMMON = 0.99
 _NAMES = ("frame", "coefficients", "known")
 _LARGEST_GRID = 250_000
 
@@ -117,20 +112,6 @@ class CondyleSurface:
         found, residuals = _fitted(t, z, rho - frame[5], frame, shape)
         return cls(frame, found.reshape(shape), _known(t, z, frame, shape)), residuals
 
-    @property
-    def bend(self) -> float:
-        """Size of the second derivatives of the height over a place [1/m], but for few cells."""
-        radius, spacing = self.frame[5], self.frame[8]
-        size = 1.0 / (radius + min(float(self.coefficients.min()), 0.0))
-        for axis in range(2):
-            # Derivatives of a spline are means of the neighbouring differences of its coefficients.
-            first, second = (
-                _common_of_cells(np.abs(np.diff(self.coefficients, n, axis)), self.known)
-                for n in (1, 2)
-            )
-            size += _STRETCH * second / spacing**2 + _STRETCH * first / (spacing * radius)
-        return size
-
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return the fields as arrays, such as frame (9,) [m]; the inverse of `from_arrays`."""
         return {
@@ -197,13 +178,6 @@ def _fitted(
     return found, residuals
 
 
-def _common_of_cells(steps: FloatArray, known: NDArray[np.bool_]) -> float:
-    """Return a value that few differences (g, h) at the known cells exceed."""
-    rows, columns = np.nonzero(known)
-    found = steps[np.minimum(rows + 1, len(steps) - 1), np.minimum(columns + 1, steps.shape[1] - 1)]
-    return float(np.quantile(found, _COMMON)) if len(found) else 0.0
-
-
 def _known(
     t: FloatArray, z: FloatArray, frame: FloatArray, shape: NDArray[np.int64]
 ) -> NDArray[np.bool_]:
@@ -228,7 +202,7 @@ def _design(t: FloatArray, z: FloatArray, frame: FloatArray, shape: NDArray[np.i
     from scipy.sparse import csr_array
 
     (first, by_t), (second, by_z) = (
-        _splines((x - start) / frame[8], count)
+        spline_values((x - start) / frame[8], count)
         for x, start, count in zip((t, z), frame[6:8], shape.tolist(), strict=True)
     )
     place = np.arange(ORDER)
@@ -237,12 +211,3 @@ def _design(t: FloatArray, z: FloatArray, frame: FloatArray, shape: NDArray[np.i
     rows = np.arange(0, content.size + 1, ORDER**2)
     size = (len(t), int(shape.prod()))
     return csr_array((content.ravel(), columns.reshape(len(t), -1).ravel(), rows), shape=size)
-
-
-def _splines(s: FloatArray, count: int) -> tuple[NDArray[np.int64], FloatArray]:
-    """Return first splines (N,) and values (N, 4) of cubic B-splines at places (N,) [spacings]."""
-    first = np.clip(np.floor(s).astype(np.int64), 0, count - ORDER)
-    u = s - first
-    v = 1.0 - u
-    inner = [(3.0 * w**3 - 6.0 * w**2 + 4.0) / 6.0 for w in (u, v)]
-    return first, np.column_stack([v**3 / 6.0, *inner, u**3 / 6.0])

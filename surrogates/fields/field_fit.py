@@ -6,33 +6,40 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from foundation.checks import FloatArray, IntArray, check_array, check_number
+from foundation.checks import FloatArray, IntArray, check_fields, check_number
 from foundation.errors import InputError
-from foundation.loads import AXIAL_FORCE, COMPARTMENTS
+from foundation.loads import COMPARTMENTS
 from foundation.pose import rotation_matrix
 from surrogates.compiled.pressure import BLOCK, GROUP
 from surrogates.fields.condyle_surface import CondyleSurface
 from surrogates.fields.knee_fields import CompartmentField, KneeFields
-from surrogates.fields.layer_response import Fit, LayerResponse
+from surrogates.fields.layer_response import LayerResponse
 from surrogates.fields.samples import FieldSamples
+from surrogates.fields.skin import Skin, parts_of
 from surrogates.fields.spring_response import SpringResponse
-from surrogates.sampling.space import SampleSpace
+
+#: Most points that the surface of a condyle is fitted to.
+_MOST_POINTS = 1_500_000
 
 
 @dataclass(frozen=True, eq=False)
-class Bed:
-    """Triangles of the tibial mesh.
+class Places:
+    """Places of one compartment at which the model gives pressures.
 
     Parameters
     ----------
-    centroids, normals : (F, 3) float64
-        Middles [m] and unit normals [1], tibial frame.
-    areas : (F,) float64
+    points, normals : (P, 3) float64
+        Positions [m] and unit normals [1], tibial frame.
+    areas : (P,) float64
         Areas [m²].
-    compartments : (F,) int8
-        0 for the medial and 1 for the lateral compartment.
+    triangles : (T,) int64
+        Triangles of the tibial mesh that get pressures.
+    corners : (T, 3) int64, optional
+        Places from which a triangle interpolates; by default the places are the middles of the
+        triangles.
+    shares : (T, 3) float64, optional
+        Weights of the corners [1].
 
     Raises
     ------
@@ -40,28 +47,34 @@ class Bed:
         If the lengths differ or a number is not finite.
     """
 
-    centroids: FloatArray
+    points: FloatArray
     normals: FloatArray
     areas: FloatArray
-    compartments: ArrayLike
+    triangles: IntArray
+    corners: IntArray | None = None
+    shares: FloatArray | None = None
 
     def __post_init__(self) -> None:
         count = len(self.areas)
-        for name, shape in (
-            ("centroids", (count, 3)),
-            ("normals", (count, 3)),
-            ("areas", (count,)),
-        ):
-            object.__setattr__(self, name, check_array(name, getattr(self, name), shape))
-        if np.shape(self.compartments) != (count,):
-            raise InputError(
-                f"compartments: expected shape ({count},), found {np.shape(self.compartments)}"
-            )
+        check_fields(self, points=(count, 3), normals=(count, 3), areas=(count,))
+        shape = (count,) if self.corners is None else (len(self.triangles),)
+        if np.shape(self.triangles) != shape:
+            raise InputError(f"triangles: expected {shape}, found {np.shape(self.triangles)}")
 
-    def rows(self, triangles: IntArray) -> FloatArray:
-        """Return middle, normal and projected area (T, 7) [m, 1, m²] of triangles (T,)."""
-        area = self.areas[triangles] * np.abs(self.normals[triangles, 1])
-        return np.column_stack([self.centroids[triangles], self.normals[triangles], area])
+    def rows(self, chosen: IntArray) -> FloatArray:
+        """Return position, normal and projected area (K, 7) [m, 1, m²] of places (K,)."""
+        area = self.areas[chosen] * np.abs(self.normals[chosen, 1])
+        return np.column_stack([self.points[chosen], self.normals[chosen], area])
+
+    def interpolation(self, chosen: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
+        """Return triangles (K,), corners (K, 3) among chosen places, and shares (K, 3) [1]."""
+        if self.corners is None or self.shares is None:
+            return self.triangles[chosen], np.empty((0, 3), dtype=np.int64), np.empty((0, 3))
+        number = np.full(len(self.areas), -1)
+        number[chosen] = np.arange(len(chosen))
+        corners = number[self.corners]
+        known = (corners >= 0).all(axis=1)
+        return self.triangles[known], corners[known], self.shares[known]
 
 
 @dataclass(frozen=True)
@@ -91,9 +104,8 @@ class FieldSettings:
 
 def fit_fields(
     samples: Mapping[str, FieldSamples],
-    bed: Bed,
-    spaces: Mapping[str, SampleSpace],
-    fit: Fit,
+    places: Mapping[str, Places],
+    faces: int,
     settings: FieldSettings | None = None,
 ) -> KneeFields:
     """Fit the pressure fields of both compartments.
@@ -102,12 +114,10 @@ def fit_fields(
     ----------
     samples : mapping
         Fields of the samples, by compartment.
-    bed : Bed
-        Triangles of the tibial mesh.
-    spaces : mapping
-        Sample space of each compartment.
-    fit : callable
-        Fit of a family to inputs (N, 6) and outputs (N, k), for layers that are not springs.
+    places : mapping
+        Places of the samples, by compartment.
+    faces : int
+        Number of triangles of the tibial mesh.
     settings : FieldSettings, optional
         Settings of the fit.
 
@@ -118,63 +128,59 @@ def fit_fields(
     """
     chosen = settings or FieldSettings()
     medial, lateral = (
-        _fit_compartment(name, side, samples[name], bed, spaces[name], fit, chosen)
-        for side, name in enumerate(COMPARTMENTS)
+        _fit_compartment(name, samples[name], places[name], chosen) for name in COMPARTMENTS
     )
-    return KneeFields(len(bed.areas), medial, lateral)
+    return KneeFields(faces, medial, lateral)
 
 
 def _fit_compartment(
-    name: str,
-    side: int,
-    samples: FieldSamples,
-    bed: Bed,
-    space: SampleSpace,
-    fit: Fit,
-    settings: FieldSettings,
+    name: str, samples: FieldSamples, places: Places, settings: FieldSettings
 ) -> CompartmentField:
-    if not len(samples.triangle):
+    if not len(samples.place):
         raise InputError(f"fields: expected samples of the {name} compartment in contact")
-    points = _exits(samples, bed)
-    surface, _ = CondyleSurface.fit(points, settings.spacing)
-    own = np.flatnonzero(np.asarray(bed.compartments) == side)
-    triangles = _near(np.unique(samples.triangle), own, bed.centroids, settings.margin)
-    rows, largest = bed.rows(triangles), samples.largest()[samples.rows()]
+    surface, _ = CondyleSurface.fit(_exits(samples, places), settings.spacing)
+    chosen = _near(np.unique(samples.place), places.points, settings.margin)
+    bed, interpolation = places.rows(chosen), places.interpolation(chosen)
+    if places.corners is None:
+        springs = _springs(samples, places, chosen)
+        if springs is not None:
+            return CompartmentField(interpolation[0], bed, surface, springs, *interpolation[1:])
+    skin = Skin(bed, surface)
+    depths = np.array([skin.indentations(*parts_of(pose))[0] for pose in samples.poses])
+    pressures = np.zeros((len(samples.poses), len(places.areas)))
+    pressures[samples.rows(), samples.place] = samples.pressure
+    layer = LayerResponse.fit(depths, pressures[:, chosen], bed)
+    return CompartmentField(interpolation[0], bed, surface, layer, *interpolation[1:])
+
+
+def _springs(samples: FieldSamples, places: Places, chosen: IntArray) -> SpringResponse | None:
+    """Return the springs of chosen places, or None if the places are not springs."""
+    largest = samples.largest()[samples.rows()]
     springs, known = SpringResponse.fit(
-        samples.triangle, samples.indentation, largest, samples.pressure
+        samples.place, samples.indentation, largest, samples.pressure
     )
-    if springs is not None:
-        nearest = _nearest(bed.centroids[known], bed.centroids[triangles])
-        law = SpringResponse(springs.constants, springs.law[nearest])
-        return CompartmentField(triangles, rows, surface, law)
-    # The response below is that of springs of unit stiffness, whose overlaps are wanted.
-    unit = SpringResponse(np.array([0.0, 1.0, 0.0]), np.ones((len(triangles), 2)))
-    overlap = CompartmentField(triangles, rows, surface, unit)
-    depths = np.array([overlap.indentations(pose)[0] for pose in samples.poses])
-    pressures = np.zeros((len(samples.poses), len(bed.areas)))
-    pressures[samples.rows(), samples.triangle] = samples.pressure
-    variables, _ = space.scaled(samples.poses, samples.loads[:, AXIAL_FORCE])
-    layer = LayerResponse.fit(variables, depths, pressures[:, triangles], rows, fit)
-    return CompartmentField(triangles, rows, surface, layer)
+    if springs is None:
+        return None
+    nearest = _nearest(places.points[known], places.points[chosen])
+    return SpringResponse(springs.constants, springs.law[nearest])
 
 
-def _exits(samples: FieldSamples, bed: Bed) -> FloatArray:
-    """Return the points (K, 3) [m] of the femur, femoral frame, below the triangles in contact."""
-    at = samples.triangle
-    places = bed.centroids[at] - samples.indentation[:, None] * bed.normals[at]
+def _exits(samples: FieldSamples, places: Places) -> FloatArray:
+    """Return points (K, 3) [m] of the femur, femoral frame, below places that overlap."""
+    step = -(-len(samples.place) // _MOST_POINTS)
+    at, row, depth = (a[::step] for a in (samples.place, samples.rows(), samples.indentation))
+    touched = places.points[at] - depth[:, None] * places.normals[at]
     turns = np.array([rotation_matrix(*pose[:3]) for pose in samples.poses])
-    row = samples.rows()
-    arms = places - samples.poses[row, 3:]
-    return np.asarray(np.einsum("kji,kj->ki", turns[row], arms))
+    return np.asarray(np.einsum("kji,kj->ki", turns[row], touched - samples.poses[row, 3:]))
 
 
-def _near(touched: IntArray, own: IntArray, centroids: FloatArray, margin: float) -> IntArray:
-    """Return the triangles of `own` (T,) that are touched, or as near as the margin [m]."""
+def _near(touched: IntArray, points: FloatArray, margin: float) -> IntArray:
+    """Return the places that are touched, or as near as the margin [m]."""
     from scipy.spatial import KDTree  # not needed by a trained surrogate
 
-    distance = np.asarray(KDTree(centroids[touched]).query(centroids[own])[0])
-    near = own[distance <= margin]
-    return near[_by_place(centroids[near])]
+    distance = np.asarray(KDTree(points[touched]).query(points)[0])
+    near = np.flatnonzero(distance <= margin)
+    return near[_by_place(points[near])]
 
 
 def _by_place(points: FloatArray) -> IntArray:

@@ -2,38 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from foundation.checks import FloatArray, IntArray, check_fields, check_number, frozen
 from foundation.errors import InputError
-from foundation.loads import AXIAL_FORCE, COMPARTMENTS
-from foundation.pose import rotation_matrix
-from surrogates.compiled import evaluate_value, new_work
-from surrogates.compiled import pressure as compiled
-from surrogates.compiled.pressure import BLOCK, GROUP
+from foundation.loads import COMPARTMENTS
+from surrogates.compiled import layer_pressure as layers
+from surrogates.compiled import pressure as springs
 from surrogates.families.regressor import part_of, under
 from surrogates.fields.condyle_surface import CondyleSurface
 from surrogates.fields.layer_response import LayerResponse
+from surrogates.fields.skin import Skin, parts_of
 from surrogates.fields.spring_response import SpringResponse
 
 #: Version of the arrays of the fields in a file.
-VERSION = 1
+VERSION = 2
+_ARRAYS = ("triangles", "bed", "corners", "shares")
 
 
-class PressureField(NamedTuple):
+class PressureField:
     """Pressure on the tibial mesh at a pose.
 
-    `pressure` (F,) [Pa] of the triangles, and `flags` as of `foundation.loads.ContactLoads`.
+    Parameters
+    ----------
+    pressure : (F,) float64
+        Pressure of the triangles [Pa].
+    reasons : callable, optional
+        Returns the flags.
     """
 
-    pressure: FloatArray
-    flags: tuple[str, ...] = ()
+    def __init__(
+        self, pressure: FloatArray, reasons: Callable[[], tuple[str, ...]] = tuple
+    ) -> None:
+        self.pressure, self._reasons = pressure, reasons
+
+    @cached_property
+    def flags(self) -> tuple[str, ...]:
+        """Flags as of `foundation.loads.ContactLoads`, written when they are asked for."""
+        return self._reasons()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -44,12 +56,18 @@ class CompartmentField:
     ----------
     triangles : (T,) int64
         Triangles of the tibial mesh that may bear pressure.
-    bed : (T, 7) float64
-        Middle (3,) [m], unit normal (3,) and projected area [m²] of these triangles, tibial frame.
+    bed : (P, 7) float64
+        Position (3,) [m], unit normal (3,) and projected area [m²] of the places that may bear
+        pressure, tibial frame: the middles of the triangles, or nodes.
     surface : CondyleSurface
         The condyle.
     response : SpringResponse or LayerResponse
         Pressure of the overlap.
+    corners : (T, 3) int64
+        Places from which a triangle interpolates; none (0, 3) if the places are those of the
+        triangles.
+    shares : (T, 3) float64
+        Weights of the corners [1]; none (0, 3) as well.
 
     Raises
     ------
@@ -61,94 +79,89 @@ class CompartmentField:
     bed: FloatArray
     surface: CondyleSurface
     response: SpringResponse | LayerResponse
+    corners: IntArray
+    shares: FloatArray
 
     def __post_init__(self) -> None:
-        found = np.asarray(self.triangles)
-        if found.ndim != 1 or found.dtype.kind not in "iu" or len(np.unique(found)) != found.size:
-            raise InputError(f"triangles: expected different whole numbers, found {found}")
-        object.__setattr__(self, "triangles", frozen(np.array(found, dtype=np.int64)))
-        check_fields(self, bed=(len(found), 7))
-        if isinstance(self.response, SpringResponse) and len(self.response.law) != len(found):
+        found, places = _whole_numbers("triangles", self.triangles, 1), np.shape(self.bed)[0]
+        corners = _whole_numbers("corners", self.corners, 2)
+        if len(np.unique(found)) != found.size:
+            raise InputError(f"triangles: expected different numbers, found {found}")
+        count = len(found) if len(corners) else 0
+        if corners.shape != (count, 3) or not 0 <= corners.min(initial=0) <= corners.max(
+            initial=0
+        ) < max(places, 1):
+            raise InputError(f"corners: expected ({count}, 3) of {places} places, found {corners}")
+        if not count and len(found) != places:
+            raise InputError(f"bed: expected a place per triangle ({len(found)}), found {places}")
+        object.__setattr__(self, "triangles", found)
+        object.__setattr__(self, "corners", corners)
+        check_fields(self, bed=(places, 7), shares=(count, 3))
+        if not isinstance(self.response, SpringResponse):
+            return
+        if len(self.response.law) != len(found):
             raise InputError(
                 f"law: expected one row per triangle ({len(found)}), found {len(self.response.law)}"
             )
+        if count:
+            raise InputError("corners: expected none of springs")
 
     @cached_property
-    def groups(self) -> tuple[FloatArray, FloatArray]:
-        """Balls (G, 5) around groups and blocks of triangles: centre, bend and size [m]."""
-        return self._balls(GROUP), self._balls(GROUP * BLOCK)
+    def skin(self) -> Skin:
+        """The bed and the condyle."""
+        return Skin(self.bed, self.surface)
 
-    def _balls(self, count: int) -> FloatArray:
-        points = [self.bed[k : k + count, :3] for k in range(0, len(self.bed), count)]
-        centres = np.array([own.mean(axis=0) for own in points]).reshape(-1, 3)
-        sizes = np.array(
-            [
-                np.linalg.norm(own - centre, axis=1).max()
-                for own, centre in zip(points, centres, strict=True)
-            ]
-        )
-        return np.column_stack([centres, self.surface.bend * sizes**2, sizes])
-
-    def indentations(self, pose: FloatArray) -> tuple[FloatArray, float]:
-        """Return indentations (T,) [m], 0 or less out of contact, at a pose (6,), and the largest.
-
-        The pose [rad, m] is used as it is, inside the box or not.
-        """
-        depth = np.empty(len(self.triangles))
-        largest = compiled.indentations(
-            rotation_matrix(*pose[:3]), np.ascontiguousarray(pose[3:]), self.surface.frame,
-            self.surface.coefficients, self.surface.known, self.bed, *self.groups, depth,
-        )  # fmt: skip
-        return depth, float(largest)
-
-    def pressures(self, pose: FloatArray, variables: FloatArray, force: float) -> FloatArray:
-        """Return the pressures (T,) [Pa] at a pose of the box.
+    def add_pressures(
+        self, rotation: FloatArray, translation: FloatArray, found: FloatArray
+    ) -> None:
+        """Add the pressures to those of all triangles of the mesh (F,) [Pa].
 
         Parameters
         ----------
-        pose : (6,) float64
-            Pose [rad, m].
-        variables : (6,) float64
-            Scaled variables of the box [1].
-        force : float
-            Axial load [N]; only a layer depends on `variables` and `force`.
+        rotation : (3, 3) float64
+            Rotation of the femur in the tibial frame.
+        translation : (3,) float64
+            Femoral origin in the tibial frame [m].
+        found : (F,) float64
+            Pressures [Pa].
         """
-        depth, largest = self.indentations(pose)
-        pressure = np.zeros(len(depth))
+        depth, largest = self.skin.indentations(rotation, translation)
         if isinstance(self.response, SpringResponse):
             law = self.response
-            compiled.bed_pressures(depth, largest, law.constants, law.law, pressure)
-        elif largest > 0.0 and force > 0.0:
-            frame = np.empty(5)
-            if compiled.patch_frame(depth, self.bed, frame):
-                terms = _terms(self.response, variables)
-                m = self.response.exponent
-                compiled.layer_pressures(depth, largest, m, terms, frame, self.bed, force, pressure)
-        return pressure
+            springs.add_spring_pressures(
+                depth, largest, law.constants, law.law, self.triangles, found
+            )
+            return
+        pressure = self.response.pressures(depth, self.bed)
+        if len(self.corners):
+            layers.add_triangle_pressures(
+                pressure, self.corners, self.shares, self.triangles, found
+            )
+        else:
+            found[self.triangles] += pressure
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the fields as arrays, such as bed (T, 7) [SI]; the inverse of `from_arrays`."""
-        named: dict[str, NDArray[Any]] = {
-            "triangles": np.array(self.triangles), "bed": np.array(self.bed),
-        }  # fmt: skip
+        """Return the fields as arrays, such as bed (P, 7) [SI]; the inverse of `from_arrays`."""
+        named = {name: np.array(getattr(self, name)) for name in _ARRAYS}
         kind = "springs" if isinstance(self.response, SpringResponse) else "layer"
         named |= under("surface", self.surface.to_arrays())
         return named | under(kind, self.response.to_arrays())
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Build from the arrays of `to_arrays`, such as bed (T, 7) [SI], or raise InputError."""
-        missing = [name for name in ("triangles", "bed") if name not in arrays]
+        """Build from the arrays of `to_arrays`, such as bed (P, 7) [SI], or raise InputError."""
+        missing = [name for name in _ARRAYS if name not in arrays]
         if missing:
             raise InputError(f"arrays: missing {missing} of a pressure field")
-        springs = part_of(arrays, "springs")
+        law = part_of(arrays, "springs")
         response: SpringResponse | LayerResponse
-        if springs:
-            response = SpringResponse.from_arrays(springs)
+        if law:
+            response = SpringResponse.from_arrays(law)
         else:
             response = LayerResponse.from_arrays(part_of(arrays, "layer"))
         surface = CondyleSurface.from_arrays(part_of(arrays, "surface"))
-        return cls(arrays["triangles"], np.asarray(arrays["bed"]), surface, response)
+        triangles, bed, corners, shares = (np.asarray(arrays[name]) for name in _ARRAYS)
+        return cls(triangles, bed, surface, response, corners, shares)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -186,23 +199,19 @@ class KneeFields:
         field: CompartmentField = getattr(self, name)
         return field
 
-    def pressure(self, poses: FloatArray, variables: FloatArray, loads: FloatArray) -> FloatArray:
+    def pressure(self, poses: FloatArray) -> FloatArray:
         """Return the pressure of each triangle of the tibial mesh (F,) [Pa].
 
         Parameters
         ----------
-        poses : (2, 6) float64
-            Pose [rad, m], held in the box of each compartment.
-        variables : (2, 7) float64
-            Scaled variables of the boxes [1].
-        loads : (2, 12) float64
-            Loads of both compartments [SI].
+        poses : (2, 6) or (1, 6) float64
+            Pose [rad, m], held in the box of each compartment, or of both.
         """
         found = np.zeros(self.faces)
-        for side, name in enumerate(COMPARTMENTS):
-            field = self.compartment(name)
-            force = float(loads[side, AXIAL_FORCE])
-            found[field.triangles] += field.pressures(poses[side], variables[side, :6], force)
+        medial = parts_of(poses[0])
+        lateral = medial if len(poses) == 1 else parts_of(poses[1])
+        self.medial.add_pressures(*medial, found)
+        self.lateral.add_pressures(*lateral, found)
         return found
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
@@ -244,10 +253,8 @@ def _whole(name: str, value: NDArray[Any]) -> int:
     return int(value)
 
 
-def _terms(response: LayerResponse, variables: FloatArray) -> FloatArray:
-    """Return the terms (11,) of a layer at scaled variables (6,), held in the box."""
-    regressor = response.regressor
-    terms = np.empty(regressor.outputs)
-    inputs = np.clip(variables, -1.0, 1.0)
-    evaluate_value(inputs, regressor.arguments, terms, new_work(regressor.workspace_size))
-    return terms
+def _whole_numbers(name: str, values: Any, axes: int) -> IntArray:
+    found = np.asarray(values)
+    if found.ndim != axes or found.dtype.kind not in "iu":
+        raise InputError(f"{name}: expected whole numbers along {axes} axes, found {found}")
+    return frozen(np.array(found, dtype=np.int64))

@@ -56,7 +56,7 @@ class SpringResponse:
 
     @classmethod
     def fit(
-        cls, triangle: IntArray, depth: FloatArray, largest: FloatArray, pressure: FloatArray
+        cls, place: IntArray, depth: FloatArray, largest: FloatArray, pressure: FloatArray
     ) -> tuple[Self | None, IntArray]:
         """Return the law of springs in contact, and the triangles (T,) that it knows.
 
@@ -65,16 +65,16 @@ class SpringResponse:
 
         Parameters
         ----------
-        triangle : (K,) int64
+        place : (K,) int64
             Triangle of each pair of indentation and pressure.
         depth, largest : (K,) float64
             Its indentation, and the largest of its compartment at the same pose [m].
         pressure : (K,) float64
-            Its pressure [Pa], > 0.
+            Its pressure [Pa].
         """
-        known, place = np.unique(triangle, return_inverse=True)
+        known, number = np.unique(place, return_inverse=True)
         telling = pressure > _LEAST * pressure.max(initial=0.0)
-        chosen = place[telling], depth[telling], largest[telling], pressure[telling]
+        chosen = number[telling], depth[telling], largest[telling], pressure[telling]
         error, constants, law = min(
             (_power_law(*chosen, len(known)), _logarithmic_law(*chosen, len(known))),
             key=lambda found: found[0],

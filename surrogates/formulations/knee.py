@@ -6,7 +6,7 @@ import warnings
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
@@ -139,9 +139,13 @@ class TrainedContact:
             If the pose is outside the trained domain and `outside` is "error".
         """
         fields, poses = self._trained_fields, pose.array[None]
-        loads, _, x = self.fill(poses)
-        flags = flags_outside(self, x[0], loads[0])
-        return PressureField(fields.pressure(self._held(poses[0], x[0]), x[0], loads[0]), flags)
+        loads, jacobian, x = np.empty((1, 2, 12)), np.empty((1, 2, 6, 6)), np.empty((1, 2, 7))
+        if not self.fill_into(poses, loads, jacobian, x):
+            return PressureField(fields.pressure(poses))
+        reasons = partial(flags_outside, self, x[0], loads[0])
+        if self.outside != "clamp":
+            reasons = partial(tuple, reasons())
+        return PressureField(fields.pressure(self._held(poses[0], x[0])), reasons)
 
     def pressure_fields(self, poses: ArrayLike) -> FloatArray:
         """Return the pressures (N, F) [Pa] of the triangles of the tibial mesh at poses (N, 6).
@@ -149,10 +153,10 @@ class TrainedContact:
         Poses [rad, m] and exceptions as of `evaluate_batch` and `pressure_field`.
         """
         fields, points = self._trained_fields, check_array("poses", poses, (None, 6))
-        loads, _, x = self.evaluate_batch(points)
+        variables = self.evaluate_batch(points)[2]
         found = [
-            fields.pressure(self._held(pose, own), own, carried)
-            for pose, own, carried in zip(points, x, loads, strict=True)
+            fields.pressure(self._held(pose, own))
+            for pose, own in zip(points, variables, strict=True)
         ]
         return np.array(found).reshape(len(points), fields.faces)
 
@@ -166,9 +170,9 @@ class TrainedContact:
         return self.fields
 
     def _held(self, pose: FloatArray, x: FloatArray) -> FloatArray:
-        """Return a pose (6,) of variables (2, 7) held in the box of each compartment, (2, 6)."""
+        """Return a pose (6,) of variables (2, 7) held in each compartment's box, (2 or 1, 6)."""
         if (np.abs(x[:, :5]) <= 1.0).all():
-            return np.array([pose, pose])
+            return pose[None]
         return np.array([space.held(pose[None])[0] for space in self.spaces])
 
     def fill(self, poses: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:

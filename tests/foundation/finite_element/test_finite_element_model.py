@@ -18,6 +18,7 @@ from foundation.errors import InputError
 from foundation.finite_element.base import PlaneBase, ThicknessBase
 from foundation.finite_element.layer import ElasticLayer
 from foundation.finite_element.model import FiniteElementContact
+from foundation.finite_element.nodal_fields import nodal_places, nodal_state
 from foundation.pose import generalised_force, generalised_force_jacobian
 from foundation.surfaces.mesh import TriangleMesh
 
@@ -231,6 +232,19 @@ def test_pressures_of_the_triangles_carry_the_load():
     carried = state.pressure @ model.tibia.areas
     assert carried == pytest.approx(loads.force[1], rel=0.05)
     assert not state.pressure[model.compartments == 0].any()
+
+
+def test_triangles_interpolate_from_the_nodes():
+    model = layers.plate_contact()
+    pose = Pose(superior=0.0453, lateral=20e-3)
+    places, nodes = nodal_places(model, "lateral"), nodal_state(model, pose, "lateral")
+    assert nodes.pressure @ places.areas == pytest.approx(model.evaluate(pose).force[1], rel=0.02)
+    # Beside the contact the surfaces overlap without pressure.
+    assert ((nodes.indentation > 0.0) & (nodes.pressure == 0.0)).any()
+    found = (places.shares * nodes.pressure[places.corners]).sum(axis=1)
+    truth = model.spring_state(pose).pressure[places.triangles]
+    assert truth.max() > 0.0
+    np.testing.assert_allclose(found, truth, atol=1e-9 * truth.max())
 
 
 def test_float32_compliance_changes_little():

@@ -7,6 +7,7 @@ import pytest
 
 from foundation.errors import InputError
 from surrogates.fields.condyle_surface import CondyleSurface, cylinder_coordinates
+from surrogates.fields.skin import Skin
 
 CENTRE = np.array([3e-3, -2e-3, 20e-3])
 
@@ -22,17 +23,10 @@ def torus(count, seed, wide=0.8):
 
 def rise(surface, point):
     """Signed depth of a point of the femur below its surface, by the compiled kernel."""
-    from surrogates.compiled.pressure import indentations
-
     # The femoral frame is the tibial one; the normal is that towards the axis.
     normal = np.array([CENTRE[0] - point[0], CENTRE[1] - point[1], 0.0])
     bed = np.array([[*point, *(normal / np.linalg.norm(normal)), 1e-6]])
-    ball = np.array([[*point, 0.0, 0.0]])
-    depth = np.empty(1)
-    indentations(
-        np.eye(3), np.zeros(3), surface.frame, surface.coefficients, surface.known, bed, ball, ball,
-        depth,
-    )  # fmt: skip
+    depth, _ = Skin(bed, surface).indentations(np.eye(3), np.zeros(3))
     return depth[0]
 
 

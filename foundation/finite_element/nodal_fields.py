@@ -1,0 +1,46 @@
+"""Overlap and pressure at the nodes of a finite-element model, from which triangles interpolate."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from foundation.checks import FloatArray, IntArray, frozen
+from foundation.finite_element.model import FiniteElementContact
+from foundation.loads import SpringState, compartment_index
+from foundation.pose import Pose
+
+
+class NodalPlaces(NamedTuple):
+    """Candidate nodes of a compartment.
+
+    `points` (C, 3) [m], unit `normals` (C, 3) and `areas` (C,) [m²] of the nodes; the tibial
+    `triangles` (T,) and the nodes `corners` (T, 3) whose values, times `shares` (T, 3) [1], give
+    that of a triangle in `FiniteElementContact.spring_state`.
+    """
+
+    points: FloatArray
+    normals: FloatArray
+    areas: FloatArray
+    triangles: IntArray
+    corners: IntArray
+    shares: FloatArray
+
+
+def nodal_places(model: FiniteElementContact, compartment: str) -> NodalPlaces:
+    """Return the candidate nodes of a compartment; InputError if the name is unknown."""
+    side = compartment_index(compartment)
+    layer, values = model.layers[side], model.triangle_values[side]
+    return NodalPlaces(
+        layer.points, layer.normals, layer.areas, values.triangles, values.corners, values.shares
+    )
+
+
+def nodal_state(model: FiniteElementContact, pose: Pose, compartment: str) -> SpringState:
+    """Return overlap (C,) [m] and pressure (C,) [Pa] at the candidate nodes of a compartment.
+
+    The overlap is that of the undeformed surfaces, in contact or not; it is 0 where the surfaces
+    are apart. Raises as `FiniteElementContact.compartment_loads`.
+    """
+    contact = model.contacts[compartment_index(compartment)]
+    overlap, pressure = contact.nodal_values(pose, model.femoral_handle())
+    return SpringState(frozen(overlap), frozen(pressure))

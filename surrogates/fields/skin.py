@@ -1,0 +1,88 @@
+"""A bed of places and the condyle that touches them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from foundation.checks import FloatArray, check_fields
+from foundation.pose import rotation_matrix
+from surrogates.compiled import pressure as compiled
+from surrogates.compiled.pressure import BLOCK, GROUP
+from surrogates.fields.condyle_surface import CondyleSurface
+from surrogates.fields.outline import Outline, outline_of
+
+
+@dataclass(frozen=True, eq=False)
+class Skin:
+    """Indentations of a bed by a condyle.
+
+    Parameters
+    ----------
+    bed : (P, 7) float64
+        Position (3,) [m], unit normal (3,) and projected area [m²] of each place, tibial frame;
+        neighbours follow each other.
+    surface : CondyleSurface
+        The condyle.
+
+    Raises
+    ------
+    InputError
+        If the bed is malformed.
+    """
+
+    bed: FloatArray
+    surface: CondyleSurface
+
+    def __post_init__(self) -> None:
+        check_fields(self, bed=(None, 7))
+
+    @cached_property
+    def groups(self) -> tuple[FloatArray, FloatArray]:
+        """Balls (G, 8) around groups and blocks of places, as of the kernels [m, 1]."""
+        return self._balls(GROUP), self._balls(GROUP * BLOCK)
+
+    def _balls(self, count: int) -> FloatArray:
+        found = []
+        for start in range(0, len(self.bed), count):
+            own = self.bed[start : start + count]
+            centre, normal = own[:, :3].mean(axis=0), own[:, 3:6].mean(axis=0)
+            normal /= np.linalg.norm(normal)
+            arms = own[:, :3] - centre
+            size, flatness = np.linalg.norm(arms, axis=1).max(), np.abs(arms @ normal).max()
+            found.append([*centre, size, *normal, flatness])
+        return np.array(found).reshape(-1, 8)
+
+    @cached_property
+    def outline(self) -> Outline:
+        """The coarse outline of the condyle, for groups and blocks of the bed."""
+        own = self.surface
+        group, block = (float(balls[:, 3].max(initial=0.0)) for balls in self.groups)
+        return outline_of(own.frame, own.coefficients, own.known, (group, block))
+
+    @cached_property
+    def _arguments(self) -> tuple[Any, ...]:
+        own, outline = self.surface, self.outline
+        frames = [np.append(each.frame, 1.0 / each.frame[8]) for each in (own, outline)]
+        return (
+            frames[0], own.coefficients, own.known, frames[1], *outline[1:], self.bed, *self.groups,
+        )  # fmt: skip
+
+    def indentations(
+        self, rotation: FloatArray, translation: FloatArray
+    ) -> tuple[FloatArray, float]:
+        """Return indentations (P,) [m], 0 or less out of contact, and the largest.
+
+        The rotation (3, 3) and translation (3,) [m] are those of the femur in the tibial frame,
+        inside the box or not.
+        """
+        depth = np.empty(len(self.bed))
+        return depth, compiled.indentations(rotation, translation, *self._arguments, depth)
+
+
+def parts_of(pose: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return rotation (3, 3) and translation (3,) [m] of a pose (6,) [rad, m]."""
+    return rotation_matrix(*pose[:3]), np.ascontiguousarray(pose[3:])
