@@ -13,7 +13,7 @@ DEPTH, STRAIN, ENERGY, OFFSET = range(len(LOAD_COLUMNS), kernels.SUMS)
 
 
 def loads_of(sums: FloatArray) -> FloatArray:
-    """Return the loads (12,) of one compartment from the kernel's sums (SUMS,)."""
+    """Return the loads (12,) of one compartment from the kernel's sums (SUMS,) [SI]."""
     s = sums.tolist()
     # The kernel sums pressure times area, and that times the place, where loads have the means.
     area, carried = s[AREA], s[MEAN_PRESSURE]
@@ -23,7 +23,7 @@ def loads_of(sums: FloatArray) -> FloatArray:
 
 
 def contact_loads(sums: FloatArray) -> ContactLoads:
-    """Return the loads of the knee from the kernel's sums (2, SUMS)."""
+    """Return the loads of the knee from the kernel's sums (2, SUMS) [SI]."""
     flags = tuple(
         f"{name}: strain {strain:.2f} exceeds {kernels.STRAIN_LIMIT}, "
         "the femur is pressed through the layer"

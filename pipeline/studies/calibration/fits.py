@@ -45,7 +45,7 @@ class Fit(NamedTuple):
 
 
 def errors_of(bed: ElasticFoundation, samples: CalibrationSamples) -> FloatArray:
-    """Return the `FIGURES` of springs beside samples, (N, 5)."""
+    """Return the `FIGURES` of springs beside samples, (N, 5) [1, m]."""
     columns = samples.poses, samples.compartments.tolist(), samples.loads, samples.stiffness
     rows = [_errors_at(bed, Pose.from_array(p), *rest) for p, *rest in zip(*columns, strict=True)]
     return np.array(rows)
@@ -58,7 +58,7 @@ def fit_law(law: FreeLaw, bed_of: BedOf, samples: CalibrationSamples) -> Fit:
 
 
 def held_out_errors(fit: Fit, bed_of: BedOf, samples: CalibrationSamples, folds: int) -> FloatArray:
-    """Return the `FIGURES` (N, 5) of each of `folds` parts by a fit to the other parts.
+    """Return the `FIGURES` (N, 5) [1, m] of each of `folds` parts by a fit to the other parts.
 
     The parts are taken in turn along the sequence of samples, so that the result does not depend
     on chance; each search starts from the fit to all samples.

@@ -42,11 +42,11 @@ class FreeSprings:
     indentation: float
 
     def keys(self, values: FloatArray) -> Keys:
-        """Return the keys of a configuration for parameters (P,)."""
+        """Return the keys of a configuration for parameters (P,) [1]."""
         return self.free.keys(values, self.indentation)
 
     def at(self, values: FloatArray) -> ElasticFoundation:
-        """Return the bed with parameters (P,)."""
+        """Return the bed with parameters (P,) [1]."""
         return self.bed.with_law(with_keys(self.law, self.free.name, self.keys(values)))
 
 
