@@ -8,15 +8,46 @@ has no surfaces, is not.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from math import ceil
 from typing import Protocol, runtime_checkable
 
+import numpy as np
 from numpy import int8
 from numpy.typing import ArrayLike, NDArray
 
-from foundation.checks import FloatArray
+from foundation.checks import FloatArray, check_array, check_number
 from foundation.loads import ContactLoads, SpringState
 from foundation.pose import Pose
 from foundation.surfaces.triangle_mesh import TriangleMesh
+
+#: Most rows of a task of `batch_loads`, and least tasks of a thread.
+_MOST_ROWS, _FEWEST_TASKS = 64, 4
+
+
+def batch_loads(
+    loads_at: Callable[[Pose], FloatArray], poses: ArrayLike, threads: int
+) -> FloatArray:
+    """Return what a function gives at many poses, computed in threads.
+
+    Parameters
+    ----------
+    loads_at : callable
+        Takes a pose and returns the loads of both compartments, (2, 12) [N, N m, m², Pa, m].
+    poses, threads
+        As of `SurfaceContact.evaluate_batch` [rad, m], with the same result and exceptions.
+    """
+    rows = check_array("poses", poses, (None, 6))
+    check_number("threads", threads, at_least=1)
+    size = min(_MOST_ROWS, max(1, ceil(len(rows) / (_FEWEST_TASKS * threads))))
+
+    def compute(start: int) -> list[FloatArray]:
+        return [loads_at(Pose.from_array(row)) for row in rows[start : start + size]]
+
+    with ThreadPoolExecutor(threads) as pool:
+        parts = pool.map(compute, range(0, len(rows), size))
+        return np.array([loads for part in parts for loads in part]).reshape(len(rows), 2, 12)
 
 
 @runtime_checkable
@@ -79,7 +110,26 @@ class SurfaceContact(Protocol):
         ...
 
     def evaluate_batch(self, poses: ArrayLike, *, threads: int = 1) -> FloatArray:
-        """Return the loads (N, 2, 12) [N, N m, m², Pa, m] at poses (N, 6) [rad, m]."""
+        """Return the loads at many poses, computed in threads.
+
+        Parameters
+        ----------
+        poses : (N, 6) float64
+            Pose coordinates [rad, m].
+        threads : int
+            Number of threads; the loads do not depend on this number.
+
+        Returns
+        -------
+        (N, 2, 12) float64
+            Medial and lateral loads in the order of `foundation.loads.LOAD_COLUMNS`
+            [N, N m, m², Pa, m].
+
+        Raises
+        ------
+        InputError
+            If a pose is not finite or `threads` is below 1.
+        """
         ...
 
     def stored_energy(self, pose: Pose, compartment: str | None = None) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from typing import Any
 
@@ -34,6 +33,7 @@ from foundation.loads import (
 )
 from foundation.pose import Pose, twist_jacobian
 from foundation.scratch import Scratch
+from foundation.surface_contact import batch_loads
 from foundation.surfaces.compartments import check_labels
 from foundation.surfaces.femur_patches import femur_patches
 from foundation.surfaces.mesh import TriangleMesh
@@ -44,7 +44,6 @@ SURFACES = ("curved", "flat")
 
 #: Radius within which the femur's bounding planes are valid, in radii of the bed's smallest groups.
 _PLANE_REACH = 3.5
-_ROWS_PER_TASK = 64
 _AT_REST = np.zeros(6)
 _BOTH = np.ones(2, dtype=np.bool_)
 
@@ -268,40 +267,16 @@ class ElasticFoundation:
         return ()
 
     def evaluate_batch(self, poses: ArrayLike, *, threads: int = 1) -> FloatArray:
-        """Return the loads at many poses, computed in threads.
+        """Return the loads (N, 2, 12) [N, N m, m², Pa, m] at poses (N, 6) [rad, m].
 
-        Parameters
-        ----------
-        poses : (N, 6) float64
-            Pose coordinates [rad, m].
-        threads : int
-            Number of threads; the loads do not depend on this number.
-
-        Returns
-        -------
-        (N, 2, 12) float64
-            Medial and lateral loads in the order of `foundation.loads.LOAD_COLUMNS`
-            [N, N m, m², Pa, m].
-
-        Raises
-        ------
-        InputError
-            If a pose is not finite or `threads` is below 1.
+        Parameters and exceptions as of `foundation.SurfaceContact.evaluate_batch`.
         """
-        rows = check_array("poses", poses, (None, 6))
-        check_number("threads", threads, at_least=1)
 
-        def loads_at(row: FloatArray) -> FloatArray:
-            sums, _ = self._run(Pose.from_array(row), jacobian=False)
+        def loads_at(pose: Pose) -> FloatArray:
+            sums, _ = self._run(pose, jacobian=False)
             return np.stack([loads_of(s) for s in sums])
 
-        def compute(start: int) -> list[FloatArray]:
-            return [loads_at(row) for row in rows[start : start + _ROWS_PER_TASK]]
-
-        with ThreadPoolExecutor(threads) as pool:
-            parts = pool.map(compute, range(0, len(rows), _ROWS_PER_TASK))
-            results = [loads for part in parts for loads in part]
-        return np.array(results).reshape(len(rows), 2, 12)
+        return batch_loads(loads_at, poses, threads)
 
     def stored_energy(self, pose: Pose, compartment: str | None = None) -> float:
         """Return the elastic energy of the bed [J]: the sum of A times the integral of p dd.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from numpy.typing import ArrayLike
 from scipy.spatial import KDTree
 
 from foundation import kernels
-from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
+from foundation.checks import FloatArray, check_in, check_number, frozen
 from foundation.finite_element.arguments import (
     check_compartments,
     check_layer,
@@ -33,6 +32,7 @@ from foundation.finite_element.size import LayerSize, check_memory, size_of
 from foundation.finite_element.triangle_values import TriangleValues
 from foundation.loads import COMPARTMENTS, ContactLoads, SpringState, compartment_index
 from foundation.pose import Pose
+from foundation.surface_contact import batch_loads
 from foundation.surfaces.compartments import check_labels
 from foundation.surfaces.femur_patches import femur_patches
 from foundation.surfaces.mesh import TriangleMesh
@@ -334,37 +334,17 @@ class FiniteElementContact:
         return refusals(COMPARTMENTS[index], self.contacts[index], state)
 
     def evaluate_batch(self, poses: ArrayLike, *, threads: int = 1) -> FloatArray:
-        """Return the loads at many poses, computed in threads.
+        """Return the loads (N, 2, 12) [N, N m, m², Pa, m] at poses (N, 6) [rad, m].
 
-        Parameters
-        ----------
-        poses : (N, 6) float64
-            Pose coordinates [rad, m].
-        threads : int
-            Number of threads; the loads do not depend on this number.
-
-        Returns
-        -------
-        (N, 2, 12) float64
-            Medial and lateral loads in the order of `foundation.loads.LOAD_COLUMNS`
-            [N, N m, m², Pa, m].
-
-        Raises
-        ------
-        InputError
-            If a pose is not finite or `threads` is below 1.
+        Parameters and exceptions as of `foundation.SurfaceContact.evaluate_batch`.
         """
-        rows = check_array("poses", poses, (None, 6))
-        check_number("threads", threads, at_least=1)
         femur = self.femoral_handle()
         self.prepare()
 
-        def loads_at(row: FloatArray) -> FloatArray:
-            pose = Pose.from_array(row)
+        def loads_at(pose: Pose) -> FloatArray:
             return np.stack([side.loads(pose, femur, jacobian=False)[0] for side in self.contacts])
 
-        with ThreadPoolExecutor(threads) as pool:
-            return np.array([*pool.map(loads_at, rows)]).reshape(len(rows), 2, 12)
+        return batch_loads(loads_at, poses, threads)
 
     def stored_energy(self, pose: Pose, compartment: str | None = None) -> float:
         """Return the elastic energy of the layers [J].

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import Self
 
@@ -11,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from foundation import kernels
-from foundation.checks import FloatArray, check_array, check_number, frozen
+from foundation.checks import FloatArray, check_number, frozen
 from foundation.contact_laws.ellipse import EllipticContact
 from foundation.errors import InputError, PoseError
 from foundation.fitted_surfaces.compartment import FittedCompartment, fit_compartments
@@ -20,6 +19,7 @@ from foundation.fitted_surfaces.hertz_factors import LARGEST_RATIO
 from foundation.fitted_surfaces.kernel_side import KernelSide, Law, pair_of_laws
 from foundation.loads import COMPARTMENTS, WRENCH, ContactLoads, SpringState, compartment_index
 from foundation.pose import Pose, twist_jacobian
+from foundation.surface_contact import batch_loads
 from foundation.surfaces.compartments import check_labels
 from foundation.surfaces.triangle_mesh import TriangleMesh
 
@@ -151,19 +151,9 @@ class FittedSurfaceContact:
         return self.evaluate(pose)
 
     def loads_and_jacobian(self, pose: Pose) -> tuple[ContactLoads, FloatArray]:
-        """Return the loads and the derivative of the total wrench.
+        """Return the loads and the derivative (6, 6) of the total wrench [N, N m; rad, m].
 
-        Parameters
-        ----------
-        pose : Pose
-            Pose of the femur.
-
-        Returns
-        -------
-        ContactLoads
-            Loads per compartment and in total.
-        (6, 6) float64
-            Row: component of the total wrench [N, N m]; column: pose coordinate [rad, m].
+        Parameters and exceptions as of `evaluate`.
         """
         return self._run(pose, jacobian=True)
 
@@ -181,28 +171,10 @@ class FittedSurfaceContact:
     def compartment_loads(
         self, pose: Pose, compartment: str
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return the loads of one compartment; the other compartment is not evaluated.
+        """Return the loads of one compartment (12,), Jacobian (6, 6), overlap and strain (2,) [SI].
 
-        Parameters
-        ----------
-        pose : Pose
-            Pose of the femur.
-        compartment : {"medial", "lateral"}
-            Compartment to evaluate.
-
-        Returns
-        -------
-        loads : (12,) float64
-            Loads in the order of `foundation.loads.LOAD_COLUMNS` [N, N m, m², Pa, m].
-        jacobian : (6, 6) float64
-            Row: component of the wrench [N, N m]; column: pose coordinate [rad, m].
-        depth : (2,) float64
-            Overlap [m] and strain [1], 0 out of contact.
-
-        Raises
-        ------
-        InputError
-            If `compartment` is another name.
+        Parameters and results as of `foundation.SurfaceContact.compartment_loads`, exceptions as of
+        `evaluate`, and InputError if `compartment` is another name.
         """
         result, jacobian = self._evaluate(pose, compartment_index(compartment), jacobian=True)
         return result[_LOADS], jacobian, np.array([result[_DEPTH], self._strain(result)])
@@ -223,35 +195,15 @@ class FittedSurfaceContact:
         return self._region_flags(pose, side, self._evaluate(pose, side)[0])
 
     def evaluate_batch(self, poses: ArrayLike, *, threads: int = 1) -> FloatArray:
-        """Return the loads at many poses, computed in threads.
+        """Return the loads (N, 2, 12) [N, N m, m², Pa, m] at poses (N, 6) [rad, m].
 
-        Parameters
-        ----------
-        poses : (N, 6) float64
-            Pose coordinates [rad, m].
-        threads : int
-            Number of threads; the loads do not depend on this number.
-
-        Returns
-        -------
-        (N, 2, 12) float64
-            Medial and lateral loads in the order of `foundation.loads.LOAD_COLUMNS`
-            [N, N m, m², Pa, m].
-
-        Raises
-        ------
-        InputError
-            If a pose is not finite or `threads` is below 1.
+        Parameters and exceptions as of `foundation.SurfaceContact.evaluate_batch`.
         """
-        rows = check_array("poses", poses, (None, 6))
-        check_number("threads", threads, at_least=1)
 
-        def loads_at(row: FloatArray) -> FloatArray:
-            pose = Pose.from_array(row)
+        def loads_at(pose: Pose) -> FloatArray:
             return np.stack([self._evaluate(pose, side)[0][_LOADS] for side in range(2)])
 
-        with ThreadPoolExecutor(threads) as pool:
-            return np.array([*pool.map(loads_at, rows)]).reshape(len(rows), 2, 12)
+        return batch_loads(loads_at, poses, threads)
 
     def stored_energy(self, pose: Pose, compartment: str | None = None) -> float:
         """Return the elastic energy [J], which the loads are the gradient of.
