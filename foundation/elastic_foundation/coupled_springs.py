@@ -41,15 +41,21 @@ class CoupledSprings:
         Law of each layer; the number of nodes across a patch is that of the first.
     thickness : (L, F) float64
         Effective thickness of each layer at each element of the bed [m].
+    conservative : bool
+        Whether the loads are the gradient of the energy with the lattice held, instead of acting
+        along the normals of the bed.
     """
 
-    def __init__(self, laws: tuple[CoupledLaw, ...], thickness: FloatArray) -> None:
+    def __init__(
+        self, laws: tuple[CoupledLaw, ...], thickness: FloatArray, *, conservative: bool
+    ) -> None:
         tables = np.stack([deficit_table(law.poissons_ratio) for law in laws])
         strengths = np.array([strength(law.modulus, law.poissons_ratio) for law in laws])
         ratios = np.array([law.poissons_ratio for law in laws])
         self._layers = (tables, PER_STEP, strengths, ratios, np.ascontiguousarray(thickness))
         scale = float(_PATCH_WIDTH) / laws[0].nodes_across
         self._lattices = (scale, np.array(_PLACES), EDGE_OFFSET)
+        self._conservative = conservative
 
     def evaluate(
         self, pose: Pose, handles: Handles, compartment: int, reach: float, jacobian: bool,
@@ -88,7 +94,8 @@ class CoupledSprings:
         with one_thread():
             solved = kernels.evaluate_coupled(
                 pose.rotation_matrix, pose.translation, femur, bed, work, compartment, reach,
-                self._layers, self._lattices, jacobian, field.size > 0, sums, by_twist, field,
+                self._layers, self._lattices, self._conservative, jacobian, field.size > 0, sums,
+                by_twist, field,
             )  # fmt: skip
         if not solved:
             raise PoseError(
@@ -97,10 +104,12 @@ class CoupledSprings:
             )
 
 
-def coupled_springs(law: SpringLaw, thicknesses: FloatArray) -> CoupledSprings | None:
+def coupled_springs(
+    law: SpringLaw, thicknesses: FloatArray, *, conservative: bool
+) -> CoupledSprings | None:
     """Return what couples the springs of a law with thicknesses (L, F) [m]; None if nothing."""
     laws = coupled_laws(law)
     if not laws:
         return None
     factors = np.array([[each.thickness_factor] for each in laws])
-    return CoupledSprings(laws, factors * thicknesses)
+    return CoupledSprings(laws, factors * thicknesses, conservative=conservative)

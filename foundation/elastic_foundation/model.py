@@ -83,7 +83,7 @@ class ElasticFoundation:
     InputError
         If an argument is out of its range, the sizes do not agree, `conservative` is True for a
         law without an energy (the modified law, see `ModifiedLaw`), or a coupled law comes with
-        flat surfaces, with `conservative` or with dissipation.
+        flat surfaces or with dissipation.
     """
 
     def __init__(
@@ -127,19 +127,16 @@ class ElasticFoundation:
         self.law = law
         self._law = law_on_bed(layers)
         self._handle: tuple[Any, Any, Any] | None = None
-        self._coupled = coupled_springs(law, layers.thicknesses)
-        if self._coupled is None:
-            if self.conservative and self._law.offsets.any():
-                raise InputError(
-                    "conservative: this law has no stored energy, its pressures depend on the "
-                    "deepest point of the patch (f is finite); use f = inf or conservative = False"
-                )
-            return
-        if self.surface != "curved" or self.conservative or self.dissipation.resisting:
+        self._coupled = coupled_springs(law, layers.thicknesses, conservative=self.conservative)
+        if self._coupled is not None and (self.surface != "curved" or self.dissipation.resisting):
             raise InputError(
-                'surface, conservative and dissipation: expected "curved", False and none with '
-                "the coupled law, whose loads follow the energy of curved surfaces, found "
-                f'"{self.surface}", {self.conservative} and {self.dissipation}'
+                'surface and dissipation: expected "curved" and none with the coupled law, found '
+                f'"{self.surface}" and {self.dissipation}'
+            )
+        if self.conservative and self._law.offsets.any():
+            raise InputError(
+                "conservative: this law has no stored energy, its pressures depend on the deepest "
+                "point of the patch (f is finite); use f = inf or conservative = False"
             )
 
     def with_law(self, law: SpringLaw) -> ElasticFoundation:

@@ -33,8 +33,8 @@ _STIFFNESS_POWER, _BEYOND_EDGE = 0.8, 0.14
 
 @fused_kernel
 def evaluate_coupled(
-    rotation, translation, femur, bed, work, compartment, reach, layers, lattices, with_jacobian,
-    with_field, sums, jacobian, field,
+    rotation, translation, femur, bed, work, compartment, reach, layers, lattices, conservative,
+    with_jacobian, with_field, sums, jacobian, field,
 ):  # fmt: skip
     """Evaluate a compartment at one pose, see `foundation.elastic_foundation.coupled_springs`.
 
@@ -65,7 +65,7 @@ def evaluate_coupled(
         squares = np.zeros(count)
         solved = bear_lattice(
             rotation, femur, bed, work, end, frame, layers, number, nodes, count, edge_offset,
-            1.0 / len(places), with_jacobian, squares, sums, jacobian,
+            1.0 / len(places), conservative, with_jacobian, squares, sums, jacobian,
         )  # fmt: skip
         if not solved:
             return False
@@ -83,7 +83,8 @@ def new_lattice(layers):
     """Return memory for the nodes of a lattice, see `foundation.kernels.lattice`."""
     return (
         np.empty((ROOM, 2), np.int64), np.empty((ROOM, 6), np.int64), np.empty((ROOM, 6)),
-        np.empty((ROOM, 3)), np.empty(ROOM), np.empty(ROOM), np.empty((layers, ROOM)),
+        np.empty((ROOM, 3)), np.empty((ROOM, 3)), np.empty(ROOM), np.empty(ROOM),
+        np.empty((layers, ROOM)),
     )  # fmt: skip
 
 
@@ -103,13 +104,14 @@ def laid_lattice(bed, work, end, frame, thickness_of, number, lattice):
 @fused_part
 def bear_lattice(
     rotation, femur, bed, work, end, frame, layers, number, lattice, count, edge_offset, part,
-    with_jacobian, squares, sums, jacobian,
+    conservative, with_jacobian, squares, sums, jacobian,
 ):  # fmt: skip
     """Add a ``part`` of the loads on a lattice and of their Jacobian; write squared pressures.
 
-    Returns whether a solution was found.
+    The forces act along the normals of the nodes, or if ``conservative`` along the gradients of the
+    overlaps. Returns whether a solution was found.
     """
-    cells, nodes, shapes, points, overlaps, areas, thickness = lattice
+    cells, nodes, shapes, points, directions, overlaps, areas, thickness = lattice
     tables, per_step, factors, ratios, _ = layers
     if not overlaps[:count].max() > 0.0:
         return True
@@ -121,13 +123,14 @@ def bear_lattice(
     forces, moved = solve_springs(compliance, overlaps[inside], gradients)
     if not np.isfinite(forces[0]):
         return False
+    wrenches = -gradients if conservative else normal_wrenches(points, directions, inside)
     held = np.zeros(count)
     for i in range(len(inside)):
         at, force = inside[i], part * forces[i]
         held[at] = force
         squares[at] = (forces[i] / areas[at]) ** 2
         for k in range(6):
-            sums[k] -= force * gradients[i, k]
+            sums[k] += force * wrenches[i, k]
         for k in range(3):
             sums[9 + k] += force * points[at, k]
         sums[8] += force
@@ -145,9 +148,10 @@ def bear_lattice(
         for j in range(6):
             for k in range(6):
                 for i in range(len(inside)):
-                    jacobian[j, k] -= share * gradients[i, j] * moved[i, k]
-        spread(work, nodes, shapes, held)
-        add_curvature(rotation, femur, bed, np.int64(0), end, work, jacobian)
+                    jacobian[j, k] += share * wrenches[i, j] * moved[i, k]
+        if conservative:
+            spread(work, nodes, shapes, held)
+            add_curvature(rotation, femur, bed, np.int64(0), end, work, jacobian)
     return True
 
 
@@ -176,6 +180,19 @@ def lattice_compliance(
                 at[i, k] = points[inside[i], k]
         subtract_flat(tables[layer], per_step, -factors[layer], at, below, own, compliance)
     return compliance
+
+
+@fused_part
+def normal_wrenches(points, directions, inside):
+    """Return the wrench of a unit force along the normal at the nodes ``inside`` (n,), (n, 6)."""
+    found = np.empty((len(inside), 6))
+    for i in range(len(inside)):
+        p, n = points[inside[i]], directions[inside[i]]
+        for k in range(3):
+            after, last = (k + 1) % 3, (k + 2) % 3
+            found[i, k] = n[k]
+            found[i, 3 + k] = p[after] * n[last] - p[last] * n[after]
+    return found
 
 
 @fused_part

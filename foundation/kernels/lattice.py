@@ -160,13 +160,13 @@ def sample_overlaps(bed, work, end, frame, thickness_of, number, lattice):
     """Write the nodes of a lattice within the active elements and around; return their number.
 
     ``lattice`` has, for each of P nodes, the place (P, 2) in the lattice, nodes of the bed and
-    weights (P, 6) that the overlap is made of, position (P, 3) [m], overlap (P,) [m], area (P,) of
-    the surface [m²] and thickness (L, P) of the layers [m], which comes from ``thickness_of``
-    (L, F). Around the nodes with overlap stand nodes that are out of contact. ``number``
-    (2 R + 1, 2 R + 1) is -1 before and the number of each node of the lattice after. P + 1 nodes
-    mean that there is no room for all.
+    weights (P, 6) that the overlap is made of, position (P, 3) [m], normal (P, 3), overlap (P,)
+    [m], area (P,) of the surface [m²] and thickness (L, P) of the layers [m], which comes from
+    ``thickness_of`` (L, F). Around the nodes with overlap stand nodes that are out of contact.
+    ``number`` (2 R + 1, 2 R + 1) is -1 before and the number of each node of the lattice after.
+    P + 1 nodes mean that there is no room for all.
     """
-    cells, nodes, shapes, points, overlaps, areas, thickness = lattice
+    cells, nodes, shapes, points, directions, overlaps, areas, thickness = lattice
     elements, positions, active = bed.elements, bed.points, work.active
     normals, depths, kinds = bed.normals, work.depth, work.kind
     origin, first, second, normal = frame[0], frame[1], frame[2], frame[3]
@@ -209,7 +209,7 @@ def sample_overlaps(bed, work, end, frame, thickness_of, number, lattice):
                 quadratic_shapes(s, t, shape)
                 sample(
                     elements, positions, normals, depths, e, centre, shape, normal, cell, count,
-                    nodes, shapes, points, overlaps, areas,
+                    nodes, shapes, points, directions, overlaps, areas,
                 )  # fmt: skip
                 for layer in range(len(thickness)):
                     thickness[layer, count] = thickness_of[layer, e]
@@ -247,12 +247,12 @@ def add_ring(first, second, number, cells, points, overlaps, count):
 @fused_part
 def sample(
     elements, positions, normals, depths, e, centre, shape, normal, cell, at, nodes, shapes, points,
-    overlaps, areas,
+    directions, overlaps, areas,
 ):  # fmt: skip
-    """Write overlap, position and area of a node of a lattice within an active element.
+    """Write overlap, position, normal and area of a node of a lattice within an active element.
 
-    ``centre`` is the node of the centroid of an element of one spring, else -1. The area follows
-    from the normals of the nodes of the bed, which neighbouring elements share.
+    ``centre`` is the node of the centroid of an element of one spring, else -1. The normal is
+    that of the nodes of the bed, which neighbouring elements share.
     """
     depth = ax = ay = az = 0.0
     for d in range(3):
@@ -270,9 +270,10 @@ def sample(
         nodes[at, j] = node
         shapes[at, j] = s
     overlaps[at] = depth
+    length = np.sqrt(ax * ax + ay * ay + az * az)
+    directions[at, 0], directions[at, 1], directions[at, 2] = ax / length, ay / length, az / length
     along = ax * normal[0] + ay * normal[1] + az * normal[2]
-    cosine = along / np.sqrt(ax * ax + ay * ay + az * az)
-    areas[at] = cell / max(cosine, _STEEPEST)
+    areas[at] = cell / max(along / length, _STEEPEST)
 
 
 @fused_part

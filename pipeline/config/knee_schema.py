@@ -228,9 +228,8 @@ class FiniteElementConfig(Section):
 
 #: Largest Poisson's ratio of finite elements: nearer to 0.5 the stiffness loses its digits.
 _MOST_INCOMPRESSIBLE = 0.4999
-#: Keys of a bed of springs, which finite elements do not have; those that coupled springs lack.
+#: Keys of a bed of springs, which finite elements do not have.
 OF_BEDS = ("surface", "conservative", "search_depth_mm")
-NOT_COUPLED = OF_BEDS[:2]
 
 
 class ContactConfig(LayerConfig):
@@ -303,10 +302,10 @@ class ContactConfig(LayerConfig):
                 'law and femur_layer.law: expected "coupled" for both layers or for none, found '
                 f"{self.law!r} and {self.femur_layer.law!r}"  # type: ignore[union-attr]
             )
-        if changed := _changed(self, NOT_COUPLED):
+        if self.surface != "curved":
             raise InputError(
-                f'{", ".join(changed)}: expected the default with law = "coupled", which has '
-                "curved surfaces and loads that follow its energy; remove the key"
+                f'surface: expected "curved" with law = "coupled", found "{self.surface}"; remove '
+                "the key"
             )
 
 

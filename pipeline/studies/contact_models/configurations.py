@@ -8,7 +8,7 @@ import numpy as np
 
 from foundation.errors import InputError
 from pipeline.config.comparison_schema import ComparisonConfig
-from pipeline.config.knee_schema import NOT_COUPLED, OF_BEDS, OF_LAWS
+from pipeline.config.knee_schema import OF_BEDS, OF_LAWS
 from pipeline.config.reading import checked_section
 from pipeline.config.schema import Config
 from pipeline.originals.finite_element_layer import LARGEST_RATIO
@@ -71,7 +71,7 @@ def springs_configuration(config: Config, surfaces: KneeSurfaces, law: str, **ow
     tree = _tree(config)
     contact = _without(tree["contact"], (*OF_LAWS, "model", "finite_element"))
     if law == "coupled":
-        contact = _without(contact, NOT_COUPLED)
+        contact = _without(contact, ("surface",))
     contact |= _of_springs(contact, law, own)
     if (femoral := config.contact.femur_layer) is not None:
         layer = _without(contact["femur_layer"], OF_LAWS)

@@ -203,7 +203,6 @@ def test_a_folder_of_something_else_is_refused(tmp_path):
     ("change", "message"),
     [
         ("contact.surface='flat'", "surface"),
-        ("contact.conservative=true", "conservative"),
         ("contact.nodes_across=2", "nodes_across"),
         ("contact.modulus_factor=0", "modulus_factor"),
     ],
@@ -214,6 +213,6 @@ def test_keys_that_do_not_fit_the_coupled_law_are_refused(change, message):
 
 
 def test_a_coupled_law_beside_flat_surfaces_of_a_study_is_curved():
-    config = load_config(SMOKE, ("contact.surface='flat'", "contact.conservative=true"))
+    config = load_config(SMOKE, ("contact.surface='flat'",))
     springs = springs_configuration(config, load_surfaces(config), "coupled").contact
-    assert (springs.law, springs.surface, springs.conservative) == ("coupled", "curved", False)
+    assert (springs.law, springs.surface) == ("coupled", "curved")
