@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 
 from foundation.contact_laws import HertzLaw, HookeLaw, effective_modulus
+from foundation.errors import PoseError
 from foundation.fitted_surfaces.model import FittedSurfaceContact
 from foundation.fitted_surfaces.stiffness import calibrated_law
 from foundation.loads import COMPARTMENTS, FORCE
@@ -67,14 +68,27 @@ def _modulus(knee: ComparedKnee) -> float:
 def calibrated_on(
     model: FittedSurfaceContact, samples: CalibrationSamples, kind: type[HookeLaw | HertzLaw]
 ) -> FittedSurfaceContact:
-    """Return the surfaces with a law of the stiffness that is closest to samples."""
+    """Return the surfaces with a law of the stiffness that is closest to samples.
+
+    Samples at which the fitted surfaces have no common normal do not count.
+    """
+    columns = zip(samples.poses, samples.compartments.tolist(), strict=True)
+    answered = np.array([_answers(model, Pose.from_array(row), name) for row, name in columns])
     laws = []
     for name in COMPARTMENTS:
-        own = samples.part(samples.compartments == name)
+        own = samples.part((samples.compartments == name) & answered)
         poses = [Pose.from_array(row) for row in own.poses]
         forces = np.linalg.norm(own.loads[:, FORCE], axis=1)
         laws.append(calibrated_law(model, name, poses, forces, kind))
     return model.with_law((laws[0], laws[1]))
+
+
+def _answers(model: FittedSurfaceContact, pose: Pose, compartment: str) -> bool:
+    try:
+        model.indentation(pose, compartment)
+    except PoseError:
+        return False
+    return True
 
 
 def _calibrated(knee: ComparedKnee, kind: type[HookeLaw | HertzLaw]) -> Built:
