@@ -50,6 +50,7 @@ from foundation.kernels.two_layers import (  # noqa: E402
     deficit_transform,
     fill_rows,
     fill_slopes,
+    lattice_excess,
     lattice_own_part,
     subtract_flat,
 )
@@ -87,6 +88,7 @@ __all__ = [
     "fitted_contact",
     "handle",
     "largest_protrusions",
+    "lattice_excess",
     "lattice_own_part",
     "line_exits",
     "measure_patch",

@@ -64,7 +64,7 @@ def deficit_transform(s, ratio):
     )  # fmt: skip
 
 
-@fused_part
+@fused_kernel
 def lattice_excess(g11, g12, g22, thickness, ratio):
     """Return by how much the lattice sum of D(r/t)/t exceeds its integral over the cell [1/m].
 
