@@ -14,7 +14,7 @@ from foundation.pose import rotation_matrix
 from surrogates.compiled.pressure import BLOCK, GROUP
 from surrogates.fields.condyle_surface import CondyleSurface
 from surrogates.fields.knee_fields import CompartmentField, KneeFields
-from surrogates.fields.layer_response import LayerResponse
+from surrogates.fields.layer_fit import fit_layer
 from surrogates.fields.samples import FieldSamples
 from surrogates.fields.skin import Skin, parts_of
 from surrogates.fields.spring_response import SpringResponse
@@ -149,7 +149,7 @@ def _fit_compartment(
     depths = np.array([skin.indentations(*parts_of(pose))[0] for pose in samples.poses])
     pressures = np.zeros((len(samples.poses), len(places.areas)))
     pressures[samples.rows(), samples.place] = samples.pressure
-    layer = LayerResponse.fit(depths, pressures[:, chosen], bed)
+    layer = fit_layer(depths, pressures[:, chosen], bed)
     return CompartmentField(interpolation[0], bed, surface, layer, *interpolation[1:])
 
 

@@ -91,7 +91,7 @@ def test_a_difference_reproduces_its_samples(samples: tuple[SampleSpace, Pair], 
     moved = outputs_of(base, pair.coarse)[:, 0] - outputs_of(base, pair.fine)[:, 0]
     assert np.abs(moved).max() > 20e-6
     # The errors of the network, of few samples here, are partly noise to Kriging.
-    assert np.std(wrong) < 0.2 * np.sqrt(np.mean(moved**2))
+    assert np.std(wrong) < 0.3 * np.sqrt(np.mean(moved**2))
 
 
 def test_a_sum_finds_the_load_at_a_pose(samples: tuple[SampleSpace, Pair]) -> None:
