@@ -78,7 +78,11 @@ def test_two_workers_give_the_same_run_as_one(tiny_run, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("stage", "rows", "left_out"), [("first", 120, "unsimulated"), ("kept-2", 20, "undrawn")]
+    ("stage", "rows", "left_out"),
+    [
+        ("first", 120, "unsimulated"),
+        pytest.param("kept-2", 20, "undrawn", marks=pytest.mark.slow),
+    ],
 )
 def test_killed_run_goes_on_where_it_was(tiny_run, tmp_path, stage, rows, left_out, request):
     request.getfixturevalue(left_out)

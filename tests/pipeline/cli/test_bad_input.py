@@ -252,6 +252,7 @@ def test_resume_with_a_damaged_file(refused, run_copy, name):
     refused([*run_command(run_copy, *TINY), "--resume"], f"{name}: ", "damaged")
 
 
+@pytest.mark.slow
 def test_resume_writes_a_damaged_configuration_again(run_copy):
     """What the run was made with stands in another document as well."""
     whole = (run_copy / "config.toml").read_text()

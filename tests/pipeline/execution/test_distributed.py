@@ -36,6 +36,7 @@ def on(address: str) -> tuple[str, ...]:
     return 'run.backend="dask"', f'run.scheduler="{address}"', "run.chunk=2"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("unsimulated")
 def test_run_on_a_scheduler_that_loses_a_worker(tiny_run, tmp_path, capsys):
     """A worker killed by SIGKILL in stage b costs nothing but time."""
@@ -59,6 +60,7 @@ def first_samples(run: Run, knee: Knee, candidates: pd.DataFrame) -> pd.DataFram
     return run.table("first", lambda: evaluate_first(candidates, evaluate))
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("error:workers were lost")
 def test_scheduler_that_goes_leaves_what_is_stored(tiny_run, tmp_path, knee, monkeypatch):
     monkeypatch.setattr(module, "_CONNECT_SECONDS", 1.0)

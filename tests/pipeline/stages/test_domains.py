@@ -148,6 +148,7 @@ def test_rows_of_a_table_tell_where_there_are_samples(study, tmp_path):
     assert not np.allclose(without[:, :2], beside[:, :2], rtol=1e-3, atol=0)
 
 
+@pytest.mark.slow
 def test_the_page_shows_where_the_surrogate_can_be_trusted(tmp_path, capsys):
     more = ("design.domain_samples=120", "simulation.combinations=false", "validation.points=24")
     assert main(run_command(tmp_path / "run", *more)) == 0
