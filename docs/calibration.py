@@ -31,7 +31,7 @@ COLUMNS = {
 def table(folder: Path) -> str:
     """Return heading and table of a calibration as Markdown."""
     content = json.loads((folder / "calibration.json").read_text(encoding="utf-8"))
-    name = tomllib.loads((folder / "config.toml").read_text(encoding="utf-8"))["run"]["name"]
+    name = tomllib.loads((folder / "calibration.toml").read_text(encoding="utf-8"))["run"]["name"]
     lines = [
         f"### {KNEES.get(name, name)}\n",
         f"{content['samples']} samples; the closest law is the {content['closest']} law.\n",

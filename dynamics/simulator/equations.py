@@ -24,7 +24,7 @@ from dynamics.simulator.knee_simulator import KneeSimulator
 from dynamics.simulator.variation import without_variation
 from dynamics.simulator.waveforms import GaitCycle
 from foundation.checks import FloatArray
-from foundation.errors import InputError
+from foundation.errors import InputError, PoseError
 from foundation.loads import ContactLoads
 from foundation.pose import COORDINATES, Pose
 from surrogates.compiled.layout import new_work
@@ -193,7 +193,7 @@ class KneeEquations:
                 loads, jacobian = self.model.loads_and_jacobian(pose)
             else:
                 loads, jacobian = self.model.loads(pose), np.zeros((6, 6))
-        except (InputError, ArithmeticError) as error:
+        except (InputError, PoseError, ArithmeticError) as error:
             raise SimulationError(
                 f"the contact model failed at {time:.6g} s, {describe_pose(pose)}: {error}"
             ) from error

@@ -13,7 +13,7 @@ from dynamics.protocol import ContactModel, describe_pose
 from dynamics.simulator.knee_simulator import FREE, FREE_COORDINATES, AppliedLoads, KneeSimulator
 from dynamics.simulator.variation import without_variation
 from foundation.checks import FloatArray, check_in, check_number
-from foundation.errors import InputError
+from foundation.errors import InputError, PoseError
 from foundation.pose import Pose
 
 #: Distance above and below the start within which `height_at_load` searches [m].
@@ -200,7 +200,7 @@ class _Balance:
         """Return the residual (5,) and its Jacobian (5, 5); held coordinates have no residual."""
         try:
             loads, by_pose = self.model.loads_and_jacobian(_moved_by(pose, self.offset))
-        except (InputError, ArithmeticError) as error:
+        except (InputError, PoseError, ArithmeticError) as error:
             raise _failed(pose, error) from error
         force, jacobian = self.simulator.forces(
             pose, loads.wrench, by_pose, self.applied, offset=self.offset, factor=self.factor
@@ -309,7 +309,7 @@ def _bracket(missing: Callable[[float], float], pose: Pose, target: float) -> tu
 def _loads(model: ContactModel, pose: Pose) -> float:
     try:
         return float(model.loads(pose).force[1])
-    except (InputError, ArithmeticError) as error:
+    except (InputError, PoseError, ArithmeticError) as error:
         raise _failed(pose, error) from error
 
 

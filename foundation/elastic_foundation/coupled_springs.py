@@ -14,10 +14,12 @@ import numpy as np
 
 from foundation import kernels
 from foundation.checks import FloatArray
+from foundation.elastic_foundation.kernel_sums import DEPTH, STRAIN
 from foundation.elastic_foundation.laws import CoupledLaw, SpringLaw, coupled_laws
 from foundation.errors import PoseError
 from foundation.layer_theory.flat_layer import PER_STEP, deficit_table, strength
 from foundation.layer_theory.single_thread import one_thread
+from foundation.loads import MEAN_PRESSURE
 from foundation.pose import Pose
 
 #: Width of Hertz's patch over the root of a central second moment of the overlap, of a paraboloid,
@@ -27,6 +29,9 @@ _PATCH_WIDTH = 2.0 * np.sqrt(6.0) * 0.86
 EDGE_OFFSET = 0.05
 #: Places of the nodes in the cells of the lattices that loads are averaged over.
 _PLACES = ((0.0, 0.0), (0.5, 0.5))
+
+#: Largest strain of a patch that no lattice resolves, such as a sliver within a triangle.
+_LIGHT = 0.02
 
 #: Handles of femur, bed and law for the kernels.
 Handles = tuple[Any, Any, Any]
@@ -60,36 +65,38 @@ class CoupledSprings:
     def evaluate(
         self, pose: Pose, handles: Handles, compartment: int, reach: float, jacobian: bool,
         work: Any, sums: FloatArray, by_twist: FloatArray,
-    ) -> None:  # fmt: skip
+    ) -> bool:  # fmt: skip
         """Write sums (SUMS,) and Jacobian by twist (6, 6) of a compartment.
 
-        As `kernels.evaluate_contact` [N, N m, m², Pa, m, 1, J]; `work` is scratch memory.
+        As `kernels.evaluate_contact` [N, N m, m², Pa, m, 1, J]; `work` is scratch memory. Returns
+        whether the lattice resolves the patch; a light touch of less extent than the triangles has
+        no nodes, and is one of independent springs.
 
         Raises
         ------
         PoseError
             If the compliance between the nodes is not positive definite.
         """
-        self._evaluate(
+        return self._evaluate(
             pose, handles, compartment, reach, jacobian, work, sums, by_twist, np.empty((2, 0))
         )
 
     def field(
         self, pose: Pose, handles: Handles, compartment: int, reach: float, work: Any
-    ) -> FloatArray:
+    ) -> FloatArray | None:
         """Return indentation [m] and pressure [Pa] at the middle of each element, (2, F).
 
-        Arguments and exceptions as of `evaluate`.
+        Arguments and exceptions as of `evaluate`; None if the lattice does not resolve the patch.
         """
         field = np.zeros((2, self._layers[-1].shape[1]))
         unused = np.empty(kernels.SUMS), np.empty((6, 6))
-        self._evaluate(pose, handles, compartment, reach, False, work, *unused, field)
-        return field
+        resolved = self._evaluate(pose, handles, compartment, reach, False, work, *unused, field)
+        return field if resolved else None
 
     def _evaluate(
         self, pose: Pose, handles: Handles, compartment: int, reach: float, jacobian: bool,
         work: Any, sums: FloatArray, by_twist: FloatArray, field: FloatArray,
-    ) -> None:  # fmt: skip
+    ) -> bool:  # fmt: skip
         femur, bed, _ = handles
         with one_thread():
             solved = kernels.evaluate_coupled(
@@ -97,11 +104,15 @@ class CoupledSprings:
                 self._layers, self._lattices, self._conservative, jacobian, field.size > 0, sums,
                 by_twist, field,
             )  # fmt: skip
-        if not solved:
+        if solved and (sums[MEAN_PRESSURE] > 0.0 or sums[DEPTH] == 0.0):
+            return True
+        if sums[STRAIN] > _LIGHT:
             raise PoseError(
                 "the compliance of the layer is not positive definite on the patch of contact: "
-                "expected less overlap of the surfaces, or a smaller nodes_across"
+                "expected less overlap of the surfaces or a thicker layer, found an overlap of "
+                f"{1e3 * sums[DEPTH]:.3g} mm, {sums[STRAIN]:.3g} times the thickness"
             )
+        return False
 
 
 def coupled_springs(

@@ -309,7 +309,9 @@ class CoupledLaw(LayerLaw):
         super().__post_init__()
         check_number("modulus_factor", self.modulus_factor, above=0.0)
         check_number("thickness_factor", self.thickness_factor, above=0.0)
-        check_number("nodes_across", self.nodes_across, at_least=4, at_most=40)
+        nodes = check_number("nodes_across", self.nodes_across, at_least=4, at_most=40)
+        if nodes != int(nodes):
+            raise InputError(f"nodes_across: expected a whole number, found {nodes:g}")
 
     @property
     def modulus(self) -> float:

@@ -287,24 +287,15 @@ class ElasticFoundation:
         """
         chosen = slice(None) if compartment is None else compartment_index(compartment)
         with self._scratch.borrowed() as work:
-            sums, _, _ = self._evaluate(work, pose, False, _BOTH, None, energy=True)
+            sums, _ = self._evaluate(work, pose, False, _BOTH, None, energy=True)
         return float(sums[chosen, ENERGY].sum())
 
     def spring_state(self, pose: Pose) -> SpringState:
         """Return indentation and pressure at the middle of every tibial triangle."""
-        bed, triangles = self._bed, len(self.tibia.faces)
         if self._coupled is not None:
             return self._coupled_state(pose)
         with self._scratch.borrowed() as work:
-            sums, _, active = self._evaluate(work, pose, False, _BOTH, None)
-            depth, pressure = np.zeros(triangles), np.zeros(triangles)
-            _, arrays, law = self._handles()
-            kernels.middle_state(
-                arrays, law, work, active, bed.medial, sums[:, OFFSET], depth, pressure
-            )
-        state = np.zeros((2, triangles))
-        state[:, bed.triangle] = depth, pressure
-        return SpringState(frozen(state[0]), frozen(state[1]))
+            return self._ordered(self._middle_state(work, pose, _BOTH))
 
     def _coupled_state(self, pose: Pose) -> SpringState:
         """Return indentation and pressure at the middle of every tibial triangle."""
@@ -312,7 +303,22 @@ class ElasticFoundation:
         state = np.zeros((2, len(self.tibia.faces)))
         with self._scratch.borrowed() as work:
             for side in range(2):
-                state += self._coupled.field(pose, self._handles(), side, self.search_depth, work)
+                field = self._coupled.field(pose, self._handles(), side, self.search_depth, work)
+                if field is None:
+                    field = self._middle_state(work, pose, np.arange(2) == side)
+                state += field
+        return self._ordered(state)
+
+    def _middle_state(self, work: Any, pose: Pose, chosen: NDArray[np.bool_]) -> FloatArray:
+        """Return indentation [m] and pressure [Pa] of independent springs by element, (2, F)."""
+        sums, _, active = self._evaluate_springs(work, pose, False, chosen, None)
+        state = np.zeros((2, len(self.tibia.faces)))
+        _, arrays, law = self._handles()
+        kernels.middle_state(arrays, law, work, active, self._bed.medial, sums[:, OFFSET], *state)
+        return state
+
+    def _ordered(self, state: FloatArray) -> SpringState:
+        """Return the state by triangles of the tibia from that by elements of the bed, (2, F)."""
         ordered = np.zeros_like(state)
         ordered[:, self._bed.triangle] = state
         return SpringState(frozen(ordered[0]), frozen(ordered[1]))
@@ -327,7 +333,7 @@ class ElasticFoundation:
     ) -> tuple[FloatArray, FloatArray]:
         """Return sums (2, SUMS) and Jacobians by pose (2, 6, 6)."""
         with self._scratch.borrowed() as work:
-            sums, by_twist, _ = self._evaluate(work, pose, jacobian, chosen, rates)
+            sums, by_twist = self._evaluate(work, pose, jacobian, chosen, rates)
         return sums, by_twist @ twist_jacobian(pose) if jacobian else by_twist
 
     def _evaluate(
@@ -339,16 +345,34 @@ class ElasticFoundation:
         rates: ArrayLike | None,
         *,
         energy: bool = False,
-    ) -> tuple[FloatArray, FloatArray, int]:
-        """Return sums (2, SUMS), Jacobians by twist (2, 6, 6), number of active elements."""
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return sums (2, SUMS) and Jacobians by twist (2, 6, 6)."""
+        if self._coupled is None:
+            return self._evaluate_springs(work, pose, jacobian, chosen, rates, energy=energy)[:2]
         sums, by_twist = np.zeros((2, kernels.SUMS)), np.zeros((2, 6, 6))
-        if self._coupled is not None:
-            for side in map(int, np.flatnonzero(chosen)):
-                self._coupled.evaluate(
-                    pose, self._handles(), side, self.search_depth, jacobian, work, sums[side],
-                    by_twist[side],
-                )  # fmt: skip
-            return sums, by_twist, 0
+        unresolved = np.zeros(2, dtype=np.bool_)
+        for side in map(int, np.flatnonzero(chosen)):
+            unresolved[side] = not self._coupled.evaluate(
+                pose, self._handles(), side, self.search_depth, jacobian, work, sums[side],
+                by_twist[side],
+            )  # fmt: skip
+        if unresolved.any():
+            alone = self._evaluate_springs(work, pose, jacobian, unresolved, rates, energy=True)
+            sums[unresolved], by_twist[unresolved] = alone[0][unresolved], alone[1][unresolved]
+        return sums, by_twist
+
+    def _evaluate_springs(
+        self,
+        work: Any,
+        pose: Pose,
+        jacobian: bool,
+        chosen: NDArray[np.bool_],
+        rates: ArrayLike | None,
+        *,
+        energy: bool = False,
+    ) -> tuple[FloatArray, FloatArray, int]:
+        """Return sums, Jacobians by twist and number of active elements of independent springs."""
+        sums, by_twist = np.zeros((2, kernels.SUMS)), np.zeros((2, 6, 6))
         active = kernels.evaluate_contact(
             pose.rotation_matrix,
             pose.translation,

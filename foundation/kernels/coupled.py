@@ -52,6 +52,11 @@ def evaluate_coupled(
     end, deepest, largest = find_patch(
         rotation, translation, femur, bed, work, compartment, reach, moments
     )
+    if end > 0:
+        whole = 0.0
+        for layer in range(len(layers[4])):
+            whole += layers[4][layer, deepest]
+        sums[12], sums[13] = largest, largest / whole
     scale, places, edge_offset = lattices
     if end == 0 or not fit_lattice(moments, scale, frame):
         return True
@@ -71,10 +76,6 @@ def evaluate_coupled(
             return False
         if with_field:
             add_field(bed, work, end, frame, number, squares, 1.0 / len(places), field)
-    whole = 0.0
-    for layer in range(len(layers[4])):
-        whole += layers[4][layer, deepest]
-    sums[12], sums[13] = largest, largest / whole
     return True
 
 
@@ -113,7 +114,7 @@ def bear_lattice(
     """
     cells, nodes, shapes, points, directions, overlaps, areas, thickness = lattice
     tables, per_step, factors, ratios, _ = layers
-    if not overlaps[:count].max() > 0.0:
+    if count == 0 or not overlaps[:count].max() > 0.0:
         return True
     inside = np.flatnonzero(overlaps[:count] > -BULGING * overlaps[:count].max())
     compliance = lattice_compliance(
@@ -221,6 +222,8 @@ def solve_springs(compliance, overlaps, gradients):
     fewest, patience = count + 1, _PATIENCE
     for _ in range(_MOST):
         active = np.flatnonzero(inside)
+        if len(active) == 0:
+            break
         held, right = np.empty((len(active), len(active))), np.empty((len(active), 7))
         for i in range(len(active)):
             for j in range(len(active)):

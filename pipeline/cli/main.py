@@ -14,7 +14,7 @@ from typing import Annotated, Any, NamedTuple
 
 from cyclopts import App, CycloptsError, Parameter
 
-from foundation.errors import InputError
+from foundation.errors import InputError, PoseError
 from pipeline.cli import compare, completion, prepare, samples, train, use
 from pipeline.cli.app import PROGRAM, Answer, Command, app
 
@@ -127,7 +127,8 @@ def _failure(error: Exception, *, as_json: bool) -> int:
     from pipeline.execution.worker_checks import ExecutionError
     from pipeline.stages import StageError
 
-    if isinstance(error, StageError | ExecutionError | SimulationError | EquilibriumError):
+    failures = (StageError, ExecutionError, SimulationError, EquilibriumError, PoseError)
+    if isinstance(error, failures):
         return _fail(error, 1, as_json=as_json)
     if isinstance(error, OSError):
         text = f"{error.filename}: {error.strerror}" if error.filename else str(error)

@@ -275,26 +275,34 @@ class ContactConfig(LayerConfig):
             if self.finite_element is not None:
                 raise InputError('[contact.finite_element] needs contact.model = "finite_element"')
             self._check_coupling()
+            for name, layer in self._layers:
+                _check_own_keys(name, layer)
             return self
-        changed = [*_changed(self, (*OF_LAWS, *OF_BEDS))]
-        if self.femur_layer is not None:
-            changed += [f"femur_layer.{key}" for key in _changed(self.femur_layer, OF_LAWS)]
+        changed = _changed(self, OF_BEDS)
+        for name, layer in self._layers:
+            changed += [f"{name}{key}" for key in _changed(layer, OF_LAWS)]
         if changed:
             raise InputError(
                 f"{', '.join(changed)}: expected only with springs, and model is "
                 '"finite_element"; remove these keys, or set model = "elastic_foundation"'
             )
-        for name, layer in (("", self), ("femur_layer.", self.femur_layer)):
-            if layer is not None and layer.poissons_ratio > _MOST_INCOMPRESSIBLE:
+        for name, layer in self._layers:
+            if layer.poissons_ratio > _MOST_INCOMPRESSIBLE:
                 raise InputError(
                     f"{name}poissons_ratio: expected at most {_MOST_INCOMPRESSIBLE} with finite "
                     f"elements, found {layer.poissons_ratio:g}"
                 )
         return self
 
+    @property
+    def _layers(self) -> tuple[tuple[str, LayerConfig], ...]:
+        """Return tibial and femoral layer, and the head of their keys in messages."""
+        femoral = () if self.femur_layer is None else (("femur_layer.", self.femur_layer),)
+        return ("", self), *femoral
+
     def _check_coupling(self) -> None:
         """Raise an error if a bed of coupled springs has what only independent springs have."""
-        laws = {layer.law for layer in (self, self.femur_layer) if layer is not None}
+        laws = {layer.law for _, layer in self._layers}
         if "coupled" not in laws:
             return
         if len(laws) > 1:
@@ -306,6 +314,17 @@ class ContactConfig(LayerConfig):
             raise InputError(
                 f'surface: expected "curved" with law = "coupled", found "{self.surface}"; remove '
                 "the key"
+            )
+
+
+def _check_own_keys(head: str, layer: LayerConfig) -> None:
+    """Raise an error if a layer of springs has a key of another law, which has no effect."""
+    for law, keys in OWN_KEYS.items():
+        if law != layer.law and (changed := _changed(layer, tuple(keys))):
+            raise InputError(
+                f"{', '.join(head + key for key in changed)}: expected only with {head}law = "
+                f'"{law}", found {head}law = "{layer.law}"; remove the keys, or set {head}law = '
+                f'"{law}"'
             )
 
 

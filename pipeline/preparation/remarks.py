@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partialmethod
 from typing import NamedTuple, ParamSpec, TypeVar
 
-from foundation.errors import InputError
+from foundation.errors import InputError, PoseError
 
 #: Levels in the order of a report: a run is impossible, a run is doubtful, background information.
 LEVELS = ("error", "warning", "note")
@@ -41,12 +41,12 @@ class Remarks:
     def attempt(
         self, about: str, function: Callable[P, T], *args: P.args, **kwargs: P.kwargs
     ) -> T | None:
-        """Return the result of a function; make remarks of its warnings, or of an input error."""
+        """Return the result of a function; make remarks of its warnings, or of an error."""
         try:
             with warnings.catch_warnings(record=True) as caught:
                 warnings.simplefilter("always")
                 result = function(*args, **kwargs)
-        except (OSError, InputError) as error:
+        except (OSError, InputError, PoseError) as error:
             self.error(about, error)
             return None
         for warning in caught:

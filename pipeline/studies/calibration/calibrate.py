@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,7 @@ from pipeline.config.calibration_schema import CalibrationConfig
 from pipeline.config.reading import dump_config
 from pipeline.config.schema import Config
 from pipeline.files import replacing, write_document, write_text
+from pipeline.originals.finite_element_layer import CONDENSED
 from pipeline.progress import say
 from pipeline.reports.units import number
 from pipeline.store.workspace_lock import check_own_folder, locked
@@ -26,12 +28,14 @@ from pipeline.studies.calibration.fits import (
     fit_law,
     held_out_errors,
 )
-from pipeline.studies.calibration.laws import Keys
+from pipeline.studies.calibration.laws import FREE_LAWS, Keys
 from pipeline.studies.calibration.samples import CalibrationSamples
-from pipeline.studies.calibration.springs import free_springs, linear_springs
-from pipeline.studies.contact_models.knee import ComparedKnee
+from pipeline.studies.calibration.springs import check_laws, free_springs, linear_springs
+from pipeline.studies.contact_models.knee import TIMES, ComparedKnee
 
 DOCUMENT, TABLE, CALIBRATED = "calibration.json", "calibration.csv", "calibrated.toml"
+#: The study of a calibration, which marks the folder as one.
+STUDY = "calibration.toml"
 
 
 class CalibratedRow(NamedTuple):
@@ -88,16 +92,18 @@ def calibrate_laws(
     Raises
     ------
     InputError
-        If the knee cannot be used, or the folder holds something else.
+        If the knee cannot be used, a law cannot be calibrated, or the folder holds something else.
     StageError
         If the finite elements have no answer at most of the samples.
     """
-    check_own_folder(folder, "config.toml", "calibration")
-    knee = ComparedKnee(config, folder, resume, quiet)
-    knee.elements_config  # noqa: B018 - unusable configurations are refused before files change
+    check_own_folder(folder, STUDY, "calibration")
     settings = config.calibration or CalibrationConfig()
+    check_laws(config, settings.laws)
+    knee = ComparedKnee(config, folder, resume, quiet)
+    knee.check()
     with locked(folder, make=True), threadpool_limits(1):
-        write_text(folder / "config.toml", dump_config(config))
+        _clear(folder, resume=resume)
+        write_text(folder / STUDY, dump_config(config))
         samples = knee.samples.value
         start = time.perf_counter()
         rows = list(calibrated_rows(knee, samples, settings))
@@ -111,6 +117,15 @@ def calibrate_laws(
         content = _content(rows, closest, samples, seconds)
         write_document(folder / DOCUMENT, content)
     return content
+
+
+def _clear(folder: Path, *, resume: bool) -> None:
+    """Remove the results of an earlier calibration, and its finite elements unless it goes on."""
+    for name in (DOCUMENT, TABLE, CALIBRATED, *(f"{law}.toml" for law in FREE_LAWS)):
+        (folder / name).unlink(missing_ok=True)
+    if not resume:
+        shutil.rmtree(folder / CONDENSED, ignore_errors=True)
+        (folder / TIMES).unlink(missing_ok=True)
 
 
 def calibrated_rows(

@@ -38,6 +38,8 @@ from pipeline.studies.contact_models.results import FOLDER, read_measured, write
 from pipeline.studies.contact_models.truth import truth_of
 
 DOCUMENT = "comparison.json"
+#: The study of a comparison, which marks the folder as one.
+STUDY = "comparison.toml"
 #: Keys that change the page alone, or which models are compared.
 _FREE = ("comparison.weights.", "comparison.models")
 
@@ -71,9 +73,9 @@ def compare_models(
         If the finite elements cannot drive the gait cycle: there is nothing to compare with. A
         failure of another model is a row with its reason.
     """
-    check_own_folder(folder, "config.toml", "comparison")
+    check_own_folder(folder, STUDY, "comparison")
     knee = ComparedKnee(config, folder, resume, quiet)
-    knee.elements_config  # noqa: B018 - unusable configurations are refused before files change
+    knee.check()
     with locked(folder, make=True), threadpool_limits(1):
         _prepare(config, folder, resume=resume)
         measured = _measure_all(knee, chosen(knee.settings.models))
@@ -87,7 +89,7 @@ def compare_models(
 
 def _prepare(config: Config, folder: Path, *, resume: bool) -> None:
     """Clear the folder, or check that the results to be kept are of the same study."""
-    stored = folder / "config.toml"
+    stored = folder / STUDY
     if resume and stored.exists():
         before = checked_section(read_stored(stored), Config, str(stored))
         keys = differing_keys(_keys(before), _keys(config), "run")

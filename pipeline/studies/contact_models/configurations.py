@@ -8,7 +8,7 @@ import numpy as np
 
 from foundation.errors import InputError
 from pipeline.config.comparison_schema import ComparisonConfig
-from pipeline.config.knee_schema import OF_BEDS, OF_LAWS
+from pipeline.config.knee_schema import OF_BEDS, OF_LAWS, OWN_KEYS, LayerConfig
 from pipeline.config.reading import checked_section
 from pipeline.config.schema import Config
 from pipeline.originals.finite_element_layer import LARGEST_RATIO
@@ -83,15 +83,14 @@ def springs_configuration(config: Config, surfaces: KneeSurfaces, law: str, **ow
     return _checked(tree | {"contact": contact})
 
 
-def modified_parameters(config: Config) -> dict[str, float]:
-    """Return the given keys of the modified law: of [contact], or of [comparison]."""
-    if config.contact.law == "modified":
-        contact = config.contact
-        return {
-            "f": contact.f,
-            "m": contact.m,
-            "reference_indentation_mm": contact.reference_indentation_mm,
-        }
+def given_parameters(config: Config, law: str) -> dict[str, float]:
+    """Return the given keys of a spring law: of [contact], or for others those to compare with.
+
+    The modified law has the keys of [comparison] then, the others have their defaults.
+    """
+    if config.contact.law == law or law != "modified":
+        given = config.contact if config.contact.law == law else LayerConfig()
+        return {key: getattr(given, key) for key in OWN_KEYS.get(law, ())}
     section = config.comparison or ComparisonConfig()
     return {
         "f": section.modified_f,

@@ -99,6 +99,11 @@ class ComparedKnee:
         """The study with finite elements."""
         return elements_configuration(self.config)
 
+    def check(self) -> None:
+        """Raise an InputError if configuration or surfaces cannot be used, before files change."""
+        self.elements_config  # noqa: B018
+        self.surfaces  # noqa: B018
+
     @property
     def settings(self) -> ComparisonConfig:
         """Settings of the comparison."""

@@ -22,7 +22,7 @@ from pipeline.studies.contact_models.analytical import (
     hertz_calibrated,
     hooke_calibrated,
 )
-from pipeline.studies.contact_models.configurations import modified_parameters
+from pipeline.studies.contact_models.configurations import given_parameters
 from pipeline.studies.contact_models.knee import ELEMENTS, Built, ComparedKnee
 
 COARSE = "finite_elements_coarse"
@@ -65,8 +65,7 @@ def _coarse_elements(knee: ComparedKnee) -> Built:
 
 
 def _springs(knee: ComparedKnee, law: str) -> Built:
-    own = modified_parameters(knee.config) if law == "modified" else {}
-    config = knee.springs(law, **own)
+    config = knee.springs(law, **given_parameters(knee.config, law))
     start = time.perf_counter()
     model = build_bed(config.contact, knee.surfaces)
     return Built(model, time.perf_counter() - start)

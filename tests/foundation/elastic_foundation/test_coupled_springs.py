@@ -6,6 +6,7 @@ from functools import cache
 import numpy as np
 import pytest
 import shapes
+from scipy.optimize import brentq
 
 from benchmarks.coupled_springs import flat_contact as flat_layer
 from benchmarks.exact_layer import CASES, exact_contact, paraboloid
@@ -17,9 +18,9 @@ from foundation import (
     SeriesLaw,
 )
 from foundation.elastic_foundation.dissipation import Dissipation
-from foundation.errors import InputError
+from foundation.errors import InputError, PoseError
 from foundation.implant.condylar_implant import CondylarImplant
-from foundation.loads import AREA, AXIAL_FORCE, PEAK_PRESSURE
+from foundation.loads import AREA, AXIAL_FORCE, COMPARTMENTS, PEAK_PRESSURE
 from foundation.pose import twist_jacobian
 
 E, NU, H = 463e6, 0.46, 8e-3
@@ -237,6 +238,61 @@ def test_out_of_contact_there_are_no_loads():
     np.testing.assert_array_equal(depth, 0.0)
 
 
+@pytest.mark.parametrize("depth", [1e-6, 1e-5, 3e-5, 1e-4])
+def test_light_touches_bear_a_load_wherever_they_are(depth):
+    """Slivers at the rim, of less extent than a triangle, are of independent springs."""
+    shape, model = implant(edge=2e-3)
+    linear = implant("linear", 2e-3)[1]
+    generator = np.random.default_rng(2)
+    unlike = 0
+    for _ in range(40):
+        moves = generator.uniform(-1.0, 1.0, 5) * (0.03, 0.15, 8e-3, 0.0, 2e-3)
+        home = shape.home_pose(generator.uniform(0.0, 1.2)).array
+        pose = Pose.from_array(home + np.array([0.0, *moves]))
+        for side in COMPARTMENTS:
+            touch = brentq(
+                lambda y, pose=pose, side=side: (
+                    linear.indentation(replace(pose, superior=y), side) - 0.5e-6
+                ),
+                pose.superior - 5e-3,
+                pose.superior + 5e-3,
+                xtol=1e-9,
+            )
+            at = replace(pose, superior=touch - depth)
+            loads, jacobian, _ = model.compartment_loads(at, side)
+            assert loads[AXIAL_FORCE] > 0.0
+            assert jacobian[1, 4] < 0.0
+            alone = linear.compartment_loads(at, side)[0]
+            if abs(loads[AXIAL_FORCE] / alone[AXIAL_FORCE] - 1.0) > 1e-6:
+                unlike += 1
+                continue
+            own = linear.compartments == COMPARTMENTS.index(side)
+            pressures = (each.spring_state(at).pressure[own] for each in (model, linear))
+            np.testing.assert_allclose(*pressures, rtol=1e-9)
+    # The deeper, the fewer patches are slivers.
+    assert unlike >= {1e-6: 10, 1e-5: 60, 3e-5: 70, 1e-4: 78}[depth]
+
+
+def test_a_deep_overlap_of_separate_spots_has_an_answer():
+    """The nodes of one of the two lattices all lie between the spots."""
+    shape = CondylarImplant()
+    femur, tibia, labels = shape.tessellate(2e-3)
+    law = CoupledLaw(E, NU, H, nodes_across=4)
+    model = ElasticFoundation(femur, tibia, law, compartments=labels)
+    pose = Pose(
+        1.3557394366165678, -0.04745535341349795, 0.03412577294791552, -0.004685903995646201,
+        0.02703151023026154, -0.0195967818371092,
+    )  # fmt: skip
+    assert model.loads(pose).force[1] > 1e5
+
+
+def test_a_layer_too_thin_for_the_patch_is_told():
+    _, model = implant()
+    thin = model.with_law(CoupledLaw(E, NU, H, thickness_factor=1e-6))
+    with pytest.raises(PoseError, match=r"not positive definite .* found an overlap of 0\.\d+ mm"):
+        thin.loads(pressed(1)[0])
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -259,6 +315,7 @@ def test_what_only_independent_springs_have_is_refused(options, message):
         ({"modulus_factor": 0.0}, "modulus_factor"),
         ({"thickness_factor": -1.0}, "thickness_factor"),
         ({"nodes_across": 3}, "nodes_across"),
+        ({"nodes_across": 8.5}, "nodes_across: expected a whole number, found 8.5"),
     ],
 )
 def test_parameters_out_of_range_are_refused(options, name):

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -19,11 +20,13 @@ from pipeline.errors import StageError
 from pipeline.originals.knee_surfaces import load_surfaces
 from pipeline.originals.spring_bed import build_bed
 from pipeline.store.samples import candidate_table
-from pipeline.studies.calibration.calibrate import CalibratedRow, figures_of
+from pipeline.studies.calibration.calibrate import CalibratedRow, calibrate_laws, figures_of
 from pipeline.studies.calibration.fits import errors_of, fit_law, held_out_errors
 from pipeline.studies.calibration.laws import FREE_LAWS, with_keys
 from pipeline.studies.calibration.samples import samples_of
+from pipeline.studies.calibration.springs import free_springs, linear_springs
 from pipeline.studies.contact_models.configurations import springs_configuration
+from pipeline.studies.contact_models.knee import ComparedKnee, TimedSamples
 
 E, NU, H = 463e6, 0.46, 8e-3
 INDENTATION = 0.1  # mm
@@ -193,6 +196,55 @@ def test_the_table_has_every_sample_of_every_law(calibrated):
     assert np.sqrt(np.mean(np.square(force))) == pytest.approx(rms, rel=1e-3)
 
 
+def test_a_run_is_no_calibration(tiny_run):
+    before = {file: file.read_bytes() for file in tiny_run.iterdir() if file.is_file()}
+    assert main(["calibrate", str(SMOKE), "--out", str(tiny_run), "--quiet"]) == 2
+    assert {file: file.read_bytes() for file in tiny_run.iterdir() if file.is_file()} == before
+
+
+def test_another_calibration_leaves_nothing_of_the_earlier(calibrated, tmp_path, monkeypatch):
+    folder = tmp_path / "laws"
+    shutil.copytree(calibrated, folder)
+
+    def stopped(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pipeline.studies.calibration.calibrate.calibrated_rows", stopped)
+    monkeypatch.setattr(ComparedKnee, "samples", TimedSamples(None, 0.0))
+    config = load_config(SMOKE, ("calibration.laws=['coupled']",))
+    with pytest.raises(KeyboardInterrupt):
+        calibrate_laws(config, folder, resume=True, quiet=True)
+    assert {file.name for file in folder.iterdir()} == {
+        "calibration.toml", "condensed", "times.json",
+    }  # fmt: skip
+    with pytest.raises(KeyboardInterrupt):
+        calibrate_laws(config, folder, quiet=True)
+    assert {file.name for file in folder.iterdir()} == {"calibration.toml"}
+
+
+def test_the_modified_law_of_conservative_springs_is_refused(tmp_path):
+    config = load_config(SMOKE, ("contact.conservative=true",))
+    with pytest.raises(InputError, match=r"expected false .*laws = \[.coupled.\]"):
+        calibrate_laws(config, tmp_path / "laws", quiet=True)
+    assert not (tmp_path / "laws").exists()
+
+
+@pytest.mark.parametrize("surface", ["curved", "flat"])
+def test_given_parameters_of_the_coupled_law_are_kept(surface, bed):
+    changes = ("contact.law='coupled'", "contact.nodes_across=12", "contact.modulus_factor=0.5")
+    if surface == "flat":
+        changes = ("contact.surface='flat'",)
+    knee = ComparedKnee(load_config(SMOKE, changes), None)
+    springs = free_springs(knee, samples_by(bed, 2), linear_springs(knee), "coupled")
+    nodes, factor = (12, 0.5) if surface == "curved" else (8, 1.0)
+    assert springs.given["modulus_factor"] == springs.bed.law.modulus_factor == factor
+    assert springs.keys(np.log([0.8, 1.2])) == pytest.approx(
+        {"modulus_factor": 0.8, "thickness_factor": 1.2, "nodes_across": nodes}
+    )
+    assert springs.at(np.zeros(2)).law.nodes_across == nodes
+    assert springs.bed.surface == "curved"
+
+
 def test_a_folder_of_something_else_is_refused(tmp_path):
     (tmp_path / "notes.txt").write_text("mine")
     assert main(["calibrate", str(SMOKE), "--out", str(tmp_path), "--quiet"]) == 2
@@ -210,6 +262,22 @@ def test_a_folder_of_something_else_is_refused(tmp_path):
 def test_keys_that_do_not_fit_the_coupled_law_are_refused(change, message):
     with pytest.raises(InputError, match=message):
         load_config(SMOKE, ("contact.law='coupled'", change))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (("contact.f=3.0", "contact.m=0.5"), 'f, m: expected only with law = "modified"'),
+        (("contact.law='modified'", "contact.nodes_across=9"), 'only with law = "coupled"'),
+        (
+            ("contact.femur_layer={thickness_mm=2.0, modulus_factor=2.0}",),
+            'femur_layer.modulus_factor: expected only with femur_layer.law = "coupled"',
+        ),
+    ],
+)
+def test_keys_of_another_law_are_refused(changes, message):
+    with pytest.raises(InputError, match=message):
+        load_config(SMOKE, changes)
 
 
 def test_a_coupled_law_beside_flat_surfaces_of_a_study_is_curved():

@@ -6,11 +6,13 @@ from functools import partial
 
 import numpy as np
 import pytest
+import trimesh
 from numpy.testing import assert_allclose
 from studies import SMOKE, TINY
 
 from foundation.errors import InputError
 from foundation.finite_element.resolution import coarser
+from foundation.implant.condylar_implant import CondylarImplant
 from foundation.loads import AXIAL_FORCE, CENTRE_X, PEAK_PRESSURE
 from foundation.pose import SUPERIOR, Pose
 from pipeline.cli.main import main
@@ -162,9 +164,28 @@ def test_resumed_comparison_measures_only_what_is_missing(compared, tmp_path, mo
 def copied(folder, tmp_path):
     target = tmp_path / "copy"
     (target / "models").mkdir(parents=True)
-    for file in (folder / "config.toml", *(folder / "models").iterdir()):
+    for file in (folder / "comparison.toml", *(folder / "models").iterdir()):
         (target / file.relative_to(folder)).write_bytes(file.read_bytes())
     return target
+
+
+def test_meshes_of_another_unit_leave_an_earlier_comparison_alone(compared, tmp_path):
+    folder = copied(compared, tmp_path)
+    before = sorted(folder.rglob("*"))
+    changes = [*FEW, "knee.source='meshes'"]
+    for name, mesh in zip(("femur", "tibia"), CondylarImplant().tessellate(3e-3)[:2], strict=True):
+        file = tmp_path / f"{name}.stl"
+        trimesh.Trimesh(1e3 * mesh.vertices, mesh.faces).export(file)
+        changes.append(f"knee.{name}.file='{file}'")
+    config = load_config(SMOKE, (*changes, "contact.thickness_mm=8.0"))
+    with pytest.raises(InputError, match="set unit='mm'"):
+        compare_models(config, folder, quiet=True)
+    assert sorted(folder.rglob("*")) == before
+
+
+def test_a_run_is_no_comparison(tiny_run):
+    with pytest.raises(RunError, match="is not a comparison"):
+        compare_models(load_config(SMOKE, FEW), tiny_run, quiet=True)
 
 
 def test_other_settings_are_refused_when_resuming(compared, tmp_path):
