@@ -7,8 +7,10 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import tomli_w
@@ -17,6 +19,7 @@ from shapes import plate
 
 from foundation.implant.condylar_implant import CondylarImplant
 from foundation.surfaces.triangle_mesh import TriangleMesh
+from pipeline.reports import figures as drawings
 from pipeline.store.samples import read_table
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -48,6 +51,11 @@ def run_command(folder: Path, *overrides: str, config: Path = SMOKE) -> list[str
     """Return the arguments of a run into `folder`."""
     pairs = [part for text in overrides for part in ("--set", text)]
     return ["run", str(config), "--out", str(folder), "--quiet", *pairs]
+
+
+def without_figures() -> AbstractContextManager[Any]:
+    """Leave out what takes longest of a report: putting its figures into a file."""
+    return patch.object(drawings, "data_uri", lambda figure, kind: f"data:{kind}")
 
 
 def kill_at_first_chunk(chunks: Path, arguments: list[str]) -> int:

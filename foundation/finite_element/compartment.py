@@ -182,20 +182,24 @@ class CompartmentContact:
     def pressures(self, pose: Pose, femur: Any) -> tuple[FloatArray, FloatArray]:
         """Return pressure [Pa] and overlap [m] of all candidates, (C,); 0 out of contact."""
         _, _, state = self.loads(pose, femur, jacobian=False)
-        pressure, overlap = np.zeros((2, len(self.layer.candidates)))
+        overlap = np.zeros(len(self.layer.candidates))
         if state.contact is not None:
-            pressure[state.active] = state.forces / self.layer.areas[state.active]
             overlap[state.active] = state.near.overlaps[state.contact.active]
-        return pressure, overlap
+        return self._nodal_pressure(state), overlap
 
     def nodal_values(self, pose: Pose, femur: Any) -> tuple[FloatArray, FloatArray]:
         """Return overlap [m] and pressure [Pa] of all candidates, (C,); 0 where they are apart."""
         _, _, state = self.loads(pose, femur, jacobian=False)
-        overlap, pressure = np.zeros((2, len(self.layer.candidates)))
+        overlap = np.zeros(len(self.layer.candidates))
         overlap[state.near.nodes] = np.maximum(state.near.overlaps, 0.0)
+        return overlap, self._nodal_pressure(state)
+
+    def _nodal_pressure(self, state: PatchState) -> FloatArray:
+        """Return the pressure of all candidates, (C,) [Pa]."""
+        pressure = np.zeros(len(self.layer.candidates))
         if state.contact is not None:
             pressure[state.active] = state.forces / self.layer.areas[state.active]
-        return overlap, pressure
+        return pressure
 
     def depth(self, state: PatchState) -> FloatArray:
         """Return the largest overlap in contact [m] and the largest strain [1], (2,)."""

@@ -12,14 +12,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import tomli_w
-from studies import SMOKE, TINY, implant_meshes, run_command
+from studies import SMOKE, TINY, implant_meshes, run_command, without_figures
 
 from foundation.loads import COMPARTMENTS, LOAD_COLUMNS, WRENCH_COLUMNS
 from foundation.surfaces.triangle_mesh import TriangleMesh
 from pipeline.cli.main import main
 from pipeline.config.reading import load_config
 from pipeline.originals.contact_original import Knee, build_knee
-from pipeline.reports import figures as drawings
 from pipeline.reports.report import write_report
 from pipeline.store.samples import POSE_COLUMNS, write_table
 from surrogates.sampling.space import ReferencePath, SampleSpace
@@ -351,16 +350,16 @@ def write_run(folder: Path) -> Path:
 
 
 @pytest.fixture
-def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave out what takes longest of a report: putting its figures into a file."""
-    monkeypatch.setattr(drawings, "data_uri", lambda figure, kind: f"data:{kind}")
+def undrawn() -> Iterator[None]:
+    """Leave out the figures of reports."""
+    with without_figures():
+        yield
 
 
 @pytest.fixture(scope="module")
 def undrawn_module() -> Iterator[None]:
     """Leave out the same for all tests of a module."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(drawings, "data_uri", lambda figure, kind: f"data:{kind}")
+    with without_figures():
         yield
 
 

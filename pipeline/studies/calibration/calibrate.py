@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +16,6 @@ from pipeline.config.calibration_schema import CalibrationConfig
 from pipeline.config.reading import dump_config
 from pipeline.config.schema import Config
 from pipeline.files import replacing, write_document, write_text
-from pipeline.originals.finite_element_layer import CONDENSED
 from pipeline.progress import say
 from pipeline.reports.units import number
 from pipeline.store.workspace_lock import check_own_folder, locked
@@ -31,7 +29,7 @@ from pipeline.studies.calibration.fits import (
 from pipeline.studies.calibration.laws import FREE_LAWS, Keys
 from pipeline.studies.calibration.samples import CalibrationSamples
 from pipeline.studies.calibration.springs import check_laws, free_springs, linear_springs
-from pipeline.studies.contact_models.knee import TIMES, ComparedKnee
+from pipeline.studies.contact_models.knee import ComparedKnee
 
 DOCUMENT, TABLE, CALIBRATED = "calibration.json", "calibration.csv", "calibrated.toml"
 #: The study of a calibration, which marks the folder as one.
@@ -102,7 +100,10 @@ def calibrate_laws(
     knee = ComparedKnee(config, folder, resume, quiet)
     knee.check()
     with locked(folder, make=True), threadpool_limits(1):
-        _clear(folder, resume=resume)
+        for name in (DOCUMENT, TABLE, CALIBRATED, *(f"{law}.toml" for law in FREE_LAWS)):
+            (folder / name).unlink(missing_ok=True)
+        if not resume:
+            knee.forget()
         write_text(folder / STUDY, dump_config(config))
         samples = knee.samples.value
         start = time.perf_counter()
@@ -117,15 +118,6 @@ def calibrate_laws(
         content = _content(rows, closest, samples, seconds)
         write_document(folder / DOCUMENT, content)
     return content
-
-
-def _clear(folder: Path, *, resume: bool) -> None:
-    """Remove the results of an earlier calibration, and its finite elements unless it goes on."""
-    for name in (DOCUMENT, TABLE, CALIBRATED, *(f"{law}.toml" for law in FREE_LAWS)):
-        (folder / name).unlink(missing_ok=True)
-    if not resume:
-        shutil.rmtree(folder / CONDENSED, ignore_errors=True)
-        (folder / TIMES).unlink(missing_ok=True)
 
 
 def calibrated_rows(

@@ -12,7 +12,6 @@ from pipeline.config.comparison_schema import ComparisonConfig
 from pipeline.config.reading import checked_section, dump_config
 from pipeline.config.schema import Config
 from pipeline.files import write_document, write_text
-from pipeline.originals.finite_element_layer import CONDENSED
 from pipeline.progress import bar, say
 from pipeline.reports.units import number
 from pipeline.store.workspace_lock import (
@@ -23,7 +22,7 @@ from pipeline.store.workspace_lock import (
     read_stored,
 )
 from pipeline.studies.contact_models.content import comparison_content, write_table
-from pipeline.studies.contact_models.knee import TIMES, ComparedKnee
+from pipeline.studies.contact_models.knee import ComparedKnee
 from pipeline.studies.contact_models.measurement import (
     REASONS,
     GaitPoses,
@@ -77,7 +76,7 @@ def compare_models(
     knee = ComparedKnee(config, folder, resume, quiet)
     knee.check()
     with locked(folder, make=True), threadpool_limits(1):
-        _prepare(config, folder, resume=resume)
+        _prepare(knee)
         measured = _measure_all(knee, chosen(knee.settings.models))
         truth = truth_of(measured[ELEMENTS], measured.get(COARSE))
         content = comparison_content(knee, measured, truth)
@@ -87,10 +86,11 @@ def compare_models(
     return content
 
 
-def _prepare(config: Config, folder: Path, *, resume: bool) -> None:
+def _prepare(knee: ComparedKnee) -> None:
     """Clear the folder, or check that the results to be kept are of the same study."""
+    config, folder = knee.config, knee.folder
     stored = folder / STUDY
-    if resume and stored.exists():
+    if knee.resume and stored.exists():
         before = checked_section(read_stored(stored), Config, str(stored))
         keys = differing_keys(_keys(before), _keys(config), "run")
         if changed := [key for key in keys if not key.startswith(_FREE)]:
@@ -99,10 +99,11 @@ def _prepare(config: Config, folder: Path, *, resume: bool) -> None:
                 "anew without --resume, or choose another folder with --out"
             )
     elif stored.exists():
-        names = (FOLDER, CONDENSED, *(kind.name for kind in MODELS if kind.group == "surrogate"))
+        knee.forget()
+        names = (FOLDER, *(kind.name for kind in MODELS if kind.group == "surrogate"))
         for name in names:
             shutil.rmtree(folder / name, ignore_errors=True)
-        for name in (TIMES, DOCUMENT, "comparison.csv", "comparison.html"):
+        for name in (DOCUMENT, "comparison.csv", "comparison.html"):
             (folder / name).unlink(missing_ok=True)
     write_text(stored, dump_config(config))
 

@@ -88,15 +88,12 @@ def given_parameters(config: Config, law: str) -> dict[str, float]:
 
     The modified law has the keys of [comparison] then, the others have their defaults.
     """
-    if config.contact.law == law or law != "modified":
-        given = config.contact if config.contact.law == law else LayerConfig()
-        return {key: getattr(given, key) for key in OWN_KEYS.get(law, ())}
-    section = config.comparison or ComparisonConfig()
-    return {
-        "f": section.modified_f,
-        "m": section.modified_m,
-        "reference_indentation_mm": section.modified_reference_indentation_mm,
-    }
+    keys = OWN_KEYS.get(law, ())
+    if law == "modified" and config.contact.law != law:
+        section = config.comparison or ComparisonConfig()
+        return {key: getattr(section, f"modified_{key}") for key in keys}
+    given = config.contact if config.contact.law == law else LayerConfig()
+    return {key: getattr(given, key) for key in keys}
 
 
 def training_configuration(config: Config, name: str) -> Config:

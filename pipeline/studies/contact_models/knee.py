@@ -104,6 +104,11 @@ class ComparedKnee:
         self.elements_config  # noqa: B018
         self.surfaces  # noqa: B018
 
+    def forget(self) -> None:
+        """Remove the condensed compliances of an earlier study and their times."""
+        shutil.rmtree(self.folder / CONDENSED, ignore_errors=True)
+        (self.folder / TIMES).unlink(missing_ok=True)
+
     @property
     def settings(self) -> ComparisonConfig:
         """Settings of the comparison."""

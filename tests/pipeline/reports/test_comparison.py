@@ -12,10 +12,9 @@ import matplotlib
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from studies import TINY, run_command
+from studies import TINY, run_command, without_figures
 
 from pipeline.cli.main import main
-from pipeline.reports import figures as drawings
 from pipeline.reports.comparison import comparison_content
 from pipeline.reports.inputs import read_run
 from pipeline.reports.overview_picture import bounds_of, peak_pressure
@@ -26,9 +25,8 @@ DISHES = (60, 80)
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     folder = tmp_path_factory.mktemp("dishes")
-    with pytest.MonkeyPatch.context() as patch:
-        # Nobody looks at the pages of the runs themselves.
-        patch.setattr(drawings, "data_uri", lambda figure, kind: f"data:{kind}")
+    # Nobody looks at the pages of the runs themselves.
+    with without_figures():
         for radius in DISHES:
             changes = (
                 *(f'run.name="dish{radius}"', f"knee.implant.dish_sagittal_radius_mm={radius}.0"),
