@@ -1,0 +1,1 @@
+"""What papers print beside what this project computes, statement by statement."""
