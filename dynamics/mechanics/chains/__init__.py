@@ -1,25 +1,39 @@
-"""Planar chains of rigid segments, such as a limb and its orthosis, joined by visco-elastic links.
+"""Planar chains of rigid segments, such as a limb and its orthosis, and what joins them.
 
 A chain moves freely under gravity and torques at its joints, or follows a table of prescribed
-angles. `simulate_chains` returns the motion of the free chains, the driving torques of the
-prescribed chains and the forces in the links.
+angles. Its base is fixed, follows a path, is free, or sits on another chain; visco-elastic links
+and rigid closures join the chains. `simulate_chains` returns the motion of the free chains, the
+driving torques of the prescribed chains and the forces in joints, links and closures.
 """
 
-from dynamics.mechanics.chains.assembly import Assembly, Instant
-from dynamics.mechanics.chains.chain import Chain, ChainSegment, Joint
-from dynamics.mechanics.chains.links import ViscoelasticLink
+from dynamics.mechanics.chains.assembly import Assembly
+from dynamics.mechanics.chains.chain import (
+    Attachment,
+    Chain,
+    ChainSegment,
+    FreeBase,
+    Joint,
+    SlidingJoint,
+)
+from dynamics.mechanics.chains.links import GROUND, PinClosure, ViscoelasticLink
 from dynamics.mechanics.chains.motion import PrescribedMotion, load_motion
-from dynamics.mechanics.chains.simulation import ChainsResult, rk4, simulate_chains
+from dynamics.mechanics.chains.result import ChainsResult, Instant
+from dynamics.mechanics.chains.simulation import rk4, simulate_chains
 from foundation.former_names import renamed
 
 __all__ = [
+    "GROUND",
     "Assembly",
+    "Attachment",
     "Chain",
     "ChainSegment",
     "ChainsResult",
+    "FreeBase",
     "Instant",
     "Joint",
+    "PinClosure",
     "PrescribedMotion",
+    "SlidingJoint",
     "ViscoelasticLink",
     "load_motion",
     "rk4",

@@ -1,7 +1,7 @@
-"""Planar chains of rigid segments, free or prescribed, and the links between them.
+"""Planar chains of rigid segments, free or prescribed, and what joins them.
 
 Free chains are solved for the accelerations, prescribed ones for the torques that drive them.
-Chains act on each other through the links alone, by their positions and velocities.
+Chains act on each other through attachments, closures and links.
 """
 
 from __future__ import annotations
@@ -9,106 +9,189 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
 
 import numpy as np
 import scipy.constants
 from numpy.typing import ArrayLike
 
-from dynamics.mechanics.chains.chain import Chain
-from dynamics.mechanics.chains.equations import Equations, Geometry
-from dynamics.mechanics.chains.links import ViscoelasticLink
+from dynamics.mechanics.chains.chain import Chain, FreeBase
+from dynamics.mechanics.chains.equations import Equations
+from dynamics.mechanics.chains.links import GROUND, PinClosure, ViscoelasticLink
+from dynamics.mechanics.chains.reactions import (
+    EndPoints,
+    external_loads,
+    joint_reactions,
+    momentum,
+)
+from dynamics.mechanics.chains.result import Instant
+from dynamics.mechanics.chains.solution import close_structure, solve_motion
 from dynamics.mechanics.planar_chain import as_vectors
 from foundation.checks import FloatArray, check_array, check_fields, check_in, check_number
 from foundation.errors import InputError
 
 
-class Instant(NamedTuple):
-    """State and forces at one time, of N segments and L links in the order of the assembly.
-
-    Absolute angles (N,) [rad], rates [rad/s] and accelerations [rad/s²]; driving torques (N,) [N m]
-    at each joint, on the distal segment; link forces (L, 2) [N] on the second point in the global
-    frame; kinetic energy, and potential energy [J] of gravity, joints and links.
-    """
-
-    angles: FloatArray  # (N,) [rad], absolute
-    rates: FloatArray  # (N,) [rad/s]
-    accelerations: FloatArray  # (N,) [rad/s²]
-    torques: FloatArray  # (N,) [N m], driving at each joint, on the distal segment
-    link_forces: FloatArray  # (L, 2) [N], on the second point in the global frame
-    kinetic: float  # [J]
-    potential: float  # [J], of gravity, joints and links
-
-
 @dataclass(frozen=True, eq=False)
 class Assembly:
-    """Chains and the links between them.
+    """Chains and what joins them.
 
-    Arrays over all N segments hold the chains one after another; those over the F free segments
-    leave out chains with prescribed angles.
+    Arrays over all N segments hold the chains one after another. The F free coordinates leave out
+    chains with prescribed angles: segment by segment the absolute angle, or the displacement of a
+    segment on a sliding joint; then x and y of each free base (`coordinate_names`). Without sliding
+    joints and free bases they are the angles of the free segments.
 
     Parameters
     ----------
     chains : tuple of Chain
         At least one chain; names are unique.
     links : tuple of ViscoelasticLink
-        Links with unique names between segments of the chains; by default none.
+        Links with unique names between segments of the chains or to the ground; by default none.
     gravity : (2,) float64
         Acceleration [m/s²]; by default the standard one, along -y.
+    closures : tuple of PinClosure
+        Pins with unique names that close structures; by default none.
 
     Raises
     ------
     InputError
-        If names are not unique, or a link refers to an unknown chain or segment.
+        If names are not unique, a base, link or closure refers to an unknown chain or segment, or
+        attachments form a ring.
     """
 
     chains: tuple[Chain, ...]
     links: tuple[ViscoelasticLink, ...] = ()
     gravity: ArrayLike = (0.0, -scipy.constants.g)
+    closures: tuple[PinClosure, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.chains:
             raise InputError("chains: expected at least one chain, found none")
-        groups: dict[str, Sequence[Chain | ViscoelasticLink]] = {
+        groups: dict[str, Sequence[Chain | ViscoelasticLink | PinClosure]] = {
             "chains": self.chains,
             "links": self.links,
+            "closures": self.closures,
         }
         for kind, members in groups.items():
             names = [each.name for each in members]
             if len(set(names)) != len(names):
                 raise InputError(f"{kind}: expected unique names, found {', '.join(names)}")
         check_fields(self, gravity=(2,))
-        segments = {chain.name: chain.segment_names for chain in self.chains}
         for link in self.links:
-            for _, (chain, segment), _ in link.ends:
-                check_in(f"link {link.name}: chain", chain, segments)
-                check_in(f"link {link.name}: segment of {chain}", segment, segments[chain])
+            self._check_ends(f"link {link.name}:", link)
+        for closure in self.closures:
+            self._check_ends(f"closure {closure.name}:", closure)
+        _ = self._equations  # raises if attachments are wrong
+
+    def _check_ends(self, of: str, member: ViscoelasticLink | PinClosure) -> None:
+        """Raise an InputError unless the ends are segments of the chains or the ground."""
+        segments = {chain.name: chain.segment_names for chain in self.chains}
+        for _, where, _ in member.ends:
+            if where != GROUND:
+                check_in(f"{of} chain", where[0], segments)
+                check_in(f"{of} segment of {where[0]}", where[1], segments[where[0]])
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Names `chain.segment` of all segments."""
         return tuple(f"{each.name}.{name}" for each in self.chains for name in each.segment_names)
 
+    @property
+    def slide_names(self) -> tuple[str, ...]:
+        """Names `chain.segment` of the M segments on sliding joints."""
+        return tuple(self.columns[k] for k in self._equations.forest.slides)
+
+    @property
+    def coordinate_names(self) -> tuple[str, ...]:
+        """Names of the F free coordinates, such as "leg.thigh" and "pelvis base x"."""
+        bases = [each.name for each in self.chains if isinstance(each.base, FreeBase)]
+        return (
+            *(name for name, free in zip(self.columns, self.free, strict=True) if free),
+            *(f"{name} base {axis}" for name in bases for axis in "xy"),
+        )
+
     @cached_property
     def free(self) -> np.ndarray:
-        """Whether each segment is free, (N,) bool [1]."""
+        """Whether each segment belongs to a free chain, (N,) bool [1]."""
         return np.array([chain.angles is None for chain in self.chains for _ in chain.segments])
 
     @cached_property
+    def _free(self) -> np.ndarray:
+        """Whether each coordinate is free, (n,)."""
+        return np.concatenate([self.free, self._free_bases])
+
+    @cached_property
+    def _free_bases(self) -> np.ndarray:
+        """Whether each coordinate of a base is free, (2 B,)."""
+        bases = [self.chains[i].base for i in self._equations.forest.roots]
+        return np.repeat([isinstance(base, FreeBase) for base in bases], 2)
+
+    @cached_property
     def _equations(self) -> Equations:
-        return Equations.of(self.chains, self.links, np.asarray(self.gravity))
+        return Equations.of(self.chains, self.links, self.closures, np.asarray(self.gravity))
+
+    @cached_property
+    def _ends(self) -> tuple[EndPoints, EndPoints]:
+        """Return the end points of links and of closures."""
+        return EndPoints.of(self._equations, self.links), EndPoints.of(
+            self._equations, self.closures
+        )
+
+    def free_coordinates(
+        self,
+        angles: ArrayLike = (),
+        slides: ArrayLike = (),
+        bases: ArrayLike = (),
+        *,
+        rates: bool = False,
+    ) -> FloatArray:
+        """Return the free coordinates, or their rates, as `evaluate` and others take them.
+
+        Parameters
+        ----------
+        angles : array_like, any shape
+            Absolute angles of the free segments on pin joints [rad], in the order of the segments.
+        slides : array_like, any shape
+            Displacements of the free segments on sliding joints [m].
+        bases : (free bases, 2) array_like
+            Positions of the free bases [m].
+        rates : bool
+            Whether these are rates [rad/s, m/s], for the names in messages.
+
+        Returns
+        -------
+        coordinates : (F,) float64
+            [rad, m].
+
+        Raises
+        ------
+        InputError
+            If a count is wrong or a number not finite.
+        """
+        names = ("rates", "slide_rates", "base_rates") if rates else ("angles", "slides", "bases")
+        count = len(self.free)
+        sliding = np.zeros(count, dtype=np.bool_)
+        sliding[self._equations.forest.slides] = True
+        found = np.zeros(len(self._free))
+        turning = np.flatnonzero(self.free & ~sliding)
+        found[turning] = check_array(names[0], angles, (len(turning),))
+        moving = np.flatnonzero(self.free & sliding)
+        found[moving] = check_array(names[1], slides, (len(moving),))
+        based = count + np.flatnonzero(self._free_bases)
+        if len(based) or np.size(bases):
+            places = check_array(names[2], bases, (len(based) // 2, 2))
+            found[based] = places.ravel()
+        return found[self._free]
 
     def complete(
         self, time: float, angles: ArrayLike, rates: ArrayLike
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return the state of all segments from that of the free ones.
+        """Return the angles of all segments from the free coordinates.
 
         Parameters
         ----------
         time : float
             Instant [s], inside the tables of prescribed motions.
         angles, rates : (F,) float64
-            State of the free segments [rad, rad/s].
+            Free coordinates [rad, m] and their rates; see `free_coordinates`.
 
         Returns
         -------
@@ -121,21 +204,15 @@ class Assembly:
             If a shape is wrong, a number not finite, or a prescribed motion does not cover the
             time.
         """
-        check_number("time", time, unit="s")
-        free = self.free
-        count = int(free.sum())
-        state = np.zeros((3, len(free)))
-        state[0, free] = check_array("angles", angles, (count,))
-        state[1, free] = check_array("rates", rates, (count,))
-        for chain, part in self._parts:
-            if chain.angles is not None:
-                state[:, part] = chain.angles.at(time)
-        return state[0], state[1], state[2]
+        state = self._state(time, angles, rates)
+        forest = self._equations.forest
+        turned = forest.turning[:-1] @ state[:, : forest.count].T
+        return turned[:, 0] + forest.offsets[:-1], turned[:, 1], turned[:, 2]
 
     def terms(
         self, time: float, angles: ArrayLike, rates: ArrayLike
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return M, b and Q of the equations of motion.
+        """Return M, b and Q of the equations of motion, M q'' + b = Q + Tᵀ τ + Gᵀ λ.
 
         Parameters
         ----------
@@ -144,12 +221,13 @@ class Assembly:
 
         Returns
         -------
-        mass : (N, N) float64
-            M, symmetric and positive definite [kg m²].
-        bias : (N,) float64
-            b, from velocities and the acceleration of the bases [N m].
-        force : (N,) float64
-            Q, from gravity, passive joints and links; drives not included [N m].
+        mass : (n, n) float64
+            M, symmetric and positive definite [kg m², kg m, kg]: over the coordinates of all N
+            segments, free and prescribed, then those of the free bases.
+        bias : (n,) float64
+            b, from velocities and the acceleration of the bases [N m or N].
+        force : (n,) float64
+            Q, from gravity, passive joints and links; drives not included [N m or N].
 
         Raises
         ------
@@ -158,60 +236,138 @@ class Assembly:
         SimulationError
             If the points of a link of kind "line" coincide.
         """
-        all_angles, all_rates, _ = self.complete(time, angles, rates)
-        at = self._equations.geometry(time, all_angles, all_rates)
-        return self._equations.terms(at, all_angles, all_rates)
+        state = self._state(time, angles, rates)
+        at = self._equations.geometry(state[0], state[1])
+        mass, bias, force = self._equations.terms(at, state[0], state[1])
+        kept = np.concatenate([np.ones(len(self.free), dtype=np.bool_), self._free_bases])
+        bias = bias + mass[:, ~kept] @ state[2, ~kept]
+        return mass[np.ix_(kept, kept)], bias[kept], force[kept]
 
-    def accelerations(self, time: float, angles: ArrayLike, rates: ArrayLike) -> FloatArray:
-        """Return the angular accelerations of the free segments, (F,) [rad/s²].
+    def accelerations(
+        self, time: float, angles: ArrayLike, rates: ArrayLike, *, decay: float = 0.0
+    ) -> FloatArray:
+        """Return the accelerations of the free coordinates, (F,) [rad/s², m/s²].
 
-        Arguments and errors as of `terms`.
+        Parameters
+        ----------
+        time, angles, rates
+            As of `complete`.
+        decay : float
+            Rate α at which gaps c of closures decay, c'' = -2 α c' - α² c [1/s].
+
+        Raises
+        ------
+        InputError, SimulationError
+            As of `evaluate`.
         """
-        return self._solve(time, angles, rates)[0][2, self.free]
+        state = self._state(time, angles, rates)
+        at = self._equations.geometry(state[0], state[1])
+        drives = self._drives(time, state)
+        found = solve_motion(self._equations, at, state, self._free, drives, decay)
+        return found.accelerations[self._free]
 
     def evaluate(self, time: float, angles: ArrayLike, rates: ArrayLike) -> Instant:
-        """Return state [rad, s], torques (N,) [N m], link forces (L, 2) [N] and energies [J].
+        """Return state, torques (N,) [N m], forces [N] and energies [J].
 
-        Arguments and errors as of `terms`.
+        Arguments as of `complete`; the state must be a closed one (`close`).
+
+        Raises
+        ------
+        InputError
+            As of `complete`.
+        SimulationError
+            If the points of a link of kind "line" coincide, closures depend on each other, or
+            torques at the joints cannot impose the prescribed angles.
         """
-        state, driving, at, mass, force = self._solve(time, angles, rates)
-        required = mass @ state[2] - force
-        inverse = np.linalg.solve(self._equations.joints.differences.T, required)
-        positions, speeds, accelerations = state
-        kinetic, potential = self._equations.energies(at, positions, speeds)
-        torques = np.where(self.free, driving, inverse)
-        links = as_vectors(self._equations.link_forces(at))
-        return Instant(positions, speeds, accelerations, torques, links, kinetic, potential)
+        equations, forest = self._equations, self._equations.forest
+        state = self._state(time, angles, rates)
+        at = equations.geometry(state[0], state[1])
+        drives = self._drives(time, state)
+        state[2], torques, pins = solve_motion(equations, at, state, self._free, drives, 0.0)
+        pulls, turns = equations.link_forces(at), equations.link_torques(at)
+        links = external_loads(equations, self._ends[0], state[0], pulls, turns)
+        closed = external_loads(equations, self._ends[1], state[0], pins, np.zeros(len(pins)))
+        loads = (links[0] + closed[0], links[1] + closed[1])
+        joints = forest.motion(forest.joints, state[0], state[1])
+        forces, moments = joint_reactions(equations, at, joints.position, state[2], loads)
+        linear, angular = momentum(equations, at)
+        kinetic, potential = equations.energies(at, state[0])
+        bases = forest.motion(forest.bases, state[0], state[1])
+        first = [part.start for _, part in forest.parts()]
+        slides, slide_rates, slide_accelerations = state[:, forest.slides]
+        return Instant(
+            angles=at.angles[:-1],
+            rates=at.spin[:-1],
+            accelerations=forest.turning[:-1] @ state[2, : forest.count],
+            torques=torques,
+            link_forces=as_vectors(pulls),
+            kinetic=kinetic,
+            potential=potential,
+            link_torques=turns,
+            closure_forces=as_vectors(pins),
+            joint_forces=as_vectors(forces),
+            joint_moments=moments,
+            momentum=as_vectors(np.array(linear)),
+            angular_momentum=angular,
+            joints=as_vectors(joints.position),
+            slides=slides,
+            slide_rates=slide_rates,
+            slide_accelerations=slide_accelerations,
+            bases=as_vectors(bases.position),
+            base_rates=as_vectors(bases.velocity),
+            base_forces=as_vectors(forces[first]),
+        )
 
-    def _solve(
+    def close(
         self, time: float, angles: ArrayLike, rates: ArrayLike
-    ) -> tuple[FloatArray, FloatArray, Geometry, FloatArray, FloatArray]:
-        """Return angles, rates and accelerations (3, N), drives, geometry, M and Q - b."""
-        state = np.array(self.complete(time, angles, rates))
-        equations, free = self._equations, self.free
-        at = equations.geometry(time, state[0], state[1])
-        mass, bias, force = equations.terms(at, state[0], state[1])
-        torques = self._drives(time, state[0], state[1])
-        driven = force - bias + equations.joints.differences.T @ torques
-        state[2, free] = np.linalg.solve(mass[np.ix_(free, free)], driven[free])
-        return state, torques, at, mass, force - bias
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the free coordinates and rates, (F,) [rad, m], nearest to those stated, closed.
 
-    def _drives(self, time: float, angles: FloatArray, rates: FloatArray) -> FloatArray:
+        Arguments as of `complete`. Near is meant by kinetic energy: heavy segments move least.
+
+        Raises
+        ------
+        InputError
+            As of `complete`, if the closures depend on each other, or no closed state is found.
+        """
+        state = close_structure(self._equations, self._state(time, angles, rates)[:2], self._free)
+        return state[0, self._free], state[1, self._free]
+
+    def gaps(self, time: float, angles: ArrayLike, rates: ArrayLike) -> tuple[float, float]:
+        """Return the largest gap of a closure and the largest rate of one [m, m/s].
+
+        Arguments (F,) and errors as of `complete`.
+        """
+        state = self._state(time, angles, rates)
+        closures = self._equations.geometry(state[0], state[1]).closures
+        gaps = np.abs(closures.position), np.abs(closures.velocity)
+        return float(gaps[0].max(initial=0.0)), float(gaps[1].max(initial=0.0))
+
+    def _state(self, time: float, angles: ArrayLike, rates: ArrayLike) -> FloatArray:
+        """Return coordinates, rates and accelerations (3, n); free accelerations are zero."""
+        check_number("time", time, unit="s")
+        free, forest = self._free, self._equations.forest
+        count = int(free.sum())
+        state = np.zeros((3, len(free)))
+        state[0, free] = check_array("angles", angles, (count,))
+        state[1, free] = check_array("rates", rates, (count,))
+        for chain, part in forest.parts():
+            if chain.angles is not None:
+                state[:, part] = chain.angles.at(time)
+        for row, root in enumerate(forest.roots):
+            if not isinstance(self.chains[root].base, FreeBase):
+                base = np.array(self.chains[root].base_at(time))
+                start = forest.count + 2 * row
+                state[:, start : start + 2] = as_vectors(base)
+        return state
+
+    def _drives(self, time: float, state: FloatArray) -> FloatArray:
         """Return the torques of the drives of free chains, (N,) [N m]."""
-        torques = np.zeros(len(angles))
-        for chain, part in self._parts:
+        torques = np.zeros(len(self.free))
+        for chain, part in self._equations.forest.parts():
             if chain.drive is not None:
-                torque = chain.drive(time, angles[part], rates[part])
+                torque = chain.drive(time, state[0, part], state[1, part])
                 torques[part] = check_array(
                     f"chain {chain.name}: drive", torque, (len(chain.segments),)
                 )
         return torques
-
-    @cached_property
-    def _parts(self) -> list[tuple[Chain, slice]]:
-        """Return each chain and the slice of its segments in the arrays."""
-        ends = np.cumsum([len(chain.segments) for chain in self.chains])
-        return [
-            (chain, slice(int(end) - len(chain.segments), int(end)))
-            for chain, end in zip(self.chains, ends, strict=True)
-        ]

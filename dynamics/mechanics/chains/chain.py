@@ -1,10 +1,9 @@
-"""Rigid segments in a planar chain of pin joints.
+"""Rigid segments in a planar chain of pin joints and sliding joints, and the bases of chains.
 
 The plane is that of the global frame, x and y [m]; angles are absolute, from the x axis to the axis
 of a segment, counter-clockwise positive. The axis runs from a segment's proximal joint to its
 distal one. Points of a segment are stated in the frame of the segment: along the axis from the
-proximal joint, and across the axis, to the left. Positions follow from
-`dynamics.mechanics.planar_chain` with the segment lengths as vectors to the distal joints.
+proximal joint, and across the axis, to the left.
 """
 
 from __future__ import annotations
@@ -22,6 +21,7 @@ from foundation.checks import FloatArray, check_array, check_fields, check_in, c
 from foundation.errors import InputError
 
 #: (time [s], angles (n,) [rad], rates (n,) [rad/s]) of a chain -> torques at its joints (n,) [N m].
+#: A sliding joint has its displacement [m] and speed [m/s] there, and takes a force [N].
 Drive: TypeAlias = Callable[[float, FloatArray, FloatArray], ArrayLike]
 
 
@@ -64,7 +64,8 @@ class ChainSegment:
 class Joint:
     """Passive torque of a pin joint, -k (θ - θ0) - d dθ/dt on the distal segment.
 
-    θ is the angle of the distal segment from the proximal one, or from the x axis at the base.
+    θ is the angle of the distal segment from the proximal one. At the base it is the angle from the
+    segment of an `Attachment`, else from the x axis.
 
     Parameters
     ----------
@@ -86,9 +87,82 @@ class Joint:
         check_number("joint: neutral", self.neutral, unit="rad")
 
 
+@dataclass(frozen=True)
+class SlidingJoint:
+    """Sliding pair: the distal segment moves along an axis of the proximal one and cannot turn.
+
+    The proximal joint of the distal segment is displaced by s along the axis, from the distal joint
+    of the proximal segment or from the base. The passive force along the axis on the distal segment
+    is -k (s - s0) - d ds/dt. At the base, the axis and the angle are those from the segment of an
+    `Attachment`, else from the x axis.
+
+    Parameters
+    ----------
+    axis : float
+        Angle of the axis from the axis of the proximal segment [rad].
+    angle : float
+        Angle of the distal segment from the proximal one, constant [rad].
+    stiffness : float
+        k [N/m], >= 0.
+    damping : float
+        d [N s/m], >= 0.
+    neutral : float
+        s0 [m].
+    """
+
+    axis: float = 0.0
+    angle: float = 0.0
+    stiffness: float = 0.0
+    damping: float = 0.0
+    neutral: float = 0.0
+
+    def __post_init__(self) -> None:
+        of = "sliding joint:"
+        check_number(f"{of} axis", self.axis, unit="rad")
+        check_number(f"{of} angle", self.angle, unit="rad")
+        check_number(f"{of} stiffness", self.stiffness, at_least=0.0, unit="N/m")
+        check_number(f"{of} damping", self.damping, at_least=0.0, unit="N s/m")
+        check_number(f"{of} neutral", self.neutral, unit="m")
+
+
+@dataclass(frozen=True)
+class FreeBase:
+    """Base of a chain that floats: no force acts on its first joint."""
+
+
+@dataclass(frozen=True, eq=False)
+class Attachment:
+    """Base of a chain on a segment of another chain: the chains form a tree.
+
+    Parameters
+    ----------
+    chain, segment : str
+        The segment that carries the first joint.
+    point : (2,) float64
+        Place of the first joint in the frame of that segment [m].
+    relative : bool
+        Whether the angles of a prescribed chain are measured from that segment, not from the x
+        axis.
+    """
+
+    chain: str
+    segment: str
+    point: FloatArray
+    relative: bool = False
+
+    def __post_init__(self) -> None:
+        check_fields(self, f"attachment to {self.chain}.{self.segment}: ", point=(2,))
+
+
 @dataclass(frozen=True, eq=False)
 class Chain:
     """Segments in a row, from the base outwards.
+
+    A fixed base, or one with a prescribed path, takes its force from the ground. Chains with such
+    bases at one place are not joined: neither carries the other. A leg that hangs from a pelvis
+    needs an `Attachment`; `simulate_chains` refuses a path that moves with another chain's segment.
+    The first joint of a chain with a free base acts between the ground and the first segment: leave
+    it without stiffness and damping if nothing holds the chain.
 
     Parameters
     ----------
@@ -96,26 +170,29 @@ class Chain:
         Name of the chain.
     segments : tuple of ChainSegment
         At least one segment; names are unique.
-    base : (2,) float64 or PrescribedMotion
-        Position of the first joint [m], fixed or a prescribed path (x, y).
-    joints : tuple of Joint
-        Passive torques, one joint proximal of each segment; by default none.
+    base : (2,) float64, PrescribedMotion, FreeBase or Attachment
+        Position of the first joint [m]: fixed, a prescribed path (x, y), free, or on a segment of
+        another chain.
+    joints : tuple of Joint or SlidingJoint
+        One joint proximal of each segment; by default pin joints without passive torques.
     angles : PrescribedMotion, optional
         Absolute angles of the segments of a prescribed chain [rad]: the cumulative sums
-        (`numpy.cumsum`) of the joint angles from the base.
+        (`numpy.cumsum`) of the joint angles from the base. The column of a segment on a sliding
+        joint is its displacement [m].
     drive : callable, optional
         Torques at the joints of a free chain, positive on the distal segment; see `Drive`.
 
     Raises
     ------
     InputError
-        If counts do not agree, names are not unique, or both angles and drive are stated.
+        If counts do not agree, names are not unique, both angles and drive are stated, a free base
+        does not suit the first joint and segment, or relative angles are not prescribed.
     """
 
     name: str
     segments: tuple[ChainSegment, ...]
-    base: PrescribedMotion | ArrayLike = (0.0, 0.0)
-    joints: tuple[Joint, ...] = ()
+    base: PrescribedMotion | FreeBase | Attachment | ArrayLike = (0.0, 0.0)
+    joints: tuple[Joint | SlidingJoint, ...] = ()
     angles: PrescribedMotion | None = None
     drive: Drive | None = None
 
@@ -133,9 +210,29 @@ class Chain:
             raise InputError(f"{of} angles: expected {count} columns, found {self.angles.columns}")
         if self.angles is not None and self.drive is not None:
             raise InputError(f"{of} drive: expected none with prescribed angles, found a drive")
+        self._check_base(of)
+
+    def _check_base(self, of: str) -> None:
+        """Raise an InputError unless base, first joint and first segment suit each other."""
         if isinstance(self.base, PrescribedMotion):
             if self.base.columns != 2:
                 raise InputError(f"{of} base: expected 2 columns, found {self.base.columns}")
+        elif isinstance(self.base, FreeBase):
+            if isinstance(self.all_joints[0], SlidingJoint):
+                raise InputError(
+                    f"{of} joints: expected a pin joint first with a free base, which already "
+                    "moves, found a sliding joint"
+                )
+            if self.segments[0].inertia == 0.0:
+                raise InputError(
+                    f"{of} segments: expected a first segment of inertia > 0 kg m² with a free "
+                    "base, found 0"
+                )
+        elif isinstance(self.base, Attachment):
+            if self.base.relative and self.angles is None:
+                raise InputError(
+                    f"{of} base: expected prescribed angles with a relative attachment, found none"
+                )
         else:
             check_fields(self, f"{of} ", base=(2,))
 
@@ -143,6 +240,11 @@ class Chain:
     def segment_names(self) -> tuple[str, ...]:
         """Names of the segments, from the base outwards."""
         return tuple(each.name for each in self.segments)
+
+    @property
+    def all_joints(self) -> tuple[Joint | SlidingJoint, ...]:
+        """The joint proximal of each segment, n of them, also if none are stated."""
+        return self.joints or (Joint(),) * len(self.segments)
 
     @property
     def lengths(self) -> FloatArray:
@@ -170,8 +272,19 @@ class Chain:
         return reach(self.lengths.astype(np.complex128), index, at)
 
     def base_at(self, time: float) -> tuple[complex, complex, complex]:
-        """Return position, velocity and acceleration of the base [m, m/s, m/s²]."""
+        """Return position, velocity and acceleration of the base [m, m/s, m/s²].
+
+        Raises
+        ------
+        InputError
+            If the base is free or on another chain, whose motion is not known in advance.
+        """
         if isinstance(self.base, PrescribedMotion):
             position, velocity, acceleration = as_complex(np.array(self.base.at(time))).tolist()
             return position, velocity, acceleration
+        if isinstance(self.base, FreeBase | Attachment):
+            raise InputError(
+                f"chain {self.name}: base: expected a fixed point or a prescribed path, found "
+                f"{type(self.base).__name__}"
+            )
         return complex(as_complex(np.asarray(self.base))), 0j, 0j

@@ -1,21 +1,25 @@
-"""Visco-elastic links between points of two segments.
+"""Visco-elastic links between points of two segments, or of a segment and the ground.
 
 With d the vector from the first point to the second, l its length and u = d/l, the force on the
 second point is
 
 - "line": -(k (l - l0) + c dl/dt) u, a spring and a damper in parallel along the line between the
-  points, such as a strap or a rod;
+  points, such as a rod;
+- "line" that only pulls: the same while l > l0 and as long as the force pulls, else zero, such as a
+  strap;
 - "bushing": -(k d + c dd/dt), equally stiff in all directions, such as a cuff that holds two points
   together; the points may coincide;
 
-and the opposite force acts on the first point. Both laws push as well as pull.
+and the opposite force acts on the first point. With the angle ψ of the second segment from the
+first, the torque -k' (ψ - ψ0) - c' dψ/dt besides acts on the second segment, and the opposite
+torque on the first.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -26,22 +30,28 @@ from foundation.errors import InputError
 
 #: Laws of a link.
 LINK_KINDS = ("line", "bushing")
+#: End of a link or closure on the ground; its point is stated in the global frame.
+GROUND = ("", "")
 #: Distance under which two points count as one, so that a line has no direction [m].
 SHORTEST_LINE = 1e-9
 
 
+#: Sign in the vector from the first point to the second, (chain, segment), and point of both ends.
+Ends: TypeAlias = tuple[tuple[float, tuple[str, str], FloatArray], ...]
+
+
 @dataclass(frozen=True, eq=False)
 class ViscoelasticLink:
-    """A visco-elastic link between two segments.
+    """A visco-elastic link between two segments, or a segment and the ground.
 
     Parameters
     ----------
     name : str
         Name of the link.
     first, second : (str, str)
-        Chain and segment of either end.
+        Chain and segment of either end, or `GROUND`.
     first_point, second_point : (2,) float64
-        Attachments in the frames of the segments [m].
+        Attachments in the frames of the segments [m]; on the ground, in the global frame.
     stiffness : float
         k [N/m], >= 0.
     damping : float
@@ -50,6 +60,16 @@ class ViscoelasticLink:
         l0 [m], >= 0; zero for a bushing.
     kind : {"line", "bushing"}
         The law.
+    rotational_stiffness : float
+        k' [N m/rad], >= 0.
+    rotational_damping : float
+        c' [N m s/rad], >= 0.
+    rest_angle : float
+        ψ0, the angle of the second segment from the first without torque [rad]. Angles are not
+        reduced to one turn.
+    pull_only : bool
+        Whether a line only pulls. With damping, its tension jumps from 0 to c dl/dt where the line
+        becomes taut.
     """
 
     name: str
@@ -61,48 +81,119 @@ class ViscoelasticLink:
     damping: float = 0.0
     rest_length: float = 0.0
     kind: str = "line"
+    rotational_stiffness: float = 0.0
+    rotational_damping: float = 0.0
+    rest_angle: float = 0.0
+    pull_only: bool = False
 
     def __post_init__(self) -> None:
         of = f"link {self.name}:"
-        for end in ("first", "second"):
-            where = getattr(self, end)
-            if not (isinstance(where, tuple) and [type(each) for each in where] == [str, str]):
-                raise InputError(f"{of} {end}: expected (chain, segment), found {where!r}")
-        check_fields(self, f"{of} ", first_point=(2,), second_point=(2,))
-        if self.first == self.second:
-            raise InputError(
-                f"{of} second: expected a segment other than {self.first}, found the same"
-            )
+        check_ends(self, of)
         check_in(f"{of} kind", self.kind, LINK_KINDS)
         longest = 0.0 if self.kind == "bushing" else None
         check_number(f"{of} stiffness", self.stiffness, at_least=0.0, unit="N/m")
         check_number(f"{of} damping", self.damping, at_least=0.0, unit="N s/m")
         check_number(f"{of} rest_length", self.rest_length, at_least=0.0, at_most=longest, unit="m")
+        check_number(
+            f"{of} rotational_stiffness", self.rotational_stiffness, at_least=0.0, unit="N m/rad"
+        )
+        check_number(
+            f"{of} rotational_damping", self.rotational_damping, at_least=0.0, unit="N m s/rad"
+        )
+        check_number(f"{of} rest_angle", self.rest_angle, unit="rad")
+        if self.pull_only and self.kind != "line":
+            raise InputError(f"{of} pull_only: expected the kind 'line', found {self.kind!r}")
 
     @property
-    def ends(self) -> tuple[tuple[float, tuple[str, str], FloatArray], ...]:
+    def ends(self) -> Ends:
         """Sign in the vector d [1], (chain, segment) and point (2,) [m] of both ends."""
         return (-1.0, self.first, self.first_point), (1.0, self.second, self.second_point)
 
 
+@dataclass(frozen=True, eq=False)
+class PinClosure:
+    """A pin that holds points of two segments together and so closes a structure.
+
+    Parameters
+    ----------
+    name : str
+        Name of the closure.
+    first, second : (str, str)
+        Chain and segment of either end, or `GROUND`.
+    first_point, second_point : (2,) float64
+        The points in the frames of the segments [m]; on the ground, in the global frame.
+
+    Raises
+    ------
+    InputError
+        If an end is not stated as (chain, segment), or both ends are the same.
+    """
+
+    name: str
+    first: tuple[str, str]
+    first_point: FloatArray
+    second: tuple[str, str]
+    second_point: FloatArray
+
+    def __post_init__(self) -> None:
+        check_ends(self, f"closure {self.name}:")
+
+    @property
+    def ends(self) -> Ends:
+        """Sign in the gap [1], (chain, segment) and point (2,) [m] of both ends."""
+        return (-1.0, self.first, self.first_point), (1.0, self.second, self.second_point)
+
+
+def check_ends(member: ViscoelasticLink | PinClosure, of: str) -> None:
+    """Raise an InputError unless the ends, points (2,) [m] of two different segments, are stated.
+
+    `of` precedes the names of the fields in messages.
+    """
+    for end in ("first", "second"):
+        where = getattr(member, end)
+        if not (isinstance(where, tuple) and [type(each) for each in where] == [str, str]):
+            raise InputError(f"{of} {end}: expected (chain, segment), found {where!r}")
+    check_fields(member, f"{of} ", first_point=(2,), second_point=(2,))
+    if member.first == member.second:
+        raise InputError(
+            f"{of} second: expected a segment other than {member.first}, found the same"
+        )
+
+
 class LinkLaws(NamedTuple):
-    """Laws of L links; every field (L,) has one entry per link [N/m, N s/m, m]."""
+    """Laws of L links; every field (L,) has one entry per link [N/m, N s/m, m].
+
+    `turning_stiffness`, `turning_damping` and `rest_angle` are those of the torques
+    [N m/rad, N m s/rad, rad].
+    """
 
     names: tuple[str, ...]
     stiffness: FloatArray
     damping: FloatArray
     rest_length: FloatArray
     is_line: np.ndarray
+    pulls_only: np.ndarray
+    turning_stiffness: FloatArray
+    turning_damping: FloatArray
+    rest_angle: FloatArray
 
     @classmethod
     def of(cls, links: Sequence[ViscoelasticLink]) -> LinkLaws:
         """Return the laws of a possibly empty sequence of links."""
+
+        def values(field: str) -> FloatArray:
+            return np.array([getattr(each, field) for each in links], dtype=np.float64)
+
         return cls(
             tuple(each.name for each in links),
-            np.array([each.stiffness for each in links], dtype=np.float64),
-            np.array([each.damping for each in links], dtype=np.float64),
-            np.array([each.rest_length for each in links], dtype=np.float64),
+            values("stiffness"),
+            values("damping"),
+            values("rest_length"),
             np.array([each.kind == "line" for each in links], dtype=np.bool_),
+            np.array([each.pull_only for each in links], dtype=np.bool_),
+            values("rotational_stiffness"),
+            values("rotational_damping"),
+            values("rest_angle"),
         )
 
     def forces(self, vector: ComplexArray, velocity: ComplexArray) -> ComplexArray:
@@ -112,17 +203,36 @@ class LinkLaws(NamedTuple):
         `SimulationError` if the points of a line coincide, so that the line has no direction.
         """
         length = np.abs(vector)
-        coinciding = self.is_line & (length < SHORTEST_LINE)
+        acts = self.is_line & ((self.stiffness > 0.0) | (self.damping > 0.0))
+        coinciding = acts & (length < SHORTEST_LINE) & ~self._slack(length)
         if coinciding.any():
             raise SimulationError(
                 f"link {self.names[int(np.argmax(coinciding))]}: the points of a line coincide and "
                 "define no direction; use the kind 'bushing' for points held together"
             )
         direction = vector / np.where(length > 0.0, length, 1.0)
-        along = (direction.conj() * velocity).real * direction
+        speed = (direction.conj() * velocity).real
         stretch = vector - self.rest_length * direction
-        return -self.stiffness * stretch - self.damping * np.where(self.is_line, along, velocity)
+        damped = np.where(self.is_line, speed * direction, velocity)
+        force = -self.stiffness * stretch - self.damping * damped
+        tension = self.stiffness * (length - self.rest_length) + self.damping * speed
+        idle = self.pulls_only & (self._slack(length) | (tension <= 0.0))
+        return np.where(idle, 0.0, force)
 
-    def energy(self, vector: ComplexArray) -> float:
-        """Return the energy [J] stored in links with vectors (L,) [m]."""
-        return float(0.5 * np.sum(self.stiffness * (np.abs(vector) - self.rest_length) ** 2))
+    def torques(self, angle: FloatArray, rate: FloatArray) -> FloatArray:
+        """Return the torque (L,) [N m] on the second segment of each link.
+
+        From the angles (L,) [rad] of the second segments from the first, and their rates [rad/s].
+        """
+        return -self.turning_stiffness * (angle - self.rest_angle) - self.turning_damping * rate
+
+    def energy(self, vector: ComplexArray, angle: FloatArray) -> float:
+        """Return the energy [J] stored in links with vectors (L,) [m] and angles (L,) [rad]."""
+        length = np.abs(vector)
+        stretch = np.where(self._slack(length), 0.0, length - self.rest_length)
+        turn = angle - self.rest_angle
+        return float(0.5 * (self.stiffness @ stretch**2 + self.turning_stiffness @ turn**2))
+
+    def _slack(self, length: FloatArray) -> np.ndarray:
+        """Return which links (L,) only pull and are not longer than at rest."""
+        return self.pulls_only & (length <= self.rest_length)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal, TypeAlias
 
@@ -13,58 +12,28 @@ from numpy.typing import ArrayLike
 from scipy.integrate import solve_ivp
 
 from dynamics.mechanics.chains.assembly import Assembly
+from dynamics.mechanics.chains.chain import FreeBase
 from dynamics.mechanics.chains.motion import PrescribedMotion
+from dynamics.mechanics.chains.result import ChainsResult, Instant
+from dynamics.mechanics.planar_chain import ComplexArray, as_complex
 from dynamics.simulator.equations import SimulationError
 from foundation.checks import FloatArray, check_array, check_in, check_number
 from foundation.errors import InputError
 
 #: Fixed step, then scipy's adaptive ones: explicit of order 8, and implicit for stiff links.
 METHODS = ("RK4", "DOP853", "Radau")
+#: Gap of a closure [m], and its rate [m/s], that the start may have.
+LARGEST_GAP = 1e-6
+#: Gap that the integration may leave until it is closed [m].
+LARGEST_DRIFT = 1e-5
+#: Rate at which gaps decay in the integration [1/s]; in the result they are closed.
+DECAY = 20.0
+#: Distance under which two points count as one [m], and least turn of a segment that turns [rad].
+SAME_PLACE, LEAST_TURN = 1e-6, 1e-3
 _Method: TypeAlias = Literal["RK4", "DOP853", "Radau"]
 
 #: (time [s], state (n,)) -> rate of the state (n,).
 Derivative: TypeAlias = Callable[[float, FloatArray], FloatArray]
-
-
-@dataclass(frozen=True, eq=False)
-class ChainsResult:
-    """Motion and forces of an assembly at T instants, of N segments and L links.
-
-    Parameters
-    ----------
-    columns : tuple of str
-        Segments in the order of the arrays, chain.segment, N.
-    link_names : tuple of str
-        Links in the order of the arrays, L.
-    time : (T,) float64
-        Instants [s].
-    angles, rates, accelerations : (T, N) float64
-        Absolute, of the segments [rad, rad/s, rad/s²].
-    torques : (T, N) float64
-        Driving torques at the joint proximal of each segment, positive on that segment [N m]: of
-        inverse dynamics for prescribed chains, of the drive for free chains; without the passive
-        torques of the joints.
-    link_forces : (T, L, 2) float64
-        Force on the second point of each link, global frame [N]; the opposite acts on the first.
-    kinetic, potential : (T,) float64
-        Energies [J].
-    """
-
-    columns: tuple[str, ...]
-    link_names: tuple[str, ...]
-    time: FloatArray
-    angles: FloatArray
-    rates: FloatArray
-    accelerations: FloatArray
-    torques: FloatArray
-    link_forces: FloatArray
-    kinetic: FloatArray
-    potential: FloatArray
-
-    @property
-    def energy(self) -> FloatArray:
-        """Kinetic and potential energy together, (T,) [J]."""
-        return self.kinetic + self.potential
 
 
 def rk4(derivative: Derivative, state: FloatArray, times: FloatArray, step: float) -> FloatArray:
@@ -109,6 +78,10 @@ def simulate_chains(
     angles: ArrayLike = (),
     rates: ArrayLike = (),
     *,
+    slides: ArrayLike = (),
+    slide_rates: ArrayLike = (),
+    bases: ArrayLike = (),
+    base_rates: ArrayLike | None = None,
     method: _Method = "DOP853",
     step: float = 1e-3,
     rtol: float = 1e-9,
@@ -122,12 +95,19 @@ def simulate_chains(
     Parameters
     ----------
     assembly : Assembly
-        Chains and links.
+        Chains, links and closures.
     times : (T,) float64
         Instants of the result, increasing [s]; the motion starts at the first.
     angles, rates : (F,) float64
-        Absolute angles of the free segments at the start and their rates [rad, rad/s]; empty where
-        all chains are prescribed.
+        Absolute angles of the segments of free chains at the start and their rates [rad, rad/s], in
+        the order of the segments, without those on sliding joints; empty where all chains are
+        prescribed.
+    slides, slide_rates : (S,) float64
+        Displacements of the sliding joints of free chains at the start and their rates [m, m/s].
+    bases : (B, 2) float64
+        Positions of the free bases at the start [m], in the order of the chains.
+    base_rates : (B, 2) float64, optional
+        Their velocities [m/s]; by default zero.
     method : {"RK4", "DOP853", "Radau"}
         Integrator.
     step : float
@@ -138,14 +118,17 @@ def simulate_chains(
     Returns
     -------
     ChainsResult
-        Motion of all segments, driving torques, forces in the links and energies.
+        Motion of all segments, driving torques, forces in joints, links and closures, momentum and
+        energies.
 
     Raises
     ------
     InputError
-        If an argument is out of its range, or a prescribed motion does not cover the times.
+        If an argument is out of its range, a prescribed motion does not cover the times, or the
+        start leaves a closure open by more than 1e-6 m or opening by more than 1e-6 m/s, or the
+        path of a base moves with a segment of another chain, which would not feel the base.
     SimulationError
-        If the integration fails.
+        If the integration fails, or closures depend on each other or drift apart by 1e-5 m.
     """
     instants = check_array("times", times, (None,))
     if len(instants) < 2 or np.diff(instants).min() <= 0.0:
@@ -155,17 +138,92 @@ def simulate_chains(
     check_number("rtol", rtol, above=0.0)
     check_number("atol", atol, above=0.0)
     _check_tables(assembly, instants)
-    first = assembly.complete(instants[0], angles, rates)
-    start = np.concatenate([each[assembly.free] for each in first[:2]])
+    if base_rates is None:
+        floating = sum(isinstance(chain.base, FreeBase) for chain in assembly.chains)
+        base_rates = np.zeros((floating, 2))
+    coordinates = assembly.free_coordinates(angles, slides, bases)
+    speeds = assembly.free_coordinates(rates, slide_rates, base_rates, rates=True)
+    start = _closed_start(assembly, instants[0], coordinates, speeds)
     states = _integrate(assembly, start, instants, method, step, rtol, atol)
-    half = len(start) // 2
-    evaluated = [
-        assembly.evaluate(time, state[:half], state[half:])
-        for time, state in zip(instants, states, strict=True)
-    ]
-    names = tuple(link.name for link in assembly.links)
+    result = _evaluated(assembly, instants, states)
+    _check_carried(assembly, result)
+    return result
+
+
+def _closed_start(
+    assembly: Assembly, time: float, coordinates: FloatArray, rates: FloatArray
+) -> FloatArray:
+    """Return the start (2 F,), closed to rounding, or raise an InputError if it is too open."""
+    gap, speed = assembly.gaps(time, coordinates, rates)
+    if max(gap, speed) > LARGEST_GAP:
+        raise InputError(
+            f"angles, rates: expected a start that leaves closures open by at most "
+            f"{LARGEST_GAP:g} m and opening by at most {LARGEST_GAP:g} m/s, found {gap:.3g} m and "
+            f"{speed:.3g} m/s: take the nearest closed state from Assembly.close"
+        )
+    return np.concatenate(assembly.close(time, coordinates, rates))
+
+
+def _evaluated(assembly: Assembly, instants: FloatArray, states: FloatArray) -> ChainsResult:
+    """Return motion and forces in the states (T, 2 F) [rad, m], closed first."""
+    half = states.shape[1] // 2
+    drift, evaluated = [], []
+    for time, state in zip(instants, states, strict=True):
+        gap = assembly.gaps(time, state[:half], state[half:])[0]
+        if gap > LARGEST_DRIFT:
+            raise SimulationError(
+                f"closures: expected gaps of at most {LARGEST_DRIFT:g} m from the integration, "
+                f"found {gap:.3g} m at {time:g} s: reduce the step or the tolerances, and avoid "
+                "dead points"
+            )
+        drift.append(gap)
+        closed = assembly.close(time, state[:half], state[half:])
+        evaluated.append(assembly.evaluate(time, *closed))
     arrays = (np.array(each) for each in zip(*evaluated, strict=True))
-    return ChainsResult(assembly.columns, names, instants, *arrays)
+    return ChainsResult(
+        columns=assembly.columns,
+        link_names=tuple(link.name for link in assembly.links),
+        time=instants,
+        **dict(zip(Instant._fields, arrays, strict=True)),
+        drift=np.array(drift),
+        slide_names=assembly.slide_names,
+        closure_names=tuple(each.name for each in assembly.closures),
+        chain_names=tuple(each.name for each in assembly.chains),
+    )
+
+
+def _check_carried(assembly: Assembly, result: ChainsResult) -> None:
+    """Raise an InputError if the path of a base moves with a segment of another chain.
+
+    Such a base takes its force from the ground, so that the torques of the other chain would lack
+    it in silence.
+    """
+    joints, turned = as_complex(result.joints), np.exp(1j * result.angles)
+    lengths = np.concatenate([chain.lengths for chain in assembly.chains])
+    starts = {f"{chain.name}.{chain.segment_names[0]}" for chain in assembly.chains}
+    for index, chain in enumerate(assembly.chains):
+        base = as_complex(result.bases[:, index])
+        if not isinstance(chain.base, PrescribedMotion) or _spread(base) < SAME_PLACE:
+            continue
+        for k, column in enumerate(result.columns):
+            if column.startswith(f"{chain.name}."):
+                continue
+            place = (base - joints[:, k]) / turned[:, k]
+            shared = column in starts and np.abs(place).max() < SAME_PLACE
+            ends = np.abs(place - lengths[k]).max() < SAME_PLACE
+            turns = np.ptp(result.angles[:, k]) > LEAST_TURN
+            if not shared and (ends or (turns and _spread(place) < SAME_PLACE)):
+                x, y = place[0].real, place[0].imag
+                raise InputError(
+                    f"chain {chain.name}: base: expected an Attachment, since the base moves with "
+                    f"the point ({x:.6g}, {y:.6g}) m of {column}, found a path of its own: the "
+                    "ground would carry the chain, not the segment"
+                )
+
+
+def _spread(points: ComplexArray) -> float:
+    """Return the largest distance of points (T,) [m] from the first."""
+    return float(np.abs(points - points[0]).max())
 
 
 def _check_tables(assembly: Assembly, instants: FloatArray) -> None:
@@ -186,7 +244,7 @@ def _integrate(
     rtol: float,
     atol: float,
 ) -> FloatArray:
-    """Return angles and rates of the free segments at the instants, (T, 2 F)."""
+    """Return the free coordinates and their rates at the instants, (T, 2 F)."""
     half = len(start) // 2
     if half == 0:
         return np.empty((len(instants), 0))
@@ -197,8 +255,8 @@ def _integrate(
                 f"{method} failed before {time:g} s: the state is not finite; reduce the step "
                 "or the tolerances"
             )
-        angles, rates = state[:half], state[half:]
-        return np.concatenate([rates, assembly.accelerations(time, angles, rates)])
+        at, rates = state[:half], state[half:]
+        return np.concatenate([rates, assembly.accelerations(time, at, rates, decay=DECAY)])
 
     with np.errstate(over="ignore", invalid="ignore"):
         if method == "RK4":

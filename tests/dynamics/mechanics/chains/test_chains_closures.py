@@ -1,0 +1,379 @@
+"""Closed structures: four-bar by its one coordinate, trees with pins by MuJoCo's matrices."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import mujoco
+import numpy as np
+import pytest
+from mujoco_chains import Tree, check_reactions, inverse, joints_of
+from numpy.testing import assert_allclose
+from random_chains import random_assembly, random_state
+from scipy.integrate import solve_ivp
+
+from dynamics.mechanics.chains import (
+    GROUND,
+    Assembly,
+    Attachment,
+    Chain,
+    ChainSegment,
+    FreeBase,
+    Joint,
+    PinClosure,
+    PrescribedMotion,
+    SlidingJoint,
+    ViscoelasticLink,
+    simulate_chains,
+)
+from dynamics.simulator.equations import SimulationError
+from foundation.errors import InputError
+
+G = 9.80665
+TIMES = np.linspace(0.0, 2.0, 41)
+CRANK = ChainSegment("crank", 0.2, 1.0, 0.01, [0.1, 0.0])
+COUPLER = ChainSegment("coupler", 0.7, 2.0, 0.05, [0.3, 0.05])
+ROCKER = ChainSegment("rocker", 0.5, 1.5, 0.04, [0.2, -0.03])
+GROUND_LINK = 0.8
+
+
+def four_bar(**options) -> Assembly:
+    chains = (
+        Chain("left", (CRANK, COUPLER)),
+        Chain("right", (ROCKER,), [GROUND_LINK, 0.0]),
+    )
+    pin = PinClosure("pin", ("left", "coupler"), [0.7, 0.0], ("right", "rocker"), [0.5, 0.0])
+    return Assembly(chains, closures=(pin,), **options)
+
+
+def bars_at(crank: float) -> np.ndarray:
+    """Angles of coupler and rocker by the intersection of two circles."""
+    elbow, pivot = 0.2 * np.exp(1j * crank), complex(GROUND_LINK)
+    way = pivot - elbow
+    d = abs(way)
+    along = (0.7**2 - 0.5**2 + d**2) / (2.0 * d)
+    pin = elbow + way / d * (along + 1j * np.sqrt(0.7**2 - along**2))
+    return np.angle([pin - elbow, pin - pivot])
+
+
+def oracle_at(crank: float) -> tuple[float, float, np.ndarray]:
+    """Effective inertia, potential energy, and angles' rates per rate of the crank."""
+    angles = np.array([crank, *bars_at(crank)])
+    unit = np.exp(1j * angles)
+    # Rates from the loop 0.2 i u0 + 0.7 i u1 w1 = 0.5 i u2 w2.
+    matrix = np.array([[(0.7 * unit[1]).real, -(0.5 * unit[2]).real],
+                       [(0.7 * unit[1]).imag, -(0.5 * unit[2]).imag]])  # fmt: skip
+    w = np.array([1.0, *np.linalg.solve(matrix, [-(0.2 * unit[0]).real, -(0.2 * unit[0]).imag])])
+    centres = np.array([0.1 * unit[0], 0.2 * unit[0] + (0.3 + 0.05j) * unit[1],
+                        GROUND_LINK + (0.2 - 0.03j) * unit[2]])  # fmt: skip
+    speeds = np.array([0.1j * unit[0], 0.2j * unit[0] + 1j * (0.3 + 0.05j) * unit[1] * w[1],
+                       1j * (0.2 - 0.03j) * unit[2] * w[2]])  # fmt: skip
+    mass, inertia = np.array([1.0, 2.0, 1.5]), np.array([0.01, 0.05, 0.04])
+    return mass @ np.abs(speeds) ** 2 + inertia @ w**2, G * mass @ centres.imag, w
+
+
+def oracle_motion(crank: float, rate: float) -> np.ndarray:
+    """Angles at TIMES from I(θ) θ'' + I' θ'²/2 + V' = 0, derivatives by differences."""
+
+    def derivative(time, state):
+        h = 1e-3
+        weights = np.array([1.0, -8.0, 8.0, -1.0]) / (12.0 * h)
+        shifted = [oracle_at(state[0] + s * h)[:2] for s in (-2, -1, 1, 2)]
+        # Error of order h^4 is removed by a second difference of half the step.
+        fine = [oracle_at(state[0] + s * h / 2)[:2] for s in (-2, -1, 1, 2)]
+        slopes = (16.0 * (2.0 * weights) @ np.array(fine) - weights @ np.array(shifted)) / 15.0
+        inertia = oracle_at(state[0])[0]
+        return [state[1], (-0.5 * slopes[0] * state[1] ** 2 - slopes[1]) / inertia]
+
+    found = solve_ivp(derivative, (0.0, 2.0), [crank, rate], "DOP853", TIMES, rtol=1e-11,
+                      atol=1e-12)  # fmt: skip
+    return np.array([[each, *bars_at(each)] for each in found.y[0]])
+
+
+def start_of_four_bar(crank: float, rate: float) -> tuple[list[float], list[float]]:
+    return [crank, *bars_at(crank)], list(rate * oracle_at(crank)[2])
+
+
+def test_a_four_bar_moves_as_its_one_coordinate():
+    assembly = four_bar()
+    found = simulate_chains(assembly, TIMES, *start_of_four_bar(1.0, 6.0))
+    assert np.ptp(found.angles[:, 0]) > 4.0
+    expected = oracle_motion(1.0, 6.0)
+    turns = np.unwrap(expected, axis=0)
+    assert_allclose(found.angles, turns, rtol=0.0, atol=1e-8)
+    assert_allclose(found.energy, found.energy[0], rtol=0.0, atol=1e-8)
+    assert found.drift.max() < 1e-9
+    pin = found.joints[:, 1] + 0.7 * np.column_stack([np.cos(found.angles[:, 1]),
+                                                      np.sin(found.angles[:, 1])])  # fmt: skip
+    other = found.joints[:, 2] + 0.5 * np.column_stack([np.cos(found.angles[:, 2]),
+                                                        np.sin(found.angles[:, 2])])  # fmt: skip
+    assert_allclose(pin, other, rtol=0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("method", ["RK4", "Radau"])
+def test_other_integrators_find_the_same_four_bar(method):
+    start = start_of_four_bar(1.0, 6.0)
+    times = TIMES[:6]
+    expected = simulate_chains(four_bar(), times, *start).angles
+    found = simulate_chains(four_bar(), times, *start, method=method, rtol=1e-7, atol=1e-9)
+    assert_allclose(found.angles, expected, rtol=0.0, atol=1e-5)
+
+
+def closed_accelerations(tree: Tree) -> tuple[np.ndarray, np.ndarray]:
+    """Accelerations of MuJoCo's joints with exact pins, and the forces of the pins."""
+    model, data = tree.model, tree.data
+    mass = np.zeros((model.nv, model.nv))
+    for row, unit in zip(mass, np.eye(model.nv), strict=True):
+        mujoco.mj_mulM(model, data, row, unit)
+    rows, bias = [], []
+    for pin in tree.assembly.closures:
+        both = []
+        for end in (0, 1):
+            site = model.site(f"{pin.name}.{end}").id
+            jacobian, dot = np.zeros((3, model.nv)), np.zeros((3, model.nv))
+            mujoco.mj_jacSite(model, data, jacobian, None, site)
+            body = model.site_bodyid[site]
+            mujoco.mj_jacDot(model, data, dot, None, data.site_xpos[site], body)
+            both.append((jacobian[:2], dot[:2] @ data.qvel))
+        rows.append(both[1][0] - both[0][0])
+        bias.append(both[1][1] - both[0][1])
+    g, curved = np.vstack(rows), np.concatenate(bias)
+    force = data.qfrc_passive - data.qfrc_bias
+    zero = np.zeros((len(g), len(g)))
+    solved = np.linalg.solve(np.block([[mass, -g.T], [g, zero]]), np.concatenate([force, -curved]))
+    return solved[: model.nv], solved[model.nv :].reshape(-1, 2)
+
+
+def closed_motion(tree: Tree, positions, rates, times) -> np.ndarray:
+    """Positions of MuJoCo's joints by its matrices and sites, integrated by scipy."""
+    count = tree.model.nv
+
+    def derivative(time, state):
+        tree.set(state[:count], state[count:])
+        return np.concatenate([state[count:], closed_accelerations(tree)[0]])
+
+    start = np.concatenate([positions, rates])
+    span = (times[0], times[-1])
+    return solve_ivp(derivative, span, start, "DOP853", times, rtol=1e-10, atol=1e-11).y[:count].T
+
+
+def pinned(seed: int) -> Assembly:
+    """A random tree with two pins: one to the ground, one between two of its chains."""
+    assembly = random_assembly(seed, prescribed=False)
+    segments = {each.name: each.segments[-1].name for each in assembly.chains}
+    pins = (
+        PinClosure("wall", GROUND, [0.3, 0.4], ("a", segments["a"]), [0.15, 0.0]),
+        PinClosure("bridge", ("c", segments["c"]), [0.1, 0.1], ("b", segments["b"]), [0.2, 0.0]),
+    )
+    links = tuple(each for each in assembly.links if not each.pull_only)
+    return replace(assembly, links=links, closures=pins)
+
+
+SEEDS = [s for s in range(30) if len(pinned(s).coordinate_names) > 7][:8]
+
+
+def closed_state(seed: int) -> tuple[Assembly, np.ndarray, np.ndarray]:
+    assembly = pinned(seed)
+    state, rates = random_state(assembly, seed)
+    return assembly, *assembly.close(0.0, state, rates)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_pinned_trees_accelerate_and_react_as_in_mujoco(seed):
+    assembly, state, rates = closed_state(seed)
+    assert max(assembly.gaps(0.0, state, rates)) < 1e-11
+    found = assembly.evaluate(0.0, state, rates)
+    tree = Tree(assembly)
+    tree.set(*joints_of(tree, found))
+    accelerations, forces = closed_accelerations(tree)
+    scale = np.abs(accelerations).max()
+    assert_allclose(found.accelerations, tree.absolute(accelerations), rtol=0.0, atol=1e-9 * scale)
+    assert_allclose(found.closure_forces, forces, rtol=1e-8, atol=1e-8 * np.abs(forces).max())
+    still = Tree(assembly, links=False)
+    loads = found.link_forces, found.link_torques, found.closure_forces
+    needed = inverse(still, *joints_of(still, found), accelerations, *loads)
+    assert_allclose(needed, 0.0, rtol=0.0, atol=1e-9 * np.abs(forces).max() + 1e-9)
+    check_reactions(still, found, atol=1e-9 * np.abs(forces).max() + 1e-8)
+
+
+@pytest.mark.parametrize("seed", SEEDS[:2])
+def test_pinned_trees_over_two_seconds(seed):
+    assembly, state, rates = closed_state(seed)
+    sliding = np.array([name in assembly.slide_names for name in assembly.coordinate_names[:-2]])
+    found = simulate_chains(
+        assembly, TIMES, state[:-2][~sliding], rates[:-2][~sliding], rtol=1e-10,
+        slides=state[:-2][sliding], slide_rates=rates[:-2][sliding],
+        bases=[state[-2:]], base_rates=[rates[-2:]],
+    )  # fmt: skip
+    assert np.ptp(found.angles, axis=0).max() > 0.3
+    tree = Tree(assembly)
+    start = joints_of(tree, assembly.evaluate(0.0, state, rates))
+    positions = closed_motion(tree, *start, TIMES)
+    angles = np.array([tree.absolute(each - positions[0]) for each in positions])
+    assert_allclose(found.angles - found.angles[0], angles, rtol=0.0, atol=1e-7)
+    assert found.drift.max() < 1e-8
+
+
+TABLE = np.linspace(-0.1, 2.1, 221)
+
+
+def test_the_torque_of_a_driven_four_bar_is_that_of_virtual_work():
+    """The crank turns evenly; torque = dV/dθ + I'/2 θ'², of the one coordinate."""
+    turning = PrescribedMotion(TABLE, 1.0 + 3.0 * TABLE[:, None])
+    assembly = Assembly(
+        (
+            Chain("motor", (CRANK,), angles=turning),
+            Chain("left", (COUPLER,), Attachment("motor", "crank", [0.2, 0.0])),
+            Chain("right", (ROCKER,), [GROUND_LINK, 0.0]),
+        ),
+        closures=(replace(four_bar().closures[0], first=("left", "coupler")),),
+    )
+    angles, rates = start_of_four_bar(1.0, 3.0)
+    found = simulate_chains(assembly, TIMES, angles[1:], rates[1:])
+    expected = []
+    for crank in found.angles[:, 0]:
+        h = 1e-4
+        (a, v, _), (b, w, _) = (oracle_at(crank + s * h) for s in (-1, 1))
+        expected.append((w - v) / (2 * h) + 0.5 * (b - a) / (2 * h) * 9.0)
+    assert_allclose(found.torques[:, 0], expected, rtol=0.0, atol=1e-5 * np.abs(expected).max())
+    assert_allclose(found.torques[:, 1:], 0.0, rtol=0.0, atol=0.0)
+    bars = np.unwrap([bars_at(crank) for crank in found.angles[:, 0]], axis=0)
+    assert_allclose(found.angles[:, 1:], bars, rtol=0.0, atol=1e-8)
+
+
+def floating_ring() -> tuple[Assembly, np.ndarray, np.ndarray]:
+    """Five bars in a ring that touches nothing, with a strap across."""
+    bars = tuple(ChainSegment(f"s{i}", 0.3, 1.0 + i, 0.02, [0.1, 0.02]) for i in range(5))
+    chain = Chain("ring", bars, FreeBase())
+    pin = PinClosure("pin", ("ring", "s0"), [0.0, 0.0], ("ring", "s4"), [0.3, 0.0])
+    strap = ViscoelasticLink(
+        "strap", ("ring", "s0"), [0.2, 0.0], ("ring", "s3"), [0.1, 0.0], 300.0, 2.0, 0.3,
+        pull_only=True,
+    )  # fmt: skip
+    assembly = Assembly((chain,), (strap,), [0.0, 0.0], (pin,))
+    angles = 0.3 + 2.0 * np.pi / 5.0 * np.arange(5)
+    rates = [2.0, -1.0, 3.0, 0.5, 1.0, 0.7, -0.4]
+    return assembly, *assembly.close(0.0, [*angles, 0.4, -0.2], rates)
+
+
+def test_momentum_of_a_floating_ring_is_conserved():
+    assembly, state, rates = floating_ring()
+    found = simulate_chains(
+        assembly, TIMES, state[:5], rates[:5], bases=[state[5:]], base_rates=[rates[5:]],
+        rtol=1e-12, atol=1e-13,
+    )  # fmt: skip
+    assert np.ptp(found.angles, axis=0).min() > 1.0
+    assert np.abs(found.closure_forces).max() > 10.0
+    assert np.abs(found.momentum[0]).min() > 1.0
+    change = found.momentum - found.momentum[0]
+    assert_allclose(change, 0.0, rtol=0.0, atol=1e-10)
+    assert_allclose(found.angular_momentum, found.angular_momentum[0], rtol=0.0, atol=1e-10)
+    assert_allclose(found.base_forces, 0.0, rtol=0.0, atol=1e-9)
+
+
+def test_the_nearest_closed_state_moves_heavy_segments_least():
+    assembly = four_bar()
+    angles, _ = start_of_four_bar(1.0, 0.0)
+    shifted = np.add(angles, [0.02, -0.01, 0.01])
+    closed, rates = assembly.close(0.0, shifted, [1.0, 0.0, 0.0])
+    assert assembly.gaps(0.0, shifted, [1.0, 0.0, 0.0])[0] > 1e-3
+    assert max(assembly.gaps(0.0, closed, rates)) < 1e-12
+    # The change is along M⁻¹ Gᵀ: every motion that keeps the pin does no work on it.
+    mass, _, _ = assembly.terms(0.0, closed, rates)
+    allowed = oracle_at(closed[0])[2]
+    assert_allclose(allowed @ mass @ (closed - shifted), 0.0, rtol=0.0, atol=1e-4)
+    assert_allclose(allowed @ mass @ (rates - [1.0, 0.0, 0.0]), 0.0, rtol=0.0, atol=1e-12)
+
+
+def test_an_open_start_is_refused_by_its_gap():
+    angles, rates = start_of_four_bar(1.0, 0.0)
+    with pytest.raises(InputError, match=r"open by at most 1e-06 m .* found 0.005 m and 0 m/s"):
+        simulate_chains(four_bar(), [0.0, 1.0], [*angles[:2], angles[2] + 0.01], rates)
+    with pytest.raises(InputError, match=r"found .* m and 0.2 m/s: .* Assembly.close"):
+        simulate_chains(four_bar(), [0.0, 1.0], angles, [1.0, 0.0, 0.0])
+
+
+def test_closures_that_repeat_each_other_are_refused():
+    bar = four_bar()
+    twice = replace(bar, closures=(bar.closures[0], replace(bar.closures[0], name="again")))
+    start = start_of_four_bar(1.0, 0.0)
+    with pytest.raises(InputError, match=r"closures: expected independent ones"):
+        simulate_chains(twice, [0.0, 1.0], *start)
+    with pytest.raises(SimulationError, match=r"closures: expected independent ones"):
+        twice.evaluate(0.0, *start)
+
+
+def test_a_structure_that_cannot_close_is_refused():
+    apart = replace(four_bar().chains[1], base=[3.0, 0.0])
+    assembly = replace(four_bar(), chains=(four_bar().chains[0], apart))
+    with pytest.raises(InputError, match=r"closures: expected"):
+        assembly.close(0.0, [0.3, 0.1, 2.0], [0.0] * 3)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"first": GROUND, "second": GROUND}, r"closure pin: second: expected a segment other"),
+        ({"first": "left"}, r"closure pin: first: expected \(chain, segment\), found 'left'"),
+        ({"first_point": [0.0]}, r"closure pin: first_point: expected shape \(2\)"),
+        ({"first": ("middle", "rod")}, r"closure pin: chain: .* found 'middle'"),
+        ({"first": ("left", "rod")}, r"closure pin: segment of left: .* found 'rod'"),
+    ],
+)
+def test_wrong_closures_are_named(change, message):
+    with pytest.raises(InputError, match=message):
+        replace(four_bar(), closures=(replace(four_bar().closures[0], **change),))
+
+
+def test_a_slider_crank_by_its_closed_form():
+    """A crank that turns evenly, a rod, and a piston on a rail: x = r cos θ + √(l² - r² sin² θ)."""
+    turning = PrescribedMotion(TABLE, 0.5 + 4.0 * TABLE[:, None])
+    rod = ChainSegment("rod", 0.6, 1.2, 0.03, [0.25, 0.0])
+    piston = ChainSegment("piston", 0.1, 2.0, 0.01, [0.05, 0.0])
+    assembly = Assembly(
+        (
+            Chain("motor", (CRANK,), angles=turning),
+            Chain("rod", (rod,), Attachment("motor", "crank", [0.2, 0.0])),
+            Chain("piston", (piston,), [0.0, 0.0], (SlidingJoint(),)),
+        ),
+        closures=(PinClosure("pin", ("rod", "rod"), [0.6, 0.0], ("piston", "piston"), [0, 0]),),
+    )
+    theta = 0.5 + 4.0 * TIMES
+    x = 0.2 * np.cos(theta) + np.sqrt(0.36 - 0.04 * np.sin(theta) ** 2)
+    tilt = -np.arcsin(0.2 * np.sin(theta) / 0.6)
+    state = assembly.close(0.0, [tilt[0], x[0]], [0.0, 0.0])
+    found = simulate_chains(
+        assembly, TIMES, state[0][:1], state[1][:1], slides=state[0][1:], slide_rates=state[1][1:]
+    )
+    assert_allclose(found.slides[:, 0], x, rtol=0.0, atol=1e-9)
+    assert_allclose(found.angles[:, 1], tilt, rtol=0.0, atol=1e-9)
+    # The guide carries the weight of the piston and the side force of the pin.
+    side = found.joint_forces[:, 2, 1] + found.closure_forces[:, 0, 1]
+    assert_allclose(side, 2.0 * G, rtol=1e-9)
+    power = found.torques[:, 0] * 4.0
+    slope = np.gradient(found.energy, TIMES, edge_order=2)
+    assert np.abs(power - slope)[1:-1].max() < 0.05 * np.abs(power).max()
+
+
+def test_joints_drive_the_closed_structure_as_prescribed_ones_need():
+    """The torque found for a prescribed crank, as a drive, moves the free one alike."""
+    joint = Joint(2.0, 0.1, 0.4)
+    turning = PrescribedMotion(TABLE, 1.0 + 3.0 * np.sin(TABLE)[:, None])
+    right, pin = four_bar().chains[1], four_bar().closures[0]
+    pin = replace(pin, first=("left", "coupler"))
+    motor = Chain("motor", (CRANK,), angles=turning, joints=(joint,))
+    left = Chain("left", (COUPLER,), Attachment("motor", "crank", [0.2, 0.0]))
+    given = Assembly((motor, left, right), closures=(pin,))
+    angles, rates = start_of_four_bar(1.0, 3.0)
+    found = given.evaluate(0.0, angles[1:], rates[1:])
+    driven = replace(motor, angles=None, drive=lambda t, a, r: found.torques[:1])
+    moved = Assembly((driven, left, right), closures=(pin,)).evaluate(0.0, angles, rates)
+    assert abs(found.torques[0]) > 0.5
+    assert_allclose(moved.accelerations, found.accelerations, rtol=1e-8, atol=1e-7)
+    assert_allclose(moved.closure_forces, found.closure_forces, rtol=1e-8, atol=1e-8)
+
+
+def test_steps_that_leave_the_structure_open_are_an_error():
+    start = start_of_four_bar(1.0, 6.0)
+    with pytest.raises(SimulationError, match=r"closures: expected gaps of at most 1e-05 m"):
+        simulate_chains(four_bar(), [0.0, 0.5, 1.0], *start, method="RK4", step=0.04)

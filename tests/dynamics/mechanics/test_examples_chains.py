@@ -1,0 +1,102 @@
+"""Examples of chains: their numbers against MuJoCo and balances of forces."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+import numpy as np
+import pytest
+from mujoco_chains import Tree, check_reactions, inverse
+from numpy.testing import assert_allclose
+
+EXAMPLES = Path(__file__).resolve().parents[3] / "examples" / "mechanics"
+G = 9.80665
+
+
+def load(name: str) -> dict:
+    return runpy.run_path(str(EXAMPLES / f"{name}.py"))
+
+
+def needed_forces(assembly, found, row: int) -> tuple[Tree, np.ndarray]:
+    """Return MuJoCo's forces at its joints for the accelerations of an instant."""
+    tree = Tree(assembly, links=False)
+    bases = np.gradient(found.base_rates, found.time, axis=0, edge_order=2)
+    at = (found.angles[row], found.slides[row], found.bases[row])
+    rates = (found.rates[row], found.slide_rates[row], found.base_rates[row])
+    accelerations = tree.pack(found.accelerations[row], found.slide_accelerations[row], bases[row])
+    loads = found.link_forces[row], found.link_torques[row], found.closure_forces[row]
+    return tree, inverse(tree, tree.pack(*at), tree.pack(*rates), accelerations, *loads)
+
+
+class At:
+    """Reactions of one instant."""
+
+    def __init__(self, found, row: int):
+        self.joints, self.joint_forces = found.joints[row], found.joint_forces[row]
+        self.joint_moments = found.joint_moments[row]
+
+
+def test_limb_in_orthosis():
+    example = load("limb_in_orthosis")
+    found, results = example["simulate"](), example["main"]()
+    assembly = example["assembly"]()
+    for row in (30, 55, 80):
+        tree, needed = needed_forces(assembly, found, row)
+        torques = [needed[tree.at(name)] for name in assembly.columns[:2]]
+        assert_allclose(found.torques[row, :2], torques, rtol=1e-9, atol=1e-9)
+    assert_allclose(results["hip torque"], np.abs(found.torques[:, 0]).max(), rtol=1e-12)
+    assert_allclose(results["knee torque"], np.abs(found.torques[:, 1]).max(), rtol=1e-12)
+    # Leg and orthosis hang at the hip: force = rate of momentum less weight.
+    rate = np.gradient(found.momentum, found.time, axis=0, edge_order=2)
+    hip = np.linalg.norm(np.add(rate, [0.0, 13.3 * G]), axis=1)
+    assert_allclose(results["force in the leg"], hip[20:].max(), rtol=2e-3)
+    # The cuffs alone carry the orthosis, whose weight is 17.7 N.
+    cuffs = found.link_forces.sum(axis=1)
+    assert_allclose(cuffs[:, 1].mean(), 1.8 * G, rtol=0.1)
+    assert 0.0 < results["force in the orthosis"] < results["force of a cuff"] * 4.0
+    assert_allclose(np.abs(found.base_forces[:, 1]).max(), 0.0, atol=1e-9)
+
+
+def test_two_legs_on_a_pelvis():
+    example = load("two_legs_on_a_pelvis")
+    results = example["main"]()
+    (found, alone), assembly = example["simulate"](), example["walker"]()
+    for row in (10, 30, 50):
+        tree, needed = needed_forces(assembly, found, row)
+        torques = [needed[tree.at(name)] for name in assembly.columns]
+        assert_allclose(found.torques[row], torques, rtol=1e-9, atol=1e-9)
+        check_reactions(tree, At(found, row))
+    assert_allclose(results["ankle"], np.abs(found.torques[:, 0]).max(), rtol=1e-12)
+    # The swing leg turns the ankle by its force at the hip, which the stance leg carries.
+    hip = found.joints[:, 3]
+    pull = -found.base_forces[:, 1]
+    moment = hip[:, 0] * pull[:, 1] - hip[:, 1] * pull[:, 0]
+    assert_allclose(found.torques[:, 0], alone.torques[:, 0] - moment, rtol=0.0, atol=1e-8)
+    assert_allclose(results["pull"], np.linalg.norm(pull, axis=1).max(), rtol=1e-12)
+    assert results["ankle"] > 1.2 * results["bare"]
+    assert max(results["momentum"], results["angular"]) < 1e-10
+
+
+def test_three_chains_of_sixteen_segments():
+    example = load("three_chains")
+    results, found = example["main"](), example["simulate"]()
+    assembly = example["assembly"]()
+    assert (results["segments"], results["free coordinates"]) == (16, 14)
+    for row in (40, 70):
+        tree, needed = needed_forces(assembly, found, row)
+        torques = [needed[tree.at(name)] for name in assembly.columns[:6]]
+        assert_allclose(found.torques[row, :6], torques, rtol=1e-9, atol=1e-8)
+    assert_allclose(results["torque"], np.abs(found.torques).max(), rtol=1e-12)
+    # At rest the ankle would carry 71 kg of body and 8 kg of orthoses.
+    assert_allclose(found.base_forces[:, 0, 1].mean(), 79.0 * G, rtol=0.02)
+    forces = np.linalg.norm(found.joint_forces, axis=-1)
+    assert_allclose(results["force in the body"], forces[:, :6].max(), rtol=1e-12)
+    assert_allclose(results["force in the rear orthosis"], forces[:, 11:].max(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["limb_in_orthosis", "two_legs_on_a_pelvis", "three_chains"])
+def test_examples_return_finite_numbers(name, capsys):
+    results = load(name)["main"]()
+    assert np.isfinite(list(results.values())).all()
+    assert len(capsys.readouterr().out.splitlines()) >= 3
