@@ -12,6 +12,7 @@ from dynamics.mechanics.chains import (
     Attachment,
     ChainSegment,
     FreeBase,
+    Instant,
     Joint,
     PrescribedMotion,
     SlidingJoint,
@@ -282,3 +283,18 @@ def check_reactions(tree: Tree, found, atol: float = 1e-8) -> None:
         moment = wrench[2] + arm[0] * force[1] - arm[1] * force[0]
         assert_allclose(found.joint_forces[row], force, rtol=1e-9, atol=atol)
         assert_allclose(found.joint_moments[row], moment, rtol=1e-9, atol=atol)
+
+
+def at_row(found, row: int) -> Instant:
+    """Return the instant of a row of a result."""
+    return Instant(*(getattr(found, field)[row] for field in Instant._fields))
+
+
+def needed_forces(assembly: Assembly, found: Instant) -> tuple[Tree, np.ndarray]:
+    """Return MuJoCo's forces at its joints for the accelerations and loads of an instant."""
+    tree = Tree(assembly, links=False)
+    accelerations = tree.pack(
+        found.accelerations, found.slide_accelerations, found.base_accelerations
+    )
+    loads = found.link_forces, found.link_torques, found.closure_forces
+    return tree, inverse(tree, *joints_of(tree, found), accelerations, *loads)

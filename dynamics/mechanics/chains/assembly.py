@@ -113,6 +113,14 @@ class Assembly:
         """Whether each segment belongs to a free chain, (N,) bool [1]."""
         return np.array([chain.angles is None for chain in self.chains for _ in chain.segments])
 
+    @property
+    def reacts_on_free(self) -> bool:
+        """Whether torques that impose prescribed angles react on free segments.
+
+        True if a chain with prescribed absolute angles is attached to a free segment.
+        """
+        return bool(self._equations.joints.differences[~self.free][:, self.free].any())
+
     @cached_property
     def _free(self) -> np.ndarray:
         """Whether each coordinate is free, (n,)."""
@@ -315,6 +323,7 @@ class Assembly:
             slide_accelerations=slide_accelerations,
             bases=as_vectors(bases.position),
             base_rates=as_vectors(bases.velocity),
+            base_accelerations=as_vectors(bases.jacobian @ state[2] + bases.bias),
             base_forces=as_vectors(forces[first]),
         )
 

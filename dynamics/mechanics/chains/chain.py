@@ -142,7 +142,8 @@ class Attachment:
         Place of the first joint in the frame of that segment [m].
     relative : bool
         Whether the angles of a prescribed chain are measured from that segment, not from the x
-        axis.
+        axis. On a free segment, the torques that impose absolute angles react on the segment, and
+        in some positions no torque imposes them; relative angles are free of that.
     """
 
     chain: str

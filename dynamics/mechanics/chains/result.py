@@ -36,6 +36,7 @@ class Instant(NamedTuple):
     slide_accelerations: FloatArray  # (M,) [m/s²]
     bases: FloatArray  # (K, 2) [m]
     base_rates: FloatArray  # (K, 2) [m/s]
+    base_accelerations: FloatArray  # (K, 2) [m/s²]
     base_forces: FloatArray  # (K, 2) [N]
 
 
@@ -81,8 +82,8 @@ class ChainsResult:
         Proximal joints of the segments [m].
     slides, slide_rates, slide_accelerations : (T, M) float64
         Displacements of the sliding joints [m, m/s, m/s²].
-    bases, base_rates : (T, K, 2) float64
-        Bases of the chains and their velocities [m, m/s].
+    bases, base_rates, base_accelerations : (T, K, 2) float64
+        Bases of the chains, their velocities and accelerations [m, m/s, m/s²].
     base_forces : (T, K, 2) float64
         Force on the first segment of each chain at its base, by the ground or by the segment that
         carries the base [N]; zero of a free base.
@@ -114,6 +115,7 @@ class ChainsResult:
     slide_accelerations: FloatArray
     bases: FloatArray
     base_rates: FloatArray
+    base_accelerations: FloatArray
     base_forces: FloatArray
     drift: FloatArray
     slide_names: tuple[str, ...]

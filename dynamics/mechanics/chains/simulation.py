@@ -30,6 +30,11 @@ LARGEST_DRIFT = 1e-5
 DECAY = 20.0
 #: Distance under which two points count as one [m], and least turn of a segment that turns [rad].
 SAME_PLACE, LEAST_TURN = 1e-6, 1e-3
+#: Why an integration fails that otherwise would not.
+UNIMPOSED = (
+    " A chain with prescribed absolute angles is attached to a free segment, and in some positions "
+    "no torque at its joint imposes them: use a relative Attachment."
+)
 _Method: TypeAlias = Literal["RK4", "DOP853", "Radau"]
 
 #: (time [s], state (n,)) -> rate of the state (n,).
@@ -266,5 +271,8 @@ def _integrate(
         span = (instants[0], instants[-1])
         solution = solve_ivp(derivative, span, start, method, t_eval=instants, rtol=rtol, atol=atol)
     if not solution.success:
-        raise SimulationError(f"{method} failed at {solution.t[-1]:g} s: {solution.message}")
+        reason = UNIMPOSED if assembly.reacts_on_free else ""
+        raise SimulationError(
+            f"{method} failed at {solution.t[-1]:g} s: {solution.message}{reason}"
+        )
     return solution.y.T

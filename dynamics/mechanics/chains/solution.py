@@ -121,8 +121,7 @@ def _solve(matrix: FloatArray, right: FloatArray) -> FloatArray:
     except np.linalg.LinAlgError as error:
         raise SimulationError(
             "chains: expected joint torques that impose the prescribed angles, found a singular "
-            "system: prescribe the segments on the way to the ground too, or use a relative "
-            "Attachment"
+            "system: use a relative Attachment"
         ) from error
 
 

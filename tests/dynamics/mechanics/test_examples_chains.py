@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from mujoco_chains import Tree, check_reactions, inverse
+from mujoco_chains import at_row, check_reactions, needed_forces
 from numpy.testing import assert_allclose
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples" / "mechanics"
@@ -18,31 +18,12 @@ def load(name: str) -> dict:
     return runpy.run_path(str(EXAMPLES / f"{name}.py"))
 
 
-def needed_forces(assembly, found, row: int) -> tuple[Tree, np.ndarray]:
-    """Return MuJoCo's forces at its joints for the accelerations of an instant."""
-    tree = Tree(assembly, links=False)
-    bases = np.gradient(found.base_rates, found.time, axis=0, edge_order=2)
-    at = (found.angles[row], found.slides[row], found.bases[row])
-    rates = (found.rates[row], found.slide_rates[row], found.base_rates[row])
-    accelerations = tree.pack(found.accelerations[row], found.slide_accelerations[row], bases[row])
-    loads = found.link_forces[row], found.link_torques[row], found.closure_forces[row]
-    return tree, inverse(tree, tree.pack(*at), tree.pack(*rates), accelerations, *loads)
-
-
-class At:
-    """Reactions of one instant."""
-
-    def __init__(self, found, row: int):
-        self.joints, self.joint_forces = found.joints[row], found.joint_forces[row]
-        self.joint_moments = found.joint_moments[row]
-
-
 def test_limb_in_orthosis():
     example = load("limb_in_orthosis")
     found, results = example["simulate"](), example["main"]()
     assembly = example["assembly"]()
     for row in (30, 55, 80):
-        tree, needed = needed_forces(assembly, found, row)
+        tree, needed = needed_forces(assembly, at_row(found, row))
         torques = [needed[tree.at(name)] for name in assembly.columns[:2]]
         assert_allclose(found.torques[row, :2], torques, rtol=1e-9, atol=1e-9)
     assert_allclose(results["hip torque"], np.abs(found.torques[:, 0]).max(), rtol=1e-12)
@@ -63,10 +44,10 @@ def test_two_legs_on_a_pelvis():
     results = example["main"]()
     (found, alone), assembly = example["simulate"](), example["walker"]()
     for row in (10, 30, 50):
-        tree, needed = needed_forces(assembly, found, row)
+        tree, needed = needed_forces(assembly, at_row(found, row))
         torques = [needed[tree.at(name)] for name in assembly.columns]
         assert_allclose(found.torques[row], torques, rtol=1e-9, atol=1e-9)
-        check_reactions(tree, At(found, row))
+        check_reactions(tree, at_row(found, row))
     assert_allclose(results["ankle"], np.abs(found.torques[:, 0]).max(), rtol=1e-12)
     # The swing leg turns the ankle by its force at the hip, which the stance leg carries.
     hip = found.joints[:, 3]
@@ -84,7 +65,7 @@ def test_three_chains_of_sixteen_segments():
     assembly = example["assembly"]()
     assert (results["segments"], results["free coordinates"]) == (16, 14)
     for row in (40, 70):
-        tree, needed = needed_forces(assembly, found, row)
+        tree, needed = needed_forces(assembly, at_row(found, row))
         torques = [needed[tree.at(name)] for name in assembly.columns[:6]]
         assert_allclose(found.torques[row, :6], torques, rtol=1e-9, atol=1e-8)
     assert_allclose(results["torque"], np.abs(found.torques).max(), rtol=1e-12)

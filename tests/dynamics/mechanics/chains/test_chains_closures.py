@@ -7,7 +7,7 @@ from dataclasses import replace
 import mujoco
 import numpy as np
 import pytest
-from mujoco_chains import Tree, check_reactions, inverse, joints_of
+from mujoco_chains import Tree, at_row, check_reactions, joints_of, needed_forces
 from numpy.testing import assert_allclose
 from random_chains import random_assembly, random_state
 from scipy.integrate import solve_ivp
@@ -189,9 +189,7 @@ def test_pinned_trees_accelerate_and_react_as_in_mujoco(seed):
     scale = np.abs(accelerations).max()
     assert_allclose(found.accelerations, tree.absolute(accelerations), rtol=0.0, atol=1e-9 * scale)
     assert_allclose(found.closure_forces, forces, rtol=1e-8, atol=1e-8 * np.abs(forces).max())
-    still = Tree(assembly, links=False)
-    loads = found.link_forces, found.link_torques, found.closure_forces
-    needed = inverse(still, *joints_of(still, found), accelerations, *loads)
+    still, needed = needed_forces(assembly, found)
     assert_allclose(needed, 0.0, rtol=0.0, atol=1e-9 * np.abs(forces).max() + 1e-9)
     check_reactions(still, found, atol=1e-9 * np.abs(forces).max() + 1e-8)
 
@@ -212,6 +210,12 @@ def test_pinned_trees_over_two_seconds(seed):
     angles = np.array([tree.absolute(each - positions[0]) for each in positions])
     assert_allclose(found.angles - found.angles[0], angles, rtol=0.0, atol=1e-7)
     assert found.drift.max() < 1e-8
+    for row in (0, 15, 40):
+        at = at_row(found, row)
+        still, needed = needed_forces(assembly, at)
+        largest = np.abs(at.closure_forces).max()
+        assert_allclose(needed, 0.0, rtol=0.0, atol=1e-9 * largest)
+        check_reactions(still, at, atol=1e-9 * largest)
 
 
 TABLE = np.linspace(-0.1, 2.1, 221)

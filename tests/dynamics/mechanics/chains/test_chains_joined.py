@@ -22,6 +22,7 @@ from dynamics.mechanics.chains import (
     ViscoelasticLink,
     simulate_chains,
 )
+from dynamics.simulator.equations import SimulationError
 from foundation.errors import InputError
 
 G = 9.80665
@@ -119,6 +120,26 @@ def test_a_relative_table_turns_with_the_segment_that_carries_it():
     assert_allclose(found.angles[:, 0], rigid.angles[:, 0], rtol=0.0, atol=1e-9)
     assert_allclose(found.joint_forces[:, 0], rigid.joint_forces[:, 0], rtol=0.0, atol=1e-6)
     assert_allclose(found.joint_moments[:, 1], found.torques[:, 1], rtol=0.0, atol=1e-9)
+
+
+def test_absolute_angles_that_no_torque_imposes_are_an_error():
+    """A long arm, prescribed, on a light free lever: at cos Δ = -(J + m l²)/(m l c) none does."""
+    lever = Chain("lever", (ChainSegment("lever", 0.2, 0.1, 0.001, [0.1, 0.0]),))
+    arm = Chain(
+        "arm", (ChainSegment("arm", 1.0, 5.0, 0.1, [0.5, 0.0]),),
+        Attachment("lever", "lever", [0.2, 0.0]),
+        angles=PrescribedMotion(TABLE, 0.0 * TABLE[:, None]),
+    )  # fmt: skip
+    assembly = Assembly((lever, arm))
+    critical = np.arccos(-(0.002 + 5.0 * 0.2**2) / (5.0 * 0.2 * 0.5))
+    assert assembly.reacts_on_free
+    beside = [abs(assembly.accelerations(0.0, [critical + s], [0.0])[0]) for s in (1e-2, 1e-6)]
+    assert beside[1] > 1e3 * beside[0]
+    with pytest.raises(SimulationError, match=r"no torque at its joint imposes them: use a rel"):
+        simulate_chains(assembly, TIMES, [critical - 0.1], [3.0])
+    relative = replace(arm, base=replace(arm.base, relative=True))
+    assert not Assembly((lever, relative)).reacts_on_free
+    assert np.isfinite(simulate_chains(Assembly((lever, relative)), TIMES, [2.0], [3.0]).energy[-1])
 
 
 def test_a_bead_on_a_turning_rod_by_its_closed_form():

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from mujoco_chains import Tree, check_reactions, inverse, joints_of, motion
+from mujoco_chains import Tree, at_row, check_reactions, joints_of, motion, needed_forces
 from numpy.testing import assert_allclose
 from random_chains import random_assembly, random_state
 
@@ -17,7 +17,6 @@ from dynamics.mechanics.chains import (
     ChainSegment,
     FreeBase,
     Joint,
-    PrescribedMotion,
     ViscoelasticLink,
     simulate_chains,
 )
@@ -44,15 +43,7 @@ def test_torques_and_reactions_of_trees_free_and_prescribed(seed):
     time = 0.7
     state = random_state(assembly, seed)
     found = assembly.evaluate(time, *state)
-    tree = Tree(assembly, links=False)
-    bases = np.zeros((4, 2))
-    moving = [i for i, c in enumerate(assembly.chains) if isinstance(c.base, PrescribedMotion)]
-    floating = [i for i, c in enumerate(assembly.chains) if isinstance(c.base, FreeBase)]
-    bases[moving[0]] = assembly.chains[moving[0]].base.at(time)[2]
-    bases[floating[0]] = assembly.accelerations(time, *state)[-2:]
-    accelerations = tree.pack(found.accelerations, found.slide_accelerations, bases)
-    loads = found.link_forces, found.link_torques, found.closure_forces
-    needed = inverse(tree, *joints_of(tree, found), accelerations, *loads)
+    tree, needed = needed_forces(assembly, found)
     scale = np.abs(needed).max()
     torques = [needed[tree.at(name)] for name in assembly.columns]
     assert_allclose(found.torques, torques, rtol=0.0, atol=1e-10 * scale)
@@ -107,6 +98,17 @@ def assert_same_motion(assembly, found, step: float = 5e-4, atol: float = 1e-9) 
             assert_allclose(found.bases[:, chain, axis], expected, rtol=0.0, atol=atol)
 
 
+def assert_same_reactions(assembly, found) -> None:
+    """Compare torques, and forces and moments at all joints, at some instants."""
+    for row in (0, 7, 23, 40):
+        at = at_row(found, row)
+        tree, needed = needed_forces(assembly, at)
+        torques = [needed[tree.at(name)] for name in assembly.columns]
+        assert_allclose(at.torques, torques, rtol=0.0, atol=1e-9)
+        check_reactions(tree, at)
+    assert np.abs(found.joint_forces).max() > 10.0
+
+
 @pytest.mark.parametrize("base", [FreeBase(), [0.0, 1.0]], ids=["free", "fixed"])
 def test_two_legs_on_one_pelvis_over_two_seconds(base):
     assembly = walker(base)
@@ -116,6 +118,7 @@ def test_two_legs_on_one_pelvis_over_two_seconds(base):
     found = simulate_chains(assembly, TIMES, angles, rates, **start)
     assert np.ptp(found.angles, axis=0).min() > 0.1
     assert_same_motion(assembly, found)
+    assert_same_reactions(assembly, found)
 
 
 def test_an_orthosis_that_hangs_in_four_cuffs_over_two_seconds():
@@ -135,6 +138,7 @@ def test_an_orthosis_that_hangs_in_four_cuffs_over_two_seconds():
     assert_allclose(found.base_forces[:, 1], 0.0, rtol=0.0, atol=1e-8)
     assert np.abs(found.link_forces).max() > 5.0
     assert_same_motion(assembly, found)
+    assert_same_reactions(assembly, found)
 
 
 @pytest.mark.parametrize("seed", [2, 5])
