@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from dynamics.mechanics.chains.chain import Chain, FreeBase
 from dynamics.mechanics.chains.equations import Equations
 from dynamics.mechanics.chains.links import GROUND, PinClosure, ViscoelasticLink
+from dynamics.mechanics.chains.motion import PrescribedMotion
 from dynamics.mechanics.chains.reactions import (
     EndPoints,
     external_loads,
@@ -99,7 +100,7 @@ class Assembly:
         """Names `chain.segment` of the M segments on sliding joints."""
         return tuple(self.columns[k] for k in self._equations.forest.slides)
 
-    @property
+    @cached_property
     def coordinate_names(self) -> tuple[str, ...]:
         """Names of the F free coordinates, such as "leg.thigh" and "pelvis base x"."""
         bases = [each.name for each in self.chains if isinstance(each.base, FreeBase)]
@@ -355,20 +356,31 @@ class Assembly:
     def _state(self, time: float, angles: ArrayLike, rates: ArrayLike) -> FloatArray:
         """Return coordinates, rates and accelerations (3, n); free accelerations are zero."""
         check_number("time", time, unit="s")
-        free, forest = self._free, self._equations.forest
-        count = int(free.sum())
-        state = np.zeros((3, len(free)))
-        state[0, free] = check_array("angles", angles, (count,))
-        state[1, free] = check_array("rates", rates, (count,))
+        fixed, tables = self._prescribed
+        state = fixed.copy()
+        count = len(self.coordinate_names)
+        state[0, self._free] = check_array("angles", angles, (count,))
+        state[1, self._free] = check_array("rates", rates, (count,))
+        for table, part in tables:
+            state[:, part] = table.at(time)
+        return state
+
+    @cached_property
+    def _prescribed(self) -> tuple[FloatArray, list[tuple[PrescribedMotion, slice]]]:
+        """Return a state (3, n) of fixed bases, and the tables of some of the coordinates."""
+        forest = self._equations.forest
+        state, tables = np.zeros((3, forest.size)), []
         for chain, part in forest.parts():
             if chain.angles is not None:
-                state[:, part] = chain.angles.at(time)
+                tables.append((chain.angles, part))
         for row, root in enumerate(forest.roots):
-            if not isinstance(self.chains[root].base, FreeBase):
-                base = np.array(self.chains[root].base_at(time))
-                start = forest.count + 2 * row
-                state[:, start : start + 2] = as_vectors(base)
-        return state
+            base, start = self.chains[root].base, forest.count + 2 * row
+            if isinstance(base, PrescribedMotion):
+                tables.append((base, slice(start, start + 2)))
+            elif not isinstance(base, FreeBase):
+                place = self.chains[root].base_at(0.0)[0]
+                state[0, start : start + 2] = place.real, place.imag
+        return state, tables
 
     def _drives(self, time: float, state: FloatArray) -> FloatArray:
         """Return the torques of the drives of free chains, (N,) [N m]."""

@@ -204,8 +204,8 @@ class LinkLaws(NamedTuple):
         """
         length = np.abs(vector)
         acts = self.is_line & ((self.stiffness > 0.0) | (self.damping > 0.0))
-        coinciding = acts & (length < SHORTEST_LINE) & ~self._slack(length)
-        if coinciding.any():
+        coinciding = acts & (length < SHORTEST_LINE)
+        if coinciding.any() and (coinciding & ~self._slack(length)).any():
             raise SimulationError(
                 f"link {self.names[int(np.argmax(coinciding))]}: the points of a line coincide and "
                 "define no direction; use the kind 'bushing' for points held together"
@@ -215,6 +215,8 @@ class LinkLaws(NamedTuple):
         stretch = vector - self.rest_length * direction
         damped = np.where(self.is_line, speed * direction, velocity)
         force = -self.stiffness * stretch - self.damping * damped
+        if not self.pulls_only.any():
+            return force
         tension = self.stiffness * (length - self.rest_length) + self.damping * speed
         idle = self.pulls_only & (self._slack(length) | (tension <= 0.0))
         return np.where(idle, 0.0, force)

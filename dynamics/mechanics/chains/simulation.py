@@ -174,7 +174,7 @@ def _evaluated(assembly: Assembly, instants: FloatArray, states: FloatArray) -> 
     half = states.shape[1] // 2
     drift, evaluated = [], []
     for time, state in zip(instants, states, strict=True):
-        gap = assembly.gaps(time, state[:half], state[half:])[0]
+        gap = assembly.gaps(time, state[:half], state[half:])[0] if assembly.closures else 0.0
         if gap > LARGEST_DRIFT:
             raise SimulationError(
                 f"closures: expected gaps of at most {LARGEST_DRIFT:g} m from the integration, "
