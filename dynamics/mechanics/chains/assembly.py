@@ -17,7 +17,6 @@ from numpy.typing import ArrayLike
 from dynamics.mechanics.chains.chain import Chain, FreeBase
 from dynamics.mechanics.chains.equations import Equations
 from dynamics.mechanics.chains.links import GROUND, PinClosure, ViscoelasticLink
-from dynamics.mechanics.chains.motion import PrescribedMotion
 from dynamics.mechanics.chains.reactions import (
     EndPoints,
     external_loads,
@@ -25,7 +24,13 @@ from dynamics.mechanics.chains.reactions import (
     momentum,
 )
 from dynamics.mechanics.chains.result import Instant
-from dynamics.mechanics.chains.solution import close_structure, solve_motion
+from dynamics.mechanics.chains.solution import (
+    check_closed,
+    close_structure,
+    largest_gaps,
+    orientation,
+    solve_motion,
+)
 from dynamics.mechanics.planar_chain import as_vectors
 from foundation.checks import FloatArray, check_array, check_fields, check_in, check_number
 from foundation.errors import InputError
@@ -283,7 +288,7 @@ class Assembly:
         Raises
         ------
         InputError
-            As of `complete`.
+            As of `complete`, or if closures are open by more than 1e-6 m or 1e-6 m/s.
         SimulationError
             If the points of a link of kind "line" coincide, closures depend on each other, or
             torques at the joints cannot impose the prescribed angles.
@@ -291,6 +296,8 @@ class Assembly:
         equations, forest = self._equations, self._equations.forest
         state = self._state(time, angles, rates)
         at = equations.geometry(state[0], state[1])
+        if self.closures:
+            check_closed(*largest_gaps(at))
         drives = self._drives(time, state)
         state[2], torques, pins = solve_motion(equations, at, state, self._free, drives, 0.0)
         pulls, turns = equations.link_forces(at), equations.link_torques(at)
@@ -349,14 +356,22 @@ class Assembly:
         Arguments (F,) and errors as of `complete`.
         """
         state = self._state(time, angles, rates)
-        closures = self._equations.geometry(state[0], state[1]).closures
-        gaps = np.abs(closures.position), np.abs(closures.velocity)
-        return float(gaps[0].max(initial=0.0)), float(gaps[1].max(initial=0.0))
+        return largest_gaps(self._equations.geometry(state[0], state[1]))
+
+    def orientation(self, time: float, angles: ArrayLike, rates: ArrayLike) -> float:
+        """Return the sign of the determinant of the linear system of the unknowns [1].
+
+        Arguments (F,) and errors as of `complete`. See `reacts_on_free`: a change of the sign along
+        a motion means that the prescribed angles could not be imposed in between.
+        """
+        state = self._state(time, angles, rates)
+        at = self._equations.geometry(state[0], state[1])
+        return orientation(self._equations, at, state, self._free)
 
     def _state(self, time: float, angles: ArrayLike, rates: ArrayLike) -> FloatArray:
         """Return coordinates, rates and accelerations (3, n); free accelerations are zero."""
         check_number("time", time, unit="s")
-        fixed, tables = self._prescribed
+        fixed, tables = self._equations.forest.prescribed
         state = fixed.copy()
         count = len(self.coordinate_names)
         state[0, self._free] = check_array("angles", angles, (count,))
@@ -364,23 +379,6 @@ class Assembly:
         for table, part in tables:
             state[:, part] = table.at(time)
         return state
-
-    @cached_property
-    def _prescribed(self) -> tuple[FloatArray, list[tuple[PrescribedMotion, slice]]]:
-        """Return a state (3, n) of fixed bases, and the tables of some of the coordinates."""
-        forest = self._equations.forest
-        state, tables = np.zeros((3, forest.size)), []
-        for chain, part in forest.parts():
-            if chain.angles is not None:
-                tables.append((chain.angles, part))
-        for row, root in enumerate(forest.roots):
-            base, start = self.chains[root].base, forest.count + 2 * row
-            if isinstance(base, PrescribedMotion):
-                tables.append((base, slice(start, start + 2)))
-            elif not isinstance(base, FreeBase):
-                place = self.chains[root].base_at(0.0)[0]
-                state[0, start : start + 2] = place.real, place.imag
-        return state, tables
 
     def _drives(self, time: float, state: FloatArray) -> FloatArray:
         """Return the torques of the drives of free chains, (N,) [N m]."""

@@ -255,6 +255,8 @@ class Chain:
     def reach(self, segment: str, point: ArrayLike) -> ComplexArray:
         """Return the coefficients (n,) [m] of exp(i φ) in the position of a point from the base.
 
+        Without the displacements of sliding joints.
+
         Parameters
         ----------
         segment : str

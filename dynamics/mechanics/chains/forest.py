@@ -21,8 +21,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dynamics.mechanics.chains.chain import Attachment, Chain, SlidingJoint
+from dynamics.mechanics.chains.chain import Attachment, Chain, FreeBase, SlidingJoint
 from dynamics.mechanics.chains.links import GROUND, Ends
+from dynamics.mechanics.chains.motion import PrescribedMotion
 from dynamics.mechanics.planar_chain import ComplexArray, as_complex
 from foundation.checks import FloatArray, check_in
 from foundation.errors import InputError
@@ -189,6 +190,23 @@ class Forest:
         for chain in self.chains:
             yield chain, slice(start, start + len(chain.segments))
             start += len(chain.segments)
+
+    @cached_property
+    def prescribed(self) -> tuple[FloatArray, list[tuple[PrescribedMotion, slice]]]:
+        """Return a state (3, n) [rad or m; s] of fixed bases, and the tables of coordinates.
+
+        The rows are coordinates, rates and accelerations, zero where nothing is fixed.
+        """
+        state = np.zeros((3, self.size))
+        tables = [(chain.angles, part) for chain, part in self.parts() if chain.angles is not None]
+        for row, root in enumerate(self.roots):
+            base, start = self.chains[root].base, self.count + 2 * row
+            if isinstance(base, PrescribedMotion):
+                tables.append((base, slice(start, start + 2)))
+            elif not isinstance(base, FreeBase):
+                place = self.chains[root].base_at(0.0)[0]
+                state[0, start : start + 2] = place.real, place.imag
+        return state, tables
 
     def index(self, where: tuple[str, str]) -> int:
         """Return the index of (chain, segment); N for the ground."""

@@ -12,9 +12,10 @@ from numpy.typing import ArrayLike
 from scipy.integrate import solve_ivp
 
 from dynamics.mechanics.chains.assembly import Assembly
-from dynamics.mechanics.chains.chain import FreeBase
+from dynamics.mechanics.chains.chain import Attachment, FreeBase
 from dynamics.mechanics.chains.motion import PrescribedMotion
 from dynamics.mechanics.chains.result import ChainsResult, Instant
+from dynamics.mechanics.chains.solution import check_closed
 from dynamics.mechanics.planar_chain import ComplexArray, as_complex
 from dynamics.simulator.equations import SimulationError
 from foundation.checks import FloatArray, check_array, check_in, check_number
@@ -22,8 +23,6 @@ from foundation.errors import InputError
 
 #: Fixed step, then scipy's adaptive ones: explicit of order 8, and implicit for stiff links.
 METHODS = ("RK4", "DOP853", "Radau")
-#: Gap of a closure [m], and its rate [m/s], that the start may have.
-LARGEST_GAP = 1e-6
 #: Gap that the integration may leave until it is closed [m].
 LARGEST_DRIFT = 1e-5
 #: Rate at which gaps decay in the integration [1/s]; in the result they are closed.
@@ -159,13 +158,7 @@ def _closed_start(
     assembly: Assembly, time: float, coordinates: FloatArray, rates: FloatArray
 ) -> FloatArray:
     """Return the start (2 F,), closed to rounding, or raise an InputError if it is too open."""
-    gap, speed = assembly.gaps(time, coordinates, rates)
-    if max(gap, speed) > LARGEST_GAP:
-        raise InputError(
-            f"angles, rates: expected a start that leaves closures open by at most "
-            f"{LARGEST_GAP:g} m and opening by at most {LARGEST_GAP:g} m/s, found {gap:.3g} m and "
-            f"{speed:.3g} m/s: take the nearest closed state from Assembly.close"
-        )
+    check_closed(*assembly.gaps(time, coordinates, rates))
     return np.concatenate(assembly.close(time, coordinates, rates))
 
 
@@ -205,7 +198,11 @@ def _check_carried(assembly: Assembly, result: ChainsResult) -> None:
     """
     joints, turned = as_complex(result.joints), np.exp(1j * result.angles)
     lengths = np.concatenate([chain.lengths for chain in assembly.chains])
-    starts = {f"{chain.name}.{chain.segment_names[0]}" for chain in assembly.chains}
+    grounded = {
+        f"{chain.name}.{chain.segment_names[0]}"
+        for chain in assembly.chains
+        if not isinstance(chain.base, Attachment)
+    }
     for index, chain in enumerate(assembly.chains):
         base = as_complex(result.bases[:, index])
         if not isinstance(chain.base, PrescribedMotion) or _spread(base) < SAME_PLACE:
@@ -214,7 +211,7 @@ def _check_carried(assembly: Assembly, result: ChainsResult) -> None:
             if column.startswith(f"{chain.name}."):
                 continue
             place = (base - joints[:, k]) / turned[:, k]
-            shared = column in starts and np.abs(place).max() < SAME_PLACE
+            shared = column in grounded and np.abs(place).max() < SAME_PLACE
             ends = np.abs(place - lengths[k]).max() < SAME_PLACE
             turns = np.ptp(result.angles[:, k]) > LEAST_TURN
             if not shared and (ends or (turns and _spread(place) < SAME_PLACE)):
@@ -253,6 +250,9 @@ def _integrate(
     half = len(start) // 2
     if half == 0:
         return np.empty((len(instants), 0))
+    # An adaptive integrator fails at a singular position; equal steps would leap over the position.
+    watched = method == "RK4" and assembly.reacts_on_free
+    first = assembly.orientation(instants[0], start[:half], start[half:])
 
     def derivative(time: float, state: FloatArray) -> FloatArray:
         if not np.isfinite(state).all():
@@ -261,6 +261,8 @@ def _integrate(
                 "or the tolerances"
             )
         at, rates = state[:half], state[half:]
+        if watched and assembly.orientation(time, at, rates) != first:
+            raise SimulationError(f"{method} failed at {time:g} s.{UNIMPOSED}")
         return np.concatenate([rates, assembly.accelerations(time, at, rates, decay=DECAY)])
 
     with np.errstate(over="ignore", invalid="ignore"):

@@ -27,6 +27,8 @@ from foundation.errors import InputError
 DEPENDENT = 1e-9
 #: Gap [m] and its rate [m/s] that a closed structure may have.
 CLOSED = 1e-13
+#: Gap [m] and its rate [m/s] that a state may have in which forces are evaluated.
+LARGEST_GAP = 1e-6
 #: Most Newton steps to a closed structure.
 STEPS = 50
 
@@ -85,33 +87,49 @@ def solve_motion(
         If the closures depend on each other in this state, or the torques at the joints cannot
         impose the prescribed angles.
     """
-    count = equations.forest.count
+    count, closures = equations.forest.count, equations.closures
     mass, bias, force = equations.terms(at, state[0], state[1])
-    transmission = np.eye(len(free))
-    transmission[:count, :count] = equations.joints.differences.T
+    gap, speed, jacobian, curved = equations.constraints(at)
+    if closures and not _independent(jacobian[:, free]):
+        raise SimulationError(
+            "closures: expected independent ones, found that they depend on each other: remove "
+            "one that repeats others, or avoid the dead point of the structure"
+        )
     known = np.where(free, 0.0, state[2])
-    right = force - bias - mass @ known + transmission[:, :count] @ torques
-    matrix = np.where(free, mass, -transmission)
-    closures = equations.closures
-    if closures:
-        gap, speed, jacobian, curved = equations.constraints(at)
-        if not _independent(jacobian[:, free]):
-            raise SimulationError(
-                "closures: expected independent ones, found that they depend on each other: remove "
-                "one that repeats others, or avoid the dead point of the structure"
-            )
-        rows = np.where(free, jacobian, 0.0)
-        matrix = np.block([[matrix, -jacobian.T], [rows, np.zeros((2 * closures,) * 2)]])
-        wanted = -(jacobian @ known) - curved - 2.0 * decay * speed - decay**2 * gap
-        right = np.concatenate([right, wanted])
-    found = _solve(matrix, right)
-    multipliers = found[len(free) :]
-    unknown = found[: len(free)]
+    right = force - bias - mass @ known
+    right[:count] += equations.joints.differences.T @ torques
+    wanted = -(jacobian @ known) - curved - 2.0 * decay * speed - decay**2 * gap
+    found = _solve(_matrix(equations, mass, jacobian, free), np.concatenate([right, wanted]))
+    unknown, multipliers = found[: len(free)], found[len(free) :]
     return Motion(
         np.where(free, unknown, known),
         np.where(free[:count], torques, unknown[:count]),
         multipliers[:closures] + 1j * multipliers[closures:],
     )
+
+
+def orientation(equations: Equations, at: Geometry, state: FloatArray, free: np.ndarray) -> float:
+    """Return the sign of the determinant of the linear system [1].
+
+    Arguments (3, n) [rad or m] and (n,) as of `solve_motion`. Where the sign changes, the torques at the joints cannot impose the prescribed angles.
+    """
+    mass, _, _ = equations.terms(at, state[0], state[1])
+    jacobian = equations.constraints(at)[2]
+    return float(np.linalg.slogdet(_matrix(equations, mass, jacobian, free))[0])
+
+
+def _matrix(
+    equations: Equations, mass: FloatArray, jacobian: FloatArray, free: np.ndarray
+) -> FloatArray:
+    """Return the matrix of the unknowns: accelerations or forces of the coordinates, and λ."""
+    count, size, rows = equations.forest.count, len(free), len(jacobian)
+    matrix = np.zeros((size + rows, size + rows))
+    matrix[:size, :size] = -np.eye(size)
+    matrix[:count, :count] = -equations.joints.differences.T
+    matrix[:size, :size][:, free] = mass[:, free]
+    matrix[:size, size:] = -jacobian.T
+    matrix[size:, :size] = np.where(free, jacobian, 0.0)
+    return matrix
 
 
 def _solve(matrix: FloatArray, right: FloatArray) -> FloatArray:
@@ -131,6 +149,22 @@ def _independent(jacobian: FloatArray) -> bool:
         return False
     values = np.linalg.svd(jacobian, compute_uv=False)
     return bool(values[-1] > DEPENDENT * values[0])
+
+
+def largest_gaps(at: Geometry) -> tuple[float, float]:
+    """Return the largest gap of a closure [m] and the largest rate of one [m/s]."""
+    gaps, rates = np.abs(at.closures.position), np.abs(at.closures.velocity)
+    return float(gaps.max(initial=0.0)), float(rates.max(initial=0.0))
+
+
+def check_closed(gap: float, speed: float) -> None:
+    """Raise an InputError if a largest gap [m] or its rate [m/s] is too large."""
+    if max(gap, speed) > LARGEST_GAP:
+        raise InputError(
+            f"angles, rates: expected a state that leaves closures open by at most "
+            f"{LARGEST_GAP:g} m and opening by at most {LARGEST_GAP:g} m/s, found {gap:.3g} m and "
+            f"{speed:.3g} m/s: take the nearest closed state from Assembly.close"
+        )
 
 
 def close_structure(equations: Equations, state: FloatArray, free: np.ndarray) -> FloatArray:

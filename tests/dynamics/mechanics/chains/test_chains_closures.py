@@ -293,6 +293,8 @@ def test_an_open_start_is_refused_by_its_gap():
     angles, rates = start_of_four_bar(1.0, 0.0)
     with pytest.raises(InputError, match=r"open by at most 1e-06 m .* found 0.005 m and 0 m/s"):
         simulate_chains(four_bar(), [0.0, 1.0], [*angles[:2], angles[2] + 0.01], rates)
+    with pytest.raises(InputError, match=r"found 0.005 m and 0 m/s: .* Assembly.close"):
+        four_bar().evaluate(0.0, [*angles[:2], angles[2] + 0.01], rates)
     with pytest.raises(InputError, match=r"found .* m and 0.2 m/s: .* Assembly.close"):
         simulate_chains(four_bar(), [0.0, 1.0], angles, [1.0, 0.0, 0.0])
 
