@@ -248,19 +248,15 @@ def momenta() -> tuple[float, float]:
 
 def errata() -> list[Erratum]:
     """Return the errors of the paper."""
-    coupled, uncoupled = momenta()
+    return [*errata_of_kinematics(), *errata_of_dynamics()]
+
+
+def errata_of_kinematics() -> list[Erratum]:
+    """Return the errors of positions, velocities and accelerations."""
     complete, lacking = constraint_velocities()
     rows, rank, left = constraint_size()
     right, signs, rates = acceleration_errors()
-    conserved, centripetal, constants = energies()
     return [
-        Erratum(
-            "eq. 2",
-            "the force of a link enters the equations of one chain alone",
-            "it acts on both chains, in opposite directions",
-            f"two floating bars gain {uncoupled:.2f} kg m/s in 0.5 s; right {coupled:.0e}",
-            uncoupled > 0.1 and coupled < 1e-9,
-        ),
         Erratum(
             "eq. 6, 7",
             "velocities without C⁻¹, X' = S φ'",
@@ -276,20 +272,35 @@ def errata() -> list[Erratum]:
             rows == rank == 6 and left == 3,
         ),
         Erratum(
-            "H",
-            "without K C₂, the constants of the positions of both chains",
-            "with K C₂, so that the link knows how far the bases are apart",
-            f"bases 0.1 m apart: {constants:+.2f} J in 0.5 s without damping; right "
-            f"{conserved:+.0e} J",
-            abs(constants) > 0.1 and abs(conserved) < 1e-7,
-        ),
-        Erratum(
             "eq. 11",
             "other signs, and ω where ω' belongs",
             "x'' = -Σ l (ω' sin φ + ω² cos φ), y'' = Σ l (ω' cos φ - ω² sin φ)",
             f"against second differences: any other signs are off by {signs:.1f} m/s² or more, ω "
             f"for ω' by {rates:.1f} m/s² or more; right {right:.0e}",
             right < 1e-3 and min(signs, rates) > 0.1,
+        ),
+    ]
+
+
+def errata_of_dynamics() -> list[Erratum]:
+    """Return the errors of forces and of the state equation."""
+    coupled, uncoupled = momenta()
+    conserved, centripetal, constants = energies()
+    return [
+        Erratum(
+            "eq. 2",
+            "the force of a link enters the equations of one chain alone",
+            "it acts on both chains, in opposite directions",
+            f"two floating bars gain {uncoupled:.2f} kg m/s in 0.5 s; right {coupled:.0e}",
+            uncoupled > 0.1 and coupled < 1e-9,
+        ),
+        Erratum(
+            "H",
+            "without K C₂, the constants of the positions of both chains",
+            "with K C₂, so that the link knows how far the bases are apart",
+            f"bases 0.1 m apart: {constants:+.2f} J in 0.5 s without damping; right "
+            f"{conserved:+.0e} J",
+            abs(constants) > 0.1 and abs(conserved) < 1e-7,
         ),
         Erratum(
             "state equation",

@@ -296,8 +296,7 @@ class Assembly:
         equations, forest = self._equations, self._equations.forest
         state = self._state(time, angles, rates)
         at = equations.geometry(state[0], state[1])
-        if self.closures:
-            check_closed(*largest_gaps(at))
+        check_closed(*largest_gaps(at))
         drives = self._drives(time, state)
         state[2], torques, pins = solve_motion(equations, at, state, self._free, drives, 0.0)
         pulls, turns = equations.link_forces(at), equations.link_torques(at)

@@ -111,7 +111,8 @@ def solve_motion(
 def orientation(equations: Equations, at: Geometry, state: FloatArray, free: np.ndarray) -> float:
     """Return the sign of the determinant of the linear system [1].
 
-    Arguments (3, n) [rad or m] and (n,) as of `solve_motion`. Where the sign changes, the torques at the joints cannot impose the prescribed angles.
+    Arguments (3, n) [rad or m] and (n,) as of `solve_motion`. Where the sign changes, torques at
+    the joints cannot impose the prescribed angles.
     """
     mass, _, _ = equations.terms(at, state[0], state[1])
     jacobian = equations.constraints(at)[2]

@@ -54,7 +54,6 @@ def test_two_legs_on_a_pelvis():
     pull = -found.base_forces[:, 1]
     moment = hip[:, 0] * pull[:, 1] - hip[:, 1] * pull[:, 0]
     assert_allclose(found.torques[:, 0], alone.torques[:, 0] - moment, rtol=0.0, atol=1e-8)
-    assert_allclose(results["pull"], np.linalg.norm(pull, axis=1).max(), rtol=1e-12)
     assert results["ankle"] > 1.2 * results["bare"]
     assert max(results["momentum"], results["angular"]) < 1e-10
 
@@ -63,7 +62,7 @@ def test_three_chains_of_sixteen_segments():
     example = load("three_chains")
     results, found = example["main"](), example["simulate"]()
     assembly = example["assembly"]()
-    assert (results["segments"], results["free coordinates"]) == (16, 14)
+    assert (results["segments"], results["coordinates"]) == (16, 14)
     for row in (40, 70):
         tree, needed = needed_forces(assembly, at_row(found, row))
         torques = [needed[tree.at(name)] for name in assembly.columns[:6]]
@@ -73,11 +72,11 @@ def test_three_chains_of_sixteen_segments():
     assert_allclose(found.base_forces[:, 0, 1].mean(), 79.0 * G, rtol=0.02)
     forces = np.linalg.norm(found.joint_forces, axis=-1)
     assert_allclose(results["force in the body"], forces[:, :6].max(), rtol=1e-12)
-    assert_allclose(results["force in the rear orthosis"], forces[:, 11:].max(), rtol=1e-12)
+    assert_allclose(results["force behind"], forces[:, 11:].max(), rtol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["limb_in_orthosis", "two_legs_on_a_pelvis", "three_chains"])
 def test_examples_return_finite_numbers(name, capsys):
     results = load(name)["main"]()
     assert np.isfinite(list(results.values())).all()
-    assert len(capsys.readouterr().out.splitlines()) >= 3
+    assert len(capsys.readouterr().out.splitlines()) >= 2
