@@ -29,8 +29,8 @@ DEPENDENT = 1e-9
 CLOSED = 1e-13
 #: Gap [m] and its rate [m/s] that a state may have in which forces are evaluated.
 LARGEST_GAP = 1e-6
-#: Most Newton steps to a closed structure.
-STEPS = 50
+#: Most Newton steps to a closed structure, and longest change of a coordinate in one [rad or m].
+STEPS, LONGEST_STEP = 50, 0.5
 
 
 class Motion(NamedTuple):
@@ -197,7 +197,8 @@ def close_structure(equations: Equations, state: FloatArray, free: np.ndarray) -
         gap, _, jacobian, _ = equations.constraints(at)
         if np.abs(gap).max() <= CLOSED * scale:
             break
-        state[0, free] -= _weighted(equations, at, state, free, jacobian) @ gap
+        change = _weighted(equations, at, state, free, jacobian) @ gap
+        state[0, free] -= change / max(1.0, np.abs(change).max() / LONGEST_STEP)
     else:
         raise InputError(
             f"closures: expected a closed structure near the stated one, found gaps of "

@@ -289,6 +289,14 @@ def test_the_nearest_closed_state_moves_heavy_segments_least():
     assert_allclose(allowed @ mass @ (rates - [1.0, 0.0, 0.0]), 0.0, rtol=0.0, atol=1e-12)
 
 
+def test_a_wide_open_structure_is_closed():
+    """From angles that are radians off, in steps that do not fling the bars around."""
+    assembly = four_bar()
+    closed, _ = assembly.close(0.0, [1.0, 1.5, 0.2], [0.0] * 3)
+    assert max(assembly.gaps(0.0, closed, [0.0] * 3)) < 1e-12
+    assert np.abs(closed - [1.0, 1.5, 0.2]).max() < np.pi
+
+
 def test_an_open_start_is_refused_by_its_gap():
     angles, rates = start_of_four_bar(1.0, 0.0)
     with pytest.raises(InputError, match=r"open by at most 1e-06 m .* found 0.005 m and 0 m/s"):
