@@ -191,7 +191,9 @@ def close_structure(equations: Equations, state: FloatArray, free: np.ndarray) -
     state = np.array(state)
     if not equations.closures:
         return state
-    scale = max(1.0, float(np.abs(equations.points.arms).max()))
+    # Rounding grows with the distance from the origin.
+    places = state[0, equations.forest.count :]
+    scale = max(1.0, float(np.abs(equations.points.arms).max()), np.abs(places).max(initial=0.0))
     for _ in range(STEPS):
         at = equations.geometry(state[0], state[1])
         gap, _, jacobian, _ = equations.constraints(at)

@@ -297,6 +297,17 @@ def test_a_wide_open_structure_is_closed():
     assert np.abs(closed - [1.0, 1.5, 0.2]).max() < np.pi
 
 
+def test_a_structure_far_from_the_origin_closes_too():
+    near, (left, right) = four_bar(), four_bar().chains
+    far = replace(
+        near, chains=(replace(left, base=[3e4, 1e4]), replace(right, base=[3e4 + 0.8, 1e4]))
+    )
+    start = start_of_four_bar(1.0, 6.0)
+    found, expected = (simulate_chains(each, TIMES[:11], *start) for each in (far, near))
+    assert_allclose(found.angles, expected.angles, rtol=0.0, atol=1e-7)
+    assert_allclose(found.joint_moments, expected.joint_moments, rtol=0.0, atol=1e-5)
+
+
 def test_an_open_start_is_refused_by_its_gap():
     angles, rates = start_of_four_bar(1.0, 0.0)
     with pytest.raises(InputError, match=r"open by at most 1e-06 m .* found 0.005 m and 0 m/s"):
