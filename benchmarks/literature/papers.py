@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from benchmarks.literature import machado
 from benchmarks.literature.statements import Paper
 
-PAPERS: tuple[Paper, ...] = ()
+PAPERS: tuple[Paper, ...] = (machado.PAPER,)

@@ -4,8 +4,7 @@ The femur's frame is the global one: x anterior, y superior. The tibia's frame h
 the centre of mass, ξ along the shaft towards the knee and η posterior where the shaft is upright;
 φ is the angle of ξ from x, so that the knee is straight at φ = 90°. The contact force F >= 0 acts
 along the outward normal n of the femur at the contact point P, with the indentation δ = -gap and
-its rate δ̇ = -n · v_P. The direction of the pull is our assumption: anterior, along the global x.
-There is no friction; only the damping of the contact dissipates energy.
+its rate δ̇ = -n · v_P. There is no friction; only the damping of the contact dissipates energy.
 """
 
 from __future__ import annotations
@@ -28,6 +27,10 @@ from foundation.checks import FloatArray, check_array, check_number, frozen
 from foundation.contact_laws import ContactLaw
 from foundation.errors import InputError
 
+#: Direction of the pull of Machado et al. (2010, section 6) in the global frame [1]: proximal,
+#: along the shaft of the tibia at the start.
+PROXIMAL = (math.cos(math.radians(35.21)), math.sin(math.radians(35.21)))
+
 
 @dataclass(frozen=True, eq=False)
 class Pull:
@@ -40,12 +43,13 @@ class Pull:
     duration : float
         td [s], > 0. Beyond td the force is less than 0.11 % of A.
     direction : (2,) float64
-        Direction in the global frame [1]; normalised.
+        Constant direction in the global frame [1]; normalised. By default `PROXIMAL`: cos 35.21°
+        and sin 35.21°.
     """
 
     amplitude: float
     duration: float = 0.05
-    direction: FloatArray = (1.0, 0.0)  # type: ignore[assignment]
+    direction: FloatArray = PROXIMAL  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
         check_number("pull amplitude", self.amplitude, unit="N")
