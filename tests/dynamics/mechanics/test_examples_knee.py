@@ -17,8 +17,27 @@ def run(name: str) -> dict[str, float]:
 
 def test_planar_knee_machado2010(capsys):
     found = run("planar_knee")
-    assert_allclose(found["free contact moves"], 51.0, rtol=0.0, atol=0.1)
-    assert_allclose(found["clearance joint moves"], 11.4, rtol=0.0, atol=0.1)
+    assert_allclose(found["extension"], 51.0, rtol=0.0, atol=0.1)
+    assert_allclose(found["indentation"], 8.52, rtol=0.0, atol=0.02)
     assert 0.12 < found["largest strain"] < 0.19
     assert found["energy error"] < 1e-6
     assert "PCL: largest strain 12." in capsys.readouterr().out
+
+
+def test_clearance_joint_machado2010(capsys):
+    found = run("clearance_joint")
+    assert_allclose(found["1 mm, with ligaments"], 11.4, rtol=0.0, atol=0.1)
+    assert_allclose(found["1 mm, without ligaments"], 54.79 + 26.56, rtol=0.0, atol=0.05)
+    assert found["10 mm, without ligaments"] > 75.0
+    assert "to -26.6 deg" in capsys.readouterr().out
+
+
+def test_two_legs_heel_strike(capsys):
+    """Both feet on the ground for some time, and the energy never rises."""
+    found = run("two_legs_heel_strike")
+    assert 0.03 < found["heel strike"] < found["toe off"] - 0.05 < 0.1
+    assert 1.2 < found["peak reaction"] < 2.5
+    assert found["energy lost"] > 5.0
+    assert found["largest rise"] <= 1e-9
+    assert found["balance"] < 1e-6
+    assert "body weights" in capsys.readouterr().out
