@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.literature import machado
+from benchmarks.literature import kaplan, lehtoranta, machado
 from benchmarks.literature.statements import Paper
 
-PAPERS: tuple[Paper, ...] = (machado.PAPER,)
+PAPERS: tuple[Paper, ...] = (machado.PAPER, lehtoranta.PAPER, kaplan.PAPER)
