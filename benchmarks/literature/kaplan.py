@@ -209,7 +209,7 @@ def picture() -> Figure:
 
 
 def _posture(axes: Axes, legs: Leg, position: FloatArray) -> None:
-    """Draw hip, knees, ankles, balls and heels of both legs."""
+    """Draw hip, knees, ankles and balls of both legs."""
     names = list(legs.segments)
     ends = [legs.segments[name].end for name in names]
     places = legs.positions(position, legs.arms(range(len(names)), np.array(ends)))

@@ -24,7 +24,7 @@ from dynamics.mechanics.planar_knee.contact_point import (
 )
 from dynamics.mechanics.planar_knee.ligaments import PlanarLigament
 from foundation.checks import FloatArray, check_array, check_number, frozen
-from foundation.contact_laws import ContactLaw
+from foundation.contact_laws import ContactLaw, LinearHysteresisLaw
 from foundation.errors import InputError
 
 #: Direction of the pull of Machado et al. (2010, section 6) in the global frame [1]: proximal,
@@ -102,7 +102,7 @@ class PlanarKnee:
     geometry : ContactGeometry
         `ProfileContact` or `ClearanceJoint`.
     law : ContactLaw
-        Contact force over the indentation.
+        Contact force over the indentation, continuous in its rate.
     ligaments : tuple of PlanarLigament
         Ligaments with unique names; by default none.
     pull : Pull, optional
@@ -117,8 +117,8 @@ class PlanarKnee:
     Raises
     ------
     InputError
-        If a value is not finite or out of its range, law or pull is of another type, or two
-        ligaments have one name.
+        If a value is not finite or out of its range, law or pull is of another type, the law is a
+        `LinearHysteresisLaw`, or two ligaments have one name.
     """
 
     mass: float
@@ -136,6 +136,12 @@ class PlanarKnee:
         check_number("gravity", self.gravity, at_least=0.0, unit="m/s²")
         if not isinstance(self.law, ContactLaw):
             raise InputError(f"law: expected a ContactLaw, found {self.law!r}")
+        if isinstance(self.law, LinearHysteresisLaw):
+            raise InputError(
+                "law: expected a force that is continuous in the rate, found LinearHysteresisLaw, "
+                "whose force jumps where the rate changes its sign, so that a lasting contact has "
+                "no solution; use KelvinVoigtLaw or FloresLaw"
+            )
         if not isinstance(self.pull, Pull | None):
             raise InputError(f"pull: expected a Pull or None, found {self.pull!r}")
         check_number("least_impact_rate", self.least_impact_rate, above=0.0, unit="m/s")

@@ -20,6 +20,7 @@ from dynamics.mechanics.planar_knee import (
     machado_state,
     simulate_planar_knee,
 )
+from foundation.contact_laws import LinearHysteresisLaw
 
 NAN = np.nan
 ANGLES = np.linspace(0.0, 1.0, 6)
@@ -63,6 +64,7 @@ run = partial(simulate_planar_knee, machado_knee(), initial=machado_state(), dur
         (knee, {"gravity": NAN}, r"gravity: expected >= 0 m/s², found nan"),
         (knee, {"least_impact_rate": 0.0}, r"least_impact_rate: expected > 0 m/s"),
         (knee, {"law": "hertz"}, r"law: expected a ContactLaw, found 'hertz'"),
+        (knee, {"law": LinearHysteresisLaw(5e4, 0.5)}, r"law: .* continuous .* KelvinVoigtLaw"),
         (knee, {"pull": 50.0}, r"pull: expected a Pull or None, found 50.0"),
         (knee, {"ligaments": [ligament()] * 2}, r"ligaments: expected unique names, found X, X"),
         (partial(Pull, 50.0), {"duration": 0.0}, r"pull duration: expected > 0 s, found 0.0"),
