@@ -1,0 +1,148 @@
+"""Switching of whole blocks of rows: a few factorisations in place of one update per row.
+
+All negative rows are switched at once (Kostreva 1978, Linear Algebra Appl 21:207-215; Portugal,
+Júdice & Vicente 1994, Math Comp 63:625-643), from a prediction of the active rows by projected
+gradient steps. Blocks can cycle. Where the number of negative rows does not fall, a multiple of
+the diagonal is added to A, with which blocks end soon, and taken away in stages (regularisation;
+Facchinei & Pang 2003, Finite-Dimensional Variational Inequalities and Complementarity Problems,
+chapter 12). Where that fails, too, the caller switches single rows.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynamics.mechanics.unilateral.exclusion import Gauss, Noise, State
+from dynamics.mechanics.unilateral.subsystem import PivotError
+from foundation.checks import FloatArray, IntArray
+
+#: Problems with fewer rows start from Y = B: a prediction costs as much as it saves.
+_SMALL = 150
+#: Most gradient steps, and the part of the rows whose change in a step ends them.
+_STEPS, _FEW = 16, 0.01
+#: Blocks without fewer negative rows after which stages follow, or single rows.
+_PATIENCE = 4
+#: Stages: first multiple of the diagonal, least multiple before none, largest ratio of two.
+_MOST_ADDED, _LEAST_ADDED, _LARGEST_SHARE = 16.0, 1e-3, 0.9
+
+
+def predicted(
+    matrix: FloatArray, constant: FloatArray, equalities: NDArray[np.bool_]
+) -> NDArray[np.bool_]:
+    """Return active rows (n,) [1] after steps along the gradient A X + B, X >= 0.
+
+    The step lengths are those of Barzilai & Borwein (1988, IMA J Numer Anal 8:141-148), projected
+    as in Dai & Fletcher (2005, Numer Math 100:21-47), for variables X √A_ii. The rows of
+    equalities are active, their x has either sign.
+    """
+    active, diagonal = equalities.copy(), np.diagonal(matrix).copy()
+    if constant.size < _SMALL or not diagonal.min() > 0.0:
+        return active
+    least = np.where(equalities, -np.inf, 0.0)
+    x, gradient = np.zeros(constant.size), constant
+    target = np.where(equalities | (gradient < 0.0), -gradient / diagonal, 0.0)
+    along = target @ (matrix @ target)
+    if not along > 0.0:
+        return active
+    length = -(gradient @ target) / along
+    target *= length
+    for step in range(_STEPS):
+        following = np.maximum(target, least)
+        moved, x = following - x, following
+        before, gradient = gradient, matrix @ x + constant
+        change = gradient - before
+        along = moved @ change
+        if not along > 0.0:
+            break
+        if step % 2:
+            length = along / (change @ (change / diagonal))
+        else:
+            length = (moved @ (diagonal * moved)) / along
+        target = x - (length / diagonal) * gradient
+        old, active = active, equalities | (target > 0.0)
+        if step > 2 and np.count_nonzero(old != active) <= _FEW * x.size:
+            break
+    return active
+
+
+def switch_blocks(
+    matrix: FloatArray,
+    constant: FloatArray,
+    noise: Noise,
+    equalities: NDArray[np.bool_],
+    exclusions: list[int],
+) -> tuple[Gauss, bool]:
+    """Switch blocks until no row is negative, or blocks fail; return the state and success.
+
+    Raises
+    ------
+    PivotError
+        If a subsystem is singular to working precision.
+    """
+    state = Gauss(matrix, constant, noise, predicted(matrix, constant, equalities))
+    exclusions += np.flatnonzero(state.active & ~equalities).tolist()
+    if _switched(state, noise, equalities, exclusions):
+        return state, True
+    return _by_stages(matrix, constant, noise, equalities, exclusions)
+
+
+def _by_stages(
+    matrix: FloatArray,
+    constant: FloatArray,
+    noise: Noise,
+    equalities: NDArray[np.bool_],
+    exclusions: list[int],
+) -> tuple[Gauss, bool]:
+    """Add a multiple of the diagonal to A and take it away in stages; return state and success.
+
+    Each stage starts from the active rows of the stage before, and a stage that stalls is tried
+    again with less taken away. A P-matrix remains one.
+    """
+    diagonal = np.diag(np.maximum(np.diagonal(matrix), 0.0))
+    state = Gauss(matrix, constant, noise, equalities)
+    reached, share, last = 2.0 * _MOST_ADDED, 0.5, 0.5
+    while share < _LARGEST_SHARE and last > _LEAST_ADDED:
+        added = reached * share if reached > last else 0.0
+        raised = matrix + added * diagonal
+        own = Noise(raised, constant)
+        stage = Gauss(raised, constant, own, state.active)
+        if _switched(stage, own, equalities, exclusions):
+            state, reached = stage, added
+            if added == 0.0:
+                return state, True
+        elif added == 0.0:
+            last *= 0.25
+        else:
+            share = np.sqrt(share)
+    return Gauss(matrix, constant, noise, state.active), False
+
+
+def _switched(
+    state: Gauss, noise: Noise, equalities: NDArray[np.bool_], exclusions: list[int]
+) -> bool:
+    """Switch all negative rows at once until none is left; return False where that stalls."""
+    least, stalled = state.free.size + 1, 0
+    while stalled < _PATIENCE:
+        if state.is_weak:
+            raise PivotError("a pivot of the active subsystem is zero")
+        rows = negative_rows(state, noise, equalities)
+        if rows.size == 0:
+            state.settle()
+            rows = negative_rows(state, noise, equalities)
+            if rows.size == 0:
+                return True
+        # Blocks that only enter end by themselves; of a K-matrix all blocks do.
+        if rows.size < least:
+            least, stalled = rows.size, 0
+        elif state.active[rows].any():
+            stalled += 1
+        exclusions += rows.tolist()
+        state.exclude_block(rows)
+    return False
+
+
+def negative_rows(state: State, noise: Noise, equalities: NDArray[np.bool_]) -> IntArray:
+    """Return the rows (k,) whose free term is negative beyond rounding, but for equalities."""
+    rows = ((state.free < 0.0) & ~equalities).nonzero()[0]
+    return rows[state.free[rows] < -noise.limits(state.active, state.free, rows)]
