@@ -25,6 +25,8 @@ _STEPS, _FEW = 16, 0.01
 _PATIENCE = 4
 #: Stages: first multiple of the diagonal, least multiple before none, largest ratio of two.
 _MOST_ADDED, _LEAST_ADDED, _LARGEST_SHARE = 16.0, 1e-3, 0.9
+#: Active rows with x beyond this part of the largest are not checked for rounding.
+_NOT_IDLE = 1e-8
 
 
 def predicted(
@@ -122,7 +124,7 @@ def _switched(
     state: Gauss, noise: Noise, equalities: NDArray[np.bool_], exclusions: list[int]
 ) -> bool:
     """Switch all negative rows at once until none is left; return False where that stalls."""
-    least, stalled = state.free.size + 1, 0
+    least, stalled, idle = state.free.size + 1, 0, False
     while stalled < _PATIENCE:
         if state.is_weak:
             raise PivotError("a pivot of the active subsystem is zero")
@@ -130,6 +132,9 @@ def _switched(
         if rows.size == 0:
             state.settle()
             rows = negative_rows(state, noise, equalities)
+            if rows.size == 0:
+                rows = np.empty(0, dtype=np.int64) if idle else idle_rows(state, noise, equalities)
+                idle = True
             if rows.size == 0:
                 return True
         # Blocks that only enter end by themselves; of a K-matrix all blocks do.
@@ -140,6 +145,19 @@ def _switched(
         exclusions += rows.tolist()
         state.exclude_block(rows)
     return False
+
+
+def idle_rows(state: Gauss, noise: Noise, equalities: NDArray[np.bool_]) -> IntArray:
+    """Return the active rows (k,) whose x is zero but for rounding.
+
+    They leave, so that terms of the size of their rounding errors find their sign in other rows.
+    """
+    scale, b = noise.root_diagonal, noise.magnitudes
+    scaled = np.where(state.active, state.free * scale, 0.0)
+    # Beyond this part of the largest no sum of a positive-definite A counts as rounding.
+    few = scaled <= _NOT_IDLE * (scaled.max(initial=0.0) + b / scale)
+    rows = (state.active & ~equalities & few).nonzero()[0]
+    return rows[state.free[rows] <= noise.limits(state.active, state.free, rows)]
 
 
 def negative_rows(state: State, noise: Noise, equalities: NDArray[np.bool_]) -> IntArray:

@@ -120,7 +120,7 @@ def solve_complementarity(
         raise InputError(
             'rule: expected "most_negative" or "least_index" with Jordan exclusions, found "blocks"'
         )
-    problem = _Problem(a, b, _mask(equalities, b.size))
+    problem = _Problem(a, b, row_mask("equalities", equalities, b.size))
     try:
         if rule != "blocks" or not problem.by_blocks():
             problem.by_single_rows(rule, elimination)
@@ -135,8 +135,8 @@ def _default_rule(elimination: str, n: int) -> str:
     return "most_negative" if elimination == "jordan" or n < _SMALL else "blocks"
 
 
-def _mask(rows: ArrayLike, n: int) -> NDArray[np.bool_]:
-    """Return the rows of equalities as truth values (n,)."""
+def row_mask(name: str, rows: ArrayLike, n: int) -> NDArray[np.bool_]:
+    """Return indices (k,) or truth values (n,) of rows as truth values (n,), or raise."""
     given = np.asarray(rows)
     mask = np.zeros(n, dtype=np.bool_)
     if given.size == 0:
@@ -145,7 +145,7 @@ def _mask(rows: ArrayLike, n: int) -> NDArray[np.bool_]:
         return given.copy()
     if given.dtype.kind not in "iu" or given.ndim != 1 or given.min() < 0 or given.max() >= n:
         raise InputError(
-            f"equalities: expected indices from 0 to {n - 1}, or {n} truth values, found {rows!r}"
+            f"{name}: expected indices from 0 to {n - 1}, or {n} truth values, found {rows!r}"
         )
     mask[given] = True
     return mask

@@ -36,13 +36,16 @@ class Noise:
 
     For a y the distance is `NOISE` times the sum of the magnitudes of its terms; for an x the
     change that moves the y of its row by that much. The limits scale with rows and columns.
+
+    `magnitudes` are those of B (n,), `root_diagonal` the roots of those of A_ii, 1 for zero (n,).
     """
 
     def __init__(self, matrix: FloatArray, constant: FloatArray) -> None:
-        self._matrix, self._constant = matrix, np.abs(constant)
+        self._matrix, self.magnitudes = matrix, np.abs(constant)
         diagonal = np.abs(np.diagonal(matrix))
         self._positive = diagonal > 0.0
         self._diagonal = np.where(self._positive, diagonal, 1.0)
+        self.root_diagonal = np.sqrt(self._diagonal)
 
     def limits(
         self, active: NDArray[np.bool_], free: FloatArray, rows: IntArray | None = None
@@ -59,8 +62,8 @@ class Noise:
     def of_sums(self, x: FloatArray, rows: IntArray | None = None) -> FloatArray:
         """Return the limits of A X + B, all (n,) or of the given rows (k,), for X (n,) [1]."""
         if rows is None:
-            return NOISE * (np.abs(self._matrix) @ np.abs(x) + self._constant)
-        return NOISE * (np.abs(self._matrix.take(rows, 0)) @ np.abs(x) + self._constant[rows])
+            return NOISE * (np.abs(self._matrix) @ np.abs(x) + self.magnitudes)
+        return NOISE * (np.abs(self._matrix.take(rows, 0)) @ np.abs(x) + self.magnitudes[rows])
 
 
 class State(Protocol):

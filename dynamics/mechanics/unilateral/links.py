@@ -49,6 +49,9 @@ class UnilateralLink:
         Coefficient of friction μ, >= 0.
     tangent : (n_dof,) float64, optional
         τ: the slip velocity is τᵀ q̇ [1]; required with friction.
+    contraction : float, or function of time [s]
+        Active shortening, which takes away from the gap [m]; the gap is g0 + wᵀ q - contraction. A
+        muscle that is taut without displacement has its pretension as -g0.
     """
 
     direction: FloatArray
@@ -57,18 +60,28 @@ class UnilateralLink:
     gap: float = 0.0
     friction: float = 0.0
     tangent: FloatArray | None = None
+    contraction: float | Callable[[float], float] = 0.0
 
     def __post_init__(self) -> None:
         check_fields(self, "link: ", direction=(None,))
         check_number("link: stiffness", self.stiffness, above=0.0, unit="N/m")
         check_number("link: damping", self.damping, at_least=0.0, unit="N s/m")
         check_number("link: gap", self.gap)
+        if not callable(self.contraction):
+            check_number("link: contraction", self.contraction)
         if check_number("link: friction", self.friction, at_least=0.0) > 0.0:
             if self.tangent is None:
                 raise InputError(
                     "link: tangent: expected a direction with friction > 0, found None"
                 )
             check_fields(self, "link: ", tangent=self.direction.shape)
+
+    def gap_at(self, time: float) -> float:
+        """Return the gap [m] at q = 0 and a time [s], the contraction taken away."""
+        contraction = self.contraction
+        if callable(contraction):
+            contraction = check_number(f"link: contraction at {time:g} s", contraction(time))
+        return self.gap - contraction
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,12 +158,14 @@ def simulate_links(
     )
     stepper = _Stepper(m, k, c, links, h)
     force = load if callable(load) else lambda _: np.zeros(q.size) if load is None else load
-    tips = np.maximum(-(stepper.directions @ q + stepper.gaps), 0.0)
+    tips = np.maximum(-(stepper.directions @ q + stepper.gaps(0.0)), 0.0)
     states, forces = [(q, v)], []
     for number in range(1, int(n_steps) + 1):
         at = check_array(f"load at {number * h:g} s", force(number * h), q.shape)
         try:
-            q, v, tips, normal, tangential = stepper.advance(q, v, tips, at)
+            q, v, tips, normal, tangential = stepper.advance(
+                q, v, tips, at, stepper.gaps(number * h)
+            )
         except ComplementarityError as error:
             raise ComplementarityError(f"step to {number * h:g} s: {error}") from error
         states.append((q, v))
@@ -182,7 +197,7 @@ class _Stepper:
                 f"mass, damping, stiffness: expected positive definite matrices, found: {error}"
             ) from error
         self.directions = np.array([link.direction for link in links]).reshape(-1, size)
-        self.gaps = np.array([link.gap for link in links])
+        self._links = links
         rubbing = [link for link in links if link.friction > 0.0]
         self._rubs = np.array([link.friction > 0.0 for link in links], dtype=np.bool_)
         self._tangents = np.array([link.tangent for link in rubbing]).reshape(-1, size)
@@ -206,15 +221,19 @@ class _Stepper:
         self._matrix[n + f :, :n] = 2.0 * limit
         self._matrix[n + f :, n : n + f] = -np.eye(f)
 
+    def gaps(self, time: float) -> FloatArray:
+        """Return the gaps (L,) [m] at q = 0 and a time [s]."""
+        return np.array([link.gap_at(time) for link in self._links])
+
     def advance(
-        self, q: FloatArray, v: FloatArray, tips: FloatArray, load: FloatArray
+        self, q: FloatArray, v: FloatArray, tips: FloatArray, load: FloatArray, gaps: FloatArray
     ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
         """Return position, velocity, tips, N and T at the end of a step."""
         h, n, f = self._h, len(self.directions), len(self._tangents)
         free = cho_solve(self._factor, self._mass @ v + h * (load - self._stiffness @ q))
         constant = np.zeros(n + 2 * f)
         constant[: n + f] = h * self._measured @ free
-        constant[:n] += self.directions @ q + self.gaps + self._memory * tips
+        constant[:n] += self.directions @ q + gaps + self._memory * tips
         x = solve_complementarity(self._matrix, constant).x
         v = free + h * self._response @ x[: n + f]
         normal, tangential = x[:n], np.zeros(n)
