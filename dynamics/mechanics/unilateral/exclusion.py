@@ -179,5 +179,10 @@ class Gauss:
 
     def _take(self, x: FloatArray) -> None:
         """Set the free terms for X (n,), and what is left of the active rows."""
-        self.x, y = x, self._matrix @ x + self._constant
-        self.free, self._rest = np.where(self.active, x, y), np.where(self.active, y, 0.0)
+        self.x, self._y = x, self._matrix @ x + self._constant
+        self.free = np.where(self.active, x, self._y)
+
+    @property
+    def _rest(self) -> FloatArray:
+        """What the equations of the active rows miss (n,) [1]."""
+        return np.where(self.active, self._y, 0.0)

@@ -38,7 +38,7 @@ class Subsystem:
     Raises
     ------
     PivotError
-        If A_aa is singular.
+        If A_aa is singular; of small ones `solve` raises it.
     """
 
     def __init__(self, matrix: FloatArray, active: NDArray[np.bool_]) -> None:
@@ -47,34 +47,50 @@ class Subsystem:
         self._known: list[int] = []
         self._columns = np.empty((self._rows.size, 0), order="F")
         self._entered = self._left = np.empty(0, dtype=np.int64)
-        self._factorise(matrix.take(self._rows, 0).take(self._rows, 1))
+        self._block = matrix.take(self._rows, 0).take(self._rows, 1)
+        self._weakest: float | None = None
+        if self._rows.size >= _SMALL:
+            self._factorise()
+
+    @property
+    def weakest_pivot(self) -> float:
+        """Smallest pivot of the factorisation, as a part of the terms that it is the sum of [1]."""
+        if self._weakest is None:
+            self._factorise()
+        return self._weakest or 0.0
 
     @property
     def is_new(self) -> bool:
         """Whether the active rows are those of the factorisation."""
         return self._entered.size + self._left.size == 0
 
-    def _factorise(self, block: FloatArray) -> None:
-        self._kind, self.weakest_pivot = "cholesky", 1.0
+    def _factorise(self) -> None:
+        block, self._kind, self._weakest = self._block, "cholesky", 1.0
         if block.size == 0:
             return
-        diagonal = block.diagonal().copy()
+        diagonal = block.diagonal()
         if diagonal.min() > 0.0 and (block == block.T).all():
             self._factor, failed = lapack.dpotrf(block.T, lower=1, clean=0)
             if not failed:
-                self.weakest_pivot = float((self._factor.diagonal() ** 2 / diagonal).min())
+                self._weakest = float((self._factor.diagonal() ** 2 / diagonal).min())
                 return
         self._kind, size = "lu", np.abs(block).max(axis=1)
         # The transposed matrix lies in the order of LAPACK.
-        self._factor, self._pivots, failed = lapack.dgetrf(block.T, overwrite_a=1)
+        self._factor, self._pivots, failed = lapack.dgetrf(block.T)
         if failed:
             raise PivotError("the active subsystem is singular")
-        self.weakest_pivot = float((np.abs(self._factor.diagonal()) / size).min())
+        self._weakest = float((np.abs(self._factor.diagonal()) / size).min())
 
     def _solve_base(self, right: FloatArray) -> FloatArray:
         """Return A_aa⁻¹ times (m,) or (m, k) [any unit] for the factorised rows."""
         if right.size == 0:
             return right
+        if self._weakest is None:
+            try:
+                x: FloatArray = np.linalg.solve(self._block, right)
+                return x
+            except np.linalg.LinAlgError as error:
+                raise PivotError("the active subsystem is singular") from error
         if self._kind == "cholesky":
             return lapack.dpotrs(self._factor, right, lower=1)[0]
         return lapack.dgetrs(self._factor, self._pivots, right, trans=1)[0]
