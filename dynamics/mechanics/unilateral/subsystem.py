@@ -87,8 +87,7 @@ class Subsystem:
             return right
         if self._weakest is None:
             try:
-                x: FloatArray = np.linalg.solve(self._block, right)
-                return x
+                return np.asarray(np.linalg.solve(self._block, right), dtype=np.float64)
             except np.linalg.LinAlgError as error:
                 raise PivotError("the active subsystem is singular") from error
         if self._kind == "cholesky":
