@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from benchmarks.literature import kolesnikov
 from benchmarks.literature.statements import Paper
 
-PAPERS: tuple[Paper, ...] = ()
+PAPERS: tuple[Paper, ...] = (kolesnikov.PAPER,)

@@ -20,7 +20,7 @@ def velocities(ratio: float) -> np.ndarray:
     ]
     end = 0.065 / min(1.0, ratio) ** 0.5
     ends = []
-    for n_steps in (450, 900):
+    for n_steps in (400, 800):
         motion = simulate_links(
             MASS * np.eye(2), links, [0.0, 0.0], [1.0, 1.0], step=end / n_steps, n_steps=n_steps
         )
