@@ -77,6 +77,19 @@ def switch_blocks(
 ) -> tuple[Gauss, bool]:
     """Switch blocks until no row is negative, or blocks fail; return the state and success.
 
+    Parameters
+    ----------
+    matrix : (n, n) float64
+        A [1].
+    constant : (n,) float64
+        B [1].
+    noise : Noise
+        Limits of rounding of A and B.
+    equalities : (n,) bool
+        Rows with y = 0 and any x [1].
+    exclusions : list of int
+        Takes up the rows that are switched.
+
     Raises
     ------
     PivotError

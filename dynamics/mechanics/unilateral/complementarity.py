@@ -136,7 +136,7 @@ def _default_rule(elimination: str, n: int) -> str:
 
 
 def row_mask(name: str, rows: ArrayLike, n: int) -> NDArray[np.bool_]:
-    """Return indices (k,) or truth values (n,) of rows as truth values (n,), or raise."""
+    """Return indices (k,) or truth values (n,) of rows as truth values (n,) [1], or raise."""
     given = np.asarray(rows)
     mask = np.zeros(n, dtype=np.bool_)
     if given.size == 0:

@@ -50,7 +50,7 @@ class Noise:
     def limits(
         self, active: NDArray[np.bool_], free: FloatArray, rows: IntArray | None = None
     ) -> FloatArray:
-        """Return the limit of every row (n,), or of the given rows (k,), in the unit of `free`."""
+        """Return the limit of every row (n,), or of the given rows (k,), like `free` [1]."""
         x = np.where(active, free, 0.0)
         at = slice(None) if rows is None else rows
         noise, positive = self.of_sums(x, rows), self._positive[at]
