@@ -23,8 +23,8 @@ _SMALL = 150
 _STEPS, _FEW = 16, 0.01
 #: Blocks without fewer negative rows after which stages follow, or single rows.
 _PATIENCE = 4
-#: Stages: first multiple of the diagonal, least multiple before none, largest ratio of two.
-_MOST_ADDED, _LEAST_ADDED, _LARGEST_SHARE = 16.0, 1e-3, 0.9
+#: Stages: least multiple of the diagonal before none, least and largest ratio of two multiples.
+_LEAST_ADDED, _SHARE, _LARGEST_SHARE = 1e-3, 0.5, 0.998
 #: Active rows with x beyond this part of the largest are not checked for rounding.
 _NOT_IDLE = 1e-8
 
@@ -115,15 +115,18 @@ def _by_stages(
     again with less taken away. A P-matrix remains one.
     """
     diagonal = np.diag(np.maximum(np.diagonal(matrix), 0.0))
+    scaled = matrix / np.outer(noise.root_diagonal, noise.root_diagonal)
+    # Twice the mean size of a row, where the diagonal is one.
+    first = 2.0 * max(1.0, float(np.linalg.norm(scaled)) / np.sqrt(constant.size))
     state = Gauss(matrix, constant, noise, equalities)
-    reached, share, last = 2.0 * _MOST_ADDED, 0.5, 0.5
+    reached, share, last = first, _SHARE, 0.5
     while share < _LARGEST_SHARE and last > _LEAST_ADDED:
         added = reached * share if reached > last else 0.0
         raised = matrix + added * diagonal
         own = Noise(raised, constant)
         stage = Gauss(raised, constant, own, state.active)
         if _switched(stage, own, equalities, exclusions):
-            state, reached = stage, added
+            state, reached, share = stage, added, max(_SHARE, share**1.5)
             if added == 0.0:
                 return state, True
         elif added == 0.0:

@@ -7,12 +7,14 @@ the fast rule switches the row with the most negative free term until none is ne
 exclusions have not lowered the number of negative rows, the negative row of least index is taken
 until the number falls (Kostreva 1978, Linear Algebra Appl 21:207-215; Júdice & Pires 1994,
 Computers Ops Res 21:587-596), which ends for every P-matrix (Murty 1974, Opsearch 11:123-130).
-Where a pivot may be zero, Lemke's method follows (`dynamics.mechanics.unilateral.lemke`).
+Where a pivot may be zero or the safeguard takes too long, Lemke's method follows
+(`dynamics.mechanics.unilateral.lemke`).
 docs/mechanics.md has matrices on which the fast rule repeats rows or cycles.
 """
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,6 +33,8 @@ RULES = ("blocks", "most_negative", "least_index")
 ELIMINATIONS = ("gauss", "jordan")
 #: Problems with fewer rows take about as long row by row as by blocks.
 _SMALL = 64
+#: Exclusions of single rows, in rows, before Lemke's method: the least index can take 2^n of them.
+_MOST, _MOST_AFTER_BLOCKS = 100, 4
 
 
 class ComplementarityError(RuntimeError):
@@ -56,7 +60,8 @@ class Complementarity:
     safeguarded : bool
         Whether the rule failed: the least index was used, or single rows in place of blocks.
     by_lemke : bool
-        Whether switching met a pivot that is not positive, so that Lemke's method was used.
+        Whether switching met a pivot that is not positive, or took too long, so that Lemke's method
+        was used.
     """
 
     x: FloatArray
@@ -175,7 +180,7 @@ class _Problem:
             return False
         if not solved:
             self._safeguarded = True
-            self._switch(self.state, "most_negative")
+            self._switch(self.state, "most_negative", _MOST_AFTER_BLOCKS)
         return True
 
     def by_single_rows(self, rule: str, elimination: str) -> None:
@@ -192,11 +197,11 @@ class _Problem:
         self.state = Gauss(self._a, self._b, self._noise, start)
         self._switch(self.state, self._order)
 
-    def _switch(self, state: State, rule: str) -> None:
-        """Switch single rows until none is negative."""
+    def _switch(self, state: State, rule: str, most: int = _MOST) -> None:
+        """Switch single rows until none is negative, at most so many times their number."""
         least, patience = self._b.size + 1, self._b.size
         seen: set[bytes] = set()
-        while True:
+        for count in itertools.count():
             negative = negative_rows(state, self._noise, self._equalities)
             if negative.size == 0:
                 state.settle()
@@ -217,6 +222,8 @@ class _Problem:
                 if key in seen:
                     raise PivotError("the least index cycles")
                 seen.add(key)
+            if count > most * self._b.size:
+                raise PivotError("single rows take too long")
             state.exclude(row)
             self.exclusions.append(row)
 
