@@ -35,6 +35,8 @@ ELIMINATIONS = ("gauss", "jordan")
 _SMALL = 64
 #: Exclusions of single rows, in rows, before Lemke's method: the least index can take 2^n of them.
 _MOST, _MOST_AFTER_BLOCKS = 100, 4
+#: Floor of the noise, a few rounding errors, where problems stall without.
+_FLOOR = 1e-14
 
 
 class ComplementarityError(RuntimeError):
@@ -131,7 +133,6 @@ def solve_complementarity(
             problem.by_single_rows(rule, elimination)
         active, free = problem.state.active, problem.state.free
     except PivotError:
-        problem.is_by_lemke = True
         active, free = problem.by_lemke()
     return problem.solution(active, free)
 
@@ -172,16 +173,27 @@ class _Problem:
         if not (diagonal[~self._equalities] > 0.0).all():
             return False
         try:
-            self.state, solved = switch_blocks(
-                self._a, self._b, self._noise, self._equalities, self.exclusions
-            )
+            if self._switched_blocks(self._noise):
+                return True
+            state = self.state
+            # Terms of the size of rounding errors can stall the blocks.
+            if self._switched_blocks(Noise(self._a, self._b, _FLOOR)):
+                return True
         except PivotError:
             self.exclusions.clear()
             return False
-        if not solved:
-            self._safeguarded = True
-            self._switch(self.state, "most_negative", _MOST_AFTER_BLOCKS)
+        self._safeguarded, self.state = True, state
+        self._switch(state, "most_negative", _MOST_AFTER_BLOCKS)
         return True
+
+    def _switched_blocks(self, noise: Noise) -> bool:
+        """Switch blocks; return whether that ended, so that the noise is that of the problem."""
+        self.state, solved = switch_blocks(
+            self._a, self._b, noise, self._equalities, self.exclusions
+        )
+        if solved:
+            self._noise = noise
+        return solved
 
     def by_single_rows(self, rule: str, elimination: str) -> None:
         """Switch one row at a time, from Y = B."""
@@ -230,9 +242,10 @@ class _Problem:
     def by_lemke(self) -> tuple[NDArray[np.bool_], FloatArray]:
         """Return active rows (n,) and free terms (n,) [1] by Lemke's method."""
         a, b, noise, equalities = self._a, self._b, self._noise, self._equalities
+        self.is_by_lemke = True
         active = _lemke_with_equalities(a, b, equalities)
         if active is None:
-            raise ComplementarityError(
+            return self._beyond_rounding(
                 f"no solution of the complementarity problem of {b.size} rows was found: Lemke's "
                 "method ended on a ray (for a positive-semidefinite matrix: no solution exists)"
             )
@@ -241,8 +254,21 @@ class _Problem:
         except PivotError as error:
             raise ComplementarityError(f"Lemke's method ended where {error}") from error
         if (free < -1e3 * noise.limits(active, free))[~equalities].any():
-            raise ComplementarityError("Lemke's method lost the solution in rounding")
+            return self._beyond_rounding("Lemke's method lost the solution in rounding")
         return active, free
+
+    def _beyond_rounding(self, failure: str) -> tuple[NDArray[np.bool_], FloatArray]:
+        """Return active rows (n,) and free terms (n,) [1] with a floor of the noise, or raise."""
+        self._noise, self.is_by_lemke = Noise(self._a, self._b, _FLOOR), False
+        self.exclusions.clear()
+        try:
+            self.by_single_rows("most_negative", "gauss")
+            state = Gauss(self._a, self._b, self._noise, self.state.active)
+        except PivotError as error:
+            raise ComplementarityError(failure) from error
+        if state.is_weak:
+            raise ComplementarityError(failure)
+        return state.active, state.free
 
     def solution(self, active: NDArray[np.bool_], free: FloatArray) -> Complementarity:
         """Return the solution from active rows (n,) and free terms (n,) [1]."""

@@ -37,11 +37,14 @@ class Noise:
     For a y the distance is `NOISE` times the sum of the magnitudes of its terms; for an x the
     change that moves the y of its row by that much. The limits scale with rows and columns.
 
+    With a `floor` [1], that part of the largest X √A_ii comes on top: rounding errors of one row
+    that reach rows with nothing but zeros, in sparse degenerate problems.
+
     `magnitudes` are those of B (n,), `root_diagonal` the roots of those of A_ii, 1 for zero (n,).
     """
 
-    def __init__(self, matrix: FloatArray, constant: FloatArray) -> None:
-        self._matrix, self.magnitudes = matrix, np.abs(constant)
+    def __init__(self, matrix: FloatArray, constant: FloatArray, floor: float = 0.0) -> None:
+        self._matrix, self.magnitudes, self._floor = matrix, np.abs(constant), floor
         diagonal = np.abs(np.diagonal(matrix))
         self._positive = diagonal > 0.0
         self._diagonal = np.where(self._positive, diagonal, 1.0)
@@ -57,6 +60,10 @@ class Noise:
         own = noise / self._diagonal[at]
         if not positive.all():
             own = np.where(positive, own, NOISE * np.abs(x).max(initial=0.0))
+        if self._floor:
+            root = self.root_diagonal[at]
+            floor = self._floor * np.abs(x * self.root_diagonal).max(initial=0.0)
+            own, noise = own + floor / root, noise + floor * root
         return np.where(active[at], own, noise)
 
     def of_sums(self, x: FloatArray, rows: IntArray | None = None) -> FloatArray:

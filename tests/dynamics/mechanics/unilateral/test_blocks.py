@@ -225,3 +225,32 @@ def test_one_factorisation_and_updates_solve_a_large_problem(monkeypatch, name, 
     for _ in range(3):
         solve_complementarity(make(rng, 600), rng.normal(size=600))
     assert len(counted) <= 3 * most
+
+
+@pytest.mark.parametrize("rule", ["most_negative", "blocks"])
+def test_sparse_problems_with_nothing_but_rounding_errors_in_many_rows(rule):
+    # Laplace's operator; X and Y are zero in most rows, and equalities spread rounding errors.
+    rng = np.random.default_rng(7)
+    for number in range(60):
+        k = int(rng.integers(6, 13))
+        line = 2.0 * np.eye(k) - np.eye(k, k=1) - np.eye(k, k=-1)
+        a = np.kron(np.eye(k), line) + np.kron(line, np.eye(k))
+        n = k * k
+        b = -a @ np.maximum(rng.normal(size=n) - rng.choice([0.0, 0.5, 1.0]), 0.0)
+        rows = np.flatnonzero(rng.random(n) < 0.2) if number % 2 else np.empty(0, dtype=int)
+        solution = solve_complementarity(a, b, rule=rule, equalities=rows)
+        rest = np.abs(a @ solution.x + b - solution.y)
+        assert rest.max() < 1e-12 * np.abs(b).max()
+        if number % 2 == 0:
+            assert residual(a, b, solution) < 1e-9
+        else:
+            assert (np.delete(solution.x, rows) >= 0.0).all()
+            assert_array_equal(solution.x * solution.y, 0.0)
+
+
+def test_nearly_skew_problems_are_led_by_stages():
+    rng = np.random.default_rng(8)
+    for _ in range(3):
+        sample = rng.normal(size=(80, 80))
+        a, b = sample - sample.T + 1e-3 * np.eye(80), rng.normal(size=80)
+        assert residual(a, b, solve_complementarity(a, b)) < 1e-9
