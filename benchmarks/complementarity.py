@@ -148,7 +148,8 @@ def worth(sizes: tuple[int, ...] = (100, 300, 600), problems: int = 3) -> str:
             ]
             m, ours, by_lu, by_cholesky = np.median(measured, axis=0)
             cells = [f"{m:.0f}", f"{1e3 * ours:.2f}", f"{ours / by_lu:.1f}"]
-            rows.append([name, str(n), *cells, f"{ours / by_cholesky:.1f}"])
+            cells.append("-" if np.isnan(by_cholesky) else f"{ours / by_cholesky:.1f}")
+            rows.append([name, str(n), *cells])
     header = ["matrix", "n", "active rows", "time [ms]", "in LU solutions", "in Cholesky solutions"]
     return table("Complementarity problems in solutions of their active subsystem", header, rows)
 
