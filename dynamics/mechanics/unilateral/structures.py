@@ -31,6 +31,8 @@ _COMPLIANCE = 1e-9
 _BALANCED = 1e-9
 #: Part of the largest force or slack below which those of the order "force" count as zero.
 _ZERO = 1e-7
+#: Part of the largest force by which the forces of both orders may differ.
+_SAME = 1e-4
 
 
 class InfeasibleLoadError(InputError):
@@ -213,13 +215,6 @@ class _Scaled:
 
     def solve(self, order: str) -> tuple[FloatArray, FloatArray, list[int], str]:
         """Return forces (m,) [N], potential (n,) [m, rad], exclusions, and their order."""
-        if order == "force" and (found := self._by_force()) is not None:
-            taut, slacks, exclusions = found
-            forces, potential = self._forces(taut, slacks)
-            rest = np.abs(self._q - self._g @ forces)
-            terms = np.abs(self._g) @ (np.abs(forces) + np.abs(self._offset)) + np.abs(self._q)
-            if (rest <= _BALANCED * terms.max(initial=0.0)).all():
-                return self._root * forces, potential / self._size, exclusions, order
         rows = self._one_sided
         solution = solve_complementarity(self._matrix[np.ix_(rows, rows)], self._constant[rows])
         taut = self._bars.copy()
@@ -229,6 +224,11 @@ class _Scaled:
         forces, potential = self._forces(taut, slacks)
         found_order = "blocks" if solution.order == "blocks" else "scaled"
         exclusions = [int(rows[row]) for row in solution.exclusions]
+        if order == "force" and (found := self._by_force()) is not None:
+            other = self._forces(*found[:2])[0]
+            # The forces are unique: the order tells only how they were found.
+            if np.abs(other - forces).max() <= _SAME * np.abs(forces).max():
+                exclusions, found_order = found[2], order
         return self._root * forces, potential / self._size, exclusions, found_order
 
     def _by_force(self) -> tuple[NDArray[np.bool_], FloatArray, list[int]] | None:
