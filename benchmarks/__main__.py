@@ -45,6 +45,7 @@ TABLES = (
     heel_strike.impacts,
     heel_strike.convergence,
     complementarity.switching,
+    complementarity.worth,
     coupled_springs.errors,
     finite_element.paraboloids,
     finite_element.order,
