@@ -71,13 +71,13 @@ class Assembly:
     def __post_init__(self) -> None:
         if not self.chains:
             raise InputError("chains: expected at least one chain, found none")
-        groups: dict[str, Sequence[Chain | ViscoelasticLink | PinClosure]] = {
-            "chains": self.chains,
-            "links": self.links,
-            "closures": self.closures,
+        groups: dict[str, Sequence[str]] = {
+            "chains": [each.name for each in self.chains],
+            "links": [each.name for each in self.links],
+            "closures": [each.name for each in self.closures],
+            "chain.segment": self.columns,
         }
-        for kind, members in groups.items():
-            names = [each.name for each in members]
+        for kind, names in groups.items():
             if len(set(names)) != len(names):
                 raise InputError(f"{kind}: expected unique names, found {', '.join(names)}")
         check_fields(self, gravity=(2,))

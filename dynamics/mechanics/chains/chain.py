@@ -186,8 +186,9 @@ class Chain:
     Raises
     ------
     InputError
-        If counts do not agree, names are not unique, both angles and drive are stated, a free base
-        does not suit the first joint and segment, or relative angles are not prescribed.
+        If the name is empty, counts do not agree, names are not unique, both angles and drive are
+        stated, a free base does not suit the first joint and segment, or relative angles are not
+        prescribed.
     """
 
     name: str
@@ -198,6 +199,8 @@ class Chain:
     drive: Drive | None = None
 
     def __post_init__(self) -> None:
+        if not self.name:
+            raise InputError("chain: name: expected a name, found '', which is that of the ground")
         of = f"chain {self.name}:"
         count = len(self.segments)
         if count == 0 or len(set(self.segment_names)) != count:

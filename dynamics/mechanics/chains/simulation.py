@@ -198,20 +198,18 @@ def _check_carried(assembly: Assembly, result: ChainsResult) -> None:
     """
     joints, turned = as_complex(result.joints), np.exp(1j * result.angles)
     lengths = np.concatenate([chain.lengths for chain in assembly.chains])
-    grounded = {
-        f"{chain.name}.{chain.segment_names[0]}"
-        for chain in assembly.chains
-        if not isinstance(chain.base, Attachment)
-    }
+    owner = np.repeat(np.arange(len(assembly.chains)), [len(c.segments) for c in assembly.chains])
+    first = np.diff(owner, prepend=-1) > 0
     for index, chain in enumerate(assembly.chains):
         base = as_complex(result.bases[:, index])
         if not isinstance(chain.base, PrescribedMotion) or _spread(base) < SAME_PLACE:
             continue
         for k, column in enumerate(result.columns):
-            if column.startswith(f"{chain.name}."):
+            if owner[k] == index:
                 continue
             place = (base - joints[:, k]) / turned[:, k]
-            shared = column in grounded and np.abs(place).max() < SAME_PLACE
+            grounded = first[k] and not isinstance(assembly.chains[owner[k]].base, Attachment)
+            shared = grounded and np.abs(place).max() < SAME_PLACE
             ends = np.abs(place - lengths[k]).max() < SAME_PLACE
             turns = np.ptp(result.angles[:, k]) > LEAST_TURN
             if not shared and (ends or (turns and _spread(place) < SAME_PLACE)):

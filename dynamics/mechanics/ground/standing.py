@@ -48,8 +48,8 @@ def standing_start(
     Raises
     ------
     InputError
-        If the hip is pinned, a point is unknown, one of the points at rest is not in the ground, or
-        another point is.
+        If the hip is pinned, no point is named, a point is unknown, one of the points at rest is
+        not in the ground, or another point is.
     """
     q = check_array("position", position, (leg.freedoms,)).copy()
     v = check_array("velocity", velocity, (leg.freedoms,))
@@ -57,9 +57,11 @@ def standing_start(
         raise InputError("leg: expected a free hip, found a pinned one; leave out `anchor`")
     names = [each.name for each in points]
     wanted = [standing] if isinstance(standing, str) else list(standing)
+    if not wanted:
+        raise InputError("standing: expected at least one of the points, found none")
     rests = np.isin(names, [check_in("standing", each, names) for each in wanted])
     arms = contact_arms(leg, points)
-    depth = ground.compliance * leg.weight / max(rests.sum(), 1)
+    depth = ground.compliance * leg.weight / rests.sum()
     q[1] -= leg.positions(q, arms)[rests, 1].mean() + depth
     _check_heights(names, leg.positions(q, arms)[:, 1], rests)
     rows = leg.jacobian(q, arms)[rests].reshape(-1, leg.freedoms)

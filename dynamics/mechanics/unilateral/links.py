@@ -32,6 +32,8 @@ from foundation.errors import InputError
 
 #: Newton's iterations for a growing stiffness, and the relative change of the slope that ends them.
 _ITERATIONS, _SETTLED = 50, 1e-9
+#: Part of the largest element by which rounding may leave a matrix unsymmetric.
+_UNEVEN = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +152,7 @@ def simulate_links(
     load : (n_dof,) float64, or function of time [s], optional
         Q [N]; by default none.
     stiffness, damping : (n_dof, n_dof) float64, optional
-        K [N/m] and C [N s/m] of bilateral springs and dampers; by default none.
+        K [N/m] and C [N s/m] of bilateral springs and dampers, symmetric; by default none.
 
     Returns
     -------
@@ -167,9 +169,12 @@ def simulate_links(
     q = check_array("position", position, (None,))
     v = check_array("velocity", velocity, q.shape)
     h = check_number("step", step, above=0.0, unit="s")
-    check_number("n_steps", n_steps, at_least=1)
+    if check_number("n_steps", n_steps, at_least=1) % 1.0:
+        raise InputError(f"n_steps: expected a whole number, found {n_steps}")
+    if q.size == 0:
+        raise InputError("position: expected at least one coordinate, found an empty array")
     m, k, c = (
-        np.zeros((q.size, q.size)) if value is None else check_array(name, value, (q.size, q.size))
+        _checked_matrix(name, value, q.size)
         for name, value in (("mass", mass), ("stiffness", stiffness), ("damping", damping))
     )
     stepper = _Stepper(m, k, c, links, h)
@@ -191,6 +196,21 @@ def simulate_links(
             for each in (*zip(*states, strict=True), *zip(*forces, strict=True))
         ),
     )
+
+
+def _checked_matrix(name: str, value: ArrayLike | None, size: int) -> FloatArray:
+    """Return a symmetric matrix (n, n), zeros for None [kg, N s/m, N/m], or raise `InputError`."""
+    if value is None:
+        return np.zeros((size, size))
+    matrix = check_array(name, value, (size, size))
+    uneven = np.abs(matrix - matrix.T).max()
+    # Cholesky's factorisation would read one triangle alone.
+    if uneven > _UNEVEN * np.abs(matrix).max():
+        raise InputError(
+            f"{name}: expected a symmetric matrix, found elements that differ from their mirror "
+            f"image by {uneven:.3g}; state forces of another kind in `load`"
+        )
+    return matrix
 
 
 class _Stepper:

@@ -131,7 +131,7 @@ class PlanarStructure:
             + self.generalised_force(member.end_body, member.end, -member.pull)
             for member in self.members
         ]
-        return np.array(columns).reshape(-1, len(self.segments) + 2 * len(self.nodes)).T
+        return np.array(columns).reshape(len(columns), len(self.segments) + 2 * len(self.nodes)).T
 
     def generalised_force(self, body: str, point: ArrayLike, force: ArrayLike) -> FloatArray:
         """Return the generalised force (n_dof,) [N m, N] of a force at a point of a body.

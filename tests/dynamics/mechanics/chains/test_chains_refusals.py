@@ -114,6 +114,25 @@ def test_bad_arguments_are_named(call, change, message):
         call(**change)
 
 
+def test_names_of_chains_and_segments_are_told_apart():
+    with pytest.raises(ValueError, match=r"chain: name: expected a name, found ''"):
+        Chain("", (THIGH,))
+    shank = ChainSegment("right.shank", 0.4, 7.0, 0.1, [0.17, 0.0])
+    with pytest.raises(ValueError, match=r"chain.segment: expected unique names"):
+        Assembly((Chain("leg.right", (SHANK,)), Chain("leg", (shank,))))
+
+
+@pytest.mark.parametrize("name", ["body", "leg.right"])  # "leg.right" begins as "leg" does
+def test_a_path_that_moves_with_another_chain_is_refused(name):
+    times = np.linspace(0.0, 0.2, 21)
+    carrier = Chain(name, (THIGH,))
+    fall = simulate_chains(Assembly((carrier,)), times, [0.0], [0.0])
+    knee = 0.4 * np.stack([np.cos(fall.angles[:, 0]), np.sin(fall.angles[:, 0])], axis=1)
+    carried = Chain("leg", (SHANK,), PrescribedMotion(times, knee))
+    with pytest.raises(ValueError, match=r"chain leg: base: expected an Attachment"):
+        simulate_chains(Assembly((carrier, carried)), times, [0.0, 0.0], [0.0, 0.0])
+
+
 def test_a_missing_file_is_reported(tmp_path):
     with pytest.raises(FileNotFoundError):
         load_motion(tmp_path / "none.csv", ("shank",))
