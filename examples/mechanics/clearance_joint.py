@@ -18,7 +18,7 @@ def main() -> dict[str, float]:
     found = {}
     for ligaments in (True, False):
         knee = machado_clearance_knee(clearance=1e-3, pull=50.0, ligaments=ligaments)
-        motion = simulate_planar_knee(knee, machado_state(), 0.5, step=5e-3)
+        motion = simulate_planar_knee(knee, machado_state(), 0.5, step=2e-3)
         name = f"{'with' if ligaments else 'without'} ligaments"
         found[name] = float(np.degrees(np.ptp(motion.flexion)))
         least = np.degrees(motion.flexion.min())

@@ -53,7 +53,8 @@ class Complementarity:
         The two sides, >= 0, one of each pair exactly zero; the x of an equality has either sign
         [1].
     active : (n,) bool
-        Rows with basic x, that is with y = 0 [1].
+        Rows with basic x, that is with y = 0 [1]; without equalities that depend on others, which
+        have x = y = 0.
     exclusions : tuple of int
         Rows in the order in which they were switched, rows of equalities left out.
     order : {"blocks", "most_negative", "least_index"}
@@ -250,12 +251,26 @@ class _Problem:
                 "method ended on a ray (for a positive-semidefinite matrix: no solution exists)"
             )
         try:
-            free = Gauss(a, b, noise, active).free
+            active, free = self._ended(active)
         except PivotError as error:
             raise ComplementarityError(f"Lemke's method ended where {error}") from error
-        if (free < -1e3 * noise.limits(active, free))[~equalities].any():
+        beyond = 1e3 * noise.limits(active, free)
+        if (free < -beyond)[~equalities].any() or (np.abs(free) > beyond)[
+            equalities & ~active
+        ].any():
             return self._beyond_rounding("Lemke's method lost the solution in rounding")
         return active, free
+
+    def _ended(self, active: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], FloatArray]:
+        """Return active rows (n,), all equalities if possible, and free terms (n,) [1]."""
+        try:
+            every = active | self._equalities
+            return every, Gauss(self._a, self._b, self._noise, every).free
+        except PivotError:
+            # Equalities that depend on other rows hold with x = 0.
+            if (active | ~self._equalities).all():
+                raise
+            return active, Gauss(self._a, self._b, self._noise, active).free
 
     def _beyond_rounding(self, failure: str) -> tuple[NDArray[np.bool_], FloatArray]:
         """Return active rows (n,) and free terms (n,) [1] with a floor of the noise, or raise."""
@@ -273,7 +288,7 @@ class _Problem:
     def solution(self, active: NDArray[np.bool_], free: FloatArray) -> Complementarity:
         """Return the solution from active rows (n,) and free terms (n,) [1]."""
         # Values within rounding of zero are zero.
-        beyond = (free > self._noise.limits(active, free)) | self._equalities
+        beyond = (free > self._noise.limits(active, free)) | (self._equalities & active)
         value = np.where(beyond, free, 0.0)
         return Complementarity(
             frozen(np.where(active, value, 0.0)),
@@ -295,4 +310,7 @@ def _lemke_with_equalities(
     rows = np.flatnonzero(equalities)
     wide = np.block([[a, -a[:, rows]], [-a[rows], a[np.ix_(rows, rows)]]])
     active = lemke(wide, np.concatenate([b, -b[rows]]))
-    return None if active is None else active[: b.size] | equalities
+    if active is None:
+        return None
+    active[rows] |= active[b.size :]
+    return active[: b.size]

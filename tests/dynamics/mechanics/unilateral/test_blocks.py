@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 
 import numpy as np
@@ -254,3 +255,45 @@ def test_nearly_skew_problems_are_led_by_stages():
         sample = rng.normal(size=(80, 80))
         a, b = sample - sample.T + 1e-3 * np.eye(80), rng.normal(size=80)
         assert residual(a, b, solve_complementarity(a, b)) < 1e-9
+
+
+@pytest.mark.parametrize(
+    ("matrix", "constant", "equalities", "x"),
+    [
+        ([[0.0]], [0.0], [0], [0.0]),
+        ([[0.0, 0.0], [0.0, 1.0]], [0.0, -1.0], [0], [0.0, 1.0]),
+        ([[1.0, 1.0], [1.0, 1.0]], [-1.0, -1.0], [0, 1], [0.0, 1.0]),
+        ([[1.0, 1.0], [1.0, 1.0]], [-1.0, -2.0], [0, 1], None),
+    ],
+)
+def test_equalities_that_depend_on_each_other(matrix, constant, equalities, x):
+    """Where they agree there is a solution, else none."""
+    if x is None:
+        with pytest.raises(ComplementarityError, match="no solution exists"):
+            solve_complementarity(matrix, constant, equalities=equalities)
+        return
+    found = solve_complementarity(matrix, constant, equalities=equalities)
+    assert_allclose(found.x, x, atol=1e-15)
+    assert_allclose(found.y, 0.0, atol=0.0)
+    assert found.by_lemke
+
+
+def test_dependent_equalities_of_semidefinite_problems():
+    """Of random problems made from a solution nearly all are solved, none wrongly."""
+    rng, solved = np.random.default_rng(21), 0
+    for _ in range(200):
+        n = int(rng.integers(2, 9))
+        root = rng.normal(size=(n, int(rng.integers(1, n))))
+        equal, x = rng.random(n) < 0.6, rng.exponential(size=n) * (rng.random(n) < 0.5)
+        x[equal] = rng.normal(size=equal.sum())
+        y = np.where(equal | (x > 0.0), 0.0, rng.exponential(size=n))
+        a = root @ root.T
+        b = y - a @ x
+        with contextlib.suppress(ComplementarityError):
+            found = solve_complementarity(a, b, equalities=equal)
+            assert_allclose(a @ found.x + b, found.y, atol=1e-7 * (1.0 + np.abs(found.x).max()))
+            assert found.x[~equal].min(initial=0.0) >= 0.0
+            assert found.y.min() >= 0.0
+            assert not found.y[equal].any()
+            solved += 1
+    assert solved >= 195
