@@ -202,6 +202,8 @@ class Chain:
         if not self.name:
             raise InputError("chain: name: expected a name, found '', which is that of the ground")
         of = f"chain {self.name}:"
+        check_members(f"{of} segments", self.segments, ChainSegment)
+        check_members(f"{of} joints", self.joints, Joint, SlidingJoint)
         count = len(self.segments)
         if count == 0 or len(set(self.segment_names)) != count:
             raise InputError(
@@ -294,3 +296,13 @@ class Chain:
                 f"{type(self.base).__name__}"
             )
         return complex(as_complex(np.asarray(self.base))), 0j, 0j
+
+
+def check_members(name: str, members: object, *kinds: type) -> None:
+    """Raise an InputError that calls the members by a name unless they are a tuple of the kinds."""
+    if isinstance(members, tuple | list) and all(isinstance(each, kinds) for each in members):
+        return
+    expected = " or ".join(kind.__name__ for kind in kinds)
+    raise InputError(
+        f"{name}: expected a tuple of {expected}, (one,) for a single one, found {members!r:.80}"
+    )
