@@ -93,6 +93,8 @@ def swinging(base):
             r"chain leg: segments: expected a tuple of ChainSegment, \(one",
         ),
         (chain, {"joints": (1.0, 2.0)}, r"chain leg: joints: expected a tuple of Joint or Sliding"),
+        (chain, {"angles": np.zeros((11, 2))}, r"chain leg: angles: expected a PrescribedMotion"),
+        (chain, {"drive": 5.0}, r"chain leg: drive: expected a function, found 5.0"),
         (assembly, {"chains": LEG}, r"chains: expected a tuple of Chain, .* found Chain"),
         (assembly, {"links": CUFF}, r"links: expected a tuple of ViscoelasticLink"),
         (assembly, {"closures": (CUFF,)}, r"closures: expected a tuple of PinClosure"),
