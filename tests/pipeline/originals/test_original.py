@@ -167,7 +167,8 @@ def test_configuration_says_how_springs_stand_and_act(knee):
     other = build_knee(load_config(SMOKE, (*TINY, *changes))).model
     assert (other.surface, other.conservative) == ("flat", True)
     modified = ("contact.law='modified'", "contact.conservative=true")
-    build_knee(load_config(SMOKE, (*TINY, *modified)))
+    with pytest.warns(UserWarning, match="is the linear law"):
+        build_knee(load_config(SMOKE, (*TINY, *modified)))
     with pytest.raises(ValueError, match="conservative: this law has no stored energy"):
         build_knee(load_config(SMOKE, (*TINY, *modified, "contact.f=3.0")))
 
