@@ -27,6 +27,8 @@ METHODS = ("RK4", "DOP853", "Radau")
 LARGEST_DRIFT = 1e-5
 #: Rate at which gaps decay in the integration [1/s]; in the result they are closed.
 DECAY = 20.0
+#: Coordinates and rates above which an integration has diverged [rad, m; per s].
+_DIVERGED = 1e9
 #: Distance under which two points count as one [m], and least turn of a segment that turns [rad].
 SAME_PLACE, LEAST_TURN = 1e-6, 1e-3
 #: Why an integration fails that otherwise would not.
@@ -253,10 +255,11 @@ def _integrate(
     first = assembly.orientation(instants[0], start[:half], start[half:])
 
     def derivative(time: float, state: FloatArray) -> FloatArray:
-        if not np.isfinite(state).all():
+        # NaN is not below the limit either.
+        if not (np.abs(state) < _DIVERGED).all():
             raise SimulationError(
-                f"{method} failed before {time:g} s: the state is not finite; reduce the step "
-                "or the tolerances"
+                f"{method} failed before {time:g} s: the state grows beyond all limits; reduce the "
+                "step or the tolerances"
             )
         at, rates = state[:half], state[half:]
         if watched and assembly.orientation(time, at, rates) != first:
