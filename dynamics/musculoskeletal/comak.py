@@ -1,0 +1,342 @@
+"""COMAK: concurrent optimisation of muscle activations and kinematics.
+
+At each instant of a motion, muscle activations, reserves and secondary coordinates (those in which
+the joint surfaces touch) are found that give the measured accelerations of the primary coordinates
+and none of the secondary ones, at the least cost (Smith, Brandon, Thelen 2019, J Biomech
+82:124-133; Smith, Vignos, Lenhart, Kaiser, Thelen 2016, J Biomech Eng 138:021017). The speed of a
+secondary coordinate is its change since the previous instant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from dynamics.musculoskeletal.comak_settings import ComakSettings
+from dynamics.musculoskeletal.frame_problem import FrameProblem, solve_frame
+from dynamics.musculoskeletal.joint_contact import JointContact
+from dynamics.musculoskeletal.plant import Plant, PlantForces
+from foundation.checks import FloatArray, IntArray, check_array
+from foundation.errors import InputError, PoseError
+from foundation.loads import ContactLoads
+
+#: Activation of all muscles before the first frame.
+_FIRST_ACTIVATION = 0.02
+
+
+class ContactForces(NamedTuple):
+    """All contacts at an instant, on the F free coordinates.
+
+    Parameters
+    ----------
+    forces : (F,) float64
+        Generalised forces [N m, N].
+    columns : (F, S) float64
+        Derivative by the secondary coordinates [N m, N per rad, m].
+    energy_gradient : (S,) float64
+        Derivative of the stored energy by the secondary coordinates [J/rad, J/m].
+    loads : tuple of ContactLoads
+        Loads of each contact.
+    """
+
+    forces: FloatArray
+    columns: FloatArray
+    energy_gradient: FloatArray
+    loads: tuple[ContactLoads, ...]
+
+
+class Solution(NamedTuple):
+    """State of a frame.
+
+    Parameters
+    ----------
+    values, speeds : (S,) float64
+        Secondary coordinates and their rates [rad, m; per s].
+    activations : (M,) float64
+        Activations [1].
+    reserves : (F,) float64
+        Forces of the reserves [N m, N].
+    error : float
+        Largest error of acceleration [rad/s², m/s²].
+    iterations : int
+        Iterations that were needed.
+    loads : tuple of ContactLoads
+        Loads of each contact.
+    """
+
+    values: FloatArray
+    speeds: FloatArray
+    activations: FloatArray
+    reserves: FloatArray
+    error: float
+    iterations: int
+    loads: tuple[ContactLoads, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class ComakResult:
+    """Result of a COMAK simulation of N frames.
+
+    Parameters
+    ----------
+    time : (N,) float64
+        Instants [s].
+    free, secondary, muscles, contacts : tuple of str
+        Names of free and secondary coordinates, muscles and contacts.
+    values, speeds : (N, S) float64
+        Secondary coordinates and their rates [rad, m; per s].
+    activations : (N, M) float64
+        Activations [1].
+    muscle_forces : (N, M) float64
+        Muscle forces [N].
+    reserves : (N, F) float64
+        Forces of the reserves on the free coordinates [N m, N].
+    errors : (N,) float64
+        Largest error of acceleration of each frame [rad/s², m/s²].
+    iterations : (N,) int64
+        Iterations of each frame.
+    costs : (N,) float64
+        Cost of muscles and reserves.
+    loads : tuple of tuple of ContactLoads
+        Loads of each contact at each frame.
+    flags : tuple of str
+        A flag for each frame that did not converge.
+    """
+
+    time: FloatArray
+    free: tuple[str, ...]
+    secondary: tuple[str, ...]
+    muscles: tuple[str, ...]
+    contacts: tuple[str, ...]
+    values: FloatArray
+    speeds: FloatArray
+    activations: FloatArray
+    muscle_forces: FloatArray
+    reserves: FloatArray
+    errors: FloatArray
+    iterations: IntArray
+    costs: FloatArray
+    loads: tuple[tuple[ContactLoads, ...], ...]
+    flags: tuple[str, ...]
+
+
+class Comak:
+    """A COMAK simulation: a plant with contacts.
+
+    Parameters
+    ----------
+    plant : Plant
+        The multibody system along a motion.
+    contacts : sequence of JointContact
+        Contacts of joint surfaces.
+    settings : ComakSettings
+        Settings.
+
+    Raises
+    ------
+    InputError
+        If coordinates of plant, settings and contacts do not agree, or the energy has a weight
+        and a contact has no energy gradient.
+    """
+
+    def __init__(
+        self, plant: Plant, contacts: Sequence[JointContact], settings: ComakSettings
+    ) -> None:
+        names = tuple(s.name for s in settings.secondary)
+        if names != plant.secondary:
+            raise InputError(
+                f"secondary coordinates: expected those of the plant, {', '.join(plant.secondary)},"
+                f" found {', '.join(names)}"
+            )
+        self.plant, self.contacts, self.settings = plant, tuple(contacts), settings
+        self._with_energy = settings.contact_energy_weight > 0.0
+        for contact in self.contacts:
+            plant.motion.index(contact.joint.coordinates)
+            if self._with_energy and contact.energy is None:
+                raise InputError(
+                    f"{contact.name}: expected the gradient of its energy, which has the weight "
+                    f"{settings.contact_energy_weight:g}, found none"
+                )
+        self._places = [plant.motion.index(c.joint.coordinates) for c in self.contacts]
+        self._free = plant.motion.index(plant.free)
+        self._secondary = plant.motion.index(plant.secondary)
+        self._among_free = [plant.free.index(name) for name in plant.secondary]
+        damping = np.array([s.damping for s in settings.secondary])
+        self._damping = np.zeros((len(plant.free), len(names)))
+        self._damping[self._among_free, np.arange(len(names))] = damping / plant.motion.step
+        self._largest = np.array([s.largest_step for s in settings.secondary])
+
+    def contact_forces(self, frame: int, values: FloatArray) -> ContactForces:
+        """Return the contacts at a frame and secondary coordinates (S,) [rad, m]."""
+        count = len(self.plant.motion.names)
+        q = self.plant.motion.values[frame].copy()
+        q[self._secondary] = values
+        forces, gradient = np.zeros(count), np.zeros(count)
+        columns, loads = np.zeros((count, count)), []
+        for contact, places in zip(self.contacts, self._places, strict=True):
+            found = contact.evaluate(q[places], energy=self._with_energy)
+            forces[places] += found.forces
+            columns[np.ix_(places, places)] += found.jacobian
+            gradient[places] += found.energy_gradient if self._with_energy else 0.0
+            loads.append(found.loads)
+        return ContactForces(
+            forces[self._free],
+            columns[np.ix_(self._free, self._secondary)],
+            gradient[self._secondary],
+            tuple(loads),
+        )
+
+    def run(
+        self, start: FloatArray, *, progress: Callable[[int], None] | None = None
+    ) -> ComakResult:
+        """Solve all frames.
+
+        Parameters
+        ----------
+        start : (S,) float64
+            Secondary coordinates before the first frame [rad, m].
+        progress : callable, optional
+            Takes the number of frames that are done.
+
+        Returns
+        -------
+        ComakResult
+            The solution; a frame that did not converge has a flag.
+
+        Raises
+        ------
+        InputError
+            If the start is not S finite numbers.
+        """
+        values = check_array("start", start, (len(self.plant.secondary),))
+        motion, muscles = self.plant.motion, self.plant.muscles
+        activations = np.full(len(muscles.names), _FIRST_ACTIVATION)
+        solution = Solution(
+            values, np.zeros_like(values), activations, np.zeros(len(self._free)), 0.0, 0, ()
+        )
+        solutions, flags = [], []
+        for frame in range(len(motion.time)):
+            solution, flag = self.solve(frame, solution)
+            solutions.append(solution)
+            flags.extend([flag] if flag else [])
+            if progress is not None:
+                progress(frame + 1)
+        return self._result(solutions, tuple(flags))
+
+    def solve(self, frame: int, previous: Solution) -> tuple[Solution, str]:
+        """Return the solution of a frame after the previous one, and a flag or an empty text."""
+        step = self.plant.motion.step
+        values = previous.values + step * previous.speeds
+        speeds = np.zeros_like(values)
+        found, best = previous._replace(values=values, speeds=speeds), None
+        state = self._state(frame, found)
+        for iteration in range(1, self.settings.iterations + 1):
+            found = self._stepped(frame, found, state, previous)
+            try:
+                state = self._state(frame, found)
+            except PoseError as error:
+                return self._failed(frame, previous, best, str(error))
+            error_now = self._error(frame, found, state)
+            found = found._replace(
+                error=error_now, iterations=iteration, loads=state[1].loads
+            )
+            if error_now < self.settings.tolerance:
+                return found, ""
+            if best is None or error_now < best.error:
+                best = found
+        return self._failed(frame, previous, best, "")
+
+    def _state(self, frame: int, at: Solution) -> tuple[PlantForces, ContactForces]:
+        return (
+            self.plant.forces(frame, at.values, at.speeds),
+            self.contact_forces(frame, at.values),
+        )
+
+    def _stepped(
+        self,
+        frame: int,
+        at: Solution,
+        state: tuple[PlantForces, ContactForces],
+        previous: Solution,
+    ) -> Solution:
+        """Return the solution of the problem that is linear about a state."""
+        plant, contact = state
+        muscles, settings = self.plant.muscles, self.settings
+        time = float(self.plant.motion.time[frame])
+        tensions = at.activations * muscles.max_force
+        columns = self.plant.columns(frame, at.values, at.speeds, tensions)
+        weights = settings.muscle_weight(muscles.names, time)
+        problem = FrameProblem(
+            plant.arms * muscles.max_force,
+            columns + contact.columns - self._damping,
+            plant.needed - contact.forces,
+            settings.activation_weight * muscles.volumes() * weights,
+            np.full(len(self._free), settings.reserve_weight),
+            settings.contact_energy_weight * contact.energy_gradient,
+            muscles.bounds,
+            self._largest,
+        )
+        found = solve_frame(problem)
+        values = at.values + found.steps
+        speeds = (values - previous.values) / self.plant.motion.step
+        return at._replace(
+            values=values, speeds=speeds, activations=found.activations, reserves=found.reserves
+        )
+
+    def _error(
+        self, frame: int, at: Solution, state: tuple[PlantForces, ContactForces]
+    ) -> float:
+        """Return the largest error of acceleration [rad/s², m/s²]."""
+        plant, contact = state
+        tensions = at.activations * self.plant.muscles.max_force
+        surplus = plant.arms @ tensions + at.reserves + contact.forces - plant.needed
+        mass = self.plant.mass(frame, at.values)
+        return float(np.abs(np.linalg.solve(mass, surplus)).max())
+
+    def _failed(
+        self, frame: int, previous: Solution, best: Solution | None, why: str
+    ) -> tuple[Solution, str]:
+        """Return the best iteration, or the previous frame if all are too far off."""
+        time = float(self.plant.motion.time[frame])
+        flag = f"{time:g} s: not converged in {self.settings.iterations} iterations"
+        if why:
+            flag = f"{time:g} s: not converged, {why}"
+        if best is not None and best.error < self.settings.worst_tolerance:
+            return best, f"{flag}; error of acceleration {best.error:.3g} (rad/s², m/s²)"
+        kept = previous._replace(
+            speeds=np.zeros_like(previous.speeds),
+            error=np.inf if best is None else best.error,
+            loads=self.contact_forces(frame, previous.values).loads,
+        )
+        return kept, f"{flag}; the solution of the previous frame is kept"
+
+    def _result(self, solutions: list[Solution], flags: tuple[str, ...]) -> ComakResult:
+        plant, settings = self.plant, self.settings
+        activations = np.array([s.activations for s in solutions])
+        reserves = np.array([s.reserves for s in solutions])
+        weights = np.array(
+            [settings.muscle_weight(plant.muscles.names, float(t)) for t in plant.motion.time]
+        )
+        volumes = settings.activation_weight * plant.muscles.volumes()
+        costs = (weights * volumes * activations**2).sum(axis=1)
+        costs += settings.reserve_weight * (reserves**2).sum(axis=1)
+        return ComakResult(
+            time=plant.motion.time,
+            free=plant.free,
+            secondary=plant.secondary,
+            muscles=plant.muscles.names,
+            contacts=tuple(c.name for c in self.contacts),
+            values=np.array([s.values for s in solutions]),
+            speeds=np.array([s.speeds for s in solutions]),
+            activations=activations,
+            muscle_forces=activations * plant.muscles.max_force,
+            reserves=reserves,
+            errors=np.array([s.error for s in solutions]),
+            iterations=np.array([s.iterations for s in solutions]),
+            costs=costs,
+            loads=tuple(s.loads for s in solutions),
+            flags=flags,
+        )

@@ -1,0 +1,302 @@
+"""Settings of COMAK, from OpenSim-JAM's XML files or by hand."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from foundation.checks import FloatArray, check_number
+from foundation.errors import InputError
+
+
+@dataclass(frozen=True)
+class SecondaryCoordinate:
+    """A coordinate in which joint surfaces touch.
+
+    Parameters
+    ----------
+    name : str
+        Name in the model.
+    damping : float
+        Viscosity that the model applies to this coordinate [N m s/rad, N s/m]; the problem of a
+        frame takes it into account.
+    largest_step : float
+        Largest change within an iteration [rad, m].
+    """
+
+    name: str
+    damping: float = 1.0
+    largest_step: float = 0.05
+
+    def __post_init__(self) -> None:
+        check_number(f"{self.name}, damping", self.damping, at_least=0.0)
+        check_number(f"{self.name}, largest_step", self.largest_step, above=0.0)
+
+
+@dataclass(frozen=True)
+class MuscleWeight:
+    """Weight of a muscle in the cost, constant or over time.
+
+    Parameters
+    ----------
+    name : str
+        Name of the muscle.
+    times, weights : tuple of float
+        Instants [s] and the weights there [1], linear between them and constant outside.
+    """
+
+    name: str
+    times: tuple[float, ...]
+    weights: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if not self.times or len(self.times) != len(self.weights) or min(self.weights) < 0.0:
+            raise InputError(
+                f"{self.name}: expected one weight >= 0 per instant, found times {self.times} and "
+                f"weights {self.weights}"
+            )
+        if (np.diff(self.times) <= 0.0).any():
+            raise InputError(f"{self.name}: expected increasing times, found {self.times}")
+
+    def at(self, time: float) -> float:
+        """Return the weight [1] at an instant [s]."""
+        return float(np.interp(time, self.times, self.weights))
+
+
+@dataclass(frozen=True)
+class ComakSettings:
+    """Settings of a COMAK simulation (Smith et al. 2018, J Knee Surg 31:68-74).
+
+    Parameters
+    ----------
+    primary, prescribed : tuple of str
+        Coordinates whose measured accelerations muscles must give, and coordinates that follow
+        the motion by themselves.
+    secondary : tuple of SecondaryCoordinate
+        Coordinates that are solved for.
+    start, stop, step : float, optional
+        First and last instant and time step [s]; by default those of the motion.
+    lowpass : float, optional
+        Cut-off frequency of the filter of the motion [Hz]; none by default.
+    settle : bool
+        Whether secondary coordinates settle before the first frame.
+    settle_threshold : float
+        Change within 0.01 s below which secondary coordinates have settled [rad, m].
+    settle_accuracy : float
+        Relative accuracy of the integrator that settles them [1].
+    iterations : int
+        Most iterations of a frame.
+    tolerance : float
+        Error of acceleration below which a frame has converged [rad/s², m/s²].
+    worst_tolerance : float
+        Error above which a frame that did not converge takes the solution of the previous one.
+    activation_weight, reserve_weight : float
+        Cost of muscle volume times squared activation [1/m³], and of squared reserves [1/N²].
+    contact_energy_weight : float
+        Weight of the energy that contacts store [1/J].
+    muscle_weights : tuple of MuscleWeight
+        Weights that are not 1.
+    """
+
+    primary: tuple[str, ...]
+    prescribed: tuple[str, ...]
+    secondary: tuple[SecondaryCoordinate, ...]
+    start: float | None = None
+    stop: float | None = None
+    step: float | None = None
+    lowpass: float | None = None
+    settle: bool = True
+    settle_threshold: float = 1e-5
+    settle_accuracy: float = 1e-6
+    iterations: int = 25
+    tolerance: float = 1.0
+    worst_tolerance: float = 50.0
+    activation_weight: float = 1e6
+    reserve_weight: float = 1e3
+    contact_energy_weight: float = 0.0
+    muscle_weights: tuple[MuscleWeight, ...] = field(default=())
+
+    def __post_init__(self) -> None:
+        for name in ("tolerance", "worst_tolerance", "settle_threshold", "settle_accuracy"):
+            check_number(name, getattr(self, name), above=0.0)
+        for name in ("activation_weight", "reserve_weight"):
+            check_number(name, getattr(self, name), above=0.0)
+        check_number("contact_energy_weight", self.contact_energy_weight, at_least=0.0)
+        check_number("iterations", self.iterations, at_least=1)
+        for name in ("step", "lowpass"):
+            if getattr(self, name) is not None:
+                check_number(name, getattr(self, name), above=0.0)
+        names = [*self.primary, *self.prescribed, *(s.name for s in self.secondary)]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise InputError(
+                "coordinates: expected each coordinate in one of primary, secondary and "
+                f"prescribed, found {', '.join(twice)} twice"
+            )
+        if not self.primary or not self.secondary:
+            raise InputError("coordinates: expected primary and secondary coordinates, found none")
+
+    def muscle_weight(self, names: tuple[str, ...], time: float) -> FloatArray:
+        """Return the weights (M,) [1] of muscles at an instant [s]."""
+        weights = {w.name: w.at(time) for w in self.muscle_weights}
+        return np.array([weights.get(name, 1.0) for name in names])
+
+    def unknown_muscles(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the names of muscles that have a weight and are none of the model."""
+        return tuple(w.name for w in self.muscle_weights if w.name not in names)
+
+
+@dataclass(frozen=True)
+class ComakFiles:
+    """Files that a COMAK simulation names.
+
+    Parameters
+    ----------
+    model, motion : Path
+        Model, and motion of its coordinates.
+    external_loads : Path or None
+        Forces on the feet.
+    forces : Path or None
+        Further forces of the model: the reserves.
+    """
+
+    model: Path
+    motion: Path
+    external_loads: Path | None
+    forces: Path | None
+
+
+def read_comak_settings(path: str | Path) -> tuple[ComakSettings, ComakFiles]:
+    """Read the settings of OpenSim-JAM's COMAKTool.
+
+    Parameters
+    ----------
+    path : str or Path
+        XML file; the files it names are relative to its folder.
+
+    Returns
+    -------
+    ComakSettings
+        The settings.
+    ComakFiles
+        Model, motion, external loads and reserves.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, has no COMAKTool, or a value is no number or out of its range.
+    """
+    tool = _Tool(Path(path))
+    number, optional = tool.number, tool.optional
+    exponent = number("activation_exponent", 2.0)
+    if exponent != 2.0:
+        raise InputError(f"{path}, activation_exponent: expected 2, found {exponent:g}")
+    settings = ComakSettings(
+        primary=tool.names("primary_coordinates"),
+        prescribed=tool.names("prescribed_coordinates"),
+        secondary=tool.secondary(),
+        start=optional("start_time"),
+        stop=optional("stop_time"),
+        step=optional("time_step"),
+        lowpass=optional("lowpass_filter_frequency"),
+        settle=tool.text("settle_secondary_coordinates_at_start", "true") == "true",
+        settle_threshold=number("settle_threshold", 1e-5),
+        settle_accuracy=number("settle_accuracy", 1e-6),
+        iterations=int(number("max_iterations", 25)),
+        tolerance=number("udot_tolerance", 1.0),
+        worst_tolerance=number("udot_worse_case_tolerance", 50.0),
+        reserve_weight=number("non_muscle_actuator_weight", 1e3),
+        contact_energy_weight=number("contact_energy_weight", 0.0),
+        muscle_weights=tool.muscle_weights(),
+    )
+    model, motion = tool.file("model_file"), tool.file("coordinates_file")
+    if model is None or motion is None:
+        raise InputError(f"{path}: expected model_file and coordinates_file, found an empty one")
+    loads, forces = tool.file("external_loads_file"), tool.file("force_set_file")
+    return settings, ComakFiles(model, motion, loads, forces)
+
+
+class _Tool:
+    """Elements of a COMAKTool."""
+
+    def __init__(self, path: Path) -> None:
+        if not path.is_file():
+            raise InputError(f"{path}: no such file; check the path of the settings")
+        try:
+            root = ET.parse(path).getroot()
+        except ET.ParseError as error:
+            raise InputError(f"{path}: expected XML, found {error}") from error
+        found = root.find("COMAKTool")
+        if found is None:
+            raise InputError(f"{path}: expected settings of a COMAKTool, found {root.tag}")
+        self.path, self._tool = path, found
+
+    def text(self, name: str, default: str = "") -> str:
+        found = self._tool.find(name)
+        return default if found is None or not found.text else found.text.strip()
+
+    def number(self, name: str, default: float) -> float:
+        return _number(f"{self.path.name}, {name}", self.text(name) or str(default))
+
+    def optional(self, name: str) -> float | None:
+        """Return a number, or None for -1, which stands for a default."""
+        value = self.number(name, -1.0)
+        return None if value == -1.0 else value
+
+    def names(self, name: str) -> tuple[str, ...]:
+        return tuple(path.rsplit("/", 1)[-1] for path in self.text(name).split())
+
+    def file(self, name: str) -> Path | None:
+        text = self.text(name)
+        if not text or text.lower() == "unassigned":
+            return None
+        return (self.path.parent / text.replace("\\", "/")).resolve()
+
+    def secondary(self) -> tuple[SecondaryCoordinate, ...]:
+        return tuple(
+            SecondaryCoordinate(
+                _child(e, "coordinate").rsplit("/", 1)[-1],
+                _number(f"{e.get('name')}, comak_damping", _child(e, "comak_damping") or "1"),
+                _number(f"{e.get('name')}, max_change", _child(e, "max_change") or "0.05"),
+            )
+            for e in self._tool.iter("COMAKSecondaryCoordinate")
+        )
+
+    def muscle_weights(self) -> tuple[MuscleWeight, ...]:
+        tags = ("COMAKCostFunctionWeight", "COMAKCostFunctionParameter")
+        return tuple(
+            _muscle_weight(element, f"{self.path.name}, {element.get('name')}")
+            for tag in tags
+            for element in self._tool.iter(tag)
+        )
+
+
+def _muscle_weight(element: ET.Element, where: str) -> MuscleWeight:
+    name = _child(element, "actuator").rsplit("/", 1)[-1]
+    constant = next(element.iter("Constant"), None)
+    if constant is not None:
+        return MuscleWeight(name, (0.0,), (_number(where, _child(constant, "value") or "0"),))
+    points = next(element.iter("PiecewiseLinearFunction"), None)
+    if points is not None:
+        parts = [
+            tuple(_number(where, part) for part in _child(points, axis).split()) for axis in "xy"
+        ]
+        return MuscleWeight(name, *parts)
+    raise InputError(
+        f"{where}: expected a Constant or a PiecewiseLinearFunction as weight, found none"
+    )
+
+
+def _child(element: ET.Element, name: str) -> str:
+    found = element.find(name)
+    return "" if found is None or not found.text else found.text.strip()
+
+
+def _number(where: str, text: str) -> float:
+    try:
+        return check_number(where, float(text))
+    except ValueError as error:
+        raise InputError(f"{where}: expected a number, found {text!r}") from error

@@ -1,0 +1,139 @@
+"""Motion of a model's coordinates from a file, resampled, filtered and differentiated.
+
+As OpenSim-JAM's COMAKTool prepares the motion: linear resampling, padding by half its length and
+a low-pass filter by OpenSim; cubic splines for primary coordinates, quintic ones for prescribed
+coordinates, as OpenSim's SimmSpline and GCVSpline of degree 5 interpolate.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.interpolate import CubicSpline, make_interp_spline
+
+from dynamics.musculoskeletal.comak_settings import ComakSettings
+from dynamics.musculoskeletal.opensim_plant import OpenSimSystem
+from dynamics.musculoskeletal.plant import CoordinateMotion
+from dynamics.musculoskeletal.wheel import opensim
+from dynamics.walking.motion_tables import MotionTable, read_motion_table, write_motion_table
+from foundation.checks import FloatArray
+from foundation.errors import InputError
+
+#: Slack of the first and last instant, relative to the time step.
+_SLACK = 1e-6
+
+
+def read_motion(
+    path: str | Path, system: OpenSimSystem, settings: ComakSettings
+) -> CoordinateMotion:
+    """Read, filter and differentiate a motion.
+
+    Parameters
+    ----------
+    path : str or Path
+        OpenSim's `.mot` or `.sto` with a column per coordinate: its name, or its path in the model
+        with or without `/value`.
+    system : OpenSimSystem
+        The model.
+    settings : ComakSettings
+        Time step, filter, first and last instant, and the kind of each coordinate.
+
+    Returns
+    -------
+    CoordinateMotion
+        Motion of all coordinates between the first and the last instant. A coordinate that the
+        file does not have is zero.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, lacks a primary coordinate, or does not cover the time.
+    """
+    table = read_motion_table(path)
+    columns = _columns(table, system.coordinates)
+    missing = [name for name in settings.primary if name not in columns]
+    if missing:
+        raise InputError(
+            f"{path}: expected columns of all primary coordinates, found none of "
+            f"{', '.join(missing)}"
+        )
+    time, filtered = _filtered(_in_si(table, system, columns), settings)
+    values = np.zeros((len(time), len(system.coordinates)))
+    for k, name in enumerate(system.coordinates):
+        if name in columns:
+            values[:, k] = filtered[:, columns[name]]
+    chosen = _chosen(time, settings, str(path))
+    speeds, accelerations = np.zeros_like(values), np.zeros_like(values)
+    for k, name in enumerate(system.coordinates):
+        if name in settings.prescribed:
+            spline = make_interp_spline(time, values[:, k], k=5)
+        else:
+            spline = CubicSpline(time, values[:, k])
+        speeds[:, k], accelerations[:, k] = spline(time, 1), spline(time, 2)
+    return CoordinateMotion(
+        system.coordinates,
+        system.rotational,
+        time[chosen],
+        values[chosen],
+        speeds[chosen],
+        accelerations[chosen],
+    )
+
+
+def _columns(table: MotionTable, coordinates: tuple[str, ...]) -> dict[str, int]:
+    """Return the column of each coordinate that the table has."""
+    columns = {}
+    for k, label in enumerate(table.names):
+        parts = label.split("/")
+        name = parts[-2] if parts[-1] == "value" and len(parts) > 1 else parts[-1]
+        if name in coordinates:
+            columns[name] = k
+    return columns
+
+
+def _in_si(table: MotionTable, system: OpenSimSystem, columns: dict[str, int]) -> MotionTable:
+    """Return the table with angles in radians."""
+    values = table.values.copy()
+    if table.in_degrees:
+        for name, k in columns.items():
+            if system.rotational[system.coordinates.index(name)]:
+                values[:, k] = np.radians(values[:, k])
+    return MotionTable(table.names, table.time, values, False, table.source)
+
+
+def _filtered(table: MotionTable, settings: ComakSettings) -> tuple[FloatArray, FloatArray]:
+    """Return instants and columns, resampled and filtered by OpenSim."""
+    if settings.step is None and settings.lowpass is None:
+        return table.time.copy(), table.values.copy()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "motion.sto"
+        write_motion_table(path, table)
+        storage = opensim().Storage(str(path))
+    if settings.step is not None:
+        storage.resampleLinear(settings.step)
+    if settings.lowpass is not None:
+        storage.pad(storage.getSize() // 2)
+        storage.lowpassIIR(settings.lowpass)
+    rows = [storage.getStateVector(k) for k in range(storage.getSize())]
+    time = np.array([row.getTime() for row in rows])
+    return time, np.array([_numbers(row.getData(), len(table.names)) for row in rows])
+
+
+def _numbers(array: Any, count: int) -> list[float]:
+    return [array.get(k) for k in range(count)]
+
+
+def _chosen(time: FloatArray, settings: ComakSettings, source: str) -> FloatArray:
+    """Return which instants are between the first and the last one."""
+    slack = _SLACK * (time[1] - time[0])
+    start = time[0] if settings.start is None else settings.start
+    stop = time[-1] if settings.stop is None else settings.stop
+    if start < time[0] - slack or stop > time[-1] + slack or stop <= start:
+        raise InputError(
+            f"{source}: expected a motion from {start:g} to {stop:g} s, found {time[0]:g} to "
+            f"{time[-1]:g} s"
+        )
+    return (time >= start - slack) & (time <= stop + slack)

@@ -1,0 +1,347 @@
+"""OpenSim models with articular contact of Smith et al. (2018), read from their XML.
+
+OpenSim-JAM's `Smith2018ContactMesh` and `Smith2018ArticularContactForce` are no part of OpenSim
+itself: `read_osim` returns them with the joints in which they act, and `OsimModel.without_contact`
+is the model that any OpenSim loads (Smith, Lenhart, Kaiser, Vignos, Thelen 2018, J Knee Surg
+31:68-74).
+"""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from dynamics.musculoskeletal.joint_kinematics import BODY, JointKinematics, Placement
+from foundation.checks import FloatArray, check_in, check_number
+from foundation.errors import InputError
+
+#: Elements that OpenSim does not know, and the sets that contain them.
+_CONTACT_MESH, _CONTACT_FORCE = "Smith2018ContactMesh", "Smith2018ArticularContactForce"
+_SETS = ("ContactGeometrySet", "ForceSet")
+_FORMULATIONS = {"linear": "linear", "nonlinear": "logarithmic"}
+
+
+@dataclass(frozen=True)
+class ContactMesh:
+    """A surface of an elastic layer on a body.
+
+    Parameters
+    ----------
+    name : str
+        Name in the model.
+    body : str
+        Body of the surface.
+    placement : Placement
+        Placement of the mesh in the body.
+    file : Path
+        Mesh file [m].
+    youngs_modulus : float
+        Young's modulus [Pa].
+    poissons_ratio : float
+        Poisson's ratio [1].
+    thickness : float
+        Thickness of the layer [m].
+    back_file : Path or None
+        Surface of the bone under the layer, where the thickness is measured; else None.
+    thickness_range : tuple of float
+        Least and largest thickness where the thickness is measured [m].
+    scale : tuple of float
+        Factors of the mesh along its axes [1].
+    """
+
+    name: str
+    body: str
+    placement: Placement
+    file: Path
+    youngs_modulus: float
+    poissons_ratio: float
+    thickness: float
+    back_file: Path | None
+    thickness_range: tuple[float, float]
+    scale: tuple[float, float, float]
+
+
+@dataclass(frozen=True)
+class ArticularContact:
+    """Contact of two surfaces.
+
+    Parameters
+    ----------
+    name : str
+        Name in the model, such as "tf_contact".
+    bed, target : ContactMesh
+        Casting mesh, whose triangles carry the springs, and target mesh.
+    law : {"linear", "logarithmic"}
+        Spring law.
+    lumped : bool
+        One layer of both thicknesses and mean moduli (Bei & Fregly 2004, Med Eng Phys 26:777-789),
+        or two layers in series.
+    search_depth : float
+        Largest overlap that is searched [m].
+    """
+
+    name: str
+    bed: ContactMesh
+    target: ContactMesh
+    law: str
+    lumped: bool
+    search_depth: float
+
+
+@dataclass(frozen=True)
+class OsimJoint:
+    """A joint between two bodies.
+
+    Parameters
+    ----------
+    name : str
+        Name in the model.
+    parent, child : str
+        Names of the bodies.
+    parent_frame, child_frame : Placement
+        Placements of the joint's frames in the bodies.
+    kinematics : JointKinematics
+        Motion of the child frame in the parent frame.
+    """
+
+    name: str
+    parent: str
+    child: str
+    parent_frame: Placement
+    child_frame: Placement
+    kinematics: JointKinematics
+
+
+class OsimModel:
+    """An OpenSim model file.
+
+    Parameters
+    ----------
+    path : str or Path
+        The `.osim` file.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, no XML, or no OpenSim model of version 4.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self._tree = _parse(self.path)
+        model = self._tree.getroot().find("Model")
+        version = self._tree.getroot().get("Version", "0")
+        if model is None or not version.isdigit() or int(version) < 40000:
+            raise InputError(
+                f"{self.path}: expected an OpenSim model of version 40000 or later, found "
+                f"{'no Model' if model is None else f'version {version}'}; open the model in "
+                "OpenSim 4 and save it"
+            )
+        self._model = model
+
+    def __repr__(self) -> str:
+        return f"OsimModel({str(self.path)!r})"
+
+    @property
+    def contacts(self) -> tuple[ArticularContact, ...]:
+        """Articular contacts that the model applies.
+
+        Raises
+        ------
+        InputError
+            If a contact names a mesh that the model does not have, or a value is out of range.
+        """
+        return tuple(
+            self._contact(element)
+            for element in self._elements("ForceSet", _CONTACT_FORCE)
+            if _text(element, "appliesForce", "true") == "true"
+        )
+
+    def without_contact(self) -> str:
+        """Return the model without articular contact, as XML text."""
+        tree = _parse(self.path)
+        for name in _SETS:
+            objects = tree.getroot().find(f"Model/{name}/objects")
+            for element in list(objects) if objects is not None else []:
+                if element.tag in (_CONTACT_MESH, _CONTACT_FORCE):
+                    objects.remove(element)  # type: ignore[union-attr]
+        return ET.tostring(tree.getroot(), encoding="unicode")
+
+    def joint_between(self, first: str, second: str) -> OsimJoint:
+        """Return the joint between two bodies.
+
+        Raises
+        ------
+        InputError
+            If no joint connects the two bodies, or its motion is not linear in its coordinates.
+        """
+        found = []
+        for element in self._elements("JointSet"):
+            ends = [self._frame(element, f"socket_{end}_frame") for end in ("parent", "child")]
+            found.append(f"{ends[0][0]}-{ends[1][0]}")
+            if {ends[0][0], ends[1][0]} == {first, second}:
+                kinematics = _kinematics(element, f"{self.path.name}, joint {element.get('name')}")
+                (parent, in_parent), (child, in_child) = ends
+                return OsimJoint(
+                    element.get("name", ""), parent, child, in_parent, in_child, kinematics
+                )
+        raise InputError(
+            f"{self.path.name}: expected a joint between {first} and {second}, whose surfaces are "
+            f"in contact, found joints {', '.join(found)}"
+        )
+
+    def _elements(self, of: str, tag: str | None = None) -> Iterator[ET.Element]:
+        """Return the objects of a set, those of a tag."""
+        for element in self._model.iterfind(f"{of}/objects/*"):
+            if tag is None or element.tag == tag:
+                yield element
+
+    def _contact(self, element: ET.Element) -> ArticularContact:
+        where = f"{self.path.name}, {element.get('name')}"
+        law = check_in(
+            f"{where}, elastic_foundation_formulation",
+            _text(element, "elastic_foundation_formulation", "linear"),
+            _FORMULATIONS,
+        )
+        return ArticularContact(
+            element.get("name", ""),
+            self._mesh(_text(element, "socket_casting_mesh"), where),
+            self._mesh(_text(element, "socket_target_mesh"), where),
+            _FORMULATIONS[law],
+            _text(element, "use_lumped_contact_model", "true") == "true",
+            _number(element, "max_proximity", where, 0.01),
+        )
+
+    def _mesh(self, path: str, where: str) -> ContactMesh:
+        name = path.rsplit("/", 1)[-1]
+        meshes = {m.get("name"): m for m in self._elements("ContactGeometrySet", _CONTACT_MESH)}
+        if name not in meshes:
+            raise InputError(
+                f"{where}: expected a contact mesh among {', '.join(map(str, meshes))}, found "
+                f"{path!r}"
+            )
+        element, where = meshes[name], f"{self.path.name}, {name}"
+        body, frame = self._frame(element, "socket_frame")
+        own = Placement.of(
+            _numbers(element, "orientation", where, 3, (0.0,) * 3),
+            _numbers(element, "location", where, 3, (0.0,) * 3),
+        )
+        variable = _text(element, "use_variable_thickness", "false") == "true"
+        return ContactMesh(
+            name,
+            body,
+            frame.after(own),
+            self._geometry(_text(element, "mesh_file")),
+            _number(element, "elastic_modulus", where, 1e6),
+            _number(element, "poissons_ratio", where, 0.5),
+            _number(element, "thickness", where, 0.005),
+            self._geometry(_text(element, "mesh_back_file")) if variable else None,
+            (
+                _number(element, "min_thickness", where, 0.001),
+                _number(element, "max_thickness", where, 0.01),
+            ),
+            tuple(_numbers(element, "scale_factors", where, 3, (1.0,) * 3)),
+        )
+
+    def _geometry(self, name: str) -> Path:
+        """Return a mesh file: beside the model or in its folder Geometry, as OpenSim searches."""
+        for folder in (self.path.parent, self.path.parent / "Geometry"):
+            if (folder / name).is_file():
+                return folder / name
+        return self.path.parent / "Geometry" / name
+
+    def _frame(self, element: ET.Element, socket: str) -> tuple[str, Placement]:
+        """Return the body of a frame that an element names, and the placement in this body."""
+        path = _text(element, socket)
+        name = path.rsplit("/", 1)[-1]
+        for offset in element.iterfind("frames/PhysicalOffsetFrame"):
+            if offset.get("name") == name:
+                body, below = self._frame(offset, "socket_parent")
+                own = Placement.of(
+                    _numbers(offset, "orientation", name, 3, (0.0,) * 3),
+                    _numbers(offset, "translation", name, 3, (0.0,) * 3),
+                )
+                return body, below.after(own)
+        if name == "ground" or path.startswith("/bodyset/") or "/" not in path:
+            return name, BODY
+        raise InputError(
+            f"{self.path.name}, {element.get('name')}, {socket}: expected a body or a frame of "
+            f"the same object, found {path!r}"
+        )
+
+
+def _parse(path: Path) -> ET.ElementTree[ET.Element]:
+    if not path.is_file():
+        raise InputError(f"{path}: no such file; check the path of the model")
+    try:
+        return ET.parse(path)
+    except ET.ParseError as error:
+        raise InputError(f"{path}: expected XML, found {error}; save the model again") from error
+
+
+def _text(element: ET.Element, name: str, default: str = "") -> str:
+    found = element.find(name)
+    return default if found is None or not found.text else found.text.strip()
+
+
+def _numbers(
+    element: ET.Element, name: str, where: str, count: int, default: tuple[float, ...]
+) -> FloatArray:
+    text = _text(element, name)
+    if not text:
+        return np.array(default)
+    try:
+        numbers = np.array([float(part) for part in text.split()])
+    except ValueError:
+        numbers = np.empty(0)
+    if numbers.shape != (count,) or not np.isfinite(numbers).all():
+        raise InputError(f"{where}, {name}: expected {count} numbers, found {text!r}")
+    return numbers
+
+
+def _number(element: ET.Element, name: str, where: str, default: float) -> float:
+    return check_number(f"{where}, {name}", _numbers(element, name, where, 1, (default,))[0])
+
+
+def _kinematics(element: ET.Element, where: str) -> JointKinematics:
+    """Return the motion of a custom joint."""
+    transform = element.find("SpatialTransform")
+    if element.tag != "CustomJoint" or transform is None:
+        raise InputError(f"{where}: expected a CustomJoint where surfaces touch, found {element.tag}")
+    names = tuple(c.get("name", "") for c in element.iterfind("coordinates/Coordinate"))
+    axes, slopes, offsets = np.zeros((6, 3)), np.zeros((6, len(names))), np.zeros(6)
+    for k, axis in enumerate(transform.iterfind("TransformAxis")):
+        here = f"{where}, {axis.get('name')}"
+        axes[k] = _numbers(axis, "axis", here, 3, (1.0, 0.0, 0.0))
+        slope, offsets[k] = _linear(axis, here)
+        name = _text(axis, "coordinates")
+        if name:
+            if name not in names:
+                raise InputError(f"{here}: expected one of {', '.join(names)}, found {name!r}")
+            slopes[k, names.index(name)] = slope
+        elif slope:
+            raise InputError(f"{here}: expected the coordinate of a linear function, found none")
+    return JointKinematics(names, axes, slopes, offsets)
+
+
+def _linear(axis: ET.Element, where: str) -> tuple[float, float]:
+    """Return slope and offset of the function of an axis."""
+    for function in axis:
+        factor = 1.0
+        if function.tag == "MultiplierFunction":
+            factor = _number(function, "scale", where, 1.0)
+            inner = function.find("function/*")
+            function = function if inner is None else inner
+        if function.tag == "LinearFunction":
+            slope, offset = _numbers(function, "coefficients", where, 2, (1.0, 0.0))
+            return factor * slope, factor * offset
+        if function.tag == "Constant":
+            return 0.0, factor * _number(function, "value", where, 0.0)
+    raise InputError(
+        f"{where}: expected a linear or constant function where surfaces touch, found "
+        f"{', '.join(e.tag for e in axis if e.tag not in ('coordinates', 'axis'))}"
+    )

@@ -1,0 +1,164 @@
+"""The multibody system that muscles, ligaments and external loads act on, without its contact.
+
+A plant answers for one instant of a motion: which generalised forces the free coordinates need
+beyond those of ligaments, springs, gravity and external loads, and what a newton in each muscle
+contributes. Primary and prescribed coordinates follow the motion; secondary coordinates, in which
+the joint surfaces touch, are the argument.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from foundation.checks import FloatArray, check_array, check_fields
+from foundation.errors import InputError
+
+
+@dataclass(frozen=True, eq=False)
+class CoordinateMotion:
+    """Motion of all coordinates of a model.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Names of the n coordinates.
+    rotational : tuple of bool
+        Whether each coordinate is an angle [rad]; else a length [m].
+    time : (N,) float64
+        Instants, equally spaced [s].
+    values, speeds, accelerations : (N, n) float64
+        Coordinates and their derivatives [rad, m; per s; per s²].
+
+    Raises
+    ------
+    InputError
+        If the shapes do not agree, or a value is not finite.
+    """
+
+    names: tuple[str, ...]
+    rotational: tuple[bool, ...]
+    time: FloatArray
+    values: FloatArray
+    speeds: FloatArray
+    accelerations: FloatArray
+
+    def __post_init__(self) -> None:
+        shape = (len(check_array("time", self.time, (None,))), len(self.names))
+        check_fields(self, time=(None,), values=shape, speeds=shape, accelerations=shape)
+
+    @property
+    def step(self) -> float:
+        """Time between two instants [s]."""
+        return float(self.time[1] - self.time[0])
+
+    def index(self, names: tuple[str, ...]) -> list[int]:
+        """Return the places of coordinates; raise `InputError` for an unknown name."""
+        unknown = [name for name in names if name not in self.names]
+        if unknown:
+            raise InputError(
+                f"coordinates: expected names of the model, found {', '.join(unknown)}; the model "
+                f"has {', '.join(self.names)}"
+            )
+        return [self.names.index(name) for name in names]
+
+
+@dataclass(frozen=True, eq=False)
+class MuscleSet:
+    """Muscles of a plant.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Names of the M muscles.
+    max_force : (M,) float64
+        Largest isometric forces [N].
+    optimal_length : (M,) float64
+        Optimal lengths of the fibres [m].
+    bounds : (2, M) float64
+        Least and largest activations [1].
+    """
+
+    names: tuple[str, ...]
+    max_force: FloatArray
+    optimal_length: FloatArray
+    bounds: FloatArray
+
+    def __post_init__(self) -> None:
+        count = len(self.names)
+        check_fields(self, max_force=(count,), optimal_length=(count,), bounds=(2, count))
+
+    def volumes(self, specific_tension: float = 350e3) -> FloatArray:
+        """Return the volumes (M,) [m³] at a specific tension [Pa]."""
+        return self.optimal_length * self.max_force / specific_tension
+
+
+class PlantForces(NamedTuple):
+    """Generalised forces of the F free coordinates at an instant.
+
+    Parameters
+    ----------
+    needed : (F,) float64
+        Forces that the motion needs beyond those of the plant itself [N m, N].
+    arms : (F, M) float64
+        Generalised force per newton of each muscle [m, 1].
+    """
+
+    needed: FloatArray
+    arms: FloatArray
+
+
+class Plant(Protocol):
+    """A multibody system along a motion.
+
+    Attributes
+    ----------
+    motion : CoordinateMotion
+        Motion of all coordinates; the values of secondary coordinates are their first guess.
+    free : tuple of str
+        Names of the F primary and secondary coordinates, in the order of the model.
+    secondary : tuple of str
+        Names of the S secondary coordinates.
+    muscles : MuscleSet
+        The M muscles.
+    """
+
+    motion: CoordinateMotion
+    free: tuple[str, ...]
+    secondary: tuple[str, ...]
+    muscles: MuscleSet
+
+    def forces(self, frame: int, values: FloatArray, speeds: FloatArray) -> PlantForces:
+        """Return the forces at an instant, for secondary values and speeds (S,) [rad, m; per s]."""
+        ...
+
+    def columns(
+        self, frame: int, values: FloatArray, speeds: FloatArray, tensions: FloatArray
+    ) -> FloatArray:
+        """Return the derivative (F, S) of arms @ tensions - needed by the secondary values.
+
+        At constant muscle forces (M,) [N] and constant speeds; units of force per coordinate.
+        """
+        ...
+
+    def mass(self, frame: int, values: FloatArray) -> FloatArray:
+        """Return the mass matrix (F, F) of the free coordinates [kg m², kg m, kg]."""
+        ...
+
+
+def check_secondary(plant: Plant, values: FloatArray) -> FloatArray:
+    """Return secondary values (S,) [rad, m], checked; raise `InputError` for another shape."""
+    return check_array("secondary coordinates", values, (len(plant.secondary),))
+
+
+def free_places(plant: Plant) -> tuple[list[int], list[int]]:
+    """Return the places of the secondary among the free coordinates, and of the others [1]."""
+    secondary = [plant.free.index(name) for name in plant.secondary]
+    return secondary, [k for k in range(len(plant.free)) if k not in set(secondary)]
+
+
+def acceleration_errors(mass: FloatArray, surplus: FloatArray) -> FloatArray:
+    """Return the errors of acceleration (F,) [rad/s², m/s²] of surplus forces (F,) [N m, N]."""
+    return np.linalg.solve(mass, surplus)
