@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dynamics.musculoskeletal.ligament_set import LigamentSet
 from dynamics.musculoskeletal.plant import CoordinateMotion, MuscleSet, PlantForces
 from dynamics.musculoskeletal.wheel import opensim
 from foundation.checks import FloatArray
@@ -20,6 +21,9 @@ from foundation.errors import InputError
 
 #: Step of the derivatives by secondary coordinates [rad, m].
 _STEP = 1e-6
+#: Step of the derivatives by their speeds [rad/s, m/s].
+_SPEED_STEP = 1e-4
+_LIGAMENT = "Blankevoort1991Ligament"
 #: Least moment arm, or force per newton, of a muscle that crosses a joint [m, 1].
 _CROSSING = 1e-9
 
@@ -65,6 +69,8 @@ class OpenSimSystem:
         #: A state in which some muscles do not pull, and which muscles pull in this state.
         self._partial, self._pulling = self._state, np.ones(len(self._muscles), dtype=np.bool_)
         self.set_tensions(np.zeros(len(self._muscles)))
+        self._ligaments = self._find_ligaments()
+        self.ligaments = _ligament_set(self._ligaments)
         self._solver = osim.InverseDynamicsSolver(self._model)
         self._matter = self._model.getMatterSubsystem()
         self._bodies = self._model.getNumBodies() + 1
@@ -95,6 +101,15 @@ class OpenSimSystem:
     def _actuators(self) -> list[Any]:
         found = self._model.getActuators()
         return [found.get(k) for k in range(found.getSize())]
+
+    def _find_ligaments(self) -> list[Any]:
+        found, kind = self._model.getForceSet(), opensim().Blankevoort1991Ligament
+        forces = [found.get(k) for k in range(found.getSize())]
+        return [
+            kind.safeDownCast(force)
+            for force in forces
+            if force.getConcreteClassName() == _LIGAMENT and force.appliesForce(self._state)
+        ]
 
     def _speed_order(self) -> list[int]:
         """Return the place of each coordinate among the speeds of the state."""
@@ -163,6 +178,13 @@ class OpenSimSystem:
             self._matter.multiplyBySystemJacobianTranspose(self._state, on_bodies, forces)
             arms[:, k] = forces.to_numpy() + on_coordinates.to_numpy()
         return arms[self._order]
+
+    def ligament_paths(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return lengths (L,) [m], their rates (L,) [m/s], and arms (n, L) [m, 1] of ligaments."""
+        self._model.realizeVelocity(self._state)
+        lengths = np.array([ligament.getLength(self._state) for ligament in self._ligaments])
+        rates = np.array([found.getLengtheningSpeed(self._state) for found in self._ligaments])
+        return lengths, rates, self._path_arms([lig.getGeometryPath() for lig in self._ligaments])
 
     def mass(self) -> FloatArray:
         """Return the mass matrix (n, n) [kg m², kg m, kg]."""
@@ -243,6 +265,30 @@ class OpenSimPlant:
         self._set(frame, values, np.zeros(len(self.secondary)))
         return self.system.mass()[np.ix_(self._free, self._free)]
 
+    def ligament_paths(
+        self, frame: int, values: FloatArray, speeds: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return lengths (L,) [m], rates (L,) [m/s], and arms (F, L) [m, 1] of the ligaments.
+
+        At an instant, for secondary values and speeds (S,) [rad, m; per s].
+        """
+        self._set(frame, values, speeds)
+        lengths, rates, arms = self.system.ligament_paths()
+        return lengths, rates, arms[self._free]
+
+    def speed_columns(self, frame: int, values: FloatArray, speeds: FloatArray) -> FloatArray:
+        """Return the derivative (F, S) of the needed forces by the secondary speeds.
+
+        By forward differences, at an instant and secondary values and speeds (S,) [rad, m; per s].
+        """
+        base = self._needed(frame, values, speeds)
+        columns = np.empty((len(self.free), len(self.secondary)))
+        for k in range(len(self.secondary)):
+            moved = speeds.copy()
+            moved[k] += _SPEED_STEP
+            columns[:, k] = (self._needed(frame, values, moved) - base) / _SPEED_STEP
+        return columns
+
     def _set(
         self, frame: int, values: FloatArray, speeds: FloatArray, *, partial: bool = False
     ) -> None:
@@ -256,3 +302,13 @@ class OpenSimPlant:
         self._set(frame, values, speeds, partial=partial)
         needed = self.system.needed_forces(self._accelerations[frame], partial=partial)
         return needed[self._free]
+
+
+def _ligament_set(ligaments: list[Any]) -> LigamentSet:
+    return LigamentSet(
+        tuple(found.getName() for found in ligaments),
+        np.array([found.get_linear_stiffness() for found in ligaments]),
+        np.array([found.get_slack_length() for found in ligaments]),
+        np.array([found.get_transition_strain() for found in ligaments]),
+        np.array([found.get_damping_coefficient() for found in ligaments]),
+    )
