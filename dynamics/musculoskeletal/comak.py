@@ -23,6 +23,9 @@ from foundation.checks import FloatArray, IntArray, check_array
 from foundation.errors import InputError, PoseError
 from foundation.loads import ContactLoads
 
+#: Steps are trusted up to these lengths [rad, m], shortened while the error of acceleration grows
+#: more than by a factor, and never below a part of the trusted length.
+_TRUSTED_ANGLE, _TRUSTED_LENGTH, _MOST_GROWTH, _LEAST_PART = 0.1, 0.006, 2.0, 0.1
 #: Activation of all muscles before the first frame.
 _FIRST_ACTIVATION = 0.02
 
@@ -167,6 +170,8 @@ class Comak:
         damping = np.array([s.damping for s in settings.secondary])
         self._damping = np.zeros((len(plant.free), len(names)))
         self._damping[self._among_free, np.arange(len(names))] = damping / plant.motion.step
+        rotational = np.array(plant.motion.rotational)[self._secondary]
+        self._trusted = np.where(rotational, _TRUSTED_ANGLE, _TRUSTED_LENGTH)
         self._largest = np.array([s.largest_step for s in settings.secondary])
 
     def contact_forces(self, frame: int, values: FloatArray) -> ContactForces:
@@ -226,28 +231,56 @@ class Comak:
                 progress(frame + 1)
         return self._result(solutions, tuple(flags))
 
-    def solve(self, frame: int, previous: Solution) -> tuple[Solution, str]:
-        """Return the solution of a frame after the previous one, and a flag or an empty text."""
-        step = self.plant.motion.step
-        values = previous.values + step * previous.speeds
+    def solve(
+        self, frame: int, previous: Solution, *, start: FloatArray | None = None
+    ) -> tuple[Solution, str]:
+        """Return the solution of a frame after the previous one, and a flag or an empty text.
+
+        Parameters
+        ----------
+        frame : int
+            Index of the frame.
+        previous : Solution
+            Solution of the previous frame.
+        start : (S,) float64, optional
+            Secondary coordinates of the first iteration [rad, m]; by default those that follow
+            from the previous values and speeds.
+        """
+        values = previous.values + self.plant.motion.step * previous.speeds
+        if start is not None:
+            values = check_array("start", start, (len(self._secondary),))
         speeds = np.zeros_like(values)
-        found, best = previous._replace(values=values, speeds=speeds), None
+        found, best = previous._replace(values=values, speeds=speeds, error=np.inf), None
         state = self._state(frame, found)
         for iteration in range(1, self.settings.iterations + 1):
-            found = self._stepped(frame, found, state, previous)
+            wanted = self._stepped(frame, found, state, previous)
             try:
-                state = self._state(frame, found)
+                found, state = self._shortened(frame, found, wanted, previous)
             except PoseError as error:
                 return self._failed(frame, previous, best, str(error))
-            error_now = self._error(frame, found, state)
-            found = found._replace(
-                error=error_now, iterations=iteration, loads=state[1].loads
-            )
-            if error_now < self.settings.tolerance:
+            found = found._replace(iterations=iteration, loads=state[1].loads)
+            if found.error < self.settings.tolerance:
                 return found, ""
-            if best is None or error_now < best.error:
+            if best is None or found.error < best.error:
                 best = found
         return self._failed(frame, previous, best, "")
+
+    def _shortened(
+        self, frame: int, at: Solution, wanted: Solution, previous: Solution
+    ) -> tuple[Solution, tuple[PlantForces, ContactForces]]:
+        """Return the wanted solution, or one with a shorter step where accelerations grow."""
+        step = wanted.values - at.values
+        length = float(np.abs(step / self._trusted).max())
+        part = 1.0 / max(1.0, length)
+        while True:
+            values = at.values + part * step
+            speeds = (values - previous.values) / self.plant.motion.step
+            tried = wanted._replace(values=values, speeds=speeds)
+            state = self._state(frame, tried)
+            tried = tried._replace(error=self._error(frame, tried, state))
+            if tried.error <= _MOST_GROWTH * at.error or part * length < _LEAST_PART:
+                return tried, state
+            part *= 0.5
 
     def _state(self, frame: int, at: Solution) -> tuple[PlantForces, ContactForces]:
         return (
