@@ -319,9 +319,7 @@ class Comak:
             values=values, speeds=speeds, activations=found.activations, reserves=found.reserves
         )
 
-    def _error(
-        self, frame: int, at: Solution, state: tuple[PlantForces, ContactForces]
-    ) -> float:
+    def _error(self, frame: int, at: Solution, state: tuple[PlantForces, ContactForces]) -> float:
         """Return the largest error of acceleration [rad/s², m/s²]."""
         plant, contact = state
         tensions = at.activations * self.plant.muscles.max_force

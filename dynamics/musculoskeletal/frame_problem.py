@@ -103,7 +103,7 @@ def solve_frame(problem: FrameProblem) -> FrameSolution:
         tol=_TOLERANCE,
     ).x
     left = needed + shift - arms @ found
-    steps = np.linalg.lstsq(columns, left, rcond=None)[0]
+    steps: FloatArray = np.linalg.lstsq(columns, left, rcond=None)[0].astype(np.float64)
     if (np.abs(steps) > problem.largest_steps).any():
         found, steps = _bounded_steps(problem, arms, columns, needed + shift, weights, wanted)
     reserves = problem.needed - problem.arms @ found - problem.columns @ steps

@@ -2,9 +2,10 @@
 
 With the strain e = l / l0 - 1 and its rate e', the tension of a taut ligament is
 
-    F = k e² / (2 t) up to the transition strain t, k (e - t / 2) beyond, plus c s(e) e' while it stretches,
+    F = k e² / (2 t) up to the transition strain t, k (e - t / 2) beyond,
+        plus c s(e) e' while the ligament stretches,
 
-with s(e) rising smoothly from 0 to 1 between the strains 0 and 0.01
+where s rises smoothly from 0 to 1 between the strains 0 and 0.01
 
 (Blankevoort & Huiskes 1991, J Biomech Eng 113:263-269; Smith et al. 2016, J Biomech Eng
 138:021017).

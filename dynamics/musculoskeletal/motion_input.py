@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.interpolate import CubicSpline, make_interp_spline
+from scipy.interpolate import make_interp_spline
 
 from dynamics.musculoskeletal.comak_settings import ComakSettings
 from dynamics.musculoskeletal.opensim_plant import OpenSimSystem
@@ -68,10 +68,8 @@ def read_motion(
     chosen = _chosen(time, settings, str(path))
     speeds, accelerations = np.zeros_like(values), np.zeros_like(values)
     for k, name in enumerate(system.coordinates):
-        if name in settings.prescribed:
-            spline = make_interp_spline(time, values[:, k], k=5)
-        else:
-            spline = CubicSpline(time, values[:, k])
+        degree = 5 if name in settings.prescribed else 3
+        spline = make_interp_spline(time, values[:, k], k=degree)
         speeds[:, k], accelerations[:, k] = spline(time, 1), spline(time, 2)
     return CoordinateMotion(
         system.coordinates,

@@ -222,8 +222,8 @@ class OpenSimPlant:
         both = set(primary) & set(secondary)
         if both:
             raise InputError(
-                f"coordinates: expected either primary or secondary, found {', '.join(sorted(both))}"
-                " in both"
+                "coordinates: expected either primary or secondary, found both for "
+                f"{', '.join(sorted(both))}"
             )
         self.system, self.motion = system, motion
         self.secondary, self.muscles = secondary, system.muscles

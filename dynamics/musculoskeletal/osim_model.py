@@ -8,6 +8,7 @@ is the model that any OpenSim loads (Smith, Lenhart, Kaiser, Vignos, Thelen 2018
 
 from __future__ import annotations
 
+import copy
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,6 +23,8 @@ from foundation.errors import InputError
 #: Elements that OpenSim does not know, and the sets that contain them.
 _CONTACT_MESH, _CONTACT_FORCE = "Smith2018ContactMesh", "Smith2018ArticularContactForce"
 _SETS = ("ContactGeometrySet", "ForceSet")
+#: Name of the far wrapping surface.
+_FAR = "far_away"
 _FORMULATIONS = {"linear": "linear", "nonlinear": "logarithmic"}
 
 
@@ -132,9 +135,9 @@ class OsimModel:
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        self._tree = _parse(self.path)
-        model = self._tree.getroot().find("Model")
-        version = self._tree.getroot().get("Version", "0")
+        self._root = _parse(self.path)
+        model = self._root.find("Model")
+        version = self._root.get("Version", "0")
         if model is None or not version.isdigit() or int(version) < 40000:
             raise InputError(
                 f"{self.path}: expected an OpenSim model of version 40000 or later, found "
@@ -161,15 +164,25 @@ class OsimModel:
             if _text(element, "appliesForce", "true") == "true"
         )
 
-    def without_contact(self) -> str:
-        """Return the model without articular contact, as XML text."""
-        tree = _parse(self.path)
+    def without_contact(self, *, single_wraps_slide: bool = False) -> str:
+        """Return the model without articular contact, as XML text.
+
+        Parameters
+        ----------
+        single_wraps_slide : bool
+            Whether a path over a single wrapping surface is found as OpenSim did until 2021. Since
+            then OpenSim no longer adjusts the points where such a path touches the surface. A
+            second surface, tiny and a kilometre away, makes OpenSim adjust the points.
+        """
+        root = copy.deepcopy(self._root)
         for name in _SETS:
-            objects = tree.getroot().find(f"Model/{name}/objects")
-            for element in list(objects) if objects is not None else []:
-                if element.tag in (_CONTACT_MESH, _CONTACT_FORCE):
-                    objects.remove(element)  # type: ignore[union-attr]
-        return ET.tostring(tree.getroot(), encoding="unicode")
+            objects = root.find(f"Model/{name}/objects")
+            if objects is not None:
+                known = [e for e in objects if e.tag not in (_CONTACT_MESH, _CONTACT_FORCE)]
+                objects[:] = known
+        if single_wraps_slide:
+            _add_far_surface(root)
+        return ET.tostring(root, encoding="unicode")
 
     def joint_between(self, first: str, second: str) -> OsimJoint:
         """Return the joint between two bodies.
@@ -244,7 +257,7 @@ class OsimModel:
                 _number(element, "min_thickness", where, 0.001),
                 _number(element, "max_thickness", where, 0.01),
             ),
-            tuple(_numbers(element, "scale_factors", where, 3, (1.0,) * 3)),
+            _scale(element, where),
         )
 
     def _geometry(self, name: str) -> Path:
@@ -274,13 +287,32 @@ class OsimModel:
         )
 
 
-def _parse(path: Path) -> ET.ElementTree[ET.Element]:
+def _parse(path: Path) -> ET.Element:
     if not path.is_file():
         raise InputError(f"{path}: no such file; check the path of the model")
     try:
-        return ET.parse(path)
+        return ET.parse(path).getroot()
     except ET.ParseError as error:
         raise InputError(f"{path}: expected XML, found {error}; save the model again") from error
+
+
+def _add_far_surface(root: ET.Element) -> None:
+    """Let every path over a single wrapping surface name a second one, far away."""
+    for paths in root.iterfind(".//GeometryPath/PathWrapSet/objects"):
+        if len(paths.findall("PathWrap")) == 1:
+            added = ET.SubElement(paths, "PathWrap", name=_FAR)
+            ET.SubElement(added, "wrap_object").text = _FAR
+            ET.SubElement(added, "method").text = "hybrid"
+    body = root.find("Model/BodySet/objects/Body")
+    if body is None:
+        return
+    surfaces = body.find("WrapObjectSet")
+    surfaces = ET.SubElement(body, "WrapObjectSet") if surfaces is None else surfaces
+    objects = surfaces.find("objects")
+    objects = ET.SubElement(surfaces, "objects") if objects is None else objects
+    sphere = ET.SubElement(objects, "WrapSphere", name=_FAR)
+    ET.SubElement(sphere, "translation").text = "0 1000 0"
+    ET.SubElement(sphere, "radius").text = "1e-6"
 
 
 def _text(element: ET.Element, name: str, default: str = "") -> str:
@@ -303,6 +335,11 @@ def _numbers(
     return numbers
 
 
+def _scale(element: ET.Element, where: str) -> tuple[float, float, float]:
+    x, y, z = _numbers(element, "scale_factors", where, 3, (1.0,) * 3).tolist()
+    return x, y, z
+
+
 def _number(element: ET.Element, name: str, where: str, default: float) -> float:
     return check_number(f"{where}, {name}", _numbers(element, name, where, 1, (default,))[0])
 
@@ -311,7 +348,9 @@ def _kinematics(element: ET.Element, where: str) -> JointKinematics:
     """Return the motion of a custom joint."""
     transform = element.find("SpatialTransform")
     if element.tag != "CustomJoint" or transform is None:
-        raise InputError(f"{where}: expected a CustomJoint where surfaces touch, found {element.tag}")
+        raise InputError(
+            f"{where}: expected a CustomJoint where surfaces touch, found {element.tag}"
+        )
     names = tuple(c.get("name", "") for c in element.iterfind("coordinates/Coordinate"))
     axes, slopes, offsets = np.zeros((6, 3)), np.zeros((6, len(names))), np.zeros(6)
     for k, axis in enumerate(transform.iterfind("TransformAxis")):

@@ -11,8 +11,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
-import numpy as np
-
 from foundation.checks import FloatArray, check_array, check_fields
 from foundation.errors import InputError
 
@@ -146,19 +144,3 @@ class Plant(Protocol):
     def mass(self, frame: int, values: FloatArray) -> FloatArray:
         """Return the mass matrix (F, F) of the free coordinates [kg m², kg m, kg]."""
         ...
-
-
-def check_secondary(plant: Plant, values: FloatArray) -> FloatArray:
-    """Return secondary values (S,) [rad, m], checked; raise `InputError` for another shape."""
-    return check_array("secondary coordinates", values, (len(plant.secondary),))
-
-
-def free_places(plant: Plant) -> tuple[list[int], list[int]]:
-    """Return the places of the secondary among the free coordinates, and of the others [1]."""
-    secondary = [plant.free.index(name) for name in plant.secondary]
-    return secondary, [k for k in range(len(plant.free)) if k not in set(secondary)]
-
-
-def acceleration_errors(mass: FloatArray, surplus: FloatArray) -> FloatArray:
-    """Return the errors of acceleration (F,) [rad/s², m/s²] of surplus forces (F,) [N m, N]."""
-    return np.linalg.solve(mass, surplus)

@@ -122,7 +122,8 @@ class _SecondaryMotion:
         by_values, by_speeds = self._derivatives
         stiffness = by_values + contact.columns[places] + by_speeds / _STEP
         inertia = mass / _STEP
-        return np.linalg.solve(inertia / _STEP - stiffness, surplus - inertia @ (now - before))
+        matrix, right = inertia / _STEP - stiffness, surplus - inertia @ (now - before)
+        return np.linalg.solve(matrix, right).astype(np.float64)
 
     def _plant_derivatives(
         self, values: FloatArray, speeds: FloatArray

@@ -1,0 +1,95 @@
+"""The linear problem of an iteration of COMAK against general optimisers."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+
+from dynamics.musculoskeletal.frame_problem import FrameProblem, solve_frame
+
+
+def random_problem(seed, *, energy=0.0, largest=1.0):
+    rng = np.random.default_rng(seed)
+    free, muscles, secondary = 7, 12, 4
+    arms = rng.normal(size=(free, muscles))
+    columns = 5.0 * rng.normal(size=(free, secondary))
+    return FrameProblem(
+        arms,
+        columns,
+        arms @ rng.uniform(0.0, 0.4, muscles) + columns @ rng.normal(scale=0.05, size=secondary),
+        rng.uniform(1.0, 10.0, muscles),
+        np.full(free, 50.0),
+        energy * rng.normal(size=secondary),
+        np.array([np.full(muscles, 0.01), np.ones(muscles)]),
+        np.full(secondary, largest),
+    )
+
+
+def cost(problem, activations, steps):
+    reserves = problem.needed - problem.arms @ activations - problem.columns @ steps
+    return (
+        problem.activation_weights @ activations**2
+        + problem.reserve_weights @ reserves**2
+        + problem.energy_gradient @ steps
+    )
+
+
+def gradient(problem, activations, steps):
+    reserves = problem.needed - problem.arms @ activations - problem.columns @ steps
+    pull = -2.0 * problem.reserve_weights * reserves
+    by_activation = 2.0 * problem.activation_weights * activations + problem.arms.T @ pull
+    return np.concatenate([by_activation, problem.columns.T @ pull + problem.energy_gradient])
+
+
+def by_optimiser(problem):
+    """Return the least cost, with activations and steps as unknowns of a general optimiser."""
+    count = problem.arms.shape[1]
+    high = np.concatenate([problem.bounds[1], problem.largest_steps])
+    low = np.concatenate([problem.bounds[0], -problem.largest_steps])
+    return minimize(
+        lambda x: cost(problem, x[:count], x[count:]),
+        0.5 * (low + high),
+        jac=lambda x: gradient(problem, x[:count], x[count:]),
+        method="L-BFGS-B",
+        bounds=list(zip(low, high, strict=True)),
+        options={"ftol": 1e-15, "gtol": 1e-10, "maxiter": 20000, "maxfun": 40000},
+    ).fun
+
+
+@pytest.mark.parametrize(("energy", "largest"), [(0.0, 1.0), (3.0, 1.0), (0.0, 0.02), (3.0, 0.02)])
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_the_cost_is_the_least_one(seed, energy, largest):
+    problem = random_problem(seed, energy=energy, largest=largest)
+    found = solve_frame(problem)
+    ours = cost(problem, found.activations, found.steps)
+    assert ours == pytest.approx(by_optimiser(problem), rel=1e-7, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_allowed_change_lowers_the_cost(seed):
+    problem = random_problem(seed, energy=2.0, largest=0.03)
+    found = solve_frame(problem)
+    least = cost(problem, found.activations, found.steps)
+    rng = np.random.default_rng(100 + seed)
+    for scale in (1e-1, 1e-2, 1e-3):
+        for _ in range(100):
+            shift = scale * rng.normal(size=found.activations.shape)
+            step = scale * rng.normal(size=found.steps.shape)
+            activations = np.clip(found.activations + shift, *problem.bounds)
+            steps = np.clip(found.steps + 0.1 * step, -problem.largest_steps, problem.largest_steps)
+            assert cost(problem, activations, steps) >= least * (1 - 1e-9) - 1e-12
+
+
+def test_reserves_close_the_balance():
+    problem = random_problem(5)
+    found = solve_frame(problem)
+    given = problem.arms @ found.activations + problem.columns @ found.steps + found.reserves
+    np.testing.assert_allclose(given, problem.needed, atol=1e-12)
+    assert (found.activations >= 0.01).all()
+    assert (found.activations <= 1.0).all()
+
+
+def test_heavier_reserves_are_smaller():
+    light = solve_frame(random_problem(6))
+    problem = random_problem(6)
+    heavy = solve_frame(problem._replace(reserve_weights=1e4 * problem.reserve_weights))
+    assert np.abs(heavy.reserves).max() < 1e-2 * np.abs(light.reserves).max()
