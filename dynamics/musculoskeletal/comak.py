@@ -19,6 +19,7 @@ from dynamics.musculoskeletal.comak_settings import ComakSettings
 from dynamics.musculoskeletal.frame_problem import FrameProblem, solve_frame
 from dynamics.musculoskeletal.joint_contact import JointContact
 from dynamics.musculoskeletal.plant import Plant, PlantForces
+from dynamics.musculoskeletal.plant_contacts import ContactForces, PlantContacts
 from foundation.checks import FloatArray, IntArray, check_array
 from foundation.errors import InputError, PoseError
 from foundation.loads import ContactLoads
@@ -28,27 +29,6 @@ from foundation.loads import ContactLoads
 _TRUSTED_ANGLE, _TRUSTED_LENGTH, _MOST_GROWTH, _LEAST_PART = 0.1, 0.006, 2.0, 0.1
 #: Activation of all muscles before the first frame.
 _FIRST_ACTIVATION = 0.02
-
-
-class ContactForces(NamedTuple):
-    """All contacts at an instant, on the F free coordinates.
-
-    Parameters
-    ----------
-    forces : (F,) float64
-        Generalised forces [N m, N].
-    columns : (F, S) float64
-        Derivative by the secondary coordinates [N m, N per rad, m].
-    energy_gradient : (S,) float64
-        Derivative of the stored energy by the secondary coordinates [J/rad, J/m].
-    loads : tuple of ContactLoads
-        Loads of each contact.
-    """
-
-    forces: FloatArray
-    columns: FloatArray
-    energy_gradient: FloatArray
-    loads: tuple[ContactLoads, ...]
 
 
 class Solution(NamedTuple):
@@ -154,16 +134,15 @@ class Comak:
                 f"secondary coordinates: expected those of the plant, {', '.join(plant.secondary)},"
                 f" found {', '.join(names)}"
             )
-        self.plant, self.contacts, self.settings = plant, tuple(contacts), settings
+        self.plant, self.settings = plant, settings
+        self.contacts = PlantContacts(plant, contacts)
         self._with_energy = settings.contact_energy_weight > 0.0
-        for contact in self.contacts:
-            plant.motion.index(contact.joint.coordinates)
+        for contact in self.contacts.contacts:
             if self._with_energy and contact.energy is None:
                 raise InputError(
                     f"{contact.name}: expected the gradient of its energy, which has the weight "
                     f"{settings.contact_energy_weight:g}, found none"
                 )
-        self._places = [plant.motion.index(c.joint.coordinates) for c in self.contacts]
         self._free = plant.motion.index(plant.free)
         self._secondary = plant.motion.index(plant.secondary)
         self._among_free = [plant.free.index(name) for name in plant.secondary]
@@ -173,26 +152,6 @@ class Comak:
         rotational = np.array(plant.motion.rotational)[self._secondary]
         self._trusted = np.where(rotational, _TRUSTED_ANGLE, _TRUSTED_LENGTH)
         self._largest = np.array([s.largest_step for s in settings.secondary])
-
-    def contact_forces(self, frame: int, values: FloatArray) -> ContactForces:
-        """Return the contacts at a frame and secondary coordinates (S,) [rad, m]."""
-        count = len(self.plant.motion.names)
-        q = self.plant.motion.values[frame].copy()
-        q[self._secondary] = values
-        forces, gradient = np.zeros(count), np.zeros(count)
-        columns, loads = np.zeros((count, count)), []
-        for contact, places in zip(self.contacts, self._places, strict=True):
-            found = contact.evaluate(q[places], energy=self._with_energy)
-            forces[places] += found.forces
-            columns[np.ix_(places, places)] += found.jacobian
-            gradient[places] += found.energy_gradient if self._with_energy else 0.0
-            loads.append(found.loads)
-        return ContactForces(
-            forces[self._free],
-            columns[np.ix_(self._free, self._secondary)],
-            gradient[self._secondary],
-            tuple(loads),
-        )
 
     def run(
         self, start: FloatArray, *, progress: Callable[[int], None] | None = None
@@ -285,7 +244,7 @@ class Comak:
     def _state(self, frame: int, at: Solution) -> tuple[PlantForces, ContactForces]:
         return (
             self.plant.forces(frame, at.values, at.speeds),
-            self.contact_forces(frame, at.values),
+            self.contacts.at(frame, at.values, energy=self._with_energy),
         )
 
     def _stepped(
@@ -340,7 +299,7 @@ class Comak:
         kept = previous._replace(
             speeds=np.zeros_like(previous.speeds),
             error=np.inf if best is None else best.error,
-            loads=self.contact_forces(frame, previous.values).loads,
+            loads=self.contacts.at(frame, previous.values).loads,
         )
         return kept, f"{flag}; the solution of the previous frame is kept"
 
@@ -359,7 +318,7 @@ class Comak:
             free=plant.free,
             secondary=plant.secondary,
             muscles=plant.muscles.names,
-            contacts=tuple(c.name for c in self.contacts),
+            contacts=self.contacts.names,
             values=np.array([s.values for s in solutions]),
             speeds=np.array([s.speeds for s in solutions]),
             activations=activations,

@@ -59,11 +59,16 @@ class OpenSimSystem:
                 # The plant has the muscles alone: reserves belong to the problem of a frame.
                 for actuator in self._actuators():
                     actuator.set_appliesForce(actuator.getName() in self._applied)
+                for muscle in self._all_muscles():
+                    # Fibres follow from the path: no state of their own has to be solved for.
+                    if muscle.hasProperty("ignore_tendon_compliance"):
+                        muscle.set_ignore_tendon_compliance(True)
                 self._state = self._model.initSystem()
             except RuntimeError as error:
                 raise InputError(f"OpenSim cannot load the model: {error}") from error
         self._muscles = [m for m in self._all_muscles() if m.getName() in self._applied]
         self._paths = [m.getGeometryPath() for m in self._muscles]
+        self._contracting = osim.State(self._state)
         for muscle in self._muscles:
             muscle.overrideActuation(self._state, True)
         #: A state in which some muscles do not pull, and which muscles pull in this state.
@@ -141,6 +146,32 @@ class OpenSimSystem:
             muscle.setOverrideActuation(self._state, tension)
             if self._partial is not self._state:
                 muscle.setOverrideActuation(self._partial, tension)
+
+    def contractions(
+        self, time: float, values: FloatArray, speeds: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return what muscles with a rigid tendon give at full activation and without activation.
+
+        At an instant [s], coordinates (n,) [rad, m] and speeds (n,); by force, length and velocity
+        of the fibres (Millard et al. 2013, J Biomech Eng 135:021005).
+
+        Returns
+        -------
+        active, passive : (M,) float64
+            Force per unit of activation, and passive force [N].
+        """
+        state = self._contracting
+        state.setTime(time)
+        state.setQ(self._vector(values))
+        state.setU(self._vector(speeds))
+        forces = []
+        for activation in (0.5, 1.0):
+            for muscle in self._muscles:
+                muscle.setActivation(state, activation)
+            self._model.realizeDynamics(state)
+            forces.append(np.array([m.getActuation(state) for m in self._muscles]))
+        active = 2.0 * (forces[1] - forces[0])
+        return active, forces[1] - active
 
     def keep_pulling(self, pulling: NDArray[np.bool_]) -> None:
         """Let only some muscles (M,) [1] pull where `set` and `needed_forces` are partial.

@@ -1,0 +1,204 @@
+"""Forward simulation of the secondary coordinates while all others follow a motion.
+
+Muscles pull with given forces; ligaments, springs, contact and external loads move the secondary
+coordinates (OpenSim-JAM's ForsimTool: passive flexion, laxity tests). Implicit Euler steps follow
+the slow, damped motion; integrators of higher order need thousands of steps, since the forces of
+plane triangles and slack ligaments have kinks. Without inertia and speeds, each frame is an
+equilibrium of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from dynamics.musculoskeletal.plant_contacts import PlantContacts
+from foundation.checks import FloatArray, check_array, check_in
+from foundation.errors import InputError, PoseError
+from foundation.loads import ContactLoads
+
+KINDS = ("dynamic", "equilibrium")
+#: Most iterations of a step, and iterations with the same derivatives of the plant.
+_ITERATIONS, _REUSES = 60, 6
+#: Change of an iteration below which a step has converged, and largest change [rad, m].
+_CONVERGED, _LARGEST = 1e-9, 0.02
+#: Step of the derivatives by speeds [rad/s, m/s].
+_SPEED_STEP = 1e-4
+
+
+@dataclass(frozen=True, eq=False)
+class ForwardResult:
+    """A forward simulation of N frames.
+
+    Parameters
+    ----------
+    time : (N,) float64
+        Instants [s].
+    secondary : tuple of str
+        Names of the secondary coordinates.
+    values, speeds : (N, S) float64
+        Secondary coordinates and their speeds [rad, m; per s].
+    contacts : tuple of str
+        Names of the contacts.
+    loads : tuple of tuple of ContactLoads
+        Loads of each contact at each frame.
+    """
+
+    time: FloatArray
+    secondary: tuple[str, ...]
+    values: FloatArray
+    speeds: FloatArray
+    contacts: tuple[str, ...]
+    loads: tuple[tuple[ContactLoads, ...], ...]
+
+
+def simulate_forward(
+    contacts: PlantContacts,
+    tensions: FloatArray,
+    start: FloatArray,
+    *,
+    kind: str = "dynamic",
+    progress: Callable[[int], None] | None = None,
+) -> ForwardResult:
+    """Simulate the secondary coordinates along the motion of a plant.
+
+    Parameters
+    ----------
+    contacts : PlantContacts
+        The plant with its contacts.
+    tensions : (M,) or (N, M) float64
+        Forces of the muscles, constant or at each frame [N].
+    start : (S,) float64
+        Secondary coordinates at the first frame, at rest [rad, m]; for an equilibrium, the first
+        guess.
+    kind : {"dynamic", "equilibrium"}
+        With inertia and damping, or an equilibrium at each frame.
+    progress : callable, optional
+        Takes the number of frames that are done.
+
+    Returns
+    -------
+    ForwardResult
+        The secondary coordinates and the loads of the contacts.
+
+    Raises
+    ------
+    InputError
+        If an argument has another shape or value.
+    PoseError
+        If a step finds no balance; the message names the instant.
+    """
+    check_in("kind", kind, KINDS)
+    plant = contacts.plant
+    motion = plant.motion
+    count, muscles = len(motion.time), len(plant.muscles.names)
+    given = check_array("tensions", tensions)
+    if given.shape not in ((muscles,), (count, muscles)):
+        raise InputError(
+            f"tensions: expected shape ({muscles}) or ({count}, {muscles}), found {given.shape}"
+        )
+    pulls = np.broadcast_to(given, (count, muscles))
+    solver = SecondaryMotion(contacts, motion.step if kind == "dynamic" else None)
+    values = check_array("start", start, (len(plant.secondary),))
+    speeds = np.zeros_like(values)
+    rows, loads = [], []
+    for frame in range(count):
+        if frame or kind == "equilibrium":
+            try:
+                values, speeds = solver.step(frame, pulls[frame], values, speeds)
+            except PoseError as error:
+                raise PoseError(f"{motion.time[frame]:g} s: {error}") from error
+        rows.append((values, speeds))
+        loads.append(contacts.at(frame, values).loads)
+        if progress is not None:
+            progress(frame + 1)
+    return ForwardResult(
+        motion.time,
+        plant.secondary,
+        np.array([row[0] for row in rows]),
+        np.array([row[1] for row in rows]),
+        contacts.names,
+        tuple(loads),
+    )
+
+
+class SecondaryMotion:
+    """Steps of the secondary coordinates of a plant.
+
+    Parameters
+    ----------
+    contacts : PlantContacts
+        The plant with its contacts.
+    length : float or None
+        Length of the implicit Euler steps [s]; None for equilibria without inertia and speeds.
+    """
+
+    def __init__(self, contacts: PlantContacts, length: float | None) -> None:
+        self._contacts, self._plant, self._length = contacts, contacts.plant, length
+        self._places = [self._plant.free.index(name) for name in self._plant.secondary]
+        self._derivatives: tuple[FloatArray, FloatArray] | None = None
+
+    def step(
+        self, frame: int, tensions: FloatArray, before: FloatArray, speeds: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return values and speeds (S,) at a frame from those before [rad, m; per s].
+
+        With muscle forces (M,) [N]. Raises `PoseError` if no balance is found.
+        """
+        length = self._length
+        values = before + (0.0 if length is None else length) * speeds
+        for iteration in range(_ITERATIONS):
+            if iteration and iteration % _REUSES == 0:
+                self._derivatives = None
+            now = np.zeros_like(values) if length is None else (values - before) / length
+            change = self._change(frame, tensions, values, now, speeds)
+            values = values + change * min(1.0, _LARGEST / max(1e-30, np.abs(change).max()))
+            if np.abs(change).max() < _CONVERGED:
+                rest = np.zeros_like(values) if length is None else (values - before) / length
+                return values, rest
+        raise PoseError(
+            f"no balance of inertia, ligaments and contact found in {_ITERATIONS} iterations; "
+            f"{self._plant.secondary[int(np.abs(change).argmax())]} still changes"
+        )
+
+    def _change(
+        self,
+        frame: int,
+        tensions: FloatArray,
+        values: FloatArray,
+        now: FloatArray,
+        before: FloatArray,
+    ) -> FloatArray:
+        """Return the change of the values by Newton's method."""
+        places, plant = self._places, self._plant
+        contact = self._contacts.at(frame, values)
+        forces = plant.forces(frame, values, now)
+        surplus = (forces.arms @ tensions + contact.forces - forces.needed)[places]
+        if self._derivatives is None:
+            self._derivatives = self._plant_derivatives(frame, tensions, values, now)
+        by_values, by_speeds = self._derivatives
+        stiffness = by_values + contact.columns[places]
+        if self._length is None:
+            return np.linalg.solve(-stiffness, surplus).astype(np.float64)
+        inertia = plant.mass(frame, values)[np.ix_(places, places)] / self._length
+        matrix = inertia / self._length - stiffness - by_speeds / self._length
+        return np.linalg.solve(matrix, surplus - inertia @ (now - before)).astype(np.float64)
+
+    def _plant_derivatives(
+        self, frame: int, tensions: FloatArray, values: FloatArray, speeds: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the derivatives (S, S) of the plant's forces by values and by speeds."""
+        places, plant = self._places, self._plant
+        by_values = plant.columns(frame, values, speeds, tensions)[places]
+        by_speeds = np.zeros_like(by_values)
+        if self._length is None:
+            return by_values, by_speeds
+        needed = plant.forces(frame, values, speeds).needed[places]
+        for k in range(len(values)):
+            moved = speeds.copy()
+            moved[k] += _SPEED_STEP
+            changed = plant.forces(frame, values, moved).needed[places]
+            by_speeds[:, k] = (needed - changed) / _SPEED_STEP
+        return by_values, by_speeds
