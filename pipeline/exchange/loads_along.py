@@ -69,7 +69,7 @@ def loads_along(
     -------
     table : DataFrame
         A row per instant: `time_s`, the pose, `flagged` (1 where the loads cannot be trusted, as
-        outside the trained domain), and the loads of `medial`, `lateral` and `total` on the femur,
+        outside the trained domain), and the loads of each compartment and `total` on the femur,
         in the tibial frame, about the tibial origin; NaN for quantities that the model lacks.
     flags : list of dict
         Flags of the model: first `message`, its `time_s`, and the number of `rows`.
@@ -79,8 +79,9 @@ def loads_along(
     columns: dict[str, FloatArray] = {"time_s": check_array("time", time, (len(rows),))}
     columns |= dict(zip(POSE_COLUMNS, rows.T, strict=True))
     columns["flagged"] = np.array([float(bool(answer.flags)) for answer in answers])
-    for part in (*COMPARTMENTS, "total"):
-        loads = np.array([getattr(answer, part).array for answer in answers])
+    names = answers[0].compartments if answers else COMPARTMENTS
+    for part in (*names, "total"):
+        loads = np.array([answer[part].array for answer in answers])
         columns |= {f"{part}_{name}": loads[:, k] for k, name in enumerate(LOAD_COLUMNS)}
     messages = [(t, text) for t, a in zip(time.tolist(), answers, strict=True) for text in a.flags]
     flags = [
