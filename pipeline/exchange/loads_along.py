@@ -102,7 +102,7 @@ def external_loads(table: pd.DataFrame) -> MotionTable:
     contact), and the moment about the point, `<compartment>_<body>_torque_x` [N m].
     """
     columns = {"flagged": table["flagged"].to_numpy()}
-    for part in COMPARTMENTS:
+    for part in parts_of(table):
         force, moment, centre = (
             table[[f"{part}_{name}_{axis}_{unit}" for axis in "xyz"]].to_numpy()
             for name, unit in (("force", "N"), ("moment", "Nm"), ("cop", "m"))
@@ -119,6 +119,13 @@ def external_loads(table: pd.DataFrame) -> MotionTable:
                 columns |= {f"{name}{axis}": values[:, k] for k, axis in enumerate("xyz")}
     values = np.column_stack(list(columns.values()))
     return MotionTable(tuple(columns), table["time_s"].to_numpy(), values, False, "knee loads")
+
+
+def parts_of(table: pd.DataFrame) -> tuple[str, ...]:
+    """Return the names of the compartments of a table of `loads_along`."""
+    end = f"_{LOAD_COLUMNS[0]}"
+    heads = [column.removesuffix(end) for column in table.columns if column.endswith(end)]
+    return tuple(head for head in heads if head != "total")
 
 
 def write_loads(
@@ -139,7 +146,7 @@ def write_loads(
         (write_csv if ending == ".csv" else write_table)(table, path)
         return [path]
     setup = path.with_suffix(".xml")
-    text = external_loads_xml(path, bodies, storage=_TITLE)
+    text = external_loads_xml(path, bodies, storage=_TITLE, parts=parts_of(table))
     write_text(path, motion_text(external_loads(table), title=_TITLE))
     write_text(setup, text)
     return [path, setup]
