@@ -173,7 +173,10 @@ def run_motion(
     """
     stored = folder / "simulation.parquet"
     if not stored.is_file():
-        raise RunError(f"{folder}: {stored.name} is missing; simulate a gait cycle with `run`")
+        raise RunError(
+            f"{folder}: {stored.name} is missing; simulate a gait cycle with `run`, and with "
+            'simulation.kind = "gait"'
+        )
     check_configuration(folder)
     table = read_table(stored, ("model", "time_s", *POSE_COLUMNS))
     rows = table[table["model"] == model]

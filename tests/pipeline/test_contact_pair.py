@@ -1,6 +1,7 @@
 """A run of a contact pair with one compartment, from the configuration to report and exports."""
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -202,3 +203,25 @@ def test_columns_of_named_compartments_have_quantities():
     assert meaning.startswith("hip_joint compartment: ")
     with pytest.raises(KeyError):
         quantity_of("medial_nonsense")
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        (["wear"], 'simulation.kind: expected "gait"'),
+        (["motion", "--out", "m.sto"], "simulation.parquet is missing"),
+        (["validate", "--formulations"], "knee.compartments: a comparison of formulations needs"),
+        (["report", "other", "--out", "two"], "expected a run with a simulated cycle"),
+    ],
+)
+def test_commands_that_need_a_knee_say_so(run, command, message, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(run, tmp_path / "other")
+    assert main([command[0], str(run), *command[1:]]) != 0
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["compare", "calibrate"])
+def test_contact_models_of_a_pair_are_not_compared(tmp_path, command, capsys):
+    assert main([command, str(study(tmp_path)), "--out", str(tmp_path / "out")]) != 0
+    assert "needs medial and lateral, found joint" in capsys.readouterr().err
