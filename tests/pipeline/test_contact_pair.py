@@ -50,7 +50,10 @@ def study(folder: Path, **changes) -> Path:
             **{"candidates": 120, "first": 60, "budget": 100, "rounds": 1, "domain_samples": 20},
             **{"infill": "sequence", "family": "polynomial"},
         },
-        "surrogate": {"family": "polynomial", "compare": [], "polynomial": {"terms": 28}},
+        "surrogate": {
+            **{"family": "polynomial", "compare": [], "polynomial": {"terms": 28}},
+            "fields": {"samples": 60},
+        },
         "validation": {"points": 30},
         "simulation": {"kind": "none"},
     }
@@ -79,6 +82,16 @@ def test_the_surrogate_has_the_compartment_of_the_configuration(run):
     assert loads.joint.force[1] == pytest.approx(truth["joint"].force[1], rel=0.1)
     # A ball on a plane in the middle of the box bears straight up.
     assert abs(truth.force[[0, 2]]).max() < 0.02 * truth.force[1]
+
+
+def test_the_pressure_field_is_that_of_the_model(run):
+    pair = surrogates.load(run / "knee.npz")
+    model = build_knee(load_config(run / "config.toml")).model
+    pose = Pose(0.2, superior=RADIUS - 0.3e-3)
+    truth = model.spring_state(pose).pressure
+    found = pair.pressure_field(pose)
+    assert found.flags == ()
+    np.testing.assert_allclose(found.pressure, truth, atol=0.05 * truth.max())
 
 
 def test_the_report_has_neither_gait_nor_knee(run):
