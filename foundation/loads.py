@@ -7,6 +7,8 @@ tibial origin. Axial compression is therefore a positive force[1].
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -14,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from foundation.checks import FloatArray, check_array, check_fields, check_in, check_number, frozen
+from foundation.errors import InputError
 
 #: Columns of the six components of a wrench, in order.
 WRENCH_COLUMNS = (
@@ -30,12 +33,42 @@ LOAD_COLUMNS = WRENCH_COLUMNS + QUANTITY_COLUMNS
 AP_FORCE, AXIAL_FORCE, ML_FORCE, MOMENT_X, MOMENT_Y, MOMENT_Z = range(6)
 AREA, PEAK_PRESSURE, MEAN_PRESSURE, CENTRE_X, CENTRE_Y, CENTRE_Z = range(6, 12)
 FORCE, MOMENT, WRENCH, CENTRE = slice(0, 3), slice(3, 6), slice(0, 6), slice(9, 12)
+#: Compartments of a tibiofemoral joint, the default of every contact pair.
 COMPARTMENTS = ("medial", "lateral")
+#: Names of compartments begin columns of tables, names in C and variables of an FMU.
+_NAME = re.compile("[A-Za-z][A-Za-z0-9_]*")
+#: Names of other parts in the same tables.
+_TAKEN = ("total", "input")
 
 
-def compartment_index(compartment: str) -> int:
-    """Return the place of a compartment in `COMPARTMENTS`; raise `InputError` for another name."""
-    return COMPARTMENTS.index(check_in("compartment", compartment, COMPARTMENTS))
+def compartment_index(compartment: str, names: tuple[str, ...] = COMPARTMENTS) -> int:
+    """Return the place of a compartment among the names; raise `InputError` for another name."""
+    return names.index(check_in("compartment", compartment, names))
+
+
+def check_names(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of the compartments of a contact pair, checked.
+
+    Raises
+    ------
+    InputError
+        If there is no name, a name occurs twice, is taken ("total", "input", or an attribute of
+        `ContactLoads` such as "area") or is not made of letters, digits and underscores after a
+        letter.
+    """
+    found = (names,) if isinstance(names, str) else tuple(names)
+    wrong = [
+        name
+        for name in found
+        if not _NAME.fullmatch(str(name)) or name in _TAKEN or hasattr(ContactLoads, name)
+    ]
+    if not found or wrong or len(set(found)) < len(found):
+        raise InputError(
+            "compartment_names: expected one or more distinct names of letters, digits and "
+            f"underscores, no quantity of the loads or total, found {list(found)}; for example "
+            '["patellofemoral"]'
+        )
+    return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,9 +147,13 @@ class CompartmentLoads:
         return loads
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ContactLoads:
     """Loads per compartment and in total.
+
+    Each compartment is an attribute and an item: ``loads.medial``, ``loads["patellofemoral"]``. The
+    class itself builds the loads of a medial and a lateral compartment; `from_compartments` and
+    `from_values` build those of any compartments.
 
     Parameters
     ----------
@@ -130,6 +167,28 @@ class ContactLoads:
     lateral: CompartmentLoads
     total: CompartmentLoads
     flags: tuple[str, ...] = field(default=())
+
+    def __repr__(self) -> str:
+        parts = [f"{name}={self[name]!r}" for name in (*self.compartments, "total")]
+        return f"{type(self).__name__}({', '.join(parts)}, flags={self.flags!r})"
+
+    def __getitem__(self, name: str) -> CompartmentLoads:
+        """Return the loads of a compartment by name; raise `InputError` for another name."""
+        part: CompartmentLoads = getattr(
+            self, check_in("compartment", name, (*self.compartments, "total"))
+        )
+        return part
+
+    @property
+    def compartments(self) -> tuple[str, ...]:
+        """Names of the compartments, in their order."""
+        names: tuple[str, ...] = self.__dict__.get("_names", COMPARTMENTS)
+        return names
+
+    @property
+    def values(self) -> FloatArray:
+        """Loads of the compartments, (C, 12) [N, N m, m², Pa, m], in order of `LOAD_COLUMNS`."""
+        return np.array([self[name].array for name in self.compartments])
 
     @property
     def force(self) -> FloatArray:
@@ -153,7 +212,7 @@ class ContactLoads:
 
     @property
     def peak_pressure(self) -> float:
-        """Largest pressure of both compartments [Pa]."""
+        """Largest pressure of all compartments [Pa]."""
         return self.total.peak_pressure
 
     @property
@@ -168,27 +227,72 @@ class ContactLoads:
 
     @classmethod
     def from_compartments(
-        cls, medial: ArrayLike, lateral: ArrayLike, flags: tuple[str, ...] = ()
+        cls,
+        medial: ArrayLike | Mapping[str, ArrayLike],
+        lateral: ArrayLike | None = None,
+        flags: tuple[str, ...] = (),
     ) -> Self:
-        """Return the loads of the knee from the loads of its compartments.
+        """Return the loads of a contact pair from the loads of its compartments.
 
-        Forces, moments and areas add; the peak pressure is the larger one; the mean pressure is
+        Forces, moments and areas add; the peak pressure is the largest one; the mean pressure is
         weighted by area and the centre of pressure by mean pressure times area.
 
         Parameters
         ----------
         medial, lateral : (12,) float64
-            Loads of each compartment in the order of `LOAD_COLUMNS` [N, N m, m², Pa, m].
+            Loads of each compartment in the order of `LOAD_COLUMNS` [N, N m, m², Pa, m]. Instead of
+            both, a mapping from the names of the compartments to their loads.
         flags : tuple of str
             Warnings about the loads.
 
         Raises
         ------
         InputError
-            If an array has another shape or is infinite.
+            If an array has another shape or is infinite, or a name is not one.
         """
-        parts = [check_array("loads", c, (12,), allow_nan=True) for c in (medial, lateral)]
-        return cls.trusted(parts[0], parts[1], flags)
+        if isinstance(medial, Mapping):
+            if lateral is not None:
+                raise InputError("lateral: expected nothing beside a mapping of compartments")
+            return cls.from_values(list(medial.values()), tuple(medial), flags)
+        if lateral is None:
+            raise InputError(
+                "lateral: expected the loads of the lateral compartment, found none; give a "
+                "mapping for other compartments than medial and lateral"
+            )
+        return cls.from_values([medial, lateral], COMPARTMENTS, flags)
+
+    @classmethod
+    def from_values(
+        cls,
+        values: ArrayLike | Sequence[ArrayLike],
+        names: Sequence[str],
+        flags: tuple[str, ...] = (),
+    ) -> Self:
+        """Return the loads of a contact pair as `from_compartments`.
+
+        Parameters
+        ----------
+        values : (C, 12) float64
+            Loads of each compartment in the order of `LOAD_COLUMNS` [N, N m, m², Pa, m].
+        names : sequence of str
+            Names of the C compartments.
+        flags : tuple of str
+            Warnings about the loads.
+
+        Raises
+        ------
+        InputError
+            If an array has another shape or is infinite, or a name is not one (`check_names`).
+        """
+        checked = check_names(names)
+        rows: Sequence[ArrayLike] = list(values)  # type: ignore[arg-type]
+        if len(rows) != len(checked):
+            raise InputError(
+                f"values: expected the loads of {len(checked)} compartments ({', '.join(checked)}),"
+                f" found those of {len(rows)}"
+            )
+        parts = tuple(check_array("loads", row, (12,), allow_nan=True) for row in rows)
+        return cls.trusted_parts(parts, checked, flags)
 
     @classmethod
     def trusted(cls, medial: FloatArray, lateral: FloatArray, flags: tuple[str, ...] = ()) -> Self:
@@ -197,41 +301,53 @@ class ContactLoads:
         The arrays become read-only. The parts are built on first access: a simulation needs the
         wrench alone at most evaluations, and building the parts takes as long as a surrogate.
         """
-        medial.flags.writeable = lateral.flags.writeable = False
+        return cls.trusted_parts((medial, lateral), COMPARTMENTS, flags)
+
+    @classmethod
+    def trusted_parts(
+        cls, parts: tuple[FloatArray, ...], names: tuple[str, ...], flags: tuple[str, ...] = ()
+    ) -> Self:
+        """Return the loads from arrays (12,) of named compartments as `trusted`, unchecked [SI]."""
+        for part in parts:
+            part.flags.writeable = False
         loads = object.__new__(cls)
-        loads.__dict__.update(flags=flags, _values=(medial, lateral))
+        loads.__dict__.update(flags=flags, _values=parts, _names=names)
         return loads
 
     def __getattr__(self, name: str) -> CompartmentLoads:
-        values = self.__dict__.get("_values")
-        if values is None or name not in (*COMPARTMENTS, "total"):
+        names = self.__dict__.get("_names")
+        if names is None or name not in (*names, "total"):
             raise AttributeError(f"{type(self).__name__!r} has no attribute {name!r}")
-        values = dict(zip(COMPARTMENTS, values, strict=True))
-        part = CompartmentLoads.trusted(values[name] if name in values else _total(**values))
+        values: tuple[FloatArray, ...] = self.__dict__["_values"]
+        chosen = _total(values) if name == "total" else values[names.index(name)]
+        part = CompartmentLoads.trusted(chosen)
         self.__dict__[name] = part
         return part
 
 
-def _total(medial: FloatArray, lateral: FloatArray) -> FloatArray:
-    """Return the loads (12,) of the whole knee."""
+def _total(parts: tuple[FloatArray, ...]) -> FloatArray:
+    """Return the loads (12,) of all compartments together."""
     # Plain numbers, since operations on arrays of this size are slower than the sums.
-    m, n = medial.tolist(), lateral.tolist()
-    total = [a + b for a, b in zip(m, n, strict=True)]
-    carried = m[AREA] * m[MEAN_PRESSURE], n[AREA] * n[MEAN_PRESSURE]
-    whole = carried[0] + carried[1]
-    total[PEAK_PRESSURE] = max(m[PEAK_PRESSURE], n[PEAK_PRESSURE])
-    total[MEAN_PRESSURE] = whole / total[AREA] if total[AREA] > 0.0 else 0.0
+    rows = [part.tolist() for part in parts]
+    total = rows[0]
+    for row in rows[1:]:
+        total = [a + b for a, b in zip(total, row, strict=True)]
+    carried = [row[AREA] * row[MEAN_PRESSURE] for row in rows]
+    whole = carried[0]
+    for force in carried[1:]:
+        whole += force
     # A compartment out of contact has no centre and no weight.
-    total[CENTRE] = [0.0 if whole > 0.0 else math.nan] * 3
-    for part, weight in zip((m, n), carried, strict=True):
+    centre = [0.0 if whole > 0.0 else math.nan] * 3
+    for row, weight in zip(rows, carried, strict=True):
         if weight > 0.0:
-            for k in (CENTRE_X, CENTRE_Y, CENTRE_Z):
-                total[k] += (weight / whole) * part[k]
-    return np.array(total)
+            for k in range(3):
+                centre[k] += (weight / whole) * row[CENTRE_X + k]
+    mean = whole / total[AREA] if total[AREA] > 0.0 else 0.0
+    return np.array([*total[:PEAK_PRESSURE], max(r[PEAK_PRESSURE] for r in rows), mean, *centre])
 
 
 def total_loads(loads: FloatArray) -> FloatArray:
-    """Return the loads (N, 12) of the whole knee from those (N, 2, 12) of the compartments.
+    """Return the loads (N, 12) of the whole knee from those (N, C, 12) of the compartments.
 
     In the order of `LOAD_COLUMNS` [N, N m, m², Pa, m], combined as in
     `ContactLoads.from_compartments`. The centre of pressure is NaN out of contact.

@@ -27,16 +27,18 @@ _MOST_ROWS, _FEWEST_TASKS = 64, 4
 
 
 def batch_loads(
-    loads_at: Callable[[Pose], FloatArray], poses: ArrayLike, threads: int
+    loads_at: Callable[[Pose], FloatArray], poses: ArrayLike, threads: int, compartments: int = 2
 ) -> FloatArray:
     """Return what a function gives at many poses, computed in threads.
 
     Parameters
     ----------
     loads_at : callable
-        Takes a pose and returns the loads of both compartments, (2, 12) [N, N m, m², Pa, m].
+        Takes a pose and returns the loads of all compartments, (C, 12) [N, N m, m², Pa, m].
     poses, threads
         As of `SurfaceContact.evaluate_batch` [rad, m], with the same result and exceptions.
+    compartments : int
+        Number C of the compartments.
     """
     rows = check_array("poses", poses, (None, 6))
     check_number("threads", threads, at_least=1)
@@ -47,7 +49,8 @@ def batch_loads(
 
     with ThreadPoolExecutor(threads) as pool:
         parts = pool.map(compute, range(0, len(rows), size))
-        return np.array([loads for part in parts for loads in part]).reshape(len(rows), 2, 12)
+        found = np.array([loads for part in parts for loads in part])
+        return found.reshape(len(rows), compartments, 12)
 
 
 @runtime_checkable
@@ -70,7 +73,12 @@ class SurfaceContact(Protocol):
 
     @property
     def compartments(self) -> NDArray[int8]:
-        """Compartment (F,) of each tibial triangle, 0 medial and 1 lateral [1]."""
+        """Compartment (F,) of each tibial triangle, its place in `compartment_names` [1]."""
+        ...
+
+    @property
+    def compartment_names(self) -> tuple[str, ...]:
+        """Names of the C compartments."""
         ...
 
     def evaluate(self, pose: Pose) -> ContactLoads:
@@ -121,8 +129,8 @@ class SurfaceContact(Protocol):
 
         Returns
         -------
-        (N, 2, 12) float64
-            Medial and lateral loads in the order of `foundation.loads.LOAD_COLUMNS`
+        (N, C, 12) float64
+            Loads of each compartment in the order of `foundation.loads.LOAD_COLUMNS`
             [N, N m, m², Pa, m].
 
         Raises

@@ -84,8 +84,9 @@ def _carry_out(run: Run, *, resume: bool) -> dict[str, Any]:
     run.stages = StageCounter(stages_of(config), run.workers)
     # Unusable inputs are reported before an earlier run's files are touched or hours are spent.
     with run.timed("knee"):
-        gait_cycle(config.simulation)
-        gait_ligaments(config.simulation)
+        if config.simulation.kind == "gait":
+            gait_cycle(config.simulation)
+            gait_ligaments(config.simulation)
         run.compile_kernels()
         original = build_original(config, folder)
     run.prepare(resume=resume, original=original)
@@ -113,9 +114,10 @@ def _carry_out(run: Run, *, resume: bool) -> dict[str, Any]:
     description = original.describe(space, main)
     provenance = _provenance(run, original, sampled, hashes, description)
     run.write_json("run.json", provenance.content())
-    with run.timed("h: gait simulation"):
-        run.wait_for_kernels()
-        simulate_cycle(run, original, main, space.path)
+    if config.simulation.kind == "gait":
+        with run.timed("h: gait simulation"):
+            run.wait_for_kernels()
+            simulate_cycle(run, original, main, space.path)
     run.write_json("run.json", provenance.content() | {"seconds": run.seconds})
     (folder / "times.json").unlink()
     return write_report(folder)
@@ -157,7 +159,8 @@ def _fit_all(
             chosen = samples_for(run, original, samples, group[0][0])
         fit = knee_samples.fit_knees if whole else stages.fit_surrogates
         seed, folds = config.run.seed, config.validation.folds
-        knees = fit(chosen, space, settings, group, seed, run.execution, folds)
+        parts = {} if whole else {"names": config.knee.compartments}
+        knees = fit(chosen, space, settings, group, seed, run.execution, folds, **parts)
         trained |= zip(group, knees, strict=True)
     name = {"name": config.run.name}
     named = [

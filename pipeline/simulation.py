@@ -25,6 +25,7 @@ from foundation.loads import COMPARTMENTS, WRENCH_COLUMNS
 from foundation.pose import Pose
 from pipeline.config.data_folder import data_file
 from pipeline.config.key_names import in_words_of
+from pipeline.config.pairs import require_simulator
 from pipeline.config.reading import ConfigError
 from pipeline.config.simulation_schema import SimulationConfig
 from pipeline.store.quantities import quantity_of
@@ -191,8 +192,10 @@ class GaitSimulation:
     def of(cls, config: SimulationConfig, path: ReferencePath) -> GaitSimulation:
         """Return the gait cycle of a configuration, which starts on the path at zero flexion.
 
-        A path without zero flexion gives its knot that is nearest to zero flexion.
+        A path without zero flexion gives its knot that is nearest to zero flexion. Raises
+        `InputError` for a configuration without a simulated cycle.
         """
+        require_simulator(config, "a simulated cycle")
         flexion = np.clip(np.zeros(1), path.flexion[0], path.flexion[-1])
         start = Pose.from_array(path.poses(flexion)[0])
         return cls(config, gait_simulator(config, path), gait_cycle(config), start)

@@ -11,6 +11,7 @@ from foundation.former_names import redirect
 from surrogates.files.persistence import SurrogateFileError, load, save
 from surrogates.formulations.compartment import CompartmentSurrogate
 from surrogates.formulations.knee import KneeSurrogate, OutsideDomainError, OutsideDomainWarning
+from surrogates.formulations.pair import PairSurrogate
 from surrogates.formulations.whole_knee import WholeKneeSurrogate
 from surrogates.sampling.space import ReferencePath, SampleSpace
 
@@ -19,6 +20,7 @@ __all__ = [
     "KneeSurrogate",
     "OutsideDomainError",
     "OutsideDomainWarning",
+    "PairSurrogate",
     "ReferencePath",
     "SampleSpace",
     "SurrogateFileError",

@@ -70,8 +70,8 @@ class SimulationResult:
         Instant within the cycle, 0 to 100 [%].
     poses, rates : (N, 6) float64
         Pose coordinates in the order of `foundation.pose.COORDINATES` and rates [rad, m, s].
-    compartment_loads : (2, N, 12) float64
-        Loads on the femur, medial and lateral, in the order of `foundation.loads.LOAD_COLUMNS`
+    compartment_loads : (C, N, 12) float64
+        Loads on the femur, of each compartment, in the order of `foundation.loads.LOAD_COLUMNS`
         [N, N m, m², Pa, m].
     loads : (N, 12) float64
         Loads of the whole knee, in the same order and units.
@@ -82,6 +82,8 @@ class SimulationResult:
         Cost.
     flags : tuple of Flag
         Messages of the contact model, by first instant.
+    compartments : tuple of str
+        Names of the C compartments.
     """
 
     time: FloatArray
@@ -93,6 +95,7 @@ class SimulationResult:
     applied: FloatArray
     statistics: Statistics
     flags: tuple[Flag, ...] = ()
+    compartments: tuple[str, ...] = COMPARTMENTS
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
@@ -106,7 +109,7 @@ class SimulationResult:
             table[f"{name}_{unit}"] = self.poses[:, k]
             table[f"{name}_rate_{unit}_per_s"] = self.rates[:, k]
         table |= {name: self.applied[:, k] for k, name in enumerate(APPLIED_COLUMNS)}
-        parts = zip((*COMPARTMENTS, "total"), (*self.compartment_loads, self.loads), strict=True)
-        for part, loads in parts:
+        names, loads_of_all = (*self.compartments, "total"), (*self.compartment_loads, self.loads)
+        for part, loads in zip(names, loads_of_all, strict=True):
             table |= {f"{part}_{name}": loads[:, k] for k, name in enumerate(LOAD_COLUMNS)}
         return table

@@ -15,7 +15,7 @@ from dynamics.simulator.equations import KneeEquations
 from dynamics.simulator.result import Flag
 from dynamics.simulator.variation import scaled_loads
 from foundation.checks import FloatArray
-from foundation.loads import total_loads
+from foundation.loads import COMPARTMENTS, total_loads
 from foundation.pose import COORDINATES
 from surrogates.formulations.knee import CompiledContact, beyond
 
@@ -30,6 +30,7 @@ class ReportedMotion(NamedTuple):
     compartment_loads: FloatArray
     loads: FloatArray
     flags: tuple[Flag, ...]
+    compartments: tuple[str, ...] = COMPARTMENTS
 
 
 def reported(equations: KneeEquations, times: FloatArray, states: FloatArray) -> ReportedMotion:
@@ -56,12 +57,14 @@ def reported(equations: KneeEquations, times: FloatArray, states: FloatArray) ->
     poses[:, columns] = equations.problem.reference[columns] + states[:, : len(columns)]
     knee = equations.model
     if isinstance(knee, CompiledContact):
+        names: tuple[str, ...] = COMPARTMENTS
         values, rates, flags = _compiled(equations, knee, times, states, poses)
     else:
-        values, rates, flags = _called(equations, times, states)
+        names, values, rates, flags = _called(equations, times, states)
     parts = scaled_loads(values, float(equations.problem.factor[0]))
     prescribed[:, columns] = rates[:, : len(columns)]
-    return ReportedMotion(poses, prescribed, np.moveaxis(parts, 1, 0), total_loads(parts), flags)
+    by_part = np.moveaxis(parts, 1, 0)
+    return ReportedMotion(poses, prescribed, by_part, total_loads(parts), flags, names)
 
 
 def _compiled(
@@ -88,16 +91,18 @@ def _compiled(
 
 def _called(
     equations: KneeEquations, times: FloatArray, states: FloatArray
-) -> tuple[FloatArray, FloatArray, tuple[Flag, ...]]:
-    """As `_compiled`, for a model in Python."""
-    values, rates = np.empty((len(times), 2, 12)), np.empty_like(states)
+) -> tuple[tuple[str, ...], FloatArray, FloatArray, tuple[Flag, ...]]:
+    """As `_compiled`, for a model in Python; the names of its compartments come first."""
+    names: tuple[str, ...] = COMPARTMENTS
+    values, rates = [], np.empty_like(states)
     messages: list[tuple[float, str]] = []
     for k, (now, state) in enumerate(zip(times.tolist(), states, strict=True)):
         loads = equations.contact(now, state)
         rates[k] = equations.rates(now, state)
-        values[k] = loads.medial.array, loads.lateral.array
+        values.append(loads.values)
+        names = loads.compartments
         messages += [(now, message) for message in loads.flags]
-    return values, rates, counted_flags(messages)
+    return names, np.array(values), rates, counted_flags(messages)
 
 
 def counted_flags(messages: Iterable[tuple[float, str]]) -> tuple[Flag, ...]:

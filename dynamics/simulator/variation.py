@@ -58,9 +58,9 @@ class VariedContact:
         return self._scaled(loads), self.stiffness * jacobian
 
     def _scaled(self, loads: ContactLoads) -> ContactLoads:
-        medial = scaled_loads(loads.medial.array, self.stiffness)
-        lateral = scaled_loads(loads.lateral.array, self.stiffness)
-        return ContactLoads.trusted(medial, lateral, loads.flags)
+        names = loads.compartments
+        parts = tuple(scaled_loads(loads[name].array, self.stiffness) for name in names)
+        return ContactLoads.trusted_parts(parts, names, loads.flags)
 
 
 def without_variation(model: ContactModel) -> tuple[ContactModel, FloatArray, float]:

@@ -6,10 +6,15 @@ import numpy as np
 
 from foundation import kernels
 from foundation.checks import FloatArray
-from foundation.loads import AREA, CENTRE, COMPARTMENTS, LOAD_COLUMNS, MEAN_PRESSURE, ContactLoads
+from foundation.loads import AREA, CENTRE, LOAD_COLUMNS, MEAN_PRESSURE, ContactLoads
 
 #: Columns of the sums after those of the loads.
 DEPTH, STRAIN, ENERGY, OFFSET = range(len(LOAD_COLUMNS), kernels.SUMS)
+
+
+def no_sums(compartments: int) -> tuple[FloatArray, FloatArray]:
+    """Return sums (C, SUMS) [SI] and Jacobians (C, 6, 6) [SI] of nothing."""
+    return np.zeros((compartments, kernels.SUMS)), np.zeros((compartments, 6, 6))
 
 
 def loads_of(sums: FloatArray) -> FloatArray:
@@ -22,12 +27,12 @@ def loads_of(sums: FloatArray) -> FloatArray:
     return np.array([*s[:MEAN_PRESSURE], mean, *centre])
 
 
-def contact_loads(sums: FloatArray) -> ContactLoads:
-    """Return the loads of the knee from the kernel's sums (2, SUMS) [SI]."""
+def contact_loads(sums: FloatArray, names: tuple[str, ...]) -> ContactLoads:
+    """Return the loads of the named compartments from the kernel's sums (C, SUMS) [SI]."""
     flags = tuple(
         f"{name}: strain {strain:.2f} exceeds {kernels.STRAIN_LIMIT}, "
         "the femur is pressed through the layer"
-        for name, strain in zip(COMPARTMENTS, sums[:, STRAIN].tolist(), strict=True)
+        for name, strain in zip(names, sums[:, STRAIN].tolist(), strict=True)
         if strain > kernels.STRAIN_LIMIT
     )
-    return ContactLoads.trusted(loads_of(sums[0]), loads_of(sums[1]), flags)
+    return ContactLoads.trusted_parts(tuple(map(loads_of, sums)), names, flags)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy
 from typing import Any
 
@@ -10,24 +11,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from foundation import kernels
 from foundation.checks import FloatArray, check_array, check_in, check_number, frozen
+from foundation.compartment_choice import CompartmentChoice
+from foundation.elastic_foundation import kernel_sums
 from foundation.elastic_foundation.coupled_springs import coupled_springs
 from foundation.elastic_foundation.dissipation import Dissipation as Dissipation
-from foundation.elastic_foundation.kernel_sums import (
-    DEPTH,
-    ENERGY,
-    OFFSET,
-    contact_loads,
-    loads_of,
-)
+from foundation.elastic_foundation.kernel_sums import DEPTH, ENERGY, OFFSET, loads_of, no_sums
 from foundation.elastic_foundation.laws import SpringLaw
-from foundation.elastic_foundation.spring_bed import (
-    curved_bed,
-    flat_bed,
-    law_on_bed,
-    layers_on_bed,
-)
+from foundation.elastic_foundation.spring_bed import curved_bed, flat_bed, law_on_bed, layers_on_bed
 from foundation.errors import InputError
-from foundation.loads import ContactLoads, compartment_index
+from foundation.loads import COMPARTMENTS, ContactLoads
 from foundation.loads import (
     SpringState as SpringState,
 )
@@ -45,10 +37,9 @@ SURFACES = ("curved", "flat")
 #: Radius within which the femur's bounding planes are valid, in radii of the bed's smallest groups.
 _PLANE_REACH = 3.5
 _AT_REST = np.zeros(6)
-_BOTH = np.ones(2, dtype=np.bool_)
 
 
-class ElasticFoundation:
+class ElasticFoundation(CompartmentChoice):
     """Elastic-foundation contact between two triangulated condyle surfaces.
 
     The tibial surface is a bed of springs along its normals, independent or coupled (`CoupledLaw`);
@@ -73,8 +64,11 @@ class ElasticFoundation:
     dissipation : Dissipation, optional
         Damping and friction; none by default.
     compartments : (F,) int8, optional
-        0 for the medial and 1 for the lateral compartment, per tibial triangle; by default from
+        Compartment of each tibial triangle, its place in `compartment_names`; by default 0
+        everywhere for one compartment, and for two compartments from
         `foundation.surfaces.compartments.find_compartments`.
+    compartment_names : sequence of str
+        Names of the compartments.
     search_depth : float
         Largest indentation of the search [m].
 
@@ -96,6 +90,7 @@ class ElasticFoundation:
         conservative: bool = False,
         dissipation: Dissipation | None = None,
         compartments: ArrayLike | None = None,
+        compartment_names: Sequence[str] = COMPARTMENTS,
         search_depth: float = 20e-3,
     ) -> None:
         self.femur = femur
@@ -106,7 +101,8 @@ class ElasticFoundation:
         self.search_depth = check_number(
             "search_depth", search_depth, above=0.0, at_most=0.1, unit="m"
         )
-        self.compartments = frozen(check_labels(tibia, compartments))
+        labels, self.compartment_names = check_labels(tibia, compartments, compartment_names)
+        self.compartments = frozen(labels)
         curved = surface == "curved"
         if curved:
             self._bed = curved_bed(tibia, smooth_surface(tibia), self.compartments)
@@ -162,9 +158,8 @@ class ElasticFoundation:
     def _handles(self) -> tuple[Any, Any, Any]:
         """Return femur, bed and law for the kernels; made on first use, since not picklable."""
         if self._handle is None:
-            parts = (self._femur, self._bed.arrays, self._law)
-            femur, bed, law = (kernels.handle(part) for part in parts)
-            self._handle = femur, bed, law
+            femur, law = kernels.handle(self._femur), kernels.handle(self._law)
+            self._handle = femur, kernels.handle(self._bed.arrays), law
         return self._handle
 
     def evaluate(self, pose: Pose, rates: ArrayLike | None = None) -> ContactLoads:
@@ -191,7 +186,7 @@ class ElasticFoundation:
             If the rates are not six finite numbers.
         """
         sums, _ = self._run(pose, jacobian=False, rates=rates)
-        return contact_loads(sums)
+        return self._loads(sums)
 
     def loads(self, pose: Pose) -> ContactLoads:
         """Return the loads at a pose, the femur at rest (`dynamics.protocol.ContactModel`)."""
@@ -213,19 +208,19 @@ class ElasticFoundation:
             Row: component of the total wrench [N, N m]; column: pose coordinate [rad, m].
         """
         sums, jacobian = self._run(pose, jacobian=True)
-        return contact_loads(sums), jacobian.sum(axis=0)
+        return self._loads(sums), jacobian.sum(axis=0)
 
     def compartment_loads(
         self, pose: Pose, compartment: str
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return the loads of one compartment; the other compartment is not evaluated.
+        """Return the loads of one compartment; the others are not evaluated.
 
         Parameters
         ----------
         pose : Pose
             Pose of the femur.
-        compartment : {"medial", "lateral"}
-            Compartment to evaluate.
+        compartment : str
+            Compartment to evaluate, one of `compartment_names`.
 
         Returns
         -------
@@ -241,8 +236,8 @@ class ElasticFoundation:
         InputError
             If `compartment` is another name.
         """
-        index = compartment_index(compartment)
-        sums, jacobian = self._run(pose, jacobian=True, chosen=np.arange(2) == index)
+        index = self._index(compartment)
+        sums, jacobian = self._run(pose, jacobian=True, chosen=self._only(index))
         return loads_of(sums[index]), jacobian[index], sums[index, DEPTH:ENERGY]
 
     def indentation(self, pose: Pose, compartment: str) -> float:
@@ -250,8 +245,8 @@ class ElasticFoundation:
 
         Parameters and exceptions as of `compartment_loads`.
         """
-        index = compartment_index(compartment)
-        sums, _ = self._run(pose, jacobian=False, chosen=np.arange(2) == index)
+        index = self._index(compartment)
+        sums, _ = self._run(pose, jacobian=False, chosen=self._only(index))
         return float(sums[index, DEPTH])
 
     def compartment_flags(self, pose: Pose, compartment: str) -> tuple[str, ...]:
@@ -260,11 +255,11 @@ class ElasticFoundation:
         Parameters and exceptions as of `compartment_loads`.
         """
         del pose
-        compartment_index(compartment)
+        self._index(compartment)
         return ()
 
     def evaluate_batch(self, poses: ArrayLike, *, threads: int = 1) -> FloatArray:
-        """Return the loads (N, 2, 12) [N, N m, m², Pa, m] at poses (N, 6) [rad, m].
+        """Return the loads (N, C, 12) [N, N m, m², Pa, m] at poses (N, 6) [rad, m].
 
         Parameters and exceptions as of `foundation.SurfaceContact.evaluate_batch`.
         """
@@ -273,7 +268,7 @@ class ElasticFoundation:
             sums, _ = self._run(pose, jacobian=False)
             return np.stack([loads_of(s) for s in sums])
 
-        return batch_loads(loads_at, poses, threads)
+        return batch_loads(loads_at, poses, threads, len(self.compartment_names))
 
     def stored_energy(self, pose: Pose, compartment: str | None = None) -> float:
         """Return the elastic energy of the bed [J]: the sum of A times the integral of p dd.
@@ -282,12 +277,12 @@ class ElasticFoundation:
         ----------
         pose : Pose
             Pose of the femur.
-        compartment : {"medial", "lateral"}, optional
+        compartment : str, optional
             Compartment; by default the whole knee.
         """
-        chosen = slice(None) if compartment is None else compartment_index(compartment)
+        chosen = slice(None) if compartment is None else self._index(compartment)
         with self._scratch.borrowed() as work:
-            sums, _ = self._evaluate(work, pose, False, _BOTH, None, energy=True)
+            sums, _ = self._evaluate(work, pose, False, self._all, None, energy=True)
         return float(sums[chosen, ENERGY].sum())
 
     def spring_state(self, pose: Pose) -> SpringState:
@@ -295,17 +290,17 @@ class ElasticFoundation:
         if self._coupled is not None:
             return self._coupled_state(pose)
         with self._scratch.borrowed() as work:
-            return self._ordered(self._middle_state(work, pose, _BOTH))
+            return self._ordered(self._middle_state(work, pose, self._all))
 
     def _coupled_state(self, pose: Pose) -> SpringState:
         """Return indentation and pressure at the middle of every tibial triangle."""
         assert self._coupled is not None
         state = np.zeros((2, len(self.tibia.faces)))
         with self._scratch.borrowed() as work:
-            for side in range(2):
+            for side in range(len(self.compartment_names)):
                 field = self._coupled.field(pose, self._handles(), side, self.search_depth, work)
                 if field is None:
-                    field = self._middle_state(work, pose, np.arange(2) == side)
+                    field = self._middle_state(work, pose, self._only(side))
                 state += field
         return self._ordered(state)
 
@@ -314,7 +309,7 @@ class ElasticFoundation:
         sums, _, active = self._evaluate_springs(work, pose, False, chosen, None)
         state = np.zeros((2, len(self.tibia.faces)))
         _, arrays, law = self._handles()
-        kernels.middle_state(arrays, law, work, active, self._bed.medial, sums[:, OFFSET], *state)
+        kernels.middle_state(arrays, law, work, active, self._bed.ends, sums[:, OFFSET], *state)
         return state
 
     def _ordered(self, state: FloatArray) -> SpringState:
@@ -328,10 +323,11 @@ class ElasticFoundation:
         pose: Pose,
         *,
         jacobian: bool,
-        chosen: NDArray[np.bool_] = _BOTH,
+        chosen: NDArray[np.bool_] | None = None,
         rates: ArrayLike | None = None,
     ) -> tuple[FloatArray, FloatArray]:
-        """Return sums (2, SUMS) and Jacobians by pose (2, 6, 6)."""
+        """Return sums (C, SUMS) and Jacobians by pose (C, 6, 6), of all compartments by default."""
+        chosen = self._all if chosen is None else chosen
         with self._scratch.borrowed() as work:
             sums, by_twist = self._evaluate(work, pose, jacobian, chosen, rates)
         return sums, by_twist @ twist_jacobian(pose) if jacobian else by_twist
@@ -346,11 +342,11 @@ class ElasticFoundation:
         *,
         energy: bool = False,
     ) -> tuple[FloatArray, FloatArray]:
-        """Return sums (2, SUMS) and Jacobians by twist (2, 6, 6)."""
+        """Return sums (C, SUMS) and Jacobians by twist (C, 6, 6)."""
         if self._coupled is None:
             return self._evaluate_springs(work, pose, jacobian, chosen, rates, energy=energy)[:2]
-        sums, by_twist = np.zeros((2, kernels.SUMS)), np.zeros((2, 6, 6))
-        unresolved = np.zeros(2, dtype=np.bool_)
+        sums, by_twist = no_sums(len(chosen))
+        unresolved = np.zeros_like(chosen)
         for side in map(int, np.flatnonzero(chosen)):
             unresolved[side] = not self._coupled.evaluate(
                 pose, self._handles(), side, self.search_depth, jacobian, work, sums[side],
@@ -372,7 +368,7 @@ class ElasticFoundation:
         energy: bool = False,
     ) -> tuple[FloatArray, FloatArray, int]:
         """Return sums, Jacobians by twist and number of active elements of independent springs."""
-        sums, by_twist = np.zeros((2, kernels.SUMS)), np.zeros((2, 6, 6))
+        sums, by_twist = no_sums(len(chosen))
         active = kernels.evaluate_contact(
             pose.rotation_matrix,
             pose.translation,
@@ -388,6 +384,9 @@ class ElasticFoundation:
             by_twist,
         )
         return sums, by_twist, active
+
+    def _loads(self, sums: FloatArray) -> ContactLoads:
+        return kernel_sums.contact_loads(sums, self.compartment_names)
 
     def _motion(self, pose: Pose, rates: ArrayLike | None) -> kernels.Motion:
         if rates is None:

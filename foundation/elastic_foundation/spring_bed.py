@@ -32,20 +32,21 @@ _EDGE_WIDTH = 1.8
 
 @dataclass(frozen=True, eq=False)
 class SpringBed:
-    """Elements and nodes of the bed, ordered by compartment (medial first) and neighbourhood.
+    """Elements and nodes of the bed, ordered by compartment and neighbourhood.
 
-    `triangle` (F,) is the tibial triangle of each element, `medial` the number of medial elements.
+    `triangle` (F,) is the tibial triangle of each element, `ends` (C,) the number of elements up to
+    the end of each compartment.
     """
 
     arrays: kernels.Bed
     triangle: IntArray
-    medial: int
+    ends: IntArray
 
 
 def flat_bed(tibia: TriangleMesh, labels: NDArray[np.int8]) -> SpringBed:
     """Return the customary bed: one spring per triangle, at its centroid, along its normal.
 
-    From the tibial surface [m] and the compartment (F,) of each triangle, 0 medial, 1 lateral.
+    From the tibial surface [m] and the compartment (F,) of each triangle, 0 to C - 1.
     """
     order, groups = _ordered(tibia.vertices[tibia.faces], labels)
     points, normals = tibia.centroids[order], tibia.normals[order]
@@ -158,7 +159,7 @@ def _ordered(positions: FloatArray, labels: NDArray[np.int8]) -> tuple[IntArray,
     One array of sizes per compartment; a group has at most `kernels.LANES` triangles.
     """
     order, sizes = [], []
-    for compartment in range(2):
+    for compartment in range(int(labels.max()) + 1):
         members = np.flatnonzero(labels == compartment)
         corners = positions[members]
         tree = build_tree(corners.min(axis=1), corners.max(axis=1), kernels.LANES)
@@ -221,7 +222,7 @@ def _assembled(
         cut_weight,
         # Radius of the disc of a point's area, in an equilateral triangle of edge 1.
         _EDGE_WIDTH * np.sqrt(2.0 * cut_weight * 0.25 * np.sqrt(3.0) / np.pi),
-        np.array([0, len(groups[0]), len(count)]),
+        np.cumsum([0, *map(len, groups)]),
         np.ascontiguousarray(centre.T),
         radius,
         thickness,
@@ -231,7 +232,7 @@ def _assembled(
         count,
         group_corners(points[elements[:, :3]], first, count),
     )
-    return SpringBed(arrays, order, int(groups[0].sum()))
+    return SpringBed(arrays, order, np.cumsum([int(sizes.sum()) for sizes in groups]))
 
 
 def _slope_metric(corners: FloatArray) -> FloatArray:

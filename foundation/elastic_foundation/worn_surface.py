@@ -55,6 +55,7 @@ def worn_model(model: ElasticFoundation, depth: ArrayLike) -> ElasticFoundation:
         conservative=model.conservative,
         dissipation=model.dissipation,
         compartments=model.compartments,
+        compartment_names=model.compartment_names,
         search_depth=model.search_depth,
     )
 

@@ -11,7 +11,6 @@ from foundation.checks import check_array
 from foundation.errors import InputError
 from foundation.finite_element.layer import ElasticLayer
 from foundation.finite_element.size import check_area
-from foundation.loads import COMPARTMENTS
 from foundation.surfaces.triangle_mesh import TriangleMesh
 
 
@@ -26,12 +25,14 @@ def check_compartments(
     compartments: NDArray[np.int8],
     candidates: NDArray[np.bool_],
     spacing: float,
+    names: tuple[str, ...],
 ) -> None:
     """Raise an InputError if a compartment faces down, or is too large for the spacing [m].
 
-    From the compartment and the choice (F,) of each tibial triangle.
+    From the compartment and the choice (F,) of each tibial triangle, and the names of the
+    compartments.
     """
-    for side, name in enumerate(COMPARTMENTS):
+    for side, name in enumerate(names):
         own = compartments == side
         up = float(tibia.area_vectors[own, 1].sum() / tibia.areas[own].sum())
         if up <= 0.0:
@@ -44,7 +45,7 @@ def check_compartments(
 
 
 def checked_candidates(
-    compartments: NDArray[np.int8], candidates: ArrayLike | None
+    compartments: NDArray[np.int8], candidates: ArrayLike | None, names: tuple[str, ...]
 ) -> NDArray[np.bool_]:
     """Return whether the femur may touch each triangle, (F,) [1], checked; all by default.
 
@@ -57,7 +58,7 @@ def checked_candidates(
     if candidates is None:
         return np.ones(len(compartments), dtype=np.bool_)
     chosen = check_array("candidates", candidates, (len(compartments),)) != 0.0
-    for side, name in enumerate(COMPARTMENTS):
+    for side, name in enumerate(names):
         if not (chosen & (compartments == side)).any():
             raise InputError(f"candidates: no triangle of the {name} compartment is chosen")
     return chosen

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
-from functools import cached_property, partial
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial, reduce
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from scipy.spatial import KDTree
 
 from foundation import kernels
 from foundation.checks import FloatArray, check_in, check_number, frozen
+from foundation.compartment_choice import CompartmentChoice
 from foundation.finite_element.arguments import (
     check_compartments,
     check_layer,
@@ -30,7 +32,7 @@ from foundation.finite_element.layer import ElasticLayer
 from foundation.finite_element.preparation import Kept, condense
 from foundation.finite_element.size import LayerSize, check_memory, size_of
 from foundation.finite_element.triangle_values import TriangleValues
-from foundation.loads import COMPARTMENTS, ContactLoads, SpringState, compartment_index
+from foundation.loads import COMPARTMENTS, ContactLoads, SpringState
 from foundation.pose import Pose
 from foundation.surface_contact import batch_loads
 from foundation.surfaces.compartments import check_labels
@@ -47,7 +49,7 @@ _BEYOND = 6e-3
 _PLANE_REACH = 3.5
 
 
-class FiniteElementContact:
+class FiniteElementContact(CompartmentChoice):
     """Contact of a femoral surface, rigid or with a layer, with a linear-elastic layer.
 
     The layer of each compartment is meshed by hexahedra and condensed once to the normal
@@ -71,8 +73,11 @@ class FiniteElementContact:
         Ratio of the sizes of elements that follow each other below the surface, and beside the
         triangles that the femur may touch [1].
     compartments : (F,) int8, optional
-        0 for the medial and 1 for the lateral compartment, per tibial triangle; by default from
+        Compartment of each tibial triangle, its place in `compartment_names`; by default 0
+        everywhere for one compartment, and for two compartments from
         `foundation.surfaces.compartments.find_compartments`.
+    compartment_names : sequence of str
+        Names of the compartments.
     candidates : (F,) bool, optional
         Tibial triangles that the femur may touch; by default all. The layer below the others is
         meshed as well, with cells that grow with the distance.
@@ -105,6 +110,7 @@ class FiniteElementContact:
         femur_spacing: float | None = None,
         growth: float = 1.1,
         compartments: ArrayLike | None = None,
+        compartment_names: Sequence[str] = COMPARTMENTS,
         candidates: ArrayLike | None = None,
         precision: str = "float64",
         solver: str = "substructures",
@@ -119,15 +125,17 @@ class FiniteElementContact:
             check_layer("femur_layer", femur_layer)
         self.femur, self.tibia, self.layer, self.femur_layer = femur, tibia, layer, femur_layer
         self.spacing, self.growth, self._reach = spacing, growth, search_depth
-        self.compartments = frozen(check_labels(tibia, compartments))
-        self.candidates = frozen(checked_candidates(self.compartments, candidates))
-        check_compartments(tibia, self.compartments, self.candidates, spacing)
+        labels, self.compartment_names = check_labels(tibia, compartments, compartment_names)
+        self.compartments = frozen(labels)
+        names = self.compartment_names
+        self.candidates = frozen(checked_candidates(labels, candidates, names))
+        check_compartments(tibia, labels, self.candidates, spacing, names)
         self.store = ComplianceStore(
             folder,
             check_in("solver", solver, SOLVERS),
             check_in("precision", precision, PRECISIONS),
         )
-        self.layers = tuple(self._meshed(side) for side in range(2))
+        self.layers = tuple(self._meshed(side) for side in range(len(names)))
         self.femur_spacing = max(spacing, LEAST_SPACING) if femur_spacing is None else femur_spacing
         self.femur_layers = femoral_layers(
             femur, self.layers, femur_layer, self.femur_spacing, growth, self.store
@@ -172,6 +180,7 @@ class FiniteElementContact:
             femur_spacing=self.femur_spacing * ratio,
             growth=min(self.growth**ratio, 2.0),
             compartments=self.compartments,
+            compartment_names=self.compartment_names,
             candidates=self.candidates,
             precision=self.store.precision,
             solver=self.store.solver,
@@ -269,23 +278,25 @@ class FiniteElementContact:
         parts = [side.loads(pose, femur, jacobian=jacobian) for side in self.contacts]
         flags = [
             flag
-            for name, side, part in zip(COMPARTMENTS, self.contacts, parts, strict=True)
+            for name, side, part in zip(self.compartment_names, self.contacts, parts, strict=True)
             for flag in all_flags(name, side, part[2])
         ]
-        loads = ContactLoads.trusted(parts[0][0], parts[1][0], tuple(flags))
-        return loads, parts[0][1] + parts[1][1]
+        loads = ContactLoads.trusted_parts(
+            tuple(part[0] for part in parts), self.compartment_names, tuple(flags)
+        )
+        return loads, reduce(np.add, [part[1] for part in parts])
 
     def compartment_loads(
         self, pose: Pose, compartment: str
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return the loads of one compartment; the other compartment is not evaluated.
+        """Return the loads of one compartment; the others are not evaluated.
 
         Parameters
         ----------
         pose : Pose
             Pose of the femur.
-        compartment : {"medial", "lateral"}
-            Compartment to evaluate.
+        compartment : str
+            Compartment to evaluate, one of `compartment_names`.
 
         Returns
         -------
@@ -301,7 +312,7 @@ class FiniteElementContact:
         InputError
             If `compartment` is another name.
         """
-        side = self.contacts[compartment_index(compartment)]
+        side = self.contacts[self._index(compartment)]
         loads, jacobian, state = side.loads(pose, self.femoral_handle(), jacobian=True)
         return loads, jacobian, side.depth(state)
 
@@ -310,9 +321,7 @@ class FiniteElementContact:
 
         Parameters and exceptions as of `compartment_loads`; found without the forces.
         """
-        return self.contacts[compartment_index(compartment)].indentation(
-            pose, self.femoral_handle()
-        )
+        return self.contacts[self._index(compartment)].indentation(pose, self.femoral_handle())
 
     def compartment_flags(self, pose: Pose, compartment: str) -> tuple[str, ...]:
         """Return why the loads of a compartment are no answer at a pose; see `evaluate`.
@@ -321,7 +330,7 @@ class FiniteElementContact:
         ----------
         pose : Pose
             Pose of the femur.
-        compartment : {"medial", "lateral"}
+        compartment : str
             Compartment.
 
         Returns
@@ -329,12 +338,12 @@ class FiniteElementContact:
         tuple of str
             A reason where contact reaches the end of the nodes of the compartment.
         """
-        index = compartment_index(compartment)
+        index = self._index(compartment)
         state = self.contacts[index].loads(pose, self.femoral_handle(), jacobian=False)[2]
-        return refusals(COMPARTMENTS[index], self.contacts[index], state)
+        return refusals(compartment, self.contacts[index], state)
 
     def evaluate_batch(self, poses: ArrayLike, *, threads: int = 1) -> FloatArray:
-        """Return the loads (N, 2, 12) [N, N m, m², Pa, m] at poses (N, 6) [rad, m].
+        """Return the loads (N, C, 12) [N, N m, m², Pa, m] at poses (N, 6) [rad, m].
 
         Parameters and exceptions as of `foundation.SurfaceContact.evaluate_batch`.
         """
@@ -344,7 +353,7 @@ class FiniteElementContact:
         def loads_at(pose: Pose) -> FloatArray:
             return np.stack([side.loads(pose, femur, jacobian=False)[0] for side in self.contacts])
 
-        return batch_loads(loads_at, poses, threads)
+        return batch_loads(loads_at, poses, threads, len(self.compartment_names))
 
     def stored_energy(self, pose: Pose, compartment: str | None = None) -> float:
         """Return the elastic energy of the layers [J].
@@ -353,15 +362,13 @@ class FiniteElementContact:
         ----------
         pose : Pose
             Pose of the femur.
-        compartment : {"medial", "lateral"}, optional
+        compartment : str, optional
             Compartment; by default the whole knee.
         """
-        chosen = (
-            self.contacts
-            if compartment is None
-            else (self.contacts[compartment_index(compartment)],)
+        chosen = self._all if compartment is None else self._only(self._index(compartment))
+        return sum(
+            side.energy(pose, self.femoral_handle()) for side in compress(self.contacts, chosen)
         )
-        return sum(side.energy(pose, self.femoral_handle()) for side in chosen)
 
     def spring_state(self, pose: Pose) -> SpringState:
         """Return overlap and pressure at the middle of every tibial triangle."""

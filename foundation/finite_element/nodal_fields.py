@@ -28,7 +28,7 @@ class NodalPlaces(NamedTuple):
 
 def nodal_places(model: FiniteElementContact, compartment: str) -> NodalPlaces:
     """Return the candidate nodes of a compartment; InputError if the name is unknown."""
-    side = compartment_index(compartment)
+    side = compartment_index(compartment, model.compartment_names)
     layer, values = model.layers[side], model.triangle_values[side]
     return NodalPlaces(
         layer.points, layer.normals, layer.areas, values.triangles, values.corners, values.shares
@@ -41,6 +41,6 @@ def nodal_state(model: FiniteElementContact, pose: Pose, compartment: str) -> Sp
     The overlap is that of the undeformed surfaces, in contact or not; it is 0 where the surfaces
     are apart. Raises as `FiniteElementContact.compartment_loads`.
     """
-    contact = model.contacts[compartment_index(compartment)]
+    contact = model.contacts[compartment_index(compartment, model.compartment_names)]
     overlap, pressure = contact.nodal_values(pose, model.femoral_handle())
     return SpringState(frozen(overlap), frozen(pressure))

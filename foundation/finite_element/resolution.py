@@ -70,7 +70,7 @@ def spacing_error(model: FiniteElementContact, poses: Sequence[Pose]) -> Spacing
     """
     second = coarser(model)
     found = [model.evaluate(pose) for pose in poses]
-    fine = np.array([[loads.medial.array, loads.lateral.array] for loads in found])
+    fine = np.array([loads.values for loads in found])
     coarse = second.evaluate_batch(np.array([pose.array for pose in poses]))
     error = extrapolated(coarse, fine) - fine
     touching = (fine[..., AXIAL_FORCE] > 0.0) & (coarse[..., AXIAL_FORCE] > 0.0)

@@ -91,9 +91,10 @@ def fit_compartments(
     poses: Sequence[Pose],
     *,
     compartments: ArrayLike | None = None,
+    compartment_names: Sequence[str] = COMPARTMENTS,
     nearness: float = 0.2e-3,
     margin: float = 2e-3,
-) -> tuple[FittedCompartment, FittedCompartment]:
+) -> tuple[FittedCompartment, ...]:
     """Fit an ellipsoid to each condyle and a quadric to each plateau, where they can touch.
 
     Parameters
@@ -104,8 +105,11 @@ def fit_compartments(
         Poses over the range of motion and a little beyond, within 30 mm of the height of first
         contact; the heights do not matter otherwise.
     compartments : (F,) int8, optional
-        0 for the medial and 1 for the lateral compartment, per tibial triangle; by default from
+        Compartment of each tibial triangle, its place in `compartment_names`; by default 0
+        everywhere for one compartment, and for two compartments from
         `foundation.surfaces.compartments.find_compartments`.
+    compartment_names : sequence of str
+        Names of the compartments.
     nearness : float
         Gap at which the weight of a vertex has fallen to 0.61 [m]; about the deepest indentation.
     margin : float
@@ -115,8 +119,8 @@ def fit_compartments(
 
     Returns
     -------
-    medial, lateral : FittedCompartment
-        Fitted surfaces with their residuals.
+    tuple of FittedCompartment
+        Fitted surfaces of each compartment with their residuals.
 
     Raises
     ------
@@ -128,13 +132,12 @@ def fit_compartments(
     if len(poses) == 0:
         raise InputError("poses: expected at least one pose, found none")
     check_number("margin", margin, at_least=0.0, at_most=20e-3, unit="m")
-    labels = check_labels(tibia, compartments)
+    labels, names = check_labels(tibia, compartments, compartment_names)
     steps = (-margin, 0.0, margin) if margin > 0.0 else (0.0,)
     moved = [replace(pose, anterior=pose.anterior + step) for pose in poses for step in steps]
-    medial, lateral = (
-        _fitted(femur, tibia, labels == side, moved, nearness) for side in range(len(COMPARTMENTS))
+    return tuple(
+        _fitted(femur, tibia, labels == side, moved, nearness) for side in range(len(names))
     )
-    return medial, lateral
 
 
 def _fitted(

@@ -41,12 +41,13 @@ class KernelSide:
         return ellipsoid
 
 
-def pair_of_laws(law: Law | tuple[Law, Law]) -> tuple[Law, Law]:
-    """Return the laws of both compartments."""
-    laws = law if isinstance(law, tuple) else (law, law)
-    if len(laws) != 2 or not all(each is None or isinstance(each, ContactLaw) for each in laws):
+def laws_of(law: Law | tuple[Law, ...], count: int) -> tuple[Law, ...]:
+    """Return the laws of `count` compartments."""
+    laws = law if isinstance(law, tuple) else (law,) * count
+    if len(laws) != count or not all(each is None or isinstance(each, ContactLaw) for each in laws):
+        several = "a pair" if count == 2 else f"a tuple of {count}"
         raise InputError(
-            "law: expected None, a law of foundation.contact_laws, or a pair of these, found "
+            f"law: expected None, a law of foundation.contact_laws, or {several} of these, found "
             f"{law!r}"
         )
     return laws

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Self
 
 import numpy as np
@@ -11,13 +11,14 @@ from numpy.typing import ArrayLike
 
 from foundation import kernels
 from foundation.checks import FloatArray, check_number, frozen
+from foundation.compartment_choice import CompartmentChoice
 from foundation.contact_laws.ellipse import EllipticContact
 from foundation.errors import InputError, PoseError
 from foundation.fitted_surfaces.compartment import FittedCompartment, fit_compartments
 from foundation.fitted_surfaces.elliptic_patch import patch_state
 from foundation.fitted_surfaces.hertz_factors import LARGEST_RATIO
-from foundation.fitted_surfaces.kernel_side import KernelSide, Law, pair_of_laws
-from foundation.loads import COMPARTMENTS, WRENCH, ContactLoads, SpringState, compartment_index
+from foundation.fitted_surfaces.kernel_side import KernelSide, Law, laws_of
+from foundation.loads import COMPARTMENTS, WRENCH, ContactLoads, SpringState
 from foundation.pose import Pose, twist_jacobian
 from foundation.surface_contact import batch_loads
 from foundation.surfaces.compartments import check_labels
@@ -36,7 +37,7 @@ _FAILURES = {
 }
 
 
-class FittedSurfaceContact:
+class FittedSurfaceContact(CompartmentChoice):
     """Contact of an ellipsoid with a quadric in each compartment, by a law of their overlap.
 
     The overlap d is measured along the common normal of the two surfaces; a law gives the elastic
@@ -52,18 +53,21 @@ class FittedSurfaceContact:
     poses : sequence of Pose, optional
         Poses over the range of motion, which `fit_compartments` fits the surfaces for; not needed
         if `surfaces` are given.
-    law : ContactLaw or None, or a pair of them
-        Law of both compartments, or of the medial and of the lateral one. None: Hertz's elliptic
+    law : ContactLaw or None, or a tuple of them
+        Law of all compartments, or of each of them. None: Hertz's elliptic
         contact, its stiffness that of the relative curvatures at each pose. A law of
         `foundation.contact_laws` has a constant stiffness; its elastic part counts, since the
         femur is at rest.
     thickness : float, optional
         Thickness of the layer [m], for strains; without a thickness strains are 0.
     compartments : (F,) int8, optional
-        0 for the medial and 1 for the lateral compartment, per tibial triangle; by default from
+        Compartment of each tibial triangle, its place in `compartment_names`; by default 0
+        everywhere for one compartment, and for two compartments from
         `foundation.surfaces.compartments.find_compartments`.
-    surfaces : pair of FittedCompartment, optional
-        Medial and lateral surfaces in place of fits.
+    compartment_names : sequence of str
+        Names of the compartments.
+    surfaces : tuple of FittedCompartment, optional
+        Surfaces of each compartment in place of fits.
     nearness, margin : float
         As of `fit_compartments` [m].
 
@@ -81,17 +85,19 @@ class FittedSurfaceContact:
         modulus: float,
         poses: Sequence[Pose] | None = None,
         *,
-        law: Law | tuple[Law, Law] = None,
+        law: Law | tuple[Law, ...] = None,
         thickness: float | None = None,
         compartments: ArrayLike | None = None,
-        surfaces: tuple[FittedCompartment, FittedCompartment] | None = None,
+        compartment_names: Sequence[str] = COMPARTMENTS,
+        surfaces: tuple[FittedCompartment, ...] | None = None,
         nearness: float = 0.2e-3,
         margin: float = 2e-3,
     ) -> None:
         self.femur, self.tibia = femur, tibia
         self.modulus = check_number("modulus", modulus, above=0.0, unit="Pa")
-        self.compartments = frozen(check_labels(tibia, compartments))
-        self.laws = pair_of_laws(law)
+        labels, self.compartment_names = check_labels(tibia, compartments, compartment_names)
+        self.compartments = frozen(labels)
+        self.laws = laws_of(law, len(self.compartment_names))
         self.thickness = thickness
         if thickness is not None:
             check_number("thickness", thickness, above=0.0, unit="m")
@@ -105,12 +111,13 @@ class FittedSurfaceContact:
                 tibia,
                 poses,
                 compartments=self.compartments,
+                compartment_names=self.compartment_names,
                 nearness=nearness,
                 margin=margin,
             )
         self.surfaces = surfaces
 
-    def with_law(self, law: Law | tuple[Law, Law], modulus: float | None = None) -> Self:
+    def with_law(self, law: Law | tuple[Law, ...], modulus: float | None = None) -> Self:
         """Return the same surfaces with another law, and modulus [Pa], arguments of the class."""
         return type(self)(
             self.femur,
@@ -119,6 +126,7 @@ class FittedSurfaceContact:
             law=law,
             thickness=self.thickness,
             compartments=self.compartments,
+            compartment_names=self.compartment_names,
             surfaces=self.surfaces,
         )
 
@@ -158,15 +166,17 @@ class FittedSurfaceContact:
         return self._run(pose, jacobian=True)
 
     def _run(self, pose: Pose, *, jacobian: bool) -> tuple[ContactLoads, FloatArray]:
-        parts = [self._evaluate(pose, side, jacobian=jacobian) for side in range(2)]
+        parts = [self._evaluate(pose, side, jacobian=jacobian) for side in self._sides]
         results = [result for result, _ in parts]
         flags = [
             flag
             for side, result in enumerate(results)
             for flag in (*self._strain_flags(side, result), *self._region_flags(pose, side, result))
         ]
-        loads = ContactLoads.trusted(results[0][_LOADS], results[1][_LOADS], tuple(flags))
-        return loads, parts[0][1] + parts[1][1]
+        loads = ContactLoads.trusted_parts(
+            tuple(result[_LOADS] for result in results), self.compartment_names, tuple(flags)
+        )
+        return loads, reduce(np.add, [jacobian for _, jacobian in parts])
 
     def compartment_loads(
         self, pose: Pose, compartment: str
@@ -176,7 +186,7 @@ class FittedSurfaceContact:
         Parameters and results as of `foundation.SurfaceContact.compartment_loads`, exceptions as of
         `evaluate`, and InputError if `compartment` is another name.
         """
-        result, jacobian = self._evaluate(pose, compartment_index(compartment), jacobian=True)
+        result, jacobian = self._evaluate(pose, self._index(compartment), jacobian=True)
         return result[_LOADS], jacobian, np.array([result[_DEPTH], self._strain(result)])
 
     def indentation(self, pose: Pose, compartment: str) -> float:
@@ -184,26 +194,26 @@ class FittedSurfaceContact:
 
         Parameters and exceptions as of `compartment_loads`.
         """
-        return float(self._evaluate(pose, compartment_index(compartment))[0][_DEPTH])
+        return float(self._evaluate(pose, self._index(compartment))[0][_DEPTH])
 
     def compartment_flags(self, pose: Pose, compartment: str) -> tuple[str, ...]:
         """Return whether contact in a compartment is outside the region of the fit.
 
         Parameters and exceptions as of `compartment_loads`.
         """
-        side = compartment_index(compartment)
+        side = self._index(compartment)
         return self._region_flags(pose, side, self._evaluate(pose, side)[0])
 
     def evaluate_batch(self, poses: ArrayLike, *, threads: int = 1) -> FloatArray:
-        """Return the loads (N, 2, 12) [N, N m, m², Pa, m] at poses (N, 6) [rad, m].
+        """Return the loads (N, C, 12) [N, N m, m², Pa, m] at poses (N, 6) [rad, m].
 
         Parameters and exceptions as of `foundation.SurfaceContact.evaluate_batch`.
         """
 
         def loads_at(pose: Pose) -> FloatArray:
-            return np.stack([self._evaluate(pose, side)[0][_LOADS] for side in range(2)])
+            return np.stack([self._evaluate(pose, side)[0][_LOADS] for side in self._sides])
 
-        return batch_loads(loads_at, poses, threads)
+        return batch_loads(loads_at, poses, threads, len(self.compartment_names))
 
     def stored_energy(self, pose: Pose, compartment: str | None = None) -> float:
         """Return the elastic energy [J], which the loads are the gradient of.
@@ -212,10 +222,10 @@ class FittedSurfaceContact:
         ----------
         pose : Pose
             Pose of the femur.
-        compartment : {"medial", "lateral"}, optional
+        compartment : str, optional
             Compartment; by default the whole knee.
         """
-        chosen = range(2) if compartment is None else (compartment_index(compartment),)
+        chosen = self._sides if compartment is None else [self._index(compartment)]
         return float(sum(self._evaluate(pose, side)[0][_ENERGY] for side in chosen))
 
     def spring_state(self, pose: Pose) -> SpringState:
@@ -225,14 +235,14 @@ class FittedSurfaceContact:
         under the force.
         """
         state = np.zeros((2, len(self.tibia.faces)))
-        for side in range(2):
+        for side in self._sides:
             result = self._evaluate(pose, side)[0]
             if result[_DEPTH] > 0.0:
                 inside = self.compartments == side
                 state[:, inside] = patch_state(
                     self.surfaces[side],
                     pose,
-                    self.elliptic_contact(pose, COMPARTMENTS[side]),
+                    self.elliptic_contact(pose, self.compartment_names[side]),
                     result,
                     self.tibia.centroids[inside],
                 )
@@ -245,7 +255,7 @@ class FittedSurfaceContact:
         ----------
         pose : Pose
             Pose of the femur.
-        compartment : {"medial", "lateral"}
+        compartment : str
             Compartment.
 
         Raises
@@ -253,7 +263,7 @@ class FittedSurfaceContact:
         PoseError
             If the compartment is out of contact; see also `evaluate`.
         """
-        result = self._evaluate(pose, compartment_index(compartment))[0]
+        result = self._evaluate(pose, self._index(compartment))[0]
         if result[_DEPTH] <= 0.0:
             raise PoseError(f"{compartment}: expected a pose in contact, found none")
         mean = 0.5 * result[_TRACE]
@@ -270,7 +280,7 @@ class FittedSurfaceContact:
             part.femur_at(pose), part.quadric, part.law, part.factors, jacobian, result, by_twist
         )
         if outcome in _FAILURES:
-            raise PoseError(f"{COMPARTMENTS[side]}: {_FAILURES[outcome]} at {pose}")
+            raise PoseError(f"{self.compartment_names[side]}: {_FAILURES[outcome]} at {pose}")
         if outcome == kernels.TOUCHING:
             result[WRENCH] = part.carry.T @ result[WRENCH]
             result[9:12] = part.origin + part.axes @ result[9:12]
@@ -279,12 +289,16 @@ class FittedSurfaceContact:
         return result, by_twist
 
     @cached_property
-    def _parts(self) -> tuple[KernelSide, KernelSide]:
-        medial, lateral = (
+    def _parts(self) -> tuple[KernelSide, ...]:
+        return tuple(
             KernelSide(surfaces, law, self.modulus)
             for surfaces, law in zip(self.surfaces, self.laws, strict=True)
         )
-        return medial, lateral
+
+    @property
+    def _sides(self) -> range:
+        """Places of the compartments."""
+        return range(len(self.compartment_names))
 
     def _strain(self, result: FloatArray) -> float:
         return 0.0 if self.thickness is None else float(result[_DEPTH]) / self.thickness
@@ -294,7 +308,7 @@ class FittedSurfaceContact:
         if strain <= kernels.STRAIN_LIMIT:
             return ()
         return (
-            f"{COMPARTMENTS[side]}: strain {strain:.2f} exceeds {kernels.STRAIN_LIMIT}, "
+            f"{self.compartment_names[side]}: strain {strain:.2f} exceeds {kernels.STRAIN_LIMIT}, "
             "the femur is pressed through the layer",
         )
 
@@ -304,8 +318,9 @@ class FittedSurfaceContact:
             return ()
         at = result[9:12]
         on_femur = (at - pose.translation) @ pose.rotation_matrix
+        name = self.compartment_names[side]
         return tuple(
-            f"{COMPARTMENTS[side]}: contact is more than {1e3 * _BEYOND:g} mm outside the region "
+            f"{name}: contact is more than {1e3 * _BEYOND:g} mm outside the region "
             f"that the {body} was fitted for; fit with poses like this one"
             for body, residual, point in (
                 ("femur", fit.femur_residual, on_femur),

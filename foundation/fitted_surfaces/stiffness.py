@@ -11,14 +11,14 @@ from foundation.checks import check_array, check_number
 from foundation.contact_laws.normal import ContactLaw, HertzLaw, HookeLaw
 from foundation.errors import InputError
 from foundation.fitted_surfaces.model import FittedSurfaceContact
-from foundation.loads import COMPARTMENTS, FORCE
+from foundation.loads import FORCE
 from foundation.pose import Pose
 from foundation.surface_contact import SurfaceContact
 
 
 def secant_laws(
     model: FittedSurfaceContact, poses: Sequence[Pose], force: float
-) -> tuple[HookeLaw, HookeLaw]:
+) -> tuple[HookeLaw, ...]:
     """Return Hooke's laws with the secant stiffness of Hertz's elliptic contact at a force.
 
     K = F/δ(F), the mean over the poses in which the compartment is in contact.
@@ -39,7 +39,7 @@ def secant_laws(
     """
     check_number("force", force, above=0.0, unit="N")
     laws = []
-    for name in COMPARTMENTS:
+    for name in model.compartment_names:
         touching = [pose for pose in poses if model.indentation(pose, name) > 0.0]
         if not touching:
             raise InputError(f"poses: expected poses in {name} contact, found none")
@@ -47,7 +47,7 @@ def secant_laws(
             force / float(model.elliptic_contact(pose, name).approach(force)) for pose in touching
         ]
         laws.append(HookeLaw(float(np.mean(secants))))
-    return laws[0], laws[1]
+    return tuple(laws)
 
 
 def calibrated_laws(
@@ -55,7 +55,7 @@ def calibrated_laws(
     reference: SurfaceContact,
     poses: Sequence[Pose],
     kind: type[HookeLaw] | type[HertzLaw] = HertzLaw,
-) -> tuple[ContactLaw, ContactLaw]:
+) -> tuple[ContactLaw, ...]:
     """Return laws K δⁿ whose forces are closest to those of another model.
 
     K = Σ F δⁿ / Σ δ²ⁿ, of least squares over the poses, with the overlap δ of the fitted surfaces
@@ -78,10 +78,10 @@ def calibrated_laws(
         If a compartment of either model is out of contact in all poses.
     """
     laws = []
-    for name in COMPARTMENTS:
+    for name in model.compartment_names:
         forces = [np.linalg.norm(reference.compartment_loads(p, name)[0][FORCE]) for p in poses]
         laws.append(calibrated_law(model, name, poses, forces, kind))
-    return laws[0], laws[1]
+    return tuple(laws)
 
 
 def calibrated_law(
@@ -97,7 +97,7 @@ def calibrated_law(
     ----------
     model : FittedSurfaceContact
         Fitted surfaces; their law does not matter.
-    compartment : {"medial", "lateral"}
+    compartment : str
         Compartment.
     poses : sequence of Pose
         N poses of the femur.

@@ -89,7 +89,7 @@ class Bed(NamedTuple):
         Metric of slopes from corner values [1/m²].
     cut_radius : (Q,) float64
         Reach of the edge smoothing at the points of the rule of cut elements, per edge length [1].
-    compartments : (3,) int64
+    compartments : (C + 1,) int64
         First group of each compartment, and the number of groups.
     centre, direction : (3, G) float64
         Centre [m] and normal [1] of the disc around each group of elements.

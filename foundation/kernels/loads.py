@@ -276,14 +276,14 @@ def evaluate_contact(
     rotation, translation, femur, bed, law, motion, chosen, reach, conservative, with_jacobian,
     with_energy, work, sums, jacobian,
 ):  # fmt: skip
-    """Evaluate the compartments selected by ``chosen`` (2,) bool at one pose.
+    """Evaluate the compartments selected by ``chosen`` (C,) bool at one pose.
 
-    Writes ``sums`` (2, SUMS) and ``jacobian`` (2, 6, 6), see `integrate_contact`. Returns the
+    Writes ``sums`` (C, SUMS) and ``jacobian`` (C, 6, 6), see `integrate_contact`. Returns the
     number of active elements, listed in the scratch memory.
     """
     work.generation[0] += 1
     end = np.int64(0)  # no literal, see `foundation.compiling`
-    for c in range(2):
+    for c in range(chosen.shape[0]):
         sums[c, :] = 0.0
         jacobian[c, :, :] = 0.0
         if not chosen[c]:
@@ -303,11 +303,11 @@ def evaluate_contact(
 
 
 @fused_kernel
-def middle_state(bed, law, work, active, medial, offsets, depth, pressure):
+def middle_state(bed, law, work, active, ends, offsets, depth, pressure):
     """Write indentation and pressure (F,) at the middle of the active elements.
 
-    Elements before ``medial`` belong to the medial compartment; ``offsets`` (2,) are those of the
-    two patches.
+    ``ends`` (C,) are the numbers of elements up to the end of each compartment, ``offsets`` (C,)
+    those of the patches.
     """
     for i in range(active):
         element = work.active[i]
@@ -320,7 +320,10 @@ def middle_state(bed, law, work, active, medial, offsets, depth, pressure):
             field = 0.0
             for j in range(6):
                 field += work.shape[j] * work.depth[bed.elements[element, j]]
-        offset = offsets[0] if element < medial else offsets[1]
+        compartment = 0
+        while element >= ends[compartment]:
+            compartment += 1
+        offset = offsets[compartment]
         depth[element] = max(field, 0.0)
         pressure[element], _ = spring_pressure(
             law.kinds, law.exponents, law.offsets, law.coefficients, law.thicknesses, element,

@@ -64,7 +64,7 @@ def pose_at_load(
         Original model.
     pose : Pose
         Five fixed coordinates, and the height where the search starts.
-    compartment : {"medial", "lateral"}
+    compartment : str
         Compartment that carries the load.
     load : float
         Axial force of that compartment on the femur [N], > 0.

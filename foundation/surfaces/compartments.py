@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from foundation.checks import FloatArray, check_array, check_number
 from foundation.errors import InputError
-from foundation.loads import COMPARTMENTS
+from foundation.loads import COMPARTMENTS, check_names
 from foundation.surfaces.mesh_topology import label_pieces
 from foundation.surfaces.triangle_mesh import MeshError, TriangleMesh
 
@@ -153,20 +155,41 @@ def _labelled(mesh: TriangleMesh, lateral: NDArray[np.bool_], split: str) -> NDA
     return np.where(lateral, LATERAL, MEDIAL).astype(np.int8)
 
 
-def check_labels(tibia: TriangleMesh, labels: ArrayLike | None) -> NDArray[np.int8]:
-    """Return the compartment (F,) [1] of each tibial triangle, checked; found if None is given.
+def check_labels(
+    tibia: TriangleMesh, labels: ArrayLike | None, names: Sequence[str] = COMPARTMENTS
+) -> tuple[NDArray[np.int8], tuple[str, ...]]:
+    """Return the compartment (F,) [1] of each tibial triangle, and the names of the compartments.
+
+    Without labels, a single compartment covers the whole surface, and two compartments are found by
+    `find_compartments`.
 
     Raises
     ------
     InputError
-        If the number of labels is not that of the triangles, or a compartment has no triangle.
+        If a name is not one (`foundation.loads.check_names`), the number of labels is not that of
+        the triangles, a compartment has no triangle, or labels of more than two compartments are
+        missing.
     """
+    names = check_names(names)
     if labels is None:
-        return find_compartments(tibia)
+        return _default_labels(tibia, names), names
     array = check_array("compartments", labels, (len(tibia.faces),))
-    if not np.isin(array, (0.0, 1.0)).all():
-        raise InputError("compartments: expected only 0 (medial) and 1 (lateral)")
-    for value, name in enumerate(COMPARTMENTS):
+    if not np.isin(array, np.arange(float(len(names)))).all():
+        known = [f"{value} ({name})" for value, name in enumerate(names)]
+        listed = " and ".join(filter(None, (", ".join(known[:-1]), known[-1])))
+        raise InputError(f"compartments: expected only {listed}")
+    for value, name in enumerate(names):
         if not (array == value).any():
             raise InputError(f"compartments: no triangle is {name} ({value})")
-    return array.astype(np.int8)
+    return array.astype(np.int8), names
+
+
+def _default_labels(tibia: TriangleMesh, names: tuple[str, ...]) -> NDArray[np.int8]:
+    if len(names) == 1:
+        return np.zeros(len(tibia.faces), dtype=np.int8)
+    if len(names) == 2:
+        return find_compartments(tibia)
+    raise InputError(
+        f"compartments: expected the compartment of each triangle, since there are {len(names)} "
+        f"({', '.join(names)}), found none"
+    )

@@ -32,6 +32,12 @@ SOURCES = {
         "examples/exampleFBKneePassiveFlexion/inputs/Geometry",
         "Apache-2.0",
     ),
+    "jam_comak_walking": DataSource(
+        "patellar cartilage and walking solution of the same knee",
+        "github.com/clnsmith/opensim-jam",
+        "models/lenhart2015 and examples/walking, with their folders",
+        "Apache-2.0",
+    ),
     "grand_challenge_DM_implant": DataSource(
         "implant of subject DM of the Grand Challenge competition (Fregly et al. 2012)",
         _JAM,

@@ -8,7 +8,9 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from foundation.errors import InputError
+from foundation.loads import COMPARTMENTS, check_names
 from pipeline.choices import Law
+from pipeline.config.key_names import in_words_of
 from pipeline.config.schema_base import File, Finite, NonNegative, Positive, Section
 
 #: Three numbers: anterior, superior, right.
@@ -90,7 +92,11 @@ class ImplantConfig(Section):
 
 
 class KneeConfig(Section):
-    """The knee: the built-in implant, or two meshes."""
+    """The knee: the built-in implant, or two meshes.
+
+    Any pair of bodies in contact takes the places of tibia (the bed, whose +y points out of its
+    surface) and femur (the target): for example the patella and the femur, with one compartment.
+    """
 
     source: Literal["builtin", "meshes"] = Field("builtin", description="source of the surfaces")
     side: Literal["right", "left"] = Field(
@@ -105,6 +111,26 @@ class KneeConfig(Section):
     split_lateral_mm: Finite | None = Field(
         None, description="lateral coordinate that separates the compartments; detected by default"
     )
+
+    compartments: tuple[str, ...] = Field(
+        COMPARTMENTS,
+        description="names of the compartments: two, from medial to lateral, or one that is the "
+        'whole surface of the tibia; others than the default need simulation.kind = "none"',
+    )
+
+    @model_validator(mode="after")
+    def _compartments_known(self) -> Self:
+        if self.compartments == COMPARTMENTS:
+            return self
+        with in_words_of({"compartment_names": "compartments"}):
+            names = check_names(self.compartments)
+        if self.source == "builtin":
+            raise InputError('compartments need source = "meshes"; those of the implant are known')
+        if len(names) > 2:
+            raise InputError(f"compartments: expected one or two, found {len(names)}")
+        if len(names) == 1 and self.split_lateral_mm is not None:
+            raise InputError("split_lateral_mm: remove the key, a single compartment has no split")
+        return self
 
     @model_validator(mode="after")
     def _meshes_given(self) -> Self:

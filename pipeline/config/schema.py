@@ -10,6 +10,7 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from foundation.errors import InputError
+from foundation.loads import COMPARTMENTS
 from pipeline.config.calibration_schema import CalibrationConfig
 from pipeline.config.comparison_schema import ComparisonConfig
 from pipeline.config.knee_schema import THICKNESS_RANGE as THICKNESS_RANGE
@@ -107,6 +108,42 @@ class Config(Section):
             raise InputError(
                 'contact.femur_layer.thickness_mm: "underside" exists for the tibia only; give a '
                 "thickness in mm or a thickness_file"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _simulator_drives_a_knee(self) -> Self:
+        """Reject what needs the knee simulator, where the simulator does not drive the pair."""
+        message = ""
+        if self.simulation.kind == "gait" and self.knee.compartments != COMPARTMENTS:
+            message = (
+                'simulation.kind: expected "none" with knee.compartments = '
+                f'{list(self.knee.compartments)}, found "gait"; the knee simulator drives a medial '
+                "and a lateral compartment"
+            )
+        elif self.simulation.kind == "none" and self.design.gait_samples:
+            message = 'design.gait_samples: expected 0 with simulation.kind = "none"'
+        if message:
+            raise InputError(message)
+        return self
+
+    @model_validator(mode="after")
+    def _a_pair_suffices(self) -> Self:
+        """Reject what only a knee with a medial and a lateral compartment has."""
+        if self.knee.compartments == COMPARTMENTS:
+            return self
+        surrogate = self.surrogate
+        pairs = ((surrogate.formulation, surrogate.family), *surrogate.compare)
+        wrong = sorted({name for name, _ in pairs if name.startswith("knee_")})
+        if self.space.path.kind != "table":
+            raise InputError(
+                'space.path.kind: expected "table" with these knee.compartments, since the knee '
+                f'simulator settles other paths, found "{self.space.path.kind}"'
+            )
+        if wrong:
+            raise InputError(
+                "surrogate: expected formulations of a compartment with these knee.compartments, "
+                f"found {', '.join(wrong)}, which learn a medial and a lateral one together"
             )
         return self
 

@@ -20,6 +20,11 @@ def _file_unless(*shipped: str) -> AfterValidator:
 class SimulationConfig(Section):
     """Stage h: knee simulator, driven by loads or by motions, whichever the waveforms hold."""
 
+    kind: Literal["gait", "none"] = Field(
+        "gait",
+        description="a gait cycle of the knee; or none, for a contact pair that the knee simulator "
+        "does not drive: the run then ends with the validation of the surrogate",
+    )
     waveforms: Annotated[str, _file_unless(*ACTIVITIES)] = Field(
         LEVEL_WALKING.stem,
         description='table of the inputs: the shipped "level_walking", "stair_ascent", '

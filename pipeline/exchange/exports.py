@@ -11,6 +11,7 @@ from pipeline.store.made_with import check_configuration
 from surrogates.export.c_export import export_knee
 from surrogates.export.fmu import export_fmu
 from surrogates.formulations.knee import KneeSurrogate
+from surrogates.formulations.pair import PairSurrogate
 
 
 def export_c(source: Path, out: Path | None = None, prefix: str = "knee") -> tuple[Path, Path]:
@@ -68,12 +69,12 @@ def write_fmu(
     return target
 
 
-def _compartment_surrogate(source: Path) -> tuple[Path, KneeSurrogate]:
+def _compartment_surrogate(source: Path) -> tuple[Path, KneeSurrogate | PairSurrogate]:
     """Return the file of a surrogate, and the surrogate of the compartments."""
     check_configuration(source)
     file = source / "knee.npz" if source.is_dir() else source
     knee = surrogates.load(file)
-    if not isinstance(knee, KneeSurrogate):
+    if not isinstance(knee, KneeSurrogate | PairSurrogate):
         raise InputError(
             f"{file}: expected a formulation of the compartments, found {knee.formulation!r}; "
             "formulations of the whole knee cannot be exported"

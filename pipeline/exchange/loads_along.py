@@ -69,7 +69,7 @@ def loads_along(
     -------
     table : DataFrame
         A row per instant: `time_s`, the pose, `flagged` (1 where the loads cannot be trusted, as
-        outside the trained domain), and the loads of `medial`, `lateral` and `total` on the femur,
+        outside the trained domain), and the loads of each compartment and `total` on the femur,
         in the tibial frame, about the tibial origin; NaN for quantities that the model lacks.
     flags : list of dict
         Flags of the model: first `message`, its `time_s`, and the number of `rows`.
@@ -79,8 +79,9 @@ def loads_along(
     columns: dict[str, FloatArray] = {"time_s": check_array("time", time, (len(rows),))}
     columns |= dict(zip(POSE_COLUMNS, rows.T, strict=True))
     columns["flagged"] = np.array([float(bool(answer.flags)) for answer in answers])
-    for part in (*COMPARTMENTS, "total"):
-        loads = np.array([getattr(answer, part).array for answer in answers])
+    names = answers[0].compartments if answers else COMPARTMENTS
+    for part in (*names, "total"):
+        loads = np.array([answer[part].array for answer in answers])
         columns |= {f"{part}_{name}": loads[:, k] for k, name in enumerate(LOAD_COLUMNS)}
     messages = [(t, text) for t, a in zip(time.tolist(), answers, strict=True) for text in a.flags]
     flags = [
@@ -101,7 +102,7 @@ def external_loads(table: pd.DataFrame) -> MotionTable:
     contact), and the moment about the point, `<compartment>_<body>_torque_x` [N m].
     """
     columns = {"flagged": table["flagged"].to_numpy()}
-    for part in COMPARTMENTS:
+    for part in parts_of(table):
         force, moment, centre = (
             table[[f"{part}_{name}_{axis}_{unit}" for axis in "xyz"]].to_numpy()
             for name, unit in (("force", "N"), ("moment", "Nm"), ("cop", "m"))
@@ -118,6 +119,13 @@ def external_loads(table: pd.DataFrame) -> MotionTable:
                 columns |= {f"{name}{axis}": values[:, k] for k, axis in enumerate("xyz")}
     values = np.column_stack(list(columns.values()))
     return MotionTable(tuple(columns), table["time_s"].to_numpy(), values, False, "knee loads")
+
+
+def parts_of(table: pd.DataFrame) -> tuple[str, ...]:
+    """Return the names of the compartments of a table of `loads_along`."""
+    end = f"_{LOAD_COLUMNS[0]}"
+    heads = [column.removesuffix(end) for column in table.columns if column.endswith(end)]
+    return tuple(head for head in heads if head != "total")
 
 
 def write_loads(
@@ -138,7 +146,7 @@ def write_loads(
         (write_csv if ending == ".csv" else write_table)(table, path)
         return [path]
     setup = path.with_suffix(".xml")
-    text = external_loads_xml(path, bodies, storage=_TITLE)
+    text = external_loads_xml(path, bodies, storage=_TITLE, parts=parts_of(table))
     write_text(path, motion_text(external_loads(table), title=_TITLE))
     write_text(setup, text)
     return [path, setup]
@@ -165,7 +173,10 @@ def run_motion(
     """
     stored = folder / "simulation.parquet"
     if not stored.is_file():
-        raise RunError(f"{folder}: {stored.name} is missing; simulate a gait cycle with `run`")
+        raise RunError(
+            f"{folder}: {stored.name} is missing; simulate a gait cycle with `run`, and with "
+            'simulation.kind = "gait"'
+        )
     check_configuration(folder)
     table = read_table(stored, ("model", "time_s", *POSE_COLUMNS))
     rows = table[table["model"] == model]

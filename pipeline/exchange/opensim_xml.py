@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -15,7 +16,11 @@ _VERSION = "40000"
 
 
 def external_loads_xml(
-    loads: Path, bodies: tuple[str, str] = JAM_BODIES, *, storage: str = "knee contact loads"
+    loads: Path,
+    bodies: tuple[str, str] = JAM_BODIES,
+    *,
+    storage: str = "knee contact loads",
+    parts: Sequence[str] = COMPARTMENTS,
 ) -> str:
     """Return an `ExternalLoads` document for a file of loads (`loads_along.external_loads`).
 
@@ -31,6 +36,8 @@ def external_loads_xml(
         Names of the femoral and of the tibial body of the model.
     storage : str
         Name of the storage in the file of the loads, its first line.
+    parts : sequence of str
+        Names of the compartments.
 
     Raises
     ------
@@ -43,7 +50,7 @@ def external_loads_xml(
     document = ElementTree.Element("OpenSimDocument", Version=_VERSION)
     external = ElementTree.SubElement(document, "ExternalLoads", name=f"{loads.stem}")
     objects = ElementTree.SubElement(external, "objects")
-    for part in COMPARTMENTS:
+    for part in parts:
         for body, name in (("femur", femur), ("tibia", tibia)):
             head = f"{part}_{body}"
             force = ElementTree.SubElement(objects, "ExternalForce", name=head)

@@ -39,19 +39,24 @@ def sample_space(config: Config, path: ReferencePath) -> SampleSpace:
     return SampleSpace(path, np.radians(space.flexion_deg), offsets, np.array(space.load_N))
 
 
-def generators(entropy: int | Sequence[int]) -> Iterator[tuple[str, np.random.Generator]]:
-    """Yield each compartment with a random generator of its own."""
-    for name, sequence in zip(COMPARTMENTS, np.random.SeedSequence(entropy).spawn(2), strict=True):
+def generators(
+    entropy: int | Sequence[int], names: Sequence[str] = COMPARTMENTS
+) -> Iterator[tuple[str, np.random.Generator]]:
+    """Yield each compartment by name with a random generator of its own."""
+    sequences = np.random.SeedSequence(entropy).spawn(len(names))
+    for name, sequence in zip(names, sequences, strict=True):
         yield name, np.random.default_rng(sequence)
 
 
-def choose_samples(space: SampleSpace, design: DesignConfig, seed: int) -> pd.DataFrame:
+def choose_samples(
+    space: SampleSpace, design: DesignConfig, seed: int, names: Sequence[str] = COMPARTMENTS
+) -> pd.DataFrame:
     """Stage a: draw m candidates per compartment and mark the n that are evaluated first.
 
     Return a table with `pipeline.store.samples.CANDIDATE_COLUMNS` and `first` (bool).
     """
     parts = []
-    for name, generator in generators(seed):
+    for name, generator in generators(seed, names):
         unit = unit_design(design.kind, design.candidates, 6, generator)
         first = np.zeros(len(unit), dtype=bool)
         first[first_subset(unit, design.first, kind=design.kind, rng=generator)] = True
@@ -61,7 +66,10 @@ def choose_samples(space: SampleSpace, design: DesignConfig, seed: int) -> pd.Da
 
 
 def held_out_samples(
-    space: SampleSpace, validation: ValidationConfig, candidates: pd.DataFrame
+    space: SampleSpace,
+    validation: ValidationConfig,
+    candidates: pd.DataFrame,
+    names: Sequence[str] = COMPARTMENTS,
 ) -> pd.DataFrame:
     """Draw the held-out samples: a design of their own, with their own seed.
 
@@ -75,7 +83,7 @@ def held_out_samples(
     """
     parts = []
     # The entropy differs from the training design even if the seeds are equal.
-    for name, generator in generators([validation.seed, _HELD_OUT]):
+    for name, generator in generators([validation.seed, _HELD_OUT], names):
         unit = unit_design(validation.kind, validation.points, 6, generator)
         drawn = candidate_table(*space.draw(unit, validation.load_spread), name)
         columns = [*POSE_COLUMNS, "load_N"]
@@ -91,14 +99,16 @@ def held_out_samples(
     return pd.concat(parts, ignore_index=True)
 
 
-def domain_candidates(space: SampleSpace, design: DesignConfig, seed: int) -> pd.DataFrame:
+def domain_candidates(
+    space: SampleSpace, design: DesignConfig, seed: int, names: Sequence[str] = COMPARTMENTS
+) -> pd.DataFrame:
     """Draw samples of the whole box, which locate where the surrogates hold.
 
     A Sobol sequence with its own seed, even in the root of the load: some samples are near first
     contact.
     """
     parts = []
-    for name, generator in generators([seed, _DOMAIN]):
+    for name, generator in generators([seed, _DOMAIN], names):
         unit = unit_design("sobol", design.domain_samples, 6, generator)
         parts.append(candidate_table(*space.draw(unit, _DOMAIN_SPREAD), name))
     return pd.concat(parts, ignore_index=True)

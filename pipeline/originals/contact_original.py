@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 
 import pandas as pd
 
-from foundation.loads import COMPARTMENTS
 from foundation.pose import Pose
 from foundation.surface_contact import SurfaceContact
 from pipeline.config.schema import Config
@@ -74,18 +73,18 @@ class Knee:
 
     def candidates(self, space: SampleSpace, config: Config) -> pd.DataFrame:
         """Return the candidates of stage a, drawn from the sample space."""
-        return choose_samples(space, config.design, config.run.seed)
+        return choose_samples(space, config.design, config.run.seed, config.knee.compartments)
 
     def held_out(
         self, space: SampleSpace, config: Config, candidates: pd.DataFrame
     ) -> pd.DataFrame:
         """Return the held-out samples, drawn from the sample space with a seed of their own."""
-        return held_out_samples(space, config.validation, candidates)
+        return held_out_samples(space, config.validation, candidates, config.knee.compartments)
 
     def evaluation(self, follow: str = "load") -> Evaluation:
         """Return the evaluation of samples at their load, or at their pose if `follow` is so."""
         # The kernels are compiled before the workers start, so that the workers find them cached.
-        self.model.compartment_loads(Pose(), COMPARTMENTS[0])
+        self.model.compartment_loads(Pose(), self.model.compartment_names[0])
         return Evaluation(partial(evaluate_rows, follow=follow), (self.model,))
 
     def describe(self, space: SampleSpace, surrogate: AnyKnee) -> dict[str, Any]:
@@ -125,7 +124,7 @@ def _finite_element_knee(config: Config, surfaces: KneeSurfaces, folder: Path | 
     assert elements is not None  # the schema gives the section
     bed = bed_beside(config.contact, surfaces)
     start = middle_pose(bed.femur, bed.tibia)
-    check_nodes(elements, bed, start, 0.5 * config.space.path.axial_force_N)
+    check_nodes(elements, bed, start, config.space.path.axial_force_N / len(surfaces.names))
     model = build_elements(config.contact, surfaces, folder)
     return Knee(model, start, model.digest, bed, model.prepare)
 

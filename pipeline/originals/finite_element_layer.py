@@ -17,7 +17,7 @@ from foundation.finite_element.layer import ElasticLayer
 from foundation.finite_element.model import FiniteElementContact
 from foundation.finite_element.resolution import coarser
 from foundation.implant.condylar_implant import CondylarImplant
-from foundation.loads import AREA, COMPARTMENTS
+from foundation.loads import AREA
 from foundation.pose import Pose
 from foundation.statics.height import pose_at_load
 from pipeline.config.key_names import in_words_of
@@ -70,6 +70,7 @@ def build_elements(
             spacing=1e-3 * settings.node_spacing_mm,
             growth=settings.growth,
             compartments=surfaces.compartments,
+            compartment_names=surfaces.names,
             precision=settings.precision,
             solver=settings.solver,
             folder=None if folder is None else folder / CONDENSED,
@@ -131,7 +132,7 @@ def check_nodes(
     carries a `load` [N] in an unrotated pose near contact; without such a pose, nothing is checked.
     """
     areas = []
-    for name in COMPARTMENTS:
+    for name in bed.compartment_names:
         with suppress(PoseError):
             areas.append(float(pose_at_load(bed, start, name, load).loads[AREA]))
     if not areas:

@@ -46,6 +46,8 @@ _CONDYLES, _FEMUR_ACROSS = (20e-3, 45e-3), (10e-3, 25e-3)
 _TIBIA_ALONG, _TIBIA_ACROSS = (15e-3, 40e-3), (12e-3, 20e-3)
 #: Angle between the lateral axis and that of the shape that is doubtful [deg] (measured: 0 to 6).
 _TURNED = 12.0
+#: Least superior component of the mean direction that a bed faces.
+_UPRIGHT = 0.7
 _ALIGN = "`python -m pipeline align CONFIG` proposes origin_mm and axes"
 
 
@@ -86,6 +88,15 @@ def check_shapes(meshes: Meshes) -> list[SurfaceFinding]:
     `meshes` has "femur" and "tibia" in any position, vertices (V, 3) each.
     """
     return _findings(meshes, _WITHOUT_AXES)
+
+
+def check_pair(meshes: Meshes) -> list[SurfaceFinding]:
+    """Return errors about the surfaces of a contact pair that is no tibiofemoral joint.
+
+    Arguments and result as of `check_surfaces`, whose checks of the shapes of femur and tibia are
+    left out: the bed, in the place of the tibia, must be one open surface that faces +y.
+    """
+    return _findings(meshes, (_same, _pieces, _bed_faces_up, _solids))
 
 
 def _findings(meshes: Meshes, checks: tuple[_Check, ...]) -> list[SurfaceFinding]:
@@ -195,6 +206,21 @@ def _single(meshes: Meshes) -> _Findings:
             "both condyles in one file); join both condyles into the file of knee.femur.file"
         )
         yield _of_body("single-condyle", "femur", meshes["femur"], text)
+
+
+def _bed_faces_up(meshes: Meshes) -> _Findings:
+    bed = meshes.get("tibia")
+    if bed is None or shape.is_closed(bed):
+        return
+    mean = bed.area_vectors.sum(axis=0) / bed.areas.sum()
+    if mean[1] < _UPRIGHT * np.linalg.norm(mean):
+        listed = ", ".join(f"{part:.2f}" for part in mean)
+        text = (
+            f"the mean normal of the bed is ({listed}), expected mainly +y, along which contact "
+            "presses; set knee.tibia.axes so that the second axis points out of the bed towards "
+            "the other body, and turn knee.femur.axes alike"
+        )
+        yield _of_body("bed", "tibia", bed, text)
 
 
 def _orientations(meshes: Meshes) -> _Findings:

@@ -11,13 +11,14 @@ from foundation.checks import FloatArray
 from foundation.errors import InputError
 from foundation.implant.condylar_implant import CondylarImplant
 from foundation.implant.dish import Dish
+from foundation.loads import COMPARTMENTS
 from foundation.surfaces.compartments import find_compartments
 from foundation.surfaces.mesh import TriangleMesh
 from foundation.surfaces.mesh_checks import check_orientation, report_findings
 from foundation.surfaces.thickness import measured_thickness, spring_normals
 from pipeline.config.key_names import in_words_of
 from pipeline.config.schema import Config, ImplantConfig, KneeConfig, MeshConfig
-from pipeline.originals.knee_surface_checks import check_surfaces, report_surfaces
+from pipeline.originals.knee_surface_checks import check_pair, check_surfaces, report_surfaces
 from pipeline.originals.mesh_loading import load_surface
 
 #: Configuration keys of the parameters of the implant.
@@ -40,16 +41,19 @@ class KneeSurfaces:
     femur, tibia : TriangleMesh
         Articular surfaces [m], femoral and tibial frame.
     compartments : (F,) int8
-        0 for the medial and 1 for the lateral compartment, per tibial triangle [1].
+        Compartment of each tibial triangle, its place in `names` [1].
     below : CondylarImplant or TriangleMesh, optional
         What has the underside of the tibial layer, if the configuration measures the thickness to
         that underside: the built-in implant, or a closed solid.
+    names : tuple of str
+        Names of the compartments.
     """
 
     femur: TriangleMesh
     tibia: TriangleMesh
     compartments: NDArray[np.int8]
     below: CondylarImplant | TriangleMesh | None = None
+    names: tuple[str, ...] = COMPARTMENTS
 
     def measured_thickness(self) -> FloatArray | None:
         """Return the thickness under each tibial vertex (V,) [m]; None if it is not measured.
@@ -82,9 +86,14 @@ def load_surfaces(config: Config) -> KneeSurfaces:
         return _of_implant(knee.implant, measured=measured)
     femur = _load(knee.femur, knee.side, "femur")
     tibia = _load(knee.tibia, knee.side, "tibia")
-    report_surfaces(check_surfaces({"femur": femur, "tibia": tibia}))
-    labels = compartments_of(tibia, knee.split_lateral_mm)
-    return KneeSurfaces(femur, tibia, labels, _solid(knee) if measured else None)
+    check = check_surfaces if knee.compartments == COMPARTMENTS else check_pair
+    report_surfaces(check({"femur": femur, "tibia": tibia}))
+    if len(knee.compartments) > 1:
+        labels = compartments_of(tibia, knee.split_lateral_mm)
+    else:
+        labels = np.zeros(len(tibia.faces), dtype=np.int8)
+    below = _solid(knee) if measured else None
+    return KneeSurfaces(femur, tibia, labels, below, knee.compartments)
 
 
 def _of_implant(config: ImplantConfig, *, measured: bool) -> KneeSurfaces:

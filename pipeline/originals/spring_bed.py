@@ -43,6 +43,7 @@ def bed_of(law: SpringLaw, contact: ContactConfig, surfaces: KneeSurfaces) -> El
             surface=contact.surface,
             conservative=contact.conservative,
             compartments=surfaces.compartments,
+            compartment_names=surfaces.names,
             search_depth=1e-3 * contact.search_depth_mm,
         )
 

@@ -57,7 +57,8 @@ def check_study(
     too_fine = isinstance(section, dict) and check_meshes(section, file.parent, remarks)
     figures: dict[str, Any] = {}
     if config is not None:
-        _check_tables(config, remarks)
+        if config.simulation.kind == "gait":
+            _check_tables(config, remarks)
         if config.original.kind == "model":
             _check_layers(config, remarks)
         if too_fine and not deep:

@@ -10,7 +10,7 @@ import pandas as pd
 from dynamics.simulator.equations import SimulationError
 from dynamics.simulator.equilibrium import EquilibriumError
 from foundation.checks import FloatArray
-from foundation.loads import AREA, COMPARTMENTS
+from foundation.loads import AREA
 from foundation.pose import FLEXION
 from foundation.surfaces.mesh_topology import find_edges
 from pipeline.config.schema import Config
@@ -62,11 +62,13 @@ def check_domain(config: Config, knee: Knee, remarks: Remarks, *, deep: bool) ->
         return {}
     say("evaluating poses of the domain")
     table = _draws(config, knee, space, _DEEP_DRAWS if deep else _DRAWS)
-    for name in COMPARTMENTS:
+    for name in config.knee.compartments:
         _check_draws(config, knee, table[table["compartment"] == name], name, remarks)
     _check_resolution(config, knee, table, remarks)
-    _check_waveforms(config, remarks)
-    if deep:
+    driven = config.simulation.kind == "gait"
+    if driven:
+        _check_waveforms(config, remarks)
+    if driven and deep:
         say("simulating a gait cycle with the contact model")
         _check_gait(config, knee, space, remarks)
     figures = _expected(config, knee, space, table, remarks)
@@ -105,7 +107,7 @@ def _evaluated(knee: Knee, poses: FloatArray, load: FloatArray, compartment: str
 def _check_path(knee: Knee, space: SampleSpace, remarks: Remarks) -> None:
     """Check that each compartment can carry the largest load on the path."""
     poses = space.path.poses(np.linspace(space.flexion[0], space.flexion[1], 3))
-    for name in COMPARTMENTS:
+    for name in knee.model.compartment_names:
         table = _evaluated(knee, poses, np.full(3, space.load[1]), name)
         failed = table[table["status"] != OK]
         if len(failed):
@@ -125,7 +127,7 @@ def _draws(config: Config, knee: Knee, space: SampleSpace, count: int) -> pd.Dat
     inside = unit_design("sobol", count, 6, np.random.default_rng(0))
     unit = np.concatenate([np.hstack([middle, half, middle]), inside])
     poses, load = space.draw(unit, config.design.load_spread)
-    parts = [_evaluated(knee, poses, load, name) for name in COMPARTMENTS]
+    parts = [_evaluated(knee, poses, load, name) for name in config.knee.compartments]
     corner = np.arange(len(unit)) < len(half)
     return pd.concat([part.assign(corner=corner) for part in parts], ignore_index=True)
 

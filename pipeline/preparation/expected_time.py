@@ -10,7 +10,6 @@ from itertools import product
 from typing import Any
 
 from foundation.finite_element.size import LayerSize
-from foundation.loads import COMPARTMENTS
 from foundation.pose import Pose
 from foundation.surface_contact import SurfaceContact
 from pipeline.config.schema import Config
@@ -49,38 +48,40 @@ def stages_of(config: Config, per_load: float = 12.0, condensation: float = 60.0
     design, validation = config.design, config.validation
     elements = config.original.kind == "model" and config.contact.finite_element is not None
     each = per_load if design.follow == "load" else 1.0
+    parts = len(config.knee.compartments)
     stages = [
         Stage("knee", seconds=2.0),
         Stage("reference path", seconds=3.0),
         *([Stage(CONDENSATION, seconds=condensation, alone=True)] if elements else []),
         Stage("a: candidates", seconds=0.5),
-        Stage("b: first evaluations", 2 * design.first, per_load, 3.0),
+        Stage("b: first evaluations", parts * design.first, per_load, 3.0),
     ]
     known = design.first
     for size in round_sizes(design):
         added = min(size, design.candidates - known)
         stages += [
-            Stage("c: first surrogates", seconds=2 * _fit(config, design.family, known)),
+            Stage("c: first surrogates", seconds=parts * _fit(config, design.family, known)),
             Stage("d: predictions", seconds=2e-4 * design.candidates),
             Stage("e: feasibility", seconds=0.1),
-            Stage("f: kept evaluations", 2 * added, each, 2e-3 * added),
+            Stage("f: kept evaluations", parts * added, each, 2e-3 * added),
         ]
         known += added
     if design.gait_samples:
-        stages.append(Stage("f: samples along gait", 2 * design.gait_samples, 1.0, 2.0))
+        stages.append(Stage("f: samples along gait", parts * design.gait_samples, 1.0, 2.0))
         known += design.gait_samples
     surrogate = config.surrogate
     families = [surrogate.family, *(family for _, family in surrogate.compare)]
     cycles = _CYCLES + _COMBINATIONS * config.simulation.combinations
     cycle = _CYCLE * _WHOLE * config.simulation.cycles
     gait = 10.0 + _COARSER * condensation * elements
+    last = Stage("h: gait simulation", cycles, cycle, gait, alone=True)
     return [
         *stages,
-        Stage("g: final surrogates", seconds=sum(2 * _fit(config, f, known) for f in families)),
-        Stage("g: domains", 2 * design.domain_samples, per_load, 2.0 * len(families)),
-        Stage("held-out samples", 2 * validation.points, per_load),
+        Stage("g: final surrogates", seconds=sum(parts * _fit(config, f, known) for f in families)),
+        Stage("g: domains", parts * design.domain_samples, per_load, 2.0 * len(families)),
+        Stage("held-out samples", parts * validation.points, per_load),
         Stage("validation", seconds=1.0),
-        Stage("h: gait simulation", cycles, cycle, gait, alone=True),
+        *([] if config.simulation.kind == "none" else [last]),
     ]
 
 
@@ -98,7 +99,7 @@ def _fit(config: Config, family: str, samples: int) -> float:
 def seconds_per_evaluation(model: SurfaceContact, path: ReferencePath) -> float:
     """Return the median time of an evaluation of one compartment on the reference path [s]."""
     poses = map(Pose.from_array, path.poses(path.flexion))
-    return median_seconds(model.compartment_loads, [*product(poses, COMPARTMENTS)])
+    return median_seconds(model.compartment_loads, [*product(poses, model.compartment_names)])
 
 
 def expected_figures(
@@ -115,7 +116,9 @@ def expected_figures(
     else:
         stages, kept = stages_of(config, per_load, size.seconds), size.storage
     evaluated = sum(stage.samples for stage in stages if not stage.name.startswith("h"))
-    candidates = 2 * config.design.candidates * len(round_sizes(config.design))
+    candidates = (
+        len(config.knee.compartments) * config.design.candidates * len(round_sizes(config.design))
+    )
     return {
         "evaluation_s": per_evaluation,
         "evaluations_per_sample": per_load,

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from pydantic import ValidationError
 
+from foundation.loads import COMPARTMENTS
 from foundation.surfaces.compartments import LATERAL, MEDIAL
 from foundation.surfaces.decimation import HUGE
 from foundation.surfaces.mesh import SIDES
@@ -18,7 +19,7 @@ from foundation.wording import counted
 from pipeline.config.data_folder import data_path
 from pipeline.config.reading import tuples_of
 from pipeline.config.schema import MeshConfig
-from pipeline.originals.knee_surface_checks import check_surfaces
+from pipeline.originals.knee_surface_checks import check_pair, check_surfaces
 from pipeline.originals.knee_surfaces import compartments_of
 from pipeline.originals.mesh_loading import LARGE_FILE, load_surface
 from pipeline.preparation.mesh_guess import lateral_is_longer, side_in_name
@@ -57,13 +58,15 @@ def check_meshes(knee: Mapping[str, Any], base: Path, remarks: Remarks) -> bool:
         loaded = _read(mesh, side if side in SIDES else "right", body, section, remarks)
         if loaded is not None:
             meshes[section] = loaded
-    findings = check_surfaces({body: meshes[body] for body in BODIES if body in meshes})
+    of_knee = tuple(knee.get("compartments", COMPARTMENTS)) == COMPARTMENTS
+    check = check_surfaces if of_knee else check_pair
+    findings = check({body: meshes[body] for body in BODIES if body in meshes})
     for finding in findings:
         level = "error" if finding.is_error else "warning"
         remarks.add(level, finding.about, finding.message)
     if any(finding.is_error for finding in findings):
         return False
-    if {"femur", "tibia"} <= meshes.keys():
+    if of_knee and {"femur", "tibia"} <= meshes.keys():
         _check_compartments(meshes["tibia"], side, knee.get("split_lateral_mm"), remarks)
     return any(len(mesh.faces) > HUGE for mesh in meshes.values())
 

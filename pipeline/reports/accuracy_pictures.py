@@ -13,7 +13,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from numpy.typing import ArrayLike
 
 from foundation.checks import FloatArray
-from foundation.loads import COMPARTMENTS, WRENCH_COLUMNS
+from foundation.loads import WRENCH_COLUMNS
 from foundation.quantities import QUANTITIES, Quantity
 from pipeline.reports import figures as fig
 from pipeline.reports.figures import Picture, picture
@@ -43,12 +43,12 @@ def _by_compartment(
 ) -> dict[str, FloatArray]:
     """Return values of the held-out samples in units for people, by compartment."""
     compartment = files.predictions["compartment"]
-    return {name: quantity.for_people(values[compartment == name]) for name in COMPARTMENTS}
+    return {name: quantity.for_people(values[compartment == name]) for name in files.compartments}
 
 
 def _scatter(axes: Axes, x: Values, y: Values, size: float) -> None:
     """Draw a point per sample, by compartment."""
-    for name, (colour, marker) in fig.COMPARTMENT_STYLE.items():
+    for name, (colour, marker) in fig.compartment_styles(x).items():
         axes.scatter(
             x[name], y[name], s=size, c=colour, marker=marker, alpha=0.55, lw=0,
             label=name, rasterized=True, zorder=2,
@@ -118,8 +118,11 @@ def _residuals(over: Values, residual: dict[str, FloatArray], x: str, y: str) ->
     return figure
 
 
-def learning_pictures(rows: Sequence[Mapping[str, Any]]) -> Iterator[Picture]:
-    """Yield the learning curve of `report.json`, a picture for each quantity with a known error."""
+def learning_pictures(rows: Sequence[Mapping[str, Any]], *, both: bool = True) -> Iterator[Picture]:
+    """Yield the learning curve of `report.json`, a picture for each quantity with a known error.
+
+    `both` says whether the samples are those of two compartments.
+    """
     counts = np.array([row["samples"] for row in rows], dtype=float)
     for key, label, unit in (
         ("load_error_percent", "axial load at a pose", "% of the largest"),
@@ -131,13 +134,15 @@ def learning_pictures(rows: Sequence[Mapping[str, Any]]) -> Iterator[Picture]:
         )
         if np.isfinite([*crossed, *held_out]).any():
             name = f"Learning curve: {label}"
-            yield _learning(name, counts, crossed, held_out, f"{label} [{unit}]")
+            yield _learning(name, counts, crossed, held_out, f"{label} [{unit}]", both)
 
 
 @picture("svg")
-def _learning(counts: FloatArray, crossed: FloatArray, held_out: FloatArray, label: str) -> Figure:
+def _learning(
+    counts: FloatArray, crossed: FloatArray, held_out: FloatArray, label: str, both: bool
+) -> Figure:
     """Draw the cross-validated and held-out errors; the last surrogates are the final ones."""
-    figure, axes = fig.panel(x="samples of both compartments", y=label)
+    figure, axes = fig.panel(x=f"samples{' of both compartments' if both else ''}", y=label)
     for values, colour, line, name in (
         (crossed, fig.BLUE, "o-", "cross-validated"),
         (held_out, fig.VERMILLION, "s--", "held-out samples"),
@@ -164,15 +169,19 @@ def _learning(counts: FloatArray, crossed: FloatArray, held_out: FloatArray, lab
 
 def quantile_pictures(compartments: Mapping[str, Any]) -> Iterator[Picture]:
     """Yield the quantile plots of the standardised residuals of compartments in `report.json`."""
-    for name in COMPARTMENTS:
+    styles = fig.compartment_styles(compartments)
+    for name, style in styles.items():
         pair = compartments[name]["quantiles"]
         if pair["normal_ratio"]:
             normal, held_out = (np.array(pair[f"{kind}_ratio"]) for kind in ("normal", "held_out"))
-            yield _quantiles(f"Quantiles of standardised residuals, {name}", name, normal, held_out)
+            text = f"Quantiles of standardised residuals, {name}"
+            yield _quantiles(text, name, normal, held_out, style)
 
 
 @picture("svg")
-def _quantiles(compartment: str, normal: FloatArray, held_out: FloatArray) -> Figure:
+def _quantiles(
+    compartment: str, normal: FloatArray, held_out: FloatArray, style: tuple[str, str]
+) -> Figure:
     figure, axes = fig.panel(
         fig.SQUARE, x="normal quantile", y="residual over standard error", title=compartment
     )
@@ -180,7 +189,7 @@ def _quantiles(compartment: str, normal: FloatArray, held_out: FloatArray) -> Fi
     ends = np.array([-reach, reach])
     axes.axvspan(-NORMAL_95, NORMAL_95, color=fig.GREY, alpha=0.12, lw=0)
     _diagonal(axes, ends, 7)
-    colour, marker = fig.COMPARTMENT_STYLE[compartment]
+    colour, marker = style
     points = normal, np.clip(held_out, *ends)
     axes.plot(*points, marker, color=colour, ms=3.2, mew=0.0, alpha=0.8, clip_on=False, zorder=2)
     return figure
@@ -190,12 +199,13 @@ def domain_pictures(files: RunFiles) -> Iterator[Picture]:
     """Yield held-out poses over pairs of variables, trusted and flagged, with the gait cycle."""
     if files.knee is None:
         return
-    cycle = next(iter(files.cycles.values()))
-    for name in COMPARTMENTS:
+    cycle = next(iter(files.cycles.values()), None)
+    for name in files.compartments:
         surrogate = files.knee.compartment(name)
         poses = poses_of(usable(files.held_out, name))
         flagged = is_flagged(surrogate.evaluate_batch(poses)[2])
-        points, path = (_offsets(surrogate.space, p) for p in (poses, poses_of(cycle)))
+        points = _offsets(surrogate.space, poses)
+        path = None if cycle is None else _offsets(surrogate.space, poses_of(cycle))
         for pair in _PAIRS:
             first, second = (VARIABLES[k] for k in pair)
             text = f"Poses of the {name} compartment over {first} and {second}: trusted and flagged"
@@ -212,7 +222,11 @@ def _offsets(space: SampleSpace, poses: FloatArray) -> FloatArray:
 
 @picture("svg")
 def _domain(
-    points: FloatArray, flagged: np.ndarray, path: FloatArray, pair: tuple[int, int], title: str
+    points: FloatArray,
+    flagged: np.ndarray,
+    path: FloatArray | None,
+    pair: tuple[int, int],
+    title: str,
 ) -> Figure:
     x, y = (
         f"{VARIABLES[k]}{' from the path' if k else ''} [{_UNITS[k].unit_for_people}]" for k in pair
@@ -227,6 +241,7 @@ def _domain(
             points[chosen, pair[0]], points[chosen, pair[1]], s=12, c=colour, marker=marker, lw=0.8,
             alpha=0.6, label=label, rasterized=True,
         )  # fmt: skip
-    axes.plot(*path[:, pair].T, color=fig.INK, lw=1.4, label="gait cycle")
+    if path is not None:
+        axes.plot(*path[:, pair].T, color=fig.INK, lw=1.4, label="gait cycle")
     fig.legend_above(axes, 3)
     return figure

@@ -63,6 +63,12 @@ def write_comparison(one: Path, other: Path, out: Path) -> Row:
     if out.exists() and not out.is_dir():
         raise InputError(f"--out {out}: expected a folder, found a file; choose another name")
     files = dict(zip(LETTERS, map(read_run, (one, other)), strict=True))
+    for folder, each in zip((one, other), files.values(), strict=True):
+        if not each.cycles:
+            raise InputError(
+                f"{folder}: expected a run with a simulated cycle, which a comparison is made of, "
+                'found simulation.kind = "none"'
+            )
     content = comparison_content(files)
     out.mkdir(parents=True, exist_ok=True)
     write_page(out / "compare.html", **content, pictures=_pictures(files))

@@ -29,6 +29,7 @@ def evidence_of(files: RunFiles, validation: Row, gait: Row) -> Evidence:
         failed=len(varied["failures"]),
         combinations=len(varied["rows"]),
         node_spacing=gait["node_spacing"],
+        simulated=bool(gait["models"]),
     )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import functools
 import io
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Concatenate, Literal, NamedTuple, ParamSpec
 
 import matplotlib
@@ -36,6 +36,8 @@ MODEL_STYLE: dict[Any, Any] = {"original": (INK, "-", 2.4), "surrogate": (VERMIL
 _LINES = ((BLUE, "-"), (VERMILLION, "--"), (GREEN, "-."), (ORANGE, ":"), (INK, "-"))
 #: Colour and marker of each compartment.
 COMPARTMENT_STYLE: dict[Any, Any] = {"medial": (BLUE, "o"), "lateral": (ORANGE, "^")}
+#: Styles of compartments with other names, in turn.
+_OTHER_STYLES: Any = ((BLUE, "o"), (ORANGE, "^"), (GREEN, "s"), (VERMILLION, "D"), (INK, "v"))
 #: Colour scale of pressure and depth: perceptually uniform, also for colour-blind readers.
 SHADES = "viridis"
 
@@ -75,6 +77,14 @@ class Picture(NamedTuple):
     uri: str
     text: str
     chart: dict[str, Any] | None = None
+
+
+def compartment_styles(names: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """Return colour and marker of each compartment, by name."""
+    return {
+        name: COMPARTMENT_STYLE.get(name, _OTHER_STYLES[k % len(_OTHER_STYLES)])
+        for k, name in enumerate(names)
+    }
 
 
 def picture(

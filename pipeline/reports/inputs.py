@@ -65,20 +65,21 @@ class RunFiles:
     """Content of a run directory, a field per file.
 
     `maps` and the fields after it are None if the run has no such file: a run without combinations,
-    or of a table of poses and loads, which has no pressures on a plateau.
+    or of a table of poses and loads, which has no pressures on a plateau. `simulation` and `cycle`
+    are None if no cycle was simulated.
     """
 
     config: dict[str, Any]
     run: RunRecord
     path: PathKnots
     validation: Validation
-    simulation: Simulation
+    simulation: Simulation | None
     first: pd.DataFrame
     screened: pd.DataFrame
     kept: pd.DataFrame
     held_out: pd.DataFrame
     predictions: pd.DataFrame
-    cycle: pd.DataFrame
+    cycle: pd.DataFrame | None
     maps: PressureMaps | None = None
     frames: Frames | None = None
     wear: WearOfCycle | None = None
@@ -88,11 +89,16 @@ class RunFiles:
 
     @cached_property
     def cycles(self) -> dict[str, pd.DataFrame]:
-        """Simulated cycle of each model of the run, in the order of `MODELS`."""
-        tables = {
-            name: self.cycle[self.cycle["model"] == name].reset_index(drop=True) for name in MODELS
-        }
+        """Simulated cycle of each model of the run, in the order of `MODELS`; none without one."""
+        if (cycle := self.cycle) is None:
+            return {}
+        tables = {name: cycle[cycle["model"] == name].reset_index(drop=True) for name in MODELS}
         return {name: table for name, table in tables.items() if len(table)}
+
+    @property
+    def compartments(self) -> tuple[str, ...]:
+        """Names of the compartments."""
+        return tuple(self.config["knee"]["compartments"])
 
     @cached_property
     def fields(self) -> ContactFields | None:
@@ -121,21 +127,25 @@ def read_run(folder: Path) -> RunFiles:
     # The page shows the keys that the run was made with, also those that change no number.
     config = check_configuration(folder) or _config(folder / "config.toml")
     modelled = config["original"]["kind"] == "model"
+    simulated = config["simulation"]["kind"] == "gait"
     content: dict[str, Any] = {
         "run": read_document(folder / "run.json", RunRecord),
         "path": read_document(folder / "path.json", PathKnots),
         "validation": read_document(folder / "validation.json", Validation),
-        "simulation": read_document(folder / "simulation.json", Simulation),
+        "simulation": None,
+        "cycle": None,
         "screened": _table(folder / "samples/screened.parquet", ("screening", "drop_reason")),
     }
     for name, file in (("first", "first"), ("kept", "kept"), ("held_out", "heldout")):
         content[name] = _table(folder / f"samples/{file}.parquet", _RESULT)
     predictions = folder / "samples/heldout_prediction.parquet"
-    compartments = ("compartment", COMPARTMENTS)
+    compartments = ("compartment", tuple(config["knee"]["compartments"]))
     content["predictions"] = _table(predictions, _PREDICTED_COLUMNS, compartments)
-    models = ("model", MODELS if modelled else MODELS[1:])
-    content["cycle"] = _table(folder / "simulation.parquet", _CYCLE_COLUMNS, models)
-    if modelled:
+    if simulated:
+        content["simulation"] = read_document(folder / "simulation.json", Simulation)
+        models = ("model", MODELS if modelled else MODELS[1:])
+        content["cycle"] = _table(folder / "simulation.parquet", _CYCLE_COLUMNS, models)
+    if modelled and simulated:
         maps = folder / "pressure_maps.npz"
         content["maps"] = _arrays(maps, PressureMaps, {"faces": "vertices"})
     for name, (file, read) in _OPTIONAL.items():
@@ -237,6 +247,16 @@ def _check_together(folder: Path, files: RunFiles, *, modelled: bool) -> None:
     kind = "model" if modelled else "table"
     if run.original.kind != kind or (run.triangles is not None) != modelled:
         raise damaged(folder / "run.json", f"expected a run of a {kind} as in config.toml")
+    names = files.compartments
+    for file, found in (
+        ("run.json", [name for name in run.counts if name != "total"]),
+        ("validation.json", list(files.validation.models[0].compartments)),
+        ("knee.npz", names if files.knee is None else files.knee.compartments),
+    ):
+        if tuple(found) != names:
+            raise damaged(folder / file, f"expected the compartments {', '.join(names)}")
+    if simulation is None:
+        return
     path, models = folder / "simulation.json", MODELS if modelled else MODELS[1:]
     if set(simulation.statistics) != set(models):
         raise damaged(path, f"statistics: expected those of {' and '.join(models)}")

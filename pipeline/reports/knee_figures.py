@@ -35,11 +35,14 @@ FIGURES = (
 Row = dict[str, Any]
 
 
-def knee_content(files: RunFiles) -> Row:
+def knee_content(files: RunFiles) -> Row | None:
     """Return the figures of the knee over the cycle of the original, or of the surrogate alone.
 
-    A figure is None if the original model, a table, does not contain its quantity.
+    A figure is None if the original model, a table, does not contain its quantity; all are None
+    without a simulated cycle.
     """
+    if not files.cycles:
+        return None
     model, cycle = next(iter(files.cycles.items()))
     at = cycle["gait_percent"].to_numpy()
     row: Row = {"model": model}
@@ -118,8 +121,10 @@ def wears(contact: Mapping[str, Any]) -> bool:
     return bool(contact["youngs_modulus_MPa"] >= WEARS_FROM_MPa)
 
 
-def knee_lines(knee: Row) -> list[str]:
+def knee_lines(knee: Row | None) -> list[str]:
     """Return the lines for the terminal, in units of ASCII characters."""
+    if knee is None:
+        return []
     peaks = ", ".join(
         f"{name} {number(knee[f'{name}_peak_pressure_MPa'])} MPa at "
         f"{number(knee[f'{name}_peak_pressure_at_percent'], 2)} %"

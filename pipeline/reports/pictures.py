@@ -60,15 +60,17 @@ def path_pictures(files: RunFiles, space: dict[str, Any]) -> Iterator[Picture]:
     low, high = space["flexion_range_deg"]
     flexion = np.linspace(low, high, 200)
     curve = files.path.path.poses(np.radians(flexion))
-    gait = next(iter(files.cycles.values()))
+    gait = next(iter(files.cycles.values()), None)
     for k, column in enumerate(POSE_COLUMNS[1:], start=1):
         quantity = QUANTITIES[column]
         name, _, unit = quantity.column_for_people.rpartition("_")
         lines = {
             "knots": (knots["flexion_deg"], knots[quantity.column_for_people]),
             "path": (flexion, quantity.for_people(curve[:, k])),
-            "gait cycle": (np.degrees(gait["flexion_rad"]), quantity.for_people(gait[column])),
         }
+        if gait is not None:
+            angle = np.degrees(gait["flexion_rad"])
+            lines["gait cycle"] = angle, quantity.for_people(gait[column])
         text = f"Reference path: {quantity.label} over flexion"
         half_width = space.get(f"{name}_half_width_{unit}")
         drawn = _path(text, lines, half_width, axis_label(quantity))
@@ -83,7 +85,8 @@ def _path(lines: dict[str, Any], half_width: float | None, label: str) -> Figure
     if half_width is not None:
         band = (value - half_width, value + half_width)
         axes.fill_between(flexion, *band, color=fig.BLUE, alpha=0.13, lw=0, label="sampled")
-    axes.plot(*lines["gait cycle"], color=fig.VERMILLION, lw=1.2, ls="-", label="gait cycle")
+    if "gait cycle" in lines:
+        axes.plot(*lines["gait cycle"], color=fig.VERMILLION, lw=1.2, ls="-", label="gait cycle")
     axes.plot(flexion, value, color=fig.BLUE, lw=2.0, label="path")
     axes.plot(*lines["knots"], "o", color=fig.BLUE, ms=3.5)
     fig.legend_above(axes, 3)
@@ -103,8 +106,9 @@ def _path_chart(
             )
             for word, side in (("most", 1.0), ("least", -1.0))
         ]
-    angle, cycle = lines["gait cycle"]
-    shown.append(line("gait cycle", cycle, x=angle, colour=fig.VERMILLION, width=1.2))
+    if "gait cycle" in lines:
+        angle, cycle = lines["gait cycle"]
+        shown.append(line("gait cycle", cycle, x=angle, colour=fig.VERMILLION, width=1.2))
     across = axis_label(QUANTITIES["flexion_rad"])
     return chart_data("path", text, across, label, shown, size=fig.PANEL)
 

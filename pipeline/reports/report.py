@@ -10,7 +10,7 @@ import json
 import math
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -113,7 +113,11 @@ def report_content(files: RunFiles) -> dict[str, Any]:
     }
     knee = knee_content(files)
     judged = verdict(evidence_of(files, validation, gait), more_samples(files.config["design"]))
-    lines = [*summary_lines(overview), *spacing_lines(gait["node_spacing"])]
+    simulated = bool(gait["models"])
+    lines = [
+        *summary_lines(overview, simulated=simulated),
+        *spacing_lines(gait["node_spacing"]),
+    ]
     content = {
         "summary": [*lines, *knee_lines(knee), *verdict_lines(judged)],
         "overview": overview,
@@ -142,7 +146,7 @@ def _gait_content(files: RunFiles) -> dict[str, Any]:
         "frames": files.frames and frames_content(files.frames),
         "wear": (worn := _worn(files)) and wear_content(worn),
         "combinations": files.combinations and combinations_content(files.combinations),
-        "node_spacing": spacing_content(files.simulation.node_spacing),
+        "node_spacing": files.simulation and spacing_content(files.simulation.node_spacing),
     }
 
 
@@ -275,8 +279,11 @@ def _table_notes(original: Row) -> Iterator[str]:
         yield f"columns not used: {', '.join(original['ignored_columns'])}"
 
 
-def summary_lines(overview: dict[str, Any]) -> list[str]:
-    """Return the lines for the terminal, in units of ASCII characters."""
+def summary_lines(overview: dict[str, Any], *, simulated: bool = True) -> list[str]:
+    """Return the lines for the terminal, in units of ASCII characters.
+
+    `simulated` says whether the run has a gait cycle.
+    """
     head, original = overview["headline"], overview["original"]
     worst, height = head["worst_load"], head["height_at_load"]
 
@@ -289,6 +296,7 @@ def summary_lines(overview: dict[str, Any]) -> list[str]:
         f"speed: {number(head['evaluation_speed_ratio'])} times per evaluation, "
         f"{number(head['cycle_speed_ratio'])} times for the gait cycle",
     ]
+    compared = compared if simulated else []
     lines = [
         f"accuracy: worst load NRMSE at given pose {number(worst['nrmse_percent'])} % "
         f"({worst['compartment']} {worst['load']})",
@@ -356,18 +364,27 @@ def _pictures(files: RunFiles, content: Row) -> dict[str, Any]:
         "path": pictures.path_pictures(files, content["stages"]["space"]),
         "parity": accuracy.parity_pictures(files),
         "residuals": accuracy.residual_pictures(files),
-        "learning": accuracy.learning_pictures(validation["learning_curve"]),
+        "learning": accuracy.learning_pictures(
+            validation["learning_curve"], both=len(files.compartments) == 2
+        ),
         "quantiles": accuracy.quantile_pictures(validation["compartments"]),
         "domain": accuracy.domain_pictures(files),
-        "inputs": pictures.input_pictures(files),
-        "contact": contact_pictures(files),
-        "kinematics": pictures.kinematics_pictures(files),
-        "loads": pictures.load_pictures(files),
-        "pressure": pictures.pressure_pictures(files),
-        "wear": pictures.wear_pictures(files),
-        "combinations": pictures.combination_pictures(files),
+    }
+    shown = {section: list(items) for section, items in {**drawn, **_of_gait(files)}.items()}
+    return shown | {"peak": peak_picture(files), "frames": frames, "frame_scale": scale}
+
+
+def _of_gait(files: RunFiles) -> dict[str, Iterable[Any]]:
+    """Return the pictures of the simulated cycle by their section, empty without a cycle."""
+    sections = {
+        "inputs": pictures.input_pictures,
+        "contact": contact_pictures,
+        "kinematics": pictures.kinematics_pictures,
+        "loads": pictures.load_pictures,
+        "pressure": pictures.pressure_pictures,
+        "wear": pictures.wear_pictures,
+        "combinations": pictures.combination_pictures,
     }
     if _worn(files) is None:
-        del drawn["wear"]
-    shown = {section: list(items) for section, items in drawn.items()}
-    return shown | {"peak": peak_picture(files), "frames": frames, "frame_scale": scale}
+        del sections["wear"]
+    return {name: draw(files) if files.cycles else () for name, draw in sections.items()}

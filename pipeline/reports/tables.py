@@ -306,12 +306,27 @@ def _by_error(row: Row) -> tuple[bool, float]:
 # ---- Gait cycle ----------------------------------------------------------------------------------
 
 
+#: The gait simulation of a run without one.
+_NO_GAIT: Row = {
+    "models": [],
+    "differences": [],
+    "statistics": {},
+    "speed": None,
+    "instants_percent": None,
+    "map_peak_pressure_MPa": None,
+    "flags": [],
+}
+
+
 def gait_content(files: RunFiles) -> Row:
     """Return the gait simulation: differences, cost and speed.
 
-    Without an original model `models` is the surrogate alone, and comparisons are None.
+    Without an original model `models` is the surrogate alone, and comparisons are None. Without a
+    simulation there are no models.
     """
     simulation, maps = files.simulation, files.maps
+    if simulation is None:
+        return _NO_GAIT
     statistics = {
         name: {("elapsed_s" if k == "elapsed" else k): v for k, v in cost.content().items()}
         for name, cost in ((n, simulation.statistics.get(n)) for n in MODELS)

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from foundation.checks import FloatArray
-from foundation.loads import COMPARTMENTS, LOAD_COLUMNS, WRENCH_COLUMNS
+from foundation.loads import LOAD_COLUMNS, WRENCH_COLUMNS
 from foundation.quantities import QUANTITIES, unit_token
 from pipeline.config.schema import FeasibilityConfig
 from pipeline.reports.inputs import RunFiles
@@ -59,7 +59,7 @@ def domain_content(files: RunFiles) -> dict[str, Any] | None:
         "far_off_percent_of_largest": 100.0 * _FAR,
         "compartments": {
             name: _judged(files.knee.compartment(name), usable(files.held_out, name), feasibility)
-            for name in COMPARTMENTS
+            for name in files.compartments
         },
     }
 
@@ -106,7 +106,7 @@ def sensitivity_content(
     knee : KneeSurrogate or WholeKneeSurrogate, optional
         Surrogate of the run.
     held_out : DataFrame
-        Feasible held-out samples of both compartments; `stiffness` has the root mean square of the
+        Feasible held-out samples of all compartments; `stiffness` has the root mean square of the
         change of each load per degree or mm of each pose coordinate at their poses.
     not_given : collection of str
         Columns that the original model, a table, does not contain. Of other quantities, `sobol`
@@ -116,7 +116,7 @@ def sensitivity_content(
     if knee is None:
         return None
     stiffness, sobol = {}, {}
-    for name in COMPARTMENTS:
+    for name in knee.compartments:
         surrogate = knee.compartment(name)
         poses = poses_of(held_out[held_out["compartment"] == name])
         stiffness[name] = stiffness_rows(surrogate.evaluate_batch(poses)[1])

@@ -87,6 +87,8 @@ class Evidence:
         Combinations of inputs in which a model failed, and all combinations.
     node_spacing : mapping, optional
         Content of the report on the node spacing of finite elements, None with springs.
+    simulated : bool
+        Whether a cycle was simulated.
     """
 
     differences: Mapping[str, float | None]
@@ -98,6 +100,7 @@ class Evidence:
     failed: int = 0
     combinations: int = 0
     node_spacing: Mapping[str, Any] | None = None
+    simulated: bool = True
 
 
 def verdict(evidence: Evidence, more_samples: str) -> Row:
@@ -113,7 +116,7 @@ def verdict(evidence: Evidence, more_samples: str) -> Row:
         "level": worst["level"],
         "parts": parts,
         "line": "; ".join(part["text"] for part in parts),
-        "next": _next(parts, more_samples, evidence.node_spacing),
+        "next": _next(parts, more_samples, evidence),
         "limits": {f"{name}_percent": list(limits) for name, limits in LIMITS.items()},
         "least_triangles_across_ratio": evidence.least_across,
     }
@@ -131,6 +134,8 @@ def _loads(evidence: Evidence) -> Iterator[Finding]:
     held_out = evidence.held_out_percent
     if compared:
         yield _judged(largest(compared), "gait", "off the contact model in gait", "samples")
+        yield _judged(held_out, "held_out", "worst load at unseen poses off", "samples")
+    elif not evidence.simulated:
         yield _judged(held_out, "held_out", "worst load at unseen poses off", "samples")
     else:
         words = "not compared in gait, worst load at unseen poses off"
@@ -204,8 +209,9 @@ def _part(what: str, findings: list[Finding], sign: str) -> Row:
     }
 
 
-def _next(parts: list[Row], more_samples: str, nodes: Mapping[str, Any] | None) -> Row:
+def _next(parts: list[Row], more_samples: str, evidence: Evidence) -> Row:
     """Return the next step in words and its command, of the first part that is not trusted."""
+    nodes = evidence.node_spacing
     check = f"python -m pipeline check {FOLDER}/config.toml"
     many = " ".join(f"--set {pair}" for pair in _MANY_SAMPLES)
     steps = {
@@ -224,6 +230,9 @@ def _next(parts: list[Row], more_samples: str, nodes: Mapping[str, Any] | None) 
     }
     wrong = [part for part in parts if part["level"] != LEVELS[0]]
     if not wrong:
+        if not evidence.simulated:
+            command = f"python -m pipeline export {FOLDER}"
+            return {"text": "use it: in Python, or exported to C", "command": command}
         command = f"python -m pipeline study montecarlo --set study.run={FOLDER}"
         return {"text": "use it: vary the gait, the alignment and the material", "command": command}
     remedies = wrong[0]["remedies"]

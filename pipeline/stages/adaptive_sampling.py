@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from foundation.loads import COMPARTMENTS
 from pipeline import stages
 from pipeline.config.schema import DesignConfig
 from pipeline.originals.protocol import OriginalModel
@@ -38,7 +37,7 @@ class Sampled:
     counts : dict
         Samples through the stages (`stages.bookkeeping`).
     added : list of dict
-        What each budget added: `budget`, and the evaluated samples of both compartments.
+        What each budget added: `budget`, and the evaluated samples of all compartments.
     curve : list of dict
         Learning curve: samples and errors of each round's surrogates.
     fits : list of TrainedKnee
@@ -74,7 +73,8 @@ def sample_knee(run: Run, original: OriginalModel, space: SampleSpace) -> Sample
     training = stages.training_samples([first, *kept], config.feasibility)
     evaluated = run.table("kept", lambda: pd.concat(kept, ignore_index=True), derived=True)
     states = run.table("screened", lambda: _final_states(screened, kept), derived=True)
-    counts = stages.bookkeeping(candidates, first, states, evaluated, training)
+    names = config.knee.compartments
+    counts = stages.bookkeeping(candidates, first, states, evaluated, training, names)
     along = training.head(0)
     if config.design.gait_samples:
         with run.timed("f: samples along gait"):
@@ -113,8 +113,9 @@ def _rounds(
             training = stages.training_samples([first, *kept], config.feasibility)
             pairs = [("inverted", design.family)]
             (early,) = stages.fit_surrogates(
-                training, space, config.surrogate, pairs, config.run.seed, run.execution
-            )
+                training, space, config.surrogate, pairs, config.run.seed, run.execution,
+                names=config.knee.compartments,
+            )  # fmt: skip
             fits.append(early)
             curve.append(learning_point(early, training))
         if number > 1 and 100.0 * curve[-1]["load_error"] < design.wanted_error_percent:
@@ -173,7 +174,7 @@ def round_sizes(design: DesignConfig) -> list[int]:
 def _added(
     design: DesignConfig, first: pd.DataFrame, kept: Sequence[pd.DataFrame]
 ) -> list[dict[str, int]]:
-    """Return each budget with the samples of both compartments that its rounds evaluated."""
+    """Return each budget with the samples of all compartments that its rounds evaluated."""
     added = []
     for k, budget in enumerate((*design.earlier_budgets, design.budget)):
         rounds = kept[k * design.rounds : (k + 1) * design.rounds]
@@ -190,7 +191,7 @@ def learning_point(trained: stages.TrainedKnee, training: pd.DataFrame) -> dict[
     """
     point: dict[str, Any] = {"samples": int((training["weight"] == 1.0).sum())}
     errors, heights = [], []
-    for name in COMPARTMENTS:
+    for name in trained.knee.compartments:
         surrogate = trained.knee.compartment(name)
         if surrogate.formulation != "inverted":
             return point

@@ -12,7 +12,7 @@ from scipy.stats import norm
 
 from dynamics.protocol import ContactModel
 from foundation.checks import FloatArray
-from foundation.loads import AXIAL_FORCE, COMPARTMENTS, LOAD_COLUMNS, WRENCH_COLUMNS
+from foundation.loads import AXIAL_FORCE, LOAD_COLUMNS, WRENCH_COLUMNS
 from foundation.pose import Pose
 from pipeline.config.schema import FeasibilityConfig
 from pipeline.stages import StageError, infeasibility
@@ -68,7 +68,7 @@ def assess(
         If a compartment has fewer than two feasible samples.
     """
     parts = {}
-    for name in COMPARTMENTS:
+    for name in knee.compartments:
         rows = usable(held_out, name)
         inside = feasible(rows, feasibility)
         if len(inside) < 2:
@@ -82,7 +82,7 @@ def assess(
     nrmse = [part.at_pose[column].nrmse for part in parts.values() for column in WRENCH_COLUMNS]
     known = [value for value in nrmse if value is not None]
     return Judged(
-        formulation=knee.medial.formulation,
+        formulation=knee.compartment(knee.compartments[0]).formulation,
         family=knee.header.get("family", ""),
         fit_seconds=knee.header.get("fit_seconds"),
         worst_load_nrmse=max(known) if len(known) == len(nrmse) else None,
@@ -209,7 +209,7 @@ def held_out_point(
     `held_out_height_um` of the height at a given load [µm].
     """
     errors, heights = [], []
-    for name in COMPARTMENTS:
+    for name in knee.compartments:
         rows = feasible(usable(held_out, name), feasibility)
         surrogate, poses, truth = knee.compartment(name), poses_of(rows), loads_of(rows)
         wrong = predict_at_pose(surrogate, poses)[:, AXIAL_FORCE] - truth[:, AXIAL_FORCE]
@@ -225,7 +225,7 @@ def prediction_table(
 ) -> pd.DataFrame:
     """Return the feasible held-out samples with columns `predicted_<load>` of the surrogate."""
     parts = []
-    for name in COMPARTMENTS:
+    for name in knee.compartments:
         rows = feasible(usable(held_out, name), feasibility)
         loads = predict_at_pose(knee.compartment(name), poses_of(rows))
         columns = {f"predicted_{c}": loads[:, k] for k, c in enumerate(LOAD_COLUMNS)}

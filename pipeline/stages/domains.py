@@ -7,14 +7,12 @@ feasible or not, tell where the surrogates hold in the rest of the box.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from foundation.checks import FloatArray
-from foundation.loads import COMPARTMENTS
 from pipeline import stages
 from pipeline.config.schema import FeasibilityConfig
 from pipeline.originals.protocol import OriginalModel
@@ -23,7 +21,7 @@ from pipeline.stages.run_folder import Run
 from pipeline.store.samples import OK, loads_of, poses_of, usable
 from surrogates.formulations.domain import NO_LIMIT, Domain
 from surrogates.formulations.domain_fit import DomainSamples, SeenSamples, fit_domain
-from surrogates.formulations.whole_knee import AnyCompartment, AnyKnee, WholeKneeSurrogate
+from surrogates.formulations.whole_knee import AnyCompartment, AnyKnee
 from surrogates.sampling.space import SampleSpace
 
 #: Samples along gait that tell the loads there, over the samples of the whole box [1].
@@ -45,15 +43,16 @@ def learn_domains(
     known = original.model is None
     samples = sampled.evaluated if known else domain_samples(run, original, space, sampled)
     feasibility = run.config.feasibility
-    along = {name: _along(sampled.along, usable(samples, name), name) for name in COMPARTMENTS}
+    names = run.config.knee.compartments
+    along = {name: _along(sampled.along, usable(samples, name), name) for name in names}
     jobs = [
         (fitted.knee.compartment(name), usable(samples, name), feasibility, known, along[name])
         for fitted in trained
-        for name in COMPARTMENTS
+        for name in names
     ]
-    found = run.execution.map(learn_domain, jobs)
+    found, count = run.execution.map(learn_domain, jobs), len(names)
     return [
-        fitted._replace(knee=with_domains(fitted.knee, *found[2 * k : 2 * k + 2]))
+        fitted._replace(knee=with_domains(fitted.knee, *found[count * k : count * (k + 1)]))
         for k, fitted in enumerate(trained)
     ]
 
@@ -67,7 +66,7 @@ def domain_samples(
         design, seed = run.config.design, run.config.run.seed
         if not design.domain_samples:
             return sampled.candidates.head(0).assign(status=OK)
-        drawn = stages.domain_candidates(space, design, seed)
+        drawn = stages.domain_candidates(space, design, seed, run.config.knee.compartments)
         return run.evaluate("domain", drawn, original.evaluation())
 
     return run.table("domain", evaluated)
@@ -109,12 +108,6 @@ def learn_domain(
         return fit_domain(surrogate, samples, limits, margin)
 
 
-def with_domains(knee: AnyKnee, medial: Domain, lateral: Domain) -> AnyKnee:
-    """Return a knee with other domains of its compartments."""
-    if isinstance(knee, WholeKneeSurrogate):
-        return replace(knee, domains=(medial, lateral))
-    return replace(
-        knee,
-        medial=replace(knee.medial, domain=medial),
-        lateral=replace(knee.lateral, domain=lateral),
-    )
+def with_domains(knee: AnyKnee, *domains: Domain) -> AnyKnee:
+    """Return a knee with other domains, one for each of its compartments."""
+    return knee.with_domains(domains)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Sequence
 from typing import Generic, NamedTuple, TypeVar
@@ -27,6 +28,7 @@ from surrogates.formulations.compartment_fit import (
     fit_compartment,
 )
 from surrogates.formulations.knee import KneeSurrogate
+from surrogates.formulations.pair import PairSurrogate, surrogate_of
 from surrogates.formulations.registry import FORMULATIONS
 from surrogates.formulations.whole_knee import AnyKnee
 from surrogates.sampling.space import SampleSpace
@@ -61,13 +63,14 @@ def fit_surrogates(
     seed: int,
     execution: Execution = IN_THIS_PROCESS,
     folds: int = 0,
-) -> list[TrainedKnee[KneeSurrogate]]:
+    names: Sequence[str] = COMPARTMENTS,
+) -> list[TrainedKnee[KneeSurrogate | PairSurrogate]]:
     """Stages c and g: fit formulations by families to all samples that have an answer.
 
     Parameters
     ----------
     samples : DataFrame
-        Evaluated samples of both compartments. Rows of the role "reference" are at the reference
+        Evaluated samples of all compartments. Rows of the role "reference" are at the reference
         load; a column `energy_J` is needed by the formulation "energy".
     space : SampleSpace
         Where they were drawn.
@@ -81,6 +84,8 @@ def fit_surrogates(
         Where the fits are carried out; the numbers do not depend on it.
     folds : int
         Folds of a further cross-validation, 0 for none.
+    names : sequence of str
+        Names of the compartments.
 
     Raises
     ------
@@ -90,10 +95,14 @@ def fit_surrogates(
     jobs = [
         (_chosen(samples, name, pair), space, settings, pair, seed, name, folds)
         for pair in pairs
-        for name in COMPARTMENTS
+        for name in names
     ]
     parts = execution.map(_fit_compartment, jobs)
-    return [_trained(pair, *parts[2 * k : 2 * k + 2]) for k, pair in enumerate(pairs)]
+    count = len(names)
+    return [
+        _trained(pair, dict(zip(names, parts[count * k : count * (k + 1)], strict=True)))
+        for k, pair in enumerate(pairs)
+    ]
 
 
 def timed_fit(
@@ -156,12 +165,12 @@ def _fit_compartment(
 
 
 def _trained(
-    pair: tuple[str, str], medial: tuple[Trained, float], lateral: tuple[Trained, float]
-) -> TrainedKnee[KneeSurrogate]:
-    seconds = medial[1] + lateral[1]
+    pair: tuple[str, str], parts: dict[str, tuple[Trained, float]]
+) -> TrainedKnee[KneeSurrogate | PairSurrogate]:
+    seconds = math.fsum(time for _, time in parts.values())
     header = {"family": pair[1], "fit_seconds": seconds}
-    knee = KneeSurrogate(medial[0].surrogate, lateral[0].surrogate, header)
-    checks = dict(zip(COMPARTMENTS, (medial[0].checks, lateral[0].checks), strict=True))
+    knee = surrogate_of({name: part.surrogate for name, (part, _) in parts.items()}, header)
+    checks = {name: part.checks for name, (part, _) in parts.items()}
     return TrainedKnee(knee, checks, pair[1], seconds)
 
 

@@ -13,7 +13,7 @@ import pandas as pd
 from foundation.checks import FloatArray, IntArray
 from foundation.finite_element.model import FiniteElementContact
 from foundation.finite_element.nodal_fields import nodal_places, nodal_state
-from foundation.loads import COMPARTMENTS, SpringState
+from foundation.loads import SpringState
 from foundation.pose import Pose
 from foundation.surface_contact import SurfaceContact
 from pipeline.config.schema import SurrogateConfig
@@ -74,9 +74,9 @@ def with_fields(
     chosen = settings.fields
     if chosen is None:
         return knee
-    rng = np.random.default_rng((seed, len(COMPARTMENTS)))
+    rng = np.random.default_rng((seed, len(knee.compartments)))
     parts, places = {}, {}
-    for name in COMPARTMENTS:
+    for name in knee.compartments:
         rows = usable(samples, name)
         if rows.empty:
             raise StageError(f"pressure fields: the {name} compartment has no usable sample")
@@ -99,7 +99,7 @@ def _places(
         nodes = Places(*nodal_places(model, name))
         own = np.arange(len(nodes.points))
         return partial(nodal_state, model, compartment=name), nodes, own
-    tibia, side = model.tibia, COMPARTMENTS.index(name)
+    tibia, side = model.tibia, model.compartment_names.index(name)
     own = np.flatnonzero(np.asarray(model.compartments) == side)
     places = Places(tibia.centroids[own], tibia.normals[own], tibia.areas[own], own)
     return model.spring_state, places, own
@@ -112,7 +112,7 @@ def field_errors(
 
     Poses at which the original model has fewer than ten triangles in contact are left out.
     """
-    own = np.asarray(model.compartments) == COMPARTMENTS.index(name)
+    own = np.asarray(model.compartments) == model.compartment_names.index(name)
     found = []
     for pose in map(Pose.from_array, poses):
         truth = model.spring_state(pose).pressure[own]
@@ -142,7 +142,7 @@ def field_figures(
     `points`; RMS over the poses of `nrmse` and `peak`; median and least `correlation`; mean `dice`.
     """
     figures = {}
-    for name in COMPARTMENTS:
+    for name in knee.compartments:
         errors = field_errors(knee, model, poses_of(usable(held_out, name)), name)
         if not errors:
             continue

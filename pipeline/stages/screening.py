@@ -23,6 +23,7 @@ from pipeline.stages.fitting import TrainedKnee
 from pipeline.store.samples import OK, POSE_COLUMNS, loads_of, poses_of
 from surrogates.formulations.infill import largest_errors
 from surrogates.formulations.knee import KneeSurrogate
+from surrogates.formulations.pair import PairSurrogate
 
 #: States of a predicted candidate: kept by stage e and left for want of budget, dropped by it, or
 #: evaluated in stage f.
@@ -31,13 +32,15 @@ KEPT, DROPPED, EVALUATED = "kept", "dropped", "evaluated"
 ERROR_COLUMNS = tuple(f"error_{name}" for name in LOAD_COLUMNS)
 
 
-def predict_candidates(remaining: pd.DataFrame, knee: KneeSurrogate) -> pd.DataFrame:
+def predict_candidates(
+    remaining: pd.DataFrame, knee: KneeSurrogate | PairSurrogate
+) -> pd.DataFrame:
     """Stage d: predict height, loads and their standard errors of the remaining candidates.
 
     The first surrogates must have the inverted formulation, as candidates are drawn by load.
     """
     parts = []
-    for name in COMPARTMENTS:
+    for name in knee.compartments:
         rows = remaining[remaining["compartment"] == name].reset_index(drop=True)
         surrogate = knee.compartment(name)
         at_load = poses_of(rows), rows["load_N"].to_numpy()
@@ -107,7 +110,10 @@ def training_samples(
 
 
 def choose_kept(
-    screened: pd.DataFrame, early: TrainedKnee[KneeSurrogate], design: DesignConfig, count: int
+    screened: pd.DataFrame,
+    early: TrainedKnee[KneeSurrogate | PairSurrogate],
+    design: DesignConfig,
+    count: int,
 ) -> pd.DataFrame:
     """Stage f: return at most `count` kept candidates, which are evaluated in this round.
 
@@ -116,7 +122,7 @@ def choose_kept(
     height. The variance is updated after each choice as if the sample had been evaluated.
     """
     parts = []
-    for name in COMPARTMENTS:
+    for name in early.knee.compartments:
         rows = screened[(screened["compartment"] == name) & (screened["screening"] == KEPT)]
         if len(rows) > count:
             if design.infill == "error" and count:
@@ -136,10 +142,12 @@ def bookkeeping(
     screened: pd.DataFrame,
     kept: pd.DataFrame,
     training: pd.DataFrame,
+    names: Sequence[str] = COMPARTMENTS,
 ) -> dict[str, dict[str, int]]:
     """Return the sample counts through the stages, per compartment and in total.
 
-    `screened` has the final state of each candidate that was not evaluated first.
+    `screened` has the final state of each candidate that was not evaluated first, `names` are those
+    of the compartments.
 
     Raises
     ------
@@ -148,8 +156,8 @@ def bookkeeping(
         first + evaluated = failed + infeasible + training.
     """
     counts: dict[str, dict[str, int]] = {}
-    for name in (*COMPARTMENTS, "total"):
-        parts = COMPARTMENTS if name == "total" else (name,)
+    for name in (*names, "total"):
+        parts = names if name == "total" else (name,)
         drawn, early, states, late, fitted = (
             table[table["compartment"].isin(parts)]
             for table in (candidates, first, screened, kept, training)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from foundation.loads import COMPARTMENTS, LOAD_COLUMNS
+from foundation.loads import LOAD_COLUMNS
 from foundation.quantities import QUANTITIES, Quantity
 
 #: Quantities that stand in tables beside poses and loads, by the stem of their column.
@@ -82,14 +82,15 @@ def quantity_of(column: str) -> Quantity:
     Raises
     ------
     KeyError
-        If the column is not a column of poses, loads or simulator inputs.
+        If the column is no column of poses, loads or simulator inputs.
     """
-    part, _, rest = column.partition("_")
-    if column in QUANTITIES or part not in (*COMPARTMENTS, "total", "input"):
+    if column in QUANTITIES:
         return QUANTITIES[column]
-    if part == "input":
-        return OTHERS[rest.rpartition("_")[0]]
-    quantity = QUANTITIES[rest]
+    if column.startswith("input_"):
+        return OTHERS[column.removeprefix("input_").rpartition("_")[0]]
+    # A name of a compartment may contain underscores, as the columns of loads do.
+    rest = next((name for name in LOAD_COLUMNS if column.endswith(f"_{name}")), column)
+    quantity, part = QUANTITIES[rest], column.removesuffix(f"_{rest}")
     if part == "total":
         return quantity
     return replace(quantity, label=f"{part} {quantity.label}")

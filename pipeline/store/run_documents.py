@@ -19,7 +19,7 @@ from pydantic import (
 )
 
 from foundation.errors import InputError
-from foundation.loads import COMPARTMENTS, WRENCH_COLUMNS
+from foundation.loads import COMPARTMENTS, WRENCH_COLUMNS, check_names
 from pipeline.store.quantities import ERRORS
 from surrogates.sampling.space import ReferencePath
 
@@ -51,6 +51,21 @@ def keys(*names: str) -> AfterValidator:
             if name not in names:
                 raise InputError(f"expected {', '.join(names)}, found {name!r:.60}")
         return {name: value[name] for name in names}
+
+    return AfterValidator(check)
+
+
+def part_keys(*others: str) -> AfterValidator:
+    """Return the check that the keys of an object are compartments, and `others` after them.
+
+    Compartments are a medial and a lateral one, or have names of their own.
+    """
+
+    def check(value: dict[str, Any]) -> dict[str, Any]:
+        names = tuple(name for name in value if name not in others)
+        pair = not names or not set(names).isdisjoint(COMPARTMENTS)
+        exactly: Any = keys(*(COMPARTMENTS if pair else check_names(names)), *others)
+        return dict(exactly.func(value))
 
     return AfterValidator(check)
 
@@ -173,7 +188,7 @@ class Counts(Part):
 
 
 class Budget(Part):
-    """Samples of both compartments that were evaluated in the rounds of a budget."""
+    """Samples of all compartments that were evaluated in the rounds of a budget."""
 
     budget: Count
     evaluated: Count
@@ -228,7 +243,7 @@ class RunRecord(Part):
     packages: dict[str, str]
     hashes: dict[str, str]
     triangles: Triangles | None
-    counts: Annotated[dict[str, Counts], keys(*COMPARTMENTS, "total")]
+    counts: Annotated[dict[str, Counts], part_keys("total")]
     budgets: list[Budget] = Field(default_factory=list)
     seconds: dict[str, Number]
     original: Annotated[FromModel | FromTable, Field(discriminator="kind")] = FromModel()

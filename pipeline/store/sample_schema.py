@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from foundation.loads import LOAD_COLUMNS
 from foundation.quantities import QUANTITIES, unit_token
 from pipeline.store.quantities import OTHERS
 
@@ -35,8 +36,9 @@ _WORDS = {
     "mm3_per_million_cycles": "mm^3 per million cycles",
 }
 _MEANINGS = {q.name: q.description for q in (*QUANTITIES.values(), *OTHERS.values())}
+_LOADS = {QUANTITIES[column].name: QUANTITIES[column].description for column in LOAD_COLUMNS}
 _PLAIN = {
-    "compartment": "medial or lateral",
+    "compartment": "medial, lateral, or the name of another compartment",
     "index": "number of the design's point",
     "first": "whether it is evaluated in stage b",
     "status": "ok, or failed",
@@ -56,7 +58,7 @@ _PREFIXES = {
     "input_": "applied: ",
     "medial_": "medial compartment: ",
     "lateral_": "lateral compartment: ",
-    "total_": "both compartments: ",
+    "total_": "all compartments: ",
     "wave_": "over the cycle: ",
 }
 #: All units, the longest first: "..._mm2" ends with no "m2" of its own.
@@ -100,4 +102,8 @@ def _meaning(quantity: str) -> str:
         rest = quantity.removeprefix(prefix)
         if rest != quantity and (meaning := _meaning(rest)):
             return words + meaning
+    # The loads of a compartment with a name of its own.
+    for name, meaning in _LOADS.items():
+        if quantity.endswith(f"_{name}"):
+            return f"{quantity.removesuffix(f'_{name}')} compartment: {meaning}"
     return ""

@@ -7,9 +7,9 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from foundation.errors import InputError
-from foundation.loads import COMPARTMENTS, LOAD_COLUMNS
+from foundation.loads import LOAD_COLUMNS
 from pipeline.store.quantities import ERRORS, OUTPUTS, outputs_of
-from pipeline.store.run_documents import Count, Number, Optional, Part, keys
+from pipeline.store.run_documents import Count, Number, Optional, Part, keys, part_keys
 
 
 class Figures(Part):
@@ -96,7 +96,7 @@ class Judged(Part):
     family: str
     fit_seconds: Optional
     worst_load_nrmse: Optional = None
-    compartments: Annotated[dict[str, Compartment], keys(*COMPARTMENTS)]
+    compartments: Annotated[dict[str, Compartment], part_keys()]
 
     @model_validator(mode="after")
     def _outputs(self) -> Self:

@@ -11,6 +11,7 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from pipeline import stages
+from pipeline.config.pairs import require_knee, require_simulator
 from pipeline.files import write_document
 from pipeline.originals.candidates import sample_space
 from pipeline.progress import say
@@ -75,6 +76,7 @@ def compare_again(folder: Path, seeds: int = 1) -> tuple[list[dict[str, Any]], d
         Rows of the comparison, and the content of `report.json`.
     """
     trained = TrainedRun.open(folder)
+    require_knee(trained.config.knee, "a comparison of formulations")
     run = Run(trained.config, folder)
     space = sample_space(trained.config, trained.path)
     evaluated = [trained.samples(name) for name in ("first", "kept")]
@@ -134,6 +136,7 @@ def bench(folder: Path) -> dict[str, float]:
     Raises as `validate_again`.
     """
     trained = TrainedRun.open(folder)
+    require_simulator(trained.config.simulation, "the times along a simulated cycle")
     table = read_table(folder / "simulation.parquet", ("model", *POSE_COLUMNS))
     poses = poses_of(table[table["model"] == "original"])
     return speed(trained.contact, trained.surrogate, poses).content()

@@ -129,9 +129,9 @@ def _packed_loads(pose, packed, loads, jacobian, x, work):
 
 @part
 def is_outside(x):
-    """Return whether scaled variables (2, 6 or more) leave the box that a knee was trained in."""
+    """Return whether scaled variables (C, 6 or more) leave the box that a knee was trained in."""
     outside = False
-    for c in range(2):
+    for c in range(x.shape[0]):
         for k in range(x.shape[1]):
             # written so that NaN counts as outside
             outside = outside or not (abs(x[c, k]) <= 1.0 + TOLERANCE)
@@ -201,6 +201,22 @@ def knee_wrench(pose, medial, lateral, loads, x, work):
     Takes about half the time, and returns whether the pose is outside the box (not the domain).
     """
     return both_wrenches(pose, medial, lateral, loads, x, work)
+
+
+@entry
+def compartment_of_all(poses, packed, place, loads, jacobian, x, work):
+    """Fill the columns `place` of loads (N, C, 12), jacobian (N, C, 6, 6) and x (N, C, 7).
+
+    Of the compartment with these packed arguments, at poses (N, 6). Returns whether any pose is
+    outside the compartment's trained domain, the last number of x the extrapolation.
+    """
+    any_outside = False
+    for i in range(poses.shape[0]):
+        own = x[i, place : place + 1]
+        found = _packed_loads(poses[i], packed, loads[i, place], jacobian[i, place], own[0], work)
+        # written so that NaN counts as outside
+        any_outside = any_outside or is_outside(own) or not found <= 1.0 + TOLERANCE
+    return any_outside
 
 
 @entry

@@ -24,6 +24,7 @@ from surrogates.families.regressor import Regressor
 from surrogates.formulations.compartment import PARTS as REGRESSORS
 from surrogates.formulations.compartment import CompartmentSurrogate
 from surrogates.formulations.knee import KneeSurrogate
+from surrogates.formulations.pair import PairSurrogate
 
 _TEMPLATES = Path(__file__).with_name("templates")
 #: Parts of the template, in the order of their dependencies.
@@ -82,7 +83,7 @@ def export_regressor(regressor: Regressor, prefix: str) -> CFiles:
     return CFiles(header(prefix, [(comment, declaration)]), "\n".join(source))
 
 
-def export_knee(knee: KneeSurrogate, prefix: str = "knee") -> CFiles:
+def export_knee(knee: KneeSurrogate | PairSurrogate, prefix: str = "knee") -> CFiles:
     """Return C files of a knee: ``int <prefix>_loads(pose, loads, jacobian, variables)``.
 
     The function fills the arrays of `KneeSurrogate.evaluate_batch` for one pose, as the header
@@ -90,8 +91,8 @@ def export_knee(knee: KneeSurrogate, prefix: str = "knee") -> CFiles:
 
     Parameters
     ----------
-    knee : KneeSurrogate
-        The knee to export.
+    knee : KneeSurrogate or PairSurrogate
+        The knee, or another contact pair, to export.
     prefix : str
         First part of every name in the header; also the name of the files.
 
@@ -101,7 +102,7 @@ def export_knee(knee: KneeSurrogate, prefix: str = "knee") -> CFiles:
         If the prefix is not a C identifier.
     """
     check_prefix(prefix)
-    compartments = {name: knee.compartment(name) for name in COMPARTMENTS}
+    compartments = {_stem(name): knee.compartment(name) for name in knee.compartments}
     regressors = [
         r for c in compartments.values() for r in (*c.regressors, c.domain.regressor) if r.outputs
     ]
@@ -111,21 +112,30 @@ def export_knee(knee: KneeSurrogate, prefix: str = "knee") -> CFiles:
     source = [preamble(prefix, regressors), code(prefix, _parts(used), used)]
     for name, compartment in compartments.items():
         source += _compartment_tables(prefix, name, compartment, used)
+    count = len(compartments)
     declaration = (
-        f"int {prefix}_loads(const double pose[6], double loads[2][12],\n"
-        f"{' ' * len(f'int {prefix}_loads(')}double jacobian[2][6][6], double variables[2][6])"
+        f"int {prefix}_loads(const double pose[6], double loads[{count}][12],\n"
+        f"{' ' * len(f'int {prefix}_loads(')}double jacobian[{count}][6][6], "
+        f"double variables[{count}][6])"
     )
     lines = [declaration, "{"]
-    for i, name in enumerate(COMPARTMENTS):
+    for i, name in enumerate(compartments):
         filled = f"pose, loads[{i}], jacobian[{i}], variables[{i}]"
         lines.append(
             f"    const int {name} = {prefix}_compartment_loads(&{prefix}_{name}, {filled});"
         )
-    source.append("\n".join([*lines, "    return !(medial && lateral);", "}", ""]))
+    inside = " && ".join(compartments)
+    source.append("\n".join([*lines, f"    return !({inside});", "}", ""]))
     comment = rendered(
-        "knee_comment.txt", made_of=_made_of(knee), stack=_stack(regressors, used)
-    ).rstrip()
+        "knee_comment.txt", made_of=_made_of(knee), stack=_stack(regressors, used),
+        others=() if knee.compartments == COMPARTMENTS else knee.compartments,
+    ).rstrip()  # fmt: skip
     return CFiles(header(prefix, [(comment, declaration)]), "\n".join(source))
+
+
+def _stem(name: str) -> str:
+    """Return the name of a compartment in C, which is no keyword and no name of the template."""
+    return name if name in COMPARTMENTS else f"part_{name}"
 
 
 def check_prefix(prefix: str) -> None:
@@ -274,10 +284,10 @@ def _compartment_tables(
     return [*texts, f"static const {prefix}_compartment {stem} = {{\n    {listed}\n}};\n"]
 
 
-def _made_of(knee: KneeSurrogate) -> str:
+def _made_of(knee: KneeSurrogate | PairSurrogate) -> str:
     """Return formulations, families and checksum of a knee for the comment."""
     lines = []
-    for name in COMPARTMENTS:
+    for name in knee.compartments:
         part = knee.compartment(name)
         families = sorted({r.family for r in part.regressors if r.outputs})
         lines.append(f"{name}: {part.formulation}, {' and '.join(families)}")

@@ -34,6 +34,7 @@ from surrogates.export.fmu_description import (
     page,
 )
 from surrogates.formulations.knee import KneeSurrogate
+from surrogates.formulations.pair import PairSurrogate
 
 _PACKAGE = "knee-contact"
 _COMPILERS = ("cc", "gcc", "clang")
@@ -69,18 +70,21 @@ class Platform(NamedTuple):
 
 
 def export_fmu(
-    knee: KneeSurrogate, version: str = "3.0", prefix: str = "knee", compiled: bool = True
+    knee: KneeSurrogate | PairSurrogate,
+    version: str = "3.0",
+    prefix: str = "knee",
+    compiled: bool = True,
 ) -> bytes:
     """Return the content of an FMU, a ZIP file to be named ``<prefix>.fmu``.
 
     Inputs are the six coordinates of the pose, outputs the loads, the generalised forces and three
-    flags: `surrogates.export.fmu_description.VARIABLES`. The same knee and compiler give the same
-    bytes.
+    flags: `surrogates.export.fmu_description.variables_of` the compartments. The same knee and
+    compiler give the same bytes.
 
     Parameters
     ----------
-    knee : KneeSurrogate
-        The knee to export.
+    knee : KneeSurrogate or PairSurrogate
+        The knee, or another contact pair, to export.
     version : {"2.0", "3.0"}
         Version of the FMI standard.
     prefix : str
@@ -99,7 +103,7 @@ def export_fmu(
     check_prefix(prefix)
     loads = export_knee(knee, prefix)
     names = f"{prefix}.c", f"{prefix}_fmu.c"
-    content = Content(prefix, "", _start(knee), names, _tool(), loads.header)
+    content = Content(prefix, "", _start(knee), names, _tool(), loads.header, knee.compartments)
     token = _token(f"{version}{content.tool}{loads.source}{_wrapper(version, content)}")
     content = content._replace(token=token)
     sources = {f"{prefix}.h": loads.header, names[0]: loads.source}
@@ -173,6 +177,7 @@ def _wrapper(version: str, content: Content) -> str:
     includes = "math.h", "stdbool.h", "stddef.h", "stdint.h", "stdlib.h", "string.h"
     head = [f'#include "{prefix}.h"', "", *(f"#include <{name}>" for name in includes), ""]
     head.append(f'#define {prefix.upper()}_TOKEN "{content.token}"')
+    head.append(f"enum {{ {prefix.upper()}_PARTS = {len(content.compartments)} }};")
     head.append(array(f"{prefix}_start", content.start))
     parts = ("names", f"fmi{number}_types", "model", "common", f"fmi{number}")
     text = "\n".join([*head, *(code(prefix, [f"fmi/{part}"], ()) for part in parts)])
@@ -181,9 +186,9 @@ def _wrapper(version: str, content: Content) -> str:
     return text.replace("FMIX", f"FMI{number}").replace("fmiX", f"fmi{number}")
 
 
-def _start(knee: KneeSurrogate) -> FloatArray:
+def _start(knee: KneeSurrogate | PairSurrogate) -> FloatArray:
     """Return the pose (6,) of the reference path at the middle of the trained flexion."""
-    space = knee.medial.space
+    space = knee.spaces[0]
     return space.path.poses([np.mean(space.flexion)])[0]
 
 

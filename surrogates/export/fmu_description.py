@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from xml.sax.saxutils import escape
 
 from foundation.checks import FloatArray
+from foundation.loads import COMPARTMENTS
 from surrogates.export.c_export import rendered
 
 #: Versions of the standard that can be exported.
@@ -45,6 +46,8 @@ class Content(NamedTuple):
         Names of the files to compile.
     tool, header : str
         Name and version of the exporting package; text of the C header.
+    compartments : tuple of str
+        Names of the compartments.
     """
 
     identifier: str
@@ -53,12 +56,38 @@ class Content(NamedTuple):
     sources: tuple[str, ...]
     tool: str
     header: str
+    compartments: tuple[str, ...] = COMPARTMENTS
 
 
-#: All variables in the order of their value references.
+#: All variables of a knee in the order of their value references.
 with _TABLE.open(encoding="ascii", newline="") as _stream:
     VARIABLES = tuple(Variable(**row) for row in csv.DictReader(_stream))
 _INPUTS = [k for k, variable in enumerate(VARIABLES) if variable.causality == "input"]
+#: Compartment whose variables those of other compartments repeat.
+_MODEL = COMPARTMENTS[0]
+_PARTS = tuple(f"{name}_" for name in COMPARTMENTS)
+
+
+def variables_of(compartments: tuple[str, ...]) -> tuple[Variable, ...]:
+    """Return the variables of a surrogate with these compartments in the order of references."""
+    if compartments == COMPARTMENTS:
+        return VARIABLES
+    found: list[Variable] = []
+    for own in (False, True):  # the flags follow all outputs
+        rows = [v for v in VARIABLES if (not v.unit) == own]
+        of_parts = [v for v in rows if v.causality == "output" and v.name.startswith(_PARTS)]
+        common, first = [v for v in rows if v not in of_parts], rows.index(of_parts[0])
+        model = [v for v in of_parts if v.name.startswith(_PARTS[0])]
+        repeated = [_renamed(v, name) for name in compartments for v in model]
+        found += [*common[:first], *repeated, *common[first:]]
+    return tuple(found)
+
+
+def _renamed(variable: Variable, name: str) -> Variable:
+    text = variable.text.replace(f"{_MODEL} condyle", f"{_MODEL} compartment")
+    return variable._replace(
+        name=variable.name.replace(_MODEL, name, 1), text=text.replace(_MODEL, name)
+    )
 
 
 def model_description(version: str, content: Content) -> bytes:
@@ -67,7 +96,10 @@ def model_description(version: str, content: Content) -> bytes:
     return _rendered(
         "modelDescription.xml", content, version=version, inputs=_INPUTS,
         start=dict(zip(names, map(repr, content.start.tolist()), strict=True)),
-        outputs=[k for k, variable in enumerate(VARIABLES) if variable.causality == "output"],
+        outputs=[
+            k for k, variable in enumerate(variables_of(content.compartments))
+            if variable.causality == "output"
+        ],
     )  # fmt: skip
 
 
@@ -82,5 +114,6 @@ def page(content: Content) -> bytes:
 
 
 def _rendered(name: str, content: Content, **values: Any) -> bytes:
-    known = content._asdict() | {"title": _TITLE, "variables": VARIABLES} | values
+    known = content._asdict() | {"title": _TITLE, "variables": variables_of(content.compartments)}
+    known |= values
     return rendered(f"fmi/{name}", **known).encode()

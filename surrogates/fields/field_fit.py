@@ -13,7 +13,7 @@ from foundation.loads import COMPARTMENTS
 from foundation.pose import rotation_matrix
 from surrogates.compiled.pressure import BLOCK, GROUP
 from surrogates.fields.condyle_surface import CondyleSurface
-from surrogates.fields.knee_fields import CompartmentField, KneeFields
+from surrogates.fields.knee_fields import CompartmentField, PairFields, fields_of
 from surrogates.fields.layer_fit import fit_layer
 from surrogates.fields.samples import FieldSamples
 from surrogates.fields.skin import Skin, parts_of
@@ -107,8 +107,8 @@ def fit_fields(
     places: Mapping[str, Places],
     faces: int,
     settings: FieldSettings | None = None,
-) -> KneeFields:
-    """Fit the pressure fields of both compartments.
+) -> PairFields:
+    """Fit the pressure fields of all compartments.
 
     Parameters
     ----------
@@ -127,10 +127,9 @@ def fit_fields(
         If a compartment has too few samples in contact.
     """
     chosen = settings or FieldSettings()
-    medial, lateral = (
-        _fit_compartment(name, samples[name], places[name], chosen) for name in COMPARTMENTS
-    )
-    return KneeFields(faces, medial, lateral)
+    names = COMPARTMENTS if set(samples) == set(COMPARTMENTS) else tuple(samples)
+    fitted = {name: _fit_compartment(name, samples[name], places[name], chosen) for name in names}
+    return fields_of(faces, fitted)
 
 
 def _fit_compartment(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -10,9 +10,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from foundation.checks import FloatArray, IntArray, check_fields, check_number, frozen
+from foundation.checks import FloatArray, IntArray, check_fields, check_in, check_number, frozen
 from foundation.errors import InputError
-from foundation.loads import COMPARTMENTS
+from foundation.loads import COMPARTMENTS, check_names
 from surrogates.compiled import layer_pressure as layers
 from surrogates.compiled import pressure as springs
 from surrogates.families.regressor import part_of, under
@@ -164,54 +164,50 @@ class CompartmentField:
         return cls(triangles, bed, surface, response, corners, shares)
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class KneeFields:
-    """Pressure fields of both compartments.
+class PairFields:
+    """Pressure fields of all compartments of a contact pair.
 
     Parameters
     ----------
     faces : int
-        F, the number of triangles of the tibial mesh.
-    medial, lateral : CompartmentField
-        Field of each compartment.
+        F, the number of triangles of the mesh of the bed.
+    by_name : mapping
+        Field of each compartment by its name.
 
     Raises
     ------
     InputError
-        If a triangle is not one of the mesh.
+        If a triangle is not one of the mesh, or a name is not one
+        (`foundation.loads.check_names`).
     """
 
-    faces: int
-    medial: CompartmentField
-    lateral: CompartmentField
-
-    def __post_init__(self) -> None:
+    def __init__(self, faces: int, by_name: Mapping[str, CompartmentField]) -> None:
+        check_names(tuple(by_name))
+        self.faces, self.by_name = faces, dict(by_name)
         check_number("faces", self.faces, at_least=1)
-        for name in COMPARTMENTS:
-            own = self.compartment(name).triangles
+        for field in self.by_name.values():
+            own = field.triangles
             if len(own) and not 0 <= own.min() <= own.max() < self.faces:
                 raise InputError(
                     f"triangles: expected 0 to {self.faces - 1}, found {own.min()} to {own.max()}"
                 )
 
     def compartment(self, name: str) -> CompartmentField:
-        """Return the field of one compartment, "medial" or "lateral"."""
-        field: CompartmentField = getattr(self, name)
-        return field
+        """Return the field of one compartment; raise `InputError` for another name."""
+        return self.by_name[check_in("name", name, tuple(self.by_name))]
 
     def pressure(self, poses: FloatArray) -> FloatArray:
         """Return the pressure of each triangle of the tibial mesh (F,) [Pa].
 
         Parameters
         ----------
-        poses : (2, 6) or (1, 6) float64
-            Pose [rad, m], held in the box of each compartment, or of both.
+        poses : (C, 6) or (1, 6) float64
+            Pose [rad, m], held in the box of each compartment, or of all of them.
         """
         found = np.zeros(self.faces)
-        medial = parts_of(poses[0])
-        lateral = medial if len(poses) == 1 else parts_of(poses[1])
-        self.medial.add_pressures(*medial, found)
-        self.lateral.add_pressures(*lateral, found)
+        places = [parts_of(pose) for pose in poses]
+        for c, field in enumerate(self.by_name.values()):
+            field.add_pressures(*places[c if len(poses) > 1 else 0], found)
         return found
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
@@ -219,13 +215,15 @@ class KneeFields:
         named: dict[str, NDArray[Any]] = {
             "version": np.array(VERSION), "faces": np.array(self.faces),
         }  # fmt: skip
-        for name in COMPARTMENTS:
-            named |= under(name, self.compartment(name).to_arrays())
+        for name, field in self.by_name.items():
+            named |= under(name, field.to_arrays())
         return named
 
     @classmethod
-    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Build from the arrays of `to_arrays`, such as medial/bed (T, 7) [SI].
+    def from_arrays(
+        cls, arrays: Mapping[str, NDArray[Any]], names: Sequence[str] = COMPARTMENTS
+    ) -> PairFields:
+        """Build from the arrays of `to_arrays`, such as medial/bed (T, 7) [SI], by names.
 
         Raises
         ------
@@ -241,10 +239,36 @@ class KneeFields:
                 f"fields: expected version {VERSION}, found {version}; train the surrogate again "
                 "or update this package"
             )
-        medial, lateral = (
-            CompartmentField.from_arrays(part_of(arrays, name)) for name in COMPARTMENTS
-        )
-        return cls(faces, medial, lateral)
+        fields = {name: CompartmentField.from_arrays(part_of(arrays, name)) for name in names}
+        return fields_of(faces, fields)
+
+
+class KneeFields(PairFields):
+    """Pressure fields of both compartments of a knee.
+
+    Parameters
+    ----------
+    faces : int
+        F, the number of triangles of the tibial mesh.
+    medial, lateral : CompartmentField
+        Field of each compartment.
+
+    Raises
+    ------
+    InputError
+        If a triangle is not one of the mesh.
+    """
+
+    def __init__(self, faces: int, medial: CompartmentField, lateral: CompartmentField) -> None:
+        super().__init__(faces, {"medial": medial, "lateral": lateral})
+        self.medial, self.lateral = medial, lateral
+
+
+def fields_of(faces: int, by_name: Mapping[str, CompartmentField]) -> PairFields:
+    """Return the fields of compartments by name: those of a knee if they are medial and lateral."""
+    if tuple(by_name) == COMPARTMENTS:
+        return KneeFields(faces, *by_name.values())
+    return PairFields(faces, by_name)
 
 
 def _whole(name: str, value: NDArray[Any]) -> int:

@@ -22,24 +22,25 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from foundation.errors import InputError
-from foundation.loads import COMPARTMENTS
+from foundation.loads import COMPARTMENTS, check_names
 from surrogates.families.regressor import part_of, under
-from surrogates.fields.knee_fields import KneeFields
+from surrogates.fields.knee_fields import PairFields
 from surrogates.files import version_1
 from surrogates.formulations.compartment import CompartmentSurrogate
-from surrogates.formulations.knee import KneeSurrogate
+from surrogates.formulations.pair import surrogate_of
 from surrogates.formulations.whole_knee import AnyKnee, WholeKneeSurrogate
 from surrogates.sampling.space import SampleSpace
 
 FORMAT = "knee-contact surrogate"
-#: Version that `save` writes; `load` reads older versions, too.
-VERSION = 3
+#: Version that `save` writes of a knee with a medial and a lateral compartment, and of any other
+#: contact pair, whose header lists its compartments; `load` reads older versions, too.
+VERSION, PAIR_VERSION = 3, 4
 #: Largest file that `load` accepts [bytes].
 SIZE_LIMIT = 2**30
 #: Reader of one compartment for each version.
 _READERS = {
     1: version_1.compartment,
-    **dict.fromkeys((2, VERSION), CompartmentSurrogate.from_arrays),
+    **dict.fromkeys((2, VERSION, PAIR_VERSION), CompartmentSurrogate.from_arrays),
 }
 _HEADER = "header"
 #: Name of the only part of a file with a formulation of the whole knee.
@@ -67,7 +68,7 @@ def save(knee: AnyKnee, path: str | Path) -> None:
 
     Parameters
     ----------
-    knee : KneeSurrogate or WholeKneeSurrogate
+    knee : KneeSurrogate, WholeKneeSurrogate or PairSurrogate
         The surrogate; its header must be JSON-serialisable.
     path : path
         The `.npz` file.
@@ -88,7 +89,7 @@ def save(knee: AnyKnee, path: str | Path) -> None:
         arrays |= under(_FIELDS, knee.fields.to_arrays())
     own = {
         "format": FORMAT,
-        "version": VERSION,
+        **_version_of(knee),
         "conventions": _CONVENTIONS,
         "formulation": {name: part.formulation for name, part in parts.items()},
         "space": {name: part.space.to_header() for name, part in parts.items()},
@@ -138,21 +139,36 @@ def load(path: str | Path) -> AnyKnee:
 
 
 def _parts_of(knee: AnyKnee) -> dict[str, CompartmentSurrogate | WholeKneeSurrogate]:
-    """Return the parts of a knee in a file: both compartments, or the whole knee."""
+    """Return the parts of a knee in a file: its compartments, or the whole knee."""
     if isinstance(knee, WholeKneeSurrogate):
         return {_KNEE: knee}
-    return {name: knee.compartment(name) for name in COMPARTMENTS}
+    return {name: knee.compartment(name) for name in knee.compartments}
+
+
+def _version_of(knee: AnyKnee) -> dict[str, Any]:
+    """Return the version of a surrogate's file, and its compartments where they have names."""
+    if knee.compartments == COMPARTMENTS:
+        return {"version": VERSION}
+    return {"version": PAIR_VERSION, "compartments": list(knee.compartments)}
+
+
+def _names(header: dict[str, Any]) -> tuple[str, ...]:
+    """Return the names of the compartments of a file."""
+    if header["version"] < PAIR_VERSION:
+        return COMPARTMENTS
+    return check_names(header["compartments"])
 
 
 def _knee(header: dict[str, Any], arrays: Mapping[str, NDArray[Any]]) -> AnyKnee:
     own = part_of(arrays, _FIELDS)
-    fields = KneeFields.from_arrays(own) if own else None
-    if header["version"] > 1 and _KNEE in header["formulation"]:
+    names = _names(header)
+    fields = PairFields.from_arrays(own, names) if own else None
+    if header["version"] in (2, VERSION) and _KNEE in header["formulation"]:
         whole: WholeKneeSurrogate = _part(_KNEE, WholeKneeSurrogate.from_arrays, header, arrays)
         return replace(whole, header=header, fields=fields)
     read = _READERS[header["version"]]
-    medial, lateral = (_part(name, read, header, arrays) for name in COMPARTMENTS)
-    return KneeSurrogate(medial, lateral, header, fields=fields)
+    parts = {name: _part(name, read, header, arrays) for name in names}
+    return replace(surrogate_of(parts, header), fields=fields)
 
 
 def _part(

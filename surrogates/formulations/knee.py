@@ -1,12 +1,12 @@
-"""The trained surrogate of a knee: both compartments, ready for a simulation."""
+"""Trained surrogates of contact: a knee with both compartments, ready for a simulation."""
 
 from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property, partial, reduce
 from typing import Any, Protocol, Self, runtime_checkable
 
 import numpy as np
@@ -19,7 +19,7 @@ from foundation.pose import Pose
 from surrogates.compiled import knee as compiled
 from surrogates.compiled.knee import TOLERANCE, CompartmentArguments
 from surrogates.compiled.layout import new_work
-from surrogates.fields.knee_fields import KneeFields, PressureField
+from surrogates.fields.knee_fields import PairFields, PressureField
 from surrogates.formulations.compartment import CompartmentSurrogate
 from surrogates.formulations.domain import Domain
 from surrogates.sampling.space import VARIABLES, SampleSpace
@@ -62,25 +62,30 @@ class CompiledContact(Protocol):
 
 
 class TrainedContact:
-    """Evaluation of a trained knee at poses; implements `dynamics.protocol.ContactModel`.
+    """Evaluation of a trained contact at poses; implements `dynamics.protocol.ContactModel`.
 
     Attributes
     ----------
     outside : {"clamp", "warning", "error"}
         Treatment of a pose outside the trained domain.
-    domains : (Domain, Domain)
+    domains : tuple of Domain
         Trained part of the sample space of each compartment.
     fields : KneeFields or None
         Pressure fields, if the surrogate was trained with them.
     """
 
     outside: str
-    domains: tuple[Domain, Domain]
-    fields: KneeFields | None
+    domains: tuple[Domain, ...]
+    fields: PairFields | None
+
+    @property
+    def compartments(self) -> tuple[str, ...]:
+        """Names of the C compartments."""
+        return COMPARTMENTS
 
     @property
     @abstractmethod
-    def spaces(self) -> tuple[SampleSpace, SampleSpace]:
+    def spaces(self) -> tuple[SampleSpace, ...]:
         """Sample space of each compartment."""
 
     @abstractmethod
@@ -106,16 +111,21 @@ class TrainedContact:
         return self._evaluate(pose)
 
     def _evaluate(self, pose: Pose) -> tuple[ContactLoads, FloatArray]:
-        loads, jacobian, x = np.empty((1, 2, 12)), np.empty((1, 2, 6, 6)), np.empty((1, 2, 7))
+        loads, jacobian, x = self._empty(1)
         outside = self.fill_into(pose.array[None], loads, jacobian, x)
         flags = flags_outside(self, x[0], loads[0], calls=2) if outside else ()
-        medial, lateral = loads[0]
-        return ContactLoads.trusted(medial, lateral, flags), jacobian[0, 0] + jacobian[0, 1]
+        found = ContactLoads.trusted_parts(tuple(loads[0]), self.compartments, flags)
+        return found, reduce(np.add, jacobian[0])
+
+    def _empty(self, n: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return arrays (n, C, 12), (n, C, 6, 6) and (n, C, 7) to fill."""
+        count = len(self.compartments)
+        return np.empty((n, count, 12)), np.empty((n, count, 6, 6)), np.empty((n, count, 7))
 
     def evaluate_batch(self, poses: ArrayLike) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Return loads (N, 2, 12), jacobians (N, 2, 6, 6) and scaled variables (N, 2, 7) at poses.
+        """Return loads (N, C, 12), jacobians (N, C, 6, 6) and scaled variables (N, C, 7) at poses.
 
-        From and to arrays of both compartments, as of `CompartmentSurrogate.evaluate_batch`: poses
+        From and to arrays of all compartments, as of `CompartmentSurrogate.evaluate_batch`: poses
         (N, 6) [rad, m], loads and jacobians [SI]. Raises `OutsideDomainError` if a pose is outside
         the trained domain and `outside` is "error".
         """
@@ -139,7 +149,7 @@ class TrainedContact:
             If the pose is outside the trained domain and `outside` is "error".
         """
         fields, poses = self._trained_fields, pose.array[None]
-        loads, jacobian, x = np.empty((1, 2, 12)), np.empty((1, 2, 6, 6)), np.empty((1, 2, 7))
+        loads, jacobian, x = self._empty(1)
         if not self.fill_into(poses, loads, jacobian, x):
             return PressureField(fields.pressure(poses))
         reasons = partial(flags_outside, self, x[0], loads[0])
@@ -161,7 +171,7 @@ class TrainedContact:
         return np.array(found).reshape(len(points), fields.faces)
 
     @property
-    def _trained_fields(self) -> KneeFields:
+    def _trained_fields(self) -> PairFields:
         if self.fields is None:
             raise InputError(
                 "fields: expected a surrogate with pressure fields, found one without; train the "
@@ -170,21 +180,84 @@ class TrainedContact:
         return self.fields
 
     def _held(self, pose: FloatArray, x: FloatArray) -> FloatArray:
-        """Return a pose (6,) of variables (2, 7) held in each compartment's box, (2 or 1, 6)."""
+        """Return a pose (6,) of variables (C, 7) held in each compartment's box, (C or 1, 6)."""
         if (np.abs(x[:, :5]) <= 1.0).all():
             return pose[None]
         return np.array([space.held(pose[None])[0] for space in self.spaces])
 
     def fill(self, poses: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Return what `evaluate_batch` does at poses (N, 6) [rad, m], whatever the domain."""
-        n = len(poses)
-        filled = np.empty((n, 2, 12)), np.empty((n, 2, 6, 6)), np.empty((n, 2, 7))
+        filled = self._empty(len(poses))
         self.fill_into(poses, *filled)
         return filled
 
 
+class CompartmentwiseContact(TrainedContact):
+    """Trained contact with a surrogate of its own for each compartment.
+
+    Attributes
+    ----------
+    header : mapping
+        Header of the surrogate's file: names, family, errors, provenance.
+    """
+
+    header: Mapping[str, Any]
+
+    @property
+    @abstractmethod
+    def parts(self) -> tuple[CompartmentSurrogate, ...]:
+        """Surrogate of each compartment, in the order of `compartments`."""
+
+    def standard_error(self, pose: Pose) -> FloatArray:
+        """Return the predicted standard errors of all compartments' loads, (C, 12) [SI].
+
+        In the order of `foundation.loads.LOAD_COLUMNS`; NaN where the formulation predicts none
+        or the pose is outside the compartment's trained domain, zero where the compartment is
+        expected to be out of contact.
+
+        Raises
+        ------
+        OutsideDomainError
+            If the pose is outside the trained domain and `outside` is "error".
+        """
+        poses = pose.array[None]
+        loads, _, x = self.fill(poses)
+        flags_outside(self, x[0], loads[0])
+        errors = np.concatenate([part.standard_error(poses) for part in self.parts])
+        errors[beyond(x[0]).any(axis=1)] = np.nan
+        return errors
+
+    def __repr__(self) -> str:
+        parts = {f"{part.formulation}" for part in self.parts}
+        name, family = self.header.get("name", "unnamed"), self.header.get("family", "")
+        return f"<{type(self).__name__} {name}: {'/'.join(sorted(parts))} {family}>"
+
+    @cached_property
+    def workspace(self) -> int:
+        """Size of the scratch array that `surrogates.compiled.knee_loads` needs."""
+        return max(part.workspace for part in self.parts)
+
+    @cached_property
+    def _work(self) -> FloatArray:
+        return new_work(self.workspace)
+
+    @property
+    def spaces(self) -> tuple[SampleSpace, ...]:
+        """Sample space of each compartment."""
+        return tuple(part.space for part in self.parts)
+
+    @property
+    def domains(self) -> tuple[Domain, ...]:  # type: ignore[override]
+        """Trained part of the sample space of each compartment."""
+        return tuple(part.domain for part in self.parts)
+
+    def compartment(self, name: str) -> CompartmentSurrogate:
+        """Return the surrogate of one compartment, one of `compartments`."""
+        return self.parts[self.compartments.index(check_in("name", name, self.compartments))]
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class KneeSurrogate(TrainedContact):
+class KneeSurrogate(CompartmentwiseContact):
     """Surrogate of a knee's contact; implements `dynamics.protocol.ContactModel`.
 
     Parameters
@@ -203,10 +276,15 @@ class KneeSurrogate(TrainedContact):
     lateral: CompartmentSurrogate
     header: Mapping[str, Any] = field(default_factory=dict)
     outside: str = "clamp"
-    fields: KneeFields | None = None
+    fields: PairFields | None = None
 
     def __post_init__(self) -> None:
         check_in("outside", self.outside, OUTSIDE)
+
+    @property
+    def parts(self) -> tuple[CompartmentSurrogate, ...]:
+        """Surrogates of the medial and the lateral compartment."""
+        return self.medial, self.lateral
 
     def fill_into(
         self, poses: FloatArray, loads: FloatArray, jacobian: FloatArray, variables: FloatArray
@@ -216,30 +294,6 @@ class KneeSurrogate(TrainedContact):
             poses, *self.arguments, loads, jacobian, variables, self._work
         )
         return outside
-
-    def standard_error(self, pose: Pose) -> FloatArray:
-        """Return the predicted standard errors of both compartments' loads, (2, 12) [SI].
-
-        In the order of `foundation.loads.LOAD_COLUMNS`; NaN where the formulation predicts none
-        or the pose is outside the compartment's trained domain, zero where the compartment is
-        expected to be out of contact.
-
-        Raises
-        ------
-        OutsideDomainError
-            If the pose is outside the trained domain and `outside` is "error".
-        """
-        poses = pose.array[None]
-        loads, _, x = self.fill(poses)
-        flags_outside(self, x[0], loads[0])
-        errors = np.concatenate([self.compartment(n).standard_error(poses) for n in COMPARTMENTS])
-        errors[beyond(x[0]).any(axis=1)] = np.nan
-        return errors
-
-    def __repr__(self) -> str:
-        parts = {f"{self.compartment(name).formulation}" for name in COMPARTMENTS}
-        name, family = self.header.get("name", "unnamed"), self.header.get("family", "")
-        return f"<KneeSurrogate {name}: {'/'.join(sorted(parts))} {family}>"
 
     @property
     def compartment_arguments(self) -> tuple[CompartmentArguments, CompartmentArguments]:
@@ -251,29 +305,17 @@ class KneeSurrogate(TrainedContact):
         """Arguments of `surrogates.compiled.knee_loads` between pose and loads."""
         return self.medial.arguments, self.lateral.arguments
 
-    @cached_property
-    def workspace(self) -> int:
-        """Size of the scratch array that `surrogates.compiled.knee_loads` needs."""
-        return max(self.medial.workspace, self.lateral.workspace)
+    def with_domains(self, domains: Sequence[Domain]) -> KneeSurrogate:
+        """Return the same surrogate with other trained domains, one for each compartment."""
+        medial, lateral = domains_taken(self.parts, domains)
+        return replace(self, medial=medial, lateral=lateral)
 
-    @cached_property
-    def _work(self) -> FloatArray:
-        return new_work(self.workspace)
 
-    @property
-    def spaces(self) -> tuple[SampleSpace, SampleSpace]:
-        """Sample space of each compartment."""
-        return self.medial.space, self.lateral.space
-
-    @property
-    def domains(self) -> tuple[Domain, Domain]:  # type: ignore[override]
-        """Trained part of the sample space of each compartment."""
-        return self.medial.domain, self.lateral.domain
-
-    def compartment(self, name: str) -> CompartmentSurrogate:
-        """Return the surrogate of one compartment, "medial" or "lateral"."""
-        surrogate: CompartmentSurrogate = getattr(self, check_in("name", name, COMPARTMENTS))
-        return surrogate
+def domains_taken(
+    parts: Sequence[CompartmentSurrogate], domains: Sequence[Domain]
+) -> list[CompartmentSurrogate]:
+    """Return surrogates of compartments with other trained domains, one for each of them."""
+    return [replace(part, domain=own) for part, own in zip(parts, domains, strict=True)]
 
 
 def beyond(variables: ArrayLike) -> NDArray[np.bool_]:
@@ -290,7 +332,7 @@ def flags_outside(
 ) -> tuple[str, ...]:
     """Return messages that state how a pose leaves the trained domain of a knee.
 
-    From the scaled variables and extrapolation x (2, 7) [1] and the loads (2, 12) [SI] of both
+    From the scaled variables and extrapolation x (C, 7) [1] and the loads (C, 12) [SI] of all
     compartments; `calls` is the number of calls between the user's line, which a warning names, and
     this function. Raises `OutsideDomainError` if the knee's `outside` is "error".
     """
@@ -299,7 +341,7 @@ def flags_outside(
     flags = tuple(
         f"{name}: outside the trained domain, {text}"
         for name, space, domain, row, own in zip(
-            COMPARTMENTS, knee.spaces, knee.domains, x, loads, strict=True
+            knee.compartments, knee.spaces, knee.domains, x, loads, strict=True
         )
         for text in _excesses(space, domain, row, own)
     )

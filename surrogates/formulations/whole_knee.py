@@ -8,8 +8,8 @@ lifts off and its loads vanish; the other formulations do not represent lift-off
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Self
 
@@ -23,10 +23,11 @@ from foundation.pose import Pose
 from surrogates.compiled import whole_knee as compiled
 from surrogates.compiled.layout import new_work
 from surrogates.families.regressor import Regressor, arrays_of, part_of, regressors_of, under
-from surrogates.fields.knee_fields import KneeFields
+from surrogates.fields.knee_fields import PairFields
 from surrogates.formulations.compartment import CompartmentSurrogate, checked_depth
 from surrogates.formulations.domain import Domain
 from surrogates.formulations.knee import OUTSIDE, KneeSurrogate, TrainedContact
+from surrogates.formulations.pair import PairSurrogate
 from surrogates.sampling.condyle_coordinates import CondyleCoordinates
 from surrogates.sampling.space import SampleSpace
 
@@ -96,7 +97,7 @@ class WholeKneeSurrogate(TrainedContact):
     )
     header: Mapping[str, Any] = field(default_factory=dict)
     outside: str = "clamp"
-    fields: KneeFields | None = None
+    fields: PairFields | None = None
 
     def __post_init__(self) -> None:
         check_in("formulation", self.formulation, KNEE_FORMULATIONS)
@@ -151,6 +152,11 @@ class WholeKneeSurrogate(TrainedContact):
     def compartment(self, name: str) -> CompartmentView:
         """Return the view of one compartment, "medial" or "lateral"."""
         return CompartmentView(self, COMPARTMENTS.index(check_in("name", name, COMPARTMENTS)))
+
+    def with_domains(self, domains: Sequence[Domain]) -> WholeKneeSurrogate:
+        """Return the same surrogate with other trained domains, one for each compartment."""
+        medial, lateral = domains
+        return replace(self, domains=(medial, lateral))
 
     @property
     def medial(self) -> CompartmentView:
@@ -285,5 +291,5 @@ class CompartmentView:
 
 
 #: Either kind of surrogate of a knee, and of one compartment.
-AnyKnee = KneeSurrogate | WholeKneeSurrogate
+AnyKnee = KneeSurrogate | WholeKneeSurrogate | PairSurrogate
 AnyCompartment = CompartmentSurrogate | CompartmentView

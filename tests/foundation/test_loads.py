@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from foundation.errors import InputError
 from foundation.loads import (
     AREA,
     AXIAL_FORCE,
@@ -15,6 +16,7 @@ from foundation.loads import (
     WRENCH,
     CompartmentLoads,
     ContactLoads,
+    check_names,
     total_loads,
 )
 
@@ -97,3 +99,57 @@ def test_totals_of_many_are_those_of_each():
     pairs = [(MEDIAL, LATERAL), (NOTHING, LATERAL), (MEDIAL, NOTHING), (NOTHING, NOTHING)]
     expected = [ContactLoads.from_compartments(*pair).total.array for pair in pairs]
     assert_allclose(total_loads(np.array(pairs)), expected, rtol=1e-14)
+
+
+# Contact pairs of other compartments than two.
+
+
+def test_one_named_compartment_is_its_own_total():
+    loads = ContactLoads.from_compartments({"patellofemoral": MEDIAL}, flags=("note",))
+    assert loads.compartments == ("patellofemoral",)
+    np.testing.assert_array_equal(loads["patellofemoral"].array, MEDIAL)
+    np.testing.assert_array_equal(loads.patellofemoral.array, MEDIAL)
+    assert_allclose(loads.total.array, MEDIAL, rtol=1e-15)
+    assert loads.flags == ("note",)
+    with pytest.raises(AttributeError, match="medial"):
+        _ = loads.medial
+    with pytest.raises(InputError, match=r"compartment: .*patellofemoral.*'medial'"):
+        _ = loads["medial"]
+
+
+def test_three_compartments_add_up():
+    """A compartment out of contact changes nothing, so that the total is that of the other two."""
+    names = ("anterior", "posterior", "apex")
+    loads = ContactLoads.from_values([MEDIAL, NOTHING, LATERAL], names)
+    two = ContactLoads.from_compartments(MEDIAL, LATERAL).total.array
+    assert_allclose(loads.total.array, two, rtol=1e-15)
+    assert_allclose(loads["total"].array, two, rtol=1e-15)
+    np.testing.assert_array_equal(loads.values, [MEDIAL, NOTHING, LATERAL])
+    assert_allclose(total_loads(loads.values[None])[0], two, rtol=1e-14)
+    assert "apex=CompartmentLoads" in repr(loads)
+
+
+def test_parts_that_were_built_one_by_one_have_names_too():
+    medial, lateral = (CompartmentLoads.from_array(part) for part in (MEDIAL, LATERAL))
+    total = ContactLoads.from_compartments(MEDIAL, LATERAL).total
+    loads = ContactLoads(medial, lateral, total)
+    assert loads.compartments == ("medial", "lateral")
+    assert loads["lateral"] is lateral
+    np.testing.assert_array_equal(loads.values, [MEDIAL, LATERAL])
+
+
+@pytest.mark.parametrize(
+    "names", [(), ("a", "a"), ("total",), ("area",), ("left side",), ("2nd",), ("",)]
+)
+def test_names_that_are_no_names_are_refused(names):
+    with pytest.raises(InputError, match="compartment_names: expected one or more distinct names"):
+        check_names(names)
+
+
+def test_loads_that_do_not_suit_the_names_are_refused():
+    with pytest.raises(InputError, match=r"values: expected the loads of 1 compartments \(apex\)"):
+        ContactLoads.from_values([MEDIAL, LATERAL], ("apex",))
+    with pytest.raises(InputError, match="lateral: expected nothing beside a mapping"):
+        ContactLoads.from_compartments({"apex": MEDIAL}, LATERAL)
+    with pytest.raises(InputError, match="lateral: expected the loads of the lateral compartment"):
+        ContactLoads.from_compartments(MEDIAL)

@@ -13,6 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from foundation.checks import FloatArray
 from pipeline.config.calibration_schema import CalibrationConfig
+from pipeline.config.pairs import require_knee
 from pipeline.config.reading import dump_config
 from pipeline.config.schema import Config
 from pipeline.files import replacing, write_document, write_text
@@ -94,6 +95,7 @@ def calibrate_laws(
     StageError
         If the finite elements have no answer at most of the samples.
     """
+    require_knee(config.knee, "a calibration")
     check_own_folder(folder, STUDY, "calibration")
     settings = config.calibration or CalibrationConfig()
     check_laws(config, settings.laws)

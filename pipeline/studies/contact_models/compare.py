@@ -9,6 +9,7 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from pipeline.config.comparison_schema import ComparisonConfig
+from pipeline.config.pairs import require_knee
 from pipeline.config.reading import checked_section, dump_config
 from pipeline.config.schema import Config
 from pipeline.files import write_document, write_text
@@ -72,6 +73,7 @@ def compare_models(
         If the finite elements cannot drive the gait cycle: there is nothing to compare with. A
         failure of another model is a row with its reason.
     """
+    require_knee(config.knee, "a comparison of contact models")
     check_own_folder(folder, STUDY, "comparison")
     knee = ComparedKnee(config, folder, resume, quiet)
     knee.check()

@@ -8,6 +8,7 @@ from differences import pose_differences
 from numpy.testing import assert_allclose
 
 from dynamics import AppliedLoads, KneeSimulator, VariedContact, settle, simulate
+from foundation.loads import ContactLoads
 from foundation.pose import Pose
 
 OFFSET = np.array([0.05, 0.005, 0.02, 1e-3, 0.4e-3, -5e-4])
@@ -109,3 +110,32 @@ def test_reported_loads_are_those_of_the_varied_model(knee, waves):
         wanted = varied.loads(Pose.from_array(pose))
         assert_allclose(loads, wanted.total.array, rtol=1e-9)
         assert_allclose(medial, wanted.medial.array, rtol=1e-9)
+
+
+class Renamed:
+    """A contact model whose compartments have other names."""
+
+    def __init__(self, model, names):
+        self.model, self.names = model, names
+
+    def loads(self, pose):
+        return self.loads_and_jacobian(pose)[0]
+
+    def loads_and_jacobian(self, pose):
+        loads, jacobian = self.model.loads_and_jacobian(pose)
+        return ContactLoads.from_values(loads.values, self.names, loads.flags), jacobian
+
+
+def test_a_simulation_keeps_the_names_of_the_compartments(knee, constant):
+    simulator = KneeSimulator(anterior_stiffness=30e3, rotation_stiffness=30.0)
+    cycle = constant(0.02, flexion=0.1)
+    plain, named = (
+        simulate(VariedContact(model, OFFSET, 1.2), simulator, cycle, start=Pose(0.1), samples=5)
+        for model in (knee(), Renamed(knee(), ("front", "back")))
+    )
+    np.testing.assert_array_equal(named.compartment_loads, plain.compartment_loads)
+    assert named.compartments == ("front", "back")
+    before, after = plain.columns(), named.columns()
+    np.testing.assert_array_equal(after["front_force_y_N"], before["medial_force_y_N"])
+    np.testing.assert_array_equal(after["total_area_m2"], before["total_area_m2"])
+    assert not [name for name in after if name.startswith("medial_")]

@@ -132,12 +132,14 @@ def test_medial_elements_come_first_and_every_group_holds_its_nodes(build):
     found = build(mesh)
     bed = found.arrays
     side = shapes.labels(mesh)[found.triangle]
-    assert (side[: found.medial] == 0).all()
-    assert (side[found.medial :] == 1).all()
+    medial, both = found.ends
+    assert both == len(side)
+    assert (side[:medial] == 0).all()
+    assert (side[medial:] == 1).all()
     assert bed.count.min() > 0
     assert bed.count.max() <= LANES
     np.testing.assert_array_equal(bed.first, np.cumsum(bed.count) - bed.count)
-    assert bed.first[bed.compartments[1]] == found.medial
+    assert bed.first[bed.compartments[1]] == medial
     for t, (first, count) in enumerate(zip(bed.first, bed.count, strict=True)):
         nodes = bed.points[bed.elements[first : first + count]]
         away = nodes.reshape(-1, 3) - bed.centre[:, t]

@@ -1,12 +1,16 @@
+/* Where the outputs begin, counted from the first of them; there are SURROGATE_PARTS compartments. */
+enum {
+    SURROGATE_COMPARTMENTS = 6,
+    SURROGATE_GENERALISED = SURROGATE_COMPARTMENTS + 12 * SURROGATE_PARTS,
+    SURROGATE_COUNT = SURROGATE_GENERALISED + 6
+};
 /* Value references: time; the pose; outputs; flags. */
 enum {
     SURROGATE_POSE = 1,
-    SURROGATE_OUTPUTS = 7, /* total wrench; medial and lateral loads; generalised forces */
-    SURROGATE_FLAGS = 43,  /* outside the domain; medial and lateral contact */
-    SURROGATE_END = 46
+    SURROGATE_OUTPUTS = 7, /* total wrench; loads of the compartments; generalised forces */
+    SURROGATE_FLAGS = SURROGATE_OUTPUTS + SURROGATE_COUNT, /* outside the domain; contacts */
+    SURROGATE_END = SURROGATE_FLAGS + 1 + SURROGATE_PARTS
 };
-/* Where the outputs begin, counted from the first of them. */
-enum { SURROGATE_COMPARTMENTS = 6, SURROGATE_GENERALISED = 30, SURROGATE_COUNT = 36 };
 /* What an access can come to. */
 enum {
     SURROGATE_DONE,
@@ -37,15 +41,15 @@ static const char *const surrogate_messages[] = {
 /* All that an instance remembers; numbers of one type, so that there are no gaps between them. */
 typedef struct {
     double time, pose[6];
-    double flags[3];   /* as they were when continuous-time mode was entered */
-    double continuous; /* whether that is the mode, in which flags do not change */
+    double flags[1 + SURROGATE_PARTS]; /* as they were when continuous-time mode was entered */
+    double continuous;                 /* whether that is the mode, in which flags do not change */
 } surrogate_memory;
 
 typedef struct {
     surrogate_memory now;
     int evaluated; /* whether what follows belongs to the pose */
-    double outputs[SURROGATE_COUNT], jacobian[2][6][6];
-    int flags[3];
+    double outputs[SURROGATE_COUNT], jacobian[SURROGATE_PARTS][6][6];
+    int flags[1 + SURROGATE_PARTS];
     surrogate_log log;
 } surrogate_instance;
 
@@ -118,19 +122,20 @@ static void surrogate_generalised_slope(const double *pose, const double *wrench
 /* Bring outputs, jacobian and flags up to the pose. */
 static void surrogate_bring_up(surrogate_instance *m)
 {
-    double loads[2][12], variables[2][6];
+    double loads[SURROGATE_PARTS][12], variables[SURROGATE_PARTS][6];
     int c, k;
     if (m->evaluated)
         return;
     m->flags[0] = surrogate_loads(m->now.pose, loads, m->jacobian, variables);
-    for (c = 0; c < 2; c++) {
+    for (c = 0; c < SURROGATE_PARTS; c++) {
         m->flags[1 + c] = !isnan(loads[c][9]);
         for (k = 0; k < 12; k++)
             m->outputs[SURROGATE_COMPARTMENTS + 12 * c + k] =
                 k < 9 || m->flags[1 + c] ? loads[c][k] : 0.0;
     }
     for (k = 0; k < 6; k++)
-        m->outputs[k] = loads[0][k] + loads[1][k];
+        for (m->outputs[k] = loads[0][k], c = 1; c < SURROGATE_PARTS; c++)
+            m->outputs[k] += loads[c][k];
     surrogate_generalised(m->now.pose, m->outputs, m->outputs + SURROGATE_GENERALISED);
     m->evaluated = 1;
 }
@@ -186,7 +191,7 @@ static void surrogate_enter(surrogate_instance *m, int continuous)
 {
     int k;
     surrogate_bring_up(m);
-    for (k = 0; k < 3; k++)
+    for (k = 0; k <= SURROGATE_PARTS; k++)
         m->now.flags[k] = m->flags[k];
     m->now.continuous = continuous;
 }
@@ -196,7 +201,7 @@ static int surrogate_flags_changed(surrogate_instance *m)
 {
     int k, changed = 0;
     surrogate_bring_up(m);
-    for (k = 0; k < 3; k++)
+    for (k = 0; k <= SURROGATE_PARTS; k++)
         changed = changed || m->flags[k] != (m->now.flags[k] != 0.0);
     return changed;
 }
@@ -215,7 +220,8 @@ static int surrogate_step(surrogate_instance *m, double time, double step)
 static void surrogate_quantity_slopes(const surrogate_instance *m, const double *along,
                                       double *slopes)
 {
-    double loads[2][2][12], jacobian[2][6][6], variables[2][6], pose[6], longest = 0.0;
+    double loads[2][SURROGATE_PARTS][12], jacobian[SURROGATE_PARTS][6][6];
+    double variables[SURROGATE_PARTS][6], pose[6], longest = 0.0;
     int c, k, side;
     for (k = 0; k < 6; k++) /* at most 1e-5 rad and 1e-7 m */
         longest = fmax(longest, fabs(along[k]) * (k < 3 ? 1e5 : 1e7));
@@ -224,7 +230,7 @@ static void surrogate_quantity_slopes(const surrogate_instance *m, const double 
             pose[k] = m->now.pose[k] + (longest ? (side ? 1.0 : -1.0) * along[k] / longest : 0.0);
         surrogate_loads(pose, loads[side], jacobian, variables);
     }
-    for (c = 0; c < 2; c++) {
+    for (c = 0; c < SURROGATE_PARTS; c++) {
         const double *here = m->outputs + SURROGATE_COMPARTMENTS + 12 * c;
         const int before = !isnan(loads[0][c][9]), after = !isnan(loads[1][c][9]);
         for (k = 6; k < 12; k++) {
@@ -255,10 +261,10 @@ static int surrogate_derivative(surrogate_instance *m, const unsigned int *unkno
         const unsigned int at = unknowns[i] - SURROGATE_OUTPUTS - SURROGATE_COMPARTMENTS;
         if (unknowns[i] < SURROGATE_OUTPUTS || unknowns[i] >= SURROGATE_FLAGS)
             return SURROGATE_NO_DERIVATIVE;
-        quantities = quantities || (at < 24 && at % 12 >= 6);
+        quantities = quantities || (at < 12 * SURROGATE_PARTS && at % 12 >= 6);
     }
     surrogate_bring_up(m);
-    for (c = 0; c < 2; c++)
+    for (c = 0; c < SURROGATE_PARTS; c++)
         for (k = 0; k < 6; k++) {
             for (j = 0; j < 6; j++)
                 parts[12 * c + k] += m->jacobian[c][k][j] * along[j];

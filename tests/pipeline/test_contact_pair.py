@@ -1,0 +1,240 @@
+"""A run of a contact pair with one compartment, from the configuration to report and exports."""
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import tomli_w
+from shapes import ellipsoid, plate
+from studies import ROOT, export, without_figures
+
+import surrogates
+from foundation.errors import InputError
+from foundation.pose import Pose
+from pipeline.cli.main import main
+from pipeline.config.reading import ConfigError, load_config
+from pipeline.originals.contact_original import build_knee
+from pipeline.originals.knee_surface_checks import check_pair
+from pipeline.reports.report import write_report
+from pipeline.store.quantities import quantity_of
+from pipeline.store.sample_schema import described
+from surrogates.formulations.pair import PairSurrogate
+
+RADIUS = 25e-3
+PATH = {
+    "kind": "table",
+    "flexion_deg": [0.0, 30.0],
+    **{key: [0.0] * 2 for key in ("adduction_deg", "rotation_deg", "anterior_mm", "lateral_mm")},
+    "superior_mm": [25.0, 25.0],
+}
+
+
+def study(folder: Path, **changes) -> Path:
+    """Write a study of a ball on a plate, one compartment, and return its file."""
+    files = {
+        "femur": {"file": str(export(ellipsoid((RADIUS,) * 3, 4), folder / "ball.ply"))},
+        "tibia": {"file": str(export(plate(40e-3, 20), folder / "plate.ply"))},
+    }
+    tree = {
+        "run": {"name": "ball", "workers": 1},
+        "knee": {"source": "meshes", "compartments": ["joint"], **files},
+        "contact": {"youngs_modulus_MPa": 10.0, "poissons_ratio": 0.45, "thickness_mm": 3.0},
+        "space": {
+            **{"flexion_deg": [0.0, 30.0], "adduction_deg": 5.0, "rotation_deg": 5.0},
+            **{"anterior_mm": 3.0, "lateral_mm": 3.0, "load_N": [2.0, 300.0], "path": PATH},
+        },
+        "design": {
+            **{"candidates": 120, "first": 60, "budget": 100, "rounds": 1, "domain_samples": 20},
+            **{"infill": "sequence", "family": "polynomial"},
+        },
+        "surrogate": {
+            **{"family": "polynomial", "compare": [], "polynomial": {"terms": 28}},
+            "fields": {"samples": 60},
+        },
+        "validation": {"points": 30},
+        "simulation": {"kind": "none"},
+    }
+    for name, section in changes.items():
+        tree[name] = {**tree.get(name, {}), **section}
+    path = folder / "ball.toml"
+    path.write_text(tomli_w.dumps(tree), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pair")
+    with without_figures():
+        assert main(["run", str(study(folder)), "--out", str(folder / "run"), "--quiet"]) == 0
+    return folder / "run"
+
+
+def test_the_surrogate_has_the_compartment_of_the_configuration(run):
+    pair = surrogates.load(run / "knee.npz")
+    assert isinstance(pair, PairSurrogate)
+    assert pair.compartments == ("joint",)
+    model = build_knee(load_config(run / "config.toml")).model
+    pose = Pose(0.2, superior=RADIUS - 0.2e-3)
+    truth, loads = model.loads(pose), pair.loads(pose)
+    assert loads.joint.force[1] == pytest.approx(truth["joint"].force[1], rel=0.1)
+    # A ball on a plane in the middle of the box bears straight up.
+    assert abs(truth.force[[0, 2]]).max() < 0.02 * truth.force[1]
+
+
+def test_the_pressure_field_is_that_of_the_model(run):
+    pair = surrogates.load(run / "knee.npz")
+    model = build_knee(load_config(run / "config.toml")).model
+    pose = Pose(0.2, superior=RADIUS - 0.3e-3)
+    truth = model.spring_state(pose).pressure
+    found = pair.pressure_field(pose)
+    assert found.flags == ()
+    np.testing.assert_allclose(found.pressure, truth, atol=0.05 * truth.max())
+
+
+def test_the_report_has_neither_gait_nor_knee(run):
+    content = json.loads((run / "report.json").read_text())
+    assert content["gait"]["models"] == []
+    assert content["knee"] is None
+    assert list(content["validation"]["compartments"]) == ["joint"]
+    assert list(content["stages"]["counts"]) == ["joint", "total"]
+    counts = content["stages"]["counts"]
+    assert counts["joint"] == counts["total"]
+    assert not any(line.startswith(("gait", "knee", "speed")) for line in content["summary"])
+    assert not (run / "simulation.json").exists()
+    page = (run / "report.html").read_text()
+    assert "The contact pair" in page
+    assert "joint" in page
+    shown = page.partition('<section id="overview">')[2].partition('<section id="provenance">')[0]
+    for word in ("medial", "Gait cycle", "gait cycle", "both compartments"):
+        assert word not in shown, word
+
+
+def test_the_page_is_written_again_from_the_files(run, tmp_path):
+    before = (run / "report.json").read_bytes()
+    with without_figures():
+        write_report(run)
+    assert (run / "report.json").read_bytes() == before
+
+
+def test_a_resumed_run_evaluates_nothing_again(run, capsys):
+    tables = sorted((run / "samples").glob("*.parquet"))
+    before = [table.read_bytes() for table in tables]
+    with without_figures():
+        command = ["run", str(run / "config.toml"), "--out", str(run), "--quiet", "--resume"]
+        assert main(command) == 0
+    assert [table.read_bytes() for table in tables] == before
+
+
+def test_loads_along_a_motion_have_the_names_of_the_pair(run, tmp_path):
+    poses = np.zeros((3, 6))
+    poses[:, 0], poses[:, 4] = [0.1, 0.2, 0.3], 25.0e-3 - np.array([1e-4, 2e-4, -1e-3])
+    names = ("flexion", "adduction", "rotation", "anterior", "superior", "lateral")
+    table = pd.DataFrame(
+        poses, columns=[f"{n}_{'rad' if k < 3 else 'm'}" for k, n in enumerate(names)]
+    )
+    table.insert(0, "time_s", [0.0, 0.1, 0.2])
+    motion = tmp_path / "motion.parquet"
+    table.to_parquet(motion)
+    for name in ("loads.csv", "loads.sto"):
+        assert main(["loads", str(run), str(motion), "--out", str(tmp_path / name)]) == 0
+    found = pd.read_csv(tmp_path / "loads.csv")
+    np.testing.assert_allclose(found["joint_force_y_N"], found["total_force_y_N"])
+    assert found["joint_force_y_N"].iloc[1] > found["joint_force_y_N"].iloc[0] > 0.0
+    assert 'name="joint_femur"' in (tmp_path / "loads.xml").read_text()
+    assert "joint_tibia_force_vy" in (tmp_path / "loads.sto").read_text()
+
+
+def test_c_and_fmu_are_exported(run, tmp_path):
+    assert main(["export", str(run), "--out", str(tmp_path)]) == 0
+    assert "double loads[1][12]" in (tmp_path / "knee.h").read_text()
+
+
+def test_check_says_nothing_of_knees(tmp_path, capsys):
+    assert main(["check", str(study(tmp_path))]) == 0
+    said = capsys.readouterr().out
+    assert "joint" not in said  # no finding about the compartment
+    assert "gait" not in said
+
+
+def test_a_pair_of_two_compartments_keeps_their_names(tmp_path):
+    config = load_config(study(tmp_path, knee={"compartments": ["inner", "outer"]}))
+    config = config.model_copy(
+        update={"knee": config.knee.model_copy(update={"split_lateral_mm": 0.0})}
+    )
+    model = build_knee(config).model
+    assert model.compartment_names == ("inner", "outer")
+    assert set(model.compartments[model.tibia.centroids[:, 2] < 0.0]) == {0}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"simulation": {"kind": "gait"}}, 'simulation.kind: expected "none"'),
+        ({"knee": {"compartments": ["a", "a"]}}, "compartments: expected one or more distinct"),
+        ({"knee": {"compartments": ["left side"]}}, "compartments: expected one or more distinct"),
+        ({"knee": {"compartments": ["a", "b", "c"]}}, "expected one or two, found 3"),
+        ({"knee": {"split_lateral_mm": 0.0}}, "split_lateral_mm: remove the key"),
+        ({"space": {"path": {"kind": "settled"}}}, 'space.path.kind: expected "table"'),
+        ({"design": {"gait_samples": 10}}, "design.gait_samples: expected 0"),
+        (
+            {"surrogate": {"formulation": "knee_direct", "compare": []}},
+            "surrogate: expected formulations of a compartment",
+        ),
+    ],
+)
+def test_what_a_pair_cannot_have_is_refused(tmp_path, changes, message):
+    with pytest.raises(ConfigError, match=message):
+        load_config(study(tmp_path, **changes))
+
+
+def test_the_implant_has_its_own_compartments():
+    with pytest.raises(ConfigError, match='compartments need source = "meshes"'):
+        load_config(ROOT / "configs" / "smoke.toml", ('knee.compartments=["one"]',))
+
+
+def test_a_bed_that_does_not_face_up_is_refused(tmp_path):
+    down = study(tmp_path)
+    text = down.read_text().replace('plate.ply"', 'plate.ply"\naxes = ["y", "-x", "z"]')
+    down.write_text(text)
+    with pytest.raises(
+        InputError, match=r"the mean normal of the bed is \(1.00, .*expected mainly"
+    ):
+        build_knee(load_config(down))
+    meshes = {"femur": ellipsoid((RADIUS,) * 3, 3), "tibia": plate(40e-3, 20)}
+    assert check_pair(meshes) == []
+
+
+def test_columns_of_named_compartments_have_quantities():
+    assert quantity_of("hip_joint_force_y_N").label == "hip_joint axial force"
+    assert quantity_of("medial_cop_x_m").label == "medial centre of pressure x"
+    assert quantity_of("total_area_m2").label == "contact area"
+    unit, meaning = described("hip_joint_peak_pressure_Pa")
+    assert unit == "Pa"
+    assert meaning.startswith("hip_joint compartment: ")
+    with pytest.raises(KeyError):
+        quantity_of("medial_nonsense")
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        (["wear"], 'simulation.kind: expected "gait"'),
+        (["motion", "--out", "m.sto"], "simulation.parquet is missing"),
+        (["validate", "--formulations"], "knee.compartments: a comparison of formulations needs"),
+        (["report", "other", "--out", "two"], "expected a run with a simulated cycle"),
+    ],
+)
+def test_commands_that_need_a_knee_say_so(run, command, message, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(run, tmp_path / "other")
+    assert main([command[0], str(run), *command[1:]]) != 0
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["compare", "calibrate"])
+def test_contact_models_of_a_pair_are_not_compared(tmp_path, command, capsys):
+    assert main([command, str(study(tmp_path)), "--out", str(tmp_path / "out")]) != 0
+    assert "needs medial and lateral, found joint" in capsys.readouterr().err

@@ -1,0 +1,90 @@
+"""C and FMU of contact pairs whose compartments have names of their own."""
+
+import io
+import zipfile
+
+import manufactured
+import numpy as np
+import pytest
+from c_library import compile_c, needs_compiler, pointer
+
+from foundation.pose import Pose, generalised_force
+from surrogates.export.c_export import export_knee
+from surrogates.export.fmu import export_fmu
+from surrogates.export.fmu_description import VARIABLES, variables_of
+from surrogates.formulations.pair import PairSurrogate
+
+KNEE = manufactured.knee()
+#: The second name is a keyword of C, the third a function of the template.
+PAIRS = {
+    "one": PairSurrogate({"patellofemoral": KNEE.medial}),
+    "three": PairSurrogate({"front": KNEE.medial, "int": KNEE.lateral, "loads": KNEE.lateral}),
+}
+POSES = manufactured.truth().samples(manufactured.draw(10, 5)).poses
+
+
+@needs_compiler
+@pytest.mark.parametrize("key", PAIRS)
+def test_c_gives_the_loads_of_python(key, tmp_path):
+    pair = PAIRS[key]
+    files = export_knee(pair, "pair")
+    count = len(pair.compartments)
+    assert f"double loads[{count}][12]" in files.header
+    assert all(name in files.header for name in pair.compartments)
+    library = compile_c(tmp_path, pair=files)
+    wanted = pair.evaluate_batch(POSES)
+    for k, pose in enumerate(POSES):
+        loads, jacobian, x = (np.empty((count, *shape)) for shape in ((12,), (6, 6), (6,)))
+        outside = library.pair_loads(pointer(pose), pointer(loads), pointer(jacobian), pointer(x))
+        assert not outside
+        np.testing.assert_allclose(loads, wanted[0][k], rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(jacobian, wanted[1][k], rtol=1e-7, atol=1e-4)
+    away = POSES[0] + np.array([0, 0, 0, 0.05, 0, 0])
+    assert library.pair_loads(pointer(away), pointer(loads), pointer(jacobian), pointer(x))
+
+
+def test_variables_repeat_those_of_a_compartment_by_name():
+    assert variables_of(("medial", "lateral")) == VARIABLES
+    names = [v.name for v in variables_of(("patellofemoral",))]
+    assert names[:7] == [v.name for v in VARIABLES[:7]]
+    assert names[13] == "patellofemoral_force_x_N"
+    assert names[13:25] == [v.name.replace("medial", "patellofemoral") for v in VARIABLES[13:25]]
+    assert names[25:31] == [v.name for v in VARIABLES[37:43]]
+    assert names[31:] == ["outside", "patellofemoral_contact"]
+    assert len(variables_of(("a", "b", "c"))) == 7 + 6 + 3 * 12 + 6 + 4
+    assert not any("medial" in v.text for v in variables_of(("a",)))
+
+
+@needs_compiler
+@pytest.mark.parametrize("key", PAIRS)
+def test_fmu_gives_the_loads_of_python(key, tmp_path):
+    fmpy = pytest.importorskip("fmpy", reason="FMPy is not installed")
+    validation = pytest.importorskip("fmpy.validation")
+    path = tmp_path / "pair.fmu"
+    path.write_bytes(export_fmu(PAIRS[key], "2.0" if key == "one" else "3.0", "pair"))
+    assert validation.validate_fmu(str(path)) == []
+    names, pair = PAIRS[key].compartments, PAIRS[key]
+    variables = variables_of(names)
+    outputs = [v.name for v in variables if v.causality == "output"]
+    start = {v.name: value for v, value in zip(variables[1:7], POSES[0], strict=True)}
+    result = fmpy.simulate_fmu(
+        str(path), fmi_type="CoSimulation", stop_time=0.1, output=outputs, start_values=start
+    )
+    loads = pair.evaluate_batch(POSES[:1])[0][0]
+    wrench = loads[:, :6].sum(axis=0)
+    forces = generalised_force(Pose.from_array(POSES[0]), wrench)
+    wanted = np.concatenate([wrench, np.nan_to_num(loads).ravel(), forces])
+    found = np.array([result[name][-1] for name in outputs[: len(wanted)]])
+    np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-9)
+    flags = [result[name][-1] for name in outputs[len(wanted) :]]
+    assert flags == [False, *(~np.isnan(loads[:, 9]))]
+
+
+def test_the_page_of_an_fmu_lists_the_names():
+    content = export_fmu(PAIRS["one"], "3.0", "pair", compiled=False)
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        page = archive.read("documentation/index.html").decode()
+        description = archive.read("modelDescription.xml").decode()
+    assert "patellofemoral_peak_pressure_Pa" in page
+    assert 'name="patellofemoral_contact" valueReference="32"' in description
+    assert "medial_" not in description
