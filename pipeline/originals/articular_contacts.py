@@ -1,0 +1,187 @@
+"""Articular contacts of an OpenSim model as contact models in its joints."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+from scipy.spatial import KDTree
+
+from dynamics.musculoskeletal import ArticularContact, ContactMesh, JointContact, OsimModel
+from foundation.checks import FloatArray
+from foundation.elastic_foundation.laws import LAWS, SeriesLaw, SpringLaw
+from foundation.elastic_foundation.model import ElasticFoundation
+from foundation.errors import InputError
+from foundation.loads import COMPARTMENTS
+from foundation.pose import Pose
+from foundation.surfaces.compartments import find_compartments
+from foundation.surfaces.line_hits import LineTracer
+from foundation.surfaces.mesh_io import read_triangles
+from foundation.surfaces.smooth_surface import flat_surface
+from foundation.surfaces.triangle_mesh import MeshError, MeshWarning, TriangleMesh
+
+#: Largest part of the triangles of a bed under which no bone is found.
+_NO_BONE = 0.2
+
+
+class StoredEnergy:
+    """Gradient of the energy that a bed of springs stores.
+
+    Parameters
+    ----------
+    bed : ElasticFoundation
+        A conservative bed: its loads are the gradient of its energy.
+    """
+
+    def __init__(self, bed: ElasticFoundation) -> None:
+        self._bed = bed
+
+    def wrench(self, pose: Pose) -> FloatArray:
+        """Return minus the derivative of the energy by the twist of the target, (6,) [N, N m]."""
+        return self._bed.loads(pose).wrench
+
+
+def articular_contacts(
+    model: OsimModel,
+    *,
+    meshes: Mapping[str, Path] | None = None,
+    surface: str = "curved",
+    energy: bool = False,
+) -> tuple[JointContact, ...]:
+    """Return the contacts of a model, with beds of springs.
+
+    Parameters
+    ----------
+    model : OsimModel
+        The model.
+    meshes : mapping of str to Path, optional
+        Files [m] in place of mesh files of the model, by their names.
+    surface : {"curved", "flat"}
+        Shape of the surfaces between vertices; OpenSim-JAM has flat ones.
+    energy : bool
+        Whether the contacts have the gradient of their energy too.
+
+    Returns
+    -------
+    tuple of JointContact
+        The contacts. A bed of two plateaus has a medial and a lateral compartment, any other one a
+        single compartment with the name of the contact.
+
+    Raises
+    ------
+    InputError
+        If the model has no contact, a mesh is missing or damaged, or the surfaces of a contact are
+        not in two bodies that a joint with linear motion connects.
+    """
+    found = model.contacts
+    if not found:
+        raise InputError(f"{model.path.name}: expected articular contacts, found none that applies")
+    return tuple(_joint_contact(model, c, dict(meshes or {}), surface, energy) for c in found)
+
+
+def _joint_contact(
+    model: OsimModel,
+    contact: ArticularContact,
+    meshes: dict[str, Path],
+    surface: str,
+    energy: bool,
+) -> JointContact:
+    joint = model.joint_between(contact.bed.body, contact.target.body)
+    bed_on_child = joint.child == contact.bed.body
+    on_child, on_parent = joint.child_frame.inverse, joint.parent_frame.inverse
+    bed, target = _mesh(contact.bed, meshes), _mesh(contact.target, meshes)
+    labels, names = _compartments(bed, contact.name)
+    law = _law(contact, bed, meshes)
+
+    def springs(conservative: bool) -> ElasticFoundation:
+        return ElasticFoundation(
+            target,
+            bed,
+            law,
+            surface=surface,
+            conservative=conservative,
+            compartments=labels,
+            compartment_names=names,
+            search_depth=contact.search_depth,
+        )
+
+    return JointContact(
+        contact.name,
+        springs(False),
+        joint.kinematics,
+        (on_child if bed_on_child else on_parent).after(contact.bed.placement),
+        (on_parent if bed_on_child else on_child).after(contact.target.placement),
+        bed_on_child,
+        StoredEnergy(springs(True)) if energy else None,
+    )
+
+
+def _mesh(mesh: ContactMesh, meshes: dict[str, Path]) -> TriangleMesh:
+    return _triangles(mesh, mesh.file, meshes)
+
+
+def _triangles(mesh: ContactMesh, file: Path, meshes: dict[str, Path]) -> TriangleMesh:
+    vertices, faces = read_triangles(Path(meshes.get(file.name, file)))
+    return TriangleMesh(vertices * np.array(mesh.scale), faces, name=mesh.name)
+
+
+def _compartments(bed: TriangleMesh, name: str) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Return labels (F,) and names of the compartments of a bed."""
+    try:
+        return find_compartments(bed), COMPARTMENTS
+    except MeshError:
+        return np.zeros(len(bed.faces), dtype=np.int8), (name,)
+
+
+def _law(contact: ArticularContact, surface: TriangleMesh, meshes: dict[str, Path]) -> SpringLaw:
+    bed, target = contact.bed, contact.target
+    if target.back_file is not None:
+        raise InputError(
+            f"{target.name}: expected one thickness of the target mesh, found "
+            "use_variable_thickness; let the casting mesh have the varying thickness"
+        )
+    make = LAWS[contact.law]
+    thickness = _thickness(bed, surface, meshes)
+    if contact.lumped:
+        return make(
+            0.5 * (bed.youngs_modulus + target.youngs_modulus),
+            0.5 * (bed.poissons_ratio + target.poissons_ratio),
+            thickness + target.thickness,
+        )
+    return SeriesLaw(
+        make(bed.youngs_modulus, bed.poissons_ratio, thickness),
+        make(target.youngs_modulus, target.poissons_ratio, target.thickness),
+    )
+
+
+def _thickness(
+    mesh: ContactMesh, surface: TriangleMesh, meshes: dict[str, Path]
+) -> float | FloatArray:
+    """Return the thickness of a layer, or that (F,) under each triangle [m]."""
+    if mesh.back_file is None:
+        return mesh.thickness
+    bone = _triangles(mesh, mesh.back_file, meshes)
+    # The line from the surface enters the bone: with the bone turned inside out, an exit.
+    inverted = TriangleMesh(bone.vertices, bone.faces[:, ::-1], name=bone.name)
+    tracer = LineTracer(flat_surface(inverted), curved=False)
+    reach = 2.0 * mesh.thickness_range[1]
+    hits = tracer.exits(surface.centroids, -surface.normals, reach)
+    missed = hits.facet < 0
+    if missed.mean() > _NO_BONE:
+        raise MeshError(
+            f"{mesh.name}: expected bone within {1e3 * reach:g} mm under the surface, found none "
+            f"under {missed.sum()} of {len(missed)} triangles; check mesh_back_file and its frame"
+        )
+    thickness = hits.distance.copy()
+    if missed.any():
+        warnings.warn(
+            f"{mesh.name}: no bone under {missed.sum()} triangles; they get the thickness of the "
+            "nearest other triangle",
+            MeshWarning,
+            stacklevel=2,
+        )
+        _, nearest = KDTree(surface.centroids[~missed]).query(surface.centroids[missed])
+        thickness[missed] = thickness[~missed][nearest]
+    return np.clip(thickness, *mesh.thickness_range)

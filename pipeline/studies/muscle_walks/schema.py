@@ -1,0 +1,109 @@
+"""Schema of a walk in three dimensions: a model of OpenSim with articular contact."""
+
+from __future__ import annotations
+
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from foundation.errors import InputError
+from pipeline.config.schema_base import (
+    File,
+    Finite,
+    NonNegative,
+    Positive,
+    Section,
+    describe_section,
+)
+
+
+class MuscleWalkConfig(Section):
+    """The model, its motion and the settings of COMAK."""
+
+    name: str = Field(
+        "muscle_walk", pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$", description="name of the walk"
+    )
+    model: File = Field(description="model with articular contact (.osim)")
+    settings: File | None = Field(
+        None, description="settings of OpenSim-JAM's COMAKTool (.xml), which [comak] changes"
+    )
+    motion: File | None = Field(
+        None, description="motion of the coordinates (.mot, .sto); by default that of the settings"
+    )
+    external_loads: File | None = Field(
+        None, description="forces on the feet (.xml); by default those of the settings"
+    )
+    record: File | None = Field(
+        None, description="recorded plant (.npz) to replay, in place of OpenSim"
+    )
+    surface: Literal["curved", "flat"] = Field(
+        "curved", description="shape of the surfaces; OpenSim-JAM has flat triangles"
+    )
+    single_wraps_slide: bool = Field(
+        False, description="whether paths over one surface are found as OpenSim did until 2021"
+    )
+    meshes: dict[str, str] = Field(
+        default_factory=dict,
+        description="mesh files in place of those of the model, by their names; `$KNEE_DATA` at "
+        "the start is the data folder",
+    )
+    surrogates: dict[str, str] = Field(
+        default_factory=dict,
+        description="run directories of trained surrogates in place of springs, by contact",
+    )
+
+
+class ComakConfig(Section):
+    """Settings that replace those of the file; without a file, the coordinates are required."""
+
+    primary: tuple[str, ...] | None = Field(None, description="coordinates that muscles move")
+    secondary: dict[str, NonNegative] | None = Field(
+        None,
+        description="coordinates in which surfaces touch, with their damping [N m s/rad, N s/m]",
+    )
+    start_s: Finite | None = Field(None, description="first instant")
+    stop_s: Finite | None = Field(None, description="last instant")
+    step_s: Positive | None = Field(None, description="time step")
+    lowpass_Hz: Positive | None = Field(None, description="low-pass filter of the motion")
+    iterations: int | None = Field(None, ge=1, description="most iterations of a frame")
+    tolerance: Positive | None = Field(
+        None, description="error of acceleration of a converged frame [rad/s², m/s²]"
+    )
+    settle: bool | None = Field(None, description="whether secondary coordinates settle first")
+    contact_energy_weight: NonNegative | None = Field(
+        None, description="weight of the energy that contacts store"
+    )
+    muscle_weights: dict[str, NonNegative] = Field(
+        default_factory=dict, description="weights of muscles in the cost, by name"
+    )
+
+
+class MuscleWalkFile(Section):
+    """Configuration of `python -m pipeline walk` for a model of OpenSim."""
+
+    walk: MuscleWalkConfig
+    comak: ComakConfig = Field(default_factory=lambda: ComakConfig())
+
+    @model_validator(mode="after")
+    def _enough(self) -> Self:
+        walk, comak = self.walk, self.comak
+        if walk.settings is None:
+            missing = [
+                name
+                for name, value in (
+                    ("walk.motion", walk.motion),
+                    ("comak.primary", comak.primary),
+                    ("comak.secondary", comak.secondary),
+                )
+                if value is None
+            ]
+            if missing:
+                raise InputError(
+                    f"walk.settings: expected a file of settings, or {', '.join(missing)}"
+                )
+        return self
+
+
+def describe_muscle_walk() -> str:
+    """Return every key of a walk of an OpenSim model as Markdown tables."""
+    return describe_section(MuscleWalkFile, "Walks of an OpenSim model")
