@@ -5,6 +5,8 @@ With `--docs` it replaces docs/planar_knee.png.
 
 from __future__ import annotations
 
+import warnings
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +15,10 @@ from matplotlib.figure import Figure
 
 from benchmarks.pictures import target
 from dynamics.mechanics.planar_knee import (
-    PROFILE_KINDS,
+    MACHADO_LAWS,
+    PROXIMAL,
+    LigamentLimitWarning,
+    PlanarKnee,
     PlanarMotion,
     machado_clearance_knee,
     machado_knee,
@@ -22,94 +27,154 @@ from dynamics.mechanics.planar_knee import (
     simulate_planar_knee,
 )
 
-DURATION = 0.3
 PULLS = (50.0, 150.0)
 STYLES = {50.0: "-", 150.0: "--"}
-KIND_STYLES = dict(zip(PROFILE_KINDS, ((0.6, 5.0), (1.0, 2.5), (1.0, 1.0)), strict=True))
-NAMES = [each.name for each in machado_ligaments()]
+ANTERIOR = (1.0, 0.0)
+LIGAMENTS = machado_ligaments()
+NAMES = [each.name for each in LIGAMENTS]
+_REST = np.array([each.rest_length for each in LIGAMENTS])
+#: Instants of the first 0.3 s, at 0.5 ms.
+EARLY = slice(0, 601)
 
 
-def free(pull: float, law: str = "lankarani-nikravesh", kind: str = "cubic") -> PlanarMotion:
-    return simulate_planar_knee(machado_knee(pull, law, kind), machado_state(), DURATION)
+@cache
+def free(
+    pull: float,
+    law: str = "hertz",
+    kind: str = "cubic",
+    direction: tuple[float, float] = PROXIMAL,
+    ligaments: str = "quadratic",
+) -> PlanarMotion:
+    """Return the motion of the knee with free contact over 0.5 s."""
+    knee = machado_knee(pull, law, kind, direction=direction, ligaments=ligaments)
+    return _quietly(knee)
 
 
-def jointed(pull: float) -> PlanarMotion:
-    return simulate_planar_knee(machado_clearance_knee(1e-3, pull), machado_state(), DURATION)
+@cache
+def jointed(clearance: float, pull: float = 50.0, *, ligaments: bool = True) -> PlanarMotion:
+    """Return the motion of the knee with a clearance joint [m] over 0.5 s."""
+    return _quietly(machado_clearance_knee(clearance, pull, ligaments=ligaments))
+
+
+def _quietly(knee: PlanarKnee) -> PlanarMotion:
+    """Simulate without warnings: the table has a column of the limits that are passed."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LigamentLimitWarning)
+        return simulate_planar_knee(knee, machado_state())
+
+
+def apart(one: PlanarMotion, other: PlanarMotion, rows: slice = EARLY) -> tuple[float, float]:
+    """Return the largest difference of flexion [deg] and of the centre of mass [mm]."""
+    centre = np.hypot(*(one.centre_of_mass - other.centre_of_mass)[rows].T)
+    return float(np.degrees(np.abs(one.flexion - other.flexion)[rows].max())), 1e3 * centre.max()
+
+
+def strains(motion: PlanarMotion) -> np.ndarray:
+    """Return the strains (n, 4) [1] of MCL, LCL, ACL and PCL."""
+    return motion.ligament_length / _REST - 1.0
 
 
 def row(name: str, motion: PlanarMotion) -> str:
     forces = motion.ligament_force.max(axis=0, initial=0.0)
     ligaments = " ".join(f"{force:6.1f}" for force in forces) or " " * 27
     error = np.abs(motion.energy_error).max() / motion.kinetic.max()
+    passed = ", ".join(f"{each.ligament} {each.quantity}" for each in motion.limits_passed)
     return (
-        f"{name:<34}{np.degrees(motion.flexion[-1]):8.3f}{1e3 * motion.indentation.max():8.3f}"
+        f"{name:<34}{np.degrees(np.ptp(motion.flexion)):8.2f}"
+        f"{np.degrees(motion.flexion.min()):8.2f}{1e3 * motion.indentation.max():8.3f}"
         f"{motion.contact_force.max():8.1f}  {ligaments:<28}{motion.contact_loss[-1]:8.4f}"
-        f"{error:10.1e}"
+        f"{error:10.1e}  {passed}"
     )
 
 
 def table(motions: dict[str, PlanarMotion]) -> str:
     head = (
-        f"{'planar knee, 0.3 s':<34}{'flexion':>8}{'indent.':>8}{'contact':>8}  "
-        f"{' '.join(f'{name:>6}' for name in NAMES):<28}{'loss':>8}{'energy':>10}\n"
-        f"{'':<34}{'deg':>8}{'mm':>8}{'N':>8}  {'largest tension N':<28}{'J':>8}{'error':>10}"
+        f"{'planar knee, 0.5 s':<34}{'moved':>8}{'flexion':>8}{'indent.':>8}{'contact':>8}  "
+        f"{' '.join(f'{name:>6}' for name in NAMES):<28}{'loss':>8}{'energy':>10}  limits\n"
+        f"{'':<34}{'deg':>8}{'least':>8}{'mm':>8}{'N':>8}  {'largest tension N':<28}"
+        f"{'J':>8}{'error':>10}  passed"
     )
     return "\n".join([head, *(row(name, motion) for name, motion in motions.items())])
 
 
-def _histories(axes: tuple[Axes, Axes], pulls: dict[float, PlanarMotion]) -> None:
-    for pull, motion in pulls.items():
-        label, time = f"{pull:g} N", 1e3 * motion.time
-        axes[0].plot(time, np.degrees(motion.flexion), STYLES[pull], color="k", label=label)
+def pulls_apart() -> str:
+    """Return the table of what a pull of 150 N changes against 50 N within 0.3 s."""
+    lines = ["150 N against 50 N within 0.3 s"]
+    for name, direction in (("proximal", PROXIMAL), ("anterior", ANTERIOR)):
+        weak, strong = (free(pull, direction=direction) for pull in PULLS)
+        turned, moved = apart(weak, strong)
+        deep = [1e3 * each.indentation[EARLY].max() for each in (weak, strong)]
+        lines.append(
+            f"{name:<10}flexion {turned:.2f} deg, centre of mass {moved:.1f} mm, indentation "
+            f"{deep[0]:.2f} -> {deep[1]:.2f} mm"
+        )
+    return "\n".join(lines)
+
+
+def _flexions(axes: Axes) -> None:
+    curves = {f"free, {pull:g} N": (free(pull), STYLES[pull], "k") for pull in PULLS}
+    for clearance, colour in ((1e-3, "C0"), (1e-2, "C1")):
+        label = f"clearance {1e3 * clearance:g} mm"
+        curves[label] = jointed(clearance), "-", colour
+        curves[f"{label}, no ligaments"] = jointed(clearance, ligaments=False), ":", colour
+    for label, (motion, style, colour) in curves.items():
+        axes.plot(1e3 * motion.time, np.degrees(motion.flexion), style, color=colour, label=label)
+
+
+def _centres(axes: Axes) -> None:
+    for pull in PULLS:
+        motion = free(pull)
         for k, colour in enumerate(("C0", "C1")):
             centre = 1e3 * motion.centre_of_mass[:, k]
-            axes[1].plot(time, centre, STYLES[pull], color=colour, label=f"{'xy'[k]}, {label}")
+            label = f"{'xy'[k]}, {pull:g} N"
+            axes.plot(1e3 * motion.time, centre, STYLES[pull], color=colour, label=label)
 
 
-def _forces(axes: Axes, pulls: dict[float, PlanarMotion]) -> None:
-    for pull, motion in pulls.items():
+def _strains(axes: Axes) -> None:
+    for pull in PULLS:
+        motion = free(pull)
         for k, name in enumerate(NAMES):
             label = name if pull == PULLS[0] else None
-            force = motion.ligament_force[:, k]
-            axes.plot(1e3 * motion.time, force, STYLES[pull], color=f"C{k}", label=label)
+            strain = 100.0 * np.maximum(strains(motion)[:, k], 0.0)
+            axes.plot(1e3 * motion.time, strain, STYLES[pull], color=f"C{k}", label=label)
 
 
-def draw(
-    pulls: dict[float, PlanarMotion],
-    kinds: dict[str, PlanarMotion],
-    joint: PlanarMotion,
-    file: Path,
-) -> None:
-    figure = Figure(figsize=(10.0, 6.4), layout="constrained", dpi=110)
-    (flexion, centre), (tension, contact) = figure.subplots(2, 2, sharex=True)
-    _histories((flexion, centre), pulls)
-    time = 1e3 * joint.time
-    flexion.plot(time, np.degrees(joint.flexion), ":", color="C3", label="clearance joint, 50 N")
-    _forces(tension, pulls)
-    for (kind, motion), (alpha, width) in zip(kinds.items(), KIND_STYLES.values(), strict=True):
-        contact.plot(time, motion.contact_force, alpha=alpha, lw=width, label=f"{kind}, 50 N")
-    contact.plot(time, joint.contact_force, ":", color="C3", label="clearance joint, 50 N")
+def _contacts(axes: Axes) -> None:
+    for pull in PULLS:
+        motion = free(pull)
+        label = f"{pull:g} N"
+        axes.plot(1e3 * motion.time, motion.contact_force, STYLES[pull], color="k", label=label)
+
+
+def figure() -> Figure:
+    """Draw flexion, centre of mass, strains and contact force over time."""
+    made = Figure(figsize=(10.0, 6.4), layout="constrained", dpi=110)
+    (flexion, centre), (strain, contact) = made.subplots(2, 2, sharex=True)
+    for draw, axes in zip(
+        (_flexions, _centres, _strains, _contacts), (flexion, centre, strain, contact), strict=True
+    ):
+        draw(axes)
+        axes.legend(fontsize="x-small")
     flexion.set(ylabel="flexion [deg]")
     centre.set(ylabel="centre of mass [mm]")
-    tension.set(ylabel="ligament force [N] (150 N dashed)", xlabel="time [ms]")
+    strain.set(ylabel="ligament strain [%] (150 N dashed)", xlabel="time [ms]")
     contact.set(ylabel="contact force [N]", xlabel="time [ms]")
-    for axes in (flexion, centre, tension, contact):
-        axes.legend(fontsize="x-small")
-    figure.savefig(file)
+    return made
 
 
 def planar_knee(picture: Path | None = None) -> str:
-    """Return the table of the runs; draw them as well if a file is given."""
-    pulls = {pull: free(pull) for pull in PULLS}
-    kinds = {kind: free(PULLS[0], kind=kind) for kind in PROFILE_KINDS}
-    joints = {pull: jointed(pull) for pull in PULLS}
-    rows = {f"free, L-N, {pull:g} N": motion for pull, motion in pulls.items()}
-    rows |= {f"free, Hertz, {pull:g} N": free(pull, "hertz") for pull in PULLS}
-    rows |= {f"free, L-N, 50 N, {kind}": motion for kind, motion in kinds.items()}
-    rows |= {f"clearance 1 mm, L-N, {pull:g} N": motion for pull, motion in joints.items()}
+    """Return the tables of the runs; draw them as well if a file is given."""
+    rows = {f"free, {law}, {pull:g} N": free(pull, law) for law in MACHADO_LAWS for pull in PULLS}
+    rows |= {f"free, anterior pull, {pull:g} N": free(pull, direction=ANTERIOR) for pull in PULLS}
+    rows |= {f"free, 50 N, {kind}": free(PULLS[0], kind=kind) for kind in ("akima", "pchip")}
+    rows["free, 50 N, linear ligaments"] = free(PULLS[0], ligaments="linear")
+    for clearance in (1e-3, 1e-2):
+        name = f"clearance {1e3 * clearance:g} mm, 50 N"
+        rows[name] = jointed(clearance)
+        rows[f"{name}, no ligaments"] = jointed(clearance, ligaments=False)
     if picture is not None:
-        draw(pulls, kinds, joints[PULLS[0]], picture)
-    return table(rows)
+        figure().savefig(picture)
+    return f"{table(rows)}\n\n{pulls_apart()}"
 
 
 if __name__ == "__main__":

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from benchmarks.literature import popovic
+from benchmarks.literature import kaplan, kolesnikov, lehtoranta, machado, popovic
 from benchmarks.literature.statements import Paper
 
-PAPERS: tuple[Paper, ...] = (popovic.PAPER,)
+PAPERS: tuple[Paper, ...] = (
+    machado.PAPER,
+    lehtoranta.PAPER,
+    popovic.PAPER,
+    kolesnikov.PAPER,
+    kaplan.PAPER,
+)

@@ -1,18 +1,21 @@
 """Analytical laws of one contact: normal forces, Hertz's constants, friction.
 
-Normal forces over indentation and rate, elastic (`HookeLaw`, `HertzLaw`) or with a coefficient of
+Normal forces over indentation and rate, elastic (`HookeLaw`, `HertzLaw`), with a coefficient of
 restitution (`LinearHysteresisLaw`, `KelvinVoigtLaw`, `HuntCrossleyLaw`, `LankaraniNikraveshLaw`,
-`FloresLaw`); Hertz's stiffness of spheres and of curved bodies; friction of elastic-viscous
-tangential contact with Coulomb's limit. Metres, newtons, seconds.
+`FloresLaw`) or a constant dissipation (`ConstantHuntCrossleyLaw`); Hertz's stiffness of spheres and
+of curved bodies; friction of elastic-viscous tangential contact with Coulomb's limit. Metres,
+newtons, seconds.
 """
 
 from foundation.contact_laws.dissipative import (
+    ConstantHuntCrossleyLaw,
     FloresLaw,
     HuntCrossleyLaw,
     HysteresisLaw,
     KelvinVoigtLaw,
     LankaraniNikraveshLaw,
     LinearHysteresisLaw,
+    returned_restitution,
 )
 from foundation.contact_laws.ellipse import (
     EllipseFactors,
@@ -27,6 +30,7 @@ from foundation.contact_laws.normal import ContactLaw, HertzLaw, HookeLaw
 
 __all__ = [
     "CompliantFriction",
+    "ConstantHuntCrossleyLaw",
     "ContactLaw",
     "EllipseFactors",
     "EllipticContact",
@@ -43,5 +47,6 @@ __all__ = [
     "effective_radius",
     "exact_factors",
     "relative_radii",
+    "returned_restitution",
     "sphere_stiffness",
 ]

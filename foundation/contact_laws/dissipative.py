@@ -1,9 +1,10 @@
-"""Normal forces that dissipate energy, from a coefficient of restitution c.
+"""Normal forces that dissipate energy, from a coefficient of restitution c or a constant factor.
 
 The laws of the Hunt-Crossley family, F = K δⁿ (1 + a(c) δ̇ / δ̇₀) with the rate δ̇₀ > 0 at the
 start of the contact, differ in a(c). Their actual restitution e in a free impact satisfies
-a (1 + e) = ln((1 + a) / (1 - a e)), a function of a(c) alone (docs/mechanics.md). Such an impact
-never pulls; under additional forces the contact could pull, and the force is cut off there.
+a (1 + e) = ln((1 + a) / (1 - a e)), a function of a(c) alone (`returned_restitution`;
+docs/mechanics.md). Such an impact never pulls; under additional forces the contact could pull, and
+the force is cut off there.
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ from scipy.optimize import brentq
 from foundation.checks import FloatArray, check_number
 from foundation.contact_laws.normal import ContactLaw
 from foundation.errors import InputError
+
+#: Factor below which the restitution is a power series; the first term left out is its 4th power.
+_SMALL_FACTOR = 1e-3
 
 
 @dataclass(frozen=True)
@@ -149,6 +153,40 @@ class HuntCrossleyLaw(HysteresisLaw):
 
 
 @dataclass(frozen=True)
+class ConstantHuntCrossleyLaw(ContactLaw):
+    """F = K δⁿ (1 + a δ̇) with a constant factor a (Hunt & Crossley 1975, J Appl Mech 42:440-445).
+
+    The factor is a property of the contact, whatever the speed; the law needs no impact rate. The
+    restitution falls with the impact speed v, e = 1 - 2 a v / 3 + ... (`restitution`). OpenSim's
+    and Simbody's dissipation c is 2 a / 3.
+
+    Parameters
+    ----------
+    dissipation : float
+        a [s/m], >= 0.
+    exponent : float
+        n of the elastic part [1], > 0; 3/2 for Hertz contact.
+    """
+
+    dissipation: float
+    exponent: float = 1.5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_number("dissipation", self.dissipation, at_least=0.0, unit="s/m")
+        check_number("exponent", self.exponent, above=0.0)
+
+    def restitution(self, speed: float) -> float:
+        """Return the restitution e [1] of a free impact at a speed of approach [m/s], >= 0."""
+        return returned_restitution(
+            self.dissipation * check_number("speed", speed, at_least=0.0, unit="m/s")
+        )
+
+    def _bonded(self, depth: FloatArray, rate: FloatArray, start: FloatArray | None) -> FloatArray:
+        return self._elastic(depth) * (1.0 + self.dissipation * rate)
+
+
+@dataclass(frozen=True)
 class LankaraniNikraveshLaw(HysteresisLaw):
     """a = 3 (1 - c²) / 4 (Lankarani & Nikravesh 1994, Nonlinear Dyn 5:193-207).
 
@@ -178,3 +216,28 @@ class FloresLaw(HysteresisLaw):
     def hysteresis_factor(self) -> float:
         """Factor a(c) of the law [1]."""
         return 1.6 * (1.0 - self.restitution) / self.restitution
+
+
+def returned_restitution(factor: float) -> float:
+    """Return the restitution e of a free impact with F = K δⁿ (1 + a u), u = δ̇/δ̇₀.
+
+    The root of a (1 + e) = ln((1 + a)/(1 - a e)) for any K, n, mass and speed (docs/mechanics.md).
+
+    Parameters
+    ----------
+    factor : float
+        a [1], >= 0: `hysteresis_factor` of a law with a restitution, or the dissipation of
+        `ConstantHuntCrossleyLaw` times the impact speed.
+    """
+    a = check_number("factor", factor, at_least=0.0)
+    if a < _SMALL_FACTOR:
+        # The root as a power series; the equation itself cancels there.
+        return 1.0 - a * (2.0 / 3.0 - a * (4.0 / 9.0 - a * 44.0 / 135.0))
+    lost = a - float(np.log1p(a))
+
+    def mismatch(decay: float) -> float:
+        """Return the equation in s, a e = 1 - exp(-s), which has no end at a e = 1."""
+        return decay + float(np.expm1(-decay)) - lost
+
+    decay = brentq(mismatch, 0.0, lost + 1.0, xtol=1e-16, rtol=1e-14)
+    return -float(np.expm1(-decay)) / a

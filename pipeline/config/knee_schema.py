@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
@@ -193,9 +194,13 @@ class LayerConfig(Section):
         "per vertex of the mesh as loaded (load_mesh), relative to the configuration file, "
         "or $KNEE_DATA/...",
     )
-    f: float = Field(float("inf"), gt=1.0, description="f of the modified law")
+    f: float = Field(
+        float("inf"), gt=1.0, description="f of the modified law; inf with m = 1 is the linear law"
+    )
     m: Positive = Field(1.0, description="exponent of the modified law")
-    reference_indentation_mm: Positive = Field(1.0, description="dref of the modified law")
+    reference_indentation_mm: Positive = Field(
+        1.0, description="dref of the modified law; without influence at m = 1"
+    )
     modulus_factor: Positive = Field(
         1.0, description="factor of youngs_modulus_MPa in the coupled law; 1 is the theory"
     )
@@ -211,6 +216,11 @@ class LayerConfig(Section):
         """Parameters that the law has beside those of all laws [SI]."""
         keys = OWN_KEYS.get(self.law, {})
         return {name: factor * getattr(self, key) for key, (name, factor) in keys.items()}
+
+    @property
+    def is_modified_in_name_alone(self) -> bool:
+        """Whether the modified law has f = inf and m = 1, with which it is the linear law."""
+        return self.law == "modified" and math.isinf(self.f) and self.m == 1.0
 
     @property
     def measured(self) -> bool:

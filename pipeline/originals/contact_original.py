@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -20,7 +21,7 @@ from pipeline.originals.knee_surfaces import KneeSurfaces, load_surfaces
 from pipeline.originals.plateau_starts import middle_pose
 from pipeline.originals.protocol import Evaluation, Progress
 from pipeline.originals.reference_path import reference_path
-from pipeline.originals.spring_bed import bed_digest, build_bed
+from pipeline.originals.spring_bed import bed_digest, build_bed, unchanged_laws
 from surrogates.formulations.whole_knee import AnyKnee
 from surrogates.sampling.space import ReferencePath, SampleSpace
 
@@ -112,6 +113,8 @@ def build_knee(config: Config, folder: Path | None = None) -> Knee:
 
 def _spring_knee(config: Config, surfaces: KneeSurfaces, folder: Path | None) -> Knee:
     del folder  # springs need no preparation
+    for text in unchanged_laws(config.contact).values():
+        warnings.warn(text, stacklevel=3)
     model = build_bed(config.contact, surfaces)
     return Knee(model, middle_pose(model.femur, model.tibia), bed_digest(model))
 

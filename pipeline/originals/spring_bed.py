@@ -74,6 +74,20 @@ def build_law(
     return SeriesLaw(tibial, layer_law(femoral, layer_thickness(femoral, vertices)))
 
 
+def unchanged_laws(contact: ContactConfig) -> dict[str, str]:
+    """Return the keys of modified laws that are the linear law, each with what to do."""
+    layers = {"contact": contact, "contact.femur_layer": contact.femur_layer}
+    return {
+        f"{section}.law": (
+            f'law = "modified" of [{section}] is the linear law, as f = inf and m = 1: give f, m '
+            "and reference_indentation_mm (dref, which sets the effective thickness hc), or find "
+            'them by `python -m pipeline calibrate`, or set law = "linear"'
+        )
+        for section, layer in layers.items()
+        if layer is not None and layer.is_modified_in_name_alone
+    }
+
+
 def layer_law(layer: LayerConfig, thickness: float | FloatArray) -> SpringLaw:
     """Return the law of one layer of a thickness [m], a number or one per tibial vertex (V,)."""
     modulus, own = 1e6 * layer.youngs_modulus_MPa, layer.own_parameters

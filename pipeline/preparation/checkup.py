@@ -16,6 +16,7 @@ from foundation.wording import counted
 from pipeline.config.reading import explanations, read_tree, tuples_of
 from pipeline.config.schema import Config
 from pipeline.originals.contact_original import Knee
+from pipeline.originals.spring_bed import unchanged_laws
 from pipeline.originals.table_original import TableOriginal, build_original, completed
 from pipeline.preparation.domain_checkup import check_bounds, check_domain
 from pipeline.preparation.mesh_checkup import check_meshes
@@ -87,6 +88,9 @@ def _check_tables(config: Config, remarks: Remarks) -> None:
 
 
 def _check_layers(config: Config, remarks: Remarks) -> None:
+    if config.contact.model == "elastic_foundation":
+        for key, text in unchanged_laws(config.contact).items():
+            remarks.warning(key, text)
     layers = {"contact": config.contact, "contact.femur_layer": config.contact.femur_layer}
     for section, layer in layers.items():
         if layer is None:

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.constants
 from numpy.typing import ArrayLike
 
-from dynamics.mechanics.chains.chain import Chain, FreeBase
+from dynamics.mechanics.chains.chain import Chain, FreeBase, check_members
 from dynamics.mechanics.chains.equations import Equations
 from dynamics.mechanics.chains.links import GROUND, PinClosure, ViscoelasticLink
 from dynamics.mechanics.chains.reactions import (
@@ -69,15 +69,18 @@ class Assembly:
     closures: tuple[PinClosure, ...] = ()
 
     def __post_init__(self) -> None:
+        check_members("chains", self.chains, Chain)
+        check_members("links", self.links, ViscoelasticLink)
+        check_members("closures", self.closures, PinClosure)
         if not self.chains:
             raise InputError("chains: expected at least one chain, found none")
-        groups: dict[str, Sequence[Chain | ViscoelasticLink | PinClosure]] = {
-            "chains": self.chains,
-            "links": self.links,
-            "closures": self.closures,
+        groups: dict[str, Sequence[str]] = {
+            "chains": [each.name for each in self.chains],
+            "links": [each.name for each in self.links],
+            "closures": [each.name for each in self.closures],
+            "chain.segment": self.columns,
         }
-        for kind, members in groups.items():
-            names = [each.name for each in members]
+        for kind, names in groups.items():
             if len(set(names)) != len(names):
                 raise InputError(f"{kind}: expected unique names, found {', '.join(names)}")
         check_fields(self, gravity=(2,))

@@ -186,8 +186,9 @@ class Chain:
     Raises
     ------
     InputError
-        If counts do not agree, names are not unique, both angles and drive are stated, a free base
-        does not suit the first joint and segment, or relative angles are not prescribed.
+        If the name is empty, counts do not agree, names are not unique, both angles and drive are
+        stated, a free base does not suit the first joint and segment, or relative angles are not
+        prescribed.
     """
 
     name: str
@@ -198,7 +199,11 @@ class Chain:
     drive: Drive | None = None
 
     def __post_init__(self) -> None:
+        if not self.name:
+            raise InputError("chain: name: expected a name, found '', which is that of the ground")
         of = f"chain {self.name}:"
+        check_members(f"{of} segments", self.segments, ChainSegment)
+        check_members(f"{of} joints", self.joints, Joint, SlidingJoint)
         count = len(self.segments)
         if count == 0 or len(set(self.segment_names)) != count:
             raise InputError(
@@ -207,6 +212,10 @@ class Chain:
             )
         if self.joints and len(self.joints) != count:
             raise InputError(f"{of} joints: expected {count}, found {len(self.joints)}")
+        if not isinstance(self.angles, PrescribedMotion | None):
+            raise InputError(f"{of} angles: expected a PrescribedMotion, found {self.angles!r:.80}")
+        if not (self.drive is None or callable(self.drive)):
+            raise InputError(f"{of} drive: expected a function, found {self.drive!r}")
         if self.angles is not None and self.angles.columns != count:
             raise InputError(f"{of} angles: expected {count} columns, found {self.angles.columns}")
         if self.angles is not None and self.drive is not None:
@@ -291,3 +300,13 @@ class Chain:
                 f"{type(self.base).__name__}"
             )
         return complex(as_complex(np.asarray(self.base))), 0j, 0j
+
+
+def check_members(name: str, members: object, *kinds: type) -> None:
+    """Raise an InputError that calls the members by a name unless they are a tuple of the kinds."""
+    if isinstance(members, tuple | list) and all(isinstance(each, kinds) for each in members):
+        return
+    expected = " or ".join(kind.__name__ for kind in kinds)
+    raise InputError(
+        f"{name}: expected a tuple of {expected}, (one,) for a single one, found {members!r:.80}"
+    )

@@ -27,6 +27,8 @@ METHODS = ("RK4", "DOP853", "Radau")
 LARGEST_DRIFT = 1e-5
 #: Rate at which gaps decay in the integration [1/s]; in the result they are closed.
 DECAY = 20.0
+#: Coordinates and rates above which an integration has diverged [rad, m; per s].
+_DIVERGED = 1e9
 #: Distance under which two points count as one [m], and least turn of a segment that turns [rad].
 SAME_PLACE, LEAST_TURN = 1e-6, 1e-3
 #: Why an integration fails that otherwise would not.
@@ -198,20 +200,18 @@ def _check_carried(assembly: Assembly, result: ChainsResult) -> None:
     """
     joints, turned = as_complex(result.joints), np.exp(1j * result.angles)
     lengths = np.concatenate([chain.lengths for chain in assembly.chains])
-    grounded = {
-        f"{chain.name}.{chain.segment_names[0]}"
-        for chain in assembly.chains
-        if not isinstance(chain.base, Attachment)
-    }
+    owner = np.repeat(np.arange(len(assembly.chains)), [len(c.segments) for c in assembly.chains])
+    first = np.diff(owner, prepend=-1) > 0
     for index, chain in enumerate(assembly.chains):
         base = as_complex(result.bases[:, index])
         if not isinstance(chain.base, PrescribedMotion) or _spread(base) < SAME_PLACE:
             continue
         for k, column in enumerate(result.columns):
-            if column.startswith(f"{chain.name}."):
+            if owner[k] == index:
                 continue
             place = (base - joints[:, k]) / turned[:, k]
-            shared = column in grounded and np.abs(place).max() < SAME_PLACE
+            grounded = first[k] and not isinstance(assembly.chains[owner[k]].base, Attachment)
+            shared = grounded and np.abs(place).max() < SAME_PLACE
             ends = np.abs(place - lengths[k]).max() < SAME_PLACE
             turns = np.ptp(result.angles[:, k]) > LEAST_TURN
             if not shared and (ends or (turns and _spread(place) < SAME_PLACE)):
@@ -255,10 +255,11 @@ def _integrate(
     first = assembly.orientation(instants[0], start[:half], start[half:])
 
     def derivative(time: float, state: FloatArray) -> FloatArray:
-        if not np.isfinite(state).all():
+        # NaN is not below the limit either.
+        if not (np.abs(state) < _DIVERGED).all():
             raise SimulationError(
-                f"{method} failed before {time:g} s: the state is not finite; reduce the step "
-                "or the tolerances"
+                f"{method} failed before {time:g} s: the state grows beyond all limits; reduce the "
+                "step or the tolerances"
             )
         at, rates = state[:half], state[half:]
         if watched and assembly.orientation(time, at, rates) != first:

@@ -1,4 +1,4 @@
-"""A leg of human proportions for heel strike, as a double pendulum or with a hinged ankle.
+"""Legs of human proportions for heel strike, as double pendulums or with hinged ankles.
 
 Masses, lengths, inertias, heel and metatarsal heads are those of `dynamics.mechanics.segments`,
 with their sources. The foot touches the ground with the heel and the ball (metatarsal heads). Shank
@@ -14,9 +14,11 @@ from numpy.typing import ArrayLike
 from dynamics.mechanics.ground.contact import ContactPoint
 from dynamics.mechanics.ground.leg import Leg
 from dynamics.mechanics.segments import Segment, leg_segments
-from foundation.checks import check_in
+from foundation.checks import FloatArray, check_array, check_in
 
 ANKLES = ("locked", "hinged")
+#: Names of the two legs of `striking_legs`.
+SIDES = ("stance", "swing")
 
 
 def striking_leg(
@@ -45,6 +47,81 @@ def striking_leg(
     joint_stiffness, joint_damping, joint_rest : (2,) or (3,) array_like, optional
         Joint laws of hip, knee (and ankle) [N m/rad, N m s/rad, rad]; see `Leg`.
     """
+    segments, contacts = _limb(body_mass, height, ankle)
+    if hip_mass is None:
+        hip_mass = _rest(body_mass, segments) if anchor is None else 0.0
+    leg = Leg(segments, hip_mass, anchor, joint_stiffness, joint_damping, joint_rest)
+    return leg, contacts
+
+
+def striking_legs(
+    body_mass: float = 75.0,
+    height: float = 1.75,
+    *,
+    hip_mass: float | None = None,
+    anchor: ArrayLike | None = None,
+    ankle: str = "locked",
+    joint_stiffness: ArrayLike | None = None,
+    joint_damping: ArrayLike | None = None,
+    joint_rest: ArrayLike | None = None,
+) -> tuple[Leg, tuple[ContactPoint, ...]]:
+    """Return two legs on one hip, with heels and balls of the feet as contact points.
+
+    The first leg is the "stance" leg, the second the "swing" leg; the names of segments and points
+    begin with these words: "stance thigh", "swing heel". The coordinates are the hip, the segments
+    of the stance leg and those of the swing leg.
+
+    Parameters
+    ----------
+    body_mass, height, hip_mass, anchor, ankle
+        As of `striking_leg`; the mass at a free hip is by default the body without both legs.
+    joint_stiffness, joint_damping, joint_rest : (n,) or (2, n) array_like, optional
+        Joint laws of each leg, n = 2 or 3 segments [N m/rad, N m s/rad, rad]: one row for both, or
+        a row for the stance and one for the swing leg.
+
+    Raises
+    ------
+    InputError
+        If the joint laws have another shape.
+    """
+    limb, contacts = _limb(body_mass, height, ankle)
+    segments: dict[str, Segment] = {}
+    parents: dict[str, str | None] = {}
+    points: list[ContactPoint] = []
+    for side in SIDES:
+        above: str | None = None
+        for name, segment in limb.items():
+            segments[f"{side} {name}"] = segment
+            parents[f"{side} {name}"] = above
+            above = f"{side} {name}"
+        points += [
+            ContactPoint(f"{side} {each.name}", f"{side} {each.segment}", each.position)
+            for each in contacts
+        ]
+    if hip_mass is None:
+        hip_mass = _rest(body_mass, segments) if anchor is None else 0.0
+    laws = (
+        _both("joint_stiffness", joint_stiffness, len(limb)),
+        _both("joint_damping", joint_damping, len(limb)),
+        _both("joint_rest", joint_rest, len(limb)),
+    )
+    return Leg(segments, hip_mass, anchor, *laws, parents=parents), tuple(points)
+
+
+def _both(name: str, values: ArrayLike | None, count: int) -> FloatArray | None:
+    """Return the joint laws of both legs in one row."""
+    if values is None:
+        return None
+    rows = np.asarray(values)
+    if rows.ndim == 1:
+        rows = np.stack([rows, rows])
+    return check_array(name, rows, (len(SIDES), count)).ravel()
+
+
+def _limb(
+    body_mass: float, height: float, ankle: str
+) -> tuple[dict[str, Segment], tuple[ContactPoint, ContactPoint]]:
+    """Return the segments of one leg, and heel and ball."""
     check_in("ankle", ankle, ANKLES)
     body = leg_segments(body_mass, height)
     heel, ball = np.asarray(body.heel), np.asarray(body.foot.end)
@@ -54,11 +131,12 @@ def striking_leg(
         heel, ball = body.shank.end + heel, body.shank.end + ball
         segments = {"thigh": body.thigh, "shank": _joined(body.shank, body.foot)}
         holder = "shank"
-    if hip_mass is None:
-        rest_of_body = body_mass - sum(each.mass for each in segments.values())
-        hip_mass = rest_of_body if anchor is None else 0.0
-    leg = Leg(segments, hip_mass, anchor, joint_stiffness, joint_damping, joint_rest)
-    return leg, (ContactPoint("heel", holder, heel), ContactPoint("ball", holder, ball))
+    return segments, (ContactPoint("heel", holder, heel), ContactPoint("ball", holder, ball))
+
+
+def _rest(body_mass: float, segments: dict[str, Segment]) -> float:
+    """Return the mass [kg] of the body without the segments."""
+    return body_mass - sum(each.mass for each in segments.values())
 
 
 def _joined(shank: Segment, foot: Segment) -> Segment:

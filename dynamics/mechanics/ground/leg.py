@@ -1,4 +1,4 @@
-"""A planar leg: a chain of rigid segments that hangs from the hip.
+"""Planar legs: chains or trees of rigid segments that hang from the hip.
 
 Frame: x forward, y up, the ground is y = 0. The coordinates are q = (x, y of the hip; absolute
 angle of every segment), or the angles alone where the hip is pinned. At angle 0 thigh and shank
@@ -23,7 +23,6 @@ from dynamics.mechanics.planar_chain import (
     as_vectors,
     generalised_force,
     mass_matrix,
-    reach,
 )
 from dynamics.mechanics.segments import Segment
 from foundation.checks import (
@@ -42,16 +41,17 @@ GRAVITY = 9.81
 
 @dataclass(frozen=True, eq=False)
 class Leg:
-    """Segments in series, the mass at the hip, and springs and dampers at the joints.
+    """Segments in series or as a tree, the mass at the hip, springs and dampers at the joints.
 
     Joint k lies at the proximal end of segment k. The springs of the hip act against a trunk of
-    constant orientation; the other joints act between neighbouring segments.
+    constant orientation; the other joints act between neighbouring segments. Several legs on one
+    hip are one `Leg`, whose `parents` say where each segment hangs (`striking_legs`).
 
     Parameters
     ----------
     segments : mapping of str to Segment
         Names and segments from proximal to distal, n of them. The origin of the frame of a segment
-        is its proximal joint.
+        is its proximal joint, which is the distal end of its parent, or the hip.
     hip_mass : float
         Point mass that moves with a free hip [kg], >= 0: trunk, arms, the other leg.
     anchor : (2,) float64, optional
@@ -64,6 +64,14 @@ class Leg:
         Joint angles (of a segment from its proximal neighbour) without torque [rad], by default 0.
     gravity : float
         Acceleration of free fall [m/s²], >= 0.
+    parents : mapping of str to (str or None), optional
+        Parent of each segment, one of the segments before it, or None for the hip. By default every
+        segment hangs from the previous one, and the first from the hip.
+
+    Raises
+    ------
+    InputError
+        If the parents do not name every segment once, or a parent does not precede its child.
     """
 
     segments: Mapping[str, Segment]
@@ -73,6 +81,7 @@ class Leg:
     joint_damping: ArrayLike | None = None
     joint_rest: ArrayLike | None = None
     gravity: float = GRAVITY
+    parents: Mapping[str, str | None] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "segments", dict(self.segments))
@@ -82,6 +91,7 @@ class Leg:
         check_number("hip_mass", self.hip_mass, at_least=0.0, unit="kg")
         check_number("gravity", self.gravity, at_least=0.0, unit="m/s²")
         check_fields(self, anchor=(2,))
+        object.__setattr__(self, "parents", _checked_parents(list(self.segments), self.parents))
         for name in ("joint_stiffness", "joint_damping", "joint_rest"):
             stated = np.zeros(count) if getattr(self, name) is None else getattr(self, name)
             least = None if name == "joint_rest" else 0.0
@@ -109,7 +119,7 @@ class Leg:
         return self.mass * self.gravity
 
     def index(self, name: str) -> int:
-        """Return the index of a segment in the chain.
+        """Return the index of a segment.
 
         Raises
         ------
@@ -120,7 +130,10 @@ class Leg:
         return list(self.segments).index(name)
 
     def arms(self, segments: Sequence[int], positions: ArrayLike) -> ComplexArray:
-        """Return the coefficients of points fixed to segments, (P, n) [m]; see `reach`.
+        """Return the coefficients of points fixed to segments, (P, n) [m].
+
+        A point lies at hip + Σ a_j exp(i φ_j) with its coefficients a: the point itself for its
+        segment, the distal ends of the segments between it and the hip, and zero else.
 
         Parameters
         ----------
@@ -131,7 +144,14 @@ class Leg:
         """
         points = as_complex(np.reshape(positions, (-1, 2)))
         ends = as_complex(np.array([each.end for each in self.segments.values()]))
-        return np.array([reach(ends, k, p) for k, p in zip(segments, points, strict=True)])
+        coefficients = np.zeros((len(points), len(ends)), dtype=np.complex128)
+        for row, segment, point in zip(coefficients, segments, points, strict=True):
+            row[segment] = point
+            proximal = self._proximal[segment]
+            while proximal is not None:
+                row[proximal] = ends[proximal]
+                proximal = self._proximal[proximal]
+        return coefficients
 
     def positions(self, q: FloatArray, arms: ComplexArray) -> FloatArray:
         """Return the positions (P, 2) [m] of points with coefficients (P, n) at q (dof,)."""
@@ -201,6 +221,36 @@ class Leg:
         return self.arms(range(len(centres)), centres)
 
     @cached_property
+    def _proximal(self) -> list[int | None]:
+        """Index of the parent of each segment, None at the hip."""
+        names = list(self.segments)
+        parents = (self.parents or {}).get
+        return [None if (above := parents(name)) is None else names.index(above) for name in names]
+
+    @cached_property
     def _joints(self) -> PassiveJoints:
         laws = (self.joint_stiffness, self.joint_damping, self.joint_rest)
-        return PassiveJoints.of([len(self.segments)], *(np.asarray(each) for each in laws))
+        differences = np.eye(len(self.segments))
+        for segment, proximal in enumerate(self._proximal):
+            if proximal is not None:
+                differences[segment, proximal] = -1.0
+        return PassiveJoints(differences, *(np.asarray(each) for each in laws))
+
+
+def _checked_parents(
+    names: list[str], parents: Mapping[str, str | None] | None
+) -> dict[str, str | None]:
+    """Return the parent of each segment, by default the previous one."""
+    if parents is None:
+        return dict(zip(names, [None, *names[:-1]], strict=True))
+    if sorted(parents) != sorted(names):
+        raise InputError(
+            f"parents: expected one for each of {', '.join(names)}, found {', '.join(parents)}"
+        )
+    for place, name in enumerate(names):
+        if (above := parents[name]) is not None and above not in names[:place]:
+            raise InputError(
+                f"parents: expected a segment before {name} or None (the hip) as its parent, found "
+                f"{above!r}; state the segments from proximal to distal"
+            )
+    return dict(parents)

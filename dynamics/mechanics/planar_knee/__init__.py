@@ -11,12 +11,20 @@ from dynamics.mechanics.planar_knee.contact_point import (
     ContactLocation,
     ProfileContact,
 )
-from dynamics.mechanics.planar_knee.knee import PlanarKnee, Pull
-from dynamics.mechanics.planar_knee.ligaments import PlanarLigament
+from dynamics.mechanics.planar_knee.knee import PROXIMAL, PlanarKnee, Pull
+from dynamics.mechanics.planar_knee.ligaments import (
+    PLANAR_LIGAMENT_KINDS,
+    LigamentExcess,
+    LigamentLimitWarning,
+    PlanarLigament,
+)
 from dynamics.mechanics.planar_knee.machado import (
+    MACHADO_LAWS,
+    compare_machado_laws,
     machado_clearance_knee,
     machado_data,
     machado_knee,
+    machado_laws,
     machado_ligaments,
     machado_state,
 )
@@ -26,20 +34,27 @@ from dynamics.mechanics.planar_knee.simulation import simulate_planar_knee
 from foundation.former_names import renamed
 
 __all__ = [
+    "MACHADO_LAWS",
+    "PLANAR_LIGAMENT_KINDS",
     "PROFILE_KINDS",
+    "PROXIMAL",
     "ClearanceJoint",
     "ContactGeometry",
     "ContactLocation",
     "ContactStart",
+    "LigamentExcess",
+    "LigamentLimitWarning",
     "PlanarKnee",
     "PlanarLigament",
     "PlanarMotion",
     "PolarProfile",
     "ProfileContact",
     "Pull",
+    "compare_machado_laws",
     "machado_clearance_knee",
     "machado_data",
     "machado_knee",
+    "machado_laws",
     "machado_ligaments",
     "machado_state",
     "simulate_planar_knee",

@@ -4,8 +4,7 @@ The femur's frame is the global one: x anterior, y superior. The tibia's frame h
 the centre of mass, ξ along the shaft towards the knee and η posterior where the shaft is upright;
 φ is the angle of ξ from x, so that the knee is straight at φ = 90°. The contact force F >= 0 acts
 along the outward normal n of the femur at the contact point P, with the indentation δ = -gap and
-its rate δ̇ = -n · v_P. The direction of the pull is our assumption: anterior, along the global x.
-There is no friction; only the damping of the contact dissipates energy.
+its rate δ̇ = -n · v_P. There is no friction; only the damping of the contact dissipates energy.
 """
 
 from __future__ import annotations
@@ -25,8 +24,12 @@ from dynamics.mechanics.planar_knee.contact_point import (
 )
 from dynamics.mechanics.planar_knee.ligaments import PlanarLigament
 from foundation.checks import FloatArray, check_array, check_number, frozen
-from foundation.contact_laws import ContactLaw
+from foundation.contact_laws import ContactLaw, LinearHysteresisLaw
 from foundation.errors import InputError
+
+#: Direction of the pull of Machado et al. (2010, section 6) in the global frame [1]: proximal,
+#: along the shaft of the tibia at the start.
+PROXIMAL = (math.cos(math.radians(35.21)), math.sin(math.radians(35.21)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,12 +43,13 @@ class Pull:
     duration : float
         td [s], > 0. Beyond td the force is less than 0.11 % of A.
     direction : (2,) float64
-        Direction in the global frame [1]; normalised.
+        Constant direction in the global frame [1]; normalised. By default `PROXIMAL`: cos 35.21°
+        and sin 35.21°.
     """
 
     amplitude: float
     duration: float = 0.05
-    direction: FloatArray = (1.0, 0.0)  # type: ignore[assignment]
+    direction: FloatArray = PROXIMAL  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
         check_number("pull amplitude", self.amplitude, unit="N")
@@ -98,7 +102,7 @@ class PlanarKnee:
     geometry : ContactGeometry
         `ProfileContact` or `ClearanceJoint`.
     law : ContactLaw
-        Contact force over the indentation.
+        Contact force over the indentation, continuous in its rate.
     ligaments : tuple of PlanarLigament
         Ligaments with unique names; by default none.
     pull : Pull, optional
@@ -113,8 +117,8 @@ class PlanarKnee:
     Raises
     ------
     InputError
-        If a value is not finite or out of its range, law or pull is of another type, or two
-        ligaments have one name.
+        If a value is not finite or out of its range, law or pull is of another type, the law is a
+        `LinearHysteresisLaw`, or two ligaments have one name.
     """
 
     mass: float
@@ -132,6 +136,12 @@ class PlanarKnee:
         check_number("gravity", self.gravity, at_least=0.0, unit="m/s²")
         if not isinstance(self.law, ContactLaw):
             raise InputError(f"law: expected a ContactLaw, found {self.law!r}")
+        if isinstance(self.law, LinearHysteresisLaw):
+            raise InputError(
+                "law: expected a force that is continuous in the rate, found LinearHysteresisLaw, "
+                "whose force jumps where the rate changes its sign, so that a lasting contact has "
+                "no solution; use KelvinVoigtLaw or FloresLaw"
+            )
         if not isinstance(self.pull, Pull | None):
             raise InputError(f"pull: expected a Pull or None, found {self.pull!r}")
         check_number("least_impact_rate", self.least_impact_rate, above=0.0, unit="m/s")

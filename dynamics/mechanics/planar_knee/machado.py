@@ -1,32 +1,51 @@
 """The planar knee of Machado et al. (2010, Nonlinear Dyn 60:459-478), with its data in `tables/`.
 
-docs/mechanics.md states the assumptions where the data are incomplete: frame of the femur, plane of
-the tibia (its ends are 82 mm from the ξ axis, far beyond the bone), direction of the pull (other
-directions unload the cruciates from 50 to 150 N, in contrast to the paper), start at rest.
+The femoral frame is printed at 90° (table 1) and used at 0° here: only then do the printed rest
+lengths follow from the printed attachments. Our assumptions are the plane of the tibia (its ends
+are 82 mm from the ξ axis, far beyond the bone), the start at rest, and which ligament has which of
+the limits of table 2; docs/mechanics.md has the reasons.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from dynamics.csv_table import read_csv_table
 from dynamics.mechanics.planar_knee.clearance import ClearanceJoint
 from dynamics.mechanics.planar_knee.contact_point import ContactGeometry, ProfileContact
-from dynamics.mechanics.planar_knee.knee import PlanarKnee, Pull
-from dynamics.mechanics.planar_knee.ligaments import PlanarLigament
+from dynamics.mechanics.planar_knee.knee import PROXIMAL, PlanarKnee, Pull
+from dynamics.mechanics.planar_knee.ligaments import PLANAR_LIGAMENT_KINDS, PlanarLigament
+from dynamics.mechanics.planar_knee.motion import PlanarMotion
 from dynamics.mechanics.planar_knee.profiles import PolarProfile
-from foundation.checks import FloatArray, check_in
-from foundation.contact_laws import ContactLaw, HertzLaw, LankaraniNikraveshLaw, sphere_stiffness
+from dynamics.mechanics.planar_knee.simulation import simulate_planar_knee
+from foundation.checks import FloatArray, check_array, check_in
+from foundation.contact_laws import (
+    ContactLaw,
+    FloresLaw,
+    HertzLaw,
+    HuntCrossleyLaw,
+    LankaraniNikraveshLaw,
+    sphere_stiffness,
+)
 
 _TABLES = Path(__file__).with_name("tables")
 #: Distance from the tibia's centre of mass to the plane of its cartilage, along ξ [m].
 PLANE_DISTANCE = 0.2255
 _HALF_ANGLE = math.radians(20.0)
-#: Names of the contact laws.
-MACHADO_LAWS = ("hertz", "lankarani-nikravesh")
+#: Strain at which a linear ligament has the tension of the quadratic one [1]; our choice.
+MATCHING_STRAIN = 0.05
+_DISSIPATIVE: dict[str, Callable[[float, float], ContactLaw]] = {
+    "hunt-crossley": HuntCrossleyLaw,
+    "lankarani-nikravesh": LankaraniNikraveshLaw,
+    "flores": FloresLaw,
+}
+#: Names of the contact laws, those of figure 8 of Lehtoranta (2011).
+MACHADO_LAWS = ("hertz", *_DISSIPATIVE)
 
 
 def machado_data() -> dict[str, float]:
@@ -35,13 +54,35 @@ def machado_data() -> dict[str, float]:
     return {name: float(cell) for name, cell in row.items()}
 
 
-def machado_ligaments() -> tuple[PlanarLigament, ...]:
-    """Return the ligaments MCL, LCL, ACL and PCL."""
-    rows = read_csv_table(_TABLES / "machado2010_ligaments.csv").lines
-    values = [(cells[0], np.array(cells[1:], dtype=np.float64)) for _, cells in rows]
-    return tuple(
-        PlanarLigament(name, v[0:2], v[2:4], float(v[4]), float(v[5])) for name, v in values
+def machado_ligaments(
+    kind: str = "quadratic", matching_strain: float = MATCHING_STRAIN
+) -> tuple[PlanarLigament, ...]:
+    """Return the ligaments MCL, LCL, ACL and PCL with their limits of strain and force.
+
+    Parameters
+    ----------
+    kind : {"quadratic", "linear"}
+        Law of the tension. Linear ligaments are those of `PlanarLigament.linearised`.
+    matching_strain : float
+        Strain at which linear ligaments have the tension of the quadratic ones [1], > 0.
+    """
+    check_in("ligament kind", kind, PLANAR_LIGAMENT_KINDS)
+    rows = read_csv_table(_TABLES / "machado2010_ligaments.csv").rows()
+    ligaments = tuple(
+        PlanarLigament(
+            row["name"],
+            np.array([float(row["femoral_xi_m"]), float(row["femoral_eta_m"])]),
+            np.array([float(row["tibial_xi_m"]), float(row["tibial_eta_m"])]),
+            float(row["rest_length_m"]),
+            float(row["stiffness_N_per_m2"]),
+            strain_limit=float(row["strain_limit"]),
+            force_limit=float(row["force_limit_N"]),
+        )
+        for _, row in rows
     )
+    if kind == "quadratic":
+        return ligaments
+    return tuple(each.linearised(matching_strain) for each in ligaments)
 
 
 def machado_state() -> FloatArray:
@@ -51,8 +92,34 @@ def machado_state() -> FloatArray:
     return np.array([data["centre_x_m"], data["centre_y_m"], angle, 0.0, 0.0, 0.0])
 
 
+def machado_laws(
+    socket_radius: float | None = None, restitution: float | None = None
+) -> dict[str, ContactLaw]:
+    """Return the four contact laws of `MACHADO_LAWS` for the cartilage, by name.
+
+    Parameters
+    ----------
+    socket_radius : float, optional
+        Radius of a socket of the tibia [m]; by default the tibia is a plane.
+    restitution : float, optional
+        Coefficient of restitution [1], 0 to 1; by default that of the paper, 0.30.
+    """
+    data = machado_data()
+    cartilage = data["youngs_modulus_Pa"], data["poisson_ratio"]
+    tibia = None if socket_radius is None else -socket_radius
+    stiffness = sphere_stiffness(data["femur_radius_m"], tibia, *cartilage, *cartilage)
+    returned = data["restitution"] if restitution is None else restitution
+    dissipative = {name: law(stiffness, returned) for name, law in _DISSIPATIVE.items()}
+    return {"hertz": HertzLaw(stiffness), **dissipative}
+
+
 def machado_knee(
-    pull: float = 50.0, law: str = "lankarani-nikravesh", kind: str = "cubic"
+    pull: float = 50.0,
+    law: str | ContactLaw = "hertz",
+    kind: str = "cubic",
+    *,
+    direction: ArrayLike = PROXIMAL,
+    ligaments: str = "quadratic",
 ) -> PlanarKnee:
     """Return the knee with free contact of femur and tibia.
 
@@ -60,65 +127,101 @@ def machado_knee(
     ----------
     pull : float
         Amplitude of the pull [N]: 50 or 150 in the paper.
-    law : {"hertz", "lankarani-nikravesh"}
-        Contact law, with the stiffness of a sphere on a plane.
+    law : {"hertz", "hunt-crossley", "lankarani-nikravesh", "flores"} or ContactLaw
+        Contact law; a name has the stiffness of a sphere on a plane (`machado_laws`).
     kind : {"cubic", "akima", "pchip"}
         Splines of the profiles.
+    direction : (2,) array_like
+        Direction of the pull in the global frame [1]; by default proximal, as in the paper.
+        (1, 0) is anterior.
+    ligaments : {"quadratic", "linear"}
+        Law of the ligaments, see `machado_ligaments`.
     """
     radius = machado_data()["femur_radius_m"]
     femur = PolarProfile.circle(radius, kind=kind)
     tibia = PolarProfile.line(PLANE_DISTANCE, _HALF_ANGLE, kind=kind)
-    contact = ProfileContact(femur, tibia)
-    return _knee(pull, _law(law, radius, None), contact, machado_ligaments())
+    contact, bundles = ProfileContact(femur, tibia), machado_ligaments(ligaments)
+    return _knee(Pull(pull, direction=_direction(direction)), _law(law, None), contact, bundles)
 
 
 def machado_clearance_knee(
     clearance: float = 1e-3,
     pull: float = 50.0,
-    law: str = "lankarani-nikravesh",
+    law: str | ContactLaw = "hertz",
     *,
-    ligaments: bool = False,
+    ligaments: bool = True,
+    direction: ArrayLike = PROXIMAL,
 ) -> PlanarKnee:
-    """Return the knee with a revolute joint with clearance instead of contact and ligaments.
+    """Return the knee with a revolute joint with clearance instead of the free contact.
 
     The femoral circle is the journal, concentric with its socket in the tibia at the start; the law
-    has the stiffness of a sphere in this spherical socket. Tibia and pull are those of the free
-    knee.
+    has the stiffness of a sphere in this spherical socket. Tibia, ligaments and pull are those of
+    the free knee.
 
     Parameters
     ----------
     clearance : float
         Radius of the socket minus that of the journal [m], > 0.
-    pull, law
-        As of `machado_knee`.
+    pull, law, direction
+        As of `machado_knee`, with the direction (2,) [1].
     ligaments : bool
-        Whether to keep the ligaments. They prevent a rotation about the centre of the circle: the
-        anterior cruciate stops the extension after some 10°.
+        Whether to keep the ligaments, as the paper does (figure 18). The ligaments prevent a
+        rotation about the centre of the circle; without them the knee hyperextends.
     """
     radius = machado_data()["femur_radius_m"]
     x, y, angle = machado_state()[:3]
     c, s = math.cos(angle), math.sin(angle)
     joint = ClearanceJoint(radius, clearance, np.array([-c * x - s * y, s * x - c * y]))
     bundles = machado_ligaments() if ligaments else ()
-    return _knee(pull, _law(law, radius, -(radius + clearance)), joint, bundles)
+    load = Pull(pull, direction=_direction(direction))
+    return _knee(load, _law(law, radius + clearance), joint, bundles)
 
 
-def _law(law: str, femur: float, tibia: float | None) -> ContactLaw:
-    check_in("law", law, MACHADO_LAWS)
-    data = machado_data()
-    cartilage = data["youngs_modulus_Pa"], data["poisson_ratio"]
-    stiffness = sphere_stiffness(femur, tibia, *cartilage, *cartilage)
-    if law == "hertz":
-        return HertzLaw(stiffness)
-    return LankaraniNikraveshLaw(stiffness, data["restitution"])
+def compare_machado_laws(
+    pull: float = 50.0,
+    duration: float = 0.5,
+    *,
+    laws: Mapping[str, ContactLaw] | None = None,
+    direction: ArrayLike = PROXIMAL,
+) -> dict[str, PlanarMotion]:
+    """Return the motion of the knee with free contact under each of several contact laws.
+
+    Parameters
+    ----------
+    pull : float
+        Amplitude of the pull [N].
+    duration : float
+        Simulated time [s], > 0.
+    laws : mapping of str to ContactLaw, optional
+        Laws by name; by default `machado_laws()`, the laws of figure 8 of Lehtoranta (2011).
+    direction : (2,) array_like
+        Direction of the pull [1], as of `machado_knee`.
+
+    Returns
+    -------
+    dict of str to PlanarMotion
+        Motions from `machado_state` by the name of the law.
+    """
+    return {
+        name: simulate_planar_knee(
+            machado_knee(pull, law, direction=direction), machado_state(), duration
+        )
+        for name, law in (machado_laws() if laws is None else laws).items()
+    }
+
+
+def _direction(direction: ArrayLike) -> FloatArray:
+    return check_array("direction", direction, (2,))
+
+
+def _law(law: str | ContactLaw, socket: float | None) -> ContactLaw:
+    if isinstance(law, ContactLaw):
+        return law
+    return machado_laws(socket)[check_in("law", law, MACHADO_LAWS)]
 
 
 def _knee(
-    pull: float,
-    law: ContactLaw,
-    geometry: ContactGeometry,
-    ligaments: tuple[PlanarLigament, ...],
+    pull: Pull, law: ContactLaw, geometry: ContactGeometry, ligaments: tuple[PlanarLigament, ...]
 ) -> PlanarKnee:
     data = machado_data()
-    mass, inertia = data["mass_kg"], data["inertia_kg_m2"]
-    return PlanarKnee(mass, inertia, geometry, law, ligaments, Pull(pull))
+    return PlanarKnee(data["mass_kg"], data["inertia_kg_m2"], geometry, law, ligaments, pull)

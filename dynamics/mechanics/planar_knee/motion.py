@@ -9,6 +9,7 @@ import numpy as np
 
 from dynamics.mechanics.planar_knee.contact_point import Angles
 from dynamics.mechanics.planar_knee.knee import ContactState, PlanarKnee
+from dynamics.mechanics.planar_knee.ligaments import LigamentExcess, limits_passed
 from foundation.checks import FloatArray
 
 
@@ -48,6 +49,8 @@ class PlanarMotion:
         Work done by the pull and energy lost in the contact since the start [J].
     impacts : tuple of ContactStart
         Starts of contact after the first instant, in order.
+    limits_passed : tuple of LigamentExcess
+        Limits of strain and force that the ligaments pass.
     """
 
     time: FloatArray
@@ -63,6 +66,7 @@ class PlanarMotion:
     pull_work: FloatArray
     contact_loss: FloatArray
     impacts: tuple[ContactStart, ...]
+    limits_passed: tuple[LigamentExcess, ...] = ()
 
     @property
     def centre_of_mass(self) -> FloatArray:
@@ -109,13 +113,14 @@ def collect_motion(
     pairs = [zip(knee.ligaments, row, strict=True) for row in lengths]
     depth = np.array([each.indentation for each in contacts])
     energy = np.array([knee.energies(s, d) for s, d in zip(states, depth, strict=True)])
+    tensions = np.array([[each.tension(at) for each, at in row] for row in pairs])
     return PlanarMotion(
         time=time,
         state=states[:, :6],
         indentation=depth,
         contact_force=np.array([knee.loads(*row).contact_force for row in rows]),
         ligament_length=lengths,
-        ligament_force=np.array([[each.tension(at) for each, at in row] for row in pairs]),
+        ligament_force=tensions,
         kinetic=energy[:, 0],
         gravitational=energy[:, 1],
         ligament_energy=energy[:, 2],
@@ -123,4 +128,5 @@ def collect_motion(
         pull_work=states[:, 6],
         contact_loss=states[:, 7],
         impacts=impacts,
+        limits_passed=limits_passed(knee.ligaments, time, lengths, tensions),
     )

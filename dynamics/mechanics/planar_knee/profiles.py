@@ -13,6 +13,7 @@ outward normal and curvature (positive where the body is convex). The splines of
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -154,6 +155,12 @@ class PolarProfile:
         orders[2:, :, 2] = spline.derivative(2).c
         return PPoly(orders, spline.x)
 
+    @cached_property
+    def _cubics(self) -> tuple[list[float], list[list[float]]]:
+        """Ends of the pieces [rad] and coefficients of ρ, as lists: numbers one by one are fast."""
+        spline = self._piecewise
+        return spline.x.tolist(), spline.c[:, :, 0].T.tolist()
+
     def wrapped(self, angle: float) -> float:
         """Return the angle [rad], of a closed profile reduced to the range of the samples."""
         if not self.closed:
@@ -170,7 +177,13 @@ class PolarProfile:
 
         Point [m], unit tangent [1], curvature [1/m] and derivative of the arc length [m/rad].
         """
-        rho, first, second = self._piecewise(self.wrapped(angle)).tolist()
+        ends, cubics = self._cubics
+        place = self.wrapped(angle)
+        piece = min(max(bisect_right(ends, place) - 1, 0), len(cubics) - 1)
+        x = place - ends[piece]
+        c3, c2, c1, c0 = cubics[piece]
+        rho = ((c3 * x + c2) * x + c1) * x + c0
+        first, second = (3.0 * c3 * x + 2.0 * c2) * x + c1, 6.0 * c3 * x + 2.0 * c2
         c, s = math.cos(angle), math.sin(angle)
         speed = math.hypot(rho, first)
         curvature = (rho * rho + 2.0 * first * first - rho * second) / speed**3

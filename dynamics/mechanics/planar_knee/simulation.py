@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dynamics.mechanics.planar_knee.contact_point import Angles
 from dynamics.mechanics.planar_knee.knee import ContactState, PlanarKnee
+from dynamics.mechanics.planar_knee.ligaments import warn_of_limits
 from dynamics.mechanics.planar_knee.motion import ContactStart, PlanarMotion, collect_motion
 from dynamics.mechanics.switching import integrate_switching
 from foundation.checks import FloatArray, check_array, check_number
@@ -68,7 +69,7 @@ class _Phases:
 def simulate_planar_knee(
     knee: PlanarKnee,
     initial: ArrayLike,
-    duration: float,
+    duration: float = 0.5,
     *,
     step: float = 5e-4,
     tolerance: float = 1e-9,
@@ -83,7 +84,7 @@ def simulate_planar_knee(
         (x, y, φ, v_x, v_y, ω) at t = 0 [m, rad, s]. Bodies that overlap at the start count as in
         contact since an impact at that rate (but see `PlanarKnee.least_impact_rate`).
     duration : float
-        Simulated time [s], > 0.
+        Simulated time [s], > 0; by default that of Machado et al. (2010).
     step : float
         Time between the instants of the result [s], > 0; the integrator chooses its own steps.
     tolerance : float
@@ -100,6 +101,11 @@ def simulate_planar_knee(
         If an argument is not finite or out of its range.
     SimulationError
         If the integrator fails, or the tibia leaves the profile.
+
+    Warns
+    -----
+    LigamentLimitWarning
+        For every limit of strain or force that a ligament passes (`PlanarMotion.limits_passed`).
     """
     start = check_array("initial", initial, (6,))
     check_number("duration", duration, above=0.0, unit="s")
@@ -119,4 +125,6 @@ def simulate_planar_knee(
         rtol=tolerance,
         atol=tolerance * _SCALES,
     )
-    return collect_motion(knee, instants, states, impact_rates, tuple(phases.impacts))
+    motion = collect_motion(knee, instants, states, impact_rates, tuple(phases.impacts))
+    warn_of_limits(motion.limits_passed)
+    return motion

@@ -5,12 +5,13 @@ q̇ = (q - q') / h, q̈ = (q̇ - q̇') / h, ξ̇ = (ξ - ξ') / h (a prime for t
 H = M + h C + h² K the unknowns of a step solve a linear complementarity problem (Kolesnikov 2004;
 friction as a pair of unilateral rows as in Glocker & Pfeiffer 1992, Nonlinear Dynamics 3:245-259),
 
-    g + ξ             = h² wᵀ H⁻¹ (...) + h N / (k h + c) + ...   against  N,
-    h τᵀ q̇ + λ        = h² τᵀ H⁻¹ (...) + λ + ...                 against  T + μ N,
-    μ N - T           = 2 μ N - (T + μ N)                         against  λ,
+    g + ξ                       = h² wᵀ H⁻¹ (...) + h N / (k h + c) + ...   against  N,
+    h τᵀ q̇ + (T - T') / kt + λ  = h² τᵀ H⁻¹ (...) + T / kt + λ + ...        against  T + μ N,
+    μ N - T                     = 2 μ N - (T + μ N)                         against  λ,
 
-(...) = (w - μ τ) N + τ (T + μ N) over all links, λ the slip against τ. The scheme is of first order
-in h; without a load it never gains energy.
+(...) = (w - μ τ) N + τ (T + μ N) over all links, λ the slip against τ, kt the tangential stiffness.
+A stiffness that grows with ξ is linearised anew until ξ stays (Newton's method). The scheme is of
+first order in h; without a load and with constant contractions it never gains energy.
 """
 
 from __future__ import annotations
@@ -28,6 +29,11 @@ from dynamics.mechanics.unilateral.complementarity import (
 )
 from foundation.checks import FloatArray, check_array, check_fields, check_number, frozen
 from foundation.errors import InputError
+
+#: Newton's iterations for a growing stiffness, and the relative change of the slope that ends them.
+_ITERATIONS, _SETTLED = 50, 1e-9
+#: Part of the largest element by which rounding may leave a matrix unsymmetric.
+_UNEVEN = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +55,14 @@ class UnilateralLink:
         Coefficient of friction μ, >= 0.
     tangent : (n_dof,) float64, optional
         τ: the slip velocity is τᵀ q̇ [1]; required with friction.
+    contraction : float, or function of time [s]
+        Active shortening, which takes away from the gap [m]; the gap is g0 + wᵀ q - contraction. A
+        muscle that is taut without displacement has its pretension as -g0.
+    doubling_depth : float
+        Um [m]: the stiffness is k (1 + ξ / Um), so that the elastic force is k ξ (1 + ξ / Um); > 0,
+        by default infinite: a constant stiffness.
+    tangential_stiffness : float
+        kt [N/m], > 0: the tip gives way by T / kt before it slips; by default it is rigid.
     """
 
     direction: FloatArray
@@ -57,18 +71,35 @@ class UnilateralLink:
     gap: float = 0.0
     friction: float = 0.0
     tangent: FloatArray | None = None
+    contraction: float | Callable[[float], float] = 0.0
+    doubling_depth: float = np.inf
+    tangential_stiffness: float = np.inf
 
     def __post_init__(self) -> None:
         check_fields(self, "link: ", direction=(None,))
         check_number("link: stiffness", self.stiffness, above=0.0, unit="N/m")
         check_number("link: damping", self.damping, at_least=0.0, unit="N s/m")
         check_number("link: gap", self.gap)
+        for name in ("doubling_depth", "tangential_stiffness"):
+            # Infinite is the default, which `check_number` does not take.
+            value = getattr(self, name)
+            if value != np.inf:
+                check_number(f"link: {name}", value, above=0.0)
+        if not callable(self.contraction):
+            check_number("link: contraction", self.contraction)
         if check_number("link: friction", self.friction, at_least=0.0) > 0.0:
             if self.tangent is None:
                 raise InputError(
                     "link: tangent: expected a direction with friction > 0, found None"
                 )
             check_fields(self, "link: ", tangent=self.direction.shape)
+
+    def gap_at(self, time: float) -> float:
+        """Return the gap [m] at q = 0 and a time [s], the contraction taken away."""
+        contraction = self.contraction
+        if callable(contraction):
+            contraction = check_number(f"link: contraction at {time:g} s", contraction(time))
+        return self.gap - contraction
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +152,7 @@ def simulate_links(
     load : (n_dof,) float64, or function of time [s], optional
         Q [N]; by default none.
     stiffness, damping : (n_dof, n_dof) float64, optional
-        K [N/m] and C [N s/m] of bilateral springs and dampers; by default none.
+        K [N/m] and C [N s/m] of bilateral springs and dampers, symmetric; by default none.
 
     Returns
     -------
@@ -138,19 +169,22 @@ def simulate_links(
     q = check_array("position", position, (None,))
     v = check_array("velocity", velocity, q.shape)
     h = check_number("step", step, above=0.0, unit="s")
-    check_number("n_steps", n_steps, at_least=1)
+    if check_number("n_steps", n_steps, at_least=1) % 1.0:
+        raise InputError(f"n_steps: expected a whole number, found {n_steps}")
+    if q.size == 0:
+        raise InputError("position: expected at least one coordinate, found an empty array")
     m, k, c = (
-        np.zeros((q.size, q.size)) if value is None else check_array(name, value, (q.size, q.size))
+        _checked_matrix(name, value, q.size)
         for name, value in (("mass", mass), ("stiffness", stiffness), ("damping", damping))
     )
     stepper = _Stepper(m, k, c, links, h)
     force = load if callable(load) else lambda _: np.zeros(q.size) if load is None else load
-    tips = np.maximum(-(stepper.directions @ q + stepper.gaps), 0.0)
+    stepper.start(q)
     states, forces = [(q, v)], []
     for number in range(1, int(n_steps) + 1):
         at = check_array(f"load at {number * h:g} s", force(number * h), q.shape)
         try:
-            q, v, tips, normal, tangential = stepper.advance(q, v, tips, at)
+            q, v, normal, tangential = stepper.advance(q, v, at, stepper.gaps(number * h))
         except ComplementarityError as error:
             raise ComplementarityError(f"step to {number * h:g} s: {error}") from error
         states.append((q, v))
@@ -164,8 +198,23 @@ def simulate_links(
     )
 
 
+def _checked_matrix(name: str, value: ArrayLike | None, size: int) -> FloatArray:
+    """Return a symmetric matrix (n, n), zeros for None [kg, N s/m, N/m], or raise `InputError`."""
+    if value is None:
+        return np.zeros((size, size))
+    matrix = check_array(name, value, (size, size))
+    uneven = np.abs(matrix - matrix.T).max()
+    # Cholesky's factorisation would read one triangle alone.
+    if uneven > _UNEVEN * np.abs(matrix).max():
+        raise InputError(
+            f"{name}: expected a symmetric matrix, found elements that differ from their mirror "
+            f"image by {uneven:.3g}; state forces of another kind in `load`"
+        )
+    return matrix
+
+
 class _Stepper:
-    """Matrices that all steps share."""
+    """Matrices that all steps share, and what the tips remember from one step to the next."""
 
     def __init__(
         self, m: FloatArray, k: FloatArray, c: FloatArray, links: Sequence[UnilateralLink], h: float
@@ -182,14 +231,16 @@ class _Stepper:
                 f"mass, damping, stiffness: expected positive definite matrices, found: {error}"
             ) from error
         self.directions = np.array([link.direction for link in links]).reshape(-1, size)
-        self.gaps = np.array([link.gap for link in links])
+        self._links = links
         rubbing = [link for link in links if link.friction > 0.0]
         self._rubs = np.array([link.friction > 0.0 for link in links], dtype=np.bool_)
         self._tangents = np.array([link.tangent for link in rubbing]).reshape(-1, size)
         self._friction = np.array([link.friction for link in rubbing])
-        damping = np.array([link.damping for link in links])
-        self._compliance = h / (np.array([link.stiffness for link in links]) * h + damping)
-        self._memory = damping * self._compliance / h
+        self._softness = 1.0 / np.array([link.tangential_stiffness for link in rubbing])
+        self._link_stiffness = np.array([link.stiffness for link in links])
+        self._viscosity = np.array([link.damping for link in links]) / h
+        self._growth = self._link_stiffness / np.array([link.doubling_depth for link in links])
+        self._tips, self._last = np.zeros(len(links)), np.zeros(len(rubbing))
         self._problem()
 
     def _problem(self) -> None:
@@ -201,22 +252,56 @@ class _Stepper:
         self._response = cho_solve(self._factor, self._applied.T)
         self._matrix = np.zeros((n + 2 * f, n + 2 * f))
         self._matrix[: n + f, : n + f] = h * h * self._measured @ self._response
-        self._matrix[:n, :n] += np.diag(self._compliance)
+        self._matrix[n : n + f, n : n + f] += np.diag(self._softness)
+        self._matrix[n : n + f, :n] -= self._softness[:, None] * limit
         self._matrix[n : n + f, n + f :] = np.eye(f)
         self._matrix[n + f :, :n] = 2.0 * limit
         self._matrix[n + f :, n : n + f] = -np.eye(f)
 
+    def gaps(self, time: float) -> FloatArray:
+        """Return the gaps (L,) [m] at q = 0 and a time [s]."""
+        return np.array([link.gap_at(time) for link in self._links])
+
+    def start(self, q: FloatArray) -> None:
+        """Press in the tips that overlap at time zero."""
+        self._tips = np.maximum(-(self.directions @ q + self.gaps(0.0)), 0.0)
+
     def advance(
-        self, q: FloatArray, v: FloatArray, tips: FloatArray, load: FloatArray
-    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
-        """Return position, velocity, tips, N and T at the end of a step."""
+        self, q: FloatArray, v: FloatArray, load: FloatArray, gaps: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """Return position, velocity, N and T at the end of a step."""
         h, n, f = self._h, len(self.directions), len(self._tangents)
-        free = cho_solve(self._factor, self._mass @ v + h * (load - self._stiffness @ q))
+        impulse = self._mass @ v + h * (load - self._stiffness @ q)
+        free = cho_solve(self._factor, impulse, check_finite=False)
         constant = np.zeros(n + 2 * f)
         constant[: n + f] = h * self._measured @ free
-        constant[:n] += self.directions @ q + self.gaps + self._memory * tips
-        x = solve_complementarity(self._matrix, constant).x
+        constant[:n] += self.directions @ q + gaps
+        constant[n : n + f] -= self._softness * self._last
+        x = self._link_forces(constant)
         v = free + h * self._response @ x[: n + f]
         normal, tangential = x[:n], np.zeros(n)
-        tangential[self._rubs] = x[n : n + f] - self._friction * normal[self._rubs]
-        return q + h * v, v, self._compliance * normal + self._memory * tips, normal, tangential
+        self._last = x[n : n + f] - self._friction * normal[self._rubs]
+        tangential[self._rubs] = self._last
+        return q + h * v, v, normal, tangential
+
+    def _link_forces(self, constant: FloatArray) -> FloatArray:
+        """Return N, T + μ N and λ (n + 2 f,) of a step, and keep the depths of the tips."""
+        n, before, tips = len(self.directions), self._tips, self._tips
+        diagonal = np.arange(n)
+        for _ in range(_ITERATIONS):
+            # N is linear in ξ near the last tips: ξ = compliance N + rest.
+            elastic = tips * (self._link_stiffness + self._growth * tips)
+            force = elastic + self._viscosity * (tips - before)
+            slope = self._link_stiffness + 2.0 * self._growth * tips + self._viscosity
+            rest, matrix, shifted = tips - force / slope, self._matrix.copy(), constant.copy()
+            matrix[diagonal, diagonal] += 1.0 / slope
+            shifted[:n] += rest
+            x = solve_complementarity(matrix, shifted).x
+            last, tips = tips, np.maximum(x[:n] / slope + rest, 0.0)
+            if (np.abs(tips - last) * self._growth <= _SETTLED * slope).all():
+                self._tips = tips
+                return x
+        raise ComplementarityError(
+            f"the depths of links with growing stiffness did not settle in {_ITERATIONS} "
+            "iterations; a shorter step helps"
+        )

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from dynamics.mechanics.planar_chain import as_complex, generalised_force
 from foundation.checks import FloatArray, check_array, check_fields, check_in, check_number
@@ -44,6 +44,8 @@ class Member:
         Ends in the global frame [m]; an end on a node is at the node.
     stiffness : float
         Force per elongation [N/m], > 0.
+    two_sided : bool
+        Whether the member pushes as well as pulls, as a bar does.
     """
 
     start_body: str
@@ -51,6 +53,7 @@ class Member:
     end_body: str
     end: FloatArray
     stiffness: float
+    two_sided: bool = False
 
     def __post_init__(self) -> None:
         of = f"member {self.start_body} to {self.end_body}:"
@@ -112,6 +115,11 @@ class PlanarStructure:
         return np.array([member.stiffness for member in self.members])
 
     @property
+    def two_sided(self) -> NDArray[np.bool_]:
+        """Whether each of the m members pushes as well as pulls, (m,) bool [1]."""
+        return np.array([member.two_sided for member in self.members], dtype=np.bool_)
+
+    @property
     def balance(self) -> FloatArray:
         """Balance matrix (n, m) [m, 1]: generalised forces of unit tensions of the m members.
 
@@ -123,7 +131,7 @@ class PlanarStructure:
             + self.generalised_force(member.end_body, member.end, -member.pull)
             for member in self.members
         ]
-        return np.array(columns).reshape(-1, len(self.segments) + 2 * len(self.nodes)).T
+        return np.array(columns).reshape(len(columns), len(self.segments) + 2 * len(self.nodes)).T
 
     def generalised_force(self, body: str, point: ArrayLike, force: ArrayLike) -> FloatArray:
         """Return the generalised force (n_dof,) [N m, N] of a force at a point of a body.
@@ -148,15 +156,27 @@ class PlanarStructure:
         result[rows] = generalised_force(1j * arms[None], as_complex(f)[None])
         return result
 
-    def joint_reactions(self, forces: ArrayLike) -> FloatArray:
-        """Return the force of every joint on its segment, (s, 2) [N], from the tensions (m,) [N].
+    def joint_reactions(
+        self, forces: ArrayLike, loads: Sequence[tuple[str, ArrayLike]] = ()
+    ) -> FloatArray:
+        """Return the force of every joint on its segment, (s, 2) [N], in the global frame.
 
-        The forces balance the members alone; add forces that load the segments.
+        Parameters
+        ----------
+        forces : (m,) array_like
+            Tensions of the members [N].
+        loads : sequence of (str, (2,) array_like)
+            Body and external force on it [N]; by default none.
         """
         tension = check_array("forces", forces, (len(self.members),))
         reactions = np.zeros((len(self.segments), 2))
+        pulls = [(check_in("loads: body", body, self._bodies()), f) for body, f in loads]
         for member, f in zip(self.members, tension, strict=True):
-            for body, pull in ((member.start_body, member.pull), (member.end_body, -member.pull)):
-                for row in self._chains.get(body, ()):
-                    reactions[row] -= f * pull
+            pulls += [(member.start_body, f * member.pull), (member.end_body, -f * member.pull)]
+        for body, pull in pulls:
+            for row in self._chains.get(body, ()):
+                reactions[row] -= check_array("loads: force", pull, (2,))
         return reactions
+
+    def _bodies(self) -> list[str]:
+        return [*self._chains, *self.nodes]

@@ -40,6 +40,11 @@ def test_the_verdicts_are_those_of_the_page(paper):
         assert f"| {erratum.printed} | {erratum.right} |" in tables
 
 
+@pytest.mark.parametrize("paper", PAPERS, ids=lambda paper: paper.name)
+def test_no_cell_breaks_its_row(paper):
+    assert all(line.count("|") in (0, 5) for line in section(paper).splitlines())
+
+
 @pytest.mark.parametrize("paper", [p for p in PAPERS if p.picture], ids=lambda paper: paper.name)
 def test_the_picture_is_drawn(paper, tmp_path):
     paper.picture().savefig(tmp_path / "picture.png")

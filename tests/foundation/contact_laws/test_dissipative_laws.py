@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from decimal import Decimal, localcontext
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from dynamics.mechanics.impact import coefficient_of_restitution
 from foundation.contact_laws import (
+    ConstantHuntCrossleyLaw,
     FloresLaw,
     HuntCrossleyLaw,
     KelvinVoigtLaw,
     LankaraniNikraveshLaw,
     LinearHysteresisLaw,
+    returned_restitution,
 )
+from foundation.errors import InputError
 
 K = 2e5
 FAMILY = [HuntCrossleyLaw, LankaraniNikraveshLaw, FloresLaw]
@@ -87,3 +93,70 @@ def test_kelvin_voigt_without_tension_needs_more_damping():
         textbook = loss / np.hypot(np.pi, loss)
         assert KelvinVoigtLaw(K, restitution, 1.0).damping_ratio > textbook
     assert_allclose(KelvinVoigtLaw(K, 0.999, 1.0).damping_ratio, -np.log(0.999) / np.pi, rtol=1e-3)
+
+
+@pytest.mark.parametrize("exponent", [1.0, 1.5, 2.2])
+@pytest.mark.parametrize(
+    ("dissipation", "speed"), [(0.0, 1.0), (0.2, 0.1), (0.7, 0.6), (2.0, 1.5), (5.0, 2.0)]
+)
+def test_hunt1975_constant_factor_returns_what_its_equation_says(exponent, dissipation, speed):
+    """a v (1 + e) = ln((1 + a v)/(1 - a v e)), measured in a simulated impact."""
+    law = ConstantHuntCrossleyLaw(3e5, dissipation, exponent)
+    measured = coefficient_of_restitution(law, 1.7, speed).restitution
+    a = dissipation * speed
+    assert_allclose(a * (1.0 + measured), np.log((1.0 + a) / (1.0 - a * measured)), atol=1e-7)
+    assert_allclose(law.restitution(speed), measured, rtol=0.0, atol=1e-7)
+
+
+def test_hunt1975_constant_factor_force():
+    law = ConstantHuntCrossleyLaw(K, 0.8)
+    depth, rate = np.array([1e-3, 1e-3, 2e-3, -1e-3]), np.array([0.5, -0.5, -1.5, 0.5])
+    expected = K * np.array([1e-3**1.5 * 1.4, 1e-3**1.5 * 0.6, 0.0, 0.0])
+    assert_allclose(law.force(depth, rate), expected, rtol=1e-14, atol=0.0)
+    # The impact rate is not a parameter of this law.
+    assert_allclose(law.force(depth, rate, 0.3), expected, rtol=1e-14, atol=0.0)
+    assert_allclose(law.energy(1e-3), K * 1e-3**2.5 / 2.5, rtol=1e-14)
+
+
+def test_constant_factor_is_the_other_law_at_one_speed():
+    speed = 0.4
+    other = HuntCrossleyLaw(K, 0.6)
+    law = ConstantHuntCrossleyLaw(K, other.hysteresis_factor / speed)
+    assert_allclose(law.force(1e-3, -0.2), other.force(1e-3, -0.2, speed), rtol=1e-14)
+
+
+@pytest.mark.parametrize("factor", [0.0, 1e-12, 1e-6, 9.99e-4, 1.001e-3, 0.1, 1.0, 30.0, 60.0, 1e4])
+def test_returned_restitution_solves_its_equation(factor):
+    """By bisection in 60 digits."""
+    with localcontext() as context:
+        context.prec = 60
+        a = Decimal(factor)
+        low, high = Decimal(0), min(Decimal(1), 1 / a) if factor else Decimal(1)
+        for _ in range(60 if factor else 0):
+            e = (low + high) / 2
+            if a * (1 + e) > ((1 + a) / (1 - a * e)).ln():
+                low = e
+            else:
+                high = e
+        truth = float(high)
+    assert_allclose(returned_restitution(factor), truth, rtol=1e-12, atol=0.0)
+
+
+@pytest.mark.parametrize("law", FAMILY)
+def test_returned_restitution_of_the_family(law):
+    one = law(K, 0.4)
+    measured = coefficient_of_restitution(one, 0.3, 1.1).restitution
+    assert_allclose(returned_restitution(one.hysteresis_factor), measured, rtol=0.0, atol=1e-8)
+
+
+def test_constant_factor_refuses():
+    for arguments, message in (
+        ((K, -0.1), "dissipation: expected >= 0"),
+        ((K, 1.0, 0.0), "exponen"),
+    ):
+        with pytest.raises(InputError, match=message):
+            ConstantHuntCrossleyLaw(*arguments)
+    with pytest.raises(InputError, match="speed: expected >= 0"):
+        ConstantHuntCrossleyLaw(K, 1.0).restitution(-1.0)
+    with pytest.raises(InputError, match="factor: expected >= 0"):
+        returned_restitution(-1.0)

@@ -1,10 +1,12 @@
 """The original model of a study, and its evaluation over tables."""
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
+from numpy.testing import assert_allclose
 from studies import SMOKE, TINY, export, implant_meshes, mesh_study, slab_study
 
 from foundation.elastic_foundation.laws import LinearLaw, LogarithmicLaw, ModifiedLaw, SeriesLaw
@@ -165,9 +167,21 @@ def test_configuration_says_how_springs_stand_and_act(knee):
     other = build_knee(load_config(SMOKE, (*TINY, *changes))).model
     assert (other.surface, other.conservative) == ("flat", True)
     modified = ("contact.law='modified'", "contact.conservative=true")
-    build_knee(load_config(SMOKE, (*TINY, *modified)))
+    with pytest.warns(UserWarning, match="is the linear law"):
+        build_knee(load_config(SMOKE, (*TINY, *modified)))
     with pytest.raises(ValueError, match="conservative: this law has no stored energy"):
         build_knee(load_config(SMOKE, (*TINY, *modified, "contact.f=3.0")))
+
+
+def test_a_run_warns_of_a_modified_law_that_is_the_linear_one(knee):
+    with pytest.warns(UserWarning, match=r'"modified" of \[contact\] is the linear law.*give f, m'):
+        plain = build_knee(load_config(SMOKE, (*TINY, "contact.law='modified'")))
+    pose = plain.start
+    wanted = build_knee(load_config(SMOKE, (*TINY, "contact.law='linear'"))).model.loads(pose)
+    assert_allclose(plain.model.loads(pose).force, wanted.force, rtol=0.0, atol=0.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        build_knee(load_config(SMOKE, (*TINY, "contact.law='modified'", "contact.m=0.9")))
 
 
 def test_laws_get_si_units():

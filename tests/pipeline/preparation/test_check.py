@@ -213,6 +213,21 @@ FINDINGS = (
         "warning",
         ["contact.poissons_ratio: 0.495 makes the layer 34 times"],
     ),
+    (
+        {"contact": {"law": "modified"}},
+        "warning",
+        ["contact.law: ", "of [contact] is the linear law", "give f, m", "pipeline calibrate"],
+    ),
+    (
+        {"contact": {"law": "modified", "reference_indentation_mm": 0.1}},
+        "warning",
+        ["contact.law: ", "f = inf and m = 1"],
+    ),
+    (
+        {"contact": {"femur_layer": {"thickness_mm": 2.0, "law": "modified"}}},
+        "warning",
+        ["contact.femur_layer.law: ", "of [contact.femur_layer] is the linear law"],
+    ),
     ({"contact": {"youngs_modulus_MPa": 46300.0}}, "warning", ["46300 MPa", "check the unit"]),
     (
         {"contact": {"femur_layer": {"thickness_mm": 2.0, "poissons_ratio": 0.499}}},
@@ -259,6 +274,19 @@ def test_findings_name_key_and_remedy(study, sections, level, words):
     match = [all(word in text for word in words) for text in texts]
     assert any(match), texts
     assert level == "warning" or all(match), texts  # one cause, no other errors
+
+
+@pytest.mark.parametrize("own", [{"f": 3.0}, {"m": 0.9}, {"f": 2.0, "m": 0.5}])
+def test_a_modified_law_with_parameters_is_no_linear_law(study, own):
+    texts = texts_of(study(contact={"law": "modified", **own}), "warning")
+    assert not any("contact.law" in text for text in texts)
+
+
+def test_the_modified_law_without_parameters_is_told_once_and_counted(study, capsys):
+    path = study(contact={"law": "modified"})
+    assert main(["check", str(path), "--json"]) == 0
+    remarks = json.loads(capsys.readouterr().out)["remarks"]
+    assert sum("is the linear law" in remark["text"] for remark in remarks) == 1
 
 
 ELEMENTS = {"model": "finite_element", "finite_element": {"node_spacing_mm": 2.0}}

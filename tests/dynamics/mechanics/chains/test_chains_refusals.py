@@ -87,6 +87,17 @@ def swinging(base):
         (assembly, {"links": (link(first=("leg", "s")),)}, r"cuff: segment of leg: .* found 's'"),
         (assembly, {"gravity": -9.81}, r"gravity: expected shape \(2\)"),
         (state, {"angles": [0.0] * 2}, r"angles: expected shape \(1\), found \(2,\)"),
+        (
+            chain,
+            {"segments": THIGH},
+            r"chain leg: segments: expected a tuple of ChainSegment, \(one",
+        ),
+        (chain, {"joints": (1.0, 2.0)}, r"chain leg: joints: expected a tuple of Joint or Sliding"),
+        (chain, {"angles": np.zeros((11, 2))}, r"chain leg: angles: expected a PrescribedMotion"),
+        (chain, {"drive": 5.0}, r"chain leg: drive: expected a function, found 5.0"),
+        (assembly, {"chains": LEG}, r"chains: expected a tuple of Chain, .* found Chain"),
+        (assembly, {"links": CUFF}, r"links: expected a tuple of ViscoelasticLink"),
+        (assembly, {"closures": (CUFF,)}, r"closures: expected a tuple of PinClosure"),
         (state, {"rates": [NAN]}, r"rates: expected finite"),
         (state, {"time": 1.5}, r"time: expected 0 to 1 s, which the table covers, found 1.5"),
         (state, {"time": NAN}, r"time: expected a finite number"),
@@ -112,6 +123,25 @@ def swinging(base):
 def test_bad_arguments_are_named(call, change, message):
     with pytest.raises(ValueError, match=message):
         call(**change)
+
+
+def test_names_of_chains_and_segments_are_told_apart():
+    with pytest.raises(ValueError, match=r"chain: name: expected a name, found ''"):
+        Chain("", (THIGH,))
+    shank = ChainSegment("right.shank", 0.4, 7.0, 0.1, [0.17, 0.0])
+    with pytest.raises(ValueError, match=r"chain.segment: expected unique names"):
+        Assembly((Chain("leg.right", (SHANK,)), Chain("leg", (shank,))))
+
+
+@pytest.mark.parametrize("name", ["body", "leg.right"])  # "leg.right" begins as "leg" does
+def test_a_path_that_moves_with_another_chain_is_refused(name):
+    times = np.linspace(0.0, 0.2, 21)
+    carrier = Chain(name, (THIGH,))
+    fall = simulate_chains(Assembly((carrier,)), times, [0.0], [0.0])
+    knee = 0.4 * np.stack([np.cos(fall.angles[:, 0]), np.sin(fall.angles[:, 0])], axis=1)
+    carried = Chain("leg", (SHANK,), PrescribedMotion(times, knee))
+    with pytest.raises(ValueError, match=r"chain leg: base: expected an Attachment"):
+        simulate_chains(Assembly((carrier, carried)), times, [0.0, 0.0], [0.0, 0.0])
 
 
 def test_a_missing_file_is_reported(tmp_path):

@@ -226,7 +226,16 @@ def test_prescribed_chains_alone_need_no_state():
 def test_steps_too_long_for_stability_are_an_error(random_chains):
     assembly, angles, rates = random_chains(2)
     stiff = replace(assembly.links[0], stiffness=1e5, damping=2e4)
-    with pytest.raises(SimulationError, match=r"RK4 failed before .* not finite"):
+    with pytest.raises(SimulationError, match=r"RK4 failed before .* beyond all limits"):
         simulate_chains(
             Assembly(assembly.chains, (stiff,)), TIMES, angles, rates, method="RK4", step=0.05
+        )
+
+
+def test_steps_beyond_the_limit_of_stability_are_refused_while_the_state_is_finite():
+    rod = ChainSegment("a", 1.0, 1.0, 1.0 / 12.0, [0.5, 0.0])
+    stiff = Assembly((Chain("c", (rod,), joints=(Joint(1e8, 0.0),)),))
+    with pytest.raises(SimulationError, match=r"RK4 failed before .* reduce the step"):
+        simulate_chains(
+            stiff, np.linspace(0.0, 0.5, 6), angles=[0.1], rates=[0.0], method="RK4", step=0.1
         )

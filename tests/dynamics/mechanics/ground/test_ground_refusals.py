@@ -16,7 +16,9 @@ from dynamics.mechanics.ground import (
     path_impact,
     simulate_rigid_strike,
     simulate_strike,
+    standing_start,
     striking_leg,
+    striking_legs,
 )
 from dynamics.mechanics.ground.contact import contact_arms
 from dynamics.mechanics.ground.impact import contact_impulse
@@ -27,6 +29,9 @@ NAN = np.nan
 START, KANE = heel_strike(), reversing_impact()
 LAWS = {"restitution": 0.5, "friction": 0.5}
 STATE = {"leg": START.leg, "position": START.position, "velocity": START.velocity}
+standing = partial(
+    standing_start, *striking_legs(), PenaltyGround(), position=[0.0] * 6, velocity=[0.0] * 6
+)
 HIT = {"leg": KANE.leg, "position": KANE.position, "velocity": KANE.velocity, **LAWS}
 
 strike = partial(
@@ -89,6 +94,8 @@ def weightless_peak():
         (path, {"friction": -0.1}, r"friction: expected >= 0"),
         (path, {"position": [0.0, NAN]}, r"position: expected finite"),
         (path, {"velocity": -KANE.velocity}, r"normal velocity of the point: expected < 0 m/s"),
+        (standing, {"standing": []}, r"standing: expected at least one of the points, found none"),
+        (standing, {"standing": ["toe"]}, r"standing: expected one of .* found 'toe'"),
         (path, {"law": "newton"}, r"law: expected one of .* found 'newton'"),
     ],
 )

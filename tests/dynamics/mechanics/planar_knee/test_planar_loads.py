@@ -74,7 +74,7 @@ def test_pull_peak_and_end():
 
 
 def test_loss_is_positive_on_the_way_in_and_out():
-    knee = machado_knee()
+    knee = machado_knee(law="lankarani-nikravesh")
     for sign in (1.0, -1.0):
         state = STATE * np.array([1.0, 1.0, 1.0, sign, sign, sign])
         contact = knee.contact_state(state)
@@ -83,7 +83,7 @@ def test_loss_is_positive_on_the_way_in_and_out():
 
 
 def test_impact_rate_has_a_lower_limit():
-    knee = machado_knee()
+    knee = machado_knee(law="lankarani-nikravesh")
     contact = knee.contact_state(STATE)
     forces = [knee.loads(0.0, STATE, contact, rate).contact_force for rate in (1e-9, 0.01, 0.02)]
     assert forces[0] == forces[1] != forces[2]
@@ -92,9 +92,12 @@ def test_impact_rate_has_a_lower_limit():
 def test_ligament_tension_and_energy():
     assert LIGAMENT.tension(0.06) == LIGAMENT.tension(0.05) == LIGAMENT.energy(0.05) == 0.0
     assert_allclose(LIGAMENT.tension(0.062), 15e6 * 0.002**2, rtol=1e-13, atol=0.0)
-    assert_allclose(
-        LIGAMENT.energy(0.063), quad(LIGAMENT.tension, 0.06, 0.063)[0], rtol=1e-12, atol=0.0
-    )
+    linear = replace(LIGAMENT, stiffness=5e4, kind="linear")
+    assert linear.tension(0.06) == linear.energy(0.05) == 0.0
+    assert_allclose(linear.tension(0.062), 100.0, rtol=1e-13, atol=0.0)
+    for each in (LIGAMENT, linear):
+        stored = quad(each.tension, 0.06, 0.063)[0]
+        assert_allclose(each.energy(0.063), stored, rtol=1e-12, atol=0.0)
 
 
 def test_ligament_load_is_minus_the_gradient_of_the_energy():

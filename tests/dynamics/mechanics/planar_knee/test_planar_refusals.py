@@ -15,9 +15,12 @@ from dynamics.mechanics.planar_knee import (
     Pull,
     machado_clearance_knee,
     machado_knee,
+    machado_laws,
+    machado_ligaments,
     machado_state,
     simulate_planar_knee,
 )
+from foundation.contact_laws import LinearHysteresisLaw
 
 NAN = np.nan
 ANGLES = np.linspace(0.0, 1.0, 6)
@@ -47,11 +50,21 @@ run = partial(simulate_planar_knee, machado_knee(), initial=machado_state(), dur
         (ligament, {"stiffness": -1.0}, r"ligament X: stiffness: expected >= 0 N/m²"),
         (ligament, {"femoral": [0.0, NAN]}, r"ligament X: femoral: expected finite"),
         (ligament, {"tibial": [0.0] * 3}, r"ligament X: tibial: expected shape \(2\)"),
+        (ligament, {"kind": "toe"}, r"ligament X: kind: expected one of \['linear', 'quadratic'\]"),
+        (ligament, {"strain_limit": 0.0}, r"ligament X: strain_limit: expected > 0, found 0.0"),
+        (ligament, {"force_limit": NAN}, r"ligament X: force_limit: expected"),
+        (ligament().linearised, {"strain": 0.0}, r"strain: expected > 0"),
+        (machado_ligaments, {"kind": "toe"}, r"ligament kind: expected one of"),
+        (machado_knee, {"ligaments": "toe"}, r"ligament kind: expected one of"),
+        (machado_knee, {"direction": [0, 0]}, r"pull direction: expected a nonzero vector"),
+        (machado_clearance_knee, {"direction": [1.0]}, r"direction: expected shape \(2\)"),
+        (machado_laws, {"restitution": 1.5}, r"restitution: expected"),
         (knee, {"mass": -3.75}, r"mass: expected > 0 kg, found -3.75"),
         (knee, {"inertia": 0.0}, r"inertia: expected > 0 kg m²"),
         (knee, {"gravity": NAN}, r"gravity: expected >= 0 m/s², found nan"),
         (knee, {"least_impact_rate": 0.0}, r"least_impact_rate: expected > 0 m/s"),
         (knee, {"law": "hertz"}, r"law: expected a ContactLaw, found 'hertz'"),
+        (knee, {"law": LinearHysteresisLaw(5e4, 0.5)}, r"law: .* continuous .* KelvinVoigtLaw"),
         (knee, {"pull": 50.0}, r"pull: expected a Pull or None, found 50.0"),
         (knee, {"ligaments": [ligament()] * 2}, r"ligaments: expected unique names, found X, X"),
         (partial(Pull, 50.0), {"duration": 0.0}, r"pull duration: expected > 0 s, found 0.0"),

@@ -12,6 +12,7 @@ from scipy.optimize import linprog
 
 from benchmarks.complementarity import MATRICES, SYMMETRIC, by_least_squares, k_matrix, wishart
 from dynamics.mechanics.unilateral import ComplementarityError, solve_complementarity
+from dynamics.mechanics.unilateral.complementarity import RULES
 from dynamics.mechanics.unilateral.exclusion import Gauss
 from dynamics.mechanics.unilateral.lemke import lemke
 
@@ -102,10 +103,12 @@ def check_class(name, counts, seed):
             else:
                 b = rng.normal(size=n)
                 x = independent(name, a, b)
-            solution = solve_complementarity(a, b)
-            assert not solution.by_lemke
-            assert naive_residual(a, b, solution) < 1e-9
-            assert_allclose(solution.x, x, rtol=0.0, atol=1e-9 * max(1.0, x.max()))
+            for rule in ("most_negative", "blocks"):
+                solution = solve_complementarity(a, b, rule=rule)
+                assert solution.order == rule
+                assert not solution.by_lemke
+                assert naive_residual(a, b, solution) < 1e-9
+                assert_allclose(solution.x, x, rtol=0.0, atol=1e-9 * max(1.0, x.max()))
             solved += 1
     return solved
 
@@ -229,7 +232,7 @@ def test_wishart_matrices_sometimes_do():
     assert 0.01 < share < 0.1
 
 
-@pytest.mark.parametrize("rule", ["most_negative", "least_index"])
+@pytest.mark.parametrize("rule", RULES)
 def test_scaling_of_rows_and_columns(rule):
     rng = np.random.default_rng(8)
     scale = 10.0 ** rng.uniform(-6.0, 6.0, 12)

@@ -208,3 +208,43 @@ def test_a_step_without_solution_names_its_time(monkeypatch):
     monkeypatch.setattr(links_module, "solve_complementarity", refuse)
     with pytest.raises(ComplementarityError, match=r"step to 0\.001 s: none"):
         simulate_links([[1.0]], [UnilateralLink([1.0], 1.0)], [0.0], [0.0], step=1e-3, n_steps=1)
+
+
+def shortening(t):
+    return 0.02 * min(1.0, t / 0.1)
+
+
+def lifted(damping, n_steps, step=1e-4):
+    mass, k = 2.0, 4e4
+    sag = mass * GRAVITY / k
+    muscle = UnilateralLink([1.0], k, damping, gap=-sag, contraction=shortening)
+    load = [-mass * GRAVITY]
+    return simulate_links([[mass]], [muscle], [0.0], [0.0], step=step, n_steps=n_steps, load=load)
+
+
+def test_a_muscle_that_contracts_lifts_a_weight():
+    # A cable with the pretension of the weight shortens by 20 mm; the mass follows, and rings.
+    motion = lifted(40.0, 12000)
+    assert_allclose(motion.position[-1], 0.02, rtol=0.0, atol=1e-5)
+    assert_allclose(motion.normal[-1], 2.0 * GRAVITY, rtol=1e-3)
+
+
+def test_a_contraction_at_an_even_rate_in_closed_form():
+    # m q̈ = k (r t - q) from rest: q = r (t - sin(ω t) / ω).
+    errors = []
+    for step in (1e-4, 5e-5):
+        motion = lifted(0.0, round(0.02 / step), step)
+        omega, t = np.sqrt(4e4 / 2.0), motion.time
+        exact = 0.2 * (t - np.sin(omega * t) / omega)
+        errors.append(np.abs(motion.position[:, 0] - exact).max())
+    assert errors[1] < 1e-4
+    assert_allclose(errors[0] / errors[1], 2.0, rtol=0.1)
+
+
+def test_a_constant_contraction_is_a_smaller_gap():
+    def run(gap, contraction):
+        link = UnilateralLink([1.0], 1e4, 5.0, gap=gap, contraction=contraction)
+        return simulate_links([[1.0]], [link], [0.0], [-1.0], step=1e-4, n_steps=500).position
+
+    assert_allclose(run(0.02, 0.015), run(0.005, 0.0), rtol=0.0, atol=1e-12)
+    assert_allclose(run(0.02, lambda t: 0.015), run(0.005, 0.0), rtol=0.0, atol=1e-12)

@@ -14,6 +14,7 @@ from dynamics.mechanics.unilateral import (
     PlanarStructure,
     solve_structure,
 )
+from foundation.errors import InputError
 
 
 def kolesnikov2004_muscles() -> PlanarStructure:
@@ -193,3 +194,159 @@ def test_forces_are_continuous_in_the_load():
     forces = np.array([solve_structure(balance, stiffness, load).forces for load in loads])
     jump = np.abs(np.diff(forces, axis=0)).max()
     assert jump < 0.05 * np.abs(forces).max()
+
+
+# ---- the order of the source, bars, contraction, pretension, activation ----
+
+
+def test_kolesnikov2004_order_ends_after_the_second_step():
+    # The forces of all members bilateral are the first step; without member 5 none pushes.
+    muscles = kolesnikov2004_muscles()
+    load = [0.0, 10.0, 0.0, 0.0]
+    his = solve_structure(muscles.balance, muscles.stiffness, load, order="force")
+    assert (his.exclusions, his.order) == ((4,), "force")
+    ours = solve_structure(muscles.balance, muscles.stiffness, load)
+    assert (ours.exclusions, ours.order) == ((3, 4, 2), "scaled")
+    assert_allclose(his.forces, ours.forces, rtol=1e-9)
+    # The node hangs between slack members, where it is not unique.
+    assert_allclose(his.displacement[:2], ours.displacement[:2], rtol=1e-9)
+
+
+def test_both_orders_find_the_same_forces():
+    rng = np.random.default_rng(8)
+    orders = set()
+    for _ in range(300):
+        balance, stiffness, load = random_structure(rng)
+        other = solve_structure(balance, stiffness, load, order="force")
+        plain = solve_structure(balance, stiffness, load)
+        scale = max(1e-9, plain.forces.max())
+        assert_allclose(other.forces, plain.forces, rtol=0.0, atol=1e-6 * scale)
+        orders.add(other.order)
+    assert "force" in orders
+
+
+def springs_against_stop(rng, two_sided):
+    """Random members, loads and offsets; the load is one that the members can balance."""
+    n_dof, m = int(rng.integers(1, 5)), int(rng.integers(2, 10))
+    balance, stiffness = rng.normal(size=(n_dof, m)), 10.0 ** rng.uniform(1.0, 4.0, m)
+    bars = rng.random(m) < (0.3 if two_sided else 0.0)
+    forces = np.where(bars, rng.normal(size=m), rng.uniform(0.0, 1.0, m) * (rng.random(m) < 0.6))
+    offset = rng.normal(size=m) * 0.5 / stiffness
+    return balance, stiffness, balance @ forces, offset, bars
+
+
+@pytest.mark.parametrize("order", ["scaled", "force"])
+@pytest.mark.parametrize("two_sided", [False, True])
+def test_law_of_every_member_with_bars_and_pretension(two_sided, order):
+    rng = np.random.default_rng(9)
+    for _ in range(300):
+        balance, stiffness, load, offset, bars = springs_against_stop(rng, two_sided)
+        solution = solve_structure(
+            balance, stiffness, load, pretension=offset, two_sided=bars, order=order
+        )
+        stretch = stiffness * (solution.elongations + offset)
+        expected = np.where(bars, stretch, np.maximum(stretch, 0.0))
+        scale = max(np.abs(solution.forces).max(), (stiffness * np.abs(offset)).max())
+        assert_allclose(solution.forces, expected, rtol=0.0, atol=1e-6 * scale)
+        assert_allclose(balance @ solution.forces, load, rtol=0.0, atol=1e-8 * scale)
+        assert_allclose(solution.elongations, -balance.T @ solution.displacement, atol=1e-12)
+
+
+def test_a_bar_in_compression_and_a_cable():
+    # A free node between a bar from the left and a cable from the right, pushed to the left by 3.
+    balance, stiffness = [[-1.0, 1.0]], [2.0, 4.0]
+    # Both act: 3 = 2 u' + 4 u' with the displacement u' = -u to the left.
+    pushed = solve_structure(balance, stiffness, [3.0], two_sided=[0])
+    assert_allclose(pushed.forces, [-1.0, 2.0], rtol=1e-9)
+    assert_allclose(pushed.displacement, [-0.5], rtol=1e-9)
+    assert_array_equal(pushed.taut, [False, True])
+    # Pushed to the right the cable is slack and the bar pulls alone.
+    pulled = solve_structure(balance, stiffness, [-3.0], two_sided=[True, False])
+    assert_allclose(pulled.forces, [3.0, 0.0], rtol=1e-9)
+    # Without the two-sided one the cable holds alone.
+    assert_allclose(solve_structure(balance, stiffness, [3.0]).forces, [0.0, 3.0], rtol=1e-9)
+
+
+def test_two_contracting_muscles_stiffen_a_joint():
+    # Agonist and antagonist of one joint, no load: the contractions meet in the middle.
+    arms, k, c = np.array([[0.04, -0.02]]), np.array([1e4, 3e4]), np.array([0.01, 0.005])
+    solution = solve_structure(arms, k, [0.0], contraction=c)
+    # Σ r k (-r u + c) = 0.
+    u = (arms[0] * k * c).sum() / (arms[0] ** 2 * k).sum()
+    assert_allclose(solution.displacement, [u], rtol=1e-9)
+    assert_allclose(solution.forces, k * (c - arms[0] * u), rtol=1e-9)
+    assert (solution.forces > 0.0).all()
+    # Half the activation: half stiffness and half contraction, a quarter of the force.
+    half = solve_structure(arms, k, [0.0], contraction=c, activation=0.5)
+    assert_allclose(half.forces, 0.25 * solution.forces, rtol=1e-9)
+    # One alone turns the joint until it is slack.
+    one = solve_structure(arms, k, [0.0], contraction=[0.01, 0.0], activation=[1.0, 0.0])
+    assert_allclose(one.forces, 0.0, rtol=0.0, atol=1e-9)
+    assert_allclose(one.displacement, [0.25], rtol=1e-9)
+
+
+def test_slack_members_take_load_late():
+    # Two cables beside each other, the second 1 mm too long: it helps beyond 1 mm.
+    balance, k = [[1.0, 1.0]], [1e4, 2e4]
+    light = solve_structure(balance, k, [8.0], pretension=[0.0, -1e-3])
+    assert_allclose(light.forces, [8.0, 0.0], rtol=1e-9, atol=1e-9)
+    heavy = solve_structure(balance, k, [40.0], pretension=[0.0, -1e-3])
+    # 1e4 e + 2e4 (e - 1e-3) = 40.
+    assert_allclose(heavy.forces, [20.0, 20.0], rtol=1e-9)
+
+
+def test_no_member_active():
+    assert_array_equal(solve_structure([[1.0]], [1.0], [0.0], activation=0.0).forces, 0.0)
+    with pytest.raises(InfeasibleLoadError):
+        solve_structure([[1.0]], [1.0], [1.0], activation=0.0)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"activation": 1.2}, "activation: the largest: expected <= 1"),
+        ({"activation": [-0.1, 1.0]}, "activation: the least: expected >= 0"),
+        ({"contraction": -1.0}, "contraction: the least: expected >= 0 m"),
+        ({"pretension": [1.0]}, "pretension: expected shape"),
+        ({"two_sided": [2]}, "two_sided: expected indices from 0 to 1"),
+        ({"order": "other"}, "order: expected one of"),
+    ],
+)
+def test_options_that_are_refused(options, message):
+    with pytest.raises(InputError, match=message):
+        solve_structure([[1.0, 1.0]], [1.0, 1.0], [1.0], **options)
+
+
+def test_a_truss_with_bars_of_a_planar_structure():
+    # A node held by a bar at 45 degrees from the ground and a horizontal bar; weight 10 N.
+    truss = PlanarStructure(
+        [],
+        [
+            Member("ground", (0.0, -1.0), "tip", (1.0, 0.0), 1e4, two_sided=True),
+            Member("ground", (0.0, 0.0), "tip", (1.0, 0.0), 1e4),
+        ],
+        ["tip"],
+    )
+    solution = solve_structure(
+        truss.balance, truss.stiffness, [0.0, 10.0], two_sided=truss.two_sided
+    )
+    assert_allclose(solution.forces, [-10.0 * np.sqrt(2.0), 10.0], rtol=1e-9)
+    with pytest.raises(InfeasibleLoadError):
+        solve_structure(truss.balance, truss.stiffness, [0.0, 10.0])
+
+
+def test_joint_reactions_with_loads_balance_every_segment():
+    muscles = kolesnikov2004_muscles()
+    weight, at = np.array([3.0, -20.0]), (5.5, -4.0)
+    load = -muscles.generalised_force("shank", at, weight)
+    forces = solve_structure(muscles.balance, muscles.stiffness, load).forces
+    reactions = muscles.joint_reactions(forces, [("shank", weight)])
+    pulls = {"thigh": np.zeros(2), "shank": weight.copy()}
+    for member, f in zip(muscles.members, forces, strict=True):
+        for body, pull in ((member.start_body, member.pull), (member.end_body, -member.pull)):
+            if body in pulls:
+                pulls[body] += f * pull
+    assert_allclose(reactions[1], -pulls["shank"], rtol=1e-12)
+    assert_allclose(reactions[0], -pulls["thigh"] - pulls["shank"], rtol=1e-12)
+    with pytest.raises(InputError, match="loads: body: expected one of"):
+        muscles.joint_reactions(forces, [("foot", weight)])

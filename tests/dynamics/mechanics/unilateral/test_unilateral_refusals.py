@@ -20,12 +20,14 @@ from dynamics.mechanics.unilateral import (
 
 NAN = np.nan
 ONE, TWO = PinnedSegment("one", [0.0, 0.0]), PinnedSegment("two", [0.0, 1.0], "three")
+GYROSCOPIC = [[0.0, 3.0], [-3.0, 0.0]]
 ROD = Member("ground", [0.0, 0.0], "one", [1.0, 0.0], 1.0)
 
 problem = partial(solve_complementarity, matrix=np.eye(2), constant=[1.0, 2.0])
 links = partial(
     simulate_links, mass=[[1.0]], links=[], position=[0.0], velocity=[0.0], step=0.1, n_steps=2
 )
+two_masses = partial(links, mass=np.eye(2), position=[0.0, 0.0], velocity=[1.0, 0.0])
 link = partial(UnilateralLink, direction=[1.0], stiffness=1.0)
 structure = partial(solve_structure, balance=[[1.0, -1.0]], stiffness=[1.0, 2.0], load=[1.0])
 planar = partial(PlanarStructure, segments=[ONE], members=[])
@@ -54,6 +56,15 @@ member = partial(Member, "ground", [0.0, 0.0], "one", end=[1.0, 0.0], stiffness=
         (link, {"gap": NAN}, r"link: gap: expected a finite number"),
         (structure, {"stiffness": [1.0, 0.0]}, r"stiffness: the least: expected > 0 N/m, found 0"),
         (structure, {"stiffness": [1.0]}, r"stiffness: expected shape \(2\), found \(1,\)"),
+        (links, {"n_steps": 1.5}, r"n_steps: expected a whole number, found 1.5"),
+        (
+            links,
+            {"mass": np.empty((0, 0)), "position": [], "velocity": []},
+            r"position: expected at least one coordinate",
+        ),
+        (two_masses, {"mass": [[2.0, 1.0], [0.0, 2.0]]}, r"mass: expected a symmetric matrix"),
+        (two_masses, {"damping": GYROSCOPIC}, r"damping: expected a symmetric .* image by 6"),
+        (two_masses, {"stiffness": GYROSCOPIC}, r"stiffness: expected a symmetric matrix"),
         (structure, {"load": [1.0, 2.0]}, r"load: expected shape \(1\), found \(2,\)"),
         (structure, {"balance": [1.0, 2.0]}, r"balance: expected shape \(any, any\)"),
         (
@@ -84,3 +95,7 @@ def test_bad_arguments_are_named(call, change, message):
 def test_a_matrix_with_a_negative_minor_has_no_solution():
     with pytest.raises(ComplementarityError, match="no solution"):
         solve_complementarity([[-1.0]], [-1.0])
+
+
+def test_a_structure_without_bodies_has_an_empty_balance_matrix():
+    assert PlanarStructure([], []).balance.shape == (0, 0)
