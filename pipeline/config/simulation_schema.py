@@ -20,11 +20,6 @@ def _file_unless(*shipped: str) -> AfterValidator:
 class SimulationConfig(Section):
     """Stage h: knee simulator, driven by loads or by motions, whichever the waveforms hold."""
 
-    kind: Literal["gait", "none"] = Field(
-        "gait",
-        description="a gait cycle of the knee; or none, for a contact pair that the knee simulator "
-        "does not drive: the run then ends with the validation of the surrogate",
-    )
     waveforms: Annotated[str, _file_unless(*ACTIVITIES)] = Field(
         LEVEL_WALKING.stem,
         description='table of the inputs: the shipped "level_walking", "stair_ascent", '
@@ -93,6 +88,11 @@ class SimulationConfig(Section):
     density_g_per_cm3: Positive = Field(0.94, description="of what is worn")
     combinations: bool = Field(
         True, description="whether to compare both models on eleven combinations of the inputs"
+    )
+    kind: Literal["gait", "none"] = Field(
+        "gait",
+        description="a gait cycle of the knee; or none, for a contact pair that the knee simulator "
+        "does not drive: the run then ends with the validation of the surrogate",
     )
 
     @model_validator(mode="after")

@@ -98,7 +98,7 @@ class RunFiles:
     @property
     def compartments(self) -> tuple[str, ...]:
         """Names of the compartments."""
-        return tuple(self.config["knee"]["compartments"])
+        return _names(self.config)
 
     @cached_property
     def fields(self) -> ContactFields | None:
@@ -127,7 +127,8 @@ def read_run(folder: Path) -> RunFiles:
     # The page shows the keys that the run was made with, also those that change no number.
     config = check_configuration(folder) or _config(folder / "config.toml")
     modelled = config["original"]["kind"] == "model"
-    simulated = config["simulation"]["kind"] == "gait"
+    # Runs of earlier versions lack the keys of contact pairs.
+    simulated = config.get("simulation", {}).get("kind", "gait") == "gait"
     content: dict[str, Any] = {
         "run": read_document(folder / "run.json", RunRecord),
         "path": read_document(folder / "path.json", PathKnots),
@@ -139,7 +140,7 @@ def read_run(folder: Path) -> RunFiles:
     for name, file in (("first", "first"), ("kept", "kept"), ("held_out", "heldout")):
         content[name] = _table(folder / f"samples/{file}.parquet", _RESULT)
     predictions = folder / "samples/heldout_prediction.parquet"
-    compartments = ("compartment", tuple(config["knee"]["compartments"]))
+    compartments = ("compartment", _names(config))
     content["predictions"] = _table(predictions, _PREDICTED_COLUMNS, compartments)
     if simulated:
         content["simulation"] = read_document(folder / "simulation.json", Simulation)
@@ -154,6 +155,11 @@ def read_run(folder: Path) -> RunFiles:
     files = RunFiles(config=config, **content)
     _check_together(folder, files, modelled=modelled)
     return files
+
+
+def _names(config: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the names of the compartments of a configuration, of earlier versions as well."""
+    return tuple(config["knee"].get("compartments", COMPARTMENTS))
 
 
 def _surrogate(path: Path) -> AnyKnee:

@@ -116,7 +116,7 @@ def sensitivity_content(
     if knee is None:
         return None
     stiffness, sobol = {}, {}
-    for name in knee.compartments:
+    for name in dict.fromkeys(held_out["compartment"]):
         surrogate = knee.compartment(name)
         poses = poses_of(held_out[held_out["compartment"] == name])
         stiffness[name] = stiffness_rows(surrogate.evaluate_batch(poses)[1])

@@ -38,7 +38,7 @@ _WORDS = {
 _MEANINGS = {q.name: q.description for q in (*QUANTITIES.values(), *OTHERS.values())}
 _LOADS = {QUANTITIES[column].name: QUANTITIES[column].description for column in LOAD_COLUMNS}
 _PLAIN = {
-    "compartment": "medial, lateral, or the name of another compartment",
+    "compartment": "medial or lateral, or the name of another compartment",
     "index": "number of the design's point",
     "first": "whether it is evaluated in stage b",
     "status": "ok, or failed",
