@@ -45,6 +45,7 @@ def two_legs() -> tuple[Leg, StrikeResult]:
     return legs, simulate_strike(legs, points, ground, *start, 0.2, samples=801)
 
 
+@cache
 def statements() -> list[Statement]:
     """Return the statements of the paper."""
     return [_energy(), _gain(), _peak(), _points(), _two_legs()]
@@ -120,6 +121,7 @@ def _two_legs() -> Statement:
     )
 
 
+@cache
 def errata() -> list[Erratum]:
     """Return the errors in print."""
     return [_eq_4(), _eq_3(), _eq_1()]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import runpy
 from contextlib import redirect_stdout
+from functools import cache
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -52,6 +53,7 @@ def by_rows(matrix: np.ndarray, constant: np.ndarray) -> Complementarity:
     return solve_complementarity(matrix, constant, rule="most_negative")
 
 
+@cache
 def statements() -> list[Statement]:
     """Return what the paper states beside what is found here."""
     return [
@@ -160,6 +162,7 @@ def _two_bodies() -> Statement:
     )
 
 
+@cache
 def errata() -> list[Erratum]:
     """Return the errors of the paper."""
     return [_two_rows(), _force(), _no_row_twice()]

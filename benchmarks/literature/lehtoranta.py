@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -33,6 +34,7 @@ _GIVEN = np.linspace(0.05, 0.95, 19)
 _MODULUS = effective_modulus(5e6, 0.46, 5e6, 0.46)
 
 
+@cache
 def statements() -> list[Statement]:
     """Return the statements of the thesis."""
     return [_cubics(), *_restitutions(), _laws_on_the_knee()]
@@ -94,6 +96,7 @@ def _ordered(deep: dict[str, float]) -> bool:
     return bool((np.diff([deep[name] for name in order]) < 0.0).all())
 
 
+@cache
 def errata() -> list[Erratum]:
     """Return the errors in print."""
     return [_eq_3(), _eq_9(), _ratio(), _sign(), _figure_5(), _eq_23(), _reference()]

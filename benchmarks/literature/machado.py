@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 
@@ -28,6 +29,7 @@ from dynamics.mechanics.planar_knee import (
 _SAME = 0.05
 
 
+@cache
 def statements() -> list[Statement]:
     """Return the statements of the paper."""
     return [_same_motion(), _growth(), _cruciates(), _limits(), _splines(), _damping(), _joint()]
@@ -137,6 +139,7 @@ def _joint() -> Statement:
     )
 
 
+@cache
 def errata() -> list[Erratum]:
     """Return the errors in print."""
     place = tuple(machado_state()[:3])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import runpy
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +69,7 @@ def balance(found: ChainsResult) -> float:
     return float(np.abs(found.momentum[1:] - found.momentum[0] - impulse).max())
 
 
+@cache
 def statements() -> list[Statement]:
     """Return what the paper claims and what is found."""
     whole, parts = interrupted(5)
@@ -246,6 +248,7 @@ def momenta() -> tuple[float, float]:
     return gain(True), gain(False)
 
 
+@cache
 def errata() -> list[Erratum]:
     """Return the errors of the paper."""
     return [*errata_of_kinematics(), *errata_of_dynamics()]

@@ -3,30 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from fractions import Fraction
 
 import numpy as np
 import pytest
+from exact_exclusions import most_negative_rows
 from numpy.testing import assert_allclose
 
 from benchmarks.literature.kolesnikov import PAPER, TWICE, TWO_ROWS, WITHOUT_END
-
-
-def most_negative_rows(a, b, most):
-    """Rows of the most negative free term by Jordan exclusions in fractions."""
-    table = [[Fraction(int(v)) for v in (*row, c)] for row, c in zip(a, b, strict=True)]
-    n, rows = len(b), []
-    while len(rows) < most and min(line[n] for line in table) < 0:
-        r = min(range(n), key=lambda i: table[i][n])
-        rows.append(r)
-        pivot = table[r][r]
-        solved = [-v / pivot for v in table[r]]
-        solved[r] = 1 / pivot
-        for i in set(range(n)) - {r}:
-            factor, table[i][r] = table[i][r], Fraction(0)
-            table[i] = [v + factor * s for v, s in zip(table[i], solved, strict=True)]
-        table[r] = solved
-    return rows
 
 
 def test_the_free_minimum_does_not_tell_the_rows():

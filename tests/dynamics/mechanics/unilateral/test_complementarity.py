@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import itertools
-from fractions import Fraction
 
 import numpy as np
 import pytest
+from exact_exclusions import most_negative_rows
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import linprog
 
 from benchmarks.complementarity import MATRICES, SYMMETRIC, by_least_squares, k_matrix, wishart
+from benchmarks.literature.kolesnikov import TWICE, WITHOUT_END
 from dynamics.mechanics.unilateral import ComplementarityError, solve_complementarity
 from dynamics.mechanics.unilateral.complementarity import RULES
 from dynamics.mechanics.unilateral.exclusion import Gauss
 from dynamics.mechanics.unilateral.lemke import lemke
 
-#: Positive definite; the fast rule takes row 2 twice.
-TWICE = (np.array([[1, -1, 0], [-1, 2, 1], [0, 1, 2]]), np.array([-3, -3, -4]))
-#: Positive definite; the fast rule alone never ends.
-CIRCLE = (
-    np.array([[1, -4, 1, 5], [-4, 20, 2, -16], [1, 2, 15, 13], [5, -16, 13, 30]]),
-    np.array([-2, 12, 14, -3]),
-)
 #: Problems per class and size; `slow` has 100,000 altogether.
 SLOW = {2: 3300, 3: 4500, 5: 3400, 10: 2400, 20: 600, 50: 75, 200: 15}
 FAST = {2: 100, 3: 200, 5: 200, 10: 100, 20: 20, 50: 4, 200: 1}
@@ -169,29 +163,10 @@ def test_a_circle_of_the_least_index_goes_to_lemke(monkeypatch):
     assert_allclose(solution.x, [1.0, 0.0], rtol=1e-14)
 
 
-def exact_fast_rule(a, b, most: int) -> list[int]:
-    """Rows of the most negative free term, by Jordan exclusions in fractions: no rounding."""
-    n = len(b)
-    table = [[Fraction(int(v)) for v in (*row, c)] for row, c in zip(a, b, strict=True)]
-    rows: list[int] = []
-    while len(rows) < most and min(line[n] for line in table) < 0:
-        r = min(range(n), key=lambda i: table[i][n])
-        rows.append(r)
-        pivot = table[r][r]
-        solved = [-v / pivot for v in table[r]]
-        solved[r] = 1 / pivot
-        for i in range(n):
-            if i != r:
-                factor, table[i][r] = table[i][r], Fraction(0)
-                table[i] = [v + factor * s for v, s in zip(table[i], solved, strict=True)]
-        table[r] = solved
-    return rows
-
-
 def test_counterexample_row_chosen_twice():
     a, b = TWICE
     assert np.linalg.eigvalsh(a)[0] > 0.19
-    assert exact_fast_rule(a, b, 20) == [2, 0, 1, 2]
+    assert most_negative_rows(a, b, 20) == [2, 0, 1, 2]
     for elimination in ("gauss", "jordan"):
         solution = solve_complementarity(a, b, elimination=elimination)
         assert solution.exclusions == (2, 0, 1, 2)
@@ -202,9 +177,9 @@ def test_counterexample_row_chosen_twice():
 
 
 def test_counterexample_fast_rule_without_end():
-    a, b = CIRCLE
+    a, b = WITHOUT_END
     assert np.linalg.eigvalsh(a)[0] > 4e-3
-    assert exact_fast_rule(a, b, 60) == [3, 0, 1] * 20
+    assert most_negative_rows(a, b, 60) == [3, 0, 1] * 20
     for elimination in ("gauss", "jordan"):
         solution = solve_complementarity(a, b, elimination=elimination)
         assert solution.safeguarded

@@ -1,0 +1,24 @@
+"""Exclusions of complementarity problems in fractions: an oracle without rounding."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+
+def most_negative_rows(a, b, most: int) -> list[int]:
+    """Rows of the most negative free term, by Jordan exclusions in fractions: no rounding."""
+    n = len(b)
+    table = [[Fraction(int(v)) for v in (*row, c)] for row, c in zip(a, b, strict=True)]
+    rows: list[int] = []
+    while len(rows) < most and min(line[n] for line in table) < 0:
+        r = min(range(n), key=lambda i: table[i][n])
+        rows.append(r)
+        pivot = table[r][r]
+        solved = [-v / pivot for v in table[r]]
+        solved[r] = 1 / pivot
+        for i in range(n):
+            if i != r:
+                factor, table[i][r] = table[i][r], Fraction(0)
+                table[i] = [v + factor * s for v, s in zip(table[i], solved, strict=True)]
+        table[r] = solved
+    return rows
