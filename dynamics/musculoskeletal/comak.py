@@ -134,6 +134,7 @@ class Comak:
                 f"secondary coordinates: expected those of the plant, {', '.join(plant.secondary)},"
                 f" found {', '.join(names)}"
             )
+        _check_reserves(plant, settings)
         self.plant, self.settings = plant, settings
         self.contacts = PlantContacts(plant, contacts)
         self._with_energy = settings.contact_energy_weight > 0.0
@@ -266,7 +267,7 @@ class Comak:
             columns + contact.columns - self._damping,
             plant.needed - contact.forces,
             settings.activation_weight * muscles.volumes() * weights,
-            np.full(len(self._free), settings.reserve_weight),
+            settings.reserve_weights(self.plant.free),
             settings.contact_energy_weight * contact.energy_gradient,
             muscles.bounds,
             self._largest,
@@ -312,7 +313,7 @@ class Comak:
         )
         volumes = settings.activation_weight * plant.muscles.volumes()
         costs = (weights * volumes * activations**2).sum(axis=1)
-        costs += settings.reserve_weight * (reserves**2).sum(axis=1)
+        costs += reserves**2 @ settings.reserve_weights(plant.free)
         return ComakResult(
             time=plant.motion.time,
             free=plant.free,
@@ -329,4 +330,15 @@ class Comak:
             costs=costs,
             loads=tuple(s.loads for s in solutions),
             flags=flags,
+        )
+
+
+def _check_reserves(plant: Plant, settings: ComakSettings) -> None:
+    """Raise an `InputError` unless every free coordinate has a reserve."""
+    known = {name for name, _ in settings.reserve_forces}
+    missing = [name for name in plant.free if known and name not in known]
+    if missing:
+        raise InputError(
+            "reserves: expected an actuator of each primary and secondary coordinate, found none "
+            f"of {', '.join(missing)}; add them to force_set_file"
         )

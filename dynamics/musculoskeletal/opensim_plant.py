@@ -7,6 +7,8 @@ needs by inverse dynamics, the moment arms of muscles by their paths, and the ma
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -51,9 +53,11 @@ class OpenSimSystem:
             path.write_text(model, encoding="utf-8")
             try:
                 self._model = osim.Model(str(path))
+                self._loads: list[Any] = []
                 if external_loads is not None:
                     loads = osim.ExternalLoads(str(Path(external_loads).resolve()), True)
                     self._model.addModelComponent(loads)
+                    self._loads = [loads.get(k) for k in range(loads.getSize())]
                 state = self._model.initSystem()
                 self._read(state)
                 # The plant has the muscles alone: reserves belong to the problem of a frame.
@@ -80,6 +84,19 @@ class OpenSimSystem:
         self._matter = self._model.getMatterSubsystem()
         self._bodies = self._model.getNumBodies() + 1
         self._order = self._speed_order()
+
+    @contextmanager
+    def unloaded(self) -> Iterator[None]:
+        """Let no external load act within the context."""
+        try:
+            self._apply_loads(False)
+            yield
+        finally:
+            self._apply_loads(True)
+
+    def _apply_loads(self, apply: bool) -> None:
+        for load in self._loads:
+            load.setAppliesForce(self._state, apply)
 
     def _read(self, state: Any) -> None:
         """Read names and data that the model has before its actuators are switched off."""
@@ -258,6 +275,7 @@ class OpenSimPlant:
             )
         self.system, self.motion = system, motion
         self.secondary, self.muscles = secondary, system.muscles
+        self.ligaments = system.ligaments
         chosen = set(motion.index((*primary, *secondary)))
         self.free = tuple(n for k, n in enumerate(motion.names) if k in chosen)
         self._free, self._secondary = motion.index(self.free), motion.index(secondary)
@@ -306,6 +324,11 @@ class OpenSimPlant:
         self._set(frame, values, speeds)
         lengths, rates, arms = self.system.ligament_paths()
         return lengths, rates, arms[self._free]
+
+    def ligament_tensions(self, frame: int, values: FloatArray, speeds: FloatArray) -> FloatArray:
+        """Return the tensions (L,) [N] of the ligaments; see `Plant.ligament_tensions`."""
+        lengths, rates, _ = self.ligament_paths(frame, values, speeds)
+        return self.ligaments.tensions(lengths, rates).tension
 
     def speed_columns(self, frame: int, values: FloatArray, speeds: FloatArray) -> FloatArray:
         """Return the derivative (F, S) of the needed forces by the secondary speeds.

@@ -15,10 +15,11 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from dynamics.musculoskeletal.comak import ComakResult
+from dynamics.musculoskeletal.comak_settings import ComakSettings
 from dynamics.musculoskeletal.ligament_set import LigamentSet
 from dynamics.musculoskeletal.opensim_plant import OpenSimPlant
 from dynamics.musculoskeletal.plant import CoordinateMotion, MuscleSet, PlantForces
-from foundation.checks import FloatArray
+from foundation.checks import FloatArray, check_array
 from foundation.errors import InputError
 
 _FORMAT = "knee-contact recorded plant 1"
@@ -76,6 +77,10 @@ class RecordedPlant:
         The ligaments.
     frames : RecordedFrames
         The record.
+    start : (S,) float64
+        Secondary coordinates before the first frame [rad, m].
+    settings : ComakSettings
+        Settings of the recorded solution.
     """
 
     motion: CoordinateMotion
@@ -84,6 +89,8 @@ class RecordedPlant:
     muscles: MuscleSet
     ligaments: LigamentSet
     frames: RecordedFrames
+    start: FloatArray
+    settings: ComakSettings
     _places: list[int] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -160,6 +167,8 @@ class RecordedPlant:
             rotational=motion.rotational,
             free=self.free,
             secondary=self.secondary,
+            start=self.start,
+            settings=self.settings.to_json(),
             muscle_names=muscles.names,
             ligament_names=ligaments.names,
             **{f"motion_{key}": getattr(motion, key) for key in _MOTION},
@@ -204,6 +213,8 @@ class RecordedPlant:
                     names("ligament_names"), *(data[f"ligament_{key}"] for key in _LIGAMENTS)
                 ),
                 RecordedFrames(**{key: data[key] for key in RecordedFrames._fields}),
+                data["start"],
+                ComakSettings.from_json(str(data["settings"])),
             )
         except KeyError as error:
             raise InputError(f"{path}: expected {error}, found none; record again") from error
@@ -214,7 +225,9 @@ _MUSCLES = ("max_force", "optimal_length", "bounds")
 _LIGAMENTS = ("stiffness", "slack_length", "transition_strain", "damping")
 
 
-def record_plant(plant: OpenSimPlant, result: ComakResult) -> RecordedPlant:
+def record_plant(
+    plant: OpenSimPlant, result: ComakResult, start: FloatArray, settings: ComakSettings
+) -> RecordedPlant:
     """Record a plant along a solution.
 
     Parameters
@@ -223,6 +236,10 @@ def record_plant(plant: OpenSimPlant, result: ComakResult) -> RecordedPlant:
         The plant.
     result : ComakResult
         The solution.
+    start : (S,) float64
+        Secondary coordinates before the first frame [rad, m].
+    settings : ComakSettings
+        Settings of the solution.
 
     Returns
     -------
@@ -255,7 +272,14 @@ def record_plant(plant: OpenSimPlant, result: ComakResult) -> RecordedPlant:
     frames = RecordedFrames(*(np.array(column) for column in zip(*rows, strict=True)))
     motion = _with_secondary(plant.motion, plant.secondary, result)
     return RecordedPlant(
-        motion, plant.free, plant.secondary, plant.muscles, plant.system.ligaments, frames
+        motion,
+        plant.free,
+        plant.secondary,
+        plant.muscles,
+        plant.system.ligaments,
+        frames,
+        check_array("start", start, (len(plant.secondary),)),
+        settings,
     )
 
 
