@@ -18,7 +18,8 @@ import numpy as np
 from dynamics.musculoskeletal.comak_settings import ComakSettings
 from dynamics.musculoskeletal.frame_problem import FrameProblem, solve_frame
 from dynamics.musculoskeletal.joint_contact import JointContact
-from dynamics.musculoskeletal.plant import Plant, PlantForces
+from dynamics.musculoskeletal.muscle_drive import length_derivatives
+from dynamics.musculoskeletal.plant import Contractions, Plant, PlantForces
 from dynamics.musculoskeletal.plant_contacts import ContactForces, PlantContacts
 from foundation.checks import FloatArray, IntArray, check_array
 from foundation.errors import InputError, PoseError
@@ -29,6 +30,7 @@ from foundation.loads import ContactLoads
 _TRUSTED_ANGLE, _TRUSTED_LENGTH, _MOST_GROWTH, _LEAST_PART = 0.1, 0.006, 2.0, 0.1
 #: Activation of all muscles before the first frame.
 _FIRST_ACTIVATION = 0.02
+_UNKNOWN = np.zeros(0)
 
 
 class Solution(NamedTuple):
@@ -48,6 +50,8 @@ class Solution(NamedTuple):
         Iterations that were needed.
     loads : tuple of ContactLoads
         Loads of each contact.
+    tensions : (M,) float64
+        Muscle forces [N].
     """
 
     values: FloatArray
@@ -57,6 +61,15 @@ class Solution(NamedTuple):
     error: float
     iterations: int
     loads: tuple[ContactLoads, ...]
+    tensions: FloatArray = _UNKNOWN
+
+
+class _State(NamedTuple):
+    """Forces at a solution; `fibres` is None where muscles pull in proportion to activations."""
+
+    plant: PlantForces
+    contact: ContactForces
+    fibres: Contractions | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,6 +195,7 @@ class Comak:
         solution = Solution(
             values, np.zeros_like(values), activations, np.zeros(len(self._free)), 0.0, 0, ()
         )
+        solution = solution._replace(tensions=self._tensions(solution, None))
         solutions, flags = [], []
         for frame in range(len(motion.time)):
             solution, flag = self.solve(frame, solution)
@@ -218,7 +232,10 @@ class Comak:
                 found, state = self._shortened(frame, found, wanted, previous)
             except PoseError as error:
                 return self._failed(frame, previous, best, str(error))
-            found = found._replace(iterations=iteration, loads=state[1].loads)
+            tensions = self._tensions(found, state.fibres)
+            found = found._replace(
+                iterations=iteration, loads=state.contact.loads, tensions=tensions
+            )
             if found.error < self.settings.tolerance:
                 return found, ""
             if best is None or found.error < best.error:
@@ -227,7 +244,7 @@ class Comak:
 
     def _shortened(
         self, frame: int, at: Solution, wanted: Solution, previous: Solution
-    ) -> tuple[Solution, tuple[PlantForces, ContactForces]]:
+    ) -> tuple[Solution, _State]:
         """Return the wanted solution, or one with a shorter step where accelerations grow."""
         step = wanted.values - at.values
         length = float(np.abs(step / self._trusted).max())
@@ -242,30 +259,52 @@ class Comak:
                 return tried, state
             part *= 0.5
 
-    def _state(self, frame: int, at: Solution) -> tuple[PlantForces, ContactForces]:
-        return (
-            self.plant.forces(frame, at.values, at.speeds),
+    def _state(self, frame: int, at: Solution) -> _State:
+        plant, fibres = self.plant, self.settings.fibre_forces
+        return _State(
+            plant.forces(frame, at.values, at.speeds),
             self.contacts.at(frame, at.values, energy=self._with_energy),
+            plant.contractions(frame, at.values, at.speeds) if fibres else None,
         )
+
+    def _tensions(self, at: Solution, fibres: Contractions | None) -> FloatArray:
+        """Return the muscle forces (M,) [N] of a solution."""
+        if fibres is None:
+            return at.activations * self.plant.muscles.max_force
+        return at.activations * fibres.active + fibres.passive
+
+    def _fibre_columns(self, frame: int, at: Solution, arms: FloatArray) -> FloatArray:
+        """Return the derivative (F, S) of the pull of the muscles by their lengths and rates."""
+
+        def tensions(values: FloatArray, speeds: FloatArray) -> FloatArray:
+            return self._tensions(at, self.plant.contractions(frame, values, speeds))
+
+        secondary = arms[self._among_free]
+        found = length_derivatives(tensions, secondary, at.values, at.speeds)
+        return found.columns(arms, secondary, 1.0 / self.plant.motion.step)
 
     def _stepped(
         self,
         frame: int,
         at: Solution,
-        state: tuple[PlantForces, ContactForces],
+        state: _State,
         previous: Solution,
     ) -> Solution:
         """Return the solution of the problem that is linear about a state."""
-        plant, contact = state
+        plant, contact, fibres = state
         muscles, settings = self.plant.muscles, self.settings
         time = float(self.plant.motion.time[frame])
-        tensions = at.activations * muscles.max_force
+        tensions = self._tensions(at, fibres)
         columns = self.plant.columns(frame, at.values, at.speeds, tensions)
+        strength, needed = muscles.max_force, plant.needed - contact.forces
+        if fibres is not None:
+            strength, needed = fibres.active, needed - plant.arms @ fibres.passive
+            columns = columns + self._fibre_columns(frame, at, plant.arms)
         weights = settings.muscle_weight(muscles.names, time)
         problem = FrameProblem(
-            plant.arms * muscles.max_force,
+            plant.arms * strength,
             columns + contact.columns - self._damping,
-            plant.needed - contact.forces,
+            needed,
             settings.activation_weight * muscles.volumes() * weights,
             settings.reserve_weights(self.plant.free),
             settings.contact_energy_weight * contact.energy_gradient,
@@ -279,10 +318,10 @@ class Comak:
             values=values, speeds=speeds, activations=found.activations, reserves=found.reserves
         )
 
-    def _error(self, frame: int, at: Solution, state: tuple[PlantForces, ContactForces]) -> float:
+    def _error(self, frame: int, at: Solution, state: _State) -> float:
         """Return the largest error of acceleration [rad/s², m/s²]."""
-        plant, contact = state
-        tensions = at.activations * self.plant.muscles.max_force
+        plant, contact, fibres = state
+        tensions = self._tensions(at, fibres)
         surplus = plant.arms @ tensions + at.reserves + contact.forces - plant.needed
         mass = self.plant.mass(frame, at.values)
         return float(np.abs(np.linalg.solve(mass, surplus)).max())
@@ -323,7 +362,7 @@ class Comak:
             values=np.array([s.values for s in solutions]),
             speeds=np.array([s.speeds for s in solutions]),
             activations=activations,
-            muscle_forces=activations * plant.muscles.max_force,
+            muscle_forces=np.array([s.tensions for s in solutions]),
             reserves=reserves,
             errors=np.array([s.error for s in solutions]),
             iterations=np.array([s.iterations for s in solutions]),

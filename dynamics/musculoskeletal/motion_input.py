@@ -53,7 +53,7 @@ def read_motion(
         If the file cannot be read, lacks a primary coordinate, or does not cover the time.
     """
     table = read_motion_table(path)
-    columns = _columns(table, system.coordinates)
+    columns = coordinate_columns(table, system.coordinates)
     missing = [name for name in settings.primary if name not in columns]
     if missing:
         raise InputError(
@@ -82,7 +82,7 @@ def read_motion(
     )
 
 
-def _columns(table: MotionTable, coordinates: tuple[str, ...]) -> dict[str, int]:
+def coordinate_columns(table: MotionTable, coordinates: tuple[str, ...]) -> dict[str, int]:
     """Return the column of each coordinate that the table has."""
     columns = {}
     for k, label in enumerate(table.names):

@@ -16,7 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynamics.musculoskeletal.ligament_set import LigamentSet
-from dynamics.musculoskeletal.plant import CoordinateMotion, MuscleSet, PlantForces
+from dynamics.musculoskeletal.plant import (
+    Contractions,
+    CoordinateMotion,
+    MuscleSet,
+    PlantForces,
+)
 from dynamics.musculoskeletal.wheel import opensim
 from foundation.checks import FloatArray
 from foundation.errors import InputError
@@ -103,6 +108,8 @@ class OpenSimSystem:
         coordinates = self._coordinates()
         self.coordinates = tuple(c.getName() for c in coordinates)
         self.rotational = tuple(int(c.getMotionType()) == 1 for c in coordinates)
+        #: Default values (n,) of the coordinates [rad, m].
+        self.defaults = np.array([c.getDefaultValue() for c in coordinates])
         muscles = [m for m in self._all_muscles() if m.appliesForce(state)]
         self._applied = {m.getName() for m in muscles}
         self.muscles = MuscleSet(
@@ -164,18 +171,11 @@ class OpenSimSystem:
             if self._partial is not self._state:
                 muscle.setOverrideActuation(self._partial, tension)
 
-    def contractions(
-        self, time: float, values: FloatArray, speeds: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
+    def contractions(self, time: float, values: FloatArray, speeds: FloatArray) -> Contractions:
         """Return what muscles with a rigid tendon give at full activation and without activation.
 
         At an instant [s], coordinates (n,) [rad, m] and speeds (n,); by force, length and velocity
         of the fibres (Millard et al. 2013, J Biomech Eng 135:021005).
-
-        Returns
-        -------
-        active, passive : (M,) float64
-            Force per unit of activation, and passive force [N].
         """
         state = self._contracting
         state.setTime(time)
@@ -188,7 +188,7 @@ class OpenSimSystem:
             self._model.realizeDynamics(state)
             forces.append(np.array([m.getActuation(state) for m in self._muscles]))
         active = 2.0 * (forces[1] - forces[0])
-        return active, forces[1] - active
+        return Contractions(active, forces[1] - active)
 
     def keep_pulling(self, pulling: NDArray[np.bool_]) -> None:
         """Let only some muscles (M,) [1] pull where `set` and `needed_forces` are partial.
@@ -314,6 +314,10 @@ class OpenSimPlant:
         self._set(frame, values, np.zeros(len(self.secondary)))
         return self.system.mass()[np.ix_(self._free, self._free)]
 
+    def contractions(self, frame: int, values: FloatArray, speeds: FloatArray) -> Contractions:
+        """Return what muscles with rigid tendons give at an instant; see `Plant.contractions`."""
+        return self.system.contractions(*self._coordinates(frame, values, speeds))
+
     def ligament_paths(
         self, frame: int, values: FloatArray, speeds: FloatArray
     ) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -346,9 +350,15 @@ class OpenSimPlant:
     def _set(
         self, frame: int, values: FloatArray, speeds: FloatArray, *, partial: bool = False
     ) -> None:
+        self.system.set(*self._coordinates(frame, values, speeds), partial=partial)
+
+    def _coordinates(
+        self, frame: int, values: FloatArray, speeds: FloatArray
+    ) -> tuple[float, FloatArray, FloatArray]:
+        """Return the instant [s], and values and speeds (n,) of all coordinates."""
         q, u = self.motion.values[frame].copy(), self.motion.speeds[frame].copy()
         q[self._secondary], u[self._secondary] = values, speeds
-        self.system.set(float(self.motion.time[frame]), q, u, partial=partial)
+        return float(self.motion.time[frame]), q, u
 
     def _needed(
         self, frame: int, values: FloatArray, speeds: FloatArray, *, partial: bool = False

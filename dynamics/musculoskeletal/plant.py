@@ -8,8 +8,10 @@ the joint surfaces touch, are the argument.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
+
+import numpy as np
 
 from dynamics.musculoskeletal.ligament_set import LigamentSet
 from foundation.checks import FloatArray, check_array, check_fields
@@ -52,6 +54,12 @@ class CoordinateMotion:
     def step(self) -> float:
         """Time between two instants [s]."""
         return float(self.time[1] - self.time[0])
+
+    @property
+    def resting(self) -> CoordinateMotion:
+        """The same values without speeds and accelerations."""
+        rest = np.zeros_like(self.values)
+        return replace(self, speeds=rest, accelerations=rest)
 
     def index(self, names: tuple[str, ...]) -> list[int]:
         """Return the places of coordinates; raise `InputError` for an unknown name."""
@@ -109,6 +117,21 @@ class PlantForces(NamedTuple):
     arms: FloatArray
 
 
+class Contractions(NamedTuple):
+    """What muscles give by force, length and velocity of their fibres at an instant.
+
+    Parameters
+    ----------
+    active : (M,) float64
+        Force per unit of activation [N].
+    passive : (M,) float64
+        Force without activation [N].
+    """
+
+    active: FloatArray
+    passive: FloatArray
+
+
 class Plant(Protocol):
     """A multibody system along a motion."""
 
@@ -152,6 +175,10 @@ class Plant(Protocol):
 
     def mass(self, frame: int, values: FloatArray) -> FloatArray:
         """Return the mass matrix (F, F) of the free coordinates [kg m², kg m, kg]."""
+        ...
+
+    def contractions(self, frame: int, values: FloatArray, speeds: FloatArray) -> Contractions:
+        """Return what muscles with rigid tendons give at an instant [N]."""
         ...
 
     def ligament_tensions(self, frame: int, values: FloatArray, speeds: FloatArray) -> FloatArray:

@@ -18,7 +18,12 @@ from dynamics.musculoskeletal.comak import ComakResult
 from dynamics.musculoskeletal.comak_settings import ComakSettings
 from dynamics.musculoskeletal.ligament_set import LigamentSet
 from dynamics.musculoskeletal.opensim_plant import OpenSimPlant
-from dynamics.musculoskeletal.plant import CoordinateMotion, MuscleSet, PlantForces
+from dynamics.musculoskeletal.plant import (
+    Contractions,
+    CoordinateMotion,
+    MuscleSet,
+    PlantForces,
+)
 from foundation.checks import FloatArray, check_array
 from foundation.errors import InputError
 
@@ -47,6 +52,8 @@ class RecordedFrames(NamedTuple):
         Lengths of the ligaments and their rates [m, m/s].
     ligament_arms : (N, F, L) float64
         Generalised force per newton of each ligament [m, 1].
+    active, passive : (N, M) float64
+        Force of each muscle per unit of activation and without activation, by its fibres [N].
     """
 
     values: FloatArray
@@ -59,6 +66,8 @@ class RecordedFrames(NamedTuple):
     lengths: FloatArray
     rates: FloatArray
     ligament_arms: FloatArray
+    active: FloatArray
+    passive: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,6 +133,11 @@ class RecordedPlant:
         """Return the mass matrix (F, F) [kg m², kg m, kg]; see `Plant.mass`."""
         del values
         return self.frames.mass[frame]
+
+    def contractions(self, frame: int, values: FloatArray, speeds: FloatArray) -> Contractions:
+        """Return what the muscles gave at the recorded instant; see `Plant.contractions`."""
+        del values, speeds
+        return Contractions(self.frames.active[frame], self.frames.passive[frame])
 
     def ligament_tensions(self, frame: int, values: FloatArray, speeds: FloatArray) -> FloatArray:
         """Return the tensions (L,) [N] of the ligaments at an instant."""
@@ -267,6 +281,7 @@ def record_plant(
                 lengths,
                 rates,
                 arms,
+                *plant.contractions(frame, values, speeds),
             )
         )
     frames = RecordedFrames(*(np.array(column) for column in zip(*rows, strict=True)))
