@@ -168,7 +168,7 @@ class Comak:
         self._largest = np.array([s.largest_step for s in settings.secondary])
 
     def run(
-        self, start: FloatArray, *, progress: Callable[[int], None] | None = None
+        self, start: FloatArray, *, progress: Callable[[int], object] | None = None
     ) -> ComakResult:
         """Solve all frames.
 

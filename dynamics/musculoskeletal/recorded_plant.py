@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import BinaryIO, NamedTuple, Self
 
 import numpy as np
 
@@ -171,8 +171,8 @@ class RecordedPlant:
         tensions = self.ligaments.tensions(lengths, speeds)
         return tensions.tension, tensions.by_length
 
-    def save(self, path: str | Path) -> None:
-        """Write the record to a compressed `.npz` file, without pickle."""
+    def save(self, path: str | Path | BinaryIO) -> None:
+        """Write the record to a compressed `.npz` file, or an open binary file, without pickle."""
         motion, ligaments, muscles = self.motion, self.ligaments, self.muscles
         np.savez_compressed(
             path,

@@ -77,18 +77,19 @@ def study(
 def walk(config: Config, /, *, overrides: Overrides = (), out: OutFolder = None) -> Answer:
     """Simulate knee loads from measured walking.
 
+    With walk.model = "planar", a planar leg and a trained knee; with an OpenSim model (.osim) that
+    has articular contact, muscles, ligaments and contact by COMAK.
+
     Examples
     --------
     $ python -m pipeline walk configs/walking.toml
     $ python -m pipeline walk mine.toml --set walk.run=runs/mine
+    $ python -m pipeline walk configs/comak_walking.toml
     """
     from pipeline.config.reading import find_config
-    from pipeline.studies.walks.walk import load_walk, simulate_walk, summary_text
+    from pipeline.studies.any_walk import simulate_any_walk
 
-    file = load_walk(find_config(config), overrides)
-    folder = out or Path("runs") / file.walk.name
-    content = simulate_walk(file, folder)
-    return Answer(summary_text(content, folder), content)
+    return Answer(*simulate_any_walk(find_config(config), overrides, out))
 
 
 @command(USE)

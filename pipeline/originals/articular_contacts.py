@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -129,10 +130,11 @@ def _triangles(mesh: ContactMesh, file: Path, meshes: dict[str, Path]) -> Triang
 
 def _compartments(bed: TriangleMesh, name: str) -> tuple[np.ndarray, tuple[str, ...]]:
     """Return labels (F,) and names of the compartments of a bed."""
-    try:
-        return find_compartments(bed), COMPARTMENTS
-    except MeshError:
-        return np.zeros(len(bed.faces), dtype=np.int8), (name,)
+    upward = int((bed.areas @ bed.normals).argmax()) == 1
+    if upward:  # Other beds, such as a patella, have no plateaus.
+        with suppress(MeshError):
+            return find_compartments(bed), COMPARTMENTS
+    return np.zeros(len(bed.faces), dtype=np.int8), (name,)
 
 
 def _law(contact: ArticularContact, surface: TriangleMesh, meshes: dict[str, Path]) -> SpringLaw:

@@ -42,8 +42,9 @@ class WalkSetup:
         Settings of COMAK.
     plant : OpenSimPlant or RecordedPlant
         Multibody system along the motion.
-    contacts : tuple of JointContact
-        Contacts of joint surfaces.
+    springs, contacts : tuple of JointContact
+        Contacts of joint surfaces with beds of springs, and those of the simulation, where
+        surrogates may stand for springs.
     seconds : dict
         Time that the parts of the preparation took [s], by name.
     """
@@ -51,6 +52,7 @@ class WalkSetup:
     model: OsimModel
     settings: ComakSettings
     plant: OpenSimPlant | RecordedPlant
+    springs: tuple[JointContact, ...]
     contacts: tuple[JointContact, ...]
     seconds: dict[str, float] = field(default_factory=dict)
 
@@ -116,9 +118,9 @@ def prepare_walk(file: MuscleWalkFile) -> WalkSetup:
     plant, settings = _recorded(file) if walk.replay else _from_opensim(file, model)
     planted = time.perf_counter()
     energy = settings.contact_energy_weight > 0.0
-    contacts = articular_contacts(model, meshes=meshes, surface=walk.surface, energy=energy)
+    springs = articular_contacts(model, meshes=meshes, surface=walk.surface, energy=energy)
     seconds = {"plant": planted - begun, "contacts": time.perf_counter() - planted}
-    setup = WalkSetup(model, settings, plant, contacts, seconds)
+    setup = WalkSetup(model, settings, plant, springs, springs, seconds)
     for text in setup.warnings:
         warnings.warn(text, stacklevel=2)
     return setup
