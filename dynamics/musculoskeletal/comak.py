@@ -264,7 +264,7 @@ class Comak:
         return _State(
             plant.forces(frame, at.values, at.speeds),
             self.contacts.at(frame, at.values, energy=self._with_energy),
-            plant.contractions(frame, at.values, at.speeds) if fibres else None,
+            plant.contractions(frame, at.values, at.speeds).pulling if fibres else None,
         )
 
     def _tensions(self, at: Solution, fibres: Contractions | None) -> FloatArray:
@@ -277,7 +277,7 @@ class Comak:
         """Return the derivative (F, S) of the pull of the muscles by their lengths and rates."""
 
         def tensions(values: FloatArray, speeds: FloatArray) -> FloatArray:
-            return self._tensions(at, self.plant.contractions(frame, values, speeds))
+            return self._tensions(at, self.plant.contractions(frame, values, speeds).pulling)
 
         secondary = arms[self._among_free]
         found = length_derivatives(tensions, secondary, at.values, at.speeds)

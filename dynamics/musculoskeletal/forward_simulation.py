@@ -44,11 +44,13 @@ class ForwardResult:
         Names of the secondary coordinates.
     values, speeds : (N, S) float64
         Secondary coordinates and their speeds [rad, m; per s].
-    contacts : tuple of str
-        Names of the contacts.
+    muscles, contacts : tuple of str
+        Names of the muscles and of the contacts.
     loads : tuple of tuple of ContactLoads
         Loads of each contact at each frame.
-    tensions : (N, M) float64
+    activations : (N, M) float64
+        Activations [1]; zero for muscles with given forces.
+    muscle_forces : (N, M) float64
         Muscle forces [N].
     """
 
@@ -56,9 +58,11 @@ class ForwardResult:
     secondary: tuple[str, ...]
     values: FloatArray
     speeds: FloatArray
+    muscles: tuple[str, ...]
     contacts: tuple[str, ...]
     loads: tuple[tuple[ContactLoads, ...], ...]
-    tensions: FloatArray
+    activations: FloatArray
+    muscle_forces: FloatArray
 
 
 def simulate_forward(
@@ -123,8 +127,10 @@ def simulate_forward(
         plant.secondary,
         np.array([row[0] for row in rows]),
         np.array([row[1] for row in rows]),
+        plant.muscles.names,
         contacts.names,
         tuple(loads),
+        np.where(np.isnan(pulls.forces), pulls.activations, 0.0),
         np.array([row[2] for row in rows]),
     )
 
@@ -171,7 +177,8 @@ class SecondaryMotion:
     ) -> tuple[FloatArray, FloatArray]:
         """Return values and speeds (S,) at a frame from those before [rad, m; per s].
 
-        With muscle forces (M,) [N], or a function that returns them at values and speeds. Raises `PoseError` if no balance is found.
+        With muscle forces (M,) [N], or a function that returns them at values and speeds.
+        Raises `PoseError` if no balance is found.
         """
         length = self._length
         values = before + (0.0 if length is None else length) * speeds

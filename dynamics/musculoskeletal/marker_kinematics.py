@@ -105,14 +105,13 @@ def read_marker_settings(path: str | Path) -> tuple[MarkerSettings, Sweep, Marke
     tool = ToolFile(path, "COMAKInverseKinematicsTool")
     number = tool.number
     tasks = [e for e in tool.element.iter("IKMarkerTask") if child_text(e, "apply") != "false"]
-    where = f"{Path(path).name}, weight of"
+    file = tool.path.name
+    where = f"{file}, weight of"
     weights = tuple(
         (e.get("name", ""), number_in(f"{where} {e.get('name')}", child_text(e, "weight") or "1"))
         for e in tasks
     )
-    times = [
-        number_in(f"{Path(path).name}, time_range", t) for t in tool.text("time_range").split()
-    ]
+    times = [number_in(f"{file}, time_range", t) for t in tool.text("time_range").split()]
     start, stop = (times[0], times[1]) if len(times) > 1 else (None, None)
     sweep = Sweep(
         coupled=tool.text("secondary_coupled_coordinate").rsplit("/", 1)[-1],

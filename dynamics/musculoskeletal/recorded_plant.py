@@ -17,6 +17,7 @@ import numpy as np
 from dynamics.musculoskeletal.comak import ComakResult
 from dynamics.musculoskeletal.comak_settings import ComakSettings
 from dynamics.musculoskeletal.ligament_set import LigamentSet
+from dynamics.musculoskeletal.muscle_drive import length_derivatives
 from dynamics.musculoskeletal.opensim_plant import OpenSimPlant
 from dynamics.musculoskeletal.plant import (
     Contractions,
@@ -54,6 +55,8 @@ class RecordedFrames(NamedTuple):
         Generalised force per newton of each ligament [m, 1].
     active, passive : (N, M) float64
         Force of each muscle per unit of activation and without activation, by its fibres [N].
+    active_by_length, active_by_rate, passive_by_length, passive_by_rate : (N, M) float64
+        Derivatives of the two by the length of the muscle and its rate [N/m, N s/m].
     """
 
     values: FloatArray
@@ -68,6 +71,10 @@ class RecordedFrames(NamedTuple):
     ligament_arms: FloatArray
     active: FloatArray
     passive: FloatArray
+    active_by_length: FloatArray
+    active_by_rate: FloatArray
+    passive_by_length: FloatArray
+    passive_by_rate: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,9 +142,18 @@ class RecordedPlant:
         return self.frames.mass[frame]
 
     def contractions(self, frame: int, values: FloatArray, speeds: FloatArray) -> Contractions:
-        """Return what the muscles gave at the recorded instant; see `Plant.contractions`."""
-        del values, speeds
-        return Contractions(self.frames.active[frame], self.frames.passive[frame])
+        """Return what the muscles give, linear about the record; see `Plant.contractions`."""
+        found = self.frames
+        arms = found.arms[frame][self._places]
+        longer = -(values - found.values[frame]) @ arms
+        faster = -(speeds - found.speeds[frame]) @ arms
+        active, passive = (
+            getattr(found, kind)[frame]
+            + getattr(found, f"{kind}_by_length")[frame] * longer
+            + getattr(found, f"{kind}_by_rate")[frame] * faster
+            for kind in Contractions._fields
+        )
+        return Contractions(np.maximum(active, 0.0), passive)
 
     def ligament_tensions(self, frame: int, values: FloatArray, speeds: FloatArray) -> FloatArray:
         """Return the tensions (L,) [N] of the ligaments at an instant."""
@@ -282,6 +298,7 @@ def record_plant(
                 rates,
                 arms,
                 *plant.contractions(frame, values, speeds),
+                *_contraction_derivatives(plant, frame, values, speeds, forces.arms[places]),
             )
         )
     frames = RecordedFrames(*(np.array(column) for column in zip(*rows, strict=True)))
@@ -296,6 +313,21 @@ def record_plant(
         check_array("start", start, (len(plant.secondary),)),
         settings,
     )
+
+
+def _contraction_derivatives(
+    plant: OpenSimPlant, frame: int, values: FloatArray, speeds: FloatArray, arms: FloatArray
+) -> list[FloatArray]:
+    """Return the derivatives (M,) of active and passive forces by length and rate."""
+
+    def both(values: FloatArray, speeds: FloatArray) -> FloatArray:
+        return np.concatenate(plant.contractions(frame, values, speeds))
+
+    found = length_derivatives(both, np.tile(arms, 2), values, speeds)
+    (active_length, passive_length), (active_rate, passive_rate) = (
+        np.split(rows, 2) for rows in found
+    )
+    return [active_length, active_rate, passive_length, passive_rate]
 
 
 def _with_secondary(
