@@ -28,6 +28,8 @@ from foundation.loads import ContactLoads
 #: Steps are trusted up to these lengths [rad, m], shortened while the error of acceleration grows
 #: more than by a factor, and never below a part of the trusted length.
 _TRUSTED_ANGLE, _TRUSTED_LENGTH, _MOST_GROWTH, _LEAST_PART = 0.1, 0.006, 2.0, 0.1
+#: Iterations with whole steps; later steps are halved.
+_PATIENCE = 12
 #: Activation of all muscles before the first frame.
 _FIRST_ACTIVATION = 0.02
 _UNKNOWN = np.zeros(0)
@@ -228,6 +230,8 @@ class Comak:
         state = self._state(frame, found)
         for iteration in range(1, self.settings.iterations + 1):
             wanted = self._stepped(frame, found, state, previous)
+            if iteration > _PATIENCE:
+                wanted = _halfway(found, wanted)
             try:
                 found, state = self._shortened(frame, found, wanted, previous)
             except PoseError as error:
@@ -264,7 +268,7 @@ class Comak:
         return _State(
             plant.forces(frame, at.values, at.speeds),
             self.contacts.at(frame, at.values, energy=self._with_energy),
-            plant.contractions(frame, at.values, at.speeds).pulling if fibres else None,
+            plant.contractions(frame, at.values, at.speeds) if fibres else None,
         )
 
     def _tensions(self, at: Solution, fibres: Contractions | None) -> FloatArray:
@@ -277,7 +281,7 @@ class Comak:
         """Return the derivative (F, S) of the pull of the muscles by their lengths and rates."""
 
         def tensions(values: FloatArray, speeds: FloatArray) -> FloatArray:
-            return self._tensions(at, self.plant.contractions(frame, values, speeds).pulling)
+            return self._tensions(at, self.plant.contractions(frame, values, speeds))
 
         secondary = arms[self._among_free]
         found = length_derivatives(tensions, secondary, at.values, at.speeds)
@@ -370,6 +374,15 @@ class Comak:
             loads=tuple(s.loads for s in solutions),
             flags=flags,
         )
+
+
+def _halfway(at: Solution, wanted: Solution) -> Solution:
+    """Return the mean of two solutions: iterations that go to and fro between kinks end there."""
+    return wanted._replace(
+        values=0.5 * (at.values + wanted.values),
+        activations=0.5 * (at.activations + wanted.activations),
+        reserves=0.5 * (at.reserves + wanted.reserves),
+    )
 
 
 def _check_reserves(plant: Plant, settings: ComakSettings) -> None:

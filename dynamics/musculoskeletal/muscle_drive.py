@@ -74,8 +74,8 @@ class MuscleDrive:
         forces = self.forces[frame]
         if not np.isnan(forces).any():
             return forces
-        active, passive = plant.contractions(frame, values, speeds)
-        pulled = np.maximum(self.activations[frame] * active + passive, 0.0)
+        active, passive, damping = plant.contractions(frame, values, speeds)
+        pulled = np.maximum(self.activations[frame] * active + passive + damping, 0.0)
         return np.where(np.isnan(forces), pulled, forces)
 
 

@@ -78,6 +78,9 @@ class OpenSimSystem:
         self._muscles = [m for m in self._all_muscles() if m.getName() in self._applied]
         self._paths = [m.getGeometryPath() for m in self._muscles]
         self._contracting = osim.State(self._state)
+        kind = osim.Millard2012EquilibriumMuscle
+        #: Muscles with viscous fibres, None for others.
+        self._damped = [kind.safeDownCast(muscle) for muscle in self._muscles]
         for muscle in self._muscles:
             muscle.overrideActuation(self._state, True)
         #: A state in which some muscles do not pull, and which muscles pull in this state.
@@ -172,12 +175,12 @@ class OpenSimSystem:
                 muscle.setOverrideActuation(self._partial, tension)
 
     def contractions(self, time: float, values: FloatArray, speeds: FloatArray) -> Contractions:
-        """Return what muscles with a rigid tendon give at full activation and without activation.
+        """Return what muscles with a rigid tendon give by activation and without activation.
 
         At an instant [s], coordinates (n,) [rad, m] and speeds (n,); by force, length and velocity
         of the fibres (Millard et al. 2013, J Biomech Eng 135:021005).
         """
-        state = self._contracting
+        state, damped = self._contracting, self._damped
         state.setTime(time)
         state.setQ(self._vector(values))
         state.setU(self._vector(speeds))
@@ -188,7 +191,10 @@ class OpenSimSystem:
             self._model.realizeDynamics(state)
             forces.append(np.array([m.getActuation(state) for m in self._muscles]))
         active = 2.0 * (forces[1] - forces[0])
-        return Contractions(active, forces[1] - active)
+        damping = np.array(
+            [0.0 if m is None else m.getPassiveFiberDampingForceAlongTendon(state) for m in damped]
+        )
+        return Contractions(active, forces[1] - active - damping, damping)
 
     def keep_pulling(self, pulling: NDArray[np.bool_]) -> None:
         """Let only some muscles (M,) [1] pull where `set` and `needed_forces` are partial.

@@ -125,20 +125,14 @@ class Contractions(NamedTuple):
     active : (M,) float64
         Force per unit of activation [N].
     passive : (M,) float64
-        Force without activation [N]; negative where damped fibres shorten faster than they pull.
+        Elastic force of the fibres without activation [N].
+    damping : (M,) float64
+        Viscous force of the fibres [N], negative while the fibres shorten.
     """
 
     active: FloatArray
     passive: FloatArray
-
-    @property
-    def pulling(self) -> Contractions:
-        """The same at full activation, where no muscle pushes without activation."""
-        whole = np.maximum(self.active + self.passive, 0.0)
-        pushing = self.passive < 0.0
-        return Contractions(
-            np.where(pushing, whole, self.active), np.where(pushing, 0.0, self.passive)
-        )
+    damping: FloatArray
 
 
 class Plant(Protocol):

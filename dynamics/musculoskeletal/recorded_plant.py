@@ -151,9 +151,10 @@ class RecordedPlant:
             getattr(found, kind)[frame]
             + getattr(found, f"{kind}_by_length")[frame] * longer
             + getattr(found, f"{kind}_by_rate")[frame] * faster
-            for kind in Contractions._fields
+            for kind in ("active", "passive")
         )
-        return Contractions(np.maximum(active, 0.0), passive)
+        # Cost and balance of COMAK have no viscous part.
+        return Contractions(np.maximum(active, 0.0), passive, np.zeros_like(passive))
 
     def ligament_tensions(self, frame: int, values: FloatArray, speeds: FloatArray) -> FloatArray:
         """Return the tensions (L,) [N] of the ligaments at an instant."""
@@ -297,7 +298,7 @@ def record_plant(
                 lengths,
                 rates,
                 arms,
-                *plant.contractions(frame, values, speeds),
+                *plant.contractions(frame, values, speeds)[:2],
                 *_contraction_derivatives(plant, frame, values, speeds, forces.arms[places]),
             )
         )
@@ -321,7 +322,8 @@ def _contraction_derivatives(
     """Return the derivatives (M,) of active and passive forces by length and rate."""
 
     def both(values: FloatArray, speeds: FloatArray) -> FloatArray:
-        return np.concatenate(plant.contractions(frame, values, speeds))
+        active, passive, _ = plant.contractions(frame, values, speeds)
+        return np.concatenate([active, passive])
 
     found = length_derivatives(both, np.tile(arms, 2), values, speeds)
     (active_length, passive_length), (active_rate, passive_rate) = (

@@ -147,9 +147,7 @@ def prepare_forward(forward: ForwardConfig) -> ForwardSetup:
 def _settings(forward: ForwardConfig) -> tuple[ForwardSettings, ForwardFiles, tuple[str, ...]]:
     """Return settings and files, and which settings have no effect."""
     stated = forward.model_dump(exclude_none=True)
-    changes: dict[str, Any] = {
-        field: stated[key] for key, field in _FIELDS.items() if key in stated
-    }
+    changes: dict[str, Any] = {_FIELDS[key]: stated[key] for key in _FIELDS if key in stated}
     named = {
         key: data_file(stated[key])
         for key in ("prescribed", "muscles", "external_loads")
