@@ -28,7 +28,7 @@ from foundation.loads import ContactLoads
 #: Steps are trusted up to these lengths [rad, m], shortened while the error of acceleration grows
 #: more than by a factor, and never below a part of the trusted length.
 _TRUSTED_ANGLE, _TRUSTED_LENGTH, _MOST_GROWTH, _LEAST_PART = 0.1, 0.006, 2.0, 0.1
-#: Iterations with whole steps; later steps are halved.
+#: Iterations with whole steps; later steps are halved where muscles pull by their fibres.
 _PATIENCE = 12
 #: Activation of all muscles before the first frame.
 _FIRST_ACTIVATION = 0.02
@@ -230,7 +230,7 @@ class Comak:
         state = self._state(frame, found)
         for iteration in range(1, self.settings.iterations + 1):
             wanted = self._stepped(frame, found, state, previous)
-            if iteration > _PATIENCE:
+            if self.settings.fibre_forces and iteration > _PATIENCE:
                 wanted = _halfway(found, wanted)
             try:
                 found, state = self._shortened(frame, found, wanted, previous)

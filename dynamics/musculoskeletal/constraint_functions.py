@@ -134,6 +134,8 @@ class ConstraintFunctions:
             If the file is missing, no XML, or has no splines through the same points.
         """
         found = list(parse_xml(Path(path), "constraint functions").iter("SimmSpline"))
+        if not found:
+            raise InputError(f"{path}: expected SimmSplines, found none")
         try:
             columns = {
                 e.get("name", "").rsplit("/", 1)[-1]: [
@@ -145,9 +147,9 @@ class ConstraintFunctions:
             values = np.column_stack([y for _, y in columns.values()])
             if any(not np.array_equal(x, at) for x, _ in columns.values()):
                 raise ValueError("splines through different points")
-        except (ValueError, StopIteration) as error:
+        except ValueError as error:
             raise InputError(
-                f"{path}: expected SimmSplines through the same points, found {error or 'none'}"
+                f"{path}: expected SimmSplines through the same points, found {error}"
             ) from error
         return cls(coupled, tuple(columns), at, values)
 

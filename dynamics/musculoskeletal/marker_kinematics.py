@@ -6,13 +6,13 @@ import tempfile
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from dynamics.musculoskeletal.constraint_functions import Sweep
 from dynamics.musculoskeletal.tool_file import ToolFile, child_text, number_in
-from dynamics.musculoskeletal.wheel import opensim
+from dynamics.musculoskeletal.wheel import opensim, without_output
 from dynamics.walking.motion_tables import MotionTable, read_motion_table
 from foundation.checks import check_number
 from foundation.errors import InputError
@@ -157,9 +157,12 @@ def follow_markers(model: str, markers: str | Path, settings: MarkerSettings) ->
     with tempfile.TemporaryDirectory() as text:
         folder = Path(text)
         (folder / "model.osim").write_text(model, encoding="utf-8")
-        _write_tool(folder, measured, settings)
         try:
-            done = osim.InverseKinematicsTool(str(folder / "tool.xml")).run()
+            # OpenSim crashes where it has no marker to follow.
+            _check_markers(osim.MarkerData(str(measured)), model, settings, measured)
+            _write_tool(folder, measured, settings)
+            with without_output():
+                done = osim.InverseKinematicsTool(str(folder / "tool.xml")).run()
         except RuntimeError as error:
             raise InputError(f"{markers}: OpenSim cannot follow the markers: {error}") from error
         if not done:
@@ -170,6 +173,29 @@ def follow_markers(model: str, markers: str | Path, settings: MarkerSettings) ->
             )
         motion = read_motion_table(folder / "ik.mot")
         return MarkerMotion(motion, read_motion_table(folder / "walk_ik_marker_errors.sto"))
+
+
+def _check_markers(data: Any, model: str, settings: MarkerSettings, path: Path) -> None:
+    """Raise an `InputError` unless markers with weights are in model and file, at the instants."""
+    names = data.getMarkerNames()
+    measured = {names.get(k) for k in range(names.getSize())}
+    known = {element.get("name") for element in ET.fromstring(model).iter("Marker")}
+    weighted = {name for name, weight in settings.weights if weight > 0.0}
+    if not measured & known & weighted:
+        raise InputError(
+            f"{path}: expected markers with weights that are in the model and in the file, found "
+            f"none; the file has {', '.join(sorted(measured))}, weights are those of "
+            f"{', '.join(sorted(weighted))}, and the model has "
+            f"{', '.join(sorted(map(str, known))) or 'no marker'}"
+        )
+    first, last = data.getStartFrameTime(), data.getLastFrameTime()
+    start = first if settings.start is None else settings.start
+    stop = last if settings.stop is None else settings.stop
+    if not first <= start < stop <= last:
+        raise InputError(
+            f"{path}: expected instants within {first:g} and {last:g} s, found {start:g} to "
+            f"{stop:g} s; check time_range, start_s and stop_s"
+        )
 
 
 def _write_tool(folder: Path, markers: Path, settings: MarkerSettings) -> None:

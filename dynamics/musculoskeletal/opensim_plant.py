@@ -119,7 +119,7 @@ class OpenSimSystem:
             tuple(m.getName() for m in muscles),
             np.array([m.getMaxIsometricForce() for m in muscles]),
             np.array([m.getOptimalFiberLength() for m in muscles]),
-            np.array([[m.getMinControl(), m.getMaxControl()] for m in muscles]).T,
+            np.array([[m.getMinControl(), m.getMaxControl()] for m in muscles]).reshape(-1, 2).T,
         )
 
     def _coordinates(self) -> list[Any]:
