@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dynamics.musculoskeletal.comak_settings import ComakSettings
 from dynamics.musculoskeletal.frame_problem import FrameProblem, solve_frame
@@ -85,8 +86,10 @@ class ComakResult:
         Cost of muscles and reserves.
     loads : tuple of tuple of ContactLoads
         Loads of each contact at each frame.
+    outside : (N, S) bool
+        Whether a secondary coordinate is outside the range of a recorded plant.
     flags : tuple of str
-        A flag for each frame that did not converge.
+        A flag for each frame that did not converge, and for each coordinate that is outside.
     """
 
     time: FloatArray
@@ -103,6 +106,7 @@ class ComakResult:
     iterations: IntArray
     costs: FloatArray
     loads: tuple[tuple[ContactLoads, ...], ...]
+    outside: NDArray[np.bool_]
     flags: tuple[str, ...]
 
 
@@ -314,13 +318,15 @@ class Comak:
         volumes = settings.activation_weight * plant.muscles.volumes()
         costs = (weights * volumes * activations**2).sum(axis=1)
         costs += reserves**2 @ settings.reserve_weights(plant.free)
+        values = np.array([s.values for s in solutions])
+        outside = plant.outside(values)
         return ComakResult(
             time=plant.motion.time,
             free=plant.free,
             secondary=plant.secondary,
             muscles=plant.muscles.names,
             contacts=self.contacts.names,
-            values=np.array([s.values for s in solutions]),
+            values=values,
             speeds=np.array([s.speeds for s in solutions]),
             activations=activations,
             muscle_forces=activations * plant.muscles.max_force,
@@ -329,8 +335,20 @@ class Comak:
             iterations=np.array([s.iterations for s in solutions]),
             costs=costs,
             loads=tuple(s.loads for s in solutions),
-            flags=flags,
+            outside=outside,
+            flags=(*flags, *_outside_flags(plant, outside)),
         )
+
+
+def _outside_flags(plant: Plant, outside: NDArray[np.bool_]) -> list[str]:
+    """Return a flag for each secondary coordinate that is outside the range of the plant."""
+    time = plant.motion.time
+    return [
+        f"{name}: outside the range of the recorded plant in {row.sum()} of {len(row)} frames, "
+        f"first at {time[row.argmax()]:g} s; run the walk with OpenSim"
+        for name, row in zip(plant.secondary, outside.T, strict=True)
+        if row.any()
+    ]
 
 
 def _check_reserves(plant: Plant, settings: ComakSettings) -> None:

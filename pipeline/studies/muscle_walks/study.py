@@ -173,8 +173,8 @@ def _simulated(task: WalkTask, setup: WalkSetup) -> dict[str, Any]:
 
 def _flagged(result: ComakResult, tolerance: float) -> int:
     """Return the number of frames that did not converge or have a flag of a contact."""
-    touched = [any(loads.flags for loads in frame) for frame in result.loads]
-    return int((np.array(touched) | ~(result.errors < tolerance)).sum())
+    touched = np.array([any(loads.flags for loads in frame) for frame in result.loads])
+    return int((touched | result.outside.any(axis=1) | ~(result.errors < tolerance)).sum())
 
 
 def describe_walk_factors(folder: Path) -> str:
