@@ -49,6 +49,9 @@ class PulledMass:
         active = MAX_FORCE * (1.0 - 4.0 * (length - LENGTH) ** 2) / (1.0 - 2.0 * rate)
         return Contractions(active, 300.0 * np.maximum(length - 0.25, 0.0), 5.0 * rate)
 
+    def outside(self, values):
+        return np.zeros(values.shape, dtype=np.bool_)
+
     def ligament_tensions(self, frame, values, speeds):
         return np.zeros(0)
 

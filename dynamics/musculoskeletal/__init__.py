@@ -8,7 +8,7 @@ others are prescribed; `follow_markers` finds a motion from markers, with `Const
 the secondary coordinates.
 """
 
-from dynamics.musculoskeletal.comak import Comak, ComakResult
+from dynamics.musculoskeletal.comak import Comak
 from dynamics.musculoskeletal.comak_settings import (
     ComakFiles,
     ComakSettings,
@@ -17,6 +17,7 @@ from dynamics.musculoskeletal.comak_settings import (
     read_comak_settings,
     read_reserves,
 )
+from dynamics.musculoskeletal.comak_solution import ComakResult
 from dynamics.musculoskeletal.constraint_functions import (
     ConstraintFunctions,
     Sweep,
@@ -41,7 +42,8 @@ from dynamics.musculoskeletal.marker_kinematics import (
 )
 from dynamics.musculoskeletal.motion_input import read_motion
 from dynamics.musculoskeletal.muscle_drive import MuscleDrive
-from dynamics.musculoskeletal.opensim_plant import OpenSimPlant, OpenSimSystem
+from dynamics.musculoskeletal.opensim_plant import OpenSimPlant
+from dynamics.musculoskeletal.opensim_system import OpenSimSystem
 from dynamics.musculoskeletal.osim_model import ArticularContact, ContactMesh, OsimModel
 from dynamics.musculoskeletal.plant import (
     Contractions,

@@ -10,20 +10,20 @@ secondary coordinate is its change since the previous instant.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dynamics.musculoskeletal.comak_settings import ComakSettings
+from dynamics.musculoskeletal.comak_solution import ComakResult, Solution, halfway
 from dynamics.musculoskeletal.frame_problem import FrameProblem, solve_frame
 from dynamics.musculoskeletal.joint_contact import JointContact
 from dynamics.musculoskeletal.muscle_drive import length_derivatives
 from dynamics.musculoskeletal.plant import Contractions, Plant, PlantForces
 from dynamics.musculoskeletal.plant_contacts import ContactForces, PlantContacts
-from foundation.checks import FloatArray, IntArray, check_array
+from foundation.checks import FloatArray, check_array
 from foundation.errors import InputError, PoseError
-from foundation.loads import ContactLoads
 
 #: Steps are trusted up to these lengths [rad, m], shortened while the error of acceleration grows
 #: more than by a factor, and never below a part of the trusted length.
@@ -32,38 +32,6 @@ _TRUSTED_ANGLE, _TRUSTED_LENGTH, _MOST_GROWTH, _LEAST_PART = 0.1, 0.006, 2.0, 0.
 _PATIENCE = 12
 #: Activation of all muscles before the first frame.
 _FIRST_ACTIVATION = 0.02
-_UNKNOWN = np.zeros(0)
-
-
-class Solution(NamedTuple):
-    """State of a frame.
-
-    Parameters
-    ----------
-    values, speeds : (S,) float64
-        Secondary coordinates and their rates [rad, m; per s].
-    activations : (M,) float64
-        Activations [1].
-    reserves : (F,) float64
-        Forces of the reserves [N m, N].
-    error : float
-        Largest error of acceleration [rad/s², m/s²].
-    iterations : int
-        Iterations that were needed.
-    loads : tuple of ContactLoads
-        Loads of each contact.
-    tensions : (M,) float64
-        Muscle forces [N].
-    """
-
-    values: FloatArray
-    speeds: FloatArray
-    activations: FloatArray
-    reserves: FloatArray
-    error: float
-    iterations: int
-    loads: tuple[ContactLoads, ...]
-    tensions: FloatArray = _UNKNOWN
 
 
 class _State(NamedTuple):
@@ -72,53 +40,6 @@ class _State(NamedTuple):
     plant: PlantForces
     contact: ContactForces
     fibres: Contractions | None
-
-
-@dataclass(frozen=True, eq=False)
-class ComakResult:
-    """Result of a COMAK simulation of N frames.
-
-    Parameters
-    ----------
-    time : (N,) float64
-        Instants [s].
-    free, secondary, muscles, contacts : tuple of str
-        Names of free and secondary coordinates, muscles and contacts.
-    values, speeds : (N, S) float64
-        Secondary coordinates and their rates [rad, m; per s].
-    activations : (N, M) float64
-        Activations [1].
-    muscle_forces : (N, M) float64
-        Muscle forces [N].
-    reserves : (N, F) float64
-        Forces of the reserves on the free coordinates [N m, N].
-    errors : (N,) float64
-        Largest error of acceleration of each frame [rad/s², m/s²].
-    iterations : (N,) int64
-        Iterations of each frame.
-    costs : (N,) float64
-        Cost of muscles and reserves.
-    loads : tuple of tuple of ContactLoads
-        Loads of each contact at each frame.
-    flags : tuple of str
-        A flag for each frame that did not converge.
-    """
-
-    time: FloatArray
-    free: tuple[str, ...]
-    secondary: tuple[str, ...]
-    muscles: tuple[str, ...]
-    contacts: tuple[str, ...]
-    values: FloatArray
-    speeds: FloatArray
-    activations: FloatArray
-    muscle_forces: FloatArray
-    reserves: FloatArray
-    errors: FloatArray
-    iterations: IntArray
-    costs: FloatArray
-    loads: tuple[tuple[ContactLoads, ...], ...]
-    flags: tuple[str, ...]
 
 
 class Comak:
@@ -231,7 +152,7 @@ class Comak:
         for iteration in range(1, self.settings.iterations + 1):
             wanted = self._stepped(frame, found, state, previous)
             if self.settings.fibre_forces and iteration > _PATIENCE:
-                wanted = _halfway(found, wanted)
+                wanted = halfway(found, wanted)
             try:
                 found, state = self._shortened(frame, found, wanted, previous)
             except PoseError as error:
@@ -357,13 +278,15 @@ class Comak:
         volumes = settings.activation_weight * plant.muscles.volumes()
         costs = (weights * volumes * activations**2).sum(axis=1)
         costs += reserves**2 @ settings.reserve_weights(plant.free)
+        values = np.array([s.values for s in solutions])
+        outside = plant.outside(values)
         return ComakResult(
             time=plant.motion.time,
             free=plant.free,
             secondary=plant.secondary,
             muscles=plant.muscles.names,
             contacts=self.contacts.names,
-            values=np.array([s.values for s in solutions]),
+            values=values,
             speeds=np.array([s.speeds for s in solutions]),
             activations=activations,
             muscle_forces=np.array([s.tensions for s in solutions]),
@@ -372,17 +295,20 @@ class Comak:
             iterations=np.array([s.iterations for s in solutions]),
             costs=costs,
             loads=tuple(s.loads for s in solutions),
-            flags=flags,
+            outside=outside,
+            flags=(*flags, *_outside_flags(plant, outside)),
         )
 
 
-def _halfway(at: Solution, wanted: Solution) -> Solution:
-    """Return the mean of two solutions: iterations that go to and fro between kinks end there."""
-    return wanted._replace(
-        values=0.5 * (at.values + wanted.values),
-        activations=0.5 * (at.activations + wanted.activations),
-        reserves=0.5 * (at.reserves + wanted.reserves),
-    )
+def _outside_flags(plant: Plant, outside: NDArray[np.bool_]) -> list[str]:
+    """Return a flag for each secondary coordinate that is outside the range of the plant."""
+    time = plant.motion.time
+    return [
+        f"{name}: outside the range of the recorded plant in {row.sum()} of {len(row)} frames, "
+        f"first at {time[row.argmax()]:g} s; run the walk with OpenSim"
+        for name, row in zip(plant.secondary, outside.T, strict=True)
+        if row.any()
+    ]
 
 
 def _check_reserves(plant: Plant, settings: ComakSettings) -> None:

@@ -19,7 +19,8 @@ from scipy.interpolate import make_interp_spline
 
 from dynamics.musculoskeletal.forward_simulation import simulate_forward
 from dynamics.musculoskeletal.joint_contact import JointContact
-from dynamics.musculoskeletal.opensim_plant import OpenSimPlant, OpenSimSystem
+from dynamics.musculoskeletal.opensim_plant import OpenSimPlant
+from dynamics.musculoskeletal.opensim_system import OpenSimSystem
 from dynamics.musculoskeletal.plant import CoordinateMotion
 from dynamics.musculoskeletal.plant_contacts import PlantContacts
 from dynamics.musculoskeletal.prescribed_motion import Course, prescribed_motion

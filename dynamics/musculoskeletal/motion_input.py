@@ -15,7 +15,7 @@ import numpy as np
 from scipy.interpolate import make_interp_spline
 
 from dynamics.musculoskeletal.comak_settings import ComakSettings
-from dynamics.musculoskeletal.opensim_plant import OpenSimSystem
+from dynamics.musculoskeletal.opensim_system import OpenSimSystem
 from dynamics.musculoskeletal.plant import CoordinateMotion
 from dynamics.musculoskeletal.wheel import opensim
 from dynamics.walking.motion_tables import MotionTable, read_motion_table, write_motion_table

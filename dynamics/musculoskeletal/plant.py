@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dynamics.musculoskeletal.ligament_set import LigamentSet
 from foundation.checks import FloatArray, check_array, check_fields
@@ -186,4 +187,8 @@ class Plant(Protocol):
 
     def ligament_tensions(self, frame: int, values: FloatArray, speeds: FloatArray) -> FloatArray:
         """Return the tensions (L,) [N] of the ligaments at an instant."""
+        ...
+
+    def outside(self, values: FloatArray) -> NDArray[np.bool_]:
+        """Return whether values (N, S) of all frames are outside the range of the plant."""
         ...

@@ -12,7 +12,7 @@ from scipy.interpolate import BSpline, PchipInterpolator, make_interp_spline
 
 from dynamics.musculoskeletal.motion_input import coordinate_columns
 from dynamics.musculoskeletal.muscle_drive import MuscleDrive
-from dynamics.musculoskeletal.opensim_plant import OpenSimSystem
+from dynamics.musculoskeletal.opensim_system import OpenSimSystem
 from dynamics.musculoskeletal.plant import CoordinateMotion, MuscleSet
 from dynamics.walking.motion_tables import MotionTable, read_motion_table, write_motion_table
 from foundation.checks import FloatArray, check_array

@@ -35,11 +35,16 @@ def compartment_forces(result: Frames, contact: int) -> dict[str, FloatArray]:
     }
 
 
+def group_of(name: str) -> str:
+    """Return the name of a bundle or head without its number and side."""
+    return _NUMBER.sub("", name)
+
+
 def bundled(names: tuple[str, ...], forces: FloatArray) -> dict[str, FloatArray]:
     """Return the sums (N,) of forces (N, K) [any unit] whose names differ in their number alone."""
     sums: dict[str, FloatArray] = {}
     for name, force in zip(names, forces.T, strict=True):
-        group = _NUMBER.sub("", name)
+        group = group_of(name)
         sums[group] = sums.get(group, 0.0) + force
     return sums
 

@@ -105,6 +105,7 @@ def frames_table(setup: WalkSetup, result: ComakResult) -> pd.DataFrame:
             "iterations": result.iterations,
             "acceleration_error": result.errors,
             "cost": result.costs,
+            "outside_record": result.outside.any(axis=1),
             "contact_flags": flags,
         }
     )
