@@ -134,6 +134,8 @@ def prepare_forward(forward: ForwardConfig) -> ForwardSetup:
     if loads or files.external_loads is not None:
         system = _loaded(text, loads, files.external_loads, time)
     motion = prescribed_motion(system, courses, time)
+    if forward.over is not None:
+        motion.index((forward.over,))  # Checked before the simulation.
     if forward.kind == "equilibrium":
         motion = motion.resting
     plant = OpenSimPlant(system, motion, (), settings.secondary)
