@@ -9,9 +9,11 @@ stiffness and slack length may change. The record is valid near the recorded sol
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Self
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,6 +72,20 @@ class RecordedFrames(NamedTuple):
     ligament_arm_columns: NDArray[np.float32]
 
 
+#: Axes of the arrays of a record.
+_SHAPES = {
+    **dict.fromkeys(("values", "speeds"), "NS"),
+    "needed": "NF",
+    **dict.fromkeys(("columns", "speed_columns"), "NFS"),
+    "mass": "NFF",
+    "arms": "NFM",
+    "arm_columns": "NFMS",
+    **dict.fromkeys(("lengths", "rates"), "NL"),
+    "ligament_arms": "NFL",
+    "ligament_arm_columns": "NFLS",
+}
+
+
 class _Ligaments(NamedTuple):
     """Ligaments away from a record: arms (F, L), tensions and their derivatives by length (L,)."""
 
@@ -98,6 +114,11 @@ class RecordedPlant:
         Secondary coordinates before the first frame [rad, m].
     settings : ComakSettings
         Settings of the recorded solution.
+
+    Raises
+    ------
+    InputError
+        If a shape does not fit or a number is not finite.
     """
 
     motion: CoordinateMotion
@@ -111,7 +132,21 @@ class RecordedPlant:
     _places: list[int] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        missing = [name for name in self.secondary if name not in self.free]
+        if missing:
+            raise InputError(f"secondary: expected free coordinates, found {', '.join(missing)}")
         object.__setattr__(self, "_places", [self.free.index(name) for name in self.secondary])
+        sizes = {
+            "N": len(self.motion.time),
+            "F": len(self.free),
+            "S": len(self.secondary),
+            "M": len(self.muscles.names),
+            "L": len(self.ligaments.names),
+        }
+        for name, axes in _SHAPES.items():
+            shape = tuple(sizes[axis] for axis in axes)
+            check_array(name, getattr(self.frames, name), shape)
+        check_array("start", self.start, (sizes["S"],))
 
     def forces(self, frame: int, values: FloatArray, speeds: FloatArray) -> PlantForces:
         """Return forces and arms for values and speeds (S,) [rad, m; per s]; see `Plant.forces`."""
@@ -214,7 +249,7 @@ class RecordedPlant:
                 data = {key: stored[key] for key in stored.files}
         except FileNotFoundError as error:
             raise InputError(f"{path}: no such file; check the path of the record") from error
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, EOFError, BadZipFile, zlib.error) as error:
             raise InputError(f"{path}: expected a recorded plant, found {error}") from error
         if str(data.get("format")) != _FORMAT:
             raise InputError(f"{path}: expected {_FORMAT!r}, found {data.get('format')!r}")
@@ -241,6 +276,8 @@ class RecordedPlant:
             )
         except KeyError as error:
             raise InputError(f"{path}: expected {error}, found none; record again") from error
+        except InputError as error:
+            raise InputError(f"{path}: {error}; record again") from error
 
 
 _MOTION = ("time", "values", "speeds", "accelerations")
@@ -279,7 +316,7 @@ def record_plant(
         plant.muscles,
         plant.system.ligaments,
         frames,
-        check_array("start", start, (len(plant.secondary),)),
+        start,
         settings,
     )
 
