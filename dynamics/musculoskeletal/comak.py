@@ -148,12 +148,13 @@ class Comak:
             values = check_array("start", start, (len(self._secondary),))
         speeds = np.zeros_like(values)
         found, best = previous._replace(values=values, speeds=speeds, error=np.inf), None
-        state = self._state(frame, found)
+        state = None
         for iteration in range(1, self.settings.iterations + 1):
-            wanted = self._stepped(frame, found, state, previous)
-            if self.settings.fibre_forces and iteration > _PATIENCE:
-                wanted = halfway(found, wanted)
             try:
+                state = state or self._state(frame, found)
+                wanted = self._stepped(frame, found, state, previous)
+                if self.settings.fibre_forces and iteration > _PATIENCE:
+                    wanted = halfway(found, wanted)
                 found, state = self._shortened(frame, found, wanted, previous)
             except PoseError as error:
                 return self._failed(frame, previous, best, str(error))
@@ -264,7 +265,7 @@ class Comak:
         kept = previous._replace(
             speeds=np.zeros_like(previous.speeds),
             error=np.inf if best is None else best.error,
-            loads=self.contacts.at(frame, previous.values).loads,
+            loads=previous.loads or self.contacts.at(frame, previous.values).loads,
         )
         return kept, f"{flag}; the solution of the previous frame is kept"
 

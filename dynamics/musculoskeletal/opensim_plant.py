@@ -6,11 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynamics.musculoskeletal.opensim_system import OpenSimSystem
-from dynamics.musculoskeletal.plant import (
-    Contractions,
-    CoordinateMotion,
-    PlantForces,
-)
+from dynamics.musculoskeletal.plant import Contractions, CoordinateMotion, PlantForces
 from foundation.checks import FloatArray
 from foundation.errors import InputError
 

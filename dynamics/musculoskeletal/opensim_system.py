@@ -16,10 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynamics.musculoskeletal.ligament_set import LigamentSet
-from dynamics.musculoskeletal.plant import (
-    Contractions,
-    MuscleSet,
-)
+from dynamics.musculoskeletal.plant import Contractions, MuscleSet
 from dynamics.musculoskeletal.wheel import opensim
 from foundation.checks import FloatArray
 from foundation.errors import InputError

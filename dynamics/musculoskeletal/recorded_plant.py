@@ -9,9 +9,11 @@ stiffness and slack length may change. The record is valid near the recorded sol
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, Self
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,12 +23,7 @@ from dynamics.musculoskeletal.comak_solution import ComakResult
 from dynamics.musculoskeletal.ligament_set import LigamentSet
 from dynamics.musculoskeletal.muscle_drive import length_derivatives
 from dynamics.musculoskeletal.opensim_plant import OpenSimPlant
-from dynamics.musculoskeletal.plant import (
-    Contractions,
-    CoordinateMotion,
-    MuscleSet,
-    PlantForces,
-)
+from dynamics.musculoskeletal.plant import Contractions, CoordinateMotion, MuscleSet, PlantForces
 from foundation.checks import FloatArray, check_array
 from foundation.errors import InputError
 
@@ -60,10 +57,9 @@ class RecordedFrames(NamedTuple):
         Generalised force per newton of each ligament [m, 1].
     ligament_arm_columns : (N, F, L, S) float32
         Derivative of `ligament_arms` by the values [m, 1 per rad, m].
-    active, passive : (N, M) float64
-        Force of each muscle per unit of activation and without activation, by its fibres [N].
-    active_by_length, active_by_rate, passive_by_length, passive_by_rate : (N, M) float64
-        Derivatives of the two by the length of the muscle and its rate [N/m, N s/m].
+    fibres : (N, 3, 2, M) float64
+        Force of each muscle per unit of activation and without activation [N], derivatives of both
+        by the length of the muscle [N/m], and by its rate [N s/m].
     """
 
     values: FloatArray
@@ -78,12 +74,21 @@ class RecordedFrames(NamedTuple):
     rates: FloatArray
     ligament_arms: FloatArray
     ligament_arm_columns: NDArray[np.float32]
-    active: FloatArray
-    passive: FloatArray
-    active_by_length: FloatArray
-    active_by_rate: FloatArray
-    passive_by_length: FloatArray
-    passive_by_rate: FloatArray
+    fibres: FloatArray
+
+
+#: Axes of the arrays of a record.
+_SHAPES = {
+    **dict.fromkeys(("values", "speeds"), "NS"),
+    "needed": "NF",
+    **dict.fromkeys(("columns", "speed_columns"), "NFS"),
+    "mass": "NFF",
+    "arms": "NFM",
+    "arm_columns": "NFMS",
+    **dict.fromkeys(("lengths", "rates"), "NL"),
+    "ligament_arms": "NFL",
+    "ligament_arm_columns": "NFLS",
+}
 
 
 class _Ligaments(NamedTuple):
@@ -114,6 +119,11 @@ class RecordedPlant:
         Secondary coordinates before the first frame [rad, m].
     settings : ComakSettings
         Settings of the recorded solution.
+
+    Raises
+    ------
+    InputError
+        If a shape does not fit or a number is not finite.
     """
 
     motion: CoordinateMotion
@@ -127,7 +137,21 @@ class RecordedPlant:
     _places: list[int] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        missing = [name for name in self.secondary if name not in self.free]
+        if missing:
+            raise InputError(f"secondary: expected free coordinates, found {', '.join(missing)}")
         object.__setattr__(self, "_places", [self.free.index(name) for name in self.secondary])
+        sizes = {
+            "N": len(self.motion.time),
+            "F": len(self.free),
+            "S": len(self.secondary),
+            "M": len(self.muscles.names),
+            "L": len(self.ligaments.names),
+        }
+        for name, axes in _SHAPES.items():
+            shape = tuple(sizes[axis] for axis in axes)
+            check_array(name, getattr(self.frames, name), shape)
+        check_array("start", self.start, (sizes["S"],))
 
     def forces(self, frame: int, values: FloatArray, speeds: FloatArray) -> PlantForces:
         """Return forces and arms for values and speeds (S,) [rad, m; per s]; see `Plant.forces`."""
@@ -171,12 +195,8 @@ class RecordedPlant:
         arms = found.arms[frame][self._places]
         longer = -(values - found.values[frame]) @ arms
         faster = -(speeds - found.speeds[frame]) @ arms
-        active, passive = (
-            getattr(found, kind)[frame]
-            + getattr(found, f"{kind}_by_length")[frame] * longer
-            + getattr(found, f"{kind}_by_rate")[frame] * faster
-            for kind in ("active", "passive")
-        )
+        forces, by_length, by_rate = found.fibres[frame]
+        active, passive = forces + by_length * longer + by_rate * faster
         # Cost and balance of COMAK have no viscous part.
         return Contractions(np.maximum(active, 0.0), passive, np.zeros_like(passive))
 
@@ -245,7 +265,7 @@ class RecordedPlant:
                 data = {key: stored[key] for key in stored.files}
         except FileNotFoundError as error:
             raise InputError(f"{path}: no such file; check the path of the record") from error
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, EOFError, BadZipFile, zlib.error) as error:
             raise InputError(f"{path}: expected a recorded plant, found {error}") from error
         if str(data.get("format")) != _FORMAT:
             raise InputError(f"{path}: expected {_FORMAT!r}, found {data.get('format')!r}")
@@ -272,6 +292,8 @@ class RecordedPlant:
             )
         except KeyError as error:
             raise InputError(f"{path}: expected {error}, found none; record again") from error
+        except InputError as error:
+            raise InputError(f"{path}: {error}; record again") from error
 
 
 _MOTION = ("time", "values", "speeds", "accelerations")
@@ -310,27 +332,22 @@ def record_plant(
         plant.muscles,
         plant.system.ligaments,
         frames,
-        check_array("start", start, (len(plant.secondary),)),
+        start,
         settings,
     )
 
 
-def _contractions(
+def _fibres(
     plant: OpenSimPlant, frame: int, values: FloatArray, speeds: FloatArray, arms: FloatArray
-) -> dict[str, FloatArray]:
-    """Return active and passive forces (M,) and their derivatives by length and rate."""
+) -> FloatArray:
+    """Return active and passive forces and their derivatives by length and rate (3, 2, M)."""
 
     def both(values: FloatArray, speeds: FloatArray) -> FloatArray:
         active, passive, _ = plant.contractions(frame, values, speeds)
         return np.concatenate([active, passive])
 
     found = length_derivatives(both, np.tile(arms, 2), values, speeds)
-    rows = {"": both(values, speeds), "_by_length": found.by_length, "_by_rate": found.by_rate}
-    return {
-        f"{kind}{ending}": part
-        for ending, row in rows.items()
-        for kind, part in zip(("active", "passive"), np.split(row, 2), strict=True)
-    }
+    return np.array([both(values, speeds), *found]).reshape(3, 2, -1)
 
 
 def _recorded_frame(plant: OpenSimPlant, result: ComakResult, frame: int) -> RecordedFrames:
@@ -362,7 +379,7 @@ def _recorded_frame(plant: OpenSimPlant, result: ComakResult, frame: int) -> Rec
         rates=rates,
         ligament_arms=arms,
         ligament_arm_columns=of_ligaments.astype(np.float32),
-        **_contractions(plant, frame, values, speeds, forces.arms[places]),
+        fibres=_fibres(plant, frame, values, speeds, forces.arms[places]),
     )
 
 
