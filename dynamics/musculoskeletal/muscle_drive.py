@@ -103,7 +103,7 @@ class LengthDerivatives(NamedTuple):
         return -(arms * (self.by_length + rate * self.by_rate)) @ secondary.T
 
     def speed_columns(self, arms: FloatArray, secondary: FloatArray) -> FloatArray:
-        """Return the derivative (F, S) of arms @ tensions by secondary speeds."""
+        """Return the derivative (F, S) of arms @ tensions by secondary speeds [N s/m, N m s]."""
         return -(arms * self.by_rate) @ secondary.T
 
 

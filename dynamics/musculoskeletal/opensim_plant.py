@@ -63,7 +63,7 @@ class OpenSimPlant:
         self._accelerations[:, self._secondary] = 0.0
 
     def forces(self, frame: int, values: FloatArray, speeds: FloatArray) -> PlantForces:
-        """Return forces and arms at an instant; see `Plant.forces`."""
+        """Return forces and arms for values and speeds (S,) [rad, m; per s]; see `Plant.forces`."""
         needed = self._needed(frame, values, speeds)
         arms = self.system.arms()[self._free]
         return PlantForces(needed + arms @ self.system.tensions, arms)
@@ -71,7 +71,10 @@ class OpenSimPlant:
     def columns(
         self, frame: int, values: FloatArray, speeds: FloatArray, tensions: FloatArray
     ) -> FloatArray:
-        """Return derivatives by secondary coordinates, by forward differences; see `Plant`."""
+        """Return derivatives (F, S) by secondary coordinates [rad, m]; see `Plant.columns`.
+
+        By forward differences.
+        """
         self._leave_out(frame, values, speeds)
         self.system.set_tensions(tensions)
         base = self._needed(frame, values, speeds, partial=True)
@@ -100,7 +103,7 @@ class OpenSimPlant:
         return self.system.mass()[np.ix_(self._free, self._free)]
 
     def contractions(self, frame: int, values: FloatArray, speeds: FloatArray) -> Contractions:
-        """Return what muscles with rigid tendons give at an instant; see `Plant.contractions`."""
+        """Return forces (M,) [N] by the fibres of the muscles; see `Plant.contractions`."""
         return self.system.contractions(*self._coordinates(frame, values, speeds))
 
     def ligament_paths(

@@ -182,7 +182,7 @@ class Plant(Protocol):
         ...
 
     def contractions(self, frame: int, values: FloatArray, speeds: FloatArray) -> Contractions:
-        """Return what muscles with rigid tendons give at an instant [N]."""
+        """Return forces (M,) [N] by the fibres of muscles with rigid tendons at an instant."""
         ...
 
     def ligament_tensions(self, frame: int, values: FloatArray, speeds: FloatArray) -> FloatArray:

@@ -190,7 +190,7 @@ class RecordedPlant:
         return self.frames.mass[frame]
 
     def contractions(self, frame: int, values: FloatArray, speeds: FloatArray) -> Contractions:
-        """Return what the muscles give, linear about the record; see `Plant.contractions`."""
+        """Return forces (M,) [N] by fibres, linear about the record; see `Plant.contractions`."""
         found = self.frames
         arms = found.arms[frame][self._places]
         longer = -(values - found.values[frame]) @ arms
