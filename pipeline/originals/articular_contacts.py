@@ -131,8 +131,10 @@ def _triangles(mesh: ContactMesh, file: Path, meshes: dict[str, Path]) -> Triang
 
 def _compartments(bed: TriangleMesh, name: str) -> tuple[np.ndarray, tuple[str, ...]]:
     """Return labels (F,) and names of the compartments of a bed."""
-    upward = int((bed.areas @ bed.normals).argmax()) == 1
-    if upward:  # Other beds, such as a patella, have no plateaus.
+    normal = bed.areas @ bed.normals
+    if (
+        normal[1] > 0.0 and int(np.abs(normal).argmax()) == 1
+    ):  # Other beds, such as a patella, have no plateaus.
         with suppress(MeshError):
             return find_compartments(bed), COMPARTMENTS
     return np.zeros(len(bed.faces), dtype=np.int8), (name,)

@@ -19,7 +19,7 @@ from pipeline.studies.muscle_walks.summary import summarise
 from pipeline.studies.muscle_walks.tables import FILES, ligament_forces, write_tables
 
 #: Files of a walk, besides the tables.
-_FILES = ("plant.npz", "walk.json", "walk.html")
+_FILES = ("model.osim", "plant.npz", "walk.json", "walk.html")
 
 
 def load_muscle_walk(path: str | Path, overrides: tuple[str, ...] = ()) -> MuscleWalkFile:
@@ -56,6 +56,8 @@ def simulate_muscle_walk(
         config = dump_config(file)
         write_text(folder / "config.toml", config)
         result, start, seconds = _simulate(setup, quiet=quiet)
+        # OpenSim opens no model with articular contact of JAM.
+        write_text(folder / "model.osim", setup.model.without_contact())
         tensions = ligament_forces(setup, result)
         write_tables(folder, setup, result, tensions)
         if file.walk.record and not isinstance(setup.plant, RecordedPlant):
