@@ -19,7 +19,10 @@ _Vector = tuple[Finite, Finite, Finite]
 
 
 class CourseConfig(Section):
-    """Course of a coordinate: values at instants, smooth between them and constant outside."""
+    """Course of the coordinate NAME in [forward.coordinates.NAME].
+
+    Values at instants, smooth between them and constant outside.
+    """
 
     at_s: tuple[Finite, ...] = Field((0.0,), min_length=1, description="instants, increasing")
     deg: tuple[Finite, ...] | None = Field(None, description="values of an angle at the instants")
@@ -34,7 +37,10 @@ class CourseConfig(Section):
 
 
 class LoadConfig(Section):
-    """A force on a body over time, smooth between instants and constant outside."""
+    """A force on a body in [forward.loads.NAME], with a name of your own.
+
+    Values at instants, smooth between them and constant outside.
+    """
 
     body: str = Field(description="body that the force acts on")
     point_m: _Vector = Field((0.0, 0.0, 0.0), description="point of the force, frame of the body")

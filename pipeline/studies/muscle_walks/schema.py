@@ -143,6 +143,8 @@ class MuscleWalkFile(Section):
     @model_validator(mode="after")
     def _enough(self) -> Self:
         walk, comak = self.walk, self.comak
+        if walk.motion is not None and self.inverse_kinematics is not None:
+            raise InputError("expected either walk.motion or inverse_kinematics, found both")
         if walk.settings is None and walk.replay is None:
             needed = {
                 "walk.motion or inverse_kinematics": walk.motion or self.inverse_kinematics,

@@ -211,6 +211,9 @@ def test_a_walk_from_markers_needs_no_motion(tmp_path):
     ]
     path.write_text("\n".join(lines))
     assert load_muscle_walk(path).inverse_kinematics.markers == str(tmp_path / "walk.trc")
+    path.write_text("\n".join(lines).replace('"knee.osim"', '"knee.osim"\nmotion = "ik.mot"'))
+    with pytest.raises(ConfigError, match=r"either walk\.motion or inverse_kinematics, found both"):
+        load_muscle_walk(path)
     path.write_text("\n".join(lines[:6]))
     with pytest.raises(ConfigError, match=r"walk\.motion or inverse_kinematics"):
         load_muscle_walk(path)
