@@ -101,7 +101,7 @@ def forward(config: Config, /, *, overrides: Overrides = (), out: OutFolder = No
     Examples
     --------
     $ python -m pipeline forward configs/passive_flexion.toml
-    $ python -m pipeline forward configs/anterior_laxity.toml --set forward.kind=equilibrium
+    $ python -m pipeline forward anterior_laxity --set forward.step_s=0.005
     """
     from pipeline.config.reading import find_config
     from pipeline.studies.forward_motions.simulate import (
