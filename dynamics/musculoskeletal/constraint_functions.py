@@ -23,7 +23,7 @@ from dynamics.musculoskeletal.opensim_plant import OpenSimPlant
 from dynamics.musculoskeletal.opensim_system import OpenSimSystem
 from dynamics.musculoskeletal.plant import CoordinateMotion
 from dynamics.musculoskeletal.plant_contacts import PlantContacts
-from dynamics.musculoskeletal.prescribed_motion import Course, prescribed_motion
+from dynamics.musculoskeletal.prescribed_motion import Course, prescribe_motion
 from dynamics.musculoskeletal.settling import settle
 from dynamics.musculoskeletal.tool_file import child_text, parse_xml
 from foundation.checks import FloatArray, check_fields
@@ -202,7 +202,7 @@ def passive_functions(
         If no balance is found; the message names the instant.
     """
     course = sweep.course
-    motion = prescribed_motion(system, {sweep.coupled: course}, course.time)
+    motion = prescribe_motion(system, {sweep.coupled: course}, course.time)
     if sweep.kind == "equilibrium":
         motion = motion.resting
 

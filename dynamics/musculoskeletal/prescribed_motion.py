@@ -107,7 +107,7 @@ def read_prescribed(path: str | Path, system: OpenSimSystem) -> dict[str, Course
     return courses
 
 
-def prescribed_motion(
+def prescribe_motion(
     system: OpenSimSystem, courses: Mapping[str, Course], time: FloatArray
 ) -> CoordinateMotion:
     """Return the motion of all coordinates at instants (N,) [s].
@@ -184,7 +184,7 @@ def read_muscle_inputs(path: str | Path) -> dict[str, Course]:
     return {n: Course(table.time, table.values[:, k]) for k, n in enumerate(table.names)}
 
 
-def muscle_drive(
+def drive_muscles(
     muscles: MuscleSet, courses: Mapping[str, Course], activation: float, time: FloatArray
 ) -> MuscleDrive:
     """Return the drive of muscles at instants (N,) [s].

@@ -20,9 +20,9 @@ from dynamics.musculoskeletal import (
     OpenSimSystem,
     OsimModel,
     PlantContacts,
+    drive_muscles,
     instants,
-    muscle_drive,
-    prescribed_motion,
+    prescribe_motion,
     read_forward_settings,
     read_muscle_inputs,
     read_prescribed,
@@ -133,14 +133,14 @@ def prepare_forward(forward: ForwardConfig) -> ForwardSetup:
     )
     if loads or files.external_loads is not None:
         system = _loaded(text, loads, files.external_loads, time)
-    motion = prescribed_motion(system, courses, time)
+    motion = prescribe_motion(system, courses, time)
     if forward.over is not None:
         motion.index((forward.over,))  # Checked before the simulation.
     if forward.kind == "equilibrium":
         motion = motion.resting
     plant = OpenSimPlant(system, motion, (), settings.secondary)
     contacts = articular_contacts(model, meshes=meshes, surface=forward.surface)
-    drive = muscle_drive(system.muscles, muscles, settings.activation, time)
+    drive = drive_muscles(system.muscles, muscles, settings.activation, time)
     return ForwardSetup(
         model, settings, PlantContacts(plant, contacts), drive, forward.kind, warnings
     )

@@ -12,9 +12,9 @@ from dynamics.musculoskeletal import (
     Course,
     ForwardSettings,
     MuscleSet,
+    drive_muscles,
     instants,
-    muscle_drive,
-    prescribed_motion,
+    prescribe_motion,
     read_forward_settings,
     read_muscle_inputs,
     read_prescribed,
@@ -60,7 +60,7 @@ def test_prescribed_coordinates_follow_quintics_and_others_their_defaults():
     time = np.linspace(0.0, 1.0, 21)
     polynomial = np.polynomial.Polynomial([0.2, -1.0, 0.5, 2.0, -1.5, 0.3])
     at = np.linspace(0.0, 1.0, 11)
-    motion = prescribed_motion(SYSTEM, {"flex": Course(time, polynomial(time))}, at)
+    motion = prescribe_motion(SYSTEM, {"flex": Course(time, polynomial(time))}, at)
     assert_allclose(motion.values[:, 0], polynomial(at), atol=1e-12)
     assert_allclose(motion.speeds[:, 0], polynomial.deriv()(at), atol=1e-10)
     assert_allclose(motion.accelerations[:, 0], polynomial.deriv(2)(at), atol=1e-8)
@@ -70,7 +70,7 @@ def test_prescribed_coordinates_follow_quintics_and_others_their_defaults():
 
 def test_a_coordinate_rests_beyond_its_course():
     course = Course(np.linspace(0.0, 1.0, 9), np.linspace(0.0, 2.0, 9))
-    motion = prescribed_motion(SYSTEM, {"ty": course}, np.array([0.5, 1.0, 1.5]))
+    motion = prescribe_motion(SYSTEM, {"ty": course}, np.array([0.5, 1.0, 1.5]))
     assert_allclose(motion.values[:, 1], [1.0, 2.0, 2.0])
     assert_allclose(motion.speeds[:, 1], [2.0, 2.0, 0.0], atol=1e-12)
     assert_allclose(motion.resting.speeds, 0.0)
@@ -78,7 +78,7 @@ def test_a_coordinate_rests_beyond_its_course():
 
 def test_an_unknown_coordinate_is_refused():
     with pytest.raises(InputError, match="found hip"):
-        prescribed_motion(SYSTEM, {"hip": constant(0.0)}, np.array([0.0, 1.0]))
+        prescribe_motion(SYSTEM, {"hip": constant(0.0)}, np.array([0.0, 1.0]))
 
 
 @pytest.mark.parametrize(
@@ -125,13 +125,13 @@ def test_muscles_have_their_courses_or_the_constant_activation(tmp_path):
         ("vas_force", "rec_control"), np.arange(2.0), np.array([[0.0, 0.2], [500.0, 0.6]]), False
     )
     write_motion_table(path, table)
-    drive = muscle_drive(MUSCLES, read_muscle_inputs(path), 0.02, np.array([0.0, 0.5, 1.0]))
+    drive = drive_muscles(MUSCLES, read_muscle_inputs(path), 0.02, np.array([0.0, 0.5, 1.0]))
     assert_allclose(drive.forces[:, 0], [0.0, 250.0, 500.0])
     assert np.isnan(drive.forces[:, 1]).all()
     assert_allclose(drive.activations[:, 1], [0.2, 0.4, 0.6])
     assert_allclose(drive.activations[:, 0], 0.02)
     with pytest.raises(InputError, match="sol_force"):
-        muscle_drive(MUSCLES, {"sol_force": constant(1.0)}, 0.02, np.zeros(2))
+        drive_muscles(MUSCLES, {"sol_force": constant(1.0)}, 0.02, np.zeros(2))
     write_motion_table(path, MotionTable(("vas",), np.arange(2.0), np.zeros((2, 1)), False))
     with pytest.raises(InputError, match="_activation"):
         read_muscle_inputs(path)
