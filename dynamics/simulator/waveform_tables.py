@@ -34,8 +34,8 @@ def load_gait_cycle(path: str | Path, period_s: float) -> GaitCycle:
     ----------
     path : str or Path
         Comma-separated table with a header of `WAVEFORM_COLUMNS` and one of each pair of
-        `DRIVE_COLUMNS`, and optionally `ADDUCTION_COLUMN`, in any order; other columns are ignored. Lines that start with # are
-        comments.
+        `DRIVE_COLUMNS`, and optionally `ADDUCTION_COLUMN`, in any order; other columns are
+        ignored. Lines that start with # are comments.
     period_s : float
         Duration of the cycle [s].
 

@@ -185,7 +185,8 @@ def _unit_notes(
     if not others or suffixed:
         return []
     said = {None: "does not state the unit", True: "says degrees", False: "says radians"}
-    return [f"read by the range of motion: {', '.join(others)} (the header {said[motion.in_degrees]})"]
+    header = said[motion.in_degrees]
+    return [f"read by the range of motion: {', '.join(others)} (the header {header})"]
 
 
 def _negative_in_flexion(

@@ -51,8 +51,8 @@ def _mean_at_peak(trial: GaitTrial, phase: np.ndarray, distance: FloatArray) -> 
 def fitted_to_foot(trial: GaitTrial, leg: LegLoads) -> tuple[GaitTrial, float]:
     """Return a stride with the force moved fore and aft by a constant, onto the foot.
 
-    The move [m], forward positive, is minus `force_ahead`, or zero below 5 mm. Force and free torque
-    stay as they are. Parameters as of `force_ahead`.
+    The move [m], forward positive, is minus `force_ahead`, or zero below 5 mm. Force and free
+    torque stay as they are. Parameters as of `force_ahead`.
     """
     ahead = force_ahead(trial, leg)
     if abs(ahead) < SMALLEST:

@@ -45,7 +45,7 @@ class KneeLoads:
         Torque on the tibia, likewise, internal positive [N m].
     adduction_moment : (N,) float64
         Adduction moment on the tibia, likewise; it loads the medial compartment [N m].
-    external_adduction_moment : (N,) float64, optional
+    external_adduction_moment : (N,) float64
         Adduction moment without the muscles [N m].
     """
 
@@ -56,7 +56,7 @@ class KneeLoads:
     ap_force: FloatArray
     internal_torque: FloatArray
     adduction_moment: FloatArray
-    external_adduction_moment: FloatArray | None = None
+    external_adduction_moment: FloatArray
 
     def peaks(self, body_weight: float) -> tuple[float, float]:
         """Return the peak axial forces of early and late stance over the body weight [1].

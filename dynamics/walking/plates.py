@@ -150,8 +150,8 @@ def _owner(
         if covered.sum() > 2:
             foot = np.interp(time[covered], instants, position)
             distances[side] = float(np.abs(centre[covered] - foot).mean())
-    side = min(distances, key=distances.__getitem__, default=None)
-    return side if side is not None and distances[side] <= FARTHEST else None
+    nearest = [side for side, far in distances.items() if far <= FARTHEST]
+    return min(nearest, key=distances.__getitem__, default=None)
 
 
 def named_side(plate: str) -> str | None:

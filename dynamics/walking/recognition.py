@@ -6,6 +6,7 @@ under the foot (`dynamics.walking.plates`), the heel strikes and the lateral pos
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -186,9 +187,7 @@ def _forces(
     steps = contacts(ground, plates, feet.middle)
     how = "by the position of the foot at the contact"
     if not any(step.side for step in steps):
-        steps = tuple(
-            Contact(s.plate, s.begin, s.end, named_side(s.plate) or side) for s in steps
-        )
+        steps = tuple(Contact(s.plate, s.begin, s.end, named_side(s.plate) or side) for s in steps)
         how = "by name: no centre of pressure is within reach of a foot"
     mine = [step for step in steps if step.side == side]
     if not mine:
@@ -199,9 +198,13 @@ def _forces(
             "plate without their last letter"
         )
     used = ", ".join(dict.fromkeys(f"{step.plate.replace('*', 'x')}" for step in mine))
-    tables = {each: leg_force(ground, plates, steps, each) for each in _OTHER}
-    other = tables[_OTHER[side]] if any(s.side == _OTHER[side] for s in steps) else None
-    return tables[side], other, f"{counted_contacts(len(mine))} with {used}, {how}"
+    others = any(step.side == _OTHER[side] for step in steps)
+    other = leg_force(ground, plates, steps, _OTHER[side]) if others else None
+    return (
+        leg_force(ground, plates, steps, side),
+        other,
+        f"{counted_contacts(len(mine))} with {used}, {how}",
+    )
 
 
 def counted_contacts(count: int) -> str:
@@ -249,9 +252,10 @@ def _stride(
         if found is not None:
             return (float(strike), found[0]), found[1]
     if len(strikes) and len(offs) > 1:
-        pair = find_stride(ground.time, vertical, name=f"{ground.source}, force of the {side} foot")
-        if first <= pair[0] and pair[1] <= last:
-            return pair, "a heel strike in the ground force, as long as from toe-off to toe-off"
+        with contextlib.suppress(InputError):
+            pair = find_stride(ground.time, vertical)
+            if first <= pair[0] and pair[1] <= last:
+                return pair, "a heel strike in the ground force, as long as from toe-off to toe-off"
     raise InputError(_no_stride(ground, motion, inside, side))
 
 
@@ -272,9 +276,7 @@ def _end_from_motion(
     return None
 
 
-def _no_stride(
-    ground: MotionTable, motion: MotionTable, strikes: FloatArray, side: str
-) -> str:
+def _no_stride(ground: MotionTable, motion: MotionTable, strikes: FloatArray, side: str) -> str:
     first, last = max(motion.time[0], ground.time[0]), min(motion.time[-1], ground.time[-1])
     begin = f"{strikes[0]:.3f}" if len(strikes) else f"{first:.3f}"
     count = "one heel strike" if len(strikes) == 1 else f"{len(strikes)} heel strikes"

@@ -1,4 +1,4 @@
-"""Heel strike and toe-off of a foot from its vertical ground force, heel strikes from its motion."""
+"""Heel strikes and toe-offs of a foot from its vertical ground force, or from its motion."""
 
 from __future__ import annotations
 

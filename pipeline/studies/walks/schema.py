@@ -114,7 +114,7 @@ class MusclesConfig(Section):
         100.0, description="least axial force of the simulated knee, in swing"
     )
     largest_offset_mm: NonNegative = Field(
-        18.0,
+        15.0,
         le=40.0,
         description="largest offset of the axial force from the tibial origin by which contact "
         "carries the adduction moment; ligaments and antagonists carry the rest; 0 applies no "

@@ -122,7 +122,9 @@ def summary_text(summary: dict[str, Any], folder: Path) -> str:
     pressure = max(cycle[f"{part}_peak_pressure_MPa"] for part in ("medial", "lateral"))
     return "\n".join(
         [
-            f"stride of the {summary['subject']['side']} leg, {begin:.3f} to {end:.3f} s",
+            f"stride of the {summary['subject']['side']} leg, {begin:.3f} to {end:.3f} s: "
+            f"{summary['recognised']['stride']}",
+            f"recognised: {summary['recognised']['motion']}; {summary['recognised']['plates']}",
             f"tibiofemoral peak {knee['peak_BW']:.2f} body weights "
             f"(early stance {knee['early_peak_BW']:.2f}, late {knee['late_peak_BW']:.2f}; "
             f"mean in vivo {knee['in_vivo_peak_BW']:.2f})",
