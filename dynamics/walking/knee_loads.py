@@ -147,10 +147,11 @@ def knee_loads(
     force = leg.knee_force - muscles.knee_force
     at_knee = leg.knee_moment
     if straight_leg:
-        # M' = M - d z × F about a knee that is displaced by d along z.
+        # The leg below is displaced with the knee by d along z: M' = M + d z × F of the ground.
         beside = np.zeros_like(at_knee)
         beside[:, 2] = lateral_offset(leg, trial)
-        at_knee = at_knee - np.cross(beside, leg.knee_force)
+        ground = np.einsum("nji,nj->ni", leg.shank_rotation, trial.force)
+        at_knee = at_knee + np.cross(beside, ground)
     moment = at_knee - muscles.knee_moment
     return KneeLoads(
         percent=trial.percent,

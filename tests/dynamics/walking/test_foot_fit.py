@@ -23,7 +23,9 @@ def stride():
 
 
 def moved(trial, forward):
-    return replace(trial, centre_of_pressure=trial.centre_of_pressure + (forward, 0.0, 0.0))
+    return replace(
+        trial, centre_of_pressure=trial.centre_of_pressure + np.array([forward, 0.0, 0.0])
+    )
 
 
 def test_a_force_under_the_foot_stays(stride):

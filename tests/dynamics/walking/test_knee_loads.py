@@ -102,8 +102,8 @@ def test_a_left_leg_bears_what_its_mirrored_right_one_does(loads):
 
 def test_a_straight_leg_has_the_knee_on_the_line_from_hip_to_foot(walk):
     """The moments are those of a plane of the leg that is moved to the knee."""
-    trial, leg, muscles = walk
-    wide = replace(trial, centre_of_pressure=trial.centre_of_pressure + (0.0, 0.0, 0.06))
+    trial, _leg, muscles = walk
+    wide = replace(trial, centre_of_pressure=trial.centre_of_pressure + np.array([0.0, 0.0, 0.06]))
     loads = inverse_dynamics(wide, leg_segments(MASS, HEIGHT))
     beside = lateral_offset(loads, wide)
     # The ankle is 65 mm lateral of the hip, and thigh and shank are about as long.

@@ -157,7 +157,7 @@ def test_signs_and_names_of_opensims_models(side):
 
 
 def test_a_stated_column_keeps_its_sign():
-    motion, ground = two_legs()
+    motion, _ground = two_legs()
     leg = leg_motion(motion, "right", {"knee_flexion": "knee_angle_r"})
     assert_allclose(
         leg.table.column("knee_flexion"), np.radians(motion.column("knee_angle_r")), rtol=1e-14
