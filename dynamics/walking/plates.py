@@ -126,7 +126,9 @@ def contacts(
     for plate in plates:
         strikes, offs = foot_events(ground.time, plate.force[:, 1])
         events = np.searchsorted(ground.time, np.sort(np.concatenate([strikes, offs])))
-        if plate.force[0, 1] > CONTACT_THRESHOLD and len(offs) >= len(strikes):
+        if not len(events):
+            continue
+        if len(offs) and not (len(strikes) and strikes[0] < offs[0]):
             events = np.insert(events, 0, 0)
         if len(events) % 2:
             events = np.append(events, len(ground.time))

@@ -7,7 +7,7 @@ under the foot (`dynamics.walking.plates`), the heel strikes and the lateral pos
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +16,7 @@ from dynamics.mechanics.segments import LegSegments
 from dynamics.walking.conventions import LegMotion, leg_motion
 from dynamics.walking.knee_mechanism import rotated
 from dynamics.walking.motion_tables import MotionTable
-from dynamics.walking.plates import Contact, contacts, find_plates, leg_force, named_side
+from dynamics.walking.plates import Contact, Plate, contacts, find_plates, leg_force, named_side
 from dynamics.walking.strikes import (
     CONTACT_THRESHOLD,
     SHORTEST_STRIDE,
@@ -173,8 +173,8 @@ def _forces(
     turn = np.tile([-1.0, 1.0, -1.0], 3) if backward else np.ones(9)
     if set(_GROUND) & set(stated):
         names = OPENSIM_COLUMNS[side] | dict(stated)
-        rows = [ground.column(names[each] + axis) for each in _GROUND for axis in "xyz"]
         axes = tuple(f"{each}_{axis}" for each in _GROUND for axis in "xyz")
+        rows = [_signed(ground, names[each] + axis) for each in _GROUND for axis in "xyz"]
         values = turn * np.column_stack(rows)
         table = MotionTable(axes, ground.time, values, ground.in_degrees, ground.source)
         return table, None, f"columns {names['force']}x, y, z as stated"
@@ -185,6 +185,8 @@ def _forces(
             for p in plates
         )
     steps = contacts(ground, plates, feet.middle)
+    if not steps:
+        raise InputError(_no_contact(ground, plates))
     how = "by the position of the foot at the contact"
     if not any(step.side for step in steps):
         steps = tuple(Contact(s.plate, s.begin, s.end, named_side(s.plate) or side) for s in steps)
@@ -205,6 +207,25 @@ def _forces(
         other,
         f"{counted_contacts(len(mine))} with {used}, {how}",
     )
+
+
+def _signed(ground: MotionTable, name: str) -> FloatArray:
+    bare = name.removeprefix("-")
+    return ground.column(bare) if bare == name else -ground.column(bare)
+
+
+def _no_contact(ground: MotionTable, plates: Sequence[Plate]) -> str:
+    low = min(float(plate.force[:, 1].min()) for plate in plates)
+    high = max(float(plate.force[:, 1].max()) for plate in plates)
+    text = (
+        f"{ground.source}: expected a vertical force of the ground on a foot of more than "
+        f"{CONTACT_THRESHOLD:g} N along y (up), found {low:.3g} to {high:.3g} N; "
+    )
+    force = plates[0].name.replace("*", "")
+    if low < -CONTACT_THRESHOLD:
+        torque = force.replace("force_v", "torque_")
+        return f'{text}set measured.columns.force to "-{force}" and torque to "-{torque}"'
+    return f"{text}convert the forces to newtons, or turn the axes so that y is up"
 
 
 def counted_contacts(count: int) -> str:

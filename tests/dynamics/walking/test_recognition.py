@@ -278,6 +278,15 @@ def without(source, *names):
     ("change", "message"),
     [
         (
+            lambda m, g: (m, MotionTable(g.names, g.time, -g.values)),
+            r'ground on a foot .*set measured\.columns\.force to "-ground_force_v" and torque to '
+            r'"-ground_torque_"$',
+        ),
+        (
+            lambda m, g: (m, MotionTable(g.names, g.time, 1e-3 * g.values)),
+            r"found 0 to 0\.\d+ N; convert the forces to newtons, or turn the axes",
+        ),
+        (
             lambda m, g: (without(m, "hip_flexion_r"), g),
             r"a column hip_flexion_r or hip_flex_r for the right leg, .*"
             r"set measured\.columns\.hip_flexion to the name of the column$",
@@ -307,6 +316,27 @@ def test_what_is_not_evident_names_the_key_to_set(change, message):
     with pytest.raises(ValueError, match=message) as caught:
         found(*change(*two_legs()))
     assert ". " not in str(caught.value).replace(".mot", "")
+
+
+def test_stated_columns_of_the_force_may_have_a_sign():
+    motion, ground = two_legs()
+    columns = {"force": "-ground_force_v", "torque": "-ground_torque_"}
+    names = [n for n in ground.names if n.startswith(("ground_force_v", "ground_torque"))]
+    signs = np.where([n in names for n in ground.names], -1.0, 1.0)
+    away = MotionTable(ground.names, ground.time, signs * ground.values, True)
+    one = found(motion, away, columns=columns, pelvis_z=0.0, stride=STRIKES)
+    assert_same(trial_of(one), trial_of(found(motion, ground, pelvis_z=0.0, stride=STRIKES)))
+
+
+def test_an_unused_plate_is_no_contact():
+    motion, ground = two_legs()
+    more = columns_of(ground) | {
+        f"ground_{what}_3_{letter}{axis}": np.zeros(len(ground.time))
+        for what, letter in (("force", "v"), ("force", "p"), ("torque", ""))
+        for axis in AXES
+    }
+    recognised = found(motion, table(more, ground))
+    assert recognised.facts["plates"].startswith("3 contacts with ground_force_vx, by")
 
 
 def test_half_a_stride_names_the_key_to_set():
