@@ -23,6 +23,7 @@ from dynamics.walking.strikes import (
     find_stride,
     foot_events,
     kinematic_strikes,
+    same_posture,
 )
 from dynamics.walking.trial import OPENSIM_COLUMNS, TRIAL_COORDINATES
 from foundation.checks import FloatArray
@@ -277,7 +278,21 @@ def _stride(
             pair = find_stride(ground.time, vertical)
             if first <= pair[0] and pair[1] <= last:
                 return pair, "a heel strike in the ground force, as long as from toe-off to toe-off"
+    angles = np.column_stack([motion.column(name) for name in TRIAL_COORDINATES[4:]])
+    for strike in inside:
+        other = same_posture(motion, angles, float(strike), first, last)
+        if other is not None:
+            return _closed(float(strike), other)
     raise InputError(_no_stride(ground, motion, inside, side))
+
+
+def _closed(strike: float, other: float) -> tuple[tuple[float, float], str]:
+    """Return a stride between a strike and the instant of the same posture [s], and how."""
+    if other > strike:
+        text = "the start in the ground force, the end where the joint angles are the same again"
+        return (strike, other), text
+    text = "the end in the ground force, the start where the joint angles were the same"
+    return (other, strike), text
 
 
 def _end_from_motion(

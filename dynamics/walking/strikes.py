@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.interpolate import BSpline
 from scipy.signal import find_peaks
 
 from dynamics.walking.motion_tables import MotionTable
@@ -18,6 +19,9 @@ SHORTEST = 0.1
 #: Shortest stride [s], and least forward and backward swing of the foot about the pelvis [m].
 SHORTEST_STRIDE = 0.6
 _LEAST_SWING = 0.15
+#: Largest difference of posture at the two ends of a stride [rad], and the time that weights the
+#: rates of the angles in it [s].
+_SAME_POSTURE, _RATE_TIME = np.radians(5.0), 0.05
 #: Cut-off frequency of the motion for heel strikes from the motion [Hz], and their resolution [s].
 _CUTOFF, _RESOLUTION = 6.0, 1e-3
 
@@ -120,9 +124,7 @@ def kinematic_strikes(motion: MotionTable, foot: ArrayLike, pelvis: ArrayLike) -
     """
     count = len(motion.time)
     ahead = check_array("foot", foot, (count,)) - check_array("pelvis", pelvis, (count,))
-    rate = (count - 1) / float(motion.time[-1] - motion.time[0])
-    cutoff = _CUTOFF if rate > 2.6 * _CUTOFF else None
-    spline = smoothed(motion, ahead[:, None], "motion_cutoff", cutoff)
+    spline = _smooth(motion, ahead[:, None])
     fine = np.arange(motion.time[0], motion.time[-1], _RESOLUTION)
     course = spline(fine)[:, 0]
     if np.ptp(course) < _LEAST_SWING:
@@ -132,3 +134,40 @@ def kinematic_strikes(motion: MotionTable, foot: ArrayLike, pelvis: ArrayLike) -
     peaks, _ = find_peaks(course, distance=steps, height=middle)
     strikes: FloatArray = fine[peaks]
     return strikes
+
+
+def same_posture(
+    motion: MotionTable, angles: ArrayLike, strike: float, first: float, last: float
+) -> float | None:
+    """Return the instant [s] at which a leg is as at a heel strike, one stride later or earlier.
+
+    The instant between `first` and `last` with the smallest root mean square of the differences of
+    angles and of rates times 50 ms, at least `SHORTEST_STRIDE` from the strike; None if the
+    difference is larger than 5 degrees. A later instant comes before an earlier one.
+
+    Parameters
+    ----------
+    motion : MotionTable
+        Table of the N instants.
+    angles : (N, k) array_like
+        Joint angles [rad].
+    strike, first, last : float
+        Heel strike, and limits of the search [s].
+    """
+    spline = _smooth(motion, check_array("angles", angles, (len(motion.time), None)))
+    fine = np.arange(first, last + 0.5 * _RESOLUTION, _RESOLUTION)
+    fine = np.minimum(fine, last)
+    offsets = [spline(fine) - spline(strike), spline(fine, 1) - spline(strike, 1)]
+    away = np.sqrt((offsets[0] ** 2 + (_RATE_TIME * offsets[1]) ** 2).mean(axis=1))
+    for side in (fine >= strike + SHORTEST_STRIDE, fine <= strike - SHORTEST_STRIDE):
+        masked = np.where(side, away, np.inf)
+        best = int(masked.argmin())
+        if masked[best] <= _SAME_POSTURE:
+            return float(fine[best])
+    return None
+
+
+def _smooth(motion: MotionTable, signals: FloatArray) -> BSpline:
+    """Return a spline through signals (N, k) [any unit], filtered if the rate allows."""
+    rate = (len(motion.time) - 1) / float(motion.time[-1] - motion.time[0])
+    return smoothed(motion, signals, "motion_cutoff", _CUTOFF if rate > 2.6 * _CUTOFF else None)

@@ -229,6 +229,22 @@ def test_a_motion_that_ends_with_the_stride_takes_the_other_foot():
     assert recognised.stride[1] == pytest.approx(2.31, abs=0.02)
 
 
+@pytest.mark.parametrize(
+    ("begin", "end", "words"),
+    [(1.15, 2.30, "the joint angles are the same again"), (0.13, 1.25, "angles were the same")],
+)
+def test_a_record_of_just_a_stride_closes_by_its_posture(begin, end, words):
+    """One leg, one heel strike; the record ends just before, or begins just after, the other."""
+    motion, ground = (
+        MotionTable(t.names, t.time[k], t.values[k], True)
+        for t in walk_tables()
+        for k in [(t.time > begin) & (t.time < end)]
+    )
+    recognised = found(motion, off_the_plates(ground, 2.2))
+    assert words in recognised.facts["stride"]
+    assert recognised.stride[1] - recognised.stride[0] == pytest.approx(PERIOD, abs=0.03)
+
+
 def test_a_force_that_ends_in_swing_is_zero_from_there():
     motion, ground = two_legs()
     kept = ground.time < 2.25
