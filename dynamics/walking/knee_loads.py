@@ -21,8 +21,11 @@ from dynamics.simulator.waveforms import GaitCycle, lead_back
 from dynamics.walking.inverse_dynamics import LegLoads
 from dynamics.walking.muscle_loads import MuscleLoads
 from dynamics.walking.trial import GaitTrial
-from foundation.checks import FloatArray, check_number
+from foundation.checks import FloatArray, check_in, check_number
 from foundation.errors import InputError
+
+#: Adduction moments that contact may carry.
+ADDUCTION_MOMENTS = ("external", "remaining")
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +72,11 @@ class KneeLoads:
         return float(force[early].max()), float(force[late].max())
 
     def gait_cycle(
-        self, *, least_axial_force: float = 0.0, largest_offset: float | None = None
+        self,
+        *,
+        least_axial_force: float = 0.0,
+        largest_offset: float | None = None,
+        adduction: str = "external",
     ) -> GaitCycle:
         """Return the gait cycle of the knee simulator, with every signal closed to be periodic.
 
@@ -82,6 +89,9 @@ class KneeLoads:
             Largest adduction moment over the axial force [m], > 0: contact carries the moment up to
             this offset of the force, ligaments and antagonists carry the rest. By default, the
             cycle has no adduction torque.
+        adduction : {"external", "remaining"}
+            Adduction moment: the external moment, as if muscles that the model lacks balanced the
+            frontal moments of its muscles, or the moment that remains after its muscles.
         """
         least = check_number("least_axial_force", least_axial_force, at_least=0.0, unit="N")
         part = 1e-2 * self.percent
@@ -90,12 +100,15 @@ class KneeLoads:
             lead_back(part, signal)
             for signal in (self.flexion, self.ap_force, self.internal_torque)
         )
-        adduction = None
+        check_in("adduction", adduction, ADDUCTION_MOMENTS)
+        external = adduction == "external"
+        carried = None
         if largest_offset is not None:
             limit = axial * check_number("largest_offset", largest_offset, above=0.0, unit="m")
-            adduction = np.clip(lead_back(part, self.adduction_moment), -limit, limit)
+            moment = self.external_adduction_moment if external else self.adduction_moment
+            carried = np.clip(lead_back(part, moment), -limit, limit)
         return GaitCycle(
-            self.percent, flexion, axial, ap, torque, self.period, adduction_torque=adduction
+            self.percent, flexion, axial, ap, torque, self.period, adduction_torque=carried
         )
 
 

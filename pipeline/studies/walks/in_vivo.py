@@ -78,7 +78,8 @@ def in_vivo_comparison(
 
 
 def _cause_of_share(knee: KneeLoads, medial_offset_mm: float, largest_offset_mm: float) -> str:
-    moment = f"the adduction moment (up to {knee.adduction_moment.max():.0f} N·m)"
+    most = knee.external_adduction_moment.max()
+    moment = f"the external adduction moment (up to {most:.0f} N·m)"
     if not largest_offset_mm:
         return (
             f"{moment} is not applied, and the axial force acts {medial_offset_mm:g} mm medial of "
@@ -86,8 +87,9 @@ def _cause_of_share(knee: KneeLoads, medial_offset_mm: float, largest_offset_mm:
             "the share)"
         )
     return (
-        f"{moment} depends on the lateral position of the knee (measured.pelvis_z_m), the muscles "
-        "that abduct the knee are missing, and contact carries the moment up to an offset of "
+        f"{moment} depends on the lateral position of the knee (measured.pelvis_z_m), "
+        "contact carries the moment with or without the frontal moments of the muscles "
+        "(muscles.adduction_moment), up to an offset of "
         f"{largest_offset_mm:g} mm (muscles.largest_offset_mm)"
     )
 

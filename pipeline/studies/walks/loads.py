@@ -99,6 +99,7 @@ def measure(file: WalkFile) -> Walk:
     cycle = knee.gait_cycle(
         least_axial_force=muscles.least_axial_force_N,
         largest_offset=1e-3 * muscles.largest_offset_mm or None,
+        adduction=muscles.adduction_moment,
     )
     weight = subject.mass_kg * STANDARD_GRAVITY
     return Walk(weight, trial, leg, forces, knee, cycle, unusual, recognised, moved)

@@ -113,6 +113,12 @@ class MusclesConfig(Section):
     least_axial_force_N: NonNegative = Field(
         100.0, description="least axial force of the simulated knee, in swing"
     )
+    adduction_moment: Literal["external", "remaining"] = Field(
+        "external",
+        description="moment that contact carries: the external adduction moment, as if muscles "
+        "that the model lacks balanced the frontal moments of its muscles, or what remains "
+        "after its muscles",
+    )
     largest_offset_mm: NonNegative = Field(
         15.0,
         le=40.0,

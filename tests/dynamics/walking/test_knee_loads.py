@@ -120,17 +120,23 @@ def test_a_straight_leg_has_the_knee_on_the_line_from_hip_to_foot(walk):
     assert np.abs(found.adduction_moment - plane.adduction_moment).max() > 10.0
 
 
-def test_contact_carries_the_adduction_moment_up_to_an_offset(loads):
+@pytest.mark.parametrize("kind", ["external", "remaining"])
+def test_contact_carries_the_adduction_moment_up_to_an_offset(loads, kind):
     assert loads.gait_cycle().adduction_torque is None
-    cycle = loads.gait_cycle(least_axial_force=60.0, largest_offset=0.01)
+    moment = {"external": loads.external_adduction_moment, "remaining": loads.adduction_moment}[
+        kind
+    ]
+    cycle = loads.gait_cycle(least_axial_force=60.0, largest_offset=0.01, adduction=kind)
     offset = cycle.adduction_torque / cycle.axial_force
     assert np.abs(offset).max() == pytest.approx(0.01, rel=1e-6)
     inside = (np.abs(offset) < 0.0099) & (loads.percent < 84.0)
     inside[0] = False
     assert inside.sum() > 20
-    assert_allclose(cycle.adduction_torque[inside], loads.adduction_moment[inside], rtol=1e-12)
+    assert_allclose(cycle.adduction_torque[inside], moment[inside], rtol=1e-12)
     with pytest.raises(ValueError, match="largest_offset: expected > 0 m"):
         loads.gait_cycle(largest_offset=0.0)
+    with pytest.raises(ValueError, match=r"adduction: expected one of .*external.*found 'none'"):
+        loads.gait_cycle(adduction="none")
 
 
 def test_peaks_are_those_of_early_and_late_stance(loads):

@@ -14,7 +14,7 @@ def compared(peak, share, largest_offset_mm=0.0):
     medial = total * np.array([0.1, share, 0.9])
     columns = {"total_force_y_N": total, "medial_force_y_N": medial}
     knee = SimpleNamespace(
-        peaks=lambda weight: (0.5 * peak, peak), adduction_moment=np.array([3.0, 31.4])
+        peaks=lambda weight: (0.5 * peak, peak), external_adduction_moment=np.array([3.0, 31.4])
     )
     return in_vivo_comparison(
         SimpleNamespace(knee=knee, body_weight=700.0),

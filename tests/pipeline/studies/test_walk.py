@@ -73,7 +73,7 @@ def test_a_walk_writes_its_folder(done, walk):
         "motion.mot, filtered at 6.00 Hz",
         "both in the ground force",
         "negative in flexion, as in models like gait2392",
-        "The adduction moment is applied about the middle of the knee",
+        "The external adduction moment is applied about the middle of the knee",
         "at least 100 N",
     ):
         assert word in page
