@@ -126,10 +126,10 @@ def test_contact_carries_the_adduction_moment_up_to_an_offset(loads, kind):
     moment = {"external": loads.external_adduction_moment, "remaining": loads.adduction_moment}[
         kind
     ]
-    cycle = loads.gait_cycle(least_axial_force=60.0, largest_offset=0.01, adduction=kind)
+    cycle = loads.gait_cycle(least_axial_force=60.0, largest_offset=0.005, adduction=kind)
     offset = cycle.adduction_torque / cycle.axial_force
-    assert np.abs(offset).max() == pytest.approx(0.01, rel=1e-6)
-    inside = (np.abs(offset) < 0.0099) & (loads.percent < 84.0)
+    assert np.abs(offset).max() == pytest.approx(0.005, rel=1e-6)
+    inside = (np.abs(offset) < 0.0049) & (loads.percent < 84.0)
     inside[0] = False
     assert inside.sum() > 20
     assert_allclose(cycle.adduction_torque[inside], moment[inside], rtol=1e-12)
