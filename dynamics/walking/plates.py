@@ -20,6 +20,10 @@ from foundation.errors import InputError
 
 #: Largest mean distance of a centre of pressure from the middle of the foot above [m].
 FARTHEST = 0.35
+#: A point this far outside the points of a loaded plate is a stray [m].
+_STRAY = 1.0
+#: Points farther from the origin of the lab are in millimetres [m]; a force larger than noise [N].
+_FARTHEST_PLATE, _SOME_WEIGHT = 50.0, 100.0
 _FORCE = re.compile(r"(.*?)([vVfF])([xX])(_[A-Za-z0-9]+)?")
 _TORQUES = (("force", "torque"), ("force", "moment"), ("Force", "Torque"), ("Force", "Moment"))
 _HINTS = {"right": {"r", "right"}, "left": {"l", "left"}}
@@ -77,7 +81,9 @@ def find_plates(ground: MotionTable) -> tuple[Plate, ...]:
         torques = _torque_columns(ground, head, axes, tail)
         force, point = (np.column_stack([ground.column(n) for n in c]) for c in (forces, points))
         torque = np.column_stack([_or_zero(ground, n) for n in torques])
-        plates.append(Plate(f"{head}{letter}*{tail}", force, point, torque))
+        plates.append(_without_strays(Plate(f"{head}{letter}*{tail}", force, point, torque)))
+    for plate in plates:
+        _check_units(plate, ground.source)
     if not plates:
         raise InputError(
             f"{ground.source}: expected columns of force and point such as ground_force_vx and "
@@ -85,6 +91,42 @@ def find_plates(ground: MotionTable) -> tuple[Plate, ...]:
             "and torque to the names without the last letter x, y, z"
         )
     return tuple(plates)
+
+
+def _check_units(plate: Plate, source: str) -> None:
+    name = plate.name.replace("*", "x")
+    up, across = plate.force[:, 1].max(), np.abs(plate.force[:, 2]).max()
+    if across > max(2.0 * up, _SOME_WEIGHT):
+        raise InputError(
+            f"{source}, plate {name}: expected the largest force along y (up), found the largest "
+            f"along z ({across:.0f} N); turn the axes so that y is up"
+        )
+    loaded = plate.force[:, 1] > CONTACT_THRESHOLD
+    far = float(np.median(np.abs(plate.point[loaded]).max(axis=1))) if loaded.any() else 0.0
+    if far > _FARTHEST_PLATE:
+        raise InputError(
+            f"{source}, plate {name}: expected points of application in metres, found {far:.0f} in "
+            "the median; convert the points to metres, and torques to newton metres"
+        )
+
+
+def _without_strays(plate: Plate) -> Plate:
+    """Return a plate without load where the point of an unloaded plate is far off.
+
+    The point is the quotient of moment and force; without a foot on the plate it is noise, and some
+    files have values of hundreds of metres there.
+    """
+    loaded = plate.force[:, 1] > CONTACT_THRESHOLD
+    if not loaded.any():
+        return plate
+    low, high = plate.point[loaded].min(axis=0) - _STRAY, plate.point[loaded].max(axis=0) + _STRAY
+    strays = ((plate.point < low) | (plate.point > high)).any(axis=1)
+    if not strays.any():
+        return plate
+    kept, rows = np.flatnonzero(~strays), np.arange(len(strays))
+    point = np.column_stack([np.interp(rows, kept, p) for p in plate.point[kept].T])
+    force, torque = (np.where(strays[:, None], 0.0, v) for v in (plate.force, plate.torque))
+    return Plate(plate.name, force, point, torque)
 
 
 def _first(ground: MotionTable, choices: Sequence[list[str]]) -> list[str] | None:
