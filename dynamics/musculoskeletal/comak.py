@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dynamics.musculoskeletal.comak_settings import ComakSettings
 from dynamics.musculoskeletal.frame_problem import FrameProblem, solve_frame
@@ -85,8 +86,10 @@ class ComakResult:
         Cost of muscles and reserves.
     loads : tuple of tuple of ContactLoads
         Loads of each contact at each frame.
+    outside : (N, S) bool
+        Whether a secondary coordinate is outside the range of a recorded plant.
     flags : tuple of str
-        A flag for each frame that did not converge.
+        A flag for each frame that did not converge, and for each coordinate that is outside.
     """
 
     time: FloatArray
@@ -103,6 +106,7 @@ class ComakResult:
     iterations: IntArray
     costs: FloatArray
     loads: tuple[tuple[ContactLoads, ...], ...]
+    outside: NDArray[np.bool_]
     flags: tuple[str, ...]
 
 
@@ -134,6 +138,7 @@ class Comak:
                 f"secondary coordinates: expected those of the plant, {', '.join(plant.secondary)},"
                 f" found {', '.join(names)}"
             )
+        _check_reserves(plant, settings)
         self.plant, self.settings = plant, settings
         self.contacts = PlantContacts(plant, contacts)
         self._with_energy = settings.contact_energy_weight > 0.0
@@ -154,7 +159,7 @@ class Comak:
         self._largest = np.array([s.largest_step for s in settings.secondary])
 
     def run(
-        self, start: FloatArray, *, progress: Callable[[int], None] | None = None
+        self, start: FloatArray, *, progress: Callable[[int], object] | None = None
     ) -> ComakResult:
         """Solve all frames.
 
@@ -210,10 +215,11 @@ class Comak:
             values = check_array("start", start, (len(self._secondary),))
         speeds = np.zeros_like(values)
         found, best = previous._replace(values=values, speeds=speeds, error=np.inf), None
-        state = self._state(frame, found)
+        state = None
         for iteration in range(1, self.settings.iterations + 1):
-            wanted = self._stepped(frame, found, state, previous)
             try:
+                state = state or self._state(frame, found)
+                wanted = self._stepped(frame, found, state, previous)
                 found, state = self._shortened(frame, found, wanted, previous)
             except PoseError as error:
                 return self._failed(frame, previous, best, str(error))
@@ -266,7 +272,7 @@ class Comak:
             columns + contact.columns - self._damping,
             plant.needed - contact.forces,
             settings.activation_weight * muscles.volumes() * weights,
-            np.full(len(self._free), settings.reserve_weight),
+            settings.reserve_weights(self.plant.free),
             settings.contact_energy_weight * contact.energy_gradient,
             muscles.bounds,
             self._largest,
@@ -299,7 +305,7 @@ class Comak:
         kept = previous._replace(
             speeds=np.zeros_like(previous.speeds),
             error=np.inf if best is None else best.error,
-            loads=self.contacts.at(frame, previous.values).loads,
+            loads=previous.loads or self.contacts.at(frame, previous.values).loads,
         )
         return kept, f"{flag}; the solution of the previous frame is kept"
 
@@ -312,14 +318,16 @@ class Comak:
         )
         volumes = settings.activation_weight * plant.muscles.volumes()
         costs = (weights * volumes * activations**2).sum(axis=1)
-        costs += settings.reserve_weight * (reserves**2).sum(axis=1)
+        costs += reserves**2 @ settings.reserve_weights(plant.free)
+        values = np.array([s.values for s in solutions])
+        outside = plant.outside(values)
         return ComakResult(
             time=plant.motion.time,
             free=plant.free,
             secondary=plant.secondary,
             muscles=plant.muscles.names,
             contacts=self.contacts.names,
-            values=np.array([s.values for s in solutions]),
+            values=values,
             speeds=np.array([s.speeds for s in solutions]),
             activations=activations,
             muscle_forces=activations * plant.muscles.max_force,
@@ -328,5 +336,28 @@ class Comak:
             iterations=np.array([s.iterations for s in solutions]),
             costs=costs,
             loads=tuple(s.loads for s in solutions),
-            flags=flags,
+            outside=outside,
+            flags=(*flags, *_outside_flags(plant, outside)),
+        )
+
+
+def _outside_flags(plant: Plant, outside: NDArray[np.bool_]) -> list[str]:
+    """Return a flag for each secondary coordinate that is outside the range of the plant."""
+    time = plant.motion.time
+    return [
+        f"{name}: outside the range of the recorded plant in {row.sum()} of {len(row)} frames, "
+        f"first at {time[row.argmax()]:g} s; run the walk with OpenSim"
+        for name, row in zip(plant.secondary, outside.T, strict=True)
+        if row.any()
+    ]
+
+
+def _check_reserves(plant: Plant, settings: ComakSettings) -> None:
+    """Raise an `InputError` unless every free coordinate has a reserve."""
+    known = {name for name, _ in settings.reserve_forces}
+    missing = [name for name in plant.free if known and name not in known]
+    if missing:
+        raise InputError(
+            "reserves: expected an actuator of each primary and secondary coordinate, found none "
+            f"of {', '.join(missing)}; add them to force_set_file"
         )
