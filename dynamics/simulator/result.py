@@ -75,9 +75,9 @@ class SimulationResult:
         [N, N m, m², Pa, m].
     loads : (N, 12) float64
         Loads of the whole knee, in the same order and units.
-    applied : (N, 4) float64
+    applied : (N, 3) or (N, 4) float64
         Applied loads [N, N m] in the order of
-        `dynamics.simulator.knee_simulator.APPLIED_COLUMNS`.
+        `dynamics.simulator.knee_simulator.APPLIED_COLUMNS`, with or without the last.
     statistics : Statistics
         Cost.
     flags : tuple of Flag
@@ -109,7 +109,7 @@ class SimulationResult:
             table[f"{name}_{unit}"] = self.poses[:, k]
             table[f"{name}_rate_{unit}_per_s"] = self.rates[:, k]
         # A cycle without an adduction torque has the three columns of ISO 14243-1.
-        loads = zip(APPLIED_COLUMNS, self.applied.T, strict=True)
+        loads = zip(APPLIED_COLUMNS, self.applied.T, strict=False)
         table |= {n: row for n, row in loads if n != APPLIED_COLUMNS[3] or row.any()}
         names, loads_of_all = (*self.compartments, "total"), (*self.compartment_loads, self.loads)
         for part, loads in zip(names, loads_of_all, strict=True):
