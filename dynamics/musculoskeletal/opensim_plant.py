@@ -297,7 +297,7 @@ class OpenSimPlant:
         self._accelerations[:, self._secondary] = 0.0
 
     def forces(self, frame: int, values: FloatArray, speeds: FloatArray) -> PlantForces:
-        """Return forces and arms at an instant; see `Plant.forces`."""
+        """Return forces and arms for values and speeds (S,) [rad, m; per s]; see `Plant.forces`."""
         needed = self._needed(frame, values, speeds)
         arms = self.system.arms()[self._free]
         return PlantForces(needed + arms @ self.system.tensions, arms)
@@ -305,7 +305,10 @@ class OpenSimPlant:
     def columns(
         self, frame: int, values: FloatArray, speeds: FloatArray, tensions: FloatArray
     ) -> FloatArray:
-        """Return derivatives by secondary coordinates, by forward differences; see `Plant`."""
+        """Return derivatives (F, S) by secondary coordinates [rad, m]; see `Plant.columns`.
+
+        By forward differences.
+        """
         self._leave_out(frame, values, speeds)
         self.system.set_tensions(tensions)
         base = self._needed(frame, values, speeds, partial=True)
