@@ -190,5 +190,5 @@ class Plant(Protocol):
         ...
 
     def outside(self, values: FloatArray) -> NDArray[np.bool_]:
-        """Return whether values (N, S) of all frames are outside the range of the plant."""
+        """Return whether values (N, S) [rad, m] of N frames are outside its range."""
         ...

@@ -62,7 +62,7 @@ def kinematics_table(setup: Simulated, result: Frames) -> MotionTable:
 
 
 def forces_table(setup: WalkSetup, result: ComakResult, tensions: FloatArray) -> MotionTable:
-    """Return forces of muscles and ligaments, and of the reserves [N; N m, N]."""
+    """Return forces of muscles, of ligaments with tensions (N, L) and of reserves [N; N m, N]."""
     names = (
         *result.muscles,
         *setup.plant.ligaments.names,
