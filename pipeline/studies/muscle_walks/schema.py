@@ -147,7 +147,7 @@ class MuscleWalkFile(Section):
             raise InputError("expected either walk.motion or inverse_kinematics, found both")
         if walk.settings is None and walk.replay is None:
             needed = {
-                "walk.motion or inverse_kinematics": walk.motion or self.inverse_kinematics,
+                "walk.motion": walk.motion or self.inverse_kinematics,
                 "comak.primary": comak.primary,
                 "comak.secondary": comak.secondary,
             }

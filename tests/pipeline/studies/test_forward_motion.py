@@ -215,7 +215,7 @@ def test_a_walk_from_markers_needs_no_motion(tmp_path):
     with pytest.raises(ConfigError, match=r"either walk\.motion or inverse_kinematics, found both"):
         load_muscle_walk(path)
     path.write_text("\n".join(lines[:6]))
-    with pytest.raises(ConfigError, match=r"walk\.motion or inverse_kinematics"):
+    with pytest.raises(ConfigError, match=r"a file of settings, or walk\.motion"):
         load_muscle_walk(path)
 
 
