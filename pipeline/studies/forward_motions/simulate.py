@@ -28,7 +28,7 @@ from pipeline.studies.muscle_walks.tables import (
 
 #: Files of the folder, besides the configuration.
 _FILES = (
-    *("states.sto", "kinematics.mot", "forces.sto", "contact.sto"),
+    *("model.osim", "states.sto", "kinematics.mot", "forces.sto", "contact.sto"),
     *("forward.json", "forward.html"),
 )
 
@@ -70,6 +70,8 @@ def simulate_forward_motion(
         prepared = time.perf_counter()
         result = setup.run(quiet=quiet)
         simulated = time.perf_counter()
+        # OpenSim opens no model with articular contact of JAM.
+        write_text(folder / "model.osim", setup.model.without_contact())
         tensions = ligament_forces(setup, result)
         _write_tables(folder, setup, result, tensions)
         summary = summarise(file, setup, result, tensions)

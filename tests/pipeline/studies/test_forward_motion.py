@@ -28,7 +28,7 @@ IK = (
     'comak_inverse_kinematics_settings.xml"',
 )
 FILES = {
-    *("config.toml", "forward.json", "forward.html"),
+    *("config.toml", "forward.json", "forward.html", "model.osim"),
     *("states.sto", "kinematics.mot", "forces.sto", "contact.sto"),
 }
 
@@ -74,16 +74,8 @@ def test_a_forward_simulation_writes_its_folder(pulled):
     assert "tf_contact" in page
 
 
-def test_states_play_in_opensim(osim, pulled, knee_data):
-    from dynamics.musculoskeletal import OsimModel
-
-    path = knee_data / "jam_comak_walking/models/lenhart2015/lenhart2015.osim"
-    model_file = pulled / "model.osim"
-    model_file.write_text(OsimModel(path).without_contact())
-    try:
-        model = osim.Model(str(model_file))
-    finally:
-        model_file.unlink()
+def test_states_play_in_opensim(osim, pulled):
+    model = osim.Model(str(pulled / "model.osim"))
     model.initSystem()
     table = osim.TimeSeriesTable(str(pulled / "states.sto"))
     states = osim.StatesTrajectory.createFromStatesTable(model, table, True, True, True)
