@@ -30,7 +30,7 @@ def text_of(element: ET.Element, name: str, default: str = "") -> str:
 def numbers_of(
     element: ET.Element, name: str, where: str, count: int, default: tuple[float, ...]
 ) -> FloatArray:
-    """Return `count` numbers (count,) of a child element [unit of the element].
+    """Return `count` numbers (count,) of a child element [any unit].
 
     Raises an `InputError` that names the place for other text.
     """
@@ -53,5 +53,5 @@ def scale_of(element: ET.Element, where: str) -> tuple[float, float, float]:
 
 
 def number_of(element: ET.Element, name: str, where: str, default: float) -> float:
-    """Return a number of a child element [unit of the element]."""
+    """Return a number of a child element [any unit]."""
     return check_number(f"{where}, {name}", numbers_of(element, name, where, 1, (default,))[0])
