@@ -86,7 +86,9 @@ class ComakResult:
     loads : tuple of tuple of ContactLoads
         Loads of each contact at each frame.
     flags : tuple of str
-        A flag for each frame that did not converge.
+        A flag for each frame that did not converge, and the flags of the contacts in the final
+        pose of each frame, such as a pose outside the trained domain of a surrogate; each flag
+        begins with the instant, and the flag of a contact continues with the contact's name.
     """
 
     time: FloatArray
@@ -168,7 +170,7 @@ class Comak:
         Returns
         -------
         ComakResult
-            The solution; a frame that did not converge has a flag.
+            The solution; a frame that did not converge, or whose contacts have flags, has flags.
 
         Raises
         ------
@@ -186,6 +188,7 @@ class Comak:
             solution, flag = self.solve(frame, solution)
             solutions.append(solution)
             flags.extend([flag] if flag else [])
+            flags.extend(self._contact_flags(frame, solution))
             if progress is not None:
                 progress(frame + 1)
         return self._result(solutions, tuple(flags))
@@ -302,6 +305,12 @@ class Comak:
             loads=self.contacts.at(frame, previous.values).loads,
         )
         return kept, f"{flag}; the solution of the previous frame is kept"
+
+    def _contact_flags(self, frame: int, solution: Solution) -> list[str]:
+        """Return the flags of the contacts in the final pose of a frame."""
+        time = float(self.plant.motion.time[frame])
+        named = zip(self.contacts.names, solution.loads, strict=True)
+        return [f"{time:g} s: {name}: {flag}" for name, loads in named for flag in loads.flags]
 
     def _result(self, solutions: list[Solution], flags: tuple[str, ...]) -> ComakResult:
         plant, settings = self.plant, self.settings

@@ -24,6 +24,8 @@ from foundation.surfaces.triangle_mesh import MeshError, MeshWarning, TriangleMe
 
 #: Largest part of the triangles of a bed under which no bone is found.
 _NO_BONE = 0.2
+#: Least mean upward component of the normals of two plateaus [1].
+_UPWARDS = 0.5
 
 
 class StoredEnergy:
@@ -66,8 +68,8 @@ def articular_contacts(
     Returns
     -------
     tuple of JointContact
-        The contacts. A bed of two plateaus has a medial and a lateral compartment, any other one a
-        single compartment with the name of the contact.
+        The contacts. A bed of two plateaus, which face upwards (+y), has a medial and a lateral
+        compartment, any other one a single compartment with the name of the contact.
 
     Raises
     ------
@@ -129,10 +131,13 @@ def _triangles(mesh: ContactMesh, file: Path, meshes: dict[str, Path]) -> Triang
 
 def _compartments(bed: TriangleMesh, name: str) -> tuple[np.ndarray, tuple[str, ...]]:
     """Return labels (F,) and names of the compartments of a bed."""
-    try:
-        return find_compartments(bed), COMPARTMENTS
-    except MeshError:
-        return np.zeros(len(bed.faces), dtype=np.int8), (name,)
+    # The facets of a patella, which faces backwards, are no plateaus.
+    if bed.areas @ bed.normals[:, 1] > _UPWARDS * bed.areas.sum():
+        try:
+            return find_compartments(bed), COMPARTMENTS
+        except MeshError:
+            pass
+    return np.zeros(len(bed.faces), dtype=np.int8), (name,)
 
 
 def _law(contact: ArticularContact, surface: TriangleMesh, meshes: dict[str, Path]) -> SpringLaw:
