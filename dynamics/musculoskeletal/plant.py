@@ -109,24 +109,27 @@ class PlantForces(NamedTuple):
 
 
 class Plant(Protocol):
-    """A multibody system along a motion.
+    """A multibody system along a motion."""
 
-    Attributes
-    ----------
-    motion : CoordinateMotion
-        Motion of all coordinates; the values of secondary coordinates are their first guess.
-    free : tuple of str
-        Names of the F primary and secondary coordinates, in the order of the model.
-    secondary : tuple of str
-        Names of the S secondary coordinates.
-    muscles : MuscleSet
-        The M muscles.
-    """
+    @property
+    def motion(self) -> CoordinateMotion:
+        """Motion of all coordinates; the values of secondary coordinates are their first guess."""
+        ...
 
-    motion: CoordinateMotion
-    free: tuple[str, ...]
-    secondary: tuple[str, ...]
-    muscles: MuscleSet
+    @property
+    def free(self) -> tuple[str, ...]:
+        """Names of the F primary and secondary coordinates, in the order of the model."""
+        ...
+
+    @property
+    def secondary(self) -> tuple[str, ...]:
+        """Names of the S secondary coordinates."""
+        ...
+
+    @property
+    def muscles(self) -> MuscleSet:
+        """The M muscles."""
+        ...
 
     def forces(self, frame: int, values: FloatArray, speeds: FloatArray) -> PlantForces:
         """Return the forces at an instant, for secondary values and speeds (S,) [rad, m; per s]."""
