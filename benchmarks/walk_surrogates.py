@@ -22,43 +22,19 @@ from benchmarks.timing import table
 from dynamics.musculoskeletal import (
     Comak,
     ComakResult,
-    ComakSettings,
     CoordinateMotion,
     JointContact,
     OpenSimPlant,
-    OpenSimSystem,
-    OsimModel,
     Plant,
-    read_comak_settings,
-    read_motion,
     record_plant,
-    settle,
 )
-from dynamics.musculoskeletal.plant_contacts import PlantContacts
 from foundation.checks import FloatArray
-from pipeline.config.data_folder import data_file
-from pipeline.originals.articular_contacts import articular_contacts
-from pipeline.stages.articular_surrogates import with_surrogates
+from pipeline.studies.muscle_walks.setup import WalkSetup, prepare_walk
+from pipeline.studies.muscle_walks.walk import load_muscle_walk
 
-_EXAMPLE = "$KNEE_DATA/jam_comak_walking"
-_MOTION = "examples/walking/results/comak-inverse-kinematics/overground_17_ik.mot"
-#: Cartilage of the model that is shipped in the folder of its tibiofemoral joint.
-_CARTILAGE = "$KNEE_DATA/jam_lenhart2015_knee"
-_MESHES = {
-    f"lenhart2015-R-{bone}-cartilage.stl": f"{_CARTILAGE}/ACLC01-R-{bone}-cart.obj"
-    for bone in ("femur", "tibia")
-}
+_CONFIG = Path(__file__).resolve().parents[1] / "configs" / "comak_walking.toml"
 #: Body weight of the subject [N].
 _WEIGHT = 61.0 * 9.81
-
-
-class Walk(NamedTuple):
-    """The walking example: its plant, contacts by springs, settings and settled start."""
-
-    plant: OpenSimPlant
-    contacts: tuple[JointContact, ...]
-    settings: ComakSettings
-    start: FloatArray
 
 
 class Solved(NamedTuple):
@@ -68,36 +44,16 @@ class Solved(NamedTuple):
     seconds: float
 
 
-def read_walk() -> Walk:
-    """Return the walking example."""
-    folder = data_file(_EXAMPLE)
-    model = OsimModel(folder / "models/lenhart2015/lenhart2015.osim")
-    settings, _ = read_comak_settings(folder / "examples/walking/inputs/comak_settings.xml")
-    loads = folder / "models/lenhart2015/motion_data/overground_17_ext_loads.xml"
-    meshes = {name: data_file(file) for name, file in _MESHES.items()}
-    contacts = articular_contacts(model, meshes=meshes)
-    system = OpenSimSystem(model.without_contact(), loads)
-    motion = read_motion(folder / _MOTION, system, settings)
-    secondary = tuple(s.name for s in settings.secondary)
-    plant = OpenSimPlant(system, motion, settings.primary, secondary)
-    unloaded = OpenSimSystem(model.without_contact())
-    rest = OpenSimPlant(unloaded, _at_rest(motion), settings.primary, secondary)
-    start = settle(PlantContacts(rest, contacts), motion.values[0, motion.index(secondary)])
-    return Walk(plant, contacts, settings, start.values)
-
-
-def _at_rest(motion: CoordinateMotion) -> CoordinateMotion:
-    """Return the first instant of a motion, at rest."""
-    still = np.zeros_like(motion.values)
-    held = np.repeat(motion.values[:1], len(motion.time), axis=0)
-    return replace(motion, values=held, speeds=still, accelerations=still)
-
-
-def solve(walk: Walk, plant: Plant, contacts: Sequence[JointContact]) -> Solved:
-    """Return the solution of a plant with contacts."""
-    comak = Comak(plant, contacts, walk.settings)
+def solve(
+    setup: WalkSetup,
+    contacts: Sequence[JointContact],
+    start: FloatArray,
+    plant: Plant | None = None,
+) -> Solved:
+    """Return the solution of a walk with other contacts, and by another plant."""
+    comak = Comak(plant or setup.plant, contacts, setup.settings)
     begin = process_time()
-    return Solved(comak.run(walk.start), process_time() - begin)
+    return Solved(comak.run(start), process_time() - begin)
 
 
 def force_rows(found: ComakResult, wanted: ComakResult) -> list[list[str]]:
@@ -114,9 +70,11 @@ def force_rows(found: ComakResult, wanted: ComakResult) -> list[list[str]]:
     ]
 
 
-def coordinate_rows(walk: Walk, found: ComakResult, wanted: ComakResult) -> list[list[str]]:
+def coordinate_rows(
+    motion: CoordinateMotion, found: ComakResult, wanted: ComakResult
+) -> list[list[str]]:
     """Return differences of the secondary coordinates, a row for each coordinate."""
-    motion, rows = walk.plant.motion, []
+    rows = []
     for k, name in enumerate(found.secondary):
         angle = motion.rotational[motion.names.index(name)]
         factor, unit = (180.0 / np.pi, "deg") if angle else (1e3, "mm")
@@ -137,9 +95,8 @@ def time_row(name: str, solved: Solved) -> list[str]:
     ]
 
 
-def motion_keys(contact: JointContact, walk: Walk, result: ComakResult) -> str:
+def motion_keys(contact: JointContact, motion: CoordinateMotion, result: ComakResult) -> str:
     """Return the keys of `[space.motion]`: every fourth pose and the last, frame of the bed."""
-    motion = walk.plant.motion
     values = motion.values.copy()
     values[:, motion.index(result.secondary)] = result.values
     values = values[:, motion.index(contact.joint.coordinates)]
@@ -154,36 +111,44 @@ def motion_keys(contact: JointContact, walk: Walk, result: ComakResult) -> str:
 
 
 def main() -> None:
-    """Print differences and times of surrogates in a walk; without runs, the motion of contacts."""
+    """Print the motion of the contacts; with runs, differences and times of the surrogates too."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("runs", nargs="*", metavar="CONTACT=RUN")
-    folders = dict(text.split("=", 1) for text in parser.parse_args().runs)
+    runs = dict(text.split("=", 1) for text in parser.parse_args().runs)
+    file = load_muscle_walk(_CONFIG)
+    file = file.model_copy(update={"walk": file.walk.model_copy(update={"surrogates": runs})})
     with threadpool_limits(1):
-        walk = read_walk()
-        contacts = with_surrogates(
-            walk.contacts, {name: Path(folder) for name, folder in folders.items()}
-        )
-        springs = solve(walk, walk.plant, walk.contacts)
-        for contact in contacts:
-            print(contact.name, motion_keys(contact, walk, springs.result), sep="\n", end="\n\n")
-        if folders:
-            _compare(walk, contacts, springs)
+        begin = process_time()
+        setup = prepare_walk(file)
+        prepared = process_time() - begin
+        start = replace(setup, contacts=setup.springs).first_values()
+        springs = solve(setup, setup.springs, start)
+        for contact in setup.contacts:
+            keys = motion_keys(contact, setup.plant.motion, springs.result)
+            print(contact.name, keys, sep="\n", end="\n\n")
+        if runs:
+            print(f"prepared in {prepared:.1f} s of processor time", end="\n\n")
+            _compare(setup, springs, start)
 
 
-def _compare(walk: Walk, contacts: Sequence[JointContact], springs: Solved) -> None:
-    record = record_plant(walk.plant, springs.result)
-    replayed = solve(walk, record, walk.contacts)
+def _compare(setup: WalkSetup, springs: Solved, start: FloatArray) -> None:
+    assert isinstance(setup.plant, OpenSimPlant)  # the configuration replays no record
+    record = record_plant(setup.plant, springs.result, start, setup.settings)
     # The first solution compiles what the surrogates need.
-    solve(walk, record, contacts)
-    rows = {"springs": springs, "surrogates": solve(walk, walk.plant, contacts)}
-    rows |= {"springs, replayed": replayed, "surrogates, replayed": solve(walk, record, contacts)}
-    found = rows["surrogates"].result
-    wanted = springs.result
+    solve(setup, setup.contacts, start, record)
+    rows = {
+        "springs": springs,
+        "surrogates": solve(setup, setup.contacts, start),
+        "springs, replayed": solve(setup, setup.springs, start, record),
+        "surrogates, replayed": solve(setup, setup.contacts, start, record),
+    }
+    found, wanted = rows["surrogates"].result, springs.result
     header = ["contact", "peak [N]", "RMS [N]", "RMS [% BW]", "largest [% BW]"]
     print(table("Contact forces", header, force_rows(found, wanted)), end="\n\n")
-    header = ["coordinate", "unit", "RMS", "largest"]
-    print(table("Secondary coordinates", header, coordinate_rows(walk, found, wanted)), end="\n\n")
+    header, motion = ["coordinate", "unit", "RMS", "largest"], setup.plant.motion
+    print(table("Secondary coordinates", header, coordinate_rows(motion, found, wanted)))
     header = ["contacts", "processor time [s]", "iterations", "flags"]
+    print(end="\n")
     print(table("Times", header, [time_row(name, solved) for name, solved in rows.items()]))
 
 

@@ -13,7 +13,9 @@ from dynamics.musculoskeletal.comak_settings import (
     MuscleWeight,
     SecondaryCoordinate,
     read_comak_settings,
+    read_reserves,
 )
+from dynamics.musculoskeletal.forward_simulation import ForwardResult, simulate_forward
 from dynamics.musculoskeletal.joint_contact import JointContact
 from dynamics.musculoskeletal.joint_kinematics import JointKinematics, Placement
 from dynamics.musculoskeletal.ligament_set import LigamentSet
@@ -21,6 +23,7 @@ from dynamics.musculoskeletal.motion_input import read_motion
 from dynamics.musculoskeletal.opensim_plant import OpenSimPlant, OpenSimSystem
 from dynamics.musculoskeletal.osim_model import ArticularContact, ContactMesh, OsimModel
 from dynamics.musculoskeletal.plant import CoordinateMotion, MuscleSet, Plant, PlantForces
+from dynamics.musculoskeletal.plant_contacts import ContactForces, PlantContacts
 from dynamics.musculoskeletal.recorded_plant import RecordedPlant, record_plant
 from dynamics.musculoskeletal.settling import Settled, settle
 
@@ -30,8 +33,10 @@ __all__ = [
     "ComakFiles",
     "ComakResult",
     "ComakSettings",
+    "ContactForces",
     "ContactMesh",
     "CoordinateMotion",
+    "ForwardResult",
     "JointContact",
     "JointKinematics",
     "LigamentSet",
@@ -42,12 +47,15 @@ __all__ = [
     "OsimModel",
     "Placement",
     "Plant",
+    "PlantContacts",
     "PlantForces",
     "RecordedPlant",
     "SecondaryCoordinate",
     "Settled",
     "read_comak_settings",
     "read_motion",
+    "read_reserves",
     "record_plant",
     "settle",
+    "simulate_forward",
 ]

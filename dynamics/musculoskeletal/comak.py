@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dynamics.musculoskeletal.comak_settings import ComakSettings
 from dynamics.musculoskeletal.frame_problem import FrameProblem, solve_frame
@@ -85,10 +86,10 @@ class ComakResult:
         Cost of muscles and reserves.
     loads : tuple of tuple of ContactLoads
         Loads of each contact at each frame.
+    outside : (N, S) bool
+        Whether a secondary coordinate is outside the range of a recorded plant.
     flags : tuple of str
-        A flag for each frame that did not converge, and the flags of the contacts in the final
-        pose of each frame, such as a pose outside the trained domain of a surrogate; each flag
-        begins with the instant, and the flag of a contact continues with the contact's name.
+        A flag for each frame that did not converge, and for each coordinate that is outside.
     """
 
     time: FloatArray
@@ -105,7 +106,22 @@ class ComakResult:
     iterations: IntArray
     costs: FloatArray
     loads: tuple[tuple[ContactLoads, ...], ...]
+    outside: NDArray[np.bool_]
     flags: tuple[str, ...]
+
+    @property
+    def contact_flags(self) -> tuple[str, ...]:
+        """Flags of the contacts in the final poses, such as one outside a surrogate's domain.
+
+        Each begins with the instant and the name of the contact.
+        """
+        frames = zip(self.time.tolist(), self.loads, strict=True)
+        return tuple(
+            f"{time:g} s: {name}: {flag}"
+            for time, loads in frames
+            for name, own in zip(self.contacts, loads, strict=True)
+            for flag in own.flags
+        )
 
 
 class Comak:
@@ -136,6 +152,7 @@ class Comak:
                 f"secondary coordinates: expected those of the plant, {', '.join(plant.secondary)},"
                 f" found {', '.join(names)}"
             )
+        _check_reserves(plant, settings)
         self.plant, self.settings = plant, settings
         self.contacts = PlantContacts(plant, contacts)
         self._with_energy = settings.contact_energy_weight > 0.0
@@ -156,7 +173,7 @@ class Comak:
         self._largest = np.array([s.largest_step for s in settings.secondary])
 
     def run(
-        self, start: FloatArray, *, progress: Callable[[int], None] | None = None
+        self, start: FloatArray, *, progress: Callable[[int], object] | None = None
     ) -> ComakResult:
         """Solve all frames.
 
@@ -170,7 +187,7 @@ class Comak:
         Returns
         -------
         ComakResult
-            The solution; a frame that did not converge, or whose contacts have flags, has flags.
+            The solution; a frame that did not converge has a flag.
 
         Raises
         ------
@@ -188,7 +205,6 @@ class Comak:
             solution, flag = self.solve(frame, solution)
             solutions.append(solution)
             flags.extend([flag] if flag else [])
-            flags.extend(self._contact_flags(frame, solution))
             if progress is not None:
                 progress(frame + 1)
         return self._result(solutions, tuple(flags))
@@ -213,10 +229,11 @@ class Comak:
             values = check_array("start", start, (len(self._secondary),))
         speeds = np.zeros_like(values)
         found, best = previous._replace(values=values, speeds=speeds, error=np.inf), None
-        state = self._state(frame, found)
+        state = None
         for iteration in range(1, self.settings.iterations + 1):
-            wanted = self._stepped(frame, found, state, previous)
             try:
+                state = state or self._state(frame, found)
+                wanted = self._stepped(frame, found, state, previous)
                 found, state = self._shortened(frame, found, wanted, previous)
             except PoseError as error:
                 return self._failed(frame, previous, best, str(error))
@@ -269,7 +286,7 @@ class Comak:
             columns + contact.columns - self._damping,
             plant.needed - contact.forces,
             settings.activation_weight * muscles.volumes() * weights,
-            np.full(len(self._free), settings.reserve_weight),
+            settings.reserve_weights(self.plant.free),
             settings.contact_energy_weight * contact.energy_gradient,
             muscles.bounds,
             self._largest,
@@ -302,15 +319,9 @@ class Comak:
         kept = previous._replace(
             speeds=np.zeros_like(previous.speeds),
             error=np.inf if best is None else best.error,
-            loads=self.contacts.at(frame, previous.values).loads,
+            loads=previous.loads or self.contacts.at(frame, previous.values).loads,
         )
         return kept, f"{flag}; the solution of the previous frame is kept"
-
-    def _contact_flags(self, frame: int, solution: Solution) -> list[str]:
-        """Return the flags of the contacts in the final pose of a frame."""
-        time = float(self.plant.motion.time[frame])
-        named = zip(self.contacts.names, solution.loads, strict=True)
-        return [f"{time:g} s: {name}: {flag}" for name, loads in named for flag in loads.flags]
 
     def _result(self, solutions: list[Solution], flags: tuple[str, ...]) -> ComakResult:
         plant, settings = self.plant, self.settings
@@ -321,14 +332,16 @@ class Comak:
         )
         volumes = settings.activation_weight * plant.muscles.volumes()
         costs = (weights * volumes * activations**2).sum(axis=1)
-        costs += settings.reserve_weight * (reserves**2).sum(axis=1)
+        costs += reserves**2 @ settings.reserve_weights(plant.free)
+        values = np.array([s.values for s in solutions])
+        outside = plant.outside(values)
         return ComakResult(
             time=plant.motion.time,
             free=plant.free,
             secondary=plant.secondary,
             muscles=plant.muscles.names,
             contacts=self.contacts.names,
-            values=np.array([s.values for s in solutions]),
+            values=values,
             speeds=np.array([s.speeds for s in solutions]),
             activations=activations,
             muscle_forces=activations * plant.muscles.max_force,
@@ -337,5 +350,28 @@ class Comak:
             iterations=np.array([s.iterations for s in solutions]),
             costs=costs,
             loads=tuple(s.loads for s in solutions),
-            flags=flags,
+            outside=outside,
+            flags=(*flags, *_outside_flags(plant, outside)),
+        )
+
+
+def _outside_flags(plant: Plant, outside: NDArray[np.bool_]) -> list[str]:
+    """Return a flag for each secondary coordinate that is outside the range of the plant."""
+    time = plant.motion.time
+    return [
+        f"{name}: outside the range of the recorded plant in {row.sum()} of {len(row)} frames, "
+        f"first at {time[row.argmax()]:g} s; run the walk with OpenSim"
+        for name, row in zip(plant.secondary, outside.T, strict=True)
+        if row.any()
+    ]
+
+
+def _check_reserves(plant: Plant, settings: ComakSettings) -> None:
+    """Raise an `InputError` unless every free coordinate has a reserve."""
+    known = {name for name, _ in settings.reserve_forces}
+    missing = [name for name in plant.free if known and name not in known]
+    if missing:
+        raise InputError(
+            "reserves: expected an actuator of each primary and secondary coordinate, found none "
+            f"of {', '.join(missing)}; add them to force_set_file"
         )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import xml.etree.ElementTree as ET
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any, Self
 
 import numpy as np
 
@@ -72,11 +74,11 @@ class ComakSettings:
 
     Parameters
     ----------
-    primary, prescribed : tuple of str
-        Coordinates whose measured accelerations muscles must give, and coordinates that follow
-        the motion by themselves.
+    primary : tuple of str
+        Coordinates whose measured accelerations muscles must give.
     secondary : tuple of SecondaryCoordinate
-        Coordinates that are solved for.
+        Coordinates that are solved for. All other coordinates of the model follow the motion by
+        themselves.
     start, stop, step : float, optional
         First and last instant and time step [s]; by default those of the motion.
     lowpass : float, optional
@@ -85,8 +87,6 @@ class ComakSettings:
         Whether secondary coordinates settle before the first frame.
     settle_threshold : float
         Change within 0.01 s below which secondary coordinates have settled [rad, m].
-    settle_accuracy : float
-        Relative accuracy of the integrator that settles them [1].
     iterations : int
         Most iterations of a frame.
     tolerance : float
@@ -94,7 +94,10 @@ class ComakSettings:
     worst_tolerance : float
         Error above which a frame that did not converge takes the solution of the previous one.
     activation_weight, reserve_weight : float
-        Cost of muscle volume times squared activation [1/m³], and of squared reserves [1/N²].
+        Cost of muscle volume times squared activation [1/m³], and of the squared control of
+        reserves [1].
+    reserve_forces : tuple of (str, float)
+        Coordinates whose reserve gives another force than 1 at full control [N m, N].
     contact_energy_weight : float
         Weight of the energy that contacts store [1/J].
     muscle_weights : tuple of MuscleWeight
@@ -102,7 +105,6 @@ class ComakSettings:
     """
 
     primary: tuple[str, ...]
-    prescribed: tuple[str, ...]
     secondary: tuple[SecondaryCoordinate, ...]
     start: float | None = None
     stop: float | None = None
@@ -110,17 +112,17 @@ class ComakSettings:
     lowpass: float | None = None
     settle: bool = True
     settle_threshold: float = 1e-5
-    settle_accuracy: float = 1e-6
     iterations: int = 25
     tolerance: float = 1.0
     worst_tolerance: float = 50.0
     activation_weight: float = 1e6
     reserve_weight: float = 1e3
+    reserve_forces: tuple[tuple[str, float], ...] = field(default=())
     contact_energy_weight: float = 0.0
     muscle_weights: tuple[MuscleWeight, ...] = field(default=())
 
     def __post_init__(self) -> None:
-        for name in ("tolerance", "worst_tolerance", "settle_threshold", "settle_accuracy"):
+        for name in ("tolerance", "worst_tolerance", "settle_threshold"):
             check_number(name, getattr(self, name), above=0.0)
         for name in ("activation_weight", "reserve_weight"):
             check_number(name, getattr(self, name), above=0.0)
@@ -129,24 +131,72 @@ class ComakSettings:
         for name in ("step", "lowpass"):
             if getattr(self, name) is not None:
                 check_number(name, getattr(self, name), above=0.0)
-        names = [*self.primary, *self.prescribed, *(s.name for s in self.secondary)]
-        twice = sorted({name for name in names if names.count(name) > 1})
-        if twice:
-            raise InputError(
-                "coordinates: expected each coordinate in one of primary, secondary and "
-                f"prescribed, found {', '.join(twice)} twice"
-            )
+        for name, force in self.reserve_forces:
+            check_number(f"{name}, force of its reserve", force, above=0.0)
+        check_distinct(self.primary, tuple(s.name for s in self.secondary))
         if not self.primary or not self.secondary:
             raise InputError("coordinates: expected primary and secondary coordinates, found none")
+
+    def to_json(self) -> str:
+        """Return the settings as JSON."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Return the settings of `to_json`.
+
+        Raises
+        ------
+        InputError
+            If the text is not that of settings.
+        """
+        try:
+            content = json.loads(text)
+            kinds = {"secondary": SecondaryCoordinate, "muscle_weights": MuscleWeight}
+            for key, value in content.items():
+                if isinstance(value, list):
+                    kind = kinds.get(key)
+                    content[key] = tuple(
+                        _tuple_of(v) if kind is None else kind(**_tuples(v)) for v in value
+                    )
+            return cls(**content)
+        except (TypeError, ValueError, AttributeError) as error:
+            raise InputError(
+                f"settings: expected those of a COMAK simulation, found {error}"
+            ) from error
 
     def muscle_weight(self, names: tuple[str, ...], time: float) -> FloatArray:
         """Return the weights (M,) [1] of muscles at an instant [s]."""
         weights = {w.name: w.at(time) for w in self.muscle_weights}
         return np.array([weights.get(name, 1.0) for name in names])
 
+    def reserve_weights(self, names: tuple[str, ...]) -> FloatArray:
+        """Return the weights (F,) of the squared forces of reserves on coordinates [1/N²]."""
+        forces = dict(self.reserve_forces)
+        return np.array([self.reserve_weight / forces.get(name, 1.0) ** 2 for name in names])
+
     def unknown_muscles(self, names: tuple[str, ...]) -> tuple[str, ...]:
         """Return the names of muscles that have a weight and are none of the model."""
         return tuple(w.name for w in self.muscle_weights if w.name not in names)
+
+
+def _tuple_of(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _tuples(content: dict[str, Any]) -> dict[str, Any]:
+    return {key: _tuple_of(value) for key, value in content.items()}
+
+
+def check_distinct(*kinds: tuple[str, ...]) -> None:
+    """Raise an `InputError` if a name of a coordinate stands twice in the kinds."""
+    names = [name for kind in kinds for name in kind]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise InputError(
+            "coordinates: expected each coordinate in one of primary, secondary and prescribed, "
+            f"found {', '.join(twice)} twice"
+        )
 
 
 @dataclass(frozen=True)
@@ -194,41 +244,71 @@ def read_comak_settings(path: str | Path) -> tuple[ComakSettings, ComakFiles]:
     exponent = number("activation_exponent", 2.0)
     if exponent != 2.0:
         raise InputError(f"{path}, activation_exponent: expected 2, found {exponent:g}")
+    primary, secondary = tool.names("primary_coordinates"), tool.secondary()
+    prescribed = tool.names("prescribed_coordinates")
+    check_distinct(primary, prescribed, tuple(s.name for s in secondary))
+    loads, forces = tool.file("external_loads_file"), tool.file("force_set_file")
     settings = ComakSettings(
-        primary=tool.names("primary_coordinates"),
-        prescribed=tool.names("prescribed_coordinates"),
-        secondary=tool.secondary(),
+        primary=primary,
+        secondary=secondary,
         start=optional("start_time"),
         stop=optional("stop_time"),
         step=optional("time_step"),
         lowpass=optional("lowpass_filter_frequency"),
         settle=tool.text("settle_secondary_coordinates_at_start", "true") == "true",
         settle_threshold=number("settle_threshold", 1e-5),
-        settle_accuracy=number("settle_accuracy", 1e-6),
         iterations=int(number("max_iterations", 25)),
         tolerance=number("udot_tolerance", 1.0),
         worst_tolerance=number("udot_worse_case_tolerance", 50.0),
         reserve_weight=number("non_muscle_actuator_weight", 1e3),
+        reserve_forces=() if forces is None else read_reserves(forces),
         contact_energy_weight=number("contact_energy_weight", 0.0),
         muscle_weights=tool.muscle_weights(),
     )
     model, motion = tool.file("model_file"), tool.file("coordinates_file")
     if model is None or motion is None:
         raise InputError(f"{path}: expected model_file and coordinates_file, found an empty one")
-    loads, forces = tool.file("external_loads_file"), tool.file("force_set_file")
     return settings, ComakFiles(model, motion, loads, forces)
+
+
+def read_reserves(path: str | Path) -> tuple[tuple[str, float], ...]:
+    """Return the force at full control [N m, N] of the reserve of each coordinate in a force set.
+
+    Parameters
+    ----------
+    path : str or Path
+        OpenSim's force set (XML) with CoordinateActuators.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, no XML, or a force is no positive number.
+    """
+    found: dict[str, float] = {}
+    for element in _parse(Path(path), "reserves").iterfind("ForceSet/objects/CoordinateActuator"):
+        if _child(element, "appliesForce") == "false":
+            continue
+        coordinate = _child(element, "coordinate").rsplit("/", 1)[-1]
+        where = f"{Path(path).name}, {element.get('name')}, optimal_force"
+        force = _number(where, _child(element, "optimal_force") or "1")
+        found[coordinate] = check_number(where, force, above=0.0)
+    return tuple(found.items())
+
+
+def _parse(path: Path, what: str) -> ET.Element:
+    if not path.is_file():
+        raise InputError(f"{path}: no such file; check the path of the {what}")
+    try:
+        return ET.parse(path).getroot()
+    except ET.ParseError as error:
+        raise InputError(f"{path}: expected XML, found {error}") from error
 
 
 class _Tool:
     """Elements of a COMAKTool."""
 
     def __init__(self, path: Path) -> None:
-        if not path.is_file():
-            raise InputError(f"{path}: no such file; check the path of the settings")
-        try:
-            root = ET.parse(path).getroot()
-        except ET.ParseError as error:
-            raise InputError(f"{path}: expected XML, found {error}") from error
+        root = _parse(path, "settings")
         found = root.find("COMAKTool")
         if found is None:
             raise InputError(f"{path}: expected settings of a COMAKTool, found {root.tag}")

@@ -60,7 +60,7 @@ def simulate_forward(
     start: FloatArray,
     *,
     kind: str = "dynamic",
-    progress: Callable[[int], None] | None = None,
+    progress: Callable[[int], object] | None = None,
 ) -> ForwardResult:
     """Simulate the secondary coordinates along the motion of a plant.
 

@@ -67,8 +67,9 @@ def read_motion(
             values[:, k] = filtered[:, columns[name]]
     chosen = _chosen(time, settings, str(path))
     speeds, accelerations = np.zeros_like(values), np.zeros_like(values)
+    solved = {*settings.primary, *(s.name for s in settings.secondary)}
     for k, name in enumerate(system.coordinates):
-        degree = 5 if name in settings.prescribed else 3
+        degree = 3 if name in solved else 5
         spline = make_interp_spline(time, values[:, k], k=degree)
         speeds[:, k], accelerations[:, k] = spline(time, 1), spline(time, 2)
     return CoordinateMotion(

@@ -7,6 +7,8 @@ needs by inverse dynamics, the moment arms of muscles by their paths, and the ma
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,8 @@ from foundation.errors import InputError
 _STEP = 1e-6
 #: Step of the derivatives by their speeds [rad/s, m/s].
 _SPEED_STEP = 1e-4
+#: Step of the derivatives of arms [rad, m].
+_ARM_STEP = 1e-4
 _LIGAMENT = "Blankevoort1991Ligament"
 #: Least moment arm, or force per newton, of a muscle that crosses a joint [m, 1].
 _CROSSING = 1e-9
@@ -51,9 +55,11 @@ class OpenSimSystem:
             path.write_text(model, encoding="utf-8")
             try:
                 self._model = osim.Model(str(path))
+                self._loads: list[Any] = []
                 if external_loads is not None:
                     loads = osim.ExternalLoads(str(Path(external_loads).resolve()), True)
                     self._model.addModelComponent(loads)
+                    self._loads = [loads.get(k) for k in range(loads.getSize())]
                 state = self._model.initSystem()
                 self._read(state)
                 # The plant has the muscles alone: reserves belong to the problem of a frame.
@@ -80,6 +86,19 @@ class OpenSimSystem:
         self._matter = self._model.getMatterSubsystem()
         self._bodies = self._model.getNumBodies() + 1
         self._order = self._speed_order()
+
+    @contextmanager
+    def unloaded(self) -> Iterator[None]:
+        """Let no external load act within the context."""
+        try:
+            self._apply_loads(False)
+            yield
+        finally:
+            self._apply_loads(True)
+
+    def _apply_loads(self, apply: bool) -> None:
+        for load in self._loads:
+            load.setAppliesForce(self._state, apply)
 
     def _read(self, state: Any) -> None:
         """Read names and data that the model has before its actuators are switched off."""
@@ -196,6 +215,16 @@ class OpenSimSystem:
         """Return the generalised forces (n, M) per newton of each muscle [m, 1]."""
         return self._path_arms(self._paths)
 
+    def changing_arms(self) -> tuple[FloatArray, FloatArray]:
+        """Return the arms (n, M) of muscles and (n, L) of ligaments, per newton [m, 1].
+
+        Those of muscles that do not pull in the partial state (`keep_pulling`) are zero.
+        """
+        muscles = np.zeros((len(self.coordinates), len(self._paths)))
+        chosen = np.flatnonzero(self._pulling).tolist()
+        muscles[:, chosen] = self._path_arms([self._paths[k] for k in chosen])
+        return muscles, self._path_arms([lig.getGeometryPath() for lig in self._ligaments])
+
     def _path_arms(self, paths: list[Any]) -> FloatArray:
         osim = opensim()
         self._model.realizePosition(self._state)
@@ -258,6 +287,7 @@ class OpenSimPlant:
             )
         self.system, self.motion = system, motion
         self.secondary, self.muscles = secondary, system.muscles
+        self.ligaments = system.ligaments
         chosen = set(motion.index((*primary, *secondary)))
         self.free = tuple(n for k, n in enumerate(motion.names) if k in chosen)
         self._free, self._secondary = motion.index(self.free), motion.index(secondary)
@@ -276,12 +306,7 @@ class OpenSimPlant:
         self, frame: int, values: FloatArray, speeds: FloatArray, tensions: FloatArray
     ) -> FloatArray:
         """Return derivatives by secondary coordinates, by forward differences; see `Plant`."""
-        if not self._partial:
-            # Muscles that do not cross the joints add nothing to the differences.
-            arms = self.forces(frame, values, speeds).arms
-            places = [self.free.index(name) for name in self.secondary]
-            self.system.keep_pulling(np.abs(arms[places]).max(axis=0) > _CROSSING)
-            self._partial = True
+        self._leave_out(frame, values, speeds)
         self.system.set_tensions(tensions)
         base = self._needed(frame, values, speeds, partial=True)
         columns = np.empty((len(self.free), len(self.secondary)))
@@ -290,6 +315,18 @@ class OpenSimPlant:
             moved[k] += _STEP
             columns[:, k] = (base - self._needed(frame, moved, speeds, partial=True)) / _STEP
         return columns
+
+    def _leave_out(self, frame: int, values: FloatArray, speeds: FloatArray) -> None:
+        """Leave muscles that do not cross the joints out of differences, to which they add 0."""
+        if not self._partial:
+            arms = self.forces(frame, values, speeds).arms
+            places = [self.free.index(name) for name in self.secondary]
+            self.system.keep_pulling(np.abs(arms[places]).max(axis=0) > _CROSSING)
+            self._partial = True
+
+    def outside(self, values: FloatArray) -> NDArray[np.bool_]:
+        """Return False (N, S): the model holds for all values (N, S) [rad, m]."""
+        return np.zeros(values.shape, dtype=np.bool_)
 
     def mass(self, frame: int, values: FloatArray) -> FloatArray:
         """Return the mass matrix (F, F) [kg m², kg m, kg]; see `Plant.mass`."""
@@ -306,6 +343,39 @@ class OpenSimPlant:
         self._set(frame, values, speeds)
         lengths, rates, arms = self.system.ligament_paths()
         return lengths, rates, arms[self._free]
+
+    def ligament_tensions(self, frame: int, values: FloatArray, speeds: FloatArray) -> FloatArray:
+        """Return the tensions (L,) [N] of the ligaments; see `Plant.ligament_tensions`."""
+        lengths, rates, _ = self.ligament_paths(frame, values, speeds)
+        return self.ligaments.tensions(lengths, rates).tension
+
+    def arm_columns(
+        self, frame: int, values: FloatArray, speeds: FloatArray
+    ) -> tuple[FloatArray, FloatArray]:
+        """Return the derivatives of the arms by the secondary values, by central differences.
+
+        At an instant and secondary values and speeds (S,) [rad, m; per s].
+
+        Returns
+        -------
+        (F, M, S) float64
+            Of the arms of the muscles [m, 1 per rad, m].
+        (F, L, S) float64
+            Of the arms of the ligaments.
+        """
+        self._leave_out(frame, values, speeds)
+        rows = []
+        for k in range(len(self.secondary)):
+            ends = []
+            for sign in (-1.0, 1.0):
+                moved = values.copy()
+                moved[k] += sign * _ARM_STEP
+                self._set(frame, moved, speeds)
+                ends.append(self.system.changing_arms())
+            low, high = ends
+            rows.append([(b - a)[self._free] for a, b in zip(low, high, strict=True)])
+        of_muscles, of_ligaments = (np.stack(arms, axis=-1) for arms in zip(*rows, strict=True))
+        return of_muscles / (2.0 * _ARM_STEP), of_ligaments / (2.0 * _ARM_STEP)
 
     def speed_columns(self, frame: int, values: FloatArray, speeds: FloatArray) -> FloatArray:
         """Return the derivative (F, S) of the needed forces by the secondary speeds.

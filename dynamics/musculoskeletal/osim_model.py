@@ -164,6 +164,28 @@ class OsimModel:
             if _text(element, "appliesForce", "true") == "true"
         )
 
+    @property
+    def mass(self) -> float:
+        """Mass of all bodies [kg].
+
+        Raises
+        ------
+        InputError
+            If a mass is no number.
+        """
+        where = f"{self.path.name}, mass of"
+        bodies = self._elements("BodySet")
+        return sum(_number(b, "mass", f"{where} {b.get('name')}", 0.0) for b in bodies)
+
+    @property
+    def coordinate_paths(self) -> dict[str, str]:
+        """Path of each coordinate in the model, by its name, such as `/jointset/knee_r/knee_rx`."""
+        return {
+            coordinate.get("name", ""): f"/jointset/{joint.get('name')}/{coordinate.get('name')}"
+            for joint in self._elements("JointSet")
+            for coordinate in joint.iterfind("coordinates/Coordinate")
+        }
+
     def without_contact(self, *, single_wraps_slide: bool = False) -> str:
         """Return the model without articular contact, as XML text.
 

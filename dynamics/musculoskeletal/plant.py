@@ -11,6 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
+from dynamics.musculoskeletal.ligament_set import LigamentSet
 from foundation.checks import FloatArray, check_array, check_fields
 from foundation.errors import InputError
 
@@ -113,7 +117,7 @@ class Plant(Protocol):
 
     @property
     def motion(self) -> CoordinateMotion:
-        """Motion of all coordinates; the values of secondary coordinates are their first guess."""
+        """Motion of all coordinates; the values of secondary coordinates are a first guess."""
         ...
 
     @property
@@ -131,6 +135,11 @@ class Plant(Protocol):
         """The M muscles."""
         ...
 
+    @property
+    def ligaments(self) -> LigamentSet:
+        """The L ligaments."""
+        ...
+
     def forces(self, frame: int, values: FloatArray, speeds: FloatArray) -> PlantForces:
         """Return the forces at an instant, for secondary values and speeds (S,) [rad, m; per s]."""
         ...
@@ -146,4 +155,12 @@ class Plant(Protocol):
 
     def mass(self, frame: int, values: FloatArray) -> FloatArray:
         """Return the mass matrix (F, F) of the free coordinates [kg m², kg m, kg]."""
+        ...
+
+    def ligament_tensions(self, frame: int, values: FloatArray, speeds: FloatArray) -> FloatArray:
+        """Return the tensions (L,) [N] of the ligaments at an instant."""
+        ...
+
+    def outside(self, values: FloatArray) -> NDArray[np.bool_]:
+        """Return whether values (N, S) of all frames are outside the range of the plant."""
         ...

@@ -1,26 +1,33 @@
 """A plant recorded along a solution, which needs no OpenSim: for studies and continuous tests.
 
-At each frame the record has forces, arms, columns and mass at the recorded secondary coordinates,
-and lengths and arms of the ligaments. Elsewhere the needed forces are linear in the secondary
-coordinates and their speeds; ligaments stretch by their arms and keep their law, so that their
-stiffness and slack length may change. The record is valid near the recorded solution.
+At each frame the record has needed forces, arms of muscles and ligaments, and mass at the recorded
+secondary coordinates, with derivatives. Elsewhere needed forces and arms are linear in the
+secondary coordinates, and lengths of ligaments quadratic; ligaments keep their law, so that their
+stiffness and slack length may change. The record is valid near the recorded solution, within
+`RANGE` of each secondary coordinate.
 """
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Any, BinaryIO, NamedTuple, Self
+from zipfile import BadZipFile
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dynamics.musculoskeletal.comak import ComakResult
+from dynamics.musculoskeletal.comak_settings import ComakSettings
 from dynamics.musculoskeletal.ligament_set import LigamentSet
 from dynamics.musculoskeletal.opensim_plant import OpenSimPlant
 from dynamics.musculoskeletal.plant import CoordinateMotion, MuscleSet, PlantForces
-from foundation.checks import FloatArray
+from foundation.checks import FloatArray, check_array
 from foundation.errors import InputError
 
+#: Distances from the recorded values within which a record is valid [rad, m].
+RANGE = (0.1, 0.005)
 _FORMAT = "knee-contact recorded plant 1"
 
 
@@ -33,31 +40,58 @@ class RecordedFrames(NamedTuple):
         Secondary coordinates and their speeds [rad, m; per s].
     needed : (N, F) float64
         Forces that the motion needs, beyond those of the ligaments too [N m, N].
-    arms : (N, F, M) float64
-        Generalised force per newton of each muscle [m, 1].
     columns : (N, F, S) float64
-        Derivative of arms @ tensions - needed by the values, at constant tensions of muscles and
-        ligaments [N m, N per rad, m].
+        Derivative of `needed` by the values [N m, N per rad, m].
     speed_columns : (N, F, S) float64
         Derivative of `needed` by the speeds [N m, N per rad/s, m/s].
     mass : (N, F, F) float64
         Mass matrix [kg m², kg m, kg].
+    arms : (N, F, M) float64
+        Generalised force per newton of each muscle [m, 1].
+    arm_columns : (N, F, M, S) float32
+        Derivative of `arms` by the values [m, 1 per rad, m].
     lengths, rates : (N, L) float64
         Lengths of the ligaments and their rates [m, m/s].
     ligament_arms : (N, F, L) float64
         Generalised force per newton of each ligament [m, 1].
+    ligament_arm_columns : (N, F, L, S) float32
+        Derivative of `ligament_arms` by the values [m, 1 per rad, m].
     """
 
     values: FloatArray
     speeds: FloatArray
     needed: FloatArray
-    arms: FloatArray
     columns: FloatArray
     speed_columns: FloatArray
     mass: FloatArray
+    arms: FloatArray
+    arm_columns: NDArray[np.float32]
     lengths: FloatArray
     rates: FloatArray
     ligament_arms: FloatArray
+    ligament_arm_columns: NDArray[np.float32]
+
+
+#: Axes of the arrays of a record.
+_SHAPES = {
+    **dict.fromkeys(("values", "speeds"), "NS"),
+    "needed": "NF",
+    **dict.fromkeys(("columns", "speed_columns"), "NFS"),
+    "mass": "NFF",
+    "arms": "NFM",
+    "arm_columns": "NFMS",
+    **dict.fromkeys(("lengths", "rates"), "NL"),
+    "ligament_arms": "NFL",
+    "ligament_arm_columns": "NFLS",
+}
+
+
+class _Ligaments(NamedTuple):
+    """Ligaments away from a record: arms (F, L), tensions and their derivatives by length (L,)."""
+
+    arms: FloatArray
+    tension: FloatArray
+    by_length: FloatArray
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +110,15 @@ class RecordedPlant:
         The ligaments.
     frames : RecordedFrames
         The record.
+    start : (S,) float64
+        Secondary coordinates before the first frame [rad, m].
+    settings : ComakSettings
+        Settings of the recorded solution.
+
+    Raises
+    ------
+    InputError
+        If a shape does not fit or a number is not finite.
     """
 
     motion: CoordinateMotion
@@ -84,34 +127,57 @@ class RecordedPlant:
     muscles: MuscleSet
     ligaments: LigamentSet
     frames: RecordedFrames
+    start: FloatArray
+    settings: ComakSettings
     _places: list[int] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
+        missing = [name for name in self.secondary if name not in self.free]
+        if missing:
+            raise InputError(f"secondary: expected free coordinates, found {', '.join(missing)}")
         object.__setattr__(self, "_places", [self.free.index(name) for name in self.secondary])
+        sizes = {
+            "N": len(self.motion.time),
+            "F": len(self.free),
+            "S": len(self.secondary),
+            "M": len(self.muscles.names),
+            "L": len(self.ligaments.names),
+        }
+        for name, axes in _SHAPES.items():
+            shape = tuple(sizes[axis] for axis in axes)
+            check_array(name, getattr(self.frames, name), shape)
+        check_array("start", self.start, (sizes["S"],))
 
     def forces(self, frame: int, values: FloatArray, speeds: FloatArray) -> PlantForces:
-        """Return forces and arms at an instant; see `Plant.forces`."""
+        """Return forces and arms for values and speeds (S,) [rad, m; per s]; see `Plant.forces`."""
         found = self.frames
         steps, rates = values - found.values[frame], speeds - found.speeds[frame]
-        needed = found.needed[frame] - found.columns[frame] @ steps
+        needed = found.needed[frame] + found.columns[frame] @ steps
         needed += found.speed_columns[frame] @ rates
-        tensions, _ = self._tensions(frame, steps, rates)
-        return PlantForces(needed - found.ligament_arms[frame] @ tensions, found.arms[frame])
+        ligaments = self._ligaments(frame, steps, rates)
+        arms = found.arms[frame] + found.arm_columns[frame] @ steps
+        return PlantForces(needed - ligaments.arms @ ligaments.tension, arms)
 
     def columns(
         self, frame: int, values: FloatArray, speeds: FloatArray, tensions: FloatArray
     ) -> FloatArray:
-        """Return derivatives by secondary coordinates; see `Plant.columns`.
-
-        The part of the muscles is that of the recorded tensions.
-        """
-        del tensions
+        """Return derivatives (F, S) by secondary coordinates [rad, m]; see `Plant.columns`."""
         found = self.frames
         steps, rates = values - found.values[frame], speeds - found.speeds[frame]
-        _, stiffness = self._tensions(frame, steps, rates)
-        arms = found.ligament_arms[frame]
+        arms, tension, by_length = self._ligaments(frame, steps, rates)
         # A ligament shortens by its arm per unit of a coordinate.
-        return found.columns[frame] - (arms * stiffness) @ arms[self._places].T
+        stretching = -(arms * by_length) @ arms[self._places].T
+        turning = _weighted(found.ligament_arm_columns[frame], tension)
+        pulling = _weighted(found.arm_columns[frame], tensions)
+        return pulling + turning + stretching - found.columns[frame]
+
+    def outside(self, values: FloatArray) -> NDArray[np.bool_]:
+        """Return whether values (N, S) [rad, m] are further from the record than `RANGE`."""
+        rotational = np.array(self.motion.rotational)[self.motion.index(self.secondary)]
+        outside: NDArray[np.bool_] = np.abs(values - self.frames.values) > np.where(
+            rotational, *RANGE
+        )
+        return outside
 
     def mass(self, frame: int, values: FloatArray) -> FloatArray:
         """Return the mass matrix (F, F) [kg m², kg m, kg]; see `Plant.mass`."""
@@ -122,7 +188,7 @@ class RecordedPlant:
         """Return the tensions (L,) [N] of the ligaments at an instant."""
         found = self.frames
         steps, rates = values - found.values[frame], speeds - found.speeds[frame]
-        return self._tensions(frame, steps, rates)[0]
+        return self._ligaments(frame, steps, rates).tension
 
     def with_ligaments(self, ligaments: LigamentSet) -> Self:
         """Return the plant with other properties of the same ligaments.
@@ -139,19 +205,18 @@ class RecordedPlant:
             )
         return replace(self, ligaments=ligaments)
 
-    def _tensions(
-        self, frame: int, steps: FloatArray, rates: FloatArray
-    ) -> tuple[FloatArray, FloatArray]:
-        """Return tensions (L,) [N] and their derivatives by length (L,) [N/m]."""
+    def _ligaments(self, frame: int, steps: FloatArray, rates: FloatArray) -> _Ligaments:
+        """Return the ligaments at steps and rates (S,) from the record [rad, m; per s]."""
         found = self.frames
-        arms = found.ligament_arms[frame][self._places]
-        lengths = found.lengths[frame] - steps @ arms
-        speeds = found.rates[frame] - rates @ arms
-        tensions = self.ligaments.tensions(lengths, speeds)
-        return tensions.tension, tensions.by_length
+        recorded = found.ligament_arms[frame]
+        arms = recorded + found.ligament_arm_columns[frame] @ steps
+        mean = 0.5 * (recorded + arms)[self._places]
+        lengths = found.lengths[frame] - steps @ mean
+        tensions = self.ligaments.tensions(lengths, found.rates[frame] - rates @ mean)
+        return _Ligaments(arms, tensions.tension, tensions.by_length)
 
-    def save(self, path: str | Path) -> None:
-        """Write the record to a compressed `.npz` file, without pickle."""
+    def save(self, path: str | Path | BinaryIO) -> None:
+        """Write the record to a compressed `.npz` file, or an open binary file, without pickle."""
         motion, ligaments, muscles = self.motion, self.ligaments, self.muscles
         np.savez_compressed(
             path,
@@ -160,6 +225,8 @@ class RecordedPlant:
             rotational=motion.rotational,
             free=self.free,
             secondary=self.secondary,
+            start=self.start,
+            settings=self.settings.to_json(),
             muscle_names=muscles.names,
             ligament_names=ligaments.names,
             **{f"motion_{key}": getattr(motion, key) for key in _MOTION},
@@ -182,7 +249,7 @@ class RecordedPlant:
                 data = {key: stored[key] for key in stored.files}
         except FileNotFoundError as error:
             raise InputError(f"{path}: no such file; check the path of the record") from error
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, EOFError, BadZipFile, zlib.error) as error:
             raise InputError(f"{path}: expected a recorded plant, found {error}") from error
         if str(data.get("format")) != _FORMAT:
             raise InputError(f"{path}: expected {_FORMAT!r}, found {data.get('format')!r}")
@@ -204,9 +271,13 @@ class RecordedPlant:
                     names("ligament_names"), *(data[f"ligament_{key}"] for key in _LIGAMENTS)
                 ),
                 RecordedFrames(**{key: data[key] for key in RecordedFrames._fields}),
+                data["start"],
+                ComakSettings.from_json(str(data["settings"])),
             )
         except KeyError as error:
             raise InputError(f"{path}: expected {error}, found none; record again") from error
+        except InputError as error:
+            raise InputError(f"{path}: {error}; record again") from error
 
 
 _MOTION = ("time", "values", "speeds", "accelerations")
@@ -214,7 +285,9 @@ _MUSCLES = ("max_force", "optimal_length", "bounds")
 _LIGAMENTS = ("stiffness", "slack_length", "transition_strain", "damping")
 
 
-def record_plant(plant: OpenSimPlant, result: ComakResult) -> RecordedPlant:
+def record_plant(
+    plant: OpenSimPlant, result: ComakResult, start: FloatArray, settings: ComakSettings
+) -> RecordedPlant:
     """Record a plant along a solution.
 
     Parameters
@@ -223,40 +296,66 @@ def record_plant(plant: OpenSimPlant, result: ComakResult) -> RecordedPlant:
         The plant.
     result : ComakResult
         The solution.
+    start : (S,) float64
+        Secondary coordinates before the first frame [rad, m].
+    settings : ComakSettings
+        Settings of the solution.
 
     Returns
     -------
     RecordedPlant
         The record, with the ligaments of the model.
     """
-    places = [plant.free.index(name) for name in plant.secondary]
-    rows = []
-    for frame in range(len(result.time)):
-        values, speeds = result.values[frame], result.speeds[frame]
-        forces = plant.forces(frame, values, speeds)
-        lengths, rates, arms = plant.ligament_paths(frame, values, speeds)
-        tensions = plant.system.ligaments.tensions(lengths, rates)
-        columns = plant.columns(frame, values, speeds, result.muscle_forces[frame])
-        by_speed = plant.speed_columns(frame, values, speeds)
-        rows.append(
-            (
-                values,
-                speeds,
-                forces.needed + arms @ tensions.tension,
-                forces.arms,
-                columns + (arms * tensions.by_length) @ arms[places].T,
-                by_speed - (arms * tensions.by_rate) @ arms[places].T,
-                plant.mass(frame, values),
-                lengths,
-                rates,
-                arms,
-            )
-        )
+    rows = [_recorded_frame(plant, result, frame) for frame in range(len(result.time))]
     frames = RecordedFrames(*(np.array(column) for column in zip(*rows, strict=True)))
     motion = _with_secondary(plant.motion, plant.secondary, result)
     return RecordedPlant(
-        motion, plant.free, plant.secondary, plant.muscles, plant.system.ligaments, frames
+        motion,
+        plant.free,
+        plant.secondary,
+        plant.muscles,
+        plant.system.ligaments,
+        frames,
+        start,
+        settings,
     )
+
+
+def _recorded_frame(plant: OpenSimPlant, result: ComakResult, frame: int) -> RecordedFrames:
+    """Return the record of a frame, without its axis N."""
+    places = [plant.free.index(name) for name in plant.secondary]
+    values, speeds = result.values[frame], result.speeds[frame]
+    forces = plant.forces(frame, values, speeds)
+    lengths, rates, arms = plant.ligament_paths(frame, values, speeds)
+    found = plant.system.ligaments.tensions(lengths, rates)
+    pulls = result.muscle_forces[frame]
+    of_muscles, of_ligaments = plant.arm_columns(frame, values, speeds)
+    columns = (
+        _weighted(of_muscles, pulls)
+        - plant.columns(frame, values, speeds, pulls)
+        + _weighted(of_ligaments, found.tension)
+        - (arms * found.by_length) @ arms[places].T
+    )
+    by_speed = plant.speed_columns(frame, values, speeds)
+    return RecordedFrames(
+        values=values,
+        speeds=speeds,
+        needed=forces.needed + arms @ found.tension,
+        columns=columns,
+        speed_columns=by_speed - (arms * found.by_rate) @ arms[places].T,
+        mass=plant.mass(frame, values),
+        arms=forces.arms,
+        arm_columns=of_muscles.astype(np.float32),
+        lengths=lengths,
+        rates=rates,
+        ligament_arms=arms,
+        ligament_arm_columns=of_ligaments.astype(np.float32),
+    )
+
+
+def _weighted(arms: NDArray[Any], forces: FloatArray) -> FloatArray:
+    """Return the sum (F, S) of derivatives of arms (F, K, S) times forces (K,) [N]."""
+    return np.einsum("fks,k->fs", arms, forces)
 
 
 def _with_secondary(

@@ -132,8 +132,17 @@ def schema() -> Answer:
     $ python -m pipeline schema > keys.md
     """
     from pipeline.config.schema import describe_schema
+    from pipeline.studies.muscle_walks.schema import describe_muscle_walk
+    from pipeline.studies.muscle_walks.study_schema import describe_walk_study
     from pipeline.studies.schema import describe_study
     from pipeline.studies.walks.schema import describe_walk
 
-    text = f"{describe_schema()}\n{describe_study()}\n{describe_walk()}".rstrip("\n")
+    sections = (
+        describe_schema(),
+        describe_study(),
+        describe_walk(),
+        describe_muscle_walk(),
+        describe_walk_study(),
+    )
+    text = "\n".join(sections).rstrip("\n")
     return Answer(text, text)

@@ -41,11 +41,12 @@ def study(
     /,
     *,
     factors: Annotated[bool, _ONE] = False,
+    walk: Path | None = None,
     overrides: Overrides = (),
     out: OutFolder = None,
     resume: Resume = False,
 ) -> Answer:
-    """Vary the gait cycle of a run: Monte Carlo or sensitivity study.
+    """Vary the gait cycle of a run, or a walk with muscles: Monte Carlo or sensitivity study.
 
     Parameters
     ----------
@@ -53,6 +54,8 @@ def study(
         Configuration, replaced values, folder to write, whether to continue.
     factors : bool
         List the inputs that a study can vary, instead of a study.
+    walk : Path, optional
+        With --factors: folder of a walk of an OpenSim model, whose inputs are listed.
 
     Examples
     --------
@@ -61,34 +64,31 @@ def study(
     $ python -m pipeline study --factors
     """
     from pipeline.config.reading import find_config
-    from pipeline.studies.factors import describe_factors
-    from pipeline.studies.study import load_study, simulate_study, summary_text
+    from pipeline.studies.any_study import describe_any_factors, simulate_any_study
 
     if config is None:
-        text = describe_factors()
+        text = describe_any_factors(walk)
         return Answer(text, text)
-    file = load_study(find_config(config), overrides)
-    folder = out or Path("runs") / file.study.name
-    summary = simulate_study(file, folder, resume=resume)
-    return Answer(summary_text(summary, folder), summary)
+    return Answer(*simulate_any_study(find_config(config), overrides, out, resume=resume))
 
 
 @command(USE)
 def walk(config: Config, /, *, overrides: Overrides = (), out: OutFolder = None) -> Answer:
     """Simulate knee loads from measured walking.
 
+    With walk.model = "planar", a planar leg and a trained knee; with an OpenSim model (.osim) that
+    has articular contact, muscles, ligaments and contact by COMAK.
+
     Examples
     --------
     $ python -m pipeline walk configs/walking.toml
     $ python -m pipeline walk mine.toml --set walk.run=runs/mine
+    $ python -m pipeline walk configs/comak_walking.toml
     """
     from pipeline.config.reading import find_config
-    from pipeline.studies.walks.walk import load_walk, simulate_walk, summary_text
+    from pipeline.studies.any_walk import simulate_any_walk
 
-    file = load_walk(find_config(config), overrides)
-    folder = out or Path("runs") / file.walk.name
-    content = simulate_walk(file, folder)
-    return Answer(summary_text(content, folder), content)
+    return Answer(*simulate_any_walk(find_config(config), overrides, out))
 
 
 @command(USE)

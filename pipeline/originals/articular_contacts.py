@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +13,7 @@ from scipy.spatial import KDTree
 
 from dynamics.musculoskeletal import ArticularContact, ContactMesh, JointContact, OsimModel
 from foundation.checks import FloatArray
-from foundation.elastic_foundation.laws import LAWS, SeriesLaw, SpringLaw
+from foundation.elastic_foundation.laws import LAWS, LayerLaw, SeriesLaw, SpringLaw
 from foundation.elastic_foundation.model import ElasticFoundation
 from foundation.errors import InputError
 from foundation.loads import COMPARTMENTS
@@ -38,11 +40,11 @@ class StoredEnergy:
     """
 
     def __init__(self, bed: ElasticFoundation) -> None:
-        self._bed = bed
+        self.bed = bed
 
     def wrench(self, pose: Pose) -> FloatArray:
         """Return minus the derivative of the energy by the twist of the target, (6,) [N, N m]."""
-        return self._bed.loads(pose).wrench
+        return self.bed.loads(pose).wrench
 
 
 def articular_contacts(
@@ -68,8 +70,8 @@ def articular_contacts(
     Returns
     -------
     tuple of JointContact
-        The contacts. A bed of two plateaus, which face upwards (+y), has a medial and a lateral
-        compartment, any other one a single compartment with the name of the contact.
+        The contacts. A bed of two plateaus has a medial and a lateral compartment, any other one a
+        single compartment with the name of the contact.
 
     Raises
     ------
@@ -131,12 +133,10 @@ def _triangles(mesh: ContactMesh, file: Path, meshes: dict[str, Path]) -> Triang
 
 def _compartments(bed: TriangleMesh, name: str) -> tuple[np.ndarray, tuple[str, ...]]:
     """Return labels (F,) and names of the compartments of a bed."""
-    # The facets of a patella, which faces backwards, are no plateaus.
-    if bed.areas @ bed.normals[:, 1] > _UPWARDS * bed.areas.sum():
-        try:
+    upward = float(bed.areas @ bed.normals[:, 1]) / float(bed.areas.sum())
+    if upward > _UPWARDS:  # Other beds, such as a patella that faces backwards, have no plateaus.
+        with suppress(MeshError):
             return find_compartments(bed), COMPARTMENTS
-        except MeshError:
-            pass
     return np.zeros(len(bed.faces), dtype=np.int8), (name,)
 
 
@@ -159,6 +159,19 @@ def _law(contact: ArticularContact, surface: TriangleMesh, meshes: dict[str, Pat
         make(bed.youngs_modulus, bed.poissons_ratio, thickness),
         make(target.youngs_modulus, target.poissons_ratio, target.thickness),
     )
+
+
+def with_thickness(bed: ElasticFoundation, scale: float) -> ElasticFoundation:
+    """Return a bed of springs with the thicknesses of its layers times a factor [1]."""
+    return bed.with_law(_thicker(bed.law, scale))
+
+
+def _thicker(law: SpringLaw, scale: float) -> SpringLaw:
+    if isinstance(law, SeriesLaw):
+        return SeriesLaw(_thicker(law.first, scale), _thicker(law.second, scale))
+    if not isinstance(law, LayerLaw):
+        raise InputError(f"law: expected a law of elastic layers, found {type(law).__name__}")
+    return replace(law, thickness=scale * np.asarray(law.thickness))
 
 
 def _thickness(

@@ -196,7 +196,7 @@ def _drawn(content: Chart) -> Figure:
     if any("shades" in each for each in content["lines"]):
         shades = matplotlib.cm.ScalarMappable(Normalize(0.0, 100.0), fig.SHADES)
         figure.colorbar(shades, ax=axes, label=content["along"], shrink=0.8)
-    else:
+    elif any(each["name"] for each in content["lines"]):
         fig.legend_above(axes, 2)
     axes.autoscale_view()
     if "range" in content["x"]:

@@ -25,6 +25,6 @@ _ENVIRONMENT.filters.update(
 _ENVIRONMENT.filters["sentence"] = lambda text: text[:1].upper() + text[1:]
 
 
-def write_page(path: Path, **content: Any) -> None:
-    """Write a page from the template of its name in `pipeline/reports/templates`."""
-    write_text(path, _ENVIRONMENT.get_template(path.name).render(content))
+def write_page(path: Path, *, template: str | None = None, **content: Any) -> None:
+    """Write a page from a template in `pipeline/reports/templates`, by default that of its name."""
+    write_text(path, _ENVIRONMENT.get_template(template or path.name).render(content))

@@ -10,12 +10,12 @@ from scipy import stats
 
 from foundation.checks import FloatArray
 from pipeline.config.reading import ConfigError
-from pipeline.studies.factors import FACTORS
-from pipeline.studies.schema import FactorConfig, StudyConfig
+from pipeline.studies.catalogue import CYCLES, Catalogue
+from pipeline.studies.schema import DesignConfig, DistributionConfig
 from surrogates.sampling.sensitivity import unit_design
 
 
-def quantile(factor: FactorConfig, share: FloatArray) -> FloatArray:
+def quantile(factor: DistributionConfig, share: FloatArray) -> FloatArray:
     """Return the quantiles (N,) of an input, in its unit [1], at shares (N,) [1]."""
     keys = (factor.mean, factor.sd, factor.low, factor.high)
     mean, sd, low, high = np.array(keys, dtype=np.float64)  # NaN for None
@@ -34,12 +34,12 @@ def quantile(factor: FactorConfig, share: FloatArray) -> FloatArray:
     return np.asarray(values, dtype=np.float64)
 
 
-def varying(config: StudyConfig) -> list[str]:
+def varying(config: DesignConfig) -> list[str]:
     """Return the names of the inputs that are not fixed."""
-    return [factor.name for factor in config.factor if factor.distribution != "fixed"]
+    return [factor.name for factor in config.factors if factor.distribution != "fixed"]
 
 
-def study_table(config: StudyConfig) -> pd.DataFrame:
+def study_table(config: DesignConfig, catalogue: Catalogue = CYCLES) -> pd.DataFrame:
     """Return a row per run: the number of the run, and each input in the unit of its name.
 
     Raises
@@ -50,12 +50,13 @@ def study_table(config: StudyConfig) -> pd.DataFrame:
     names = varying(config)
     unit = unit_design(config.kind, config.runs, len(names), config.seed)
     columns: dict[str, Any] = {"run": np.arange(len(unit))}
-    for factor in config.factor:
+    for factor in config.factors:
         share = unit[:, names.index(factor.name)] if factor.name in names else np.zeros(len(unit))
         values = quantile(factor, share)
-        wrong = np.flatnonzero(~(FACTORS[factor.name].allows(values) & np.isfinite(values)))
+        known = catalogue.factors[factor.name]
+        wrong = np.flatnonzero(~(known.allows(values) & np.isfinite(values)))
         if len(wrong):
-            expected = f"{bound} 0" if (bound := FACTORS[factor.name].bound) else "that are finite"
+            expected = f"{known.bound} 0" if known.bound else "that are finite"
             raise ConfigError(
                 f"study.factor: {factor.name}: expected values {expected}, found "
                 f"{values[wrong[0]]:.4g} in run {wrong[0]} ({len(wrong)} such runs); choose a "
@@ -65,7 +66,7 @@ def study_table(config: StudyConfig) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def base_runs(config: StudyConfig, count: int) -> Any:
+def base_runs(config: DesignConfig, count: int) -> Any:
     """Return which of `count` runs are independent draws of the inputs, (N,) bool.
 
     All, or the rows of the matrices A and B of Sobol's design; the rows between share columns.

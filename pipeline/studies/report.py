@@ -17,8 +17,8 @@ from pipeline.reports.figures import Picture, picture
 from pipeline.reports.pages import write_page
 from pipeline.store.documents import Shape, read_arrays
 from pipeline.store.samples import OK
-from pipeline.studies.factors import FACTORS
-from pipeline.studies.outputs import KEY_OUTPUTS, OUTPUTS, WAVES
+from pipeline.studies.catalogue import CYCLES, Catalogue
+from pipeline.studies.outputs import Output
 from pipeline.studies.schema import PARAMETERS
 from pipeline.studies.summary import QUANTILES
 
@@ -27,61 +27,63 @@ _MOST_BARS, _MOST_BINS = 12, 40
 
 
 def write_study_page(
-    folder: Path, summary: Mapping[str, Any], table: pd.DataFrame, config: str
+    folder: Path,
+    summary: Mapping[str, Any],
+    table: pd.DataFrame,
+    config: str,
+    catalogue: Catalogue = CYCLES,
 ) -> None:
     """Write `study.html` to a folder with `waveforms.npz`.
 
     The summary is the content of `summary.json`, `table` has a row per run, `config` is the
     resolved study as TOML.
     """
+    known = catalogue.outputs
     outputs = {name: row for name, row in summary["outputs"].items() if row is not None}
     nominal = summary["nominal"]
-    shown = [name for name in KEY_OUTPUTS if name in outputs]
+    shown = [name for name in catalogue.key_outputs if name in outputs]
     good = table[table["status"] == OK]
     write_page(
         folder / "study.html",
         summary=summary,
-        factors=[_factor_row(factor) for factor in summary["factors"]],
+        factors=[_factor_row(factor, catalogue) for factor in summary["factors"]],
+        catalogue=catalogue,
         outputs=[
-            {**OUTPUTS[name]._asdict(), "nominal": nominal[name], **row}
+            {**known[name]._asdict(), "nominal": nominal[name], **row}
             for name, row in outputs.items()
         ],
         quantiles=[f"q{share:g}" for share in QUANTILES],
-        tiles=[(OUTPUTS[name], outputs[name]) for name in shown],
+        tiles=[(known[name], outputs[name]) for name in shown],
         pictures={
             "histograms": [
                 _histogram(
-                    f"distribution of {OUTPUTS[name].label}", name, good[name], nominal[name]
+                    f"distribution of {known[name].label}", known[name], good[name], nominal[name]
                 )
                 for name in shown
             ],
-            "bands": list(_bands(folder / "waveforms.npz")),
-            "sensitivity": list(_tornados(summary["sensitivity"])),
-            "convergence": [
-                _convergence(f"mean of {OUTPUTS[name].label} over the number of runs", name, curve)
-                for name, curve in summary["convergence"].items()
-                if len(curve["runs"]) > 1
-            ],
+            "bands": list(_bands(folder / "waveforms.npz", catalogue)),
+            "sensitivity": list(_tornados(summary["sensitivity"], catalogue)),
+            "convergence": list(_convergences(summary["convergence"], catalogue)),
         },
         config_text=config,
     )
 
 
-def _factor_row(factor: Mapping[str, Any]) -> dict[str, Any]:
+def _factor_row(factor: Mapping[str, Any], catalogue: Catalogue) -> dict[str, Any]:
     """Return description and distribution of an input."""
     keys = PARAMETERS[factor["distribution"]]
     return {
         "name": factor["name"],
-        "text": FACTORS[factor["name"]].text,
+        "text": catalogue.factors[factor["name"]].text,
         "kind": factor["distribution"].replace("_", " "),
         "spread": ", ".join(f"{key} {factor[key]:g}" for key in keys),
     }
 
 
 @picture("svg")
-def _histogram(name: str, values: pd.Series[float], nominal: float) -> Figure:
+def _histogram(output: Output, values: pd.Series[float], nominal: float) -> Figure:
     """Draw the histogram of an output with median, 95 % interval and nominal value."""
-    figure, axes = fig.panel(x=OUTPUTS[name].axis, y="runs")
+    figure, axes = fig.panel(x=output.axis, y="runs")
     known = values.to_numpy(dtype=float)
     bins = int(np.clip(np.sqrt(len(known)), 5, _MOST_BINS))
     middle = 0.5 * (known.min() + known.max())
@@ -96,19 +98,22 @@ def _histogram(name: str, values: pd.Series[float], nominal: float) -> Figure:
     return figure
 
 
-def _bands(path: Path) -> Iterator[Picture]:
+def _bands(path: Path, catalogue: Catalogue) -> Iterator[Picture]:
     """Yield the waveforms over the cycle."""
-    shapes: dict[str, Shape] = {"gait_percent": ("K",), **dict.fromkeys(WAVES, ("N", "K"))}
-    waves = read_arrays(path, shapes, undefined=WAVES)
-    for name, wave in WAVES.items():
+    shapes: dict[str, Shape] = {
+        "gait_percent": ("K",),
+        **dict.fromkeys(catalogue.waves, ("N", "K")),
+    }
+    waves = read_arrays(path, shapes, undefined=catalogue.waves)
+    for name, wave in catalogue.waves.items():
         complete: FloatArray = waves[name][np.isfinite(waves[name]).all(axis=1)]
         if len(complete) > 1:
             text = f"{wave.label} over the cycle"
-            yield _band(text, waves["gait_percent"], complete, wave.axis)
+            yield _band(text, waves["gait_percent"], complete, wave.axis, catalogue.axis)
 
 
 @picture("svg")
-def _band(percent: FloatArray, waves: FloatArray, label: str) -> Figure:
+def _band(percent: FloatArray, waves: FloatArray, label: str, across: str) -> Figure:
     """Draw the median and two bands of a waveform (runs, instants)."""
     figure, axes = fig.panel()
     shares = np.percentile(np.asarray(waves, dtype=float), (5.0, 25.0, 50.0, 75.0, 95.0), axis=0)
@@ -118,15 +123,16 @@ def _band(percent: FloatArray, waves: FloatArray, label: str) -> Figure:
         )
     axes.plot(percent, shares[2], color=fig.INK, lw=1.6, label="median")
     fig.cycle_axis(axes, label)
+    axes.set_xlabel(across)
     fig.legend_above(axes, 3)
     return figure
 
 
-def _tornados(sensitivity: Mapping[str, Any]) -> Iterator[Picture]:
+def _tornados(sensitivity: Mapping[str, Any], catalogue: Catalogue) -> Iterator[Picture]:
     """Yield the influence of the inputs on the outputs."""
     sobol = sensitivity["measure"] == "sobol"
     size = float if sobol else abs
-    for output in KEY_OUTPUTS:
+    for output in catalogue.key_outputs:
         measure = sensitivity["outputs"][output] or {}
         rows = {
             name: (value["total"], value["total_half_width"], value["first"]) if sobol else (value,)
@@ -135,7 +141,7 @@ def _tornados(sensitivity: Mapping[str, Any]) -> Iterator[Picture]:
         }
         if rows:
             names = sorted(rows, key=lambda name: -size(rows[name][0]))[:_MOST_BARS]
-            title = OUTPUTS[output].label
+            title = catalogue.outputs[output].label
             columns = list(zip(*(rows[name] for name in names), strict=True))
             yield _tornado(f"inputs that matter to {title}", names, title, *columns)
 
@@ -167,10 +173,18 @@ def _tornado(
     return figure
 
 
+def _convergences(curves: Mapping[str, Any], catalogue: Catalogue) -> Iterator[Picture]:
+    """Yield the mean of each key output over the number of runs."""
+    for name, curve in curves.items():
+        if len(curve["runs"]) > 1:
+            output = catalogue.outputs[name]
+            yield _convergence(f"mean of {output.label} over the number of runs", output, curve)
+
+
 @picture("svg")
-def _convergence(name: str, curve: Mapping[str, Sequence[float]]) -> Figure:
+def _convergence(output: Output, curve: Mapping[str, Sequence[float]]) -> Figure:
     """Draw the mean over the first runs with its interval."""
-    figure, axes = fig.panel(x="runs", y=OUTPUTS[name].axis)
+    figure, axes = fig.panel(x="runs", y=output.axis)
     runs, mean, half = (np.asarray(curve[key], float) for key in ("runs", "mean", "half_width"))
     axes.fill_between(runs, mean - half, mean + half, color=fig.BLUE, alpha=0.2, lw=0, label="95 %")
     axes.plot(runs, mean, color=fig.BLUE, lw=1.8, label="mean")

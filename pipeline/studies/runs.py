@@ -32,16 +32,14 @@ from pipeline.stages.trained_run import TrainedRun
 from pipeline.store.documents import read_arrays
 from pipeline.store.samples import FAILED, OK
 from pipeline.store.workspace_lock import RunError
+from pipeline.studies.catalogue import CYCLES
 from pipeline.studies.factors import Inputs, varied
 from pipeline.studies.outputs import OUTPUTS, WAVES, cycle_outputs, cycle_waves
 
 #: Errors of a run that become the reason of its failure; other errors are faults of the program.
 FAILURES = SimulationError, EquilibriumError, InputError, ArithmeticError, np.linalg.LinAlgError
 #: Columns that a run adds to its row.
-RUN_COLUMNS = (
-    *("status", "reason", *OUTPUTS, "flagged_instants", "flags", "evaluations", "seconds"),
-    *(f"wave_{name}" for name in WAVES),
-)
+RUN_COLUMNS = CYCLES.columns
 #: Quantities of a contact that outputs and wear need.
 _NEEDED = {"area_m2", "peak_pressure_Pa", "mean_pressure_Pa", "cop_x_m"}
 

@@ -21,12 +21,10 @@ PARAMETERS = {
 }
 
 
-class FactorConfig(Section):
+class DistributionConfig(Section):
     """A named input and its distribution, with values in the unit of the name."""
 
-    name: Annotated[str, AfterValidator(check_factor)] = Field(
-        description="named input; `python -m pipeline study --factors` lists them"
-    )
+    name: str = Field(description="named input")
     distribution: Literal["normal", "uniform", "lognormal", "truncated_normal", "fixed"] = Field(
         "normal", description="distribution of the values"
     )
@@ -58,15 +56,19 @@ class FactorConfig(Section):
         return self
 
 
-class StudyConfig(ExecutionConfig):
-    """Monte Carlo or sensitivity study of simulated cycles."""
+class FactorConfig(DistributionConfig):
+    """A named input and its distribution, with values in the unit of the name."""
+
+    name: Annotated[str, AfterValidator(check_factor)] = Field(
+        description="named input; `python -m pipeline study --factors` lists them"
+    )
+
+
+class DesignConfig(ExecutionConfig):
+    """Monte Carlo or sensitivity study over named inputs."""
 
     name: str = Field(
         "study", pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$", description="name of the study"
-    )
-    run: str = Field("runs/implant", description="run directory; relative to the working directory")
-    model: Literal["surrogate", "original"] = Field(
-        "surrogate", description="model of the contact loads"
     )
     kind: Literal["montecarlo", "latin_hypercube", "sobol"] = Field(
         "montecarlo",
@@ -78,6 +80,37 @@ class StudyConfig(ExecutionConfig):
     )
     seed: int = Field(1, ge=0, description="seed of the draws")
     chunk: int = Field(25, ge=1, description="runs in a stored chunk")
+
+    @property
+    def factors(self) -> tuple[DistributionConfig, ...]:
+        """Inputs of the study."""
+        raise NotImplementedError
+
+    @property
+    def model_name(self) -> str:
+        """Name of the model, for summaries."""
+        raise NotImplementedError
+
+    @model_validator(mode="after")
+    def _design_fits(self) -> Self:
+        names = [factor.name for factor in self.factors]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise InputError(f"factor: expected each input once, found {', '.join(twice)} again")
+        if all(factor.distribution == "fixed" for factor in self.factors):
+            raise InputError("factor: expected an input that varies, found fixed inputs only")
+        if self.kind == "sobol" and self.runs & (self.runs - 1):
+            raise InputError(f'runs: expected a power of two for kind = "sobol", found {self.runs}')
+        return self
+
+
+class StudyConfig(DesignConfig):
+    """Monte Carlo or sensitivity study of simulated cycles."""
+
+    run: str = Field("runs/implant", description="run directory; relative to the working directory")
+    model: Literal["surrogate", "original"] = Field(
+        "surrogate", description="model of the contact loads"
+    )
     outside: Literal["flag", "fail"] = Field(
         "flag", description="treatment of a run that leaves the trained domain"
     )
@@ -85,17 +118,15 @@ class StudyConfig(ExecutionConfig):
         min_length=1, description="[[study.factor]]: the varied inputs"
     )
 
-    @model_validator(mode="after")
-    def _design_fits(self) -> Self:
-        names = [factor.name for factor in self.factor]
-        twice = sorted({name for name in names if names.count(name) > 1})
-        if twice:
-            raise InputError(f"factor: expected each input once, found {', '.join(twice)} again")
-        if all(factor.distribution == "fixed" for factor in self.factor):
-            raise InputError("factor: expected an input that varies, found fixed inputs only")
-        if self.kind == "sobol" and self.runs & (self.runs - 1):
-            raise InputError(f'runs: expected a power of two for kind = "sobol", found {self.runs}')
-        return self
+    @property
+    def factors(self) -> tuple[DistributionConfig, ...]:
+        """Inputs of the study."""
+        return self.factor
+
+    @property
+    def model_name(self) -> str:
+        """Name of the model, for summaries."""
+        return self.model
 
 
 class StudyFile(Section):

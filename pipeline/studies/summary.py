@@ -11,9 +11,9 @@ from scipy.stats import rankdata
 from foundation.checks import FloatArray
 from pipeline.files import plain
 from pipeline.store.samples import OK
+from pipeline.studies.catalogue import CYCLES, Catalogue
 from pipeline.studies.design import base_runs, varying
-from pipeline.studies.outputs import KEY_OUTPUTS, OUTPUTS
-from pipeline.studies.schema import StudyConfig
+from pipeline.studies.schema import DesignConfig
 from surrogates.families.cross_validation import NORMAL_95
 from surrogates.sampling.sensitivity import sobol_indices
 
@@ -24,7 +24,10 @@ _CURVE = 24
 
 
 def summarise(
-    config: StudyConfig, table: pd.DataFrame, nominal: dict[str, float]
+    config: DesignConfig,
+    table: pd.DataFrame,
+    nominal: dict[str, float],
+    catalogue: Catalogue = CYCLES,
 ) -> dict[str, Any]:
     """Return the content of `summary.json` from a row per run and the outputs of nominal inputs.
 
@@ -37,17 +40,17 @@ def summarise(
     return {
         "name": config.name,
         "kind": config.kind,
-        "model": config.model,
+        "model": config.model_name,
         "runs": len(table),
         "summarised": len(good),
         "failed": int((table["status"] != OK).sum()),
         "failures": _failures(table[table["status"] != OK]),
         "flagged": int(flagged.sum()),
-        "factors": [f.model_dump(exclude_none=True) for f in config.factor],
+        "factors": [f.model_dump(exclude_none=True) for f in config.factors],
         "nominal": nominal,
-        "outputs": {name: distribution_of(good[name].to_numpy()) for name in OUTPUTS},
-        "sensitivity": sensitivity(config, table),
-        "convergence": {name: convergence(good[name].to_numpy()) for name in KEY_OUTPUTS},
+        "outputs": {name: distribution_of(good[name].to_numpy()) for name in catalogue.outputs},
+        "sensitivity": sensitivity(config, table, catalogue),
+        "convergence": {name: convergence(good[name].to_numpy()) for name in catalogue.key_outputs},
         "seconds_per_run": float(table["seconds"].median()),
     }
 
@@ -93,23 +96,27 @@ def convergence(values: FloatArray) -> dict[str, list[float]]:
     }
 
 
-def sensitivity(config: StudyConfig, table: pd.DataFrame) -> dict[str, Any]:
+def sensitivity(
+    config: DesignConfig, table: pd.DataFrame, catalogue: Catalogue = CYCLES
+) -> dict[str, Any]:
     """Return the Sobol indices of a Sobol study, or Spearman's rank correlations.
 
     `outputs` has the indices or the correlation of each output with each input, None if the output
     is constant or too few runs are left; `measure` is "sobol" or "spearman".
     """
     names, good = varying(config), (table["status"] == OK).to_numpy()
-    outputs: dict[str, Any] = dict.fromkeys(OUTPUTS)
+    outputs: dict[str, Any] = dict.fromkeys(catalogue.outputs)
     if config.kind == "sobol":
-        for name in OUTPUTS:
+        for name in catalogue.outputs:
             values = np.where(good, table[name], np.nan)
             outputs[name] = sobol_indices(names, values, config.seed)
         return {"measure": "sobol", "outputs": outputs}
     rows = table[good]
     if len(rows) > 2:
-        correlations = rank_correlations(rows[names].to_numpy(), rows[list(OUTPUTS)].to_numpy())
-        for name, column in zip(OUTPUTS, correlations.T, strict=True):
+        correlations = rank_correlations(
+            rows[names].to_numpy(), rows[list(catalogue.outputs)].to_numpy()
+        )
+        for name, column in zip(catalogue.outputs, correlations.T, strict=True):
             outputs[name] = dict(zip(names, plain(column), strict=True))
     return {"measure": "spearman", "outputs": outputs}
 

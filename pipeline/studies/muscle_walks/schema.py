@@ -18,12 +18,14 @@ from pipeline.config.schema_base import (
 
 
 class MuscleWalkConfig(Section):
-    """The model, its motion and the settings of COMAK."""
+    """The model, its motion and its contact."""
 
     name: str = Field(
         "muscle_walk", pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$", description="name of the walk"
     )
-    model: File = Field(description="model with articular contact (.osim)")
+    model: File = Field(
+        description='model with articular contact (.osim); "planar" is a planar leg (see Walks)'
+    )
     settings: File | None = Field(
         None, description="settings of OpenSim-JAM's COMAKTool (.xml), which [comak] changes"
     )
@@ -33,23 +35,30 @@ class MuscleWalkConfig(Section):
     external_loads: File | None = Field(
         None, description="forces on the feet (.xml); by default those of the settings"
     )
-    record: File | None = Field(
-        None, description="recorded plant (.npz) to replay, in place of OpenSim"
+    reserves: File | None = Field(
+        None,
+        description="force set with an actuator per coordinate (.xml); by default that of the "
+        "settings, or reserves of 1 N or 1 N m at full control",
     )
+    replay: File | None = Field(
+        None, description="plant.npz of another walk, replayed in place of OpenSim"
+    )
+    record: bool = Field(True, description="whether to write plant.npz, which can be replayed")
     surface: Literal["curved", "flat"] = Field(
         "curved", description="shape of the surfaces; OpenSim-JAM has flat triangles"
     )
     single_wraps_slide: bool = Field(
         False, description="whether paths over one surface are found as OpenSim did until 2021"
     )
-    meshes: dict[str, str] = Field(
+    meshes: dict[str, File] = Field(
         default_factory=dict,
         description="mesh files in place of those of the model, by their names; `$KNEE_DATA` at "
         "the start is the data folder",
     )
     surrogates: dict[str, str] = Field(
         default_factory=dict,
-        description="run directories of trained surrogates in place of springs, by contact",
+        description="run directories of trained surrogates in place of springs, by contact; "
+        "relative to the working directory",
     )
 
 
@@ -87,16 +96,13 @@ class MuscleWalkFile(Section):
     @model_validator(mode="after")
     def _enough(self) -> Self:
         walk, comak = self.walk, self.comak
-        if walk.settings is None:
-            missing = [
-                name
-                for name, value in (
-                    ("walk.motion", walk.motion),
-                    ("comak.primary", comak.primary),
-                    ("comak.secondary", comak.secondary),
-                )
-                if value is None
-            ]
+        if walk.settings is None and walk.replay is None:
+            needed = {
+                "walk.motion": walk.motion,
+                "comak.primary": comak.primary,
+                "comak.secondary": comak.secondary,
+            }
+            missing = [name for name, value in needed.items() if value is None]
             if missing:
                 raise InputError(
                     f"walk.settings: expected a file of settings, or {', '.join(missing)}"
@@ -106,4 +112,4 @@ class MuscleWalkFile(Section):
 
 def describe_muscle_walk() -> str:
     """Return every key of a walk of an OpenSim model as Markdown tables."""
-    return describe_section(MuscleWalkFile, "Walks of an OpenSim model")
+    return describe_section(MuscleWalkFile, "Walks of OpenSim models")

@@ -27,6 +27,10 @@ class WalkConfig(Section):
     name: str = Field(
         "walking", pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*$", description="name of the walk"
     )
+    model: Literal["planar"] = Field(
+        "planar",
+        description="a planar leg; an .osim file is a walk with muscles (Walks of OpenSim models)",
+    )
     run: str = Field(
         "runs/walking_implant",
         description="run directory of the knee; relative to the working directory",

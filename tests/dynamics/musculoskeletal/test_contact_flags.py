@@ -48,20 +48,23 @@ def walk():
         values=np.full((count, 1), HEIGHT),
         speeds=np.zeros((count, 1)),
         needed=np.column_stack([np.zeros(count), LOADS]),
-        arms=np.zeros((count, 2, 1)),
         columns=np.zeros((count, 2, 1)),
         speed_columns=np.zeros((count, 2, 1)),
         mass=np.tile(np.eye(2), (count, 1, 1)),
+        arms=np.zeros((count, 2, 1)),
+        arm_columns=np.zeros((count, 2, 1, 1), np.float32),
         lengths=np.ones((count, 0)),
         rates=np.zeros((count, 0)),
         ligament_arms=np.zeros((count, 2, 0)),
+        ligament_arm_columns=np.zeros((count, 2, 0, 1), np.float32),
     )
     one = np.ones(1)
     muscles = MuscleSet(("m",), one, one, np.array([[0.0], [1.0]]))
     none = np.zeros(0)
     ligaments = LigamentSet((), none, none, none, none)
-    plant = RecordedPlant(motion, names, ("height",), muscles, ligaments, frames)
-    settings = ComakSettings(("angle",), (), (SecondaryCoordinate("height", 0.0),))
+    settings = ComakSettings(primary=("angle",), secondary=(SecondaryCoordinate("height", 0.0),))
+    start = np.array([HEIGHT])
+    plant = RecordedPlant(motion, names, ("height",), muscles, ligaments, frames, start, settings)
     pad = JointContact("knee_contact", Pad(), joint, bed_on_child=False)
     return Comak(plant, [pad], settings)
 
@@ -72,5 +75,5 @@ def test_a_final_pose_outside_the_domain_has_a_flag():
     found = comak.run(np.array([HEIGHT - 8e-3]))
     depths = HEIGHT - found.values[:, 0]
     np.testing.assert_allclose(depths, LOADS / STIFFNESS, rtol=0.0, atol=2e-5)
-    assert found.flags == (f"0.1 s: knee_contact: {FLAG}",)
+    assert found.contact_flags == (f"0.1 s: knee_contact: {FLAG}",)
     np.testing.assert_allclose([loads[0].force[1] for loads in found.loads], LOADS, rtol=0.02)

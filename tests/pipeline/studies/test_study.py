@@ -184,7 +184,7 @@ def test_resume_of_another_study_is_refused(tiny_run, tmp_path, capsys):
     stored = json.loads((folder / "inputs.json").read_text())
     (folder / "inputs.json").write_text(json.dumps(stored | {"source": "0" * 64}))
     assert main(command(tiny_run, folder, "--resume")) == 2
-    assert "the files of study.run" in capsys.readouterr().err
+    assert f"the files of {tiny_run}" in capsys.readouterr().err
     assert (folder / "runs.parquet").read_bytes() == before
 
 

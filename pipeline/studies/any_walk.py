@@ -1,0 +1,51 @@
+"""Walks of either kind: a planar leg with a trained knee, or an OpenSim model with muscles."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pipeline.config.reading import read_tree
+from pipeline.studies.muscle_walks import summary as muscle_summary
+from pipeline.studies.muscle_walks.walk import load_muscle_walk, simulate_muscle_walk
+from pipeline.studies.walks import walk as planar
+
+PLANAR = "planar"
+
+
+def simulate_any_walk(
+    path: Path, overrides: tuple[str, ...] = (), out: Path | None = None
+) -> tuple[str, dict[str, Any]]:
+    """Simulate the walk of a configuration; return its lines on the terminal and `walk.json`.
+
+    Parameters
+    ----------
+    path : Path
+        Configuration; `walk.model` is "planar", the default, or an `.osim` file.
+    overrides : tuple of str
+        `section.key=value` pairs that replace values of the file.
+    out : Path, optional
+        Folder of the results; by default in `runs`, with the name of the walk.
+
+    Raises
+    ------
+    ConfigError, InputError
+        If the configuration or a file of the walk cannot be used.
+    SimulationError, EquilibriumError
+        If the cycle of a planar walk cannot be simulated.
+    """
+    if is_planar(read_tree(path, overrides)):
+        file = planar.load_walk(path, overrides)
+        folder = out or Path("runs") / file.walk.name
+        content = planar.simulate_walk(file, folder)
+        return planar.summary_text(content, folder), content
+    muscles = load_muscle_walk(path, overrides)
+    folder = out or Path("runs") / muscles.walk.name
+    content = simulate_muscle_walk(muscles, folder)
+    return muscle_summary.summary_text(content, folder), content
+
+
+def is_planar(tree: dict[str, Any]) -> bool:
+    """Return whether the keys of a configuration are those of a planar walk."""
+    walk = tree.get("walk", {})
+    return not isinstance(walk, dict) or walk.get("model", PLANAR) == PLANAR

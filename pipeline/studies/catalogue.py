@@ -1,0 +1,63 @@
+"""What a study varies and reports: named inputs, outputs and waveforms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pipeline.studies.factors import FACTORS, Factor
+from pipeline.studies.outputs import KEY_OUTPUTS, OUTPUTS, WAVES, Output
+
+
+@dataclass(frozen=True, eq=False)
+class Catalogue:
+    """Inputs and outputs of the simulations of a study.
+
+    Parameters
+    ----------
+    factors : mapping of str to Factor
+        Inputs that can be varied, by name.
+    outputs, waves : mapping of str to Output
+        Outputs of a simulation, and waveforms over its time, by column.
+    key_outputs : tuple of str
+        Outputs with pictures and lines on the terminal.
+    subject : str
+        What is simulated, for titles.
+    axis : str
+        Label of the axis of time of the waveforms.
+    note : str
+        A sentence about the outputs.
+    flagged : str
+        What runs with flags have done.
+    """
+
+    factors: Mapping[str, Factor]
+    outputs: Mapping[str, Output]
+    waves: Mapping[str, Output]
+    key_outputs: tuple[str, ...]
+    subject: str
+    axis: str
+    note: str
+    flagged: str
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Columns that a simulation adds to its row."""
+        return (
+            *("status", "reason", *self.outputs),
+            *("flagged_instants", "flags", "evaluations", "seconds"),
+            *(f"wave_{name}" for name in self.waves),
+        )
+
+
+#: Studies of simulated gait cycles of a knee.
+CYCLES = Catalogue(
+    FACTORS,
+    OUTPUTS,
+    WAVES,
+    KEY_OUTPUTS,
+    subject="gait cycles",
+    axis="gait cycle [%]",
+    note="Wear is that of a cycle times a million, the surface as it was made.",
+    flagged="left the trained domain",
+)

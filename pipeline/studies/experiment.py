@@ -1,0 +1,173 @@
+"""The simulations of a study: their design is carried out, summarised, and shown on a page."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+import pandas as pd
+
+from foundation.checks import FloatArray
+from foundation.wording import counted
+from pipeline.config.reading import dump_config
+from pipeline.config.schema_base import Section
+from pipeline.execution.backends import Execution
+from pipeline.files import write_document, write_json, write_npz, write_text
+from pipeline.progress import bar, say
+from pipeline.store.documents import read_document
+from pipeline.store.run_documents import StudyInputs
+from pipeline.store.samples import ChunkStore, chunk_size, read_table, write_table
+from pipeline.store.workspace_lock import RunError, changed_keys, check_own_folder, locked
+from pipeline.studies.catalogue import Catalogue
+from pipeline.studies.report import write_study_page
+from pipeline.studies.schema import DesignConfig
+from pipeline.studies.summary import summarise
+
+#: Files of the folder of a study, besides the configuration.
+_FILES = ("runs.parquet", "waveforms.npz", "inputs.json", "summary.json", "study.html")
+
+
+class Task(Protocol):
+    """Common settings of the simulations of a study, sent to worker processes."""
+
+    @property
+    def source(self) -> str:
+        """Digest of the settings and of the files they name."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Experiment:
+    """Simulations of a study, prepared and checked.
+
+    Parameters
+    ----------
+    catalogue : Catalogue
+        Inputs and outputs.
+    table : pandas.DataFrame
+        A row per simulation: number of the run and values of the inputs.
+    nominal : dict
+        Outputs of the simulation without changes.
+    percent : (K,) float64
+        Instants of the waveforms [%].
+    subject : str
+        What the study is of: the folder of a run or of a walk.
+    task : Task
+        Common settings.
+    evaluate : callable
+        Takes the task and rows of the table; returns the rows with `Catalogue.columns`.
+    """
+
+    catalogue: Catalogue
+    table: pd.DataFrame
+    nominal: dict[str, float]
+    percent: FloatArray
+    subject: str
+    task: Task
+    evaluate: Callable[..., pd.DataFrame]
+
+
+def simulate_experiment(
+    file: Section,
+    study: DesignConfig,
+    experiment: Experiment,
+    folder: Path,
+    *,
+    resume: bool = False,
+    quiet: bool = False,
+) -> dict[str, Any]:
+    """Simulate the runs of a study, write its folder, and return `summary.json`.
+
+    Parameters
+    ----------
+    file : Section
+        Configuration of the study, of which `study` is a section.
+    study : DesignConfig
+        Design and execution.
+    experiment : Experiment
+        The simulations.
+    folder : Path
+        Folder of the results.
+    resume : bool
+        Whether to continue an interrupted study in the folder.
+    quiet : bool
+        Whether to omit the progress bar.
+
+    Raises
+    ------
+    RunError
+        If the folder is of something else, or of another study that is to be resumed.
+    """
+    started = time.perf_counter()
+    table, catalogue, task = experiment.table, experiment.catalogue, experiment.task
+    check_own_folder(folder, "inputs.json", "study")
+    with Execution.of(study) as execution, locked(folder, make=True):
+        text = dump_config(file)
+        _prepare(experiment, folder, text, resume=resume)
+        store = ChunkStore(folder / "chunks", catalogue.columns)
+        if not (folder / "runs.parquet").exists():
+            size = chunk_size(len(table), study.chunk)
+            # A digest of the table identifies chunks; the source distinguishes runs.
+            marked = table.assign(source=task.source)
+            say(f"{study.name}: {counted(len(table), 'run')}", quiet=quiet)
+            with bar(len(table), "run", study.name, quiet=quiet) as shown:
+                done = store.evaluate(marked, size, execution, experiment.evaluate, (task,), shown)
+            _write_runs(folder, done, experiment)
+        store.clear()
+        columns = ("run", "status", "reason", *catalogue.outputs)
+        runs = read_table(folder / "runs.parquet", columns)
+        summary = summarise(study, runs, experiment.nominal, catalogue)
+        summary["seconds"] = time.perf_counter() - started
+        write_document(folder / "summary.json", summary)
+        write_study_page(folder, summary, runs, text, catalogue)
+    return summary
+
+
+def _prepare(experiment: Experiment, folder: Path, text: str, *, resume: bool) -> None:
+    """Clear the folder, or check that the results to be resumed are of the same study."""
+    stored, source = folder / "config.toml", experiment.task.source
+    if resume and stored.exists():
+        changed = changed_keys(stored, text, "study")
+        before = read_document(folder / "inputs.json", StudyInputs).source
+        if changed or before != source:
+            difference = ", ".join(changed) or f"the files of {experiment.subject}"
+            raise RunError(
+                f"{folder}: the interrupted study differs in {difference}; start anew without "
+                "--resume, or choose another folder with --out"
+            )
+    else:
+        for name in _FILES:
+            (folder / name).unlink(missing_ok=True)
+        ChunkStore(folder / "chunks").clear()
+    write_json(folder / "inputs.json", {"source": source, "run": experiment.subject})
+    write_text(stored, text)
+
+
+def _write_runs(folder: Path, done: pd.DataFrame, experiment: Experiment) -> None:
+    """Write the waveforms, and the other results with a row per run."""
+    names = experiment.catalogue.waves
+    waves = {name: np.stack(done[f"wave_{name}"].to_list()) for name in names}
+    arrays: dict[str, Any] = {"gait_percent": experiment.percent, "run": done["run"].to_numpy()}
+    write_npz(folder / "waveforms.npz", **arrays, **waves)
+    columns = ["source", *(f"wave_{name}" for name in names)]
+    write_table(done.drop(columns=columns), folder / "runs.parquet")
+
+
+def summary_text(summary: dict[str, Any], folder: Path, catalogue: Catalogue) -> str:
+    """Return the lines on the terminal for a study."""
+    lines = [
+        f"{counted(summary['runs'], 'run')}, {summary['failed']} failed, "
+        f"{summary['flagged']} {catalogue.flagged}; {summary['seconds']:.1f} s"
+    ]
+    for name in catalogue.key_outputs:
+        if spread := summary["outputs"][name]:
+            output = catalogue.outputs[name]
+            lines.append(
+                f"{output.label}: median {spread['q50']:.4g} {output.unit}, "
+                f"95 % within {spread['q2.5']:.4g} to {spread['q97.5']:.4g}"
+            )
+    return "\n".join([*lines, f"page: {folder / 'study.html'}"])

@@ -1,0 +1,1 @@
+"""Walks of OpenSim models: muscles, ligaments and joint contact by COMAK."""

@@ -1,0 +1,82 @@
+"""Settings of COMAK of a walk: OpenSim-JAM's file, changed by the configuration."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from dynamics.musculoskeletal import (
+    ComakFiles,
+    ComakSettings,
+    MuscleWeight,
+    SecondaryCoordinate,
+    read_comak_settings,
+    read_reserves,
+)
+from pipeline.config.data_folder import data_file
+from pipeline.studies.muscle_walks.schema import ComakConfig, MuscleWalkFile
+
+#: Fields of the settings by keys of [comak].
+_FIELDS = {
+    "primary": "primary",
+    "start_s": "start",
+    "stop_s": "stop",
+    "step_s": "step",
+    "lowpass_Hz": "lowpass",
+    "iterations": "iterations",
+    "tolerance": "tolerance",
+    "settle": "settle",
+    "contact_energy_weight": "contact_energy_weight",
+}
+
+
+def walk_settings(
+    file: MuscleWalkFile, recorded: ComakSettings | None = None
+) -> tuple[ComakSettings, ComakFiles]:
+    """Return the settings of a walk, and the files of its motion and loads.
+
+    Parameters
+    ----------
+    file : MuscleWalkFile
+        Configuration.
+    recorded : ComakSettings, optional
+        Coordinates of a recorded plant, where the configuration names no settings.
+
+    Raises
+    ------
+    ConfigError, InputError
+        If a file is missing or a setting is wrong.
+    """
+    walk = file.walk
+    settings, files = recorded, ComakFiles(data_file(walk.model), Path(), None, None)
+    if walk.settings is not None:
+        settings, files = read_comak_settings(data_file(walk.settings))
+    changes = _changes(file.comak, settings)
+    named = {"motion": walk.motion, "external_loads": walk.external_loads, "forces": walk.reserves}
+    files = replace(files, **{k: data_file(text) for k, text in named.items() if text is not None})
+    if walk.reserves is not None:
+        changes["reserve_forces"] = read_reserves(data_file(walk.reserves))
+    if settings is None:
+        return ComakSettings(**changes), files
+    return replace(settings, **changes), files
+
+
+def _changes(comak: ComakConfig, settings: ComakSettings | None) -> dict[str, Any]:
+    """Return the fields that the configuration changes."""
+    stated = comak.model_dump(exclude_none=True)
+    changes = {field: stated[key] for key, field in _FIELDS.items() if key in stated}
+    if comak.secondary is not None:
+        known = {} if settings is None else {s.name: s for s in settings.secondary}
+        changes["secondary"] = tuple(
+            replace(known.get(name, SecondaryCoordinate(name)), damping=damping)
+            for name, damping in comak.secondary.items()
+        )
+    if comak.muscle_weights:
+        kept = () if settings is None else settings.muscle_weights
+        own = comak.muscle_weights
+        changes["muscle_weights"] = (
+            *(weight for weight in kept if weight.name not in own),
+            *(MuscleWeight(name, (0.0,), (weight,)) for name, weight in own.items()),
+        )
+    return changes

@@ -1,0 +1,189 @@
+"""Studies over a recorded walk: Monte Carlo and sensitivity."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from dynamics.musculoskeletal import ComakResult
+from foundation.errors import InputError, PoseError
+from pipeline.config.reading import load_section
+from pipeline.store.samples import FAILED, OK
+from pipeline.store.workspace_lock import RunError
+from pipeline.studies.catalogue import Catalogue
+from pipeline.studies.design import study_table
+from pipeline.studies.experiment import Experiment, simulate_experiment, summary_text
+from pipeline.studies.muscle_walks.schema import MuscleWalkFile
+from pipeline.studies.muscle_walks.setup import WalkSetup, prepare_walk
+from pipeline.studies.muscle_walks.study_schema import WalkStudyFile
+from pipeline.studies.muscle_walks.summary import contact_flags
+from pipeline.studies.muscle_walks.variation import check_walk_factor, varied_walk, walk_factors
+from pipeline.studies.muscle_walks.walk_outputs import (
+    PERCENT,
+    walk_catalogue,
+    walk_outputs,
+    walk_waves,
+)
+
+#: Errors of a run that become the reason of its failure; other errors are faults of the program.
+_FAILURES = InputError, PoseError, ArithmeticError, np.linalg.LinAlgError
+
+
+@dataclass(frozen=True)
+class WalkTask:
+    """Common settings of the runs of a study, as sent to worker processes.
+
+    Parameters
+    ----------
+    folder : str
+        Folder of the walk.
+    unconverged : {"flag", "fail"}
+        Treatment of a run with frames that do not converge.
+    source : str
+        SHA-256 of these settings and the files of the walk.
+    """
+
+    folder: str
+    unconverged: str
+    source: str
+
+    @classmethod
+    def of(cls, folder: Path, unconverged: str) -> WalkTask:
+        """Return the task of a finished walk; raise a RunError if the folder is not one."""
+        for name in ("config.toml", "plant.npz", "walk.json"):
+            if not (folder / name).is_file():
+                raise RunError(
+                    f"{folder}: expected the folder of a walk of an OpenSim model with {name}; "
+                    "make it with `python -m pipeline walk` and walk.record = true"
+                )
+        content = hashlib.sha256(unconverged.encode())
+        for name in ("config.toml", "plant.npz"):
+            content.update((folder / name).read_bytes())
+        return cls(str(folder.resolve()), unconverged, content.hexdigest())
+
+
+@lru_cache(maxsize=2)
+def recorded_walk(folder: str) -> tuple[WalkSetup, ComakResult, Catalogue]:
+    """Return a walk that replays its own record, its result, and its inputs and outputs.
+
+    Raises
+    ------
+    ConfigError, InputError
+        If the files of the walk cannot be used.
+    """
+    record = str(Path(folder) / "plant.npz")
+    setup = replayed(load_section(Path(folder) / "config.toml", MuscleWalkFile), record)
+    result = setup.comak.run(setup.first_values())
+    return setup, result, walk_catalogue(setup, result)
+
+
+def replayed(file: MuscleWalkFile, record: str) -> WalkSetup:
+    """Return the setup of a walk that replays a record."""
+    walk = file.walk.model_copy(update={"replay": record})
+    return prepare_walk(file.model_copy(update={"walk": walk}))
+
+
+def load_walk_study(path: str | Path, overrides: tuple[str, ...] = ()) -> WalkStudyFile:
+    """Read the configuration of a study over a walk."""
+    return load_section(path, WalkStudyFile, overrides)
+
+
+def simulate_walk_study(
+    file: WalkStudyFile, folder: Path, *, resume: bool = False, quiet: bool = False
+) -> dict[str, Any]:
+    """Simulate the walks of a study, write its folder, and return `summary.json`.
+
+    Parameters as of `pipeline.studies.study.simulate_study`.
+
+    Raises
+    ------
+    RunError, ConfigError, InputError
+        If the study or its walk cannot be used.
+    """
+    study = file.study
+    task = WalkTask.of(Path(study.walk), study.unconverged)
+    setup, result, catalogue = recorded_walk(task.folder)
+    for factor in study.factor:
+        check_walk_factor(factor.name, catalogue.factors)
+    table = study_table(study, catalogue)
+    varied_walk(setup, _values(table.iloc[0]))  # Factors that cannot be applied are refused here.
+    nominal = walk_outputs(setup, result)
+    experiment = Experiment(catalogue, table, nominal, PERCENT, study.walk, task, walk_rows)
+    return simulate_experiment(file, study, experiment, folder, resume=resume, quiet=quiet)
+
+
+def walk_study_text(summary: dict[str, Any], folder: Path, walk: str) -> str:
+    """Return the lines on the terminal for a study of a walk."""
+    return summary_text(summary, folder, recorded_walk(str(Path(walk).resolve()))[2])
+
+
+def walk_rows(task: WalkTask, rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of a study, number of the run and input values, with their results."""
+    catalogue = recorded_walk(task.folder)[2]
+    names = [name for name in rows.columns if name not in ("run", "source")]
+    results = [_run_once(task, _values(row)) for _, row in rows[names].iterrows()]
+    table = pd.DataFrame(results, columns=pd.Index(catalogue.columns), index=rows.index)
+    return pd.concat([rows, table], axis=1)
+
+
+def _values(row: pd.Series[Any]) -> dict[str, float]:
+    return {str(name): float(value) for name, value in row.items() if name != "run"}
+
+
+def _run_once(task: WalkTask, values: Mapping[str, float]) -> dict[str, Any]:
+    """Return the results of a run; a failed run has the status "failed" and NaN outputs."""
+    setup, _, catalogue = recorded_walk(task.folder)
+    started = time.perf_counter()
+    try:
+        row = _simulated(task, varied_walk(setup, values))
+    except _FAILURES as error:
+        undefined = np.full(len(PERCENT), np.nan, dtype=np.float32)
+        row = {
+            **{"status": FAILED, "reason": " ".join(str(error).split())},
+            **dict.fromkeys(catalogue.outputs, np.nan),
+            **{"flagged_instants": 0, "flags": "", "evaluations": 0},
+            **{f"wave_{name}": undefined for name in catalogue.waves},
+        }
+    return row | {"seconds": time.perf_counter() - started}
+
+
+def _simulated(task: WalkTask, setup: WalkSetup) -> dict[str, Any]:
+    """Return the results of a run; raises one of `_FAILURES`."""
+    result = setup.comak.run(setup.first_values())
+    if result.flags and task.unconverged == "fail":
+        raise PoseError(result.flags[0])
+    flags = [*result.flags, *contact_flags(result)]
+    waves = walk_waves(setup, result)
+    return {
+        **{"status": OK, "reason": "", **walk_outputs(setup, result)},
+        "flagged_instants": _flagged(result, setup.settings.tolerance),
+        "flags": "; ".join(flags),
+        "evaluations": int(result.iterations.sum()),
+        **{f"wave_{name}": wave.astype(np.float32) for name, wave in waves.items()},
+    }
+
+
+def _flagged(result: ComakResult, tolerance: float) -> int:
+    """Return the number of frames that did not converge or have a flag of a contact."""
+    touched = np.array([any(loads.flags for loads in frame) for frame in result.loads])
+    return int((touched | result.outside.any(axis=1) | ~(result.errors < tolerance)).sum())
+
+
+def describe_walk_factors(folder: Path) -> str:
+    """Return a line per input of a recorded walk."""
+    task = WalkTask.of(folder, "flag")
+    file = load_section(Path(task.folder) / "config.toml", MuscleWalkFile)
+    factors = walk_factors(replayed(file, str(Path(task.folder) / "plant.npz")))
+    width = max(map(len, factors))
+    return "\n".join(
+        f"{name:{width}}  [{factor.unit or 'factor'}] {factor.text}"
+        for name, factor in factors.items()
+    )

@@ -1,0 +1,48 @@
+"""Schema of a study over a recorded walk: ligaments, muscles, cartilage, alignment."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from pipeline.config.schema_base import Section, describe_section
+from pipeline.studies.schema import DesignConfig, DistributionConfig
+
+
+class WalkStudyConfig(DesignConfig):
+    """Monte Carlo or sensitivity study over a walk of an OpenSim model, which is replayed."""
+
+    walk: str = Field(
+        "runs/comak_walking",
+        description="folder of the walk, with its plant.npz; relative to the working directory",
+    )
+    unconverged: Literal["flag", "fail"] = Field(
+        "flag", description="treatment of a run with frames that do not converge"
+    )
+    factor: tuple[DistributionConfig, ...] = Field(
+        min_length=1,
+        description="[[study.factor]]: the varied inputs; `python -m pipeline study --factors "
+        "--walk FOLDER` lists their names",
+    )
+
+    @property
+    def factors(self) -> tuple[DistributionConfig, ...]:
+        """Inputs of the study."""
+        return self.factor
+
+    @property
+    def model_name(self) -> str:
+        """Name of the model, for summaries."""
+        return "recorded walk"
+
+
+class WalkStudyFile(Section):
+    """Configuration of `python -m pipeline study` for a walk of an OpenSim model."""
+
+    study: WalkStudyConfig
+
+
+def describe_walk_study() -> str:
+    """Return every key of a study over a walk as Markdown tables."""
+    return describe_section(WalkStudyFile, "Studies of walks")

@@ -1,0 +1,155 @@
+"""Summary of a walk with muscles: peaks of contact, ligaments and muscles; convergence."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+from scipy.constants import g as STANDARD_GRAVITY
+
+from dynamics.musculoskeletal import ComakResult
+from foundation.checks import FloatArray
+from foundation.loads import ContactLoads
+from pipeline.files import plain
+from pipeline.studies.muscle_walks.schema import MuscleWalkFile
+from pipeline.studies.muscle_walks.setup import WalkSetup
+
+#: Number and side at the end of the name of a bundle or a head.
+_NUMBER = re.compile(r"\d*(_[rl])?$")
+
+
+def body_weight(setup: WalkSetup) -> float:
+    """Return the weight of the model [N]."""
+    return setup.model.mass * STANDARD_GRAVITY
+
+
+def compartment_forces(result: ComakResult, contact: int) -> dict[str, FloatArray]:
+    """Return the size of the contact force (N,) [N] in total and of each compartment, by name."""
+    loads = [frame[contact] for frame in result.loads]
+    parts = loads[0].compartments
+    return {
+        part: np.array([np.linalg.norm(each[part].force) for each in loads])
+        for part in ("total", *(parts if len(parts) > 1 else ()))
+    }
+
+
+def group_of(name: str) -> str:
+    """Return the name of a bundle or head without its number and side."""
+    return _NUMBER.sub("", name)
+
+
+def bundled(names: tuple[str, ...], forces: FloatArray) -> dict[str, FloatArray]:
+    """Return the sums (N,) of forces (N, K) [any unit] whose names differ in their number alone."""
+    sums: dict[str, FloatArray] = {}
+    for name, force in zip(names, forces.T, strict=True):
+        group = group_of(name)
+        sums[group] = sums.get(group, 0.0) + force
+    return sums
+
+
+def unconverged(setup: WalkSetup, result: ComakResult) -> list[float]:
+    """Return the instants of frames that did not converge [s]."""
+    return [float(t) for t in result.time[~(result.errors < setup.settings.tolerance)]]
+
+
+def contact_flags(result: ComakResult) -> list[str]:
+    """Return the flags of the contacts, each once with the instants that it belongs to."""
+    found: dict[str, list[float]] = {}
+    for time, frame in zip(result.time, result.loads, strict=True):
+        for name, loads in zip(result.contacts, frame, strict=True):
+            for flag in loads.flags:
+                found.setdefault(f"{name}: {_kind(flag)}", []).append(float(time))
+    return [f"{text} ({len(at)} frames, first at {at[0]:g} s)" for text, at in found.items()]
+
+
+def _kind(flag: str) -> str:
+    """Return a flag without its numbers."""
+    return re.sub(r"[-+]?\d+(\.\d+)?(e[-+]?\d+)?", "…", flag)
+
+
+def summarise(
+    file: MuscleWalkFile, setup: WalkSetup, result: ComakResult, tensions: FloatArray
+) -> dict[str, Any]:
+    """Return the content of `walk.json` except the times; `tensions` are (N, L) [N]."""
+    weight, settings = body_weight(setup), setup.settings
+    failed = unconverged(setup, result)
+    return plain(
+        {
+            "name": file.walk.name,
+            "model": file.walk.model,
+            "mass_kg": setup.model.mass,
+            "body_weight_N": weight,
+            "surrogates": file.walk.surrogates,
+            "replay": file.walk.replay,
+            "interval_s": [result.time[0], result.time[-1]],
+            "frames": len(result.time),
+            "converged": len(result.time) - len(failed),
+            "iterations_mean": float(result.iterations.mean()),
+            "tolerance": settings.tolerance,
+            "acceleration_error_max": float(result.errors.max()),
+            "contact": {
+                name: _contact_peaks(result, k, weight) for k, name in enumerate(result.contacts)
+            },
+            "secondary": _ranges(setup, result),
+            "muscles": _peaks(bundled(result.muscles, result.muscle_forces), result.time),
+            "ligaments": _peaks(bundled(setup.plant.ligaments.names, tensions), result.time),
+            "reserves_max": dict(
+                zip(result.free, np.abs(result.reserves).max(axis=0).tolist(), strict=True)
+            ),
+            "warnings": list(setup.warnings),
+            "flags": [*result.flags, *contact_flags(result)],
+        }
+    )
+
+
+def _contact_peaks(result: ComakResult, contact: int, weight: float) -> dict[str, Any]:
+    rows = {}
+    for part, force in compartment_forces(result, contact).items():
+        loads: list[ContactLoads] = [frame[contact] for frame in result.loads]
+        pressure = np.array([each[part].peak_pressure for each in loads])
+        rows[part] = {
+            "peak_N": force.max(),
+            "peak_BW": force.max() / weight,
+            "peak_at_s": result.time[force.argmax()],
+            "mean_N": force.mean(),
+            "peak_pressure_MPa": 1e-6 * np.nan_to_num(pressure).max(),
+            "largest_area_mm2": 1e6 * max(each[part].area for each in loads),
+        }
+    return rows
+
+
+def _ranges(setup: WalkSetup, result: ComakResult) -> dict[str, Any]:
+    motion = setup.plant.motion
+    rows = {}
+    for name, values in zip(result.secondary, result.values.T, strict=True):
+        angle = motion.rotational[motion.names.index(name)]
+        shown = np.degrees(values) if angle else 1e3 * values
+        rows[name] = {"unit": "deg" if angle else "mm", "least": shown.min(), "most": shown.max()}
+    return rows
+
+
+def _peaks(forces: dict[str, FloatArray], time: FloatArray) -> dict[str, Any]:
+    """Return the peak of each group of forces, the largest first."""
+    ordered = sorted(forces.items(), key=lambda item: -item[1].max())
+    return {
+        name: {"peak_N": force.max(), "peak_at_s": time[force.argmax()]} for name, force in ordered
+    }
+
+
+def summary_text(summary: dict[str, Any], folder: Any) -> str:
+    """Return the lines on the terminal for a walk."""
+    begin, end = summary["interval_s"]
+    lines = [
+        f"{summary['converged']} of {summary['frames']} frames converged, {begin:g} to {end:g} s",
+    ]
+    for name, parts in summary["contact"].items():
+        told = ", ".join(f"{part} {row['peak_BW']:.2f}" for part, row in parts.items())
+        pressure = parts["total"]["peak_pressure_MPa"]
+        lines.append(f"{name}: peak force {told} body weights; peak pressure {pressure:.1f} MPa")
+    lines += [f"flag: {flag}" for flag in summary["flags"][:5]]
+    if len(summary["flags"]) > 5:
+        lines.append(f"and {len(summary['flags']) - 5} flags more in walk.json")
+    seconds = summary["seconds"]
+    lines.append(f"{seconds['simulation']:.1f} s for the frames, {seconds['all']:.1f} s in all")
+    return "\n".join([*lines, f"page: {folder / 'walk.html'}"])

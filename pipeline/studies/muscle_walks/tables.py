@@ -1,0 +1,122 @@
+"""Tables of a simulated walk: states and forces as OpenSim reads them, and its frames."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from dynamics.musculoskeletal import ComakResult, CoordinateMotion
+from dynamics.walking.motion_tables import MotionTable, write_motion_table
+from foundation.checks import FloatArray
+from foundation.loads import LOAD_COLUMNS
+from pipeline.store.sample_tables import write_csv
+from pipeline.studies.muscle_walks.setup import WalkSetup
+
+#: Files of a walk with a row per frame.
+FILES = ("states.sto", "kinematics.mot", "forces.sto", "contact.sto", "frames.csv")
+
+
+def whole_motion(setup: WalkSetup, result: ComakResult) -> CoordinateMotion:
+    """Return the motion of all coordinates, the secondary ones as simulated."""
+    motion = setup.plant.motion
+    values, speeds = motion.values.copy(), motion.speeds.copy()
+    places = motion.index(result.secondary)
+    values[:, places], speeds[:, places] = result.values, result.speeds
+    return CoordinateMotion(
+        motion.names, motion.rotational, motion.time, values, speeds, motion.accelerations
+    )
+
+
+def ligament_forces(setup: WalkSetup, result: ComakResult) -> FloatArray:
+    """Return the tensions (N, L) [N] of the ligaments."""
+    plant = setup.plant
+    rows = zip(result.values, result.speeds, strict=True)
+    return np.array(
+        [plant.ligament_tensions(frame, *row) for frame, row in enumerate(rows)]
+    ).reshape(len(result.time), len(plant.ligaments.names))
+
+
+def states_table(setup: WalkSetup, result: ComakResult) -> MotionTable:
+    """Return values and speeds of all coordinates and the activations [rad, m; per s; 1].
+
+    Columns have the names of OpenSim's state variables.
+    """
+    motion, paths = whole_motion(setup, result), setup.model.coordinate_paths
+    names, columns = [], []
+    for k, name in enumerate(motion.names):
+        names += [f"{paths[name]}/value", f"{paths[name]}/speed"]
+        columns += [motion.values[:, k], motion.speeds[:, k]]
+    names += [f"/forceset/{name}/activation" for name in result.muscles]
+    values = np.column_stack([*columns, result.activations])
+    return MotionTable(tuple(names), result.time, values, False, "states")
+
+
+def kinematics_table(setup: WalkSetup, result: ComakResult) -> MotionTable:
+    """Return all coordinates by name [deg, m]."""
+    motion = whole_motion(setup, result)
+    factors = np.where(motion.rotational, 180.0 / np.pi, 1.0)
+    return MotionTable(motion.names, motion.time, factors * motion.values, True, "kinematics")
+
+
+def forces_table(setup: WalkSetup, result: ComakResult, tensions: FloatArray) -> MotionTable:
+    """Return forces of muscles and ligaments, and of the reserves [N; N m, N]."""
+    names = (
+        *result.muscles,
+        *setup.plant.ligaments.names,
+        *(f"{name}_reserve" for name in result.free),
+    )
+    values = np.column_stack([result.muscle_forces, tensions, result.reserves])
+    return MotionTable(names, result.time, values, False, "forces")
+
+
+def contact_table(result: ComakResult) -> MotionTable:
+    """Return the loads of each contact and of its compartments, in the frame of its bed [SI].
+
+    A centre of pressure out of contact is zero, as OpenSim-JAM writes it.
+    """
+    names, columns = [], []
+    for k, contact in enumerate(result.contacts):
+        loads = [frame[k] for frame in result.loads]
+        parts = loads[0].compartments
+        for part in ("total", *(parts if len(parts) > 1 else ())):
+            names += [f"{contact}_{part}_{column}" for column in LOAD_COLUMNS]
+            columns.append(np.array([each[part].array for each in loads]))
+    values = np.nan_to_num(np.hstack(columns))
+    return MotionTable(tuple(names), result.time, values, False, "contact")
+
+
+def frames_table(setup: WalkSetup, result: ComakResult) -> pd.DataFrame:
+    """Return how each frame was solved: iterations, error, cost, flags."""
+    flags = [
+        "; ".join(
+            f"{name}: {flag}"
+            for name, loads in zip(result.contacts, frame, strict=True)
+            for flag in loads.flags
+        )
+        for frame in result.loads
+    ]
+    return pd.DataFrame(
+        {
+            "time_s": result.time,
+            "converged": result.errors < setup.settings.tolerance,
+            "iterations": result.iterations,
+            "acceleration_error": result.errors,
+            "cost": result.costs,
+            "outside_record": result.outside.any(axis=1),
+            "contact_flags": flags,
+        }
+    )
+
+
+def write_tables(folder: Path, setup: WalkSetup, result: ComakResult, tensions: FloatArray) -> None:
+    """Write the tables of a walk to a folder; `tensions` (N, L) [N] are those of the ligaments."""
+    for name, table, title in (
+        ("states.sto", states_table(setup, result), "states"),
+        ("kinematics.mot", kinematics_table(setup, result), "Coordinates"),
+        ("forces.sto", forces_table(setup, result, tensions), "forces"),
+        ("contact.sto", contact_table(result), "contact"),
+    ):
+        write_motion_table(folder / name, table, title=title)
+    write_csv(frames_table(setup, result), folder / "frames.csv", "%.9g")

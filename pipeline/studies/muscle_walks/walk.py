@@ -1,0 +1,88 @@
+"""Walks of OpenSim models: from motion and ground force to muscles, ligaments and contact."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+from dynamics.musculoskeletal import ComakResult, RecordedPlant, record_plant
+from foundation.checks import FloatArray
+from pipeline.config.reading import dump_config, load_section
+from pipeline.files import replacing, write_document, write_text
+from pipeline.progress import bar
+from pipeline.store.workspace_lock import check_own_folder, locked
+from pipeline.studies.muscle_walks.page import write_walk_page
+from pipeline.studies.muscle_walks.schema import MuscleWalkFile
+from pipeline.studies.muscle_walks.setup import WalkSetup, prepare_walk
+from pipeline.studies.muscle_walks.summary import summarise
+from pipeline.studies.muscle_walks.tables import FILES, ligament_forces, write_tables
+
+#: Files of a walk, besides the tables.
+_FILES = ("plant.npz", "walk.json", "walk.html")
+
+
+def load_muscle_walk(path: str | Path, overrides: tuple[str, ...] = ()) -> MuscleWalkFile:
+    """Read the configuration of a walk; paths are relative to the file."""
+    return load_section(path, MuscleWalkFile, overrides)
+
+
+def simulate_muscle_walk(
+    file: MuscleWalkFile, folder: Path, *, quiet: bool = False
+) -> dict[str, Any]:
+    """Simulate a walk, write its folder, and return the content of `walk.json`.
+
+    Parameters
+    ----------
+    file : MuscleWalkFile
+        Configuration.
+    folder : Path
+        Folder of the results; files of an earlier walk are replaced.
+    quiet : bool
+        Whether to omit the progress bar.
+
+    Raises
+    ------
+    ConfigError, InputError
+        If a file cannot be used, OpenSim is needed and not installed, or the secondary coordinates
+        do not settle.
+    """
+    begun = time.perf_counter()
+    setup = prepare_walk(file)  # Checks the input before files are written.
+    check_own_folder(folder, "config.toml", "walk")
+    with locked(folder, make=True):
+        for name in (*_FILES, *FILES):
+            (folder / name).unlink(missing_ok=True)
+        config = dump_config(file)
+        write_text(folder / "config.toml", config)
+        result, start, seconds = _simulate(setup, quiet=quiet)
+        tensions = ligament_forces(setup, result)
+        write_tables(folder, setup, result, tensions)
+        if file.walk.record and not isinstance(setup.plant, RecordedPlant):
+            recorded = record_plant(setup.plant, result, start, setup.settings)
+            with replacing(folder / "plant.npz") as partial, partial.open("wb") as stream:
+                recorded.save(stream)
+        summary = summarise(file, setup, result, tensions)
+        seconds["all"] = time.perf_counter() - begun
+        summary["seconds"] = setup.seconds | seconds
+        write_walk_page(folder, summary, setup, result, tensions, config)
+        write_document(folder / "walk.json", summary)
+    return summary
+
+
+def _simulate(setup: WalkSetup, *, quiet: bool) -> tuple[ComakResult, FloatArray, dict[str, float]]:
+    """Return the result of COMAK, the first values, and the times [s]."""
+    begun = time.perf_counter()
+    start = setup.first_values()
+    settled = time.perf_counter()
+    frames = len(setup.plant.motion.time)
+    with bar(frames, "frame", "walk", quiet=quiet) as shown:
+        result = setup.comak.run(start, progress=lambda _: shown.update(1))
+    return (
+        result,
+        start,
+        {
+            "settling": settled - begun,
+            "simulation": time.perf_counter() - settled,
+        },
+    )

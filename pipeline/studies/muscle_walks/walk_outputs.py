@@ -1,0 +1,95 @@
+"""Outputs of a walk with muscles, for studies: scalars and waveforms in practical units."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dynamics.musculoskeletal import ComakResult
+from foundation.checks import FloatArray
+from pipeline.studies.catalogue import Catalogue
+from pipeline.studies.muscle_walks.setup import WalkSetup
+from pipeline.studies.muscle_walks.summary import (
+    body_weight,
+    bundled,
+    compartment_forces,
+    group_of,
+)
+from pipeline.studies.muscle_walks.tables import ligament_forces
+from pipeline.studies.muscle_walks.variation import walk_factors
+from pipeline.studies.outputs import Output
+
+#: Instants of the waveforms of a study [% of the walk].
+PERCENT = np.linspace(0.0, 100.0, 101)
+
+
+def walk_catalogue(setup: WalkSetup, result: ComakResult) -> Catalogue:
+    """Return the inputs and outputs of a walk; the result is that without changes."""
+    outputs, waves, keys = {}, {}, []
+    for k, contact in enumerate(result.contacts):
+        parts = compartment_forces(result, k)
+        for part in parts:
+            name = f"{contact}_{part}"
+            words = contact if part == "total" else f"{contact} {part}"
+            outputs[f"{name}_force_peak_BW"] = Output(f"{words} force, peak", "BW")
+            outputs[f"{name}_force_mean_BW"] = Output(f"{words} force, mean", "BW")
+            outputs[f"{name}_peak_pressure_MPa"] = Output(f"{words} peak pressure", "MPa")
+            waves[f"{name}_force_BW"] = Output(f"{words} force", "BW")
+        keys += [f"{contact}_total_force_peak_BW", f"{contact}_total_peak_pressure_MPa"]
+    for name, angle in _secondary(setup, result):
+        unit = "deg" if angle else "mm"
+        waves[f"{name}_{unit}"] = Output(name, "°" if angle else "mm")
+        for kind in ("range", "min", "max"):
+            outputs[f"{name}_{kind}_{unit}"] = Output(f"{name}, {kind}", "°" if angle else "mm")
+    for group in dict.fromkeys(map(group_of, setup.plant.ligaments.names)):
+        outputs[f"{group}_force_peak_N"] = Output(f"{group} force, peak", "N")
+    for group in dict.fromkeys(map(group_of, result.muscles)):
+        outputs[f"{group}_muscle_peak_N"] = Output(f"{group} muscle force, peak", "N")
+    return Catalogue(
+        walk_factors(setup),
+        outputs,
+        waves,
+        tuple(keys),
+        subject="walks",
+        axis="walk [%]",
+        note="BW are body weights; compartments have forces of their own.",
+        flagged="have frames that did not converge, or left the range of the record or a surrogate",
+    )
+
+
+def _secondary(setup: WalkSetup, result: ComakResult) -> list[tuple[str, bool]]:
+    motion = setup.plant.motion
+    return [(name, motion.rotational[motion.names.index(name)]) for name in result.secondary]
+
+
+def walk_outputs(setup: WalkSetup, result: ComakResult) -> dict[str, float]:
+    """Return the outputs of a walk by the names of its catalogue."""
+    weight, values = body_weight(setup), {}
+    for k, contact in enumerate(result.contacts):
+        for part, force in compartment_forces(result, k).items():
+            pressure = [frame[k][part].peak_pressure for frame in result.loads]
+            values[f"{contact}_{part}_force_peak_BW"] = force.max() / weight
+            values[f"{contact}_{part}_force_mean_BW"] = force.mean() / weight
+            values[f"{contact}_{part}_peak_pressure_MPa"] = 1e-6 * np.nanmax(pressure)
+    for (name, angle), row in zip(_secondary(setup, result), result.values.T, strict=True):
+        shown, unit = (np.degrees(row), "deg") if angle else (1e3 * row, "mm")
+        for kind, statistic in (("range", np.ptp), ("min", np.min), ("max", np.max)):
+            values[f"{name}_{kind}_{unit}"] = statistic(shown)
+    tensions = ligament_forces(setup, result)
+    for group, force in bundled(setup.plant.ligaments.names, tensions).items():
+        values[f"{group}_force_peak_N"] = force.max()
+    for group, force in bundled(result.muscles, result.muscle_forces).items():
+        values[f"{group}_muscle_peak_N"] = force.max()
+    return {name: float(value) for name, value in values.items()}
+
+
+def walk_waves(setup: WalkSetup, result: ComakResult) -> dict[str, FloatArray]:
+    """Return the waveforms of a walk (101,) by the names of its catalogue [BW, deg, mm]."""
+    weight, waves = body_weight(setup), {}
+    span = result.time[-1] - result.time[0]
+    percent = 100.0 * (result.time - result.time[0]) / span
+    for k, contact in enumerate(result.contacts):
+        for part, force in compartment_forces(result, k).items():
+            waves[f"{contact}_{part}_force_BW"] = force / weight
+    for (name, angle), row in zip(_secondary(setup, result), result.values.T, strict=True):
+        waves[f"{name}_{'deg' if angle else 'mm'}"] = np.degrees(row) if angle else 1e3 * row
+    return {name: np.interp(PERCENT, percent, wave) for name, wave in waves.items()}

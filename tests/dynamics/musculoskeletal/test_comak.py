@@ -1,0 +1,155 @@
+"""COMAK on a small plant: against a general optimiser, its convergence and its flags."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.optimize import NonlinearConstraint, minimize
+
+from dynamics.musculoskeletal import Comak, MuscleWeight
+from foundation.errors import InputError, PoseError
+from tests.dynamics.musculoskeletal.synthetic import MUSCLES, Spring, contact, record, settings
+
+
+@pytest.fixture(scope="module")
+def solved():
+    comak = Comak(record(), [contact()], settings(tolerance=1e-7))
+    return comak, comak.run(record().start)
+
+
+def balance(comak, frame, values, previous):
+    """Return the generalised forces without reserves, for activations."""
+    plant = comak.plant
+    speeds = (values - previous) / plant.motion.step
+    found = plant.forces(frame, values, speeds)
+    # The model's own springs resist speeds by the damping that COMAK is told.
+    surplus = comak.contacts.at(frame, values).forces - found.needed
+    return found.arms * plant.muscles.max_force, surplus
+
+
+def test_every_frame_converges(solved):
+    _, result = solved
+    assert not result.flags
+    assert (result.errors < 1e-7).all()
+    assert (result.iterations < 25).all()
+
+
+@pytest.mark.parametrize("frame", [0, 1])
+def test_a_general_optimiser_finds_the_same_optimum(solved, frame):
+    """The nonlinear problem in all unknowns: activations, reserves and secondary coordinates."""
+    comak, result = solved
+    weights = 1e6 * comak.plant.muscles.volumes()
+    previous = comak.plant.start if frame == 0 else result.values[frame - 1]
+    scale = np.array([1e-3, 1e-4])
+
+    def unpack(x):
+        return x[:MUSCLES], x[MUSCLES : MUSCLES + 3], previous + scale * x[MUSCLES + 3 :]
+
+    def cost(x):
+        activations, reserves, _ = unpack(x)
+        return 1e-4 * (weights @ activations**2 + 1e3 * reserves @ reserves)
+
+    def equilibrium(x):
+        activations, reserves, values = unpack(x)
+        arms, surplus = balance(comak, frame, values, previous)
+        return arms @ activations + reserves + surplus
+
+    found = minimize(
+        cost,
+        np.concatenate([np.full(MUSCLES, 0.3), np.zeros(5)]),
+        bounds=[*[(0.01, 1.0)] * MUSCLES, *[(-100, 100)] * 3, *[(-50, 50)] * 2],
+        constraints=[NonlinearConstraint(equilibrium, 0.0, 0.0)],
+        method="SLSQP",
+        options={"maxiter": 400, "ftol": 1e-12},
+    )
+    assert found.success, found.message
+    activations, reserves, values = unpack(found.x)
+    ours = weights @ result.activations[frame] ** 2 + 1e3 * (result.reserves[frame] ** 2).sum()
+    # Ours is optimal for the last linear problem: iterates may end beside the optimum.
+    assert 1e-4 * ours <= 1.005 * found.fun
+    assert_allclose(result.activations[frame], activations, atol=0.02)
+    assert_allclose(result.values[frame], values, atol=2e-4)
+    assert_allclose(result.reserves[frame], reserves, atol=0.5)
+
+
+def test_the_solution_balances_all_coordinates(solved):
+    comak, result = solved
+    previous = comak.plant.start
+    for frame in range(len(result.time)):
+        arms, surplus = balance(comak, frame, result.values[frame], previous)
+        left = arms @ result.activations[frame] + result.reserves[frame] + surplus
+        assert_allclose(left, 0.0, atol=1e-5)
+        previous = result.values[frame]
+
+
+def test_a_heavier_muscle_is_used_less(solved):
+    comak, result = solved
+    strongest = int(result.activations[0].argmax())
+    name = result.muscles[strongest]
+    weighted = settings(tolerance=1e-7, muscle_weights=(MuscleWeight(name, (0.0,), (10.0,)),))
+    other = Comak(comak.plant, comak.contacts.contacts, weighted).run(comak.plant.start)
+    assert other.activations[0, strongest] < result.activations[0, strongest] - 0.01
+
+
+def test_stronger_reserves_take_more(solved):
+    comak, result = solved
+    cheap = settings(tolerance=1e-7, reserve_forces=tuple((n, 100.0) for n in result.free))
+    other = Comak(comak.plant, comak.contacts.contacts, cheap).run(comak.plant.start)
+    assert (other.reserves**2).sum() > 1.5 * (result.reserves**2).sum()
+    assert (other.costs < result.costs).all()
+
+
+def test_frames_that_do_not_converge_are_flagged():
+    comak = Comak(record(), [contact()], settings(tolerance=1e-12, iterations=1))
+    result = comak.run(record().start + np.array([0.05, 0.002]))
+    assert len(result.flags) >= 1
+    assert result.flags[0].startswith("0 s: not converged in 1 iterations")
+
+
+def test_a_contact_that_fails_keeps_the_previous_frame():
+    class Broken(Spring):
+        frame = 0
+
+        def loads_and_jacobian(self, pose):
+            if Broken.frame >= 2:
+                raise PoseError("no loads here")
+            return super().loads_and_jacobian(pose)
+
+    def count(done):
+        Broken.frame = done
+
+    comak = Comak(record(), [contact(Broken())], settings())
+    whole = Comak(record(), [contact()], settings()).run(record().start)
+    result = comak.run(record().start, progress=count)
+    assert_allclose(result.values[:2], whole.values[:2])
+    assert_allclose(result.values[2:], result.values[[1, 1]])
+    assert not np.isfinite(result.errors[2:]).any()
+    assert len(result.flags) == 2
+    assert "0.02 s: not converged, no loads here" in result.flags[0]
+    assert "the previous frame is kept" in result.flags[0]
+
+
+def test_frames_outside_the_record_are_flagged():
+    plant = record()
+    far = plant.frames.values + np.array([0.0, 0.02])
+    moved = replace(plant, frames=plant.frames._replace(values=far))
+    columns = np.zeros_like(moved.frames.columns)
+    still = replace(moved, frames=moved.frames._replace(columns=columns))
+    result = Comak(still, [contact()], settings(tolerance=1.0)).run(plant.start)
+    assert result.outside[:, 1].all()
+    assert any(
+        "height: outside the range of the recorded plant in 4 of 4" in f for f in result.flags
+    )
+
+
+def test_settings_that_do_not_fit_are_refused():
+    plant = record()
+    with pytest.raises(InputError, match="turn, height"):
+        Comak(plant, [contact()], replace(settings(), secondary=settings().secondary[:1]))
+    with pytest.raises(InputError, match="touch: expected the gradient of its energy"):
+        Comak(plant, [contact()], settings(contact_energy_weight=1.0))
+    with pytest.raises(InputError, match=r"reserves.*none of turn, height"):
+        Comak(plant, [contact()], settings(reserve_forces=(("hip", 1.0),)))
+    with pytest.raises(InputError, match="start"):
+        Comak(plant, [contact()], settings()).run(np.zeros(3))

@@ -1,0 +1,129 @@
+"""Settings of COMAK: JAM's files, files of reserves, limits, and settings as JSON."""
+
+import numpy as np
+import pytest
+
+from dynamics.musculoskeletal import (
+    ComakSettings,
+    MuscleWeight,
+    SecondaryCoordinate,
+    read_comak_settings,
+    read_reserves,
+)
+from foundation.errors import InputError
+
+TOOL = """<OpenSimDocument Version="40000"><COMAKTool>
+<model_file>../m.osim</model_file><coordinates_file>ik.mot</coordinates_file>
+<external_loads_file>Unassigned</external_loads_file>
+<force_set_file>reserves.xml</force_set_file>
+<start_time>1.5</start_time><stop_time>-1</stop_time><time_step>0.02</time_step>
+<lowpass_filter_frequency>-1</lowpass_filter_frequency>
+<prescribed_coordinates>/jointset/a/px /jointset/a/py</prescribed_coordinates>
+<primary_coordinates>/jointset/hip/flex</primary_coordinates>
+<COMAKSecondaryCoordinateSet><objects>
+<COMAKSecondaryCoordinate name="s"><coordinate>/jointset/knee/ty </coordinate>
+<comak_damping>200</comak_damping><max_change>0.01</max_change></COMAKSecondaryCoordinate>
+</objects></COMAKSecondaryCoordinateSet>
+<max_iterations>7</max_iterations><udot_tolerance>0.5</udot_tolerance>
+<non_muscle_actuator_weight>500</non_muscle_actuator_weight>
+<contact_energy_weight>25</contact_energy_weight>
+<COMAKCostFunctionParameterSet><objects>
+<COMAKCostFunctionParameter name="g"><actuator>/forceset/gas</actuator>
+<weight><Constant><value>3</value></Constant></weight></COMAKCostFunctionParameter>
+<COMAKCostFunctionParameter name="h"><actuator>/forceset/ham</actuator>
+<weight><PiecewiseLinearFunction><x>0 1</x><y>1 5</y></PiecewiseLinearFunction></weight>
+</COMAKCostFunctionParameter></objects></COMAKCostFunctionParameterSet>
+</COMAKTool></OpenSimDocument>"""
+RESERVES = """<OpenSimDocument><ForceSet><objects>
+<CoordinateActuator name="a"><coordinate>flex</coordinate><optimal_force>4</optimal_force>
+</CoordinateActuator>
+<CoordinateActuator name="b"><coordinate>ty</coordinate></CoordinateActuator>
+<CoordinateActuator name="c"><appliesForce>false</appliesForce><coordinate>off</coordinate>
+</CoordinateActuator></objects></ForceSet></OpenSimDocument>"""
+
+
+@pytest.fixture
+def tool(tmp_path):
+    (tmp_path / "reserves.xml").write_text(RESERVES)
+
+    def write(old="", new=""):
+        assert old in TOOL
+        (tmp_path / "tool.xml").write_text(TOOL.replace(old, new))
+        return tmp_path / "tool.xml"
+
+    return write
+
+
+def test_settings_are_those_of_the_file(tool, tmp_path):
+    settings, files = read_comak_settings(tool())
+    assert settings == ComakSettings(
+        primary=("flex",),
+        secondary=(SecondaryCoordinate("ty", 200.0, 0.01),),
+        start=1.5,
+        step=0.02,
+        iterations=7,
+        tolerance=0.5,
+        reserve_weight=500.0,
+        reserve_forces=(("flex", 4.0), ("ty", 1.0)),
+        contact_energy_weight=25.0,
+        muscle_weights=(
+            MuscleWeight("gas", (0.0,), (3.0,)),
+            MuscleWeight("ham", (0.0, 1.0), (1.0, 5.0)),
+        ),
+    )
+    assert files.model == tmp_path.parent / "m.osim"
+    assert files.motion == tmp_path / "ik.mot"
+    assert files.external_loads is None
+    assert files.forces == tmp_path / "reserves.xml"
+
+
+def test_weights_of_muscles_and_reserves(tool):
+    settings, _ = read_comak_settings(tool())
+    names = ("ham", "other", "gas")
+    np.testing.assert_allclose(settings.muscle_weight(names, 0.5), [3.0, 1.0, 3.0])
+    np.testing.assert_allclose(settings.muscle_weight(names, 9.0), [5.0, 1.0, 3.0])
+    assert settings.unknown_muscles(("ham", "other")) == ("gas",)
+    np.testing.assert_allclose(settings.reserve_weights(("ty", "flex")), [500.0, 500.0 / 16.0])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("<time_step>0.02", "<time_step>fast", "time_step: expected a number, found 'fast'"),
+        ("<udot_tolerance>0.5", "<udot_tolerance>0", "tolerance: expected"),
+        ("/jointset/hip/flex", "/jointset/a/px", "found px twice"),
+        ("<Constant><value>3</value></Constant>", "", "g: expected a Constant or"),
+        ("<x>0 1</x>", "<x>1 0</x>", "ham: expected increasing times"),
+        ("<y>1 5</y>", "<y>1</y>", "ham: expected one weight >= 0 per instant"),
+        ("<coordinates_file>ik.mot", "<coordinates_file>", "expected model_file and coord"),
+        ("reserves.xml", "other.xml", "no such file; check the path of the reserves"),
+        ("COMAKTool>", "Tool>", "expected settings of a COMAKTool"),
+    ],
+)
+def test_wrong_settings_are_named(tool, old, new, message):
+    with pytest.raises(InputError, match=message):
+        read_comak_settings(tool(old, new))
+
+
+def test_files_that_cannot_be_read_are_named(tmp_path):
+    with pytest.raises(InputError, match="no such file; check the path of the settings"):
+        read_comak_settings(tmp_path / "tool.xml")
+    (tmp_path / "tool.xml").write_text("<a>")
+    with pytest.raises(InputError, match="expected XML"):
+        read_comak_settings(tmp_path / "tool.xml")
+    (tmp_path / "r.xml").write_text(RESERVES.replace("<optimal_force>4", "<optimal_force>-4"))
+    with pytest.raises(InputError, match=r"a, optimal_force.*-4"):
+        read_reserves(tmp_path / "r.xml")
+
+
+def test_settings_are_read_as_written(tool):
+    settings, _ = read_comak_settings(tool())
+    assert ComakSettings.from_json(settings.to_json()) == settings
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", '{"primary": ["a"]}', '{"primary": 3, "secondary": []}']
+)
+def test_other_text_than_settings_is_refused(text):
+    with pytest.raises(InputError, match="settings"):
+        ComakSettings.from_json(text)

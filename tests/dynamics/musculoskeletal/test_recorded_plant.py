@@ -1,0 +1,152 @@
+"""Replays of a recorded plant: its forces, their derivatives, its file."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from dynamics.musculoskeletal import RecordedPlant
+from dynamics.musculoskeletal.recorded_plant import RANGE
+from foundation.errors import InputError
+from tests.dynamics.musculoskeletal.synthetic import FRAMES, LIGAMENTS, MUSCLES, record
+
+STEP = 1e-6
+
+
+def test_forces_at_the_record_are_those_recorded():
+    plant = record()
+    found = plant.forces(1, plant.frames.values[1], plant.frames.speeds[1])
+    tensions = plant.ligaments.tensions(plant.frames.lengths[1], plant.frames.rates[1]).tension
+    assert (tensions > 0.0).any()
+    expected = plant.frames.needed[1] - plant.frames.ligament_arms[1] @ tensions
+    assert_allclose(found.needed, expected, rtol=1e-14)
+    assert_array_equal(found.arms, plant.frames.arms[1])
+
+
+@pytest.mark.parametrize("frame", range(FRAMES))
+def test_columns_are_derivatives_of_the_forces_away_from_the_record(frame):
+    plant = record()
+    tensions = np.linspace(10.0, 300.0, MUSCLES)
+    values = plant.frames.values[frame] + [3e-3, -4e-4]
+    speeds = plant.frames.speeds[frame]
+
+    def surplus(at):
+        found = plant.forces(frame, at, speeds)
+        return found.arms @ tensions - found.needed
+
+    differences = np.column_stack(
+        [
+            (surplus(values + step) - surplus(values - step)) / (2.0 * STEP)
+            for step in STEP * np.eye(2)
+        ]
+    )
+    found = plant.columns(frame, values, speeds, tensions)
+    # The damping of ligaments depends on their length too, which the columns leave out.
+    undamped = plant.with_ligaments(_undamped(plant.ligaments))
+    plant = undamped
+    differences = np.column_stack(
+        [
+            (surplus(values + step) - surplus(values - step)) / (2.0 * STEP)
+            for step in STEP * np.eye(2)
+        ]
+    )
+    found = plant.columns(frame, values, speeds, tensions)
+    assert_allclose(found, differences, rtol=2e-6, atol=1e-3)
+
+
+def _undamped(ligaments):
+    from dataclasses import replace
+
+    return replace(ligaments, damping=np.zeros(LIGAMENTS))
+
+
+def test_ligaments_do_the_work_of_their_tensions():
+    """The generalised force of a ligament is minus the derivative of its energy."""
+    plant = record()
+    plant = plant.with_ligaments(_undamped(plant.ligaments))
+    frame, speeds = 2, plant.frames.speeds[2]
+    values = plant.frames.values[frame] + [2e-3, 3e-4]
+
+    def length(at):
+        steps = at - plant.frames.values[frame]
+        arms = plant.frames.ligament_arms[frame][1:]
+        curved = np.einsum("skt,s,t->k", plant.frames.ligament_arm_columns[frame][1:], steps, steps)
+        return plant.frames.lengths[frame] - steps @ arms - 0.5 * curved
+
+    tensions = plant.ligament_tensions(frame, values, speeds)
+    assert_allclose(
+        tensions, plant.ligaments.tensions(length(values), np.zeros(LIGAMENTS)).tension, rtol=1e-6
+    )
+    gradient = np.array(
+        [(length(values + s) - length(values - s)) / (2 * STEP) for s in STEP * np.eye(2)]
+    )
+    without = plant.with_ligaments(plant.ligaments.scaled(stiffness=0.0))
+    pull = without.forces(frame, values, speeds).needed - plant.forces(frame, values, speeds).needed
+    assert_allclose(pull[1:], -gradient @ tensions, rtol=1e-5, atol=1e-8)
+
+
+def test_stiffer_ligaments_pull_more():
+    plant = record()
+    stiffer = plant.with_ligaments(plant.ligaments.scaled(stiffness=2.0))
+    at = (0, plant.frames.values[0], np.zeros(2))
+    slow = plant.with_ligaments(_undamped(plant.ligaments)).ligament_tensions(*at)
+    twice = stiffer.with_ligaments(_undamped(stiffer.ligaments)).ligament_tensions(*at)
+    assert_allclose(twice, 2.0 * slow)
+    with pytest.raises(InputError, match="band0, band1, band2"):
+        plant.with_ligaments(type(plant.ligaments)(("other",), *(np.ones(1) for _ in range(4))))
+
+
+def test_values_outside_the_range_are_told():
+    plant = record()
+    values = plant.frames.values.copy()
+    assert not plant.outside(values).any()
+    values[1, 0] += 1.01 * RANGE[0]
+    values[2, 1] -= 1.01 * RANGE[1]
+    values[3] += 0.99 * np.array(RANGE)
+    assert_array_equal(np.argwhere(plant.outside(values)), [[1, 0], [2, 1]])
+
+
+def test_a_record_is_read_as_written(tmp_path):
+    plant = record()
+    plant.save(tmp_path / "plant.npz")
+    found = RecordedPlant.load(tmp_path / "plant.npz")
+    for name, array in plant.frames._asdict().items():
+        assert_array_equal(getattr(found.frames, name), array)
+    assert found.settings == plant.settings
+    assert found.secondary == plant.secondary
+    assert found.free == plant.free
+    assert_array_equal(found.start, plant.start)
+    assert_array_equal(found.motion.values, plant.motion.values)
+    assert_array_equal(found.ligaments.stiffness, plant.ligaments.stiffness)
+    assert_array_equal(found.muscles.bounds, plant.muscles.bounds)
+
+
+def test_damaged_records_are_refused(tmp_path):
+    path = tmp_path / "plant.npz"
+    with pytest.raises(InputError, match="no such file"):
+        RecordedPlant.load(path)
+    path.write_bytes(b"not a record")
+    with pytest.raises(InputError, match="expected a recorded plant"):
+        RecordedPlant.load(path)
+    record().save(path)
+    path.write_bytes(path.read_bytes()[:-300])
+    with pytest.raises(InputError, match="expected a recorded plant"):
+        RecordedPlant.load(path)
+    np.savez(path, format="something else")
+    with pytest.raises(InputError, match="something else"):
+        RecordedPlant.load(path)
+
+
+@pytest.mark.parametrize("key", ["needed", "arms", "start", "settings", "muscle_bounds"])
+def test_records_that_lack_or_bend_an_array_are_refused(tmp_path, key):
+    path = tmp_path / "plant.npz"
+    record().save(path)
+    with np.load(path) as stored:
+        data = {name: stored[name] for name in stored.files}
+    lacking = {name: array for name, array in data.items() if name != key}
+    np.savez(path, **lacking)
+    with pytest.raises(InputError, match=f"{key}.*record again"):
+        RecordedPlant.load(path)
+    bent = np.array("{}") if key == "settings" else data[key][..., :1]
+    np.savez(path, **(data | {key: bent}))
+    with pytest.raises(InputError, match=key.removeprefix("muscle_")):
+        RecordedPlant.load(path)
