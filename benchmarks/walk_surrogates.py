@@ -95,13 +95,15 @@ def time_row(name: str, solved: Solved) -> list[str]:
     ]
 
 
-def motion_keys(contact: JointContact, motion: CoordinateMotion, result: ComakResult) -> str:
-    """Return the keys of `[space.motion]`: every fourth pose and the last, frame of the bed."""
+def motion_keys(
+    contact: JointContact, motion: CoordinateMotion, result: ComakResult, every: int
+) -> str:
+    """Return the keys of `[space.motion]`, poses `every` so many frames and the last."""
     values = motion.values.copy()
     values[:, motion.index(result.secondary)] = result.values
     values = values[:, motion.index(contact.joint.coordinates)]
     poses = np.array([contact.pose(row).array for row in values])
-    rows = np.unique(np.append(np.arange(0, len(poses), 4), len(poses) - 1))
+    rows = np.unique(np.append(np.arange(0, len(poses), every), len(poses) - 1))
     names = ("flexion_deg", "adduction_deg", "rotation_deg", "anterior_mm", "lateral_mm")
     chosen = np.column_stack([np.degrees(poses[rows, :3]), 1e3 * poses[rows][:, [3, 5]]])
     return "\n".join(
@@ -114,7 +116,9 @@ def main() -> None:
     """Print the motion of the contacts; with runs, differences and times of the surrogates too."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("runs", nargs="*", metavar="CONTACT=RUN")
-    runs = dict(text.split("=", 1) for text in parser.parse_args().runs)
+    parser.add_argument("--every", type=int, default=2, help="frames between printed poses")
+    chosen = parser.parse_args()
+    runs = dict(text.split("=", 1) for text in chosen.runs)
     file = load_muscle_walk(_CONFIG)
     file = file.model_copy(update={"walk": file.walk.model_copy(update={"surrogates": runs})})
     with threadpool_limits(1):
@@ -124,7 +128,7 @@ def main() -> None:
         start = replace(setup, contacts=setup.springs).first_values()
         springs = solve(setup, setup.springs, start)
         for contact in setup.contacts:
-            keys = motion_keys(contact, setup.plant.motion, springs.result)
+            keys = motion_keys(contact, setup.plant.motion, springs.result, chosen.every)
             print(contact.name, keys, sep="\n", end="\n\n")
         if runs:
             print(f"prepared in {prepared:.1f} s of processor time", end="\n\n")

@@ -14,7 +14,7 @@ _COLUMNS = np.array([0, *OFFSET_COORDINATES])
 
 
 def motion_poses(motion: MotionConfig) -> FloatArray:
-    """Return flexion, adduction, rotation [rad], anterior, lateral [m] of a motion's poses."""
+    """Return a motion (K, 5): flexion, adduction, rotation [rad], anterior, lateral [m]."""
     angles = np.radians([motion.flexion_deg, motion.adduction_deg, motion.rotation_deg])
     lengths = 1e-3 * np.array([motion.anterior_mm, motion.lateral_mm])
     return np.vstack([angles, lengths]).T
