@@ -116,7 +116,7 @@ def main() -> None:
     """Print the motion of the contacts; with runs, differences and times of the surrogates too."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("runs", nargs="*", metavar="CONTACT=RUN")
-    parser.add_argument("--every", type=int, default=2, help="frames between printed poses")
+    parser.add_argument("--every", type=int, default=4, help="frames between printed poses")
     chosen = parser.parse_args()
     runs = dict(text.split("=", 1) for text in chosen.runs)
     file = load_muscle_walk(_CONFIG)

@@ -31,7 +31,8 @@ def with_surrogates(
     """Return contacts with trained surrogates in place of springs.
 
     The frames of a run may be turned and moved against those of the model: placements follow from
-    the meshes, which must be the same.
+    the meshes, which must be the same. Poses and loads of a contact with a surrogate are those in
+    the frames of the run, generalised forces do not depend on frames.
 
     Parameters
     ----------

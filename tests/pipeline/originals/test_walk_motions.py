@@ -57,7 +57,7 @@ def test_samples_lie_in_the_box_around_the_motion(name):
 @pytest.mark.data
 @pytest.mark.parametrize("name", NAMES)
 def test_the_published_walk_lies_within_the_margin(knee_data, name):
-    """That of flat surfaces by OpenSim-JAM; the poses are 0.04 and 0.02 s apart."""
+    """That of flat surfaces by OpenSim-JAM; the poses of the motion are 0.04 s apart."""
     config, _ = loaded(name)
     motion = config.space.motion
     knots = motion_poses(motion)
@@ -66,4 +66,4 @@ def test_the_published_walk_lies_within_the_margin(knee_data, name):
     margin = [np.radians(motion.margin_deg)] * 3 + [1e-3 * motion.margin_mm] * 2
     poses = solution(knee_data, name)[:, [0, 1, 2, 3, 5]]
     apart = (np.abs(poses[:, None] - np.column_stack(line)) / margin).max(axis=2).min(axis=1)
-    assert apart.max() < {"tibiofemoral": 0.8, "patellofemoral": 0.5}[name]
+    assert apart.max() < {"tibiofemoral": 0.8, "patellofemoral": 0.8}[name]
